@@ -1,0 +1,3 @@
+//===- Contraction.cpp ---------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"

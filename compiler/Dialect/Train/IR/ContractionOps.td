@@ -1,0 +1,89 @@
+//===- ContractionOps.td - Matrix product and convolution --*- tablegen -*-===//
+//
+// The ops that run on matrix units: 16-bit operands, sums in f32. A weight
+// gradient is emitted in f32 whatever its operands are.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_CONTRACTIONOPS_TD
+#define MPC_COMPILER_DIALECT_TRAIN_IR_CONTRACTIONOPS_TD
+
+include "compiler/Dialect/Train/IR/TrainBase.td"
+
+def Train_MatmulOp : Train_InferredOp<"matmul", [Differentiable, Kernel]> {
+  let summary = "Matrix product of the last two dimensions";
+  let description = [{
+    `lhs` is [B.., M, K] ([B.., K, M] with `transpose_lhs`), `rhs` [B.., K, N]
+    ([B.., N, K] with `transpose_rhs`), the result [B.., M, N]. Leading
+    dimensions broadcast as in NumPy. `weight_gradient` marks the product that
+    gives the gradient of a parameter: its result is pinned to f32.
+
+    (C1) both operands have rank 2 or more.
+    (C2) the K extents agree.
+  }];
+  let arguments = (ins Train_FloatTensor:$lhs, Train_FloatTensor:$rhs,
+                   UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
+                   UnitAttr:$weight_gradient);
+  let results = (outs Train_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
+// Geometry of a sliding window. Per spatial dimension: strides, dilations;
+// pads_begin and pads_end count zeros (or nothing, in pooling) at the borders.
+class Train_ConvLikeOp<string mnemonic, list<Trait> traits = []>
+    : Train_InferredOp<mnemonic, !listconcat(traits, [Kernel])> {
+  let extraClassDeclaration = compatible;
+  let hasVerifier = 1;
+}
+
+def Train_ConvOp : Train_ConvLikeOp<"conv", [
+    Differentiable, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
+  let summary = "Convolution";
+  let description = [{
+    `input` is [N, C, D..] ([N, D.., C] with `channels_last`), `weight`
+    [O, C/group, K..] in either layout, `bias` [O]. One or two spatial
+    dimensions.
+
+    (C1) ranks agree and are 3 or 4.
+    (C2) C = group times the weight's second extent; group divides O.
+    (C3) one stride, dilation and pad per spatial dimension; strides and
+         dilations at least 1, pads at least 0; the result is not empty.
+  }];
+  let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$weight,
+                   Optional<Train_FloatTensor>:$bias,
+                   DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                   DenseI64ArrayAttr:$pads_begin, DenseI64ArrayAttr:$pads_end,
+                   DefaultValuedAttr<I64Attr, "1">:$group, UnitAttr:$channels_last);
+  let results = (outs Train_FloatTensor:$result);
+}
+
+def Train_ConvGradInputOp : Train_ConvLikeOp<"conv_grad_input", [
+    DeclareOpInterfaceMethods<LayoutOpInterface>]> {
+  let summary = "Gradient of a convolution with respect to its input";
+  let description = [{
+    `input_shape` is the shape of the forward input, in the layout in force.
+    Constraints as `train.conv`.
+  }];
+  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$weight,
+                   DenseI64ArrayAttr:$input_shape,
+                   DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                   DenseI64ArrayAttr:$pads_begin, DenseI64ArrayAttr:$pads_end,
+                   DefaultValuedAttr<I64Attr, "1">:$group, UnitAttr:$channels_last);
+  let results = (outs Train_FloatTensor:$result);
+}
+
+def Train_ConvGradWeightOp : Train_ConvLikeOp<"conv_grad_weight", [
+    DeclareOpInterfaceMethods<LayoutOpInterface>]> {
+  let summary = "Gradient of a convolution with respect to its weight, in f32";
+  let description = [{
+    `kernel_shape` holds the spatial extents of the weight. Constraints as
+    `train.conv`.
+  }];
+  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$input,
+                   DenseI64ArrayAttr:$kernel_shape,
+                   DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                   DenseI64ArrayAttr:$pads_begin, DenseI64ArrayAttr:$pads_end,
+                   DefaultValuedAttr<I64Attr, "1">:$group, UnitAttr:$channels_last);
+  let results = (outs Train_FloatTensor:$result);
+}
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_CONTRACTIONOPS_TD

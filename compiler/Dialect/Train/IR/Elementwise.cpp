@@ -1,0 +1,3 @@
+//===- Elementwise.cpp ---------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"

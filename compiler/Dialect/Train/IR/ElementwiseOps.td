@@ -1,0 +1,82 @@
+//===- ElementwiseOps.td - Element by element --------------*- tablegen -*-===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_ELEMENTWISEOPS_TD
+#define MPC_COMPILER_DIALECT_TRAIN_IR_ELEMENTWISEOPS_TD
+
+include "compiler/Dialect/Train/IR/TrainBase.td"
+
+class Train_BinaryOp<string mnemonic, string what>
+    : Train_InferredOp<mnemonic, [Differentiable, Generated, ElementByElement]> {
+  let summary = what # ", with NumPy broadcasting";
+  let arguments = (ins Train_FloatTensor:$lhs, Train_FloatTensor:$rhs);
+  let results = (outs Train_FloatTensor:$result);
+}
+
+def Train_AddOp : Train_BinaryOp<"add", "lhs + rhs">;
+def Train_SubOp : Train_BinaryOp<"sub", "lhs - rhs">;
+def Train_MulOp : Train_BinaryOp<"mul", "lhs * rhs">;
+def Train_DivOp : Train_BinaryOp<"div", "lhs / rhs">;
+
+class Train_UnaryOp<string mnemonic, string what, list<Trait> traits = []>
+    : Train_InferredOp<mnemonic, !listconcat(traits, [Generated, ElementByElement])> {
+  let summary = what;
+  let arguments = (ins Train_FloatTensor:$input);
+  let results = (outs Train_FloatTensor:$result);
+}
+
+def Train_NegOp : Train_UnaryOp<"neg", "-x", [Differentiable]>;
+def Train_ReluOp : Train_UnaryOp<"relu", "max(x, 0); NaN stays NaN", [Differentiable]>;
+def Train_TanhOp : Train_UnaryOp<"tanh", "tanh(x)", [Differentiable]>;
+def Train_SigmoidOp : Train_UnaryOp<"sigmoid", "1 / (1 + exp(-x))", [Differentiable]>;
+
+def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, ElementByElement]> {
+  let summary = "Gaussian error linear unit";
+  let description = [{
+    `x/2 (1 + erf(x/sqrt 2))`, or with `approximate` the tanh form
+    `x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`.
+  }];
+  let arguments = (ins Train_FloatTensor:$input, UnitAttr:$approximate);
+  let results = (outs Train_FloatTensor:$result);
+}
+
+// Gradients: `grad` is the gradient at the output; the other operand is named
+// after what it is in the forward op.
+class Train_UnaryGradOp<string mnemonic, string what, dag ins>
+    : Train_InferredOp<mnemonic, [Generated, ElementByElement]> {
+  let summary = what;
+  let arguments = ins;
+  let results = (outs Train_FloatTensor:$result);
+}
+
+def Train_ReluGradOp : Train_UnaryGradOp<"relu_grad", "grad where output > 0, else 0",
+    (ins Train_FloatTensor:$grad, Train_FloatTensor:$output)>;
+def Train_TanhGradOp : Train_UnaryGradOp<"tanh_grad", "grad (1 - output^2)",
+    (ins Train_FloatTensor:$grad, Train_FloatTensor:$output)>;
+def Train_SigmoidGradOp : Train_UnaryGradOp<"sigmoid_grad", "grad output (1 - output)",
+    (ins Train_FloatTensor:$grad, Train_FloatTensor:$output)>;
+def Train_GeluGradOp : Train_UnaryGradOp<"gelu_grad", "grad times the derivative of gelu at input",
+    (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, UnitAttr:$approximate)>;
+
+def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, ElementByElement]> {
+  let summary = "ONNX Cast: convert between number types, as the model asks";
+  let description = [{
+    Not a precision decision (that is `amp.cast`). A float cast written in the
+    model between float types is the identity here; the precision stage
+    decides. Float to integer truncates toward zero; to bool tests for
+    non-zero. The gradient of a cast between float types is the gradient; to
+    and from integers there is none.
+  }];
+  let arguments = (ins Train_Tensor:$input, TypeAttr:$to);
+  let results = (outs Train_Tensor:$result);
+}
+
+def Train_SelectOp : Train_InferredOp<"select", [Generated, ElementByElement]> {
+  let summary = "on_true where the scalar condition holds, else on_false, bit for bit";
+  let description = [{
+    (C1) `condition` is rank 0; the other operands have one type.
+  }];
+  let arguments = (ins Train_BoolTensor:$condition, Train_Tensor:$on_true, Train_Tensor:$on_false);
+  let results = (outs Train_Tensor:$result);
+  let hasVerifier = 1;
+}
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_ELEMENTWISEOPS_TD

@@ -1,0 +1,3 @@
+//===- Loss.cpp ---------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"

@@ -1,0 +1,94 @@
+//===- LossOps.td - Losses ---------------------------------*- tablegen -*-===//
+//
+// With reduction mean or sum the loss is rank 0; with none it has one element
+// per sample (per label, or per element of the prediction). Gradients take
+// the gradient at the loss, of the loss's shape, as `grad`.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_LOSSOPS_TD
+#define MPC_COMPILER_DIALECT_TRAIN_IR_LOSSOPS_TD
+
+include "compiler/Dialect/Train/IR/TrainBase.td"
+
+// logits (or log-probabilities) [N, C, d..], labels [N, d..], weight [C].
+// Labels equal to `ignore_index` contribute neither to the loss nor to the
+// divisor of the mean. mean: sum(w l) / sum(w). Other labels outside [0, C)
+// are refused by the runtime before the step.
+class Train_ClassLossOp<string mnemonic, string what>
+    : Train_InferredOp<mnemonic, [Differentiable, Generated]> {
+  let summary = what;
+  let description = [{
+    (C1) labels have the shape of the first operand without dimension 1.
+    (C2) `weight` has C elements.
+  }];
+  let arguments = (ins Train_FloatTensor:$input, Train_IntTensor:$labels,
+                   Optional<Train_FloatTensor>:$weight,
+                   Train_ReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);
+  let results = (outs Train_FloatTensor:$loss);
+  let hasVerifier = 1;
+}
+class Train_ClassLossGradOp<string mnemonic, string what>
+    : Train_InferredOp<mnemonic, [Generated]> {
+  let summary = what;
+  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, Train_IntTensor:$labels,
+                   Optional<Train_FloatTensor>:$weight,
+                   Train_ReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);
+  let results = (outs Train_FloatTensor:$result);
+}
+
+def Train_SoftmaxCrossEntropyOp : Train_ClassLossOp<"softmax_cross_entropy",
+    "-log softmax(input)[label]">;
+def Train_SoftmaxCrossEntropyGradOp : Train_ClassLossGradOp<"softmax_cross_entropy_grad",
+    "Gradient of softmax_cross_entropy with respect to the logits">;
+def Train_NllLossOp : Train_ClassLossOp<"nll_loss", "-input[label]">;
+def Train_NllLossGradOp : Train_ClassLossGradOp<"nll_loss_grad",
+    "Gradient of nll_loss with respect to the log-probabilities">;
+
+def MeanSquaredError : I32EnumAttrCase<"MeanSquaredError", 0, "mse">;
+def MeanAbsoluteError : I32EnumAttrCase<"MeanAbsoluteError", 1, "l1">;
+def BinaryCrossEntropyWithLogits : I32EnumAttrCase<"BinaryCrossEntropyWithLogits", 2, "bce_with_logits">;
+def Train_ElementLoss : I32EnumAttr<"ElementLoss", "a loss that compares element by element",
+    [MeanSquaredError, MeanAbsoluteError, BinaryCrossEntropyWithLogits]> {
+  let cppNamespace = "::mpc::train";
+  let genSpecializedAttr = 0;
+}
+def Train_ElementLossAttr : EnumAttr<Train_Dialect, Train_ElementLoss, "element_loss">;
+
+def Train_ElementLossOp : Train_InferredOp<"element_loss", [Differentiable, Generated]> {
+  let summary = "Squared error, absolute error, or stable binary cross-entropy of logits";
+  let description = [{
+    mse: `(p - t)^2`; l1: `|p - t|`; bce_with_logits:
+    `max(p, 0) - p t + log(1 + exp(-|p|))`. Differentiable in the prediction
+    only; the derivative of l1 at 0 is 0.
+
+    (C1) prediction and target have one shape.
+  }];
+  let arguments = (ins Train_FloatTensor:$prediction, Train_FloatTensor:$target,
+                   Train_ElementLossAttr:$kind, Train_ReductionAttr:$reduction);
+  let results = (outs Train_FloatTensor:$loss);
+  let hasVerifier = 1;
+}
+def Train_ElementLossGradOp : Train_InferredOp<"element_loss_grad", [Generated]> {
+  let summary = "Gradient of element_loss with respect to the prediction";
+  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$prediction, Train_FloatTensor:$target,
+                   Train_ElementLossAttr:$kind, Train_ReductionAttr:$reduction);
+  let results = (outs Train_FloatTensor:$result);
+}
+
+def Train_IsCorrectOp : Train_InferredOp<"is_correct", [Generated]> {
+  let summary = "1.0 where the first largest logit along dimension 1 stands at the label, else 0.0";
+  let description = [{
+    logits [N, C, d..], labels [N, d..], result [N, d..] in f32.
+  }];
+  let arguments = (ins Train_FloatTensor:$logits, Train_IntTensor:$labels);
+  let results = (outs Train_FloatTensor:$result);
+}
+
+def Train_IsCountedOp : Train_InferredOp<"is_counted", [Generated]> {
+  let summary = "Weight of each label in the mean: 0.0 for ignore_index, else 1.0 or its class weight";
+  let arguments = (ins Train_IntTensor:$labels, Optional<Train_FloatTensor>:$weight,
+                   OptionalAttr<I64Attr>:$ignore_index);
+  let results = (outs Train_FloatTensor:$result);
+}
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_LOSSOPS_TD

@@ -1,0 +1,3 @@
+//===- Lowering.cpp ---------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"

@@ -1,0 +1,3 @@
+//===- Normalization.cpp ---------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"

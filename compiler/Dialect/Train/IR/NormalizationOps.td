@@ -1,0 +1,99 @@
+//===- NormalizationOps.td - Norms and softmax -------------*- tablegen -*-===//
+//
+// Statistics, scales and biases are f32 in every precision, and so is the
+// arithmetic; the data may be 16-bit.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_NORMALIZATIONOPS_TD
+#define MPC_COMPILER_DIALECT_TRAIN_IR_NORMALIZATIONOPS_TD
+
+include "compiler/Dialect/Train/IR/TrainBase.td"
+
+def Train_LayerNormOp : Train_InferredOp<"layer_norm", [Differentiable, Generated]> {
+  let summary = "Normalize over the dimensions from `axis` on";
+  let description = [{
+    `result = (input - mean) * inv_std * scale + bias` with the population
+    variance over dimensions [axis, rank); `scale` and `bias` have their
+    shape. `mean` and `inv_std = 1/sqrt(var + epsilon)` have the leading
+    dimensions' shape, [axis] extents, and are f32.
+
+    (C1) `axis` lies in [0, rank).
+    (C2) `scale` and `bias` have the normalized shape.
+  }];
+  let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale,
+                   Optional<Train_FloatTensor>:$bias, I64Attr:$axis, F32Attr:$epsilon);
+  let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$mean, Train_FloatTensor:$inv_std);
+  let hasVerifier = 1;
+}
+
+def Train_LayerNormGradOp : Train_InferredOp<"layer_norm_grad", [Generated]> {
+  let summary = "Gradients of layer_norm with respect to input, scale and bias";
+  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, Train_FloatTensor:$scale,
+                   Train_FloatTensor:$mean, Train_FloatTensor:$inv_std, I64Attr:$axis);
+  let results = (outs Train_FloatTensor:$grad_input, Train_FloatTensor:$grad_scale, Train_FloatTensor:$grad_bias);
+}
+
+// The channel dimension is `axis`: 1 in ONNX, the last with channels last.
+def Train_BatchNormOp : Train_InferredOp<"batch_norm", [
+    Differentiable, Generated,
+    DeclareOpInterfaceMethods<TrainingFormOpInterface>,
+    DeclareOpInterfaceMethods<LayoutOpInterface>]> {
+  let summary = "Batch normalization with given statistics";
+  let description = [{
+    `(input - mean) / sqrt(var + epsilon) * scale + bias`. In training form
+    (`train.batch_norm_training`) statistics come from the batch, and the
+    states that `mean` and `var` read become
+    `momentum * old + (1 - momentum) * batch`.
+
+    (C1) scale, bias, mean and var have the extent of dimension `axis`.
+  }];
+  let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale, Train_FloatTensor:$bias,
+                   Train_FloatTensor:$mean, Train_FloatTensor:$var,
+                   F32Attr:$epsilon, F32Attr:$momentum, I64Attr:$axis);
+  let results = (outs Train_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
+def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differentiable, Generated]> {
+  let summary = "Batch normalization with the statistics of the batch";
+  let description = [{
+    `mean` and `var` (population variance) over all dimensions but `axis`, and
+    `inv_std = 1/sqrt(var + epsilon)`, are f32.
+
+    (C1) scale and bias have the extent of dimension `axis`.
+  }];
+  let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale, Train_FloatTensor:$bias,
+                   F32Attr:$epsilon, I64Attr:$axis);
+  let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$mean,
+                 Train_FloatTensor:$var, Train_FloatTensor:$inv_std);
+  let hasVerifier = 1;
+}
+
+def Train_BatchNormGradOp : Train_InferredOp<"batch_norm_grad", [Generated]> {
+  let summary = "Gradients of batch_norm_training with respect to input, scale and bias";
+  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, Train_FloatTensor:$scale,
+                   Train_FloatTensor:$mean, Train_FloatTensor:$inv_std, I64Attr:$axis);
+  let results = (outs Train_FloatTensor:$grad_input, Train_FloatTensor:$grad_scale, Train_FloatTensor:$grad_bias);
+}
+
+class Train_SoftmaxLikeOp<string mnemonic, string what>
+    : Train_InferredOp<mnemonic, [Differentiable, Generated]> {
+  let summary = what;
+  let description = "(C1) `axis` lies in [0, rank).";
+  let arguments = (ins Train_FloatTensor:$input, I64Attr:$axis);
+  let results = (outs Train_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+def Train_SoftmaxOp : Train_SoftmaxLikeOp<"softmax", "exp(x - max) / sum along one dimension">;
+def Train_LogSoftmaxOp : Train_SoftmaxLikeOp<"log_softmax", "x - max - log(sum exp(x - max)) along one dimension">;
+
+class Train_SoftmaxLikeGradOp<string mnemonic, string what>
+    : Train_InferredOp<mnemonic, [Generated]> {
+  let summary = what;
+  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$output, I64Attr:$axis);
+  let results = (outs Train_FloatTensor:$result);
+}
+def Train_SoftmaxGradOp : Train_SoftmaxLikeGradOp<"softmax_grad", "output (grad - sum(grad output))">;
+def Train_LogSoftmaxGradOp : Train_SoftmaxLikeGradOp<"log_softmax_grad", "grad - exp(output) sum(grad)">;
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_NORMALIZATIONOPS_TD

@@ -1,0 +1,3 @@
+//===- Optimizer.cpp ---------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"

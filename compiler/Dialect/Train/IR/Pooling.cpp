@@ -1,0 +1,3 @@
+//===- Pooling.cpp ---------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"

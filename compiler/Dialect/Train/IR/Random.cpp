@@ -1,0 +1,3 @@
+//===- Random.cpp ---------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"

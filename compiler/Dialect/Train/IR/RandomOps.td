@@ -1,0 +1,32 @@
+//===- RandomOps.td - Dropout ------------------------------*- tablegen -*-===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_RANDOMOPS_TD
+#define MPC_COMPILER_DIALECT_TRAIN_IR_RANDOMOPS_TD
+
+include "compiler/Dialect/Train/IR/TrainBase.td"
+
+def Train_DropoutOp : Train_InferredOp<"dropout", [
+    Differentiable, DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm"]>]> {
+  let summary = "Dropout as the model has it; the identity at inference";
+  let description = "(C1) `ratio` lies in [0, 1).";
+  let arguments = (ins Train_FloatTensor:$input, F32Attr:$ratio);
+  let results = (outs Train_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
+def Train_DropoutTrainingOp : Train_InferredOp<"dropout_training", [Differentiable, Generated, ElementByElement]> {
+  let summary = "Zero each element with probability ratio, scale the others by 1/(1-ratio)";
+  let description = [{
+    Element i is dropped if word 0 of Philox2x32-10 with key `seed + index`
+    and counter (i, step) falls below ratio * 2^32. The gradient is the same
+    op on the gradient: no mask is stored. `seed` and `step` are rank-0 i64;
+    `index` numbers the op. Source: Salmon et al., SC'11.
+
+    (C1) `ratio` lies in [0, 1).
+  }];
+  let arguments = (ins Train_FloatTensor:$input, Train_IntTensor:$seed, Train_IntTensor:$step,
+                   F32Attr:$ratio, I64Attr:$index);
+  let results = (outs Train_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_RANDOMOPS_TD

@@ -1,0 +1,3 @@
+//===- Reduction.cpp ---------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"

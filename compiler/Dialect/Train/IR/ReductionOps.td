@@ -1,0 +1,23 @@
+//===- ReductionOps.td - Sums and means --------------------*- tablegen -*-===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_REDUCTIONOPS_TD
+#define MPC_COMPILER_DIALECT_TRAIN_IR_REDUCTIONOPS_TD
+
+include "compiler/Dialect/Train/IR/TrainBase.td"
+
+class Train_ReduceOp<string mnemonic, string what>
+    : Train_InferredOp<mnemonic, [Differentiable, Generated]> {
+  let summary = what;
+  let description = [{
+    Sums in f32 in a fixed order. Without `keepdims` the dimensions go away.
+
+    (C1) `axes` are distinct, sorted and in [0, rank).
+  }];
+  let arguments = (ins Train_FloatTensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keepdims);
+  let results = (outs Train_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
+def Train_ReduceSumOp : Train_ReduceOp<"reduce_sum", "Sum over dimensions">;
+def Train_ReduceMeanOp : Train_ReduceOp<"reduce_mean", "Mean over dimensions">;
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_REDUCTIONOPS_TD

@@ -1,0 +1,3 @@
+//===- Shape.cpp ---------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"

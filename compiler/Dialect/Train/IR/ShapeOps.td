@@ -1,0 +1,71 @@
+//===- ShapeOps.td - Shape and order of elements -----------*- tablegen -*-===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_SHAPEOPS_TD
+#define MPC_COMPILER_DIALECT_TRAIN_IR_SHAPEOPS_TD
+
+include "compiler/Dialect/Train/IR/TrainBase.td"
+
+// Shapes of results that attributes do not determine are given by the type.
+class Train_ShapeOp<string mnemonic, list<Trait> traits = []>
+    : Train_Op<mnemonic, !listconcat(traits, [
+        Pure, DeclareOpInterfaceMethods<PrecisionOpInterface>,
+        DeclareOpInterfaceMethods<CostOpInterface>])>;
+
+def Train_ReshapeOp : Train_ShapeOp<"reshape", [Differentiable, Generated]> {
+  let summary = "The same elements in row-major order under another shape";
+  let description = [{
+    Flatten, Squeeze and Unsqueeze are reshapes. Lowers to a view.
+
+    (C1) operand and result have equally many elements of one type.
+  }];
+  let arguments = (ins Train_Tensor:$input);
+  let results = (outs Train_Tensor:$result);
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Train_TransposeOp : Train_InferredOp<"transpose", [Differentiable, Generated]> {
+  let summary = "Permute dimensions";
+  let description = [{
+    Dimension `i` of the result is dimension `permutation[i]` of the operand.
+
+    (C1) `permutation` is a permutation of the dimensions.
+  }];
+  let arguments = (ins Train_Tensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs Train_Tensor:$result);
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Train_BroadcastToOp : Train_ShapeOp<"broadcast_to", [Differentiable, Generated]> {
+  let summary = "Repeat along dimensions, with NumPy broadcasting";
+  let description = [{
+    (C1) the operand's shape broadcasts to the result's.
+  }];
+  let arguments = (ins Train_FloatTensor:$input);
+  let results = (outs Train_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
+def Train_ConcatOp : Train_InferredOp<"concat", [Differentiable, Generated]> {
+  let summary = "Join tensors along one dimension";
+  let description = [{
+    (C1) `axis` lies in [0, rank); the other extents agree.
+  }];
+  let arguments = (ins Variadic<Train_Tensor>:$inputs, I64Attr:$axis);
+  let results = (outs Train_Tensor:$result);
+  let hasVerifier = 1;
+}
+
+def Train_SliceOp : Train_ShapeOp<"slice", [Generated]> {
+  let summary = "A box of consecutive elements";
+  let description = [{
+    (C1) `offsets` has one entry per dimension; the box of the result's shape
+         lies inside the operand.
+  }];
+  let arguments = (ins Train_Tensor:$input, DenseI64ArrayAttr:$offsets);
+  let results = (outs Train_Tensor:$result);
+  let hasVerifier = 1;
+}
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_SHAPEOPS_TD

@@ -1,0 +1,3 @@
+//===- State.cpp ---------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"

@@ -1,0 +1,38 @@
+//===- Train.h - Training graph dialect -------------------------*- C++ -*-===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_TRAIN_H
+#define MPC_COMPILER_DIALECT_TRAIN_IR_TRAIN_H
+
+#include "compiler/Dialect/Amp/IR/Amp.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mpc::train {
+
+/// Returns true if the two lists hold tensors of equal shapes, in order.
+bool haveSameShapes(mlir::TypeRange lhs, mlir::TypeRange rhs);
+
+/// Marks ops that work element by element; see TrainBase.td.
+template <typename ConcreteOp>
+class ElementByElement
+    : public mlir::OpTrait::TraitBase<ConcreteOp, ElementByElement> {};
+
+} // namespace mpc::train
+
+#include "compiler/Dialect/Train/IR/TrainDialect.h.inc"
+#include "compiler/Dialect/Train/IR/TrainEnums.h.inc"
+#include "compiler/Dialect/Train/IR/TrainInterfaces.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "compiler/Dialect/Train/IR/TrainAttributes.h.inc"
+#define GET_OP_CLASSES
+#include "compiler/Dialect/Train/IR/TrainOps.h.inc"
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_TRAIN_H

@@ -1,0 +1,68 @@
+//===- TrainBase.td - What all training ops share ----------*- tablegen -*-===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_TRAINBASE_TD
+#define MPC_COMPILER_DIALECT_TRAIN_IR_TRAINBASE_TD
+
+include "compiler/Dialect/Amp/IR/AmpInterfaces.td"
+include "compiler/Dialect/Train/IR/TrainDialect.td"
+include "compiler/Dialect/Train/IR/TrainInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Train_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
+def Train_FloatTensor : StaticShapeTensorOf<[Train_Float]>;
+def Train_IntTensor : StaticShapeTensorOf<[I32, I64]>;
+def Train_BoolTensor : StaticShapeTensorOf<[I1]>;
+def Train_ByteTensor : StaticShapeTensorOf<[I8]>;
+def Train_Tensor : StaticShapeTensorOf<[Train_Float, I1, I8, I32, I64]>;
+
+// All ops print as `train.name operands {attributes} : (types) -> types`: the
+// precision stage gives results element types that nothing else determines.
+class Train_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Train_Dialect, mnemonic, traits> {
+  let assemblyFormat = [{
+    operands attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+// An op whose result shapes follow from operands and attributes. Its builders
+// need no result types; inference gives the element type of the main operand,
+// and the verifier compares shapes only.
+class Train_InferredOp<string mnemonic, list<Trait> traits = []>
+    : Train_Op<mnemonic, !listconcat(traits, [
+        Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>,
+        DeclareOpInterfaceMethods<PrecisionOpInterface>,
+        DeclareOpInterfaceMethods<CostOpInterface>])> {
+  code compatible = [{
+    /// Element types may differ from the inferred ones, shapes may not.
+    static bool isCompatibleReturnTypes(::mlir::TypeRange inferred,
+                                        ::mlir::TypeRange actual) {
+      return ::mpc::train::haveSameShapes(inferred, actual);
+    }
+  }];
+  let extraClassDeclaration = compatible;
+}
+
+def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+def Generated : DeclareOpInterfaceMethods<LinalgLoweringOpInterface>;
+def Kernel : DeclareOpInterfaceMethods<KernelOpInterface>;
+
+// Marks ops that compute each result element from the operand elements at the
+// same (broadcast) position. Layout changes may move across them.
+def ElementByElement : NativeOpTrait<"ElementByElement"> {
+  let cppNamespace = "::mpc::train";
+}
+
+def ReductionMean : I32EnumAttrCase<"Mean", 0, "mean">;
+def ReductionSum : I32EnumAttrCase<"Sum", 1, "sum">;
+def ReductionNone : I32EnumAttrCase<"None", 2, "none">;
+def Train_Reduction : I32EnumAttr<"LossReduction", "how a loss sums over samples",
+    [ReductionMean, ReductionSum, ReductionNone]> {
+  let cppNamespace = "::mpc::train";
+  let genSpecializedAttr = 0;
+}
+def Train_ReductionAttr : EnumAttr<Train_Dialect, Train_Reduction, "reduction">;
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_TRAINBASE_TD

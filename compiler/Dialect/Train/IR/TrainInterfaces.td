@@ -1,0 +1,109 @@
+//===- TrainInterfaces.td - What training ops tell passes --*- tablegen -*-===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_TRAININTERFACES_TD
+#define MPC_COMPILER_DIALECT_TRAIN_IR_TRAININTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    Builds the reverse-mode gradient of one op.
+  }];
+  let methods = [
+    InterfaceMethod<
+      [{Emits the gradient of the loss with respect to the operands.
+
+      `resultGrads` has one entry per result, null where no gradient arrives;
+      at least one is not null. `needed[i]` tells whether operand `i` needs a
+      gradient. On success `operandGrads` (same size as the operands, all null
+      on entry) holds a value of the operand's shape for every needed
+      floating-point operand. Fails, with a diagnostic at the op, where no
+      gradient exists.}],
+      "::mlir::LogicalResult", "buildGradient",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGrads,
+           "::llvm::ArrayRef<bool>":$needed,
+           "::llvm::MutableArrayRef<::mlir::Value>":$operandGrads)>,
+  ];
+}
+
+def TrainingFormOpInterface : OpInterface<"TrainingFormOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op that ONNX files hold in inference form and that behaves differently
+    in training: BatchNormalization and Dropout. `predict` and `evaluate` keep
+    the inference form.
+  }];
+  let methods = [
+    InterfaceMethod<
+      [{Replaces the op by its training form, with the state writes that
+      belong to it before the terminator of the function. `index` numbers such ops of the function in order: it
+      keys random numbers.}],
+      "::mlir::LogicalResult", "replaceByTrainingForm",
+      (ins "::mlir::RewriterBase &":$rewriter, "int64_t":$index)>,
+    InterfaceMethod<
+      [{Replaces the op by what it computes at inference, if that is simpler
+      than the op itself (Dropout is the identity). Does nothing otherwise.}],
+      "void", "replaceByInferenceForm", (ins "::mlir::RewriterBase &":$rewriter),
+      "", [{}]>,
+  ];
+}
+
+def LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op on images, N x C x spatial in ONNX, that can also work with channels
+    last (N x spatial x C), which is what vector units want.
+  }];
+  let methods = [
+    InterfaceMethod<"Returns true once the op works with channels last.",
+      "bool", "isChannelsLast">,
+    InterfaceMethod<
+      "Switches attributes to channels last; operands and types are the caller's job.",
+      "void", "setChannelsLast">,
+    InterfaceMethod<"Operands that are images.",
+      "::llvm::SmallVector<unsigned>", "getImageOperands">,
+    InterfaceMethod<"Results that are images.",
+      "::llvm::SmallVector<unsigned>", "getImageResults">,
+  ];
+}
+
+def LinalgLoweringOpInterface : OpInterface<"LinalgLoweringOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op that becomes generated code. What may be emitted is defined in
+    `Lowering.h`, which has a builder for each form.
+  }];
+  let methods = [
+    InterfaceMethod<
+      [{Emits linalg on tensors that computes the results and returns them in
+      `results`, with the exact result types of the op. Arithmetic is in f32
+      (f64 if an operand is f64) whatever the stored types are.}],
+      "::mlir::LogicalResult", "lowerToLinalg",
+      (ins "::mlir::OpBuilder &":$builder,
+           "::llvm::SmallVectorImpl<::mlir::Value> &":$results)>,
+  ];
+}
+
+def KernelOpInterface : OpInterface<"KernelOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op that is one call of a kernel of `kernels/catalog.def`. The kernel
+    takes the op's operands and then its results, as dense row-major buffers.
+  }];
+  let methods = [
+    InterfaceMethod<"Name in the catalog.", "::llvm::StringRef", "getKernelName">,
+    InterfaceMethod<"The integers the catalog lists for this kernel, in its order.",
+      "::llvm::SmallVector<int64_t>", "getKernelAttributes">,
+  ];
+}
+
+def CostOpInterface : OpInterface<"CostOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let methods = [
+    InterfaceMethod<
+      "Floating-point operations of one execution; a multiply-add counts two.",
+      "int64_t", "getFlops">,
+  ];
+}
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_TRAININTERFACES_TD

@@ -1,0 +1,25 @@
+//===- Locations.h - From an op back to its ONNX node -----------*- C++ -*-===//
+#ifndef MPC_COMPILER_SUPPORT_LOCATIONS_H
+#define MPC_COMPILER_SUPPORT_LOCATIONS_H
+
+#include "mlir/IR/Location.h"
+
+namespace mpc {
+
+/// The location of an ONNX node: its name (or, if it has none, the name of its
+/// first output) around its op type.
+mlir::Location makeNodeLoc(mlir::MLIRContext *context, llvm::StringRef name,
+                           llvm::StringRef type);
+
+/// Name and op type of the ONNX node an op comes from; empty if it comes from
+/// none. Of fused locations the first that has a name counts.
+llvm::StringRef nodeName(mlir::Location loc);
+llvm::StringRef nodeType(mlir::Location loc);
+
+/// The location of what computes the gradient of the op at `loc`: the same
+/// node, its name followed by ".grad".
+mlir::Location gradientLoc(mlir::Location loc);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_SUPPORT_LOCATIONS_H

@@ -1,0 +1,66 @@
+// What a kernel of the catalog looks like to the runtime.
+
+#ifndef MPC_KERNELS_KERNEL_H_
+#define MPC_KERNELS_KERNEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mpc/dtype.h"
+
+namespace mpc::kernels {
+
+enum class KernelId : uint32_t {
+#define MPC_KERNEL(name, id, inputs, outputs, attributes) name = id,
+#include "kernels/catalog.def"
+};
+
+// A dense row-major tensor. Rank 0 is a scalar.
+struct TensorDesc {
+  mpc_dtype_t dtype;
+  std::vector<int64_t> shape;
+};
+
+// One call: operands are inputs, then outputs, as the catalog lists them.
+struct KernelDesc {
+  KernelId id;
+  std::vector<TensorDesc> operands;
+  std::vector<int64_t> attributes;
+};
+
+struct Context {
+  int threads;         // OpenMP threads the kernel may use, at least 1.
+  bool deterministic;  // Same bits for every number of threads.
+};
+
+// A call made ready: primitives created, layouts chosen. Immutable.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  // Bytes of scratch memory that `run` needs, aligned to 64.
+  virtual size_t scratch_bytes() const { return 0; }
+  // `operands` has one pointer per operand of the description, each aligned to
+  // 64 bytes. Outputs are overwritten, never accumulated into. Allocates
+  // nothing and throws nothing; returns false if the library failed.
+  virtual bool run(void* const* operands, void* scratch) const = 0;
+};
+
+// Makes a call ready on the CPU. The description is checked in full (it may
+// come from a damaged package): ranks, shapes against each other, dtypes,
+// attribute counts and ranges. Returns null and says why in `*error` where it
+// is wrong or cannot run on this machine.
+std::unique_ptr<Kernel> make_cpu_kernel(const KernelDesc& desc,
+                                        const Context& context,
+                                        std::string* error);
+
+// The slow and obvious version, one thread, any float dtype, sums in f32 (f64
+// for f64). The measure of the others, and what f64 programs run on.
+std::unique_ptr<Kernel> make_reference_kernel(const KernelDesc& desc,
+                                              std::string* error);
+
+}  // namespace mpc::kernels
+
+#endif  // MPC_KERNELS_KERNEL_H_

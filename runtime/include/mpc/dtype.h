@@ -1,0 +1,63 @@
+// Element types of tensors. C11 and C++17; includes nothing but the C library.
+
+#ifndef MPC_DTYPE_H_
+#define MPC_DTYPE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The numbers are stored in packages: never reuse or change one.
+typedef enum mpc_dtype_e {
+  MPC_DTYPE_F32 = 1,
+  MPC_DTYPE_F16 = 2,
+  MPC_DTYPE_BF16 = 3,
+  MPC_DTYPE_F64 = 4,
+  MPC_DTYPE_I64 = 5,
+  MPC_DTYPE_I32 = 6,
+  MPC_DTYPE_U8 = 7,    // MLIR i8; holds positions.
+  MPC_DTYPE_BOOL = 8,  // One byte, 0 or 1; MLIR i1.
+} mpc_dtype_t;
+
+// Bytes of one element; 0 for a number that is not a dtype.
+static inline size_t mpc_dtype_size(mpc_dtype_t dtype) {
+  switch (dtype) {
+    case MPC_DTYPE_F64:
+    case MPC_DTYPE_I64:
+      return 8;
+    case MPC_DTYPE_F32:
+    case MPC_DTYPE_I32:
+      return 4;
+    case MPC_DTYPE_F16:
+    case MPC_DTYPE_BF16:
+      return 2;
+    case MPC_DTYPE_U8:
+    case MPC_DTYPE_BOOL:
+      return 1;
+  }
+  return 0;
+}
+
+// Short name ("f32"); "?" for a number that is not a dtype.
+static inline const char* mpc_dtype_name(mpc_dtype_t dtype) {
+  switch (dtype) {
+    case MPC_DTYPE_F32: return "f32";
+    case MPC_DTYPE_F16: return "f16";
+    case MPC_DTYPE_BF16: return "bf16";
+    case MPC_DTYPE_F64: return "f64";
+    case MPC_DTYPE_I64: return "i64";
+    case MPC_DTYPE_I32: return "i32";
+    case MPC_DTYPE_U8: return "u8";
+    case MPC_DTYPE_BOOL: return "bool";
+  }
+  return "?";
+}
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
+
+#endif  // MPC_DTYPE_H_

@@ -1,0 +1,104 @@
+// A compiled program: the content of a package (.mpc), verified and immutable.
+
+#ifndef MPC_PROGRAM_H_
+#define MPC_PROGRAM_H_
+
+#include "mpc/dtype.h"
+#include "mpc/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mpc_program_s mpc_program_t;
+
+// What an entry point takes or gives. Strings and shapes are borrowed from the
+// program.
+typedef struct mpc_binding_info_s {
+  size_t struct_size;
+  const char* name;
+  mpc_dtype_t dtype;
+  uint32_t rank;
+  const int64_t* shape;
+  int32_t batch_dim;  // Dimension that counts samples, -1 if none does.
+} mpc_binding_info_t;
+
+// A tensor of a state, under its ONNX name ("fc1.weight"); packed states list
+// one per slot ("adam.first_moment/fc1.weight").
+typedef struct mpc_state_info_s {
+  size_t struct_size;
+  const char* name;
+  mpc_dtype_t dtype;
+  uint32_t rank;
+  const int64_t* shape;
+  uint8_t is_parameter;
+} mpc_state_info_t;
+
+// Loads a package and checks it in full: format, checksums, every offset, count
+// and kernel. Runs no code of it. `*out_program` is owned by the caller, who
+// destroys it after its sessions.
+//
+// Returns MPC_IO if the file cannot be read, MPC_DAMAGED if it is not a whole
+// package, MPC_INCOMPATIBLE if this runtime or CPU cannot run it,
+// MPC_OUT_OF_MEMORY.
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_program_load_file(const char* path, mpc_program_t** out_program);
+
+// The same from memory, which is copied.
+MPC_API MPC_MUST_USE mpc_status_t mpc_program_load_memory(
+    const void* data, size_t size, mpc_program_t** out_program);
+
+// NULL is fine.
+MPC_API void mpc_program_destroy(mpc_program_t* program);
+
+// Returns 1 if the program has the entry point ("step", "accumulate",
+// "apply", "evaluate", "predict").
+MPC_API int mpc_program_has_entry(const mpc_program_t* program,
+                                  const char* entry);
+
+// Number of inputs and outputs of an entry point, 0 if it does not exist.
+MPC_API size_t mpc_program_num_inputs(const mpc_program_t* program,
+                                      const char* entry);
+MPC_API size_t mpc_program_num_outputs(const mpc_program_t* program,
+                                       const char* entry);
+
+// Describes input or output `index`. Returns MPC_INVALID_ARGUMENT if there is
+// none.
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_program_input(const mpc_program_t* program, const char* entry, size_t index,
+                  mpc_binding_info_t* out_info);
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_program_output(const mpc_program_t* program, const char* entry,
+                   size_t index, mpc_binding_info_t* out_info);
+
+// The tensors of all states, in a fixed order.
+MPC_API size_t mpc_program_num_states(const mpc_program_t* program);
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_program_state(const mpc_program_t* program, size_t index,
+                  mpc_state_info_t* out_info);
+
+// The value of an option the program was compiled with ("precision"), NULL if
+// unknown. Borrowed.
+MPC_API const char* mpc_program_option(const mpc_program_t* program,
+                                       const char* name);
+
+// The precision report, JSON. Borrowed; `*out_size` excludes the final NUL.
+MPC_API const char* mpc_program_report(const mpc_program_t* program,
+                                       size_t* out_size);
+
+// Memory of a session in bytes: states, arena, and the arena's size had no
+// buffers shared memory.
+typedef struct mpc_memory_info_s {
+  size_t struct_size;
+  uint64_t state_bytes;
+  uint64_t arena_bytes;
+  uint64_t arena_unshared_bytes;
+} mpc_memory_info_t;
+MPC_API void mpc_program_memory(const mpc_program_t* program,
+                                mpc_memory_info_t* out_info);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
+
+#endif  // MPC_PROGRAM_H_

@@ -1,0 +1,12 @@
+// Everything of the runtime: load a program, train it, save it.
+
+#ifndef MPC_RUNTIME_H_
+#define MPC_RUNTIME_H_
+
+#include "mpc/dtype.h"
+#include "mpc/program.h"
+#include "mpc/session.h"
+#include "mpc/status.h"
+#include "mpc/tensor.h"
+
+#endif  // MPC_RUNTIME_H_

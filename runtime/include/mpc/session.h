@@ -1,0 +1,163 @@
+// A session: one program, loaded on one device, with its weights.
+
+#ifndef MPC_SESSION_H_
+#define MPC_SESSION_H_
+
+#include "mpc/program.h"
+#include "mpc/status.h"
+#include "mpc/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mpc_session_s mpc_session_t;
+
+// Memory hooks. `allocate` returns memory aligned to `alignment` (a power of
+// two) or NULL. Both are called while a session is created and destroyed only.
+typedef struct mpc_allocator_s {
+  void* user;
+  void* (*allocate)(void* user, size_t size, size_t alignment);
+  void (*release)(void* user, void* pointer);
+} mpc_allocator_t;
+
+// Zero the struct, set `struct_size`, then what differs.
+typedef struct mpc_session_options_s {
+  size_t struct_size;
+  const char* device;                // NULL: "cpu".
+  uint32_t threads;                  // 0: OpenMP's choice.
+  uint8_t deterministic;             // Same bits for every number of threads.
+  uint64_t seed;                     // Of dropout.
+  const mpc_allocator_t* allocator;  // NULL: aligned_alloc. Must outlive it.
+} mpc_session_options_t;
+
+// What one step did. Set `struct_size` to sizeof(mpc_step_info_t); fields that
+// the caller's version lacks are not written.
+typedef struct mpc_step_info_s {
+  size_t struct_size;
+  float loss;         // Unscaled, as the model reduces it.
+  float loss_scale;   // In force during this step; 1 without loss scaling.
+  float grad_norm;    // Of the unscaled gradients before clipping; of the last
+                      // update when gradients are accumulated.
+  uint8_t skipped;    // 1 if a gradient overflowed and no weight changed.
+  uint8_t updated;    // 1 if this call ended with an update of the weights.
+  uint64_t step;      // Updates since the start, this one included.
+} mpc_step_info_t;
+
+// Creates a session: takes memory for states and arena, sets initial values,
+// prepares every kernel. `options` may be NULL. `program` is borrowed and must
+// outlive the session. The caller destroys `*out_session`.
+//
+// Returns MPC_INVALID_ARGUMENT, MPC_OUT_OF_MEMORY, MPC_UNAVAILABLE (no such
+// device), MPC_INCOMPATIBLE (a kernel cannot run on this machine).
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_session_create(const mpc_program_t* program,
+                   const mpc_session_options_t* options,
+                   mpc_session_t** out_session);
+
+// NULL is fine.
+MPC_API void mpc_session_destroy(mpc_session_t* session);
+
+// Runs one training step: forward, backward, overflow test, weight update. In
+// a program that accumulates gradients over k micro-batches, each call is one
+// micro-batch and every k-th ends with the update.
+//
+// `inputs` holds `num_inputs` tensors in the order of the program's `step`
+// (or `accumulate`) inputs; they are borrowed until the call returns.
+// `out_info` may be NULL and is written only on success.
+//
+// Blocks until the device has finished. An overflow is not an error: weights
+// stay as they were, the loss scale shrinks and `out_info->skipped` is 1. On
+// error weights and scale are those of before the call, except after
+// MPC_DEVICE_LOST, which leaves the session good for destruction only.
+//
+// Thread-compatible: one thread at a time per session.
+//
+// Returns MPC_INVALID_ARGUMENT if a tensor does not match the signature or an
+// integer lies outside its range, MPC_NUMERIC if the loss scale has been at
+// its floor for 20 overflows in a row.
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_session_step(mpc_session_t* session, const mpc_tensor_t* inputs,
+                 size_t num_inputs, mpc_step_info_t* out_info);
+
+// Runs any entry point without interpreting its outputs; states change as the
+// entry point says (`evaluate` and `predict` change none). `outputs` are
+// caller-owned tensors of the signature's dtype and shape, written on success;
+// an output with NULL data is not fetched.
+MPC_API MPC_MUST_USE mpc_status_t mpc_session_run(
+    mpc_session_t* session, const char* entry, const mpc_tensor_t* inputs,
+    size_t num_inputs, const mpc_tensor_t* outputs, size_t num_outputs);
+
+// Sums over the samples of an evaluation; see mpc_session_evaluate.
+typedef struct mpc_metrics_s {
+  size_t struct_size;
+  double loss_sum;     // Sum of weighted losses.
+  double weight_sum;   // loss_sum / weight_sum is the mean loss.
+  double correct;      // Weighted number of right predictions.
+  uint64_t samples;    // Samples seen.
+  uint8_t has_accuracy;
+} mpc_metrics_t;
+
+// Runs `evaluate` on one batch and adds the first `num_valid` samples to
+// `*metrics` (which the caller zeroes first): a last batch that is not full is
+// padded by the caller with any valid values.
+//
+// Returns what mpc_session_step does, and MPC_INVALID_ARGUMENT if the program
+// has no `evaluate` or no per-sample loss and `num_valid` is not a whole batch.
+MPC_API MPC_MUST_USE mpc_status_t mpc_session_evaluate(
+    mpc_session_t* session, const mpc_tensor_t* inputs, size_t num_inputs,
+    size_t num_valid, mpc_metrics_t* metrics);
+
+// Reads or writes a state tensor by name ("fc1.weight", "learning_rate"). The
+// tensor must have the state's dtype and shape. Writing a parameter renews its
+// 16-bit copy.
+MPC_API MPC_MUST_USE mpc_status_t mpc_session_read_state(
+    mpc_session_t* session, const char* name, const mpc_tensor_t* tensor);
+MPC_API MPC_MUST_USE mpc_status_t mpc_session_write_state(
+    mpc_session_t* session, const char* name, const mpc_tensor_t* tensor);
+
+// Named values of the caller that are saved in checkpoints: where the training
+// loop stands. Strings; a NULL value removes the property. Get returns NULL if
+// there is none; borrowed until the property changes.
+MPC_API MPC_MUST_USE mpc_status_t mpc_session_set_property(
+    mpc_session_t* session, const char* name, const char* value);
+MPC_API const char* mpc_session_get_property(const mpc_session_t* session,
+                                             const char* name);
+
+// Writes a checkpoint folder: beside its place first, synced, then renamed
+// into it, so that `path` never holds half of one. A folder that stands there
+// is replaced only when the new one is whole.
+//
+// Returns MPC_IO with the cause (no space, no permission).
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_session_save_checkpoint(mpc_session_t* session, const char* path);
+
+// Reads a checkpoint written by save. All or nothing: on error the session is
+// as before. Training goes on bit for bit as if it had not stopped.
+//
+// Returns MPC_IO if it cannot be read, MPC_DAMAGED if a checksum or size is
+// wrong, MPC_INCOMPATIBLE if it belongs to another program.
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_session_load_checkpoint(mpc_session_t* session, const char* path);
+
+// Finds the newest whole checkpoint `step-*` in a folder and loads it; falls
+// back to the one before if the newest is damaged. `*out_path` receives its
+// path (owned by the caller, mpc_string_free), or NULL if the folder has none.
+// `*out_warning` receives a text about every damaged one that was passed over,
+// or NULL.
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_session_load_latest(mpc_session_t* session, const char* folder,
+                        char** out_path, char** out_warning);
+
+// Removes all but the newest `keep` whole checkpoints `step-*` of a folder, and
+// what unfinished saves left there.
+MPC_API MPC_MUST_USE mpc_status_t mpc_checkpoint_prune(const char* folder,
+                                                       size_t keep);
+
+MPC_API void mpc_string_free(char* string);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
+
+#endif  // MPC_SESSION_H_

@@ -1,0 +1,66 @@
+// Errors of the runtime. C11 and C++17; includes nothing but the C library.
+
+#ifndef MPC_STATUS_H_
+#define MPC_STATUS_H_
+
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define MPC_API __attribute__((visibility("default")))
+#define MPC_MUST_USE __attribute__((warn_unused_result))
+#define MPC_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define MPC_API
+#define MPC_MUST_USE
+#define MPC_PRINTF(fmt, args)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What the caller can do about an error; the message says what happened.
+typedef enum mpc_code_e {
+  MPC_OK = 0,
+  MPC_INVALID_ARGUMENT = 1,  // Fix the call.
+  MPC_INCOMPATIBLE = 2,      // Recompile the plan for this machine or runtime.
+  MPC_OUT_OF_MEMORY = 3,     // Shrink the batch or free something.
+  MPC_UNAVAILABLE = 4,       // No such device or library on this machine.
+  MPC_DEVICE_LOST = 5,       // Destroy every object of the device.
+  MPC_INTERNAL = 6,          // A bug in mpc: report it.
+  MPC_IO = 7,                // Look at the path, the permissions, the disk.
+  MPC_DAMAGED = 8,           // Use another copy of the file.
+  MPC_NUMERIC = 9,           // Training diverged: lower the rate, see the data.
+} mpc_code_t;
+
+// NULL is success. Anything else is owned by whoever holds it and must be
+// returned, reported or given to mpc_status_free.
+typedef struct mpc_status_s* mpc_status_t;
+
+// Returns MPC_OK for NULL. Borrows `status`.
+MPC_API mpc_code_t mpc_status_code(mpc_status_t status);
+
+// Returns the message, "" for NULL. Borrowed from `status`.
+MPC_API const char* mpc_status_message(mpc_status_t status);
+
+// Frees `status`; NULL is fine.
+MPC_API void mpc_status_free(mpc_status_t status);
+
+// Makes a status with a printf-style message. Never returns NULL for a code
+// other than MPC_OK: when no memory is left it returns a static status.
+MPC_API MPC_MUST_USE mpc_status_t mpc_status_make(mpc_code_t code,
+                                                  const char* format, ...)
+    MPC_PRINTF(2, 3);
+
+// Leaves the enclosing function with the status of `expr` unless it is OK.
+#define MPC_RETURN_IF_ERROR(expr)        \
+  do {                                   \
+    mpc_status_t mpc_status_ = (expr);   \
+    if (mpc_status_) return mpc_status_; \
+  } while (0)
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
+
+#endif  // MPC_STATUS_H_

@@ -1,0 +1,73 @@
+# Finds MLIR and defines mpc_add_library, mpc_add_dialect, mpc_add_passes and
+# mpc_add_tool: thin wrappers that hide one idiom each and nothing else.
+
+# The default is Debian's place. It is not a HINT: CMake would go there when
+# -DMLIR_DIR names another version, instead of refusing it.
+set(MLIR_DIR /usr/lib/llvm-22/lib/cmake/mlir CACHE PATH
+  "Folder of MLIRConfig.cmake")
+find_package(MLIR 22.1 REQUIRED CONFIG)
+message(STATUS "MLIR ${LLVM_PACKAGE_VERSION} in ${MLIR_INSTALL_PREFIX}")
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+
+set(LLVM_RUNTIME_OUTPUT_INTDIR ${PROJECT_BINARY_DIR}/bin)
+set(LLVM_LIBRARY_OUTPUT_INTDIR ${PROJECT_BINARY_DIR}/lib)
+find_program(LLVM_EXTERNAL_LIT lit HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
+
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+# Not HandleLLVMOptions: it switches off eleven warnings, or all of them.
+
+separate_arguments(definitions NATIVE_COMMAND ${LLVM_DEFINITIONS})
+add_definitions(${definitions})
+include_directories(${PROJECT_SOURCE_DIR})
+# SYSTEM for what TableGen writes as well: warnings are for hand-written code.
+include_directories(SYSTEM
+  ${PROJECT_BINARY_DIR} ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+
+# mpc_add_library(MPCName SOURCES… DEPENDS targets… LINK libs…): `libs` are ours.
+# MLIR means libMLIR.so, which brings libLLVM.so. Never name an archive of MLIR
+# or LLVM beside them: a second copy has a second registry of options, targets
+# and types, and the linker decides which one a call meets.
+function(mpc_add_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  add_mlir_library(${name} ${ARG_SOURCES} EXCLUDE_FROM_LIBMLIR DISABLE_INSTALL
+    DEPENDS ${ARG_DEPENDS} LINK_LIBS PUBLIC ${ARG_LINK} MLIR)
+endfunction()
+
+# mpc_add_dialect(Amp amp SOURCES… LINK libs…): <Name>Ops.td and, if it exists,
+# <Name>Interfaces.td of this folder become the library MPC<Name>.
+function(mpc_add_dialect name mnemonic)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${name}Interfaces.td)
+    set(LLVM_TARGET_DEFINITIONS ${name}Interfaces.td)
+    mlir_tablegen(${name}Interfaces.h.inc -gen-op-interface-decls)
+    mlir_tablegen(${name}Interfaces.cpp.inc -gen-op-interface-defs)
+  endif()
+  set(LLVM_TARGET_DEFINITIONS ${name}Ops.td)
+  mlir_tablegen(${name}Dialect.h.inc -gen-dialect-decls -dialect=${mnemonic})
+  mlir_tablegen(${name}Dialect.cpp.inc -gen-dialect-defs -dialect=${mnemonic})
+  mlir_tablegen(${name}Enums.h.inc -gen-enum-decls)
+  mlir_tablegen(${name}Enums.cpp.inc -gen-enum-defs)
+  mlir_tablegen(${name}Attributes.h.inc -gen-attrdef-decls -attrdefs-dialect=${mnemonic})
+  mlir_tablegen(${name}Attributes.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${mnemonic})
+  mlir_tablegen(${name}Ops.h.inc -gen-op-decls)
+  mlir_tablegen(${name}Ops.cpp.inc -gen-op-defs)
+  add_public_tablegen_target(MPC${name}IncGen)
+  mpc_add_library(MPC${name} DEPENDS MPC${name}IncGen ${ARGN})
+endfunction()
+
+# mpc_add_passes(Precision SOURCES… LINK libs…): Passes.td of this folder and
+# its pass files become the library MPC<Stage>Passes.
+function(mpc_add_passes stage)
+  set(LLVM_TARGET_DEFINITIONS Passes.td)
+  mlir_tablegen(Passes.h.inc -gen-pass-decls -name MPC${stage})
+  add_public_tablegen_target(MPC${stage}PassesIncGen)
+  mpc_add_library(MPC${stage}Passes DEPENDS MPC${stage}PassesIncGen ${ARGN})
+endfunction()
+
+# mpc_add_tool(mpc-opt SOURCES… LINK libs…): the executable bin/<name>.
+function(mpc_add_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_llvm_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+endfunction()
