@@ -25,6 +25,24 @@ bool mpc::train::haveSameShapes(TypeRange lhs, TypeRange rhs) {
   });
 }
 
+/// The kind of a state is a bare keyword: `train.state @w parameter : ...`.
+static ParseResult parseStateKind(OpAsmParser &parser, StateKindAttr &kind) {
+  StringRef keyword;
+  SMLoc where = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<StateKind> parsed = symbolizeStateKind(keyword);
+  if (!parsed)
+    return parser.emitError(where, "unknown kind of state '") << keyword << "'";
+  kind = StateKindAttr::get(parser.getContext(), *parsed);
+  return success();
+}
+
+static void printStateKind(OpAsmPrinter &printer, Operation *,
+                           StateKindAttr kind) {
+  printer << stringifyStateKind(kind.getValue());
+}
+
 #include "compiler/Dialect/Train/IR/TrainDialect.cpp.inc"
 #include "compiler/Dialect/Train/IR/TrainEnums.cpp.inc"
 #include "compiler/Dialect/Train/IR/TrainInterfaces.cpp.inc"
