@@ -78,6 +78,7 @@ def Train_ConvGradWeightOp : Train_ConvLikeOp<"conv_grad_weight", [
     `kernel_shape` holds the spatial extents of the weight. Constraints as
     `train.conv`.
   }];
+  let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$input,
                    DenseI64ArrayAttr:$kernel_shape,
                    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,

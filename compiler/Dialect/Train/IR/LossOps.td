@@ -21,6 +21,7 @@ class Train_ClassLossOp<string mnemonic, string what>
     (C1) labels have the shape of the first operand without dimension 1.
     (C2) `weight` has C elements.
   }];
+  let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$input, Train_IntTensor:$labels,
                    Optional<Train_FloatTensor>:$weight,
                    Train_ReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);
@@ -30,6 +31,7 @@ class Train_ClassLossOp<string mnemonic, string what>
 class Train_ClassLossGradOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [Generated]> {
   let summary = what;
+  let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, Train_IntTensor:$labels,
                    Optional<Train_FloatTensor>:$weight,
                    Train_ReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);
@@ -63,6 +65,7 @@ def Train_ElementLossOp : Train_InferredOp<"element_loss", [Differentiable, Gene
 
     (C1) prediction and target have one shape.
   }];
+  let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$prediction, Train_FloatTensor:$target,
                    Train_ElementLossAttr:$kind, Train_ReductionAttr:$reduction);
   let results = (outs Train_FloatTensor:$loss);
@@ -70,6 +73,7 @@ def Train_ElementLossOp : Train_InferredOp<"element_loss", [Differentiable, Gene
 }
 def Train_ElementLossGradOp : Train_InferredOp<"element_loss_grad", [Generated]> {
   let summary = "Gradient of element_loss with respect to the prediction";
+  let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$prediction, Train_FloatTensor:$target,
                    Train_ElementLossAttr:$kind, Train_ReductionAttr:$reduction);
   let results = (outs Train_FloatTensor:$result);
@@ -80,12 +84,14 @@ def Train_IsCorrectOp : Train_InferredOp<"is_correct", [Generated]> {
   let description = [{
     logits [N, C, d..], labels [N, d..], result [N, d..] in f32.
   }];
+  let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$logits, Train_IntTensor:$labels);
   let results = (outs Train_FloatTensor:$result);
 }
 
 def Train_IsCountedOp : Train_InferredOp<"is_counted", [Generated]> {
   let summary = "Weight of each label in the mean: 0.0 for ignore_index, else 1.0 or its class weight";
+  let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_IntTensor:$labels, Optional<Train_FloatTensor>:$weight,
                    OptionalAttr<I64Attr>:$ignore_index);
   let results = (outs Train_FloatTensor:$result);

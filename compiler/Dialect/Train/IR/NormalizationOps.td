@@ -20,6 +20,7 @@ def Train_LayerNormOp : Train_InferredOp<"layer_norm", [Differentiable, Generate
     (C1) `axis` lies in [0, rank).
     (C2) `scale` and `bias` have the normalized shape.
   }];
+  let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale,
                    Optional<Train_FloatTensor>:$bias, I64Attr:$axis, F32Attr:$epsilon);
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$mean, Train_FloatTensor:$inv_std);
@@ -28,6 +29,7 @@ def Train_LayerNormOp : Train_InferredOp<"layer_norm", [Differentiable, Generate
 
 def Train_LayerNormGradOp : Train_InferredOp<"layer_norm_grad", [Generated]> {
   let summary = "Gradients of layer_norm with respect to input, scale and bias";
+  let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, Train_FloatTensor:$scale,
                    Train_FloatTensor:$mean, Train_FloatTensor:$inv_std, I64Attr:$axis);
   let results = (outs Train_FloatTensor:$grad_input, Train_FloatTensor:$grad_scale, Train_FloatTensor:$grad_bias);
@@ -47,6 +49,7 @@ def Train_BatchNormOp : Train_InferredOp<"batch_norm", [
 
     (C1) scale, bias, mean and var have the extent of dimension `axis`.
   }];
+  let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale, Train_FloatTensor:$bias,
                    Train_FloatTensor:$mean, Train_FloatTensor:$var,
                    F32Attr:$epsilon, F32Attr:$momentum, I64Attr:$axis);
@@ -62,6 +65,7 @@ def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differe
 
     (C1) scale and bias have the extent of dimension `axis`.
   }];
+  let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale, Train_FloatTensor:$bias,
                    F32Attr:$epsilon, I64Attr:$axis);
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$mean,
@@ -71,6 +75,7 @@ def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differe
 
 def Train_BatchNormGradOp : Train_InferredOp<"batch_norm_grad", [Generated]> {
   let summary = "Gradients of batch_norm_training with respect to input, scale and bias";
+  let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, Train_FloatTensor:$scale,
                    Train_FloatTensor:$mean, Train_FloatTensor:$inv_std, I64Attr:$axis);
   let results = (outs Train_FloatTensor:$grad_input, Train_FloatTensor:$grad_scale, Train_FloatTensor:$grad_bias);

@@ -45,6 +45,13 @@ class Train_InferredOp<string mnemonic, list<Trait> traits = []>
   let extraClassDeclaration = compatible;
 }
 
+// Declarations of an op some of whose operands or results stay in f32:
+// `let extraClassDeclaration = compatible # pins`.
+defvar pins = [{
+    bool isOperandPinned(unsigned index);
+    bool isResultPinned(unsigned index);
+}];
+
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 def Generated : DeclareOpInterfaceMethods<LinalgLoweringOpInterface>;
 def Kernel : DeclareOpInterfaceMethods<KernelOpInterface>;
