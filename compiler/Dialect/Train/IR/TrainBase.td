@@ -42,15 +42,14 @@ class Train_InferredOp<string mnemonic, list<Trait> traits = []>
       return ::mpc::train::haveSameShapes(inferred, actual);
     }
   }];
-  let extraClassDeclaration = compatible;
-}
-
-// Declarations of an op some of whose operands or results stay in f32:
-// `let extraClassDeclaration = compatible # pins`.
-defvar pins = [{
+  // For an op some of whose operands or results stay in f32:
+  // `let extraClassDeclaration = compatible # pins`.
+  code pins = [{
     bool isOperandPinned(unsigned index);
     bool isResultPinned(unsigned index);
-}];
+  }];
+  let extraClassDeclaration = compatible;
+}
 
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 def Generated : DeclareOpInterfaceMethods<LinalgLoweringOpInterface>;
