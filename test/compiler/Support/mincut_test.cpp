@@ -57,7 +57,7 @@ Network makeRandom(std::mt19937 &random) {
                        below(network.nodes + 1) - 1, below(20)};
     if (cost.from < 0 && cost.to < 0)
       continue;
-    if (below(8) == 0)
+    if (below(4) == 0)
       cost.cost = MinCut::forbidden;
     network.costs.push_back(cost);
   }
