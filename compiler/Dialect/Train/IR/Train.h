@@ -20,6 +20,12 @@ namespace mpc::train {
 /// Returns true if the two lists hold tensors of equal shapes, in order.
 bool haveSameShapes(mlir::TypeRange lhs, mlir::TypeRange rhs);
 
+// Control states that ops and passes know by name. The step counter is not
+// called `step`: in a module, that is the function.
+inline constexpr llvm::StringLiteral kStepState = "step_count";
+inline constexpr llvm::StringLiteral kRandomSeedState = "random_seed";
+inline constexpr llvm::StringLiteral kLearningRateState = "learning_rate";
+
 /// Marks ops that work element by element; see TrainBase.td.
 template <typename ConcreteOp>
 class ElementByElement
