@@ -1,0 +1,73 @@
+//===- Import.h - From an ONNX file to the train dialect --------*- C++ -*-===//
+#ifndef MPC_COMPILER_IMPORT_IMPORT_H
+#define MPC_COMPILER_IMPORT_IMPORT_H
+
+#include "compiler/Import/ModelError.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MemoryBufferRef.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpc {
+
+/// What the user decides about a model; empty means: as the model has it.
+struct ImportOptions {
+  /// Sizes of symbolic dimensions, by name (`--dim NAME=N`). A dimension
+  /// without a name goes by `<input>.<axis>`.
+  std::map<std::string, int64_t> dims;
+
+  /// Size of the batch dimension (`--batch=N`); 32 if the model leaves it open
+  /// and neither this nor `dims` says otherwise.
+  std::optional<int64_t> batch;
+
+  /// Regular expressions (POSIX extended, matching anywhere in the name) of
+  /// initializers that are not trained. BatchNormalization statistics that
+  /// match do not change in training either.
+  std::vector<std::string> freeze;
+
+  /// Import every float as f64 instead of f32, for gradient checks.
+  bool float64 = false;
+};
+
+struct ImportResult {
+  /// The module, null after an error. It verifies, and has one function,
+  /// `predict`.
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+
+  /// Why there is no module; the diagnostics have been emitted.
+  ModelError error = ModelError::None;
+
+  /// What was decided for the user and should be said aloud, one line each:
+  /// "dimension 'N' is not bound: using 32".
+  std::vector<std::string> notes;
+};
+
+/// Imports the model in file `path`: protobuf, unless the name ends in
+/// `.onnxtxt` (ONNX's textual syntax) or `.textproto` (protobuf's).
+///
+/// Errors go to the diagnostic handler of `context`, at locations made by
+/// makeNodeLoc; ModelDiagnosticHandler prints them as users read them. Loads
+/// the dialects it needs. Large weights are not copied: they are resources
+/// that keep the file's contents alive as long as `context`.
+///
+/// No input makes it crash: the file may be hostile. External data is read
+/// from below the model's folder only.
+ImportResult importOnnx(llvm::StringRef path, const ImportOptions &options,
+                        mlir::MLIRContext &context);
+
+/// The same for a model in memory. The buffer's identifier stands for the path:
+/// it decides the format and where external data lies. The buffer may go away
+/// after the call.
+ImportResult importOnnx(llvm::MemoryBufferRef buffer,
+                        const ImportOptions &options,
+                        mlir::MLIRContext &context);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_IMPORT_IMPORT_H

@@ -1,0 +1,85 @@
+//===- Diagnostics.cpp - Messages as users read them ----------------------===//
+
+#include "compiler/Support/Diagnostics.h"
+
+#include "compiler/Support/Locations.h"
+
+#include "mlir/IR/Location.h"
+
+using namespace mlir;
+
+static StringRef severityName(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Note:
+    return "note";
+  case DiagnosticSeverity::Warning:
+    return "warning";
+  case DiagnosticSeverity::Error:
+    return "error";
+  case DiagnosticSeverity::Remark:
+    return "remark";
+  }
+  return "error";
+}
+
+/// Removes the `'train.conv' op ` that emitOpError puts in front.
+static StringRef dropOpPrefix(StringRef message) {
+  StringRef rest = message;
+  if (!rest.consume_front("'"))
+    return message;
+  auto [name, tail] = rest.split("' op ");
+  bool isOpName = name.contains('.') && !name.contains(' ') && !tail.empty();
+  return isOpName ? tail : message;
+}
+
+/// Prints whose fault it is: "node 'fc1' (Gemm): ". A type in lower case is not
+/// an ONNX op but the kind of thing: "initializer 'fc1.weight': ".
+static void printSubject(raw_ostream &os, StringRef name, StringRef type) {
+  if (!type.empty() && llvm::isLower(type.front())) {
+    os << type << " '" << name << "': ";
+    return;
+  }
+  os << "node '" << name << "'";
+  if (!type.empty())
+    os << " (" << type << ")";
+  os << ": ";
+}
+
+mpc::ModelDiagnosticHandler::ModelDiagnosticHandler(MLIRContext *context,
+                                                    StringRef model,
+                                                    raw_ostream &os)
+    : ScopedDiagnosticHandler(context), model(model.str()), os(os) {
+  setHandler([this](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      ++numErrors;
+    print(diagnostic);
+    for (const Diagnostic &note : diagnostic.getNotes())
+      print(note);
+    return success();
+  });
+}
+
+void mpc::ModelDiagnosticHandler::print(const Diagnostic &diagnostic) {
+  std::string text = diagnostic.str();
+  StringRef message = text;
+  bool isNote = diagnostic.getSeverity() == DiagnosticSeverity::Note;
+  if (isNote && message.starts_with("see current operation"))
+    return;
+
+  Location loc = diagnostic.getLocation();
+  StringRef name = nodeName(loc);
+  auto position = loc->findInstanceOf<FileLineColLoc>();
+  if (position && position.getLine() > 0) {
+    os << position.getFilename().getValue() << ":" << position.getLine();
+    if (position.getColumn() > 0)
+      os << ":" << position.getColumn();
+    os << ": ";
+  } else {
+    os << model << ": ";
+  }
+  if (!name.empty()) {
+    printSubject(os, name, nodeType(loc));
+    message = dropOpPrefix(message);
+  }
+  os << severityName(diagnostic.getSeverity()) << ": " << message << "\n";
+}

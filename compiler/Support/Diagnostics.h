@@ -1,0 +1,40 @@
+//===- Diagnostics.h - Messages as users read them --------------*- C++ -*-===//
+#ifndef MPC_COMPILER_SUPPORT_DIAGNOSTICS_H
+#define MPC_COMPILER_SUPPORT_DIAGNOSTICS_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <string>
+
+namespace mpc {
+
+/// While it lives, prints the diagnostics of a context in terms of the model:
+///
+///   model.onnx: node 'enc/0/ln' (LayerNormalization): error: input 1 ...
+///   model.onnx: node 'enc/0/reshape' (Reshape): note: 'X' comes from here
+///   model.onnx: initializer 'fc1.weight': error: ...
+///   model.onnxtxt:3:14: error: ...
+///
+/// Names come from makeNodeLoc locations, positions from file locations. The
+/// prefix `'train.conv' op` of verifiers is dropped where the node is named,
+/// and so is the note that prints the op. Thread-safe, as every handler is.
+class ModelDiagnosticHandler : public mlir::ScopedDiagnosticHandler {
+public:
+  ModelDiagnosticHandler(mlir::MLIRContext *context, llvm::StringRef model,
+                         llvm::raw_ostream &os = llvm::errs());
+
+  /// Errors seen so far.
+  unsigned getNumErrors() const { return numErrors; }
+
+private:
+  void print(const mlir::Diagnostic &diagnostic);
+
+  const std::string model;
+  llvm::raw_ostream &os;
+  unsigned numErrors = 0;
+};
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_SUPPORT_DIAGNOSTICS_H
