@@ -103,6 +103,9 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
     InterfaceMethod<
       "Floating-point operations of one execution; a multiply-add counts two.",
       "int64_t", "getFlops">,
+    InterfaceMethod<
+      "Returns true if the op moves no byte: its result is its operand under another shape.",
+      "bool", "isView", (ins), "", [{ return false; }]>,
   ];
 }
 
