@@ -19,12 +19,15 @@ def Train_MatmulOp : Train_InferredOp<"matmul", [Differentiable, Kernel]> {
 
     (C1) both operands have rank 2 or more.
     (C2) the K extents agree.
+    (C3) the leading dimensions broadcast.
   }];
   let arguments = (ins Train_FloatTensor:$lhs, Train_FloatTensor:$rhs,
                    UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
                    UnitAttr:$weight_gradient);
   let results = (outs Train_FloatTensor:$result);
-  let hasVerifier = 1;
+  let extraClassDeclaration = compatible # [{
+    bool isResultPinned(unsigned) { return getWeightGradient(); }
+  }];
 }
 
 // Geometry of a sliding window. Per spatial dimension: strides, dilations;
@@ -32,7 +35,6 @@ def Train_MatmulOp : Train_InferredOp<"matmul", [Differentiable, Kernel]> {
 class Train_ConvLikeOp<string mnemonic, list<Trait> traits = []>
     : Train_InferredOp<mnemonic, !listconcat(traits, [Kernel])> {
   let extraClassDeclaration = compatible;
-  let hasVerifier = 1;
 }
 
 def Train_ConvOp : Train_ConvLikeOp<"conv", [
@@ -44,15 +46,16 @@ def Train_ConvOp : Train_ConvLikeOp<"conv", [
     dimensions.
 
     (C1) ranks agree and are 3 or 4.
-    (C2) C = group times the weight's second extent; group divides O.
+    (C2) C = group times the weight's second extent; group divides O; the bias
+         has O elements.
     (C3) one stride, dilation and pad per spatial dimension; strides and
          dilations at least 1, pads at least 0; the result is not empty.
   }];
-  let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$weight,
+  let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$weight,      // conv_c1
                    Optional<Train_FloatTensor>:$bias,
-                   DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                   DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,     // conv_c3
                    DenseI64ArrayAttr:$pads_begin, DenseI64ArrayAttr:$pads_end,
-                   DefaultValuedAttr<I64Attr, "1">:$group, UnitAttr:$channels_last);
+                   DefaultValuedAttr<I64Attr, "1">:$group, UnitAttr:$channels_last); // conv_c2
   let results = (outs Train_FloatTensor:$result);
 }
 
@@ -61,7 +64,7 @@ def Train_ConvGradInputOp : Train_ConvLikeOp<"conv_grad_input", [
   let summary = "Gradient of a convolution with respect to its input";
   let description = [{
     `input_shape` is the shape of the forward input, in the layout in force.
-    Constraints as `train.conv`.
+    Constraints as `train.conv`; `grad` has the shape of its result (conv_c3).
   }];
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$weight,
                    DenseI64ArrayAttr:$input_shape,
@@ -76,7 +79,7 @@ def Train_ConvGradWeightOp : Train_ConvLikeOp<"conv_grad_weight", [
   let summary = "Gradient of a convolution with respect to its weight, in f32";
   let description = [{
     `kernel_shape` holds the spatial extents of the weight. Constraints as
-    `train.conv`.
+    `train.conv`; `grad` has the shape of its result (conv_c3).
   }];
   let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$input,

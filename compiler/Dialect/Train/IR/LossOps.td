@@ -22,17 +22,20 @@ class Train_ClassLossOp<string mnemonic, string what>
     (C2) `weight` has C elements.
   }];
   let extraClassDeclaration = compatible # pins;
-  let arguments = (ins Train_FloatTensor:$input, Train_IntTensor:$labels,
-                   Optional<Train_FloatTensor>:$weight,
+  let arguments = (ins Train_FloatTensor:$input, Train_IntTensor:$labels, // class_loss_c1
+                   Optional<Train_FloatTensor>:$weight,               // class_loss_c2
                    Train_ReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);
   let results = (outs Train_FloatTensor:$loss);
-  let hasVerifier = 1;
 }
 class Train_ClassLossGradOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [Generated]> {
   let summary = what;
+  let description = [{
+    (C1) `grad` has the shape of the loss; the rest is as in the forward op.
+  }];
   let extraClassDeclaration = compatible # pins;
-  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, Train_IntTensor:$labels,
+  let arguments = (ins Train_FloatTensor:$grad, // class_loss_grad_c1
+                   Train_FloatTensor:$input, Train_IntTensor:$labels,
                    Optional<Train_FloatTensor>:$weight,
                    Train_ReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);
   let results = (outs Train_FloatTensor:$result);
@@ -66,15 +69,18 @@ def Train_ElementLossOp : Train_InferredOp<"element_loss", [Differentiable, Gene
     (C1) prediction and target have one shape.
   }];
   let extraClassDeclaration = compatible # pins;
-  let arguments = (ins Train_FloatTensor:$prediction, Train_FloatTensor:$target,
+  let arguments = (ins Train_FloatTensor:$prediction, Train_FloatTensor:$target, // element_loss_c1
                    Train_ElementLossAttr:$kind, Train_ReductionAttr:$reduction);
   let results = (outs Train_FloatTensor:$loss);
-  let hasVerifier = 1;
 }
 def Train_ElementLossGradOp : Train_InferredOp<"element_loss_grad", [Generated]> {
   let summary = "Gradient of element_loss with respect to the prediction";
+  let description = [{
+    (C1) `grad` has the shape of the loss; the rest is as in the forward op.
+  }];
   let extraClassDeclaration = compatible # pins;
-  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$prediction, Train_FloatTensor:$target,
+  let arguments = (ins Train_FloatTensor:$grad, // element_loss_grad_c1
+                   Train_FloatTensor:$prediction, Train_FloatTensor:$target,
                    Train_ElementLossAttr:$kind, Train_ReductionAttr:$reduction);
   let results = (outs Train_FloatTensor:$result);
 }
@@ -82,17 +88,23 @@ def Train_ElementLossGradOp : Train_InferredOp<"element_loss_grad", [Generated]>
 def Train_IsCorrectOp : Train_InferredOp<"is_correct", [Generated]> {
   let summary = "1.0 where the first largest logit along dimension 1 stands at the label, else 0.0";
   let description = [{
-    logits [N, C, d..], labels [N, d..], result [N, d..] in f32.
+    logits [N, C, d..], labels [N, d..], result [N, d..] in f32. NaN is never
+    correct. Classes are counted in the compute type: C is at most 2^24.
+
+    (C1) labels have the shape of the logits without dimension 1.
+    (C2) C is at most 2^24.
   }];
   let extraClassDeclaration = compatible # pins;
-  let arguments = (ins Train_FloatTensor:$logits, Train_IntTensor:$labels);
+  let arguments = (ins Train_FloatTensor:$logits, // is_correct_c2
+                   Train_IntTensor:$labels);       // is_correct_c1
   let results = (outs Train_FloatTensor:$result);
 }
 
 def Train_IsCountedOp : Train_InferredOp<"is_counted", [Generated]> {
   let summary = "Weight of each label in the mean: 0.0 for ignore_index, else 1.0 or its class weight";
+  let description = "(C1) labels have rank 1 or more, `weight` rank 1.";
   let extraClassDeclaration = compatible # pins;
-  let arguments = (ins Train_IntTensor:$labels, Optional<Train_FloatTensor>:$weight,
+  let arguments = (ins Train_IntTensor:$labels, Optional<Train_FloatTensor>:$weight, // is_counted_c1
                    OptionalAttr<I64Attr>:$ignore_index);
   let results = (outs Train_FloatTensor:$result);
 }

@@ -22,16 +22,19 @@ def Train_LayerNormOp : Train_InferredOp<"layer_norm", [Differentiable, Generate
   }];
   let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale,
-                   Optional<Train_FloatTensor>:$bias, I64Attr:$axis, F32Attr:$epsilon);
+                   Optional<Train_FloatTensor>:$bias,               // layer_norm_c2
+                   I64Attr:$axis, F32Attr:$epsilon);                // layer_norm_c1
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$mean, Train_FloatTensor:$inv_std);
-  let hasVerifier = 1;
 }
 
 def Train_LayerNormGradOp : Train_InferredOp<"layer_norm_grad", [Generated]> {
   let summary = "Gradients of layer_norm with respect to input, scale and bias";
+  let description = [{
+    (C1) operands have the shapes of the forward op's.
+  }];
   let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, Train_FloatTensor:$scale,
-                   Train_FloatTensor:$mean, Train_FloatTensor:$inv_std, I64Attr:$axis);
+                   Train_FloatTensor:$mean, Train_FloatTensor:$inv_std, I64Attr:$axis); // layer_norm_grad_c1
   let results = (outs Train_FloatTensor:$grad_input, Train_FloatTensor:$grad_scale, Train_FloatTensor:$grad_bias);
 }
 
@@ -47,14 +50,14 @@ def Train_BatchNormOp : Train_InferredOp<"batch_norm", [
     states that `mean` and `var` read become
     `momentum * old + (1 - momentum) * batch`.
 
-    (C1) scale, bias, mean and var have the extent of dimension `axis`.
+    (C1) `axis` lies in [0, rank), and scale, bias, mean and var have the extent
+         of dimension `axis`.
   }];
   let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale, Train_FloatTensor:$bias,
                    Train_FloatTensor:$mean, Train_FloatTensor:$var,
-                   F32Attr:$epsilon, F32Attr:$momentum, I64Attr:$axis);
+                   F32Attr:$epsilon, F32Attr:$momentum, I64Attr:$axis); // batch_norm_c1
   let results = (outs Train_FloatTensor:$result);
-  let hasVerifier = 1;
 }
 
 def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differentiable, Generated]> {
@@ -63,21 +66,24 @@ def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differe
     `mean` and `var` (population variance) over all dimensions but `axis`, and
     `inv_std = 1/sqrt(var + epsilon)`, are f32.
 
-    (C1) scale and bias have the extent of dimension `axis`.
+    (C1) `axis` lies in [0, rank), and scale and bias have the extent of
+         dimension `axis`.
   }];
   let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale, Train_FloatTensor:$bias,
-                   F32Attr:$epsilon, I64Attr:$axis);
+                   F32Attr:$epsilon, I64Attr:$axis); // batch_norm_training_c1
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$mean,
                  Train_FloatTensor:$var, Train_FloatTensor:$inv_std);
-  let hasVerifier = 1;
 }
 
 def Train_BatchNormGradOp : Train_InferredOp<"batch_norm_grad", [Generated]> {
   let summary = "Gradients of batch_norm_training with respect to input, scale and bias";
+  let description = [{
+    (C1) operands have the shapes of the forward op's.
+  }];
   let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, Train_FloatTensor:$scale,
-                   Train_FloatTensor:$mean, Train_FloatTensor:$inv_std, I64Attr:$axis);
+                   Train_FloatTensor:$mean, Train_FloatTensor:$inv_std, I64Attr:$axis); // batch_norm_grad_c1
   let results = (outs Train_FloatTensor:$grad_input, Train_FloatTensor:$grad_scale, Train_FloatTensor:$grad_bias);
 }
 
@@ -85,9 +91,8 @@ class Train_SoftmaxLikeOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [Differentiable, Generated]> {
   let summary = what;
   let description = "(C1) `axis` lies in [0, rank).";
-  let arguments = (ins Train_FloatTensor:$input, I64Attr:$axis);
+  let arguments = (ins Train_FloatTensor:$input, I64Attr:$axis); // softmax_c1
   let results = (outs Train_FloatTensor:$result);
-  let hasVerifier = 1;
 }
 def Train_SoftmaxOp : Train_SoftmaxLikeOp<"softmax", "exp(x - max) / sum along one dimension">;
 def Train_LogSoftmaxOp : Train_SoftmaxLikeOp<"log_softmax", "x - max - log(sum exp(x - max)) along one dimension">;
@@ -95,7 +100,8 @@ def Train_LogSoftmaxOp : Train_SoftmaxLikeOp<"log_softmax", "x - max - log(sum e
 class Train_SoftmaxLikeGradOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [Generated]> {
   let summary = what;
-  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$output, I64Attr:$axis);
+  let description = "(C1) `axis` lies in [0, rank); both operands have one shape.";
+  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$output, I64Attr:$axis); // softmax_grad_c1
   let results = (outs Train_FloatTensor:$result);
 }
 def Train_SoftmaxGradOp : Train_SoftmaxLikeGradOp<"softmax_grad", "output (grad - sum(grad output))">;

@@ -16,11 +16,12 @@ def Train_MaxPoolOp : Train_PoolOp<"max_pool", [Differentiable]> {
     `indices` gives, for each result element, the row-major position of the
     maximum inside its window (the first one of equals), for the gradient.
 
-    (C1) geometry as `train.conv_c3`; each pad is smaller than the window.
+    (C1) geometry as conv_c3; each pad is smaller than the window, and each
+         window covers part of the image.
     (C2) the window has at most 255 elements.
   }];
-  let arguments = (ins Train_FloatTensor:$input, DenseI64ArrayAttr:$kernel_shape,
-                   DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+  let arguments = (ins Train_FloatTensor:$input, DenseI64ArrayAttr:$kernel_shape, // max_pool_c2
+                   DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,      // max_pool_c1
                    DenseI64ArrayAttr:$pads_begin, DenseI64ArrayAttr:$pads_end,
                    UnitAttr:$channels_last);
   let results = (outs Train_FloatTensor:$result, Train_ByteTensor:$indices);
@@ -42,9 +43,9 @@ def Train_AveragePoolOp : Train_PoolOp<"average_pool", [Differentiable]> {
     With `count_include_pad` the divisor is the window's size, else the number
     of elements inside the image.
 
-    (C1) geometry as `train.max_pool`.
+    (C1) geometry as max_pool_c1.
   }];
-  let arguments = (ins Train_FloatTensor:$input, DenseI64ArrayAttr:$kernel_shape,
+  let arguments = (ins Train_FloatTensor:$input, DenseI64ArrayAttr:$kernel_shape, // average_pool_c1
                    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                    DenseI64ArrayAttr:$pads_begin, DenseI64ArrayAttr:$pads_end,
                    UnitAttr:$count_include_pad, UnitAttr:$channels_last);
@@ -65,7 +66,8 @@ def Train_GlobalAveragePoolOp : Train_InferredOp<"global_average_pool", [
     Differentiable, Generated,
     DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Mean over all spatial dimensions, which stay with extent 1";
-  let arguments = (ins Train_FloatTensor:$input, UnitAttr:$channels_last);
+  let description = "(C1) the image has rank 3 or more.";
+  let arguments = (ins Train_FloatTensor:$input, UnitAttr:$channels_last); // global_average_pool_c1
   let results = (outs Train_FloatTensor:$result);
   let extraClassDeclaration = compatible;
 }
