@@ -1,0 +1,167 @@
+//===- AmpLowering.cpp - Generated code for amp ops -----------------------===//
+
+#include "compiler/Dialect/Train/IR/AmpLowering.h"
+
+#include "compiler/Dialect/Train/IR/Lowering.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+//===----------------------------------------------------------------------===//
+// One function per op
+//===----------------------------------------------------------------------===//
+
+static LogicalResult lower(amp::CastOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  // The helper widens to f32 and rounds to the result's type: all there is.
+  results = emitElementwise(
+      builder, op.getLoc(), op->getResultTypes(), op->getOperands(),
+      [](OpBuilder &, Location, ValueRange args) -> SmallVector<Value> {
+        return {args[0]};
+      });
+  return success();
+}
+
+static LogicalResult lower(amp::ScaleLossOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  results = emitElementwise(
+      builder, op.getLoc(), op->getResultTypes(), op->getOperands(),
+      [](OpBuilder &b, Location loc, ValueRange args) -> SmallVector<Value> {
+        return {arith::MulFOp::create(b, loc, args[0], args[1])};
+      });
+  return success();
+}
+
+static LogicalResult lower(amp::UnscaleOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  // One division for the whole tensor.
+  Location loc = op.getLoc();
+  Value scale = op.getScale();
+  Value inverse = emitElementwise(
+      builder, loc, scale.getType(), scale,
+      [](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
+        Value one = constantFloat(b, l, args[0].getType(), 1.0);
+        return {arith::DivFOp::create(b, l, one, args[0])};
+      })[0];
+  results = emitElementwise(
+      builder, loc, op->getResultTypes(), {op.getInput(), inverse},
+      [](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
+        return {arith::MulFOp::create(b, l, args[0], args[1])};
+      });
+  return success();
+}
+
+static LogicalResult lower(amp::AllFiniteOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  // x * 0 is a zero if x is finite and NaN if not, and one NaN makes the sum
+  // NaN: a plain sum, which vectorises, in two steps, so that the first has a
+  // loop over rows to share out.
+  Location loc = op.getLoc();
+  Value sum = op.getInput();
+  auto timesZero = [](OpBuilder &b, Location l,
+                      ValueRange args) -> SmallVector<Value> {
+    Value zero = constantFloat(b, l, args[0].getType(), 0.0);
+    return {arith::MulFOp::create(b, l, args[0], zero)};
+  };
+  auto asIs = [](OpBuilder &, Location, ValueRange args) -> SmallVector<Value> {
+    return {args[0]};
+  };
+
+  ArrayRef<int64_t> shape = op.getInput().getType().getShape();
+  int64_t rank = shape.size();
+  if (rank == 0)
+    sum = emitElementwise(builder, loc, sum.getType(), sum, timesZero)[0];
+  if (rank > 0)
+    sum = emitReduction(builder, loc, shape, {rank - 1}, Combiner::Sum, sum,
+                        {allDims(sum)}, timesZero)[0];
+  if (rank > 1)
+    sum = emitReduction(builder, loc, shape.drop_back(), allDims(sum),
+                        Combiner::Sum, sum, {allDims(sum)}, asIs)[0];
+
+  results = emitElementwise(
+      builder, loc, op->getResultTypes(), sum,
+      [](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
+        Value zero = constantFloat(b, l, args[0].getType(), 0.0);
+        return {arith::CmpFOp::create(b, l, arith::CmpFPredicate::OEQ, args[0],
+                                      zero)};
+      });
+  return success();
+}
+
+static LogicalResult lower(amp::UpdateScaleOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  auto body = [&](OpBuilder &b, Location loc,
+                  ValueRange args) -> SmallVector<Value> {
+    Value scale = args[0], streak = args[1], finite = args[2];
+    auto number = [&](const APFloat &value) {
+      return constantFloat(b, loc, scale.getType(), value.convertToDouble());
+    };
+    auto integer = [&](int32_t value) -> Value {
+      return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
+    };
+    Value grown = arith::MulFOp::create(b, loc, scale, number(op.getGrowth()));
+    grown = arith::MinimumFOp::create(b, loc, grown, number(op.getCeiling()));
+    Value backed =
+        arith::MulFOp::create(b, loc, scale, number(op.getBackoff()));
+    backed = arith::MaximumFOp::create(b, loc, backed, number(op.getFloor()));
+
+    Value next = arith::AddIOp::create(b, loc, streak, integer(1));
+    Value grows = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, next,
+                                        integer(op.getInterval()));
+    Value kept = arith::SelectOp::create(b, loc, grows, grown, scale);
+    Value counted = arith::SelectOp::create(b, loc, grows, integer(0), next);
+    return {arith::SelectOp::create(b, loc, finite, kept, backed),
+            arith::SelectOp::create(b, loc, finite, counted, integer(0))};
+  };
+  results = emitElementwise(builder, op.getLoc(), op->getResultTypes(),
+                            op->getOperands(), body);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+template <typename OpTy>
+struct AmpLowering
+    : LinalgLoweringOpInterface::ExternalModel<AmpLowering<OpTy>, OpTy> {
+  LogicalResult lowerToLinalg(Operation *op, OpBuilder &builder,
+                              SmallVectorImpl<Value> &results) const {
+    return lower(cast<OpTy>(op), builder, results);
+  }
+};
+
+/// A fixed number of operations for each element of the first operand.
+template <typename OpTy, int64_t flopsPerElement>
+struct AmpCost : CostOpInterface::ExternalModel<
+                     AmpCost<OpTy, flopsPerElement>, OpTy> {
+  int64_t getFlops(Operation *op) const {
+    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+    return type.hasStaticShape() ? type.getNumElements() * flopsPerElement : 0;
+  }
+};
+
+} // namespace
+
+template <typename OpTy, int64_t flopsPerElement>
+static void attach(MLIRContext *context) {
+  OpTy::template attachInterface<AmpLowering<OpTy>,
+                                 AmpCost<OpTy, flopsPerElement>>(*context);
+}
+
+void mpc::train::registerAmpLowering(DialectRegistry &registry) {
+  registry.addExtension(
+      +[](MLIRContext *context, amp::AmpDialect *, TrainDialect *) {
+        attach<amp::CastOp, 0>(context);
+        attach<amp::ScaleLossOp, 1>(context);
+        attach<amp::AllFiniteOp, 2>(context);
+        attach<amp::UnscaleOp, 1>(context);
+        attach<amp::UpdateScaleOp, 2>(context);
+      });
+}

@@ -1,0 +1,221 @@
+//===- AssignPrecision.cpp - f32 or 16 bit for every tensor ---------------===//
+//
+// Implements mpc-assign-precision. Labelling chooses; this file reads the
+// user's options and puts the choice into the IR: element types of results in
+// place, and at each producer one cast for each other type that is wanted.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Support/Locations.h"
+#include "passes/Precision/Labelling.h"
+#include "passes/Precision/Passes.h"
+#include "passes/Precision/PrecisionFacts.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/Regex.h"
+
+#include <optional>
+
+#define DEBUG_TYPE "mpc-assign-precision"
+
+namespace mpc {
+#define GEN_PASS_DEF_ASSIGNPRECISIONPASS
+#include "passes/Precision/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+//===----------------------------------------------------------------------===//
+// What the user says
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One of the options keep-fp32 and force-low.
+class NodeFilter {
+public:
+  NodeFilter(StringRef option, StringRef pattern)
+      : option(option), pattern(pattern), regex(pattern) {}
+
+  LogicalResult verify(Operation *module) const {
+    std::string error;
+    if (pattern.empty() || regex.isValid(error))
+      return success();
+    return module->emitError()
+           << "'" << option << "' is not a regular expression: '" << pattern
+           << "': " << error;
+  }
+
+  /// Matches the node's name, that of its gradient and the type, anywhere.
+  bool matches(Operation *op) {
+    if (pattern.empty())
+      return false;
+    StringRef name = nodeName(op->getLoc());
+    StringRef forward = name;
+    forward.consume_back(".grad");
+    bool found = false;
+    for (StringRef text : {name, forward, nodeType(op->getLoc()),
+                           op->getName().stripDialect()})
+      found |= !text.empty() && regex.match(text);
+    matched |= found;
+    return found;
+  }
+
+  void warnIfUnused(Operation *module) const {
+    if (!pattern.empty() && !matched)
+      module->emitWarning() << "'" << option << "' matches no node: '"
+                            << pattern << "'";
+  }
+
+  std::string reason() const { return (option + "=" + pattern).str(); }
+
+private:
+  StringRef option;
+  StringRef pattern;
+  llvm::Regex regex;
+  bool matched = false;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// From labels to types
+//===----------------------------------------------------------------------===//
+
+/// `value` as `type`: for a constant another constant, else a cast.
+static Value convert(OpBuilder &builder, Value value, Type type) {
+  Location loc = value.getLoc();
+  auto constant = value.getDefiningOp<train::ConstantOp>();
+  auto elements =
+      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
+  if (!elements)
+    return amp::CastOp::create(builder, loc, type, value);
+
+  auto target = cast<FloatType>(getElementTypeOrSelf(type));
+  DenseElementsAttr rounded =
+      elements.mapValues(target, [&](const APFloat &number) {
+        APFloat copy = number;
+        bool losesInfo;
+        copy.convert(target.getFloatSemantics(),
+                     APFloat::rmNearestTiesToEven, &losesInfo);
+        return copy.bitcastToAPInt();
+      });
+  return train::ConstantOp::create(builder, loc, rounded);
+}
+
+/// Stores `value` as its label says and gives the uses that want the other type
+/// one copy of it.
+static void applyLabel(OpBuilder &builder, Value value,
+                       const Labelling &labelling, FloatType lowType) {
+  auto f32 = cast<RankedTensorType>(value.getType());
+  auto low = RankedTensorType::get(f32.getShape(), lowType);
+  bool storedLow = labelling.isLow(value);
+  SmallVector<OpOperand *> others;
+  for (OpOperand &use : value.getUses())
+    if (labelling.isLow(use) != storedLow)
+      others.push_back(&use);
+
+  if (storedLow)
+    value.setType(low);
+  if (others.empty())
+    return;
+  LDBG() << "casting " << value << " for " << others.size() << " uses";
+  Value other = convert(builder, value, storedLow ? f32 : low);
+  for (OpOperand *use : others)
+    use->set(other);
+}
+
+static void assignTypes(func::FuncOp func, const Labelling &labelling,
+                        FloatType lowType) {
+  // Explanations compare bytes, so they come before any type changes.
+  for (Operation &op : func.front()) {
+    if (!isa<amp::PrecisionOpInterface>(op) || !isa<train::CostOpInterface>(op))
+      continue;
+    if (llvm::none_of(op.getOperandTypes(), isF32Tensor) &&
+        llvm::none_of(op.getResultTypes(), isF32Tensor))
+      continue;
+    Labelling::Decision decision = labelling.explain(&op);
+    setDecision(&op, decision.rule, decision.reason);
+  }
+
+  SmallVector<Value> values;
+  llvm::append_range(values, func.getArguments());
+  for (Operation &op : func.front())
+    llvm::append_range(values, op.getResults());
+  OpBuilder builder(func.getContext());
+  Operation *first = &func.front().front();
+  for (Value value : values) {
+    if (!isF32Tensor(value.getType()))
+      continue;
+    if (Operation *producer = value.getDefiningOp())
+      builder.setInsertionPointAfter(producer);
+    else
+      builder.setInsertionPoint(first);
+    applyLabel(builder, value, labelling, lowType);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct AssignPrecisionPass
+    : mpc::impl::AssignPrecisionPassBase<AssignPrecisionPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FloatType lowType = getLowType(&getContext(), precision);
+    if (!lowType && precision != "fp32" && precision != "fp64") {
+      module.emitError() << "'precision' must be fp32, bf16, fp16 or fp64, "
+                         << "but is '" << precision << "'";
+      return signalPassFailure();
+    }
+    NodeFilter keep("keep-fp32", keepFp32), force("force-low", forceLow);
+    if (failed(keep.verify(module)) || failed(force.verify(module)))
+      return signalPassFailure();
+
+    module->setAttr(kPrecisionAttr, StringAttr::get(&getContext(), precision));
+    if (!lowType)
+      return explainPrecision(module);
+
+    Operation *conflict = nullptr;
+    auto overrideOf = [&](Operation *op) -> PrecisionOverride {
+      bool wide = keep.matches(op), low = force.matches(op);
+      if (wide && low && !conflict)
+        conflict = op;
+      if (wide)
+        return {PrecisionOverride::KeepFp32, keep.reason()};
+      if (low)
+        return {PrecisionOverride::ForceLow, force.reason()};
+      return {};
+    };
+    for (auto func : module.getOps<func::FuncOp>()) {
+      if (func.isExternal())
+        continue;
+      Labelling labelling(func, overrideOf);
+      if (conflict) {
+        conflict->emitError("'keep-fp32' and 'force-low' both match node '")
+            << nodeName(conflict->getLoc()) << "'";
+        return signalPassFailure();
+      }
+      assignTypes(func, labelling, lowType);
+    }
+    keep.warnIfUnused(module);
+    force.warnIfUnused(module);
+  }
+
+  /// Nothing changes, but the report still tells why.
+  void explainPrecision(ModuleOp module) {
+    module.walk([&](Operation *op) {
+      if (isa<amp::PrecisionOpInterface>(op) && isa<train::CostOpInterface>(op))
+        setDecision(op, kRulePrecision, "--precision=" + precision);
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,89 @@
+//===- Labelling.h - Two labels for every float of a function ---*- C++ -*-===//
+//
+// Chooses between f32 and 16 bit for every f32 tensor of a function so that
+// the bytes moved are fewest, among all choices that classes, pins and user
+// options allow. Exact: a minimum cut with f32 on the source side.
+//
+// Nodes of the cut: one per stored value, one per use of a value by an op that
+// may ask for another type than the stored one. Costs, in bytes:
+//
+// - each op writes its results and reads its operands at the label's width;
+// - a value that some use wants in the other type is cast once, whatever the
+//   number of such uses: it is read and written again. Weights and constants
+//   exist in both types and cost no cast.
+//
+// Of equally cheap choices the one with most f32 wins.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_PASSES_PRECISION_LABELLING_H
+#define MPC_PASSES_PRECISION_LABELLING_H
+
+#include "compiler/Support/MinCut.h"
+#include "passes/Precision/PrecisionFacts.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <string>
+
+namespace mpc {
+
+/// What the user says about an op, over its class.
+struct PrecisionOverride {
+  enum Kind { None, KeepFp32, ForceLow };
+  Kind kind = None;
+  std::string reason = {}; ///< For the report.
+};
+
+class Labelling {
+public:
+  using OverrideFn =
+      llvm::function_ref<PrecisionOverride(mlir::Operation *)>;
+
+  /// Labels the f32 tensors of `func`. Other types are left out: their label
+  /// is f32, which means "as they are".
+  Labelling(mlir::func::FuncOp func, OverrideFn overrideOf);
+
+  /// True if `value` is stored in 16 bit.
+  bool isLow(mlir::Value value) const { return isLow(nodeOf(value)); }
+
+  /// True if the op of `use` reads 16 bit.
+  bool isLow(mlir::OpOperand &use) const { return isLow(nodeOf(use)); }
+
+  /// Why `op` got its types. The op must have floats.
+  struct Decision {
+    llvm::StringRef rule;
+    std::string reason;
+  };
+  Decision explain(mlir::Operation *op) const;
+
+private:
+  using Node = MinCut::Node;
+  /// Labels that an explanation tries instead of the chosen ones.
+  using Trial = llvm::SmallDenseMap<Node, bool>;
+
+  void addOp(mlir::Operation *op, const PrecisionOverride &override);
+  void addClass(amp::PrecisionOpInterface op);
+  void addTied(amp::PrecisionOpInterface op);
+  void addCosts(mlir::Operation *op);
+  void addCasts(mlir::Value value);
+
+  Node nodeOf(mlir::Value value) const;
+  Node nodeOf(mlir::OpOperand &use) const;
+  bool isFree(Node node) const { return node != wide && node != narrow; }
+  bool isLow(Node node) const { return !cut.isSource(node); }
+
+  int64_t costAround(mlir::Operation *op, const Trial &trial) const;
+  int64_t costOfValue(mlir::Value value, const Trial &trial) const;
+
+  MinCut cut;
+  Node wide;   ///< Always f32.
+  Node narrow; ///< Always 16 bit.
+  llvm::DenseMap<mlir::Value, Node> stored;
+  /// Uses that are not here read the value as it is stored.
+  llvm::DenseMap<mlir::OpOperand *, Node> used;
+  llvm::DenseMap<mlir::Operation *, PrecisionOverride> overrides;
+};
+
+} // namespace mpc
+
+#endif // MPC_PASSES_PRECISION_LABELLING_H

@@ -1,0 +1,60 @@
+//===- PrecisionFacts.cpp - What the precision passes agree on ------------===//
+
+#include "passes/Precision/PrecisionFacts.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mpc;
+
+FloatType mpc::getFloatElementType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast<FloatType>(tensor.getElementType()) : FloatType();
+}
+
+bool mpc::isLowTensor(Type type) {
+  FloatType element = getFloatElementType(type);
+  return element && element.getWidth() == 16;
+}
+
+bool mpc::isF32Tensor(Type type) {
+  FloatType element = getFloatElementType(type);
+  return element && element.isF32();
+}
+
+FloatType mpc::getLowType(MLIRContext *context, StringRef precision) {
+  if (precision == "bf16")
+    return BFloat16Type::get(context);
+  if (precision == "fp16")
+    return Float16Type::get(context);
+  return nullptr;
+}
+
+train::StateOp mpc::getWeightState(Value value) {
+  if (auto unpack = value.getDefiningOp<train::UnpackOp>())
+    value = unpack.getPacked();
+  auto read = value.getDefiningOp<train::ReadOp>();
+  if (!read)
+    return nullptr;
+  auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
+      read, read.getStateAttr());
+  if (!state || (state.getKind() != train::StateKind::Parameter &&
+                 state.getKind() != train::StateKind::Constant))
+    return nullptr;
+  return state;
+}
+
+Value mpc::getOrCreateRead(func::FuncOp func, train::StateOp state) {
+  for (auto read : func.front().getOps<train::ReadOp>())
+    if (read.getState() == state.getSymName())
+      return read.getResult();
+  OpBuilder builder = OpBuilder::atBlockBegin(&func.front());
+  return train::ReadOp::create(builder, state.getLoc(), state.getType(),
+                               FlatSymbolRefAttr::get(state.getSymNameAttr()));
+}
+
+void mpc::setDecision(Operation *op, StringRef rule, const Twine &reason) {
+  MLIRContext *context = op->getContext();
+  op->setAttr(kRuleAttr, StringAttr::get(context, rule));
+  op->setAttr(kReasonAttr, StringAttr::get(context, reason));
+}

@@ -1,0 +1,59 @@
+//===- PrecisionFacts.h - What the precision passes agree on ----*- C++ -*-===//
+#ifndef MPC_PASSES_PRECISION_PRECISIONFACTS_H
+#define MPC_PASSES_PRECISION_PRECISIONFACTS_H
+
+#include "compiler/Dialect/Train/IR/Train.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mpc {
+
+// Of the module: what was asked for, and the report as JSON.
+inline constexpr llvm::StringLiteral kPrecisionAttr = "mpc.precision";
+inline constexpr llvm::StringLiteral kReportAttr = "mpc.report";
+// Of an op: the rule that decided its types, and why.
+inline constexpr llvm::StringLiteral kRuleAttr = "mpc.precision.rule";
+inline constexpr llvm::StringLiteral kReasonAttr = "mpc.precision.reason";
+
+// Values of kRuleAttr.
+inline constexpr llvm::StringLiteral kRuleClass = "class";
+inline constexpr llvm::StringLiteral kRulePin = "pin";
+inline constexpr llvm::StringLiteral kRuleOption = "user option";
+inline constexpr llvm::StringLiteral kRuleCut = "minimum cut";
+inline constexpr llvm::StringLiteral kRulePrecision = "precision";
+inline constexpr llvm::StringLiteral kRuleScaling = "loss scaling";
+
+// Of the constant that starts the backward pass.
+inline constexpr llvm::StringLiteral kLossSeedAttr = "mpc.loss_seed";
+// States of the loss scale, and of gradients summed over micro-batches.
+inline constexpr llvm::StringLiteral kLossScaleState = "loss_scale";
+inline constexpr llvm::StringLiteral kStreakState = "loss_scale_streak";
+inline constexpr llvm::StringLiteral kGradientsState = "gradients";
+
+/// The element type if `type` is a tensor of floats, else null.
+mlir::FloatType getFloatElementType(mlir::Type type);
+
+/// True for tensors of f16 or bf16; true for tensors of f32.
+bool isLowTensor(mlir::Type type);
+bool isF32Tensor(mlir::Type type);
+
+/// The 16-bit type of "bf16" or "fp16"; null for precisions without one.
+mlir::FloatType getLowType(mlir::MLIRContext *context,
+                           llvm::StringRef precision);
+
+/// The state of kind parameter or constant whose value, or a tensor packed in
+/// it, `value` is; null for any other value. Such a value has a 16-bit copy
+/// that no cast in the function makes.
+train::StateOp getWeightState(mlir::Value value);
+
+/// The only read of `state` in `func`, made at its entry if there is none.
+mlir::Value getOrCreateRead(mlir::func::FuncOp func, train::StateOp state);
+
+/// Writes rule and reason to an op.
+void setDecision(mlir::Operation *op, llvm::StringRef rule,
+                 const llvm::Twine &reason);
+
+} // namespace mpc
+
+#endif // MPC_PASSES_PRECISION_PRECISIONFACTS_H

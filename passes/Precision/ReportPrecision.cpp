@@ -1,0 +1,245 @@
+//===- ReportPrecision.cpp - Who computes in what, and why ----------------===//
+//
+// Implements mpc-report-precision: reads types, casts and decisions off the IR
+// and writes them down as JSON. Nothing is decided here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Support/Locations.h"
+#include "compiler/Support/Report.h"
+#include "passes/Precision/Passes.h"
+#include "passes/Precision/PrecisionFacts.h"
+
+#include "llvm/Support/JSON.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_REPORTPRECISIONPASS
+#include "passes/Precision/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+using amp::PrecisionClass;
+
+namespace {
+
+/// What is counted over a function, and over the module.
+struct Totals {
+  int64_t flops = 0, lowFlops = 0;
+  int64_t bytes = 0, lowBytes = 0;
+  int64_t casts = 0;       ///< But those of the optimizer.
+  int64_t weightCasts = 0; ///< Casts of weights in forward or backward.
+
+  void add(const Totals &other) {
+    flops += other.flops, lowFlops += other.lowFlops;
+    bytes += other.bytes, lowBytes += other.lowBytes;
+    casts += other.casts, weightCasts += other.weightCasts;
+  }
+
+  llvm::json::Object toJson() const {
+    return llvm::json::Object{
+        {"flops", flops}, {"flops_16bit", lowFlops},
+        {"bytes", bytes}, {"bytes_16bit", lowBytes},
+        {"casts", casts}, {"weight_casts", weightCasts}};
+  }
+};
+
+} // namespace
+
+static StringRef className(PrecisionClass kind) {
+  switch (kind) {
+  case PrecisionClass::Low:
+    return "low";
+  case PrecisionClass::Sensitive:
+    return "sensitive";
+  case PrecisionClass::Internal:
+    return "internal";
+  case PrecisionClass::Follow:
+    return "follow";
+  case PrecisionClass::Promote:
+    return "promote";
+  case PrecisionClass::Transparent:
+    return "transparent";
+  }
+  llvm_unreachable("a class was added");
+}
+
+/// Names come from the user's file and may hold anything; JSON may not.
+static std::string utf8(StringRef text) {
+  return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
+}
+
+static std::string typeName(FloatType type) {
+  std::string name;
+  llvm::raw_string_ostream(name) << type;
+  return name;
+}
+
+/// The type of the operand that decides how the op computes: the first float
+/// that is not pinned, else the first float.
+static FloatType operandType(amp::PrecisionOpInterface op) {
+  FloatType pinned;
+  for (OpOperand &use : op->getOpOperands()) {
+    FloatType type = getFloatElementType(use.get().getType());
+    if (!type)
+      continue;
+    if (!op.isOperandPinned(use.getOperandNumber()))
+      return type;
+    if (!pinned)
+      pinned = type;
+  }
+  return pinned;
+}
+
+static FloatType resultType(Operation *op) {
+  for (Type type : op->getResultTypes())
+    if (FloatType element = getFloatElementType(type))
+      return element;
+  return nullptr;
+}
+
+/// Type of sums and intermediate values; empty where nothing is computed.
+static std::string accumulateType(amp::PrecisionOpInterface op) {
+  if (op.getPrecisionClass() == PrecisionClass::Transparent)
+    return "";
+  bool f64 = llvm::any_of(op->getOperandTypes(), [](Type type) {
+    FloatType element = getFloatElementType(type);
+    return element && element.isF64();
+  });
+  return f64 ? "f64" : "f32";
+}
+
+static int64_t bytesOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return 0;
+  // A bool takes a byte.
+  int64_t bits = tensor.getElementTypeBitWidth();
+  return tensor.getNumElements() * std::max<int64_t>(bits / 8, 1);
+}
+
+/// Adds what `op` computes and moves to `totals`; a view does neither.
+static void addCost(Operation *op, Totals &totals) {
+  auto cost = dyn_cast<train::CostOpInterface>(op);
+  if (!cost || cost.isView())
+    return;
+  auto add = [&](Type type) {
+    if (!getFloatElementType(type))
+      return;
+    totals.bytes += bytesOf(type);
+    if (isLowTensor(type))
+      totals.lowBytes += bytesOf(type);
+  };
+  llvm::for_each(op->getOperandTypes(), add);
+  llvm::for_each(op->getResultTypes(), add);
+
+  totals.flops += cost.getFlops();
+  auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
+  if (!precision || precision.getPrecisionClass() != PrecisionClass::Low)
+    return;
+  FloatType type = operandType(precision);
+  if (type && type.getWidth() == 16)
+    totals.lowFlops += cost.getFlops();
+}
+
+/// True for the cast that writes a working copy: it runs inside the optimizer.
+static bool isOptimizerCast(amp::CastOp cast) {
+  return llvm::any_of(cast->getUsers(), [](Operation *user) {
+    return isa<train::WriteOp>(user);
+  });
+}
+
+static void addCast(amp::CastOp cast, Totals &totals) {
+  if (isOptimizerCast(cast))
+    return;
+  ++totals.casts;
+  totals.weightCasts += getWeightState(cast.getInput()) != nullptr;
+}
+
+static llvm::json::Object describe(amp::PrecisionOpInterface op) {
+  auto text = [&](StringRef name) -> std::string {
+    auto attr = op->getAttrOfType<StringAttr>(name);
+    return attr ? utf8(attr.getValue()) : std::string();
+  };
+  int64_t castsIn = llvm::count_if(op->getOperands(), [](Value value) {
+    return value.getDefiningOp<amp::CastOp>() != nullptr;
+  });
+  int64_t castsOut = llvm::count_if(op->getUsers(), [](Operation *user) {
+    auto cast = dyn_cast<amp::CastOp>(user);
+    return cast && !isOptimizerCast(cast);
+  });
+  Totals cost;
+  addCost(op, cost);
+  FloatType in = operandType(op), out = resultType(op);
+  return llvm::json::Object{
+      {"op", op->getName().getStringRef()},
+      {"node", utf8(nodeName(op->getLoc()))},
+      {"type", utf8(nodeType(op->getLoc()))},
+      {"class", className(op.getPrecisionClass())},
+      {"operand_dtype", in ? typeName(in) : ""},
+      {"dtype", out ? typeName(out) : ""},
+      {"accumulate_dtype", accumulateType(op)},
+      {"casts_in", castsIn},
+      {"casts_out", castsOut},
+      {"rule", text(kRuleAttr)},
+      {"reason", text(kReasonAttr)},
+      {"flops", cost.flops},
+      {"bytes", cost.bytes}};
+}
+
+/// An op has a line if it has a class and works on floats; weights are read in
+/// place and have none.
+static bool isReported(Operation &op) {
+  auto isFloat = [](Type type) { return getFloatElementType(type) != nullptr; };
+  return isa<amp::PrecisionOpInterface>(op) &&
+         isa<train::CostOpInterface>(op) &&
+         (llvm::any_of(op.getOperandTypes(), isFloat) ||
+          llvm::any_of(op.getResultTypes(), isFloat));
+}
+
+namespace {
+
+struct ReportPrecisionPass
+    : mpc::impl::ReportPrecisionPassBase<ReportPrecisionPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
+    Totals all;
+    llvm::json::Array functions;
+    for (auto func : module.getOps<func::FuncOp>()) {
+      if (func.isExternal())
+        continue;
+      Totals totals;
+      llvm::json::Array ops;
+      for (Operation &op : func.front()) {
+        addCost(&op, totals);
+        if (auto cast = dyn_cast<amp::CastOp>(op))
+          addCast(cast, totals);
+        if (isReported(op))
+          ops.push_back(describe(cast<amp::PrecisionOpInterface>(op)));
+      }
+      functions.push_back(llvm::json::Object{{"name", utf8(func.getSymName())},
+                                             {"ops", std::move(ops)},
+                                             {"totals", totals.toJson()}});
+      all.add(totals);
+    }
+    llvm::json::Value report = llvm::json::Object{
+        {"version", kReportVersion},
+        {"model", nameOf(module)},
+        {"precision", utf8(precision ? precision.getValue() : "fp32")},
+        {"functions", std::move(functions)},
+        {"totals", all.toJson()}};
+    std::string text;
+    llvm::raw_string_ostream(text) << report;
+    module->setAttr(kReportAttr, StringAttr::get(&getContext(), text));
+  }
+
+  static std::string nameOf(ModuleOp module) {
+    auto name = module->getAttrOfType<StringAttr>("mpc.model");
+    return name ? utf8(name.getValue()) : std::string();
+  }
+};
+
+} // namespace

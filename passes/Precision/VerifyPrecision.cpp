@@ -1,0 +1,235 @@
+//===- VerifyPrecision.cpp - What the precision stage promises ------------===//
+//
+// Implements mpc-verify-precision. Each check is one promise; its note names
+// the pass that most likely broke it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Precision/Passes.h"
+#include "passes/Precision/PrecisionFacts.h"
+
+#include "llvm/ADT/SmallSet.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_VERIFYPRECISIONPASS
+#include "passes/Precision/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+using amp::PrecisionClass;
+
+/// Adds the note and returns failure.
+static LogicalResult blame(InFlightDiagnostic &&error, Operation *op,
+                           StringRef pass) {
+  error.attachNote(op->getLoc()) << pass << " should have seen to it";
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifySignature(func::FuncOp func) {
+  for (Type type : llvm::concat<const Type>(func.getArgumentTypes(),
+                                            func.getResultTypes()))
+    if (isLowTensor(type))
+      return blame(func.emitError("the signature of '")
+                       << func.getSymName() << "' must not have 16-bit floats, "
+                       << "but has " << type,
+                   func, "mpc-assign-precision");
+  return success();
+}
+
+static LogicalResult verifyState(train::StateOp state) {
+  if (!isLowTensor(state.getType()) ||
+      state.getKind() == train::StateKind::WorkingCopy)
+    return success();
+  return blame(state.emitError("state '")
+                   << state.getSymName() << "' must not be 16-bit: only "
+                   << "working copies are",
+               state, "mpc-use-working-copy");
+}
+
+static LogicalResult verifyOneLowType(Operation *op, FloatType lowType) {
+  for (Type type : op->getResultTypes())
+    if (isLowTensor(type) && getFloatElementType(type) != lowType) {
+      InFlightDiagnostic error = op->emitOpError("has a result of ") << type;
+      if (lowType)
+        error << ", but the 16-bit type of the module is " << lowType;
+      else
+        error << ", but the module has no 16-bit type";
+      return blame(std::move(error), op, "mpc-assign-precision");
+    }
+  return success();
+}
+
+static LogicalResult verifyPins(amp::PrecisionOpInterface op) {
+  auto refuse = [&](StringRef what, unsigned index, Type type,
+                    const char *why) {
+    return blame(op->emitOpError() << what << " #" << index << " must be f32, "
+                                   << why << ", but is " << type,
+                 op, "mpc-assign-precision");
+  };
+  auto rule = op->getAttrOfType<StringAttr>(kRuleAttr);
+  bool sensitive = op.getPrecisionClass() == PrecisionClass::Sensitive &&
+                   !(rule && rule.getValue() == kRuleOption);
+  for (auto [i, type] : llvm::enumerate(op->getOperandTypes())) {
+    if (isLowTensor(type) && op.isOperandPinned(i))
+      return refuse("operand", i, type, "being pinned");
+    if (isLowTensor(type) && sensitive)
+      return refuse("operand", i, type, "the op being sensitive");
+  }
+  for (auto [i, type] : llvm::enumerate(op->getResultTypes())) {
+    if (isLowTensor(type) && op.isResultPinned(i))
+      return refuse("result", i, type, "being pinned");
+    if (isLowTensor(type) && sensitive)
+      return refuse("result", i, type, "the op being sensitive");
+  }
+  return success();
+}
+
+/// A transparent op moves bits: what goes in comes out.
+static LogicalResult verifyTransparent(amp::PrecisionOpInterface op) {
+  if (op.getPrecisionClass() != PrecisionClass::Transparent)
+    return success();
+  FloatType first;
+  auto check = [&](Type type) -> LogicalResult {
+    FloatType element = getFloatElementType(type);
+    if (!element || !first || element == first) {
+      first = element ? element : first;
+      return success();
+    }
+    return blame(op->emitOpError("is transparent and must have one float type")
+                     << ", but has " << first << " and " << element,
+                 op, "mpc-assign-precision");
+  };
+  for (Type type : op->getOperandTypes())
+    if (failed(check(type)))
+      return failure();
+  for (Type type : op->getResultTypes())
+    if (failed(check(type)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Casts
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyCast(amp::CastOp cast) {
+  if (auto inner = cast.getInput().getDefiningOp<amp::CastOp>()) {
+    InFlightDiagnostic error =
+        cast.emitOpError("must not follow another cast");
+    error.attachNote(inner.getLoc()) << "this one";
+    return blame(std::move(error), cast, "mpc-elide-casts");
+  }
+  if (train::StateOp state = getWeightState(cast.getInput()))
+    return blame(cast.emitOpError("must not cast a weight; it comes from '")
+                     << state.getSymName() << "'",
+                 cast, "mpc-use-working-copy");
+  for (Operation *user : cast.getInput().getUsers()) {
+    auto other = dyn_cast<amp::CastOp>(user);
+    if (!other || other == cast || other.getType() != cast.getType() ||
+        !cast->isBeforeInBlock(other))
+      continue;
+    InFlightDiagnostic error =
+        other.emitOpError("casts a tensor a second time to the same type");
+    error.attachNote(cast.getLoc()) << "the first time";
+    return blame(std::move(error), other, "mpc-assign-precision");
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loss scaling
+//===----------------------------------------------------------------------===//
+
+static bool isScaling(Operation *op) {
+  return isa<amp::ScaleLossOp, amp::AllFiniteOp, amp::UnscaleOp,
+             amp::UpdateScaleOp>(op);
+}
+
+/// True if `write` may change its state after an overflow, or keeps it then.
+static bool isGated(train::WriteOp write) {
+  StringRef state = write.getState();
+  if (state == kLossScaleState || state == kStreakState ||
+      state == kGradientsState)
+    return true;
+  Value value = write.getValue();
+  if (auto cast = value.getDefiningOp<amp::CastOp>())
+    value = cast.getInput(); // A working copy of gated masters.
+  auto select = value.getDefiningOp<train::SelectOp>();
+  return select && select.getCondition().getDefiningOp<amp::AllFiniteOp>();
+}
+
+static LogicalResult verifyScaling(Operation *op) {
+  constexpr StringLiteral pass = "mpc-insert-loss-scaling";
+  if (auto write = dyn_cast<train::WriteOp>(op); write && !isGated(write))
+    return blame(op->emitOpError("must keep the old value of '")
+                     << write.getState() << "' after an overflow",
+                 op, pass);
+  if (!isa<train::ConstantOp>(op) || !op->hasAttr(kLossSeedAttr))
+    return success();
+  for (Operation *user : op->getUsers())
+    if (!isa<amp::ScaleLossOp>(user)) {
+      InFlightDiagnostic error =
+          op->emitOpError("starts a backward pass whose loss is not scaled");
+      error.attachNote(user->getLoc()) << "used here";
+      return blame(std::move(error), op, pass);
+    }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct VerifyPrecisionPass
+    : mpc::impl::VerifyPrecisionPassBase<VerifyPrecisionPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto attr = module->getAttrOfType<StringAttr>(kPrecisionAttr);
+    if (!attr) {
+      (void)blame(module.emitError("has no attribute '") << kPrecisionAttr
+                                                         << "'",
+                  module, "mpc-assign-precision");
+      return signalPassFailure();
+    }
+    bool scales = attr.getValue() == "fp16";
+    FloatType lowType = getLowType(&getContext(), attr.getValue());
+    WalkResult result = module.walk([&](Operation *op) {
+      return WalkResult(verifyOp(op, lowType, scales));
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+
+  static LogicalResult verifyOp(Operation *op, FloatType lowType,
+                                bool scales) {
+    if (auto func = dyn_cast<func::FuncOp>(op))
+      return verifySignature(func);
+    if (auto state = dyn_cast<train::StateOp>(op))
+      return verifyState(state);
+    if (failed(verifyOneLowType(op, lowType)))
+      return failure();
+    if (auto precision = dyn_cast<amp::PrecisionOpInterface>(op))
+      if (failed(verifyPins(precision)) || failed(verifyTransparent(precision)))
+        return failure();
+    if (auto cast = dyn_cast<amp::CastOp>(op))
+      if (failed(verifyCast(cast)))
+        return failure();
+    if (scales)
+      return verifyScaling(op);
+    if (isScaling(op))
+      return blame(op->emitOpError("is for fp16 alone"), op,
+                   "mpc-insert-loss-scaling");
+    return success();
+  }
+};
+
+} // namespace
