@@ -21,7 +21,12 @@ void TrainDialect::initialize() {
 
 bool mpc::train::haveSameShapes(TypeRange lhs, TypeRange rhs) {
   return llvm::equal(lhs, rhs, [](Type l, Type r) {
-    return cast<ShapedType>(l).getShape() == cast<ShapedType>(r).getShape();
+    auto left = cast<ShapedType>(l), right = cast<ShapedType>(r);
+    Type leftElement = left.getElementType();
+    Type rightElement = right.getElementType();
+    return left.getShape() == right.getShape() &&
+           (leftElement == rightElement ||
+            (isa<FloatType>(leftElement) && isa<FloatType>(rightElement)));
   });
 }
 

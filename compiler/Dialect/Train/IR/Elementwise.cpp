@@ -1,3 +1,510 @@
-//===- Elementwise.cpp ---------------------------------------------------------===//
+//===- Elementwise.cpp - Element by element -------------------------------===//
 
+#include "compiler/Dialect/Train/IR/Gradient.h"
+#include "compiler/Dialect/Train/IR/Infer.h"
+#include "compiler/Dialect/Train/IR/OpFacts.h"
+#include "compiler/Dialect/Train/IR/ScalarMath.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Support/Locations.h"
+
+#include "mlir/Dialect/Traits.h"
+#include "mlir/IR/TypeUtilities.h"
+
+#include <cmath>
+#include <optional>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+//===----------------------------------------------------------------------===//
+// Classes, costs, reasons
+//===----------------------------------------------------------------------===//
+
+// A transcendental function counts ten operations: about the length of the
+// polynomial that computes it.
+#define MPC_ELEMENTWISE(OP, CLASS, PER_ELEMENT, REASON)                        \
+  MPC_OP_FACTS(OP, CLASS, PER_ELEMENT *countElements(getResult()), REASON)
+
+MPC_ELEMENTWISE(AddOp, Follow, 1, "rounds once, where its operands do")
+MPC_ELEMENTWISE(SubOp, Follow, 1, "rounds once, where its operands do")
+MPC_ELEMENTWISE(MulOp, Follow, 1, "rounds once, where its operands do")
+MPC_ELEMENTWISE(DivOp, Follow, 1, "rounds once, where its operands do")
+MPC_ELEMENTWISE(NegOp, Transparent, 1, "commutes exactly with a cast")
+MPC_ELEMENTWISE(ReluOp, Transparent, 1, "commutes exactly with a cast")
+MPC_ELEMENTWISE(TanhOp, Follow, 10, "bounded")
+MPC_ELEMENTWISE(SigmoidOp, Follow, 13, "bounded")
+MPC_ELEMENTWISE(GeluOp, Follow, 14, "bounded slope, f32 in registers")
+MPC_ELEMENTWISE(ReluGradOp, Follow, 1, "passes the gradient or zero")
+MPC_ELEMENTWISE(TanhGradOp, Follow, 3, "bounded slope")
+MPC_ELEMENTWISE(SigmoidGradOp, Follow, 3, "bounded slope")
+MPC_ELEMENTWISE(GeluGradOp, Follow, 27, "bounded slope, f32 in registers")
+MPC_ELEMENTWISE(SelectOp, Transparent, 0, "moves elements bit for bit")
+
+#undef MPC_ELEMENTWISE
+
+static bool isFloat(Value tensor) {
+  return isa<FloatType>(getElementTypeOrSelf(tensor.getType()));
+}
+
+amp::PrecisionClass CastOp::getPrecisionClass() {
+  return isFloat(getInput()) && isFloat(getResult())
+             ? amp::PrecisionClass::Transparent
+             : amp::PrecisionClass::Sensitive;
+}
+
+StringRef CastOp::getPrecisionReason() {
+  return getPrecisionClass() == amp::PrecisionClass::Transparent
+             ? "the precision stage decides about float types"
+             : "integers above 256 have no 16-bit float";
+}
+
+int64_t CastOp::getFlops() { return countElements(getResult()); }
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+using MaybeLoc = std::optional<Location>;
+
+/// The broadcast shape with the element type of the first operand.
+static LogicalResult inferBroadcast(ValueRange operands, MaybeLoc loc,
+                                    StringRef name,
+                                    SmallVectorImpl<Type> &types) {
+  auto lhs = cast<RankedTensorType>(operands[0].getType());
+  auto rhs = cast<RankedTensorType>(operands[1].getType());
+  SmallVector<int64_t> shape;
+  if (!OpTrait::util::getBroadcastedShape(lhs.getShape(), rhs.getShape(),
+                                          shape)) // binary_c1
+    return emitOptionalError(loc, "'", name,
+                             "' op shapes must broadcast, but are ", lhs,
+                             " and ", rhs);
+  types.push_back(RankedTensorType::get(shape, lhs.getElementType()));
+  return success();
+}
+
+static LogicalResult inferSame(ValueRange operands, MaybeLoc, StringRef,
+                               SmallVectorImpl<Type> &types) {
+  types.push_back(operands[0].getType());
+  return success();
+}
+
+/// The type of `grad`, whose shape the other operand has.
+static LogicalResult inferUnaryGrad(ValueRange operands, MaybeLoc loc,
+                                    StringRef name,
+                                    SmallVectorImpl<Type> &types) {
+  Type grad = operands[0].getType(), other = operands[1].getType();
+  if (!haveSameShapes(grad, other)) // unary_grad_c1
+    return emitOptionalError(loc, "'", name,
+                             "' op operands must have one shape, but are ",
+                             grad, " and ", other);
+  types.push_back(grad);
+  return success();
+}
+
+static LogicalResult inferSelect(ValueRange operands, MaybeLoc, StringRef,
+                                 SmallVectorImpl<Type> &types) {
+  types.push_back(operands[1].getType());
+  return success();
+}
+
+MPC_INFER_FROM_OPERANDS(AddOp, inferBroadcast)
+MPC_INFER_FROM_OPERANDS(SubOp, inferBroadcast)
+MPC_INFER_FROM_OPERANDS(MulOp, inferBroadcast)
+MPC_INFER_FROM_OPERANDS(DivOp, inferBroadcast)
+MPC_INFER_FROM_OPERANDS(NegOp, inferSame)
+MPC_INFER_FROM_OPERANDS(ReluOp, inferSame)
+MPC_INFER_FROM_OPERANDS(TanhOp, inferSame)
+MPC_INFER_FROM_OPERANDS(SigmoidOp, inferSame)
+MPC_INFER_FROM_OPERANDS(GeluOp, inferSame)
+MPC_INFER_FROM_OPERANDS(ReluGradOp, inferUnaryGrad)
+MPC_INFER_FROM_OPERANDS(TanhGradOp, inferUnaryGrad)
+MPC_INFER_FROM_OPERANDS(SigmoidGradOp, inferUnaryGrad)
+MPC_INFER_FROM_OPERANDS(GeluGradOp, inferUnaryGrad)
+MPC_INFER_FROM_OPERANDS(SelectOp, inferSelect)
+
+LogicalResult
+CastOp::inferReturnTypes(MLIRContext *, MaybeLoc loc, ValueRange operands,
+                         DictionaryAttr attributes, OpaqueProperties properties,
+                         RegionRange regions, SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  Type to = adaptor.getTo();
+  if (!TensorType::isValidElementType(to)) // cast_c1
+    return emitOptionalError(
+        loc, "'train.cast' op 'to' must be an element type, but is ", to);
+  types.push_back(cast<RankedTensorType>(operands[0].getType()).clone(to));
+  return success();
+}
+
+LogicalResult SelectOp::verify() {
+  if (getCondition().getType().getRank() != 0) // select_c1
+    return emitOpError("'condition' must have rank 0, but is ")
+           << getCondition().getType();
+  if (getOnTrue().getType() != getOnFalse().getType()) // select_c1
+    return emitOpError("must choose between values of one type, but they are ")
+           << getOnTrue().getType() << " and " << getOnFalse().getType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Pins
+//===----------------------------------------------------------------------===//
+
+/// Scalars that the model states (epsilons, factors) are read once per kernel:
+/// rounding them would cost accuracy and save nothing.
+static bool isScalarConstant(Value value) {
+  return value.getDefiningOp<ConstantOp>() && countElements(value) == 1;
+}
+
+#define MPC_PIN_SCALARS(OP)                                                    \
+  bool OP::isOperandPinned(unsigned index) {                                   \
+    return isScalarConstant(getOperand(index));                                \
+  }
+MPC_PIN_SCALARS(AddOp)
+MPC_PIN_SCALARS(SubOp)
+MPC_PIN_SCALARS(MulOp)
+MPC_PIN_SCALARS(DivOp)
+#undef MPC_PIN_SCALARS
+
+//===----------------------------------------------------------------------===//
+// Folding
+//===----------------------------------------------------------------------===//
+
+/// Returns true if all elements of the constant are `value`, sign included.
+static bool isSplatOf(Attribute constant, double value) {
+  auto elements = dyn_cast_or_null<DenseFPElementsAttr>(constant);
+  if (!elements || !elements.isSplat())
+    return false;
+  APFloat splat = elements.getSplatValue<APFloat>();
+  APFloat wanted(value);
+  bool exact;
+  wanted.convert(splat.getSemantics(), APFloat::rmNearestTiesToEven, &exact);
+  return exact && splat.bitwiseIsEqual(wanted);
+}
+
+/// Element `index` of a constant as the elements of `shape`, to which it
+/// broadcasts, are counted.
+static int64_t broadcastIndex(int64_t index, ArrayRef<int64_t> shape,
+                              ArrayRef<int64_t> operand) {
+  int64_t result = 0, stride = 1;
+  for (size_t back = 1; back <= operand.size(); ++back) {
+    int64_t extent = shape[shape.size() - back];
+    int64_t own = operand[operand.size() - back];
+    result += own == 1 ? 0 : (index % extent) * stride;
+    stride *= own;
+    index /= extent;
+  }
+  return result;
+}
+
+/// Computes a small constant. Arithmetic in f64 rounded once gives for + - * /
+/// the correctly rounded result of every narrower type.
+static Attribute foldConstants(Operation *op, ArrayRef<Attribute> operands,
+                               function_ref<double(double, double)> compute) {
+  constexpr int64_t largest = 4096;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  auto lhs = dyn_cast_or_null<DenseFPElementsAttr>(operands[0]);
+  auto rhs = dyn_cast_or_null<DenseFPElementsAttr>(operands[1]);
+  if (!lhs || !rhs || type.getNumElements() > largest)
+    return nullptr;
+
+  auto load = [](DenseFPElementsAttr from, int64_t index) {
+    APFloat value = from.getValues<APFloat>()[index];
+    bool lossy;
+    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
+    return value.convertToDouble();
+  };
+  auto element = cast<FloatType>(type.getElementType());
+  SmallVector<APFloat> values;
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    APFloat value(compute(
+        load(lhs, broadcastIndex(i, type.getShape(), lhs.getType().getShape())),
+        load(rhs,
+             broadcastIndex(i, type.getShape(), rhs.getType().getShape()))));
+    bool lossy;
+    value.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                  &lossy);
+    values.push_back(value);
+  }
+  return DenseElementsAttr::get(type, values);
+}
+
+// x + 0 is not x for x = -0, so only the zero that changes nothing folds.
+OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
+  if (isSplatOf(adaptor.getRhs(), -0.0) && getLhs().getType() == getType())
+    return getLhs();
+  if (isSplatOf(adaptor.getLhs(), -0.0) && getRhs().getType() == getType())
+    return getRhs();
+  return foldConstants(*this, adaptor.getOperands(), std::plus<double>());
+}
+
+OpFoldResult SubOp::fold(FoldAdaptor adaptor) {
+  if (isSplatOf(adaptor.getRhs(), 0.0) && getLhs().getType() == getType())
+    return getLhs();
+  return foldConstants(*this, adaptor.getOperands(), std::minus<double>());
+}
+
+OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
+  if (isSplatOf(adaptor.getRhs(), 1.0) && getLhs().getType() == getType())
+    return getLhs();
+  if (isSplatOf(adaptor.getLhs(), 1.0) && getRhs().getType() == getType())
+    return getRhs();
+  return foldConstants(*this, adaptor.getOperands(), std::multiplies<double>());
+}
+
+OpFoldResult DivOp::fold(FoldAdaptor adaptor) {
+  if (isSplatOf(adaptor.getRhs(), 1.0) && getLhs().getType() == getType())
+    return getLhs();
+  return foldConstants(*this, adaptor.getOperands(), std::divides<double>());
+}
+
+OpFoldResult CastOp::fold(FoldAdaptor) {
+  // Nothing happens between a type and itself.
+  if (getInput().getType() == getType())
+    return getInput();
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+LogicalResult AddOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                   ArrayRef<bool> needed,
+                                   MutableArrayRef<Value> operandGrads) {
+  Location loc = gradientLoc(getLoc());
+  for (auto [index, operand] : llvm::enumerate(getOperands()))
+    if (needed[index])
+      operandGrads[index] =
+          sumToShape(builder, loc, resultGrads[0], shapeOf(operand));
+  return success();
+}
+
+LogicalResult SubOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                   ArrayRef<bool> needed,
+                                   MutableArrayRef<Value> operandGrads) {
+  Location loc = gradientLoc(getLoc());
+  for (auto [index, operand] : llvm::enumerate(getOperands()))
+    if (needed[index])
+      operandGrads[index] =
+          sumToShape(builder, loc, resultGrads[0], shapeOf(operand));
+  // Negated after the sum, where there is less to negate.
+  if (needed[1])
+    operandGrads[1] = NegOp::create(builder, loc, operandGrads[1]);
+  return success();
+}
+
+LogicalResult MulOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                   ArrayRef<bool> needed,
+                                   MutableArrayRef<Value> operandGrads) {
+  Location loc = gradientLoc(getLoc());
+  for (unsigned index : {0u, 1u})
+    if (needed[index]) {
+      Value product =
+          MulOp::create(builder, loc, resultGrads[0], getOperand(1 - index));
+      operandGrads[index] =
+          sumToShape(builder, loc, product, shapeOf(getOperand(index)));
+    }
+  return success();
+}
+
+LogicalResult DivOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                   ArrayRef<bool> needed,
+                                   MutableArrayRef<Value> operandGrads) {
+  Location loc = gradientLoc(getLoc());
+  Value quotient = DivOp::create(builder, loc, resultGrads[0], getRhs());
+  if (needed[0])
+    operandGrads[0] = sumToShape(builder, loc, quotient, shapeOf(getLhs()));
+  if (needed[1]) { // d(a/b)/db = -(a/b)/b
+    Value product = MulOp::create(builder, loc, quotient, getResult());
+    Value sum = sumToShape(builder, loc, product, shapeOf(getRhs()));
+    operandGrads[1] = NegOp::create(builder, loc, sum);
+  }
+  return success();
+}
+
+LogicalResult NegOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                   ArrayRef<bool> needed,
+                                   MutableArrayRef<Value> operandGrads) {
+  if (needed[0])
+    operandGrads[0] =
+        NegOp::create(builder, gradientLoc(getLoc()), resultGrads[0]);
+  return success();
+}
+
+// What the gradient needs of the forward op is the smaller evil to keep: the
+// output where it suffices, because the next op keeps it anyway.
+#define MPC_GRADIENT_FROM_OUTPUT(OP, GRAD)                                     \
+  LogicalResult OP::buildGradient(OpBuilder &builder, ValueRange resultGrads,  \
+                                  ArrayRef<bool> needed,                       \
+                                  MutableArrayRef<Value> operandGrads) {       \
+    if (needed[0])                                                             \
+      operandGrads[0] = GRAD::create(builder, gradientLoc(getLoc()),           \
+                                     resultGrads[0], getResult());             \
+    return success();                                                          \
+  }
+MPC_GRADIENT_FROM_OUTPUT(ReluOp, ReluGradOp)
+MPC_GRADIENT_FROM_OUTPUT(TanhOp, TanhGradOp)
+MPC_GRADIENT_FROM_OUTPUT(SigmoidOp, SigmoidGradOp)
+#undef MPC_GRADIENT_FROM_OUTPUT
+
+LogicalResult GeluOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                    ArrayRef<bool> needed,
+                                    MutableArrayRef<Value> operandGrads) {
+  if (needed[0])
+    operandGrads[0] =
+        GeluGradOp::create(builder, gradientLoc(getLoc()), resultGrads[0],
+                           getInput(), getApproximateAttr());
+  return success();
+}
+
+LogicalResult CastOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                    ArrayRef<bool> needed,
+                                    MutableArrayRef<Value> operandGrads) {
+  if (!needed[0])
+    return success();
+  if (!isFloat(getInput()) || !isFloat(getResult()))
+    return emitOpError("has no gradient between ")
+           << getInput().getType() << " and " << getType();
+  operandGrads[0] = resultGrads[0];
+  if (resultGrads[0].getType() != getInput().getType())
+    operandGrads[0] =
+        CastOp::create(builder, gradientLoc(getLoc()), resultGrads[0],
+                       getInput().getType().getElementType());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Lowering
+//===----------------------------------------------------------------------===//
+
+/// A formula over the scalars of all operands.
+using Formula = function_ref<Value(ScalarMath &, ValueRange)>;
+
+static LogicalResult lower(Operation *op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results, Formula formula) {
+  results = emitElementwise(
+      builder, op->getLoc(), op->getResultTypes(), op->getOperands(),
+      [&](OpBuilder &inner, Location loc, ValueRange x) -> SmallVector<Value> {
+        ScalarMath math(inner, loc);
+        return {formula(math, x)};
+      });
+  return success();
+}
+
+static Value sigmoid(ScalarMath &m, Value x) {
+  // exp(-|x|) never overflows: 1 / (1 + z) for x >= 0, z / (1 + z) otherwise.
+  Value z = m.exp(m.neg(m.abs(x)));
+  Value one = m.constant(1, x);
+  Value negative = m.compare(arith::CmpFPredicate::OLT, x, m.constant(0, x));
+  return m.div(m.select(negative, z, one), m.add(one, z));
+}
+
+// Numbers of both forms of gelu.
+static const double rsqrt2 = std::sqrt(0.5);
+static const double rsqrt2Pi = 1 / std::sqrt(2 * M_PI);
+static const double sqrt2OverPi = std::sqrt(2 / M_PI);
+static constexpr double cubic = 0.044715;
+
+/// Phi(x), or its approximation: the factor of x in gelu.
+static Value geluFactor(ScalarMath &m, Value x, bool approximate) {
+  Value bend;
+  if (approximate) { // tanh(sqrt(2/pi) x (1 + 0.044715 x^2))
+    Value square = m.mul(x, x);
+    Value scaled = m.mul(m.constant(sqrt2OverPi, x), x);
+    bend = m.tanh(m.mul(
+        scaled, m.add(m.constant(1, x), m.mul(m.constant(cubic, x), square))));
+  } else {
+    bend = m.erf(m.mul(m.constant(rsqrt2, x), x));
+  }
+  Value half = m.constant(0.5, x);
+  return m.add(half, m.mul(half, bend));
+}
+
+/// The derivative of gelu at x: factor + x factor'.
+static Value geluDerivative(ScalarMath &m, Value x, bool approximate) {
+  Value square = m.mul(x, x);
+  Value factor = geluFactor(m, x, approximate);
+  Value slope;
+  if (approximate) { // factor' = 2 factor (1 - factor) inner'
+    Value one = m.constant(1, x);
+    Value inner = m.mul(m.constant(2 * sqrt2OverPi, x),
+                        m.add(one, m.mul(m.constant(3 * cubic, x), square)));
+    slope = m.mul(m.mul(factor, m.sub(one, factor)), inner);
+  } else { // the normal density
+    slope = m.mul(m.constant(rsqrt2Pi, x),
+                  m.exp(m.mul(m.constant(-0.5, x), square)));
+  }
+  return m.add(factor, m.mul(x, slope));
+}
+
+#define MPC_LOWER(OP, FORMULA)                                                 \
+  LogicalResult OP::lowerToLinalg(OpBuilder &builder,                          \
+                                  SmallVectorImpl<Value> &results) {           \
+    return lower(                                                              \
+        *this, builder, results,                                               \
+        [&](ScalarMath &m, ValueRange x) -> Value { return FORMULA; });        \
+  }
+
+MPC_LOWER(AddOp, m.add(x[0], x[1]))
+MPC_LOWER(SubOp, m.sub(x[0], x[1]))
+MPC_LOWER(MulOp, m.mul(x[0], x[1]))
+MPC_LOWER(DivOp, m.div(x[0], x[1]))
+MPC_LOWER(NegOp, m.neg(x[0]))
+MPC_LOWER(ReluOp, m.max(x[0], m.constant(0, x[0])))
+MPC_LOWER(TanhOp, m.tanh(x[0]))
+MPC_LOWER(SigmoidOp, sigmoid(m, x[0]))
+MPC_LOWER(GeluOp, m.mul(x[0], geluFactor(m, x[0], getApproximate())))
+// Unordered or greater: NaN passes the gradient, as in PyTorch.
+MPC_LOWER(ReluGradOp, m.select(m.compare(arith::CmpFPredicate::UGT, x[1],
+                                         m.constant(0, x[1])),
+                               x[0], m.constant(0, x[0])))
+MPC_LOWER(TanhGradOp,
+          m.mul(x[0], m.sub(m.constant(1, x[1]), m.mul(x[1], x[1]))))
+MPC_LOWER(SigmoidGradOp,
+          m.mul(x[0], m.mul(x[1], m.sub(m.constant(1, x[1]), x[1]))))
+MPC_LOWER(GeluGradOp, m.mul(x[0], geluDerivative(m, x[1], getApproximate())))
+MPC_LOWER(SelectOp, m.select(x[0], x[1], x[2]))
+#undef MPC_LOWER
+
+/// ONNX Cast of one scalar; floats come and go in the compute type.
+static Value convertScalar(OpBuilder &builder, Location loc, Value x, Type to) {
+  Type from = x.getType();
+  if (isa<FloatType>(from) && isa<FloatType>(to))
+    return x;            // emitElementwise rounds.
+  if (to.isInteger(1)) { // NaN is not zero.
+    if (isa<FloatType>(from))
+      return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, x,
+                                   constantFloat(builder, loc, from, 0));
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(from));
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, x,
+                                 zero);
+  }
+  if (isa<FloatType>(from))
+    return arith::FPToSIOp::create(builder, loc, to, x);
+  bool fromBool = from.isInteger(1); // True is 1, not -1.
+  if (isa<FloatType>(to)) {
+    Type wide = to.isF64() ? to : builder.getF32Type();
+    return fromBool ? arith::UIToFPOp::create(builder, loc, wide, x).getResult()
+                    : arith::SIToFPOp::create(builder, loc, wide, x);
+  }
+  unsigned fromBits = from.getIntOrFloatBitWidth();
+  unsigned toBits = to.getIntOrFloatBitWidth();
+  if (fromBits > toBits)
+    return arith::TruncIOp::create(builder, loc, to, x);
+  if (fromBits == toBits)
+    return x;
+  return fromBool ? arith::ExtUIOp::create(builder, loc, to, x).getResult()
+                  : arith::ExtSIOp::create(builder, loc, to, x);
+}
+
+LogicalResult CastOp::lowerToLinalg(OpBuilder &builder,
+                                    SmallVectorImpl<Value> &results) {
+  results = emitElementwise(
+      builder, getLoc(), getType(), getInput(),
+      [&](OpBuilder &inner, Location loc, ValueRange x) -> SmallVector<Value> {
+        return {convertScalar(inner, loc, x[0], getType().getElementType())};
+      });
+  return success();
+}

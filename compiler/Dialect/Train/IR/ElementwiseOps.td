@@ -7,8 +7,17 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 class Train_BinaryOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [Differentiable, Generated, ElementByElement]> {
   let summary = what # ", with NumPy broadcasting";
-  let arguments = (ins Train_FloatTensor:$lhs, Train_FloatTensor:$rhs);
+  let description = [{
+    A constant of one element is pinned: it is never rounded to 16 bits.
+
+    (C1) the shapes broadcast.
+  }];
+  let arguments = (ins Train_FloatTensor:$lhs, Train_FloatTensor:$rhs); // binary_c1
   let results = (outs Train_FloatTensor:$result);
+  let hasFolder = 1;
+  let extraClassDeclaration = compatible # [{
+    bool isOperandPinned(unsigned index);
+  }];
 }
 
 def Train_AddOp : Train_BinaryOp<"add", "lhs + rhs">;
@@ -39,15 +48,15 @@ def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, ElementB
 }
 
 // Gradients: `grad` is the gradient at the output; the other operand is named
-// after what it is in the forward op.
+// after what it is in the forward op. (C1) both have one shape.
 class Train_UnaryGradOp<string mnemonic, string what, dag ins>
     : Train_InferredOp<mnemonic, [Generated, ElementByElement]> {
   let summary = what;
-  let arguments = ins;
+  let arguments = ins; // unary_grad_c1
   let results = (outs Train_FloatTensor:$result);
 }
 
-def Train_ReluGradOp : Train_UnaryGradOp<"relu_grad", "grad where output > 0, else 0",
+def Train_ReluGradOp : Train_UnaryGradOp<"relu_grad", "grad where output > 0 or NaN, else 0",
     (ins Train_FloatTensor:$grad, Train_FloatTensor:$output)>;
 def Train_TanhGradOp : Train_UnaryGradOp<"tanh_grad", "grad (1 - output^2)",
     (ins Train_FloatTensor:$grad, Train_FloatTensor:$output)>;
@@ -64,9 +73,13 @@ def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, ElementB
     decides. Float to integer truncates toward zero; to bool tests for
     non-zero. The gradient of a cast between float types is the gradient; to
     and from integers there is none.
+
+    (C1) `to` is an element type of tensors, and the result has it unless both
+         are float types.
   }];
-  let arguments = (ins Train_Tensor:$input, TypeAttr:$to);
+  let arguments = (ins Train_Tensor:$input, TypeAttr:$to); // cast_c1
   let results = (outs Train_Tensor:$result);
+  let hasFolder = 1;
 }
 
 def Train_SelectOp : Train_InferredOp<"select", [Generated, ElementByElement]> {
@@ -74,7 +87,7 @@ def Train_SelectOp : Train_InferredOp<"select", [Generated, ElementByElement]> {
   let description = [{
     (C1) `condition` is rank 0; the other operands have one type.
   }];
-  let arguments = (ins Train_BoolTensor:$condition, Train_Tensor:$on_true, Train_Tensor:$on_false);
+  let arguments = (ins Train_BoolTensor:$condition, Train_Tensor:$on_true, Train_Tensor:$on_false); // select_c1
   let results = (outs Train_Tensor:$result);
   let hasVerifier = 1;
 }

@@ -1,7 +1,11 @@
 //===- OptimizerOps.td - Weight updates --------------------*- tablegen -*-===//
 //
 // All tensors of an update have one packed shape [rows, 1024]; scalars are
-// rank 0. Everything is f32 (f64 in gradient checks). Formulas are PyTorch's.
+// rank 0. Everything is f32 (f64 in gradient checks) and pinned. Formulas are
+// PyTorch's; attributes stand for the decimal number they are written as.
+//
+// (C1) packed tensors have one shape (update_c1).
+// (C2) scalars have rank 0 (update_c2).
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_OPTIMIZEROPS_TD
@@ -10,7 +14,12 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 class Train_UpdateOp<string mnemonic, list<Trait> traits = []>
-    : Train_InferredOp<mnemonic, !listconcat(traits, [Generated])>;
+    : Train_InferredOp<mnemonic, !listconcat(traits, [Generated])> {
+  let extraClassDeclaration = compatible # [{
+    bool isOperandPinned(unsigned) { return true; }
+    bool isResultPinned(unsigned) { return true; }
+  }];
+}
 
 def Train_SgdOp : Train_UpdateOp<"sgd"> {
   let summary = "w - lr (g + weight_decay w)";
@@ -37,21 +46,28 @@ def Train_AdamOp : Train_UpdateOp<"adam"> {
          - lr / correction1 * m' / (sqrt(v' / correction2) + epsilon)
     ```
     `correction1`, `correction2` come from `train.bias_correction`.
+
+    (C1) `beta1` and `beta2` lie in [0, 1).
+    (C2) `epsilon` is at least 0.
   }];
   let arguments = (ins Train_FloatTensor:$weight, Train_FloatTensor:$grad,
                    Train_FloatTensor:$first_moment, Train_FloatTensor:$second_moment,
                    Train_FloatTensor:$learning_rate,
                    Train_FloatTensor:$correction1, Train_FloatTensor:$correction2,
-                   F32Attr:$beta1, F32Attr:$beta2, F32Attr:$epsilon, F32Attr:$weight_decay,
-                   UnitAttr:$decoupled);
+                   F32Attr:$beta1, F32Attr:$beta2,                // adam_c1
+                   F32Attr:$epsilon,                              // adam_c2
+                   F32Attr:$weight_decay, UnitAttr:$decoupled);
   let results = (outs Train_FloatTensor:$new_weight, Train_FloatTensor:$new_first_moment,
                  Train_FloatTensor:$new_second_moment);
+  let hasVerifier = 1;
 }
 
 def Train_BiasCorrectionOp : Train_UpdateOp<"bias_correction"> {
   let summary = "1 - beta^(step + 1), computed in f64 from the decimal value of beta";
-  let arguments = (ins Train_IntTensor:$step, F64Attr:$beta);
+  let description = "(C1) `beta` lies in [0, 1).";
+  let arguments = (ins Train_IntTensor:$step, F64Attr:$beta); // bias_correction_c1
   let results = (outs Train_FloatTensor:$result);
+  let hasVerifier = 1;
 }
 
 def Train_IncrementOp : Train_UpdateOp<"increment"> {
@@ -68,8 +84,10 @@ def Train_GlobalNormOp : Train_UpdateOp<"global_norm"> {
 
 def Train_ClipFactorOp : Train_UpdateOp<"clip_factor"> {
   let summary = "min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_";
-  let arguments = (ins Train_FloatTensor:$norm, F32Attr:$max_norm);
+  let description = "(C1) `max_norm` is positive.";
+  let arguments = (ins Train_FloatTensor:$norm, F32Attr:$max_norm); // clip_factor_c1
   let results = (outs Train_FloatTensor:$result);
+  let hasVerifier = 1;
 }
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_OPTIMIZEROPS_TD

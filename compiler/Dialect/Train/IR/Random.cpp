@@ -1,3 +1,194 @@
-//===- Random.cpp ---------------------------------------------------------===//
+//===- Random.cpp - Dropout -----------------------------------------------===//
 
+#include "compiler/Dialect/Train/IR/OpFacts.h"
+#include "compiler/Dialect/Train/IR/ScalarMath.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Support/Locations.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+MPC_OP_FACTS(DropoutOp, Follow, 0, "the identity at inference")
+MPC_OP_FACTS(DropoutTrainingOp, Follow, countElements(getResult()),
+             "zero or one exact scale")
+
+static LogicalResult inferSame(ValueRange operands, std::optional<Location>,
+                               StringRef, SmallVectorImpl<Type> &types) {
+  types.push_back(operands[0].getType());
+  return success();
+}
+
+MPC_INFER_FROM_OPERANDS(DropoutOp, inferSame)
+MPC_INFER_FROM_OPERANDS(DropoutTrainingOp, inferSame)
+
+/// Written so that NaN fails.
+static bool isRatio(const APFloat &ratio) {
+  float value = ratio.convertToFloat();
+  return value >= 0 && value < 1;
+}
+
+//===----------------------------------------------------------------------===//
+// DropoutOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult DropoutOp::verify() {
+  if (!isRatio(getRatio())) // dropout_c1
+    return emitOpError("'ratio' must lie in [0, 1), but is ") << getRatioAttr();
+  return success();
+}
+
+LogicalResult DropoutOp::buildGradient(OpBuilder &, ValueRange resultGrads,
+                                       ArrayRef<bool> needed,
+                                       MutableArrayRef<Value> operandGrads) {
+  if (needed[0])
+    operandGrads[0] = resultGrads[0];
+  return success();
+}
+
+/// Reads the rank-0 i64 control state of this name; creates it, zero at first,
+/// if the module has none. Null after an error at `op`.
+static Value readControlState(RewriterBase &rewriter, Operation *op,
+                              StringRef name) {
+  auto module = op->getParentOfType<ModuleOp>();
+  auto type = RankedTensorType::get({}, rewriter.getI64Type());
+  Operation *symbol = SymbolTable::lookupSymbolIn(module, name);
+  auto state = dyn_cast_or_null<StateOp>(symbol);
+  if (symbol && (!state || state.getType() != type)) {
+    InFlightDiagnostic diagnostic = op->emitOpError("needs a control state @")
+                                    << name << " of type " << type;
+    diagnostic.attachNote(symbol->getLoc()) << "the name is taken here";
+    return nullptr;
+  }
+  if (!state) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(module.getBody());
+    StateOp::create(rewriter, module.getLoc(), name, StateKind::Control, type,
+                    /*initial_value=*/nullptr, /*slots=*/nullptr,
+                    /*copy_of=*/nullptr);
+  }
+  return ReadOp::create(rewriter, op->getLoc(), type, name);
+}
+
+LogicalResult DropoutOp::replaceByTrainingForm(RewriterBase &rewriter,
+                                               int64_t index) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(*this);
+  Value seed = readControlState(rewriter, *this, kRandomSeedState);
+  Value step = seed ? readControlState(rewriter, *this, kStepState) : Value();
+  if (!step)
+    return failure();
+  rewriter.replaceOpWithNewOp<DropoutTrainingOp>(
+      *this, getInput(), seed, step, getRatioAttr(),
+      rewriter.getI64IntegerAttr(index));
+  return success();
+}
+
+void DropoutOp::replaceByInferenceForm(RewriterBase &rewriter) {
+  rewriter.replaceOp(*this, getInput());
+}
+
+//===----------------------------------------------------------------------===//
+// DropoutTrainingOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult DropoutTrainingOp::verify() {
+  if (!isRatio(getRatio())) // dropout_training_c1
+    return emitOpError("'ratio' must lie in [0, 1), but is ") << getRatioAttr();
+  for (Value scalar : {getSeed(), getStep()})
+    if (cast<RankedTensorType>(scalar.getType()).getRank() !=
+        0) // dropout_training_c2
+      return emitOpError("'seed' and 'step' must have rank 0, but one is ")
+             << scalar.getType();
+  return success();
+}
+
+LogicalResult
+DropoutTrainingOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                 ArrayRef<bool> needed,
+                                 MutableArrayRef<Value> operandGrads) {
+  if (needed[0])
+    operandGrads[0] = DropoutTrainingOp::create(
+        builder, gradientLoc(getLoc()), resultGrads[0], getSeed(), getStep(),
+        getRatioAttr(), getIndexAttr());
+  return success();
+}
+
+/// The scalar as i32, modulo 2^32.
+static Value truncateToI32(OpBuilder &builder, Location loc, Value value) {
+  Type i32 = builder.getI32Type();
+  if (value.getType() == i32)
+    return value;
+  if (value.getType().isIndex())
+    return arith::IndexCastOp::create(builder, loc, i32, value);
+  return arith::TruncIOp::create(builder, loc, i32, value);
+}
+
+static Value constantI32(OpBuilder &builder, Location loc, uint32_t value) {
+  return arith::ConstantOp::create(
+      builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+}
+
+/// The row-major number of the element in `shape`, modulo 2^32. In i32 from the
+/// start, so that vectors have as many lanes for it as for f32.
+static Value elementNumber(OpBuilder &builder, Location loc,
+                           ArrayRef<int64_t> shape) {
+  Value number = constantI32(builder, loc, 0);
+  for (auto [dim, extent] : llvm::enumerate(shape)) {
+    Value index =
+        truncateToI32(builder, loc, linalg::IndexOp::create(builder, loc, dim));
+    if (dim == 0) {
+      number = index;
+      continue;
+    }
+    Value scale = constantI32(builder, loc, static_cast<uint32_t>(extent));
+    number = arith::MulIOp::create(builder, loc, number, scale);
+    number = arith::AddIOp::create(builder, loc, number, index);
+  }
+  return number;
+}
+
+/// Word 0 of Philox2x32-10.
+static Value philox(OpBuilder &builder, Location loc, Value counter0,
+                    Value counter1, Value key) {
+  Value multiplier = constantI32(builder, loc, 0xD256D193);
+  Value weyl = constantI32(builder, loc, 0x9E3779B9);
+  for (int round = 0; round < 10; ++round) {
+    if (round > 0)
+      key = arith::AddIOp::create(builder, loc, key, weyl);
+    auto product =
+        arith::MulUIExtendedOp::create(builder, loc, counter0, multiplier);
+    Value mixed = arith::XOrIOp::create(builder, loc, product.getHigh(), key);
+    counter0 = arith::XOrIOp::create(builder, loc, mixed, counter1);
+    counter1 = product.getLow();
+  }
+  return counter0;
+}
+
+LogicalResult
+DropoutTrainingOp::lowerToLinalg(OpBuilder &builder,
+                                 SmallVectorImpl<Value> &results) {
+  double ratio = getRatio().convertToFloat();
+  auto threshold = static_cast<uint32_t>(ratio * 4294967296.0);
+  results = emitElementwise(
+      builder, getLoc(), getOperation()->getResultTypes(),
+      getOperation()->getOperands(),
+      [&](OpBuilder &inner, Location loc, ValueRange x) -> SmallVector<Value> {
+        Value index = constantI32(inner, loc, getIndex());
+        Value key = arith::AddIOp::create(
+            inner, loc, truncateToI32(inner, loc, x[1]), index);
+        Value word =
+            philox(inner, loc, elementNumber(inner, loc, getType().getShape()),
+                   truncateToI32(inner, loc, x[2]), key);
+        Value dropped =
+            arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::ult, word,
+                                  constantI32(inner, loc, threshold));
+        ScalarMath m(inner, loc);
+        Value scaled = m.mul(x[0], m.constant(1 / (1 - ratio), x[0]));
+        return {m.select(dropped, m.constant(0, x[0]), scaled)};
+      });
+  return success();
+}

@@ -8,7 +8,7 @@ def Train_DropoutOp : Train_InferredOp<"dropout", [
     Differentiable, DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm"]>]> {
   let summary = "Dropout as the model has it; the identity at inference";
   let description = "(C1) `ratio` lies in [0, 1).";
-  let arguments = (ins Train_FloatTensor:$input, F32Attr:$ratio);
+  let arguments = (ins Train_FloatTensor:$input, F32Attr:$ratio); // dropout_c1
   let results = (outs Train_FloatTensor:$result);
   let hasVerifier = 1;
 }
@@ -22,11 +22,17 @@ def Train_DropoutTrainingOp : Train_InferredOp<"dropout_training", [Differentiab
     `index` numbers the op. Source: Salmon et al., SC'11.
 
     (C1) `ratio` lies in [0, 1).
+    (C2) `seed` and `step` have rank 0.
   }];
-  let arguments = (ins Train_FloatTensor:$input, Train_IntTensor:$seed, Train_IntTensor:$step,
-                   F32Attr:$ratio, I64Attr:$index);
+  let arguments = (ins Train_FloatTensor:$input,
+                   Train_IntTensor:$seed, Train_IntTensor:$step, // dropout_training_c2
+                   F32Attr:$ratio,                               // dropout_training_c1
+                   I64Attr:$index);
   let results = (outs Train_FloatTensor:$result);
   let hasVerifier = 1;
+  let extraClassDeclaration = compatible # [{
+    bool isOperandPinned(unsigned index) { return index != 0; }
+  }];
 }
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_RANDOMOPS_TD

@@ -1,3 +1,165 @@
-//===- Reduction.cpp ---------------------------------------------------------===//
+//===- Reduction.cpp - Sums and means -------------------------------------===//
 
+#include "compiler/Dialect/Train/IR/Gradient.h"
+#include "compiler/Dialect/Train/IR/OpFacts.h"
+#include "compiler/Dialect/Train/IR/ScalarMath.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Support/Locations.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+MPC_OP_FACTS(ReduceSumOp, Internal, countElements(getInput()),
+             "16-bit operands, summed in f32")
+MPC_OP_FACTS(ReduceMeanOp, Internal, countElements(getInput()),
+             "16-bit operands, summed in f32")
+
+bool ReduceSumOp::isResultPinned(unsigned) {
+  return isPackedGradient(getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// The shape that is left of `shape`; reduced dimensions go away or become 1.
+static SmallVector<int64_t>
+reducedShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes, bool keepdims) {
+  SmallVector<int64_t> result;
+  for (auto [dim, extent] : llvm::enumerate(shape)) {
+    if (!llvm::is_contained(axes, static_cast<int64_t>(dim)))
+      result.push_back(extent);
+    else if (keepdims)
+      result.push_back(1);
+  }
+  return result;
+}
+
+static LogicalResult inferReduction(RankedTensorType input,
+                                    ArrayRef<int64_t> axes, bool keepdims,
+                                    std::optional<Location> loc, StringRef name,
+                                    SmallVectorImpl<Type> &types) {
+  for (auto [index, axis] : llvm::enumerate(axes))
+    if (axis < 0 || axis >= input.getRank() ||
+        (index > 0 && axis <= axes[index - 1])) // reduce_c1
+      return emitOptionalError(
+          loc, "'", name, "' op 'axes' must be distinct, sorted and in [0, ",
+          input.getRank(), "), but are [", axes, "]");
+  types.push_back(input.clone(reducedShape(input.getShape(), axes, keepdims)));
+  return success();
+}
+
+#define MPC_INFER_REDUCTION(OP)                                                \
+  LogicalResult OP::inferReturnTypes(                                          \
+      MLIRContext *, std::optional<Location> loc, ValueRange operands,         \
+      DictionaryAttr attributes, OpaqueProperties properties,                  \
+      RegionRange regions, SmallVectorImpl<Type> &types) {                     \
+    Adaptor adaptor(operands, attributes, properties, regions);                \
+    return inferReduction(cast<RankedTensorType>(operands[0].getType()),       \
+                          adaptor.getAxes(), adaptor.getKeepdims(), loc,       \
+                          getOperationName(), types);                          \
+  }
+MPC_INFER_REDUCTION(ReduceSumOp)
+MPC_INFER_REDUCTION(ReduceMeanOp)
+#undef MPC_INFER_REDUCTION
+
+/// Without axes nothing is reduced.
+template <typename Op> static OpFoldResult foldReduction(Op op) {
+  if (op.getAxes().empty() && op.getInput().getType() == op.getType())
+    return op.getInput();
+  return nullptr;
+}
+
+OpFoldResult ReduceSumOp::fold(FoldAdaptor) { return foldReduction(*this); }
+OpFoldResult ReduceMeanOp::fold(FoldAdaptor) { return foldReduction(*this); }
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+/// The number of elements that one element of the result comes from.
+template <typename Op> static int64_t countReduced(Op op) {
+  int64_t count = 1;
+  for (int64_t axis : op.getAxes())
+    count *= op.getInput().getType().getDimSize(axis);
+  return count;
+}
+
+/// Repeats `grad` over the reduced dimensions.
+template <typename Op>
+static Value spreadGradient(Op op, OpBuilder &builder, Value grad) {
+  Location loc = gradientLoc(op.getLoc());
+  RankedTensorType input = op.getInput().getType();
+  grad = reshapeTo(builder, loc, grad,
+                   reducedShape(input.getShape(), op.getAxes(),
+                                /*keepdims=*/true));
+  auto type = input.clone(getElementTypeOrSelf(grad.getType()));
+  return BroadcastToOp::create(builder, loc, type, grad);
+}
+
+LogicalResult ReduceSumOp::buildGradient(OpBuilder &builder,
+                                         ValueRange resultGrads,
+                                         ArrayRef<bool> needed,
+                                         MutableArrayRef<Value> operandGrads) {
+  if (needed[0])
+    operandGrads[0] = spreadGradient(*this, builder, resultGrads[0]);
+  return success();
+}
+
+LogicalResult ReduceMeanOp::buildGradient(OpBuilder &builder,
+                                          ValueRange resultGrads,
+                                          ArrayRef<bool> needed,
+                                          MutableArrayRef<Value> operandGrads) {
+  if (!needed[0])
+    return success();
+  Location loc = gradientLoc(getLoc());
+  Value factor =
+      createScalarLike(builder, loc, resultGrads[0], 1.0 / countReduced(*this));
+  Value scaled = MulOp::create(builder, loc, resultGrads[0], factor);
+  operandGrads[0] = spreadGradient(*this, builder, scaled);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Lowering
+//===----------------------------------------------------------------------===//
+
+/// Sums in the compute type, multiplies, rounds, and restores unit dimensions
+/// with a view.
+template <typename Op>
+static Value lowerReduction(Op op, OpBuilder &builder, double factor) {
+  Location loc = op.getLoc();
+  RankedTensorType input = op.getInput().getType();
+  Value sum =
+      emitReduction(builder, loc, input.getShape(), op.getAxes(), Combiner::Sum,
+                    op.getInput(), allDims(op.getInput()),
+                    [](OpBuilder &, Location, ValueRange x) {
+                      return SmallVector<Value>{x[0]};
+                    })[0];
+  auto type = cast<RankedTensorType>(sum.getType())
+                  .clone(op.getType().getElementType());
+  if (factor != 1.0 || type != sum.getType())
+    sum = emitElementwise(
+        builder, loc, TypeRange(type), sum,
+        [&](OpBuilder &inner, Location loc, ValueRange x) {
+          ScalarMath m(inner, loc);
+          return SmallVector<Value>{
+              factor == 1.0 ? x[0] : m.mul(x[0], m.constant(factor, x[0]))};
+        })[0];
+  return emitReshape(builder, loc, sum, op.getType().getShape());
+}
+
+LogicalResult ReduceSumOp::lowerToLinalg(OpBuilder &builder,
+                                         SmallVectorImpl<Value> &results) {
+  results.assign(1, lowerReduction(*this, builder, 1.0));
+  return success();
+}
+
+LogicalResult ReduceMeanOp::lowerToLinalg(OpBuilder &builder,
+                                          SmallVectorImpl<Value> &results) {
+  results.assign(1, lowerReduction(*this, builder, 1.0 / countReduced(*this)));
+  return success();
+}

@@ -4,7 +4,7 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-class Train_ReduceOp<string mnemonic, string what>
+class Train_ReduceOp<string mnemonic, string what, string declarations = "">
     : Train_InferredOp<mnemonic, [Differentiable, Generated]> {
   let summary = what;
   let description = [{
@@ -12,12 +12,15 @@ class Train_ReduceOp<string mnemonic, string what>
 
     (C1) `axes` are distinct, sorted and in [0, rank).
   }];
-  let arguments = (ins Train_FloatTensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keepdims);
+  let arguments = (ins Train_FloatTensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keepdims); // reduce_c1
   let results = (outs Train_FloatTensor:$result);
-  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = compatible # declarations;
 }
 
-def Train_ReduceSumOp : Train_ReduceOp<"reduce_sum", "Sum over dimensions">;
+// A sum that ends as the gradient of a parameter stays in f32.
+def Train_ReduceSumOp : Train_ReduceOp<"reduce_sum", "Sum over dimensions",
+    "bool isResultPinned(unsigned index);">;
 def Train_ReduceMeanOp : Train_ReduceOp<"reduce_mean", "Mean over dimensions">;
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_REDUCTIONOPS_TD

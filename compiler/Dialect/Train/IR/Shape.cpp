@@ -1,3 +1,366 @@
-//===- Shape.cpp ---------------------------------------------------------===//
+//===- Shape.cpp - Shape and order of elements ----------------------------===//
 
+#include "compiler/Dialect/Train/IR/Gradient.h"
+#include "compiler/Dialect/Train/IR/Lowering.h"
+#include "compiler/Dialect/Train/IR/OpFacts.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Support/Locations.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Traits.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+using MaybeLoc = std::optional<Location>;
+
+MPC_OP_FACTS(ReshapeOp, Transparent, 0, "moves no element")
+MPC_OP_FACTS(TransposeOp, Transparent, 0, "only moves elements")
+MPC_OP_FACTS(BroadcastToOp, Transparent, 0, "only copies elements")
+MPC_OP_FACTS(ConcatOp, Promote, 0, "joins what may differ in width")
+MPC_OP_FACTS(SliceOp, Transparent, 0, "only copies elements")
+
+/// The identity on scalars; the helpers of Lowering.h convert where types
+/// differ.
+static SmallVector<Value> moveElement(OpBuilder &, Location, ValueRange x) {
+  return {x[0]};
+}
+
+//===----------------------------------------------------------------------===//
+// ReshapeOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReshapeOp::verify() {
+  RankedTensorType from = getInput().getType(), to = getType();
+  if (from.getElementType() != to.getElementType() ||
+      from.getNumElements() != to.getNumElements()) // reshape_c1
+    return emitOpError("must keep the number and type of the elements, but "
+                       "goes from ")
+           << from << " to " << to;
+  return success();
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  if (auto dense = dyn_cast_or_null<DenseElementsAttr>(adaptor.getInput()))
+    return dense.reshape(getType());
+  if (auto producer = getInput().getDefiningOp<ReshapeOp>()) {
+    getInputMutable().assign(producer.getInput());
+    return getResult();
+  }
+  return nullptr;
+}
+
+LogicalResult ReshapeOp::buildGradient(OpBuilder &builder,
+                                       ValueRange resultGrads,
+                                       ArrayRef<bool> needed,
+                                       MutableArrayRef<Value> operandGrads) {
+  if (needed[0])
+    operandGrads[0] = reshapeTo(builder, gradientLoc(getLoc()), resultGrads[0],
+                                getInput().getType().getShape());
+  return success();
+}
+
+LogicalResult ReshapeOp::lowerToLinalg(OpBuilder &builder,
+                                       SmallVectorImpl<Value> &results) {
+  results.assign(
+      1, emitReshape(builder, getLoc(), getInput(), getType().getShape()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// TransposeOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, MaybeLoc loc,
+                                            ValueRange operands,
+                                            DictionaryAttr attributes,
+                                            OpaqueProperties properties,
+                                            RegionRange regions,
+                                            SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  auto input = cast<RankedTensorType>(operands[0].getType());
+  ArrayRef<int64_t> permutation = adaptor.getPermutation();
+  SmallVector<int64_t> sorted(permutation);
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, input.getRank())))
+    return emitOptionalError( // transpose_c1
+        loc, "'train.transpose' op 'permutation' must permute the ",
+        input.getRank(), " dimensions of the operand, but is [", permutation,
+        "]");
+  SmallVector<int64_t> shape;
+  for (int64_t dim : permutation)
+    shape.push_back(input.getDimSize(dim));
+  types.push_back(input.clone(shape));
+  return success();
+}
+
+OpFoldResult TransposeOp::fold(FoldAdaptor) {
+  bool isIdentity = llvm::equal(
+      getPermutation(), llvm::seq<int64_t>(0, getInput().getType().getRank()));
+  if (isIdentity && getInput().getType() == getType())
+    return getInput();
+  return nullptr;
+}
+
+namespace {
+
+/// transpose(transpose(x)) -> one transpose.
+struct MergeTransposes : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto producer = op.getInput().getDefiningOp<TransposeOp>();
+    if (!producer)
+      return rewriter.notifyMatchFailure(op, "operand is not a transpose");
+    if (producer.getType().getElementType() !=
+        producer.getInput().getType().getElementType())
+      return rewriter.notifyMatchFailure(op, "the transpose before it rounds");
+    SmallVector<int64_t> permutation;
+    for (int64_t dim : op.getPermutation())
+      permutation.push_back(producer.getPermutation()[dim]);
+    rewriter.replaceOpWithNewOp<TransposeOp>(
+        op, op.getType(), producer.getInput(),
+        rewriter.getDenseI64ArrayAttr(permutation));
+    return success();
+  }
+};
+
+/// A transpose that moves only dimensions of extent 1 is a view.
+struct TransposeToReshape : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    RankedTensorType input = op.getInput().getType();
+    if (input.getElementType() != op.getType().getElementType())
+      return rewriter.notifyMatchFailure(op, "rounds");
+    SmallVector<int64_t> large;
+    for (int64_t dim : op.getPermutation())
+      if (input.getDimSize(dim) != 1)
+        large.push_back(dim);
+    if (!llvm::is_sorted(large))
+      return rewriter.notifyMatchFailure(op, "changes the order of elements");
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), op.getInput());
+    return success();
+  }
+};
+
+} // namespace
+
+void TransposeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *context) {
+  patterns.add<MergeTransposes, TransposeToReshape>(context);
+}
+
+/// For each dimension of the operand the dimension of the result it becomes.
+static SmallVector<int64_t> inverse(ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> result(permutation.size());
+  for (auto [to, from] : llvm::enumerate(permutation))
+    result[from] = to;
+  return result;
+}
+
+LogicalResult TransposeOp::buildGradient(OpBuilder &builder,
+                                         ValueRange resultGrads,
+                                         ArrayRef<bool> needed,
+                                         MutableArrayRef<Value> operandGrads) {
+  if (needed[0])
+    operandGrads[0] = TransposeOp::create(
+        builder, gradientLoc(getLoc()), resultGrads[0],
+        builder.getDenseI64ArrayAttr(inverse(getPermutation())));
+  return success();
+}
+
+LogicalResult TransposeOp::lowerToLinalg(OpBuilder &builder,
+                                         SmallVectorImpl<Value> &results) {
+  results = emitIndexed(builder, getLoc(), getOperation()->getResultTypes(),
+                        getInput(), inverse(getPermutation()), moveElement);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// BroadcastToOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult BroadcastToOp::verify() {
+  RankedTensorType from = getInput().getType(), to = getType();
+  SmallVector<int64_t> shape;
+  if (!OpTrait::util::getBroadcastedShape(from.getShape(), to.getShape(),
+                                          shape) ||
+      to.getShape() != ArrayRef<int64_t>(shape)) // broadcast_to_c1
+    return emitOpError("operand must broadcast to the result, but they are ")
+           << from << " and " << to;
+  return success();
+}
+
+OpFoldResult BroadcastToOp::fold(FoldAdaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  return nullptr;
+}
+
+LogicalResult
+BroadcastToOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                             ArrayRef<bool> needed,
+                             MutableArrayRef<Value> operandGrads) {
+  if (needed[0])
+    operandGrads[0] = sumToShape(builder, gradientLoc(getLoc()), resultGrads[0],
+                                 getInput().getType().getShape());
+  return success();
+}
+
+LogicalResult BroadcastToOp::lowerToLinalg(OpBuilder &builder,
+                                           SmallVectorImpl<Value> &results) {
+  results = emitElementwise(builder, getLoc(), getOperation()->getResultTypes(),
+                            getInput(), moveElement);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ConcatOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, MaybeLoc loc,
+                                         ValueRange operands,
+                                         DictionaryAttr attributes,
+                                         OpaqueProperties properties,
+                                         RegionRange regions,
+                                         SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  int64_t axis = adaptor.getAxis();
+  if (operands.empty()) // concat_c1
+    return emitOptionalError(loc, "'train.concat' op needs an operand");
+  auto first = cast<RankedTensorType>(operands[0].getType());
+  if (axis < 0 || axis >= first.getRank()) // concat_c1
+    return emitOptionalError(loc, "'train.concat' op 'axis' must lie in [0, ",
+                             first.getRank(), "), but is ", axis);
+
+  SmallVector<int64_t> shape(first.getShape());
+  shape[axis] = 0;
+  for (Value operand : operands) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    SmallVector<int64_t> others(type.getShape());
+    if (type.getRank() == first.getRank()) {
+      shape[axis] += type.getDimSize(axis);
+      others[axis] = first.getDimSize(axis);
+    }
+    if (!haveSameShapes(type.clone(others), first)) // concat_c2
+      return emitOptionalError(
+          loc, "'train.concat' op operands must agree but for dimension ", axis,
+          ", but are ", first, " and ", type);
+  }
+  types.push_back(first.clone(shape));
+  return success();
+}
+
+OpFoldResult ConcatOp::fold(FoldAdaptor) {
+  if (getInputs().size() == 1 && getInputs()[0].getType() == getType())
+    return getInputs()[0];
+  return nullptr;
+}
+
+LogicalResult ConcatOp::buildGradient(OpBuilder &builder,
+                                      ValueRange resultGrads,
+                                      ArrayRef<bool> needed,
+                                      MutableArrayRef<Value> operandGrads) {
+  Type element = getElementTypeOrSelf(resultGrads[0].getType());
+  SmallVector<int64_t> offsets(getType().getRank(), 0);
+  for (auto [index, input] : llvm::enumerate(getInputs())) {
+    auto type = cast<RankedTensorType>(input.getType());
+    if (needed[index])
+      operandGrads[index] = SliceOp::create(
+          builder, gradientLoc(getLoc()), type.clone(element), resultGrads[0],
+          builder.getDenseI64ArrayAttr(offsets));
+    offsets[getAxis()] += type.getDimSize(getAxis());
+  }
+  return success();
+}
+
+/// The map that shifts each dimension by its offset.
+static AffineMap shiftedMap(OpBuilder &builder, ArrayRef<int64_t> offsets) {
+  SmallVector<AffineExpr> exprs;
+  for (auto [dim, offset] : llvm::enumerate(offsets))
+    exprs.push_back(builder.getAffineDimExpr(dim) + offset);
+  return AffineMap::get(offsets.size(), 0, exprs, builder.getContext());
+}
+
+/// Emits a generic over the dimensions of the maps that copies elements of
+/// `input` to those of `init`.
+static Value emitCopy(OpBuilder &builder, Location loc, Value input,
+                      AffineMap inputMap, Value init, AffineMap initMap) {
+  Type element = getElementTypeOrSelf(init.getType());
+  SmallVector<utils::IteratorType> iterators(inputMap.getNumDims(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, TypeRange(init.getType()), input, init,
+             ArrayRef<AffineMap>{inputMap, initMap}, iterators,
+             [&](OpBuilder &inner, Location, ValueRange arguments) {
+               Value value = arguments[0];
+               if (isa<FloatType>(element))
+                 value = convertFloat(inner, loc, value, element);
+               linalg::YieldOp::create(inner, loc, value);
+             })
+      .getResult(0);
+}
+
+LogicalResult ConcatOp::lowerToLinalg(OpBuilder &builder,
+                                      SmallVectorImpl<Value> &results) {
+  Value joined = tensor::EmptyOp::create(
+      builder, getLoc(), getType().getShape(), getType().getElementType());
+  SmallVector<int64_t> offsets(getType().getRank(), 0);
+  AffineMap identity = builder.getMultiDimIdentityMap(getType().getRank());
+  for (Value input : getInputs()) {
+    joined = emitCopy(builder, getLoc(), input, identity, joined,
+                      shiftedMap(builder, offsets));
+    offsets[getAxis()] +=
+        cast<RankedTensorType>(input.getType()).getDimSize(getAxis());
+  }
+  results.assign(1, joined);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// SliceOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult SliceOp::verify() {
+  RankedTensorType from = getInput().getType(), to = getType();
+  ArrayRef<int64_t> offsets = getOffsets();
+  if (from.getElementType() != to.getElementType() ||
+      from.getRank() != to.getRank()) // slice_c1
+    return emitOpError("must keep rank and element type, but goes from ")
+           << from << " to " << to;
+  if (static_cast<int64_t>(offsets.size()) != from.getRank()) // slice_c1
+    return emitOpError("needs one offset per dimension, but has ")
+           << offsets.size() << " for " << from.getRank();
+  for (auto [dim, offset] : llvm::enumerate(offsets))
+    if (offset < 0 ||
+        offset + to.getDimSize(dim) > from.getDimSize(dim)) // slice_c1
+      return emitOpError("must lie inside the operand, but takes elements ")
+             << offset << " to " << offset + to.getDimSize(dim)
+             << " of dimension " << dim << " of " << from;
+  return success();
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor) {
+  if (getInput().getType() == getType())
+    return getInput();
+  return nullptr;
+}
+
+LogicalResult SliceOp::lowerToLinalg(OpBuilder &builder,
+                                     SmallVectorImpl<Value> &results) {
+  Value empty = tensor::EmptyOp::create(builder, getLoc(), getType().getShape(),
+                                        getType().getElementType());
+  results.assign(1,
+                 emitCopy(builder, getLoc(), getInput(),
+                          shiftedMap(builder, getOffsets()), empty,
+                          builder.getMultiDimIdentityMap(getType().getRank())));
+  return success();
+}

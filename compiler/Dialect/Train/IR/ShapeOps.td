@@ -17,10 +17,12 @@ def Train_ReshapeOp : Train_ShapeOp<"reshape", [Differentiable, Generated]> {
 
     (C1) operand and result have equally many elements of one type.
   }];
-  let arguments = (ins Train_Tensor:$input);
+  let arguments = (ins Train_Tensor:$input); // reshape_c1
   let results = (outs Train_Tensor:$result);
   let hasVerifier = 1;
   let hasFolder = 1;
+  let extraClassDeclaration = "bool isView() { return true; }";
+  let extraClassDeclaration = "bool isView() { return true; }";
 }
 
 def Train_TransposeOp : Train_InferredOp<"transpose", [Differentiable, Generated]> {
@@ -30,9 +32,8 @@ def Train_TransposeOp : Train_InferredOp<"transpose", [Differentiable, Generated
 
     (C1) `permutation` is a permutation of the dimensions.
   }];
-  let arguments = (ins Train_Tensor:$input, DenseI64ArrayAttr:$permutation);
+  let arguments = (ins Train_Tensor:$input, DenseI64ArrayAttr:$permutation); // transpose_c1
   let results = (outs Train_Tensor:$result);
-  let hasVerifier = 1;
   let hasFolder = 1;
   let hasCanonicalizer = 1;
 }
@@ -42,19 +43,21 @@ def Train_BroadcastToOp : Train_ShapeOp<"broadcast_to", [Differentiable, Generat
   let description = [{
     (C1) the operand's shape broadcasts to the result's.
   }];
-  let arguments = (ins Train_FloatTensor:$input);
+  let arguments = (ins Train_FloatTensor:$input); // broadcast_to_c1
   let results = (outs Train_FloatTensor:$result);
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Train_ConcatOp : Train_InferredOp<"concat", [Differentiable, Generated]> {
   let summary = "Join tensors along one dimension";
   let description = [{
-    (C1) `axis` lies in [0, rank); the other extents agree.
+    (C1) there is an operand, and `axis` lies in [0, rank).
+    (C2) the other extents agree; all elements are floats or of one type.
   }];
-  let arguments = (ins Variadic<Train_Tensor>:$inputs, I64Attr:$axis);
+  let arguments = (ins Variadic<Train_Tensor>:$inputs, I64Attr:$axis); // concat_c1, concat_c2
   let results = (outs Train_Tensor:$result);
-  let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Train_SliceOp : Train_ShapeOp<"slice", [Generated]> {
@@ -63,9 +66,10 @@ def Train_SliceOp : Train_ShapeOp<"slice", [Generated]> {
     (C1) `offsets` has one entry per dimension; the box of the result's shape
          lies inside the operand.
   }];
-  let arguments = (ins Train_Tensor:$input, DenseI64ArrayAttr:$offsets);
+  let arguments = (ins Train_Tensor:$input, DenseI64ArrayAttr:$offsets); // slice_c1
   let results = (outs Train_Tensor:$result);
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_SHAPEOPS_TD

@@ -24,7 +24,8 @@ def Train_StateKind : I32EnumAttr<"StateKind", "what a state is for", [
 }
 def Train_StateKindAttr : EnumAttr<Train_Dialect, Train_StateKind, "kind">;
 
-def Train_StateOp : Train_Op<"state", [Symbol]> {
+def Train_StateOp : Train_Op<"state", [
+    Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "A tensor that lives across steps";
   let description = [{
     `parameter`: trained weights, f32. `statistic`: running mean and variance.
@@ -65,7 +66,7 @@ def Train_ReadOp : Train_Op<"read", [
   let description = [{
     (C1) the symbol is a state of the result type.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$state);
+  let arguments = (ins FlatSymbolRefAttr:$state); // read_c1
   let results = (outs Train_Tensor:$result);
   let assemblyFormat = "$state attr-dict `:` type($result)";
 }
@@ -78,7 +79,7 @@ def Train_WriteOp : Train_Op<"write", [
 
     (C1) the symbol is a state of the value's type.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$state, Train_Tensor:$value);
+  let arguments = (ins FlatSymbolRefAttr:$state, Train_Tensor:$value); // write_c1
   let assemblyFormat = "$state `,` $value attr-dict `:` type($value)";
 }
 
@@ -91,29 +92,35 @@ def Train_PackOp : Train_Op<"pack", [Pure]> {
     (C1) one offset per operand; operands lie inside the result, in order, and
          do not overlap.
   }];
-  let arguments = (ins Variadic<Train_FloatTensor>:$inputs, DenseI64ArrayAttr:$offsets);
+  let arguments = (ins Variadic<Train_FloatTensor>:$inputs, DenseI64ArrayAttr:$offsets); // pack_c1
   let results = (outs Train_FloatTensor:$result);
   let hasVerifier = 1;
 }
 
 def Train_UnpackOp : Train_Op<"unpack", [
-    Pure, DeclareOpInterfaceMethods<PrecisionOpInterface>]> {
+    Pure, DeclareOpInterfaceMethods<PrecisionOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface>]> {
   let summary = "One tensor of a packed state; a view, never a copy";
   let description = [{
     (C1) `offset` and the elements of the result lie inside the operand.
+    (C2) operand and result have one element type.
   }];
-  let arguments = (ins Train_FloatTensor:$packed, I64Attr:$offset);
+  let arguments = (ins Train_FloatTensor:$packed, I64Attr:$offset); // unpack_c1, unpack_c2
   let results = (outs Train_FloatTensor:$result);
   let hasVerifier = 1;
+  let extraClassDeclaration = "bool isView() { return true; }";
 }
 
 def Train_ConstantOp : Train_Op<"constant", [Pure, ConstantLike]> {
   let summary = "A small constant tensor";
-  let arguments = (ins ElementsAttr:$value);
+  let description = [{
+    (C1) `value` has the type of the result.
+  }];
+  let arguments = (ins ElementsAttr:$value); // constant_c1
   let results = (outs Train_Tensor:$result);
   let assemblyFormat = "attr-dict $value `:` type($result)";
   let hasFolder = 1;
-  let extraClassDeclaration = "";
+  let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::ElementsAttr":$value), [{
     build($_builder, $_state, value.getShapedType(), value);
   }]>];

@@ -17,7 +17,8 @@
 
 namespace mpc::train {
 
-/// Returns true if the two lists hold tensors of equal shapes, in order.
+/// Returns true if the two lists hold tensors of equal shapes, in order, with
+/// equal element types or floats on both sides.
 bool haveSameShapes(mlir::TypeRange lhs, mlir::TypeRange rhs);
 
 // Control states that ops and passes know by name. The step counter is not

@@ -22,6 +22,7 @@ def Train_Dialect : Dialect {
     the function; writes take effect when the function returns.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
 }
 
 class Train_Attr<string name, string attrMnemonic, list<Trait> traits = []>

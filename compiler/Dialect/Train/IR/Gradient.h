@@ -1,0 +1,33 @@
+//===- Gradient.h - What building gradients needs ---------------*- C++ -*-===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_GRADIENT_H
+#define MPC_COMPILER_DIALECT_TRAIN_IR_GRADIENT_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace mpc::train {
+
+/// The gradient of a broadcast: sums `grad` over the elements that come from
+/// the same element of a tensor of this shape, which broadcasts to grad's.
+mlir::Value sumToShape(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value grad, llvm::ArrayRef<int64_t> shape);
+
+/// A `train.reshape`, or `value` itself if it has the shape.
+mlir::Value reshapeTo(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value value, llvm::ArrayRef<int64_t> shape);
+
+/// A `train.constant` of rank 0 with the element type of the tensor `like`.
+mlir::Value createScalarLike(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Value like, double value);
+
+/// Returns true if the value is a parameter of the model: read from a
+/// parameter state, perhaps unpacked, reshaped, transposed or cast since.
+bool isParameter(mlir::Value value);
+
+/// Returns true if the value ends, perhaps reshaped or transposed, among the
+/// gradients that `train.pack` lays out for the optimizer.
+bool isPackedGradient(mlir::Value value);
+
+} // namespace mpc::train
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_GRADIENT_H

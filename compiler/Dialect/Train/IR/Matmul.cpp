@@ -1,0 +1,150 @@
+//===- Matmul.cpp - Matrix product ----------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Gradient.h"
+#include "compiler/Dialect/Train/IR/OpFacts.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Support/Locations.h"
+
+#include "mlir/Dialect/Traits.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+/// The extents of one matrix of an operand, as the product sees it.
+static std::pair<int64_t, int64_t> matrixExtents(Type type, bool transposed) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+  int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  return transposed ? std::pair(columns, rows) : std::pair(rows, columns);
+}
+
+static ArrayRef<int64_t> batchShape(Value operand) {
+  return cast<RankedTensorType>(operand.getType()).getShape().drop_back(2);
+}
+
+//===----------------------------------------------------------------------===//
+// Class, cost, kernel
+//===----------------------------------------------------------------------===//
+
+MPC_OP_FACTS(MatmulOp, Low,
+             2 * countElements(getResult()) *
+                 matrixExtents(getLhs().getType(), getTransposeLhs()).second,
+             getWeightGradient()
+                 ? "16-bit operands, f32 sums, result stored in f32"
+                 : "16-bit operands, f32 sums")
+
+StringRef MatmulOp::getKernelName() { return "matmul"; }
+
+SmallVector<int64_t> MatmulOp::getKernelAttributes() {
+  return {getTransposeLhs(), getTransposeRhs()};
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                           ValueRange operands, DictionaryAttr attributes,
+                           OpaqueProperties properties, RegionRange regions,
+                           SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  auto lhs = cast<RankedTensorType>(operands[0].getType());
+  auto rhs = cast<RankedTensorType>(operands[1].getType());
+  if (lhs.getRank() < 2 || rhs.getRank() < 2) // matmul_c1
+    return emitOptionalError(
+        loc, "'train.matmul' op operands must have rank 2 or more, but are ",
+        lhs, " and ", rhs);
+
+  auto [rows, sumLhs] = matrixExtents(lhs, adaptor.getTransposeLhs());
+  auto [sumRhs, columns] = matrixExtents(rhs, adaptor.getTransposeRhs());
+  if (sumLhs != sumRhs) // matmul_c2
+    return emitOptionalError(
+        loc, "'train.matmul' op must sum over equal extents, but they are ",
+        sumLhs, " in ", lhs, " and ", sumRhs, " in ", rhs);
+
+  SmallVector<int64_t> shape;
+  if (!OpTrait::util::getBroadcastedShape(batchShape(operands[0]),
+                                          batchShape(operands[1]),
+                                          shape)) // matmul_c3
+    return emitOptionalError(
+        loc, "'train.matmul' op leading dimensions must broadcast, but are ",
+        lhs, " and ", rhs);
+  shape.append({rows, columns});
+  types.push_back(RankedTensorType::get(shape, lhs.getElementType()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Gradient
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A matrix, or its transpose, as an operand of a product.
+struct Factor {
+  Value value;
+  bool transposed;
+};
+
+} // namespace
+
+static Value multiply(OpBuilder &builder, Location loc, Factor lhs, Factor rhs,
+                      bool weightGradient) {
+  auto flag = [&](bool set) {
+    return set ? builder.getUnitAttr() : UnitAttr();
+  };
+  return MatmulOp::create(builder, loc, lhs.value, rhs.value,
+                          flag(lhs.transposed), flag(rhs.transposed),
+                          flag(weightGradient));
+}
+
+/// All matrices of a batch below each other, as one.
+static Value stackMatrices(OpBuilder &builder, Location loc, Value batch) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(batch.getType()).getShape();
+  int64_t rows = 1;
+  for (int64_t extent : shape.drop_back())
+    rows *= extent;
+  return reshapeTo(builder, loc, batch, {rows, shape.back()});
+}
+
+// With C = A B: dA = dC B' and dB = A' dC. For an operand that is stored
+// transposed the same product is built transposed. Only flags change: no
+// matrix is ever transposed in memory.
+LogicalResult MatmulOp::buildGradient(OpBuilder &builder,
+                                      ValueRange resultGrads,
+                                      ArrayRef<bool> needed,
+                                      MutableArrayRef<Value> operandGrads) {
+  Location loc = gradientLoc(getLoc());
+  Value grad = resultGrads[0];
+  bool transposeLhs = getTransposeLhs(), transposeRhs = getTransposeRhs();
+
+  if (needed[0]) {
+    bool isWeight = isParameter(getLhs());
+    Value product = transposeLhs
+                        ? multiply(builder, loc, {getRhs(), transposeRhs},
+                                   {grad, true}, isWeight)
+                        : multiply(builder, loc, {grad, false},
+                                   {getRhs(), !transposeRhs}, isWeight);
+    operandGrads[0] =
+        sumToShape(builder, loc, product, getLhs().getType().getShape());
+  }
+
+  if (needed[1]) {
+    bool isWeight = isParameter(getRhs());
+    Value lhs = getLhs();
+    // One matrix for the whole batch: the sum over the batch is part of one
+    // product over all rows.
+    if (getRhs().getType().getRank() == 2 && !transposeLhs) {
+      lhs = stackMatrices(builder, loc, lhs);
+      grad = stackMatrices(builder, loc, grad);
+    }
+    Value product = transposeRhs ? multiply(builder, loc, {grad, true},
+                                            {lhs, transposeLhs}, isWeight)
+                                 : multiply(builder, loc, {lhs, !transposeLhs},
+                                            {grad, false}, isWeight);
+    operandGrads[1] =
+        sumToShape(builder, loc, product, getRhs().getType().getShape());
+  }
+  return success();
+}

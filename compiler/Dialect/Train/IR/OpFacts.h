@@ -1,0 +1,40 @@
+//===- OpFacts.h - Tables of class, cost and reason -------------*- C++ -*-===//
+//
+// For sources of this folder only.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_OPFACTS_H
+#define MPC_COMPILER_DIALECT_TRAIN_IR_OPFACTS_H
+
+#include "compiler/Dialect/Train/IR/Train.h"
+
+/// Implements PrecisionOpInterface and CostOpInterface of one op: its class,
+/// its floating-point operations (an expression that may call members of the
+/// op), and the reason for the class.
+#define MPC_OP_FACTS(OP, CLASS, FLOPS, REASON)                                 \
+  ::mpc::amp::PrecisionClass OP::getPrecisionClass() {                         \
+    return ::mpc::amp::PrecisionClass::CLASS;                                  \
+  }                                                                            \
+  ::llvm::StringRef OP::getPrecisionReason() { return REASON; }                \
+  int64_t OP::getFlops() { return FLOPS; }
+
+/// Implements InferTypeOpInterface of one op by a function of its operands:
+/// `LogicalResult infer(operands, optional location, op name, types)`.
+#define MPC_INFER_FROM_OPERANDS(OP, INFER)                                     \
+  ::mlir::LogicalResult OP::inferReturnTypes(                                  \
+      ::mlir::MLIRContext *, std::optional<::mlir::Location> loc,              \
+      ::mlir::ValueRange operands, ::mlir::DictionaryAttr,                     \
+      ::mlir::OpaqueProperties, ::mlir::RegionRange,                           \
+      ::llvm::SmallVectorImpl<::mlir::Type> &types) {                          \
+    return INFER(operands, loc, getOperationName(), types);                    \
+  }
+
+namespace mpc::train {
+
+inline int64_t countElements(mlir::Value tensor) {
+  return mlir::cast<mlir::ShapedType>(tensor.getType()).getNumElements();
+}
+
+} // namespace mpc::train
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_OPFACTS_H

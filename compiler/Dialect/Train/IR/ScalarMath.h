@@ -1,0 +1,57 @@
+//===- ScalarMath.h - Short names for the bodies of kernels -----*- C++ -*-===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_SCALARMATH_H
+#define MPC_COMPILER_DIALECT_TRAIN_IR_SCALARMATH_H
+
+#include "compiler/Dialect/Train/IR/Lowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace mpc::train {
+
+/// Writes float formulas as calls: `m.mul(m.constant(2, x), x)`. All operands
+/// of a call have one float type.
+class ScalarMath {
+public:
+  using Value = mlir::Value;
+
+  ScalarMath(mlir::OpBuilder &builder, mlir::Location loc)
+      : builder(builder), loc(loc) {}
+
+  /// A constant of the type of `like`.
+  Value constant(double value, Value like) {
+    return constantFloat(builder, loc, like.getType(), value);
+  }
+  Value add(Value a, Value b) { return create<mlir::arith::AddFOp>(a, b); }
+  Value sub(Value a, Value b) { return create<mlir::arith::SubFOp>(a, b); }
+  Value mul(Value a, Value b) { return create<mlir::arith::MulFOp>(a, b); }
+  Value div(Value a, Value b) { return create<mlir::arith::DivFOp>(a, b); }
+  Value neg(Value a) { return create<mlir::arith::NegFOp>(a); }
+  /// NaN if either is NaN.
+  Value max(Value a, Value b) { return create<mlir::arith::MaximumFOp>(a, b); }
+  Value min(Value a, Value b) { return create<mlir::arith::MinimumFOp>(a, b); }
+  Value abs(Value a) { return create<mlir::math::AbsFOp>(a); }
+  Value exp(Value a) { return create<mlir::math::ExpOp>(a); }
+  Value erf(Value a) { return create<mlir::math::ErfOp>(a); }
+  Value sqrt(Value a) { return create<mlir::math::SqrtOp>(a); }
+  Value tanh(Value a) { return create<mlir::math::TanhOp>(a); }
+  Value compare(mlir::arith::CmpFPredicate predicate, Value a, Value b) {
+    return mlir::arith::CmpFOp::create(builder, loc, predicate, a, b);
+  }
+  Value select(Value condition, Value a, Value b) {
+    return create<mlir::arith::SelectOp>(condition, a, b);
+  }
+
+private:
+  template <typename Op, typename... Operands>
+  Value create(Operands... operands) {
+    return Op::create(builder, loc, operands...);
+  }
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+};
+
+} // namespace mpc::train
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_SCALARMATH_H
