@@ -4,6 +4,7 @@
 
 #include "compiler/Support/Locations.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 
 using namespace mlir;
@@ -35,7 +36,8 @@ static StringRef dropOpPrefix(StringRef message) {
 /// Prints whose fault it is: "node 'fc1' (Gemm): ". A type in lower case is not
 /// an ONNX op but the kind of thing: "initializer 'fc1.weight': ".
 static void printSubject(raw_ostream &os, StringRef name, StringRef type) {
-  if (!type.empty() && llvm::isLower(type.front())) {
+  if (!type.empty() && type.front() >= 'a' && type.front() <= 'z' &&
+      !type.contains('.')) {
     os << type << " '" << name << "': ";
     return;
   }
@@ -48,7 +50,7 @@ static void printSubject(raw_ostream &os, StringRef name, StringRef type) {
 mpc::ModelDiagnosticHandler::ModelDiagnosticHandler(MLIRContext *context,
                                                     StringRef model,
                                                     raw_ostream &os)
-    : ScopedDiagnosticHandler(context), model(model.str()), os(os) {
+    : ScopedDiagnosticHandler(context), model(model.str()), out(os) {
   setHandler([this](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
       ++numErrors;
@@ -60,12 +62,14 @@ mpc::ModelDiagnosticHandler::ModelDiagnosticHandler(MLIRContext *context,
 }
 
 void mpc::ModelDiagnosticHandler::print(const Diagnostic &diagnostic) {
-  std::string text = diagnostic.str();
+  // Names come from the file: a terminal must not act on them.
+  std::string text = diagnostic.str(), line;
   StringRef message = text;
   bool isNote = diagnostic.getSeverity() == DiagnosticSeverity::Note;
   if (isNote && message.starts_with("see current operation"))
     return;
 
+  llvm::raw_string_ostream os(line);
   Location loc = diagnostic.getLocation();
   StringRef name = nodeName(loc);
   auto position = loc->findInstanceOf<FileLineColLoc>();
@@ -81,5 +85,9 @@ void mpc::ModelDiagnosticHandler::print(const Diagnostic &diagnostic) {
     printSubject(os, name, nodeType(loc));
     message = dropOpPrefix(message);
   }
-  os << severityName(diagnostic.getSeverity()) << ": " << message << "\n";
+  os << severityName(diagnostic.getSeverity()) << ": " << message;
+  for (char &c : line)
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
+      c = '?';
+  out << line << "\n";
 }

@@ -31,7 +31,7 @@ private:
   void print(const mlir::Diagnostic &diagnostic);
 
   const std::string model;
-  llvm::raw_ostream &os;
+  llvm::raw_ostream &out;
   unsigned numErrors = 0;
 };
 

@@ -1,0 +1,222 @@
+//===- Export.cpp - Trained weights back into an ONNX file ----------------===//
+
+#include "compiler/Export/Export.h"
+
+#include "compiler/Export/AtomicFile.h"
+#include "compiler/Import/HalfFloat.h"
+#include "compiler/Import/Statistics.h"
+#include "compiler/Import/TensorData.h"
+
+#include "google/protobuf/io/zero_copy_stream_impl.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Path.h"
+
+#include <limits>
+#include <new>
+
+using namespace llvm;
+using namespace mpc;
+using onnx::TensorProto;
+
+static Error invalid(const Twine &message) {
+  return makeModelError(ModelError::Invalid, message);
+}
+
+//===----------------------------------------------------------------------===//
+// Values into tensors
+//===----------------------------------------------------------------------===//
+
+/// Appends each value, made an `Element` by `convert`.
+template <typename Element, typename ConvertFn>
+static std::string toBytes(ArrayRef<float> values, ConvertFn convert) {
+  std::string bytes(values.size() * sizeof(Element), '\0');
+  for (auto [i, value] : enumerate(values)) {
+    Element element = convert(value);
+    std::memcpy(bytes.data() + i * sizeof(Element), &element, sizeof(Element));
+  }
+  return bytes;
+}
+
+/// Replaces whatever data `tensor` has, or names, by `raw`.
+static void setRaw(TensorProto &tensor, std::string raw) {
+  tensor.clear_float_data();
+  tensor.clear_double_data();
+  tensor.clear_int32_data();
+  tensor.clear_int64_data();
+  tensor.clear_uint64_data();
+  tensor.clear_external_data();
+  tensor.clear_data_location();
+  tensor.set_raw_data(std::move(raw));
+}
+
+static Error setValues(TensorProto &tensor, StringRef name,
+                       ArrayRef<float> values) {
+  Expected<int64_t> count = countElements(
+      ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()));
+  if (!count)
+    return count.takeError();
+  if (*count != int64_t(values.size()))
+    return invalid("state '" + name + "' has " + Twine(values.size()) +
+                   " elements, but the initializer in the model has " +
+                   Twine(*count));
+  switch (tensor.data_type()) {
+  case TensorProto::FLOAT:
+    setRaw(tensor, toBytes<float>(values, [](float v) { return v; }));
+    return Error::success();
+  case TensorProto::DOUBLE:
+    setRaw(tensor, toBytes<double>(values, [](float v) { return double(v); }));
+    return Error::success();
+  case TensorProto::FLOAT16:
+    setRaw(tensor, toBytes<uint16_t>(values, floatToHalf));
+    return Error::success();
+  case TensorProto::BFLOAT16:
+    setRaw(tensor, toBytes<uint16_t>(values, floatToBfloat));
+    return Error::success();
+  default:
+    return invalid("initializer '" + name + "' holds " +
+                   dataTypeName(tensor.data_type()) +
+                   " elements, which cannot take trained values");
+  }
+}
+
+/// Gives statistics that share their initializer with something else one of
+/// their own, as the import did.
+static void splitStatistics(onnx::GraphProto &graph,
+                            const TrainedStates &states) {
+  Statistics statistics(graph);
+  StringMap<const TensorProto *> initializers;
+  for (const TensorProto &tensor : graph.initializer())
+    initializers[tensor.name()] = &tensor;
+  for (const auto &[place, state] : statistics.all()) {
+    if (state.name == state.initializer || !states.count(state.name))
+      continue;
+    TensorProto copy = *initializers.lookup(state.initializer);
+    copy.set_name(state.name);
+    *graph.add_initializer() = std::move(copy);
+    graph.mutable_node(place.first)->set_input(place.second, state.name);
+  }
+}
+
+static Error replaceValues(onnx::GraphProto &graph,
+                           const TrainedStates &states) {
+  splitStatistics(graph, states);
+  StringMap<TensorProto *> initializers;
+  for (TensorProto &tensor : *graph.mutable_initializer())
+    initializers[tensor.name()] = &tensor;
+  for (const auto &[name, values] : states) {
+    TensorProto *tensor = initializers.lookup(name);
+    if (!tensor)
+      return invalid("the model has no initializer '" + name +
+                     "'; the states come from another model");
+    if (Error error = setValues(*tensor, name, values))
+      return error;
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Where data lies
+//===----------------------------------------------------------------------===//
+
+/// Calls `visit` with every dense tensor of the graph.
+template <typename VisitFn>
+static Error forEachTensor(onnx::GraphProto &graph, VisitFn visit) {
+  for (TensorProto &tensor : *graph.mutable_initializer())
+    if (Error error = visit(tensor))
+      return error;
+  for (onnx::NodeProto &node : *graph.mutable_node())
+    for (onnx::AttributeProto &attribute : *node.mutable_attribute())
+      if (attribute.has_t())
+        if (Error error = visit(*attribute.mutable_t()))
+          return error;
+  return Error::success();
+}
+
+/// Brings external data in: the files it lies in stay with the old model.
+static Error inlineExternalData(const std::shared_ptr<ModelFile> &model) {
+  TensorReader reader(model);
+  return forEachTensor(
+      *model->proto.mutable_graph(), [&](TensorProto &tensor) -> Error {
+        if (tensor.data_location() != TensorProto::EXTERNAL)
+          return Error::success();
+        Expected<TensorBytes> data = reader.read(tensor);
+        if (!data)
+          return invalid("initializer '" + tensor.name() + "' " +
+                         toString(data.takeError()));
+        setRaw(tensor, std::string(data->bytes.data(), data->bytes.size()));
+        return Error::success();
+      });
+}
+
+/// Moves large tensors to `file`, which the model will know as `location`.
+static Error moveOut(onnx::GraphProto &graph, AtomicFile &file,
+                     StringRef location) {
+  constexpr size_t kMinBytes = 1024, kPage = 4096;
+  return forEachTensor(graph, [&](TensorProto &tensor) -> Error {
+    if (tensor.raw_data().size() < kMinBytes)
+      return Error::success();
+    // On page borders the data can be mapped.
+    std::string padding((kPage - file.size() % kPage) % kPage, '\0');
+    if (Error error = file.write(ArrayRef<char>(padding)))
+      return error;
+    auto add = [&](StringRef key, StringRef value) {
+      onnx::StringStringEntryProto *entry = tensor.add_external_data();
+      entry->set_key(key.str());
+      entry->set_value(value.str());
+    };
+    add("location", location);
+    add("offset", std::to_string(file.size()));
+    add("length", std::to_string(tensor.raw_data().size()));
+    if (Error error = file.write(ArrayRef<char>(tensor.raw_data())))
+      return error;
+    tensor.clear_raw_data();
+    tensor.set_data_location(TensorProto::EXTERNAL);
+    return Error::success();
+  });
+}
+
+static Error writeModel(onnx::ModelProto &proto, StringRef outPath,
+                        const ExportOptions &options) {
+  if (proto.ByteSizeLong() > options.maxInlineBytes) {
+    std::string dataPath = (outPath + ".data").str();
+    Expected<AtomicFile> data = AtomicFile::create(dataPath);
+    if (!data)
+      return data.takeError();
+    if (Error error = moveOut(*proto.mutable_graph(), *data,
+                              sys::path::filename(dataPath)))
+      return error;
+    // First the data, so that no model ever names what is not there.
+    if (Error error = data->commit())
+      return error;
+  }
+  if (proto.ByteSizeLong() > size_t(std::numeric_limits<int32_t>::max()))
+    return makeModelError(ModelError::Limit,
+                          "the model is over 2 GiB without its weights");
+  Expected<AtomicFile> file = AtomicFile::create(outPath);
+  if (!file)
+    return file.takeError();
+  google::protobuf::io::FileOutputStream stream(file->descriptor());
+  if (!proto.SerializeToZeroCopyStream(&stream) || !stream.Flush())
+    return makeModelError(ModelError::Io,
+                          "cannot write '" + outPath +
+                              "': " + std::strerror(stream.GetErrno()));
+  return file->commit();
+}
+
+Error mpc::exportTrained(StringRef originalPath, const TrainedStates &states,
+                         StringRef outPath, const ExportOptions &options) {
+  // Protobuf and the standard library throw when memory ends.
+  try {
+    Expected<std::shared_ptr<ModelFile>> model = readModelFile(originalPath);
+    if (!model)
+      return model.takeError();
+    onnx::ModelProto &proto = (*model)->proto;
+    if (Error error = replaceValues(*proto.mutable_graph(), states))
+      return error;
+    if (Error error = inlineExternalData(*model))
+      return error;
+    return writeModel(proto, outPath, options);
+  } catch (const std::bad_alloc &) {
+    return makeModelError(ModelError::Limit, "out of memory");
+  }
+}

@@ -1,0 +1,402 @@
+//===- GraphImporter.cpp - The graph becomes a module ---------------------===//
+
+#include "compiler/Import/GraphImporter.h"
+
+#include "compiler/Import/CheckModel.h"
+#include "compiler/Import/Elements.h"
+#include "compiler/Import/ImportedNode.h"
+#include "compiler/Support/Locations.h"
+
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Integer and bool initializers up to this size become train.constant.
+constexpr int64_t kMaxConstantElements = 1024;
+
+/// Symbols that later stages define in the same module.
+static bool isReserved(StringRef name) {
+  static const llvm::StringSet<> names = {
+      "predict",           "evaluate",           "train",
+      "step",              "accumulate",         "apply",
+      "parameters",        "parameters.bf16",    "parameters.f16",
+      "gradients",         "adam.first_moment",  "adam.second_moment",
+      "momentum.velocity", "learning_rate",      "random_seed",
+      "loss_scale",        "loss_scale_streak"};
+  return names.contains(name);
+}
+
+GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model,
+                             int64_t opset, const ImportOptions &options,
+                             MLIRContext *context, ImportResult &result)
+    : builder(context), opset(opset),
+      floatType(options.float64 ? FloatType(builder.getF64Type())
+                                : FloatType(builder.getF32Type())),
+      model(model), graph(model->proto.graph()), options(options),
+      context(context), result(result), tensors(model), statistics(graph) {}
+
+LogicalResult GraphImporter::report(llvm::Error error, Location loc,
+                                    StringRef label) {
+  llvm::handleAllErrors(std::move(error), [&](const ModelFileError &info) {
+    result.error = info.kind;
+    auto diagnostic = emitError(loc);
+    if (!label.empty())
+      diagnostic << label << " ";
+    diagnostic << info.message;
+  });
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// The graph as a whole
+//===----------------------------------------------------------------------===//
+
+void GraphImporter::run() {
+  Location loc = FileLineColLoc::get(context, model->path, 0, 0);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  (*module)->setAttr(
+      "mpc.model",
+      builder.getStringAttr(llvm::sys::path::filename(model->path)));
+  (*module)->setAttr("mpc.opset", builder.getI64IntegerAttr(opset));
+  builder.setInsertionPointToStart(module->getBody());
+  function = func::FuncOp::create(builder, loc, "predict",
+                                  builder.getFunctionType({}, {}));
+  insertStatesBefore = function;
+  builder.setInsertionPointToStart(function.addEntryBlock());
+
+  if (succeeded(importGraph()) && succeeded(verify(*module))) {
+    noteDecisions();
+    result.module = std::move(module);
+  } else if (result.error == ModelError::None) {
+    result.error = ModelError::Invalid;
+  }
+}
+
+LogicalResult GraphImporter::importGraph() {
+  if (failed(compileFreeze()) ||
+      failed(dimensions.bind(graph, options, context, result.error,
+                             result.notes)))
+    return failure();
+  for (const onnx::NodeProto &node : graph.node())
+    used.insert(node.input().begin(), node.input().end());
+  for (const onnx::ValueInfoProto &output : graph.output())
+    used.insert(output.name());
+
+  defineInitializers();
+  if (failed(importInputs()))
+    return failure();
+  for (auto [index, node] : llvm::enumerate(graph.node())) {
+    const OpRow *row = findOp(node.op_type(), opset);
+    if (failed(ImportedNode(*this, node, index).run(*row)))
+      return failure();
+  }
+  return importOutputs();
+}
+
+LogicalResult GraphImporter::compileFreeze() {
+  for (const std::string &pattern : options.freeze) {
+    llvm::Regex regex(pattern);
+    std::string reason;
+    if (!regex.isValid(reason)) {
+      result.error = ModelError::Usage;
+      return emitError(UnknownLoc::get(context))
+             << "--freeze='" << pattern << "' is not a regular expression: "
+             << reason;
+    }
+    freeze.emplace_back(std::move(regex), false);
+  }
+  return success();
+}
+
+bool GraphImporter::isFrozen(StringRef name) {
+  bool frozen = false;
+  for (auto &[regex, matched] : freeze) {
+    bool matches = regex.match(name);
+    matched |= matches;
+    frozen |= matches;
+  }
+  return frozen;
+}
+
+void GraphImporter::noteDecisions() {
+  for (auto [pattern, entry] : llvm::zip(options.freeze, freeze))
+    if (!entry.second)
+      result.notes.push_back("--freeze='" + pattern +
+                             "' matches no initializer that the graph uses");
+  if (numWidened > 0)
+    result.notes.push_back(std::to_string(numWidened) +
+                           " initializers of 16-bit floats are imported as " +
+                           (floatType.isF64() ? "f64" : "f32"));
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs and outputs
+//===----------------------------------------------------------------------===//
+
+void GraphImporter::defineInitializers() {
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    GraphValue value{{}, &tensor, /*isInitializer=*/true, {},
+                     makeNodeLoc(context, tensor.name(), "initializer")};
+    define(tensor.name(), std::make_shared<GraphValue>(value));
+  }
+}
+
+static NamedAttribute nameAttr(OpBuilder &builder, StringRef name) {
+  return builder.getNamedAttr("mpc.name", builder.getStringAttr(name));
+}
+
+static NamedAttribute batchAttr(OpBuilder &builder) {
+  return builder.getNamedAttr("mpc.batch_dim", builder.getI64IntegerAttr(0));
+}
+
+LogicalResult GraphImporter::importInputs() {
+  SmallVector<Type> types;
+  for (const onnx::ValueInfoProto *input : dataInputs(graph)) {
+    Location loc = makeNodeLoc(context, input->name(), "input");
+    int32_t dataType = input->type().tensor_type().elem_type();
+    Type elementType = elementTypeFor(dataType, floatType);
+    if (!elementType)
+      return emitError(loc) << "has element type " << dataTypeName(dataType)
+                            << "; supported are floats, int32, int64 and bool";
+    SmallVector<int64_t> shape = dimensions.shapeOf(*input);
+    llvm::Expected<int64_t> count = countElements(shape);
+    if (!count)
+      return report(count.takeError(), loc);
+    if (isa<FloatType>(elementType) &&
+        dataType != (floatType.isF64() ? onnx::TensorProto::DOUBLE
+                                       : onnx::TensorProto::FLOAT))
+      result.notes.push_back("input '" + input->name() + "' is " +
+                             dataTypeName(dataType).str() +
+                             " in the model; the program takes " +
+                             (floatType.isF64() ? "f64" : "f32"));
+    auto type = RankedTensorType::get(shape, elementType);
+    Value argument = function.getBody().addArgument(type, loc);
+    types.push_back(type);
+    GraphValue value{argument, nullptr, false, {}, loc};
+    define(input->name(), std::make_shared<GraphValue>(value));
+  }
+  function.setFunctionType(builder.getFunctionType(types, {}));
+  for (auto [i, input] : llvm::enumerate(dataInputs(graph))) {
+    SmallVector<NamedAttribute> attributes = {nameAttr(builder, input->name())};
+    if (dimensions.isBatched(*input))
+      attributes.push_back(batchAttr(builder));
+    function.setArgAttrs(i, attributes);
+  }
+  return success();
+}
+
+/// Compares what the model declares about an output with what came out.
+LogicalResult GraphImporter::checkOutput(const onnx::ValueInfoProto &output,
+                                         Value value, Location loc) {
+  if (!output.type().has_tensor_type())
+    return success(); // Declares nothing.
+  const auto &declared = output.type().tensor_type();
+  auto type = cast<RankedTensorType>(value.getType());
+  bool declaresType = declared.elem_type() != onnx::TensorProto::UNDEFINED;
+  if (declaresType && elementTypeFor(declared.elem_type(), floatType) !=
+                          type.getElementType())
+    return emitError(loc) << "is declared as "
+                          << dataTypeName(declared.elem_type())
+                          << ", but the graph computes " << typeText(type);
+  if (!declared.has_shape())
+    return success();
+  bool fits = declared.shape().dim_size() == type.getRank();
+  for (int64_t i = 0; fits && i < type.getRank(); ++i) {
+    const auto &dim = declared.shape().dim(i);
+    // A symbol that no input has is a name without a size.
+    int64_t size = dim.has_dim_value() ? dim.dim_value()
+                                       : dimensions.sizeOf(dim.dim_param());
+    fits = size == type.getDimSize(i) || (size == 0 && !dim.has_dim_value());
+  }
+  if (fits)
+    return success();
+  std::string shape;
+  llvm::raw_string_ostream os(shape);
+  llvm::interleaveComma(declared.shape().dim(), os, [&](const auto &dim) {
+    if (dim.has_dim_value())
+      os << dim.dim_value();
+    else
+      os << (dim.dim_param().empty() ? "?" : dim.dim_param());
+  });
+  return emitError(loc) << "is declared as [" << shape
+                        << "], but the graph computes " << typeText(type);
+}
+
+LogicalResult GraphImporter::importOutputs() {
+  SmallVector<Value> results;
+  for (const onnx::ValueInfoProto &output : graph.output()) {
+    Location loc = makeNodeLoc(context, output.name(), "output");
+    Value value = materialize(lookup(output.name()));
+    if (!value || failed(checkOutput(output, value, loc)))
+      return failure();
+    results.push_back(value);
+  }
+  func::ReturnOp::create(builder, function.getLoc(), results);
+  function.setFunctionType(builder.getFunctionType(
+      function.getArgumentTypes(), ValueRange(results).getTypes()));
+  for (auto [i, output] : llvm::enumerate(graph.output())) {
+    auto shape = cast<RankedTensorType>(results[i].getType()).getShape();
+    SmallVector<NamedAttribute> attributes = {nameAttr(builder, output.name())};
+    if (!shape.empty() && dimensions.isBatchedOutput(output, shape[0]))
+      attributes.push_back(batchAttr(builder));
+    function.setResultAttrs(i, attributes);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Initializers and constants
+//===----------------------------------------------------------------------===//
+
+FailureOr<ElementsAttr>
+GraphImporter::elementsOf(const onnx::TensorProto &tensor, Location loc) {
+  Type elementType = elementTypeFor(tensor.data_type(), floatType);
+  if (!elementType)
+    return emitError(loc) << "holds " << dataTypeName(tensor.data_type())
+                          << " elements; supported are floats, int32, int64 "
+                             "and bool";
+  auto data = tensors.read(tensor);
+  if (!data)
+    return report(data.takeError(), loc);
+  if (data->bytes.empty())
+    return emitError(loc, "has no elements");
+  SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
+  auto elements = makeElements(*data, tensor.data_type(),
+                               RankedTensorType::get(shape, elementType),
+                               tensor.name().empty() ? nodeName(loc)
+                                                     : tensor.name());
+  if (!elements)
+    return report(elements.takeError(), loc);
+  return *elements;
+}
+
+Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
+                               train::StateKind kind) {
+  Value &read = stateReads[name];
+  if (read)
+    return read;
+  Location loc = makeNodeLoc(context, name, "initializer");
+  if (isReserved(name)) {
+    emitError(loc, "has a name that mpc uses itself; rename it in the model");
+    return nullptr;
+  }
+  FailureOr<ElementsAttr> elements = elementsOf(tensor, loc);
+  if (failed(elements))
+    return nullptr;
+  auto type = cast<RankedTensorType>((*elements).getShapedType());
+  int32_t dataType = tensor.data_type();
+  numWidened += dataType == onnx::TensorProto::FLOAT16 ||
+                dataType == onnx::TensorProto::BFLOAT16;
+  if (kind == train::StateKind::Parameter && type.getRank() == 0)
+    result.notes.push_back("initializer '" + name.str() +
+                           "' is one number and will be trained; --freeze='^" +
+                           name.str() + "$' keeps it as it is");
+  OpBuilder states(insertStatesBefore);
+  train::StateOp::create(states, loc, name, kind, type, *elements,
+                         /*slots=*/nullptr, /*copy_of=*/nullptr);
+  read = train::ReadOp::create(builder, loc, type, name);
+  return read;
+}
+
+Value GraphImporter::makeConstant(const GraphValue &value) {
+  ElementsAttr elements = value.constant;
+  if (value.tensor) {
+    FailureOr<ElementsAttr> read = elementsOf(*value.tensor, value.loc);
+    if (failed(read))
+      return nullptr;
+    elements = *read;
+  }
+  return train::ConstantOp::create(builder, value.loc, elements);
+}
+
+Value GraphImporter::materialize(GraphValue &value) {
+  if (value.value)
+    return value.value;
+  if (!value.isInitializer)
+    return value.value = makeConstant(value);
+  const onnx::TensorProto &tensor = *value.tensor;
+  bool isFloat = isa_and_present<FloatType>(
+      elementTypeFor(tensor.data_type(), floatType));
+  llvm::Expected<int64_t> count = countElements(
+      ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()));
+  if (!count) {
+    (void)report(count.takeError(), value.loc);
+    return nullptr;
+  }
+  if (!isFloat && *count <= kMaxConstantElements)
+    return value.value = makeConstant(value);
+  bool isTrained = isFloat && !isFrozen(tensor.name());
+  return value.value = readState(tensor, tensor.name(),
+                                 isTrained ? train::StateKind::Parameter
+                                           : train::StateKind::Constant);
+}
+
+Value GraphImporter::materializeStatistic(int node, int input) {
+  const Statistics::State *state = statistics.find(node, input);
+  if (!state)
+    return nullptr;
+  bool frozen = isFrozen(state->name);
+  return readState(*lookup(state->initializer).tensor, state->name,
+                   frozen ? train::StateKind::Constant
+                          : train::StateKind::Statistic);
+}
+
+std::optional<SmallVector<int64_t>>
+GraphImporter::readIntegers(const GraphValue &value, Location loc,
+                            StringRef label) {
+  constexpr int64_t kMostIntegers = 1 << 20;
+  if (value.constant) {
+    auto elements = dyn_cast<DenseIntElementsAttr>(value.constant);
+    if (elements && !elements.getElementType().isInteger(1))
+      return llvm::map_to_vector(
+          elements.getValues<APInt>(),
+          [](const APInt &v) { return v.getSExtValue(); });
+    emitError(loc) << label << " must hold integers";
+    return std::nullopt;
+  }
+  const onnx::TensorProto &tensor = *value.tensor;
+  bool isInteger = tensor.data_type() == onnx::TensorProto::INT64 ||
+                   tensor.data_type() == onnx::TensorProto::INT32;
+  if (!isInteger || tensor.dims_size() > 1) {
+    emitError(loc) << label << " must be a list of integers, but is "
+                   << dataTypeName(tensor.data_type()) << " of rank "
+                   << tensor.dims_size();
+    return std::nullopt;
+  }
+  auto data = tensors.read(tensor);
+  if (!data) {
+    (void)report(data.takeError(), value.loc);
+    return std::nullopt;
+  }
+  if (int64_t(data->bytes.size()) > kMostIntegers) {
+    emitError(loc) << label << " is too long for a list of dimensions";
+    return std::nullopt;
+  }
+  return mpc::readIntegers(*data, tensor.data_type());
+}
+
+std::optional<double> GraphImporter::readScalar(const GraphValue &value,
+                                                Location loc, StringRef label) {
+  ElementsAttr elements = value.constant;
+  if (value.tensor) {
+    FailureOr<ElementsAttr> read = elementsOf(*value.tensor, value.loc);
+    if (failed(read))
+      return std::nullopt;
+    elements = *read;
+  }
+  auto dense = dyn_cast<DenseElementsAttr>(elements);
+  if (!dense || dense.getNumElements() != 1) {
+    emitError(loc) << label << " must be one number";
+    return std::nullopt;
+  }
+  if (isa<FloatType>(dense.getElementType())) {
+    APFloat number = *dense.getValues<APFloat>().begin();
+    return number.convertToDouble();
+  }
+  APInt number = *dense.getValues<APInt>().begin();
+  // A bool is 0 or 1, not -1.
+  return number.getBitWidth() == 1 ? double(number.getZExtValue())
+                                   : double(number.getSExtValue());
+}

@@ -1,0 +1,118 @@
+//===- GraphImporter.h - The graph becomes a module -------------*- C++ -*-===//
+//
+// Internal to compiler/Import.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_IMPORT_GRAPHIMPORTER_H
+#define MPC_COMPILER_IMPORT_GRAPHIMPORTER_H
+
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Import/Dimensions.h"
+#include "compiler/Import/Import.h"
+#include "compiler/Import/Statistics.h"
+#include "compiler/Import/TensorData.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/Regex.h"
+
+namespace mpc {
+
+/// What a name of the graph stands for. Initializers and constants become ops
+/// when, and only if, a node uses them as data: shapes, axes and ratios are
+/// read at import and leave no trace.
+struct GraphValue {
+  mlir::Value value;                           ///< Null until it is data.
+  const onnx::TensorProto *tensor = nullptr;   ///< Initializer, Constant node.
+  bool isInitializer = false;
+  mlir::ElementsAttr constant;                 ///< Without a TensorProto.
+  mlir::Location loc;                          ///< Who defines it.
+
+  /// Whether its value is known at import.
+  bool isKnown() const { return tensor || constant; }
+};
+
+/// Imports a graph that checkModel has passed, node by node.
+class GraphImporter {
+public:
+  GraphImporter(std::shared_ptr<const ModelFile> model, int64_t opset,
+                const ImportOptions &options, mlir::MLIRContext *context,
+                ImportResult &result);
+
+  /// Fills `result`; on failure sets its error after diagnostics.
+  void run();
+
+  // What nodes need.
+  mlir::OpBuilder builder; ///< Before the terminator of `predict`.
+  const int64_t opset;
+  const mlir::FloatType floatType;
+
+  /// The entry of a name that checkModel knows to be defined.
+  GraphValue &lookup(llvm::StringRef name) { return *values.lookup(name); }
+  bool isUsed(llvm::StringRef name) const { return used.contains(name); }
+
+  /// The value as data: emits the read of its state, or a constant. Null after
+  /// a diagnostic.
+  mlir::Value materialize(GraphValue &value);
+
+  /// The read of the state of a BatchNormalization statistic.
+  mlir::Value materializeStatistic(int node, int input);
+
+  /// The integers a known value holds; nullopt after a diagnostic at `loc`.
+  std::optional<llvm::SmallVector<int64_t>>
+  readIntegers(const GraphValue &value, mlir::Location loc,
+               llvm::StringRef label);
+
+  /// The one number a known value holds, likewise.
+  std::optional<double> readScalar(const GraphValue &value, mlir::Location loc,
+                                   llvm::StringRef label);
+
+  /// Defines an output; `value` is copied, so an alias shares what it knows.
+  void define(llvm::StringRef name, std::shared_ptr<GraphValue> value) {
+    values[name] = std::move(value);
+  }
+  std::shared_ptr<GraphValue> share(llvm::StringRef name) {
+    return values.lookup(name);
+  }
+
+  /// Emits an llvm::Error at `loc`, after `label`, and keeps its kind.
+  mlir::LogicalResult report(llvm::Error error, mlir::Location loc,
+                             llvm::StringRef label = "");
+
+private:
+  mlir::LogicalResult importGraph();
+  mlir::LogicalResult compileFreeze();
+  mlir::LogicalResult importInputs();
+  mlir::LogicalResult importOutputs();
+  void defineInitializers();
+  void noteDecisions();
+  mlir::LogicalResult checkOutput(const onnx::ValueInfoProto &output,
+                                  mlir::Value value, mlir::Location loc);
+  mlir::Value readState(const onnx::TensorProto &tensor, llvm::StringRef name,
+                        train::StateKind kind);
+  mlir::Value makeConstant(const GraphValue &value);
+  mlir::FailureOr<mlir::ElementsAttr>
+  elementsOf(const onnx::TensorProto &tensor, mlir::Location loc);
+  bool isFrozen(llvm::StringRef name);
+
+  const std::shared_ptr<const ModelFile> model;
+  const onnx::GraphProto &graph;
+  const ImportOptions &options;
+  mlir::MLIRContext *const context;
+  ImportResult &result;
+
+  TensorReader tensors;
+  Dimensions dimensions;
+  Statistics statistics;
+  llvm::StringMap<std::shared_ptr<GraphValue>> values;
+  llvm::StringSet<> used; // Names that a node or an output of the graph uses.
+  std::vector<std::pair<llvm::Regex, bool>> freeze; // And whether it matched.
+  llvm::StringMap<mlir::Value> stateReads;          // By state.
+  mlir::func::FuncOp function;
+  mlir::Operation *insertStatesBefore = nullptr;
+  unsigned numWidened = 0; // Initializers of f16 or bf16, said once.
+};
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_IMPORT_GRAPHIMPORTER_H

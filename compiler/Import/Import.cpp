@@ -1,0 +1,70 @@
+//===- Import.cpp - From an ONNX file to the train dialect ----------------===//
+
+#include "compiler/Import/Import.h"
+
+#include "compiler/Import/CheckModel.h"
+#include "compiler/Import/FileMapping.h"
+#include "compiler/Import/GraphImporter.h"
+
+#include <new>
+
+using namespace mlir;
+using namespace mpc;
+
+/// Emits an error about the file as a whole, or a line of it.
+static ModelError reportFileError(llvm::Error error, StringRef path,
+                                  MLIRContext *context) {
+  ModelError kind = ModelError::Invalid;
+  llvm::handleAllErrors(std::move(error), [&](const ModelFileError &info) {
+    kind = info.kind;
+    emitError(FileLineColLoc::get(context, path, info.line, info.column))
+        << info.message;
+  });
+  return kind;
+}
+
+static ImportResult importParsed(std::shared_ptr<ModelFile> model,
+                                 const ImportOptions &options,
+                                 MLIRContext &context) {
+  ImportResult result;
+  context.loadDialect<train::TrainDialect, func::FuncDialect>();
+  FailureOr<int64_t> opset = checkModel(*model, &context);
+  if (failed(opset)) {
+    result.error = ModelError::Invalid;
+    return result;
+  }
+  GraphImporter(model, *opset, options, &context, result).run();
+  return result;
+}
+
+ImportResult mpc::importOnnx(llvm::MemoryBufferRef buffer,
+                             const ImportOptions &options,
+                             MLIRContext &context) {
+  ImportResult result;
+  StringRef path = buffer.getBufferIdentifier();
+  // Protobuf and the standard library throw when memory ends.
+  try {
+    llvm::Expected<std::shared_ptr<ModelFile>> model = parseModelFile(buffer);
+    if (model)
+      return importParsed(std::move(*model), options, context);
+    result.error = reportFileError(model.takeError(), path, &context);
+  } catch (const std::bad_alloc &) {
+    emitError(FileLineColLoc::get(&context, path, 0, 0), "out of memory");
+    result.error = ModelError::Limit;
+  }
+  return result;
+}
+
+ImportResult mpc::importOnnx(StringRef path, const ImportOptions &options,
+                             MLIRContext &context) {
+  llvm::Expected<std::shared_ptr<FileMapping>> file = FileMapping::open(path);
+  if (!file) {
+    ImportResult result;
+    result.error = reportFileError(file.takeError(), path, &context);
+    return result;
+  }
+  ArrayRef<char> bytes = (*file)->bytes();
+  return importOnnx(
+      llvm::MemoryBufferRef(StringRef(bytes.data(), bytes.size()), path),
+      options, context);
+}

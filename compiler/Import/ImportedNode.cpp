@@ -1,0 +1,392 @@
+//===- ImportedNode.cpp - A node, as its import function sees it ----------===//
+
+#include "compiler/Import/ImportedNode.h"
+
+#include "compiler/Import/CheckModel.h"
+
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace mpc;
+using onnx::AttributeProto;
+
+std::string mpc::typeText(Type type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto tensor = cast<RankedTensorType>(type);
+  os << tensor.getElementType() << "[";
+  llvm::interleaveComma(tensor.getShape(), os);
+  os << "]";
+  return text;
+}
+
+ImportedNode::ImportedNode(GraphImporter &graph, const onnx::NodeProto &proto,
+                           int index)
+    : proto(proto), loc(nodeLocation(proto, graph.builder.getContext())),
+      graph(graph), index(index) {}
+
+LogicalResult ImportedNode::run(const OpRow &row) {
+  if (mlir::failed(row.import(*this)) || hasFailed)
+    return failure();
+  // An attribute that nobody looked at might change the meaning.
+  for (const AttributeProto &attribute : proto.attribute())
+    if (!readAttributes.contains(attribute.name()))
+      return error() << "attribute '" << attribute.name()
+                     << "' is not known for this op in opset " << graph.opset;
+  return success();
+}
+
+InFlightDiagnostic ImportedNode::error() {
+  hasFailed = true;
+  return emitError(loc);
+}
+
+InFlightDiagnostic ImportedNode::shapeError() {
+  InFlightDiagnostic diagnostic = error();
+  noteShapes(*diagnostic.getUnderlyingDiagnostic());
+  return diagnostic;
+}
+
+void ImportedNode::noteShapes(Diagnostic &diagnostic) {
+  for (auto [i, value] : dataInputs)
+    diagnostic.attachNote(graph.lookup(proto.input(i)).loc)
+        << label(i) << " is " << typeText(value.getType())
+        << " and comes from here";
+}
+
+std::string ImportedNode::label(unsigned i) const {
+  return "input " + std::to_string(i) + " '" + proto.input(i) + "'";
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+Value ImportedNode::input(unsigned i) {
+  if (hasFailed)
+    return nullptr;
+  Value value = graph.materialize(graph.lookup(proto.input(i)));
+  hasFailed = !value;
+  if (value)
+    dataInputs.push_back({i, value});
+  return value;
+}
+
+Value ImportedNode::floatInput(unsigned i) {
+  Value value = input(i);
+  if (!value)
+    return nullptr;
+  Type type = cast<RankedTensorType>(value.getType()).getElementType();
+  if (isa<FloatType>(type))
+    return value;
+  error() << label(i) << " is " << typeText(value.getType())
+          << "; this op is supported for floats only";
+  return nullptr;
+}
+
+Value ImportedNode::intInput(unsigned i) {
+  Value value = input(i);
+  if (!value)
+    return nullptr;
+  Type type = cast<RankedTensorType>(value.getType()).getElementType();
+  if (type.isInteger(32) || type.isInteger(64))
+    return value;
+  error() << label(i) << " is " << typeText(value.getType())
+          << "; it must be int32 or int64";
+  return nullptr;
+}
+
+Value ImportedNode::statisticInput(unsigned i) {
+  if (hasFailed)
+    return nullptr;
+  if (Value value = graph.materializeStatistic(index, i))
+    return value;
+  hasFailed = true;
+  if (!graph.lookup(proto.input(i)).isInitializer)
+    error() << label(i) << " must be an initializer: training updates it";
+  return nullptr;
+}
+
+bool ImportedNode::isKnown(unsigned i) {
+  return graph.lookup(proto.input(i)).isKnown();
+}
+
+SmallVector<int64_t> ImportedNode::knownInts(unsigned i) {
+  if (hasFailed)
+    return {};
+  GraphValue &value = graph.lookup(proto.input(i));
+  if (!value.isKnown()) {
+    error() << label(i) << " must be known at compile time: an initializer or "
+                           "the output of a Constant node";
+    return {};
+  }
+  auto integers = graph.readIntegers(value, loc, label(i));
+  hasFailed = !integers;
+  return integers.value_or(SmallVector<int64_t>());
+}
+
+double ImportedNode::knownScalar(unsigned i) {
+  if (hasFailed)
+    return 0;
+  GraphValue &value = graph.lookup(proto.input(i));
+  if (!value.isKnown()) {
+    error() << label(i) << " must be known at compile time: an initializer or "
+                           "the output of a Constant node";
+    return 0;
+  }
+  auto number = graph.readScalar(value, loc, label(i));
+  hasFailed = !number;
+  return number.value_or(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+const AttributeProto *ImportedNode::find(StringRef name) {
+  readAttributes.insert(name);
+  for (const AttributeProto &attribute : proto.attribute())
+    if (attribute.name() == name)
+      return &attribute;
+  return nullptr;
+}
+
+static StringRef attributeTypeName(int32_t type) {
+  static constexpr StringLiteral names[] = {
+      "nothing", "a float",  "an int",  "a string",  "a tensor",
+      "a graph", "floats",   "ints",    "strings",   "tensors",
+      "graphs",  "a sparse tensor", "sparse tensors", "a type", "types"};
+  return type >= 0 && size_t(type) < std::size(names) ? names[type]
+                                                      : "something unknown";
+}
+
+const AttributeProto *ImportedNode::typedAttr(StringRef name,
+                                              int32_t attributeType) {
+  const AttributeProto *attribute = find(name);
+  if (!attribute || hasFailed)
+    return nullptr;
+  if (attribute->type() == attributeType)
+    return attribute;
+  error() << "attribute '" << name << "' must be "
+          << attributeTypeName(attributeType) << ", but is "
+          << attributeTypeName(attribute->type());
+  return nullptr;
+}
+
+int64_t ImportedNode::intAttr(StringRef name, int64_t defaultValue) {
+  const AttributeProto *attribute = typedAttr(name, AttributeProto::INT);
+  return attribute ? attribute->i() : defaultValue;
+}
+
+bool ImportedNode::boolAttr(StringRef name, bool defaultValue) {
+  int64_t value = intAttr(name, defaultValue);
+  if (value != 0 && value != 1 && !hasFailed)
+    error() << "attribute '" << name << "' must be 0 or 1, but is " << value;
+  return value != 0;
+}
+
+double ImportedNode::floatAttr(StringRef name, double defaultValue) {
+  const AttributeProto *attribute = typedAttr(name, AttributeProto::FLOAT);
+  if (attribute && !std::isfinite(attribute->f())) {
+    error() << "attribute '" << name << "' is not finite";
+    return defaultValue;
+  }
+  return attribute ? attribute->f() : defaultValue;
+}
+
+std::string ImportedNode::stringAttr(StringRef name, StringRef defaultValue) {
+  const AttributeProto *attribute = typedAttr(name, AttributeProto::STRING);
+  return attribute ? attribute->s() : defaultValue.str();
+}
+
+std::optional<SmallVector<int64_t>> ImportedNode::intsAttr(StringRef name) {
+  const AttributeProto *attribute = typedAttr(name, AttributeProto::INTS);
+  if (!attribute)
+    return std::nullopt;
+  return SmallVector<int64_t>(attribute->ints().begin(),
+                              attribute->ints().end());
+}
+
+int64_t ImportedNode::normalizeAxis(int64_t axis, int64_t rank, StringRef label,
+                                    bool allowEnd) {
+  if (hasFailed)
+    return 0;
+  int64_t last = allowEnd ? rank : rank - 1;
+  if (axis < -rank || axis > last) {
+    shapeError() << label << " must lie in [" << -rank << ", " << last
+                 << "], but is " << axis;
+    return 0;
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+NamedAttribute ImportedNode::attr(StringRef name, Attribute value) {
+  return graph.builder.getNamedAttr(name, value);
+}
+
+NamedAttribute ImportedNode::i64(StringRef name, int64_t value) {
+  return attr(name, graph.builder.getI64IntegerAttr(value));
+}
+
+NamedAttribute ImportedNode::i64s(StringRef name, ArrayRef<int64_t> values) {
+  return attr(name, graph.builder.getDenseI64ArrayAttr(values));
+}
+
+NamedAttribute ImportedNode::f32(StringRef name, double value) {
+  return attr(name, graph.builder.getF32FloatAttr(value));
+}
+
+NamedAttribute ImportedNode::flag(StringRef name) {
+  return attr(name, graph.builder.getUnitAttr());
+}
+
+/// Sets the result types. The generated builders would end the process where
+/// this returns failure.
+LogicalResult ImportedNode::infer(OperationState &state) {
+  auto info = state.name.getRegisteredInfo();
+  if (!info) {
+    emitError(loc) << "internal error: '" << state.name << "' is unknown";
+    return failure();
+  }
+  auto *interface = info->getInterface<InferTypeOpInterface>();
+  MLIRContext *context = graph.builder.getContext();
+  DictionaryAttr attributes = state.attributes.getDictionary(context);
+  OpaqueProperties properties = state.getRawProperties();
+  if (properties &&
+      mlir::failed(info->setOpPropertiesFromAttribute(
+          state.name, properties, attributes, [&] { return emitError(loc); })))
+    return failure();
+  SmallVector<Type> types;
+  if (!interface ||
+      mlir::failed(interface->inferReturnTypes(context, loc, state.operands,
+                                         attributes, properties,
+                                         RegionRange(), types)))
+    return failure();
+  state.addTypes(types);
+  return success();
+}
+
+/// What later stages count on and no verifier says.
+LogicalResult ImportedNode::checkResults(Operation *op) {
+  for (Type type : op->getResultTypes()) {
+    auto tensor = cast<RankedTensorType>(type);
+    llvm::Expected<int64_t> count = countElements(tensor.getShape());
+    if (!count)
+      return graph.report(count.takeError(), loc, "the result");
+    if (*count == 0)
+      return emitError(loc) << "the result, " << typeText(type)
+                            << ", has no elements";
+  }
+  return mlir::verify(op);
+}
+
+Operation *ImportedNode::create(OperationState &state,
+                                ArrayRef<Value> operands,
+                                ArrayRef<NamedAttribute> attributes,
+                                Type type) {
+  if (hasFailed || llvm::is_contained(operands, Value())) {
+    hasFailed = true;
+    return nullptr;
+  }
+  state.addOperands(operands);
+  state.addAttributes(attributes);
+
+  // What verifiers say comes out with notes that tell the shapes.
+  SmallVector<Diagnostic> held;
+  Operation *op = nullptr;
+  {
+    ScopedDiagnosticHandler hold(loc.getContext(), [&](Diagnostic &diagnostic) {
+      held.push_back(std::move(diagnostic));
+      return success();
+    });
+    bool isTyped = true;
+    if (type)
+      state.addTypes(type);
+    else
+      isTyped = succeeded(infer(state));
+    if (isTyped) {
+      op = graph.builder.create(state);
+      if (mlir::failed(checkResults(op))) {
+        op->erase();
+        op = nullptr;
+      }
+    }
+  }
+  if (!op && held.empty())
+    shapeError() << "the shapes of the inputs do not fit together";
+  hasFailed |= !op;
+  for (Diagnostic &diagnostic : held) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      noteShapes(diagnostic);
+    loc.getContext()->getDiagEngine().emit(std::move(diagnostic));
+  }
+  return op;
+}
+
+Value ImportedNode::reshape(Value value, ArrayRef<int64_t> shape) {
+  if (hasFailed || !value) {
+    hasFailed = true;
+    return nullptr;
+  }
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getShape() == shape)
+    return value;
+  return emitAs<train::ReshapeOp>(
+      RankedTensorType::get(shape, type.getElementType()), value);
+}
+
+Value ImportedNode::scalar(double value) {
+  auto type = RankedTensorType::get({}, graph.floatType);
+  auto number = graph.builder.getFloatAttr(graph.floatType, value);
+  return train::ConstantOp::create(
+      graph.builder, loc, ElementsAttr(DenseElementsAttr::get(type, number)));
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs
+//===----------------------------------------------------------------------===//
+
+bool ImportedNode::isOutputUsed(unsigned i) const {
+  return i < unsigned(proto.output_size()) && !proto.output(i).empty() &&
+         graph.isUsed(proto.output(i));
+}
+
+void ImportedNode::refuseOutput(unsigned i, StringRef why) {
+  if (!hasFailed && isOutputUsed(i))
+    error() << "output " << i << " '" << proto.output(i) << "' " << why;
+}
+
+LogicalResult ImportedNode::setOutput(unsigned i, Value value) {
+  if (hasFailed || !value) {
+    hasFailed = true;
+    return failure();
+  }
+  if (i >= unsigned(proto.output_size()) || proto.output(i).empty())
+    return success();
+  GraphValue entry{value, nullptr, false, {}, loc};
+  graph.define(proto.output(i), std::make_shared<GraphValue>(entry));
+  return success();
+}
+
+LogicalResult ImportedNode::forwardInput() {
+  if (hasFailed)
+    return failure();
+  graph.define(proto.output(0), graph.share(proto.input(0)));
+  return success();
+}
+
+LogicalResult ImportedNode::setKnown(ElementsAttr value) {
+  GraphValue entry{{}, nullptr, false, value, loc};
+  graph.define(proto.output(0), std::make_shared<GraphValue>(entry));
+  return success();
+}
+
+LogicalResult ImportedNode::setKnown(const onnx::TensorProto &tensor) {
+  GraphValue entry{{}, &tensor, false, {}, loc};
+  graph.define(proto.output(0), std::make_shared<GraphValue>(entry));
+  return success();
+}

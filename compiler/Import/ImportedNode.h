@@ -1,0 +1,168 @@
+//===- ImportedNode.h - A node, as its import function sees it --*- C++ -*-===//
+//
+// Internal to compiler/Import. An import function asks for inputs and
+// attributes, emits train ops and sets outputs. Failure is sticky: after the
+// first one every request returns a harmless default and every emission does
+// nothing, so that one look at failed() or at the final result is enough.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_IMPORT_IMPORTEDNODE_H
+#define MPC_COMPILER_IMPORT_IMPORTEDNODE_H
+
+#include "compiler/Import/GraphImporter.h"
+#include "compiler/Import/OpTable.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+namespace mpc {
+
+class ImportedNode {
+public:
+  ImportedNode(GraphImporter &graph, const onnx::NodeProto &proto, int index);
+
+  /// Runs the row's function, then checks that no attribute was left over.
+  mlir::LogicalResult run(const OpRow &row);
+
+  /// Emits an error at the node and makes it fail.
+  mlir::InFlightDiagnostic error();
+  /// The same with notes that tell the shapes of all tensor inputs.
+  mlir::InFlightDiagnostic shapeError();
+  bool failed() const { return hasFailed; }
+
+  //===--------------------------------------------------------------------===//
+  // Inputs
+  //===--------------------------------------------------------------------===//
+
+  bool hasInput(unsigned i) const {
+    return i < unsigned(proto.input_size()) && !proto.input(i).empty();
+  }
+  unsigned numInputs() const { return proto.input_size(); }
+
+  /// Inputs as data. The first two also check the element type.
+  mlir::Value floatInput(unsigned i);
+  mlir::Value intInput(unsigned i);
+  mlir::Value input(unsigned i);
+
+  /// Mean or variance of a BatchNormalization: must be an initializer.
+  mlir::Value statisticInput(unsigned i);
+
+  /// Inputs that must be known at import: shapes, axes, ratios.
+  llvm::SmallVector<int64_t> knownInts(unsigned i);
+  double knownScalar(unsigned i);
+  bool isKnown(unsigned i);
+
+  //===--------------------------------------------------------------------===//
+  // Attributes
+  //===--------------------------------------------------------------------===//
+
+  bool hasAttr(llvm::StringRef name) { return find(name); }
+  int64_t intAttr(llvm::StringRef name, int64_t defaultValue);
+  /// Reads a 0-or-1 integer.
+  bool boolAttr(llvm::StringRef name, bool defaultValue);
+  double floatAttr(llvm::StringRef name, double defaultValue);
+  std::string stringAttr(llvm::StringRef name, llvm::StringRef defaultValue);
+  /// Nullopt if the attribute is absent.
+  std::optional<llvm::SmallVector<int64_t>> intsAttr(llvm::StringRef name);
+  /// The attribute if it is present and of this type, else null; an error if it
+  /// has another type.
+  const onnx::AttributeProto *typedAttr(llvm::StringRef name,
+                                        int32_t attributeType);
+
+  /// Counts an axis from the front; it must lie in [-rank, rank), or up to and
+  /// including rank if `allowEnd`. Returns 0 after an error.
+  int64_t normalizeAxis(int64_t axis, int64_t rank, llvm::StringRef label,
+                        bool allowEnd = false);
+
+  //===--------------------------------------------------------------------===//
+  // Ops
+  //===--------------------------------------------------------------------===//
+
+  /// Emits an op whose result types are inferred, verifies it, and returns its
+  /// first result; null after an error, or if an operand is null.
+  template <typename OpTy>
+  mlir::Value emit(llvm::ArrayRef<mlir::Value> operands,
+                   llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
+    mlir::Operation *op = emitOp<OpTy>(operands, attributes);
+    return op ? op->getResult(0) : mlir::Value();
+  }
+  template <typename OpTy>
+  mlir::Operation *
+  emitOp(llvm::ArrayRef<mlir::Value> operands,
+         llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
+    mlir::OperationState state(loc, OpTy::getOperationName());
+    using Properties = std::remove_reference_t<
+        decltype(std::declval<OpTy>().getProperties())>;
+    if constexpr (!std::is_same_v<Properties, mlir::EmptyProperties>)
+      state.getOrAddProperties<Properties>();
+    return create(state, operands, attributes, /*type=*/nullptr);
+  }
+  /// The same for an op whose result type is given.
+  template <typename OpTy>
+  mlir::Value emitAs(mlir::Type type, llvm::ArrayRef<mlir::Value> operands) {
+    mlir::OperationState state(loc, OpTy::getOperationName());
+    mlir::Operation *op = create(state, operands, {}, type);
+    return op ? op->getResult(0) : mlir::Value();
+  }
+
+  /// Nothing is emitted where the shape stays.
+  mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
+  /// A rank-0 float constant.
+  mlir::Value scalar(double value);
+
+  // Attributes of train ops.
+  mlir::NamedAttribute i64(llvm::StringRef name, int64_t value);
+  mlir::NamedAttribute i64s(llvm::StringRef name,
+                            llvm::ArrayRef<int64_t> values);
+  mlir::NamedAttribute f32(llvm::StringRef name, double value);
+  mlir::NamedAttribute flag(llvm::StringRef name);
+  mlir::NamedAttribute attr(llvm::StringRef name, mlir::Attribute value);
+
+  //===--------------------------------------------------------------------===//
+  // Outputs
+  //===--------------------------------------------------------------------===//
+
+  /// Whether anything uses output `i`.
+  bool isOutputUsed(unsigned i) const;
+  /// Fails with a message if something does: `why` follows "output 1 'x' ".
+  void refuseOutput(unsigned i, llvm::StringRef why);
+  /// Fails if `value` is null or the node has failed; skips an absent output.
+  mlir::LogicalResult setOutput(unsigned i, mlir::Value value);
+  /// Output 0 is input 0, known or not.
+  mlir::LogicalResult forwardInput();
+  /// Output 0 is known at import.
+  mlir::LogicalResult setKnown(mlir::ElementsAttr value);
+  mlir::LogicalResult setKnown(const onnx::TensorProto &tensor);
+
+  const onnx::NodeProto &proto;
+  const mlir::Location loc;
+  GraphImporter &graph;
+
+private:
+  const onnx::AttributeProto *find(llvm::StringRef name);
+  /// "input 1 'w'"
+  std::string label(unsigned i) const;
+  mlir::Operation *create(mlir::OperationState &state,
+                          llvm::ArrayRef<mlir::Value> operands,
+                          llvm::ArrayRef<mlir::NamedAttribute> attributes,
+                          mlir::Type type);
+  mlir::LogicalResult infer(mlir::OperationState &state);
+  mlir::LogicalResult checkResults(mlir::Operation *op);
+  void noteShapes(mlir::Diagnostic &diagnostic);
+
+  const int index;
+  bool hasFailed = false;
+  llvm::StringSet<> readAttributes;
+  llvm::SmallVector<std::pair<unsigned, mlir::Value>> dataInputs;
+};
+
+/// The shape of a ranked tensor.
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+
+/// "32x64xf32"
+std::string typeText(mlir::Type type);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_IMPORT_IMPORTEDNODE_H

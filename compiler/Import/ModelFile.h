@@ -1,0 +1,40 @@
+//===- ModelFile.h - An ONNX file, parsed -----------------------*- C++ -*-===//
+//
+// Internal to compiler/Import and compiler/Export. Knows no MLIR.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_IMPORT_MODELFILE_H
+#define MPC_COMPILER_IMPORT_MODELFILE_H
+
+#include "compiler/Import/ModelError.h"
+
+#include "llvm/Support/MemoryBufferRef.h"
+#include "onnx/onnx_pb.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace mpc {
+
+/// Most messages and strings a model may consist of. The parser spends up to
+/// 250 bytes on two bytes of file; large transformers have some 100,000.
+constexpr int64_t kMaxModelParts = 4'000'000;
+
+/// A parsed model and where it came from. Tensors in it are not yet checked.
+struct ModelFile {
+  std::string path;   ///< As the user gave it.
+  std::string folder; ///< External data lies below; empty: the current folder.
+  onnx::ModelProto proto;
+};
+
+/// Reads and parses; fails with a ModelFileError.
+llvm::Expected<std::shared_ptr<ModelFile>> readModelFile(llvm::StringRef path);
+
+/// Parses what the file named by the buffer's identifier holds.
+llvm::Expected<std::shared_ptr<ModelFile>>
+parseModelFile(llvm::MemoryBufferRef buffer);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_IMPORT_MODELFILE_H

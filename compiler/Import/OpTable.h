@@ -1,0 +1,51 @@
+//===- OpTable.h - Which ONNX ops become what -------------------*- C++ -*-===//
+//
+// To add an op: one row in the table of its family (compiler/Import/Ops) and
+// one function beside it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_IMPORT_OPTABLE_H
+#define MPC_COMPILER_IMPORT_OPTABLE_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+
+namespace mpc {
+
+class ImportedNode;
+
+/// The opsets of domain "" that rows speak about.
+constexpr int64_t kOldestOpset = 13, kNewestOpset = 23;
+
+/// How an ONNX op is imported from opset `since` on, until the next row of the
+/// same op. Counts include optional inputs and outputs.
+struct OpRow {
+  llvm::StringLiteral op;
+  int64_t since;
+  unsigned minInputs, maxInputs, maxOutputs;
+  /// Emits train ops and sets the node's outputs. Fails after a diagnostic.
+  mlir::LogicalResult (*import)(ImportedNode &node);
+};
+
+/// The row in force, null if there is none.
+const OpRow *findOp(llvm::StringRef op, int64_t opset);
+
+/// The opset from which on `op` is known; 0 if it is not.
+int64_t firstOpset(llvm::StringRef op);
+
+// The families.
+llvm::ArrayRef<OpRow> elementwiseOps();
+llvm::ArrayRef<OpRow> constantOps();
+llvm::ArrayRef<OpRow> shapeOps();
+llvm::ArrayRef<OpRow> reductionOps();
+llvm::ArrayRef<OpRow> contractionOps();
+llvm::ArrayRef<OpRow> poolingOps();
+llvm::ArrayRef<OpRow> normalizationOps();
+llvm::ArrayRef<OpRow> lossOps();
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_IMPORT_OPTABLE_H

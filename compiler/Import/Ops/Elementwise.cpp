@@ -1,0 +1,100 @@
+//===- Elementwise.cpp - Import of elementwise ops ------------------------===//
+
+#include "compiler/Import/Elements.h"
+#include "compiler/Import/ImportedNode.h"
+
+using namespace mlir;
+using namespace mpc;
+
+template <typename OpTy> static LogicalResult importUnary(ImportedNode &node) {
+  return node.setOutput(0, node.emit<OpTy>(node.floatInput(0)));
+}
+
+template <typename OpTy> static LogicalResult importBinary(ImportedNode &node) {
+  Value lhs = node.floatInput(0), rhs = node.floatInput(1);
+  return node.setOutput(0, node.emit<OpTy>({lhs, rhs}));
+}
+
+static LogicalResult importGelu(ImportedNode &node) {
+  Value input = node.floatInput(0);
+  std::string form = node.stringAttr("approximate", "none");
+  if (form != "none" && form != "tanh")
+    return node.error() << "attribute 'approximate' must be 'none' or 'tanh', "
+                           "but is '"
+                        << form << "'";
+  SmallVector<NamedAttribute> attributes;
+  if (form == "tanh")
+    attributes.push_back(node.flag("approximate"));
+  return node.setOutput(0, node.emit<train::GeluOp>(input, attributes));
+}
+
+/// A known list of integers stays known, so that it can still be a shape.
+static LogicalResult castKnownIntegers(ImportedNode &node, Type elementType) {
+  const GraphValue &value = node.graph.lookup(node.proto.input(0));
+  bool isScalar = value.tensor
+                      ? value.tensor->dims_size() == 0
+                      : value.constant.getShapedType().getRank() == 0;
+  SmallVector<APInt> numbers;
+  unsigned width = elementType.getIntOrFloatBitWidth();
+  for (int64_t number : node.knownInts(0))
+    numbers.push_back(APInt(64, number, /*isSigned=*/true).trunc(width));
+  if (node.failed())
+    return failure();
+  SmallVector<int64_t> shape;
+  if (!isScalar)
+    shape.push_back(numbers.size());
+  return node.setKnown(DenseElementsAttr::get(
+      RankedTensorType::get(shape, elementType), numbers));
+}
+
+static bool isKnownIntegerList(ImportedNode &node) {
+  const GraphValue &value = node.graph.lookup(node.proto.input(0));
+  if (value.tensor)
+    return value.tensor->dims_size() <= 1 &&
+           (value.tensor->data_type() == onnx::TensorProto::INT64 ||
+            value.tensor->data_type() == onnx::TensorProto::INT32);
+  return value.constant && value.constant.getShapedType().getRank() <= 1 &&
+         (value.constant.getElementType().isInteger(32) ||
+          value.constant.getElementType().isInteger(64));
+}
+
+static LogicalResult importCast(ImportedNode &node) {
+  node.boolAttr("saturate", true); // Concerns 8-bit floats only.
+  if (!node.hasAttr("to"))
+    return node.error() << "attribute 'to' is missing";
+  int64_t dataType = node.intAttr("to", 0);
+  if (node.failed())
+    return failure();
+  bool isType = dataType > 0 && dataType < 1000;
+  Type to = isType ? elementTypeFor(dataType, node.graph.floatType) : Type();
+  if (!to)
+    return node.error() << "casts to "
+                        << dataTypeName(isType ? dataType : -1)
+                        << "; supported are floats, int32, int64 and bool";
+  if (isKnownIntegerList(node) && isa<IntegerType>(to) && !to.isInteger(1))
+    return castKnownIntegers(node, to);
+  Value input = node.input(0);
+  if (!input)
+    return failure();
+  // Between float types the precision stage decides, not the model.
+  if (cast<RankedTensorType>(input.getType()).getElementType() == to)
+    return node.forwardInput();
+  return node.setOutput(0, node.emit<train::CastOp>(
+                               input, node.attr("to", TypeAttr::get(to))));
+}
+
+ArrayRef<OpRow> mpc::elementwiseOps() {
+  static const OpRow rows[] = {
+      {"Add", 7, 2, 2, 1, importBinary<train::AddOp>},
+      {"Sub", 7, 2, 2, 1, importBinary<train::SubOp>},
+      {"Mul", 7, 2, 2, 1, importBinary<train::MulOp>},
+      {"Div", 7, 2, 2, 1, importBinary<train::DivOp>},
+      {"Neg", 6, 1, 1, 1, importUnary<train::NegOp>},
+      {"Relu", 6, 1, 1, 1, importUnary<train::ReluOp>},
+      {"Tanh", 6, 1, 1, 1, importUnary<train::TanhOp>},
+      {"Sigmoid", 6, 1, 1, 1, importUnary<train::SigmoidOp>},
+      {"Gelu", 20, 1, 1, 1, importGelu},
+      {"Cast", 9, 1, 1, 1, importCast},
+  };
+  return rows;
+}

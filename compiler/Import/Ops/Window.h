@@ -1,0 +1,24 @@
+//===- Window.h - Geometry of convolution and pooling -----------*- C++ -*-===//
+#ifndef MPC_COMPILER_IMPORT_OPS_WINDOW_H
+#define MPC_COMPILER_IMPORT_OPS_WINDOW_H
+
+#include "compiler/Import/ImportedNode.h"
+
+namespace mpc {
+
+/// One entry per spatial dimension.
+struct Window {
+  llvm::SmallVector<int64_t> kernel, strides, dilations, padsBegin, padsEnd;
+};
+
+/// Reads auto_pad, dilations, pads, strides and, in pooling, ceil_mode for a
+/// window of extents `kernel` on the image `input` (N x C x spatial). Checks
+/// that every number is small enough to compute with, and that the result is
+/// not empty; nullopt after an error.
+std::optional<Window> readWindow(ImportedNode &node, mlir::Value input,
+                                 llvm::ArrayRef<int64_t> kernel,
+                                 bool isPooling);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_IMPORT_OPS_WINDOW_H
