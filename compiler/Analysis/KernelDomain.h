@@ -1,0 +1,90 @@
+//===- KernelDomain.h - How linalg ops share one loop nest ------*- C++ -*-===//
+//
+// A generated kernel computes several `linalg.generic` in one walk over a
+// common iteration space of three zones:
+//
+//   outer x row x column
+//
+// Columns are vectorised; a row reduction sums over the columns of one row and
+// is finished before the row's next phase; a column reduction sums over the
+// rows of one outer position. Memory is seen as linear: each operand is an
+// element offset plus one stride per dimension, so reshapes between the ops
+// do not matter.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_ANALYSIS_KERNELDOMAIN_H
+#define MPC_COMPILER_ANALYSIS_KERNELDOMAIN_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpc {
+
+/// The value whose memory `value` is: views are looked through.
+mlir::Value memoryRoot(mlir::Value value);
+
+/// Where a generic reads or writes: element `offset + sum(strides * indices)`
+/// of `root`, strides per dimension of the domain.
+struct KernelAccess {
+  mlir::Value root;
+  mlir::Type elementType;
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t> strides;
+
+  bool sameElement(const KernelAccess &other) const {
+    return root == other.root && offset == other.offset &&
+           strides == other.strides;
+  }
+};
+
+/// Which part of the domain an op walks.
+enum class KernelLevel {
+  Full,   ///< outer x row x column.
+  Row,    ///< outer x row: one scalar per row.
+  Column, ///< outer x column: after the rows.
+  Outer,  ///< outer: after the rows, one scalar.
+};
+
+enum class KernelReduction { None, Columns, Rows };
+
+struct KernelNode {
+  mlir::linalg::GenericOp op;
+  KernelLevel level = KernelLevel::Full;
+  KernelReduction reduction = KernelReduction::None;
+  llvm::SmallVector<KernelAccess> inputs;
+  llvm::SmallVector<KernelAccess> outputs;
+  /// For each dimension of the op: how `linalg.index` of it moves with the
+  /// dimensions of the domain.
+  llvm::SmallVector<llvm::SmallVector<int64_t>> indices;
+};
+
+struct KernelDomain {
+  llvm::SmallVector<int64_t> sizes; ///< Of the dimensions that are left.
+  unsigned rowBegin = 0;            ///< First dimension of the row zone.
+  unsigned columnBegin = 0;         ///< First of the column zone: one or none.
+  std::vector<KernelNode> nodes;
+
+  int64_t outer() const;
+  int64_t rows() const; ///< Of one outer position.
+  int64_t columns() const;
+  bool hasColumnReduction() const; ///< Sums over columns (one row at a time).
+  bool hasRowReduction() const;    ///< Sums over rows.
+};
+
+/// Finds the domain that all `ops` (in program order) fit into, or says in
+/// `reason` why there is none. One op that `mpc-split-reductions` left alone
+/// always has one.
+std::optional<KernelDomain>
+analyzeKernel(llvm::ArrayRef<mlir::linalg::GenericOp> ops,
+              std::string *reason = nullptr);
+
+/// Returns true if the reduction of `op` has the form that a kernel can walk:
+/// one range of dimensions, contiguous for every operand.
+bool hasSimpleReduction(mlir::linalg::GenericOp op);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_ANALYSIS_KERNELDOMAIN_H

@@ -1,0 +1,77 @@
+//===- KernelSchedule.cpp - How a kernel walks its domain -----------------===//
+
+#include "compiler/Analysis/KernelSchedule.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Below this much work (see elementCost) a second thread costs more than it
+/// gives: starting one takes a microsecond or two.
+static constexpr int64_t kWorthAThread = 100'000;
+
+/// Elements of one item of a flat walk: 16 KiB of f32, small enough to share
+/// out evenly, large enough to hide the call.
+static constexpr int64_t kFlatItem = 4096;
+
+/// Registers that column sums may take.
+static constexpr int64_t kSumRegisters = 16;
+
+int64_t mpc::elementCost(const KernelDomain &domain) {
+  int64_t cost = 0;
+  for (const KernelNode &node : domain.nodes) {
+    if (node.level != KernelLevel::Full)
+      continue;
+    linalg::GenericOp op = node.op;
+    cost += op.getNumOperands();
+    for (Operation &inner : op.getBody()->without_terminator())
+      cost += isa<math::MathDialect>(inner.getDialect()) ? 12 : 1;
+  }
+  return std::max<int64_t>(cost, 1);
+}
+
+KernelSchedule mpc::scheduleKernel(const KernelDomain &domain) {
+  using Walk = KernelSchedule::Walk;
+  int64_t columns = domain.columns();
+  KernelSchedule schedule{};
+  schedule.lanes = 16;
+  while (schedule.lanes > 1 && int64_t(schedule.lanes / 2) >= columns)
+    schedule.lanes /= 2;
+  schedule.itemElements = columns;
+
+  int64_t perItem = columns;
+  if (domain.hasRowReduction()) {
+    bool rowByRow = llvm::any_of(domain.nodes, [](const KernelNode &node) {
+      return node.reduction == KernelReduction::Columns ||
+             node.level == KernelLevel::Row;
+    });
+    if (rowByRow) {
+      schedule.walk = Walk::Outer;
+      schedule.items = domain.outer();
+      perItem = domain.rows() * columns;
+    } else {
+      int64_t sums = llvm::count_if(domain.nodes, [](const KernelNode &node) {
+        return node.reduction == KernelReduction::Rows;
+      });
+      int64_t vectors = llvm::divideCeil(columns, schedule.lanes);
+      schedule.walk = Walk::Columns;
+      schedule.stripVectors = std::min(
+          vectors, std::max<int64_t>(1, kSumRegisters / std::max<int64_t>(sums, 1)));
+      schedule.items =
+          domain.outer() * llvm::divideCeil(vectors, schedule.stripVectors);
+      perItem = domain.rows() * schedule.stripVectors * schedule.lanes;
+    }
+  } else if (domain.columnBegin == 0 && !domain.hasColumnReduction()) {
+    schedule.walk = Walk::Flat;
+    schedule.itemElements = std::min(columns, kFlatItem);
+    schedule.items = llvm::divideCeil(columns, schedule.itemElements);
+    perItem = schedule.itemElements;
+  } else {
+    schedule.walk = Walk::Rows;
+    schedule.items = domain.outer() * domain.rows();
+  }
+  int64_t work = std::max<int64_t>(perItem * elementCost(domain), 1);
+  schedule.grain = std::max<int64_t>(1, kWorthAThread / work);
+  return schedule;
+}

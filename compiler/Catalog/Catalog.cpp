@@ -1,0 +1,36 @@
+//===- Catalog.cpp - The kernel catalog as the compiler sees it -----------===//
+
+#include "compiler/Catalog/Catalog.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+std::optional<uint32_t> mpc::kernelId(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<uint32_t>>(name)
+#define MPC_KERNEL(name, id, inputs, outputs, attributes) .Case(#name, id)
+#include "kernels/catalog.def"
+      .Default(std::nullopt);
+}
+
+namespace {
+struct Row {
+  llvm::StringRef kernel, type, feature;
+};
+} // namespace
+
+static const Row rows[] = {
+#define MPC_KERNEL_TYPE(name, device, dtype, feature) {#name, #dtype, feature},
+#include "kernels/catalog.def"
+};
+
+bool mpc::kernelComputesIn(llvm::StringRef name, Type element,
+                           llvm::ArrayRef<llvm::StringRef> features) {
+  std::string type;
+  llvm::raw_string_ostream(type) << element;
+  return llvm::any_of(rows, [&](const Row &row) {
+    return row.kernel == name && row.type == type &&
+           (row.feature.empty() || llvm::is_contained(features, row.feature));
+  });
+}

@@ -1,0 +1,25 @@
+//===- ExecDialect.td - Compiled program dialect -----------*- tablegen -*-===//
+#ifndef MPC_COMPILER_DIALECT_EXEC_IR_EXECDIALECT_TD
+#define MPC_COMPILER_DIALECT_EXEC_IR_EXECDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Exec_Dialect : Dialect {
+  let name = "exec";
+  let cppNamespace = "::mpc::exec";
+  let summary = "The compiled program: instructions on regions of two memories";
+  let description = [{
+    One op per table of the package schema (runtime/src/program/program.fbs).
+    There are no values any more: an instruction names its operands as buffers
+    of the arena, which a call of an entry point owns, or of the states, which
+    live across calls. Instructions run in order.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Exec_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Exec_Dialect, mnemonic, traits>;
+
+#endif // MPC_COMPILER_DIALECT_EXEC_IR_EXECDIALECT_TD

@@ -1,0 +1,69 @@
+//===- ExecOps.td - Compiled program ops -------------------*- tablegen -*-===//
+#ifndef MPC_COMPILER_DIALECT_EXEC_IR_EXECOPS_TD
+#define MPC_COMPILER_DIALECT_EXEC_IR_EXECOPS_TD
+
+include "compiler/Dialect/Exec/IR/ExecDialect.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def SpaceArena : I32EnumAttrCase<"Arena", 0, "arena">;
+def SpaceState : I32EnumAttrCase<"State", 1, "state">;
+def Exec_Space : I32EnumAttr<"Space", "which memory a buffer lies in",
+    [SpaceArena, SpaceState]> {
+  let cppNamespace = "::mpc::exec";
+}
+
+def Exec_BufferAttr : AttrDef<Exec_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "A dense row-major region of one memory; `offset` counts bytes";
+  let parameters = (ins EnumParameter<Exec_Space>:$space, "int64_t":$offset,
+                    "::mlir::RankedTensorType":$type);
+  let assemblyFormat = "`<` $space `+` $offset `:` $type `>`";
+}
+
+def Exec_Buffers : TypedArrayAttrBase<Exec_BufferAttr, "array of buffers">;
+
+def Exec_EntryOp : Exec_Op<"entry", [NoTerminator, SingleBlock, IsolatedFromAbove, Symbol]> {
+  let summary = "An entry point of the program";
+  let description = [{
+    `inputs` and `outputs` are dictionaries with `name`, `buffer` and, where
+    they apply, `batch_dim`, `range` and `ignored`.
+
+    ```mlir
+    exec.entry @predict inputs = [{name = "x", buffer = #exec.buffer<arena + 0 : tensor<4xf32>>} ] outputs = [] {
+      exec.call "zero" [] (#exec.buffer<arena + 64 : tensor<4xf32>>)
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DictArrayAttr:$inputs, DictArrayAttr:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `inputs` `=` $inputs `outputs` `=` $outputs attr-dict-with-keyword $body
+  }];
+}
+
+def Exec_LaunchOp : Exec_Op<"launch"> {
+  let summary = "Run a generated kernel over its items";
+  let description = [{
+    `items` independent pieces of work, `grain` of which are worth a thread.
+
+    (C1) `items` and `grain` are positive.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel,
+                   ConfinedAttr<I64Attr, [IntPositive]>:$items, // launch_c1
+                   ConfinedAttr<I64Attr, [IntPositive]>:$grain, // launch_c1
+                   Exec_Buffers:$operands);
+  let assemblyFormat = "$kernel `items` $items `grain` $grain $operands attr-dict";
+}
+
+def Exec_CallOp : Exec_Op<"call"> {
+  let summary = "Run a kernel of kernels/catalog.def";
+  let description = [{
+    (C1) the catalog has a kernel of this name.
+  }];
+  let arguments = (ins StrAttr:$kernel, DenseI64ArrayAttr:$parameters, Exec_Buffers:$operands);
+  let assemblyFormat = "$kernel $parameters $operands attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif // MPC_COMPILER_DIALECT_EXEC_IR_EXECOPS_TD

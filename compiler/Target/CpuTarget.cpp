@@ -1,0 +1,75 @@
+//===- CpuTarget.cpp - The CPU that kernels are compiled for --------------===//
+
+#include "compiler/Target/CpuTarget.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mpc;
+
+CpuTarget::CpuTarget() = default;
+CpuTarget::CpuTarget(CpuTarget &&) noexcept = default;
+CpuTarget::~CpuTarget() = default;
+
+/// Features that say which vector instructions generated code may use. Others
+/// (cache control, cryptography) it never does.
+static bool isVectorFeature(llvm::StringRef name) {
+  return name.starts_with("avx") || name.starts_with("sse4.") ||
+         name == "fma" || name == "f16c" || name == "bmi" || name == "bmi2" ||
+         name == "popcnt" || name == "lzcnt";
+}
+
+/// Generated code may use what is in this list and nothing else, so that what
+/// the package says it needs is what it needs.
+static std::string hostFeatures() {
+  std::string text;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures()) {
+    // AVX10 changes how registers are used but gives us nothing here.
+    if (feature.first().starts_with("avx10"))
+      continue;
+    text += (text.empty() ? "" : ",");
+    text += (feature.second ? "+" : "-") + feature.first().str();
+  }
+  return text;
+}
+
+llvm::Expected<CpuTarget> mpc::findCpuTarget(llvm::StringRef name) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::Triple triple(llvm::sys::getProcessTriple());
+  std::string error;
+  const llvm::Target *backend =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!backend)
+    return llvm::createStringError("no code generator for this machine: " +
+                                   error);
+
+  bool native = name == "native";
+  CpuTarget target;
+  target.cpu = native ? llvm::sys::getHostCPUName().str() : name.str();
+  std::string features = native ? hostFeatures() : "";
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  target.machine.reset(backend->createTargetMachine(
+      triple, "generic", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      llvm::CodeGenOptLevel::Default));
+  if (!target.machine->getMCSubtargetInfo()->isCPUStringValid(target.cpu))
+    return llvm::createStringError(
+        "unknown CPU '" + name +
+        "'; use native, x86-64-v3, x86-64-v4 or a name that 'llc "
+        "-march=x86-64 -mcpu=help' lists");
+  target.machine.reset(backend->createTargetMachine(
+      triple, target.cpu, features, options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  const llvm::MCSubtargetInfo *info = target.machine->getMCSubtargetInfo();
+  for (const llvm::SubtargetFeatureKV &feature : info->getAllProcessorFeatures())
+    if (info->getFeatureBits().test(feature.Value) &&
+        isVectorFeature(feature.Key))
+      target.features.push_back(feature.Key);
+  return target;
+}

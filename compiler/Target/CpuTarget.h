@@ -1,0 +1,34 @@
+//===- CpuTarget.h - The CPU that kernels are compiled for ------*- C++ -*-===//
+#ifndef MPC_COMPILER_TARGET_CPUTARGET_H
+#define MPC_COMPILER_TARGET_CPUTARGET_H
+
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class TargetMachine;
+} // namespace llvm
+
+namespace mpc {
+
+/// A CPU and what it can do, in LLVM's names.
+struct CpuTarget {
+  std::string cpu;                   ///< "znver5", "x86-64-v3".
+  std::vector<std::string> features; ///< Vector features it has: "avx512bf16".
+  std::unique_ptr<llvm::TargetMachine> machine;
+
+  CpuTarget();
+  CpuTarget(CpuTarget &&) noexcept;
+  ~CpuTarget();
+};
+
+/// Looks up a CPU; "native" is this machine. An unknown name is an error that
+/// lists how to see the known ones.
+llvm::Expected<CpuTarget> findCpuTarget(llvm::StringRef name);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_TARGET_CPUTARGET_H

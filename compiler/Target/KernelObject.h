@@ -1,0 +1,22 @@
+//===- KernelObject.h - Kernels to machine code -----------------*- C++ -*-===//
+#ifndef MPC_COMPILER_TARGET_KERNELOBJECT_H
+#define MPC_COMPILER_TARGET_KERNELOBJECT_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+
+namespace mpc {
+
+struct CpuTarget;
+
+/// Compiles every `llvm.func` with the attribute `mpc.kernel` into one ELF
+/// shared object, whose bytes are `object`; `assembly`, if not null, receives
+/// the code as text. Fails with a diagnostic at the module.
+mlir::LogicalResult compileKernels(mlir::ModuleOp module,
+                                   const CpuTarget &target, std::string &object,
+                                   std::string *assembly = nullptr);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_TARGET_KERNELOBJECT_H

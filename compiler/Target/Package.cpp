@@ -1,0 +1,292 @@
+//===- Package.cpp - The compiled program as a file -----------------------===//
+
+#include "compiler/Target/Package.h"
+
+#include "compiler/Dialect/Exec/IR/Exec.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Catalog/Catalog.h"
+#include "compiler/Target/CpuTarget.h"
+#include "runtime/src/program/program_generated.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+using namespace mpc;
+namespace fbs = mpc::program;
+
+static constexpr size_t kSegmentAlignment = 64;
+
+static fbs::DType dtypeOf(Type type) {
+  return llvm::TypeSwitch<Type, fbs::DType>(type)
+      .Case([](Float32Type) { return fbs::DType::F32; })
+      .Case([](Float16Type) { return fbs::DType::F16; })
+      .Case([](BFloat16Type) { return fbs::DType::BF16; })
+      .Case([](Float64Type) { return fbs::DType::F64; })
+      .Case([](IntegerType type) {
+        switch (type.getWidth()) {
+        case 64:
+          return fbs::DType::I64;
+        case 32:
+          return fbs::DType::I32;
+        case 8:
+          return fbs::DType::U8;
+        default:
+          return fbs::DType::Bool;
+        }
+      })
+      .Default([](Type) { return fbs::DType::None; });
+}
+
+/// The elements of `value`, as they lie in memory.
+static std::string rawBytes(ElementsAttr value) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    return std::string(blob->getData().data(), blob->getData().size());
+  }
+  auto dense = cast<DenseElementsAttr>(value);
+  auto type = cast<RankedTensorType>(dense.getType());
+  if (type.getElementType().isInteger(1)) {
+    std::string bytes;
+    for (bool bit : dense.getValues<bool>())
+      bytes.push_back(bit);
+    return bytes;
+  }
+  llvm::ArrayRef<char> raw = dense.getRawData();
+  std::string one(raw.data(), raw.size());
+  if (!dense.isSplat())
+    return one;
+  std::string bytes;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    bytes += one;
+  return bytes;
+}
+
+static void padTo(std::string &bytes, size_t alignment) {
+  bytes.resize(llvm::alignTo(bytes.size(), alignment), '\0');
+}
+
+namespace {
+
+class PackageBuilder {
+public:
+  PackageBuilder(ModuleOp module, const CpuTarget &target,
+                 const PackageContents &contents)
+      : module(module), target(target), contents(contents) {
+    collectStates();
+  }
+
+  std::string build() {
+    // Offsets of segments depend on the size of the root, which does not
+    // depend on them: every field is written, zero or not.
+    size_t rootSize = buildRoot(0).size();
+    std::string file =
+        buildRoot(llvm::alignTo(rootSize, kSegmentAlignment));
+    for (const std::string *segment : segments()) {
+      padTo(file, kSegmentAlignment);
+      file += *segment;
+    }
+    uint64_t checksum = llvm::xxh3_64bits(file);
+    file += "MPCPSEAL";
+    file.append(reinterpret_cast<const char *>(&checksum), sizeof(checksum));
+    return file;
+  }
+
+private:
+  std::vector<const std::string *> segments() const {
+    return {&contents.code, &stateBytes, &contents.report};
+  }
+
+  /// Appends the initial values to the States segment.
+  void collectStates() {
+    for (auto state : module.getOps<train::StateOp>()) {
+      if (std::optional<ElementsAttr> value = state.getInitialValue()) {
+        padTo(stateBytes, kSegmentAlignment);
+        std::string bytes = rawBytes(*value);
+        initial[state] = {stateBytes.size(), bytes.size()};
+        stateBytes += bytes;
+      }
+      stateIndex[state.getSymName()] = states.size();
+      states.push_back(state);
+    }
+  }
+
+  std::string buildRoot(uint64_t firstSegment) {
+    flatbuffers::FlatBufferBuilder builder;
+    builder.ForceDefaults(true);
+    fb = &builder;
+    functionIndex.clear();
+    functions.clear();
+    auto options = buildOptions();
+    auto features = builder.CreateVectorOfStrings(target.features);
+    auto stateTables = buildStates();
+    auto entries = buildEntries();
+    auto functionTables = builder.CreateVector(functions);
+    auto segmentTables = buildSegments(firstSegment);
+    auto producer = builder.CreateString("mpc 0.1.0");
+    auto model = builder.CreateString(contents.model);
+    auto cpu = builder.CreateString(target.cpu);
+    bool scaling = stateIndex.count("loss_scale");
+    auto root = fbs::CreateProgram(
+        builder, /*format=*/1, producer, model, options, cpu, features,
+        stateTables, size("exec.state_size"), size("exec.arena_size"),
+        size("exec.arena_unshared_size"), entries, functionTables,
+        segmentTables, contents.accumulate, scaling);
+    fbs::FinishProgramBuffer(builder, root);
+    return std::string(reinterpret_cast<char *>(builder.GetBufferPointer()),
+                       builder.GetSize());
+  }
+
+  uint64_t size(StringRef name) {
+    return module->getAttrOfType<IntegerAttr>(name).getInt();
+  }
+
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::Option>>>
+  buildOptions() {
+    std::vector<flatbuffers::Offset<fbs::Option>> list;
+    for (const auto &[name, value] : contents.options)
+      list.push_back(fbs::CreateOptionDirect(*fb, name.c_str(), value.c_str()));
+    return fb->CreateVector(list);
+  }
+
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::State>>>
+  buildStates() {
+    std::vector<flatbuffers::Offset<fbs::State>> list;
+    for (train::StateOp state : states) {
+      auto type = cast<RankedTensorType>(state.getType());
+      std::vector<flatbuffers::Offset<fbs::Slot>> slots;
+      if (ArrayAttr attributes = state.getSlotsAttr())
+        for (auto slot : attributes.getAsRange<train::SlotAttr>()) {
+          std::vector<int64_t> shape(slot.getShape().asArrayRef());
+          slots.push_back(fbs::CreateSlotDirect(
+              *fb, slot.getName().str().c_str(), slot.getOffset(), &shape));
+        }
+      auto [offset, bytes] = initial.lookup(state);
+      int32_t copyOf = -1;
+      if (std::optional<StringRef> source = state.getCopyOf())
+        copyOf = stateIndex.lookup(*source);
+      std::vector<int64_t> shape(type.getShape());
+      list.push_back(fbs::CreateStateDirect(
+          *fb, state.getSymName().str().c_str(),
+          static_cast<fbs::StateKind>(state.getKind()),
+          dtypeOf(type.getElementType()), &shape,
+          state->getAttrOfType<IntegerAttr>("exec.offset").getInt(), &slots,
+          offset, bytes, copyOf));
+    }
+    return fb->CreateVector(list);
+  }
+
+  flatbuffers::Offset<fbs::Buffer> buildBuffer(exec::BufferAttr buffer) {
+    std::vector<int64_t> shape(buffer.getType().getShape());
+    return fbs::CreateBufferDirect(
+        *fb, static_cast<fbs::Space>(buffer.getSpace()), buffer.getOffset(),
+        dtypeOf(buffer.getType().getElementType()), &shape);
+  }
+
+  flatbuffers::Offset<fbs::Binding> buildBinding(DictionaryAttr info,
+                                                 StringRef fallback) {
+    auto buffer = buildBuffer(cast<exec::BufferAttr>(info.get("buffer")));
+    auto nameAttr = info.getAs<StringAttr>("name");
+    auto name = fb->CreateString((nameAttr ? nameAttr.getValue() : fallback).str());
+    fbs::BindingBuilder binding(*fb);
+    binding.add_name(name);
+    binding.add_buffer(buffer);
+    if (auto range = info.getAs<ArrayAttr>("range")) {
+      binding.add_has_range(true);
+      binding.add_low(cast<IntegerAttr>(range[0]).getInt());
+      binding.add_high(cast<IntegerAttr>(range[1]).getInt());
+    }
+    if (auto ignored = info.getAs<IntegerAttr>("ignored")) {
+      binding.add_has_ignored(true);
+      binding.add_ignored(ignored.getInt());
+    }
+    if (auto dim = info.getAs<IntegerAttr>("batch_dim"))
+      binding.add_batch_dim(dim.getInt());
+    return binding.Finish();
+  }
+
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::Binding>>>
+  buildBindings(ArrayAttr infos, StringRef prefix) {
+    std::vector<flatbuffers::Offset<fbs::Binding>> list;
+    for (auto [i, info] : llvm::enumerate(infos))
+      list.push_back(buildBinding(cast<DictionaryAttr>(info),
+                                  (prefix + llvm::Twine(i)).str()));
+    return fb->CreateVector(list);
+  }
+
+  int32_t indexOfFunction(StringRef symbol) {
+    auto [entry, isNew] = functionIndex.try_emplace(symbol, functions.size());
+    if (isNew)
+      functions.push_back(fbs::CreateFunctionDirect(*fb, symbol.str().c_str()));
+    return entry->second;
+  }
+
+  flatbuffers::Offset<fbs::Instruction> buildInstruction(Operation *op) {
+    std::vector<flatbuffers::Offset<fbs::Buffer>> operands;
+    for (auto buffer : op->getAttrOfType<ArrayAttr>("operands")
+                           .getAsRange<exec::BufferAttr>())
+      operands.push_back(buildBuffer(buffer));
+    auto nameAttr = op->getAttrOfType<StringAttr>("name");
+    std::string name = nameAttr ? nameAttr.getValue().str() : "";
+    if (auto launch = dyn_cast<exec::LaunchOp>(op))
+      return fbs::CreateInstructionDirect(
+          *fb, name.c_str(), indexOfFunction(launch.getKernel()), 0, &operands,
+          nullptr, launch.getItems(), launch.getGrain());
+    auto call = cast<exec::CallOp>(op);
+    std::vector<int64_t> parameters(call.getParameters());
+    return fbs::CreateInstructionDirect(*fb, name.c_str(), -1,
+                                        *kernelId(call.getKernel()), &operands,
+                                        &parameters, 1, 1);
+  }
+
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::Entry>>>
+  buildEntries() {
+    std::vector<flatbuffers::Offset<fbs::Entry>> list;
+    for (auto entry : module.getOps<exec::EntryOp>()) {
+      auto inputs = buildBindings(entry.getInputs(), "input");
+      auto outputs = buildBindings(entry.getOutputs(), "output");
+      std::vector<flatbuffers::Offset<fbs::Instruction>> instructions;
+      for (Operation &op : entry.getBody().front())
+        instructions.push_back(buildInstruction(&op));
+      auto name = fb->CreateString(entry.getSymName().str());
+      list.push_back(fbs::CreateEntry(*fb, name, inputs, outputs,
+                                      fb->CreateVector(instructions)));
+    }
+    return fb->CreateVector(list);
+  }
+
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::Segment>>>
+  buildSegments(uint64_t offset) {
+    const fbs::SegmentKind kinds[] = {fbs::SegmentKind::Code,
+                                      fbs::SegmentKind::States,
+                                      fbs::SegmentKind::Report};
+    std::vector<flatbuffers::Offset<fbs::Segment>> list;
+    for (auto [i, segment] : llvm::enumerate(segments())) {
+      list.push_back(fbs::CreateSegmentDirect(
+          *fb, kinds[i], i == 0 ? "cpu" : "", offset, segment->size(),
+          llvm::xxh3_64bits(*segment)));
+      offset = llvm::alignTo(offset + segment->size(), kSegmentAlignment);
+    }
+    return fb->CreateVector(list);
+  }
+
+  ModuleOp module;
+  const CpuTarget &target;
+  const PackageContents &contents;
+  flatbuffers::FlatBufferBuilder *fb = nullptr;
+  std::string stateBytes;
+  std::vector<train::StateOp> states;
+  DenseMap<Operation *, std::pair<uint64_t, uint64_t>> initial;
+  llvm::StringMap<int32_t> stateIndex;
+  llvm::StringMap<int32_t> functionIndex;
+  std::vector<flatbuffers::Offset<fbs::Function>> functions;
+};
+
+} // namespace
+
+std::string mpc::buildPackage(ModuleOp module, const CpuTarget &target,
+                              const PackageContents &contents) {
+  return PackageBuilder(module, target, contents).build();
+}

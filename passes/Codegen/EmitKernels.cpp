@@ -1,0 +1,36 @@
+//===- EmitKernels.cpp - Kernels of linalg ops to vector code -------------===//
+//
+// Implements mpc-emit-kernels: finds the kernels; KernelEmitter does the work.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Codegen/KernelEmitter.h"
+#include "passes/Codegen/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_EMITKERNELSPASS
+#include "passes/Codegen/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+struct EmitKernelsPass : mpc::impl::EmitKernelsPassBase<EmitKernelsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (func->hasAttr("mpc.kernel") && failed(emitKernel(func)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,59 @@
+//===- LowerKernels.cpp - Emitted kernels to the LLVM dialect -------------===//
+//
+// Implements mpc-lower-kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Codegen/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_LOWERKERNELSPASS
+#include "passes/Codegen/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateMathPolynomialApproximationPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
+
+    OpPassManager lower(ModuleOp::getOperationName());
+    lower.addPass(createCSEPass());
+    lower.addPass(createConvertMathToLibmPass());
+    lower.addPass(arith::createArithExpandOpsPass());
+    lower.addPass(createSCFToControlFlowPass());
+    ConvertVectorToLLVMPassOptions vectorOptions;
+    vectorOptions.reassociateFPReductions = true;
+    lower.addPass(createConvertVectorToLLVMPass(vectorOptions));
+    lower.addPass(createConvertMathToLLVMPass());
+    lower.addPass(createArithToLLVMConversionPass());
+    lower.addPass(createConvertControlFlowToLLVMPass());
+    lower.addPass(createConvertFuncToLLVMPass());
+    lower.addPass(createReconcileUnrealizedCastsPass());
+    if (failed(runPipeline(lower, getOperation())))
+      signalPassFailure();
+  }
+};
+
+} // namespace

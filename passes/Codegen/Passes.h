@@ -1,0 +1,15 @@
+//===- Passes.h - Codegen passes ----------------------------------*- C++ -*-===//
+#ifndef MPC_PASSES_CODEGEN_PASSES_H
+#define MPC_PASSES_CODEGEN_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mpc {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Codegen/Passes.h.inc"
+} // namespace mpc
+
+#endif // MPC_PASSES_CODEGEN_PASSES_H

@@ -1,0 +1,46 @@
+//===- VectorBody.h - The body of a linalg op on vectors --------*- C++ -*-===//
+#ifndef MPC_PASSES_CODEGEN_VECTORBODY_H
+#define MPC_PASSES_CODEGEN_VECTORBODY_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Builders.h"
+
+namespace mpc {
+
+/// The type a scalar has in vector code: `index` becomes i64, and with
+/// `lanes` > 0 all become vectors of that many elements.
+mlir::Type vectorType(mlir::Type scalar, unsigned lanes);
+
+/// Repeats a scalar `lanes` times; itself if `lanes` is 0.
+mlir::Value broadcastLanes(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value scalar, unsigned lanes);
+
+/// A constant of `scalar` type in every lane.
+mlir::Value constantLanes(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::TypedAttr value, unsigned lanes);
+
+/// How a reduction joins two values.
+struct CombinerInfo {
+  mlir::Operation *op;   ///< In the body; null if the op is no reduction.
+  mlir::Value added;     ///< The operand that is not the accumulator.
+  mlir::TypedAttr identity;
+};
+
+/// The combiner of result 0 of a reduction.
+CombinerInfo findCombiner(mlir::linalg::GenericOp op);
+
+/// Joins two vectors as `info.op` joins scalars.
+mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc,
+                    const CombinerInfo &info, mlir::Value lhs, mlir::Value rhs);
+
+/// Emits the body of `op` for `lanes` elements at once. `inputs` are the values
+/// of the input operands, `indexOf(d)` gives `linalg.index d`. Returns the
+/// yielded values; of a reduction, what is added.
+llvm::SmallVector<mlir::Value>
+emitBody(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
+         mlir::ValueRange inputs, unsigned lanes,
+         llvm::function_ref<mlir::Value(unsigned)> indexOf);
+
+} // namespace mpc
+
+#endif // MPC_PASSES_CODEGEN_VECTORBODY_H

@@ -1,0 +1,389 @@
+//===- FormKernels.cpp - Group linalg ops into kernels --------------------===//
+//
+// Implements mpc-form-kernels: grouping in program order, then one function
+// per group.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Analysis/KernelSchedule.h"
+#include "compiler/Support/Locations.h"
+#include "passes/Fusion/Passes.h"
+
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "mpc-form-kernels"
+
+namespace mpc {
+#define GEN_PASS_DEF_FORMKERNELSPASS
+#include "passes/Fusion/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+/// Work (see elementCost) that must not be left to one thread if the parts
+/// could have been shared out.
+static constexpr int64_t kSharedWork = 400'000;
+/// Column sums of one kernel live on the stack.
+static constexpr int64_t kMostStackColumns = 16384;
+/// Operands of one kernel: each takes a register for its address.
+static constexpr unsigned kMostOperands = 28;
+
+namespace {
+
+/// Ops that become one kernel, in program order.
+struct Group {
+  SmallVector<linalg::GenericOp> ops;
+  KernelDomain domain;
+  KernelSchedule schedule;
+
+  int64_t work() const {
+    int64_t elements = 1;
+    for (int64_t size : domain.sizes)
+      elements *= size;
+    return elements * elementCost(domain);
+  }
+};
+
+/// What views, constants and empty tensors are: part of whatever uses them.
+bool isFree(Operation *op) {
+  return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::EmptyOp,
+             linalg::FillOp, arith::ConstantOp>(op);
+}
+
+class Grouping {
+public:
+  Grouping(func::FuncOp func, bool report) : func(func), report(report) {}
+
+  void run() {
+    unsigned position = 0;
+    for (Operation &op : func.getBody().front())
+      order[&op] = position++;
+    for (auto op : func.getOps<linalg::GenericOp>())
+      place(op);
+  }
+
+  std::vector<Group> takeGroups() {
+    std::vector<Group> result;
+    for (auto &group : groups)
+      if (group)
+        result.push_back(std::move(*group));
+    return result;
+  }
+
+private:
+  /// Lets `op` join the kernel of one of its producers, then of one that reads
+  /// the same memory; merges the kernels it connects.
+  void place(linalg::GenericOp op) {
+    SmallVector<unsigned> candidates = neighbours(op);
+    groups.push_back(makeGroup({op}));
+    unsigned home = groups.size() - 1;
+    groupOf[op] = home;
+    std::string reason = "no kernel makes or shares its operands";
+    for (unsigned candidate : candidates)
+      if (groups[candidate] && candidate != home)
+        tryMerge(candidate, home, reason);
+    if (report && groups[home]->ops.size() == 1)
+      op.emitRemark("starts a new kernel: ") << reason;
+  }
+
+  /// Kernels of the producers of `op`, then those that share an input with it.
+  SmallVector<unsigned> neighbours(linalg::GenericOp op) {
+    llvm::SmallSetVector<unsigned, 8> producers, siblings;
+    for (Value input : op.getDpsInputs()) {
+      Value root = memoryRoot(input);
+      if (auto def = root.getDefiningOp<linalg::GenericOp>())
+        if (groupOf.count(def))
+          producers.insert(groupOf[def]);
+      for (Operation *user : root.getUsers())
+        if (auto sibling = dyn_cast<linalg::GenericOp>(user))
+          if (groupOf.count(sibling))
+            siblings.insert(groupOf[sibling]);
+    }
+    SmallVector<unsigned> result(producers.begin(), producers.end());
+    llvm::sort(result, std::greater<>());
+    for (unsigned sibling : siblings)
+      if (!producers.contains(sibling))
+        result.push_back(sibling);
+    return result;
+  }
+
+  std::optional<Group> makeGroup(ArrayRef<linalg::GenericOp> ops,
+                                 std::string *reason = nullptr) {
+    std::optional<KernelDomain> domain = analyzeKernel(ops, reason);
+    if (!domain)
+      return std::nullopt;
+    Group group;
+    group.ops.assign(ops.begin(), ops.end());
+    group.domain = std::move(*domain);
+    group.schedule = scheduleKernel(group.domain);
+    return group;
+  }
+
+  /// Merges group `from` into group `home` if that makes one good kernel.
+  void tryMerge(unsigned from, unsigned home, std::string &reason) {
+    SmallVector<linalg::GenericOp> ops = groups[from]->ops;
+    ops.append(groups[home]->ops);
+    llvm::sort(ops, [&](linalg::GenericOp a, linalg::GenericOp b) {
+      return order[a] < order[b];
+    });
+    std::optional<Group> merged = makeGroup(ops, &reason);
+    if (!merged || !isWorthwhile(*groups[from], *groups[home], *merged, reason))
+      return;
+    if (hasPathOutside(ops)) {
+      reason = "an op outside runs between them";
+      return;
+    }
+    groups[home] = std::move(merged);
+    groups[from].reset();
+    for (linalg::GenericOp op : ops)
+      groupOf[op] = home;
+  }
+
+  bool isWorthwhile(const Group &lhs, const Group &rhs, const Group &merged,
+                    std::string &reason) {
+    llvm::SmallSetVector<Value, 16> operands;
+    for (linalg::GenericOp op : merged.ops) {
+      for (Value input : op.getDpsInputs())
+        operands.insert(memoryRoot(input));
+      operands.insert(op.getResults().begin(), op.getResults().end());
+    }
+    if (operands.size() > kMostOperands) {
+      reason = "the kernel has as many operands as it can hold";
+      return false;
+    }
+    using Walk = KernelSchedule::Walk;
+    if (merged.schedule.walk == Walk::Outer &&
+        merged.domain.columns() > kMostStackColumns) {
+      reason = "column sums would not fit on the stack";
+      return false;
+    }
+    int64_t before = std::max(lhs.schedule.items, rhs.schedule.items);
+    if (merged.schedule.items < 4 && before >= 4 &&
+        merged.work() > kSharedWork) {
+      reason = "the work could not be shared among threads any more";
+      return false;
+    }
+    // A walk with few rows of many columns loses its vectors to masks.
+    bool wasFlat = lhs.schedule.walk == Walk::Flat ||
+                   rhs.schedule.walk == Walk::Flat;
+    if (wasFlat && merged.schedule.lanes < 8 && merged.work() > kSharedWork) {
+      reason = "rows are too short for vectors";
+      return false;
+    }
+    return true;
+  }
+
+  /// True if an op that is not one of `ops` depends on one and feeds another:
+  /// the kernel would have to run before and after it.
+  bool hasPathOutside(ArrayRef<linalg::GenericOp> ops) {
+    llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
+    llvm::SmallPtrSet<Operation *, 32> seen;
+    SmallVector<Operation *> work;
+    auto push = [&](Operation *op) {
+      if (op && op->getBlock() == &func.getBody().front() && seen.insert(op).second)
+        work.push_back(op);
+    };
+    for (linalg::GenericOp op : ops)
+      for (Value operand : op->getOperands()) {
+        Operation *def = memoryRoot(operand).getDefiningOp();
+        if (def && !inside.contains(def))
+          push(def);
+      }
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val();
+      // A kernel runs whole: what any of its ops needs, it needs.
+      SmallVector<Operation *> together = {op};
+      if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+        auto found = groupOf.find(generic);
+        if (found != groupOf.end() && groups[found->second])
+          together.assign(groups[found->second]->ops.begin(),
+                          groups[found->second]->ops.end());
+      }
+      for (Operation *member : together) {
+        if (inside.contains(member))
+          continue;
+        for (Value operand : member->getOperands()) {
+          Operation *def = memoryRoot(operand).getDefiningOp();
+          if (def && inside.contains(def))
+            return true;
+          push(def);
+        }
+      }
+    }
+    return false;
+  }
+
+  func::FuncOp func;
+  bool report;
+  std::vector<std::optional<Group>> groups;
+  DenseMap<linalg::GenericOp, unsigned> groupOf;
+  DenseMap<Operation *, unsigned> order;
+};
+
+/// Moves groups into functions, one for each distinct content.
+class Outliner {
+public:
+  explicit Outliner(ModuleOp module) : module(module) {}
+
+  void outline(const Group &group) {
+    llvm::SmallPtrSet<Operation *, 16> inside(group.ops.begin(),
+                                              group.ops.end());
+    llvm::SmallSetVector<Value, 16> inputs, outputs;
+    for (linalg::GenericOp op : group.ops) {
+      for (Value operand : op->getOperands())
+        collectInput(operand, inside, inputs);
+      for (Value result : op.getResults())
+        if (isUsedOutside(result, inside))
+          outputs.insert(result);
+    }
+    func::FuncOp kernel = makeFunction(group, inputs, outputs);
+    StringRef name = unify(kernel);
+
+    OpBuilder builder(group.ops.back()->getContext());
+    builder.setInsertionPointAfter(group.ops.back());
+    SmallVector<Location> locs;
+    for (linalg::GenericOp op : group.ops)
+      locs.push_back(op.getLoc());
+    Location loc = builder.getFusedLoc(locs);
+    SmallVector<Type> types;
+    for (Value output : outputs)
+      types.push_back(output.getType());
+    auto call = func::CallOp::create(builder, loc, name, types,
+                                     inputs.getArrayRef());
+    for (unsigned i = 0; i < outputs.size(); ++i) {
+      Value output = outputs[i];
+      output.replaceUsesWithIf(call.getResult(i), [&](OpOperand &use) {
+        return !inside.contains(use.getOwner());
+      });
+    }
+  }
+
+private:
+  /// Values that come from outside: looks through what is copied inside.
+  void collectInput(Value value, const llvm::SmallPtrSetImpl<Operation *> &inside,
+                    llvm::SmallSetVector<Value, 16> &inputs) {
+    Operation *def = value.getDefiningOp();
+    if (def && inside.contains(def))
+      return;
+    if (def && isa<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp>(def))
+      return;
+    Value root = memoryRoot(value);
+    if (Operation *source = root.getDefiningOp())
+      if (inside.contains(source) || isa<arith::ConstantOp>(source))
+        return;
+    inputs.insert(value);
+  }
+
+  bool isUsedOutside(Value value,
+                     const llvm::SmallPtrSetImpl<Operation *> &inside) {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      if (inside.contains(user))
+        return false;
+      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
+        return isUsedOutside(user->getResult(0), inside);
+      return true;
+    });
+  }
+
+  func::FuncOp makeFunction(const Group &group,
+                            const llvm::SmallSetVector<Value, 16> &inputs,
+                            const llvm::SmallSetVector<Value, 16> &outputs) {
+    SmallVector<Type> inTypes, outTypes;
+    for (Value input : inputs)
+      inTypes.push_back(input.getType());
+    for (Value output : outputs)
+      outTypes.push_back(output.getType());
+    OpBuilder builder(module.getContext());
+    auto type = builder.getFunctionType(inTypes, outTypes);
+    linalg::GenericOp first = group.ops[0];
+    auto kernel =
+        func::FuncOp::create(builder, first.getLoc(), "kernel", type);
+    kernel.setPrivate();
+    kernel->setAttr("mpc.kernel", builder.getUnitAttr());
+    builder.setInsertionPointToStart(kernel.addEntryBlock());
+    IRMapping map;
+    for (auto [input, argument] : llvm::zip(inputs, kernel.getArguments()))
+      map.map(input, argument);
+    for (linalg::GenericOp op : group.ops) {
+      for (Value operand : op->getOperands())
+        cloneFree(builder, operand, map);
+      // Constants that the body takes from outside.
+      llvm::SetVector<Value> captured;
+      getUsedValuesDefinedAbove(op.getRegion(), captured);
+      for (Value value : captured)
+        cloneFree(builder, value, map);
+      builder.clone(*op, map);
+    }
+    SmallVector<Value> results;
+    for (Value output : outputs)
+      results.push_back(map.lookup(output));
+    func::ReturnOp::create(builder, kernel.getLoc(), results);
+    return kernel;
+  }
+
+  void cloneFree(OpBuilder &builder, Value value, IRMapping &map) {
+    if (map.contains(value))
+      return;
+    Operation *def = value.getDefiningOp();
+    assert(def && isFree(def) && "an input of the kernel was not found");
+    for (Value operand : def->getOperands())
+      cloneFree(builder, operand, map);
+    builder.clone(*def, map);
+  }
+
+  /// The name of the function with this content; inserts it if it is new.
+  StringRef unify(func::FuncOp kernel) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    kernel->print(stream, OpPrintingFlags().useLocalScope());
+    auto [entry, isNew] = known.try_emplace(text, "");
+    if (!isNew) {
+      kernel->erase();
+      return entry->second;
+    }
+    entry->second = "kernel_" + std::to_string(known.size() - 1);
+    kernel.setName(entry->second);
+    module.push_back(kernel);
+    return entry->second;
+  }
+
+  ModuleOp module;
+  llvm::StringMap<std::string> known;
+};
+
+struct FormKernelsPass : mpc::impl::FormKernelsPassBase<FormKernelsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    Outliner outliner(getOperation());
+    SmallVector<func::FuncOp> entries(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp func : entries) {
+      if (func->hasAttr("mpc.kernel"))
+        continue;
+      Grouping grouping(func, report);
+      grouping.run();
+      for (const Group &group : grouping.takeGroups())
+        outliner.outline(group);
+      // What is left of the groups has no use any more.
+      Block &body = func.getBody().front();
+      if (!sortTopologically(&body)) {
+        func.emitError("internal error in mpc-form-kernels: kernels of '")
+            << func.getName() << "' depend on each other in a circle";
+        return signalPassFailure();
+      }
+      IRRewriter rewriter(func.getContext());
+      (void)runRegionDCE(rewriter, func->getRegions());
+    }
+  }
+};
+
+} // namespace

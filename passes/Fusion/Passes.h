@@ -1,0 +1,15 @@
+//===- Passes.h - Fusion passes -----------------------------------*- C++ -*-===//
+#ifndef MPC_PASSES_FUSION_PASSES_H
+#define MPC_PASSES_FUSION_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mpc {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Fusion/Passes.h.inc"
+} // namespace mpc
+
+#endif // MPC_PASSES_FUSION_PASSES_H

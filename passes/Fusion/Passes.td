@@ -1,0 +1,73 @@
+//===- Passes.td - Passes that form kernels ----------------*- tablegen -*-===//
+#ifndef MPC_PASSES_FUSION_PASSES_TD
+#define MPC_PASSES_FUSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def WidenKernelsPass : Pass<"mpc-widen-kernels", "::mlir::ModuleOp"> {
+  let summary = "Give catalog kernels only the element types the CPU computes in";
+  let description = [{
+    A contraction or pooling on a type that `kernels/catalog.def` does not list
+    for the target (f16 on every x86 before AVX10; bf16 without AVX-512) gets
+    its operands widened to f32, exactly, and its result rounded back. Storage
+    keeps its 16 bits. The conversions fuse into the kernels around.
+
+    ```mlir
+    %c = train.matmul %a, %b : (tensor<4x8xf16>, tensor<8x2xf16>) -> tensor<4x2xf16>
+    // becomes cast, cast, matmul in f32, cast
+    ```
+  }];
+  let dependentDialects = ["::mpc::amp::AmpDialect"];
+  let options = [
+    Option<"features", "features", "std::string", /*default=*/"\"avx512bw\"",
+           "CPU features of the target, separated by commas">,
+  ];
+}
+
+def LowerToLinalgPass : Pass<"mpc-lower-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "Replace every op that becomes generated code by linalg on tensors";
+  let description = [{
+    Each op lowers itself (LinalgLoweringOpInterface). Constants that are not
+    one repeated value become states.
+
+    Leaves: linalg, views, constants, catalog kernels, state access, pack and
+    unpack.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def SplitReductionsPass : Pass<"mpc-split-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Cut reductions into steps that a kernel can walk and threads can share";
+  let description = [{
+    A reduction over dimensions that do not lie together, or that memory does
+    not step through evenly, is done in two ops, the inner dimensions first. A
+    large sum down the rows is split into partial sums of row blocks, which
+    depend on the shape alone: the result has the same bits for every number
+    of threads.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def FormKernelsPass : Pass<"mpc-form-kernels", "::mlir::ModuleOp"> {
+  let summary = "Group linalg ops into kernels, one function per distinct kernel";
+  let description = [{
+    Ops join a kernel if they share its domain (compiler/Analysis/KernelDomain.h)
+    and no op outside would have to run between them. Identical kernels become
+    one function.
+
+    ```mlir
+    %0 = call @kernel_0(%x, %b) : (tensor<64x128xf32>, tensor<128xf32>) -> tensor<64x128xbf16>
+    func.func private @kernel_0(...) attributes {mpc.kernel} { linalg ... }
+    ```
+
+    Leaves: no linalg outside of kernels.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let options = [
+    Option<"report", "report", "bool", /*default=*/"false",
+           "Emit a remark for each op that starts a new kernel, with the reason">,
+  ];
+}
+
+#endif // MPC_PASSES_FUSION_PASSES_TD

@@ -1,0 +1,263 @@
+//===- SplitReductions.cpp - Reductions that kernels can walk -------------===//
+//
+// Implements mpc-split-reductions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Analysis/KernelDomain.h"
+#include "passes/Fusion/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "mpc-split-reductions"
+
+namespace mpc {
+#define GEN_PASS_DEF_SPLITREDUCTIONSPASS
+#include "passes/Fusion/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+using utils::IteratorType;
+
+/// A sum down the rows over more elements than this is shared among threads.
+static constexpr int64_t kLargeSum = 1 << 17;
+/// Blocks of rows it is cut into, at most.
+static constexpr int64_t kRowBlocks = 64;
+
+static SmallVector<unsigned> reducedDims(linalg::GenericOp op) {
+  SmallVector<unsigned> dims;
+  op.getReductionDims(dims);
+  return dims;
+}
+
+/// The identity of the reduction: what its init is filled with.
+static Value identityOf(linalg::GenericOp op) {
+  auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  assert(fill && "the init of a reduction is a fill");
+  return fill.getInputs()[0];
+}
+
+static Value filled(OpBuilder &builder, Location loc, RankedTensorType type,
+                    Value identity) {
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  return linalg::FillOp::create(builder, loc, ValueRange{identity},
+                                ValueRange{empty})
+      .getResult(0);
+}
+
+/// Reduces `value` over the dimensions marked in `reduced`, to `type`, with
+/// the combiner that the body of `like` ends with.
+static linalg::GenericOp reduceRest(OpBuilder &builder, linalg::GenericOp like,
+                                    RankedTensorType type, Value identity,
+                                    Value value, ArrayRef<bool> reduced) {
+  Location loc = like.getLoc();
+  unsigned rank = reduced.size();
+  SmallVector<AffineExpr> kept;
+  SmallVector<IteratorType> kinds;
+  for (unsigned i = 0; i < rank; ++i) {
+    kinds.push_back(reduced[i] ? IteratorType::reduction
+                               : IteratorType::parallel);
+    if (!reduced[i])
+      kept.push_back(builder.getAffineDimExpr(i));
+  }
+  AffineMap maps[] = {builder.getMultiDimIdentityMap(rank),
+                      AffineMap::get(rank, 0, kept, builder.getContext())};
+  Value init = filled(builder, loc, type, identity);
+  Operation *combiner =
+      like.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  return linalg::GenericOp::create(
+      builder, loc, TypeRange{type}, ValueRange{value}, ValueRange{init}, maps,
+      kinds, [&](OpBuilder &inner, Location loc, ValueRange args) {
+        OperationState state(loc, combiner->getName());
+        state.addOperands({args[1], args[0]});
+        state.addTypes(args[0].getType());
+        state.propertiesAttr = combiner->getPropertiesAsAttribute();
+        linalg::YieldOp::create(inner, loc, inner.create(state)->getResult(0));
+      });
+}
+
+/// Reduces over `now` only; the other reduced dimensions stay in the result
+/// and are reduced by a second op.
+static std::pair<linalg::GenericOp, linalg::GenericOp>
+splitInTwo(linalg::GenericOp op, ArrayRef<unsigned> now) {
+  LDBG() << "splitting " << op;
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  SmallVector<IteratorType> kinds = op.getIteratorTypesArray();
+  SmallVector<int64_t> loops = op.getStaticLoopRanges();
+  SmallVector<int64_t> shape;
+  SmallVector<AffineExpr> kept;
+  SmallVector<bool> later;
+  for (unsigned i = 0; i < loops.size(); ++i) {
+    if (llvm::is_contained(now, i))
+      continue;
+    shape.push_back(loops[i]);
+    kept.push_back(builder.getAffineDimExpr(i));
+    later.push_back(kinds[i] == IteratorType::reduction);
+    kinds[i] = IteratorType::parallel;
+  }
+  auto old = cast<RankedTensorType>(op.getResult(0).getType());
+  auto type = RankedTensorType::get(shape, old.getElementType());
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  maps.back() = AffineMap::get(loops.size(), 0, kept, builder.getContext());
+  Value init = filled(builder, loc, type, identityOf(op));
+  auto first =
+      linalg::GenericOp::create(builder, loc, TypeRange{type}, op.getInputs(),
+                                ValueRange{init}, maps, kinds);
+  first.getRegion().takeBody(op.getRegion());
+  linalg::GenericOp second = reduceRest(builder, first, old, identityOf(op),
+                                        first.getResult(0), later);
+  op.getResult(0).replaceAllUsesWith(second.getResult(0));
+  op.erase();
+  return {first, second};
+}
+
+/// The last run of neighbouring reduced dimensions; if there is one run only,
+/// its last dimension.
+static SmallVector<unsigned> innerDims(linalg::GenericOp op) {
+  SmallVector<unsigned> dims = reducedDims(op);
+  unsigned first = dims.size() - 1;
+  while (first > 0 && dims[first - 1] + 1 == dims[first])
+    --first;
+  if (first == 0)
+    first = dims.size() - 1;
+  return SmallVector<unsigned>(ArrayRef<unsigned>(dims).drop_front(first));
+}
+
+/// Splits dimension `dim` of every operand of `op` into blocks x size/blocks, so
+/// that the blocks can stay when the rest is summed. Returns the new op.
+static linalg::GenericOp blockDimension(linalg::GenericOp op, unsigned dim,
+                                        int64_t blocks) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  unsigned rank = op.getNumLoops();
+  auto shifted = [&](AffineMap map, bool &uses) {
+    SmallVector<AffineExpr> exprs;
+    for (AffineExpr expr : map.getResults()) {
+      auto d = dyn_cast<AffineDimExpr>(expr);
+      if (d && d.getPosition() == dim) {
+        uses = true;
+        exprs.push_back(builder.getAffineDimExpr(dim));
+        exprs.push_back(builder.getAffineDimExpr(dim + 1));
+      } else if (d && d.getPosition() > dim) {
+        exprs.push_back(builder.getAffineDimExpr(d.getPosition() + 1));
+      } else {
+        exprs.push_back(expr);
+      }
+    }
+    return AffineMap::get(rank + 1, 0, exprs, builder.getContext());
+  };
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    bool uses = false;
+    maps.push_back(shifted(map, uses));
+    Value value = operand->get();
+    if (uses) {
+      auto type = cast<RankedTensorType>(value.getType());
+      SmallVector<int64_t> shape;
+      SmallVector<ReassociationIndices> groups;
+      for (unsigned i = 0; i < type.getRank(); ++i) {
+        auto d = dyn_cast<AffineDimExpr>(map.getResult(i));
+        groups.push_back({int64_t(shape.size())});
+        if (d && d.getPosition() == dim) {
+          shape.push_back(blocks);
+          groups.back().push_back(shape.size());
+          shape.push_back(type.getDimSize(i) / blocks);
+        } else {
+          shape.push_back(type.getDimSize(i));
+        }
+      }
+      value = tensor::ExpandShapeOp::create(
+          builder, loc, RankedTensorType::get(shape, type.getElementType()),
+          value, groups);
+    }
+    inputs.push_back(value);
+  }
+  bool unused = false;
+  maps.push_back(shifted(op.getIndexingMapsArray().back(), unused));
+  SmallVector<IteratorType> kinds = op.getIteratorTypesArray();
+  kinds.insert(kinds.begin() + dim, IteratorType::reduction);
+  auto blocked =
+      linalg::GenericOp::create(builder, loc, op.getResultTypes(), inputs,
+                                op.getDpsInits(), maps, kinds);
+  blocked.getRegion().takeBody(op.getRegion());
+  op.getResult(0).replaceAllUsesWith(blocked.getResult(0));
+  op.erase();
+  return blocked;
+}
+
+/// No operand is a slice and no body asks for an index.
+static bool canBlock(linalg::GenericOp op) {
+  for (OpOperand *operand : op.getDpsInputOperands())
+    for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults())
+      if (!isa<AffineDimExpr, AffineConstantExpr>(expr))
+        return false;
+  bool asks = false;
+  op.getBody()->walk([&](linalg::IndexOp) { asks = true; });
+  return !asks;
+}
+
+/// The largest divisor of `size` up to `limit`.
+static int64_t largestDivisor(int64_t size, int64_t limit) {
+  for (int64_t divisor = std::min(size, limit); divisor > 1; --divisor)
+    if (size % divisor == 0)
+      return divisor;
+  return 1;
+}
+
+/// A large sum down the rows: leaves blocks of rows to a second sum.
+static void shareOut(linalg::GenericOp op) {
+  SmallVector<unsigned> dims = reducedDims(op);
+  SmallVector<int64_t> loops = op.getStaticLoopRanges();
+  int64_t total = 1;
+  for (int64_t size : loops)
+    total *= size;
+  // Sums over the innermost dimensions are one row each: nothing to share.
+  bool downRows = dims[0] == 0 && dims.back() + 1 < loops.size();
+  if (total < kLargeSum || !downRows || !canBlock(op))
+    return;
+  int64_t size = loops[dims[0]];
+  int64_t blocks = largestDivisor(size, kRowBlocks);
+  if (blocks < 4)
+    return;
+  if (blocks < size)
+    op = blockDimension(op, dims[0], blocks);
+  else if (dims.size() == 1)
+    return;
+  SmallVector<unsigned> inner = reducedDims(op);
+  inner.erase(inner.begin());
+  splitInTwo(op, inner);
+}
+
+namespace {
+
+struct SplitReductionsPass
+    : mpc::impl::SplitReductionsPassBase<SplitReductionsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<linalg::GenericOp> work;
+    getOperation().walk([&](linalg::GenericOp op) {
+      if (op.getNumReductionLoops() > 0)
+        work.push_back(op);
+    });
+    while (!work.empty()) {
+      linalg::GenericOp op = work.pop_back_val();
+      if (hasSimpleReduction(op)) {
+        shareOut(op);
+        continue;
+      }
+      auto [first, second] = splitInTwo(op, innerDims(op));
+      work.append({first, second});
+    }
+  }
+};
+
+} // namespace

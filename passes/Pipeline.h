@@ -1,0 +1,67 @@
+//===- Pipeline.h - From an ONNX file to a package --------------*- C++ -*-===//
+//
+// The one door of the compiler: what `mpc compile` calls.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_PASSES_PIPELINE_H
+#define MPC_PASSES_PIPELINE_H
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace mpc {
+
+/// What a model is compiled to. The defaults are those of `mpc compile`.
+struct CompileOptions {
+  std::string model;  ///< ONNX file, binary or text (.onnxtxt).
+  std::string output; ///< Package to write; empty: none is written.
+  std::string precision = "bf16"; ///< fp32, bf16, fp16; fp64 to check gradients.
+  std::string loss;               ///< Empty: found or chosen.
+  std::string optimizer = "adamw";
+  std::string targetCpu = "native"; ///< LLVM name; native: this machine.
+  std::string dumpStages;           ///< Folder for the IR after each stage.
+  std::string stopAfter;            ///< Stage to stop after, nothing written.
+  std::string keepFp32; ///< Regex of node names or op types kept in f32.
+  std::string forceLow; ///< Regex of those put in 16 bit.
+  double lr = 1e-3;
+  double weightDecay = 0.01;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double momentum = 0.9;
+  double clipNorm = 0; ///< 0: no clipping.
+  bool nesterov = false;
+  int64_t accumulate = 1; ///< Micro-batches per update.
+  std::optional<int64_t> batch;
+  std::map<std::string, int64_t> dims;
+  std::vector<std::string> freeze; ///< Regexes of parameters not trained.
+};
+
+struct CompileResult {
+  int exitCode; ///< 0, or what the process should return.
+  std::vector<std::string> notes; ///< Decisions to say aloud, one line each.
+  std::string report;             ///< Precision report, JSON.
+  uint64_t packageBytes = 0;
+};
+
+/// Compiles one model. Diagnostics go to stderr, naming the ONNX node.
+CompileResult compileModel(const CompileOptions &options);
+
+/// The stages, in order. Each has a name, the passes of `--mpc-pipeline`, and
+/// a verifier at its end.
+const std::vector<std::string> &stageNames();
+
+/// Adds the passes of one stage. Returns false if there is no such stage.
+bool addStage(mlir::OpPassManager &manager, const std::string &stage,
+              const CompileOptions &options);
+
+} // namespace mpc
+
+#endif // MPC_PASSES_PIPELINE_H

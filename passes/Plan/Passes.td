@@ -1,0 +1,24 @@
+//===- Passes.td - Passes that plan memory -----------------*- tablegen -*-===//
+#ifndef MPC_PASSES_PLAN_PASSES_TD
+#define MPC_PASSES_PLAN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PlanMemoryPass : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "Give every value a place in memory and turn functions into programs";
+  let description = [{
+    States get offsets in the state memory. Every other value gets a region of
+    the arena for as long as it is needed; regions share memory. Views and
+    `train.unpack` cost nothing, `train.pack` lets its operands be made in
+    place, and a new value of a state is made in the state itself where nothing
+    reads the old one afterwards.
+
+    Needs: kernels formed (`mpc-form-kernels`).
+    Leaves: `exec.entry` instead of functions; module attributes
+    `exec.state_size`, `exec.arena_size`, `exec.arena_unshared_size`;
+    `exec.offset` on every state.
+  }];
+  let dependentDialects = ["::mpc::exec::ExecDialect"];
+}
+
+#endif // MPC_PASSES_PLAN_PASSES_TD

@@ -1,0 +1,228 @@
+//===- PlanMemory.cpp - Functions to programs -----------------------------===//
+//
+// Implements mpc-plan-memory: Storage says where values lie, this file writes
+// the instructions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Analysis/KernelSchedule.h"
+#include "compiler/Support/Locations.h"
+#include "passes/Plan/ArenaLayout.h"
+#include "passes/Plan/Passes.h"
+#include "passes/Plan/Storage.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_PLANMEMORYPASS
+#include "passes/Plan/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+/// The nodes an instruction comes from, for errors and profiles: the first and
+/// how many others.
+static std::string describe(Location loc) {
+  SmallVector<StringRef> names;
+  loc->walk([&](Location part) {
+    if (isa<NameLoc>(part)) {
+      StringRef name = nodeName(part);
+      if (!llvm::is_contained(names, name))
+        names.push_back(name);
+      return WalkResult::skip();
+    }
+    return WalkResult::advance();
+  });
+  if (names.empty())
+    return "";
+  std::string text = names[0].str();
+  if (names.size() > 1)
+    text += " and " + std::to_string(names.size() - 1) + " more";
+  return text;
+}
+
+namespace {
+
+/// Writes the instructions of one function.
+class EntryWriter {
+public:
+  EntryWriter(func::FuncOp func, SymbolTable &symbols, const StoragePlan &plan)
+      : func(func), symbols(symbols), plan(plan), builder(func) {}
+
+  LogicalResult run() {
+    auto entry = exec::EntryOp::create(builder, func.getLoc(), func.getName(),
+                                       describeInputs(), describeOutputs());
+    builder.setInsertionPointToStart(&entry.getBody().emplaceBlock());
+    SmallVector<train::WriteOp> writes;
+    for (Operation &op : func.getBody().front()) {
+      if (auto write = dyn_cast<train::WriteOp>(op))
+        writes.push_back(write);
+      else if (failed(emit(&op)))
+        return failure();
+    }
+    for (train::WriteOp write : writes) {
+      auto type = cast<RankedTensorType>(write.getValue().getType());
+      emitCopy(write.getLoc(), plan.bufferOf(write.getValue()),
+               plan.stateBuffer(write.getState(), type));
+    }
+    return success();
+  }
+
+private:
+  ArrayAttr describeInputs() {
+    SmallVector<Attribute> inputs;
+    for (unsigned i = 0; i < func.getNumArguments(); ++i)
+      inputs.push_back(describeBinding(plan.bufferOf(func.getArgument(i)),
+                                       func.getArgAttrDict(i)));
+    return builder.getArrayAttr(inputs);
+  }
+
+  ArrayAttr describeOutputs() {
+    Operation *terminator = func.getBody().front().getTerminator();
+    SmallVector<Attribute> outputs;
+    for (unsigned i = 0; i < terminator->getNumOperands(); ++i)
+      outputs.push_back(describeBinding(plan.bufferOf(terminator->getOperand(i)),
+                                        func.getResultAttrDict(i)));
+    return builder.getArrayAttr(outputs);
+  }
+
+  /// `mpc.name` -> name, and so on.
+  Attribute describeBinding(exec::BufferAttr buffer, DictionaryAttr attributes) {
+    NamedAttrList list;
+    list.set("buffer", buffer);
+    if (attributes)
+      for (NamedAttribute attribute : attributes)
+        if (attribute.getName().getValue().starts_with("mpc."))
+          list.set(attribute.getName().getValue().drop_front(4),
+                   attribute.getValue());
+    return list.getDictionary(builder.getContext());
+  }
+
+  LogicalResult emit(Operation *op) {
+    if (auto call = dyn_cast<func::CallOp>(op))
+      return emitLaunch(call);
+    if (auto kernel = dyn_cast<train::KernelOpInterface>(op)) {
+      emitCall(op->getLoc(), kernel.getKernelName(),
+               kernel.getKernelAttributes(), operandsOf(op));
+      return success();
+    }
+    if (auto pack = dyn_cast<train::PackOp>(op)) {
+      emitPack(pack);
+      return success();
+    }
+    if (isa<train::ReadOp, train::UnpackOp, tensor::CollapseShapeOp,
+            tensor::ExpandShapeOp, func::ReturnOp>(op))
+      return success();
+    return op->emitOpError("internal error in mpc-plan-memory: is not an "
+                           "instruction; mpc-form-kernels should have taken it");
+  }
+
+  SmallVector<Attribute> operandsOf(Operation *op) {
+    SmallVector<Attribute> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(plan.bufferOf(operand));
+    for (Value result : op->getResults())
+      operands.push_back(plan.bufferOf(result));
+    return operands;
+  }
+
+  LogicalResult emitLaunch(func::CallOp call) {
+    auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
+    SmallVector<linalg::GenericOp> ops(kernel.getOps<linalg::GenericOp>());
+    std::optional<KernelDomain> domain = analyzeKernel(ops);
+    if (!domain)
+      return call.emitOpError("internal error in mpc-plan-memory: its kernel "
+                              "has no domain");
+    KernelSchedule schedule = scheduleKernel(*domain);
+    auto launch = exec::LaunchOp::create(
+        builder, call.getLoc(), call.getCallee(), schedule.items,
+        schedule.grain, builder.getArrayAttr(operandsOf(call)));
+    name(launch);
+    return success();
+  }
+
+  void emitCall(Location loc, StringRef kernel, ArrayRef<int64_t> attributes,
+                ArrayRef<Attribute> operands) {
+    auto call = exec::CallOp::create(builder, loc, kernel, attributes,
+                                     builder.getArrayAttr(operands));
+    name(call);
+  }
+
+  void emitCopy(Location loc, exec::BufferAttr from, exec::BufferAttr to) {
+    if (from != to)
+      emitCall(loc, "copy", {}, {from, to});
+  }
+
+  /// Parts that were not made in place are copied; gaps become zero.
+  void emitPack(train::PackOp pack) {
+    auto type = cast<RankedTensorType>(pack.getType());
+    int64_t end = 0;
+    auto clear = [&](int64_t until) {
+      if (until == end)
+        return;
+      auto gap = RankedTensorType::get({until - end}, type.getElementType());
+      emitCall(pack.getLoc(), "zero", {}, {plan.slice(pack, end, gap)});
+    };
+    for (auto [input, offset] : llvm::zip(pack.getInputs(), pack.getOffsets())) {
+      auto part = cast<RankedTensorType>(input.getType());
+      clear(offset);
+      emitCopy(pack.getLoc(), plan.bufferOf(input),
+               plan.slice(pack, offset, part));
+      end = offset + part.getNumElements();
+    }
+    clear(type.getNumElements());
+  }
+
+  void name(Operation *op) {
+    std::string text = describe(op->getLoc());
+    if (!text.empty())
+      op->setAttr("name", builder.getStringAttr(text));
+  }
+
+  func::FuncOp func;
+  SymbolTable &symbols;
+  const StoragePlan &plan;
+  OpBuilder builder;
+};
+
+struct PlanMemoryPass : mpc::impl::PlanMemoryPassBase<PlanMemoryPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    Builder builder(&getContext());
+
+    llvm::StringMap<int64_t> offsets;
+    int64_t stateSize = 0;
+    for (auto state : module.getOps<train::StateOp>()) {
+      offsets[state.getSymName()] = stateSize;
+      state->setAttr("exec.offset", builder.getI64IntegerAttr(stateSize));
+      stateSize +=
+          llvm::alignTo(byteSize(cast<RankedTensorType>(state.getType())),
+                        kBufferAlignment);
+    }
+
+    int64_t arena = 0, unshared = 0;
+    SmallVector<func::FuncOp> entries;
+    for (auto func : module.getOps<func::FuncOp>())
+      if (!func->hasAttr("mpc.kernel"))
+        entries.push_back(func);
+    for (func::FuncOp func : entries) {
+      StoragePlan plan(func, symbols, offsets);
+      arena = std::max(arena, plan.layOut());
+      unshared = std::max(unshared, plan.unsharedSize());
+      if (failed(EntryWriter(func, symbols, plan).run()))
+        return signalPassFailure();
+      func.erase();
+    }
+    module->setAttr("exec.state_size", builder.getI64IntegerAttr(stateSize));
+    module->setAttr("exec.arena_size", builder.getI64IntegerAttr(arena));
+    module->setAttr("exec.arena_unshared_size",
+                    builder.getI64IntegerAttr(unshared));
+  }
+};
+
+} // namespace

@@ -1,0 +1,253 @@
+//===- Storage.cpp - Where each value of a function lives -----------------===//
+
+#include "passes/Plan/Storage.h"
+
+#include "compiler/Analysis/KernelDomain.h"
+#include "passes/Plan/ArenaLayout.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static int64_t elementBytes(Type element) {
+  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+int64_t mpc::byteSize(RankedTensorType type) {
+  return type.getNumElements() * elementBytes(type.getElementType());
+}
+
+/// Looks through views; adds to `bytes` how far in `value` starts.
+Value StoragePlan::rootOf(Value value, int64_t &bytes) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
+      value = op->getOperand(0);
+    } else if (auto unpack = dyn_cast<train::UnpackOp>(op)) {
+      bytes += unpack.getOffset() *
+               elementBytes(getElementTypeOrSelf(unpack.getType()));
+      value = unpack.getPacked();
+    } else {
+      break;
+    }
+  }
+  return value;
+}
+
+StoragePlan::StoragePlan(func::FuncOp func, SymbolTable &symbols,
+                         const llvm::StringMap<int64_t> &stateOffsets)
+    : func(func), symbols(symbols), stateOffsets(stateOffsets) {
+  int64_t position = 0;
+  for (Operation &op : func.getBody().front())
+    order[&op] = position++;
+  placeStates();
+  placePacks();
+  placeWrites();
+  placeRest();
+  findLifetimes();
+}
+
+unsigned StoragePlan::newBlock(int64_t size) {
+  blocks.push_back({});
+  blocks.back().size = size;
+  return blocks.size() - 1;
+}
+
+/// One block per state, however often it is read.
+void StoragePlan::placeStates() {
+  llvm::StringMap<unsigned> blockOf;
+  for (auto read : func.getOps<train::ReadOp>()) {
+    auto [entry, isNew] = blockOf.try_emplace(read.getState(), 0);
+    if (isNew) {
+      entry->second = newBlock(byteSize(cast<RankedTensorType>(read.getType())));
+      blocks.back().inState = true;
+      blocks.back().offset = stateOffsets.lookup(read.getState());
+    }
+    places[read.getResult()] = {entry->second, 0};
+  }
+}
+
+/// Parts of a packed tensor are made inside it.
+void StoragePlan::placePacks() {
+  for (auto pack : func.getOps<train::PackOp>()) {
+    auto type = cast<RankedTensorType>(pack.getType());
+    unsigned block = newBlock(byteSize(type));
+    places[pack.getResult()] = {block, 0};
+    int64_t bytes = elementBytes(type.getElementType());
+    for (auto [input, offset] : llvm::zip(pack.getInputs(), pack.getOffsets())) {
+      int64_t inside = 0;
+      Value root = rootOf(input, inside);
+      Operation *def = root.getDefiningOp();
+      bool ownMemory = def && isa<func::CallOp, train::KernelOpInterface>(def);
+      if (ownMemory && inside == 0 && !places.count(root))
+        places[root] = {block, offset * bytes};
+    }
+  }
+}
+
+/// True if `call` reads the element of `argument` that it writes to `result`,
+/// and no other, in one pass.
+bool StoragePlan::updatesInPlace(func::CallOp call, unsigned argument,
+                                 Value result) {
+  auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
+  SmallVector<linalg::GenericOp> ops(kernel.getOps<linalg::GenericOp>());
+  std::optional<KernelDomain> domain = analyzeKernel(ops);
+  if (!domain || domain->hasColumnReduction())
+    return false;
+  unsigned number = cast<OpResult>(result).getResultNumber();
+  Value made = memoryRoot(
+      kernel.getBody().front().getTerminator()->getOperand(number));
+  Value old = kernel.getArgument(argument);
+  const KernelAccess *written = nullptr;
+  KernelLevel level = KernelLevel::Full;
+  for (const KernelNode &node : domain->nodes)
+    for (const KernelAccess &output : node.outputs)
+      if (output.root == made) {
+        written = &output;
+        level = node.level;
+      }
+  for (const KernelNode &node : domain->nodes)
+    for (const KernelAccess &input : node.inputs)
+      if (input.root == old &&
+          (input.strides != written->strides ||
+           input.offset != written->offset || node.level != level))
+        return false;
+  return true;
+}
+
+/// Everything that reads the old value of the state is done when `producer`
+/// writes the new one.
+bool StoragePlan::canMakeInState(Operation *producer, Value value,
+                                 StringRef state) {
+  SmallVector<Value> views;
+  for (auto read : func.getOps<train::ReadOp>())
+    if (read.getState() == state)
+      views.push_back(read.getResult());
+  while (!views.empty()) {
+    Value view = views.pop_back_val();
+    for (OpOperand &use : view.getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, train::UnpackOp>(
+              user)) {
+        views.push_back(user->getResult(0));
+        continue;
+      }
+      if (order.lookup(user) < order.lookup(producer))
+        continue;
+      auto call = dyn_cast<func::CallOp>(user);
+      if (user != producer || !call ||
+          !updatesInPlace(call, use.getOperandNumber(), value))
+        return false;
+    }
+  }
+  return true;
+}
+
+/// New values of states are made in the states where possible; the others are
+/// copied there at the end.
+void StoragePlan::placeWrites() {
+  for (auto write : func.getOps<train::WriteOp>()) {
+    int64_t inside = 0;
+    Value root = rootOf(write.getValue(), inside);
+    Operation *def = root.getDefiningOp();
+    if (!def || !isa<func::CallOp, train::KernelOpInterface>(def) ||
+        inside != 0 || places.count(root) ||
+        !canMakeInState(def, root, write.getState()))
+      continue;
+    unsigned block = newBlock(byteSize(cast<RankedTensorType>(root.getType())));
+    blocks[block].inState = true;
+    blocks[block].offset = stateOffsets.lookup(write.getState());
+    places[root] = {block, 0};
+  }
+}
+
+void StoragePlan::placeRest() {
+  auto place = [&](Value value) {
+    int64_t inside = 0;
+    if (rootOf(value, inside) == value && !places.count(value))
+      places[value] = {
+          newBlock(byteSize(cast<RankedTensorType>(value.getType()))), 0};
+  };
+  for (Value argument : func.getArguments())
+    place(argument);
+  for (Operation &op : func.getBody().front())
+    for (Value result : op.getResults())
+      place(result);
+}
+
+StoragePlan::Place StoragePlan::placeOf(Value value) const {
+  int64_t inside = 0;
+  Place place = places.at(rootOf(value, inside));
+  place.offset += inside;
+  return place;
+}
+
+void StoragePlan::findLifetimes() {
+  for (Block &block : blocks)
+    block.first = std::numeric_limits<int64_t>::max();
+  auto use = [&](Value value, int64_t position) {
+    Block &block = blocks[placeOf(value).block];
+    block.first = std::min(block.first, position);
+    block.last = std::max(block.last, position);
+  };
+  for (Value argument : func.getArguments())
+    use(argument, -1);
+  for (Operation &op : func.getBody().front()) {
+    // Arguments and results of the function are there until the very end, and
+    // so is what is copied into a state then.
+    bool atEnd = isa<func::ReturnOp, train::WriteOp>(op);
+    int64_t position = atEnd ? int64_t(order.size()) : order.lookup(&op);
+    for (Value operand : op.getOperands())
+      use(operand, position);
+    for (Value result : op.getResults())
+      use(result, order.lookup(&op));
+  }
+  // Inputs are written before the first instruction; they must not be
+  // overwritten only because they are not read.
+  for (Value argument : func.getArguments())
+    use(argument, 0);
+}
+
+int64_t StoragePlan::layOut() {
+  SmallVector<Lifetime> regions;
+  SmallVector<unsigned> which;
+  for (auto [i, block] : llvm::enumerate(blocks)) {
+    if (block.inState)
+      continue;
+    regions.push_back({block.size, block.first, block.last});
+    which.push_back(i);
+  }
+  int64_t size = layOutArena(regions);
+  for (auto [i, region] : llvm::zip(which, regions))
+    blocks[i].offset = region.offset;
+  return size;
+}
+
+int64_t StoragePlan::unsharedSize() const {
+  int64_t total = 0;
+  for (const Block &block : blocks)
+    if (!block.inState)
+      total += llvm::alignTo(block.size, kBufferAlignment);
+  return total;
+}
+
+exec::BufferAttr StoragePlan::bufferOf(Value value) const {
+  return slice(value, 0, cast<RankedTensorType>(value.getType()));
+}
+
+exec::BufferAttr StoragePlan::slice(Value value, int64_t offset,
+                                    RankedTensorType type) const {
+  Place place = placeOf(value);
+  const Block &block = blocks[place.block];
+  return exec::BufferAttr::get(
+      type.getContext(),
+      block.inState ? exec::Space::State : exec::Space::Arena,
+      block.offset + place.offset + offset * elementBytes(type.getElementType()),
+      type);
+}
+
+exec::BufferAttr StoragePlan::stateBuffer(StringRef state,
+                                          RankedTensorType type) const {
+  return exec::BufferAttr::get(type.getContext(), exec::Space::State,
+                               stateOffsets.lookup(state), type);
+}

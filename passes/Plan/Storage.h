@@ -1,0 +1,84 @@
+//===- Storage.h - Where each value of a function lives ---------*- C++ -*-===//
+#ifndef MPC_PASSES_PLAN_STORAGE_H
+#define MPC_PASSES_PLAN_STORAGE_H
+
+#include "compiler/Dialect/Exec/IR/Exec.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mpc {
+
+/// Bytes of a dense tensor; booleans take one each.
+int64_t byteSize(mlir::RankedTensorType type);
+
+/// Finds out which values of a function share memory: views with what they
+/// show, packed tensors with their parts, new values with the state they are
+/// written to.
+class StoragePlan {
+public:
+  /// `stateOffsets` gives the place of each state in the state memory.
+  StoragePlan(mlir::func::FuncOp func, mlir::SymbolTable &symbols,
+              const llvm::StringMap<int64_t> &stateOffsets);
+
+  /// The buffer of `value`, known once layOut has been called.
+  exec::BufferAttr bufferOf(mlir::Value value) const;
+
+  /// A buffer at `offset` elements of that of `value`.
+  exec::BufferAttr slice(mlir::Value value, int64_t offset,
+                         mlir::RankedTensorType type) const;
+
+  /// The buffer of a whole state.
+  exec::BufferAttr stateBuffer(llvm::StringRef state,
+                               mlir::RankedTensorType type) const;
+
+  /// True if `value` already lies where `place` is, so that nothing moves.
+  bool liesAt(mlir::Value value, exec::BufferAttr place) const {
+    return bufferOf(value) == place;
+  }
+
+  /// Assigns arena offsets. Returns the size of the arena.
+  int64_t layOut();
+
+  /// What the arena would take if no two regions shared memory.
+  int64_t unsharedSize() const;
+
+private:
+  /// A run of memory of its own.
+  struct Block {
+    int64_t size = 0;
+    int64_t first = 0, last = 0;
+    int64_t offset = 0;
+    bool inState = false;
+  };
+  /// Where a value lies: bytes into a block.
+  struct Place {
+    unsigned block;
+    int64_t offset;
+  };
+
+  void placeStates();
+  void placePacks();
+  void placeWrites();
+  void placeRest();
+  void findLifetimes();
+  bool canMakeInState(mlir::Operation *producer, mlir::Value value,
+                      llvm::StringRef state);
+  bool updatesInPlace(mlir::func::CallOp call, unsigned argument,
+                      mlir::Value result);
+  Place placeOf(mlir::Value value) const;
+  static mlir::Value rootOf(mlir::Value value, int64_t &bytes);
+  unsigned newBlock(int64_t size);
+
+  mlir::func::FuncOp func;
+  mlir::SymbolTable &symbols;
+  const llvm::StringMap<int64_t> &stateOffsets;
+  std::vector<Block> blocks;
+  llvm::DenseMap<mlir::Value, Place> places; ///< Of roots.
+  llvm::DenseMap<mlir::Operation *, int64_t> order;
+};
+
+} // namespace mpc
+
+#endif // MPC_PASSES_PLAN_STORAGE_H
