@@ -27,7 +27,7 @@ typedef struct mpc_session_options_s {
   const char* device;                // NULL: "cpu".
   uint32_t threads;                  // 0: OpenMP's choice.
   uint8_t deterministic;             // Same bits for every number of threads.
-  uint64_t seed;                     // Of dropout.
+  uint64_t seed;                     // State "random_seed": of dropout.
   const mpc_allocator_t* allocator;  // NULL: aligned_alloc. Must outlive it.
 } mpc_session_options_t;
 
@@ -40,7 +40,8 @@ typedef struct mpc_step_info_s {
   float grad_norm;    // Of the unscaled gradients before clipping; of the last
                       // update when gradients are accumulated.
   uint8_t skipped;    // 1 if a gradient overflowed and no weight changed.
-  uint8_t updated;    // 1 if this call ended with an update of the weights.
+  uint8_t updated;    // 1 if this call updated the weights: 0 if it skipped,
+                      // and between the updates of an accumulating program.
   uint64_t step;      // Updates since the start, this one included.
 } mpc_step_info_t;
 
@@ -75,7 +76,8 @@ MPC_API void mpc_session_destroy(mpc_session_t* session);
 //
 // Returns MPC_INVALID_ARGUMENT if a tensor does not match the signature or an
 // integer lies outside its range, MPC_NUMERIC if the loss scale has been at
-// its floor for 20 overflows in a row.
+// its floor for 20 overflows in a row (the message names where the first value
+// that is not finite appears), MPC_DEVICE_LOST if a kernel failed half-way.
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_step(mpc_session_t* session, const mpc_tensor_t* inputs,
                  size_t num_inputs, mpc_step_info_t* out_info);
@@ -83,12 +85,14 @@ mpc_session_step(mpc_session_t* session, const mpc_tensor_t* inputs,
 // Runs any entry point without interpreting its outputs; states change as the
 // entry point says (`evaluate` and `predict` change none). `outputs` are
 // caller-owned tensors of the signature's dtype and shape, written on success;
-// an output with NULL data is not fetched.
+// an output with NULL data is not fetched (its other fields are not read, but
+// `struct_size` must be set). Errors are those of mpc_session_step.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_run(
     mpc_session_t* session, const char* entry, const mpc_tensor_t* inputs,
     size_t num_inputs, const mpc_tensor_t* outputs, size_t num_outputs);
 
-// Sums over the samples of an evaluation; see mpc_session_evaluate.
+// Sums over the samples of an evaluation; see mpc_session_evaluate. A sample
+// that the loss ignores has weight 0, so correct / weight_sum is the accuracy.
 typedef struct mpc_metrics_s {
   size_t struct_size;
   double loss_sum;     // Sum of weighted losses.
@@ -99,8 +103,8 @@ typedef struct mpc_metrics_s {
 } mpc_metrics_t;
 
 // Runs `evaluate` on one batch and adds the first `num_valid` samples to
-// `*metrics` (which the caller zeroes first): a last batch that is not full is
-// padded by the caller with any valid values.
+// `*metrics` (which the caller zeroes first, but for `struct_size`): a last
+// batch that is not full is padded by the caller with any valid values.
 //
 // Returns what mpc_session_step does, and MPC_INVALID_ARGUMENT if the program
 // has no `evaluate` or no per-sample loss and `num_valid` is not a whole batch.
@@ -110,47 +114,60 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_evaluate(
 
 // Reads or writes a state tensor by name ("fc1.weight", "learning_rate"). The
 // tensor must have the state's dtype and shape. Writing a parameter renews its
-// 16-bit copy.
+// 16-bit copy; that copy itself cannot be written. All or nothing.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_read_state(
     mpc_session_t* session, const char* name, const mpc_tensor_t* tensor);
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_write_state(
     mpc_session_t* session, const char* name, const mpc_tensor_t* tensor);
 
 // Named values of the caller that are saved in checkpoints: where the training
-// loop stands. Strings; a NULL value removes the property. Get returns NULL if
-// there is none; borrowed until the property changes.
+// loop stands. UTF-8 strings; a NULL value removes the property. Get returns
+// NULL if there is none; borrowed until the property changes or a checkpoint is
+// loaded, which replaces all properties by its own.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_set_property(
     mpc_session_t* session, const char* name, const char* value);
 MPC_API const char* mpc_session_get_property(const mpc_session_t* session,
                                              const char* name);
 
 // Writes a checkpoint folder: beside its place first, synced, then renamed
-// into it, so that `path` never holds half of one. A folder that stands there
-// is replaced only when the new one is whole.
+// into it, so that `path` never holds half of one. A checkpoint that stands
+// there is replaced only when the new one is whole; anything else there is left
+// alone. The folder above must exist.
 //
-// Returns MPC_IO with the cause (no space, no permission).
+// Returns MPC_IO with the cause (no space, no permission, something that is not
+// a checkpoint in the way).
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_save_checkpoint(mpc_session_t* session, const char* path);
 
 // Reads a checkpoint written by save. All or nothing: on error the session is
 // as before. Training goes on bit for bit as if it had not stopped.
 //
+// Tensors are matched by name, type and shape, and both sides must have the
+// same ones. The precision of the program plays no part, since what is saved is
+// f32 in all of them: a loss scale that the checkpoint lacks keeps its initial
+// value, one that the program lacks is dropped.
+//
 // Returns MPC_IO if it cannot be read, MPC_DAMAGED if a checksum or size is
 // wrong, MPC_INCOMPATIBLE if it belongs to another program.
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_load_checkpoint(mpc_session_t* session, const char* path);
 
-// Finds the newest whole checkpoint `step-*` in a folder and loads it; falls
-// back to the one before if the newest is damaged. `*out_path` receives its
-// path (owned by the caller, mpc_string_free), or NULL if the folder has none.
-// `*out_warning` receives a text about every damaged one that was passed over,
-// or NULL.
+// Finds the newest whole checkpoint `step-<number>` in a folder and loads it;
+// falls back to the one before if the newest is damaged. `*out_path` receives
+// its path (owned by the caller, mpc_string_free), or NULL if the folder has
+// none or does not exist. `*out_warning` receives a text about every damaged
+// one that was passed over (same ownership), or NULL.
+//
+// Returns MPC_DAMAGED if there are checkpoints and none is whole,
+// MPC_INCOMPATIBLE if the newest whole one belongs to another program.
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_load_latest(mpc_session_t* session, const char* folder,
                         char** out_path, char** out_warning);
 
-// Removes all but the newest `keep` whole checkpoints `step-*` of a folder, and
-// what unfinished saves left there.
+// Removes all but the newest `keep` (at least 1) whole checkpoints
+// `step-<number>` of a folder, and what saves left there that will never finish
+// (their process is gone, or nothing changed for an hour). Removes no
+// checkpoint if none is whole, and no folder that holds other files.
 MPC_API MPC_MUST_USE mpc_status_t mpc_checkpoint_prune(const char* folder,
                                                        size_t keep);
 

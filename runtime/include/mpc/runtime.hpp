@@ -1,0 +1,196 @@
+// The C API with owners. C++17, header only; errors are values of mpc::Status.
+
+#ifndef MPC_RUNTIME_HPP_
+#define MPC_RUNTIME_HPP_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mpc/runtime.h"
+
+namespace mpc {
+
+// An owned status. True means error, as for the pointer it holds.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(mpc_status_t status) : status_(status) {}
+
+  explicit operator bool() const { return status_ != nullptr; }
+  mpc_code_t code() const { return mpc_status_code(status_.get()); }
+  const char* message() const { return mpc_status_message(status_.get()); }
+  mpc_status_t release() { return status_.release(); }
+
+ private:
+  struct Free {
+    void operator()(mpc_status_t status) const { mpc_status_free(status); }
+  };
+  std::unique_ptr<mpc_status_s, Free> status_;
+};
+
+// A tensor over memory of the caller, which must outlive it. Shape included.
+class Tensor {
+ public:
+  Tensor(mpc_dtype_t dtype, std::vector<int64_t> shape, void* data)
+      : dtype_(dtype), shape_(std::move(shape)), data_(data) {}
+  // Inputs are only read; the C struct serves both directions.
+  Tensor(mpc_dtype_t dtype, std::vector<int64_t> shape, const void* data)
+      : Tensor(dtype, std::move(shape), const_cast<void*>(data)) {}
+
+  mpc_tensor_t get() const {
+    return {sizeof(mpc_tensor_t), dtype_,
+            static_cast<uint32_t>(shape_.size()), shape_.data(), data_};
+  }
+
+ private:
+  mpc_dtype_t dtype_;
+  std::vector<int64_t> shape_;
+  void* data_;
+};
+
+class Program {
+ public:
+  Status load_file(const std::string& path) {
+    mpc_program_t* program;
+    mpc_status_t status = mpc_program_load_file(path.c_str(), &program);
+    if (!status) program_.reset(program);
+    return status;
+  }
+  Status load_memory(const void* data, size_t size) {
+    mpc_program_t* program;
+    mpc_status_t status = mpc_program_load_memory(data, size, &program);
+    if (!status) program_.reset(program);
+    return status;
+  }
+
+  bool has_entry(const char* entry) const {
+    return mpc_program_has_entry(get(), entry) != 0;
+  }
+  std::vector<mpc_binding_info_t> inputs(const char* entry) const {
+    return bindings(entry, mpc_program_num_inputs, mpc_program_input);
+  }
+  std::vector<mpc_binding_info_t> outputs(const char* entry) const {
+    return bindings(entry, mpc_program_num_outputs, mpc_program_output);
+  }
+  std::vector<mpc_state_info_t> states() const {
+    std::vector<mpc_state_info_t> infos(mpc_program_num_states(get()));
+    for (size_t i = 0; i < infos.size(); ++i) {
+      infos[i].struct_size = sizeof(infos[i]);
+      mpc_status_free(mpc_program_state(get(), i, &infos[i]));
+    }
+    return infos;
+  }
+  mpc_memory_info_t memory() const {
+    mpc_memory_info_t info = {sizeof(info), 0, 0, 0};
+    mpc_program_memory(get(), &info);
+    return info;
+  }
+  // "" if unknown.
+  std::string option(const char* name) const {
+    const char* value = mpc_program_option(get(), name);
+    return value ? value : "";
+  }
+  std::string report() const {
+    size_t size;
+    const char* text = mpc_program_report(get(), &size);
+    return {text, size};
+  }
+  const mpc_program_t* get() const { return program_.get(); }
+
+ private:
+  template <typename Count, typename Describe>
+  std::vector<mpc_binding_info_t> bindings(const char* entry, Count count,
+                                           Describe describe) const {
+    std::vector<mpc_binding_info_t> infos(count(get(), entry));
+    for (size_t i = 0; i < infos.size(); ++i) {
+      infos[i].struct_size = sizeof(infos[i]);
+      mpc_status_free(describe(get(), entry, i, &infos[i]));
+    }
+    return infos;
+  }
+
+  struct Destroy {
+    void operator()(mpc_program_t* program) const {
+      mpc_program_destroy(program);
+    }
+  };
+  std::unique_ptr<mpc_program_t, Destroy> program_;
+};
+
+class Session {
+ public:
+  // `program` must outlive the session.
+  Status create(const Program& program, mpc_session_options_t options = {}) {
+    options.struct_size = sizeof(options);
+    mpc_session_t* session;
+    mpc_status_t status = mpc_session_create(program.get(), &options, &session);
+    if (!status) session_.reset(session);
+    return status;
+  }
+
+  Status step(const std::vector<mpc_tensor_t>& inputs, mpc_step_info_t* info) {
+    info->struct_size = sizeof(*info);
+    return mpc_session_step(get(), inputs.data(), inputs.size(), info);
+  }
+  Status run(const char* entry, const std::vector<mpc_tensor_t>& inputs,
+             const std::vector<mpc_tensor_t>& outputs) {
+    return mpc_session_run(get(), entry, inputs.data(), inputs.size(),
+                           outputs.data(), outputs.size());
+  }
+  // Zero `*metrics` before the first batch.
+  Status evaluate(const std::vector<mpc_tensor_t>& inputs, size_t num_valid,
+                  mpc_metrics_t* metrics) {
+    metrics->struct_size = sizeof(*metrics);
+    return mpc_session_evaluate(get(), inputs.data(), inputs.size(), num_valid,
+                                metrics);
+  }
+  Status read_state(const char* name, const mpc_tensor_t& tensor) const {
+    return mpc_session_read_state(get(), name, &tensor);
+  }
+  Status write_state(const char* name, const mpc_tensor_t& tensor) {
+    return mpc_session_write_state(get(), name, &tensor);
+  }
+  Status set_property(const char* name, const std::string& value) {
+    return mpc_session_set_property(get(), name, value.c_str());
+  }
+  // "" if there is none.
+  std::string property(const char* name) const {
+    const char* value = mpc_session_get_property(get(), name);
+    return value ? value : "";
+  }
+  Status save_checkpoint(const std::string& path) const {
+    return mpc_session_save_checkpoint(get(), path.c_str());
+  }
+  Status load_checkpoint(const std::string& path) {
+    return mpc_session_load_checkpoint(get(), path.c_str());
+  }
+  // `*path` is empty if the folder has no checkpoint.
+  Status load_latest(const std::string& folder, std::string* path,
+                     std::string* warning) {
+    char* found;
+    char* passed_over;
+    mpc_status_t status =
+        mpc_session_load_latest(get(), folder.c_str(), &found, &passed_over);
+    if (status) return status;
+    *path = found ? found : "";
+    *warning = passed_over ? passed_over : "";
+    mpc_string_free(found);
+    mpc_string_free(passed_over);
+    return nullptr;
+  }
+  mpc_session_t* get() const { return session_.get(); }
+
+ private:
+  struct Destroy {
+    void operator()(mpc_session_t* session) const {
+      mpc_session_destroy(session);
+    }
+  };
+  std::unique_ptr<mpc_session_t, Destroy> session_;
+};
+
+}  // namespace mpc
+
+#endif  // MPC_RUNTIME_HPP_

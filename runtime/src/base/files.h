@@ -1,0 +1,56 @@
+// The few calls to the file system that checkpoints are made of. Virtual, so
+// that tests can make each of them fail.
+
+#ifndef MPC_RUNTIME_SRC_BASE_FILES_H_
+#define MPC_RUNTIME_SRC_BASE_FILES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mpc/status.h"
+#include "runtime/src/base/memory.h"
+
+namespace mpc::runtime {
+
+// Each function does what the POSIX function of its name does and returns 0
+// (or what it returns) or -errno.
+class Files {
+ public:
+  virtual ~Files() = default;
+  virtual int open(const char* path, int flags, int mode);
+  virtual int64_t read(int file, void* data, size_t size);
+  virtual int64_t write(int file, const void* data, size_t size);
+  virtual int allocate(int file, uint64_t size);  // posix_fallocate
+  virtual int sync(int file);
+  virtual int close(int file);
+  virtual int make_folder(const char* path);
+  // `flags` are those of renameat2.
+  virtual int rename(const char* from, const char* to, unsigned flags);
+  virtual int remove_file(const char* path);
+  virtual int remove_folder(const char* path);
+  // Names in a folder without "." and "..".
+  virtual int list(const char* path, std::vector<std::string>* names);
+};
+
+// The file system itself.
+Files& system_files();
+
+// MPC_IO: "cannot write 'path': no space left on device".
+mpc_status_t io_error(const char* what, const std::string& path, int error);
+
+// Reads a regular file whole; anything else (a folder, a FIFO, a device) is
+// refused without blocking. More than `limit` bytes are MPC_DAMAGED.
+mpc_status_t read_file(Files& files, const std::string& path, uint64_t limit,
+                       Memory* out_data);
+
+// Syncs a folder, so that the names in it survive a power loss.
+mpc_status_t sync_folder(Files& files, const std::string& path);
+
+// "a/b" of "a/b/c", "." of "c", "/" of "/c".
+std::string parent_folder(const std::string& path);
+
+}  // namespace mpc::runtime
+
+#endif  // MPC_RUNTIME_SRC_BASE_FILES_H_

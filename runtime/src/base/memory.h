@@ -1,0 +1,45 @@
+// Blocks of memory from the caller's allocator.
+
+#ifndef MPC_RUNTIME_SRC_BASE_MEMORY_H_
+#define MPC_RUNTIME_SRC_BASE_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpc/session.h"
+
+namespace mpc::runtime {
+
+// What every buffer of a session is aligned to.
+inline constexpr size_t kAlignment = 64;
+
+// The allocator used when the caller gives none: aligned_alloc, and huge pages
+// for blocks that can use them.
+mpc_allocator_t default_allocator();
+
+// An owned block, zeroed. Moves, does not copy.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(Memory&& other) noexcept { *this = static_cast<Memory&&>(other); }
+  Memory& operator=(Memory&& other) noexcept;
+  ~Memory() { reset(); }
+
+  // Takes `size` bytes from `allocator`; `what` names them in the error. A
+  // size of 0 takes one alignment unit, so that data() is never null.
+  mpc_status_t allocate(const mpc_allocator_t& allocator, uint64_t size,
+                        const char* what);
+  void reset();
+
+  uint8_t* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  mpc_allocator_t allocator_ = {};
+  uint8_t* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace mpc::runtime
+
+#endif  // MPC_RUNTIME_SRC_BASE_MEMORY_H_

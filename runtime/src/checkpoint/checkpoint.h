@@ -1,0 +1,128 @@
+// Checkpoints: a folder of four files.
+//
+//   model.safetensors      parameters and statistics, by their ONNX names
+//   optimizer.safetensors  what the optimizer keeps ("adam.first_moment/w")
+//   state.json             control states bit for bit, progress, properties
+//   MANIFEST.json          size and XXH3 of the others; written last
+//
+// Constants and working copies are not stored: the program has the first, the
+// second are rounded again. A checkpoint fits a program if every tensor that
+// the program would store is in it under the same name, with the same type and
+// shape, and no other. The precision of the program is not part of that:
+// masters are f32 in all of them. Loss scale and streak keep the program's
+// initial value where the checkpoint has none, and are dropped where the
+// program has none.
+
+#ifndef MPC_RUNTIME_SRC_CHECKPOINT_CHECKPOINT_H_
+#define MPC_RUNTIME_SRC_CHECKPOINT_CHECKPOINT_H_
+
+#include <string>
+#include <vector>
+
+#include "mpc/session.h"
+#include "runtime/src/base/files.h"
+#include "runtime/src/base/json.h"
+#include "runtime/src/session/session.h"
+
+namespace mpc::runtime {
+
+inline constexpr char kModelFile[] = "model.safetensors";
+inline constexpr char kOptimizerFile[] = "optimizer.safetensors";
+inline constexpr char kStateFile[] = "state.json";
+inline constexpr char kManifestFile[] = "MANIFEST.json";
+inline constexpr uint32_t kCheckpointFormat = 1;
+
+//===----------------------------------------------------------------------===//
+// MANIFEST.json
+//===----------------------------------------------------------------------===//
+
+struct FileRecord {
+  std::string name;
+  uint64_t size = 0;
+  uint64_t checksum = 0;
+};
+
+// The one text for these records.
+std::string manifest_text(const std::vector<FileRecord>& records);
+
+// Reads exactly what manifest_text writes, with the files of a checkpoint in
+// their order. MPC_DAMAGED otherwise; MPC_INCOMPATIBLE for a newer format.
+mpc_status_t parse_manifest(const std::string& path, const char* data,
+                            size_t size, std::vector<FileRecord>* out_records);
+
+//===----------------------------------------------------------------------===//
+// *.safetensors
+//===----------------------------------------------------------------------===//
+
+// A tensor of a file; `offset` counts from the start of the file.
+struct StoredTensor {
+  std::string name;
+  mpc_dtype_t dtype;
+  std::vector<int64_t> shape;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+// Lays `tensors` out one after the other (sets `offset`) and returns the bytes
+// before the first: length and header.
+std::string safetensors_header(std::vector<StoredTensor>* tensors);
+
+// Reads the header of a whole file and checks it against the file: every byte
+// belongs to exactly one tensor. Sorted by name.
+mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
+                               uint64_t size,
+                               std::vector<StoredTensor>* out_tensors);
+
+//===----------------------------------------------------------------------===//
+// state.json
+//===----------------------------------------------------------------------===//
+
+// XXH3 over names, types and shapes of what a checkpoint of the program
+// stores (without the loss scale) and the names of its entry points: equal for
+// programs that can exchange checkpoints as they are.
+uint64_t program_hash(const mpc_program_t& program);
+
+std::string state_text(const mpc_session_t& session);
+
+// What state.json says, applied to `states`, a copy of the state memory.
+mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
+                         const mpc_program_t& program, uint8_t* states,
+                         Progress* out_progress, Properties* out_properties);
+
+// The file of a checkpoint that stores a tensor.
+enum class StoredIn { kNowhere, kModel, kOptimizer, kState };
+StoredIn stored_in(const StateTensor& tensor);
+
+//===----------------------------------------------------------------------===//
+// Folders
+//===----------------------------------------------------------------------===//
+
+mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& path);
+mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path);
+
+// The files of a checkpoint, each whole and as the manifest says.
+struct CheckpointFiles {
+  Memory model, optimizer, state;
+};
+mpc_status_t read_checkpoint(Files& files, const std::string& path,
+                             CheckpointFiles* out_files);
+
+// "<path>.<kind>-<pid>-<host>-<random>": a name beside `path` that nobody
+// else uses. `kind` is "tmp" (unfinished or to be removed) or "old" (whole,
+// moved aside for a moment).
+std::string name_beside(const std::string& path, const char* kind);
+
+// Removes a checkpoint's files and its folder. Other files are left alone, and
+// with them the folder. Returns what the first call that failed did.
+int remove_checkpoint(Files& files, const std::string& path);
+
+// Whether a folder holds nothing but (some of) a checkpoint's files.
+bool is_checkpoint_folder(Files& files, const std::string& path);
+
+mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
+                         std::string* out_path, std::string* out_warning);
+mpc_status_t prune(Files& files, const std::string& folder, size_t keep);
+
+}  // namespace mpc::runtime
+
+#endif  // MPC_RUNTIME_SRC_CHECKPOINT_CHECKPOINT_H_

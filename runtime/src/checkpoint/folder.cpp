@@ -1,0 +1,272 @@
+// A folder of checkpoints "step-1000": the newest whole one, and tidying up.
+
+#include <signal.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/src/base/guard.h"
+#include "runtime/src/base/json.h"
+#include "runtime/src/base/number.h"
+#include "runtime/src/checkpoint/checkpoint.h"
+
+namespace mpc::runtime {
+
+namespace {
+
+constexpr const char* kFiles[] = {kManifestFile, kStateFile, kOptimizerFile,
+                                  kModelFile};
+constexpr time_t kStaleSeconds = 3600;
+
+uint64_t random_number() {
+  uint64_t number = 0;
+  if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) {
+    timespec now = {};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    number = static_cast<uint64_t>(now.tv_nsec) ^
+             reinterpret_cast<uintptr_t>(&now);
+  }
+  return number;
+}
+
+// This machine among those that may share a file system.
+std::string host_mark() {
+  char name[256] = {};
+  (void)::gethostname(name, sizeof(name) - 1);
+  return hex_of(checksum(name, std::strlen(name))).substr(0, 8);
+}
+
+// Names that saving leaves: a checkpoint, one moved aside, an unfinished one.
+enum class Kind { kWhole, kOld, kTemporary };
+
+struct Candidate {
+  std::string name;
+  Kind kind;
+  uint64_t step;
+  uint64_t process = 0;  // Who wrote an old or temporary one, and where.
+  std::string host;
+};
+
+bool all_digits(const std::string& text) {
+  return !text.empty() && text.size() <= 18 &&
+         text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// "step-1000", "step-1000.tmp-<pid>-<host>-<random>".
+bool parse_candidate(const std::string& name, Candidate* out) {
+  if (name.compare(0, 5, "step-") != 0) return false;
+  size_t dot = name.find('.');
+  std::string step = name.substr(5, dot == std::string::npos ? dot : dot - 5);
+  if (!all_digits(step)) return false;
+  out->name = name;
+  out->step = std::strtoull(step.c_str(), nullptr, 10);
+  out->kind = Kind::kWhole;
+  if (dot == std::string::npos) return true;
+
+  std::string rest = name.substr(dot + 1);
+  std::string parts[4];
+  for (std::string& part : parts) {
+    size_t dash = rest.find('-');
+    part = rest.substr(0, dash);
+    rest = dash == std::string::npos ? "" : rest.substr(dash + 1);
+  }
+  uint64_t random;
+  if ((parts[0] != "tmp" && parts[0] != "old") || !all_digits(parts[1]) ||
+      parts[2].size() != 8 || !parse_hex(parts[3], &random) || !rest.empty())
+    return false;
+  out->kind = parts[0] == "tmp" ? Kind::kTemporary : Kind::kOld;
+  out->process = std::strtoull(parts[1].c_str(), nullptr, 10);
+  out->host = parts[2];
+  return true;
+}
+
+// Everything of the folder that saving may have left, newest first; of the
+// same step the one in its place first.
+int list_candidates(Files& files, const std::string& folder,
+                    std::vector<Candidate>* out) {
+  std::vector<std::string> names;
+  int result = files.list(folder.c_str(), &names);
+  if (result < 0) return result;
+  for (const std::string& name : names) {
+    Candidate candidate;
+    if (parse_candidate(name, &candidate)) out->push_back(std::move(candidate));
+  }
+  std::sort(out->begin(), out->end(),
+            [](const Candidate& a, const Candidate& b) {
+              if (a.step != b.step) return a.step > b.step;
+              return a.kind != b.kind ? a.kind < b.kind : a.name < b.name;
+            });
+  return 0;
+}
+
+// Whether nobody can still be writing a temporary folder: its process is gone,
+// or (another machine's cannot be asked) nothing in it changed for an hour.
+bool is_stale(Files& files, const std::string& path,
+              const Candidate& candidate) {
+  if (candidate.host == host_mark() && candidate.process > 0 &&
+      candidate.process <= INT32_MAX &&
+      ::kill(static_cast<pid_t>(candidate.process), 0) != 0 && errno == ESRCH)
+    return true;
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0) return false;
+  time_t newest = info.st_mtime;
+  std::vector<std::string> names;
+  (void)files.list(path.c_str(), &names);
+  for (const std::string& name : names)
+    if (::stat((path + '/' + name).c_str(), &info) == 0)
+      newest = std::max(newest, info.st_mtime);
+  return ::time(nullptr) - newest > kStaleSeconds;
+}
+
+// Takes a checkpoint's name away before its files, so that a crash in between
+// leaves no half of one.
+mpc_status_t discard(Files& files, const std::string& path) {
+  if (!is_checkpoint_folder(files, path)) return nullptr;  // Holds more: keep.
+  std::string aside = name_beside(path, "tmp");
+  int result = files.rename(path.c_str(), aside.c_str(), 0);
+  if (result == 0) result = remove_checkpoint(files, aside);
+  return result < 0 && result != -ENOENT ? io_error("remove", path, result)
+                                         : nullptr;
+}
+
+}  // namespace
+
+std::string name_beside(const std::string& path, const char* kind) {
+  return path + '.' + kind + '-' + std::to_string(::getpid()) + '-' +
+         host_mark() + '-' + hex_of(random_number());
+}
+
+int remove_checkpoint(Files& files, const std::string& path) {
+  int first = 0;
+  for (const char* name : kFiles) {
+    int result = files.remove_file((path + '/' + name).c_str());
+    if (result < 0 && result != -ENOENT && first == 0) first = result;
+  }
+  int result = files.remove_folder(path.c_str());
+  return first != 0 || result == -ENOENT ? first : result;
+}
+
+bool is_checkpoint_folder(Files& files, const std::string& path) {
+  struct stat info;
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return false;
+  std::vector<std::string> names;
+  if (files.list(path.c_str(), &names) < 0) return false;
+  return std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return std::find(std::begin(kFiles), std::end(kFiles), name) !=
+           std::end(kFiles);
+  });
+}
+
+mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
+                         std::string* out_path, std::string* out_warning) {
+  std::vector<Candidate> candidates;
+  int result = list_candidates(*session->files, folder, &candidates);
+  if (result == -ENOENT) return nullptr;
+  if (result < 0) return io_error("read", folder, result);
+  std::string warning;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.kind == Kind::kTemporary) continue;
+    std::string path = folder + '/' + candidate.name;
+    mpc_status_t status = load_checkpoint(session, path);
+    if (!status) {
+      *out_path = std::move(path);
+      *out_warning = std::move(warning);
+      return nullptr;
+    }
+    mpc_code_t code = mpc_status_code(status);
+    if (code != MPC_DAMAGED && code != MPC_IO) return status;
+    if (!warning.empty()) warning += "; ";
+    warning += mpc_status_message(status);
+    mpc_status_free(status);
+  }
+  if (warning.empty()) return nullptr;
+  return mpc_status_make(MPC_DAMAGED, "no checkpoint in '%s' is whole: %s",
+                         folder.c_str(), warning.c_str());
+}
+
+mpc_status_t prune(Files& files, const std::string& folder, size_t keep) {
+  std::vector<Candidate> candidates;
+  int result = list_candidates(files, folder, &candidates);
+  if (result < 0) return io_error("read", folder, result);
+
+  std::vector<std::string> doomed;
+  uint64_t last_kept = UINT64_MAX;
+  size_t kept = 0;
+  for (const Candidate& candidate : candidates) {
+    std::string path = folder + '/' + candidate.name;
+    if (candidate.kind == Kind::kTemporary) {
+      if (is_stale(files, path, candidate)) (void)remove_checkpoint(files, path);
+      continue;
+    }
+    if (kept < keep && candidate.step != last_kept) {
+      CheckpointFiles contents;
+      mpc_status_t status = read_checkpoint(files, path, &contents);
+      if (!status) {
+        last_kept = candidate.step;
+        ++kept;
+        continue;
+      }
+      mpc_code_t code = mpc_status_code(status);
+      // What cannot be read now may be read later.
+      if (code != MPC_DAMAGED) return status;
+      mpc_status_free(status);
+    }
+    doomed.push_back(std::move(path));
+  }
+  // Without a whole one, even a damaged one is better than nothing.
+  if (kept == 0) return nullptr;
+  for (const std::string& path : doomed)
+    MPC_RETURN_IF_ERROR(discard(files, path));
+  return nullptr;
+}
+
+// A copy for the caller; null for an empty text.
+static mpc_status_t copy_string(const std::string& text, char** out) {
+  *out = nullptr;
+  if (text.empty()) return nullptr;
+  *out = ::strdup(text.c_str());
+  return *out ? nullptr
+              : mpc_status_make(MPC_OUT_OF_MEMORY, "out of host memory");
+}
+
+}  // namespace mpc::runtime
+
+using namespace mpc::runtime;
+
+mpc_status_t mpc_session_load_latest(mpc_session_t* session, const char* folder,
+                                     char** out_path, char** out_warning) {
+  if (!session || !folder || !out_path || !out_warning)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "an argument is NULL");
+  return guard([&]() -> mpc_status_t {
+    std::string path, warning;
+    MPC_RETURN_IF_ERROR(load_latest(session, folder, &path, &warning));
+    char* path_copy;
+    char* warning_copy;
+    MPC_RETURN_IF_ERROR(copy_string(path, &path_copy));
+    mpc_status_t status = copy_string(warning, &warning_copy);
+    if (status) {
+      std::free(path_copy);
+      return status;
+    }
+    *out_path = path_copy;
+    *out_warning = warning_copy;
+    return nullptr;
+  });
+}
+
+mpc_status_t mpc_checkpoint_prune(const char* folder, size_t keep) {
+  if (!folder)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "the folder is NULL");
+  if (keep == 0)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "at least one checkpoint must be kept");
+  return guard([&] { return prune(system_files(), folder, keep); });
+}
+
+void mpc_string_free(char* string) { std::free(string); }

@@ -1,0 +1,156 @@
+// The safetensors format, read as strictly as it is specified.
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+
+#include "runtime/src/base/json.h"
+#include "runtime/src/base/number.h"
+#include "runtime/src/checkpoint/checkpoint.h"
+
+namespace mpc::runtime {
+
+namespace {
+
+constexpr uint64_t kMostHeader = 100'000'000;  // What the reference allows.
+
+struct TypeName {
+  mpc_dtype_t dtype;
+  const char* name;
+};
+constexpr TypeName kTypes[] = {
+    {MPC_DTYPE_F32, "F32"}, {MPC_DTYPE_F16, "F16"},   {MPC_DTYPE_BF16, "BF16"},
+    {MPC_DTYPE_F64, "F64"}, {MPC_DTYPE_I64, "I64"},   {MPC_DTYPE_I32, "I32"},
+    {MPC_DTYPE_U8, "U8"},   {MPC_DTYPE_BOOL, "BOOL"},
+};
+
+const char* type_name(mpc_dtype_t dtype) {
+  for (const TypeName& type : kTypes)
+    if (type.dtype == dtype) return type.name;
+  return "";
+}
+
+bool find_type(const Json* name, mpc_dtype_t* dtype) {
+  if (!name || name->kind != Json::Kind::kString) return false;
+  for (const TypeName& type : kTypes) {
+    if (name->text != type.name) continue;
+    *dtype = type.dtype;
+    return true;
+  }
+  return false;
+}
+
+mpc_status_t damaged(const std::string& path, const std::string& what) {
+  return mpc_status_make(MPC_DAMAGED, "'%s' is damaged: %s", path.c_str(),
+                         what.c_str());
+}
+
+bool parse_shape(const Json* json, std::vector<int64_t>* shape) {
+  if (!json || json->kind != Json::Kind::kArray) return false;
+  for (const Json& item : json->items) {
+    int64_t extent;
+    if (!item.to_signed(&extent)) return false;
+    shape->push_back(extent);
+  }
+  return true;
+}
+
+// `data_begin` is where offsets count from, `limit` the file's size.
+bool parse_tensor(const Json& json, uint64_t data_begin, uint64_t limit,
+                  StoredTensor* tensor) {
+  const Json* range = json.find("data_offsets");
+  if (json.kind != Json::Kind::kObject || json.members.size() != 3 ||
+      !find_type(json.find("dtype"), &tensor->dtype) ||
+      !parse_shape(json.find("shape"), &tensor->shape) || !range ||
+      range->kind != Json::Kind::kArray || range->items.size() != 2)
+    return false;
+  uint64_t begin, end, count;
+  if (!range->items[0].to_unsigned(&begin) ||
+      !range->items[1].to_unsigned(&end) || begin > end ||
+      end > limit - data_begin ||
+      !count_elements(tensor->shape.data(), tensor->shape.size(), &count) ||
+      !multiply_sizes(count, mpc_dtype_size(tensor->dtype), &tensor->bytes))
+    return false;
+  tensor->offset = data_begin + begin;
+  return tensor->bytes == end - begin;
+}
+
+// Without holes, overlaps, or bytes behind the last tensor.
+bool covers_all(std::vector<StoredTensor> tensors, uint64_t begin,
+                uint64_t end) {
+  std::sort(tensors.begin(), tensors.end(),
+            [](const StoredTensor& a, const StoredTensor& b) {
+              return a.offset != b.offset ? a.offset < b.offset
+                                          : a.bytes < b.bytes;
+            });
+  for (const StoredTensor& tensor : tensors) {
+    if (tensor.offset != begin) return false;
+    begin += tensor.bytes;
+  }
+  return begin == end;
+}
+
+}  // namespace
+
+std::string safetensors_header(std::vector<StoredTensor>* tensors) {
+  std::string json = "{";
+  uint64_t begin = 0;
+  for (const StoredTensor& tensor : *tensors) {
+    if (json.size() > 1) json += ',';
+    json += json_quote(tensor.name) + ":{\"dtype\":\"" +
+            type_name(tensor.dtype) + "\",\"shape\":[";
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+      if (i > 0) json += ',';
+      json += std::to_string(tensor.shape[i]);
+    }
+    json += "],\"data_offsets\":[" + std::to_string(begin) + ',' +
+            std::to_string(begin + tensor.bytes) + "]}";
+    begin += tensor.bytes;
+  }
+  json += '}';
+  json.append((8 - json.size() % 8) % 8, ' ');  // Data starts aligned.
+
+  uint64_t offset = 8 + json.size();
+  for (StoredTensor& tensor : *tensors) {
+    tensor.offset = offset;
+    offset += tensor.bytes;
+  }
+  std::string header(8, '\0');
+  for (size_t i = 0; i < 8; ++i)
+    header[i] = static_cast<char>(json.size() >> (8 * i) & 0xff);
+  return header + json;
+}
+
+mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
+                               uint64_t size,
+                               std::vector<StoredTensor>* out_tensors) {
+  if (size < 8) return damaged(path, "it is too short");
+  uint64_t length = 0;
+  for (size_t i = 0; i < 8; ++i)
+    length |= static_cast<uint64_t>(data[i]) << (8 * i);
+  if (length > size - 8 || length > kMostHeader)
+    return damaged(path, "its header does not fit");
+  Json json;
+  std::string error;
+  if (!Json::parse(reinterpret_cast<const char*>(data + 8), length, &json,
+                   &error))
+    return damaged(path, "its header: " + error);
+  if (json.kind != Json::Kind::kObject || data[8] != '{')
+    return damaged(path, "its header is not an object");
+
+  std::vector<StoredTensor> tensors;
+  for (const auto& [name, value] : json.members) {
+    if (name == "__metadata__") continue;
+    StoredTensor tensor;
+    tensor.name = name;
+    if (!parse_tensor(value, 8 + length, size, &tensor))
+      return damaged(path, "tensor '" + name + "' is not described rightly");
+    tensors.push_back(std::move(tensor));
+  }
+  if (!covers_all(tensors, 8 + length, size))
+    return damaged(path, "its tensors overlap or leave bytes over");
+  *out_tensors = std::move(tensors);  // JSON members come sorted by name.
+  return nullptr;
+}
+
+}  // namespace mpc::runtime

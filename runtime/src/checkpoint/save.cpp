@@ -1,0 +1,233 @@
+// Writing a checkpoint so that no moment exists at which it is half there.
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "runtime/src/base/guard.h"
+#include "runtime/src/checkpoint/checkpoint.h"
+
+namespace mpc::runtime {
+
+namespace {
+
+constexpr uint64_t kPiece = uint64_t{1} << 20;
+
+// One new file: written in order, hashed on the way, synced before it counts.
+class Writer {
+ public:
+  Writer(Files& files, std::string folder, const char* name)
+      : files_(files), path_(std::move(folder) + '/' + name) {
+    record_.name = name;
+    XXH3_64bits_reset(&hash_);
+  }
+  ~Writer() {
+    if (file_ >= 0) (void)files_.close(file_);
+  }
+
+  // `size` is what will be written; room for it is taken now.
+  mpc_status_t open(uint64_t size) {
+    file_ = files_.open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
+    if (file_ < 0) return io_error("create", path_, file_);
+    int result = size > 0 ? files_.allocate(file_, size) : 0;
+    // Not every file system can; then the write itself tells.
+    if (result == -ENOSPC || result == -EDQUOT || result == -EFBIG ||
+        result == -EIO)
+      return io_error("write", path_, result);
+    return nullptr;
+  }
+
+  mpc_status_t write(const void* data, uint64_t size) {
+    auto* bytes = static_cast<const char*>(data);
+    XXH3_64bits_update(&hash_, bytes, size);
+    record_.size += size;
+    while (size > 0) {
+      int64_t count = files_.write(file_, bytes, size);
+      if (count == -EINTR) continue;
+      if (count <= 0)
+        return io_error("write", path_, count < 0 ? static_cast<int>(count)
+                                                  : -ENOSPC);
+      bytes += count;
+      size -= static_cast<uint64_t>(count);
+    }
+    return nullptr;
+  }
+
+  mpc_status_t finish(FileRecord* out_record) {
+    int result = files_.sync(file_);
+    if (result < 0) return io_error("sync", path_, result);
+    result = files_.close(file_);
+    file_ = -1;
+    if (result < 0 && result != -EINTR) return io_error("close", path_, result);
+    record_.checksum = XXH3_64bits_digest(&hash_);
+    *out_record = record_;
+    return nullptr;
+  }
+
+ private:
+  Files& files_;
+  const std::string path_;
+  int file_ = -1;
+  FileRecord record_;
+  XXH3_state_t hash_;
+};
+
+mpc_status_t write_text(Files& files, const std::string& folder,
+                        const char* name, const std::string& text,
+                        FileRecord* out_record) {
+  Writer writer(files, folder, name);
+  MPC_RETURN_IF_ERROR(writer.open(text.size()));
+  MPC_RETURN_IF_ERROR(writer.write(text.data(), text.size()));
+  return writer.finish(out_record);
+}
+
+mpc_status_t write_tensors(const mpc_session_t& session,
+                           const std::string& folder, StoredIn kind,
+                           const char* name, FileRecord* out_record) {
+  std::vector<StoredTensor> stored;
+  std::vector<const StateTensor*> sources;
+  for (const StateTensor& tensor : session.program->tensors) {
+    if (stored_in(tensor) != kind) continue;
+    StoredTensor entry;
+    entry.name = tensor.name;
+    entry.dtype = tensor.dtype;
+    entry.shape.assign(tensor.shape, tensor.shape + tensor.rank);
+    entry.bytes = tensor.bytes;
+    stored.push_back(std::move(entry));
+    sources.push_back(&tensor);
+  }
+  std::string header = safetensors_header(&stored);
+  uint64_t size = header.size();
+  for (const StoredTensor& tensor : stored) size += tensor.bytes;
+
+  Writer writer(*session.files, folder, name);
+  MPC_RETURN_IF_ERROR(writer.open(size));
+  MPC_RETURN_IF_ERROR(writer.write(header.data(), header.size()));
+  std::vector<uint8_t> piece(std::min(size, kPiece));
+  for (const StateTensor* source : sources)
+    for (uint64_t done = 0; done < source->bytes; done += kPiece) {
+      uint64_t count = std::min(kPiece, source->bytes - done);
+      session.device->download(schema::Space::State, source->offset + done,
+                               piece.data(), count);
+      MPC_RETURN_IF_ERROR(writer.write(piece.data(), count));
+    }
+  return writer.finish(out_record);
+}
+
+mpc_status_t write_folder(const mpc_session_t& session,
+                          const std::string& folder) {
+  Files& files = *session.files;
+  std::vector<FileRecord> records(3);
+  MPC_RETURN_IF_ERROR(write_tensors(session, folder, StoredIn::kModel,
+                                    kModelFile, &records[0]));
+  MPC_RETURN_IF_ERROR(write_tensors(session, folder, StoredIn::kOptimizer,
+                                    kOptimizerFile, &records[1]));
+  MPC_RETURN_IF_ERROR(write_text(files, folder, kStateFile,
+                                 state_text(session), &records[2]));
+  FileRecord manifest;
+  MPC_RETURN_IF_ERROR(write_text(files, folder, kManifestFile,
+                                 manifest_text(records), &manifest));
+  return sync_folder(files, folder);
+}
+
+// The folder under its first name. Goes away with this object unless the
+// checkpoint is complete.
+struct FreshFolder {
+  Files& files;
+  const std::string path;
+  bool keep = false;
+  ~FreshFolder() {
+    if (!keep) (void)remove_checkpoint(files, path);
+  }
+};
+
+bool is_unsupported(int result) {
+  return result == -EINVAL || result == -ENOSYS || result == -EOPNOTSUPP;
+}
+
+// Replaces the checkpoint `path` where the file system cannot exchange two
+// names. Between the steps the old one stands beside as "<path>.old-...",
+// where load_latest finds it.
+mpc_status_t replace_in_two_steps(FreshFolder& fresh, const std::string& path) {
+  Files& files = fresh.files;
+  std::string aside = name_beside(path, "old");
+  int result = files.rename(path.c_str(), aside.c_str(), 0);
+  if (result < 0) return io_error("replace", path, result);
+  result = files.rename(fresh.path.c_str(), path.c_str(), 0);
+  if (result < 0) {
+    (void)files.rename(aside.c_str(), path.c_str(), 0);
+    return io_error("replace", path, result);
+  }
+  fresh.keep = true;
+  MPC_RETURN_IF_ERROR(sync_folder(files, parent_folder(path)));
+  (void)remove_checkpoint(files, aside);
+  return nullptr;
+}
+
+mpc_status_t replace(FreshFolder& fresh, const std::string& path) {
+  Files& files = fresh.files;
+  if (!is_checkpoint_folder(files, path))
+    return mpc_status_make(MPC_IO,
+                           "cannot write '%s': something that is not a "
+                           "checkpoint stands there",
+                           path.c_str());
+  int result =
+      files.rename(fresh.path.c_str(), path.c_str(), RENAME_EXCHANGE);
+  if (is_unsupported(result)) return replace_in_two_steps(fresh, path);
+  if (result < 0) return io_error("replace", path, result);
+  // The old one, which has the first name now, is removed only when the new
+  // one would survive a power loss in its place.
+  fresh.keep = true;
+  MPC_RETURN_IF_ERROR(sync_folder(files, parent_folder(path)));
+  fresh.keep = false;
+  return nullptr;
+}
+
+mpc_status_t move_into_place(FreshFolder& fresh, const std::string& path) {
+  Files& files = fresh.files;
+  int result =
+      files.rename(fresh.path.c_str(), path.c_str(), RENAME_NOREPLACE);
+  if (is_unsupported(result)) {
+    std::vector<std::string> names;
+    bool exists = files.list(path.c_str(), &names) != -ENOENT;
+    result = exists ? -EEXIST
+                    : files.rename(fresh.path.c_str(), path.c_str(), 0);
+  }
+  if (result == -EEXIST) return replace(fresh, path);
+  if (result < 0) return io_error("create", path, result);
+  fresh.keep = true;
+  return sync_folder(files, parent_folder(path));
+}
+
+}  // namespace
+
+mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& given) {
+  if (session->lost)
+    return mpc_status_make(MPC_DEVICE_LOST,
+                           "the session was lost in an earlier failure");
+  std::string path = given;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  if (path.empty())
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "the path is empty");
+  FreshFolder fresh{*session->files, name_beside(path, "tmp")};
+  int result = fresh.files.make_folder(fresh.path.c_str());
+  if (result < 0) return io_error("create", fresh.path, result);
+  MPC_RETURN_IF_ERROR(write_folder(*session, fresh.path));
+  return move_into_place(fresh, path);
+}
+
+}  // namespace mpc::runtime
+
+mpc_status_t mpc_session_save_checkpoint(mpc_session_t* session,
+                                         const char* path) {
+  if (!session || !path)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "an argument is NULL");
+  return mpc::runtime::guard(
+      [&] { return mpc::runtime::save_checkpoint(session, path); });
+}

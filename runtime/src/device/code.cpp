@@ -1,0 +1,58 @@
+#include "runtime/src/device/code.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace mpc::runtime {
+
+Code::Code(Code&& other) noexcept
+    : file_(std::exchange(other.file_, -1)),
+      handle_(std::exchange(other.handle_, nullptr)) {}
+
+Code::~Code() {
+  if (handle_) ::dlclose(handle_);
+  if (file_ >= 0) ::close(file_);
+}
+
+static bool write_whole(int file, Span image) {
+  for (uint64_t done = 0; done < image.size;) {
+    ssize_t count = ::write(file, image.data + done, image.size - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    done += static_cast<uint64_t>(count);
+  }
+  return true;
+}
+
+mpc_status_t Code::load(Span image) {
+  file_ = ::memfd_create("mpc-code", MFD_CLOEXEC);
+  if (file_ < 0 || !write_whole(file_, image))
+    return mpc_status_make(MPC_OUT_OF_MEMORY,
+                           "cannot place the compiled code in memory: %s",
+                           std::strerror(errno));
+  // The file stays open as long as the code is loaded: dlopen knows objects by
+  // path, and a second one that got this number would be taken for this.
+  char path[64];
+  std::snprintf(path, sizeof(path), "/proc/self/fd/%d", file_);
+  handle_ = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!handle_)
+    return mpc_status_make(MPC_INCOMPATIBLE,
+                           "cannot load the compiled code: %s", ::dlerror());
+  return nullptr;
+}
+
+GeneratedFunction Code::find(const char* symbol) const {
+  void* address = handle_ ? ::dlsym(handle_, symbol) : nullptr;
+  GeneratedFunction function;
+  static_assert(sizeof(function) == sizeof(address));
+  std::memcpy(&function, &address, sizeof(function));
+  return function;
+}
+
+}  // namespace mpc::runtime

@@ -1,0 +1,320 @@
+// The CPU: memory of the process, OpenMP threads, calls in a flat array.
+
+#include <omp.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "runtime/src/device/code.h"
+#include "runtime/src/device/device.h"
+
+namespace mpc::runtime {
+
+namespace {
+
+// Round to nearest, subnormals kept, no traps: results must not depend on what
+// the caller's thread was left in.
+class DefaultFloats {
+ public:
+#if defined(__SSE2__)
+  DefaultFloats() : saved_(_mm_getcsr()) {
+    if ((saved_ & ~kFlags) != kDefault) _mm_setcsr(kDefault);
+  }
+  ~DefaultFloats() {
+    if ((saved_ & ~kFlags) != kDefault) _mm_setcsr(saved_);
+  }
+
+ private:
+  static constexpr unsigned kDefault = 0x1f80;  // All exceptions masked.
+  static constexpr unsigned kFlags = 0x3f;      // Exceptions that occurred.
+  unsigned saved_;
+#endif
+};
+
+// OpenMP's number of threads for regions that this thread starts; oneDNN reads
+// it as well.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads)
+      : saved_(omp_get_max_threads()), changed_(saved_ != threads) {
+    if (changed_) omp_set_num_threads(threads);
+  }
+  ~ThreadScope() {
+    if (changed_) omp_set_num_threads(saved_);
+  }
+
+ private:
+  const int saved_;
+  const bool changed_;
+};
+
+// One instruction made ready. Exactly one of `function` and `kernel` is set.
+struct Call {
+  GeneratedFunction function = nullptr;
+  const kernels::Kernel* kernel = nullptr;
+  void* const* operands = nullptr;
+  int64_t items = 0;
+  int threads = 1;
+};
+
+// Splits the items into equal contiguous parts, the first ones one longer.
+void run_shared(const Call& call) {
+#pragma omp parallel num_threads(call.threads)
+  {
+    DefaultFloats floats;
+    int64_t parts = omp_get_num_threads();
+    int64_t part = omp_get_thread_num();
+    int64_t size = call.items / parts, longer = call.items % parts;
+    int64_t begin = part * size + std::min(part, longer);
+    int64_t end = begin + size + (part < longer ? 1 : 0);
+    if (begin < end) call.function(call.operands, begin, end);
+  }
+}
+
+class CpuExecutable : public Executable {
+ public:
+  CpuExecutable(const mpc_program_t& program, uint8_t* states, uint8_t* arena,
+                const kernels::Context& context)
+      : program_(program), states_(states), arena_(arena), context_(context) {}
+
+  mpc_status_t prepare(const mpc_allocator_t& allocator);
+  mpc_status_t run(uint32_t entry) override;
+  mpc_status_t trace(uint32_t entry, Observer& observer) override;
+
+ private:
+  using Instructions =
+      flatbuffers::Vector<flatbuffers::Offset<schema::Instruction>>;
+
+  mpc_status_t find_functions();
+  mpc_status_t prepare_entry(const schema::Entry& entry);
+  mpc_status_t prepare_call(const schema::Instruction& instruction,
+                            const schema::Entry& entry, Call* call);
+  mpc_status_t make_kernel(const schema::Instruction& instruction,
+                           const schema::Entry& entry,
+                           const kernels::Kernel** out_kernel);
+  const Instructions* instructions_of(uint32_t entry) const {
+    return program_.root->entries()->Get(entry)->instructions();
+  }
+  bool run_call(const Call& call) const {
+    if (call.kernel) return call.kernel->run(call.operands, scratch_.data());
+    if (call.threads > 1)
+      run_shared(call);
+    else
+      call.function(call.operands, 0, call.items);
+    return true;
+  }
+  mpc_status_t failed(uint32_t entry, size_t index) const;
+
+  const mpc_program_t& program_;
+  uint8_t* const states_;
+  uint8_t* const arena_;
+  const kernels::Context context_;
+  Code code_;
+  std::vector<GeneratedFunction> functions_;
+  // Equal calls share a kernel. The key is everything make_cpu_kernel sees.
+  std::map<std::vector<int64_t>, std::unique_ptr<kernels::Kernel>> kernels_;
+  size_t scratch_size_ = 0;
+  Memory scratch_;  // Shared by all calls: they run one after the other.
+  std::vector<std::vector<void*>> operands_;  // Of each entry, end to end.
+  std::vector<std::vector<Call>> calls_;      // Of each entry.
+};
+
+mpc_status_t CpuExecutable::prepare(const mpc_allocator_t& allocator) {
+  MPC_RETURN_IF_ERROR(find_functions());
+  for (const schema::Entry* entry : *program_.root->entries())
+    MPC_RETURN_IF_ERROR(prepare_entry(*entry));
+  return scratch_.allocate(allocator, scratch_size_, "scratch of the kernels");
+}
+
+mpc_status_t CpuExecutable::find_functions() {
+  const auto* functions = program_.root->functions();
+  if (!functions || functions->size() == 0) return nullptr;
+  MPC_RETURN_IF_ERROR(code_.load(find_segment(*program_.root,
+                                              program_.file.data(),
+                                              schema::SegmentKind::Code)));
+  for (const schema::Function* function : *functions) {
+    GeneratedFunction address = code_.find(function->symbol()->c_str());
+    if (!address)
+      return mpc_status_make(MPC_DAMAGED,
+                             "the compiled code lacks the function '%s'",
+                             function->symbol()->c_str());
+    functions_.push_back(address);
+  }
+  return nullptr;
+}
+
+mpc_status_t CpuExecutable::prepare_entry(const schema::Entry& entry) {
+  std::vector<Call> calls;
+  std::vector<void*> operands;
+  if (const auto* instructions = entry.instructions()) {
+    size_t num_operands = 0;
+    for (const schema::Instruction* instruction : *instructions)
+      num_operands += instruction->operands()->size();
+    // Never grows from here on: calls point into it.
+    operands.reserve(num_operands);
+    calls.reserve(instructions->size());
+    for (const schema::Instruction* instruction : *instructions) {
+      Call call;
+      MPC_RETURN_IF_ERROR(prepare_call(*instruction, entry, &call));
+      call.operands = operands.data() + operands.size();
+      for (const schema::Buffer* buffer : *instruction->operands())
+        operands.push_back(
+            (buffer->space() == schema::Space::Arena ? arena_ : states_) +
+            buffer->offset());
+      calls.push_back(call);
+    }
+  }
+  calls_.push_back(std::move(calls));
+  operands_.push_back(std::move(operands));
+  return nullptr;
+}
+
+mpc_status_t CpuExecutable::prepare_call(const schema::Instruction& instruction,
+                                         const schema::Entry& entry,
+                                         Call* call) {
+  if (instruction.function() < 0)
+    return make_kernel(instruction, entry, &call->kernel);
+  call->function = functions_[static_cast<size_t>(instruction.function())];
+  call->items = static_cast<int64_t>(instruction.items());
+  uint64_t worth = std::max<uint64_t>(
+      1, instruction.items() / std::max<uint64_t>(1, instruction.grain()));
+  call->threads = static_cast<int>(
+      std::min<uint64_t>(static_cast<uint64_t>(context_.threads), worth));
+  return nullptr;
+}
+
+mpc_status_t CpuExecutable::make_kernel(const schema::Instruction& instruction,
+                                        const schema::Entry& entry,
+                                        const kernels::Kernel** out_kernel) {
+  kernels::KernelDesc desc;
+  desc.id = static_cast<kernels::KernelId>(instruction.kernel());
+  std::vector<int64_t> key = {static_cast<int64_t>(instruction.kernel())};
+  for (const schema::Buffer* buffer : *instruction.operands()) {
+    const int64_t* extents = extents_of(buffer->shape());
+    uint32_t rank = rank_of(buffer->shape());
+    desc.operands.push_back(
+        {dtype_of(buffer->dtype()), {extents, extents + rank}});
+    key.push_back(static_cast<int64_t>(buffer->dtype()));
+    key.push_back(rank);
+    key.insert(key.end(), extents, extents + rank);
+  }
+  if (instruction.attributes())
+    desc.attributes.assign(instruction.attributes()->begin(),
+                           instruction.attributes()->end());
+  key.insert(key.end(), desc.attributes.begin(), desc.attributes.end());
+
+  auto found = kernels_.find(key);
+  if (found == kernels_.end()) {
+    std::string error;
+    auto kernel = kernels::make_cpu_kernel(desc, context_, &error);
+    if (!kernel)
+      return mpc_status_make(
+          MPC_INCOMPATIBLE, "entry '%s', instruction '%s': %s",
+          entry.name()->c_str(),
+          instruction.name() ? instruction.name()->c_str() : "", error.c_str());
+    scratch_size_ = std::max(scratch_size_, kernel->scratch_bytes());
+    found = kernels_.emplace(std::move(key), std::move(kernel)).first;
+  }
+  *out_kernel = found->second.get();
+  return nullptr;
+}
+
+mpc_status_t CpuExecutable::failed(uint32_t entry, size_t index) const {
+  const schema::Instruction& instruction =
+      *instructions_of(entry)->Get(static_cast<uint32_t>(index));
+  return mpc_status_make(
+      MPC_DEVICE_LOST,
+      "a kernel of '%s' failed; the session's weights are lost",
+      instruction.name() ? instruction.name()->c_str() : "");
+}
+
+mpc_status_t CpuExecutable::run(uint32_t entry) {
+  DefaultFloats floats;
+  ThreadScope threads(context_.threads);
+  const std::vector<Call>& calls = calls_[entry];
+  for (size_t i = 0; i < calls.size(); ++i)
+    if (!run_call(calls[i])) return failed(entry, i);
+  return nullptr;
+}
+
+mpc_status_t CpuExecutable::trace(uint32_t entry, Observer& observer) {
+  DefaultFloats floats;
+  ThreadScope threads(context_.threads);
+  const std::vector<Call>& calls = calls_[entry];
+  for (uint32_t i = 0; i < calls.size(); ++i) {
+    if (!run_call(calls[i])) return failed(entry, i);
+    if (!observer.after(*instructions_of(entry)->Get(i))) break;
+  }
+  return nullptr;
+}
+
+class CpuDevice : public Device {
+ public:
+  explicit CpuDevice(const DeviceOptions& options) : options_(options) {}
+
+  mpc_status_t allocate(uint64_t state_size, uint64_t arena_size) override {
+    MPC_RETURN_IF_ERROR(
+        states_.allocate(options_.allocator, state_size, "the states"));
+    return arena_.allocate(options_.allocator, arena_size, "the arena");
+  }
+
+  void upload(schema::Space space, uint64_t offset, const void* data,
+              uint64_t size) override {
+    if (size > 0) std::memcpy(memory(space) + offset, data, size);
+  }
+
+  void download(schema::Space space, uint64_t offset, void* data,
+                uint64_t size) const override {
+    if (size > 0) std::memcpy(data, memory(space) + offset, size);
+  }
+
+  mpc_status_t prepare(const mpc_program_t& program,
+                       std::unique_ptr<Executable>* out_executable) override {
+    int threads = options_.threads > 0 ? static_cast<int>(options_.threads)
+                                       : omp_get_max_threads();
+    kernels::Context context{threads, options_.deterministic};
+    ThreadScope scope(threads);
+    auto executable = std::make_unique<CpuExecutable>(
+        program, states_.data(), arena_.data(), context);
+    MPC_RETURN_IF_ERROR(executable->prepare(options_.allocator));
+    *out_executable = std::move(executable);
+    return nullptr;
+  }
+
+ private:
+  uint8_t* memory(schema::Space space) const {
+    return space == schema::Space::Arena ? arena_.data() : states_.data();
+  }
+
+  const DeviceOptions options_;
+  Memory states_;
+  Memory arena_;
+};
+
+}  // namespace
+
+mpc_status_t open_device(const char* name, const DeviceOptions& options,
+                         std::unique_ptr<Device>* out_device) {
+  if (std::strcmp(name, "cpu") != 0)
+    return mpc_status_make(MPC_UNAVAILABLE,
+                           "there is no device '%s' on this machine; devices: "
+                           "cpu",
+                           name);
+  constexpr uint32_t kMostThreads = 1024;
+  if (options.threads > kMostThreads)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "threads must be at most %u, but is %u",
+                           kMostThreads, options.threads);
+  *out_device = std::make_unique<CpuDevice>(options);
+  return nullptr;
+}
+
+}  // namespace mpc::runtime

@@ -1,0 +1,99 @@
+// What a loaded program is inside the runtime.
+
+#ifndef MPC_RUNTIME_SRC_PROGRAM_PROGRAM_H_
+#define MPC_RUNTIME_SRC_PROGRAM_PROGRAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mpc/program.h"
+#include "runtime/src/base/memory.h"
+#include "runtime/src/program/program_generated.h"
+
+namespace mpc::runtime {
+
+namespace schema = ::mpc::program;
+
+// The package format this runtime reads.
+inline constexpr uint32_t kPackageFormat = 1;
+// What operands of catalog kernels are aligned to. Slots of a packed state
+// start at multiples of 16 elements, which are 32 bytes in a 16-bit copy.
+inline constexpr uint64_t kOperandAlignment = 32;
+
+// A piece of the file.
+struct Span {
+  const uint8_t* data = nullptr;
+  uint64_t size = 0;
+};
+
+// A tensor of the states under its public name: a whole state, or a slot of a
+// packed one. `offset` and `bytes` count in the state memory.
+struct StateTensor {
+  std::string name;
+  uint32_t state;
+  schema::StateKind kind;
+  mpc_dtype_t dtype;
+  uint32_t rank;
+  const int64_t* shape;
+  uint64_t offset;
+  uint64_t count;
+  uint64_t bytes;
+};
+
+// Checks everything behind the checksums: what each number in `root` points
+// at, and that this CPU can run the code. `size` is that of the file without
+// its seal.
+mpc_status_t verify_program(const schema::Program& root, const uint8_t* file,
+                            uint64_t size);
+
+// Lists the tensors of all states. Returns MPC_DAMAGED if two share a name.
+mpc_status_t list_state_tensors(const schema::Program& root,
+                                std::vector<StateTensor>* out_tensors);
+
+// MPC_INCOMPATIBLE if this CPU lacks a feature (LLVM's name) that `root` needs.
+mpc_status_t check_cpu_features(const schema::Program& root);
+
+// The segment of that kind ("cpu" for code); an empty span if there is none.
+Span find_segment(const schema::Program& root, const uint8_t* file,
+                  schema::SegmentKind kind);
+
+// The entry point of that name, -1 if there is none.
+int find_entry(const schema::Program& root, const char* name);
+
+// The binding of that name, -1 if there is none. `bindings` may be null.
+using Bindings =
+    flatbuffers::Vector<flatbuffers::Offset<schema::Binding>>;
+int find_binding(const Bindings* bindings, const char* name);
+
+// Extents of a shape that may be absent (rank 0).
+using Shape = flatbuffers::Vector<int64_t>;
+inline uint32_t rank_of(const Shape* shape) { return shape ? shape->size() : 0; }
+const int64_t* extents_of(const Shape* shape);
+
+inline mpc_dtype_t dtype_of(schema::DType dtype) {
+  return static_cast<mpc_dtype_t>(dtype);
+}
+
+// Elements and bytes of a verified buffer.
+uint64_t count_of(const Shape* shape);
+uint64_t bytes_of(const schema::Buffer& buffer);
+
+// "f32[64,512]".
+std::string type_text(mpc_dtype_t dtype, const int64_t* shape, size_t rank);
+
+}  // namespace mpc::runtime
+
+struct mpc_program_s {
+  mpc::runtime::Memory file;
+  const mpc::runtime::schema::Program* root = nullptr;  // In `file`.
+  std::vector<mpc::runtime::StateTensor> tensors;
+  std::vector<uint32_t> by_name;  // Indices of `tensors`, sorted by name.
+  std::string report;
+
+  // Index into `tensors`, -1 if there is none.
+  int64_t find_tensor(const char* name) const;
+};
+
+#endif  // MPC_RUNTIME_SRC_PROGRAM_PROGRAM_H_

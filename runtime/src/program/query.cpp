@@ -1,0 +1,118 @@
+// What a program says about itself.
+
+#include <algorithm>
+
+#include "runtime/src/base/guard.h"
+#include "runtime/src/program/program.h"
+
+using namespace mpc::runtime;
+
+int64_t mpc_program_s::find_tensor(const char* name) const {
+  auto at = std::lower_bound(
+      by_name.begin(), by_name.end(), name,
+      [this](uint32_t index, const char* key) {
+        return tensors[index].name < key;
+      });
+  return at != by_name.end() && tensors[*at].name == name ? *at : -1;
+}
+
+static const schema::Entry* entry_of(const mpc_program_t* program,
+                                     const char* name) {
+  if (!program || !name) return nullptr;
+  int index = find_entry(*program->root, name);
+  return index < 0 ? nullptr
+                   : program->root->entries()->Get(static_cast<uint32_t>(index));
+}
+
+int mpc_program_has_entry(const mpc_program_t* program, const char* entry) {
+  return entry_of(program, entry) != nullptr;
+}
+
+size_t mpc_program_num_inputs(const mpc_program_t* program, const char* entry) {
+  const schema::Entry* found = entry_of(program, entry);
+  return found && found->inputs() ? found->inputs()->size() : 0;
+}
+
+size_t mpc_program_num_outputs(const mpc_program_t* program,
+                               const char* entry) {
+  const schema::Entry* found = entry_of(program, entry);
+  return found && found->outputs() ? found->outputs()->size() : 0;
+}
+
+static mpc_status_t describe(const schema::Entry* entry,
+                             const Bindings* bindings, size_t index,
+                             const char* what, mpc_binding_info_t* out_info) {
+  if (!out_info)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "the result is NULL");
+  if (!entry || !bindings || index >= bindings->size())
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "there is no %s %zu", what,
+                           index);
+  const schema::Binding& binding =
+      *bindings->Get(static_cast<uint32_t>(index));
+  mpc_binding_info_t info = {};
+  info.name = binding.name()->c_str();
+  info.dtype = dtype_of(binding.buffer()->dtype());
+  info.rank = rank_of(binding.buffer()->shape());
+  info.shape = extents_of(binding.buffer()->shape());
+  info.batch_dim = binding.batch_dim();
+  return copy_out(info, out_info);
+}
+
+mpc_status_t mpc_program_input(const mpc_program_t* program, const char* entry,
+                               size_t index, mpc_binding_info_t* out_info) {
+  const schema::Entry* found = entry_of(program, entry);
+  return describe(found, found ? found->inputs() : nullptr, index, "input",
+                  out_info);
+}
+
+mpc_status_t mpc_program_output(const mpc_program_t* program, const char* entry,
+                                size_t index, mpc_binding_info_t* out_info) {
+  const schema::Entry* found = entry_of(program, entry);
+  return describe(found, found ? found->outputs() : nullptr, index, "output",
+                  out_info);
+}
+
+size_t mpc_program_num_states(const mpc_program_t* program) {
+  return program ? program->tensors.size() : 0;
+}
+
+mpc_status_t mpc_program_state(const mpc_program_t* program, size_t index,
+                               mpc_state_info_t* out_info) {
+  if (!out_info)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "the result is NULL");
+  if (!program || index >= program->tensors.size())
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "there is no state %zu",
+                           index);
+  const StateTensor& tensor = program->tensors[index];
+  mpc_state_info_t info = {};
+  info.name = tensor.name.c_str();
+  info.dtype = tensor.dtype;
+  info.rank = tensor.rank;
+  info.shape = tensor.shape;
+  info.is_parameter = tensor.kind == schema::StateKind::Parameter;
+  return copy_out(info, out_info);
+}
+
+const char* mpc_program_option(const mpc_program_t* program, const char* name) {
+  if (!program || !name || !program->root->options()) return nullptr;
+  for (const schema::Option* option : *program->root->options())
+    if (option->name()->string_view() == name)
+      return option->value() ? option->value()->c_str() : "";
+  return nullptr;
+}
+
+const char* mpc_program_report(const mpc_program_t* program,
+                               size_t* out_size) {
+  if (out_size) *out_size = program ? program->report.size() : 0;
+  return program ? program->report.c_str() : "";
+}
+
+void mpc_program_memory(const mpc_program_t* program,
+                        mpc_memory_info_t* out_info) {
+  if (!program || !out_info) return;
+  mpc_memory_info_t info = {};
+  info.state_bytes = program->root->state_size();
+  info.arena_bytes = program->root->arena_size();
+  info.arena_unshared_bytes = program->root->arena_unshared_size();
+  mpc_status_free(copy_out(info, out_info));
+}

@@ -1,0 +1,116 @@
+// Names and extents: small questions to a program's tables.
+
+#include <cstring>
+
+#include "runtime/src/base/number.h"
+#include "runtime/src/program/program.h"
+
+namespace mpc::runtime {
+
+const int64_t* extents_of(const Shape* shape) {
+  static constexpr int64_t kNone[1] = {0};  // Never null, even for rank 0.
+  return shape && shape->size() > 0 ? shape->data() : kNone;
+}
+
+uint64_t count_of(const Shape* shape) {
+  uint64_t count = 0;
+  (void)count_elements(extents_of(shape), rank_of(shape), &count);
+  return count;
+}
+
+uint64_t bytes_of(const schema::Buffer& buffer) {
+  return count_of(buffer.shape()) * mpc_dtype_size(dtype_of(buffer.dtype()));
+}
+
+std::string type_text(mpc_dtype_t dtype, const int64_t* shape, size_t rank) {
+  std::string text = mpc_dtype_name(dtype);
+  text += '[';
+  for (size_t i = 0; i < rank; ++i) {
+    if (i > 0) text += ',';
+    text += std::to_string(shape[i]);
+  }
+  return text + ']';
+}
+
+Span find_segment(const schema::Program& root, const uint8_t* file,
+                  schema::SegmentKind kind) {
+  if (!root.segments()) return {};
+  for (const schema::Segment* segment : *root.segments()) {
+    if (segment->kind() != kind) continue;
+    if (kind == schema::SegmentKind::Code &&
+        (!segment->target() || segment->target()->string_view() != "cpu"))
+      continue;
+    return {file + segment->offset(), segment->size()};
+  }
+  return {};
+}
+
+int find_entry(const schema::Program& root, const char* name) {
+  if (!root.entries()) return -1;
+  for (uint32_t i = 0; i < root.entries()->size(); ++i)
+    if (root.entries()->Get(i)->name()->string_view() == name)
+      return static_cast<int>(i);
+  return -1;
+}
+
+int find_binding(const Bindings* bindings, const char* name) {
+  if (!bindings) return -1;
+  for (uint32_t i = 0; i < bindings->size(); ++i)
+    if (bindings->Get(i)->name()->string_view() == name)
+      return static_cast<int>(i);
+  return -1;
+}
+
+// Weights keep their ONNX name; what belongs to them is told apart by the name
+// of its state.
+static bool slots_have_own_names(schema::StateKind kind) {
+  return kind == schema::StateKind::Parameter ||
+         kind == schema::StateKind::Statistic ||
+         kind == schema::StateKind::Constant;
+}
+
+static StateTensor tensor_of_state(const schema::State& state, uint32_t index) {
+  StateTensor tensor;
+  tensor.name = state.name()->str();
+  tensor.state = index;
+  tensor.kind = state.kind();
+  tensor.dtype = dtype_of(state.dtype());
+  tensor.rank = rank_of(state.shape());
+  tensor.shape = extents_of(state.shape());
+  tensor.offset = state.offset();
+  tensor.count = count_of(state.shape());
+  tensor.bytes = tensor.count * mpc_dtype_size(tensor.dtype);
+  return tensor;
+}
+
+static StateTensor tensor_of_slot(const schema::State& state, uint32_t index,
+                                  const schema::Slot& slot) {
+  StateTensor tensor = tensor_of_state(state, index);
+  tensor.name = slots_have_own_names(state.kind())
+                    ? slot.name()->str()
+                    : tensor.name + '/' + slot.name()->str();
+  tensor.rank = rank_of(slot.shape());
+  tensor.shape = extents_of(slot.shape());
+  tensor.offset += slot.offset() * mpc_dtype_size(tensor.dtype);
+  tensor.count = count_of(slot.shape());
+  tensor.bytes = tensor.count * mpc_dtype_size(tensor.dtype);
+  return tensor;
+}
+
+mpc_status_t list_state_tensors(const schema::Program& root,
+                                std::vector<StateTensor>* out_tensors) {
+  out_tensors->clear();
+  if (!root.states()) return nullptr;
+  for (uint32_t i = 0; i < root.states()->size(); ++i) {
+    const schema::State& state = *root.states()->Get(i);
+    if (!state.slots() || state.slots()->size() == 0) {
+      out_tensors->push_back(tensor_of_state(state, i));
+      continue;
+    }
+    for (const schema::Slot* slot : *state.slots())
+      out_tensors->push_back(tensor_of_slot(state, i, *slot));
+  }
+  return nullptr;
+}
+
+}  // namespace mpc::runtime

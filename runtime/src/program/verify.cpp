@@ -1,0 +1,479 @@
+// Every number of a package that points somewhere is checked here, once, so
+// that nothing behind it needs to.
+
+#include <algorithm>
+#include <cinttypes>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "runtime/src/base/number.h"
+#include "runtime/src/program/program.h"
+
+namespace mpc::runtime {
+
+namespace {
+
+using Text = const char*;
+
+// More segments, entries or bindings of an entry than this are refused: they
+// are searched one by one.
+constexpr uint32_t kMostListed = 4096;
+
+mpc_status_t damaged(const std::string& where, Text what) {
+  return mpc_status_make(MPC_DAMAGED, "the package is inconsistent: %s: %s",
+                         where.c_str(), what);
+}
+
+// Whether [offset, offset + size) lies in [0, limit).
+bool fits(uint64_t offset, uint64_t size, uint64_t limit) {
+  uint64_t end;
+  return add_sizes(offset, size, &end) && end <= limit;
+}
+
+// A range of bytes that must be disjoint from its siblings.
+struct Range {
+  uint64_t begin, end;
+  std::string name;
+};
+
+mpc_status_t check_disjoint(std::vector<Range> ranges, Text what) {
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
+    return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+  });
+  for (size_t i = 1; i < ranges.size(); ++i)
+    if (ranges[i].begin < ranges[i - 1].end)
+      return damaged(ranges[i].name, what);
+  return nullptr;
+}
+
+// A name that checkpoints and messages can carry.
+bool is_name(const flatbuffers::String* name) {
+  return name && name->size() > 0 && is_utf8(name->c_str(), name->size()) &&
+         name->string_view().find('\0') == std::string_view::npos;
+}
+
+bool is_dtype(schema::DType dtype) {
+  return mpc_dtype_size(dtype_of(dtype)) != 0;
+}
+
+// Elements and bytes of a tensor; false if they have no number.
+bool measure(schema::DType dtype, const Shape* shape, uint64_t* count,
+             uint64_t* bytes) {
+  return is_dtype(dtype) &&
+         count_elements(extents_of(shape), rank_of(shape), count) &&
+         multiply_sizes(*count, mpc_dtype_size(dtype_of(dtype)), bytes);
+}
+
+class Checker {
+ public:
+  Checker(const schema::Program& root, const uint8_t* file, uint64_t size)
+      : root_(root), file_(file), size_(size) {}
+
+  mpc_status_t run() {
+    MPC_RETURN_IF_ERROR(check_segments());
+    MPC_RETURN_IF_ERROR(check_cpu_features(root_));
+    MPC_RETURN_IF_ERROR(check_states());
+    MPC_RETURN_IF_ERROR(check_copies());
+    MPC_RETURN_IF_ERROR(check_functions());
+    MPC_RETURN_IF_ERROR(check_options());
+    return check_entries();
+  }
+
+ private:
+  mpc_status_t check_segments();
+  mpc_status_t check_states();
+  mpc_status_t check_state(const schema::State& state);
+  mpc_status_t check_slots(const schema::State& state, uint64_t elements);
+  mpc_status_t check_copies();
+  mpc_status_t check_functions();
+  mpc_status_t check_options();
+  mpc_status_t check_entries();
+  mpc_status_t check_entry(const schema::Entry& entry);
+  mpc_status_t check_bindings(const Bindings* bindings, bool inputs,
+                              const std::string& where);
+  mpc_status_t check_instruction(const schema::Instruction& instruction,
+                                 const std::string& where);
+  mpc_status_t check_buffer(const schema::Buffer& buffer, uint64_t alignment,
+                            const std::string& where);
+  mpc_status_t check_catalog_call(const schema::Instruction& instruction,
+                                  const std::string& where);
+
+  uint32_t num_functions() const {
+    return root_.functions() ? root_.functions()->size() : 0;
+  }
+
+  const schema::Program& root_;
+  const uint8_t* const file_;
+  const uint64_t size_;
+};
+
+mpc_status_t Checker::check_segments() {
+  if (!root_.segments()) return nullptr;
+  if (root_.segments()->size() > kMostListed)
+    return damaged("segments", "there are too many");
+  std::vector<Range> ranges;
+  for (uint32_t i = 0; i < root_.segments()->size(); ++i) {
+    const schema::Segment& segment = *root_.segments()->Get(i);
+    std::string where = "segment " + std::to_string(i);
+    if (segment.offset() % kAlignment != 0)
+      return damaged(where, "does not start at a multiple of 64");
+    if (!fits(segment.offset(), segment.size(), size_))
+      return damaged(where, "lies outside the file");
+    ranges.push_back(
+        {segment.offset(), segment.offset() + segment.size(), where});
+  }
+  MPC_RETURN_IF_ERROR(
+      check_disjoint(std::move(ranges), "overlaps another segment"));
+
+  std::vector<std::pair<schema::SegmentKind, std::string>> seen;
+  for (uint32_t i = 0; i < root_.segments()->size(); ++i) {
+    const schema::Segment& segment = *root_.segments()->Get(i);
+    std::string where = "segment " + std::to_string(i);
+    if (checksum(file_ + segment.offset(), segment.size()) !=
+        segment.checksum())
+      return damaged(where, "its checksum is wrong");
+    std::string target = segment.target() ? segment.target()->str() : "";
+    auto key = std::make_pair(segment.kind(), target);
+    if (std::find(seen.begin(), seen.end(), key) != seen.end())
+      return damaged(where, "there is another of its kind");
+    seen.push_back(key);
+  }
+  return nullptr;
+}
+
+mpc_status_t Checker::check_states() {
+  // Halves, so that sums of a few sizes cannot overflow later.
+  if (root_.state_size() > UINT64_MAX / 4 || root_.arena_size() > UINT64_MAX / 4)
+    return damaged("memory", "the sizes of states and arena have no meaning");
+  if (!root_.states()) return nullptr;
+  std::vector<Range> ranges;
+  std::vector<std::string_view> names;
+  for (const schema::State* state : *root_.states()) {
+    MPC_RETURN_IF_ERROR(check_state(*state));
+    uint64_t bytes =
+        count_of(state->shape()) * mpc_dtype_size(dtype_of(state->dtype()));
+    ranges.push_back({state->offset(), state->offset() + bytes,
+                      "state '" + state->name()->str() + "'"});
+    names.push_back(state->name()->string_view());
+  }
+  std::sort(names.begin(), names.end());
+  auto twin = std::adjacent_find(names.begin(), names.end());
+  if (twin != names.end())
+    return damaged("state '" + std::string(*twin) + "'", "occurs twice");
+  return check_disjoint(std::move(ranges), "overlaps another state");
+}
+
+mpc_status_t Checker::check_state(const schema::State& state) {
+  if (!is_name(state.name())) return damaged("states", "a name is not text");
+  std::string where = "state '" + state.name()->str() + "'";
+  if (state.kind() > schema::StateKind::MAX)
+    return damaged(where, "its kind is unknown");
+  uint64_t count, bytes;
+  if (!measure(state.dtype(), state.shape(), &count, &bytes))
+    return damaged(where, "its type or shape has no meaning");
+  if (state.offset() % kAlignment != 0)
+    return damaged(where, "does not start at a multiple of 64");
+  if (!fits(state.offset(), bytes, root_.state_size()))
+    return damaged(where, "lies outside the state memory");
+  Span initial = find_segment(root_, file_, schema::SegmentKind::States);
+  if (state.initial_size() != 0 &&
+      (state.initial_size() != bytes ||
+       !fits(state.initial_offset(), bytes, initial.size)))
+    return damaged(where, "its initial value is not in the file");
+  return check_slots(state, count);
+}
+
+mpc_status_t Checker::check_slots(const schema::State& state,
+                                  uint64_t elements) {
+  if (!state.slots()) return nullptr;
+  std::vector<Range> ranges;
+  for (const schema::Slot* slot : *state.slots()) {
+    if (!is_name(slot->name()))
+      return damaged("state '" + state.name()->str() + "'",
+                     "a slot's name is not text");
+    std::string where = "slot '" + slot->name()->str() + "' of state '" +
+                        state.name()->str() + "'";
+    uint64_t count;
+    if (!count_elements(extents_of(slot->shape()), rank_of(slot->shape()),
+                        &count) ||
+        !fits(slot->offset(), count, elements))
+      return damaged(where, "lies outside the state");
+    ranges.push_back({slot->offset(), slot->offset() + count, where});
+  }
+  return check_disjoint(std::move(ranges), "overlaps another slot");
+}
+
+// A working copy rounds a parameter state of the same shape, slot by slot.
+mpc_status_t Checker::check_copies() {
+  if (!root_.states()) return nullptr;
+  for (const schema::State* state : *root_.states()) {
+    std::string where = "state '" + state->name()->str() + "'";
+    bool is_copy = state->kind() == schema::StateKind::WorkingCopy;
+    if (!is_copy && state->copy_of() == -1) continue;
+    if (!is_copy)
+      return damaged(where, "only a working copy can be a copy of a state");
+    if (state->copy_of() < 0 ||
+        static_cast<uint32_t>(state->copy_of()) >= root_.states()->size())
+      return damaged(where, "it is the copy of no state");
+    const schema::State& source =
+        *root_.states()->Get(static_cast<uint32_t>(state->copy_of()));
+    bool widths = (source.dtype() == schema::DType::F32 ||
+                   source.dtype() == schema::DType::F64) &&
+                  (state->dtype() == schema::DType::F16 ||
+                   state->dtype() == schema::DType::BF16);
+    if (source.kind() != schema::StateKind::Parameter || !widths ||
+        count_of(source.shape()) != count_of(state->shape()))
+      return damaged(where, "it cannot be the 16-bit copy of its state");
+  }
+  return nullptr;
+}
+
+mpc_status_t Checker::check_functions() {
+  for (uint32_t i = 0; i < num_functions(); ++i)
+    if (!is_name(root_.functions()->Get(i)->symbol()))
+      return damaged("function " + std::to_string(i),
+                     "its symbol is not text");
+  if (num_functions() > 0 &&
+      find_segment(root_, file_, schema::SegmentKind::Code).size == 0)
+    return mpc_status_make(MPC_INCOMPATIBLE,
+                           "the package has no code for the device 'cpu'; "
+                           "compile the model with --target=cpu");
+  return nullptr;
+}
+
+mpc_status_t Checker::check_options() {
+  auto state = [this](const char* name) -> const schema::State* {
+    if (root_.states())
+      for (const schema::State* candidate : *root_.states())
+        if (candidate->name()->string_view() == name) return candidate;
+    return nullptr;
+  };
+  struct Rule {
+    const char* name;
+    schema::DType dtype;
+    bool required;
+  };
+  const Rule rules[] = {
+      {"step", schema::DType::I64, false},
+      {"random_seed", schema::DType::I64, false},
+      {"loss_scale", schema::DType::F32, root_.loss_scaling()},
+      {"loss_scale_streak", schema::DType::I32, root_.loss_scaling()},
+  };
+  for (const Rule& rule : rules) {
+    const schema::State* found = state(rule.name);
+    std::string where = std::string("state '") + rule.name + "'";
+    if (!found && rule.required)
+      return damaged(where, "is missing, although the loss is scaled");
+    // The session knows these by name only where they are control states.
+    if (found && found->kind() == schema::StateKind::Control &&
+        (found->dtype() != rule.dtype || rank_of(found->shape()) != 0))
+      return damaged(where, "has the wrong type");
+    if (found && rule.required &&
+        found->kind() != schema::StateKind::Control)
+      return damaged(where, "is not a control state");
+  }
+  return nullptr;
+}
+
+mpc_status_t Checker::check_entries() {
+  if (root_.accumulate() == 0)
+    return damaged("accumulate", "an update needs at least one micro-batch");
+  if (!root_.entries()) return damaged("entries", "there are none");
+  if (root_.entries()->size() > kMostListed)
+    return damaged("entries", "there are too many");
+  std::vector<std::string_view> names;
+  for (const schema::Entry* entry : *root_.entries()) {
+    if (!is_name(entry->name())) return damaged("entries", "a name is not text");
+    names.push_back(entry->name()->string_view());
+    MPC_RETURN_IF_ERROR(check_entry(*entry));
+  }
+  std::sort(names.begin(), names.end());
+  auto twin = std::adjacent_find(names.begin(), names.end());
+  if (twin != names.end())
+    return damaged("entry '" + std::string(*twin) + "'", "occurs twice");
+  auto has = [&](const char* name) {
+    return std::binary_search(names.begin(), names.end(),
+                              std::string_view(name));
+  };
+  if (has("accumulate") != has("apply"))
+    return damaged("entries", "'accumulate' and 'apply' need each other");
+  return nullptr;
+}
+
+// What the session reads from an entry point that it knows.
+struct Output {
+  const char* entry;
+  const char* name;
+  bool is_flag;    // bool, otherwise f32 or f64.
+  uint32_t rank;
+  bool required;
+};
+constexpr Output kOutputs[] = {
+    {"step", "loss", false, 0, true},
+    {"step", "grad_norm", false, 0, false},
+    {"step", "finite", true, 0, false},
+    {"accumulate", "loss", false, 0, true},
+    {"apply", "grad_norm", false, 0, false},
+    {"apply", "finite", true, 0, false},
+    {"evaluate", "loss", false, 0, false},
+    {"evaluate", "sample_loss", false, 1, false},
+    {"evaluate", "sample_weight", false, 1, false},
+    {"evaluate", "sample_correct", false, 1, false},
+};
+
+mpc_status_t check_outputs(const schema::Program& root,
+                           const schema::Entry& entry,
+                           const std::string& where) {
+  int64_t samples = -1;
+  for (const Output& output : kOutputs) {
+    if (entry.name()->string_view() != output.entry) continue;
+    std::string there = where + ": output '" + output.name + "'";
+    int index = find_binding(entry.outputs(), output.name);
+    bool is_finite = output.is_flag && root.loss_scaling();
+    if (index < 0) {
+      if (output.required || is_finite) return damaged(there, "is missing");
+      continue;
+    }
+    const schema::Buffer& buffer =
+        *entry.outputs()->Get(static_cast<uint32_t>(index))->buffer();
+    bool right = output.is_flag ? buffer.dtype() == schema::DType::Bool
+                                : buffer.dtype() == schema::DType::F32 ||
+                                      buffer.dtype() == schema::DType::F64;
+    if (!right || rank_of(buffer.shape()) != output.rank)
+      return damaged(there, "has the wrong type");
+    if (output.rank == 0) continue;
+    int64_t extent = buffer.shape()->Get(0);
+    if (samples >= 0 && extent != samples)
+      return damaged(there, "has another number of samples than the others");
+    samples = extent;
+  }
+  if (entry.name()->string_view() != "evaluate") return nullptr;
+  bool by_sample = find_binding(entry.outputs(), "sample_loss") >= 0;
+  if (by_sample != (find_binding(entry.outputs(), "sample_weight") >= 0) ||
+      (!by_sample && find_binding(entry.outputs(), "loss") < 0))
+    return damaged(where, "has no loss");
+  return nullptr;
+}
+
+mpc_status_t Checker::check_entry(const schema::Entry& entry) {
+  std::string where = "entry '" + entry.name()->str() + "'";
+  MPC_RETURN_IF_ERROR(check_bindings(entry.inputs(), true, where));
+  MPC_RETURN_IF_ERROR(check_bindings(entry.outputs(), false, where));
+  MPC_RETURN_IF_ERROR(check_outputs(root_, entry, where));
+  if (!entry.instructions()) return nullptr;
+  for (uint32_t i = 0; i < entry.instructions()->size(); ++i) {
+    const schema::Instruction& instruction = *entry.instructions()->Get(i);
+    std::string there = where + ", instruction " + std::to_string(i);
+    if (instruction.name() && instruction.name()->size() > 0)
+      there += " ('" + instruction.name()->str() + "')";
+    MPC_RETURN_IF_ERROR(check_instruction(instruction, there));
+  }
+  return nullptr;
+}
+
+mpc_status_t Checker::check_bindings(const Bindings* bindings, bool inputs,
+                                     const std::string& where) {
+  if (!bindings) return nullptr;
+  if (bindings->size() > kMostListed)
+    return damaged(where, "it has too many inputs or outputs");
+  std::vector<Range> ranges;
+  for (uint32_t i = 0; i < bindings->size(); ++i) {
+    const schema::Binding& binding = *bindings->Get(i);
+    std::string there = where + (inputs ? ", input " : ", output ") +
+                        std::to_string(i);
+    if (!is_name(binding.name())) return damaged(there, "its name is not text");
+    const schema::Buffer& buffer = *binding.buffer();
+    MPC_RETURN_IF_ERROR(check_buffer(buffer, 1, there));
+    if (find_binding(bindings, binding.name()->c_str()) != static_cast<int>(i))
+      return damaged(there, "another has its name");
+    if (binding.batch_dim() < -1 ||
+        (binding.batch_dim() >= 0 &&
+         static_cast<uint32_t>(binding.batch_dim()) >= rank_of(buffer.shape())))
+      return damaged(there, "its batch dimension does not exist");
+    if (!inputs) continue;
+    if (buffer.space() != schema::Space::Arena)
+      return damaged(there, "does not lie in the arena");
+    bool integer = buffer.dtype() == schema::DType::I64 ||
+                   buffer.dtype() == schema::DType::I32 ||
+                   buffer.dtype() == schema::DType::U8;
+    if (binding.has_range() && !integer)
+      return damaged(there, "has a range, but is not of an integer type");
+    ranges.push_back(
+        {buffer.offset(), buffer.offset() + bytes_of(buffer), there});
+  }
+  return check_disjoint(std::move(ranges), "overlaps another input");
+}
+
+mpc_status_t Checker::check_buffer(const schema::Buffer& buffer,
+                                   uint64_t alignment,
+                                   const std::string& where) {
+  if (buffer.space() > schema::Space::MAX)
+    return damaged(where, "lies in no memory there is");
+  uint64_t count, bytes;
+  if (!measure(buffer.dtype(), buffer.shape(), &count, &bytes))
+    return damaged(where, "its type or shape has no meaning");
+  bool in_arena = buffer.space() == schema::Space::Arena;
+  if (!fits(buffer.offset(), bytes,
+            in_arena ? root_.arena_size() : root_.state_size()))
+    return damaged(where, in_arena ? "lies outside the arena"
+                                   : "lies outside the state memory");
+  alignment =
+      std::max<uint64_t>(alignment, mpc_dtype_size(dtype_of(buffer.dtype())));
+  if (buffer.offset() % alignment != 0)
+    return damaged(where, "is not aligned as its use needs");
+  return nullptr;
+}
+
+mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
+                                        const std::string& where) {
+  bool generated = instruction.function() != -1;
+  if (generated == (instruction.kernel() != 0))
+    return damaged(where, "is not exactly one of function and kernel");
+  for (uint32_t i = 0; i < instruction.operands()->size(); ++i)
+    MPC_RETURN_IF_ERROR(check_buffer(
+        *instruction.operands()->Get(i), generated ? 1 : kOperandAlignment,
+        where + ", operand " + std::to_string(i)));
+  if (!generated) return check_catalog_call(instruction, where);
+  if (instruction.function() < 0 ||
+      static_cast<uint32_t>(instruction.function()) >= num_functions())
+    return damaged(where, "calls a function that does not exist");
+  if (instruction.items() > static_cast<uint64_t>(INT64_MAX) ||
+      instruction.grain() == 0)
+    return damaged(where, "its number of items has no meaning");
+  return nullptr;
+}
+
+// Attributes are checked when the kernel is made ready.
+mpc_status_t Checker::check_catalog_call(const schema::Instruction& instruction,
+                                         const std::string& where) {
+  struct Arity {
+    uint32_t id, operands;
+  };
+  static constexpr Arity kCatalog[] = {
+#define MPC_KERNEL(name, id, inputs, outputs, attributes) \
+  {id, (inputs) + (outputs)},
+#include "kernels/catalog.def"
+  };
+  for (const Arity& kernel : kCatalog) {
+    if (kernel.id != instruction.kernel()) continue;
+    if (instruction.operands()->size() != kernel.operands)
+      return damaged(where, "has the wrong number of operands");
+    return nullptr;
+  }
+  return mpc_status_make(MPC_INCOMPATIBLE,
+                         "%s: kernel %u is not in this runtime's catalog; "
+                         "use the runtime of the compiler's version",
+                         where.c_str(), instruction.kernel());
+}
+
+}  // namespace
+
+mpc_status_t verify_program(const schema::Program& root, const uint8_t* file,
+                            uint64_t size) {
+  return Checker(root, file, size).run();
+}
+
+}  // namespace mpc::runtime

@@ -1,0 +1,109 @@
+// Sums over the samples of an evaluation.
+
+#include <algorithm>
+#include <cinttypes>
+
+#include "runtime/src/base/guard.h"
+#include "runtime/src/session/session.h"
+
+namespace mpc::runtime {
+
+namespace {
+
+const schema::Buffer* output_named(const schema::Entry& entry,
+                                   const char* name) {
+  int index = find_binding(entry.outputs(), name);
+  return index < 0
+             ? nullptr
+             : entry.outputs()->Get(static_cast<uint32_t>(index))->buffer();
+}
+
+// Samples in a batch, as the inputs say; 1 if none counts samples.
+uint64_t batch_size(const schema::Entry& entry) {
+  if (entry.inputs())
+    for (const schema::Binding* input : *entry.inputs())
+      if (input->batch_dim() >= 0)
+        return static_cast<uint64_t>(input->buffer()->shape()->Get(
+            static_cast<uint32_t>(input->batch_dim())));
+  return 1;
+}
+
+// Sum of the first `count` values in order, in f64. Small pieces, so that
+// nothing is allocated wherever the values lie.
+template <typename Float>
+double sum_of(const Device& device, const schema::Buffer& buffer,
+              uint64_t count) {
+  constexpr uint64_t kPiece = 256;
+  Float piece[kPiece];
+  double sum = 0;
+  for (uint64_t done = 0; done < count; done += kPiece) {
+    uint64_t size = std::min(kPiece, count - done);
+    device.download(buffer.space(), buffer.offset() + done * sizeof(Float),
+                    piece, size * sizeof(Float));
+    for (uint64_t i = 0; i < size; ++i) sum += static_cast<double>(piece[i]);
+  }
+  return sum;
+}
+
+double sum_first(const mpc_session_t& session, const schema::Buffer& buffer,
+                 uint64_t count) {
+  return buffer.dtype() == schema::DType::F64
+             ? sum_of<double>(*session.device, buffer, count)
+             : sum_of<float>(*session.device, buffer, count);
+}
+
+mpc_status_t evaluate(mpc_session_t* session, const mpc_tensor_t* inputs,
+                      size_t num_inputs, size_t num_valid,
+                      mpc_metrics_t* metrics) {
+  if (session->known.evaluate < 0)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "the program has no entry point 'evaluate'");
+  mpc_metrics_t sums;
+  MPC_RETURN_IF_ERROR(copy_in(metrics, "the metrics", &sums));
+  auto index = static_cast<uint32_t>(session->known.evaluate);
+  const schema::Entry& entry = *session->program->root->entries()->Get(index);
+  const schema::Buffer* losses = output_named(entry, "sample_loss");
+  uint64_t batch = losses ? static_cast<uint64_t>(losses->shape()->Get(0))
+                          : batch_size(entry);
+  if (num_valid > batch)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "%zu valid samples in a batch of %" PRIu64,
+                           num_valid, batch);
+  if (!losses && num_valid != batch)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "the loss has no value for each sample, so all "
+                           "%" PRIu64 " samples must be valid, not %zu",
+                           batch, num_valid);
+
+  MPC_RETURN_IF_ERROR(run_entry(session, index, inputs, num_inputs));
+  sums.samples += num_valid;
+  if (losses) {
+    const schema::Buffer* correct = output_named(entry, "sample_correct");
+    sums.loss_sum += sum_first(*session, *losses, num_valid);
+    sums.weight_sum += sum_first(
+        *session, *output_named(entry, "sample_weight"), num_valid);
+    if (correct) sums.correct += sum_first(*session, *correct, num_valid);
+    sums.has_accuracy = correct != nullptr;
+  } else {
+    double loss = sum_first(*session, *output_named(entry, "loss"), 1);
+    sums.loss_sum += loss * static_cast<double>(num_valid);
+    sums.weight_sum += static_cast<double>(num_valid);
+    sums.has_accuracy = 0;
+  }
+  return copy_out(sums, metrics);
+}
+
+}  // namespace
+
+}  // namespace mpc::runtime
+
+mpc_status_t mpc_session_evaluate(mpc_session_t* session,
+                                  const mpc_tensor_t* inputs, size_t num_inputs,
+                                  size_t num_valid, mpc_metrics_t* metrics) {
+  if (!session || !metrics)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "an argument is NULL");
+  return mpc::runtime::guard([&] {
+    return mpc::runtime::evaluate(session, inputs, num_inputs, num_valid,
+                                  metrics);
+  });
+}

@@ -1,0 +1,138 @@
+// The caller's tensors against a signature. Inputs are foreign: a label out of
+// range would make a kernel read outside its buffer.
+
+#include <cinttypes>
+#include <cstring>
+#include <string>
+
+#include "runtime/src/session/session.h"
+
+namespace mpc::runtime {
+
+const mpc_tensor_t& tensor_at(const mpc_tensor_t* tensors, size_t index) {
+  return *reinterpret_cast<const mpc_tensor_t*>(
+      reinterpret_cast<const char*>(tensors) + index * tensors->struct_size);
+}
+
+static std::string name_of(bool inputs, size_t index,
+                           const schema::Binding& binding) {
+  return std::string(inputs ? "input " : "output ") + std::to_string(index) +
+         " ('" + binding.name()->str() + "')";
+}
+
+static bool same_type(const mpc_tensor_t& tensor,
+                      const schema::Buffer& buffer) {
+  uint32_t rank = rank_of(buffer.shape());
+  return tensor.dtype == dtype_of(buffer.dtype()) && tensor.rank == rank &&
+         (rank == 0 ||
+          (tensor.shape && std::memcmp(tensor.shape, extents_of(buffer.shape()),
+                                       rank * sizeof(int64_t)) == 0));
+}
+
+static mpc_status_t wrong_type(const std::string& name,
+                               const mpc_tensor_t& tensor,
+                               const schema::Buffer& buffer) {
+  std::string expected = type_text(
+      dtype_of(buffer.dtype()), extents_of(buffer.shape()),
+      rank_of(buffer.shape()));
+  constexpr uint32_t kMostPrinted = 64;
+  std::string got =
+      tensor.rank > kMostPrinted || (tensor.rank > 0 && !tensor.shape)
+          ? "a tensor without a shape"
+          : type_text(tensor.dtype, tensor.shape, tensor.rank);
+  return mpc_status_make(MPC_INVALID_ARGUMENT, "%s: expected %s, got %s",
+                         name.c_str(), expected.c_str(), got.c_str());
+}
+
+// Position of the first value that is not allowed, `count` if all are.
+// `data` may have any alignment.
+template <typename Int>
+static uint64_t find_outside(const void* data, uint64_t count,
+                             const schema::Binding& binding, int64_t* value) {
+  const int64_t low = binding.low(), high = binding.high();
+  const bool has_ignored = binding.has_ignored();
+  const int64_t ignored = binding.ignored();
+  auto* bytes = static_cast<const char*>(data);
+  for (uint64_t i = 0; i < count; ++i) {
+    Int element;
+    std::memcpy(&element, bytes + i * sizeof(Int), sizeof(Int));
+    int64_t wide = element;
+    if ((wide >= low && wide < high) || (has_ignored && wide == ignored))
+      continue;
+    *value = wide;
+    return i;
+  }
+  return count;
+}
+
+static mpc_status_t check_values(const mpc_tensor_t& tensor,
+                                 const schema::Binding& binding,
+                                 size_t index) {
+  uint64_t count = count_of(binding.buffer()->shape());
+  uint64_t position = count;
+  int64_t value = 0;
+  if (tensor.dtype == MPC_DTYPE_BOOL) {
+    auto* bytes = static_cast<const uint8_t*>(tensor.data);
+    for (uint64_t i = 0; i < count; ++i)
+      if (bytes[i] > 1)
+        return mpc_status_make(MPC_INVALID_ARGUMENT,
+                               "%s: value %u at position %" PRIu64
+                               " is neither 0 nor 1",
+                               name_of(true, index, binding).c_str(), bytes[i],
+                               i);
+    return nullptr;
+  }
+  if (!binding.has_range()) return nullptr;
+  if (tensor.dtype == MPC_DTYPE_I64)
+    position = find_outside<int64_t>(tensor.data, count, binding, &value);
+  else if (tensor.dtype == MPC_DTYPE_I32)
+    position = find_outside<int32_t>(tensor.data, count, binding, &value);
+  else if (tensor.dtype == MPC_DTYPE_U8)
+    position = find_outside<uint8_t>(tensor.data, count, binding, &value);
+  if (position == count) return nullptr;
+  std::string ignored =
+      binding.has_ignored()
+          ? " and is not " + std::to_string(binding.ignored()) +
+                ", which is ignored"
+          : "";
+  return mpc_status_make(MPC_INVALID_ARGUMENT,
+                         "%s: value %" PRId64 " at position %" PRIu64
+                         " lies outside [%" PRId64 ", %" PRId64 ")%s",
+                         name_of(true, index, binding).c_str(), value, position,
+                         binding.low(), binding.high(), ignored.c_str());
+}
+
+mpc_status_t check_tensors(const Bindings* bindings,
+                           const mpc_tensor_t* tensors, size_t num_tensors,
+                           bool inputs) {
+  size_t expected = bindings ? bindings->size() : 0;
+  if (num_tensors != expected)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "expected %zu %s, got %zu", expected,
+                           inputs ? "inputs" : "outputs", num_tensors);
+  if (expected == 0) return nullptr;
+  if (!tensors)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "the %s are NULL",
+                           inputs ? "inputs" : "outputs");
+  for (size_t i = 0; i < expected; ++i) {
+    const schema::Binding& binding = *bindings->Get(static_cast<uint32_t>(i));
+    const mpc_tensor_t& tensor = tensor_at(tensors, i);
+    if (tensor.struct_size < sizeof(mpc_tensor_t) ||
+        tensor.struct_size != tensors->struct_size)
+      return mpc_status_make(MPC_INVALID_ARGUMENT,
+                             "%s: struct_size is not sizeof(mpc_tensor_t)",
+                             name_of(inputs, i, binding).c_str());
+    if (!inputs && !tensor.data) continue;
+    if (!same_type(tensor, *binding.buffer()))
+      return wrong_type(name_of(inputs, i, binding), tensor,
+                        *binding.buffer());
+    if (!inputs) continue;
+    if (!tensor.data && bytes_of(*binding.buffer()) > 0)
+      return mpc_status_make(MPC_INVALID_ARGUMENT, "%s: has no data",
+                             name_of(inputs, i, binding).c_str());
+    MPC_RETURN_IF_ERROR(check_values(tensor, binding, i));
+  }
+  return nullptr;
+}
+
+}  // namespace mpc::runtime

@@ -1,0 +1,147 @@
+// States by name, their initial values and their 16-bit copies.
+
+#include <cstring>
+#include <vector>
+
+#include "runtime/src/base/guard.h"
+#include "runtime/src/base/number.h"
+#include "runtime/src/session/session.h"
+
+namespace mpc::runtime {
+
+void renew_working_copies(const mpc_program_t& program, uint8_t* states) {
+  const auto* list = program.root->states();
+  if (!list) return;
+  for (const schema::State* state : *list) {
+    if (state->kind() != schema::StateKind::WorkingCopy) continue;
+    const schema::State& source =
+        *list->Get(static_cast<uint32_t>(state->copy_of()));
+    (void)round_elements(dtype_of(source.dtype()), states + source.offset(),
+                         dtype_of(state->dtype()), states + state->offset(),
+                         count_of(state->shape()));
+  }
+}
+
+mpc_status_t make_initial_states(const mpc_program_t& program, uint64_t seed,
+                                 Memory* out_states) {
+  const schema::Program& root = *program.root;
+  Memory states;
+  MPC_RETURN_IF_ERROR(states.allocate(default_allocator(), root.state_size(),
+                                      "the initial states"));
+  Span initial =
+      find_segment(root, program.file.data(), schema::SegmentKind::States);
+  if (root.states())
+    for (const schema::State* state : *root.states())
+      if (state->initial_size() > 0)
+        std::memcpy(states.data() + state->offset(),
+                    initial.data + state->initial_offset(),
+                    state->initial_size());
+  int64_t index = program.find_tensor("random_seed");
+  if (index >= 0) {
+    const StateTensor& tensor = program.tensors[static_cast<size_t>(index)];
+    if (tensor.kind == schema::StateKind::Control)
+      std::memcpy(states.data() + tensor.offset, &seed, sizeof(seed));
+  }
+  renew_working_copies(program, states.data());
+  *out_states = std::move(states);
+  return nullptr;
+}
+
+namespace {
+
+mpc_status_t find_state(const mpc_session_t& session, const char* name,
+                        const mpc_tensor_t& tensor,
+                        const StateTensor** out_state) {
+  int64_t index = session.program->find_tensor(name);
+  if (index < 0)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "the program has no state '%s'", name);
+  const StateTensor& state =
+      session.program->tensors[static_cast<size_t>(index)];
+  if (tensor.struct_size < sizeof(mpc_tensor_t))
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "struct_size of the tensor is not set");
+  bool same = tensor.dtype == state.dtype && tensor.rank == state.rank &&
+              (state.rank == 0 ||
+               (tensor.shape && std::memcmp(tensor.shape, state.shape,
+                                            state.rank * sizeof(int64_t)) == 0));
+  if (!same) {
+    std::string expected = type_text(state.dtype, state.shape, state.rank);
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "state '%s' is %s; the tensor has another type",
+                           name, expected.c_str());
+  }
+  if (!tensor.data && state.bytes > 0)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "the tensor has no data");
+  *out_state = &state;
+  return nullptr;
+}
+
+// A piece of a working copy that is about to be written.
+struct Rounded {
+  uint64_t offset;
+  std::vector<uint16_t> values;
+};
+
+mpc_status_t write_state(mpc_session_t* session, const char* name,
+                         const mpc_tensor_t& tensor) {
+  const StateTensor* state;
+  MPC_RETURN_IF_ERROR(find_state(*session, name, tensor, &state));
+  const auto& list = *session->program->root->states();
+  if (state->kind == schema::StateKind::WorkingCopy)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "state '%s' is the rounded copy of a parameter; "
+                           "write the parameter",
+                           name);
+  // Round first: after this point nothing can fail.
+  std::vector<Rounded> copies;
+  Memory aligned;
+  MPC_RETURN_IF_ERROR(
+      aligned.allocate(default_allocator(), state->bytes, "a state"));
+  if (state->bytes > 0) std::memcpy(aligned.data(), tensor.data, state->bytes);
+  uint64_t first = (state->offset - list.Get(state->state)->offset()) /
+                   mpc_dtype_size(state->dtype);
+  for (const schema::State* copy : list) {
+    if (copy->kind() != schema::StateKind::WorkingCopy ||
+        static_cast<uint32_t>(copy->copy_of()) != state->state)
+      continue;
+    Rounded rounded{copy->offset() + first * sizeof(uint16_t), {}};
+    rounded.values.resize(state->count);
+    (void)round_elements(state->dtype, aligned.data(), dtype_of(copy->dtype()),
+                         rounded.values.data(), state->count);
+    copies.push_back(std::move(rounded));
+  }
+  session->device->upload(schema::Space::State, state->offset, aligned.data(),
+                          state->bytes);
+  for (const Rounded& copy : copies)
+    session->device->upload(schema::Space::State, copy.offset,
+                            copy.values.data(),
+                            copy.values.size() * sizeof(uint16_t));
+  return nullptr;
+}
+
+}  // namespace
+
+}  // namespace mpc::runtime
+
+using namespace mpc::runtime;
+
+mpc_status_t mpc_session_read_state(mpc_session_t* session, const char* name,
+                                    const mpc_tensor_t* tensor) {
+  if (!session || !name || !tensor)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "an argument is NULL");
+  return guard([&]() -> mpc_status_t {
+    const StateTensor* state;
+    MPC_RETURN_IF_ERROR(find_state(*session, name, *tensor, &state));
+    session->device->download(schema::Space::State, state->offset, tensor->data,
+                              state->bytes);
+    return nullptr;
+  });
+}
+
+mpc_status_t mpc_session_write_state(mpc_session_t* session, const char* name,
+                                     const mpc_tensor_t* tensor) {
+  if (!session || !name || !tensor)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "an argument is NULL");
+  return guard([&] { return write_state(session, name, *tensor); });
+}
