@@ -32,19 +32,25 @@ struct KernelDesc {
 };
 
 struct Context {
-  int threads;         // OpenMP threads the kernel may use, at least 1.
+  // OpenMP threads the kernel may use, at least 1. The caller sets as many with
+  // omp_set_num_threads before `run`, once for many calls.
+  int threads;
   bool deterministic;  // Same bits for every number of threads.
 };
 
-// A call made ready: primitives created, layouts chosen. Immutable.
+// A call made ready: primitives created, layouts chosen. Used by one thread at
+// a time.
 class Kernel {
  public:
   virtual ~Kernel() = default;
+  // What computes it, for people: "brg:avx512_core_bf16", "reference".
+  virtual std::string implementation() const = 0;
   // Bytes of scratch memory that `run` needs, aligned to 64.
   virtual size_t scratch_bytes() const { return 0; }
   // `operands` has one pointer per operand of the description, each aligned to
-  // 64 bytes. Outputs are overwritten, never accumulated into. Allocates
-  // nothing and throws nothing; returns false if the library failed.
+  // 64 bytes. Outputs are overwritten, never accumulated into, and must not
+  // overlap other operands. Throws nothing; returns false if the library
+  // failed.
   virtual bool run(void* const* operands, void* scratch) const = 0;
 };
 

@@ -1,0 +1,307 @@
+// Convolution and its gradients. Activations are used as they lie in memory;
+// weights are small, so they are brought into the layout that the primitive
+// likes best on the way in, and back on the way out.
+
+#include <cstring>
+
+#include "kernels/cpu/dnnl_kernel.h"
+
+namespace mpc::kernels::cpu {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::memory;
+using dnnl::prop_kind;
+using tag = memory::format_tag;
+
+constexpr double kFlopsPerThread = 1e6;
+// With at most so many channels in a group the jit kernels beat the ones built
+// from small matrix products, by 1.1x to 1.8x on Zen 5.
+constexpr int64_t kFewChannels = 32;
+
+// Everything oneDNN needs, for `batch` images.
+struct Problem {
+  explicit Problem(const ConvShape& s, int64_t batch) {
+    const auto type = dnnl_type(s.dtype);
+    input = image(s, batch, s.input_channels, s.input);
+    output = image(s, batch, s.output_channels, s.output);
+    input_type = output_type = weight_type = type;
+    result_type = dnnl_type(s.result_dtype);
+    bias = memory::desc({s.output_channels}, dnnl_type(s.bias_dtype), tag::a);
+    weight = {s.output_channels, s.input_channels / s.group,
+              s.window.kernel[0], s.window.kernel[1]};
+    plain = tag::oihw;
+    if (s.group > 1) {
+      weight[0] /= s.group;
+      weight.insert(weight.begin(), s.group);
+      plain = tag::goihw;
+    }
+    for (int d = 0; d < 2; ++d) {
+      strides.push_back(s.window.strides[d]);
+      dilations.push_back(s.window.dilations[d] - 1);  // oneDNN counts gaps.
+      pads_begin.push_back(s.window.pads_begin[d]);
+      pads_end.push_back(s.window.pads_end[d]);
+    }
+  }
+
+  struct Image {
+    memory::dims dims;
+    tag layout;
+    memory::desc desc(memory::data_type type) const {
+      return memory::desc(dims, type, layout);
+    }
+  };
+  static Image image(const ConvShape& s, int64_t batch, int64_t channels,
+                     const std::array<int64_t, 2>& extent) {
+    // With one channel both layouts are the same, and oneDNN is faster at one.
+    const bool last = s.channels_last || channels == 1;
+    return {{batch, channels, extent[0], extent[1]},
+            last ? tag::nhwc : tag::nchw};
+  }
+  memory::desc any_weight(memory::data_type type) const {
+    return memory::desc(weight, type, tag::any);
+  }
+  memory::desc plain_weight(memory::data_type type) const {
+    return memory::desc(weight, type, plain);
+  }
+
+  Image input, output;
+  memory::data_type input_type, output_type, weight_type, result_type;
+  memory::desc bias;
+  memory::dims weight, strides, dilations, pads_begin, pads_end;
+  tag plain;
+};
+
+using Forward = dnnl::convolution_forward;
+using BackwardData = dnnl::convolution_backward_data;
+using BackwardWeights = dnnl::convolution_backward_weights;
+
+Forward::desc forward_desc(const Problem& p, const memory::desc& weight,
+                           memory::data_type result, bool has_bias) {
+  const memory::desc input = p.input.desc(p.input_type);
+  const memory::desc output = p.output.desc(result);
+  if (has_bias)
+    return Forward::desc(prop_kind::forward_training,
+                         algorithm::convolution_direct, input, weight, p.bias,
+                         output, p.strides, p.dilations, p.pads_begin,
+                         p.pads_end);
+  return Forward::desc(prop_kind::forward_training,
+                       algorithm::convolution_direct, input, weight, output,
+                       p.strides, p.dilations, p.pads_begin, p.pads_end);
+}
+
+// The hint of a gradient: any forward primitive of the same geometry.
+Forward::primitive_desc forward_hint(const Problem& p,
+                                     const dnnl::engine& engine) {
+  const Forward::desc desc = 
+      forward_desc(p, p.any_weight(p.weight_type), p.output_type, false);
+  return Forward::primitive_desc(desc, engine);
+}
+
+bool starts_with(const char* text, const char* prefix) {
+  return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
+}
+
+Forward::primitive_desc make_forward(const ConvShape& s, const Problem& p,
+                                     const memory::desc& weight,
+                                     const dnnl::engine& engine) {
+  // oneDNN keeps a pointer to the description while it searches.
+  const Forward::desc desc = forward_desc(p, weight, p.result_type, s.has_bias);
+  Forward::primitive_desc pd(desc, user_scratchpad(), engine);
+  const std::string first = pd.impl_info_str();
+  if (s.input_channels / s.group > kFewChannels ||
+      !(starts_with(first.c_str(), "brgconv:avx512_core") ||
+        starts_with(first.c_str(), "brdgmm_dw:avx512_core")) ||
+      first.find("amx") != std::string::npos)
+    return pd;
+  Forward::primitive_desc other(desc, user_scratchpad(), engine);
+  while (other.next_impl())
+    if (starts_with(other.impl_info_str(), "jit") &&
+        std::strstr(other.impl_info_str(), "avx512_core"))
+      return other;
+  return pd;
+}
+
+// What the three kinds of convolution have in common: which argument is which
+// operand, and how one call is made for a number of images.
+class Builder {
+ public:
+  Builder(KernelId id, const ConvShape& shape, const Context& context);
+  std::unique_ptr<Kernel> build();
+
+ private:
+  struct Call {
+    dnnl::primitive primitive;
+    std::string name;
+    memory::desc weight, scratchpad;
+  };
+  // A call for `batch` images with a weight of this layout.
+  Call make(const Problem& p, const memory::desc& weight) const;
+  DnnlCall bind(const Problem& p, const Call& call);
+  void bind_weight(const Call& call);
+  void bring_weight(const Call& call);
+  void take_weight(const Call& call);
+  Slot image_slot(int operand, const Problem::Image& image,
+                  memory::data_type type) const;
+
+  const KernelId id_;
+  const ConvShape& shape_;
+  const dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  std::unique_ptr<DnnlKernel> kernel_ = std::make_unique<DnnlKernel>();
+  Cut pieces_;
+  Slot weight_{1};
+};
+
+double conv_flops(const ConvShape& s) {
+  const auto d = [](int64_t value) { return static_cast<double>(value); };
+  return 2.0 * d(s.batch) * d(s.output[0]) * d(s.output[1]) *
+         d(s.output_channels) * d(s.input_channels / s.group) *
+         d(s.window.kernel[0]) * d(s.window.kernel[1]);
+}
+
+Builder::Builder(KernelId id, const ConvShape& shape, const Context& context)
+    : id_(id), shape_(shape) {
+  const double work = conv_flops(shape);
+  kernel_->set_threads(threads_for(work, kFlopsPerThread, context.threads),
+                       context.deterministic);
+  pieces_ = context.deterministic ? cut(shape.batch, 1, work)
+                                  : Cut{shape.batch, 1, 0};
+}
+
+Builder::Call Builder::make(const Problem& p,
+                            const memory::desc& weight) const {
+  const dnnl::primitive_attr attributes = user_scratchpad();
+  if (id_ == KernelId::conv_grad_input) {
+    const BackwardData::desc desc(
+        algorithm::convolution_direct, p.input.desc(p.result_type),
+        weight, p.output.desc(p.output_type), p.strides,
+        p.dilations, p.pads_begin, p.pads_end);
+    const BackwardData::primitive_desc pd(desc, attributes, engine_,
+                                          forward_hint(p, engine_));
+    return {BackwardData(pd), pd.impl_info_str(), pd.weights_desc(),
+            pd.scratchpad_desc()};
+  }
+  if (id_ == KernelId::conv_grad_weight) {
+    const BackwardWeights::desc desc(
+        algorithm::convolution_direct, p.input.desc(p.input_type),
+        weight, p.output.desc(p.output_type), p.strides,
+        p.dilations, p.pads_begin, p.pads_end);
+    const BackwardWeights::primitive_desc pd(desc, attributes, engine_,
+                                             forward_hint(p, engine_));
+    return {BackwardWeights(pd), pd.impl_info_str(), pd.diff_weights_desc(),
+            pd.scratchpad_desc()};
+  }
+  const Forward::primitive_desc pd = make_forward(shape_, p, weight, engine_);
+  return {Forward(pd), pd.impl_info_str(), pd.weights_desc(),
+          pd.scratchpad_desc()};
+}
+
+// Images of a piece follow those of the piece before.
+Slot Builder::image_slot(int operand, const Problem::Image& image,
+                         memory::data_type type) const {
+  size_t stride = memory::data_type_size(type) * pieces_.size;
+  for (size_t i = 1; i < image.dims.size(); ++i) stride *= image.dims[i];
+  return {operand, 0, stride};
+}
+
+DnnlCall Builder::bind(const Problem& p, const Call& call) {
+  DnnlCall bound(engine_, call.primitive);
+  const auto bind_image = [&](int argument, int operand,
+                              const Problem::Image& image,
+                              memory::data_type type) {
+    bound.bind(argument, image.desc(type), image_slot(operand, image, type));
+  };
+  switch (id_) {
+    case KernelId::conv_grad_input:
+      bind_image(DNNL_ARG_DIFF_DST, 0, p.output, p.output_type);
+      bound.bind(DNNL_ARG_WEIGHTS, call.weight, weight_);
+      bind_image(DNNL_ARG_DIFF_SRC, 2, p.input, p.result_type);
+      break;
+    case KernelId::conv_grad_weight:
+      bind_image(DNNL_ARG_DIFF_DST, 0, p.output, p.output_type);
+      bind_image(DNNL_ARG_SRC, 1, p.input, p.input_type);
+      bound.bind(DNNL_ARG_DIFF_WEIGHTS, call.weight, weight_);
+      break;
+    default:
+      bind_image(DNNL_ARG_SRC, 0, p.input, p.input_type);
+      bound.bind(DNNL_ARG_WEIGHTS, call.weight, weight_);
+      if (shape_.has_bias) bound.bind(DNNL_ARG_BIAS, p.bias, {2});
+      bind_image(DNNL_ARG_DST, shape_.has_bias ? 3 : 2, p.output,
+                 p.result_type);
+  }
+  bound.bind_scratchpad(call.scratchpad, &kernel_->layout);
+  return bound;
+}
+
+// Where the weight that the primitive reads or writes lies.
+void Builder::bind_weight(const Call& call) {
+  if (id_ == KernelId::conv_grad_weight)
+    take_weight(call);
+  else
+    bring_weight(call);
+}
+
+void Builder::bring_weight(const Call& call) {
+  const Problem p(shape_, pieces_.size);
+  const memory::desc plain = p.plain_weight(p.weight_type);
+  weight_ = {1};
+  if (call.weight == plain) return;
+  weight_ = kernel_->layout.add(call.weight.get_size());
+  weight_.stride = 0;
+  const dnnl::reorder::primitive_desc pd(engine_, plain, engine_, call.weight,
+                                         user_scratchpad());
+  kernel_->prepare.emplace(engine_, dnnl::reorder(pd));
+  kernel_->prepare->bind(DNNL_ARG_FROM, plain, {1});
+  kernel_->prepare->bind(DNNL_ARG_TO, call.weight, weight_);
+  kernel_->prepare->bind_scratchpad(pd.scratchpad_desc(), &kernel_->layout);
+}
+
+void Builder::take_weight(const Call& call) {
+  const Problem p(shape_, pieces_.size);
+  const memory::desc plain = p.plain_weight(p.result_type);
+  const size_t bytes = call.weight.get_size();
+  const bool reorder = call.weight != plain, several = pieces_.total() > 1;
+  Slot sum{2};
+  if (reorder) {
+    sum = kernel_->layout.add(bytes);
+    sum.stride = 0;
+  }
+  weight_ = sum;
+  if (several) {
+    weight_ = kernel_->layout.add(bytes, pieces_.total());
+    kernel_->sum = PartialSums{weight_, sum,
+                               static_cast<int64_t>(bytes / sizeof(float))};
+  }
+  if (!reorder) return;
+  const dnnl::reorder::primitive_desc pd(engine_, call.weight, engine_, plain,
+                                         user_scratchpad());
+  kernel_->finish.emplace(engine_, dnnl::reorder(pd));
+  kernel_->finish->bind(DNNL_ARG_FROM, call.weight, sum);
+  kernel_->finish->bind(DNNL_ARG_TO, plain, {2});
+  kernel_->finish->bind_scratchpad(pd.scratchpad_desc(), &kernel_->layout);
+}
+
+std::unique_ptr<Kernel> Builder::build() {
+  const ThreadScope scope(kernel_->inner_threads);
+  const Problem p(shape_, pieces_.size);
+  const Call call =
+      make(p, p.any_weight(id_ == KernelId::conv_grad_weight ? p.result_type
+                                                             : p.weight_type));
+  kernel_->name = call.name;
+  bind_weight(call);
+  kernel_->add_workers(pieces_, [&] { return bind(p, call); });
+  if (pieces_.rest != 0) {
+    const Problem rest(shape_, pieces_.rest);
+    kernel_->tail = bind(rest, make(rest, call.weight));
+  }
+  return std::move(kernel_);
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_conv(KernelId id, const ConvShape& shape,
+                                  const Context& context) {
+  return Builder(id, shape, context).build();
+}
+
+}  // namespace mpc::kernels::cpu

@@ -1,0 +1,54 @@
+// The parts of make_cpu_kernel. Each throws dnnl::error where oneDNN has no
+// implementation; make_cpu_kernel turns that into text.
+
+#ifndef MPC_KERNELS_CPU_CPU_H_
+#define MPC_KERNELS_CPU_CPU_H_
+
+#include <omp.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "kernels/kernel.h"
+#include "kernels/shapes.h"
+
+namespace mpc::kernels::cpu {
+
+std::unique_ptr<Kernel> make_matmul(const MatmulShape& shape,
+                                    const Context& context);
+std::unique_ptr<Kernel> make_conv(KernelId id, const ConvShape& shape,
+                                  const Context& context);
+std::unique_ptr<Kernel> make_pool(KernelId id, const PoolShape& shape,
+                                  const Context& context);
+std::unique_ptr<Kernel> make_bytes(KernelId id, size_t bytes,
+                                   const Context& context);
+
+// OpenMP's number of threads for the calling thread, while in scope. Two
+// thread-local accesses where nothing changes.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {
+    if (threads != before_) omp_set_num_threads(threads);
+    changed_ = threads != before_;
+  }
+  ~ThreadScope() {
+    if (changed_) omp_set_num_threads(before_);
+  }
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  int before_;
+  bool changed_;
+};
+
+// Waking the other threads costs about as much as `grain` units of work: with
+// less than that for each of them one thread is faster.
+inline int threads_for(double work, double grain, int threads) {
+  return static_cast<int>(
+      std::clamp(work / grain, 1.0, static_cast<double>(threads)));
+}
+
+}  // namespace mpc::kernels::cpu
+
+#endif  // MPC_KERNELS_CPU_CPU_H_

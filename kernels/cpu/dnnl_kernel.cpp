@@ -1,0 +1,128 @@
+#include "kernels/cpu/dnnl_kernel.h"
+
+#include <atomic>
+
+namespace mpc::kernels::cpu {
+namespace {
+
+// A piece should outweigh its call by far, and partial sums of the weights
+// should be few.
+constexpr double kFlopsPerPiece = 4e6;
+constexpr int64_t kMaxPieces = 16;
+
+void* address_of(Slot slot, void* const* operands, void* scratch,
+                 size_t piece) {
+  void* base = slot.operand == Slot::kScratch ? scratch
+                                              : operands[slot.operand];
+  return static_cast<char*>(base) + slot.offset + slot.stride * piece;
+}
+
+// result = partial 0 + partial 1 + ...
+void add_partials(const float* partials, size_t stride, size_t count,
+                  int64_t begin, int64_t end, float* result) {
+  const float* second = partials + stride;
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) result[i] = partials[i] + second[i];
+  for (size_t p = 2; p < count; ++p) {
+    const float* next = partials + p * stride;
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) result[i] += next[i];
+  }
+}
+
+void run_sum(const PartialSums& sum, size_t pieces, int threads,
+             void* const* operands, void* scratch) {
+  const float* partials =
+      static_cast<float*>(address_of(sum.partials, operands, scratch, 0));
+  float* result =
+      static_cast<float*>(address_of(sum.result, operands, scratch, 0));
+  const size_t stride = sum.partials.stride / sizeof(float);
+  // A block of the result stays in the first cache while all pieces are added.
+  constexpr int64_t kBlock = 4096;
+  const int64_t blocks = (sum.count + kBlock - 1) / kBlock;
+  const int wanted = threads_for(static_cast<double>(sum.count * pieces),
+                                 1 << 16, threads);
+#pragma omp parallel for num_threads(wanted) if (wanted > 1)
+  for (int64_t b = 0; b < blocks; ++b)
+    add_partials(partials, stride, pieces, b * kBlock,
+                 std::min(sum.count, (b + 1) * kBlock), result);
+}
+
+}  // namespace
+
+dnnl::memory::data_type dnnl_type(mpc_dtype_t dtype) {
+  switch (dtype) {
+    case MPC_DTYPE_F32: return dnnl::memory::data_type::f32;
+    case MPC_DTYPE_BF16: return dnnl::memory::data_type::bf16;
+    default: return dnnl::memory::data_type::undef;
+  }
+}
+
+dnnl::primitive_attr user_scratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+void DnnlCall::bind(int argument, const dnnl::memory::desc& desc, Slot slot) {
+  arguments_.push_back(
+      {dnnl::memory(desc, engine_, DNNL_MEMORY_NONE), slot, nullptr});
+  c_arguments_.push_back({argument, arguments_.back().memory.get()});
+}
+
+void DnnlCall::bind_scratchpad(const dnnl::memory::desc& desc,
+                               ScratchLayout* layout) {
+  if (desc.get_size() != 0)
+    bind(DNNL_ARG_SCRATCHPAD, desc, layout->add(desc.get_size()));
+}
+
+bool DnnlCall::run(void* const* operands, void* scratch, size_t piece) {
+  for (Argument& argument : arguments_) {
+    void* address = address_of(argument.slot, operands, scratch, piece);
+    if (address == argument.address) continue;
+    if (dnnl_memory_set_data_handle(argument.memory.get(), address) !=
+        dnnl_success)
+      return false;
+    argument.address = address;
+  }
+  return dnnl_primitive_execute(primitive_.get(), stream_.get(),
+                                static_cast<int>(c_arguments_.size()),
+                                c_arguments_.data()) == dnnl_success;
+}
+
+bool DnnlKernel::run(void* const* operands, void* scratch) const {
+  const ThreadScope scope(inner_threads);
+  if (prepare && !prepare->run(operands, scratch)) return false;
+  if (!run_pieces(operands, scratch)) return false;
+  if (sum)
+    run_sum(*sum, pieces + tail.has_value(), piece_threads, operands, scratch);
+  return !finish || finish->run(operands, scratch);
+}
+
+bool DnnlKernel::run_pieces(void* const* operands, void* scratch) const {
+  const int64_t total = static_cast<int64_t>(pieces + tail.has_value());
+  if (total == 1) return workers[0].run(operands, scratch);
+  std::atomic<bool> ok{true};
+  // Inside the region oneDNN finds itself on one thread, as the primitives were
+  // made for.
+#pragma omp parallel for num_threads(piece_threads) schedule(static) \
+    if (piece_threads > 1)
+  for (int64_t i = 0; i < total; ++i) {
+    const size_t piece = static_cast<size_t>(i);
+    DnnlCall& call =
+        piece == pieces ? *tail : workers[omp_get_thread_num() % piece_threads];
+    if (!call.run(operands, scratch, piece)) ok = false;
+  }
+  return ok;
+}
+
+Cut cut(int64_t extent, int64_t granularity, double work) {
+  const int64_t wanted = static_cast<int64_t>(
+      std::clamp(work / kFlopsPerPiece, 1.0, static_cast<double>(kMaxPieces)));
+  const int64_t units = (extent + granularity - 1) / granularity;
+  const int64_t size =
+      std::min(extent, (units + wanted - 1) / wanted * granularity);
+  return {size, extent / size, extent % size};
+}
+
+}  // namespace mpc::kernels::cpu

@@ -1,0 +1,138 @@
+// Calls of oneDNN with as little as possible between the caller and the
+// primitive.
+
+#ifndef MPC_KERNELS_CPU_DNNL_KERNEL_H_
+#define MPC_KERNELS_CPU_DNNL_KERNEL_H_
+
+#include <dnnl.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/cpu.h"
+
+namespace mpc::kernels::cpu {
+
+dnnl::memory::data_type dnnl_type(mpc_dtype_t dtype);
+
+// Scratch memory is the caller's, as for everything else.
+dnnl::primitive_attr user_scratchpad();
+
+// Where an argument lies: in an operand or, if that is kScratch, in scratch
+// memory; in bytes. A kernel that runs in pieces moves on by `stride` each.
+struct Slot {
+  static constexpr int kScratch = -1;
+  int operand;
+  size_t offset = 0;
+  size_t stride = 0;
+};
+
+// Hands out scratch memory.
+class ScratchLayout {
+ public:
+  Slot add(size_t bytes, size_t count = 1) {
+    const size_t stride = (bytes + 63) / 64 * 64;
+    const Slot slot{Slot::kScratch, size_, stride};
+    size_ += stride * count;
+    return slot;
+  }
+  size_t size() const { return size_; }
+
+ private:
+  size_t size_ = 0;
+};
+
+// A primitive with its argument array. Memory objects are made once; a run
+// only gives them addresses, and that only where an address is new: they are
+// the same in every step, and oneDNN zeroes the padding of a memory that gets
+// another one.
+class DnnlCall {
+ public:
+  DnnlCall(const dnnl::engine& engine, const dnnl::primitive& primitive)
+      : engine_(engine), stream_(engine), primitive_(primitive) {}
+  // A copy would share the memory objects.
+  DnnlCall(const DnnlCall&) = delete;
+  DnnlCall& operator=(const DnnlCall&) = delete;
+  DnnlCall(DnnlCall&&) = default;
+  DnnlCall& operator=(DnnlCall&&) = default;
+
+  void bind(int argument, const dnnl::memory::desc& desc, Slot slot);
+  // Binds scratch memory of its own if the primitive wants any.
+  void bind_scratchpad(const dnnl::memory::desc& desc, ScratchLayout* layout);
+  bool run(void* const* operands, void* scratch, size_t piece = 0);
+
+ private:
+  struct Argument {
+    dnnl::memory memory;
+    Slot slot;
+    void* address;
+  };
+
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  dnnl::primitive primitive_;
+  std::vector<Argument> arguments_;
+  std::vector<dnnl_exec_arg_t> c_arguments_;
+};
+
+// How a dimension of `extent` is cut: `count` pieces of `size`, then one of
+// `rest` if that is not 0. Depends on the shape alone.
+struct Cut {
+  int64_t size, count, rest;
+  int64_t total() const { return count + (rest != 0); }
+};
+Cut cut(int64_t extent, int64_t granularity, double work);
+
+// Partial results of the pieces, f32, to be added in order.
+struct PartialSums {
+  Slot partials;
+  Slot result;
+  int64_t count;  // Elements of each.
+};
+
+// prepare, then the main call, whole or in pieces, then sum, then finish.
+//
+// A kernel in one piece uses all its threads inside the primitive. How oneDNN
+// cuts a sum then depends on their number. A kernel in several pieces runs
+// each on one thread, several at a time: what a piece computes is fixed when
+// the kernel is made, so any number of threads gives the same bits.
+class DnnlKernel final : public Kernel {
+ public:
+  std::string implementation() const override { return name; }
+  size_t scratch_bytes() const override { return layout.size(); }
+  bool run(void* const* operands, void* scratch) const override;
+
+  // As many calls of a full piece as can run at a time. Primitives must be made
+  // inside ThreadScope(inner_threads).
+  template <typename MakeCall>
+  void add_workers(const Cut& cut, MakeCall&& make_call) {
+    pieces = static_cast<size_t>(cut.count);
+    piece_threads =
+        static_cast<int>(std::min<int64_t>(piece_threads, cut.total()));
+    for (int i = 0; i < piece_threads; ++i) workers.push_back(make_call());
+  }
+  // Divides `threads` between the pieces and what is inside of them.
+  void set_threads(int threads, bool deterministic) {
+    inner_threads = deterministic ? 1 : threads;
+    piece_threads = deterministic ? threads : 1;
+  }
+
+  std::string name;
+  int inner_threads = 1, piece_threads = 1;
+  ScratchLayout layout;
+  mutable std::optional<DnnlCall> prepare;
+  // One per thread of the pieces, as calls remember addresses.
+  mutable std::vector<DnnlCall> workers;
+  size_t pieces = 1;
+  // The last piece, if smaller than the others.
+  mutable std::optional<DnnlCall> tail;
+  std::optional<PartialSums> sum;
+  mutable std::optional<DnnlCall> finish;
+
+ private:
+  bool run_pieces(void* const* operands, void* scratch) const;
+};
+
+}  // namespace mpc::kernels::cpu
+
+#endif  // MPC_KERNELS_CPU_DNNL_KERNEL_H_

@@ -1,0 +1,82 @@
+// The 16-bit floats as storage: conversions to and from f32, rounding to
+// nearest even, for code that needs no library and no CPU feature.
+
+#ifndef MPC_KERNELS_FLOAT_TYPES_H_
+#define MPC_KERNELS_FLOAT_TYPES_H_
+
+#include <cstdint>
+#include <cstring>
+
+namespace mpc::kernels {
+
+inline uint32_t float_bits(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+inline float bits_float(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// The upper half of an f32.
+struct Bf16 {
+  uint16_t bits = 0;
+
+  Bf16() = default;
+  Bf16(float value) : bits(round(value)) {}
+  operator float() const { return bits_float(uint32_t{bits} << 16); }
+
+  static uint16_t round(float value) {
+    const uint32_t from = float_bits(value);
+    // Adding the rounding term could carry a NaN's payload into infinity.
+    if (value != value) return static_cast<uint16_t>(from >> 16 | 0x40);
+    return static_cast<uint16_t>((from + 0x7fff + (from >> 16 & 1)) >> 16);
+  }
+};
+
+// IEEE 754 binary16.
+struct F16 {
+  uint16_t bits = 0;
+
+  F16() = default;
+  F16(float value) : bits(round(value)) {}
+  operator float() const { return widen(bits); }
+
+  static uint16_t round(float value) {
+    const uint32_t from = float_bits(value);
+    const uint32_t sign = from >> 16 & 0x8000;
+    const uint32_t magnitude = from & 0x7fffffff;
+    uint32_t to;
+    if (magnitude > 0x7f800000) {  // NaN stays NaN and becomes quiet.
+      to = 0x7e00 | (magnitude >> 13 & 0x3ff);
+    } else if (magnitude >= 0x477ff000) {  // 65520 and more round to infinity.
+      to = 0x7c00;
+    } else if (magnitude >= 0x38800000) {  // Normal: rebias, round, maybe carry.
+      const uint32_t rebiased = magnitude - 0x38000000;
+      to = (rebiased + 0xfff + (rebiased >> 13 & 1)) >> 13;
+    } else {
+      // Subnormal: one f32 addition rounds to a multiple of 2^-24.
+      to = float_bits(bits_float(magnitude) + 0.5f) - float_bits(0.5f);
+    }
+    return static_cast<uint16_t>(sign | to);
+  }
+
+  static float widen(uint16_t from) {
+    const uint32_t sign = uint32_t{from & 0x8000u} << 16;
+    const uint32_t exponent = from >> 10 & 0x1f;
+    const uint32_t fraction = from & 0x3ff;
+    if (exponent == 0x1f)
+      return bits_float(sign | 0x7f800000 | fraction << 13);
+    if (exponent != 0)
+      return bits_float(sign | ((exponent + 112) << 23 | fraction << 13));
+    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
+    return bits_float(sign | float_bits(magnitude));
+  }
+};
+
+}  // namespace mpc::kernels
+
+#endif  // MPC_KERNELS_FLOAT_TYPES_H_

@@ -1,0 +1,494 @@
+#include "kernels/shapes.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace mpc::kernels {
+namespace {
+
+// oneDNN counts in `int`; it also keeps products of two extents in int64_t.
+constexpr int64_t kMaxExtent = std::numeric_limits<int32_t>::max();
+constexpr size_t kMaxRank = 8;
+
+bool fail(const KernelDesc& desc, std::string* error, const std::string& what) {
+  const char* name = kernel_name(desc.id);
+  *error = std::string(name ? name : "kernel") + ": " + what;
+  return false;
+}
+
+std::string text(int64_t value) { return std::to_string(value); }
+
+std::string text(const std::vector<int64_t>& shape) {
+  std::string result = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    result += (i ? ", " : "") + text(shape[i]);
+  return result + "]";
+}
+
+struct Entry {
+  const char* name;
+  size_t operands;
+};
+
+Entry entry(KernelId id) {
+  switch (id) {
+#define MPC_KERNEL(name, id, inputs, outputs, attributes) \
+  case KernelId::name:                                    \
+    return {#name, inputs + outputs};
+#include "kernels/catalog.def"
+  }
+  return {nullptr, 0};
+}
+
+bool is_float(mpc_dtype_t dtype) {
+  return dtype == MPC_DTYPE_F32 || dtype == MPC_DTYPE_F16 ||
+         dtype == MPC_DTYPE_BF16 || dtype == MPC_DTYPE_F64;
+}
+
+bool moves_bytes(KernelId id) {
+  return id == KernelId::copy || id == KernelId::zero;
+}
+
+// Bytes of a tensor, or false if they do not fit the address space.
+bool tensor_bytes(const TensorDesc& tensor, size_t* bytes) {
+  size_t product = mpc_dtype_size(tensor.dtype);
+  for (int64_t extent : tensor.shape)
+    if (__builtin_mul_overflow(product, static_cast<size_t>(extent), &product))
+      return false;
+  *bytes = product;
+  return product <= static_cast<size_t>(std::numeric_limits<int64_t>::max());
+}
+
+// Reads attributes in order. Checks the count once, ranges one by one.
+class Attributes {
+ public:
+  Attributes(const KernelDesc& desc, std::string* error)
+      : desc_(desc), error_(error) {}
+
+  bool expect(size_t count) {
+    return desc_.attributes.size() == count ||
+           fail(desc_, error_,
+                "needs " + std::to_string(count) + " attributes, found " +
+                    std::to_string(desc_.attributes.size()));
+  }
+  bool read(const char* name, int64_t low, int64_t high, int64_t* value) {
+    *value = desc_.attributes[next_++];
+    return (low <= *value && *value <= high) ||
+           fail(desc_, error_,
+                std::string(name) + " must be in " + text(low) + ".." +
+                    text(high) + ", found " + text(*value));
+  }
+  bool read(const char* name, bool* value) {
+    int64_t number;
+    if (!read(name, 0, 1, &number)) return false;
+    *value = number != 0;
+    return true;
+  }
+  // One value per spatial dimension; the padding dimension gets `fill`.
+  bool read(const char* name, int64_t low, int64_t fill, size_t dims,
+            std::array<int64_t, 2>* values) {
+    *values = {fill, fill};
+    for (size_t i = 2 - dims; i < 2; ++i)
+      if (!read(name, low, kMaxExtent, &(*values)[i])) return false;
+    return true;
+  }
+
+ private:
+  const KernelDesc& desc_;
+  std::string* error_;
+  size_t next_ = 0;
+};
+
+bool read_geometry(Attributes* attributes, size_t dims, Window* window) {
+  return attributes->read("strides", 1, 1, dims, &window->strides) &&
+         attributes->read("dilations", 1, 1, dims, &window->dilations) &&
+         attributes->read("pads_begin", 0, 0, dims, &window->pads_begin) &&
+         attributes->read("pads_end", 0, 0, dims, &window->pads_end);
+}
+
+// An image operand taken apart.
+struct Image {
+  int64_t batch, channels;
+  std::array<int64_t, 2> extent;
+  Image(const TensorDesc& tensor, bool channels_last) {
+    const std::vector<int64_t>& s = tensor.shape;
+    const size_t spatial = channels_last ? 1 : 2, dims = s.size() - 2;
+    batch = s[0];
+    channels = channels_last ? s.back() : s[1];
+    extent = {dims == 2 ? s[spatial] : 1, s[spatial + dims - 1]};
+  }
+};
+
+int64_t dilated(const Window& window, int dim) {
+  return window.dilations[dim] * (window.kernel[dim] - 1) + 1;
+}
+
+// The window fits and gives a result of this extent.
+bool check_result(const KernelDesc& desc, const Window& window,
+                  std::array<int64_t, 2> input, std::array<int64_t, 2> output,
+                  std::string* error) {
+  for (int d = 0; d < 2; ++d) {
+    const int64_t room = input[d] + window.pads_begin[d] + window.pads_end[d] -
+                         dilated(window, d);
+    if (room < 0)
+      return fail(desc, error,
+                  "a window of " + text(dilated(window, d)) +
+                      " does not fit an image of " + text(input[d]) +
+                      " with its pads");
+    const int64_t expected = room / window.strides[d] + 1;
+    if (expected != output[d])
+      return fail(desc, error,
+                  "the result must have extent " + text(expected) +
+                      " in spatial dimension " + text(d) + " of 2, found " +
+                      text(output[d]));
+  }
+  return true;
+}
+
+bool check_rank(const KernelDesc& desc, size_t operand, size_t rank,
+                std::string* error) {
+  const size_t found = desc.operands[operand].shape.size();
+  return found == rank || fail(desc, error,
+                               "operand " + std::to_string(operand) +
+                                   " must have rank " + std::to_string(rank) +
+                                   ", found " + std::to_string(found));
+}
+
+bool check_dtype(const KernelDesc& desc, size_t operand, mpc_dtype_t dtype,
+                 mpc_dtype_t other, std::string* error) {
+  const mpc_dtype_t found = desc.operands[operand].dtype;
+  if (found == dtype || found == other) return true;
+  std::string expected = mpc_dtype_name(dtype);
+  if (other != dtype) expected += std::string(" or ") + mpc_dtype_name(other);
+  return fail(desc, error,
+              "operand " + std::to_string(operand) + " must be " + expected +
+                  ", found " + mpc_dtype_name(found));
+}
+
+// The dtype of the first operand must be a float, and that of the others too.
+bool check_float(const KernelDesc& desc, size_t operands, std::string* error) {
+  const mpc_dtype_t dtype = desc.operands[0].dtype;
+  if (!is_float(dtype))
+    return fail(desc, error,
+                std::string("operand 0 must be a float, found ") +
+                    mpc_dtype_name(dtype));
+  for (size_t i = 1; i < operands; ++i)
+    if (!check_dtype(desc, i, dtype, dtype, error)) return false;
+  return true;
+}
+
+// What the sums of this dtype are kept in.
+mpc_dtype_t sum_dtype(mpc_dtype_t dtype) {
+  return dtype == MPC_DTYPE_F64 ? MPC_DTYPE_F64 : MPC_DTYPE_F32;
+}
+
+// Appends a dimension of the batch, or widens the last one if it is alike.
+bool append_batch(const KernelDesc& desc, int64_t lhs, int64_t rhs,
+                  std::vector<BatchDim>* batch, std::string* error) {
+  if (lhs != rhs && lhs != 1 && rhs != 1)
+    return fail(desc, error,
+                "leading dimensions " + text(desc.operands[0].shape) + " and " +
+                    text(desc.operands[1].shape) + " do not broadcast");
+  const int64_t extent = std::max(lhs, rhs);
+  if (extent == 1) return true;
+  const BatchDim dim{extent, lhs != 1, rhs != 1};
+  if (!batch->empty() && batch->back().in_lhs == dim.in_lhs &&
+      batch->back().in_rhs == dim.in_rhs)
+    batch->back().extent *= extent;
+  else
+    batch->push_back(dim);
+  return true;
+}
+
+// Which operand of a convolution plays which part of the forward operation.
+struct ConvRoles {
+  size_t input, weight, output;
+};
+
+ConvRoles conv_roles(KernelId id) {
+  switch (id) {
+    case KernelId::conv_bias: return {0, 1, 3};
+    case KernelId::conv_grad_input: return {2, 1, 0};
+    case KernelId::conv_grad_weight: return {1, 2, 0};
+    default: return {0, 1, 2};
+  }
+}
+
+bool check_conv_dtypes(const KernelDesc& desc, ConvShape* shape,
+                       std::string* error) {
+  if (!check_float(desc, 2, error)) return false;
+  shape->dtype = desc.operands[0].dtype;
+  const mpc_dtype_t sum = sum_dtype(shape->dtype);
+  const size_t result = desc.operands.size() - 1;
+  const bool to_weight = desc.id == KernelId::conv_grad_weight;
+  if (!check_dtype(desc, result, to_weight ? sum : shape->dtype, sum, error))
+    return false;
+  shape->result_dtype = desc.operands[result].dtype;
+  shape->has_bias = desc.id == KernelId::conv_bias;
+  shape->bias_dtype = sum;
+  if (!shape->has_bias) return true;
+  if (!check_dtype(desc, 2, shape->dtype, sum, error)) return false;
+  shape->bias_dtype = desc.operands[2].dtype;
+  return true;
+}
+
+bool check_channels(const KernelDesc& desc, const ConvShape& shape,
+                    const std::vector<int64_t>& weight, int64_t output_batch,
+                    std::string* error) {
+  if (output_batch != shape.batch)
+    return fail(desc, error,
+                "input and result have batches of " + text(shape.batch) +
+                    " and " + text(output_batch));
+  if (shape.output_channels % shape.group != 0 ||
+      shape.input_channels % shape.group != 0)
+    return fail(desc, error,
+                "group " + text(shape.group) + " does not divide " +
+                    text(shape.input_channels) + " and " +
+                    text(shape.output_channels) + " channels");
+  if (weight[0] != shape.output_channels ||
+      weight[1] != shape.input_channels / shape.group)
+    return fail(desc, error,
+                "a weight of " + text(weight) + " does not map " +
+                    text(shape.input_channels) + " to " +
+                    text(shape.output_channels) + " channels in " +
+                    text(shape.group) + " groups");
+  if (shape.has_bias &&
+      desc.operands[2].shape != std::vector<int64_t>{shape.output_channels})
+    return fail(desc, error,
+                "the bias must have shape [" + text(shape.output_channels) +
+                    "], found " + text(desc.operands[2].shape));
+  return true;
+}
+
+bool is_max(KernelId id) {
+  return id == KernelId::max_pool || id == KernelId::max_pool_grad;
+}
+
+bool check_pool_operands(const KernelDesc& desc, PoolShape* shape,
+                         std::string* error) {
+  const bool forward =
+      desc.id == KernelId::max_pool || desc.id == KernelId::average_pool;
+  const size_t rank = desc.operands[0].shape.size();
+  if (rank != 3 && rank != 4)
+    return fail(desc, error,
+                "images must have rank 3 or 4, found " + std::to_string(rank));
+  for (size_t i = 1; i < desc.operands.size(); ++i)
+    if (!check_rank(desc, i, rank, error)) return false;
+  if (!check_float(desc, 1, error)) return false;
+  shape->dtype = desc.operands[0].dtype;
+  // max_pool: input, result, indices; max_pool_grad: grad, indices, result.
+  const size_t indices = forward ? 2 : 1, other = is_max(desc.id) && !forward
+                                                      ? 2
+                                                      : 1;
+  if (!check_dtype(desc, other, shape->dtype, shape->dtype, error))
+    return false;
+  if (is_max(desc.id)) {
+    if (!check_dtype(desc, indices, MPC_DTYPE_U8, MPC_DTYPE_U8, error))
+      return false;
+    const size_t result = forward ? 1 : 0;
+    if (desc.operands[indices].shape != desc.operands[result].shape)
+      return fail(desc, error,
+                  "indices must have shape " +
+                      text(desc.operands[result].shape) + ", found " +
+                      text(desc.operands[indices].shape));
+  }
+  const Image input(desc.operands[forward ? 0 : other], shape->channels_last);
+  const Image output(desc.operands[forward ? other : 0], shape->channels_last);
+  if (input.batch != output.batch || input.channels != output.channels)
+    return fail(desc, error, "input and result differ in batch or channels");
+  shape->batch = input.batch;
+  shape->channels = input.channels;
+  shape->input = input.extent;
+  shape->output = output.extent;
+  return true;
+}
+
+// Every window must hold at least one element of the image.
+bool check_pool_window(const KernelDesc& desc, const PoolShape& shape,
+                       std::string* error) {
+  const Window& window = shape.window;
+  for (int d = 0; d < 2; ++d) {
+    if (std::max(window.pads_begin[d], window.pads_end[d]) >=
+        dilated(window, d))
+      return fail(desc, error, "each pad must be smaller than the window");
+    if (window.kernel[d] > 1 && window.dilations[d] > shape.input[d])
+      return fail(desc, error,
+                  "a dilation of " + text(window.dilations[d]) +
+                      " is larger than the image");
+  }
+  // Both are below 2^31, so that the product fits.
+  if (is_max(desc.id) && window.kernel[0] * window.kernel[1] > 255)
+    return fail(desc, error,
+                "a window has at most 255 elements, found " +
+                    text(window.kernel[0] * window.kernel[1]));
+  return true;
+}
+
+}  // namespace
+
+const char* kernel_name(KernelId id) { return entry(id).name; }
+
+bool check_description(const KernelDesc& desc, std::string* error) {
+  const Entry known = entry(desc.id);
+  if (!known.name)
+    return fail(desc, error,
+                "no kernel has number " +
+                    std::to_string(static_cast<uint32_t>(desc.id)));
+  if (desc.operands.size() != known.operands)
+    return fail(desc, error,
+                "needs " + std::to_string(known.operands) +
+                    " operands, found " +
+                    std::to_string(desc.operands.size()));
+  for (size_t i = 0; i < desc.operands.size(); ++i) {
+    const TensorDesc& tensor = desc.operands[i];
+    const std::string name = "operand " + std::to_string(i);
+    if (mpc_dtype_size(tensor.dtype) == 0)
+      return fail(desc, error,
+                  name + " has no dtype: " +
+                      std::to_string(static_cast<int>(tensor.dtype)));
+    if (tensor.shape.size() > kMaxRank)
+      return fail(desc, error,
+                  name + " has rank " + std::to_string(tensor.shape.size()) +
+                      ", at most " + std::to_string(kMaxRank) +
+                      " is supported");
+    const int64_t low = moves_bytes(desc.id) ? 0 : 1;
+    const int64_t high = moves_bytes(desc.id)
+                             ? std::numeric_limits<int64_t>::max()
+                             : kMaxExtent;
+    for (int64_t extent : tensor.shape)
+      if (extent < low || extent > high)
+        return fail(desc, error,
+                    name + " has shape " + text(tensor.shape) +
+                        ", extents must be in " + text(low) + ".." +
+                        text(high));
+    size_t bytes;
+    if (!tensor_bytes(tensor, &bytes))
+      return fail(desc, error,
+                  name + " of shape " + text(tensor.shape) +
+                      " is larger than the address space");
+  }
+  return true;
+}
+
+bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
+                  std::string* error) {
+  Attributes attributes(desc, error);
+  if (!attributes.expect(2) ||
+      !attributes.read("transpose_lhs", &shape->transpose_lhs) ||
+      !attributes.read("transpose_rhs", &shape->transpose_rhs) ||
+      !check_float(desc, 2, error))
+    return false;
+  shape->dtype = desc.operands[0].dtype;
+  if (!check_dtype(desc, 2, shape->dtype, sum_dtype(shape->dtype), error))
+    return false;
+  shape->result_dtype = desc.operands[2].dtype;
+
+  std::vector<int64_t> lhs = desc.operands[0].shape;
+  std::vector<int64_t> rhs = desc.operands[1].shape;
+  for (size_t i = 0; i < 2; ++i)
+    if (desc.operands[i].shape.size() < 2)
+      return fail(desc, error,
+                  "operand " + std::to_string(i) +
+                      " must have rank 2 or more, found " +
+                      std::to_string(desc.operands[i].shape.size()));
+  const size_t rank = std::max(lhs.size(), rhs.size());
+  lhs.insert(lhs.begin(), rank - lhs.size(), 1);
+  rhs.insert(rhs.begin(), rank - rhs.size(), 1);
+  if (shape->transpose_lhs) std::swap(lhs[rank - 2], lhs[rank - 1]);
+  if (shape->transpose_rhs) std::swap(rhs[rank - 2], rhs[rank - 1]);
+  shape->m = lhs[rank - 2];
+  shape->k = lhs[rank - 1];
+  shape->n = rhs[rank - 1];
+  if (rhs[rank - 2] != shape->k)
+    return fail(desc, error,
+                "the summed extents " + text(shape->k) + " and " +
+                    text(rhs[rank - 2]) + " differ");
+
+  shape->batch.clear();
+  std::vector<int64_t> expected;
+  for (size_t i = 0; i + 2 < rank; ++i) {
+    if (!append_batch(desc, lhs[i], rhs[i], &shape->batch, error)) return false;
+    expected.push_back(std::max(lhs[i], rhs[i]));
+  }
+  expected.push_back(shape->m);
+  expected.push_back(shape->n);
+  return desc.operands[2].shape == expected ||
+         fail(desc, error,
+              "the result must have shape " + text(expected) + ", found " +
+                  text(desc.operands[2].shape));
+}
+
+bool parse_conv(const KernelDesc& desc, ConvShape* shape, std::string* error) {
+  const ConvRoles roles = conv_roles(desc.id);
+  const size_t rank = desc.operands[0].shape.size();
+  if (rank != 3 && rank != 4)
+    return fail(desc, error,
+                "images must have rank 3 or 4, found " + std::to_string(rank));
+  if (!check_rank(desc, 1, rank, error) ||
+      !check_rank(desc, desc.operands.size() - 1, rank, error) ||
+      !check_conv_dtypes(desc, shape, error))
+    return false;
+
+  const size_t dims = rank - 2;
+  Attributes attributes(desc, error);
+  if (!attributes.expect(2 + 4 * dims) ||
+      !attributes.read("channels_last", &shape->channels_last) ||
+      !attributes.read("group", 1, kMaxExtent, &shape->group) ||
+      !read_geometry(&attributes, dims, &shape->window))
+    return false;
+
+  const Image input(desc.operands[roles.input], shape->channels_last);
+  const Image output(desc.operands[roles.output], shape->channels_last);
+  const std::vector<int64_t>& weight = desc.operands[roles.weight].shape;
+  shape->batch = input.batch;
+  shape->input_channels = input.channels;
+  shape->output_channels = output.channels;
+  shape->input = input.extent;
+  shape->output = output.extent;
+  shape->window.kernel = {dims == 2 ? weight[2] : 1, weight.back()};
+  return check_channels(desc, *shape, weight, output.batch, error) &&
+         check_result(desc, shape->window, shape->input, shape->output, error);
+}
+
+bool parse_pool(const KernelDesc& desc, PoolShape* shape, std::string* error) {
+  const size_t rank = desc.operands[0].shape.size();
+  const size_t dims = rank == 3 ? 1 : 2, flags = is_max(desc.id) ? 1 : 2;
+  Attributes attributes(desc, error);
+  shape->count_include_pad = false;
+  if (!attributes.expect(flags + 5 * dims) ||
+      !attributes.read("channels_last", &shape->channels_last) ||
+      (!is_max(desc.id) &&
+       !attributes.read("count_include_pad", &shape->count_include_pad)) ||
+      !attributes.read("kernel_shape", 1, 1, dims, &shape->window.kernel) ||
+      !read_geometry(&attributes, dims, &shape->window))
+    return false;
+  return check_pool_operands(desc, shape, error) &&
+         check_pool_window(desc, *shape, error) &&
+         check_result(desc, shape->window, shape->input, shape->output, error);
+}
+
+bool parse_bytes(const KernelDesc& desc, size_t* bytes, std::string* error) {
+  Attributes attributes(desc, error);
+  if (!attributes.expect(0)) return false;
+  if (!tensor_bytes(desc.operands.back(), bytes))
+    return fail(desc, error, "the result is larger than the address space");
+  size_t from = *bytes;
+  if (desc.operands.size() == 2 &&
+      (!tensor_bytes(desc.operands[0], &from) || from != *bytes))
+    return fail(desc, error,
+                "input and result must have as many bytes, found " +
+                    std::to_string(from) + " and " + std::to_string(*bytes));
+  return true;
+}
+
+Taps window_taps(const Window& window, int dim, int64_t input, int64_t index) {
+  const int64_t dilation = window.dilations[dim];
+  const int64_t start = index * window.strides[dim] - window.pads_begin[dim];
+  const int64_t first = start < 0 ? (-start + dilation - 1) / dilation : 0;
+  const int64_t end = start < input ? (input - 1 - start) / dilation + 1 : 0;
+  return {start, std::min(first, window.kernel[dim]),
+          std::min(end, window.kernel[dim])};
+}
+
+}  // namespace mpc::kernels

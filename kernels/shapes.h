@@ -1,0 +1,92 @@
+// Descriptions of the catalog, checked and brought into one form. Everything
+// that a damaged package could get wrong is refused here, so that the code
+// behind it may trust what it reads.
+
+#ifndef MPC_KERNELS_SHAPES_H_
+#define MPC_KERNELS_SHAPES_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel.h"
+
+namespace mpc::kernels {
+
+// One dimension of a batch: the extent of the result and whether an operand
+// has it or repeats one element along it.
+struct BatchDim {
+  int64_t extent;
+  bool in_lhs, in_rhs;
+};
+
+// result[b.., m, n] = sum over k of lhs[b.., m, k] * rhs[b.., k, n].
+struct MatmulShape {
+  mpc_dtype_t dtype, result_dtype;
+  bool transpose_lhs, transpose_rhs;
+  int64_t m, n, k;
+  // Neighbours that broadcast alike are one dimension; extents of 1 are gone.
+  std::vector<BatchDim> batch;
+};
+
+// A window that slides over an image. One spatial dimension is held as two of
+// which the first has extent 1.
+struct Window {
+  std::array<int64_t, 2> kernel, strides, dilations, pads_begin, pads_end;
+};
+
+// Shapes of the forward operation, also for its gradients.
+struct ConvShape {
+  mpc_dtype_t dtype, result_dtype, bias_dtype;
+  bool channels_last, has_bias;
+  int64_t batch, input_channels, output_channels, group;
+  std::array<int64_t, 2> input, output;
+  Window window;
+};
+
+struct PoolShape {
+  mpc_dtype_t dtype;
+  bool channels_last, count_include_pad;
+  int64_t batch, channels;
+  std::array<int64_t, 2> input, output;
+  Window window;
+};
+
+// Strides, in elements, of an image of `channels` and `extent`.
+struct ImageStrides {
+  int64_t n, c, h, w;
+  ImageStrides(bool channels_last, int64_t channels,
+               std::array<int64_t, 2> extent)
+      : n(channels * extent[0] * extent[1]),
+        c(channels_last ? 1 : extent[0] * extent[1]),
+        h(channels_last ? extent[1] * channels : extent[1]),
+        w(channels_last ? channels : 1) {}
+};
+
+// Name in the catalog; null if the catalog has no such kernel.
+const char* kernel_name(KernelId id);
+
+// Counts, dtypes, ranks, extents and sizes: what holds for every kernel.
+bool check_description(const KernelDesc& desc, std::string* error);
+
+// These expect a description that `check_description` accepted.
+bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
+                  std::string* error);
+bool parse_conv(const KernelDesc& desc, ConvShape* shape, std::string* error);
+bool parse_pool(const KernelDesc& desc, PoolShape* shape, std::string* error);
+// Bytes that `copy` copies or `zero` clears.
+bool parse_bytes(const KernelDesc& desc, size_t* bytes, std::string* error);
+
+// The first position of the window inside the image, and one past the last,
+// for the result at `index`. Never an empty range for a checked pooling.
+struct Taps {
+  int64_t start;  // Coordinate of position 0; may be negative.
+  int64_t first, end;
+};
+Taps window_taps(const Window& window, int dim, int64_t input, int64_t index);
+
+}  // namespace mpc::kernels
+
+#endif  // MPC_KERNELS_SHAPES_H_
