@@ -5,7 +5,7 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 def Train_DropoutOp : Train_InferredOp<"dropout", [
-    Differentiable, DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm"]>]> {
+    Differentiable, ElementByElement, DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm"]>]> {
   let summary = "Dropout as the model has it; the identity at inference";
   let description = "(C1) `ratio` lies in [0, 1).";
   let arguments = (ins Train_FloatTensor:$input, F32Attr:$ratio); // dropout_c1

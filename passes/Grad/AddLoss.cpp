@@ -1,0 +1,573 @@
+//===- AddLoss.cpp - From a model to what training minimizes --------------===//
+//
+// Implements mpc-add-loss in three steps: choose the loss (or say why none can
+// be chosen), build it at the end of two copies of `predict`, and take it out
+// of `predict`. Losses per sample are the same op with reduction `none`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Support/Locations.h"
+#include "passes/Grad/EntryPoints.h"
+#include "passes/Grad/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "mpc-add-loss"
+
+namespace mpc {
+#define GEN_PASS_DEF_ADDLOSSPASS
+#include "passes/Grad/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+using train::ElementLoss;
+using train::LossReduction;
+
+// What class losses ignore where nobody says otherwise; PyTorch's default.
+static constexpr int64_t kIgnoredLabel = -100;
+
+//===----------------------------------------------------------------------===//
+// Losses as values
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+enum class LossKind { CrossEntropy, NegativeLogLikelihood, Element };
+
+/// A loss and what it compares.
+struct Loss {
+  LossKind kind;
+  ElementLoss elementKind = ElementLoss::MeanSquaredError;
+  Value prediction = nullptr;
+  Value target = nullptr;
+  Value weight = nullptr;             ///< Of classes; may be null.
+  IntegerAttr ignoredLabel = nullptr; ///< May be null.
+  LossReduction reduction = LossReduction::Mean;
+
+  bool isClassification() const { return kind != LossKind::Element; }
+};
+
+/// What the pass decided.
+struct Choice {
+  unsigned output = 0;
+  bool inGraph = false; ///< The output is the loss, not what it is taken of.
+  LossKind kind = LossKind::Element;
+  ElementLoss elementKind = ElementLoss::MeanSquaredError;
+  std::string text; ///< For `mpc.loss`.
+  std::string why;  ///< For `mpc.notes`.
+};
+
+} // namespace
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Follows `value` back through reshapes, and through casts if asked.
+static Value skipViews(Value value, bool casts = false) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<train::ReshapeOp>(op) && !(casts && isa<train::CastOp>(op)))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+template <typename ClassLossOp>
+static Loss fromClassLoss(ClassLossOp op, LossKind kind) {
+  Loss loss{kind};
+  loss.prediction = op.getInput();
+  loss.target = op.getLabels();
+  loss.weight = op.getWeight();
+  loss.ignoredLabel = op.getIgnoreIndexAttr();
+  loss.reduction = op.getReduction();
+  return loss;
+}
+
+/// The loss op that `value` is the result of, up to its shape.
+static std::optional<Loss> findLoss(Value value) {
+  Operation *op = skipViews(value).getDefiningOp();
+  if (auto entropy = dyn_cast_or_null<train::SoftmaxCrossEntropyOp>(op))
+    return fromClassLoss(entropy, LossKind::CrossEntropy);
+  if (auto likelihood = dyn_cast_or_null<train::NllLossOp>(op))
+    return fromClassLoss(likelihood, LossKind::NegativeLogLikelihood);
+  auto element = dyn_cast_or_null<train::ElementLossOp>(op);
+  if (!element)
+    return std::nullopt;
+  Loss loss{LossKind::Element};
+  loss.elementKind = element.getKind();
+  loss.prediction = element.getPrediction();
+  loss.target = element.getTarget();
+  loss.reduction = element.getReduction();
+  return loss;
+}
+
+/// Returns true if a loss op is among what `value` is computed from.
+static bool dependsOnLoss(Value value) {
+  SmallVector<Value> work = {value};
+  llvm::SmallPtrSet<Operation *, 32> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (findLoss(next))
+      return true;
+    Operation *op = next.getDefiningOp();
+    if (op && seen.insert(op).second)
+      llvm::append_range(work, op->getOperands());
+  }
+  return false;
+}
+
+static Value buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
+                       LossReduction reduction) {
+  switch (loss.kind) {
+  case LossKind::CrossEntropy:
+    return train::SoftmaxCrossEntropyOp::create(
+        builder, loc, loss.prediction, loss.target, loss.weight, reduction,
+        loss.ignoredLabel);
+  case LossKind::NegativeLogLikelihood:
+    return train::NllLossOp::create(builder, loc, loss.prediction, loss.target,
+                                    loss.weight, reduction, loss.ignoredLabel);
+  case LossKind::Element:
+    return train::ElementLossOp::create(builder, loc, loss.prediction,
+                                        loss.target, loss.elementKind,
+                                        reduction);
+  }
+  llvm_unreachable("all losses handled");
+}
+
+/// Sums everything but dimension 0.
+static Value sumPerSample(OpBuilder &builder, Location loc, Value value) {
+  RankedTensorType type = typeOf(value);
+  if (type.getRank() == 0)
+    return train::ReshapeOp::create(
+        builder, loc, RankedTensorType::get({1}, type.getElementType()), value);
+  if (type.getRank() == 1)
+    return value;
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(1, type.getRank()));
+  return train::ReduceSumOp::create(builder, loc, value, axes);
+}
+
+/// Any float tensor as one number: the mean, unless it is one already.
+static Value toScalar(OpBuilder &builder, Location loc, Value value) {
+  RankedTensorType type = typeOf(value);
+  if (type.getRank() == 0)
+    return value;
+  if (type.getNumElements() == 1)
+    return train::ReshapeOp::create(
+        builder, loc, RankedTensorType::get({}, type.getElementType()), value);
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  return train::ReduceMeanOp::create(builder, loc, value, axes);
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static StringRef elementLossName(ElementLoss kind) {
+  switch (kind) {
+  case ElementLoss::MeanSquaredError:
+    return "mse";
+  case ElementLoss::MeanAbsoluteError:
+    return "l1";
+  case ElementLoss::BinaryCrossEntropyWithLogits:
+    return "bce-with-logits";
+  }
+  llvm_unreachable("all losses named");
+}
+
+static StringRef lossName(LossKind kind, ElementLoss elementKind) {
+  switch (kind) {
+  case LossKind::CrossEntropy:
+    return "softmax-cross-entropy";
+  case LossKind::NegativeLogLikelihood:
+    return "negative-log-likelihood";
+  case LossKind::Element:
+    return elementLossName(elementKind);
+  }
+  llvm_unreachable("all losses named");
+}
+
+static LogicalResult parseLossName(StringRef name, Choice &choice) {
+  choice.kind = LossKind::Element;
+  if (name == "softmax-cross-entropy")
+    choice.kind = LossKind::CrossEntropy;
+  else if (name == "mse")
+    choice.elementKind = ElementLoss::MeanSquaredError;
+  else if (name == "l1")
+    choice.elementKind = ElementLoss::MeanAbsoluteError;
+  else if (name == "bce-with-logits")
+    choice.elementKind = ElementLoss::BinaryCrossEntropyWithLogits;
+  else
+    return failure();
+  return success();
+}
+
+/// "'a', 'b', 'c'" for the outputs of `func` that `indices` name.
+static std::string listOutputs(func::FuncOp func, ArrayRef<unsigned> indices) {
+  std::string text;
+  for (unsigned index : indices)
+    text += (text.empty() ? "'" : ", '") + resultName(func, index).str() + "'";
+  return text;
+}
+
+static std::string shapeText(RankedTensorType type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << type.getElementType() << "[";
+  llvm::interleave(type.getShape(), os, ",");
+  os << "]";
+  return text;
+}
+
+/// `wanted`, or `wanted_2`, ... if an input has the name already.
+static std::string freshInputName(func::FuncOp func, StringRef wanted) {
+  auto taken = [&](StringRef name) {
+    return llvm::any_of(llvm::seq(func.getNumArguments()), [&](unsigned i) {
+      return argumentName(func, i) == name;
+    });
+  };
+  std::string name = wanted.str();
+  for (int i = 2; taken(name); ++i)
+    name = (wanted + "_" + Twine(i)).str();
+  return name;
+}
+
+//===----------------------------------------------------------------------===//
+// Choosing
+//===----------------------------------------------------------------------===//
+
+static FailureOr<unsigned> findOutput(func::FuncOp predict, StringRef name) {
+  auto all = llvm::to_vector(llvm::seq<unsigned>(0, predict.getNumResults()));
+  for (unsigned i : all)
+    if (resultName(predict, i) == name)
+      return i;
+  return predict.emitError("the model has no output '")
+         << name << "'; its outputs are " << listOutputs(predict, all);
+}
+
+/// The one output that a loss can be taken of if nobody names it.
+static FailureOr<unsigned> onlyOutput(func::FuncOp predict) {
+  auto all = llvm::to_vector(llvm::seq<unsigned>(0, predict.getNumResults()));
+  if (all.size() == 1)
+    return 0;
+  return predict.emitError("the model has ")
+         << all.size() << " outputs (" << listOutputs(predict, all)
+         << ") and no loss; use --loss=output:NAME if one of them is the loss, "
+            "or --loss=KIND:NAME to take a loss of one";
+}
+
+/// The prediction that a loss of this kind is taken of: at an output behind a
+/// softmax (for bce: a sigmoid), what goes into it.
+static Value findPrediction(Value output, LossKind kind, ElementLoss element) {
+  Operation *op = output.getDefiningOp();
+  if (kind == LossKind::CrossEntropy) {
+    if (auto softmax = dyn_cast_or_null<train::SoftmaxOp>(op))
+      if (softmax.getAxis() == 1)
+        return softmax.getInput();
+    if (auto softmax = dyn_cast_or_null<train::LogSoftmaxOp>(op))
+      if (softmax.getAxis() == 1)
+        return softmax.getInput();
+  }
+  if (element == ElementLoss::BinaryCrossEntropyWithLogits &&
+      isa_and_nonnull<train::SigmoidOp>(op))
+    return op->getOperand(0);
+  return output;
+}
+
+/// Checks that the loss can be taken of the chosen output and puts the choice
+/// into words.
+static LogicalResult describe(func::FuncOp predict, Choice &choice) {
+  StringRef output = resultName(predict, choice.output);
+  Value value = getReturn(predict).getOperand(choice.output);
+  RankedTensorType type = typeOf(value);
+  if (!isa<FloatType>(type.getElementType()))
+    return predict.emitError("output '")
+           << output << "' must be a float for a loss, but is "
+           << shapeText(type);
+  if (choice.inGraph) {
+    choice.text = ("output '" + output + "' of the model").str();
+    if (std::optional<Loss> loss = findLoss(value))
+      choice.text += (", " + lossName(loss->kind, loss->elementKind)).str();
+    if (type.getNumElements() > 1)
+      choice.why += "; training minimizes its mean";
+    return success();
+  }
+
+  bool classes = choice.kind == LossKind::CrossEntropy;
+  if (classes && (type.getRank() < 2 || type.getDimSize(1) < 2))
+    return predict.emitError("softmax-cross-entropy needs an output [N, C, ..] "
+                             "of two classes or more, but '")
+           << output << "' is " << shapeText(type);
+  StringRef name = lossName(choice.kind, choice.elementKind);
+  std::string target = freshInputName(predict, classes ? "labels" : "targets");
+  choice.text =
+      (name + " of output '" + output + "' against input '" + target + "'")
+          .str();
+  Value prediction = findPrediction(value, choice.kind, choice.elementKind);
+  if (prediction != value)
+    choice.why += ("; '" + output + "' comes from " +
+                   value.getDefiningOp()->getName().stripDialect() +
+                   ", the loss takes what goes into it")
+                      .str();
+  return success();
+}
+
+/// Follows the option `loss`: output:NAME, KIND or KIND:NAME.
+static LogicalResult chooseByOption(func::FuncOp predict, StringRef option,
+                                    Choice &choice) {
+  auto [kind, name] = option.split(':');
+  choice.inGraph = kind == "output";
+  if (!choice.inGraph && failed(parseLossName(kind, choice)))
+    return predict.emitError("unknown loss '")
+           << kind
+           << "'; use softmax-cross-entropy, mse, l1, bce-with-logits or "
+              "output:NAME";
+  FailureOr<unsigned> output =
+      name.empty() ? onlyOutput(predict) : findOutput(predict, name);
+  if (failed(output))
+    return failure();
+  choice.output = *output;
+  choice.why = "as asked";
+  return success();
+}
+
+/// Takes the loss of the graph, or one that fits the shape of the output.
+static LogicalResult chooseByGraph(func::FuncOp predict, Choice &choice) {
+  SmallVector<unsigned> losses;
+  for (auto [i, value] : llvm::enumerate(getReturn(predict).getOperands()))
+    if (dependsOnLoss(value))
+      losses.push_back(i);
+  if (losses.size() > 1)
+    return predict.emitError("several outputs are losses (")
+           << listOutputs(predict, losses)
+           << "); use --loss=output:NAME to choose";
+  if (losses.size() == 1) {
+    choice.inGraph = true;
+    choice.output = losses.front();
+    choice.why = "found in the model";
+    return success();
+  }
+
+  FailureOr<unsigned> output = onlyOutput(predict);
+  if (failed(output))
+    return failure();
+  choice.output = *output;
+  RankedTensorType type = typeOf(getReturn(predict).getOperand(*output));
+  if (type.getRank() == 2 && type.getDimSize(1) >= 2)
+    choice.kind = LossKind::CrossEntropy;
+  choice.why = "chosen from the output's shape " + shapeText(type) +
+               "; --loss says otherwise";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+/// Gives labels the attributes by which the runtime checks them.
+static void describeLabels(func::FuncOp func, const Loss &loss) {
+  auto arg = dyn_cast<BlockArgument>(skipViews(loss.target, /*casts=*/true));
+  if (!arg || !loss.isClassification())
+    return;
+  Builder builder(func.getContext());
+  int64_t classes = typeOf(loss.prediction).getDimSize(1);
+  func.setArgAttr(arg.getArgNumber(), kRangeAttr,
+                  builder.getI64ArrayAttr({0, classes}));
+  if (loss.ignoredLabel)
+    func.setArgAttr(arg.getArgNumber(), kIgnoredAttr,
+                    builder.getI64IntegerAttr(loss.ignoredLabel.getInt()));
+}
+
+/// Appends the input that the loss compares the output with.
+static Loss appendTarget(func::FuncOp func, const Choice &choice) {
+  Builder builder(func.getContext());
+  Value output = getReturn(func).getOperand(choice.output);
+  Loss loss{choice.kind, choice.elementKind};
+  loss.prediction = findPrediction(output, choice.kind, choice.elementKind);
+
+  RankedTensorType type = typeOf(loss.prediction);
+  if (loss.isClassification()) {
+    SmallVector<int64_t> shape(type.getShape());
+    shape.erase(shape.begin() + 1);
+    type = RankedTensorType::get(shape, builder.getI64Type());
+    loss.ignoredLabel = builder.getI64IntegerAttr(kIgnoredLabel);
+  }
+  std::string name =
+      freshInputName(func, loss.isClassification() ? "labels" : "targets");
+  DictionaryAttr attrs =
+      outputAttributes(func.getContext(), name,
+                       func.getResultAttr(choice.output, kBatchDimAttr));
+  unsigned index = func.getNumArguments();
+  (void)func.insertArgument(index, type, attrs, func.getLoc());
+  loss.target = func.getArgument(index);
+  return loss;
+}
+
+/// The location of ops that belong to the loss.
+static Location lossLoc(func::FuncOp func, const Choice &choice) {
+  if (choice.inGraph)
+    return skipViews(getReturn(func).getOperand(choice.output)).getLoc();
+  return makeNodeLoc(func.getContext(), "loss",
+                     lossName(choice.kind, choice.elementKind));
+}
+
+/// The loss in `func`, a copy of `predict`; none if an output is the loss that
+/// no loss op computes.
+static std::optional<Loss> prepareLoss(func::FuncOp func,
+                                       const Choice &choice) {
+  std::optional<Loss> loss =
+      choice.inGraph ? findLoss(getReturn(func).getOperand(choice.output))
+                     : appendTarget(func, choice);
+  if (loss)
+    describeLabels(func, *loss);
+  return loss;
+}
+
+/// The loss as one number: a model's own loss as it is, others by their mean.
+static Value buildScalar(OpBuilder &builder, func::FuncOp func, Location loc,
+                         const Choice &choice,
+                         const std::optional<Loss> &loss) {
+  if (loss && (!choice.inGraph || loss->reduction == LossReduction::None))
+    return buildLoss(builder, loc, *loss, LossReduction::Mean);
+  return toScalar(builder, loc, getReturn(func).getOperand(choice.output));
+}
+
+static void buildTrain(func::FuncOp func, const Choice &choice) {
+  Location loc = lossLoc(func, choice);
+  std::optional<Loss> loss = prepareLoss(func, choice);
+  OpBuilder builder(getReturn(func));
+  Value value = buildScalar(builder, func, loc, choice, loss);
+  setOutputs(func, {{value, outputAttributes(func.getContext(), "loss")}});
+  eraseDeadOps(func);
+}
+
+/// How much each label counts in the mean; for losses without labels, how many
+/// elements a sample has.
+static Value buildWeights(OpBuilder &builder, Location loc, const Loss &loss) {
+  if (loss.isClassification())
+    return train::IsCountedOp::create(builder, loc, loss.target, loss.weight,
+                                      loss.ignoredLabel);
+  RankedTensorType type = typeOf(loss.prediction);
+  int64_t samples = type.getRank() == 0 ? 1 : type.getDimSize(0);
+  Type element = type.getElementType();
+  Attribute size = builder.getFloatAttr(
+      element, double(type.getNumElements()) / double(samples));
+  return train::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(RankedTensorType::get({samples}, element), size));
+}
+
+static void buildEvaluate(func::FuncOp func, const Choice &choice) {
+  MLIRContext *context = func.getContext();
+  Location loc = lossLoc(func, choice);
+  Attribute batchDim = func.getResultAttr(choice.output, kBatchDimAttr);
+  std::optional<Loss> loss = prepareLoss(func, choice);
+  OpBuilder builder(getReturn(func));
+
+  SmallVector<Output> outputs;
+  if (!loss) {
+    Value value = buildScalar(builder, func, loc, choice, loss);
+    outputs.push_back({value, outputAttributes(context, "loss")});
+  } else {
+    // The model's loss has no batch dimension of its own; its labels do.
+    auto labels = dyn_cast<BlockArgument>(skipViews(loss->target, true));
+    if (!batchDim && labels)
+      batchDim = func.getArgAttr(labels.getArgNumber(), kBatchDimAttr);
+    auto add = [&](Value value, StringRef name) {
+      outputs.push_back({sumPerSample(builder, loc, value),
+                         outputAttributes(context, name, batchDim)});
+    };
+    add(buildLoss(builder, loc, *loss, LossReduction::None), "sample_loss");
+    Value weights = buildWeights(builder, loc, *loss);
+    add(weights, "sample_weight");
+    if (loss->isClassification()) {
+      Value hits = train::IsCorrectOp::create(builder, loc, loss->prediction,
+                                              loss->target);
+      // A label that does not count is no hit, whatever the model says.
+      add(train::MulOp::create(builder, loc, hits, weights), "sample_correct");
+    }
+  }
+  setOutputs(func, outputs);
+  eraseDeadOps(func);
+}
+
+/// Removes the loss and what only it needs from `predict`. A model that gives
+/// nothing but its loss predicts what the loss is taken of.
+static void stripPredict(func::FuncOp predict, const Choice &choice) {
+  std::optional<Loss> loss =
+      findLoss(getReturn(predict).getOperand(choice.output));
+  SmallVector<Output> outputs = getOutputs(predict);
+  if (outputs.size() == 1 && !loss)
+    return;
+  Attribute batchDim;
+  if (outputs.size() == 1 && !predict.getArguments().empty())
+    batchDim = predict.getArgAttr(0, kBatchDimAttr);
+  outputs.erase(outputs.begin() + choice.output);
+  if (outputs.empty())
+    outputs.push_back({loss->prediction,
+                       outputAttributes(predict.getContext(), "prediction",
+                                        batchDim)});
+
+  llvm::BitVector unused(predict.getNumArguments());
+  for (BlockArgument arg : predict.getArguments())
+    unused[arg.getArgNumber()] = arg.use_empty();
+  setOutputs(predict, outputs);
+  eraseDeadOps(predict);
+  llvm::BitVector erased(predict.getNumArguments());
+  for (BlockArgument arg : predict.getArguments())
+    erased[arg.getArgNumber()] =
+        arg.use_empty() && !unused[arg.getArgNumber()];
+  (void)predict.eraseArguments(erased);
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto predict = module.lookupSymbol<func::FuncOp>("predict");
+    if (!predict || predict.getNumResults() == 0) {
+      module.emitError("the model has no function 'predict' with outputs");
+      return signalPassFailure();
+    }
+    for (StringRef name : {"train", "evaluate"})
+      if (Operation *taken = module.lookupSymbol(name)) {
+        taken->emitError("the name '") << name << "' is taken";
+        return signalPassFailure();
+      }
+
+    Choice choice;
+    StringRef option = loss;
+    LogicalResult chosen = option.empty()
+                               ? chooseByGraph(predict, choice)
+                               : chooseByOption(predict, option, choice);
+    if (failed(chosen) || failed(describe(predict, choice)))
+      return signalPassFailure();
+    LDBG() << "loss: " << choice.text << ", " << choice.why;
+
+    buildEvaluate(clone(predict, "evaluate"), choice);
+    buildTrain(clone(predict, "train"), choice);
+    if (choice.inGraph)
+      stripPredict(predict, choice);
+
+    module->setAttr("mpc.loss", StringAttr::get(&getContext(), choice.text));
+    addNote(module, "loss: " + choice.text + " (" + choice.why + ")");
+  }
+
+  func::FuncOp clone(func::FuncOp predict, StringRef name) {
+    func::FuncOp copy = predict.clone();
+    copy.setName(name);
+    getOperation().push_back(copy);
+    return copy;
+  }
+};
+
+} // namespace

@@ -1,0 +1,310 @@
+//===- AddOptimizer.cpp - From gradients to the step that trains ----------===//
+//
+// Implements mpc-add-optimizer. Parameters, gradients and moments are packs of
+// one layout (Packing.h), so that the update is one op on whole packs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Support/Locations.h"
+#include "passes/Grad/Packing.h"
+#include "passes/Grad/Passes.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_ADDOPTIMIZERPASS
+#include "passes/Grad/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+static constexpr StringLiteral kParameters = "parameters";
+static constexpr StringLiteral kGradients = "gradients";
+static constexpr StringLiteral kVelocity = "momentum.velocity";
+static constexpr StringLiteral kFirstMoment = "adam.first_moment";
+static constexpr StringLiteral kSecondMoment = "adam.second_moment";
+static constexpr StringLiteral kMicroStep = "micro_step";
+
+// PyTorch's default of AdamW; its other optimizers do not decay.
+static constexpr double kAdamWDecay = 0.01;
+
+namespace {
+
+struct AddOptimizerPass : mpc::impl::AddOptimizerPassBase<AddOptimizerPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto func = module.lookupSymbol<func::FuncOp>("train");
+    if (failed(checkOptions()))
+      return signalPassFailure();
+    if (!func || func.getNumResults() < 2 ||
+        !func.getResultAttr(1, kGradientOfAttr)) {
+      module.emitError("a function 'train' that returns gradients is needed")
+              .attachNote()
+          << "mpc-differentiate makes it";
+      return signalPassFailure();
+    }
+    FailureOr<Packing> packing = computePacking(module);
+    if (failed(packing) || failed(checkGradients(func, *packing)) ||
+        failed(packParameters(module, *packing, kParameters)))
+      return signalPassFailure();
+
+    Value gradients = packGradients(func, *packing);
+    if (accumulate > 1)
+      buildAccumulate(func, gradients, *packing);
+    else
+      buildStep(func, gradients, *packing);
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Options
+  //===--------------------------------------------------------------------===//
+
+  bool isAdam() const { return optimizer == "adam" || optimizer == "adamw"; }
+
+  double decay() const {
+    if (weightDecay >= 0)
+      return weightDecay;
+    return optimizer == "adamw" ? kAdamWDecay : 0.0;
+  }
+
+  LogicalResult checkOptions() {
+    auto refuse = [&](const Twine &text) { return getOperation().emitError(text); };
+    if (!isAdam() && optimizer != "sgd" && optimizer != "momentum")
+      return refuse("unknown optimizer '" + optimizer +
+                    "'; use sgd, momentum, adam or adamw");
+    // Written so that NaN fails the tests.
+    if (!(lr >= 0) || !std::isfinite(lr))
+      return refuse("lr must be a number from 0 on");
+    if (!std::isfinite(weightDecay))
+      return refuse("weight-decay must be a number");
+    if (!(beta1 >= 0 && beta1 < 1) || !(beta2 >= 0 && beta2 < 1))
+      return refuse("betas must lie in [0, 1)");
+    if (!(epsilon >= 0) || !std::isfinite(epsilon))
+      return refuse("epsilon must be a number from 0 on");
+    if (!(momentum >= 0 && momentum < 1))
+      return refuse("momentum must lie in [0, 1)");
+    if (nesterov && optimizer != "momentum")
+      return refuse("nesterov needs optimizer momentum, but it is '" +
+                    optimizer + "'");
+    if (!(clipNorm >= 0) || !std::isfinite(clipNorm))
+      return refuse("clip-norm must be a number from 0 on; 0 is no limit");
+    if (accumulate < 1)
+      return refuse("accumulate must be at least 1");
+    return success();
+  }
+
+  /// Every parameter has its gradient, in the order of the states.
+  LogicalResult checkGradients(func::FuncOp func, const Packing &packing) {
+    SmallVector<StringRef> names, found;
+    for (train::StateOp state : packing.states)
+      names.push_back(state.getSymName());
+    for (unsigned i = 1; i < func.getNumResults(); ++i)
+      if (auto attr = func.getResultAttrOfType<StringAttr>(i, kGradientOfAttr))
+        found.push_back(attr.getValue());
+    if (names == found && found.size() + 1 == func.getNumResults())
+      return success();
+    return func.emitError("'train' must return the loss and the gradients of ")
+           << names.size() << " parameters in the order of their states";
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Pieces
+  //===--------------------------------------------------------------------===//
+
+  /// The location of ops that belong to the update.
+  Location updateLoc() {
+    return makeNodeLoc(&getContext(), "optimizer", optimizer);
+  }
+
+  FloatAttr f32(double value) {
+    return FloatAttr::get(Float32Type::get(&getContext()), value);
+  }
+
+  Value read(OpBuilder &builder, train::StateOp state) {
+    return train::ReadOp::create(builder, updateLoc(), state.getType(),
+                                 state.getSymName());
+  }
+
+  Value read(OpBuilder &builder, StringRef name) {
+    return read(builder, getOperation().lookupSymbol<train::StateOp>(name));
+  }
+
+  void write(OpBuilder &builder, StringRef name, Value value) {
+    train::WriteOp::create(builder, updateLoc(), name, value);
+  }
+
+  /// Reads a state of the packing's layout that starts as zeros.
+  Value readMoment(OpBuilder &builder, StringRef name, const Packing &packing) {
+    createState(getOperation(), name, train::StateKind::Optimizer, packing.type,
+                /*value=*/nullptr, packing.slots);
+    return read(builder, name);
+  }
+
+  /// The function's one read of the parameters.
+  Value readParameters(OpBuilder &builder, func::FuncOp func) {
+    for (auto op : func.front().getOps<train::ReadOp>())
+      if (op.getState() == kParameters)
+        return op;
+    return read(builder, kParameters);
+  }
+
+  Value readCounter(OpBuilder &builder, StringRef name) {
+    auto zero = builder.getI64IntegerAttr(0);
+    return read(builder, getOrCreateControl(getOperation(), name, zero));
+  }
+
+  void advance(OpBuilder &builder, StringRef name, Value counter) {
+    write(builder, name,
+          train::IncrementOp::create(builder, updateLoc(), counter));
+  }
+
+  /// Takes the gradients out of the results and packs them.
+  Value packGradients(func::FuncOp func, const Packing &packing) {
+    SmallVector<Output> outputs = getOutputs(func);
+    SmallVector<Value> gradients;
+    for (const Output &output : ArrayRef(outputs).drop_front())
+      gradients.push_back(output.value);
+    setOutputs(func, outputs.front());
+    OpBuilder builder(getReturn(func));
+    return train::PackOp::create(builder, updateLoc(), packing.type, gradients,
+                                 packing.offsets);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Updates
+  //===--------------------------------------------------------------------===//
+
+  void buildAdam(OpBuilder &builder, Value weights, Value gradients, Value lr,
+                 Value step, const Packing &packing) {
+    Value first = readMoment(builder, kFirstMoment, packing);
+    Value second = readMoment(builder, kSecondMoment, packing);
+    auto scalar = RankedTensorType::get({}, packing.elementType());
+    auto correction = [&](double beta) {
+      return train::BiasCorrectionOp::create(builder, updateLoc(), scalar, step,
+                                             builder.getF64FloatAttr(beta));
+    };
+    Value correction1 = correction(beta1), correction2 = correction(beta2);
+    auto decoupled =
+        optimizer == "adamw" ? builder.getUnitAttr() : UnitAttr();
+    auto update = train::AdamOp::create(
+        builder, updateLoc(), weights, gradients, first, second, lr,
+        correction1, correction2, f32(beta1), f32(beta2), f32(epsilon),
+        f32(decay()), decoupled);
+    write(builder, kParameters, update.getNewWeight());
+    write(builder, kFirstMoment, update.getNewFirstMoment());
+    write(builder, kSecondMoment, update.getNewSecondMoment());
+  }
+
+  /// Clips the gradients and updates weights, moments and the step counter.
+  /// Returns the norm of the gradients before clipping.
+  Value buildUpdate(OpBuilder &builder, func::FuncOp func, Value gradients,
+                    const Packing &packing) {
+    Location loc = updateLoc();
+    Value weights = readParameters(builder, func);
+    auto rate = FloatAttr::get(packing.elementType(), lr);
+    Value learningRate = read(
+        builder, getOrCreateControl(getOperation(), train::kLearningRateState,
+                                    rate));
+    Value step = readCounter(builder, train::kStepState);
+
+    Value norm = train::GlobalNormOp::create(builder, loc, gradients);
+    if (clipNorm > 0) {
+      Value factor =
+          train::ClipFactorOp::create(builder, loc, norm, f32(clipNorm));
+      gradients = train::MulOp::create(builder, loc, gradients, factor);
+    }
+    if (isAdam()) {
+      buildAdam(builder, weights, gradients, learningRate, step, packing);
+    } else if (optimizer == "momentum") {
+      Value velocity = readMoment(builder, kVelocity, packing);
+      auto update = train::MomentumOp::create(
+          builder, loc, weights, gradients, velocity, learningRate,
+          f32(momentum), f32(decay()),
+          nesterov ? builder.getUnitAttr() : UnitAttr());
+      write(builder, kParameters, update.getNewWeight());
+      write(builder, kVelocity, update.getNewVelocity());
+    } else {
+      write(builder, kParameters,
+            train::SgdOp::create(builder, loc, weights, gradients,
+                                 learningRate, f32(decay())));
+    }
+    advance(builder, train::kStepState, step);
+    return norm;
+  }
+
+  void buildStep(func::FuncOp func, Value gradients, const Packing &packing) {
+    func.setName("step");
+    OpBuilder builder(getReturn(func));
+    Value norm = buildUpdate(builder, func, gradients, packing);
+    SmallVector<Output> outputs = getOutputs(func);
+    outputs.push_back({norm, outputAttributes(&getContext(), "grad_norm")});
+    setOutputs(func, outputs);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Accumulation
+  //===--------------------------------------------------------------------===//
+
+  /// Adds the gradients of one micro-batch to `@gradients`.
+  void buildAccumulate(func::FuncOp func, Value gradients,
+                       const Packing &packing) {
+    func.setName("accumulate");
+    divideSeed(func);
+    OpBuilder builder(getReturn(func));
+    Value sum = readMoment(builder, kGradients, packing);
+    write(builder, kGradients,
+          train::AddOp::create(builder, updateLoc(), sum, gradients));
+    countMicroSteps(builder, func);
+    buildApply(packing);
+  }
+
+  /// The mean over micro-batches is taken where the backward pass starts.
+  void divideSeed(func::FuncOp func) {
+    func.walk([&](train::ConstantOp op) {
+      if (!op->hasAttr(kLossSeedAttr))
+        return;
+      auto type = cast<RankedTensorType>(op.getType());
+      Attribute share =
+          FloatAttr::get(type.getElementType(), 1.0 / double(accumulate));
+      op.setValueAttr(DenseElementsAttr::get(type, share));
+    });
+  }
+
+  /// Random numbers are keyed by the step, which stands still between two
+  /// updates: micro-batches get a counter of their own.
+  void countMicroSteps(OpBuilder &builder, func::FuncOp func) {
+    SmallVector<train::ReadOp> reads;
+    func.walk([&](train::ReadOp op) {
+      if (op.getState() == train::kStepState)
+        reads.push_back(op);
+    });
+    if (reads.empty())
+      return;
+    getOrCreateControl(getOperation(), kMicroStep, builder.getI64IntegerAttr(0));
+    for (train::ReadOp op : reads)
+      op.setState(kMicroStep);
+    advance(builder, kMicroStep, reads.front());
+  }
+
+  /// Updates from `@gradients` and empties it.
+  void buildApply(const Packing &packing) {
+    OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
+    auto func = func::FuncOp::create(builder, updateLoc(), "apply",
+                                     builder.getFunctionType({}, {}));
+    builder.setInsertionPointToStart(func.addEntryBlock());
+    builder.setInsertionPoint(func::ReturnOp::create(builder, updateLoc()));
+    Value gradients = read(builder, kGradients);
+    Value norm = buildUpdate(builder, func, gradients, packing);
+    auto zeros = DenseElementsAttr::get(
+        packing.type, Attribute(FloatAttr::get(packing.elementType(), 0.0)));
+    write(builder, kGradients,
+          train::ConstantOp::create(builder, updateLoc(), zeros));
+    setOutputs(func, {{norm, outputAttributes(&getContext(), "grad_norm")}});
+  }
+};
+
+} // namespace

@@ -1,0 +1,104 @@
+//===- EntryPoints.cpp - Functions and states by name ---------------------===//
+
+#include "passes/Grad/EntryPoints.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static StringRef nameOr(Attribute attr) {
+  auto name = dyn_cast_or_null<StringAttr>(attr);
+  return name ? name.getValue() : StringRef("?");
+}
+
+StringRef mpc::argumentName(func::FuncOp func, unsigned index) {
+  return nameOr(func.getArgAttr(index, kNameAttr));
+}
+
+StringRef mpc::resultName(func::FuncOp func, unsigned index) {
+  return nameOr(func.getResultAttr(index, kNameAttr));
+}
+
+void mpc::addNote(ModuleOp module, const Twine &text) {
+  SmallVector<Attribute> notes;
+  if (auto old = module->getAttrOfType<ArrayAttr>("mpc.notes"))
+    llvm::append_range(notes, old);
+  notes.push_back(StringAttr::get(module.getContext(), text));
+  module->setAttr("mpc.notes", ArrayAttr::get(module.getContext(), notes));
+}
+
+DictionaryAttr mpc::outputAttributes(MLIRContext *context, StringRef name,
+                                     Attribute batchDim) {
+  NamedAttrList attrs;
+  attrs.set(kNameAttr, StringAttr::get(context, name));
+  if (batchDim)
+    attrs.set(kBatchDimAttr, batchDim);
+  return attrs.getDictionary(context);
+}
+
+func::ReturnOp mpc::getReturn(func::FuncOp func) {
+  return cast<func::ReturnOp>(func.front().getTerminator());
+}
+
+SmallVector<Output> mpc::getOutputs(func::FuncOp func) {
+  SmallVector<Output> outputs;
+  for (auto [i, value] : llvm::enumerate(getReturn(func).getOperands())) {
+    DictionaryAttr attrs = func.getResultAttrDict(i);
+    outputs.push_back(
+        {value, attrs ? attrs : DictionaryAttr::get(func.getContext())});
+  }
+  return outputs;
+}
+
+void mpc::setOutputs(func::FuncOp func, ArrayRef<Output> outputs) {
+  SmallVector<Value> values;
+  SmallVector<DictionaryAttr> attributes;
+  for (const Output &output : outputs) {
+    values.push_back(output.value);
+    attributes.push_back(output.attributes);
+  }
+  getReturn(func)->setOperands(values);
+  func.setType(FunctionType::get(func.getContext(), func.getArgumentTypes(),
+                                 ValueRange(values).getTypes()));
+  func.setAllResultAttrs(attributes);
+}
+
+void mpc::eraseDeadOps(func::FuncOp func) {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(func.front().without_terminator())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+train::StateOp mpc::createState(ModuleOp module, StringRef name,
+                                train::StateKind kind, RankedTensorType type,
+                                ElementsAttr value, ArrayAttr slots) {
+  OpBuilder builder(module.getContext());
+  auto functions = module.getOps<func::FuncOp>();
+  if (functions.empty())
+    builder.setInsertionPointToEnd(module.getBody());
+  else
+    builder.setInsertionPoint(*functions.begin());
+  Location loc = NameLoc::get(builder.getStringAttr(name));
+  return train::StateOp::create(builder, loc, name, kind,
+                                type, value, slots, /*copy_of=*/nullptr);
+}
+
+train::StateOp mpc::getOrCreateControl(ModuleOp module, StringRef name,
+                                       TypedAttr value) {
+  if (auto state = module.lookupSymbol<train::StateOp>(name))
+    return state;
+  auto type = RankedTensorType::get({}, value.getType());
+  return createState(module, name, train::StateKind::Control, type,
+                     DenseElementsAttr::get(type, Attribute(value)));
+}
+
+Value mpc::createScalar(OpBuilder &builder, Location loc, Type type,
+                        double value) {
+  auto tensor = RankedTensorType::get({}, type);
+  Attribute attr = builder.getFloatAttr(type, value);
+  return train::ConstantOp::create(builder, loc,
+                                   DenseElementsAttr::get(tensor, attr));
+}

@@ -1,0 +1,71 @@
+//===- EntryPoints.h - Functions and states by name -------------*- C++ -*-===//
+//
+// Names that the gradient passes agree on, and small edits of functions that
+// are entry points: one block, named arguments, named results.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_PASSES_GRAD_ENTRYPOINTS_H
+#define MPC_PASSES_GRAD_ENTRYPOINTS_H
+
+#include "compiler/Dialect/Train/IR/Train.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mpc {
+
+// Attributes of arguments and results.
+inline constexpr llvm::StringLiteral kNameAttr = "mpc.name";
+inline constexpr llvm::StringLiteral kBatchDimAttr = "mpc.batch_dim";
+inline constexpr llvm::StringLiteral kRangeAttr = "mpc.range";
+inline constexpr llvm::StringLiteral kIgnoredAttr = "mpc.ignored";
+inline constexpr llvm::StringLiteral kGradientOfAttr = "mpc.gradient_of";
+// Of the constant that starts the backward pass.
+inline constexpr llvm::StringLiteral kLossSeedAttr = "mpc.loss_seed";
+
+/// The name of argument or result `index` as users know it.
+llvm::StringRef argumentName(mlir::func::FuncOp func, unsigned index);
+llvm::StringRef resultName(mlir::func::FuncOp func, unsigned index);
+
+/// Appends one line to what the driver says to the user (`mpc.notes`).
+void addNote(mlir::ModuleOp module, const llvm::Twine &text);
+
+/// One result of an entry point.
+struct Output {
+  mlir::Value value;
+  mlir::DictionaryAttr attributes;
+};
+
+/// The attributes of a result called `name`; `batchDim` may be null.
+mlir::DictionaryAttr outputAttributes(mlir::MLIRContext *context,
+                                      llvm::StringRef name,
+                                      mlir::Attribute batchDim = nullptr);
+
+mlir::func::ReturnOp getReturn(mlir::func::FuncOp func);
+
+/// The present results of a function with their attributes.
+llvm::SmallVector<Output> getOutputs(mlir::func::FuncOp func);
+
+/// Makes the function return exactly `outputs`, and its type say so.
+void setOutputs(mlir::func::FuncOp func, llvm::ArrayRef<Output> outputs);
+
+/// Erases ops that nothing uses and that do nothing.
+void eraseDeadOps(mlir::func::FuncOp func);
+
+/// Creates a state before the first function. `value` may be null (zeros).
+train::StateOp createState(mlir::ModuleOp module, llvm::StringRef name,
+                           train::StateKind kind, mlir::RankedTensorType type,
+                           mlir::ElementsAttr value = nullptr,
+                           mlir::ArrayAttr slots = nullptr);
+
+/// The rank-0 control state `name`, created with `value` if it is not there.
+train::StateOp getOrCreateControl(mlir::ModuleOp module, llvm::StringRef name,
+                                  mlir::TypedAttr value);
+
+/// A rank-0 constant of a float type.
+mlir::Value createScalar(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Type type, double value);
+
+} // namespace mpc
+
+#endif // MPC_PASSES_GRAD_ENTRYPOINTS_H

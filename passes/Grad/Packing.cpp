@@ -1,0 +1,139 @@
+//===- Packing.cpp - All parameters in one state --------------------------===//
+
+#include "passes/Grad/Packing.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+
+// A slot starts where a vector of 16 floats does, a pack has whole rows.
+static constexpr int64_t kSlotAlignment = 16;
+static constexpr int64_t kRowLength = 1024;
+static constexpr size_t kBlobAlignment = 64;
+
+FailureOr<Packing> mpc::computePacking(ModuleOp module) {
+  Packing packing;
+  int64_t size = 0;
+  Type element;
+  SmallVector<Attribute> slots;
+  for (auto state : module.getOps<train::StateOp>()) {
+    if (state.getKind() != train::StateKind::Parameter)
+      continue;
+    auto type = cast<RankedTensorType>(state.getType());
+    if (!element)
+      element = type.getElementType();
+    if (!isa<Float32Type, Float64Type>(element) ||
+        type.getElementType() != element) {
+      state.emitError("parameters must all be f32, or all f64, but '")
+          << state.getSymName() << "' is " << type;
+      return failure();
+    }
+    size = llvm::alignTo(size, kSlotAlignment);
+    packing.states.push_back(state);
+    packing.offsets.push_back(size);
+    slots.push_back(train::SlotAttr::get(
+        module.getContext(), state.getSymName(), size,
+        DenseI64ArrayAttr::get(module.getContext(), type.getShape())));
+    size += type.getNumElements();
+  }
+  if (packing.states.empty()) {
+    module.emitError("the model has no parameter that can be trained");
+    return failure();
+  }
+  int64_t rows = llvm::divideCeil(size, kRowLength);
+  packing.type = RankedTensorType::get({rows, kRowLength}, element);
+  packing.slots = ArrayAttr::get(module.getContext(), slots);
+  return packing;
+}
+
+/// Copies an initial value to `out`; the bytes of one element are repeated if
+/// the value is a splat.
+static LogicalResult copyValue(train::StateOp state, ElementsAttr value,
+                               MutableArrayRef<char> out) {
+  ArrayRef<char> data;
+  if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
+    data = dense.getRawData();
+  } else if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+      data = blob->getData();
+  }
+  bool splat = value.isSplat() && data.size() < out.size();
+  if (data.empty() || (!splat && data.size() != out.size()))
+    return state.emitError("the initial value of '")
+           << state.getSymName() << "' is not available";
+  for (size_t at = 0; at < out.size(); at += data.size())
+    std::memcpy(out.data() + at, data.data(), data.size());
+  return success();
+}
+
+/// The initial values of all parameters as one resource; null if all are zero
+/// because none has one.
+static FailureOr<ElementsAttr> packValues(const Packing &packing,
+                                          StringRef name) {
+  if (llvm::none_of(packing.states,
+                    [](train::StateOp s) { return s.getInitialValue(); }))
+    return ElementsAttr();
+  size_t bytes = packing.type.getElementTypeBitWidth() / 8;
+  AsmResourceBlob blob = HeapAsmResourceBlob::allocate(
+      packing.type.getNumElements() * bytes, kBlobAlignment);
+  MutableArrayRef<char> out = blob.getMutableData();
+  std::memset(out.data(), 0, out.size());
+  for (auto [i, offset] : llvm::enumerate(packing.offsets)) {
+    train::StateOp state = packing.states[i];
+    auto type = cast<RankedTensorType>(state.getType());
+    std::optional<ElementsAttr> value = state.getInitialValue();
+    if (value && failed(copyValue(state, *value,
+                                  out.slice(offset * bytes,
+                                            type.getNumElements() * bytes))))
+      return failure();
+  }
+  return ElementsAttr(
+      DenseResourceElementsAttr::get(packing.type, name, std::move(blob)));
+}
+
+/// Reads the pack once, at the top of the function, if it reads a parameter.
+static void rewriteReads(func::FuncOp func, const Packing &packing,
+                         StringRef name) {
+  llvm::StringMap<int64_t> offsets;
+  for (auto [i, offset] : llvm::enumerate(packing.offsets))
+    offsets[train::StateOp(packing.states[i]).getSymName()] = offset;
+  SmallVector<train::ReadOp> reads;
+  func.walk([&](train::ReadOp read) {
+    if (offsets.contains(read.getState()))
+      reads.push_back(read);
+  });
+  if (reads.empty())
+    return;
+
+  OpBuilder builder = OpBuilder::atBlockBegin(&func.front());
+  Value pack = train::ReadOp::create(builder,
+                                     NameLoc::get(builder.getStringAttr(name)),
+                                     packing.type, name);
+  for (train::ReadOp read : reads) {
+    builder.setInsertionPoint(read);
+    Value view = train::UnpackOp::create(
+        builder, read.getLoc(), read.getType(), pack,
+        builder.getI64IntegerAttr(offsets.lookup(read.getState())));
+    read.replaceAllUsesWith(view);
+    read.erase();
+  }
+}
+
+LogicalResult mpc::packParameters(ModuleOp module, Packing &packing,
+                                  StringRef name) {
+  FailureOr<ElementsAttr> value = packValues(packing, name);
+  if (failed(value))
+    return failure();
+  for (auto func : module.getOps<func::FuncOp>())
+    rewriteReads(func, packing, name);
+  for (train::StateOp state : packing.states)
+    state.erase();
+  packing.states.clear();
+  createState(module, name, train::StateKind::Parameter, packing.type, *value,
+              packing.slots);
+  return success();
+}

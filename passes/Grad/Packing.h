@@ -1,0 +1,38 @@
+//===- Packing.h - All parameters in one state ------------------*- C++ -*-===//
+//
+// A pack is a tensor [rows, 1024] that holds every parameter, in the order of
+// their states. The update of all weights is then one streaming pass, and
+// gradients and moments have the same layout.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_PASSES_GRAD_PACKING_H
+#define MPC_PASSES_GRAD_PACKING_H
+
+#include "passes/Grad/EntryPoints.h"
+
+namespace mpc {
+
+/// Where each parameter lies in the pack.
+struct Packing {
+  mlir::RankedTensorType type;                ///< Of the pack.
+  llvm::SmallVector<train::StateOp> states;   ///< Parameters, in order.
+  llvm::SmallVector<int64_t> offsets;         ///< In elements, one per state.
+  mlir::ArrayAttr slots;                      ///< The same, for states.
+
+  mlir::Type elementType() const { return type.getElementType(); }
+};
+
+/// Lays out the parameters of the module. Fails, with a diagnostic, if there
+/// are none, or if they have several element types.
+mlir::FailureOr<Packing> computePacking(mlir::ModuleOp module);
+
+/// Replaces the states of the packing by one state `name` with their initial
+/// values, and their reads in all functions by views of it. The states in
+/// `packing` are gone afterwards. Fails, with a diagnostic, if an initial value
+/// is not in memory.
+mlir::LogicalResult packParameters(mlir::ModuleOp module, Packing &packing,
+                                   llvm::StringRef name);
+
+} // namespace mpc
+
+#endif // MPC_PASSES_GRAD_PACKING_H

@@ -1,0 +1,132 @@
+//===- Passes.td - Gradient passes -------------------------*- tablegen -*-===//
+#ifndef MPC_PASSES_GRAD_PASSES_TD
+#define MPC_PASSES_GRAD_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
+  let summary = "Decide what training minimizes and split the model into entry points";
+  let description = [{
+    Makes `train` (inputs and labels to the loss) and `evaluate` (loss, weight
+    and, for classes, hits per sample) from `predict`, which loses the loss and
+    the inputs that only the loss wants.
+
+    With `loss` empty, an output that a loss op of the graph feeds is the loss.
+    Without one the only output decides: f32 [N, C] with two classes or more
+    takes softmax cross entropy, anything else the squared error. A softmax (or,
+    for bce-with-logits, a sigmoid) at the end of the model stays in `predict`;
+    the loss starts from its input. The decision is written to the module as
+    `mpc.loss` and added to `mpc.notes`.
+
+    Needs: `predict`, in inference form.
+    Leaves: `predict`, `evaluate`, `train`. `train` returns one rank-0 float.
+
+    ```mlir
+    func.func @train(%x: ..., %labels: tensor<32xi64> {mpc.name = "labels",
+        mpc.batch_dim = 0 : i64, mpc.range = [0, 10], mpc.ignored = -100 : i64})
+        -> (tensor<f32> {mpc.name = "loss"})
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+  let options = [
+    Option<"loss", "loss", "std::string", /*default=*/"",
+           "softmax-cross-entropy, mse, l1 or bce-with-logits, with :NAME to "
+           "say on which output; or output:NAME; empty: found or chosen">,
+  ];
+}
+
+def UseTrainingFormPass : Pass<"mpc-use-training-form", "::mlir::ModuleOp"> {
+  let summary = "Put ops into training form in train, into inference form elsewhere";
+  let description = [{
+    Replaces ops with `TrainingFormOpInterface` (BatchNormalization, Dropout):
+    in `train` by what they do in training, with the writes of their
+    statistics; in other functions by what they do at inference.
+
+    Needs: `train` (`mpc-add-loss`).
+    Leaves: no op in inference form in `train`.
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+}
+
+def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Append the gradient of the loss with respect to every parameter";
+  let description = [{
+    Reverse-mode differentiation of `train` by `DifferentiableOpInterface`.
+    Ops that no parameter feeds, or that feed nothing to the loss, get no
+    gradient op. Gradient ops stand in reverse order of the forward ops;
+    several gradients of one value are added in that order, always the same.
+
+    `train` returns, behind the loss, the gradient of each parameter in the
+    order of the states; the result attribute `mpc.gradient_of` names it. The
+    constant 1.0 that starts the chain is marked `mpc.loss_seed`: passes that
+    scale the loss change it. A canonicalization must not run before they
+    have: it would merge the constant with others of the same value.
+
+    A parameter that the loss does not depend on becomes a state of kind
+    `constant`, and a note says so: training leaves it as it is.
+
+    Needs: `train` in training form.
+    Leaves: all ops between parameters and loss differentiated, or an error
+    that lists all that have no gradient.
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+}
+
+def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
+  let summary = "Pack the parameters and turn train into the step that updates them";
+  let description = [{
+    All parameters become slots of one state `@parameters` ([rows, 1024], each
+    slot at a multiple of 16 elements); every function reads it once and
+    unpacks what it needs. `train` becomes `step`, which packs the gradients,
+    takes their norm, clips if asked and updates parameters, moments and the
+    step counter. With `accumulate` above 1 it becomes `accumulate`, which adds
+    gradients of loss / K to the state `@gradients`, and `apply`, which updates.
+
+    Needs: gradients as results of `train` (`mpc-differentiate`).
+    Leaves: `step`, or `accumulate` and `apply`; no unpacked parameter.
+
+    ```mlir
+    %p = train.read @parameters : tensor<3x1024xf32>
+    %w = train.unpack %p {offset = 64 : i64} : (tensor<3x1024xf32>) -> tensor<128x10xf32>
+    ...
+    %g = train.pack %dw, %db {offsets = array<i64: 64, 1344>} : ...
+    %norm = train.global_norm %g : ...
+    %new:3 = train.adam %p, %g, %m, %v, %lr, %c1, %c2 {...} : ...
+    train.write @parameters, %new#0 : tensor<3x1024xf32>
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"",
+           "sgd, momentum, adam or adamw">,
+    Option<"lr", "lr", "double", /*default=*/"1e-3", "Learning rate">,
+    Option<"weightDecay", "weight-decay", "double", /*default=*/"-1",
+           "Weight decay; negative: 0.01 for adamw, 0 for the others">,
+    Option<"beta1", "beta1", "double", /*default=*/"0.9",
+           "Decay of the first moment">,
+    Option<"beta2", "beta2", "double", /*default=*/"0.999",
+           "Decay of the second moment">,
+    Option<"epsilon", "epsilon", "double", /*default=*/"1e-8",
+           "Added to the root of the second moment">,
+    Option<"momentum", "momentum", "double", /*default=*/"0.9",
+           "Decay of the velocity (momentum only)">,
+    Option<"nesterov", "nesterov", "bool", /*default=*/"false",
+           "Nesterov's form (momentum only)">,
+    Option<"clipNorm", "clip-norm", "double", /*default=*/"0",
+           "Largest norm of all gradients together; 0: no limit">,
+    Option<"accumulate", "accumulate", "int64_t", /*default=*/"1",
+           "Micro-batches per update">,
+  ];
+}
+
+def VerifyGradPass : Pass<"mpc-verify-grad", "::mlir::ModuleOp"> {
+  let summary = "Check what may exist after the gradient stage";
+  let description = [{
+    The entry points with their signatures; one packed parameter state, read
+    once per function; one write per state, and only where training happens;
+    training form where it belongs; one marked loss seed. A note names the
+    pass that should have seen to it.
+  }];
+}
+
+#endif // MPC_PASSES_GRAD_PASSES_TD

@@ -1,0 +1,184 @@
+//===- VerifyGrad.cpp - What may exist after the gradient stage -----------===//
+//
+// Implements mpc-verify-grad. Every finding is reported, not the first alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Grad/EntryPoints.h"
+#include "passes/Grad/Passes.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_VERIFYGRADPASS
+#include "passes/Grad/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+struct VerifyGradPass : mpc::impl::VerifyGradPassBase<VerifyGradPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    verifyEntryPoints();
+    verifyParameters();
+    for (auto func : module.getOps<func::FuncOp>())
+      verifyFunction(func);
+    if (failed)
+      signalPassFailure();
+  }
+
+private:
+  /// Reports a finding and the pass that should have prevented it.
+  void fail(Location loc, StringRef culprit, const Twine &message) {
+    emitError(loc, message).attachNote() << culprit << " should have seen to it";
+    failed = true;
+  }
+
+  static bool isTraining(func::FuncOp func) {
+    return func.getName() == "step" || func.getName() == "accumulate";
+  }
+
+  func::FuncOp find(StringRef name) {
+    return getOperation().lookupSymbol<func::FuncOp>(name);
+  }
+
+  void verifyEntryPoints() {
+    ModuleOp module = getOperation();
+    static const llvm::StringSet<> known = {"predict", "evaluate", "step",
+                                            "accumulate", "apply"};
+    for (auto func : module.getOps<func::FuncOp>())
+      if (!known.contains(func.getName()))
+        fail(func.getLoc(), "mpc-add-optimizer",
+             "'" + func.getName() + "' is no entry point");
+    for (StringRef name : {"predict", "evaluate"})
+      if (!find(name))
+        fail(module.getLoc(), "mpc-add-loss",
+             "there is no function '" + name + "'");
+
+    func::FuncOp step = find("step"), accumulate = find("accumulate"),
+                 apply = find("apply");
+    if (bool(accumulate) != bool(apply) || bool(step) == bool(accumulate))
+      fail(module.getLoc(), "mpc-add-optimizer",
+           "there must be either 'step' or 'accumulate' and 'apply'");
+    verifyScalars(step, {"loss", "grad_norm"});
+    verifyScalars(accumulate, {"loss"});
+    verifyScalars(apply, {"grad_norm"});
+    verifySamples(find("evaluate"));
+  }
+
+  /// The function gives these rank-0 floats and nothing else.
+  void verifyScalars(func::FuncOp func, ArrayRef<StringRef> names) {
+    if (!func)
+      return;
+    bool right = func.getNumResults() == names.size();
+    for (unsigned i = 0; right && i < names.size(); ++i) {
+      auto type = dyn_cast<RankedTensorType>(func.getResultTypes()[i]);
+      right = resultName(func, i) == names[i] && type && type.getRank() == 0 &&
+              isa<FloatType>(type.getElementType());
+    }
+    if (!right)
+      fail(func.getLoc(), "mpc-add-optimizer",
+           "'" + func.getName() + "' must return " + llvm::join(names, ", ") +
+               ", of rank 0");
+  }
+
+  /// `evaluate` gives one loss, or vectors with one element per sample.
+  void verifySamples(func::FuncOp func) {
+    if (!func)
+      return;
+    SmallVector<StringRef> names;
+    llvm::SmallDenseSet<int64_t> ranks, extents;
+    for (unsigned i = 0; i < func.getNumResults(); ++i) {
+      names.push_back(resultName(func, i));
+      auto type = cast<RankedTensorType>(func.getResultTypes()[i]);
+      ranks.insert(type.getRank());
+      extents.insert(type.getRank() == 0 ? 0 : type.getDimSize(0));
+    }
+    std::string all = llvm::join(names, ",");
+    bool scalar = all == "loss" && ranks.contains(0);
+    bool samples = (all == "sample_loss,sample_weight" ||
+                    all == "sample_loss,sample_weight,sample_correct") &&
+                   ranks.size() == 1 && ranks.contains(1) &&
+                   extents.size() == 1;
+    if (!scalar && !samples)
+      fail(func.getLoc(), "mpc-add-loss",
+           "'evaluate' must return loss, or sample_loss, sample_weight and "
+           "perhaps sample_correct of one length");
+  }
+
+  /// One packed state holds all parameters.
+  void verifyParameters() {
+    unsigned packs = 0;
+    for (auto state : getOperation().getOps<train::StateOp>()) {
+      if (state.getKind() != train::StateKind::Parameter)
+        continue;
+      packs += state.getSlots().has_value();
+      if (!state.getSlots())
+        fail(state.getLoc(), "mpc-add-optimizer",
+             "parameter '" + state.getSymName() + "' is not packed");
+    }
+    if (packs != 1)
+      fail(getOperation().getLoc(), "mpc-add-optimizer",
+           "there must be one packed parameter state, but there are " +
+               Twine(packs));
+  }
+
+  void verifyFunction(func::FuncOp func) {
+    if (!llvm::hasSingleElement(func.getBody()))
+      return fail(func.getLoc(), "import",
+                  "'" + func.getName() + "' must have exactly one block");
+    llvm::StringSet<> written;
+    unsigned seeds = 0, packReads = 0;
+    for (Operation &op : func.front().without_terminator()) {
+      if (auto write = dyn_cast<train::WriteOp>(op))
+        verifyWrite(func, write, written);
+      if (auto read = dyn_cast<train::ReadOp>(op))
+        packReads += verifyRead(read);
+      if (isTraining(func) && isa<train::TrainingFormOpInterface>(op))
+        fail(op.getLoc(), "mpc-use-training-form",
+             "'" + op.getName().getStringRef() +
+                 "' is an inference form, but '" + func.getName() + "' trains");
+      seeds += op.hasAttr(kLossSeedAttr);
+    }
+    if (packReads > 1)
+      fail(func.getLoc(), "mpc-add-optimizer",
+           "'" + func.getName() + "' reads the parameters more than once");
+    if (seeds != (isTraining(func) ? 1 : 0))
+      fail(func.getLoc(), "mpc-differentiate",
+           "'" + func.getName() + "' has " + Twine(seeds) +
+               " constants marked mpc.loss_seed");
+  }
+
+  /// Returns true if the op reads parameters.
+  bool verifyRead(train::ReadOp read) {
+    auto state = getOperation().lookupSymbol<train::StateOp>(read.getState());
+    if (!state)
+      fail(read.getLoc(), "mpc-add-optimizer",
+           "reads '" + read.getState() + "', which is no state");
+    return state && state.getKind() == train::StateKind::Parameter;
+  }
+
+  void verifyWrite(func::FuncOp func, train::WriteOp write,
+                   llvm::StringSet<> &written) {
+    StringRef name = write.getState();
+    if (!isTraining(func) && func.getName() != "apply")
+      fail(write.getLoc(), "mpc-use-training-form",
+           "'" + func.getName() + "' must not write states");
+    if (!getOperation().lookupSymbol<train::StateOp>(name))
+      fail(write.getLoc(), "mpc-add-optimizer",
+           "writes '" + name + "', which is no state");
+    if (!written.insert(name).second)
+      fail(write.getLoc(), "mpc-add-optimizer",
+           "'" + func.getName() + "' writes '" + name + "' twice");
+  }
+
+  bool failed = false;
+};
+
+} // namespace

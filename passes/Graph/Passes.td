@@ -1,0 +1,45 @@
+//===- Passes.td - Graph passes ----------------------------*- tablegen -*-===//
+#ifndef MPC_PASSES_GRAPH_PASSES_TD
+#define MPC_PASSES_GRAPH_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def UseChannelsLastPass : Pass<"mpc-use-channels-last", "::mlir::func::FuncOp"> {
+  let summary = "Let ops on images work with channels last";
+  let description = [{
+    Switches every op with `LayoutOpInterface` from N x C x spatial to
+    N x spatial x C, with transposes around it; then moves the transposes back
+    down through ops that work element by element and through
+    `train.concat`, until they meet their inverse. What moves no element (one
+    channel, or one pixel) becomes a reshape. Weights and the signature of the
+    function keep their layout.
+
+    Needs: a forward graph; gradients inherit the layout from it.
+    Leaves: no op on images with channels first; transposes only where the
+    function, or an op that mixes dimensions, wants channels first.
+
+    ```mlir
+    %0 = train.transpose %x {permutation = array<i64: 0, 2, 3, 1>} : ...
+    %1 = train.conv %0, %w {channels_last, ...} : ...
+    %2 = train.relu %1 : ...
+    %3 = train.transpose %2 {permutation = array<i64: 0, 3, 1, 2>} : ...
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+  let options = [
+    Option<"report", "report", "bool", /*default=*/"false",
+           "Emit a remark for each transpose that is left, and their number">,
+  ];
+}
+
+def VerifyGraphPass : Pass<"mpc-verify-graph", "::mlir::ModuleOp"> {
+  let summary = "Check what may exist after the graph stage";
+  let description = [{
+    States and one function `predict` of `train` ops on f32 (or f64) and
+    integers, which reads states that exist and writes none; named inputs and
+    outputs of static shape; images with channels last. A note names the pass
+    that should have seen to it.
+  }];
+}
+
+#endif // MPC_PASSES_GRAPH_PASSES_TD

@@ -1,0 +1,279 @@
+//===- UseChannelsLast.cpp - Images as N x spatial x C --------------------===//
+//
+// Implements mpc-use-channels-last. Layout ops are switched one by one, each
+// between two transposes; what is left then is a problem of transposes alone.
+// They only ever move down, towards the results, so the rewriting ends.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "passes/Graph/Passes.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "mpc-use-channels-last"
+
+namespace mpc {
+#define GEN_PASS_DEF_USECHANNELSLASTPASS
+#include "passes/Graph/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+/// The permutation of `train.transpose` from channels first to channels last:
+/// 0, 2, .., rank-1, 1.
+static SmallVector<int64_t> toLast(int64_t rank) {
+  SmallVector<int64_t> permutation = {0};
+  for (int64_t i = 2; i < rank; ++i)
+    permutation.push_back(i);
+  permutation.push_back(1);
+  return permutation;
+}
+
+/// Its inverse: 0, rank-1, 1, .., rank-2.
+static SmallVector<int64_t> toFirst(int64_t rank) {
+  SmallVector<int64_t> permutation = {0, rank - 1};
+  for (int64_t i = 1; i < rank - 1; ++i)
+    permutation.push_back(i);
+  return permutation;
+}
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+static int64_t rankOf(Value value) { return shapeOf(value).size(); }
+
+static RankedTensorType permuted(Type type, ArrayRef<int64_t> permutation) {
+  auto tensor = cast<RankedTensorType>(type);
+  SmallVector<int64_t> shape;
+  for (int64_t dim : permutation)
+    shape.push_back(tensor.getDimSize(dim));
+  return RankedTensorType::get(shape, tensor.getElementType());
+}
+
+/// Returns true if the permutation leaves the order of elements: dimensions
+/// with more than one element keep their order.
+static bool movesNothing(ArrayRef<int64_t> shape,
+                         ArrayRef<int64_t> permutation) {
+  int64_t last = -1;
+  for (int64_t dim : permutation) {
+    if (shape[dim] == 1)
+      continue;
+    if (dim < last)
+      return false;
+    last = dim;
+  }
+  return true;
+}
+
+/// The value whose layout was changed back to channels first to give `value`,
+/// null if `value` does not come from that.
+static Value comesFromLast(Value value) {
+  auto transpose = value.getDefiningOp<train::TransposeOp>();
+  if (!transpose || rankOf(value) < 3 ||
+      transpose.getPermutation() != ArrayRef(toFirst(rankOf(value))))
+    return nullptr;
+  return transpose.getInput();
+}
+
+/// Returns true if `value`, broadcast to `rank` dimensions, changes its layout
+/// for free: scalars, splats, and what has elements along one dimension only.
+static bool isFree(Value value, int64_t rank) {
+  SplatElementsAttr splat;
+  if (matchPattern(value, m_Constant(&splat)))
+    return true;
+  SmallVector<int64_t> shape(rank - rankOf(value), 1);
+  llvm::append_range(shape, shapeOf(value));
+  return movesNothing(shape, toLast(rank));
+}
+
+/// `value` with channels last, for an op of `rank` dimensions. Operands of
+/// lower rank get leading ones first; what is a scalar or broadcasts from one
+/// element stays.
+static Value moveLast(OpBuilder &builder, Location loc, Value value,
+                      int64_t rank) {
+  if (Value last = comesFromLast(value))
+    if (rankOf(value) == rank)
+      return last;
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getNumElements() == 1 && type.getRank() < rank)
+    return value;
+
+  SmallVector<int64_t> shape(rank - type.getRank(), 1);
+  llvm::append_range(shape, type.getShape());
+  auto full = RankedTensorType::get(shape, type.getElementType());
+  RankedTensorType lastType = permuted(full, toLast(rank));
+
+  SplatElementsAttr splat;
+  if (matchPattern(value, m_Constant(&splat)))
+    return train::ConstantOp::create(builder, loc,
+                                     splat.resizeSplat(lastType));
+  if (movesNothing(shape, toLast(rank)))
+    return train::ReshapeOp::create(builder, loc, lastType, value);
+  if (full != type)
+    value = train::ReshapeOp::create(builder, loc, full, value);
+  return train::TransposeOp::create(builder, loc, value, toLast(rank));
+}
+
+/// Gives `op` the new operands and its results channels last; users see the
+/// results through transposes. `change` adapts attributes.
+static void rewriteLast(RewriterBase &rewriter, Operation *op,
+                        ArrayRef<Value> operands, ArrayRef<unsigned> results,
+                        function_ref<void()> change = [] {}) {
+  rewriter.modifyOpInPlace(op, [&] {
+    op->setOperands(operands);
+    for (unsigned i : results) {
+      Value result = op->getResult(i);
+      result.setType(permuted(result.getType(), toLast(rankOf(result))));
+    }
+    change();
+  });
+  rewriter.setInsertionPointAfter(op);
+  for (unsigned i : results) {
+    Value result = op->getResult(i);
+    auto first = train::TransposeOp::create(rewriter, op->getLoc(), result,
+                                            toFirst(rankOf(result)));
+    rewriter.replaceAllUsesExcept(result, first, first);
+  }
+}
+
+/// Switches one op to channels last, with transposes around it.
+static void switchLayout(RewriterBase &rewriter, train::LayoutOpInterface op) {
+  LDBG() << "switching " << op;
+  rewriter.setInsertionPoint(op);
+  SmallVector<Value> operands(op->getOperands());
+  for (unsigned i : op.getImageOperands())
+    operands[i] =
+        moveLast(rewriter, op.getLoc(), operands[i], rankOf(operands[i]));
+  rewriteLast(rewriter, op, operands, op.getImageResults(),
+              [&] { op.setChannelsLast(); });
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// op(first(x), y) -> first(op(x, last(y))), where that needs no more
+/// transposes than it takes away.
+struct SinkThroughElementwise
+    : OpTraitRewritePattern<train::ElementByElement> {
+  using OpTraitRewritePattern::OpTraitRewritePattern;
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    int64_t rank = rankOf(op->getResult(0));
+    int64_t gone = 0, added = 0;
+    for (Value operand : op->getOperands()) {
+      if (rankOf(operand) == rank && comesFromLast(operand))
+        ++gone;
+      else if (rank >= 3 && !isFree(operand, rank))
+        ++added;
+    }
+    if (gone == 0)
+      return rewriter.notifyMatchFailure(op, "no operand comes from channels last");
+    if (added > gone)
+      return rewriter.notifyMatchFailure(op, "needs more transposes than it saves");
+
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(moveLast(rewriter, op->getLoc(), operand, rank));
+    auto results = llvm::to_vector(llvm::seq<unsigned>(0, op->getNumResults()));
+    rewriteLast(rewriter, op, operands, results);
+    return success();
+  }
+};
+
+/// concat(first(x), first(y)) -> first(concat(x, y)).
+struct SinkThroughConcat : OpRewritePattern<train::ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(train::ConcatOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> operands;
+    for (Value operand : op.getInputs()) {
+      operands.push_back(comesFromLast(operand));
+      if (!operands.back())
+        return rewriter.notifyMatchFailure(op, "an operand has channels first");
+    }
+    if (operands.empty())
+      return rewriter.notifyMatchFailure(op, "joins nothing");
+    // Dimension i of the operands before is dimension toFirst[i] of those now.
+    int64_t axis = toFirst(rankOf(op.getResult()))[op.getAxis()];
+    rewriteLast(rewriter, op, operands, {0u}, [&] { op.setAxis(axis); });
+    return success();
+  }
+};
+
+/// A transpose that moves no element is a reshape, which costs nothing.
+struct TransposeToReshape : OpRewritePattern<train::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(train::TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    // Transposes that a layout op is about to cancel must still be seen.
+    if (!movesNothing(shapeOf(op.getInput()), op.getPermutation()))
+      return rewriter.notifyMatchFailure(op, "moves elements");
+    rewriter.replaceOpWithNewOp<train::ReshapeOp>(op, op.getType(),
+                                                  op.getInput());
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+struct UseChannelsLastPass
+    : mpc::impl::UseChannelsLastPassBase<UseChannelsLastPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    SmallVector<train::LayoutOpInterface> ops;
+    func.walk([&](train::LayoutOpInterface op) {
+      if (!op.isChannelsLast() &&
+          rankOf(op->getOperand(op.getImageOperands().front())) >= 3)
+        ops.push_back(op);
+    });
+    IRRewriter rewriter(&getContext());
+    for (train::LayoutOpInterface op : ops)
+      switchLayout(rewriter, op);
+
+    // Two rounds: once a transpose is a reshape, nothing sinks it any more.
+    RewritePatternSet sink(&getContext());
+    sink.add<SinkThroughElementwise, SinkThroughConcat>(&getContext());
+    train::TransposeOp::getCanonicalizationPatterns(sink, &getContext());
+    if (failed(applyPatternsGreedily(func, std::move(sink))))
+      LDBG() << "stopped early; what is left is right, but slower";
+    RewritePatternSet clean(&getContext());
+    clean.add<TransposeToReshape>(&getContext());
+    (void)applyPatternsGreedily(func, std::move(clean));
+
+    if (report)
+      reportLeft(ops.size());
+  }
+
+  void reportLeft(size_t switched) {
+    int64_t left = 0;
+    getOperation().walk([&](train::TransposeOp op) {
+      ++left;
+      op.emitRemark("a transpose of ") << op.getType() << " is left";
+    });
+    getOperation().emitRemark()
+        << switched << " ops now work with channels last, " << left
+        << " transposes are left";
+  }
+};
+
+} // namespace

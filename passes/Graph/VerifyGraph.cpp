@@ -1,0 +1,118 @@
+//===- VerifyGraph.cpp - What may exist after the graph stage -------------===//
+//
+// Implements mpc-verify-graph. Every finding is reported, not the first alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "passes/Graph/Passes.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_VERIFYGRAPHPASS
+#include "passes/Graph/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    func::FuncOp predict;
+    for (Operation &op : *module.getBody()) {
+      auto func = dyn_cast<func::FuncOp>(op);
+      if (func && func.getName() == "predict")
+        predict = func;
+      else if (!isa<train::StateOp>(op))
+        fail(op.getLoc(), "import",
+             "a model holds states and one function 'predict', nothing else");
+    }
+    if (!predict)
+      fail(module.getLoc(), "import", "the model has no function 'predict'");
+    else
+      verifyFunction(predict);
+    if (failed)
+      signalPassFailure();
+  }
+
+  /// Reports a finding and the pass that should have prevented it.
+  void fail(Location loc, StringRef culprit, const Twine &message) {
+    emitError(loc, message).attachNote() << culprit << " should have seen to it";
+    failed = true;
+  }
+
+  void verifyFunction(func::FuncOp func) {
+    if (!llvm::hasSingleElement(func.getBody()))
+      return fail(func.getLoc(), "import",
+                  "'" + func.getName() + "' must have exactly one block");
+
+    llvm::StringSet<> inputs, outputs;
+    for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+      verifyName(func, "input", i, func.getArgAttr(i, "mpc.name"), inputs);
+      verifyType(func.getLoc(), func.getArgument(i).getType(),
+                 "input " + Twine(i));
+    }
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      verifyName(func, "output", i, func.getResultAttr(i, "mpc.name"), outputs);
+
+    for (Operation &op : func.front())
+      if (!isa<func::ReturnOp>(op))
+        verifyOp(op);
+  }
+
+  /// Inputs and outputs have names, each its own.
+  void verifyName(func::FuncOp func, StringRef what, unsigned index,
+                  Attribute attr, llvm::StringSet<> &names) {
+    auto name = dyn_cast_or_null<StringAttr>(attr);
+    if (!name)
+      fail(func.getLoc(), "import",
+           what + " " + Twine(index) + " of '" + func.getName() +
+               "' has no 'mpc.name'");
+    else if (!names.insert(name.getValue()).second)
+      fail(func.getLoc(), "import",
+           "two " + what + "s of '" + func.getName() + "' have the name '" +
+               name.getValue() + "'");
+  }
+
+  void verifyType(Location loc, Type type, const Twine &what) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return fail(loc, "import",
+                  what + " must be a tensor of static shape");
+    Type element = tensor.getElementType();
+    if (element.isF16() || element.isBF16())
+      fail(loc, "import",
+           what + " must be f32 before the precision stage decides otherwise");
+  }
+
+  void verifyOp(Operation &op) {
+    if (!isa_and_nonnull<train::TrainDialect>(op.getDialect()))
+      return fail(op.getLoc(), "import",
+                  "'" + op.getName().getStringRef() +
+                      "' is not an op of the train dialect");
+    for (Value result : op.getResults())
+      verifyType(op.getLoc(), result.getType(), "a result");
+
+    if (auto read = dyn_cast<train::ReadOp>(op))
+      if (!getOperation().lookupSymbol<train::StateOp>(read.getState()))
+        fail(op.getLoc(), "import",
+             "reads '" + read.getState() + "', which is no state");
+    if (isa<train::WriteOp>(op))
+      fail(op.getLoc(), "import", "'predict' must not write states");
+
+    auto layout = dyn_cast<train::LayoutOpInterface>(op);
+    if (layout && !layout.isChannelsLast())
+      fail(op.getLoc(), "mpc-use-channels-last",
+           "an op on images has channels first");
+  }
+
+  bool failed = false;
+};
+
+} // namespace
