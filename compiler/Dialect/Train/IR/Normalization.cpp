@@ -426,6 +426,9 @@ LogicalResult BatchNormOp::replaceByTrainingForm(RewriterBase &rewriter,
   return success();
 }
 
+/// The op as it stands is the inference form.
+void BatchNormOp::replaceByInferenceForm(RewriterBase &) {}
+
 static LogicalResult inferTypes(BatchNormTrainingOp::Adaptor op,
                                 const OpError &error,
                                 SmallVectorImpl<Type> &types) {
