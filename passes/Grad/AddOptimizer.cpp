@@ -265,7 +265,7 @@ private:
   /// The mean over micro-batches is taken where the backward pass starts.
   void divideSeed(func::FuncOp func) {
     func.walk([&](train::ConstantOp op) {
-      if (!op->hasAttr(kLossSeedAttr))
+      if (!op->hasAttr(train::kLossSeedAttr))
         return;
       auto type = cast<RankedTensorType>(op.getType());
       Attribute share =
@@ -299,10 +299,11 @@ private:
     builder.setInsertionPoint(func::ReturnOp::create(builder, updateLoc()));
     Value gradients = read(builder, kGradients);
     Value norm = buildUpdate(builder, func, gradients, packing);
-    auto zeros = DenseElementsAttr::get(
-        packing.type, Attribute(FloatAttr::get(packing.elementType(), 0.0)));
+    Value zero =
+        createScalar(builder, updateLoc(), packing.elementType(), 0.0);
     write(builder, kGradients,
-          train::ConstantOp::create(builder, updateLoc(), zeros));
+          train::BroadcastToOp::create(builder, updateLoc(), packing.type,
+                                       zero));
     setOutputs(func, {{norm, outputAttributes(&getContext(), "grad_norm")}});
   }
 };

@@ -172,7 +172,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     OpBuilder builder(getReturn(func));
     Value one = createScalar(builder, gradientLoc(loss.getLoc()),
                              type.getElementType(), 1.0);
-    one.getDefiningOp()->setAttr(kLossSeedAttr, builder.getUnitAttr());
+    one.getDefiningOp()->setAttr(train::kLossSeedAttr, builder.getUnitAttr());
     Backward backward(func, activity);
     backward.seed(loss, one);
     // Go on after a failure, so that all of them are reported at once.

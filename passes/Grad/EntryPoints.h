@@ -20,8 +20,6 @@ inline constexpr llvm::StringLiteral kBatchDimAttr = "mpc.batch_dim";
 inline constexpr llvm::StringLiteral kRangeAttr = "mpc.range";
 inline constexpr llvm::StringLiteral kIgnoredAttr = "mpc.ignored";
 inline constexpr llvm::StringLiteral kGradientOfAttr = "mpc.gradient_of";
-// Of the constant that starts the backward pass.
-inline constexpr llvm::StringLiteral kLossSeedAttr = "mpc.loss_seed";
 
 /// The name of argument or result `index` as users know it.
 llvm::StringRef argumentName(mlir::func::FuncOp func, unsigned index);

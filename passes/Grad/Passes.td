@@ -59,8 +59,7 @@ def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
     `train` returns, behind the loss, the gradient of each parameter in the
     order of the states; the result attribute `mpc.gradient_of` names it. The
     constant 1.0 that starts the chain is marked `mpc.loss_seed`: passes that
-    scale the loss change it. A canonicalization must not run before they
-    have: it would merge the constant with others of the same value.
+    scale the loss change it, so nothing merges or folds it before.
 
     A parameter that the loss does not depend on becomes a state of kind
     `constant`, and a note says so: training leaves it as it is.

@@ -144,7 +144,7 @@ private:
         fail(op.getLoc(), "mpc-use-training-form",
              "'" + op.getName().getStringRef() +
                  "' is an inference form, but '" + func.getName() + "' trains");
-      seeds += op.hasAttr(kLossSeedAttr);
+      seeds += op.hasAttr(train::kLossSeedAttr);
     }
     if (packReads > 1)
       fail(func.getLoc(), "mpc-add-optimizer",

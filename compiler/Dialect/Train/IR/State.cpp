@@ -13,21 +13,24 @@ using namespace mpc::train;
 // StateOp
 //===----------------------------------------------------------------------===//
 
-/// The number of elements of a slot.
-static int64_t slotSize(SlotAttr slot) {
-  int64_t count = 1;
-  for (int64_t extent : slot.getShape().asArrayRef())
-    count *= extent;
-  return count;
+/// Where the elements of a slot end; none if not inside `capacity` elements.
+static std::optional<int64_t> slotEnd(SlotAttr slot, int64_t capacity) {
+  int64_t offset = slot.getOffset();
+  if (offset < 0 || offset > capacity)
+    return std::nullopt;
+  int64_t size = 1; // Stays below 2^63: checked before each product.
+  for (int64_t extent : slot.getShape().asArrayRef()) {
+    if (extent < 0 || (extent > 0 && size > (capacity - offset) / extent))
+      return std::nullopt;
+    size *= extent;
+  }
+  return offset + size;
 }
 
 static LogicalResult verifySlots(StateOp state, int64_t capacity) {
   SmallVector<SlotAttr> slots(state.getSlots()->getAsRange<SlotAttr>());
   for (SlotAttr slot : slots)
-    if (slot.getOffset() < 0 ||
-        llvm::any_of(slot.getShape().asArrayRef(),
-                     [](int64_t extent) { return extent < 0; }) ||
-        slot.getOffset() + slotSize(slot) > capacity) // state_c2
+    if (!slotEnd(slot, capacity)) // state_c2
       return state.emitOpError("slot '")
              << slot.getName() << "' must lie inside the " << capacity
              << " elements of the state, but is " << slot;
@@ -36,11 +39,11 @@ static LogicalResult verifySlots(StateOp state, int64_t capacity) {
     return a.getOffset() < b.getOffset();
   });
   for (auto [slot, next] : llvm::zip(slots, llvm::drop_begin(slots)))
-    if (slot.getOffset() + slotSize(slot) > next.getOffset()) // state_c2
+    if (*slotEnd(slot, capacity) > next.getOffset()) // state_c2
       return state.emitOpError("slots must not overlap, but '")
-             << slot.getName() << "' ends at "
-             << slot.getOffset() + slotSize(slot) << " and '" << next.getName()
-             << "' begins at " << next.getOffset();
+             << slot.getName() << "' ends at " << *slotEnd(slot, capacity)
+             << " and '" << next.getName() << "' begins at "
+             << next.getOffset();
   return success();
 }
 
@@ -164,7 +167,14 @@ LogicalResult ConstantOp::verify() {
   return success();
 }
 
-OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValueAttr(); }
+OpFoldResult ConstantOp::fold(FoldAdaptor) {
+  // What starts the backward pass is no number yet: loss scaling changes it. A
+  // value of its own keeps it from merging with equal constants, and from
+  // being folded into its users.
+  if ((*this)->hasAttr(kLossSeedAttr))
+    return (*this)->getAttrDictionary();
+  return getValueAttr();
+}
 
 Operation *TrainDialect::materializeConstant(OpBuilder &builder,
                                              Attribute value, Type type,

@@ -27,6 +27,9 @@ inline constexpr llvm::StringLiteral kStepState = "step_count";
 inline constexpr llvm::StringLiteral kRandomSeedState = "random_seed";
 inline constexpr llvm::StringLiteral kLearningRateState = "learning_rate";
 
+/// Marks the constant that starts the backward pass.
+inline constexpr llvm::StringLiteral kLossSeedAttr = "mpc.loss_seed";
+
 /// Marks ops that work element by element; see TrainBase.td.
 template <typename ConcreteOp>
 class ElementByElement
