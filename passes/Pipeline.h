@@ -31,12 +31,13 @@ struct CompileOptions {
   std::string keepFp32; ///< Regex of node names or op types kept in f32.
   std::string forceLow; ///< Regex of those put in 16 bit.
   double lr = 1e-3;
-  double weightDecay = 0.01;
+  double weightDecay = -1; ///< Negative: 0.01 for adamw, else 0.
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double momentum = 0.9;
   double clipNorm = 0; ///< 0: no clipping.
+  double lossScale = 65536; ///< Of the first step; fp16 only.
   bool nesterov = false;
   int64_t accumulate = 1; ///< Micro-batches per update.
   std::optional<int64_t> batch;
@@ -54,13 +55,17 @@ struct CompileResult {
 /// Compiles one model. Diagnostics go to stderr, naming the ONNX node.
 CompileResult compileModel(const CompileOptions &options);
 
-/// The stages, in order. Each has a name, the passes of `--mpc-pipeline`, and
-/// a verifier at its end.
+/// Names of the stages between import and package, in order: graph, grad,
+/// precision, fusion, plan, codegen.
 const std::vector<std::string> &stageNames();
 
-/// Adds the passes of one stage. Returns false if there is no such stage.
+/// Adds the passes of one stage; its last pass verifies what the stage
+/// promises. Returns false if there is no such stage.
 bool addStage(mlir::OpPassManager &manager, const std::string &stage,
               const CompileOptions &options);
+
+/// Makes `--mpc-stage-NAME` an option of a tool, for every stage.
+void registerStagePipelines();
 
 } // namespace mpc
 

@@ -380,9 +380,15 @@ struct FormKernelsPass : mpc::impl::FormKernelsPassBase<FormKernelsPass> {
             << func.getName() << "' depend on each other in a circle";
         return signalPassFailure();
       }
-      IRRewriter rewriter(func.getContext());
-      (void)runRegionDCE(rewriter, func->getRegions());
+      eraseDead(body);
     }
+  }
+
+  /// Kernels took copies of constants and views; the originals may be unused.
+  static void eraseDead(Block &body) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
   }
 };
 

@@ -112,8 +112,8 @@ private:
       emitPack(pack);
       return success();
     }
-    if (isa<train::ReadOp, train::UnpackOp, tensor::CollapseShapeOp,
-            tensor::ExpandShapeOp, func::ReturnOp>(op))
+    bool isView = isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
+    if (isView || isa<train::ReadOp, train::UnpackOp, func::ReturnOp>(op))
       return success();
     return op->emitOpError("internal error in mpc-plan-memory: is not an "
                            "instruction; mpc-form-kernels should have taken it");

@@ -164,9 +164,9 @@ void StoragePlan::placeWrites() {
 void StoragePlan::placeRest() {
   auto place = [&](Value value) {
     int64_t inside = 0;
-    if (rootOf(value, inside) == value && !places.count(value))
-      places[value] = {
-          newBlock(byteSize(cast<RankedTensorType>(value.getType()))), 0};
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (type && rootOf(value, inside) == value && !places.count(value))
+      places[value] = {newBlock(byteSize(type)), 0};
   };
   for (Value argument : func.getArguments())
     place(argument);
@@ -200,7 +200,8 @@ void StoragePlan::findLifetimes() {
     for (Value operand : op.getOperands())
       use(operand, position);
     for (Value result : op.getResults())
-      use(result, order.lookup(&op));
+      if (isa<RankedTensorType>(result.getType()))
+        use(result, order.lookup(&op));
   }
   // Inputs are written before the first instruction; they must not be
   // overwritten only because they are not read.

@@ -1,0 +1,157 @@
+//===- Pipeline.cpp - The compiler on one page ----------------------------===//
+//
+// Every pass, in order, with the reason it stands there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Pipeline.h"
+
+#include "compiler/Target/CpuTarget.h"
+#include "passes/Codegen/Passes.h"
+#include "passes/Fusion/Passes.h"
+#include "passes/Grad/Passes.h"
+#include "passes/Graph/Passes.h"
+#include "passes/Plan/Passes.h"
+#include "passes/Precision/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// The model as one clean forward graph.
+static void addGraph(OpPassManager &pm, const CompileOptions &) {
+  // Before differentiation, so that gradients come out channels last too.
+  pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass());
+  // Transposes that met have left identities; equal constants become one.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createVerifyGraphPass());
+}
+
+/// Forward, backward and update: the entry points.
+static void addGrad(OpPassManager &pm, const CompileOptions &options) {
+  // The functions to be: predict, evaluate, and train, which has the loss.
+  AddLossPassOptions loss;
+  loss.loss = options.loss;
+  pm.addPass(createAddLossPass(loss));
+  // Only after the functions have parted: train normalizes by the batch.
+  pm.addPass(createUseTrainingFormPass());
+  pm.addPass(createDifferentiatePass());
+  AddOptimizerPassOptions optimizer;
+  optimizer.optimizer = options.optimizer;
+  optimizer.lr = options.lr;
+  optimizer.weightDecay = options.weightDecay;
+  optimizer.beta1 = options.beta1;
+  optimizer.beta2 = options.beta2;
+  optimizer.epsilon = options.epsilon;
+  optimizer.momentum = options.momentum;
+  optimizer.nesterov = options.nesterov;
+  optimizer.clipNorm = options.clipNorm;
+  optimizer.accumulate = options.accumulate;
+  pm.addPass(createAddOptimizerPass(optimizer));
+  // Forward values that gradients recompute, sums with zero, dead branches.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createVerifyGradPass());
+}
+
+/// A float type for every value.
+static void addPrecision(OpPassManager &pm, const CompileOptions &options) {
+  // Over forward and backward at once: a cast saved in one may cost the other.
+  AssignPrecisionPassOptions assign;
+  assign.precision = options.precision;
+  assign.keepFp32 = options.keepFp32;
+  assign.forceLow = options.forceLow;
+  pm.addPass(createAssignPrecisionPass(assign));
+  pm.addNestedPass<func::FuncOp>(createElideCastsPass());
+  // Weights are cast nowhere but where they are written.
+  pm.addPass(createUseWorkingCopyPass());
+  // Last, so that it sees every write of a state, the working copy's too.
+  if (options.precision == "fp16") {
+    InsertLossScalingPassOptions scaling;
+    scaling.initScale = options.lossScale;
+    pm.addPass(createInsertLossScalingPass(scaling));
+  }
+  pm.addPass(createCSEPass());
+  pm.addPass(createReportPrecisionPass());
+  pm.addPass(createVerifyPrecisionPass());
+}
+
+/// Few kernels that each read and write memory once.
+static void addFusion(OpPassManager &pm, const CompileOptions &options) {
+  // While ops still are what they were: the catalog goes by op.
+  WidenKernelsPassOptions widen;
+  if (llvm::Expected<CpuTarget> target = findCpuTarget(options.targetCpu))
+    widen.features = llvm::join(target->features, ",");
+  else
+    llvm::consumeError(target.takeError());
+  pm.addPass(createWidenKernelsPass(widen));
+  pm.addPass(createLowerToLinalgPass());
+  // A value computed twice would be two kernels.
+  pm.addPass(createCSEPass());
+  // Before kernels form, for it decides which sums can share a walk.
+  pm.addNestedPass<func::FuncOp>(createSplitReductionsPass());
+  pm.addPass(createFormKernelsPass());
+}
+
+/// A place for every value.
+static void addPlan(OpPassManager &pm, const CompileOptions &) {
+  pm.addPass(createPlanMemoryPass());
+}
+
+/// Machine code for every kernel; the package writer assembles it.
+static void addCodegen(OpPassManager &pm, const CompileOptions &) {
+  pm.addPass(createEmitKernelsPass());
+  // Addresses that several operands share.
+  pm.addPass(createCSEPass());
+  pm.addPass(createLowerKernelsPass());
+}
+
+namespace {
+struct Stage {
+  const char *name;
+  void (*add)(OpPassManager &, const CompileOptions &);
+};
+} // namespace
+
+static const Stage stages[] = {
+    {"graph", addGraph},   {"grad", addGrad}, {"precision", addPrecision},
+    {"fusion", addFusion}, {"plan", addPlan}, {"codegen", addCodegen},
+};
+
+const std::vector<std::string> &mpc::stageNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const Stage &stage : stages)
+      list.push_back(stage.name);
+    return list;
+  }();
+  return names;
+}
+
+bool mpc::addStage(OpPassManager &manager, const std::string &name,
+                   const CompileOptions &options) {
+  for (const Stage &stage : stages)
+    if (stage.name == name) {
+      stage.add(manager, options);
+      return true;
+    }
+  return false;
+}
+
+void mpc::registerStagePipelines() {
+  for (const Stage &stage : stages)
+    registerPassPipeline(
+        std::string("mpc-stage-") + stage.name,
+        std::string("The passes of stage ") + stage.name + ", default options",
+        [add = stage.add](OpPassManager &pm, StringRef,
+                          llvm::function_ref<LogicalResult(const Twine &)>) {
+          add(pm, CompileOptions());
+          return success();
+        },
+        [](llvm::function_ref<void(const detail::PassOptions &)>) {});
+}
