@@ -37,6 +37,7 @@ static SmallVector<NamedAttribute> windowAttributes(ImportedNode &node,
                                                     const Window &window) {
   return {node.i64s("kernel_shape", window.kernel),
           node.i64s("strides", window.strides),
+          node.i64s("dilations", window.dilations),
           node.i64s("pads_begin", window.padsBegin),
           node.i64s("pads_end", window.padsEnd)};
 }
@@ -48,9 +49,8 @@ static LogicalResult importMaxPool(ImportedNode &node) {
   node.refuseOutput(1, "is used; indices of MaxPool are not supported");
   if (node.failed())
     return failure();
-  SmallVector<NamedAttribute> attributes = windowAttributes(node, *window);
-  attributes.push_back(node.i64s("dilations", window->dilations));
-  return node.setOutput(0, node.emit<train::MaxPoolOp>(input, attributes));
+  return node.setOutput(0, node.emit<train::MaxPoolOp>(
+                               input, windowAttributes(node, *window)));
 }
 
 static LogicalResult importAveragePool(ImportedNode &node) {
@@ -59,8 +59,6 @@ static LogicalResult importAveragePool(ImportedNode &node) {
   bool includePad = node.boolAttr("count_include_pad", false);
   if (node.failed())
     return failure();
-  if (llvm::any_of(window->dilations, [](int64_t d) { return d != 1; }))
-    return node.error() << "attribute 'dilations' is not supported here";
   SmallVector<NamedAttribute> attributes = windowAttributes(node, *window);
   if (includePad)
     attributes.push_back(node.flag("count_include_pad"));
