@@ -251,11 +251,14 @@ public:
   Value emitMax();
   /// The sum of `scores` where they stand at the label.
   Value emitPicked();
-  /// What each row counts in the loss: its class weight (1 without weights),
-  /// 0 if its label is ignored. Null if that is 1 everywhere.
+  /// The class weight of each row, 0 if its label is ignored. Null without
+  /// class weights.
   Value emitWeights();
+  /// What the mean divides by, from `emitWeights`. Null if that is the number
+  /// of rows.
+  Value emitDivisor(Value weights);
   /// The loss from the loss of each row.
-  Value emitReduced(Value rows, Type type);
+  Value emitReduced(Value losses, Type type);
   /// What the gradient of each row is multiplied by.
   Value emitRowFactors(Value grad);
 
@@ -283,20 +286,15 @@ static Value zeroIfIgnored(Scalars s, Value value, Value label,
   return condition ? s.select(condition, s.constant(0, value), value) : value;
 }
 
+/// The class weight of each label, 0 where it is ignored.
 static Value emitLabelWeights(Emitter &emit, const Indexed &labels,
                               Value weight, std::optional<int64_t> ignored) {
-  if (weight)
-    return emit.sum(kClassDim, {labels, {weight, {kClassDim}}},
-                    [&](Scalars s, ValueRange v) {
-                      Value here = s.equal(s.position(kClassDim, v[0]), v[0]);
-                      Value own = s.select(here, v[1], s.constant(0, v[1]));
-                      return zeroIfIgnored(s, own, v[0], ignored);
-                    });
-  FloatType type = emit.computeType();
-  return emit.combine(labels.value, [&](Scalars s, ValueRange v) {
-    Value one = s.constantOf(1, type);
-    return zeroIfIgnored(s, one, v[0], ignored);
-  });
+  return emit.sum(kClassDim, {labels, {weight, {kClassDim}}},
+                  [&](Scalars s, ValueRange v) {
+                    Value here = s.equal(s.position(kClassDim, v[0]), v[0]);
+                    Value own = s.select(here, v[1], s.constant(0, v[1]));
+                    return zeroIfIgnored(s, own, v[0], ignored);
+                  });
 }
 
 Value ClassLoss::emitMax() {
@@ -312,61 +310,68 @@ Value ClassLoss::emitPicked() {
 }
 
 Value ClassLoss::emitWeights() {
-  if (!weight && !ignored)
-    return nullptr;
-  return emitLabelWeights(emit, labels, weight, ignored);
+  return weight ? emitLabelWeights(emit, labels, weight, ignored) : Value();
 }
 
-Value ClassLoss::emitReduced(Value rows, Type type) {
-  Value weights = emitWeights();
-  if (weights) // Not weight * loss alone: 0 * inf is NaN.
-    rows = emit.combine(
-        {rows, weights, labels.value}, [&](Scalars s, ValueRange v) {
-          return zeroIfIgnored(s, s.mul(v[0], v[1]), v[2], ignored);
-        });
-  if (reduction == LossReduction::None)
-    return emit.round(rows, type);
-
-  Emitter sums = emit.over(shapeOf(rows));
-  auto sumAll = [&](Value value) {
-    return sums.sum(sums.all(), {{value, sums.all()}},
+Value ClassLoss::emitDivisor(Value weights) {
+  if (!weights && !ignored)
+    return nullptr;
+  Emitter rows = emit.over(shapeOf(labels.value));
+  if (weights)
+    return rows.sum(rows.all(), {{weights, rows.all()}},
                     [](Scalars, ValueRange v) { return v[0]; });
-  };
-  Value total = sumAll(rows);
+  FloatType type = emit.computeType();
+  return rows.sum(
+      rows.all(), {{labels.value, rows.all()}}, [&](Scalars s, ValueRange v) {
+        return zeroIfIgnored(s, s.constantOf(1, type), v[0], ignored);
+      });
+}
+
+Value ClassLoss::emitReduced(Value losses, Type type) {
+  Value weights = emitWeights();
+  SmallVector<Value> operands{losses, labels.value};
+  if (weights)
+    operands.push_back(weights);
+  if (weights || ignored)
+    losses = emit.combine(operands, [&](Scalars s, ValueRange v) {
+      Value own = weights ? s.mul(v[0], v[2]) : v[0];
+      // Not by the weight alone: 0 * inf is NaN.
+      return zeroIfIgnored(s, own, v[1], ignored);
+    });
+  if (reduction == LossReduction::None)
+    return emit.round(losses, type);
+
+  Emitter rows = emit.over(shapeOf(losses));
+  Value total = rows.sum(rows.all(), {{losses, rows.all()}},
+                         [](Scalars, ValueRange v) { return v[0]; });
   if (reduction == LossReduction::Sum)
     return emit.round(total, type);
-  if (!weights) {
-    double count = sums.count(sums.all());
-    return emit.round(emit.combine(total,
-                                   [&](Scalars s, ValueRange v) {
-                                     return s.div(v[0],
-                                                  s.constant(count, v[0]));
-                                   }),
-                      type);
-  }
-  Value divisor = sumAll(weights);
-  return emit.round(
-      emit.combine({total, divisor},
-                   [](Scalars s, ValueRange v) { return s.div(v[0], v[1]); }),
-      type);
+  Value divisor = emitDivisor(weights);
+  double count = rows.count(rows.all());
+  SmallVector<Value> sums{total};
+  if (divisor)
+    sums.push_back(divisor);
+  Value mean = emit.combine(sums, [&](Scalars s, ValueRange v) {
+    return s.div(v[0], divisor ? v[1] : s.constant(count, v[0]));
+  });
+  return emit.round(mean, type);
 }
 
 Value ClassLoss::emitRowFactors(Value grad) {
   Value weights = emitWeights();
+  bool isMean = reduction == LossReduction::Mean;
+  Value divisor = isMean ? emitDivisor(weights) : Value();
   double count = emit.count(labels.dims);
   SmallVector<Value> operands{labels.value, grad};
-  if (weights)
-    operands.push_back(weights);
-  bool isMean = reduction == LossReduction::Mean;
-  if (weights && isMean) {
-    Emitter sums = emit.over(shapeOf(weights));
-    operands.push_back(sums.sum(sums.all(), {{weights, sums.all()}},
-                                [](Scalars, ValueRange v) { return v[0]; }));
-  }
+  for (Value operand : {divisor, weights})
+    if (operand)
+      operands.push_back(operand);
   return emit.combine(operands, [&](Scalars s, ValueRange v) {
-    Value factor = weights ? s.mul(v[1], v[2]) : v[1];
+    Value factor = v[1];
     if (isMean)
-      factor = s.div(factor, weights ? v[3] : s.constant(count, factor));
+      factor = s.div(factor, divisor ? v[2] : s.constant(count, factor));
+    if (weights)
+      factor = s.mul(factor, v.back());
     // Not by the weight alone: if all labels are ignored, the divisor is 0.
     return zeroIfIgnored(s, factor, v[0], ignored);
   });
@@ -479,12 +484,22 @@ LogicalResult IsCorrectOp::lowerToLinalg(OpBuilder &builder,
 LogicalResult IsCountedOp::lowerToLinalg(OpBuilder &builder,
                                          SmallVectorImpl<Value> &results) {
   SmallVector<int64_t> domain(shapeOf(getLabels()));
-  int64_t classes = getWeight() ? getWeight().getType().getDimSize(0) : 1;
-  domain.insert(domain.begin() + kClassDim, classes);
-  Emitter emit(builder, getLoc(), domain,
-               getComputeType(getOperands(), getType()));
+  FloatType compute = getComputeType(getOperands(), getType());
+  std::optional<int64_t> ignored = getIgnoreIndex();
+  if (!getWeight()) {
+    Emitter emit(builder, getLoc(), domain, compute);
+    results.push_back(emit.map(getType(), {{getLabels(), emit.all()}},
+                               [&](Scalars s, ValueRange v) {
+                                 Value one = s.constantOf(1, compute);
+                                 return zeroIfIgnored(s, one, v[0], ignored);
+                               }));
+    return success();
+  }
+  domain.insert(domain.begin() + kClassDim,
+                getWeight().getType().getDimSize(0));
+  Emitter emit(builder, getLoc(), domain, compute);
   Value weights = emitLabelWeights(emit, {getLabels(), emit.allBut(kClassDim)},
-                                   getWeight(), getIgnoreIndex());
+                                   getWeight(), ignored);
   results.push_back(emit.round(weights, getType()));
   return success();
 }

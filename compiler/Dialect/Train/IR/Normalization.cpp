@@ -378,7 +378,8 @@ static ReadOp findStatistic(BatchNormOp op, Value value, StringRef name) {
   InFlightDiagnostic diagnostic =
       op.emitOpError("cannot be trained: '")
       << name << "' must be a running statistic of the model (an initializer), "
-      << "but is " << (state ? "a state of another kind" : "computed");
+      << "but is "
+      << (state ? "another kind of state" : "not read from a state");
   if (Operation *definition = value.getDefiningOp())
     diagnostic.attachNote(definition->getLoc()) << "it comes from here";
   return nullptr;
