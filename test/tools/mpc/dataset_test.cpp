@@ -1,0 +1,189 @@
+// Arrays bound to inputs, batches gathered from them, outputs put together.
+
+#include "tools/mpc/Dataset.h"
+#include "tools/mpc/Predictions.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+using namespace mpc;
+using namespace mpc::tool;
+
+namespace {
+
+template <typename T>
+npz::Array makeArray(const char *name, const char *dtype,
+                     std::vector<int64_t> shape, std::vector<T> values) {
+  npz::Array array;
+  array.name = name;
+  array.dtype = dtype;
+  array.shape = std::move(shape);
+  array.data.resize(values.size() * sizeof(T));
+  std::memcpy(array.data.data(), values.data(), array.data.size());
+  return array;
+}
+
+template <typename T> std::vector<T> valuesOf(const mpc_tensor_t &tensor) {
+  size_t count = 1;
+  for (uint32_t i = 0; i < tensor.rank; ++i)
+    count *= tensor.shape[i];
+  const T *data = static_cast<const T *>(tensor.data);
+  return std::vector<T>(data, data + count);
+}
+
+const Binding kPairs = {"pairs", MPC_DTYPE_F32, {2, 2}, 0};
+const Binding kLabels = {"labels", MPC_DTYPE_I64, {2}, 0};
+
+npz::Arrays threeSamples() {
+  return {makeArray<float>("pairs", "float32", {3, 2}, {0, 1, 10, 11, 20, 21}),
+          makeArray<int64_t>("labels", "int64", {3}, {5, 6, 7})};
+}
+
+/// What binding `arrays` to `inputs` throws; "" if nothing.
+std::string failure(npz::Arrays arrays, std::vector<Binding> inputs) {
+  std::vector<std::string> notes;
+  try {
+    Dataset data("d.npz", std::move(arrays), inputs, notes);
+  } catch (const Failure &error) {
+    EXPECT_EQ(error.exitCode, Usage);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Dataset, GathersInTheOrderOfTheInputs) {
+  std::vector<std::string> notes;
+  Dataset data("d.npz", threeSamples(), {kLabels, kPairs}, notes);
+  EXPECT_EQ(data.numSamples(), 3u);
+  EXPECT_EQ(data.batchSize(), 2u);
+  EXPECT_TRUE(notes.empty());
+  const std::vector<mpc_tensor_t> &batch = data.gather({2, 0});
+  ASSERT_EQ(batch.size(), 2u);
+  EXPECT_EQ(valuesOf<int64_t>(batch[0]), (std::vector<int64_t>{7, 5}));
+  EXPECT_EQ(valuesOf<float>(batch[1]), (std::vector<float>{20, 21, 0, 1}));
+}
+
+TEST(Dataset, FillsABatchWithTheLastSample) {
+  std::vector<std::string> notes;
+  Dataset data("d.npz", threeSamples(), {kPairs}, notes);
+  EXPECT_EQ(valuesOf<float>(data.gather({1})[0]),
+            (std::vector<float>{10, 11, 10, 11}));
+}
+
+TEST(Dataset, TakesSamplesFromAnyDimension) {
+  std::vector<std::string> notes;
+  Dataset data("d.npz",
+               {makeArray<float>("x", "float32", {2, 3}, {0, 1, 2, 10, 11, 12})},
+               {{"x", MPC_DTYPE_F32, {2, 2}, 1}}, notes);
+  EXPECT_EQ(data.numSamples(), 3u);
+  EXPECT_EQ(valuesOf<float>(data.gather({2, 1})[0]),
+            (std::vector<float>{2, 1, 12, 11}));
+}
+
+TEST(Dataset, PassesInputsWithoutSamplesAsTheyAre) {
+  std::vector<std::string> notes;
+  npz::Arrays arrays = threeSamples();
+  arrays.push_back(makeArray<float>("scale", "float32", {2}, {3, 4}));
+  Dataset data("d.npz", arrays,
+               {kPairs, {"scale", MPC_DTYPE_F32, {2}, -1}}, notes);
+  EXPECT_EQ(valuesOf<float>(data.gather({0, 1})[1]),
+            (std::vector<float>{3, 4}));
+}
+
+TEST(Dataset, ConvertsWithANote) {
+  std::vector<std::string> notes;
+  Dataset data("d.npz",
+               {makeArray<double>("pairs", "float64", {2, 2}, {.5, 1, 2, 3}),
+                makeArray<int32_t>("labels", "int32", {2}, {-100, 9})},
+               {kPairs, kLabels}, notes);
+  const std::vector<mpc_tensor_t> &batch = data.gather({0, 1});
+  EXPECT_EQ(valuesOf<float>(batch[0]), (std::vector<float>{.5, 1, 2, 3}));
+  EXPECT_EQ(valuesOf<int64_t>(batch[1]), (std::vector<int64_t>{-100, 9}));
+  EXPECT_EQ(notes,
+            (std::vector<std::string>{
+                "d.npz: array 'pairs' is converted from float64 to float32",
+                "d.npz: array 'labels' is converted from int32 to int64"}));
+}
+
+TEST(Dataset, RefusesOtherTypes) {
+  npz::Arrays arrays = {
+      makeArray<uint8_t>("pairs", "uint8", {2, 2}, {0, 1, 2, 3})};
+  EXPECT_EQ(failure(arrays, {kPairs}),
+            "d.npz: array 'pairs' must be f32[N,2], but is uint8[2,2]; convert "
+            "it, for example with .astype('float32')");
+}
+
+TEST(Dataset, NamesMissingArrays) {
+  EXPECT_EQ(failure(threeSamples(), {{"pears", MPC_DTYPE_F32, {2, 2}, 0}}),
+            "d.npz: has no array 'pears', which the model takes as f32[2,2]; "
+            "did you mean 'pairs'?");
+  EXPECT_EQ(failure(threeSamples(), {{"tokens", MPC_DTYPE_I64, {2}, 0}}),
+            "d.npz: has no array 'tokens', which the model takes as i64[2]; it "
+            "has 'pairs' and 'labels'");
+}
+
+TEST(Dataset, RefusesOtherShapes) {
+  EXPECT_EQ(failure(threeSamples(), {{"pairs", MPC_DTYPE_F32, {2, 3}, 0}}),
+            "d.npz: array 'pairs' must be f32[N,3], but is float32[3,2]");
+  EXPECT_EQ(failure(threeSamples(), {{"labels", MPC_DTYPE_I64, {2, 1}, 0}}),
+            "d.npz: array 'labels' must be i64[N,1], but is int64[3]");
+  EXPECT_EQ(failure({makeArray<float>("pairs", "float32", {0, 2}, {})},
+                    {kPairs}),
+            "d.npz: array 'pairs' has no samples");
+}
+
+TEST(Dataset, RefusesArraysThatDoNotMatch) {
+  npz::Arrays arrays = {
+      makeArray<float>("pairs", "float32", {3, 2}, {0, 1, 10, 11, 20, 21}),
+      makeArray<int64_t>("labels", "int64", {2}, {5, 6})};
+  EXPECT_EQ(failure(arrays, {kPairs, kLabels}),
+            "d.npz: array 'labels' has 2 samples, but 'pairs' has 3");
+}
+
+TEST(Predictions, KeepsOnlyRealSamples) {
+  Predictions predictions({{"y", MPC_DTYPE_F32, {2, 2}, 0}}, 2, 3);
+  float *batch = static_cast<float *>(predictions.tensors()[0].data);
+  std::iota(batch, batch + 4, 0.0f);
+  predictions.store(0, 2);
+  std::iota(batch, batch + 4, 10.0f);
+  predictions.store(2, 1);
+  npz::Arrays arrays = predictions.take();
+  EXPECT_EQ(npz::typeText(arrays[0]), "float32[3,2]");
+  std::vector<float> values(6);
+  std::memcpy(values.data(), arrays[0].data.data(), arrays[0].data.size());
+  EXPECT_EQ(values, (std::vector<float>{0, 1, 2, 3, 10, 11}));
+}
+
+TEST(Predictions, PutsSamplesIntoTheirDimension) {
+  Predictions predictions({{"y", MPC_DTYPE_I32, {2, 2}, 1}}, 2, 3);
+  int32_t *batch = static_cast<int32_t *>(predictions.tensors()[0].data);
+  std::iota(batch, batch + 4, 0);
+  predictions.store(0, 2);
+  std::iota(batch, batch + 4, 10);
+  predictions.store(2, 1);
+  std::vector<int32_t> values(6);
+  npz::Arrays arrays = predictions.take();
+  std::memcpy(values.data(), arrays[0].data.data(), arrays[0].data.size());
+  EXPECT_EQ(values, (std::vector<int32_t>{0, 1, 10, 2, 3, 12}));
+}
+
+TEST(Predictions, WidensBf16) {
+  Predictions predictions({{"y", MPC_DTYPE_BF16, {1}, 0}}, 1, 1);
+  uint16_t half = 0x3fc0; // 1.5
+  std::memcpy(predictions.tensors()[0].data, &half, 2);
+  predictions.store(0, 1);
+  npz::Arrays arrays = predictions.take();
+  EXPECT_EQ(npz::typeText(arrays[0]), "float32[1]");
+  float value;
+  std::memcpy(&value, arrays[0].data.data(), 4);
+  EXPECT_EQ(value, 1.5f);
+}
+
+TEST(Predictions, RefusesOneOutputForSeveralBatches) {
+  EXPECT_THROW(Predictions({{"mean", MPC_DTYPE_F32, {}, -1}}, 2, 3), Failure);
+  Predictions fine({{"mean", MPC_DTYPE_F32, {}, -1}}, 2, 2);
+}
+
+} // namespace

@@ -1,0 +1,123 @@
+// Numbers, suggestions and progress as people read them.
+
+#include "tools/mpc/Progress.h"
+#include "tools/mpc/Text.h"
+
+#include <gtest/gtest.h>
+
+using namespace mpc::tool;
+
+namespace {
+
+TEST(Text, Counts) {
+  EXPECT_EQ(formatCount(0), "0");
+  EXPECT_EQ(formatCount(999), "999");
+  EXPECT_EQ(formatCount(1000), "1 000");
+  EXPECT_EQ(formatCount(1234567), "1 234 567");
+  EXPECT_EQ(formatCount(1, "step"), "1 step");
+  EXPECT_EQ(formatCount(0, "step"), "0 steps");
+}
+
+TEST(Text, Bytes) {
+  EXPECT_EQ(formatBytes(0), "0 B");
+  EXPECT_EQ(formatBytes(1023), "1023 B");
+  EXPECT_EQ(formatBytes(1024), "1.0 KiB");
+  EXPECT_EQ(formatBytes((1 << 20) - 1), "1.0 MiB");
+  EXPECT_EQ(formatBytes(uint64_t(3) << 29), "1.5 GiB");
+  EXPECT_EQ(formatBytes(~uint64_t(0)), "16.0 EiB");
+}
+
+TEST(Text, Durations) {
+  EXPECT_EQ(formatDuration(0.0421), "0.042 s");
+  EXPECT_EQ(formatDuration(1.25), "1.2 s");
+  EXPECT_EQ(formatDuration(9.96), "10 s");
+  EXPECT_EQ(formatDuration(59.7), "1:00");
+  EXPECT_EQ(formatDuration(3600 * 2 + 61), "2:01:01");
+  EXPECT_EQ(formatDuration(-1), "?");
+  EXPECT_EQ(formatDuration(1e300), "?");
+}
+
+TEST(Text, Suggestions) {
+  std::vector<std::string> words = {"compile", "train", "eval", "export"};
+  EXPECT_EQ(findNearest("trian", words), "train");
+  EXPECT_EQ(findNearest("complie", words), "compile");
+  EXPECT_EQ(findNearest("exprot", words), "export");
+  EXPECT_EQ(findNearest("evaluate", words), "");
+  EXPECT_EQ(findNearest("zzz", words), "");
+  EXPECT_EQ(findNearest("", words), "");
+  EXPECT_EQ(suggest("bf61", {"fp32", "bf16", "fp16"}),
+            "; did you mean 'bf16'?");
+}
+
+ProgressState someState() {
+  ProgressState state;
+  state.title = "mlp.mpc";
+  state.done = 345;
+  state.total = 690;
+  state.epoch = 15;
+  state.epochs = 30;
+  state.loss = 0.04213;
+  state.samplesPerSecond = 38120.4;
+  state.accuracy = 0.9798;
+  state.secondsLeft = 3.2;
+  return state;
+}
+
+TEST(Progress, Bar) {
+  EXPECT_EQ(formatProgressBar(someState(), 140, /*utf8=*/false),
+            "mlp.mpc  epoch 15/30  ===============>--------------   50 %  "
+            "loss 0.0421  accuracy 97.98 %  38 120 samples/s  3.2 s left");
+}
+
+TEST(Progress, BarShowsTheLossScale) {
+  ProgressState state = someState();
+  state.lossScale = 65536;
+  EXPECT_NE(formatProgressBar(state, 160, false).find("scale 65536"),
+            std::string::npos);
+}
+
+TEST(Progress, BarFitsEveryWidth) {
+  ProgressState state = someState();
+  state.lossScale = 1024;
+  for (unsigned columns = 1; columns < 200; ++columns)
+    EXPECT_LE(formatProgressBar(state, columns, false).size(), columns);
+  // The title gives way first, then the accuracy.
+  std::string line = formatProgressBar(state, 100, false);
+  EXPECT_EQ(line.find("mlp.mpc"), std::string::npos);
+  EXPECT_NE(line.find("epoch 15/30"), std::string::npos);
+  // Loss and share stay to the end.
+  EXPECT_EQ(formatProgressBar(state, 20, false), " 50 %  loss 0.0421");
+}
+
+TEST(Progress, BarInUtf8HasAsManyColumns) {
+  auto columnsOf = [](const std::string &text) {
+    size_t columns = 0;
+    for (unsigned char byte : text)
+      columns += (byte & 0xc0) != 0x80;
+    return columns;
+  };
+  EXPECT_EQ(columnsOf(formatProgressBar(someState(), 90, true)),
+            formatProgressBar(someState(), 90, false).size());
+}
+
+TEST(Progress, FullBar) {
+  ProgressState state = someState();
+  state.done = state.total;
+  state.secondsLeft = 0;
+  std::string line = formatProgressBar(state, 140, false);
+  EXPECT_NE(line.find("==============================  100 %"),
+            std::string::npos);
+}
+
+TEST(Progress, LogLine) {
+  EXPECT_EQ(formatProgressLine(someState()),
+            "epoch 15/30, step 345/690: loss 0.0421, accuracy 97.98 %, "
+            "38 120 samples/s, 3.2 s left");
+  ProgressState fresh;
+  fresh.done = 1;
+  fresh.total = 10;
+  fresh.loss = 2.5;
+  EXPECT_EQ(formatProgressLine(fresh), "step 1/10: loss 2.5000");
+}
+
+} // namespace

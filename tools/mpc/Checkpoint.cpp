@@ -1,0 +1,118 @@
+//===- Checkpoint.cpp - mpc checkpoint ------------------------------------===//
+
+#include "tools/mpc/Checkpoints.h"
+#include "tools/mpc/Checks.h"
+#include "tools/mpc/Command.h"
+#include "tools/mpc/Runtime.h"
+#include "tools/mpc/Text.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+using namespace mpc::tool;
+using Json = nlohmann::ordered_json;
+
+namespace {
+struct Options {
+  std::string path;
+  uint64_t keep = 3;
+  bool json = false;
+};
+} // namespace
+
+static void print(const std::vector<CheckpointInfo> &checkpoints, bool json) {
+  for (const CheckpointInfo &info : checkpoints) {
+    if (json) {
+      Json object = {{"checkpoint", info.path},
+                     {"bytes", info.bytes},
+                     {"good", info.fault.empty()}};
+      if (!info.fault.empty())
+        object["fault"] = info.fault;
+      std::puts(object.dump().c_str());
+    } else {
+      std::printf("%-32s %10s  %s\n", info.path.c_str(),
+                  formatBytes(info.bytes).c_str(),
+                  info.fault.empty() ? "good" : info.fault.c_str());
+    }
+  }
+}
+
+/// Checksums of everything at `path`, one checkpoint or a folder of some.
+static int verify(const Options &options) {
+  std::vector<CheckpointInfo> checkpoints;
+  if (isCheckpoint(options.path))
+    checkpoints.push_back(verifyCheckpoint(options.path));
+  else
+    for (const std::string &path : listCheckpoints(options.path))
+      checkpoints.push_back(verifyCheckpoint(path));
+  if (checkpoints.empty())
+    throw Failure(InputOutput, "'" + options.path + "' holds no checkpoint");
+  print(checkpoints, options.json);
+  bool damaged = std::any_of(
+      checkpoints.begin(), checkpoints.end(),
+      [](const CheckpointInfo &info) { return !info.fault.empty(); });
+  return damaged ? Damaged : Ok;
+}
+
+static int list(const Options &options) {
+  std::vector<CheckpointInfo> checkpoints;
+  for (const std::string &path : listCheckpoints(options.path))
+    checkpoints.push_back(glanceAtCheckpoint(path));
+  print(checkpoints, options.json);
+  return Ok;
+}
+
+static int prune(const Options &options) {
+  std::vector<std::string> before = listCheckpoints(options.path);
+  check(mpc_checkpoint_prune(options.path.c_str(), options.keep), options.path);
+  std::vector<std::string> after = listCheckpoints(options.path);
+  Json removed = Json::array();
+  for (const std::string &path : before)
+    if (std::find(after.begin(), after.end(), path) == after.end())
+      removed.push_back(path);
+  if (options.json) {
+    std::puts(Json{{"removed", removed}, {"kept", after}}.dump().c_str());
+    return Ok;
+  }
+  std::printf("removed %s, kept %s\n",
+              formatCount(removed.size(), "checkpoint").c_str(),
+              formatCount(after.size()).c_str());
+  return Ok;
+}
+
+Action mpc::tool::addCheckpoint(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *checkpoint =
+      app.add_subcommand("checkpoint", "List, verify or prune checkpoints");
+  checkpoint->require_subcommand(1);
+  auto add = [&](const char *name, const char *description, const char *path) {
+    CLI::App *command = checkpoint->add_subcommand(name, description);
+    command->add_option("path", options->path, path)
+        ->option_text("PATH")
+        ->required();
+    command->add_flag("--json", options->json, "Print JSON");
+    return command;
+  };
+  CLI::App *listCommand =
+      add("list", "Show the checkpoints of a folder", "Folder of checkpoints");
+  CLI::App *verifyCommand = add("verify", "Read all and compare checksums",
+                                "A checkpoint, or a folder of some");
+  CLI::App *pruneCommand =
+      add("prune", "Remove all but the newest", "Folder of checkpoints");
+  pruneCommand
+      ->add_option("--keep", options->keep, "How many stay (default: 3)")
+      ->option_text("N")
+      ->check(AtLeast(1));
+
+  return [options, listCommand, verifyCommand] {
+    if (listCommand->parsed())
+      return list(*options);
+    if (verifyCommand->parsed())
+      return verify(*options);
+    return prune(*options);
+  };
+}

@@ -1,0 +1,27 @@
+//===- Checkpoints.h - Checkpoints, looked at from outside ------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_CHECKPOINTS_H
+#define MPC_TOOLS_MPC_CHECKPOINTS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mpc::tool {
+
+struct CheckpointInfo {
+  std::string path;
+  uint64_t bytes = 0; ///< Of all its files.
+  std::string fault;  ///< "" if it is good.
+};
+
+/// Paths of the checkpoints `step-N` in a folder, oldest first. Throws a
+/// Failure if the folder cannot be read.
+std::vector<std::string> listCheckpoints(const std::string &folder);
+
+/// Compares files with the manifest: by size alone, or by checksum as well.
+CheckpointInfo glanceAtCheckpoint(const std::string &path);
+CheckpointInfo verifyCheckpoint(const std::string &path);
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_CHECKPOINTS_H

@@ -1,0 +1,52 @@
+//===- Checks.cpp - What values options take ------------------------------===//
+
+#include "tools/mpc/Checks.h"
+#include "tools/mpc/Text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+using namespace mpc::tool;
+
+Choice::Choice(std::vector<std::string> words, size_t numShown)
+    : CLI::Validator("") {
+  std::vector<std::string> shown(
+      words.begin(), words.begin() + std::min(numShown, words.size()));
+  func_ = [words = std::move(words), shown = std::move(shown)](
+              std::string &value) -> std::string {
+    if (std::find(words.begin(), words.end(), value) != words.end())
+      return "";
+    std::string list;
+    for (size_t i = 0; i < shown.size(); ++i)
+      list += (i == 0 ? "" : i + 1 == shown.size() ? " or " : ", ") + shown[i];
+    return "must be " + list + ", but is '" + value + "'" +
+           suggest(value, shown);
+  };
+}
+
+/// Parses the whole of `text` as a finite number.
+static bool parseFinite(const std::string &text, double &value) {
+  char *end = nullptr;
+  value = std::strtod(text.c_str(), &end);
+  return end != text.c_str() && *end == 0 && std::isfinite(value);
+}
+
+AtLeast::AtLeast(double low) : CLI::Validator("") {
+  func_ = [low](std::string &text) -> std::string {
+    double value;
+    if (parseFinite(text, value) && value >= low)
+      return "";
+    return format("must be a number of at least %g, but is '%s'", low,
+                  text.c_str());
+  };
+}
+
+Above::Above(double low) : CLI::Validator("") {
+  func_ = [low](std::string &text) -> std::string {
+    double value;
+    if (parseFinite(text, value) && value > low)
+      return "";
+    return format("must be a number above %g, but is '%s'", low, text.c_str());
+  };
+}

@@ -1,0 +1,34 @@
+//===- Checks.h - What values options take ----------------------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_CHECKS_H
+#define MPC_TOOLS_MPC_CHECKS_H
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace mpc::tool {
+
+/// Accepts the given words and suggests one for a word that is near. Only the
+/// first `numShown` are named in messages.
+class Choice : public CLI::Validator {
+public:
+  explicit Choice(std::vector<std::string> words,
+                  size_t numShown = ~size_t(0));
+};
+
+/// Accepts finite numbers of at least `low`.
+class AtLeast : public CLI::Validator {
+public:
+  explicit AtLeast(double low);
+};
+
+/// Accepts finite numbers above `low`.
+class Above : public CLI::Validator {
+public:
+  explicit Above(double low);
+};
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_CHECKS_H

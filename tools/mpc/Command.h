@@ -1,0 +1,64 @@
+//===- Command.h - What every subcommand of mpc shares ----------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_COMMAND_H
+#define MPC_TOOLS_MPC_COMMAND_H
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+namespace CLI {
+class App;
+} // namespace CLI
+
+namespace mpc::tool {
+
+/// What `mpc` returns to the shell. Scripts depend on the numbers.
+enum ExitCode {
+  Ok = 0,
+  Error = 1,
+  Usage = 2,        ///< The command line, or data that does not fit the model.
+  InvalidModel = 3, ///< Broken, or uses what is not supported.
+  InputOutput = 4,
+  Damaged = 5, ///< Package or checkpoint damaged or incompatible.
+  Numeric = 6, ///< Training diverged.
+  Limit = 7,   ///< Out of memory, or over a limit.
+  NoDevice = 8,
+  Stopped = 75, ///< By a signal, after a good checkpoint: run again to go on.
+};
+
+/// Ends a subcommand. The message is lower case, without a full stop; `main`
+/// prints it behind "mpc <subcommand>: error: ".
+class Failure : public std::runtime_error {
+public:
+  Failure(ExitCode exitCode, const std::string &message)
+      : std::runtime_error(message), exitCode(exitCode) {}
+
+  const ExitCode exitCode;
+};
+
+/// Ends a subcommand whose error has been printed already.
+class AlreadyReported : public std::exception {
+public:
+  explicit AlreadyReported(ExitCode exitCode) : exitCode(exitCode) {}
+
+  const ExitCode exitCode;
+};
+
+/// Runs a subcommand whose options have been parsed.
+using Action = std::function<int()>;
+
+/// Each of these adds one subcommand to `app` and returns what it does. They
+/// stand in the order of `mpc --help`.
+Action addCompile(CLI::App &app);
+Action addTrain(CLI::App &app);
+Action addEval(CLI::App &app);
+Action addPredict(CLI::App &app);
+Action addExport(CLI::App &app);
+Action addReport(CLI::App &app);
+Action addInspect(CLI::App &app);
+Action addCheckpoint(CLI::App &app);
+Action addDoctor(CLI::App &app);
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_COMMAND_H

@@ -1,0 +1,111 @@
+//===- Compile.cpp - mpc compile ------------------------------------------===//
+
+#include "tools/mpc/Checks.h"
+#include "tools/mpc/Command.h"
+#include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/Text.h"
+
+#include "passes/Pipeline.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+using namespace mpc::tool;
+
+namespace {
+struct Options {
+  std::string model, output, target = "cpu", targetCpu = "native";
+  std::string dumpStages, stopAfter;
+  bool json = false;
+  CompileArguments arguments;
+};
+} // namespace
+
+static void print(const Options &options, const mpc::CompileOptions &compiled,
+                  const mpc::CompileResult &result, double seconds) {
+  if (options.json) {
+    nlohmann::ordered_json json;
+    json["output"] = compiled.output;
+    json["bytes"] = result.packageBytes;
+    json["seconds"] = seconds;
+    json["notes"] = result.notes;
+    std::puts(json.dump().c_str());
+    return;
+  }
+  if (compiled.output.empty()) {
+    std::printf("%s: stopped after stage '%s' as asked; no package is written\n",
+                compiled.model.c_str(), compiled.stopAfter.c_str());
+    return;
+  }
+  std::printf("%s: %s, %s, %s, compiled in %s\n", compiled.output.c_str(),
+              formatBytes(result.packageBytes).c_str(),
+              compiled.precision.c_str(), compiled.optimizer.c_str(),
+              formatDuration(seconds).c_str());
+}
+
+static int run(const Options &options) {
+  mpc::CompileOptions compile = options.arguments.toOptions(options.model);
+  compile.targetCpu = options.targetCpu;
+  compile.dumpStages = options.dumpStages;
+  compile.stopAfter = options.stopAfter;
+  compile.output = options.output;
+  // As other compilers do: the result goes to where the user is.
+  if (compile.output.empty())
+    compile.output =
+        std::filesystem::path(options.model).stem().string() + ".mpc";
+  if (!compile.stopAfter.empty())
+    compile.output.clear();
+
+  auto begin = std::chrono::steady_clock::now();
+  mpc::CompileResult result = mpc::compileModel(compile);
+  double seconds = std::chrono::duration<double>(
+                       std::chrono::steady_clock::now() - begin)
+                       .count();
+  printNotes(result);
+  if (result.exitCode == 0)
+    print(options, compile, result, seconds);
+  return result.exitCode;
+}
+
+Action mpc::tool::addCompile(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *compile = app.add_subcommand(
+      "compile", "Compile an ONNX model into a training program");
+  compile->add_option("model", options->model, "ONNX file, binary or .onnxtxt")
+      ->option_text("MODEL.onnx")
+      ->required();
+  compile
+      ->add_option("--output,-o", options->output,
+                   "Package to write (default: MODEL.mpc, here)")
+      ->option_text("OUT.mpc");
+  options->arguments.addTo(*compile);
+  compile->add_option("--target", options->target, "cpu")
+      ->option_text("DEVICE")
+      ->check(Choice({"cpu"}))
+      ->group("Target");
+  compile
+      ->add_option("--target-cpu", options->targetCpu,
+                   "native, x86-64-v3, x86-64-v4 or LLVM's name")
+      ->option_text("NAME")
+      ->group("Target");
+  compile
+      ->add_option("--dump-stages", options->dumpStages,
+                   "Write the IR after each stage")
+      ->option_text("DIR")
+      ->group("Output");
+  compile
+      ->add_option("--stop-after", options->stopAfter,
+                   "Stop after a stage; write no package")
+      ->option_text("STAGE")
+      ->check(Choice(mpc::stageNames()))
+      ->group("Output");
+  compile
+      ->add_flag("--json", options->json, "Print one JSON object")
+      ->group("Output");
+  return [options] { return run(*options); };
+}

@@ -1,0 +1,174 @@
+//===- CompileOptions.cpp - Options of the commands that compile ----------===//
+
+#include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/Checks.h"
+#include "tools/mpc/Command.h"
+#include "tools/mpc/Text.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+using namespace mpc::tool;
+
+static const std::vector<std::string> kLosses = {
+    "softmax-cross-entropy", "mse", "l1", "bce-with-logits"};
+
+/// One of the losses, or output:NAME.
+static CLI::Validator lossChoice() {
+  return CLI::Validator(
+      [](std::string &value) -> std::string {
+        if (value.rfind("output:", 0) == 0 && value.size() > 7)
+          return "";
+        return Choice(kLosses)(value);
+      },
+      "", "loss");
+}
+
+void CompileArguments::addTo(CLI::App &command) {
+  addModelOptions(command);
+  addPrecisionOptions(command);
+  addOptimizerOptions(command);
+}
+
+void CompileArguments::addModelOptions(CLI::App &command) {
+  command
+      .add_option("--loss", options.loss,
+                  "softmax-cross-entropy, mse, l1, bce-with-logits or "
+                  "output:NAME; found or chosen if absent")
+      ->option_text("LOSS")
+      ->check(lossChoice());
+  command
+      .add_option("--batch", options.batch,
+                  "Size of an open batch dimension (default: 32)")
+      ->option_text("N")
+      ->check(AtLeast(1));
+  command.add_option("--dim", dims, "Size of the open dimension NAME")
+      ->option_text("NAME=N")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option("--freeze", options.freeze,
+                  "Do not train initializers with such names")
+      ->option_text("REGEX")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void CompileArguments::addPrecisionOptions(CLI::App &command) {
+  // fp64 is for checks of gradients and not advertised.
+  command
+      .add_option("--precision", options.precision,
+                  "fp32, bf16 or fp16 (default: bf16)")
+      ->option_text("TYPE")
+      ->check(Choice({"fp32", "bf16", "fp16", "fp64"}, 3))
+      ->group("Precision");
+  command
+      .add_option("--keep-fp32", options.keepFp32,
+                  "Keep nodes or op types with such names in fp32")
+      ->option_text("REGEX")
+      ->group("Precision");
+  command
+      .add_option("--force-low", options.forceLow,
+                  "Put nodes or op types with such names in 16 bit")
+      ->option_text("REGEX")
+      ->group("Precision");
+}
+
+void CompileArguments::addOptimizerOptions(CLI::App &command) {
+  auto add = [&](const char *name, auto &value, const char *description,
+                 const char *text) {
+    return command.add_option(name, value, description)
+        ->option_text(text)
+        ->group("Optimizer");
+  };
+  add("--optimizer", options.optimizer,
+      "sgd, momentum, adam or adamw (default: adamw)", "NAME")
+      ->check(Choice({"sgd", "momentum", "adam", "adamw"}));
+  add("--lr", options.lr, "Learning rate (default: 0.001)", "RATE")
+      ->check(AtLeast(0));
+  add("--weight-decay", weightDecay, "Default: 0.01 for adamw, else 0",
+      "RATE")
+      ->check(AtLeast(0));
+  add("--betas", betas, "Of adam and adamw (default: 0.9,0.999)", "B1,B2")
+      ->delimiter(',')
+      ->each([this](const std::string &) { hasBetas = true; });
+  add("--epsilon", options.epsilon, "Of adam and adamw (default: 1e-8)",
+      "VALUE")
+      ->check(Above(0))
+      ->each([this](const std::string &) { hasEpsilon = true; });
+  add("--momentum", momentum, "Of momentum (default: 0.9)", "VALUE")
+      ->check(AtLeast(0));
+  command
+      .add_flag("--nesterov", options.nesterov, "Nesterov's form of momentum")
+      ->group("Optimizer");
+  add("--clip-norm", options.clipNorm,
+      "Clip gradients to this global norm; 0: do not", "NORM")
+      ->check(AtLeast(0));
+  add("--accumulate", options.accumulate,
+      "Batches per update of the weights (default: 1)", "N")
+      ->check(AtLeast(1));
+}
+
+/// An option that its optimizer does not know would be ignored in silence.
+void CompileArguments::checkOptimizer() const {
+  bool isAdam =
+      options.optimizer == "adam" || options.optimizer == "adamw";
+  auto refuse = [&](const char *name) {
+    throw Failure(Usage, std::string(name) + " means nothing to --optimizer=" +
+                             options.optimizer);
+  };
+  if (hasBetas && !isAdam)
+    refuse("--betas");
+  if (hasEpsilon && !isAdam)
+    refuse("--epsilon");
+  if (momentum && options.optimizer != "momentum")
+    refuse("--momentum");
+  if (options.nesterov && options.optimizer != "momentum")
+    refuse("--nesterov");
+  for (double beta : {betas.first, betas.second})
+    if (!(beta >= 0 && beta < 1))
+      throw Failure(Usage, format("--betas must lie in [0, 1), but one is %g",
+                                  beta));
+}
+
+/// Parses NAME=N.
+static std::pair<std::string, int64_t> parseDim(const std::string &text) {
+  size_t equals = text.rfind('=');
+  if (equals != std::string::npos && equals > 0) {
+    const char *number = text.c_str() + equals + 1;
+    char *end = nullptr;
+    errno = 0;
+    long long value = std::strtoll(number, &end, 10);
+    if (errno == 0 && end != number && *end == 0 && value >= 1)
+      return {text.substr(0, equals), value};
+  }
+  throw Failure(Usage,
+                "--dim must be NAME=N with a positive N, but is '" + text +
+                    "'");
+}
+
+mpc::CompileOptions
+CompileArguments::toOptions(const std::string &model) const {
+  checkOptimizer();
+  CompileOptions result = options;
+  result.model = model;
+  result.beta1 = betas.first;
+  result.beta2 = betas.second;
+  result.weightDecay =
+      weightDecay.value_or(options.optimizer == "adamw" ? 0.01 : 0.0);
+  result.momentum = momentum.value_or(0.9);
+  for (const std::string &dim : dims) {
+    auto [name, size] = parseDim(dim);
+    if (!result.dims.emplace(name, size).second)
+      throw Failure(Usage, "--dim names '" + name + "' twice");
+  }
+  return result;
+}
+
+void mpc::tool::printNotes(const CompileResult &result) {
+  for (const std::string &note : result.notes)
+    std::fprintf(stderr, "mpc: note: %s\n", note.c_str());
+}

@@ -1,0 +1,45 @@
+//===- CompileOptions.h - Options of the commands that compile --*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_COMPILEOPTIONS_H
+#define MPC_TOOLS_MPC_COMPILEOPTIONS_H
+
+#include "passes/Pipeline.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+} // namespace CLI
+
+namespace mpc::tool {
+
+/// What `mpc compile` and `mpc report` ask for, as the command line has it.
+class CompileArguments {
+public:
+  /// Adds the options that decide how a model is compiled.
+  void addTo(CLI::App &command);
+
+  /// The options for the compiler; throws a Failure if they contradict each
+  /// other.
+  CompileOptions toOptions(const std::string &model) const;
+
+private:
+  void addModelOptions(CLI::App &command);
+  void addPrecisionOptions(CLI::App &command);
+  void addOptimizerOptions(CLI::App &command);
+  void checkOptimizer() const;
+
+  CompileOptions options;
+  std::vector<std::string> dims; ///< NAME=N.
+  std::pair<double, double> betas = {0.9, 0.999};
+  std::optional<double> weightDecay, momentum;
+  bool hasBetas = false, hasEpsilon = false;
+};
+
+/// Prints what was decided for the user, one note per line on stderr.
+void printNotes(const CompileResult &result);
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_COMPILEOPTIONS_H

@@ -1,0 +1,237 @@
+//===- Dataset.cpp - The arrays of an .npz file, in batches ---------------===//
+
+#include "tools/mpc/Dataset.h"
+#include "tools/mpc/Text.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdio>
+#include <cstring>
+
+using namespace mpc::tool;
+
+//===----------------------------------------------------------------------===//
+// Element types
+//===----------------------------------------------------------------------===//
+
+/// NumPy's name of the type that an input takes as it is; "" if NumPy has none.
+static std::string numpyName(mpc_dtype_t dtype) {
+  switch (dtype) {
+  case MPC_DTYPE_F32:
+    return "float32";
+  case MPC_DTYPE_F16:
+    return "float16";
+  case MPC_DTYPE_F64:
+    return "float64";
+  case MPC_DTYPE_I64:
+    return "int64";
+  case MPC_DTYPE_I32:
+    return "int32";
+  case MPC_DTYPE_U8:
+    return "uint8";
+  case MPC_DTYPE_BOOL:
+    return "bool";
+  case MPC_DTYPE_BF16:
+    break;
+  }
+  return "";
+}
+
+template <typename From, typename To>
+static std::vector<char> convertElements(const std::vector<char> &data) {
+  std::vector<char> converted(data.size() / sizeof(From) * sizeof(To));
+  for (size_t i = 0; i < data.size() / sizeof(From); ++i) {
+    From from;
+    std::memcpy(&from, data.data() + i * sizeof(From), sizeof(From));
+    To to = static_cast<To>(from);
+    std::memcpy(converted.data() + i * sizeof(To), &to, sizeof(To));
+  }
+  return converted;
+}
+
+/// Converts what NumPy users often have without meaning it: float64 data and
+/// int32 labels. Anything else must be said in the file, above all uint8, of
+/// which nobody knows here whether it is to be scaled.
+static bool convert(mpc::npz::Array &array, mpc_dtype_t to) {
+  if (array.dtype == "float64" && to == MPC_DTYPE_F32)
+    array.data = convertElements<double, float>(array.data);
+  else if (array.dtype == "int32" && to == MPC_DTYPE_I64)
+    array.data = convertElements<int32_t, int64_t>(array.data);
+  else
+    return false;
+  array.dtype = numpyName(to);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Binding
+//===----------------------------------------------------------------------===//
+
+static mpc::npz::Arrays readArrays(const std::string &path) {
+  try {
+    return mpc::npz::read(path);
+  } catch (const mpc::npz::FileError &error) {
+    throw Failure(InputOutput, error.what());
+  }
+}
+
+Dataset::Dataset(const std::string &path, const std::vector<Binding> &inputs)
+    : path(path) {
+  npz::Arrays arrays = readArrays(path);
+  std::vector<std::string> notes;
+  for (const Binding &input : inputs)
+    bind(arrays, input, notes);
+  prepareTensors();
+  for (const std::string &note : notes)
+    std::fprintf(stderr, "mpc: note: %s\n", note.c_str());
+}
+
+Dataset::Dataset(const std::string &path, npz::Arrays arrays,
+                 const std::vector<Binding> &inputs,
+                 std::vector<std::string> &notes)
+    : path(path) {
+  for (const Binding &input : inputs)
+    bind(arrays, input, notes);
+  prepareTensors();
+}
+
+/// Takes the array that `input` asks for out of `arrays`.
+static mpc::npz::Array takeArray(mpc::npz::Arrays &arrays, const Binding &input,
+                                 const std::string &path) {
+  auto found = std::find_if(
+      arrays.begin(), arrays.end(),
+      [&](const mpc::npz::Array &array) { return array.name == input.name; });
+  if (found != arrays.end()) {
+    mpc::npz::Array array = std::move(*found);
+    arrays.erase(found);
+    return array;
+  }
+
+  std::vector<std::string> names, quoted;
+  for (const mpc::npz::Array &array : arrays) {
+    names.push_back(array.name);
+    quoted.push_back("'" + array.name + "'");
+  }
+  std::string message = path + ": has no array '" + input.name +
+                        "', which the model takes as " +
+                        formatType(input.dtype, input.shape);
+  if (std::string nearest = findNearest(input.name, names); !nearest.empty())
+    message += "; did you mean '" + nearest + "'?";
+  else if (!quoted.empty())
+    message += "; it has " + joinWords(quoted);
+  throw Failure(Usage, message);
+}
+
+/// True if `shape` is that of the input but for the number of samples.
+static bool fits(const std::vector<int64_t> &shape, const Binding &input) {
+  if (shape.size() != input.shape.size())
+    return false;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (static_cast<int64_t>(i) != input.batchDim &&
+        shape[i] != input.shape[i])
+      return false;
+  return true;
+}
+
+/// "f32[N,1,8,8]".
+static std::string expectedType(const Binding &input) {
+  std::string text = std::string(mpc_dtype_name(input.dtype)) + "[";
+  for (size_t i = 0; i < input.shape.size(); ++i)
+    text += (i > 0 ? "," : "") + (static_cast<int64_t>(i) == input.batchDim
+                                      ? std::string("N")
+                                      : std::to_string(input.shape[i]));
+  return text + "]";
+}
+
+void Dataset::bind(npz::Arrays &arrays, const Binding &input,
+                   std::vector<std::string> &notes) {
+  Column column;
+  column.input = input;
+  column.array = takeArray(arrays, input, path);
+  npz::Array &array = column.array;
+  std::string where = path + ": array '" + input.name + "'";
+
+  if (!fits(array.shape, input))
+    throw Failure(Usage, where + " must be " + expectedType(input) +
+                             ", but is " + npz::typeText(array));
+  std::string wanted = numpyName(input.dtype), found = array.dtype;
+  if (found != wanted) {
+    if (!convert(array, input.dtype))
+      throw Failure(Usage, where + " must be " + expectedType(input) +
+                               ", but is " + npz::typeText(array) +
+                               "; convert it, for example with .astype('" +
+                               wanted + "')");
+    notes.push_back(where + " is converted from " + found + " to " + wanted);
+  }
+
+  column.innerBytes = mpc_dtype_size(input.dtype);
+  for (size_t i = 0; i < input.shape.size(); ++i) {
+    if (static_cast<int64_t>(i) < input.batchDim)
+      column.outer *= input.shape[i];
+    else if (static_cast<int64_t>(i) > input.batchDim)
+      column.innerBytes *= input.shape[i];
+  }
+  countSamples(column);
+  columns.push_back(std::move(column));
+}
+
+void Dataset::countSamples(const Column &column) {
+  const Binding &input = column.input;
+  if (input.batchDim < 0)
+    return;
+  uint64_t count = column.array.shape[input.batchDim];
+  if (count == 0)
+    throw Failure(Usage, path + ": array '" + input.name + "' has no samples");
+  if (sampleArray.empty()) {
+    sampleArray = input.name;
+    samples = count;
+    batch = input.shape[input.batchDim];
+  }
+  if (count != samples)
+    throw Failure(Usage,
+                  format("%s: array '%s' has %s, but '%s' has %s", path.c_str(),
+                         input.name.c_str(),
+                         formatCount(count, "sample").c_str(),
+                         sampleArray.c_str(), formatCount(samples).c_str()));
+  if (static_cast<uint64_t>(input.shape[input.batchDim]) != batch)
+    throw Failure(Damaged, "inputs '" + input.name + "' and '" + sampleArray +
+                               "' of the program differ in batch size");
+}
+
+void Dataset::prepareTensors() {
+  // A model without a batch dimension takes all its data at once.
+  if (sampleArray.empty())
+    samples = batch = 1;
+  for (Column &column : columns) {
+    if (column.input.batchDim >= 0)
+      column.buffer.resize(column.outer * batch * column.innerBytes);
+    std::vector<char> &data =
+        column.input.batchDim >= 0 ? column.buffer : column.array.data;
+    tensors.push_back({sizeof(mpc_tensor_t), column.input.dtype,
+                       static_cast<uint32_t>(column.input.shape.size()),
+                       column.input.shape.data(), data.data()});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Batches
+//===----------------------------------------------------------------------===//
+
+const std::vector<mpc_tensor_t> &
+Dataset::gather(const std::vector<uint64_t> &indices) {
+  assert(!indices.empty() && indices.size() <= batch && "not one batch");
+  for (Column &column : columns) {
+    if (column.input.batchDim < 0)
+      continue;
+    uint64_t bytes = column.innerBytes;
+    for (uint64_t o = 0; o < column.outer; ++o) {
+      const char *from = column.array.data.data() + o * samples * bytes;
+      char *to = column.buffer.data() + o * batch * bytes;
+      for (uint64_t i = 0; i < batch; ++i, to += bytes) {
+        uint64_t index = i < indices.size() ? indices[i] : indices.back();
+        std::memcpy(to, from + index * bytes, bytes);
+      }
+    }
+  }
+  return tensors;
+}

@@ -1,0 +1,63 @@
+//===- Dataset.h - The arrays of an .npz file, in batches -------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_DATASET_H
+#define MPC_TOOLS_MPC_DATASET_H
+
+#include "tools/mpc/Runtime.h"
+#include "tools/npz/Npz.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mpc::tool {
+
+/// Samples for one entry point. Arrays go by the names of its inputs; arrays
+/// that no input asks for are ignored.
+class Dataset {
+public:
+  /// Reads `path` and binds its arrays; throws a Failure that names the array
+  /// and what is wrong. What is converted on the way is told on stderr.
+  Dataset(const std::string &path, const std::vector<Binding> &inputs);
+
+  /// The same for arrays in memory; `notes` receives what was converted.
+  Dataset(const std::string &path, npz::Arrays arrays,
+          const std::vector<Binding> &inputs, std::vector<std::string> &notes);
+
+  Dataset(const Dataset &) = delete;
+  Dataset &operator=(const Dataset &) = delete;
+
+  uint64_t numSamples() const { return samples; }
+  uint64_t batchSize() const { return batch; }
+
+  /// The tensors of one batch, in the order of the inputs; valid until the next
+  /// call. Takes at least one and at most batchSize() indices below
+  /// numSamples(); the rest of the batch repeats the last of them.
+  const std::vector<mpc_tensor_t> &
+  gather(const std::vector<uint64_t> &indices);
+
+  const std::string path;
+
+private:
+  /// One input and the array behind it. Seen as [outer, samples, inner], of
+  /// which a batch takes some in the middle.
+  struct Column {
+    Binding input;
+    npz::Array array;
+    uint64_t outer = 1, innerBytes = 0;
+    std::vector<char> buffer; ///< One batch; unused if the input has none.
+  };
+
+  void bind(npz::Arrays &arrays, const Binding &input,
+            std::vector<std::string> &notes);
+  void countSamples(const Column &column);
+  void prepareTensors();
+
+  std::vector<Column> columns;
+  std::vector<mpc_tensor_t> tensors;
+  std::string sampleArray; ///< Which array `samples` was counted in.
+  uint64_t samples = 0, batch = 0;
+};
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_DATASET_H

@@ -1,0 +1,56 @@
+//===- Eval.cpp - mpc eval ------------------------------------------------===//
+
+#include "tools/mpc/Command.h"
+#include "tools/mpc/Evaluate.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+
+using namespace mpc::tool;
+
+namespace {
+struct Options {
+  std::string package, data, checkpoint;
+  bool json = false;
+  SessionSettings session;
+};
+} // namespace
+
+static int run(const Options &options) {
+  Program program(options.package);
+  requireEvaluate(program);
+  Dataset data(options.data, program.inputs("evaluate"));
+  Session session(program, options.session);
+  if (options.checkpoint.empty())
+    std::fprintf(stderr, "mpc: note: no --checkpoint: these are the initial "
+                         "weights\n");
+  else
+    session.load(options.checkpoint);
+
+  Evaluation evaluation = evaluate(session, program, data);
+  if (options.json)
+    std::puts(toJson(evaluation).dump().c_str());
+  else
+    std::puts(formatEvaluation(evaluation).c_str());
+  return Ok;
+}
+
+Action mpc::tool::addEval(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *eval =
+      app.add_subcommand("eval", "Loss and accuracy of a model on data");
+  eval->add_option("package", options->package, "Compiled model (.mpc)")
+      ->option_text("MODEL.mpc")
+      ->required();
+  eval->add_option("--data", options->data, "Arrays named like the inputs")
+      ->option_text("FILE.npz")
+      ->required();
+  eval->add_option("--checkpoint", options->checkpoint,
+                   "Weights: a checkpoint, or the folder with them")
+      ->option_text("PATH");
+  options->session.addTo(*eval);
+  eval->add_flag("--json", options->json, "Print one JSON object");
+  return [options] { return run(*options); };
+}

@@ -1,0 +1,85 @@
+//===- Evaluate.cpp - Loss and accuracy over a data set -------------------===//
+
+#include "tools/mpc/Evaluate.h"
+#include "tools/mpc/Text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+using namespace mpc::tool;
+
+void mpc::tool::requireEvaluate(const Program &program) {
+  if (!program.has("evaluate"))
+    throw Failure(Usage, program.path + ": the program has no entry point "
+                                        "'evaluate'");
+}
+
+/// True if `evaluate` gives a loss for each sample rather than one for all.
+static bool hasSampleLoss(const Program &program) {
+  for (const Binding &output : program.outputs("evaluate"))
+    if (output.name == "sample_loss")
+      return true;
+  return false;
+}
+
+Evaluation mpc::tool::evaluate(Session &session, const Program &program,
+                               Dataset &data) {
+  uint64_t batch = data.batchSize(), count = data.numSamples();
+  if (!hasSampleLoss(program) && count % batch != 0) {
+    count -= count % batch;
+    if (count == 0)
+      throw Failure(Usage,
+                    format("%s: has %s, but this loss needs whole batches of "
+                           "%llu",
+                           data.path.c_str(),
+                           formatCount(data.numSamples(), "sample").c_str(),
+                           static_cast<unsigned long long>(batch)));
+    std::fprintf(stderr,
+                 "mpc: note: this loss needs whole batches: the last %s of %s "
+                 "are left out\n",
+                 formatCount(data.numSamples() - count, "sample").c_str(),
+                 data.path.c_str());
+  }
+
+  mpc_metrics_t metrics = {};
+  metrics.struct_size = sizeof(metrics);
+  std::vector<uint64_t> indices;
+  for (uint64_t first = 0; first < count; first += batch) {
+    indices.resize(std::min(batch, count - first));
+    std::iota(indices.begin(), indices.end(), first);
+    const std::vector<mpc_tensor_t> &inputs = data.gather(indices);
+    check(mpc_session_evaluate(session.get(), inputs.data(), inputs.size(),
+                               indices.size(), &metrics),
+          data.path);
+  }
+
+  Evaluation result;
+  result.loss = metrics.loss_sum / metrics.weight_sum;
+  result.correct = metrics.correct;
+  result.weight = metrics.weight_sum;
+  result.samples = metrics.samples;
+  if (metrics.has_accuracy)
+    result.accuracy = metrics.correct / metrics.weight_sum;
+  return result;
+}
+
+std::string mpc::tool::formatEvaluation(const Evaluation &evaluation) {
+  std::string text = format("loss %.4f", evaluation.loss);
+  if (evaluation.accuracy)
+    text += format(", accuracy %.2f %% (%.12g of %.12g)",
+                   100 * *evaluation.accuracy, evaluation.correct,
+                   evaluation.weight);
+  return text;
+}
+
+nlohmann::ordered_json mpc::tool::toJson(const Evaluation &evaluation) {
+  nlohmann::ordered_json json;
+  // nlohmann writes what is not finite as null.
+  json["eval_loss"] = evaluation.loss;
+  json["accuracy"] = nullptr;
+  if (evaluation.accuracy)
+    json["accuracy"] = *evaluation.accuracy;
+  return json;
+}

@@ -1,0 +1,39 @@
+//===- Evaluate.h - Loss and accuracy over a data set -----------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_EVALUATE_H
+#define MPC_TOOLS_MPC_EVALUATE_H
+
+#include "tools/mpc/Dataset.h"
+#include "tools/mpc/Runtime.h"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+
+namespace mpc::tool {
+
+struct Evaluation {
+  double loss;                    ///< Weighted mean over all samples.
+  std::optional<double> accuracy; ///< Share of 1; models that classify only.
+  double correct, weight;         ///< accuracy = correct / weight.
+  uint64_t samples;
+};
+
+/// Throws a Failure if `program` cannot be evaluated.
+void requireEvaluate(const Program &program);
+
+/// Runs `evaluate` over exactly all samples: the last batch is filled up with
+/// samples that do not count. A loss that is one number for the whole batch
+/// cannot be masked; there the last incomplete batch is left out, with a note
+/// on stderr.
+Evaluation evaluate(Session &session, const Program &program, Dataset &data);
+
+/// "loss 0.0661, accuracy 98.32 % (292 of 297)".
+std::string formatEvaluation(const Evaluation &evaluation);
+
+/// {"eval_loss": ..., "accuracy": ...}; null for what is not a number.
+nlohmann::ordered_json toJson(const Evaluation &evaluation);
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_EVALUATE_H

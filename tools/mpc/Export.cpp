@@ -1,0 +1,165 @@
+//===- Export.cpp - mpc export --------------------------------------------===//
+
+#include "tools/mpc/Command.h"
+#include "tools/mpc/Package.h"
+#include "tools/mpc/Runtime.h"
+#include "tools/mpc/Text.h"
+
+#include "compiler/Export/Export.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+using namespace mpc::tool;
+
+namespace {
+struct Options {
+  std::string package, checkpoint, model, output;
+  bool json = false;
+};
+
+/// Values by name, as exportTrained borrows them.
+using Values = std::map<std::string, std::vector<float>>;
+} // namespace
+
+/// The ONNX file the package was compiled from: said, or where it was then, or
+/// beside the package, or here.
+static std::string findModel(const Options &options, const Package &package) {
+  if (!options.model.empty())
+    return options.model;
+  namespace fs = std::filesystem;
+  std::string name = package.root().model() ? package.root().model()->str() : "";
+  std::vector<fs::path> candidates;
+  if (package.root().options())
+    for (const mpc::program::Option *option : *package.root().options())
+      if (option->name()->str() == "model_path")
+        candidates.push_back(option->value()->str());
+  if (!name.empty()) {
+    candidates.push_back(fs::path(options.package).parent_path() / name);
+    candidates.push_back(name);
+  }
+  std::error_code ignored;
+  for (const fs::path &candidate : candidates)
+    if (fs::is_regular_file(candidate, ignored))
+      return candidate.string();
+  throw Failure(Usage, "the ONNX file '" + name + "' that '" +
+                           options.package +
+                           "' was compiled from is not beside it; say where "
+                           "it is with --model");
+}
+
+/// Names of what training changes and the model knows.
+static std::vector<std::string> trainedNames(const Package &package) {
+  std::vector<std::string> names;
+  for (const mpc::program::State *state : *package.root().states()) {
+    if (state->kind() != mpc::program::StateKind::Parameter &&
+        state->kind() != mpc::program::StateKind::Statistic)
+      continue;
+    if (!state->slots() || state->slots()->size() == 0) {
+      names.push_back(state->name()->str());
+      continue;
+    }
+    for (const mpc::program::Slot *slot : *state->slots())
+      names.push_back(slot->name()->str());
+  }
+  return names;
+}
+
+static Values readValues(const Program &program, const Session &session,
+                         const std::vector<std::string> &names) {
+  std::map<std::string, mpc_state_info_t> infos;
+  for (size_t i = 0; i < mpc_program_num_states(program.get()); ++i) {
+    mpc_state_info_t info = {};
+    info.struct_size = sizeof(info);
+    check(mpc_program_state(program.get(), i, &info), program.path);
+    infos[info.name] = info;
+  }
+
+  Values values;
+  for (const std::string &name : names) {
+    auto found = infos.find(name);
+    if (found == infos.end() || found->second.dtype != MPC_DTYPE_F32)
+      throw Failure(Damaged, program.path + ": state '" + name +
+                                 "' is missing or not f32");
+    const mpc_state_info_t &info = found->second;
+    uint64_t count = 1;
+    for (uint32_t i = 0; i < info.rank; ++i)
+      count *= info.shape[i];
+    std::vector<float> &value = values[name];
+    value.resize(count);
+    mpc_tensor_t tensor = {sizeof(tensor), info.dtype, info.rank, info.shape,
+                           value.data()};
+    check(mpc_session_read_state(session.get(), name.c_str(), &tensor), name);
+  }
+  return values;
+}
+
+/// Throws the Failure that an error of the compiler stands for.
+static void check(llvm::Error error) {
+  llvm::handleAllErrors(
+      std::move(error),
+      [](const mpc::ModelFileError &failure) {
+        throw Failure(static_cast<ExitCode>(mpc::exitCode(failure.kind)),
+                      failure.message);
+      },
+      [](const llvm::ErrorInfoBase &failure) {
+        throw Failure(Error, failure.message());
+      });
+}
+
+static int run(const Options &options) {
+  Package package(options.package);
+  std::string model = findModel(options, package);
+  Program program(options.package);
+  Session session(program, {});
+  std::string loaded = session.load(options.checkpoint);
+
+  Values values = readValues(program, session, trainedNames(package));
+  mpc::TrainedStates states;
+  for (const auto &[name, value] : values)
+    states[name] = value;
+  check(mpc::exportTrained(model, states, options.output));
+
+  if (options.json) {
+    nlohmann::ordered_json json;
+    json["output"] = options.output;
+    json["model"] = model;
+    json["checkpoint"] = loaded;
+    json["tensors"] = values.size();
+    std::puts(json.dump().c_str());
+    return Ok;
+  }
+  std::printf("%s: '%s' with %s from '%s'\n", options.output.c_str(),
+              model.c_str(), formatCount(values.size(), "tensor").c_str(),
+              loaded.c_str());
+  return Ok;
+}
+
+Action mpc::tool::addExport(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand(
+      "export", "Write trained weights back into the ONNX model");
+  command->add_option("package", options->package, "Compiled model (.mpc)")
+      ->option_text("MODEL.mpc")
+      ->required();
+  command
+      ->add_option("--checkpoint", options->checkpoint,
+                   "Weights: a checkpoint, or the folder with them")
+      ->option_text("PATH")
+      ->required();
+  command
+      ->add_option("--output,-o", options->output, "ONNX file to write")
+      ->option_text("OUT.onnx")
+      ->required();
+  command
+      ->add_option("--model", options->model,
+                   "The model that was compiled, if it has moved")
+      ->option_text("MODEL.onnx");
+  command->add_flag("--json", options->json, "Print one JSON object");
+  return [options] { return run(*options); };
+}

@@ -1,0 +1,302 @@
+//===- Inspect.cpp - mpc inspect ------------------------------------------===//
+//
+// Shows what a package holds. Nothing of it is executed, not even loaded as
+// code.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/mpc/Command.h"
+#include "tools/mpc/Package.h"
+#include "tools/mpc/Runtime.h"
+#include "tools/mpc/Text.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <memory>
+
+using namespace mpc::tool;
+using Json = nlohmann::ordered_json;
+
+namespace {
+struct Options {
+  std::string package;
+  bool json = false, instructions = false;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// From tables to JSON
+//===----------------------------------------------------------------------===//
+
+static std::string textOf(const flatbuffers::String *string) {
+  return string ? string->str() : "";
+}
+
+/// "f32[64,10]".
+static std::string typeOf(mpc::program::DType dtype,
+                          const flatbuffers::Vector<int64_t> *shape) {
+  std::vector<int64_t> extents;
+  if (shape)
+    extents.assign(shape->begin(), shape->end());
+  return formatType(static_cast<mpc_dtype_t>(dtype), extents);
+}
+
+template <typename Table, typename Convert>
+static Json listOf(
+    const flatbuffers::Vector<flatbuffers::Offset<Table>> *tables,
+    Convert convert) {
+  Json list = Json::array();
+  if (tables)
+    for (const Table *table : *tables)
+      list.push_back(convert(*table));
+  return list;
+}
+
+static Json describe(const mpc::program::Binding &binding) {
+  Json json = {{"name", textOf(binding.name())},
+               {"type", typeOf(binding.buffer()->dtype(),
+                               binding.buffer()->shape())},
+               {"batch_dim", binding.batch_dim()}};
+  if (binding.has_range())
+    json["range"] = {binding.low(), binding.high()};
+  if (binding.has_ignored())
+    json["ignored"] = binding.ignored();
+  return json;
+}
+
+static Json describe(const mpc::program::Instruction &instruction,
+                     const mpc::program::Program &root) {
+  Json json = {{"name", textOf(instruction.name())}};
+  if (instruction.function() >= 0 && root.functions() &&
+      static_cast<uint32_t>(instruction.function()) < root.functions()->size())
+    json["function"] =
+        textOf(root.functions()->Get(instruction.function())->symbol());
+  else
+    json["kernel"] = instruction.kernel();
+  json["operands"] = listOf(
+      instruction.operands(), [](const mpc::program::Buffer &buffer) {
+        bool inState = buffer.space() == mpc::program::Space::State;
+        return Json{{"type", typeOf(buffer.dtype(), buffer.shape())},
+                    {"space", inState ? "state" : "arena"},
+                    {"offset", buffer.offset()}};
+      });
+  if (instruction.function() >= 0)
+    json["items"] = instruction.items();
+  return json;
+}
+
+static Json describe(const mpc::program::Entry &entry,
+                     const mpc::program::Program &root,
+                     bool withInstructions) {
+  auto binding = [](const mpc::program::Binding &table) {
+    return describe(table);
+  };
+  Json json = {{"name", textOf(entry.name())},
+               {"inputs", listOf(entry.inputs(), binding)},
+               {"outputs", listOf(entry.outputs(), binding)}};
+  Json instructions = listOf(entry.instructions(),
+                             [&](const mpc::program::Instruction &table) {
+                               return describe(table, root);
+                             });
+  json["instruction_count"] = instructions.size();
+  if (withInstructions)
+    json["instructions"] = std::move(instructions);
+  return json;
+}
+
+static const char *kindName(mpc::program::StateKind kind) {
+  using mpc::program::StateKind;
+  switch (kind) {
+  case StateKind::Parameter:
+    return "parameter";
+  case StateKind::Statistic:
+    return "statistic";
+  case StateKind::Constant:
+    return "constant";
+  case StateKind::Optimizer:
+    return "optimizer";
+  case StateKind::WorkingCopy:
+    return "working copy";
+  case StateKind::Control:
+    return "control";
+  }
+  return "?";
+}
+
+static Json describe(const mpc::program::State &state) {
+  Json json = {{"name", textOf(state.name())},
+               {"kind", kindName(state.kind())},
+               {"type", typeOf(state.dtype(), state.shape())}};
+  if (state.slots() && state.slots()->size() > 0)
+    json["slots"] = listOf(
+        state.slots(), [&](const mpc::program::Slot &slot) {
+          return Json{{"name", textOf(slot.name())},
+                      {"type", typeOf(state.dtype(), slot.shape())},
+                      {"offset", slot.offset()}};
+        });
+  return json;
+}
+
+static const char *kindName(mpc::program::SegmentKind kind) {
+  using mpc::program::SegmentKind;
+  switch (kind) {
+  case SegmentKind::Code:
+    return "code";
+  case SegmentKind::States:
+    return "initial states";
+  case SegmentKind::Report:
+    return "precision report";
+  }
+  return "?";
+}
+
+static Json describe(const Package &package, const Options &options) {
+  const mpc::program::Program &root = package.root();
+  Json json;
+  json["package"] = options.package;
+  json["bytes"] = package.size();
+  json["format"] = root.format();
+  json["producer"] = textOf(root.producer());
+  json["model"] = textOf(root.model());
+  json["runs_here"] = package.obstacle().empty();
+  if (!package.obstacle().empty())
+    json["obstacle"] = package.obstacle();
+  json["target_cpu"] = textOf(root.target_cpu());
+  json["target_features"] = Json::array();
+  if (root.target_features())
+    for (const flatbuffers::String *feature : *root.target_features())
+      json["target_features"].push_back(feature->str());
+  json["options"] = Json::object();
+  if (root.options())
+    for (const mpc::program::Option *option : *root.options())
+      json["options"][textOf(option->name())] = textOf(option->value());
+  json["memory"] = {{"states", root.state_size()},
+                    {"arena", root.arena_size()},
+                    {"arena_without_reuse", root.arena_unshared_size()}};
+  json["entries"] =
+      listOf(root.entries(), [&](const mpc::program::Entry &entry) {
+        return describe(entry, root, options.instructions);
+      });
+  json["states"] = listOf(root.states(), [](const mpc::program::State &state) {
+    return describe(state);
+  });
+  json["functions"] = root.functions() ? root.functions()->size() : 0;
+  json["segments"] =
+      listOf(root.segments(), [](const mpc::program::Segment &segment) {
+        return Json{{"kind", kindName(segment.kind())},
+                    {"target", textOf(segment.target())},
+                    {"offset", segment.offset()},
+                    {"bytes", segment.size()}};
+      });
+  return json;
+}
+
+//===----------------------------------------------------------------------===//
+// From JSON to text
+//===----------------------------------------------------------------------===//
+
+static std::string textAt(const Json &json, const char *key) {
+  return json.at(key).get<std::string>();
+}
+
+static void printEntries(const Json &entries) {
+  for (const Json &entry : entries) {
+    std::printf("\n%s: %s\n", textAt(entry, "name").c_str(),
+                formatCount(entry.at("instruction_count").get<uint64_t>(),
+                            "instruction")
+                    .c_str());
+    for (const char *side : {"inputs", "outputs"})
+      for (const Json &binding : entry.at(side)) {
+        std::string range;
+        if (binding.contains("range"))
+          range = "  in " + binding["range"].dump();
+        std::printf("  %-3s %-24s %s%s\n", side[0] == 'i' ? "in" : "out",
+                    textAt(binding, "name").c_str(),
+                    textAt(binding, "type").c_str(), range.c_str());
+      }
+    if (!entry.contains("instructions"))
+      continue;
+    for (const Json &instruction : entry["instructions"]) {
+      std::string operands;
+      for (const Json &operand : instruction["operands"])
+        operands += " " + textAt(operand, "type");
+      std::string code =
+          instruction.contains("function")
+              ? textAt(instruction, "function")
+              : "kernel " + instruction["kernel"].dump();
+      std::printf("      %-24s %s:%s\n", code.c_str(),
+                  textAt(instruction, "name").c_str(), operands.c_str());
+    }
+  }
+}
+
+static void printStates(const Json &states) {
+  std::printf("\nstates\n");
+  for (const Json &state : states) {
+    std::printf("  %-13s %-32s %s\n", textAt(state, "kind").c_str(),
+                textAt(state, "name").c_str(), textAt(state, "type").c_str());
+    if (state["kind"] != "parameter" || !state.contains("slots"))
+      continue;
+    for (const Json &slot : state["slots"])
+      std::printf("  %-13s   %-30s %s\n", "", textAt(slot, "name").c_str(),
+                  textAt(slot, "type").c_str());
+  }
+}
+
+static void print(const Json &json) {
+  auto bytes = [](const Json &number) {
+    return formatBytes(number.get<uint64_t>());
+  };
+  std::printf("%s: %s, from %s by %s\n", textAt(json, "package").c_str(),
+              bytes(json["bytes"]).c_str(), textAt(json, "model").c_str(),
+              textAt(json, "producer").c_str());
+  if (json.contains("obstacle"))
+    std::printf("cannot run here: %s\n", textAt(json, "obstacle").c_str());
+
+  std::printf("\noptions\n");
+  for (const auto &[name, value] : json["options"].items())
+    std::printf("  %-24s %s\n", name.c_str(), value.get<std::string>().c_str());
+  std::printf("  %-24s %s\n", "target_cpu", textAt(json, "target_cpu").c_str());
+
+  const Json &memory = json["memory"];
+  std::printf("\nmemory of a session\n");
+  std::printf("  states                   %s\n", bytes(memory["states"]).c_str());
+  std::printf("  arena                    %s (%s if no buffers shared memory)\n",
+              bytes(memory["arena"]).c_str(),
+              bytes(memory["arena_without_reuse"]).c_str());
+
+  printEntries(json["entries"]);
+  printStates(json["states"]);
+
+  std::printf("\nsegments\n");
+  for (const Json &segment : json["segments"])
+    std::printf("  %-24s %s\n", textAt(segment, "kind").c_str(),
+                bytes(segment["bytes"]).c_str());
+  std::printf("%s of generated code\n",
+              formatCount(json["functions"].get<uint64_t>(), "function").c_str());
+}
+
+static int run(const Options &options) {
+  Package package(options.package);
+  Json json = describe(package, options);
+  if (options.json)
+    std::puts(json.dump(2).c_str());
+  else
+    print(json);
+  return Ok;
+}
+
+Action mpc::tool::addInspect(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *inspect = app.add_subcommand(
+      "inspect", "What a package holds; executes nothing of it");
+  inspect->add_option("package", options->package, "Compiled model (.mpc)")
+      ->option_text("MODEL.mpc")
+      ->required();
+  inspect->add_flag("--instructions", options->instructions,
+                    "List the instructions of each entry point");
+  inspect->add_flag("--json", options->json, "Print one JSON object");
+  return [options] { return run(*options); };
+}

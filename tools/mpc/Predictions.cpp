@@ -1,0 +1,99 @@
+//===- Predictions.cpp - Outputs of batches, put together -----------------===//
+
+#include "tools/mpc/Predictions.h"
+
+#include <cassert>
+#include <cstring>
+
+using namespace mpc::tool;
+
+Predictions::Predictions(const std::vector<Binding> &outputs, uint64_t batch,
+                         uint64_t samples)
+    : batch(batch), samples(samples) {
+  for (const Binding &output : outputs) {
+    if (output.batchDim < 0 && samples > batch)
+      throw Failure(Usage, "output '" + output.name +
+                               "' is one for the whole batch, so only one "
+                               "batch can be predicted at a time");
+    Column column;
+    column.output = output;
+    column.innerBytes = mpc_dtype_size(output.dtype);
+    uint64_t all = column.innerBytes;
+    for (size_t i = 0; i < output.shape.size(); ++i) {
+      all *= output.shape[i];
+      if (static_cast<int64_t>(i) < output.batchDim)
+        column.outer *= output.shape[i];
+      else if (static_cast<int64_t>(i) > output.batchDim)
+        column.innerBytes *= output.shape[i];
+    }
+    column.batch.resize(all);
+    column.all.resize(output.batchDim < 0 ? all : all / batch * samples);
+    columns.push_back(std::move(column));
+  }
+  // Only now: the columns do not move any more.
+  for (Column &column : columns)
+    batchTensors.push_back({sizeof(mpc_tensor_t), column.output.dtype,
+                            static_cast<uint32_t>(column.output.shape.size()),
+                            column.output.shape.data(), column.batch.data()});
+}
+
+void Predictions::store(uint64_t first, uint64_t count) {
+  assert(count <= batch && first + count <= samples && "too many samples");
+  for (Column &column : columns) {
+    if (column.output.batchDim < 0) {
+      column.all = column.batch;
+      continue;
+    }
+    for (uint64_t o = 0; o < column.outer; ++o)
+      std::memcpy(
+          column.all.data() + (o * samples + first) * column.innerBytes,
+          column.batch.data() + o * batch * column.innerBytes,
+          count * column.innerBytes);
+  }
+}
+
+static const char *numpyName(mpc_dtype_t dtype) {
+  switch (dtype) {
+  case MPC_DTYPE_F32:
+  case MPC_DTYPE_BF16:
+    return "float32";
+  case MPC_DTYPE_F16:
+    return "float16";
+  case MPC_DTYPE_F64:
+    return "float64";
+  case MPC_DTYPE_I64:
+    return "int64";
+  case MPC_DTYPE_I32:
+    return "int32";
+  case MPC_DTYPE_U8:
+    return "uint8";
+  case MPC_DTYPE_BOOL:
+    return "bool";
+  }
+  return "?";
+}
+
+/// A bf16 number is the upper half of the f32 number of the same value.
+static std::vector<char> widenBf16(const std::vector<char> &from) {
+  std::vector<char> to(2 * from.size());
+  for (size_t i = 0; i < from.size(); i += 2)
+    std::memcpy(&to[2 * i + 2], &from[i], 2);
+  return to;
+}
+
+mpc::npz::Arrays Predictions::take() {
+  npz::Arrays arrays;
+  for (Column &column : columns) {
+    npz::Array array;
+    array.name = column.output.name;
+    array.dtype = numpyName(column.output.dtype);
+    array.shape = column.output.shape;
+    if (column.output.batchDim >= 0)
+      array.shape[column.output.batchDim] = samples;
+    array.data = column.output.dtype == MPC_DTYPE_BF16
+                     ? widenBf16(column.all)
+                     : std::move(column.all);
+    arrays.push_back(std::move(array));
+  }
+  return arrays;
+}

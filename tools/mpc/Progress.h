@@ -1,0 +1,64 @@
+//===- Progress.h - How far training is, on stderr --------------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_PROGRESS_H
+#define MPC_TOOLS_MPC_PROGRESS_H
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace mpc::tool {
+
+/// What there is to tell at one moment.
+struct ProgressState {
+  std::string title;         ///< What is trained: "mlp.mpc".
+  uint64_t done = 0;         ///< Steps, of `total`.
+  uint64_t total = 0;
+  uint64_t epoch = 0;        ///< Counts from 1; 0: not shown.
+  uint64_t epochs = 0;       ///< 0: their number is not given.
+  double loss = 0;           ///< Smoothed.
+  double samplesPerSecond = 0; ///< 0: not known yet.
+  float lossScale = 1;       ///< Shown unless 1.
+  double accuracy = -1;      ///< Of the last evaluation; below 0: none yet.
+  double secondsLeft = -1;   ///< Below 0: not known yet.
+};
+
+/// One line of at most `columns` columns for a terminal. What matters least
+/// gives way first when there is little room: the title, then the accuracy,
+/// the rate, the loss scale and at last the bar.
+std::string formatProgressBar(const ProgressState &state, unsigned columns,
+                              bool utf8);
+
+/// One line for a log.
+std::string formatProgressLine(const ProgressState &state);
+
+/// Prints the progress of training: on a terminal a bar that is redrawn in
+/// place some ten times a second, otherwise a line now and then.
+class Progress {
+public:
+  /// `quiet`: prints nothing at all.
+  Progress(std::FILE *stream, bool quiet);
+  ~Progress() { clear(); }
+
+  /// Cheap if it is not yet time to print.
+  void update(const ProgressState &state);
+
+  /// Prints the last state, whatever the time, and leaves it standing.
+  void finish(const ProgressState &state);
+
+  /// Removes the bar so that other text can be printed; the next update draws
+  /// it again.
+  void clear();
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  std::FILE *const stream;
+  const bool quiet, terminal, utf8;
+  bool drawn = false;
+  Clock::time_point nextTime;
+};
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_PROGRESS_H

@@ -1,0 +1,191 @@
+//===- Runtime.cpp - The C API of libmpcrt, as the tool uses it -----------===//
+
+#include "tools/mpc/Checks.h"
+#include "tools/mpc/Runtime.h"
+#include "tools/mpc/Text.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <filesystem>
+
+using namespace mpc::tool;
+
+ExitCode mpc::tool::exitCodeFor(mpc_code_t code) {
+  switch (code) {
+  case MPC_OK:
+    return Ok;
+  case MPC_INCOMPATIBLE:
+  case MPC_DAMAGED:
+    return Damaged;
+  case MPC_OUT_OF_MEMORY:
+    return Limit;
+  case MPC_UNAVAILABLE:
+  case MPC_DEVICE_LOST:
+    return NoDevice;
+  case MPC_IO:
+    return InputOutput;
+  case MPC_NUMERIC:
+    return Numeric;
+  case MPC_INVALID_ARGUMENT:
+  case MPC_INTERNAL:
+    return Error;
+  }
+  return Error;
+}
+
+void mpc::tool::check(mpc_status_t status, const std::string &context) {
+  if (!status)
+    return;
+  ExitCode exitCode = exitCodeFor(mpc_status_code(status));
+  std::string message = mpc_status_message(status);
+  mpc_status_free(status);
+  // Most messages about files name the file already.
+  if (!context.empty() && message.find(context) == std::string::npos)
+    message = context + ": " + message;
+  throw Failure(exitCode, message);
+}
+
+std::string mpc::tool::formatType(mpc_dtype_t dtype,
+                                  const std::vector<int64_t> &shape) {
+  std::string text = std::string(mpc_dtype_name(dtype)) + "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i > 0 ? "," : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+//===----------------------------------------------------------------------===//
+// Program
+//===----------------------------------------------------------------------===//
+
+Program::Program(const std::string &path) : path(path) {
+  mpc_program_t *program = nullptr;
+  check(mpc_program_load_file(path.c_str(), &program), path);
+  handle.reset(program);
+}
+
+static Binding toBinding(const mpc_binding_info_t &info) {
+  return {info.name, info.dtype, {info.shape, info.shape + info.rank},
+          info.batch_dim};
+}
+
+std::vector<Binding> Program::inputs(const char *entry) const {
+  std::vector<Binding> bindings;
+  for (size_t i = 0; i < mpc_program_num_inputs(get(), entry); ++i) {
+    mpc_binding_info_t info = {};
+    info.struct_size = sizeof(info);
+    check(mpc_program_input(get(), entry, i, &info), path);
+    bindings.push_back(toBinding(info));
+  }
+  return bindings;
+}
+
+std::vector<Binding> Program::outputs(const char *entry) const {
+  std::vector<Binding> bindings;
+  for (size_t i = 0; i < mpc_program_num_outputs(get(), entry); ++i) {
+    mpc_binding_info_t info = {};
+    info.struct_size = sizeof(info);
+    check(mpc_program_output(get(), entry, i, &info), path);
+    bindings.push_back(toBinding(info));
+  }
+  return bindings;
+}
+
+std::string Program::option(const char *name) const {
+  const char *value = mpc_program_option(get(), name);
+  return value ? value : "";
+}
+
+const char *Program::stepEntry() const {
+  if (has("step"))
+    return "step";
+  if (has("accumulate") && has("apply"))
+    return "accumulate";
+  throw Failure(Damaged, path + ": the program has no training step");
+}
+
+uint64_t Program::microBatches() const {
+  if (has("step"))
+    return 1;
+  uint64_t count = std::strtoull(option("accumulate").c_str(), nullptr, 10);
+  return count == 0 ? 1 : count;
+}
+
+//===----------------------------------------------------------------------===//
+// Session
+//===----------------------------------------------------------------------===//
+
+void SessionSettings::addTo(CLI::App &command) {
+  command
+      .add_option("--threads", threads, "Threads to run on; 0: all (default)")
+      ->option_text("N")
+      ->check(AtLeast(0));
+  command.add_flag("--deterministic", deterministic,
+                   "Same bits whatever the number of threads");
+}
+
+Session::Session(const Program &program, const SessionSettings &settings) {
+  mpc_session_options_t options = {};
+  options.struct_size = sizeof(options);
+  options.threads = settings.threads;
+  options.deterministic = settings.deterministic;
+  options.seed = settings.seed;
+  mpc_session_t *session = nullptr;
+  check(mpc_session_create(program.get(), &options, &session), program.path);
+  handle.reset(session);
+}
+
+bool mpc::tool::isCheckpoint(const std::string &path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path + "/MANIFEST.json", ignored);
+}
+
+std::string Session::load(const std::string &path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    throw Failure(InputOutput, "no checkpoint '" + path + "'");
+  // A folder named like a checkpoint is one, even if its manifest is lost: the
+  // runtime then says what is wrong with it.
+  std::string name = std::filesystem::path(path).filename().string();
+  if (isCheckpoint(path) || name.rfind("step-", 0) == 0) {
+    check(mpc_session_load_checkpoint(get(), path.c_str()), path);
+    return path;
+  }
+  std::string loaded = loadLatest(path);
+  if (loaded.empty())
+    throw Failure(InputOutput, "'" + path + "' holds no checkpoint");
+  return loaded;
+}
+
+std::string Session::loadLatest(const std::string &folder) {
+  char *path = nullptr, *warning = nullptr;
+  check(mpc_session_load_latest(get(), folder.c_str(), &path, &warning),
+        folder);
+  std::string loaded = path ? path : "";
+  if (warning)
+    std::fprintf(stderr, "mpc: warning: %s\n", warning);
+  mpc_string_free(path);
+  mpc_string_free(warning);
+  return loaded;
+}
+
+std::optional<std::string> Session::property(const std::string &name) const {
+  const char *value = mpc_session_get_property(get(), name.c_str());
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+void Session::setProperty(const std::string &name, const std::string &value) {
+  check(mpc_session_set_property(get(), name.c_str(), value.c_str()));
+}
+
+float Session::readScalar(const char *name) const {
+  float value = 0;
+  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_F32, 0, nullptr, &value};
+  check(mpc_session_read_state(get(), name, &tensor));
+  return value;
+}
+
+void Session::writeScalar(const char *name, float value) {
+  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_F32, 0, nullptr, &value};
+  check(mpc_session_write_state(get(), name, &tensor));
+}

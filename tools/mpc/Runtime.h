@@ -1,0 +1,116 @@
+//===- Runtime.h - The C API of libmpcrt, as the tool uses it ---*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_RUNTIME_H
+#define MPC_TOOLS_MPC_RUNTIME_H
+
+#include "tools/mpc/Command.h"
+
+#include "mpc/runtime.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+} // namespace CLI
+
+namespace mpc::tool {
+
+/// The exit code for an error of the runtime.
+ExitCode exitCodeFor(mpc_code_t code);
+
+/// Throws the Failure that `status` stands for, if it stands for one; `context`
+/// ("run/step-10") goes before the message if it is not empty.
+void check(mpc_status_t status, const std::string &context = "");
+
+/// One input or output of an entry point.
+struct Binding {
+  std::string name;
+  mpc_dtype_t dtype;
+  std::vector<int64_t> shape;
+  int32_t batchDim; ///< -1: the same for all samples.
+};
+
+/// "f32[64,1,8,8]".
+std::string formatType(mpc_dtype_t dtype, const std::vector<int64_t> &shape);
+
+/// A loaded package.
+class Program {
+public:
+  explicit Program(const std::string &path);
+
+  const mpc_program_t *get() const { return handle.get(); }
+  bool has(const char *entry) const {
+    return mpc_program_has_entry(get(), entry) != 0;
+  }
+  std::vector<Binding> inputs(const char *entry) const;
+  std::vector<Binding> outputs(const char *entry) const;
+
+  /// Value of a compile option, "" if unknown.
+  std::string option(const char *name) const;
+
+  /// The entry point that one call of mpc_session_step runs; throws if the
+  /// program cannot be trained.
+  const char *stepEntry() const;
+
+  /// Calls of mpc_session_step for one update of the weights, as compiled.
+  uint64_t microBatches() const;
+
+  const std::string path;
+
+private:
+  struct Destroy {
+    void operator()(mpc_program_t *program) const {
+      mpc_program_destroy(program);
+    }
+  };
+  std::unique_ptr<mpc_program_t, Destroy> handle;
+};
+
+/// How a session runs; the options `--threads` and `--deterministic`.
+struct SessionSettings {
+  uint32_t threads = 0;
+  bool deterministic = false;
+  uint64_t seed = 0;
+
+  /// Adds them to a subcommand.
+  void addTo(CLI::App &command);
+};
+
+class Session {
+public:
+  Session(const Program &program, const SessionSettings &settings);
+
+  mpc_session_t *get() const { return handle.get(); }
+
+  /// Loads a checkpoint, or the newest good one of a folder with several.
+  /// Prints a warning for each damaged one it passes over. Returns the path of
+  /// what it loaded; throws if there is nothing.
+  std::string load(const std::string &path);
+
+  /// The same for a folder that may have none: returns "" then.
+  std::string loadLatest(const std::string &folder);
+
+  std::optional<std::string> property(const std::string &name) const;
+  void setProperty(const std::string &name, const std::string &value);
+
+  /// A control state of rank 0 ("learning_rate").
+  float readScalar(const char *name) const;
+  void writeScalar(const char *name, float value);
+
+private:
+  struct Destroy {
+    void operator()(mpc_session_t *session) const {
+      mpc_session_destroy(session);
+    }
+  };
+  std::unique_ptr<mpc_session_t, Destroy> handle;
+};
+
+/// True if `path` is a checkpoint itself rather than a folder of some.
+bool isCheckpoint(const std::string &path);
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_RUNTIME_H

@@ -1,0 +1,39 @@
+//===- Signals.cpp - Stopping at the end of a step ------------------------===//
+
+#include "tools/mpc/Signals.h"
+
+#include <csignal>
+
+using namespace mpc::tool;
+
+// A handler has no other way to reach anything.
+static volatile std::sig_atomic_t receivedSignal = 0;
+static struct sigaction previousInterrupt, previousTerminate;
+
+StopOnSignal::StopOnSignal() {
+  receivedSignal = 0;
+  struct sigaction action = {};
+  action.sa_handler = [](int number) { receivedSignal = number; };
+  action.sa_flags = SA_RESETHAND;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, &previousInterrupt);
+  sigaction(SIGTERM, &action, &previousTerminate);
+  // A shell starts background jobs with SIGINT ignored; leave it so.
+  if (previousInterrupt.sa_handler == SIG_IGN)
+    sigaction(SIGINT, &previousInterrupt, nullptr);
+}
+
+StopOnSignal::~StopOnSignal() {
+  sigaction(SIGINT, &previousInterrupt, nullptr);
+  sigaction(SIGTERM, &previousTerminate, nullptr);
+}
+
+const char *StopOnSignal::received() const {
+  switch (receivedSignal) {
+  case SIGINT:
+    return "SIGINT";
+  case SIGTERM:
+    return "SIGTERM";
+  }
+  return nullptr;
+}

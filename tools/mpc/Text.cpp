@@ -1,0 +1,117 @@
+//===- Text.cpp - Numbers and names as people read them -------------------===//
+
+#include "tools/mpc/Text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+
+using namespace mpc::tool;
+
+std::string mpc::tool::format(const char *pattern, ...) {
+  va_list args, again;
+  va_start(args, pattern);
+  va_copy(again, args);
+  std::string text(std::max(0, std::vsnprintf(nullptr, 0, pattern, args)), ' ');
+  std::vsnprintf(text.data(), text.size() + 1, pattern, again);
+  va_end(again);
+  va_end(args);
+  return text;
+}
+
+std::string mpc::tool::formatCount(uint64_t count) {
+  std::string digits = std::to_string(count);
+  for (size_t at = digits.size(); at > 3;)
+    digits.insert(at -= 3, " ");
+  return digits;
+}
+
+std::string mpc::tool::formatCount(uint64_t count, const char *noun) {
+  return formatCount(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string mpc::tool::formatBytes(uint64_t bytes) {
+  if (bytes < 1024)
+    return format("%u B", static_cast<unsigned>(bytes));
+  const char *units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = bytes / 1024.0;
+  size_t unit = 0;
+  // 1023.96 KiB would be printed as 1024.0 KiB.
+  while (value >= 1023.95 && unit + 1 < std::size(units)) {
+    value /= 1024;
+    ++unit;
+  }
+  return format("%.1f %s", value, units[unit]);
+}
+
+std::string mpc::tool::formatDuration(double seconds) {
+  if (!(seconds >= 0) || seconds > 1e9)
+    return "?";
+  if (seconds < 9.95)
+    return format("%.2g s", seconds);
+  uint64_t whole = std::llround(seconds);
+  if (whole < 60)
+    return format("%u s", static_cast<unsigned>(whole));
+  unsigned second = whole % 60, minute = whole / 60 % 60;
+  uint64_t hour = whole / 3600;
+  if (hour == 0)
+    return format("%u:%02u", minute, second);
+  return format("%llu:%02u:%02u", static_cast<unsigned long long>(hour), minute,
+                second);
+}
+
+std::string mpc::tool::joinWords(const std::vector<std::string> &words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0)
+      text += i + 1 == words.size() ? " and " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+/// Optimal string alignment: insertions, deletions, substitutions and swaps of
+/// neighbours.
+static size_t editDistance(const std::string &a, const std::string &b) {
+  std::vector<size_t> before(b.size() + 1), last(b.size() + 1),
+      row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j)
+    last[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1,
+                         last[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+std::string
+mpc::tool::findNearest(const std::string &word,
+                       const std::vector<std::string> &candidates) {
+  std::string nearest;
+  size_t shortest = word.size() / 3 + 1;
+  for (const std::string &candidate : candidates) {
+    size_t distance = editDistance(word, candidate);
+    if (distance < shortest || (distance == shortest && nearest.empty())) {
+      // A word with nothing in common is no suggestion.
+      if (distance >= std::max(word.size(), candidate.size()))
+        continue;
+      nearest = candidate;
+      shortest = distance;
+    }
+  }
+  return nearest;
+}
+
+std::string mpc::tool::suggest(const std::string &word,
+                               const std::vector<std::string> &candidates) {
+  std::string nearest = findNearest(word, candidates);
+  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+}

@@ -1,0 +1,41 @@
+//===- Text.h - Numbers and names as people read them -----------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_TEXT_H
+#define MPC_TOOLS_MPC_TEXT_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mpc::tool {
+
+/// printf into a string.
+std::string format(const char *pattern, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/// "1 234 567".
+std::string formatCount(uint64_t count);
+
+/// "2 parameters", "1 parameter".
+std::string formatCount(uint64_t count, const char *noun);
+
+/// "512 B", "19.7 KiB", "1.5 GiB".
+std::string formatBytes(uint64_t bytes);
+
+/// "0.42 s", "12 s", "3:07", "2:03:07".
+std::string formatDuration(double seconds);
+
+/// "a, b and c".
+std::string joinWords(const std::vector<std::string> &words);
+
+/// The candidate that was most likely meant, or "" if none is near: at most one
+/// edit for each three characters, a swap of neighbours being one edit.
+std::string findNearest(const std::string &word,
+                        const std::vector<std::string> &candidates);
+
+/// "; did you mean 'bf16'?", or "" if none is near.
+std::string suggest(const std::string &word,
+                    const std::vector<std::string> &candidates);
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_TEXT_H

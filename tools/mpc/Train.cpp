@@ -1,0 +1,108 @@
+//===- Train.cpp - mpc train ----------------------------------------------===//
+
+#include "tools/mpc/Checks.h"
+#include "tools/mpc/Command.h"
+#include "tools/mpc/Trainer.h"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+using namespace mpc::tool;
+
+static int run(const TrainOptions &options) {
+  if (options.resume && options.checkpointDir.empty())
+    throw Failure(Usage, "--resume needs --checkpoint-dir");
+  if (options.checkpointEvery != 0 && options.checkpointDir.empty())
+    throw Failure(Usage, "--checkpoint-every needs --checkpoint-dir");
+
+  Program program(options.package);
+  const char *entry = program.stepEntry();
+  if (options.lossScale && program.option("precision") != "fp16")
+    throw Failure(Usage, "--loss-scale is for programs compiled with "
+                         "--precision=fp16; this one is " +
+                             program.option("precision"));
+  if (!options.evalData.empty())
+    requireEvaluate(program);
+
+  Dataset data(options.data, program.inputs(entry));
+  std::unique_ptr<Dataset> evalData;
+  if (!options.evalData.empty())
+    evalData = std::make_unique<Dataset>(options.evalData,
+                                         program.inputs("evaluate"));
+  return Trainer(options, program, data, evalData.get()).run();
+}
+
+static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
+  train
+      ->add_option("--checkpoint-dir", options.checkpointDir,
+                   "Folder for checkpoints; one is written at the end")
+      ->option_text("DIR")
+      ->group("Checkpoints");
+  train
+      ->add_option("--checkpoint-every", options.checkpointEvery,
+                   "Steps from one to the next (default: an epoch)")
+      ->option_text("N")
+      ->check(AtLeast(1))
+      ->group("Checkpoints");
+  train
+      ->add_option("--checkpoint-keep", options.keep,
+                   "How many to keep; 0: all (default: 3)")
+      ->option_text("N")
+      ->check(AtLeast(0))
+      ->group("Checkpoints");
+  train
+      ->add_flag("--resume", options.resume,
+                 "Go on from the newest good checkpoint, bit for bit")
+      ->group("Checkpoints");
+}
+
+Action mpc::tool::addTrain(CLI::App &app) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App *train = app.add_subcommand("train", "Train a compiled model");
+  train->add_option("package", options->package, "Compiled model (.mpc)")
+      ->option_text("MODEL.mpc")
+      ->required();
+  train->add_option("--data", options->data, "Arrays named like the inputs")
+      ->option_text("FILE.npz")
+      ->required();
+  train
+      ->add_option("--eval-data", options->evalData,
+                   "Evaluate on these after each epoch")
+      ->option_text("FILE.npz");
+  CLI::Option *epochs =
+      train
+          ->add_option("--epochs", options->epochs,
+                       "Epochs to train in all (default: 1)")
+          ->option_text("N")
+          ->check(AtLeast(1));
+  train->add_option("--steps", options->steps, "Steps to train in all")
+      ->option_text("N")
+      ->check(AtLeast(1))
+      ->excludes(epochs);
+  train
+      ->add_option("--lr", options->learningRate,
+                   "Learning rate instead of the compiled one")
+      ->option_text("RATE")
+      ->check(AtLeast(0));
+  train
+      ->add_option("--loss-scale", options->lossScale,
+                   "Loss scale to start with (fp16)")
+      ->option_text("SCALE")
+      ->check(Above(0));
+  train
+      ->add_option("--seed", options->seed,
+                   "Of the order of samples and of dropout (default: 0)")
+      ->option_text("N");
+  train->add_flag("--no-shuffle", options->noShuffle,
+                  "Take samples in the order of the file");
+  options->session.addTo(*train);
+  addCheckpointOptions(train, *options);
+  train
+      ->add_flag("--json", options->json,
+                 "Print one JSON object per step and evaluation")
+      ->group("Output");
+  train->add_flag("--quiet,-q", options->quiet, "Print no progress")
+      ->group("Output");
+  return [options] { return run(*options); };
+}

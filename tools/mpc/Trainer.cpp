@@ -1,0 +1,359 @@
+//===- Trainer.cpp - The training loop ------------------------------------===//
+
+#include "tools/mpc/Trainer.h"
+#include "tools/mpc/Text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+using namespace mpc::tool;
+
+// Properties of the session: what the loop needs to go on.
+static constexpr const char *kEpoch = "train.epoch";
+static constexpr const char *kBatch = "train.batch";
+static constexpr const char *kStep = "train.step";
+static constexpr const char *kSeed = "train.seed";
+static constexpr const char *kSamples = "train.samples";
+static constexpr const char *kShuffle = "train.shuffle";
+
+static SessionSettings withSeed(SessionSettings settings, uint64_t seed) {
+  settings.seed = seed;
+  return settings;
+}
+
+static Sampler makeSampler(const Dataset &data, uint64_t seed, bool shuffle) {
+  if (data.numSamples() < data.batchSize())
+    throw Failure(
+        Usage, format("%s: has %s, fewer than one batch of %llu; compile the "
+                      "model with a smaller --batch",
+                      data.path.c_str(),
+                      formatCount(data.numSamples(), "sample").c_str(),
+                      static_cast<unsigned long long>(data.batchSize())));
+  return Sampler(data.numSamples(), data.batchSize(), seed, shuffle);
+}
+
+//===----------------------------------------------------------------------===//
+// Beginning
+//===----------------------------------------------------------------------===//
+
+/// True if `folder` holds anything named like a checkpoint.
+static bool hasCheckpoints(const std::string &folder) {
+  std::error_code error;
+  for (const auto &entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().filename().string().rfind("step-", 0) == 0)
+      return true;
+  return false;
+}
+
+/// The seed of a checkpoint in `folder` is not known before a session exists
+/// that can read it, and the session wants one: it is put right by resume().
+Trainer::Trainer(const TrainOptions &options, const Program &program,
+                 Dataset &data, Dataset *evalData)
+    : options(options), program(program), data(data), evalData(evalData),
+      seed(options.seed.value_or(0)),
+      session(program, withSeed(options.session, seed)),
+      sampler(makeSampler(data, seed, !options.noShuffle)),
+      progress(stderr, options.quiet) {
+  if (options.resume)
+    resume();
+  else if (!options.checkpointDir.empty() &&
+           hasCheckpoints(options.checkpointDir))
+    throw Failure(Usage, "'" + options.checkpointDir +
+                             "' holds checkpoints of another run; give "
+                             "--resume to go on with it, or another folder");
+  if (!options.checkpointDir.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.checkpointDir, error);
+    if (error)
+      throw Failure(InputOutput, "cannot create '" + options.checkpointDir +
+                                     "': " + error.message());
+  }
+
+  if (options.learningRate)
+    session.writeScalar("learning_rate", *options.learningRate);
+  if (options.lossScale)
+    session.writeScalar("loss_scale", *options.lossScale);
+}
+
+static uint64_t readCount(const Session &session, const char *name) {
+  std::optional<std::string> text = session.property(name);
+  if (!text)
+    throw Failure(Damaged, std::string("the checkpoint was not written by mpc "
+                                       "train: it lacks '") +
+                               name + "'");
+  char *end = nullptr;
+  errno = 0;
+  uint64_t value = std::strtoull(text->c_str(), &end, 10);
+  if (errno != 0 || end == text->c_str() || *end != 0)
+    throw Failure(Damaged, std::string("the checkpoint's '") + name +
+                               "' is no number: '" + *text + "'");
+  return value;
+}
+
+void Trainer::resume() {
+  std::string loaded = session.loadLatest(options.checkpointDir);
+  if (loaded.empty()) {
+    std::fprintf(stderr, "mpc: note: '%s' holds no checkpoint yet: starting "
+                         "from the beginning\n",
+                 options.checkpointDir.c_str());
+    return;
+  }
+  restorePosition();
+  lastCheckpoint = loaded;
+  std::fprintf(stderr, "mpc: note: going on after step %llu from '%s'\n",
+               static_cast<unsigned long long>(step), loaded.c_str());
+}
+
+void Trainer::restorePosition() {
+  uint64_t savedSeed = readCount(session, kSeed);
+  if (options.seed && *options.seed != savedSeed)
+    throw Failure(Usage,
+                  format("--seed=%llu differs from the checkpoint's %llu",
+                         static_cast<unsigned long long>(*options.seed),
+                         static_cast<unsigned long long>(savedSeed)));
+  bool savedShuffle = readCount(session, kShuffle) != 0;
+  if (savedShuffle == options.noShuffle)
+    throw Failure(Usage, savedShuffle
+                             ? "the checkpoint was trained without --no-shuffle"
+                             : "the checkpoint was trained with --no-shuffle");
+  uint64_t savedSamples = readCount(session, kSamples);
+  if (savedSamples != data.numSamples())
+    throw Failure(Usage, data.path + ": has " +
+                             formatCount(data.numSamples(), "sample") +
+                             ", but the checkpoint was trained on " +
+                             formatCount(savedSamples));
+  Sampler::Position position = {readCount(session, kEpoch),
+                                readCount(session, kBatch)};
+  if (position.batch >= sampler.batchesPerEpoch())
+    throw Failure(Damaged, "the checkpoint's position lies behind the end of "
+                           "the epoch");
+  seed = savedSeed;
+  sampler.reseed(seed);
+  sampler.seek(position);
+  step = firstStep = readCount(session, kStep);
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+uint64_t Trainer::totalSteps() const {
+  if (options.steps)
+    return *options.steps;
+  uint64_t batches = options.epochs.value_or(1) * sampler.batchesPerEpoch();
+  return batches / program.microBatches();
+}
+
+bool Trainer::isDone() const {
+  if (options.steps)
+    return step >= *options.steps;
+  return sampler.position().epoch >= options.epochs.value_or(1);
+}
+
+Trainer::Step Trainer::runStep() {
+  Step result;
+  result.last.struct_size = sizeof(result.last);
+  uint64_t count = 0;
+  Clock::time_point begin = Clock::now();
+  do {
+    const std::vector<mpc_tensor_t> &inputs = data.gather(sampler.next());
+    check(mpc_session_step(session.get(), inputs.data(), inputs.size(),
+                           &result.last),
+          format("step %llu", static_cast<unsigned long long>(step + 1)));
+    result.loss += result.last.loss;
+    ++count;
+    // Whoever trains epoch by epoch leaves gradients that do not make up a
+    // whole update where they are.
+  } while (!result.last.updated && !result.last.skipped && !isDone());
+  stepTime += Clock::now() - begin;
+  result.loss /= count;
+  return result;
+}
+
+/// The double with the fewest digits that rounds to `value`: 0.001 rather than
+/// 0.0010000000474974513. Reading it as a float gives the same bits.
+static double asShortest(float value) {
+  if (!std::isfinite(value))
+    return value; // Written as null.
+  for (int digits = 6; digits < 9; ++digits) {
+    std::string text = format("%.*g", digits, value);
+    if (std::strtof(text.c_str(), nullptr) == value)
+      return std::strtod(text.c_str(), nullptr);
+  }
+  return value;
+}
+
+void Trainer::report(const Step &result) {
+  const mpc_step_info_t &info = result.last;
+  lossScale = info.loss_scale;
+  skipped += info.skipped;
+  if (!info.skipped) {
+    constexpr double memory = 0.95;
+    smoothLoss = smoothLoss == 0
+                     ? result.loss
+                     : memory * smoothLoss + (1 - memory) * result.loss;
+  }
+
+  if (options.json) {
+    nlohmann::ordered_json json;
+    json["step"] = step;
+    json["loss"] = asShortest(result.loss);
+    json["loss_scale"] = asShortest(info.loss_scale);
+    json["skipped"] = info.skipped != 0;
+    json["lr"] = asShortest(session.readScalar("learning_rate"));
+    json["grad_norm"] = asShortest(info.grad_norm);
+    std::puts(json.dump().c_str());
+  }
+  if (!info.skipped && !std::isfinite(result.loss)) {
+    progress.clear();
+    throw Failure(Numeric,
+                  format("the loss of step %llu is %g: training diverged; a "
+                         "lower --lr or --clip-norm may help",
+                         static_cast<unsigned long long>(step), result.loss));
+  }
+}
+
+ProgressState Trainer::progressState() const {
+  ProgressState state;
+  state.title = std::filesystem::path(program.path).filename().string();
+  state.done = step;
+  state.total = totalSteps();
+  // An epoch that has just ended is still the one to be shown.
+  Sampler::Position at = sampler.position();
+  state.epoch = at.batch == 0 && at.epoch > 0 ? at.epoch : at.epoch + 1;
+  state.epochs = options.steps ? 0 : options.epochs.value_or(1);
+  state.loss = smoothLoss;
+  state.lossScale = lossScale;
+  if (lastEvaluation && lastEvaluation->accuracy)
+    state.accuracy = *lastEvaluation->accuracy;
+  double seconds = std::chrono::duration<double>(stepTime).count();
+  uint64_t steps = step - firstStep;
+  if (steps > 0 && seconds > 0) {
+    state.samplesPerSecond =
+        steps * program.microBatches() * data.batchSize() / seconds;
+    state.secondsLeft =
+        seconds / steps * (state.total > step ? state.total - step : 0);
+  }
+  return state;
+}
+
+//===----------------------------------------------------------------------===//
+// Evaluations and checkpoints
+//===----------------------------------------------------------------------===//
+
+void Trainer::evaluateNow() {
+  if (!evalData || (lastEvaluation && evaluatedStep == step))
+    return;
+  lastEvaluation = evaluate(session, program, *evalData);
+  evaluatedStep = step;
+  if (options.json)
+    std::puts(toJson(*lastEvaluation).dump().c_str());
+}
+
+bool Trainer::isCheckpointDue(bool epochEnds) const {
+  if (options.checkpointDir.empty())
+    return false;
+  return options.checkpointEvery == 0 ? epochEnds
+                                      : step % options.checkpointEvery == 0;
+}
+
+void Trainer::saveCheckpoint() {
+  std::string path = options.checkpointDir + "/step-" + std::to_string(step);
+  if (options.checkpointDir.empty() || path == lastCheckpoint)
+    return;
+  session.setProperty(kEpoch, std::to_string(sampler.position().epoch));
+  session.setProperty(kBatch, std::to_string(sampler.position().batch));
+  session.setProperty(kStep, std::to_string(step));
+  session.setProperty(kSeed, std::to_string(seed));
+  session.setProperty(kSamples, std::to_string(data.numSamples()));
+  session.setProperty(kShuffle, options.noShuffle ? "0" : "1");
+  check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
+  lastCheckpoint = path;
+  if (options.keep > 0)
+    check(mpc_checkpoint_prune(options.checkpointDir.c_str(), options.keep),
+          options.checkpointDir);
+}
+
+//===----------------------------------------------------------------------===//
+// The loop
+//===----------------------------------------------------------------------===//
+
+ExitCode Trainer::run() {
+  if (uint64_t left = data.numSamples() % data.batchSize())
+    std::fprintf(stderr,
+                 "mpc: note: %s do not fill batches of %llu: %llu of them are "
+                 "left out in each epoch%s\n",
+                 formatCount(data.numSamples(), "sample").c_str(),
+                 static_cast<unsigned long long>(data.batchSize()),
+                 static_cast<unsigned long long>(left),
+                 options.noShuffle ? "" : ", other ones each time");
+
+  while (!isDone()) {
+    uint64_t epoch = sampler.position().epoch;
+    Step result = runStep();
+    if (result.last.updated || result.last.skipped) {
+      ++step;
+      report(result);
+    }
+    bool epochEnds = sampler.position().epoch != epoch;
+    if (epochEnds)
+      evaluateNow();
+    if (isCheckpointDue(epochEnds))
+      saveCheckpoint();
+    if (const char *signal = signals.received())
+      return stop(signal);
+    progress.update(progressState());
+  }
+  evaluateNow();
+  saveCheckpoint();
+  if (step > firstStep)
+    progress.finish(progressState());
+  if (!options.json)
+    printSummary();
+  return Ok;
+}
+
+ExitCode Trainer::stop(const char *signal) {
+  progress.clear();
+  if (options.checkpointDir.empty())
+    throw Failure(Error, format("stopped by %s after step %llu; without "
+                                "--checkpoint-dir nothing is kept",
+                                signal, static_cast<unsigned long long>(step)));
+  saveCheckpoint();
+  std::fprintf(stderr,
+               "mpc: stopped by %s after step %llu; '%s' is written: the same "
+               "command with --resume goes on\n",
+               signal, static_cast<unsigned long long>(step),
+               lastCheckpoint.c_str());
+  return Stopped;
+}
+
+void Trainer::printSummary() const {
+  uint64_t steps = step - firstStep;
+  if (steps == 0) {
+    std::printf("nothing left to train: step %llu was the last\n",
+                static_cast<unsigned long long>(step));
+  } else {
+    ProgressState state = progressState();
+    double seconds = std::chrono::duration<double>(stepTime).count();
+    std::printf("trained %s in %s (%s samples/s), loss %.4f\n",
+                formatCount(steps, "step").c_str(),
+                formatDuration(seconds).c_str(),
+                formatCount(std::llround(state.samplesPerSecond)).c_str(),
+                smoothLoss);
+    if (skipped > 0)
+      std::printf("%s skipped because a gradient overflowed; loss scale %g\n",
+                  formatCount(skipped, "step").c_str(), lossScale);
+  }
+  if (lastEvaluation)
+    std::printf("%s: %s\n", evalData->path.c_str(),
+                formatEvaluation(*lastEvaluation).c_str());
+  if (!lastCheckpoint.empty())
+    std::printf("checkpoint: %s\n", lastCheckpoint.c_str());
+}

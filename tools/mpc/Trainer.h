@@ -1,0 +1,91 @@
+//===- Trainer.h - The training loop ----------------------------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_TRAINER_H
+#define MPC_TOOLS_MPC_TRAINER_H
+
+#include "tools/mpc/Dataset.h"
+#include "tools/mpc/Evaluate.h"
+#include "tools/mpc/Progress.h"
+#include "tools/mpc/Runtime.h"
+#include "tools/mpc/Sampler.h"
+#include "tools/mpc/Signals.h"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace mpc::tool {
+
+struct TrainOptions {
+  std::string package, data, evalData, checkpointDir;
+  std::optional<uint64_t> epochs, steps; ///< Both absent: one epoch.
+  std::optional<uint64_t> seed;          ///< Absent: 0, or the checkpoint's.
+  std::optional<float> learningRate, lossScale;
+  uint64_t checkpointEvery = 0; ///< In steps; 0: once an epoch.
+  uint64_t keep = 3;            ///< Checkpoints to keep; 0: all.
+  bool resume = false, noShuffle = false, json = false, quiet = false;
+  SessionSettings session;
+};
+
+/// Trains a session on a data set: batches, epochs, evaluations, checkpoints,
+/// and going on from one. A step is one update of the weights, or one that was
+/// skipped because a gradient overflowed.
+///
+/// Everything that decides the course of training is in the session and saved
+/// with it, the sampler's position among its properties.
+class Trainer {
+public:
+  /// `evalData` may be null. `options`, `program`, `data` and `evalData` must
+  /// outlive the trainer.
+  Trainer(const TrainOptions &options, const Program &program, Dataset &data,
+          Dataset *evalData);
+
+  /// Trains to the end or until a signal comes. Returns what `mpc train`
+  /// should return.
+  ExitCode run();
+
+private:
+  /// What one step did; the loss is the mean over its micro-batches.
+  struct Step {
+    double loss = 0;
+    mpc_step_info_t last = {};
+  };
+
+  void resume();
+  void restorePosition();
+  Step runStep();
+  void report(const Step &step);
+  void evaluateNow();
+  void saveCheckpoint();
+  bool isCheckpointDue(bool epochEnds) const;
+  bool isDone() const;
+  uint64_t totalSteps() const;
+  ProgressState progressState() const;
+  ExitCode stop(const char *signal);
+  void printSummary() const;
+
+  using Clock = std::chrono::steady_clock;
+
+  const TrainOptions &options;
+  const Program &program;
+  Dataset &data;
+  Dataset *const evalData;
+  uint64_t seed;
+  Session session;
+  Sampler sampler;
+  Progress progress;
+  StopOnSignal signals;
+
+  uint64_t step = 0;      ///< Taken since the beginning, skipped ones included.
+  uint64_t firstStep = 0; ///< Of this run.
+  uint64_t skipped = 0;   ///< In this run.
+  Clock::duration stepTime{}; ///< Spent in steps.
+  double smoothLoss = 0;
+  float lossScale = 1;
+  std::optional<Evaluation> lastEvaluation;
+  uint64_t evaluatedStep = 0;
+  std::string lastCheckpoint;
+};
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_TRAINER_H

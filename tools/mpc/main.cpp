@@ -1,0 +1,84 @@
+//===- main.cpp - The mpc command -----------------------------------------===//
+
+#include "tools/mpc/Command.h"
+#include "tools/mpc/Help.h"
+#include "tools/mpc/Version.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <vector>
+
+using namespace mpc::tool;
+
+/// Runs the subcommand that was parsed and turns what it throws into a message
+/// and an exit code.
+static int runAction(const std::string &name, const Action &action) {
+  try {
+    return action();
+  } catch (const AlreadyReported &failure) {
+    return failure.exitCode;
+  } catch (const Failure &failure) {
+    std::fprintf(stderr, "%s: error: %s\n", name.c_str(), failure.what());
+    return failure.exitCode;
+  } catch (const std::bad_alloc &) {
+    std::fprintf(stderr, "%s: error: out of memory\n", name.c_str());
+    return Limit;
+  } catch (const std::exception &unexpected) {
+    std::fprintf(stderr, "%s: internal error: %s\n", name.c_str(),
+                 unexpected.what());
+    return Error;
+  }
+}
+
+int main(int argc, char **argv) {
+  CLI::App app("mpc compiles ONNX models into training programs in mixed "
+               "precision and trains\nthem.",
+               "mpc");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.require_subcommand(1);
+  app.set_help_flag("--help,-h", "Print this help");
+  app.set_version_flag("--version", "mpc " MPC_VERSION, "Print the version");
+  app.footer("mpc COMMAND --help says more. An example:\n"
+             "  mpc compile model.onnx --precision=bf16\n"
+             "  mpc train model.mpc --data train.npz --epochs 10");
+
+  // In the order of --help.
+  std::vector<Action> actions;
+#ifdef MPC_HAS_COMPILER
+  actions.push_back(addCompile(app));
+#endif
+  actions.push_back(addTrain(app));
+  actions.push_back(addEval(app));
+  actions.push_back(addPredict(app));
+#ifdef MPC_HAS_COMPILER
+  actions.push_back(addExport(app));
+  actions.push_back(addReport(app));
+#endif
+  actions.push_back(addInspect(app));
+  actions.push_back(addCheckpoint(app));
+  actions.push_back(addDoctor(app));
+
+  if (argc == 1) {
+    std::fputs(app.help().c_str(), stderr);
+    return Usage;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0) // --help, --version
+      return app.exit(error);
+    std::string name = commandName(app);
+    std::fprintf(stderr, "%s: error: %s\nsee %s --help\n", name.c_str(),
+                 describeUsageError(app, error).c_str(), name.c_str());
+    return Usage;
+  }
+
+  std::vector<CLI::App *> commands = app.get_subcommands({});
+  for (size_t i = 0; i < commands.size(); ++i)
+    if (commands[i]->parsed())
+      return runAction(commandName(app), actions[i]);
+  return Usage;
+}

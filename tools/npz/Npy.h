@@ -1,0 +1,22 @@
+//===- Npy.h - One array as NumPy writes it ---------------------*- C++ -*-===//
+#ifndef MPC_TOOLS_NPZ_NPY_H
+#define MPC_TOOLS_NPZ_NPY_H
+
+#include "tools/npz/Npz.h"
+
+#include <string>
+#include <vector>
+
+namespace mpc::npz {
+
+/// Reads the content of a .npy file (format 1, 2 or 3) but for the array's
+/// name. Returns false and says why if it is not one, or of a type that is no
+/// number.
+bool parseNpy(std::vector<char> bytes, Array &array, std::string &what);
+
+/// The content of a .npy file, format 1.
+std::string formatNpy(const Array &array);
+
+} // namespace mpc::npz
+
+#endif // MPC_TOOLS_NPZ_NPY_H
