@@ -4,6 +4,7 @@
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/Unicode.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <array>
@@ -37,10 +38,16 @@ static int64_t number(const llvm::json::Object &object, StringRef key) {
 
 /// Control characters could rewrite the terminal: they become '?'.
 static std::string printable(std::string value) {
-  for (char &c : value)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+  unsigned char previous = 0;
+  for (char &c : value) {
+    auto byte = static_cast<unsigned char>(c);
+    // U+0080 to U+009F control as well; in UTF-8 they begin with 0xC2.
+    if (byte < 0x20 || byte == 0x7f ||
+        (previous == 0xc2 && byte >= 0x80 && byte <= 0x9f))
       c = '?';
-  return value;
+    previous = byte;
+  }
+  return llvm::json::fixUTF8(value);
 }
 
 static Row makeRow(const llvm::json::Object &op) {
@@ -67,15 +74,20 @@ static Row makeRow(const llvm::json::Object &op) {
 // Writing
 //===----------------------------------------------------------------------===//
 
+static size_t columns(StringRef cell) {
+  int width = llvm::sys::unicode::columnWidthUTF8(cell);
+  return width < 0 ? cell.size() : width;
+}
+
 static void printTable(llvm::raw_ostream &os, const std::vector<Row> &rows) {
   std::array<size_t, kColumns> widths = {};
   for (const Row &row : rows)
     for (size_t i = 0; i < kColumns; ++i)
-      widths[i] = std::max(widths[i], row[i].size());
+      widths[i] = std::max(widths[i], columns(row[i]));
   for (const Row &row : rows) {
     std::string line = " ";
     for (size_t i = 0; i < kColumns; ++i) {
-      std::string blanks(widths[i] - row[i].size(), ' ');
+      std::string blanks(widths[i] - columns(row[i]), ' ');
       line += ' ' + (kRightAligned[i] ? blanks + row[i] : row[i] + blanks) + ' ';
     }
     os << StringRef(line).rtrim() << '\n';

@@ -43,7 +43,7 @@ public:
     std::string error;
     if (pattern.empty() || regex.isValid(error))
       return success();
-    return module->emitError()
+    return emitError(module->getLoc())
            << "'" << option << "' is not a regular expression: '" << pattern
            << "': " << error;
   }
@@ -65,7 +65,7 @@ public:
 
   void warnIfUnused(Operation *module) const {
     if (!pattern.empty() && !matched)
-      module->emitWarning() << "'" << option << "' matches no node: '"
+      emitWarning(module->getLoc()) << "'" << option << "' matches no node: '"
                             << pattern << "'";
   }
 
@@ -131,11 +131,13 @@ static void assignTypes(func::FuncOp func, const Labelling &labelling,
                         FloatType lowType) {
   // Explanations compare bytes, so they come before any type changes.
   for (Operation &op : func.front()) {
-    if (!isa<amp::PrecisionOpInterface>(op) || !isa<train::CostOpInterface>(op))
+    if (!isReported(&op))
       continue;
     if (llvm::none_of(op.getOperandTypes(), isF32Tensor) &&
-        llvm::none_of(op.getResultTypes(), isF32Tensor))
+        llvm::none_of(op.getResultTypes(), isF32Tensor)) {
+      setDecision(&op, kRulePrecision, "only f32 is ever narrowed");
       continue;
+    }
     Labelling::Decision decision = labelling.explain(&op);
     setDecision(&op, decision.rule, decision.reason);
   }
@@ -171,7 +173,7 @@ struct AssignPrecisionPass
     ModuleOp module = getOperation();
     FloatType lowType = getLowType(&getContext(), precision);
     if (!lowType && precision != "fp32" && precision != "fp64") {
-      module.emitError() << "'precision' must be fp32, bf16, fp16 or fp64, "
+      emitError(module.getLoc()) << "'precision' must be fp32, bf16, fp16 or fp64, "
                          << "but is '" << precision << "'";
       return signalPassFailure();
     }
@@ -199,7 +201,8 @@ struct AssignPrecisionPass
         continue;
       Labelling labelling(func, overrideOf);
       if (conflict) {
-        conflict->emitError("'keep-fp32' and 'force-low' both match node '")
+        emitError(conflict->getLoc())
+            << "'keep-fp32' and 'force-low' both match node '"
             << nodeName(conflict->getLoc()) << "'";
         return signalPassFailure();
       }
@@ -212,7 +215,7 @@ struct AssignPrecisionPass
   /// Nothing changes, but the report still tells why.
   void explainPrecision(ModuleOp module) {
     module.walk([&](Operation *op) {
-      if (isa<amp::PrecisionOpInterface>(op) && isa<train::CostOpInterface>(op))
+      if (isReported(op))
         setDecision(op, kRulePrecision, "--precision=" + precision);
     });
   }

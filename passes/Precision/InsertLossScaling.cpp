@@ -78,7 +78,7 @@ static TrainingFunction inspect(func::FuncOp func) {
 static train::StateOp createState(ModuleOp module, StringRef name,
                                   TypedAttr value) {
   if (Operation *other = module.lookupSymbol(name)) {
-    other->emitError("'") << name << "' is the name of a state of loss scaling";
+    emitError(other->getLoc()) << "'" << name << "' is the name of a state of loss scaling";
     return nullptr;
   }
   OpBuilder builder(module.getContext());
@@ -206,8 +206,8 @@ struct InsertLossScalingPass
 
     // Written so that NaN fails; update_scale checks the other options.
     if (!(initScale > 0) || !std::isfinite(initScale)) {
-      module.emitError("'init-scale' must be finite and above 0, but is ")
-          << std::to_string(initScale);
+      emitError(module.getLoc())
+          << "'init-scale' must be finite and above 0, but is " << std::to_string(initScale);
       return signalPassFailure();
     }
 
@@ -240,12 +240,13 @@ struct InsertLossScalingPass
   LogicalResult check(TrainingFunction &training) {
     func::FuncOp func = training.func;
     if (!training.gradients)
-      return func.emitError("'") << func.getSymName() << "' trains, but packs "
-                                 << "no gradients that could be tested";
+      return emitError(func.getLoc())
+             << "'" << func.getSymName()
+             << "' trains, but packs no gradients that could be tested";
     if (training.startsBackward && !training.seed)
-      return func.emitError("'") << func.getSymName() << "' has gradients, but "
-                                 << "no constant marked '" << kLossSeedAttr
-                                 << "' to scale";
+      return emitError(func.getLoc())
+             << "'" << func.getSymName() << "' has gradients, but no constant "
+             << "marked '" << kLossSeedAttr << "' to scale";
     return success();
   }
 

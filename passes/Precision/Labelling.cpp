@@ -13,6 +13,35 @@ static int64_t numElements(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
+/// A single number is never rounded: it saves nothing, and it may be the loss,
+/// its scale or the seed of the gradient, which exceed the range of f16. Matrix
+/// units alone want both operands in one type.
+static bool isKeptScalar(PrecisionOpInterface op, Value value) {
+  return numElements(value) == 1 &&
+         op.getPrecisionClass() != PrecisionClass::Low;
+}
+
+/// True if an operand is f32 whatever the label of its op.
+static bool isFixed(PrecisionOpInterface op, OpOperand &use) {
+  return op.isOperandPinned(use.getOperandNumber()) ||
+         isKeptScalar(op, use.get());
+}
+
+static bool isFixed(PrecisionOpInterface op, OpResult result) {
+  return op.isResultPinned(result.getResultNumber()) ||
+         isKeptScalar(op, result);
+}
+
+/// True if some f32 operand or result of `op` is fixed.
+static bool hasFixed(PrecisionOpInterface op) {
+  return llvm::any_of(op->getOpOperands(), [&](OpOperand &use) {
+           return isF32Tensor(use.get().getType()) && isFixed(op, use);
+         }) ||
+         llvm::any_of(op->getResults(), [&](OpResult result) {
+           return isF32Tensor(result.getType()) && isFixed(op, result);
+         });
+}
+
 /// True if running `op` moves its operands and results. Reads, writes, packing
 /// and views cost nothing: the plan computes in place.
 static bool movesBytes(Operation *op) {
@@ -71,17 +100,16 @@ void Labelling::addOp(Operation *op, const PrecisionOverride &override) {
 
   // A weight, the copy of which is free; an op without a class, such as a
   // return; or the user's word.
-  bool low = precision && override.kind == PrecisionOverride::ForceLow;
+  bool low = precision && !isWeight &&
+             override.kind == PrecisionOverride::ForceLow;
+  if (low && precision.getPrecisionClass() == PrecisionClass::Transparent)
+    low = !hasFixed(precision);
   for (OpOperand &use : op->getOpOperands())
     if (isF32Tensor(use.get().getType()))
-      used[&use] = low && !precision.isOperandPinned(use.getOperandNumber())
-                       ? narrow
-                       : wide;
+      used[&use] = low && !isFixed(precision, use) ? narrow : wide;
   for (OpResult result : op->getResults())
     if (isF32Tensor(result.getType()))
-      stored[result] = low && !precision.isResultPinned(result.getResultNumber())
-                           ? narrow
-                           : wide;
+      stored[result] = low && !isFixed(precision, result) ? narrow : wide;
 }
 
 void Labelling::addClass(PrecisionOpInterface op) {
@@ -92,15 +120,13 @@ void Labelling::addClass(PrecisionOpInterface op) {
   for (OpResult result : op->getResults()) {
     if (!isF32Tensor(result.getType()))
       continue;
-    bool fixed = kind == PrecisionClass::Sensitive ||
-                 op.isResultPinned(result.getResultNumber());
+    bool fixed = kind == PrecisionClass::Sensitive || isFixed(op, result);
     stored[result] = fixed ? wide : cut.addNode();
   }
   for (OpOperand &use : op->getOpOperands()) {
     if (!isF32Tensor(use.get().getType()))
       continue;
-    bool fixed = kind == PrecisionClass::Sensitive ||
-                 op.isOperandPinned(use.getOperandNumber());
+    bool fixed = kind == PrecisionClass::Sensitive || isFixed(op, use);
     Node node = fixed                         ? wide
                 : kind == PrecisionClass::Low ? narrow
                                               : cut.addNode();
@@ -117,17 +143,14 @@ void Labelling::addClass(PrecisionOpInterface op) {
 /// operands that are broadcast are read as they are. Transparent: all share.
 void Labelling::addTied(PrecisionOpInterface op) {
   bool exact = op.getPrecisionClass() == PrecisionClass::Transparent;
-  Node tied = cut.addNode();
+  Node tied = exact && hasFixed(op) ? wide : cut.addNode();
   int64_t elements = -1;
   for (OpResult result : op->getResults()) {
     if (!isF32Tensor(result.getType()))
       continue;
-    bool pinned = op.isResultPinned(result.getResultNumber());
-    stored[result] = pinned ? wide : tied;
+    stored[result] = isFixed(op, result) ? wide : tied;
     if (elements < 0)
       elements = numElements(result);
-    if (pinned && exact)
-      cut.addCostOfSink(tied, MinCut::forbidden);
   }
 
   OpOperand *first = nullptr;
@@ -135,7 +158,7 @@ void Labelling::addTied(PrecisionOpInterface op) {
   for (OpOperand &use : op->getOpOperands()) {
     if (!isF32Tensor(use.get().getType()))
       continue;
-    if (op.isOperandPinned(use.getOperandNumber())) {
+    if (isFixed(op, use)) {
       used[&use] = wide;
       continue;
     }
@@ -261,8 +284,14 @@ Labelling::Decision Labelling::explain(Operation *op) const {
   for (OpOperand &use : op->getOpOperands())
     if (used.contains(&use) && isFree(nodeOf(use)))
       choices.insert(nodeOf(use));
-  if (choices.empty())
-    return {kRulePin, reason};
+  if (choices.empty()) {
+    auto isLarge = [](Value value) {
+      return isF32Tensor(value.getType()) && numElements(value) > 1;
+    };
+    bool large = llvm::any_of(op->getOperands(), isLarge) ||
+                 llvm::any_of(op->getResults(), isLarge);
+    return {kRulePin, large ? reason : "a single number is never rounded"};
+  }
 
   // The price of the other answer, all else being equal.
   bool low = isLow(choices.front());

@@ -53,6 +53,14 @@ Value mpc::getOrCreateRead(func::FuncOp func, train::StateOp state) {
                                FlatSymbolRefAttr::get(state.getSymNameAttr()));
 }
 
+bool mpc::isReported(Operation *op) {
+  auto isFloat = [](Type type) { return getFloatElementType(type) != nullptr; };
+  return isa<amp::PrecisionOpInterface>(op) &&
+         isa<train::CostOpInterface>(op) && !isa<train::UnpackOp>(op) &&
+         (llvm::any_of(op->getOperandTypes(), isFloat) ||
+          llvm::any_of(op->getResultTypes(), isFloat));
+}
+
 void mpc::setDecision(Operation *op, StringRef rule, const Twine &reason) {
   MLIRContext *context = op->getContext();
   op->setAttr(kRuleAttr, StringAttr::get(context, rule));

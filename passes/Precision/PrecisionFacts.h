@@ -50,6 +50,10 @@ train::StateOp getWeightState(mlir::Value value);
 /// The only read of `state` in `func`, made at its entry if there is none.
 mlir::Value getOrCreateRead(mlir::func::FuncOp func, train::StateOp state);
 
+/// True if `op` has a line in the report: it has a class and works on floats.
+/// Parts of packed states are read in place and have none.
+bool isReported(mlir::Operation *op);
+
 /// Writes rule and reason to an op.
 void setDecision(mlir::Operation *op, llvm::StringRef rule,
                  const llvm::Twine &reason);

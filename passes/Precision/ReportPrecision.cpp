@@ -187,16 +187,6 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op) {
       {"bytes", cost.bytes}};
 }
 
-/// An op has a line if it has a class and works on floats; weights are read in
-/// place and have none.
-static bool isReported(Operation &op) {
-  auto isFloat = [](Type type) { return getFloatElementType(type) != nullptr; };
-  return isa<amp::PrecisionOpInterface>(op) &&
-         isa<train::CostOpInterface>(op) &&
-         (llvm::any_of(op.getOperandTypes(), isFloat) ||
-          llvm::any_of(op.getResultTypes(), isFloat));
-}
-
 namespace {
 
 struct ReportPrecisionPass
@@ -217,7 +207,7 @@ struct ReportPrecisionPass
         addCost(&op, totals);
         if (auto cast = dyn_cast<amp::CastOp>(op))
           addCast(cast, totals);
-        if (isReported(op))
+        if (isReported(&op))
           ops.push_back(describe(cast<amp::PrecisionOpInterface>(op)));
       }
       functions.push_back(llvm::json::Object{{"name", utf8(func.getSymName())},

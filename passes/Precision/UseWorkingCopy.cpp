@@ -36,7 +36,7 @@ static train::StateOp getOrCreateCopy(ModuleOp module, train::StateOp state,
     auto copy = dyn_cast<train::StateOp>(other);
     if (copy && copy.getCopyOf() == state.getSymName())
       return copy;
-    InFlightDiagnostic error = state.emitError()
+    InFlightDiagnostic error = emitError(state.getLoc())
                                << "the working copy of '" << state.getSymName()
                                << "' must be called '" << name
                                << "', but that name is taken";

@@ -34,7 +34,7 @@ static LogicalResult verifySignature(func::FuncOp func) {
   for (Type type : llvm::concat<const Type>(func.getArgumentTypes(),
                                             func.getResultTypes()))
     if (isLowTensor(type))
-      return blame(func.emitError("the signature of '")
+      return blame(emitError(func.getLoc(), "the signature of '")
                        << func.getSymName() << "' must not have 16-bit floats, "
                        << "but has " << type,
                    func, "mpc-assign-precision");
@@ -45,7 +45,7 @@ static LogicalResult verifyState(train::StateOp state) {
   if (!isLowTensor(state.getType()) ||
       state.getKind() == train::StateKind::WorkingCopy)
     return success();
-  return blame(state.emitError("state '")
+  return blame(emitError(state.getLoc(), "state '")
                    << state.getSymName() << "' must not be 16-bit: only "
                    << "working copies are",
                state, "mpc-use-working-copy");
@@ -195,8 +195,8 @@ struct VerifyPrecisionPass
     ModuleOp module = getOperation();
     auto attr = module->getAttrOfType<StringAttr>(kPrecisionAttr);
     if (!attr) {
-      (void)blame(module.emitError("has no attribute '") << kPrecisionAttr
-                                                         << "'",
+      (void)blame(emitError(module.getLoc(), "the module has no attribute '")
+                      << kPrecisionAttr << "'",
                   module, "mpc-assign-precision");
       return signalPassFailure();
     }

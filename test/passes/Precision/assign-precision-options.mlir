@@ -1,0 +1,25 @@
+// RUN: mpc-opt %s --mpc-assign-precision="precision=bf16 keep-fp32=^head$ force-low=Softmax" | FileCheck %s
+
+// The user's word goes before the class, for a node and its gradient alike. A
+// pinned result stays f32 even so.
+// CHECK-LABEL: func.func @options
+func.func @options(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %d: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8x8xf32>) {
+  // CHECK: train.matmul
+  // CHECK-SAME: rule = "class"
+  // CHECK-SAME: (tensor<4x8xbf16>, tensor<8x8xbf16>)
+  %0 = train.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32> loc("body"("MatMul"))
+  // A log-softmax is sensitive unless somebody insists.
+  // CHECK: train.log_softmax
+  // CHECK-SAME: mpc.precision.reason = "force-low=Softmax", mpc.precision.rule = "user option"
+  // CHECK-SAME: (tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  %1 = train.log_softmax %0 {axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32> loc("probabilities"("LogSoftmax"))
+  // CHECK: train.matmul
+  // CHECK-SAME: mpc.precision.reason = "keep-fp32=^head$", mpc.precision.rule = "user option"
+  // CHECK-SAME: (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %2 = train.matmul %1, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32> loc("head"("MatMul"))
+  // CHECK: train.matmul
+  // CHECK-SAME: keep-fp32
+  // CHECK-SAME: (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %3 = train.matmul %x, %d {transpose_lhs, weight_gradient} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32> loc("head.grad"("MatMul"))
+  return %2, %3 : tensor<4x8xf32>, tensor<8x8xf32>
+}

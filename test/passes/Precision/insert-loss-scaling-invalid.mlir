@@ -1,0 +1,37 @@
+// RUN: mpc-opt %s --mpc-insert-loss-scaling --split-input-file --verify-diagnostics
+
+module attributes {mpc.precision = "fp16"} {
+  train.state @parameters parameter : tensor<1x1024xf32>
+  // expected-error @+1 {{'step' trains, but packs no gradients that could be tested}}
+  func.func @step(%x: tensor<1x1024xf32>) {
+    train.write @parameters, %x : tensor<1x1024xf32>
+    return
+  }
+}
+
+// -----
+
+// A canonicalization merged the seed with another constant.
+module attributes {mpc.precision = "fp16"} {
+  train.state @parameters parameter : tensor<1x1024xf32>
+  // expected-error @+1 {{'step' has gradients, but no constant marked 'mpc.loss_seed' to scale}}
+  func.func @step(%x: tensor<1024xf32>) {
+    %g = train.pack %x {offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
+    train.write @parameters, %g : tensor<1x1024xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "fp16"} {
+  train.state @parameters parameter : tensor<1x1024xf32>
+  // expected-error @+1 {{'loss_scale' is the name of a state of loss scaling}}
+  train.state @loss_scale statistic : tensor<f32>
+  func.func @step(%x: tensor<1024xf32>) {
+    %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
+    %g = train.pack %x {offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
+    train.write @parameters, %g : tensor<1x1024xf32>
+    return
+  }
+}

@@ -1,0 +1,20 @@
+// RUN: mpc-opt %s --mpc-insert-loss-scaling="init-scale=1024 growth=4 backoff=0.25 interval=7 floor=2 ceiling=4096" | FileCheck %s
+// RUN: not mpc-opt %s --mpc-insert-loss-scaling=init-scale=0 2>&1 | FileCheck %s --check-prefix=INIT
+// RUN: not mpc-opt %s --mpc-insert-loss-scaling=growth=1 2>&1 | FileCheck %s --check-prefix=GROWTH
+
+// INIT: error: 'init-scale' must be finite and above 0, but is 0
+// The op checks the other options.
+// GROWTH: 'growth' must be finite and above 1
+
+// CHECK: train.state @loss_scale control : tensor<f32> = dense<1.024000e+03>
+// CHECK: amp.update_scale {{.*}} {backoff = 2.500000e-01 : f32, ceiling = 4.096000e+03 : f32, floor = 2.000000e+00 : f32, growth = 4.000000e+00 : f32, interval = 7 : i32
+module attributes {mpc.precision = "fp16"} {
+  train.state @parameters parameter : tensor<1x1024xf32>
+  func.func @step(%x: tensor<1024xf32>) {
+    %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
+    %dx = train.mul %x, %seed : (tensor<1024xf32>, tensor<f32>) -> tensor<1024xf32>
+    %g = train.pack %dx {offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
+    train.write @parameters, %g : tensor<1x1024xf32>
+    return
+  }
+}

@@ -1,0 +1,194 @@
+// RUN: mpc-opt %s --mpc-verify-precision --split-input-file --verify-diagnostics
+
+// expected-error @+2 {{the module has no attribute 'mpc.precision'}}
+// expected-note @+1 {{mpc-assign-precision should have seen to it}}
+module {
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  // expected-error @+2 {{the signature of 'f' must not have 16-bit floats, but has 'tensor<4xbf16>'}}
+  // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+  func.func @f(%x: tensor<4xbf16>) {
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  // expected-error @+2 {{state 'm' must not be 16-bit: only working copies are}}
+  // expected-note @+1 {{mpc-use-working-copy should have seen to it}}
+  train.state @m optimizer : tensor<4xbf16>
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  func.func @other_low_type(%x: tensor<4xf32>) {
+    // expected-error @+2 {{has a result of 'tensor<4xf16>', but the 16-bit type of the module is 'bf16'}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %0 = amp.cast %x : tensor<4xf32> to tensor<4xf16>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "fp32"} {
+  func.func @no_low_type(%x: tensor<4xf32>) {
+    // expected-error @+2 {{has a result of 'tensor<4xbf16>', but the module has no 16-bit type}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %0 = amp.cast %x : tensor<4xf32> to tensor<4xbf16>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  func.func @pinned_operand(%x: tensor<4x8xf32>, %s: tensor<8xf32>) {
+    %low = amp.cast %s : tensor<8xf32> to tensor<8xbf16>
+    // expected-error @+2 {{operand #1 must be f32, being pinned, but is 'tensor<8xbf16>'}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %0, %m, %i = train.layer_norm %x, %low {axis = 1 : i64, epsilon = 1.0e-5 : f32}
+      : (tensor<4x8xf32>, tensor<8xbf16>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>)
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  func.func @pinned_result(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
+    // expected-error @+2 {{result #0 must be f32, being pinned, but is 'tensor<8x8xbf16>'}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %0 = train.matmul %x, %y {transpose_lhs, weight_gradient} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xbf16>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  func.func @sensitive_operand(%x: tensor<4x8xf32>) {
+    %low = amp.cast %x : tensor<4x8xf32> to tensor<4x8xbf16>
+    // expected-error @+2 {{operand #0 must be f32, the op being sensitive, but is 'tensor<4x8xbf16>'}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %0 = train.log_softmax %low {axis = 1 : i64} : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  func.func @sensitive_result(%x: tensor<4x8xf32>) {
+    // expected-error @+2 {{result #0 must be f32, the op being sensitive, but is 'tensor<4x8xbf16>'}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %0 = train.log_softmax %x {axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  func.func @transparent(%x: tensor<4x8xf32>) {
+    // expected-error @+2 {{is transparent and must have one float type, but has 'f32' and 'bf16'}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %0 = train.relu %x : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  func.func @back_to_back(%x: tensor<4xf32>) {
+    // expected-note @+1 {{this one}}
+    %0 = amp.cast %x : tensor<4xf32> to tensor<4xbf16>
+    // expected-error @+2 {{must not follow another cast}}
+    // expected-note @+1 {{mpc-elide-casts should have seen to it}}
+    %1 = amp.cast %0 : tensor<4xbf16> to tensor<4xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  func.func @cast_twice(%x: tensor<4xf32>) {
+    // expected-note @+1 {{the first time}}
+    %0 = amp.cast %x : tensor<4xf32> to tensor<4xbf16>
+    // expected-error @+2 {{casts a tensor a second time to the same type}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %1 = amp.cast %x : tensor<4xf32> to tensor<4xbf16>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  train.state @w parameter : tensor<4xf32>
+  func.func @weight_cast() {
+    %w = train.read @w : tensor<4xf32>
+    // expected-error @+2 {{must not cast a weight; it comes from 'w'}}
+    // expected-note @+1 {{mpc-use-working-copy should have seen to it}}
+    %0 = amp.cast %w : tensor<4xf32> to tensor<4xbf16>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  func.func @scaling_without_fp16(%x: tensor<f32>) {
+    // expected-error @+2 {{is for fp16 alone}}
+    // expected-note @+1 {{mpc-insert-loss-scaling should have seen to it}}
+    %0 = amp.scale_loss %x, %x
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "fp16"} {
+  train.state @mean statistic : tensor<4xf32>
+  func.func @ungated(%x: tensor<4xf32>) {
+    // expected-error @+2 {{must keep the old value of 'mean' after an overflow}}
+    // expected-note @+1 {{mpc-insert-loss-scaling should have seen to it}}
+    train.write @mean, %x : tensor<4xf32>
+    return
+  }
+}
+
+// -----
+
+// A select on something else than the test is no gate.
+module attributes {mpc.precision = "fp16"} {
+  train.state @mean statistic : tensor<4xf32>
+  func.func @wrong_gate(%x: tensor<4xf32>, %flag: tensor<i1>) {
+    %old = train.read @mean : tensor<4xf32>
+    %0 = train.select %flag, %x, %old : (tensor<i1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    // expected-error @+2 {{must keep the old value of 'mean' after an overflow}}
+    // expected-note @+1 {{mpc-insert-loss-scaling should have seen to it}}
+    train.write @mean, %0 : tensor<4xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "fp16"} {
+  func.func @unscaled_seed() -> tensor<f32> {
+    // expected-error @+2 {{starts a backward pass whose loss is not scaled}}
+    // expected-note @+1 {{mpc-insert-loss-scaling should have seen to it}}
+    %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
+    // expected-note @+1 {{used here}}
+    %0 = train.neg %seed : (tensor<f32>) -> tensor<f32>
+    return %0 : tensor<f32>
+  }
+}
