@@ -195,10 +195,8 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
         missing.push_back(op);
     if (missing.empty())
       return success();
-    InFlightDiagnostic error = getOperation().emitError()
-                               << missing.size()
-                               << " nodes between the parameters and the loss "
-                                  "have no gradient: ";
+    InFlightDiagnostic error = getOperation().emitError(
+        "between the parameters and the loss, these nodes have no gradient: ");
     llvm::interleaveComma(missing, error,
                           [&](Operation *op) { error << nodeText(op); });
     for (Operation *op : missing)

@@ -66,10 +66,12 @@ void mpc::setOutputs(func::FuncOp func, ArrayRef<Output> outputs) {
 }
 
 void mpc::eraseDeadOps(func::FuncOp func) {
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(func.front().without_terminator())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  SmallVector<Operation *> ops;
+  for (Operation &op : func.front().without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : llvm::reverse(ops))
+    if (isOpTriviallyDead(op))
+      op->erase();
 }
 
 train::StateOp mpc::createState(ModuleOp module, StringRef name,

@@ -1,0 +1,127 @@
+// RUN: mpc-opt %s --mpc-add-loss --split-input-file | FileCheck %s
+
+// Logits: cross entropy, against labels that are a new input of evaluate and
+// train. Evaluation counts per sample, training takes the mean.
+// CHECK:       module attributes {mpc.loss = "softmax-cross-entropy of output 'logits' against input 'labels'", mpc.notes = ["loss: {{.*}} (chosen from the output's shape f32[4,3]; --loss says otherwise)"]}
+module {
+  // CHECK-LABEL: func.func @predict
+  // CHECK-SAME:    (%{{.*}}: tensor<4x3xf32> {{{.*}}}) -> (tensor<4x3xf32> {mpc.batch_dim = 0 : i64, mpc.name = "logits"})
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<4x3xf32> {mpc.name = "logits", mpc.batch_dim = 0 : i64}) {
+    %0 = train.relu %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+    return %0 : tensor<4x3xf32>
+  }
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK-SAME:    %[[LABELS:[^:]*]]: tensor<4xi64> {mpc.batch_dim = 0 : i64, mpc.ignored = -100 : i64, mpc.name = "labels", mpc.range = [0, 3]}
+  // CHECK-SAME:    -> (tensor<4xf32> {mpc.batch_dim = 0 : i64, mpc.name = "sample_loss"}, tensor<4xf32> {mpc.batch_dim = 0 : i64, mpc.name = "sample_weight"}, tensor<4xf32> {mpc.batch_dim = 0 : i64, mpc.name = "sample_correct"})
+  // CHECK:         %[[LOGITS:.*]] = train.relu
+  // CHECK:         %[[LOSS:.*]] = train.softmax_cross_entropy %[[LOGITS]], %[[LABELS]] {ignore_index = -100 : i64, reduction = #train<reduction none>}
+  // CHECK:         %[[WEIGHT:.*]] = train.is_counted %[[LABELS]] {ignore_index = -100 : i64}
+  // CHECK:         %[[HIT:.*]] = train.is_correct %[[LOGITS]], %[[LABELS]]
+  // CHECK:         %[[CORRECT:.*]] = train.mul %[[HIT]], %[[WEIGHT]]
+  // CHECK:         return %[[LOSS]], %[[WEIGHT]], %[[CORRECT]]
+  // CHECK-LABEL: func.func @train
+  // CHECK-SAME:    -> (tensor<f32> {mpc.name = "loss"})
+  // CHECK:         train.softmax_cross_entropy {{.*}}reduction = #train<reduction mean>
+}
+
+// -----
+
+// Labels of several dimensions: evaluation sums over all but the batch.
+module {
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK-SAME:    tensor<2x8xi64> {mpc.ignored = -1 : i64, mpc.name = "y", mpc.range = [0, 3]}
+  // CHECK:         %[[LOSS:.*]] = train.softmax_cross_entropy {{.*}} -> tensor<2x8xf32>
+  // CHECK:         train.reduce_sum %[[LOSS]] {axes = array<i64: 1>} : (tensor<2x8xf32>) -> tensor<2xf32>
+  // CHECK-LABEL: func.func @train
+  func.func @predict(%x: tensor<2x3x8xf32> {mpc.name = "x"}, %y: tensor<2x8xi64> {mpc.name = "y"}) -> (tensor<2x3x8xf32> {mpc.name = "logits"}, tensor<f32> {mpc.name = "loss"}) {
+    %0 = train.softmax_cross_entropy %x, %y {reduction = #train<reduction mean>, ignore_index = -1 : i64} : (tensor<2x3x8xf32>, tensor<2x8xi64>) -> tensor<f32>
+    return %x, %0 : tensor<2x3x8xf32>, tensor<f32>
+  }
+}
+
+// -----
+
+// A softmax at the end stays in predict; the loss takes its input.
+// CHECK: module attributes {{{.*}}'probabilities' comes from softmax, the loss takes what goes into it
+module {
+  // CHECK-LABEL: func.func @predict
+  // CHECK:         train.softmax
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK-SAME:    %[[X:[^:]*]]: tensor<4x3xf32>
+  // CHECK-NOT:     train.softmax %
+  // CHECK:         train.softmax_cross_entropy %[[X]],
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}) -> (tensor<4x3xf32> {mpc.name = "probabilities"}) {
+    %0 = train.softmax %x {axis = 1 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+    return %0 : tensor<4x3xf32>
+  }
+}
+
+// -----
+
+// One number per sample: the squared error. A sample counts its elements; an
+// input that is called targets keeps its name.
+// CHECK: module attributes {mpc.loss = "mse of output 'y' against input 'targets_2'"
+module {
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK-SAME:    tensor<4x1xf32> {mpc.batch_dim = 0 : i64, mpc.name = "targets_2"}
+  // CHECK:         %[[LOSS:.*]] = train.element_loss {{.*}} {kind = #train<element_loss mse>, reduction = #train<reduction none>}
+  // CHECK:         %[[SUM:.*]] = train.reduce_sum %[[LOSS]] {axes = array<i64: 1>}
+  // CHECK:         %[[ONE:.*]] = train.constant dense<1.000000e+00> : tensor<4xf32>
+  // CHECK:         return %[[SUM]], %[[ONE]]
+  func.func @predict(%x: tensor<4x1xf32> {mpc.name = "targets", mpc.batch_dim = 0 : i64}) -> (tensor<4x1xf32> {mpc.name = "y", mpc.batch_dim = 0 : i64}) {
+    %0 = train.relu %x : (tensor<4x1xf32>) -> tensor<4x1xf32>
+    return %0 : tensor<4x1xf32>
+  }
+}
+
+// -----
+
+// A loss in the model wins; predict loses it and its labels.
+// CHECK: module attributes {mpc.loss = "output 'loss' of the model, negative-log-likelihood"
+module {
+  // CHECK-LABEL: func.func @predict
+  // CHECK-SAME:    (%{{[^:]*}}: tensor<4x3xf32> {mpc.name = "x"}) -> (tensor<4x3xf32> {mpc.name = "scores"})
+  // CHECK-NOT:     train.nll_loss
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK:         train.nll_loss {{.*}}reduction = #train<reduction none>
+  // CHECK-LABEL: func.func @train
+  // CHECK-SAME:    tensor<4xi64> {mpc.name = "y", mpc.range = [0, 3]}
+  // CHECK:         %[[LOSS:.*]] = train.nll_loss {{.*}}reduction = #train<reduction sum>
+  // CHECK:         return %[[LOSS]]
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}, %y: tensor<4xi64> {mpc.name = "y"}) -> (tensor<f32> {mpc.name = "loss"}, tensor<4x3xf32> {mpc.name = "scores"}) {
+    %0 = train.log_softmax %x {axis = 1 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+    %1 = train.nll_loss %0, %y {reduction = #train<reduction sum>} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
+    return %1, %0 : tensor<f32>, tensor<4x3xf32>
+  }
+}
+
+// -----
+
+// A loss per sample is minimized by its mean; a model without another output
+// predicts what the loss is taken of.
+module {
+  // CHECK-LABEL: func.func @predict
+  // CHECK-SAME:    (%[[X:[^:]*]]: tensor<4x3xf32> {mpc.batch_dim = 0 : i64, mpc.name = "x"}) -> (tensor<4x3xf32> {mpc.batch_dim = 0 : i64, mpc.name = "prediction"})
+  // CHECK:         return %[[X]]
+  // CHECK-LABEL: func.func @train
+  // CHECK:         train.softmax_cross_entropy {{.*}}reduction = #train<reduction mean>
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}, %y: tensor<4xi64> {mpc.name = "y"}) -> (tensor<4xf32> {mpc.name = "loss"}) {
+    %0 = train.softmax_cross_entropy %x, %y {reduction = #train<reduction none>} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
+// A loss with something added cannot be split by samples.
+module {
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK-SAME:    -> (tensor<f32> {mpc.name = "loss"})
+  // CHECK:         %[[SUM:.*]] = train.add
+  // CHECK:         return %[[SUM]]
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}, %y: tensor<4xi64> {mpc.name = "y"}, %penalty: tensor<f32> {mpc.name = "penalty"}) -> (tensor<4x3xf32> {mpc.name = "logits"}, tensor<f32> {mpc.name = "loss"}) {
+    %0 = train.softmax_cross_entropy %x, %y {reduction = #train<reduction mean>} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
+    %1 = train.add %0, %penalty : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    return %x, %1 : tensor<4x3xf32>, tensor<f32>
+  }
+}

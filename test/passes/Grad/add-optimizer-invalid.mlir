@@ -1,0 +1,44 @@
+// RUN: mpc-opt %s --mpc-add-optimizer --split-input-file --verify-diagnostics
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=optimizer=lion 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=lr=-1 2>&1 | FileCheck %s --check-prefix=LR
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=lr=nan 2>&1 | FileCheck %s --check-prefix=LR
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=beta2=1 2>&1 | FileCheck %s --check-prefix=BETA
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=epsilon=inf 2>&1 | FileCheck %s --check-prefix=EPSILON
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=nesterov 2>&1 | FileCheck %s --check-prefix=NESTEROV
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=clip-norm=-1 2>&1 | FileCheck %s --check-prefix=CLIP
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=accumulate=0 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
+
+// NAME:       error: unknown optimizer 'lion'; use sgd, momentum, adam or adamw
+// LR:         error: lr must be a number from 0 on
+// BETA:       error: betas must lie in [0, 1)
+// EPSILON:    error: epsilon must be a number from 0 on
+// NESTEROV:   error: nesterov needs optimizer momentum, but it is 'adamw'
+// CLIP:       error: clip-norm must be a number from 0 on; 0 is no limit
+// ACCUMULATE: error: accumulate must be at least 1
+
+// expected-error @+2 {{a function 'train' that returns gradients is needed}}
+// expected-note @+1 {{mpc-differentiate makes it}}
+module {
+}
+
+// -----
+
+module {
+  train.state @w parameter : tensor<2xf32>
+  // expected-error @+1 {{parameters must all be f32, or all f64, but 'v' is 'tensor<2xf64>'}}
+  train.state @v parameter : tensor<2xf64>
+  func.func @train(%x: tensor<f32>) -> (tensor<f32>, tensor<f32> {mpc.gradient_of = "w"}) {
+    return %x, %x : tensor<f32>, tensor<f32>
+  }
+}
+
+// -----
+
+module {
+  train.state @w parameter : tensor<f32>
+  train.state @v parameter : tensor<f32>
+  // expected-error @+1 {{'train' must return the loss and the gradients of 2 parameters in the order of their states}}
+  func.func @train(%x: tensor<f32>) -> (tensor<f32>, tensor<f32> {mpc.gradient_of = "w"}) {
+    return %x, %x : tensor<f32>, tensor<f32>
+  }
+}

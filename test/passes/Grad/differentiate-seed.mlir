@@ -1,0 +1,18 @@
+// RUN: mpc-opt %s --mpc-differentiate --canonicalize --cse | FileCheck %s
+
+// The seed stays apart from a constant of the same value: scaling the loss
+// must not scale that.
+module {
+  train.state @w parameter : tensor<f32>
+  // CHECK-LABEL: func.func @train
+  // CHECK-DAG:     %[[ONE:.*]] = train.constant dense<1.000000e+00> : tensor<f32>
+  // CHECK-DAG:     %[[SEED:.*]] = train.constant {mpc.loss_seed} dense<1.000000e+00> : tensor<f32>
+  // CHECK:         %[[LOSS:.*]] = train.add %{{.*}}, %[[ONE]]
+  // CHECK:         return %[[LOSS]], %[[SEED]]
+  func.func @train() -> tensor<f32> {
+    %w = train.read @w : tensor<f32>
+    %one = train.constant dense<1.0> : tensor<f32> : tensor<f32>
+    %0 = train.add %w, %one : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    return %0 : tensor<f32>
+  }
+}

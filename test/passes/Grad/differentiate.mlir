@@ -1,0 +1,95 @@
+// RUN: mpc-opt %s --mpc-differentiate --split-input-file | FileCheck %s
+
+// Gradient ops stand in reverse order of the forward ops and become results
+// behind the loss, in the order of the states. The input gets no gradient.
+module {
+  train.state @w parameter : tensor<3x2xf32>
+  train.state @b parameter : tensor<2xf32>
+  // CHECK-LABEL: func.func @train
+  // CHECK-SAME:    (%[[X:[^:]*]]: tensor<4x3xf32>, %[[Y:[^:]*]]: tensor<4xi64>)
+  // CHECK-SAME:    -> (tensor<f32> {mpc.name = "loss"}, tensor<3x2xf32> {mpc.gradient_of = "w"}, tensor<2xf32> {mpc.gradient_of = "b"})
+  func.func @train(%x: tensor<4x3xf32>, %y: tensor<4xi64>) -> (tensor<f32> {mpc.name = "loss"}) {
+    // CHECK:       %[[SUM:.*]] = train.add
+    // CHECK:       %[[RELU:.*]] = train.relu %[[SUM]]
+    // CHECK:       %[[LOSS:.*]] = train.softmax_cross_entropy %[[RELU]]
+    // CHECK:       %[[SEED:.*]] = train.constant {mpc.loss_seed} dense<1.000000e+00> : tensor<f32>
+    // CHECK:       %[[DLOGITS:.*]] = train.softmax_cross_entropy_grad %[[SEED]], %[[RELU]], %[[Y]]
+    // CHECK:       %[[DRELU:.*]] = train.relu_grad %[[DLOGITS]], %[[RELU]]
+    // CHECK:       %[[DB:.*]] = train.reduce_sum %[[DRELU]] {axes = array<i64: 0>}
+    // CHECK:       %[[DW:.*]] = train.matmul %[[X]], %[[DRELU]] {transpose_lhs, weight_gradient}
+    // CHECK-NOT:   train.matmul
+    // CHECK:       return %[[LOSS]], %[[DW]], %[[DB]]
+    %w = train.read @w : tensor<3x2xf32>
+    %b = train.read @b : tensor<2xf32>
+    %0 = train.matmul %x, %w : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
+    %1 = train.add %0, %b : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
+    %2 = train.relu %1 : (tensor<4x2xf32>) -> tensor<4x2xf32>
+    %3 = train.softmax_cross_entropy %2, %y {reduction = #train<reduction mean>} : (tensor<4x2xf32>, tensor<4xi64>) -> tensor<f32>
+    return %3 : tensor<f32>
+  }
+}
+
+// -----
+
+// Gradients of one value from several users are added in the order of the walk.
+module {
+  train.state @w parameter : tensor<f32>
+  // CHECK-LABEL: func.func @train
+  func.func @train(%x: tensor<f32>) -> tensor<f32> {
+    // CHECK: %[[SEED:.*]] = train.constant {mpc.loss_seed}
+    // CHECK: %[[LHS:.*]] = train.mul %[[SEED]], %[[W:.*]] :
+    // CHECK: %[[RHS:.*]] = train.mul %[[SEED]], %[[V:.*]] :
+    // CHECK: %[[TANH:.*]] = train.tanh_grad %[[RHS]]
+    // CHECK: %[[SUM:.*]] = train.add %[[LHS]], %[[TANH]]
+    // CHECK: return %{{.*}}, %[[SUM]]
+    %w = train.read @w : tensor<f32>
+    %t = train.tanh %w : (tensor<f32>) -> tensor<f32>
+    %0 = train.mul %w, %t : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    return %0 : tensor<f32>
+  }
+}
+
+// -----
+
+// Several reads of one state: its gradient is their sum.
+module {
+  train.state @w parameter : tensor<f32>
+  // CHECK-LABEL: func.func @train
+  func.func @train(%x: tensor<f32>) -> tensor<f32> {
+    // CHECK: %[[SEED:.*]] = train.constant {mpc.loss_seed}
+    // CHECK: %[[LHS:.*]] = train.mul %[[SEED]],
+    // CHECK: %[[RHS:.*]] = train.mul %[[SEED]],
+    // CHECK: %[[SUM:.*]] = train.add %[[LHS]], %[[RHS]]
+    // CHECK: return %{{.*}}, %[[SUM]]
+    %w = train.read @w : tensor<f32>
+    %v = train.read @w : tensor<f32>
+    %0 = train.mul %w, %v : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    return %0 : tensor<f32>
+  }
+}
+
+// -----
+
+// A parameter that only an output wants is left as it is; a note says so. No
+// gradient flows through integers.
+// CHECK: module attributes {mpc.notes = ["warning: the loss does not depend on 'index', 'unused'; training leaves what is named as it is"]}
+module {
+  // CHECK: train.state @w parameter
+  // CHECK: train.state @index constant
+  // CHECK: train.state @unused constant
+  train.state @w parameter : tensor<f64>
+  train.state @index parameter : tensor<f64>
+  train.state @unused parameter : tensor<f64>
+  // The seed has the type of the loss.
+  // CHECK-LABEL: func.func @train
+  // CHECK-SAME:    -> (tensor<f64>, tensor<f64> {mpc.gradient_of = "w"})
+  // CHECK:         train.constant {mpc.loss_seed} dense<1.000000e+00> : tensor<f64>
+  func.func @train() -> tensor<f64> {
+    %w = train.read @w : tensor<f64>
+    %i = train.read @index : tensor<f64>
+    %0 = train.cast %i {to = i64} : (tensor<f64>) -> tensor<i64>
+    %1 = train.cast %0 {to = f64} : (tensor<i64>) -> tensor<f64>
+    %2 = train.mul %w, %1 : (tensor<f64>, tensor<f64>) -> tensor<f64>
+    return %2 : tensor<f64>
+  }
+}
