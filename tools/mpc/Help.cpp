@@ -109,7 +109,8 @@ std::string HelpFormatter::make_help(const CLI::App *app, std::string name,
   if (!subcommands.empty())
     text += "\nCommands:\n" + subcommands;
   text += groups;
-  if (!app->get_footer().empty())
+  // CLI11 hands the footer of the command down to its subcommands.
+  if (!app->get_parent() && !app->get_footer().empty())
     text += "\n" + app->get_footer() + "\n";
   return text;
 }
@@ -175,11 +176,17 @@ std::string mpc::tool::describeUsageError(const CLI::App &app,
   if (dynamic_cast<const CLI::RequiredError *>(&error)) {
     std::string suffix = " is required";
     size_t at = message.find(suffix);
-    if (at != std::string::npos)
-      message = shownName(*command, message.substr(0, at)) + suffix;
     if (message == "A subcommand is required")
-      message = "a command is required";
+      return "a command is required";
+    if (at != std::string::npos)
+      return shownName(*command, message.substr(0, at)) + suffix;
   }
+  // "--data: 1 required TEXT missing": neither count nor type helps.
+  if (dynamic_cast<const CLI::ArgumentMismatch *>(&error))
+    if (const CLI::Option *option =
+            command->get_option_no_throw(message.substr(0, message.find(':'))))
+      return option->get_name() + " must be given as " +
+             option->get_name() + " " + option->get_option_text();
   if (!message.empty())
     message[0] = std::tolower(static_cast<unsigned char>(message[0]));
   return message;

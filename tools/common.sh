@@ -1,0 +1,43 @@
+# What the scripts of this folder share; sourced, not run. bash.
+
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${MPC_BUILD_DIR:-$root/build}
+
+if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold= plain=; fi
+
+# step TEXT COMMAND...: says what is done, does it, says how long it took.
+step() {
+  local text=$1 begin=$EPOCHREALTIME
+  shift
+  printf '%s==> %s%s\n' "$bold" "$text" "$plain"
+  "$@" || { local code=$?; echo "    failed after $(since "$begin")"; return $code; }
+  echo "    done in $(since "$begin")"
+}
+
+# Seconds since a value of EPOCHREALTIME, "1.2 s".
+since() {
+  local now=$EPOCHREALTIME
+  local ms=$(((${now/[.,]/} - ${1/[.,]/}) / 1000))
+  printf '%d.%d s' $((ms / 1000)) $((ms % 1000 / 100))
+}
+
+# configure [-DNAME=VALUE...]: CMake, if the build folder is not yet as asked.
+configure() {
+  local options=(-G Ninja "$@")
+  if command -v ccache > /dev/null; then
+    options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  fi
+  # ninja runs CMake again by itself when a file of ours changes.
+  local asked="$root ${options[*]}"
+  if [ -f "$build/build.ninja" ] && [ "$(cat "$build/.configured" 2> /dev/null)" = "$asked" ]; then
+    echo "    as it was"
+    return
+  fi
+  # A folder that another generator made cannot be reused.
+  if [ -f "$build/CMakeCache.txt" ] && [ ! -f "$build/build.ninja" ]; then
+    rm -f "$build/CMakeCache.txt"
+  fi
+  cmake -S "$root" -B "$build" "${options[@]}"
+  echo "$asked" > "$build/.configured"
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Installs what building and testing mpc needs, and only what is missing.
+#
+# usage: tools/setup.sh [--python]
+#   --python   also a virtual environment in build/venv, for making the example
+#              models and data anew and for the comparison with PyTorch;
+#              nothing else of mpc needs it
+source "$(dirname "$0")/common.sh"
+
+packages=(
+  cmake ninja-build g++ ccache python3
+  llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools lld-22 liblld-22-dev
+  libonnx-dev libprotobuf-dev protobuf-compiler
+  libflatbuffers-dev flatbuffers-compiler
+  libdnnl-dev libxxhash-dev libzip-dev zlib1g-dev
+  libcli11-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev
+)
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo > /dev/null; then
+    sudo "$@"
+  else
+    echo "setup: error: installing packages needs root or sudo: $*" >&2
+    return 1
+  fi
+}
+
+install_packages() {
+  local missing=() package
+  for package in "${packages[@]}"; do
+    # A removed package is still known to dpkg, but not installed.
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] \
+      || missing+=("$package")
+  done
+  if [ ${#missing[@]} = 0 ]; then
+    echo "    all ${#packages[@]} packages are there"
+    return
+  fi
+  echo "    installing: ${missing[*]}"
+  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q)
+  # The lists of a fresh machine are empty, those of an old one out of date.
+  as_root "${apt[@]}" update
+  as_root "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
+}
+
+make_python_environment() {
+  local venv=$build/venv requirements=$root/tools/requirements.txt
+  if cmp -s "$requirements" "$venv/requirements.txt"; then
+    echo "    $venv is there"
+    return
+  fi
+  if ! python3 -c 'import ensurepip' 2> /dev/null; then
+    packages=(python3-venv)
+    install_packages
+  fi
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install -q -r "$requirements"
+  cp "$requirements" "$venv/requirements.txt"
+}
+
+if ! command -v apt-get > /dev/null; then
+  echo "setup: error: this is not Debian; install yourself: ${packages[*]}" >&2
+  exit 1
+fi
+case "${1:-}" in
+  "") step "Looking for packages" install_packages ;;
+  --python)
+    step "Looking for packages" install_packages
+    step "Making a Python environment" make_python_environment
+    ;;
+  *)
+    sed -n '2,8s/^# \{0,1\}//p' "$0"
+    [ "$1" = --help ] || exit 2
+    ;;
+esac
