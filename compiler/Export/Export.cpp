@@ -141,8 +141,12 @@ static Error inlineExternalData(const std::shared_ptr<ModelFile> &model) {
           return Error::success();
         Expected<TensorBytes> data = reader.read(tensor);
         if (!data)
-          return invalid("initializer '" + tensor.name() + "' " +
-                         toString(data.takeError()));
+          return handleErrors(
+              data.takeError(), [&](const ModelFileError &info) -> Error {
+                return makeModelError(info.kind, "initializer '" +
+                                                     tensor.name() + "' " +
+                                                     info.message);
+              });
         setRaw(tensor, std::string(data->bytes.data(), data->bytes.size()));
         return Error::success();
       });

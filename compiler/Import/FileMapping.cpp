@@ -93,7 +93,8 @@ static int openPartByPart(int folder, ArrayRef<StringRef> parts) {
 }
 
 Expected<std::shared_ptr<FileMapping>>
-FileMapping::openBelow(StringRef folder, StringRef location) {
+FileMapping::openBelow(StringRef folder, StringRef location,
+                       bool partByPart) {
   auto refuse = [&](const Twine &why) {
     return makeModelError(ModelError::Invalid, "external data location '" +
                                                    location + "' " + why);
@@ -121,9 +122,11 @@ FileMapping::openBelow(StringRef folder, StringRef location) {
   OpenHow how = {uint64_t(kReadFlags), 0,
                  kBeneath | kNoSymlinks | kNoMagicLinks};
   std::string relative = join(parts, "/");
-  int descriptor =
-      syscall(kOpenat2, base, relative.c_str(), &how, sizeof(how));
-  if (descriptor < 0 && (errno == ENOSYS || errno == EPERM))
+  int descriptor = -1;
+  if (!partByPart)
+    descriptor = syscall(kOpenat2, base, relative.c_str(), &how, sizeof(how));
+  // EPERM: a sandbox that does not know the call.
+  if (partByPart || (descriptor < 0 && (errno == ENOSYS || errno == EPERM)))
     descriptor = openPartByPart(base, parts);
   if (descriptor < 0 && (errno == ELOOP || errno == EXDEV))
     return refuse("leads through a symbolic link; copy the file itself "

@@ -26,8 +26,10 @@ public:
   /// Maps a file that a model named: `location` is relative to `folder` and
   /// may not leave it, neither by "..", nor as an absolute path, nor through a
   /// symbolic link or a second hard link. Never blocks, whatever lies there.
+  /// `partByPart` takes the way of kernels without openat2, for tests.
   static llvm::Expected<std::shared_ptr<FileMapping>>
-  openBelow(llvm::StringRef folder, llvm::StringRef location);
+  openBelow(llvm::StringRef folder, llvm::StringRef location,
+            bool partByPart = false);
 
   FileMapping(const FileMapping &) = delete;
   FileMapping &operator=(const FileMapping &) = delete;

@@ -9,6 +9,9 @@ using namespace mpc;
 
 constexpr int64_t kMaxExtent = std::numeric_limits<int32_t>::max();
 
+/// Verifiers of pooling look at every position of the window.
+constexpr int64_t kMaxPositions = int64_t(1) << 24;
+
 /// Reads a list of `count` integers of at least `low`, all `defaultValue` if it
 /// is absent.
 static SmallVector<int64_t> readList(ImportedNode &node, StringRef name,
@@ -87,6 +90,12 @@ std::optional<Window> mpc::readWindow(ImportedNode &node, Value input,
       node.shapeError() << "the window spans " << span
                         << " elements, but spatial dimension " << i
                         << " has only " << room + span << " with its pads";
+      return std::nullopt;
+    }
+    if (isPooling && room / window.strides[i] >= kMaxPositions) {
+      node.shapeError() << "the window has more than 2^24 positions in spatial "
+                           "dimension "
+                        << i << ", which is not supported";
       return std::nullopt;
     }
     if (ceilMode && room % window.strides[i] != 0) {
