@@ -13,7 +13,8 @@ int64_t mpc_program_s::find_tensor(const char* name) const {
       [this](uint32_t index, const char* key) {
         return tensors[index].name < key;
       });
-  return at != by_name.end() && tensors[*at].name == name ? *at : -1;
+  bool found = at != by_name.end() && tensors[*at].name == name;
+  return found ? int64_t{*at} : -1;
 }
 
 static const schema::Entry* entry_of(const mpc_program_t* program,

@@ -257,7 +257,7 @@ mpc_status_t Checker::check_options() {
     bool required;
   };
   const Rule rules[] = {
-      {"step", schema::DType::I64, false},
+      {"step_count", schema::DType::I64, false},
       {"random_seed", schema::DType::I64, false},
       {"loss_scale", schema::DType::F32, root_.loss_scaling()},
       {"loss_scale_streak", schema::DType::I32, root_.loss_scaling()},
@@ -432,10 +432,14 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
   bool generated = instruction.function() != -1;
   if (generated == (instruction.kernel() != 0))
     return damaged(where, "is not exactly one of function and kernel");
+  // Copies and zeros go byte by byte and serve the gaps of packed tensors.
+  auto kernel = static_cast<kernels::KernelId>(instruction.kernel());
+  bool by_bytes = kernel == kernels::KernelId::copy ||
+                  kernel == kernels::KernelId::zero;
+  uint64_t alignment = generated || by_bytes ? 1 : kOperandAlignment;
   for (uint32_t i = 0; i < instruction.operands()->size(); ++i)
-    MPC_RETURN_IF_ERROR(check_buffer(
-        *instruction.operands()->Get(i), generated ? 1 : kOperandAlignment,
-        where + ", operand " + std::to_string(i)));
+    MPC_RETURN_IF_ERROR(check_buffer(*instruction.operands()->Get(i), alignment,
+                                     where + ", operand " + std::to_string(i)));
   if (!generated) return check_catalog_call(instruction, where);
   if (instruction.function() < 0 ||
       static_cast<uint32_t>(instruction.function()) >= num_functions())

@@ -39,7 +39,7 @@ KnownEntries find_known_entries(const mpc_program_t& program) {
   int last = known.apply >= 0 ? known.apply : known.step;
   known.loss = output_of(root, known.step, "loss");
   known.grad_norm = output_of(root, last, "grad_norm");
-  known.step_counter = control_state(program, "step");
+  known.step_counter = control_state(program, "step_count");
   if (root.loss_scaling()) {
     known.finite = output_of(root, last, "finite");
     known.loss_scale = control_state(program, "loss_scale");
