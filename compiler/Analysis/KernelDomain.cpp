@@ -41,9 +41,12 @@ KernelAccess linearAccess(Value operand, AffineMap map,
   int64_t stride = 1;
   for (int64_t i = type.getRank() - 1; i >= 0; --i) {
     AffineExpr expr = map.getResult(i);
-    if (auto sum = dyn_cast<AffineBinaryOpExpr>(expr)) {
-      access.offset += cast<AffineConstantExpr>(sum.getRHS()).getValue() * stride;
-      expr = sum.getLHS();
+    if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr)) {
+      // d + c, or d mod extent, which is d: see Lowering.h.
+      if (binary.getKind() == AffineExprKind::Add)
+        access.offset +=
+            cast<AffineConstantExpr>(binary.getRHS()).getValue() * stride;
+      expr = binary.getLHS();
     }
     if (auto dim = dyn_cast<AffineDimExpr>(expr))
       access.strides[dim.getPosition()] += stride;

@@ -177,9 +177,9 @@ static bool isSplatOf(Attribute constant, double value) {
     return false;
   APFloat splat = elements.getSplatValue<APFloat>();
   APFloat wanted(value);
-  bool exact;
-  wanted.convert(splat.getSemantics(), APFloat::rmNearestTiesToEven, &exact);
-  return exact && splat.bitwiseIsEqual(wanted);
+  bool lossy;
+  wanted.convert(splat.getSemantics(), APFloat::rmNearestTiesToEven, &lossy);
+  return !lossy && splat.bitwiseIsEqual(wanted);
 }
 
 /// Element `index` of a constant as the elements of `shape`, to which it

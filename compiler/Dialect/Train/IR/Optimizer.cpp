@@ -4,6 +4,7 @@
 #include "compiler/Dialect/Train/IR/ScalarMath.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 
+#include <charconv>
 #include <cmath>
 
 using namespace mlir;
@@ -28,9 +29,13 @@ MPC_OP_FACTS(ClipFactorOp, Sensitive, 3, "a ratio of long sums")
 /// The decimal number that a float attribute was written as: 0.999 rather than
 /// the f32 next to it, whose distance from 1 differs by 1e-5 of itself.
 static double decimal(const APFloat &value) {
-  SmallString<32> digits;
-  value.toString(digits); // The shortest that gives the same float.
-  return APFloat(APFloat::IEEEdouble(), digits).convertToDouble();
+  char digits[32]; // The shortest that gives the same float.
+  char *end = std::to_chars(std::begin(digits), std::end(digits),
+                            value.convertToFloat())
+                  .ptr;
+  double result = 0;
+  std::from_chars(digits, end, result);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

@@ -282,12 +282,20 @@ LogicalResult ConcatOp::buildGradient(OpBuilder &builder,
   return success();
 }
 
-/// The map that shifts each dimension by its offset.
-static AffineMap shiftedMap(OpBuilder &builder, ArrayRef<int64_t> offsets) {
+/// The map from positions in a box of extents `box` to those in a tensor of
+/// `shape` in which the box begins at `offsets`.
+static AffineMap boxMap(OpBuilder &builder, ArrayRef<int64_t> box,
+                        ArrayRef<int64_t> shape, ArrayRef<int64_t> offsets) {
   SmallVector<AffineExpr> exprs;
-  for (auto [dim, offset] : llvm::enumerate(offsets))
-    exprs.push_back(builder.getAffineDimExpr(dim) + offset);
-  return AffineMap::get(offsets.size(), 0, exprs, builder.getContext());
+  for (size_t dim = 0; dim < box.size(); ++dim) {
+    AffineExpr expr = builder.getAffineDimExpr(dim);
+    if (offsets[dim] != 0)
+      expr = expr + offsets[dim];
+    else if (box[dim] != shape[dim])
+      expr = expr % shape[dim]; // To linalg a plain dimension is all of it.
+    exprs.push_back(expr);
+  }
+  return AffineMap::get(box.size(), 0, exprs, builder.getContext());
 }
 
 /// Emits a generic over the dimensions of the maps that copies elements of
@@ -311,15 +319,16 @@ static Value emitCopy(OpBuilder &builder, Location loc, Value input,
 
 LogicalResult ConcatOp::lowerToLinalg(OpBuilder &builder,
                                       SmallVectorImpl<Value> &results) {
-  Value joined = tensor::EmptyOp::create(
-      builder, getLoc(), getType().getShape(), getType().getElementType());
-  SmallVector<int64_t> offsets(getType().getRank(), 0);
-  AffineMap identity = builder.getMultiDimIdentityMap(getType().getRank());
+  ArrayRef<int64_t> shape = getType().getShape();
+  Value joined = tensor::EmptyOp::create(builder, getLoc(), shape,
+                                         getType().getElementType());
+  SmallVector<int64_t> offsets(shape.size(), 0);
+  AffineMap identity = builder.getMultiDimIdentityMap(shape.size());
   for (Value input : getInputs()) {
+    ArrayRef<int64_t> box = cast<RankedTensorType>(input.getType()).getShape();
     joined = emitCopy(builder, getLoc(), input, identity, joined,
-                      shiftedMap(builder, offsets));
-    offsets[getAxis()] +=
-        cast<RankedTensorType>(input.getType()).getDimSize(getAxis());
+                      boxMap(builder, box, shape, offsets));
+    offsets[getAxis()] += box[getAxis()];
   }
   results.assign(1, joined);
   return success();
@@ -356,11 +365,11 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
 
 LogicalResult SliceOp::lowerToLinalg(OpBuilder &builder,
                                      SmallVectorImpl<Value> &results) {
-  Value empty = tensor::EmptyOp::create(builder, getLoc(), getType().getShape(),
-                                        getType().getElementType());
-  results.assign(1,
-                 emitCopy(builder, getLoc(), getInput(),
-                          shiftedMap(builder, getOffsets()), empty,
-                          builder.getMultiDimIdentityMap(getType().getRank())));
+  RankedTensorType from = getInput().getType(), to = getType();
+  Value empty = tensor::EmptyOp::create(builder, getLoc(), to.getShape(),
+                                        to.getElementType());
+  AffineMap box = boxMap(builder, to.getShape(), from.getShape(), getOffsets());
+  results.assign(1, emitCopy(builder, getLoc(), getInput(), box, empty,
+                             builder.getMultiDimIdentityMap(to.getRank())));
   return success();
 }

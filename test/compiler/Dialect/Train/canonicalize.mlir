@@ -1,0 +1,122 @@
+// RUN: mpc-opt %s --canonicalize --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @reshape_chain
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x3x4xf32>)
+func.func @reshape_chain(%x: tensor<2x3x4xf32>) -> (tensor<4x6xf32>, tensor<2x3x4xf32>) {
+  %0 = train.reshape %x : (tensor<2x3x4xf32>) -> tensor<24xf32>
+  %1 = train.reshape %0 : (tensor<24xf32>) -> tensor<4x6xf32>
+  %2 = train.reshape %1 : (tensor<4x6xf32>) -> tensor<2x3x4xf32>
+  // CHECK: %[[R:.*]] = train.reshape %[[X]] : (tensor<2x3x4xf32>) -> tensor<4x6xf32>
+  // CHECK: return %[[R]], %[[X]]
+  return %1, %2 : tensor<4x6xf32>, tensor<2x3x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @reshape_constant
+func.func @reshape_constant() -> tensor<2x2xf32> {
+  // CHECK: train.constant dense<{{\[\[}}1.000000e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00]]>
+  // CHECK-NOT: train.reshape
+  %c = train.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32> : tensor<4xf32>
+  %0 = train.reshape %c : (tensor<4xf32>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @transposes_merge
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x3x4xf32>)
+func.func @transposes_merge(%x: tensor<2x3x4xf32>) -> tensor<3x2x4xf32> {
+  %0 = train.transpose %x {permutation = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  %1 = train.transpose %0 {permutation = array<i64: 2, 1, 0>} : (tensor<4x2x3xf32>) -> tensor<3x2x4xf32>
+  // CHECK: train.transpose %[[X]] {permutation = array<i64: 1, 0, 2>}
+  // CHECK-NOT: train.transpose
+  return %1 : tensor<3x2x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @transposes_cancel
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x3xf32>)
+func.func @transposes_cancel(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = train.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = train.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  // CHECK: return %[[X]]
+  return %1 : tensor<2x3xf32>
+}
+
+// -----
+
+// Moving dimensions of extent 1 moves no element.
+// CHECK-LABEL: func.func @transpose_is_view
+func.func @transpose_is_view(%x: tensor<2x3x1x1xf32>) -> tensor<2x1x1x3xf32> {
+  // CHECK: train.reshape
+  // CHECK-NOT: train.transpose
+  %0 = train.transpose %x {permutation = array<i64: 0, 2, 3, 1>} : (tensor<2x3x1x1xf32>) -> tensor<2x1x1x3xf32>
+  return %0 : tensor<2x1x1x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @neutral
+// CHECK-SAME:    (%[[X:.*]]: tensor<4xf32>)
+func.func @neutral(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %one = train.constant dense<1.0> : tensor<f32> : tensor<f32>
+  %zero = train.constant dense<0.0> : tensor<f32> : tensor<f32>
+  %minus_zero = train.constant dense<-0.0> : tensor<f32> : tensor<f32>
+  %0 = train.mul %one, %x : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = train.div %x, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = train.sub %x, %zero : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = train.add %x, %minus_zero : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // CHECK: return %[[X]], %[[X]], %[[X]], %[[X]]
+  return %0, %1, %2, %3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// -0 + 0 is 0, so this is not the identity.
+// CHECK-LABEL: func.func @add_zero_stays
+func.func @add_zero_stays(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = train.constant dense<0.0> : tensor<f32> : tensor<f32>
+  // CHECK: train.add
+  %0 = train.add %x, %zero : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// A factor of one that broadcasts does something else.
+// CHECK-LABEL: func.func @broadcast_stays
+func.func @broadcast_stays(%x: tensor<4xf32>) -> tensor<2x4xf32> {
+  %ones = train.constant dense<1.0> : tensor<2x1xf32> : tensor<2x1xf32>
+  // CHECK: train.mul
+  %0 = train.mul %x, %ones : (tensor<4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @constants
+func.func @constants() -> tensor<2x2xf32> {
+  // CHECK-NEXT: train.constant dense<{{\[\[}}1.100000e+01, 1.200000e+01], [2.100000e+01, 2.200000e+01]]>
+  // CHECK-NEXT: return
+  %a = train.constant dense<[[10.0], [20.0]]> : tensor<2x1xf32> : tensor<2x1xf32>
+  %b = train.constant dense<[1.0, 2.0]> : tensor<2xf32> : tensor<2xf32>
+  %0 = train.add %a, %b : (tensor<2x1xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
+
+// -----
+
+// Ops that do nothing go.
+// CHECK-LABEL: func.func @nothing
+// CHECK-SAME:    (%[[X:.*]]: tensor<4x3xf32>)
+func.func @nothing(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
+  %0 = train.broadcast_to %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %1 = train.slice %0 {offsets = array<i64: 0, 0>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %2 = train.concat %1 {axis = 0 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %3 = train.reduce_sum %2 {axes = array<i64>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %4 = train.cast %3 {to = f32} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: return %[[X]]
+  return %4 : tensor<4x3xf32>
+}

@@ -1,0 +1,60 @@
+// RUN: mpc-opt %s --split-input-file --verify-diagnostics
+
+func.func @binary_c1(%x: tensor<4x3xf32>, %y: tensor<2xf32>) {
+  // expected-error @+2 {{'train.add' op shapes must broadcast, but are 'tensor<4x3xf32>' and 'tensor<2xf32>'}}
+  // expected-error @+1 {{'train.add' op failed to infer returned types}}
+  %0 = train.add %x, %y : (tensor<4x3xf32>, tensor<2xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @unary_grad_c1(%x: tensor<4x3xf32>, %y: tensor<4xf32>) {
+  // expected-error @+2 {{'train.gelu_grad' op operands must have one shape, but are 'tensor<4x3xf32>' and 'tensor<4xf32>'}}
+  // expected-error @+1 {{'train.gelu_grad' op failed to infer returned types}}
+  %0 = train.gelu_grad %x, %y : (tensor<4x3xf32>, tensor<4xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @result_shape(%x: tensor<4x3xf32>) {
+  // expected-error @+2 {{'train.relu' op inferred type(s) 'tensor<4x3xf32>' are incompatible with return type(s) of operation 'tensor<4xf32>'}}
+  // expected-error @+1 {{'train.relu' op failed to infer returned types}}
+  %0 = train.relu %x : (tensor<4x3xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @cast_c1(%x: tensor<4xf32>) {
+  // expected-error @+2 {{'train.cast' op 'to' must be an element type, but is 'none'}}
+  // expected-error @+1 {{'train.cast' op failed to infer returned types}}
+  %0 = train.cast %x {to = none} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @cast_c1_result(%x: tensor<4xf32>) {
+  // expected-error @+2 {{'train.cast' op inferred type(s) 'tensor<4xi64>' are incompatible with return type(s) of operation 'tensor<4xf32>'}}
+  // expected-error @+1 {{'train.cast' op failed to infer returned types}}
+  %0 = train.cast %x {to = i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @select_c1_condition(%c: tensor<4xi1>, %x: tensor<4xf32>) {
+  // expected-error @+1 {{'train.select' op 'condition' must have rank 0, but is 'tensor<4xi1>'}}
+  %0 = train.select %c, %x, %x : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @select_c1_types(%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xbf16>) {
+  // expected-error @+1 {{'train.select' op must choose between values of one type, but they are 'tensor<4xf32>' and 'tensor<4xbf16>'}}
+  %0 = train.select %c, %x, %y : (tensor<i1>, tensor<4xf32>, tensor<4xbf16>) -> tensor<4xf32>
+  return
+}

@@ -1,0 +1,128 @@
+// RUN: mpc-opt %s | mpc-opt | FileCheck %s
+
+// CHECK: train.state @fc1.weight parameter : tensor<2x3xf32> = dense<0.000000e+00> : tensor<2x3xf32>
+train.state @fc1.weight parameter : tensor<2x3xf32> = dense<0.0> : tensor<2x3xf32>
+// CHECK: train.state @bn.mean statistic : tensor<3xf32>
+train.state @bn.mean statistic : tensor<3xf32>
+// CHECK: train.state @mask constant : tensor<3xi1>
+train.state @mask constant : tensor<3xi1>
+// CHECK: train.state @parameters parameter {slots = [#train.slot<"w", 0, [2, 3]>, #train.slot<"b", 16, [3]>]} : tensor<1x1024xf32>
+train.state @parameters parameter {slots = [#train.slot<"w", 0, [2, 3]>, #train.slot<"b", 16, [3]>]} : tensor<1x1024xf32>
+// CHECK: train.state @parameters.bf16 working_copy {copy_of = @parameters} : tensor<1x1024xbf16>
+train.state @parameters.bf16 working_copy {copy_of = @parameters} : tensor<1x1024xbf16>
+// CHECK: train.state @adam.first_moment optimizer : tensor<1x1024xf32>
+train.state @adam.first_moment optimizer : tensor<1x1024xf32>
+// CHECK: train.state @step_count control : tensor<i64>
+train.state @step_count control : tensor<i64>
+
+// CHECK-LABEL: func.func @states
+func.func @states(%g: tensor<2x3xf32>) {
+  // CHECK: train.read @parameters : tensor<1x1024xf32>
+  %p = train.read @parameters : tensor<1x1024xf32>
+  // CHECK: train.unpack %{{.*}} {offset = 16 : i64} : (tensor<1x1024xf32>) -> tensor<3xf32>
+  %b = train.unpack %p {offset = 16 : i64} : (tensor<1x1024xf32>) -> tensor<3xf32>
+  // CHECK: train.pack %{{.*}}, %{{.*}} {offsets = array<i64: 0, 16>} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<1x1024xf32>
+  %packed = train.pack %g, %b {offsets = array<i64: 0, 16>} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<1x1024xf32>
+  // CHECK: train.write @parameters, %{{.*}} : tensor<1x1024xf32>
+  train.write @parameters, %packed : tensor<1x1024xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @constant
+func.func @constant() -> tensor<2xi64> {
+  // CHECK: train.constant dense<[1, 2]> : tensor<2xi64> : tensor<2xi64>
+  %c = train.constant dense<[1, 2]> : tensor<2xi64> : tensor<2xi64>
+  return %c : tensor<2xi64>
+}
+
+// Element types of operands and results may differ after the precision stage.
+// CHECK-LABEL: func.func @elementwise
+func.func @elementwise(%x: tensor<4x3xf32>, %b: tensor<3xf32>, %c: tensor<i1>, %h: tensor<4x3xbf16>) {
+  // CHECK: train.add %{{.*}} : (tensor<4x3xbf16>, tensor<3xf32>) -> tensor<4x3xbf16>
+  %0 = train.add %h, %b : (tensor<4x3xbf16>, tensor<3xf32>) -> tensor<4x3xbf16>
+  // CHECK: train.sub
+  %1 = train.sub %x, %b : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.mul
+  %2 = train.mul %b, %x : (tensor<3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.div
+  %3 = train.div %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.neg
+  %4 = train.neg %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.relu
+  %5 = train.relu %h : (tensor<4x3xbf16>) -> tensor<4x3xbf16>
+  // CHECK: train.tanh
+  %6 = train.tanh %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.sigmoid
+  %7 = train.sigmoid %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.gelu %{{.*}} {approximate}
+  %8 = train.gelu %x {approximate} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.relu_grad
+  %9 = train.relu_grad %x, %5 : (tensor<4x3xf32>, tensor<4x3xbf16>) -> tensor<4x3xf32>
+  // CHECK: train.tanh_grad
+  %10 = train.tanh_grad %x, %6 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.sigmoid_grad
+  %11 = train.sigmoid_grad %x, %7 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.gelu_grad
+  %12 = train.gelu_grad %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.cast %{{.*}} {to = i64}
+  %13 = train.cast %x {to = i64} : (tensor<4x3xf32>) -> tensor<4x3xi64>
+  // CHECK: train.select
+  %14 = train.select %c, %x, %4 : (tensor<i1>, tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @shapes
+func.func @shapes(%x: tensor<2x3x4xf32>, %h: tensor<2x1x4xf16>) {
+  // CHECK: train.reshape
+  %0 = train.reshape %x : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
+  // CHECK: train.transpose %{{.*}} {permutation = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  %1 = train.transpose %x {permutation = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  // CHECK: train.broadcast_to
+  %2 = train.broadcast_to %h : (tensor<2x1x4xf16>) -> tensor<5x2x3x4xf16>
+  // CHECK: train.concat %{{.*}}, %{{.*}} {axis = 1 : i64}
+  %3 = train.concat %x, %h {axis = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x1x4xf16>) -> tensor<2x4x4xf32>
+  // CHECK: train.slice %{{.*}} {offsets = array<i64: 0, 1, 2>}
+  %4 = train.slice %x {offsets = array<i64: 0, 1, 2>} : (tensor<2x3x4xf32>) -> tensor<2x2x2xf32>
+  // CHECK: train.reduce_sum %{{.*}} {axes = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>
+  %5 = train.reduce_sum %x {axes = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>
+  // CHECK: train.reduce_mean %{{.*}} {axes = array<i64: 1>, keepdims}
+  %6 = train.reduce_mean %x {axes = array<i64: 1>, keepdims} : (tensor<2x3x4xf32>) -> tensor<2x1x4xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @matmul
+func.func @matmul(%a: tensor<5x2x3xbf16>, %b: tensor<3x4xbf16>, %g: tensor<5x2x4xbf16>) {
+  // CHECK: train.matmul %{{.*}}, %{{.*}} : (tensor<5x2x3xbf16>, tensor<3x4xbf16>) -> tensor<5x2x4xbf16>
+  %0 = train.matmul %a, %b : (tensor<5x2x3xbf16>, tensor<3x4xbf16>) -> tensor<5x2x4xbf16>
+  // CHECK: train.matmul %{{.*}}, %{{.*}} {transpose_lhs, weight_gradient} : (tensor<5x2x3xbf16>, tensor<5x2x4xbf16>) -> tensor<5x3x4xf32>
+  %1 = train.matmul %a, %g {transpose_lhs, weight_gradient} : (tensor<5x2x3xbf16>, tensor<5x2x4xbf16>) -> tensor<5x3x4xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @random
+func.func @random(%x: tensor<4x3xf32>, %seed: tensor<i64>, %step: tensor<i64>) {
+  // CHECK: train.dropout %{{.*}} {ratio = 5.000000e-01 : f32}
+  %0 = train.dropout %x {ratio = 0.5 : f32} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.dropout_training %{{.*}}, %{{.*}}, %{{.*}} {index = 3 : i64, ratio = 1.000000e-01 : f32}
+  %1 = train.dropout_training %x, %seed, %step {index = 3 : i64, ratio = 0.1 : f32} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @updates
+func.func @updates(%w: tensor<1x1024xf32>, %g: tensor<1x1024xf32>, %m: tensor<1x1024xf32>, %v: tensor<1x1024xf32>, %lr: tensor<f32>, %step: tensor<i64>) {
+  // CHECK: train.sgd
+  %0 = train.sgd %w, %g, %lr {weight_decay = 0.0 : f32} : (tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<f32>) -> tensor<1x1024xf32>
+  // CHECK: train.momentum %{{.*}} {momentum = {{.*}} : f32, nesterov, weight_decay = {{.*}} : f32}
+  %1:2 = train.momentum %w, %g, %m, %lr {momentum = 0.9 : f32, nesterov, weight_decay = 0.01 : f32} : (tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<f32>) -> (tensor<1x1024xf32>, tensor<1x1024xf32>)
+  // CHECK: train.bias_correction %{{.*}} {beta = 9.000000e-01 : f64} : (tensor<i64>) -> tensor<f32>
+  %c1 = train.bias_correction %step {beta = 0.9 : f64} : (tensor<i64>) -> tensor<f32>
+  // CHECK: train.adam %{{.*}} {beta1 = {{.*}}, beta2 = {{.*}}, decoupled, epsilon = {{.*}}, weight_decay = {{.*}}}
+  %2:3 = train.adam %w, %g, %m, %v, %lr, %c1, %c1 {beta1 = 0.9 : f32, beta2 = 0.999 : f32, epsilon = 1.0e-8 : f32, weight_decay = 0.01 : f32, decoupled} : (tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<1x1024xf32>)
+  // CHECK: train.increment
+  %3 = train.increment %step : (tensor<i64>) -> tensor<i64>
+  // CHECK: train.global_norm
+  %4 = train.global_norm %g : (tensor<1x1024xf32>) -> tensor<f32>
+  // CHECK: train.clip_factor %{{.*}} {max_norm = 1.000000e+00 : f32}
+  %5 = train.clip_factor %4 {max_norm = 1.0 : f32} : (tensor<f32>) -> tensor<f32>
+  return
+}

@@ -1,0 +1,148 @@
+// RUN: mpc-opt %s --split-input-file --verify-diagnostics
+
+func.func @reshape_c1(%x: tensor<4x3xf32>) {
+  // expected-error @+1 {{'train.reshape' op must keep the number and type of the elements, but goes from 'tensor<4x3xf32>' to 'tensor<5xf32>'}}
+  %0 = train.reshape %x : (tensor<4x3xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @transpose_c1(%x: tensor<4x3xf32>) {
+  // expected-error @+2 {{'train.transpose' op 'permutation' must permute the 2 dimensions of the operand, but is [0, 0]}}
+  // expected-error @+1 {{'train.transpose' op failed to infer returned types}}
+  %0 = train.transpose %x {permutation = array<i64: 0, 0>} : (tensor<4x3xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+// Whole numbers do not become floats on the way.
+func.func @transpose_element_type(%x: tensor<4x3xi64>) {
+  // expected-error @+2 {{'train.transpose' op inferred type(s) 'tensor<3x4xi64>' are incompatible with return type(s) of operation 'tensor<3x4xf32>'}}
+  // expected-error @+1 {{'train.transpose' op failed to infer returned types}}
+  %0 = train.transpose %x {permutation = array<i64: 1, 0>} : (tensor<4x3xi64>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_to_c1(%x: tensor<4x3xf32>) {
+  // expected-error @+1 {{'train.broadcast_to' op operand must broadcast to the result, but they are 'tensor<4x3xf32>' and 'tensor<1x3xf32>'}}
+  %0 = train.broadcast_to %x : (tensor<4x3xf32>) -> tensor<1x3xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c1_empty() {
+  // expected-error @+2 {{'train.concat' op needs an operand}}
+  // expected-error @+1 {{'train.concat' op failed to infer returned types}}
+  %0 = train.concat {axis = 0 : i64} : () -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c1_axis(%x: tensor<4x3xf32>) {
+  // expected-error @+2 {{'train.concat' op 'axis' must lie in [0, 2), but is 2}}
+  // expected-error @+1 {{'train.concat' op failed to infer returned types}}
+  %0 = train.concat %x {axis = 2 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c2_extent(%x: tensor<4x3xf32>, %y: tensor<5x3xf32>) {
+  // expected-error @+2 {{'train.concat' op operands must agree but for dimension 1, but are 'tensor<4x3xf32>' and 'tensor<5x3xf32>'}}
+  // expected-error @+1 {{'train.concat' op failed to infer returned types}}
+  %0 = train.concat %x, %y {axis = 1 : i64} : (tensor<4x3xf32>, tensor<5x3xf32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c2_rank(%x: tensor<4x3xf32>, %y: tensor<4xf32>) {
+  // expected-error @+2 {{'train.concat' op operands must agree but for dimension 1, but are 'tensor<4x3xf32>' and 'tensor<4xf32>'}}
+  // expected-error @+1 {{'train.concat' op failed to infer returned types}}
+  %0 = train.concat %x, %y {axis = 1 : i64} : (tensor<4x3xf32>, tensor<4xf32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c2_type(%x: tensor<4xf32>, %y: tensor<4xi64>) {
+  // expected-error @+2 {{'train.concat' op operands must agree but for dimension 0, but are 'tensor<4xf32>' and 'tensor<4xi64>'}}
+  // expected-error @+1 {{'train.concat' op failed to infer returned types}}
+  %0 = train.concat %x, %y {axis = 0 : i64} : (tensor<4xf32>, tensor<4xi64>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c1_offsets(%x: tensor<4x3xf32>) {
+  // expected-error @+1 {{'train.slice' op needs one offset per dimension, but has 1 for 2}}
+  %0 = train.slice %x {offsets = array<i64: 0>} : (tensor<4x3xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c1_rank(%x: tensor<4x3xf32>) {
+  // expected-error @+1 {{'train.slice' op must keep rank and element type, but goes from 'tensor<4x3xf32>' to 'tensor<2xf32>'}}
+  %0 = train.slice %x {offsets = array<i64: 0, 0>} : (tensor<4x3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c1_box(%x: tensor<4x3xf32>) {
+  // expected-error @+1 {{'train.slice' op must lie inside the operand, but takes elements 2 to 4 of dimension 1 of 'tensor<4x3xf32>'}}
+  %0 = train.slice %x {offsets = array<i64: 0, 2>} : (tensor<4x3xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_c1_order(%x: tensor<4x3xf32>) {
+  // expected-error @+2 {{'train.reduce_sum' op 'axes' must be distinct, sorted and in [0, 2), but are [1, 0]}}
+  // expected-error @+1 {{'train.reduce_sum' op failed to infer returned types}}
+  %0 = train.reduce_sum %x {axes = array<i64: 1, 0>} : (tensor<4x3xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @reduce_c1_range(%x: tensor<4x3xf32>) {
+  // expected-error @+2 {{'train.reduce_mean' op 'axes' must be distinct, sorted and in [0, 2), but are [-1]}}
+  // expected-error @+1 {{'train.reduce_mean' op failed to infer returned types}}
+  %0 = train.reduce_mean %x {axes = array<i64: -1>} : (tensor<4x3xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c1(%x: tensor<4x3xf32>, %y: tensor<3xf32>) {
+  // expected-error @+2 {{'train.matmul' op operands must have rank 2 or more, but are 'tensor<4x3xf32>' and 'tensor<3xf32>'}}
+  // expected-error @+1 {{'train.matmul' op failed to infer returned types}}
+  %0 = train.matmul %x, %y : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c2(%x: tensor<4x3xf32>, %y: tensor<3x5xf32>) {
+  // expected-error @+2 {{'train.matmul' op must sum over equal extents, but they are 3 in 'tensor<4x3xf32>' and 5 in 'tensor<3x5xf32>'}}
+  // expected-error @+1 {{'train.matmul' op failed to infer returned types}}
+  %0 = train.matmul %x, %y {transpose_rhs} : (tensor<4x3xf32>, tensor<3x5xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c3(%x: tensor<2x4x3xf32>, %y: tensor<5x3x4xf32>) {
+  // expected-error @+2 {{'train.matmul' op leading dimensions must broadcast, but are 'tensor<2x4x3xf32>' and 'tensor<5x3x4xf32>'}}
+  // expected-error @+1 {{'train.matmul' op failed to infer returned types}}
+  %0 = train.matmul %x, %y : (tensor<2x4x3xf32>, tensor<5x3x4xf32>) -> tensor<2x4x4xf32>
+  return
+}

@@ -1,0 +1,73 @@
+// RUN: mpc-opt %s --split-input-file --verify-diagnostics
+
+func.func @dropout_c1(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'train.dropout' op 'ratio' must lie in [0, 1), but is 1.000000e+00 : f32}}
+  %0 = train.dropout %x {ratio = 1.0 : f32} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_training_c1_nan(%x: tensor<4xf32>, %s: tensor<i64>) {
+  // expected-error @+1 {{'train.dropout_training' op 'ratio' must lie in [0, 1), but is 0x7FC00000 : f32}}
+  %0 = train.dropout_training %x, %s, %s {index = 0 : i64, ratio = 0x7FC00000 : f32} : (tensor<4xf32>, tensor<i64>, tensor<i64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_training_c2(%x: tensor<4xf32>, %s: tensor<i64>, %t: tensor<4xi64>) {
+  // expected-error @+1 {{'train.dropout_training' op 'seed' and 'step' must have rank 0, but one is 'tensor<4xi64>'}}
+  %0 = train.dropout_training %x, %s, %t {index = 0 : i64, ratio = 0.5 : f32} : (tensor<4xf32>, tensor<i64>, tensor<4xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @update_c1(%w: tensor<1x1024xf32>, %g: tensor<2x1024xf32>, %lr: tensor<f32>) {
+  // expected-error @+2 {{'train.sgd' op packed tensors must have one shape, but are 'tensor<1x1024xf32>' and 'tensor<2x1024xf32>'}}
+  // expected-error @+1 {{'train.sgd' op failed to infer returned types}}
+  %0 = train.sgd %w, %g, %lr {weight_decay = 0.0 : f32} : (tensor<1x1024xf32>, tensor<2x1024xf32>, tensor<f32>) -> tensor<1x1024xf32>
+  return
+}
+
+// -----
+
+func.func @update_c2(%w: tensor<1x1024xf32>, %lr: tensor<1xf32>) {
+  // expected-error @+2 {{'train.momentum' op scalars must have rank 0, but one is 'tensor<1xf32>'}}
+  // expected-error @+1 {{'train.momentum' op failed to infer returned types}}
+  %0:2 = train.momentum %w, %w, %w, %lr {momentum = 0.9 : f32, weight_decay = 0.0 : f32} : (tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<1xf32>) -> (tensor<1x1024xf32>, tensor<1x1024xf32>)
+  return
+}
+
+// -----
+
+func.func @adam_c1(%w: tensor<1x1024xf32>, %c: tensor<f32>) {
+  // expected-error @+1 {{'train.adam' op 'beta2' must lie in [0, 1), but is 1.000000e+00 : f32}}
+  %0:3 = train.adam %w, %w, %w, %w, %c, %c, %c {beta1 = 0.9 : f32, beta2 = 1.0 : f32, epsilon = 1.0e-8 : f32, weight_decay = 0.0 : f32} : (tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<1x1024xf32>)
+  return
+}
+
+// -----
+
+func.func @adam_c2(%w: tensor<1x1024xf32>, %c: tensor<f32>) {
+  // expected-error @+1 {{'train.adam' op 'epsilon' must be at least 0, but is -1.000000e+00 : f32}}
+  %0:3 = train.adam %w, %w, %w, %w, %c, %c, %c {beta1 = 0.9 : f32, beta2 = 0.9 : f32, epsilon = -1.0 : f32, weight_decay = 0.0 : f32} : (tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<1x1024xf32>)
+  return
+}
+
+// -----
+
+func.func @bias_correction_c1(%step: tensor<i64>) {
+  // expected-error @+1 {{'train.bias_correction' op 'beta' must lie in [0, 1), but is -1.000000e-01 : f64}}
+  %0 = train.bias_correction %step {beta = -0.1 : f64} : (tensor<i64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @clip_factor_c1(%norm: tensor<f32>) {
+  // expected-error @+1 {{'train.clip_factor' op 'max_norm' must be positive, but is 0.000000e+00 : f32}}
+  %0 = train.clip_factor %norm {max_norm = 0.0 : f32} : (tensor<f32>) -> tensor<f32>
+  return
+}
