@@ -157,7 +157,7 @@ static void attach(MLIRContext *context) {
 
 void mpc::train::registerAmpLowering(DialectRegistry &registry) {
   registry.addExtension(
-      +[](MLIRContext *context, amp::AmpDialect *, TrainDialect *) {
+      +[](MLIRContext *context, amp::AmpDialect *) {
         attach<amp::CastOp, 0>(context);
         attach<amp::ScaleLossOp, 1>(context);
         attach<amp::AllFiniteOp, 2>(context);
