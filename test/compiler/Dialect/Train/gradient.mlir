@@ -1,0 +1,122 @@
+// RUN: mpc-opt %s --mpc-differentiate --split-input-file | FileCheck %s
+
+// A bias gets the sum over what it was repeated for. One weight for a whole
+// batch gets one product over all rows, marked as the gradient of a parameter;
+// the input gets none, because nobody asks for it.
+// CHECK-LABEL: func.func @train
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x3x4xf32>)
+// CHECK:         %[[G:.*]] = train.broadcast_to
+// CHECK:         %[[DB:.*]] = train.reduce_sum %[[G]] {axes = array<i64: 0, 1>} : (tensor<2x3x6xf32>) -> tensor<6xf32>
+// CHECK:         %[[ROWS:.*]] = train.reshape %[[X]] : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
+// CHECK:         %[[GROWS:.*]] = train.reshape %[[G]] : (tensor<2x3x6xf32>) -> tensor<6x6xf32>
+// CHECK:         %[[DW:.*]] = train.matmul %[[ROWS]], %[[GROWS]] {transpose_lhs, weight_gradient}
+// CHECK-NOT:     train.matmul
+// CHECK:         return %{{.*}}, %[[DW]], %[[DB]]
+train.state @w parameter : tensor<4x6xf32>
+train.state @b parameter : tensor<6xf32>
+func.func @train(%x: tensor<2x3x4xf32>) -> tensor<f32> {
+  %w = train.read @w : tensor<4x6xf32>
+  %b = train.read @b : tensor<6xf32>
+  %0 = train.matmul %x, %w : (tensor<2x3x4xf32>, tensor<4x6xf32>) -> tensor<2x3x6xf32>
+  %1 = train.add %0, %b : (tensor<2x3x6xf32>, tensor<6xf32>) -> tensor<2x3x6xf32>
+  %2 = train.reduce_sum %1 {axes = array<i64: 0, 1, 2>} : (tensor<2x3x6xf32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}
+
+// -----
+
+// A weight stored transposed gets its gradient transposed, by flags alone. The
+// gradient that goes on to the layer before is not that of a parameter.
+// CHECK-LABEL: func.func @train
+// CHECK-SAME:    (%[[X:.*]]: tensor<3x4xf32>)
+// CHECK:         %[[V:.*]] = train.read @v
+// CHECK:         %[[H:.*]] = train.relu
+// CHECK:         %[[G:.*]] = train.broadcast_to
+// CHECK:         %[[DH:.*]] = train.matmul %[[G]], %[[V]] : (tensor<3x6xf32>, tensor<6x5xf32>) -> tensor<3x5xf32>
+// CHECK:         %[[DV:.*]] = train.matmul %[[G]], %[[H]] {transpose_lhs, weight_gradient} : (tensor<3x6xf32>, tensor<3x5xf32>) -> tensor<6x5xf32>
+// CHECK:         %[[DR:.*]] = train.relu_grad %[[DH]], %[[H]]
+// CHECK:         %[[DW:.*]] = train.matmul %[[DR]], %[[X]] {transpose_lhs, weight_gradient} : (tensor<3x5xf32>, tensor<3x4xf32>) -> tensor<5x4xf32>
+// CHECK-NOT:     train.transpose
+// CHECK:         return
+train.state @w parameter : tensor<5x4xf32>
+train.state @v parameter : tensor<6x5xf32>
+func.func @train(%x: tensor<3x4xf32>) -> tensor<f32> {
+  %w = train.read @w : tensor<5x4xf32>
+  %v = train.read @v : tensor<6x5xf32>
+  %0 = train.matmul %x, %w {transpose_rhs} : (tensor<3x4xf32>, tensor<5x4xf32>) -> tensor<3x5xf32>
+  %1 = train.relu %0 : (tensor<3x5xf32>) -> tensor<3x5xf32>
+  %2 = train.matmul %1, %v {transpose_rhs} : (tensor<3x5xf32>, tensor<6x5xf32>) -> tensor<3x6xf32>
+  %3 = train.reduce_sum %2 {axes = array<i64: 0, 1>} : (tensor<3x6xf32>) -> tensor<f32>
+  return %3 : tensor<f32>
+}
+
+// -----
+
+// A parameter is one behind views, too.
+// CHECK-LABEL: func.func @train
+// CHECK:         train.matmul %{{.*}} {transpose_lhs, weight_gradient}
+train.state @w parameter : tensor<20xf32>
+func.func @train(%x: tensor<3x4xf32>) -> tensor<f32> {
+  %w = train.read @w : tensor<20xf32>
+  %0 = train.reshape %w : (tensor<20xf32>) -> tensor<5x4xf32>
+  %1 = train.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<5x4xf32>) -> tensor<4x5xf32>
+  %2 = train.matmul %x, %1 : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %3 = train.reduce_sum %2 {axes = array<i64: 0, 1>} : (tensor<3x5xf32>) -> tensor<f32>
+  return %3 : tensor<f32>
+}
+
+// -----
+
+// -(a/b)/b, summed before it is negated.
+// CHECK-LABEL: func.func @train
+// CHECK-SAME:    (%[[X:.*]]: tensor<3x4xf32>)
+// CHECK:         %[[W:.*]] = train.read @w
+// CHECK:         %[[Y:.*]] = train.div %[[X]], %[[W]]
+// CHECK:         %[[G:.*]] = train.broadcast_to
+// CHECK:         %[[Q:.*]] = train.div %[[G]], %[[W]]
+// CHECK:         %[[P:.*]] = train.mul %[[Q]], %[[Y]]
+// CHECK:         %[[S:.*]] = train.reduce_sum %[[P]] {axes = array<i64: 0>}
+// CHECK:         train.neg %[[S]] : (tensor<4xf32>) -> tensor<4xf32>
+train.state @w parameter : tensor<4xf32>
+func.func @train(%x: tensor<3x4xf32>) -> tensor<f32> {
+  %w = train.read @w : tensor<4xf32>
+  %0 = train.div %x, %w : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
+  %1 = train.reduce_sum %0 {axes = array<i64: 0, 1>} : (tensor<3x4xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// Each operand of a concatenation gets its piece.
+// CHECK-LABEL: func.func @train
+// CHECK:         train.slice %{{.*}} {offsets = array<i64: 3>} : (tensor<7xf32>) -> tensor<4xf32>
+// CHECK-NOT:     train.slice
+train.state @w parameter : tensor<4xf32>
+func.func @train(%x: tensor<3xf32>) -> tensor<f32> {
+  %w = train.read @w : tensor<4xf32>
+  %0 = train.concat %x, %w {axis = 0 : i64} : (tensor<3xf32>, tensor<4xf32>) -> tensor<7xf32>
+  %1 = train.mul %0, %0 : (tensor<7xf32>, tensor<7xf32>) -> tensor<7xf32>
+  %2 = train.reduce_mean %1 {axes = array<i64: 0>} : (tensor<7xf32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}
+
+// -----
+
+// The gradient drops the same elements: no mask is kept.
+// CHECK-LABEL: func.func @train
+// CHECK:         %[[SEED:.*]] = train.read @random_seed
+// CHECK:         %[[STEP:.*]] = train.read @step_count
+// CHECK:         train.dropout_training %{{.*}}, %[[SEED]], %[[STEP]] {index = 5 : i64, ratio = 5.000000e-01 : f32}
+// CHECK:         %[[G:.*]] = train.broadcast_to
+// CHECK:         train.dropout_training %[[G]], %[[SEED]], %[[STEP]] {index = 5 : i64, ratio = 5.000000e-01 : f32}
+train.state @random_seed control : tensor<i64>
+train.state @step_count control : tensor<i64>
+train.state @w parameter : tensor<4xf32>
+func.func @train(%x: tensor<4xf32>) -> tensor<f32> {
+  %w = train.read @w : tensor<4xf32>
+  %seed = train.read @random_seed : tensor<i64>
+  %step = train.read @step_count : tensor<i64>
+  %0 = train.dropout_training %w, %seed, %step {index = 5 : i64, ratio = 0.5 : f32} : (tensor<4xf32>, tensor<i64>, tensor<i64>) -> tensor<4xf32>
+  %1 = train.reduce_mean %0 {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
