@@ -452,11 +452,10 @@ static Value buildWeights(OpBuilder &builder, Location loc, const Loss &loss) {
   RankedTensorType type = typeOf(loss.prediction);
   int64_t samples = type.getRank() == 0 ? 1 : type.getDimSize(0);
   Type element = type.getElementType();
-  Attribute size = builder.getFloatAttr(
-      element, double(type.getNumElements()) / double(samples));
-  return train::ConstantOp::create(
-      builder, loc,
-      DenseElementsAttr::get(RankedTensorType::get({samples}, element), size));
+  Value size = createScalar(builder, loc, element,
+                            double(type.getNumElements()) / double(samples));
+  return train::BroadcastToOp::create(
+      builder, loc, RankedTensorType::get({samples}, element), size);
 }
 
 static void buildEvaluate(func::FuncOp func, const Choice &choice) {

@@ -66,8 +66,9 @@ module {
   // CHECK-SAME:    tensor<4x1xf32> {mpc.batch_dim = 0 : i64, mpc.name = "targets_2"}
   // CHECK:         %[[LOSS:.*]] = train.element_loss {{.*}} {kind = #train<element_loss mse>, reduction = #train<reduction none>}
   // CHECK:         %[[SUM:.*]] = train.reduce_sum %[[LOSS]] {axes = array<i64: 1>}
-  // CHECK:         %[[ONE:.*]] = train.constant dense<1.000000e+00> : tensor<4xf32>
-  // CHECK:         return %[[SUM]], %[[ONE]]
+  // CHECK:         %[[ONE:.*]] = train.constant dense<1.000000e+00> : tensor<f32>
+  // CHECK:         %[[ONES:.*]] = train.broadcast_to %[[ONE]] : (tensor<f32>) -> tensor<4xf32>
+  // CHECK:         return %[[SUM]], %[[ONES]]
   func.func @predict(%x: tensor<4x1xf32> {mpc.name = "targets", mpc.batch_dim = 0 : i64}) -> (tensor<4x1xf32> {mpc.name = "y", mpc.batch_dim = 0 : i64}) {
     %0 = train.relu %x : (tensor<4x1xf32>) -> tensor<4x1xf32>
     return %0 : tensor<4x1xf32>
