@@ -247,7 +247,6 @@ void Builder::bring_weight(const Call& call) {
   weight_ = {1};
   if (call.weight == plain) return;
   weight_ = kernel_->layout.add(call.weight.get_size());
-  weight_.stride = 0;
   const dnnl::reorder::primitive_desc pd(engine_, plain, engine_, call.weight,
                                          user_scratchpad());
   kernel_->prepare.emplace(engine_, dnnl::reorder(pd));
@@ -262,13 +261,10 @@ void Builder::take_weight(const Call& call) {
   const size_t bytes = call.weight.get_size();
   const bool reorder = call.weight != plain, several = pieces_.total() > 1;
   Slot sum{2};
-  if (reorder) {
-    sum = kernel_->layout.add(bytes);
-    sum.stride = 0;
-  }
+  if (reorder) sum = kernel_->layout.add(bytes);
   weight_ = sum;
   if (several) {
-    weight_ = kernel_->layout.add(bytes, pieces_.total());
+    weight_ = kernel_->layout.add_pieces(bytes, pieces_.total());
     kernel_->sum = PartialSums{weight_, sum,
                                static_cast<int64_t>(bytes / sizeof(float))};
   }

@@ -30,15 +30,22 @@ struct Slot {
 // Hands out scratch memory.
 class ScratchLayout {
  public:
-  Slot add(size_t bytes, size_t count = 1) {
-    const size_t stride = (bytes + 63) / 64 * 64;
-    const Slot slot{Slot::kScratch, size_, stride};
-    size_ += stride * count;
-    return slot;
+  // Used by every piece alike.
+  Slot add(size_t bytes) { return {Slot::kScratch, reserve(bytes, 1), 0}; }
+  // One for each piece.
+  Slot add_pieces(size_t bytes, size_t count) {
+    return {Slot::kScratch, reserve(bytes, count), aligned(bytes)};
   }
   size_t size() const { return size_; }
 
  private:
+  static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+  size_t reserve(size_t bytes, size_t count) {
+    const size_t offset = size_;
+    size_ += aligned(bytes) * count;
+    return offset;
+  }
+
   size_t size_ = 0;
 };
 

@@ -10,8 +10,13 @@
 extern "C" {
 #endif
 
-// The numbers are stored in packages: never reuse or change one.
-typedef enum mpc_dtype_e {
+// The numbers are stored in packages: never reuse or change one. C++ needs to
+// hear that a variable may hold any number, as read from a damaged file.
+typedef enum mpc_dtype_e
+#ifdef __cplusplus
+    : uint32_t
+#endif
+{
   MPC_DTYPE_F32 = 1,
   MPC_DTYPE_F16 = 2,
   MPC_DTYPE_BF16 = 3,

@@ -1,0 +1,263 @@
+// What a damaged package may describe: every rule has a case, and no
+// description crashes.
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "test/kernels/harness.h"
+
+namespace mpc::kernels::testing {
+namespace {
+
+constexpr mpc_dtype_t f16 = MPC_DTYPE_F16, f32 = MPC_DTYPE_F32,
+                      bf16 = MPC_DTYPE_BF16, i64 = MPC_DTYPE_I64,
+                      u8 = MPC_DTYPE_U8;
+
+// Both makers refuse it, with this text.
+void expect_refused(const KernelDesc& desc, const std::string& text) {
+  std::string error;
+  EXPECT_FALSE(make_cpu_kernel(desc, {2, false}, &error));
+  EXPECT_EQ(error, text);
+  error.clear();
+  EXPECT_FALSE(make_reference_kernel(desc, &error));
+  EXPECT_EQ(error, text);
+}
+
+KernelDesc matmul(TensorDesc lhs, TensorDesc rhs, TensorDesc result,
+                  std::vector<int64_t> attributes = {0, 0}) {
+  return {KernelId::matmul, {lhs, rhs, result}, attributes};
+}
+
+TEST(Descriptions, CommonRules) {
+  expect_refused({static_cast<KernelId>(99), {}, {}},
+                 "kernel: no kernel has number 99");
+  expect_refused({KernelId::matmul, {}, {}},
+                 "matmul: needs 3 operands, found 0");
+  expect_refused(
+      matmul({static_cast<mpc_dtype_t>(77), {2, 2}}, {f32, {2, 2}},
+             {f32, {2, 2}}),
+      "matmul: operand 0 has no dtype: 77");
+  expect_refused(matmul({f32, {1, 1, 1, 1, 1, 1, 1, 1, 1}}, {f32, {1, 1}},
+                        {f32, {1, 1}}),
+                 "matmul: operand 0 has rank 9, at most 8 is supported");
+  expect_refused(matmul({f32, {2, 0}}, {f32, {0, 2}}, {f32, {2, 2}}),
+                 "matmul: operand 0 has shape [2, 0], extents must be in "
+                 "1..2147483647");
+  expect_refused(matmul({f32, {2, -1}}, {f32, {-1, 2}}, {f32, {2, 2}}),
+                 "matmul: operand 0 has shape [2, -1], extents must be in "
+                 "1..2147483647");
+  const int64_t large = 2147483647;
+  expect_refused(
+      matmul({f32, {large, large}}, {f32, {large, large}},
+             {f32, {large, large}}),
+      "matmul: operand 0 of shape [2147483647, 2147483647] is larger than the "
+      "address space");
+}
+
+TEST(Descriptions, Matmul) {
+  const TensorDesc square{f32, {2, 2}};
+  expect_refused(matmul(square, square, square, {0}),
+                 "matmul: needs 2 attributes, found 1");
+  expect_refused(matmul(square, square, square, {0, 2}),
+                 "matmul: transpose_rhs must be in 0..1, found 2");
+  expect_refused(matmul({i64, {2, 2}}, square, square),
+                 "matmul: operand 0 must be a float, found i64");
+  expect_refused(matmul(square, {bf16, {2, 2}}, square),
+                 "matmul: operand 1 must be f32, found bf16");
+  expect_refused(matmul(square, square, {bf16, {2, 2}}),
+                 "matmul: operand 2 must be f32, found bf16");
+  expect_refused(matmul({bf16, {2, 2}}, {bf16, {2, 2}}, {f16, {2, 2}}),
+                 "matmul: operand 2 must be bf16 or f32, found f16");
+  expect_refused(matmul(square, {f32, {2}}, square),
+                 "matmul: operand 1 must have rank 2 or more, found 1");
+  expect_refused(matmul({f32, {2, 3}}, {f32, {2, 3}}, square),
+                 "matmul: the summed extents 3 and 2 differ");
+  expect_refused(
+      matmul({f32, {2, 2, 2}}, {f32, {3, 2, 2}}, {f32, {3, 2, 2}}),
+      "matmul: leading dimensions [2, 2, 2] and [3, 2, 2] do not broadcast");
+  expect_refused(matmul(square, square, {f32, {2, 3}}),
+                 "matmul: the result must have shape [2, 2], found [2, 3]");
+}
+
+const ConvCase kConv = {2,      4,      6,      {5, 5}, {3, 3},
+                        {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+
+KernelDesc conv(KernelId id = KernelId::conv) {
+  return conv_desc(id, kConv, false, f32, f32);
+}
+
+TEST(Descriptions, Conv) {
+  KernelDesc desc = conv();
+  desc.operands[0].shape = {2, 4};
+  expect_refused(desc, "conv: images must have rank 3 or 4, found 2");
+  desc = conv();
+  desc.operands[1].shape = {6, 4, 3};
+  expect_refused(desc, "conv: operand 1 must have rank 4, found 3");
+  desc = conv();
+  desc.attributes.pop_back();
+  expect_refused(desc, "conv: needs 10 attributes, found 9");
+  desc = conv();
+  desc.attributes[1] = 0;
+  expect_refused(desc, "conv: group must be in 1..2147483647, found 0");
+  desc = conv();
+  desc.attributes[2] = 0;
+  expect_refused(desc, "conv: strides must be in 1..2147483647, found 0");
+  desc = conv();
+  desc.attributes[9] = -1;
+  expect_refused(desc, "conv: pads_end must be in 0..2147483647, found -1");
+  desc = conv();
+  desc.attributes[1] = 5;
+  expect_refused(desc, "conv: group 5 does not divide 4 and 6 channels");
+  desc = conv();
+  desc.operands[1].shape = {6, 3, 3, 3};
+  expect_refused(desc,
+                 "conv: a weight of [6, 3, 3, 3] does not map 4 to 6 channels "
+                 "in 1 groups");
+  desc = conv();
+  desc.operands[2].shape = {3, 6, 5, 5};
+  expect_refused(desc, "conv: input and result have batches of 2 and 3");
+  desc = conv();
+  desc.operands[2].shape = {2, 6, 5, 4};
+  expect_refused(desc,
+                 "conv: the result must have extent 5 in spatial dimension 1 "
+                 "of 2, found 4");
+  desc = conv();
+  desc.operands[1].shape = {6, 4, 3, 9};
+  expect_refused(desc,
+                 "conv: a window of 9 does not fit an image of 5 with its pads");
+  desc = conv(KernelId::conv_bias);
+  desc.operands[2].shape = {4};
+  expect_refused(desc, "conv_bias: the bias must have shape [6], found [4]");
+  desc = conv(KernelId::conv_grad_weight);
+  for (TensorDesc& operand : desc.operands) operand.dtype = bf16;
+  expect_refused(desc, "conv_grad_weight: operand 2 must be f32, found bf16");
+}
+
+KernelDesc pool(KernelId id = KernelId::max_pool) {
+  return pool_desc(id, kConv, true, false, f32);
+}
+
+TEST(Descriptions, Pool) {
+  KernelDesc desc = pool();
+  desc.operands[0].shape = {2, 4};
+  expect_refused(desc, "max_pool: images must have rank 3 or 4, found 2");
+  desc = pool();
+  desc.operands[2].dtype = f32;
+  expect_refused(desc, "max_pool: operand 2 must be u8, found f32");
+  desc = pool();
+  desc.operands[2].shape = {2, 5, 4, 4};
+  expect_refused(desc,
+                 "max_pool: indices must have shape [2, 5, 5, 4], found "
+                 "[2, 5, 4, 4]");
+  desc = pool();
+  desc.operands[0].dtype = u8;
+  expect_refused(desc, "max_pool: operand 0 must be a float, found u8");
+  desc = pool(KernelId::average_pool);
+  desc.operands[1].shape = {2, 5, 5, 3};
+  expect_refused(desc,
+                 "average_pool: input and result differ in batch or channels");
+  desc = pool(KernelId::average_pool);
+  desc.attributes[1] = 7;
+  expect_refused(desc, "average_pool: count_include_pad must be in 0..1, found 7");
+  desc = pool();
+  desc.attributes[7] = 3;
+  expect_refused(desc, "max_pool: each pad must be smaller than the window");
+  desc = pool();
+  desc.attributes[5] = 6;
+  expect_refused(desc, "max_pool: a dilation of 6 is larger than the image");
+  desc = pool();
+  desc.attributes[1] = 16;
+  desc.attributes[2] = 16;
+  expect_refused(desc, "max_pool: a window has at most 255 elements, found 256");
+}
+
+TEST(Descriptions, Bytes) {
+  expect_refused({KernelId::copy, {{f32, {3}}, {f32, {4}}}, {}},
+                 "copy: input and result must have as many bytes, found 12 and "
+                 "16");
+  expect_refused({KernelId::zero, {{f32, {3}}}, {1}},
+                 "zero: needs 0 attributes, found 1");
+}
+
+TEST(Descriptions, WhatTheCpuLacks) {
+  std::string error;
+  const TensorDesc half{f16, {2, 2}}, square{f32, {2, 2}};
+  EXPECT_FALSE(make_cpu_kernel(matmul(half, half, half), {1, false}, &error));
+  EXPECT_EQ(error,
+            "matmul: this CPU computes f16 in f32, so operands must be widened "
+            "to f32");
+  EXPECT_FALSE(
+      make_cpu_kernel(matmul(square, square, square), {0, false}, &error));
+  EXPECT_EQ(error, "a kernel needs at least one thread, found 0");
+}
+
+TEST(Descriptions, CopyAndZero) {
+  for (int threads : {1, 2, 3})
+    for (int64_t count : {0, 1, 77, 1 << 20}) {
+      const TensorDesc tensor{f32, {count}};
+      const KernelDesc copy{KernelId::copy, {tensor, {u8, {count, 4}}}, {}};
+      const KernelDesc zero{KernelId::zero, {tensor}, {}};
+      const std::vector<double> values =
+          uniform(1, static_cast<size_t>(count));
+      const std::vector<Buffer> copied = make_operands(copy, {values});
+      run(*must_make(copy, {threads, false}), copied);
+      EXPECT_TRUE(copied[0] == copied[1]);
+      const std::vector<Buffer> zeroed = make_operands(zero, {});
+      run(*must_make(zero, {threads, false}), zeroed);
+      EXPECT_EQ(values_of(tensor, zeroed[0]),
+                std::vector<double>(static_cast<size_t>(count)));
+    }
+}
+
+// Numbers that break careless arithmetic, put anywhere into valid calls.
+TEST(Descriptions, DamageIsRefusedOrHarmless) {
+  const int64_t numbers[] = {
+      0, 1, -1, 2, 3, 7, 64, 255, 65536, 2147483647, 2147483648,
+      int64_t{1} << 62, std::numeric_limits<int64_t>::min(),
+      std::numeric_limits<int64_t>::max()};
+  std::vector<KernelDesc> calls = {
+      matmul({f32, {3, 2, 2}}, {f32, {1, 2, 2}}, {f32, {3, 2, 2}})};
+  for (KernelId id : {KernelId::conv, KernelId::conv_bias,
+                      KernelId::conv_grad_input, KernelId::conv_grad_weight})
+    calls.push_back(conv_desc(id, kConv, true, f32, f32));
+  for (KernelId id : {KernelId::max_pool, KernelId::max_pool_grad,
+                      KernelId::average_pool, KernelId::average_pool_grad})
+    calls.push_back(pool(id));
+  uint32_t state = 1;
+  const auto random = [&](size_t bound) {
+    state = state * 1664525 + 1013904223;
+    return (state >> 8) % bound;
+  };
+  int made = 0;
+  for (int i = 0; i < 20000; ++i) {
+    KernelDesc desc = calls[random(calls.size())];
+    for (size_t changes = 1 + random(3); changes > 0; --changes) {
+      const int64_t number = numbers[random(std::size(numbers))];
+      TensorDesc& tensor = desc.operands[random(desc.operands.size())];
+      switch (random(5)) {
+        case 0:
+          desc.attributes[random(desc.attributes.size())] = number;
+          break;
+        case 1: tensor.shape[random(tensor.shape.size())] = number; break;
+        case 2: tensor.dtype = static_cast<mpc_dtype_t>(number & 0xff); break;
+        case 3: tensor.shape.assign(random(10), number); break;
+        case 4: {
+          // The same extent everywhere, so that the shapes may still agree.
+          const size_t dim = random(tensor.shape.size() + 1);
+          for (TensorDesc& operand : desc.operands)
+            if (dim < operand.shape.size()) operand.shape[dim] = number;
+        }
+      }
+      if (tensor.shape.empty()) tensor.shape = {number};
+    }
+    std::string error;
+    const auto kernel = make_cpu_kernel(desc, {2, random(2) == 1}, &error);
+    EXPECT_EQ(!kernel, !error.empty()) << describe(desc, {2, false});
+    made += kernel != nullptr;
+  }
+  EXPECT_GT(made, 500);  // Some are harmless, and reach the library.
+}
+
+}  // namespace
+}  // namespace mpc::kernels::testing

@@ -1,0 +1,104 @@
+// Runs kernels on made-up operands and compares them with a bound that follows
+// from how they compute.
+
+#ifndef MPC_TEST_KERNELS_HARNESS_H_
+#define MPC_TEST_KERNELS_HARNESS_H_
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel.h"
+
+namespace mpc::kernels::testing {
+
+using Shape = std::vector<int64_t>;
+
+// Memory aligned as kernels expect it, with a guard behind its end.
+class Buffer {
+ public:
+  explicit Buffer(size_t bytes);
+  ~Buffer();
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&&) = delete;
+
+  void* data() const { return data_; }
+  size_t size() const { return bytes_; }
+  // No kernel wrote behind the end.
+  bool intact() const;
+  bool operator==(const Buffer& other) const;
+
+ private:
+  unsigned char* data_;
+  size_t bytes_;
+};
+
+Buffer make_tensor(const TensorDesc& desc, const std::vector<double>& values);
+std::vector<double> values_of(const TensorDesc& desc, const Buffer& buffer);
+size_t element_count(const TensorDesc& desc);
+
+// Eighths in -4..4 from a generator that test/kernels/goldens shares; exact in
+// every float. Different for each operand.
+std::vector<double> eighths(int operand, size_t count);
+// Evenly spread in -1..1.
+std::vector<double> uniform(int seed, size_t count);
+
+// Inputs come first in a description.
+size_t input_count(const KernelDesc& desc);
+
+// Operands with values in the inputs and rubbish in the outputs.
+std::vector<Buffer> make_operands(const KernelDesc& desc,
+                                  const std::vector<std::vector<double>>& in);
+// Runs; a test failure if that fails or writes where it must not.
+void run(const Kernel& kernel, const std::vector<Buffer>& operands);
+
+// The same call with all floats f64.
+KernelDesc in_f64(KernelDesc desc);
+// What the reference makes of f64 inputs: the values of each output.
+std::vector<std::vector<double>> exact(
+    const KernelDesc& desc, const std::vector<std::vector<double>>& in);
+
+// Half a unit in the last place, relative.
+double roundoff(mpc_dtype_t dtype);
+
+// Runs the kernel, made for each context, on uniform values that its inputs can
+// hold, and expects every output within
+//   2 (terms + 2) u_sum sum|a||b| + u_out |exact|
+// where sum|a||b| is the same call on absolute values and u_sum that of f32
+// (f64 for f64).
+void expect_close(const KernelDesc& desc, const std::vector<Context>& contexts,
+                  int terms);
+void expect_reference_close(const KernelDesc& desc, int terms);
+
+// Makes the kernel, or fails the test with the reason.
+std::unique_ptr<Kernel> must_make(const KernelDesc& desc,
+                                  const Context& context);
+
+// A printable form, for SCOPED_TRACE.
+std::string describe(const KernelDesc& desc, const Context& context);
+
+// The CPU runs bf16 kernels.
+bool has_bf16();
+
+// Descriptions. Shapes of results follow from the others.
+struct ConvCase {
+  int64_t batch, inputs, outputs;
+  Shape image, kernel, strides, dilations, pads_begin, pads_end;
+  int64_t group = 1;
+};
+int64_t result_extent(int64_t input, int64_t kernel, int64_t stride,
+                      int64_t dilation, int64_t pads);
+KernelDesc conv_desc(KernelId id, const ConvCase& c, bool channels_last,
+                     mpc_dtype_t dtype, mpc_dtype_t result);
+// The number of products that one element of the result sums.
+int conv_terms(KernelId id, const ConvCase& c);
+// `inputs` is the number of channels; `outputs` and `group` are not used.
+KernelDesc pool_desc(KernelId id, const ConvCase& c, bool channels_last,
+                     bool count_include_pad, mpc_dtype_t dtype);
+
+}  // namespace mpc::kernels::testing
+
+#endif  // MPC_TEST_KERNELS_HARNESS_H_
