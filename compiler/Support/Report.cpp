@@ -88,7 +88,8 @@ static void printTable(llvm::raw_ostream &os, const std::vector<Row> &rows) {
     std::string line = " ";
     for (size_t i = 0; i < kColumns; ++i) {
       std::string blanks(widths[i] - columns(row[i]), ' ');
-      line += ' ' + (kRightAligned[i] ? blanks + row[i] : row[i] + blanks) + ' ';
+      line +=
+          ' ' + (kRightAligned[i] ? blanks + row[i] : row[i] + blanks) + ' ';
     }
     os << StringRef(line).rtrim() << '\n';
   }
@@ -96,7 +97,8 @@ static void printTable(llvm::raw_ostream &os, const std::vector<Row> &rows) {
 
 /// 12345678 -> "12.3 M".
 static std::string shorten(int64_t value) {
-  static const std::array<const char *, 5> units = {" ", " k", " M", " G", " T"};
+  static const std::array<const char *, 5> units = {" ", " k", " M", " G",
+                                                    " T"};
   double scaled = static_cast<double>(value);
   size_t unit = 0;
   while (scaled >= 1000 && unit + 1 < units.size()) {
@@ -112,9 +114,9 @@ static std::string shorten(int64_t value) {
 static std::string share(int64_t part, int64_t whole) {
   std::string result;
   llvm::raw_string_ostream os(result);
-  double percent = whole > 0 ? 100.0 * static_cast<double>(part) /
-                                   static_cast<double>(whole)
-                             : 0.0;
+  double percent =
+      whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole)
+                : 0.0;
   os << llvm::format("%.1f %%", percent);
   return result;
 }
@@ -146,8 +148,7 @@ llvm::Expected<std::string> mpc::renderReport(StringRef json,
   if (!functions)
     return malformed("has no functions");
   if (number(*report, "version") > kReportVersion)
-    return malformed("has version " +
-                     llvm::Twine(number(*report, "version")) +
+    return malformed("has version " + llvm::Twine(number(*report, "version")) +
                      ", but this program reads versions up to " +
                      llvm::Twine(kReportVersion));
 

@@ -56,8 +56,8 @@ public:
     StringRef forward = name;
     forward.consume_back(".grad");
     bool found = false;
-    for (StringRef text : {name, forward, nodeType(op->getLoc()),
-                           op->getName().stripDialect()})
+    for (StringRef text :
+         {name, forward, nodeType(op->getLoc()), op->getName().stripDialect()})
       found |= !text.empty() && regex.match(text);
     matched |= found;
     return found;
@@ -65,8 +65,8 @@ public:
 
   void warnIfUnused(Operation *module) const {
     if (!pattern.empty() && !matched)
-      emitWarning(module->getLoc()) << "'" << option << "' matches no node: '"
-                            << pattern << "'";
+      emitWarning(module->getLoc())
+          << "'" << option << "' matches no node: '" << pattern << "'";
   }
 
   std::string reason() const { return (option + "=" + pattern).str(); }
@@ -98,8 +98,8 @@ static Value convert(OpBuilder &builder, Value value, Type type) {
       elements.mapValues(target, [&](const APFloat &number) {
         APFloat copy = number;
         bool losesInfo;
-        copy.convert(target.getFloatSemantics(),
-                     APFloat::rmNearestTiesToEven, &losesInfo);
+        copy.convert(target.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                     &losesInfo);
         return copy.bitcastToAPInt();
       });
   return train::ConstantOp::create(builder, loc, rounded);
@@ -173,8 +173,9 @@ struct AssignPrecisionPass
     ModuleOp module = getOperation();
     FloatType lowType = getLowType(&getContext(), precision);
     if (!lowType && precision != "fp32" && precision != "fp64") {
-      emitError(module.getLoc()) << "'precision' must be fp32, bf16, fp16 or fp64, "
-                         << "but is '" << precision << "'";
+      emitError(module.getLoc())
+          << "'precision' must be fp32, bf16, fp16 or fp64, "
+          << "but is '" << precision << "'";
       return signalPassFailure();
     }
     NodeFilter keep("keep-fp32", keepFp32), force("force-low", forceLow);

@@ -78,7 +78,8 @@ static TrainingFunction inspect(func::FuncOp func) {
 static train::StateOp createState(ModuleOp module, StringRef name,
                                   TypedAttr value) {
   if (Operation *other = module.lookupSymbol(name)) {
-    emitError(other->getLoc()) << "'" << name << "' is the name of a state of loss scaling";
+    emitError(other->getLoc())
+        << "'" << name << "' is the name of a state of loss scaling";
     return nullptr;
   }
   OpBuilder builder(module.getContext());
@@ -109,8 +110,8 @@ static void scaleSeed(TrainingFunction &training, Value scale) {
 static Value testGradients(TrainingFunction &training) {
   OpBuilder builder(training.func.getContext());
   builder.setInsertionPointAfterValue(training.gradients);
-  auto finite = amp::AllFiniteOp::create(
-      builder, training.gradients.getLoc(), training.gradients);
+  auto finite = amp::AllFiniteOp::create(builder, training.gradients.getLoc(),
+                                         training.gradients);
   setDecision(finite, kRuleScaling, "tests the scaled gradients");
   return finite;
 }
@@ -120,8 +121,8 @@ static void unscaleGradients(TrainingFunction &training, Value finite,
                              Value scale) {
   OpBuilder builder(training.func.getContext());
   builder.setInsertionPointAfterValue(finite);
-  auto unscaled = amp::UnscaleOp::create(
-      builder, training.gradients.getLoc(), training.gradients, scale);
+  auto unscaled = amp::UnscaleOp::create(builder, training.gradients.getLoc(),
+                                         training.gradients, scale);
   setDecision(unscaled, kRuleScaling, "clipping and optimizer get true sizes");
   training.gradients.replaceAllUsesExcept(
       unscaled.getResult(),
@@ -146,8 +147,8 @@ static void gateWrite(OpBuilder &builder, func::FuncOp func,
   if (auto masters = state.getCopyOf(); masters && cast) {
     auto it = gated.find(*masters);
     assert(it != gated.end() && "masters are written with their copy");
-    auto rounded =
-        amp::CastOp::create(builder, cast.getLoc(), value.getType(), it->second);
+    auto rounded = amp::CastOp::create(builder, cast.getLoc(), value.getType(),
+                                       it->second);
     rounded->setDiscardableAttrs(cast->getDiscardableAttrDictionary());
     write.getValueMutable().assign(rounded);
     if (cast->use_empty())
@@ -207,7 +208,8 @@ struct InsertLossScalingPass
     // Written so that NaN fails; update_scale checks the other options.
     if (!(initScale > 0) || !std::isfinite(initScale)) {
       emitError(module.getLoc())
-          << "'init-scale' must be finite and above 0, but is " << std::to_string(initScale);
+          << "'init-scale' must be finite and above 0, but is "
+          << std::to_string(initScale);
       return signalPassFailure();
     }
 
@@ -226,8 +228,8 @@ struct InsertLossScalingPass
       return;
 
     Builder builder(&getContext());
-    auto scale =
-        createState(module, kLossScaleState, builder.getF32FloatAttr(initScale));
+    auto scale = createState(module, kLossScaleState,
+                             builder.getF32FloatAttr(initScale));
     auto streak =
         scale ? createState(module, kStreakState, builder.getI32IntegerAttr(0))
               : nullptr;
@@ -270,17 +272,16 @@ struct InsertLossScalingPass
     }
   }
 
-  void updateScale(func::FuncOp func, Value scale, Value streak,
-                   Value finite) {
+  void updateScale(func::FuncOp func, Value scale, Value streak, Value finite) {
     OpBuilder builder(func.front().getTerminator());
     Location loc = finite.getLoc();
-    auto update = amp::UpdateScaleOp::create(
-        builder, loc, scale, streak, finite,
-        llvm::APFloat(static_cast<float>(growth)),
-        llvm::APFloat(static_cast<float>(backoff)),
-        static_cast<uint32_t>(interval),
-        llvm::APFloat(static_cast<float>(floor)),
-        llvm::APFloat(static_cast<float>(ceiling)));
+    auto update =
+        amp::UpdateScaleOp::create(builder, loc, scale, streak, finite,
+                                   llvm::APFloat(static_cast<float>(growth)),
+                                   llvm::APFloat(static_cast<float>(backoff)),
+                                   static_cast<uint32_t>(interval),
+                                   llvm::APFloat(static_cast<float>(floor)),
+                                   llvm::APFloat(static_cast<float>(ceiling)));
     setDecision(update, kRuleScaling, "finds the largest scale that fits");
     auto write = [&](StringRef state, Value value) {
       train::WriteOp::create(

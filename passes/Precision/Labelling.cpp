@@ -34,9 +34,11 @@ static bool isFixed(PrecisionOpInterface op, OpResult result) {
 
 /// True if some f32 operand or result of `op` is fixed.
 static bool hasFixed(PrecisionOpInterface op) {
-  return llvm::any_of(op->getOpOperands(), [&](OpOperand &use) {
-           return isF32Tensor(use.get().getType()) && isFixed(op, use);
-         }) ||
+  return llvm::any_of(op->getOpOperands(),
+                      [&](OpOperand &use) {
+                        return isF32Tensor(use.get().getType()) &&
+                               isFixed(op, use);
+                      }) ||
          llvm::any_of(op->getResults(), [&](OpResult result) {
            return isF32Tensor(result.getType()) && isFixed(op, result);
          });
@@ -100,8 +102,8 @@ void Labelling::addOp(Operation *op, const PrecisionOverride &override) {
 
   // A weight, the copy of which is free; an op without a class, such as a
   // return; or the user's word.
-  bool low = precision && !isWeight &&
-             override.kind == PrecisionOverride::ForceLow;
+  bool low =
+      precision && !isWeight && override.kind == PrecisionOverride::ForceLow;
   if (low && precision.getPrecisionClass() == PrecisionClass::Transparent)
     low = !hasFixed(precision);
   for (OpOperand &use : op->getOpOperands())
@@ -255,15 +257,19 @@ int64_t Labelling::costOfValue(Value value, const Trial &trial) const {
   return total;
 }
 
-int64_t Labelling::costAround(Operation *op, const Trial &trial) const {
+/// Bytes that `trial`, which differs in labels of `op` alone, moves more.
+int64_t Labelling::extraCost(Operation *op, const Trial &trial) const {
   llvm::SmallSetVector<Value, 8> values;
-  values.insert(op->operand_begin(), op->operand_end());
-  values.insert(op->result_begin(), op->result_end());
-  int64_t total = 0;
+  for (OpOperand &use : op->getOpOperands())
+    if (isF32Tensor(use.get().getType()) && trial.contains(nodeOf(use)))
+      values.insert(use.get());
+  for (Value result : op->getResults())
+    if (isF32Tensor(result.getType()) && trial.contains(nodeOf(result)))
+      values.insert(result);
+  int64_t more = 0;
   for (Value value : values)
-    if (isF32Tensor(value.getType()))
-      total += costOfValue(value, trial);
-  return total;
+    more += costOfValue(value, trial) - costOfValue(value, Trial());
+  return more;
 }
 
 Labelling::Decision Labelling::explain(Operation *op) const {
@@ -298,11 +304,11 @@ Labelling::Decision Labelling::explain(Operation *op) const {
   Trial other;
   for (Node node : choices)
     other[node] = !low;
-  int64_t more = costAround(op, other) - costAround(op, Trial());
+  int64_t more = extraCost(op, other);
   assert(more >= 0 && "the cut is not the cheapest");
-  std::string price =
-      more == 0 ? "16 bit would save no bytes"
-                : (low ? "f32" : "16 bit") + std::string(" would move ") +
-                      std::to_string(more) + " bytes more";
+  std::string price = more == 0 ? "16 bit would save no bytes"
+                                : (low ? "f32" : "16 bit") +
+                                      std::string(" would move ") +
+                                      std::to_string(more) + " bytes more";
   return {kRuleCut, reason.empty() ? price : reason + "; " + price};
 }

@@ -36,8 +36,7 @@ struct PrecisionOverride {
 
 class Labelling {
 public:
-  using OverrideFn =
-      llvm::function_ref<PrecisionOverride(mlir::Operation *)>;
+  using OverrideFn = llvm::function_ref<PrecisionOverride(mlir::Operation *)>;
 
   /// Labels the f32 tensors of `func`. Other types are left out: their label
   /// is f32, which means "as they are".
@@ -72,7 +71,7 @@ private:
   bool isFree(Node node) const { return node != wide && node != narrow; }
   bool isLow(Node node) const { return !cut.isSource(node); }
 
-  int64_t costAround(mlir::Operation *op, const Trial &trial) const;
+  int64_t extraCost(mlir::Operation *op, const Trial &trial) const;
   int64_t costOfValue(mlir::Value value, const Trial &trial) const;
 
   MinCut cut;

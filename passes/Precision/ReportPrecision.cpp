@@ -37,10 +37,9 @@ struct Totals {
   }
 
   llvm::json::Object toJson() const {
-    return llvm::json::Object{
-        {"flops", flops}, {"flops_16bit", lowFlops},
-        {"bytes", bytes}, {"bytes_16bit", lowBytes},
-        {"casts", casts}, {"weight_casts", weightCasts}};
+    return llvm::json::Object{{"flops", flops}, {"flops_16bit", lowFlops},
+                              {"bytes", bytes}, {"bytes_16bit", lowBytes},
+                              {"casts", casts}, {"weight_casts", weightCasts}};
   }
 };
 
@@ -171,20 +170,19 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op) {
   Totals cost;
   addCost(op, cost);
   FloatType in = operandType(op), out = resultType(op);
-  return llvm::json::Object{
-      {"op", op->getName().getStringRef()},
-      {"node", utf8(nodeName(op->getLoc()))},
-      {"type", utf8(nodeType(op->getLoc()))},
-      {"class", className(op.getPrecisionClass())},
-      {"operand_dtype", in ? typeName(in) : ""},
-      {"dtype", out ? typeName(out) : ""},
-      {"accumulate_dtype", accumulateType(op)},
-      {"casts_in", castsIn},
-      {"casts_out", castsOut},
-      {"rule", text(kRuleAttr)},
-      {"reason", text(kReasonAttr)},
-      {"flops", cost.flops},
-      {"bytes", cost.bytes}};
+  return llvm::json::Object{{"op", op->getName().getStringRef()},
+                            {"node", utf8(nodeName(op->getLoc()))},
+                            {"type", utf8(nodeType(op->getLoc()))},
+                            {"class", className(op.getPrecisionClass())},
+                            {"operand_dtype", in ? typeName(in) : ""},
+                            {"dtype", out ? typeName(out) : ""},
+                            {"accumulate_dtype", accumulateType(op)},
+                            {"casts_in", castsIn},
+                            {"casts_out", castsOut},
+                            {"rule", text(kRuleAttr)},
+                            {"reason", text(kReasonAttr)},
+                            {"flops", cost.flops},
+                            {"bytes", cost.bytes}};
 }
 
 namespace {

@@ -31,8 +31,8 @@ static LogicalResult blame(InFlightDiagnostic &&error, Operation *op,
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifySignature(func::FuncOp func) {
-  for (Type type : llvm::concat<const Type>(func.getArgumentTypes(),
-                                            func.getResultTypes()))
+  for (Type type :
+       llvm::concat<const Type>(func.getArgumentTypes(), func.getResultTypes()))
     if (isLowTensor(type))
       return blame(emitError(func.getLoc(), "the signature of '")
                        << func.getSymName() << "' must not have 16-bit floats, "
@@ -119,8 +119,7 @@ static LogicalResult verifyTransparent(amp::PrecisionOpInterface op) {
 
 static LogicalResult verifyCast(amp::CastOp cast) {
   if (auto inner = cast.getInput().getDefiningOp<amp::CastOp>()) {
-    InFlightDiagnostic error =
-        cast.emitOpError("must not follow another cast");
+    InFlightDiagnostic error = cast.emitOpError("must not follow another cast");
     error.attachNote(inner.getLoc()) << "this one";
     return blame(std::move(error), cast, "mpc-elide-casts");
   }
@@ -209,8 +208,7 @@ struct VerifyPrecisionPass
       signalPassFailure();
   }
 
-  static LogicalResult verifyOp(Operation *op, FloatType lowType,
-                                bool scales) {
+  static LogicalResult verifyOp(Operation *op, FloatType lowType, bool scales) {
     if (auto func = dyn_cast<func::FuncOp>(op))
       return verifySignature(func);
     if (auto state = dyn_cast<train::StateOp>(op))

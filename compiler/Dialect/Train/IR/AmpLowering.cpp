@@ -139,8 +139,8 @@ struct AmpLowering
 
 /// A fixed number of operations for each element of the first operand.
 template <typename OpTy, int64_t flopsPerElement>
-struct AmpCost : CostOpInterface::ExternalModel<
-                     AmpCost<OpTy, flopsPerElement>, OpTy> {
+struct AmpCost
+    : CostOpInterface::ExternalModel<AmpCost<OpTy, flopsPerElement>, OpTy> {
   int64_t getFlops(Operation *op) const {
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
     return type.hasStaticShape() ? type.getNumElements() * flopsPerElement : 0;
@@ -156,12 +156,11 @@ static void attach(MLIRContext *context) {
 }
 
 void mpc::train::registerAmpLowering(DialectRegistry &registry) {
-  registry.addExtension(
-      +[](MLIRContext *context, amp::AmpDialect *) {
-        attach<amp::CastOp, 0>(context);
-        attach<amp::ScaleLossOp, 1>(context);
-        attach<amp::AllFiniteOp, 2>(context);
-        attach<amp::UnscaleOp, 1>(context);
-        attach<amp::UpdateScaleOp, 2>(context);
-      });
+  registry.addExtension(+[](MLIRContext *context, amp::AmpDialect *) {
+    attach<amp::CastOp, 0>(context);
+    attach<amp::ScaleLossOp, 1>(context);
+    attach<amp::AllFiniteOp, 2>(context);
+    attach<amp::UnscaleOp, 1>(context);
+    attach<amp::UpdateScaleOp, 2>(context);
+  });
 }

@@ -72,7 +72,9 @@ protected:
     module = ModuleOp::create(loc);
     Block *body = module->getBody();
     OpBuilder builder = OpBuilder::atBlockEnd(body);
-    auto tensor = [](Type element) { return RankedTensorType::get({}, element); };
+    auto tensor = [](Type element) {
+      return RankedTensorType::get({}, element);
+    };
     Value scale = body->addArgument(tensor(builder.getF32Type()), loc);
     Value streak = body->addArgument(tensor(builder.getI32Type()), loc);
     Value finite = body->addArgument(tensor(builder.getI1Type()), loc);
@@ -82,23 +84,27 @@ protected:
         llvm::APFloat(s.backoff), s.interval, llvm::APFloat(s.floor),
         llvm::APFloat(s.ceiling));
     SmallVector<Value> results;
-    EXPECT_TRUE(succeeded(
-        cast<train::LinalgLoweringOpInterface>(op.getOperation())
-            .lowerToLinalg(builder, results)));
+    EXPECT_TRUE(
+        succeeded(cast<train::LinalgLoweringOpInterface>(op.getOperation())
+                      .lowerToLinalg(builder, results)));
     lowered = results[0].getDefiningOp<linalg::GenericOp>();
     EXPECT_TRUE(lowered && lowered == results[1].getDefiningOp());
   }
 
   State fold(State state, bool finite) {
-    auto tensor = [](Type element) { return RankedTensorType::get({}, element); };
+    auto tensor = [](Type element) {
+      return RankedTensorType::get({}, element);
+    };
     Builder b(&context);
     SmallVector<OpFoldResult> results;
-    EXPECT_TRUE(succeeded(op->fold(
-        {DenseElementsAttr::get(tensor(b.getF32Type()), state.scale),
-         DenseElementsAttr::get(tensor(b.getI32Type()), state.streak),
-         DenseElementsAttr::get(tensor(b.getI1Type()), finite)},
-        results)));
-    auto at = [&](int i) { return cast<DenseElementsAttr>(cast<Attribute>(results[i])); };
+    EXPECT_TRUE(succeeded(
+        op->fold({DenseElementsAttr::get(tensor(b.getF32Type()), state.scale),
+                  DenseElementsAttr::get(tensor(b.getI32Type()), state.streak),
+                  DenseElementsAttr::get(tensor(b.getI1Type()), finite)},
+                 results)));
+    auto at = [&](int i) {
+      return cast<DenseElementsAttr>(cast<Attribute>(results[i]));
+    };
     return {at(0).getSplatValue<float>(), at(1).getSplatValue<int32_t>()};
   }
 
@@ -122,10 +128,12 @@ protected:
           attr ? attr : values.lookup(cast<Value>(folded[0]));
     }
     Operation *yield = body->getTerminator();
-    return {cast<FloatAttr>(values.lookup(yield->getOperand(0)))
-                .getValue().convertToFloat(),
-            static_cast<int32_t>(
-                cast<IntegerAttr>(values.lookup(yield->getOperand(1))).getInt())};
+    return {
+        cast<FloatAttr>(values.lookup(yield->getOperand(0)))
+            .getValue()
+            .convertToFloat(),
+        static_cast<int32_t>(
+            cast<IntegerAttr>(values.lookup(yield->getOperand(1))).getInt())};
   }
 
   /// One transition, computed three ways. Patterns share transitions, so each
@@ -135,8 +143,10 @@ protected:
     if (!isNew)
       return it->second;
     State expected = advance(GetParam(), state, finite);
-    EXPECT_EQ(fold(state, finite), expected) << state.scale << " " << state.streak;
-    EXPECT_EQ(runLowered(state, finite), expected) << state.scale << " " << state.streak;
+    EXPECT_EQ(fold(state, finite), expected)
+        << state.scale << " " << state.streak;
+    EXPECT_EQ(runLowered(state, finite), expected)
+        << state.scale << " " << state.streak;
     return it->second = expected;
   }
 
@@ -158,7 +168,8 @@ TEST_P(UpdateScale, EveryPatternOfOverflows) {
         state = step(state, finite);
         reference = advance(s, reference, finite);
       }
-      ASSERT_EQ(state, reference) << "length " << length << " pattern " << pattern;
+      ASSERT_EQ(state, reference)
+          << "length " << length << " pattern " << pattern;
       ASSERT_LT(state.streak, s.interval);
       if (s.start >= s.floor && s.start <= s.ceiling) {
         ASSERT_GE(state.scale, s.floor);
@@ -171,12 +182,12 @@ TEST_P(UpdateScale, EveryPatternOfOverflows) {
 INSTANTIATE_TEST_SUITE_P(
     Settings, UpdateScale,
     testing::Values(
-        Settings{65536, 2, 0.5, 2000, 1, 16777216},      // The defaults.
-        Settings{65536, 2, 0.5, 3, 1, 16777216},         // Growth in reach.
-        Settings{4, 2, 0.5, 2, 1, 16},                   // Both bounds in reach.
-        Settings{8388608, 2, 0.5, 1, 1, 16777216},       // Grows at once.
-        Settings{1000, 1.5, 0.3f, 2, 0.25, 5000},        // No powers of two.
-        Settings{1e30f, 2, 0.5, 2, 1, 16777216},         // Starts above the ceiling.
-        Settings{0.25, 2, 0.5, 4, 1, 16777216}));        // Starts below the floor.
+        Settings{65536, 2, 0.5, 2000, 1, 16777216}, // The defaults.
+        Settings{65536, 2, 0.5, 3, 1, 16777216},    // Growth in reach.
+        Settings{4, 2, 0.5, 2, 1, 16},              // Both bounds in reach.
+        Settings{8388608, 2, 0.5, 1, 1, 16777216},  // Grows at once.
+        Settings{1000, 1.5, 0.3f, 2, 0.25, 5000},   // No powers of two.
+        Settings{1e30f, 2, 0.5, 2, 1, 16777216},    // Starts above the ceiling.
+        Settings{0.25, 2, 0.5, 4, 1, 16777216}));   // Starts below the floor.
 
 } // namespace
