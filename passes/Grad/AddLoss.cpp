@@ -123,9 +123,9 @@ static Value buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
                        LossReduction reduction) {
   switch (loss.kind) {
   case LossKind::CrossEntropy:
-    return train::SoftmaxCrossEntropyOp::create(
-        builder, loc, loss.prediction, loss.target, loss.weight, reduction,
-        loss.ignoredLabel);
+    return train::SoftmaxCrossEntropyOp::create(builder, loc, loss.prediction,
+                                                loss.target, loss.weight,
+                                                reduction, loss.ignoredLabel);
   case LossKind::NegativeLogLikelihood:
     return train::NllLossOp::create(builder, loc, loss.prediction, loss.target,
                                     loss.weight, reduction, loss.ignoredLabel);
@@ -505,9 +505,9 @@ static void stripPredict(func::FuncOp predict, const Choice &choice) {
     batchDim = predict.getArgAttr(0, kBatchDimAttr);
   outputs.erase(outputs.begin() + choice.output);
   if (outputs.empty())
-    outputs.push_back({loss->prediction,
-                       outputAttributes(predict.getContext(), "prediction",
-                                        batchDim)});
+    outputs.push_back(
+        {loss->prediction,
+         outputAttributes(predict.getContext(), "prediction", batchDim)});
 
   llvm::BitVector unused(predict.getNumArguments());
   for (BlockArgument arg : predict.getArguments())
@@ -516,8 +516,7 @@ static void stripPredict(func::FuncOp predict, const Choice &choice) {
   eraseDeadOps(predict);
   llvm::BitVector erased(predict.getNumArguments());
   for (BlockArgument arg : predict.getArguments())
-    erased[arg.getArgNumber()] =
-        arg.use_empty() && !unused[arg.getArgNumber()];
+    erased[arg.getArgNumber()] = arg.use_empty() && !unused[arg.getArgNumber()];
   (void)predict.eraseArguments(erased);
 }
 

@@ -72,7 +72,9 @@ private:
   }
 
   LogicalResult checkOptions() {
-    auto refuse = [&](const Twine &text) { return getOperation().emitError(text); };
+    auto refuse = [&](const Twine &text) {
+      return getOperation().emitError(text);
+    };
     if (!isAdam() && optimizer != "sgd" && optimizer != "momentum")
       return refuse("unknown optimizer '" + optimizer +
                     "'; use sgd, momentum, adam or adamw");
@@ -188,8 +190,7 @@ private:
                                              builder.getF64FloatAttr(beta));
     };
     Value correction1 = correction(beta1), correction2 = correction(beta2);
-    auto decoupled =
-        optimizer == "adamw" ? builder.getUnitAttr() : UnitAttr();
+    auto decoupled = optimizer == "adamw" ? builder.getUnitAttr() : UnitAttr();
     auto update = train::AdamOp::create(
         builder, updateLoc(), weights, gradients, first, second, lr,
         correction1, correction2, f32(beta1), f32(beta2), f32(epsilon),
@@ -206,9 +207,9 @@ private:
     Location loc = updateLoc();
     Value weights = readParameters(builder, func);
     auto rate = FloatAttr::get(packing.elementType(), lr);
-    Value learningRate = read(
-        builder, getOrCreateControl(getOperation(), train::kLearningRateState,
-                                    rate));
+    Value learningRate =
+        read(builder, getOrCreateControl(getOperation(),
+                                         train::kLearningRateState, rate));
     Value step = readCounter(builder, train::kStepState);
 
     Value norm = train::GlobalNormOp::create(builder, loc, gradients);
@@ -229,8 +230,8 @@ private:
       write(builder, kVelocity, update.getNewVelocity());
     } else {
       write(builder, kParameters,
-            train::SgdOp::create(builder, loc, weights, gradients,
-                                 learningRate, f32(decay())));
+            train::SgdOp::create(builder, loc, weights, gradients, learningRate,
+                                 f32(decay())));
     }
     advance(builder, train::kStepState, step);
     return norm;
@@ -284,7 +285,8 @@ private:
     });
     if (reads.empty())
       return;
-    getOrCreateControl(getOperation(), kMicroStep, builder.getI64IntegerAttr(0));
+    getOrCreateControl(getOperation(), kMicroStep,
+                       builder.getI64IntegerAttr(0));
     for (train::ReadOp op : reads)
       op.setState(kMicroStep);
     advance(builder, kMicroStep, reads.front());
@@ -299,11 +301,10 @@ private:
     builder.setInsertionPoint(func::ReturnOp::create(builder, updateLoc()));
     Value gradients = read(builder, kGradients);
     Value norm = buildUpdate(builder, func, gradients, packing);
-    Value zero =
-        createScalar(builder, updateLoc(), packing.elementType(), 0.0);
-    write(builder, kGradients,
-          train::BroadcastToOp::create(builder, updateLoc(), packing.type,
-                                       zero));
+    Value zero = createScalar(builder, updateLoc(), packing.elementType(), 0.0);
+    write(
+        builder, kGradients,
+        train::BroadcastToOp::create(builder, updateLoc(), packing.type, zero));
     setOutputs(func, {{norm, outputAttributes(&getContext(), "grad_norm")}});
   }
 };

@@ -107,7 +107,8 @@ public:
     LDBG() << "differentiating " << *op;
     SmallVector<Value> operands(op->getNumOperands());
     auto differentiable = cast<train::DifferentiableOpInterface>(op);
-    if (failed(differentiable.buildGradient(builder, results, needed, operands)))
+    if (failed(
+            differentiable.buildGradient(builder, results, needed, operands)))
       return failure();
     for (auto [i, operand] : llvm::enumerate(op->getOperands()))
       if (needed[i] && failed(accumulate(op, operand, operands[i])))
@@ -117,7 +118,8 @@ public:
 
 private:
   LogicalResult accumulate(Operation *op, Value value, Value gradient) {
-    if (!gradient || !train::haveSameShapes(value.getType(), gradient.getType()))
+    if (!gradient ||
+        !train::haveSameShapes(value.getType(), gradient.getType()))
       return op->emitError("internal error in mpc-differentiate: the gradient "
                            "of an operand is missing or has another shape");
     Value &sum = gradients[value];
@@ -200,9 +202,9 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     llvm::interleaveComma(missing, error,
                           [&](Operation *op) { error << nodeText(op); });
     for (Operation *op : missing)
-      error.attachNote(op->getLoc())
-          << nodeText(op)
-          << " has no gradient; freeze what feeds it or take it out of the loss";
+      error.attachNote(op->getLoc()) << nodeText(op)
+                                     << " has no gradient; freeze what feeds "
+                                        "it or take it out of the loss";
     return error;
   }
 
@@ -240,8 +242,9 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     setOutputs(func, outputs);
     eraseDeadOps(func);
     if (!untrained.empty())
-      addNote(module, "warning: the loss does not depend on " + untrained +
-                          "; training leaves what is named as it is");
+      addNote(module,
+              "warning: not trained, because the loss does not depend on: " +
+                  untrained);
   }
 };
 

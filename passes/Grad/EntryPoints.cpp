@@ -84,8 +84,8 @@ train::StateOp mpc::createState(ModuleOp module, StringRef name,
   else
     builder.setInsertionPoint(*functions.begin());
   Location loc = NameLoc::get(builder.getStringAttr(name));
-  return train::StateOp::create(builder, loc, name, kind,
-                                type, value, slots, /*copy_of=*/nullptr);
+  return train::StateOp::create(builder, loc, name, kind, type, value, slots,
+                                /*copy_of=*/nullptr);
 }
 
 train::StateOp mpc::getOrCreateControl(ModuleOp module, StringRef name,

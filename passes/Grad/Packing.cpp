@@ -86,9 +86,9 @@ static FailureOr<ElementsAttr> packValues(const Packing &packing,
     train::StateOp state = packing.states[i];
     auto type = cast<RankedTensorType>(state.getType());
     std::optional<ElementsAttr> value = state.getInitialValue();
-    if (value && failed(copyValue(state, *value,
-                                  out.slice(offset * bytes,
-                                            type.getNumElements() * bytes))))
+    if (value && failed(copyValue(
+                     state, *value,
+                     out.slice(offset * bytes, type.getNumElements() * bytes))))
       return failure();
   }
   return ElementsAttr(
@@ -110,9 +110,8 @@ static void rewriteReads(func::FuncOp func, const Packing &packing,
     return;
 
   OpBuilder builder = OpBuilder::atBlockBegin(&func.front());
-  Value pack = train::ReadOp::create(builder,
-                                     NameLoc::get(builder.getStringAttr(name)),
-                                     packing.type, name);
+  Value pack = train::ReadOp::create(
+      builder, NameLoc::get(builder.getStringAttr(name)), packing.type, name);
   for (train::ReadOp read : reads) {
     builder.setInsertionPoint(read);
     Value view = train::UnpackOp::create(

@@ -36,7 +36,8 @@ struct VerifyGradPass : mpc::impl::VerifyGradPassBase<VerifyGradPass> {
 private:
   /// Reports a finding and the pass that should have prevented it.
   void fail(Location loc, StringRef culprit, const Twine &message) {
-    emitError(loc, message).attachNote() << culprit << " should have seen to it";
+    emitError(loc, message).attachNote()
+        << culprit << " should have seen to it";
     failed = true;
   }
 

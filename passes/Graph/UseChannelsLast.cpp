@@ -115,8 +115,7 @@ static Value moveLast(OpBuilder &builder, Location loc, Value value,
 
   SplatElementsAttr splat;
   if (matchPattern(value, m_Constant(&splat)))
-    return train::ConstantOp::create(builder, loc,
-                                     splat.resizeSplat(lastType));
+    return train::ConstantOp::create(builder, loc, splat.resizeSplat(lastType));
   if (movesNothing(shape, toLast(rank)))
     return train::ReshapeOp::create(builder, loc, lastType, value);
   if (full != type)
@@ -126,9 +125,9 @@ static Value moveLast(OpBuilder &builder, Location loc, Value value,
 
 /// Gives `op` the new operands and its results channels last; users see the
 /// results through transposes. `change` adapts attributes.
-static void rewriteLast(RewriterBase &rewriter, Operation *op,
-                        ArrayRef<Value> operands, ArrayRef<unsigned> results,
-                        function_ref<void()> change = [] {}) {
+static void rewriteLast(
+    RewriterBase &rewriter, Operation *op, ArrayRef<Value> operands,
+    ArrayRef<unsigned> results, function_ref<void()> change = [] {}) {
   rewriter.modifyOpInPlace(op, [&] {
     op->setOperands(operands);
     for (unsigned i : results) {
@@ -166,8 +165,7 @@ namespace {
 
 /// op(first(x), y) -> first(op(x, last(y))), where that needs no more
 /// transposes than it takes away.
-struct SinkThroughElementwise
-    : OpTraitRewritePattern<train::ElementByElement> {
+struct SinkThroughElementwise : OpTraitRewritePattern<train::ElementByElement> {
   using OpTraitRewritePattern::OpTraitRewritePattern;
 
   LogicalResult matchAndRewrite(Operation *op,
@@ -181,9 +179,11 @@ struct SinkThroughElementwise
         ++added;
     }
     if (gone == 0)
-      return rewriter.notifyMatchFailure(op, "no operand comes from channels last");
+      return rewriter.notifyMatchFailure(op,
+                                         "no operand comes from channels last");
     if (added > gone)
-      return rewriter.notifyMatchFailure(op, "needs more transposes than it saves");
+      return rewriter.notifyMatchFailure(op,
+                                         "needs more transposes than it saves");
 
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())

@@ -43,7 +43,8 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass> {
 
   /// Reports a finding and the pass that should have prevented it.
   void fail(Location loc, StringRef culprit, const Twine &message) {
-    emitError(loc, message).attachNote() << culprit << " should have seen to it";
+    emitError(loc, message).attachNote()
+        << culprit << " should have seen to it";
     failed = true;
   }
 
@@ -83,8 +84,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass> {
   void verifyType(Location loc, Type type, const Twine &what) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !tensor.hasStaticShape())
-      return fail(loc, "import",
-                  what + " must be a tensor of static shape");
+      return fail(loc, "import", what + " must be a tensor of static shape");
     Type element = tensor.getElementType();
     if (element.isF16() || element.isBF16())
       fail(loc, "import",
