@@ -125,6 +125,11 @@ void GraphImporter::noteDecisions() {
     if (!entry.second)
       result.notes.push_back("--freeze='" + pattern +
                              "' matches no initializer that the graph uses");
+  // Exporters do so with initializers that merely have equal values.
+  for (const auto &[name, alias] : aliases)
+    if (stateReads.contains(name) && !isFrozen(name))
+      result.notes.push_back("initializer '" + name + "' also goes by '" +
+                             alias + "': both are trained as one");
   if (numWidened > 0)
     result.notes.push_back(std::to_string(numWidened) +
                            " initializers of 16-bit floats are imported as " +

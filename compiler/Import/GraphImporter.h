@@ -75,6 +75,11 @@ public:
     return values.lookup(name);
   }
 
+  /// Remembers that an Identity node gives an initializer a second name.
+  void addAlias(llvm::StringRef initializer, llvm::StringRef alias) {
+    aliases.emplace_back(initializer, alias);
+  }
+
   /// Emits an llvm::Error at `loc`, after `label`, and keeps its kind.
   mlir::LogicalResult report(llvm::Error error, mlir::Location loc,
                              llvm::StringRef label = "");
@@ -110,6 +115,7 @@ private:
   llvm::StringMap<mlir::Value> stateReads;          // By state.
   mlir::func::FuncOp function;
   mlir::Operation *insertStatesBefore = nullptr;
+  std::vector<std::pair<std::string, std::string>> aliases;
   unsigned numWidened = 0; // Initializers of f16 or bf16, said once.
 };
 

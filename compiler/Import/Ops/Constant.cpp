@@ -7,6 +7,9 @@ using namespace mpc;
 using onnx::AttributeProto;
 
 static LogicalResult importIdentity(ImportedNode &node) {
+  const GraphValue &value = node.graph.lookup(node.proto.input(0));
+  if (value.isInitializer && node.isOutputUsed(0))
+    node.graph.addAlias(value.tensor->name(), node.proto.output(0));
   return node.forwardInput();
 }
 

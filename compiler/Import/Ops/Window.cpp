@@ -98,7 +98,11 @@ std::optional<Window> mpc::readWindow(ImportedNode &node, Value input,
                         << i << ", which is not supported";
       return std::nullopt;
     }
-    if (ceilMode && room % window.strides[i] != 0) {
+    // A window that would begin behind the image does not count.
+    int64_t next = (room / window.strides[i] + 1) * window.strides[i];
+    bool hasNext = room % window.strides[i] != 0 &&
+                   next < extents[i] + window.padsBegin[i];
+    if (ceilMode && hasNext) {
       node.shapeError() << "ceil_mode adds a window that is partly outside in "
                            "spatial dimension "
                         << i << ", which is not supported; pad the input";
