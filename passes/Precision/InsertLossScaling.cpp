@@ -56,7 +56,7 @@ static TrainingFunction inspect(func::FuncOp func) {
   Value sum;
   for (Operation &op : func.front()) {
     if (auto constant = dyn_cast<train::ConstantOp>(op);
-        constant && op.hasAttr(kLossSeedAttr))
+        constant && op.hasAttr(train::kLossSeedAttr))
       found.seed = constant;
     if (auto pack = dyn_cast<train::PackOp>(op))
       found.gradients = pack.getResult();
@@ -248,7 +248,7 @@ struct InsertLossScalingPass
     if (training.startsBackward && !training.seed)
       return emitError(func.getLoc())
              << "'" << func.getSymName() << "' has gradients, but no constant "
-             << "marked '" << kLossSeedAttr << "' to scale";
+             << "marked '" << train::kLossSeedAttr << "' to scale";
     return success();
   }
 

@@ -24,8 +24,6 @@ inline constexpr llvm::StringLiteral kRuleCut = "minimum cut";
 inline constexpr llvm::StringLiteral kRulePrecision = "precision";
 inline constexpr llvm::StringLiteral kRuleScaling = "loss scaling";
 
-// Of the constant that starts the backward pass.
-inline constexpr llvm::StringLiteral kLossSeedAttr = "mpc.loss_seed";
 // States of the loss scale, and of gradients summed over micro-batches.
 inline constexpr llvm::StringLiteral kLossScaleState = "loss_scale";
 inline constexpr llvm::StringLiteral kStreakState = "loss_scale_streak";

@@ -168,7 +168,7 @@ static LogicalResult verifyScaling(Operation *op) {
     return blame(op->emitOpError("must keep the old value of '")
                      << write.getState() << "' after an overflow",
                  op, pass);
-  if (!isa<train::ConstantOp>(op) || !op->hasAttr(kLossSeedAttr))
+  if (!isa<train::ConstantOp>(op) || !op->hasAttr(train::kLossSeedAttr))
     return success();
   for (Operation *user : op->getUsers())
     if (!isa<amp::ScaleLossOp>(user)) {
