@@ -19,12 +19,24 @@ constexpr int64_t kMaxConstantElements = 1024;
 /// Symbols that later stages define in the same module.
 static bool isReserved(StringRef name) {
   static const llvm::StringSet<> names = {
-      "predict",           "evaluate",           "train",
-      "step",              "accumulate",         "apply",
-      "parameters",        "parameters.bf16",    "parameters.f16",
-      "gradients",         "adam.first_moment",  "adam.second_moment",
-      "momentum.velocity", "learning_rate",      "random_seed",
-      "loss_scale",        "loss_scale_streak"};
+      "predict",
+      "evaluate",
+      "train",
+      "step",
+      "accumulate",
+      "apply",
+      "parameters",
+      "parameters.bf16",
+      "parameters.f16",
+      "gradients",
+      "adam.first_moment",
+      "adam.second_moment",
+      "momentum.velocity",
+      train::kStepState,
+      train::kLearningRateState,
+      train::kRandomSeedState,
+      "loss_scale",
+      "loss_scale_streak"};
   return names.contains(name);
 }
 
