@@ -94,9 +94,12 @@ private:
   void vectors(int64_t count, Position at, unsigned unroll,
                SmallVectorImpl<Value> &carried,
                llvm::function_ref<void(const Position &, unsigned)> body);
-  void storeOutputs(const KernelNode &node, unsigned index, const Position &at);
+  void storeOutputs(ArrayRef<unsigned> nodes, const Position &at);
   Value stackBuffer(Type element, int64_t count);
-  void newPosition() { made.clear(); }
+  void newPosition() {
+    made.clear();
+    loaded.clear();
+  }
 
   func::FuncOp func;
   Location loc;
@@ -116,7 +119,14 @@ private:
 
   DenseMap<NodeResult, Value> made;      ///< At this position.
   DenseMap<NodeResult, Value> rowScalars; ///< In this row.
-  std::map<std::pair<void *, SmallVector<int64_t>>, Value> rowLoads;
+  using AccessKey = std::pair<void *, SmallVector<int64_t>>;
+  static AccessKey keyOf(const KernelAccess &access) {
+    AccessKey key{access.root.getAsOpaquePointer(), access.strides};
+    key.second.push_back(access.offset);
+    return key;
+  }
+  std::map<AccessKey, Value> rowLoads; ///< Scalars of this row.
+  std::map<AccessKey, Value> loaded;   ///< Vectors of this position.
   DenseMap<unsigned, Value> columnSums;  ///< Node -> values at this position.
   DenseMap<unsigned, Value> sumBuffers;  ///< Node -> memory of its sums.
 };
@@ -194,16 +204,11 @@ Value Emitter::load(const KernelAccess &access, const Position &at) {
   int64_t stride = columnStride(access.strides);
   Value value;
   if (at.lanes == 0 || stride == 0) {
-    std::pair<void *, SmallVector<int64_t>> key{
-        access.root.getAsOpaquePointer(), access.strides};
-    key.second.push_back(access.offset);
-    auto found = rowLoads.find(key);
-    if (found != rowLoads.end()) {
-      value = found->second;
-    } else {
-      value = LLVM::LoadOp::create(builder, loc, element,
-                                   rowPointer(access, at), bytes);
-    }
+    auto found = rowLoads.find(keyOf(access));
+    value = found != rowLoads.end()
+                ? found->second
+                : LLVM::LoadOp::create(builder, loc, element,
+                                       rowPointer(access, at), bytes);
     value = broadcastLanes(builder, loc, value, at.lanes);
   } else {
     Value pointer = rowPointer(access, at);
@@ -298,8 +303,15 @@ Value Emitter::inputValue(const KernelAccess &input, const Position &at) {
                          at.lanes);
   }
   auto found = producers.find(input.root);
-  if (found == producers.end())
-    return load(input, at);
+  if (found == producers.end()) {
+    if (at.lanes == 0)
+      return load(input, at);
+    // Once per position: a state may be overwritten at this very place.
+    Value &value = loaded[keyOf(input)];
+    if (!value)
+      value = load(input, at);
+    return value;
+  }
   const KernelNode &source = domain.nodes[found->second.first];
   bool ofRow = source.level == KernelLevel::Row ||
                source.level == KernelLevel::Outer ||
@@ -356,16 +368,20 @@ Value Emitter::evaluate(NodeResult which, const Position &at) {
   return made.at(which);
 }
 
-void Emitter::storeOutputs(const KernelNode &node, unsigned index,
-                           const Position &at) {
-  for (auto [i, output] : llvm::enumerate(node.outputs)) {
-    if (!operandOf.count(output.root))
-      continue;
-    bool scalar = at.lanes == 0;
-    Value value = scalar ? rowValue({index, unsigned(i)}, at)
-                         : evaluate({index, unsigned(i)}, at);
-    store(output, at, value);
-  }
+/// Makes all outputs of `nodes`, then writes them: an output may lie where an
+/// input did.
+void Emitter::storeOutputs(ArrayRef<unsigned> nodes, const Position &at) {
+  SmallVector<std::pair<const KernelAccess *, Value>> values;
+  for (unsigned index : nodes)
+    for (auto [i, output] : llvm::enumerate(domain.nodes[index].outputs)) {
+      if (!operandOf.count(output.root))
+        continue;
+      NodeResult which{index, unsigned(i)};
+      values.push_back({&output, at.lanes == 0 ? rowValue(which, at)
+                                               : evaluate(which, at)});
+    }
+  for (auto [output, value] : values)
+    store(*output, at, value);
 }
 
 //===----------------------------------------------------------------------===//
@@ -579,8 +595,7 @@ void Emitter::emitPhase(unsigned phase, Position at) {
       LLVM::StoreOp::create(builder, loc, combine(builder, loc, info, old, value),
                             pointer, storageBytes(element));
     }
-    for (unsigned node : stores)
-      storeOutputs(domain.nodes[node], node, here);
+    storeOutputs(stores, here);
   });
   for (auto [s, sum] : llvm::enumerate(sums)) {
     MutableArrayRef<Value> parts =
@@ -606,14 +621,11 @@ void Emitter::loadRowScalars(const Position &at) {
       if (!operandOf.count(input.root) || producers.count(input.root) ||
           columnStride(input.strides) != 0)
         continue;
-      std::pair<void *, SmallVector<int64_t>> key{
-          input.root.getAsOpaquePointer(), input.strides};
-      key.second.push_back(input.offset);
-      if (!rowLoads.count(key)) {
-        Type element = storageType(input.elementType);
-        rowLoads[key] = LLVM::LoadOp::create(
-            builder, loc, element, rowPointer(input, at), storageBytes(element));
-      }
+      if (rowLoads.count(keyOf(input)))
+        continue;
+      Type element = storageType(input.elementType);
+      rowLoads[keyOf(input)] = LLVM::LoadOp::create(
+          builder, loc, element, rowPointer(input, at), storageBytes(element));
     }
   }
 }
@@ -656,7 +668,7 @@ void Emitter::emitRow(Position at) {
       LLVM::StoreOp::create(builder, loc, combine(builder, loc, info, old, added),
                             buffer, bytes);
     } else {
-      storeOutputs(node, i, at);
+      storeOutputs({unsigned(i)}, at);
     }
   }
   rowLoads.clear();
@@ -671,13 +683,14 @@ void Emitter::emitFlat() {
   Position at;
   loadRowScalars(at);
   unsigned lanes = schedule.lanes;
+  SmallVector<unsigned> all =
+      llvm::to_vector(llvm::seq<unsigned>(0, domain.nodes.size()));
   auto emitAt = [&](Value column, Value mask) {
     newPosition();
     at.column = column;
     at.lanes = lanes;
     at.mask = mask;
-    for (auto [i, node] : llvm::enumerate(domain.nodes))
-      storeOutputs(node, i, at);
+    storeOutputs(all, at);
   };
   Value total = i64(domain.columns());
   Value first = scaled(begin, schedule.itemElements);
@@ -736,10 +749,14 @@ void Emitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
     }
     places.push_back(at);
   }
-  SmallVector<unsigned> sums;
+  SmallVector<unsigned> sums, elementwise, after;
   SmallVector<CombinerInfo> combiners;
   SmallVector<Value> totals;
   for (auto [i, node] : llvm::enumerate(domain.nodes)) {
+    if (node.level == KernelLevel::Column)
+      after.push_back(i);
+    else if (node.reduction == KernelReduction::None)
+      elementwise.push_back(i);
     if (node.reduction != KernelReduction::Rows)
       continue;
     sums.push_back(i);
@@ -766,10 +783,7 @@ void Emitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
         Value &total = next[s * places.size() + p];
         total = combine(builder, loc, combiners[s], total, evaluate({sum, 0}, at));
       }
-      for (auto [i, node] : llvm::enumerate(domain.nodes))
-        if (node.level == KernelLevel::Full &&
-            node.reduction == KernelReduction::None)
-          storeOutputs(node, i, at);
+      storeOutputs(elementwise, at);
     }
     scf::YieldOp::create(builder, loc, next);
   }
@@ -782,11 +796,9 @@ void Emitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
     for (auto [s, sum] : llvm::enumerate(sums)) {
       columnSums[sum] = forOp.getResult(s * places.size() + p);
       made[{sum, 0}] = columnSums[sum];
-      storeOutputs(domain.nodes[sum], sum, at);
     }
-    for (auto [i, node] : llvm::enumerate(domain.nodes))
-      if (node.level == KernelLevel::Column)
-        storeOutputs(node, i, at);
+    storeOutputs(sums, at);
+    storeOutputs(after, at);
   }
   newPosition();
 }
@@ -877,11 +889,11 @@ void Emitter::emitOuter() {
         Type element = node.outputs[0].elementType;
         rowScalars[{unsigned(i), 0}] = LLVM::LoadOp::create(
             builder, loc, element, sumBuffers.at(i), storageBytes(element));
-        storeOutputs(node, i, at);
+        storeOutputs({unsigned(i)}, at);
       }
     for (auto [i, node] : llvm::enumerate(domain.nodes))
       if (node.level == KernelLevel::Outer)
-        storeOutputs(node, i, at);
+        storeOutputs({unsigned(i)}, at);
     rowScalars.clear();
     vectors(domain.columns(), at, 1, none, [&](const Position &here, unsigned) {
       for (auto [i, node] : llvm::enumerate(domain.nodes)) {
@@ -892,9 +904,9 @@ void Emitter::emitOuter() {
               builder, loc, vectorType(element, here.lanes),
               bufferAt(i, here.column), storageBytes(element));
           made[{unsigned(i), 0}] = columnSums[i];
-          storeOutputs(node, i, here);
+          storeOutputs({unsigned(i)}, here);
         } else if (node.level == KernelLevel::Column) {
-          storeOutputs(node, i, here);
+          storeOutputs({unsigned(i)}, here);
         }
       }
     });

@@ -31,7 +31,7 @@ using namespace mpc;
 
 /// Work (see elementCost) that must not be left to one thread if the parts
 /// could have been shared out.
-static constexpr int64_t kSharedWork = 400'000;
+static constexpr int64_t kSharedWork = 2'000'000;
 /// Column sums of one kernel live on the stack.
 static constexpr int64_t kMostStackColumns = 16384;
 /// Operands of one kernel: each takes a register for its address.

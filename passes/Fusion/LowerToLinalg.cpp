@@ -33,6 +33,9 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
       for (Operation *op : work)
         if (failed(lower(op)))
           return signalPassFailure();
+      for (auto constant :
+           llvm::to_vector(func.getOps<arith::ConstantOp>()))
+        storeWhereNeeded(constant);
       IRRewriter rewriter(func.getContext());
       (void)runRegionDCE(rewriter, func->getRegions());
     }
@@ -66,15 +69,32 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
       op.erase();
       return success();
     }
-    std::string name = ("constant." + llvm::Twine(numConstants++)).str();
-    OpBuilder top = OpBuilder::atBlockBegin(getOperation().getBody());
-    train::StateOp::create(top, op.getLoc(), name, train::StateKind::Constant,
-                           op.getType(), value, ArrayAttr(),
-                           FlatSymbolRefAttr());
-    auto read = train::ReadOp::create(builder, op.getLoc(), op.getType(), name);
-    op.replaceAllUsesWith(read.getResult());
+    op.replaceAllUsesWith(store(builder, op.getLoc(), value));
     op.erase();
     return success();
+  }
+
+  /// Code can take a repeated value in; results of the function, calls of the
+  /// catalog and views of either need memory.
+  void storeWhereNeeded(arith::ConstantOp op) {
+    auto value = dyn_cast<ElementsAttr>(op.getValue());
+    auto isMemory = [](OpOperand &use) {
+      return !isa<linalg::GenericOp, linalg::FillOp>(use.getOwner());
+    };
+    if (!value || llvm::none_of(op->getUses(), isMemory))
+      return;
+    OpBuilder builder(op);
+    Value stored = store(builder, op.getLoc(), value);
+    op.getResult().replaceUsesWithIf(stored, isMemory);
+  }
+
+  Value store(OpBuilder &builder, Location loc, ElementsAttr value) {
+    auto type = cast<RankedTensorType>(value.getShapedType());
+    std::string name = ("constant." + llvm::Twine(numConstants++)).str();
+    OpBuilder top = OpBuilder::atBlockBegin(getOperation().getBody());
+    train::StateOp::create(top, loc, name, train::StateKind::Constant, type,
+                           value, ArrayAttr(), FlatSymbolRefAttr());
+    return train::ReadOp::create(builder, loc, type, name);
   }
 
   unsigned numConstants = 0;
