@@ -401,9 +401,9 @@ static Value sigmoid(ScalarMath &m, Value x) {
 }
 
 // Numbers of both forms of gelu.
-static const double rsqrt2 = std::sqrt(0.5);
-static const double rsqrt2Pi = 1 / std::sqrt(2 * M_PI);
-static const double sqrt2OverPi = std::sqrt(2 / M_PI);
+static constexpr double rsqrt2 = M_SQRT1_2;
+static constexpr double sqrt2OverPi = M_2_SQRTPI * M_SQRT1_2;
+static constexpr double rsqrt2Pi = sqrt2OverPi / 2;
 static constexpr double cubic = 0.044715;
 
 /// Phi(x), or its approximation: the factor of x in gelu.
