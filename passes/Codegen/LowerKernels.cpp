@@ -40,13 +40,15 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
 
     OpPassManager lower(ModuleOp::getOperationName());
     lower.addPass(createCSEPass());
-    lower.addPass(createConvertMathToLibmPass());
     lower.addPass(arith::createArithExpandOpsPass());
     lower.addPass(createSCFToControlFlowPass());
     ConvertVectorToLLVMPassOptions vectorOptions;
     vectorOptions.reassociateFPReductions = true;
     lower.addPass(createConvertVectorToLLVMPass(vectorOptions));
+    // What has an instruction or an intrinsic first: libm takes the rest, one
+    // element at a time, and would take fma and sqrt too.
     lower.addPass(createConvertMathToLLVMPass());
+    lower.addPass(createConvertMathToLibmPass());
     lower.addPass(createArithToLLVMConversionPass());
     lower.addPass(createConvertControlFlowToLLVMPass());
     lower.addPass(createConvertFuncToLLVMPass());
