@@ -29,7 +29,7 @@ run_ctest() {
 
 run_lit() {
   local lit=/usr/lib/llvm-22/bin/lit
-  "$lit" -j "$jobs" --no-progress-bar --timeout 0 -v \
+  timeout 15m "$lit" -j "$jobs" --no-progress-bar -v \
     --xunit-xml-output "$results/lit.xml" "$build/test" \
     | grep -v '^PASS:'
 }

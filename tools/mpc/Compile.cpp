@@ -48,6 +48,17 @@ static void print(const Options &options, const mpc::CompileOptions &compiled,
               formatDuration(seconds).c_str());
 }
 
+/// Where `model` is, seen from the folder of `package`: `mpc export` finds it
+/// there as long as both move together.
+static std::string relativePath(const std::string &model,
+                                const std::string &package) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path folder = fs::absolute(package, error).parent_path();
+  fs::path relative = fs::relative(model, folder, error);
+  return error ? "" : relative.string();
+}
+
 static int run(const Options &options) {
   mpc::CompileOptions compile = options.arguments.toOptions(options.model);
   compile.targetCpu = options.targetCpu;
@@ -60,6 +71,8 @@ static int run(const Options &options) {
         std::filesystem::path(options.model).stem().string() + ".mpc";
   if (!compile.stopAfter.empty())
     compile.output.clear();
+  else
+    compile.modelPath = relativePath(compile.model, compile.output);
 
   auto begin = std::chrono::steady_clock::now();
   mpc::CompileResult result = mpc::compileModel(compile);

@@ -28,9 +28,20 @@ static CLI::Validator lossChoice() {
 }
 
 void CompileArguments::addTo(CLI::App &command) {
+  std::vector<const CLI::Option *> before =
+      static_cast<const CLI::App &>(command).get_options();
   addModelOptions(command);
   addPrecisionOptions(command);
   addOptimizerOptions(command);
+  added = static_cast<const CLI::App &>(command).get_options();
+  added.erase(added.begin(), added.begin() + before.size());
+}
+
+std::string CompileArguments::firstGiven() const {
+  for (const CLI::Option *option : added)
+    if (option->count() > 0)
+      return option->get_name();
+  return "";
 }
 
 void CompileArguments::addModelOptions(CLI::App &command) {

@@ -10,6 +10,7 @@
 
 namespace CLI {
 class App;
+class Option;
 } // namespace CLI
 
 namespace mpc::tool {
@@ -24,6 +25,9 @@ public:
   /// other.
   CompileOptions toOptions(const std::string &model) const;
 
+  /// The first of these options on the command line, "" if there is none.
+  std::string firstGiven() const;
+
 private:
   void addModelOptions(CLI::App &command);
   void addPrecisionOptions(CLI::App &command);
@@ -35,6 +39,7 @@ private:
   std::pair<double, double> betas = {0.9, 0.999};
   std::optional<double> weightDecay, momentum;
   bool hasBetas = false, hasEpsilon = false;
+  std::vector<const CLI::Option *> added;
 };
 
 /// Prints what was decided for the user, one note per line on stderr.

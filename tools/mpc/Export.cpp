@@ -27,30 +27,30 @@ struct Options {
 using Values = std::map<std::string, std::vector<float>>;
 } // namespace
 
-/// The ONNX file the package was compiled from: said, or where it was then, or
-/// beside the package, or here.
+/// The ONNX file the package was compiled from: as the user says, or where it
+/// was then, or beside the package, or here.
 static std::string findModel(const Options &options, const Package &package) {
   if (!options.model.empty())
     return options.model;
   namespace fs = std::filesystem;
   std::string name = package.root().model() ? package.root().model()->str() : "";
+  fs::path folder = fs::path(options.package).parent_path();
   std::vector<fs::path> candidates;
   if (package.root().options())
     for (const mpc::program::Option *option : *package.root().options())
-      if (option->name()->str() == "model_path")
-        candidates.push_back(option->value()->str());
+      if (option->name()->str() == "model_path" && option->value()->size() > 0)
+        candidates.push_back(folder / option->value()->str());
   if (!name.empty()) {
-    candidates.push_back(fs::path(options.package).parent_path() / name);
+    candidates.push_back(folder / name);
     candidates.push_back(name);
   }
   std::error_code ignored;
   for (const fs::path &candidate : candidates)
     if (fs::is_regular_file(candidate, ignored))
       return candidate.string();
-  throw Failure(Usage, "the ONNX file '" + name + "' that '" +
+  throw Failure(Usage, "cannot find '" + name + "', which '" +
                            options.package +
-                           "' was compiled from is not beside it; say where "
-                           "it is with --model");
+                           "' was compiled from; say where it is with --model");
 }
 
 /// Names of what training changes and the model knows.

@@ -211,7 +211,10 @@ static void printEntries(const Json &entries) {
       for (const Json &binding : entry.at(side)) {
         std::string range;
         if (binding.contains("range"))
-          range = "  in " + binding["range"].dump();
+          range = "  in [" + binding["range"][0].dump() + ", " +
+                  binding["range"][1].dump() + ")";
+        if (binding.contains("ignored"))
+          range += ", ignores " + binding["ignored"].dump();
         std::printf("  %-3s %-24s %s%s\n", side[0] == 'i' ? "in" : "out",
                     textAt(binding, "name").c_str(),
                     textAt(binding, "type").c_str(), range.c_str());

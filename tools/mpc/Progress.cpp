@@ -30,7 +30,7 @@ static std::string formatEpoch(const ProgressState &state) {
 }
 
 static std::string formatScale(float scale) {
-  return scale == 1 ? "" : format("scale %g", scale);
+  return scale == 1 ? "" : format("scale %.9g", scale);
 }
 
 static std::string formatRate(double samplesPerSecond) {
@@ -67,8 +67,10 @@ std::string mpc::tool::formatProgressBar(const ProgressState &state,
     std::string text;
     int rank;
   };
-  std::string time =
-      state.secondsLeft < 0 ? "" : formatDuration(state.secondsLeft) + " left";
+  // Whole seconds: more digits would only flicker.
+  std::string time;
+  if (state.secondsLeft >= 0 && state.done < state.total)
+    time = formatClock(state.secondsLeft) + " left";
   std::string accuracy =
       state.accuracy < 0 ? "" : format("accuracy %.2f %%", 100 * state.accuracy);
   std::vector<Field> before = {{state.title, 5}, {formatEpoch(state), 1}};

@@ -27,6 +27,10 @@ struct Options {
 /// anything.
 static std::string findReport(const Options &options) {
   if (std::filesystem::path(options.path).extension() == ".mpc") {
+    std::string given = options.arguments.firstGiven();
+    if (!given.empty())
+      throw Failure(Usage, given + " is for ONNX files; '" + options.path +
+                               "' is compiled already");
     Program program(options.path);
     size_t size = 0;
     const char *report = mpc_program_report(program.get(), &size);

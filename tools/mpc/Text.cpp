@@ -45,14 +45,25 @@ std::string mpc::tool::formatBytes(uint64_t bytes) {
   return format("%.1f %s", value, units[unit]);
 }
 
+/// A time that is longer than any training, or none at all.
+static bool isNoTime(double seconds) {
+  return !(seconds >= 0) || seconds > 1e9;
+}
+
 std::string mpc::tool::formatDuration(double seconds) {
-  if (!(seconds >= 0) || seconds > 1e9)
+  if (isNoTime(seconds))
     return "?";
-  if (seconds < 9.95)
+  if (seconds < 0.995)
     return format("%.2g s", seconds);
+  if (seconds < 59.5)
+    return format("%.1f s", seconds);
+  return formatClock(seconds);
+}
+
+std::string mpc::tool::formatClock(double seconds) {
+  if (isNoTime(seconds))
+    return "?";
   uint64_t whole = std::llround(seconds);
-  if (whole < 60)
-    return format("%u s", static_cast<unsigned>(whole));
   unsigned second = whole % 60, minute = whole / 60 % 60;
   uint64_t hour = whole / 3600;
   if (hour == 0)

@@ -24,6 +24,9 @@ std::string formatBytes(uint64_t bytes);
 /// "0.42 s", "12 s", "3:07", "2:03:07".
 std::string formatDuration(double seconds);
 
+/// "0:07", "12:07", "2:03:07".
+std::string formatClock(double seconds);
+
 /// "a, b and c".
 std::string joinWords(const std::vector<std::string> &words);
 

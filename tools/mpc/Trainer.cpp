@@ -348,7 +348,7 @@ void Trainer::printSummary() const {
                 formatCount(std::llround(state.samplesPerSecond)).c_str(),
                 smoothLoss);
     if (skipped > 0)
-      std::printf("%s skipped because a gradient overflowed; loss scale %g\n",
+      std::printf("%s skipped because a gradient overflowed; loss scale %.9g\n",
                   formatCount(skipped, "step").c_str(), lossScale);
   }
   if (lastEvaluation)

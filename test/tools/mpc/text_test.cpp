@@ -29,12 +29,13 @@ TEST(Text, Bytes) {
 
 TEST(Text, Durations) {
   EXPECT_EQ(formatDuration(0.0421), "0.042 s");
-  EXPECT_EQ(formatDuration(1.25), "1.2 s");
-  EXPECT_EQ(formatDuration(9.96), "10 s");
+  EXPECT_EQ(formatDuration(0.9996), "1.0 s");
+  EXPECT_EQ(formatDuration(12.34), "12.3 s");
   EXPECT_EQ(formatDuration(59.7), "1:00");
   EXPECT_EQ(formatDuration(3600 * 2 + 61), "2:01:01");
   EXPECT_EQ(formatDuration(-1), "?");
   EXPECT_EQ(formatDuration(1e300), "?");
+  EXPECT_EQ(formatClock(6.7), "0:07");
 }
 
 TEST(Text, Suggestions) {
@@ -66,7 +67,7 @@ ProgressState someState() {
 TEST(Progress, Bar) {
   EXPECT_EQ(formatProgressBar(someState(), 140, /*utf8=*/false),
             "mlp.mpc  epoch 15/30  ===============>--------------   50 %  "
-            "loss 0.0421  accuracy 97.98 %  38 120 samples/s  3.2 s left");
+            "loss 0.0421  accuracy 97.98 %  38 120 samples/s  0:03 left");
 }
 
 TEST(Progress, BarShowsTheLossScale) {
