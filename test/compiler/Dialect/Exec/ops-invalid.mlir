@@ -1,0 +1,27 @@
+// RUN: mpc-opt %s --split-input-file --verify-diagnostics
+
+exec.entry @call_c1 inputs = [] outputs = [] {
+  // expected-error @+1 {{'exec.call' op names a kernel that the catalog does not have: 'matmull'}}
+  exec.call "matmull" [] []
+}
+
+// -----
+
+exec.entry @launch_c1_items inputs = [] outputs = [] {
+  // expected-error @+1 {{attribute 'items' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  exec.launch @kernel_0 items 0 grain 1 []
+}
+
+// -----
+
+exec.entry @launch_c1_grain inputs = [] outputs = [] {
+  // expected-error @+1 {{attribute 'grain' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  exec.launch @kernel_0 items 1 grain -1 []
+}
+
+// -----
+
+exec.entry @operands inputs = [] outputs = [] {
+  // expected-error @+1 {{attribute 'operands' failed to satisfy constraint: array of buffers}}
+  exec.launch @kernel_0 items 1 grain 1 [4 : i64]
+}

@@ -1,0 +1,19 @@
+// RUN: mpc-opt %s | mpc-opt | FileCheck %s
+
+// CHECK-LABEL: exec.entry @step
+// CHECK-SAME:    inputs = [{buffer = #exec.buffer<arena + 0 : tensor<4xf32>>, name = "x"}]
+// CHECK-SAME:    outputs = [{buffer = #exec.buffer<arena + 64 : tensor<f32>>, name = "loss"}]
+// CHECK:         exec.call "zero" [] [#exec.buffer<state + 128 : tensor<4xi64>>]
+// CHECK:         exec.call "matmul" [0, 1] [#exec.buffer<arena + 0 : tensor<1x4xbf16>>, #exec.buffer<arena + 64 : tensor<1x4xbf16>>, #exec.buffer<arena + 128 : tensor<1x1xf32>>] {name = "fc1"}
+// CHECK:         exec.launch @kernel_0 items 3 grain 2 [#exec.buffer<arena + 0 : tensor<4xi1>>]
+exec.entry @step inputs = [{name = "x", buffer = #exec.buffer<arena + 0 : tensor<4xf32>>}]
+    outputs = [{name = "loss", buffer = #exec.buffer<arena + 64 : tensor<f32>>}] {
+  exec.call "zero" [] [#exec.buffer<state + 128 : tensor<4xi64>>]
+  exec.call "matmul" [0, 1] [#exec.buffer<arena + 0 : tensor<1x4xbf16>>, #exec.buffer<arena + 64 : tensor<1x4xbf16>>, #exec.buffer<arena + 128 : tensor<1x1xf32>>] {name = "fc1"}
+  exec.launch @kernel_0 items 3 grain 2 [#exec.buffer<arena + 0 : tensor<4xi1>>]
+}
+
+// An entry may have nothing to do.
+// CHECK-LABEL: exec.entry @empty inputs = [] outputs = []
+exec.entry @empty inputs = [] outputs = [] {
+}

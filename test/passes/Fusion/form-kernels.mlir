@@ -1,0 +1,165 @@
+// RUN: mpc-opt %s --mpc-lower-to-linalg --cse --mpc-form-kernels --split-input-file | FileCheck %s
+
+// A reshape between two ops does not part them: memory is what counts.
+// CHECK-LABEL: func.func @through_reshape
+// CHECK-SAME:    (%[[X:.*]]: tensor<64x128xf32>, %[[B:.*]]: tensor<128xf32>)
+// CHECK-NEXT:    %[[R:.*]] = call @kernel_0(%[[X]], %[[B]])
+// CHECK-NEXT:    return %[[R]] : tensor<8192xf32>
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK-SAME:    -> tensor<8192xf32> attributes {mpc.kernel}
+// CHECK:         arith.addf
+// CHECK:         arith.maximumf
+func.func @through_reshape(%x: tensor<64x128xf32>, %b: tensor<128xf32>) -> tensor<8192xf32> {
+  %0 = train.add %x, %b : (tensor<64x128xf32>, tensor<128xf32>) -> tensor<64x128xf32>
+  %1 = train.reshape %0 : (tensor<64x128xf32>) -> tensor<8192xf32>
+  %2 = train.relu %1 : (tensor<8192xf32>) -> tensor<8192xf32>
+  return %2 : tensor<8192xf32>
+}
+
+// -----
+
+// What others need of a kernel are its results, once each, also by way of a view.
+// CHECK-LABEL: func.func @used_outside
+// CHECK-NEXT:    %[[R:.*]]:2 = call @kernel_0
+// CHECK-NEXT:    %[[V:.*]] = tensor.collapse_shape %[[R]]#0
+// CHECK-NEXT:    return %[[V]], %[[R]]#1
+func.func @used_outside(%x: tensor<4x8xf32>) -> (tensor<32xf32>, tensor<4x8xf32>) {
+  %0 = train.relu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = train.reshape %0 : (tensor<4x8xf32>) -> tensor<32xf32>
+  %2 = train.mul %0, %0 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %1, %2 : tensor<32xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+// The add needs the relu and the matmul, which needs the relu: one kernel for
+// both would have to run before the matmul and after it.
+// CHECK-LABEL: func.func @path_outside
+// CHECK-NEXT:    %[[RELU:.*]] = call @kernel_0(%{{.*}})
+// CHECK-NEXT:    %[[PRODUCT:.*]] = train.matmul %[[RELU]], %[[RELU]]
+// CHECK-NEXT:    call @kernel_1(%[[RELU]], %[[PRODUCT]])
+func.func @path_outside(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = train.relu %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = train.matmul %0, %0 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = train.add %0, %1 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %2 : tensor<64x64xf32>
+}
+
+// -----
+
+// A kernel counts as a whole: the last add needs no slice of the relu, but the
+// kernel of what it needs (%3) also computes one (%2).
+// CHECK-LABEL: func.func @path_through_kernel
+// CHECK-NEXT:    %[[RELU:.*]] = call @kernel_0
+// CHECK-NEXT:    %[[R:.*]]:2 = call @kernel_1(%[[RELU]], %{{.*}})
+// CHECK-NEXT:    %[[ONE:.*]] = call @kernel_2(%[[R]]#1)
+// CHECK-NEXT:    call @kernel_3(%[[RELU]], %[[ONE]])
+func.func @path_through_kernel(%x: tensor<8x8xf32>, %y: tensor<6x6xf32>) -> (tensor<8x8xf32>, tensor<6x6xf32>) {
+  %0 = train.relu %x : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = train.slice %0 {offsets = array<i64: 1, 1>} : (tensor<8x8xf32>) -> tensor<6x6xf32>
+  %2 = train.add %1, %y : (tensor<6x6xf32>, tensor<6x6xf32>) -> tensor<6x6xf32>
+  %3 = train.tanh %y : (tensor<6x6xf32>) -> tensor<6x6xf32>
+  %4 = train.slice %3 {offsets = array<i64: 1, 1>} : (tensor<6x6xf32>) -> tensor<1x1xf32>
+  %5 = train.add %0, %4 : (tensor<8x8xf32>, tensor<1x1xf32>) -> tensor<8x8xf32>
+  return %5, %2 : tensor<8x8xf32>, tensor<6x6xf32>
+}
+
+// -----
+
+// The phases of a softmax are one kernel: rows are finished one by one.
+// CHECK-LABEL: func.func @softmax
+// CHECK-NEXT:    %[[R:.*]] = call @kernel_0
+// CHECK-NEXT:    return %[[R]]
+func.func @softmax(%x: tensor<64x10xf32>) -> tensor<64x10xf32> {
+  %0 = train.softmax %x {axis = 1 : i64} : (tensor<64x10xf32>) -> tensor<64x10xf32>
+  return %0 : tensor<64x10xf32>
+}
+
+// -----
+
+// So is a layer norm, with the row scalars that the gradient wants.
+// CHECK-LABEL: func.func @layer_norm
+// CHECK-NEXT:    %[[R:.*]]:3 = call @kernel_0
+// CHECK-NEXT:    return %[[R]]#{{.}}, %[[R]]#{{.}}, %[[R]]#{{.}}
+func.func @layer_norm(%x: tensor<64x32xf32>, %g: tensor<32xf32>, %b: tensor<32xf32>) -> (tensor<64x32xf32>, tensor<64xf32>, tensor<64xf32>) {
+  %0, %m, %i = train.layer_norm %x, %g, %b {axis = 1 : i64, epsilon = 1.0e-5 : f32} : (tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>) -> (tensor<64x32xf32>, tensor<64xf32>, tensor<64xf32>)
+  return %0, %m, %i : tensor<64x32xf32>, tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
+// A sum down the columns joins the walk that makes what it sums up.
+// CHECK-LABEL: func.func @column_sums
+// CHECK-NEXT:    %[[R:.*]]:2 = call @kernel_0
+// CHECK-NEXT:    return %[[R]]#0, %[[R]]#1
+func.func @column_sums(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>) -> (tensor<64x128xf32>, tensor<128xf32>) {
+  %0 = train.mul %x, %y : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
+  %1 = train.reduce_sum %0 {axes = array<i64: 0>} : (tensor<64x128xf32>) -> tensor<128xf32>
+  return %0, %1 : tensor<64x128xf32>, tensor<128xf32>
+}
+
+// -----
+
+// What is added to every row can only run when the sum over all rows is there.
+// CHECK-LABEL: func.func @needs_the_whole_sum
+// CHECK-NEXT:    %[[SUM:.*]] = call @kernel_0(%[[X:[a-z0-9]*]])
+// CHECK-NEXT:    call @kernel_1(%[[X]], %[[SUM]])
+func.func @needs_the_whole_sum(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %0 = train.reduce_sum %x {axes = array<i64: 0>} : (tensor<64x128xf32>) -> tensor<128xf32>
+  %1 = train.add %x, %0 : (tensor<64x128xf32>, tensor<128xf32>) -> tensor<64x128xf32>
+  return %1 : tensor<64x128xf32>
+}
+
+// -----
+
+// Two ops that only share an input read it once.
+// CHECK-LABEL: func.func @siblings
+// CHECK-NEXT:    %[[R:.*]]:2 = call @kernel_0(%{{.*}})
+// CHECK-NEXT:    return %[[R]]#0, %[[R]]#1
+func.func @siblings(%x: tensor<64x128xf32>) -> (tensor<64x128xf32>, tensor<64x128xf32>) {
+  %0 = train.relu %x : (tensor<64x128xf32>) -> tensor<64x128xf32>
+  %1 = train.tanh %x : (tensor<64x128xf32>) -> tensor<64x128xf32>
+  return %0, %1 : tensor<64x128xf32>, tensor<64x128xf32>
+}
+
+// -----
+
+// Strangers stay apart; equal kernels are one function, others are not.
+// CHECK-LABEL: func.func @unify
+// CHECK:         call @kernel_0(%{{.*}}) : (tensor<8xf32>)
+// CHECK-NEXT:    call @kernel_0(%{{.*}}) : (tensor<8xf32>)
+// CHECK-NEXT:    call @kernel_1(%{{.*}}) : (tensor<16xf32>)
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK-LABEL: func.func private @kernel_1
+// CHECK-NOT:   func.func
+func.func @unify(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<16xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<16xf32>) {
+  %0 = train.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = train.relu %y : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = train.relu %z : (tensor<16xf32>) -> tensor<16xf32>
+  return %0, %1, %2 : tensor<8xf32>, tensor<8xf32>, tensor<16xf32>
+}
+
+// -----
+
+// A repeated value is in the code of the kernel, not among its operands.
+// CHECK-LABEL: func.func @constants
+// CHECK-NEXT:    call @kernel_0(%{{.*}}) : (tensor<8xf32>) -> tensor<8xf32>
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK:         arith.constant dense<2.000000e+00> : tensor<8xf32>
+func.func @constants(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %c = train.constant dense<2.0> : tensor<8xf32> : tensor<8xf32>
+  %0 = train.mul %x, %c : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// A function without generated code is left alone.
+// CHECK-LABEL: func.func @nothing
+// CHECK-NEXT:    train.matmul
+// CHECK-NEXT:    return
+// CHECK-NOT:   mpc.kernel
+func.func @nothing(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> tensor<4x2xf32> {
+  %0 = train.matmul %a, %b : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}
