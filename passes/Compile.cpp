@@ -48,7 +48,8 @@ describe(const CompileOptions &options, ModuleOp module) {
           {"lr", number(options.lr)},
           {"weight-decay", number(options.weightDecay)},
           {"clip-norm", number(options.clipNorm)},
-          {"accumulate", std::to_string(options.accumulate)}};
+          {"accumulate", std::to_string(options.accumulate)},
+          {"model_path", options.modelPath}};
 }
 
 namespace {

@@ -22,6 +22,7 @@ namespace mpc {
 struct CompileOptions {
   std::string model;  ///< ONNX file, binary or text (.onnxtxt).
   std::string output; ///< Package to write; empty: none is written.
+  std::string modelPath; ///< Where the package says its model lies; may be "".
   std::string precision = "bf16"; ///< fp32, bf16, fp16; fp64 to check gradients.
   std::string loss;               ///< Empty: found or chosen.
   std::string optimizer = "adamw";
