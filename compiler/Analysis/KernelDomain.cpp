@@ -212,6 +212,10 @@ private:
       const RawNode &node = raw[i];
       KernelNode &out = nodes[i];
       out.op = node.op;
+      linalg::GenericOp op = node.op;
+      for (Value init : op.getDpsInits())
+        if (producer(memoryRoot(init)) >= 0)
+          return fail("writes into a tensor that the kernel makes");
       bool usesRow = false, usesColumn = false, usesOuter = false;
       for (const KernelAccess &input : node.inputs) {
         int from = producer(input.root);
@@ -537,6 +541,16 @@ bool KernelDomain::hasRowReduction() const {
 
 std::optional<KernelDomain>
 mpc::analyzeKernel(ArrayRef<linalg::GenericOp> ops, std::string *reason) {
+  // Parts of one tensor that ops write one after the other (train.concat) meet
+  // in memory, not in registers.
+  for (linalg::GenericOp op : ops)
+    for (Value init : op.getDpsInits())
+      if (auto writer = memoryRoot(init).getDefiningOp<linalg::GenericOp>())
+        if (llvm::is_contained(ops, writer)) {
+          if (reason)
+            *reason = "they write parts of one tensor";
+          return std::nullopt;
+        }
   return Analyzer(ops, reason).run();
 }
 

@@ -18,8 +18,24 @@ int64_t mpc::byteSize(RankedTensorType type) {
   return type.getNumElements() * elementBytes(type.getElementType());
 }
 
-/// Looks through views; adds to `bytes` how far in `value` starts.
-Value StoragePlan::rootOf(Value value, int64_t &bytes) {
+/// The operand whose memory a kernel writes its result into; null if the
+/// result is new.
+Value StoragePlan::takenOver(OpResult result) const {
+  auto call = cast<func::CallOp>(result.getOwner());
+  auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
+  Operation *end = kernel.getBody().front().getTerminator();
+  Value made = memoryRoot(end->getOperand(result.getResultNumber()));
+  auto op = made.getDefiningOp<linalg::GenericOp>();
+  if (!op)
+    return Value();
+  Value init = memoryRoot(op.getTiedOpOperand(cast<OpResult>(made))->get());
+  auto argument = dyn_cast<BlockArgument>(init);
+  return argument ? call.getOperand(argument.getArgNumber()) : Value();
+}
+
+/// Looks through views and kernels that write into an operand; adds to `bytes`
+/// how far in `value` starts.
+Value StoragePlan::rootOf(Value value, int64_t &bytes) const {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
       value = op->getOperand(0);
@@ -27,6 +43,11 @@ Value StoragePlan::rootOf(Value value, int64_t &bytes) {
       bytes += unpack.getOffset() *
                elementBytes(getElementTypeOrSelf(unpack.getType()));
       value = unpack.getPacked();
+    } else if (isa<func::CallOp>(op)) {
+      Value operand = takenOver(cast<OpResult>(value));
+      if (!operand)
+        break;
+      value = operand;
     } else {
       break;
     }
@@ -67,6 +88,24 @@ void StoragePlan::placeStates() {
   }
 }
 
+/// The operand in whose memory the kernel behind `value` goes on writing, as
+/// `train.concat` does piece by piece; null for all other values.
+static Value continuedOperand(Value value, SymbolTable &symbols) {
+  auto call = value.getDefiningOp<func::CallOp>();
+  if (!call)
+    return {};
+  auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  Value made = memoryRoot(
+      kernel.getBody().front().getTerminator()->getOperand(number));
+  auto op = made.getDefiningOp<linalg::GenericOp>();
+  if (!op)
+    return {};
+  Value init = op.getDpsInits()[cast<OpResult>(made).getResultNumber()];
+  auto argument = dyn_cast<BlockArgument>(memoryRoot(init));
+  return argument ? call.getOperand(argument.getArgNumber()) : Value();
+}
+
 /// Parts of a packed tensor are made inside it.
 void StoragePlan::placePacks() {
   for (auto pack : func.getOps<train::PackOp>()) {
@@ -79,7 +118,8 @@ void StoragePlan::placePacks() {
       Value root = rootOf(input, inside);
       Operation *def = root.getDefiningOp();
       bool ownMemory = def && isa<func::CallOp, train::KernelOpInterface>(def);
-      if (ownMemory && inside == 0 && !places.count(root))
+      if (ownMemory && inside == 0 && !places.count(root) &&
+          !continuedOperand(root, symbols))
         places[root] = {block, offset * bytes};
     }
   }
@@ -151,7 +191,7 @@ void StoragePlan::placeWrites() {
     Value root = rootOf(write.getValue(), inside);
     Operation *def = root.getDefiningOp();
     if (!def || !isa<func::CallOp, train::KernelOpInterface>(def) ||
-        inside != 0 || places.count(root) ||
+        inside != 0 || places.count(root) || continuedOperand(root, symbols) ||
         !canMakeInState(def, root, write.getState()))
       continue;
     unsigned block = newBlock(byteSize(cast<RankedTensorType>(root.getType())));
@@ -171,8 +211,11 @@ void StoragePlan::placeRest() {
   for (Value argument : func.getArguments())
     place(argument);
   for (Operation &op : func.getBody().front())
-    for (Value result : op.getResults())
+    for (Value result : op.getResults()) {
+      if (Value operand = continuedOperand(result, symbols))
+        places[result] = placeOf(operand);
       place(result);
+    }
 }
 
 StoragePlan::Place StoragePlan::placeOf(Value value) const {

@@ -68,7 +68,8 @@ private:
   bool updatesInPlace(mlir::func::CallOp call, unsigned argument,
                       mlir::Value result);
   Place placeOf(mlir::Value value) const;
-  static mlir::Value rootOf(mlir::Value value, int64_t &bytes);
+  mlir::Value rootOf(mlir::Value value, int64_t &bytes) const;
+  mlir::Value takenOver(mlir::OpResult result) const;
   unsigned newBlock(int64_t size);
 
   mlir::func::FuncOp func;
