@@ -1,0 +1,196 @@
+// mpc-gemm-bench [SIZE] [ROUNDS] [THREADS]: square matrix products through our
+// kernel and through oneDNN called directly, f32 and bf16, in turns.
+
+#include <omp.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <dnnl.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "test/bench/canary.h"
+
+namespace mpc::bench {
+namespace {
+
+using dnnl::memory;
+
+// One product with its operands, ready both ways.
+class Product {
+ public:
+  Product(int64_t m, int64_t n, int64_t k, mpc_dtype_t dtype)
+      : flops_(2.0 * m * n * k),
+        lhs_(make(m * k)),
+        rhs_(make(k * n)),
+        result_(make(m * n)),
+        operands_{lhs_.get(), rhs_.get(), result_.get()} {
+    const kernels::KernelDesc desc{
+        kernels::KernelId::matmul,
+        {{dtype, {m, k}}, {dtype, {k, n}}, {dtype, {m, n}}},
+        {0, 0}};
+    std::string error;
+    kernel_ = make_cpu_kernel(desc, {omp_get_max_threads(), false}, &error);
+    if (!kernel_) {
+      std::fprintf(stderr, "%s\n", error.c_str());
+      std::exit(1);
+    }
+    scratch_ = make(kernel_->scratch_bytes() / sizeof(float) + 1);
+    prepare_dnnl(m, n, k,
+                 dtype == MPC_DTYPE_F32 ? memory::data_type::f32
+                                        : memory::data_type::bf16);
+  }
+
+  void run_ours() { kernel_->run(operands_, scratch_.get()); }
+  void run_dnnl() { primitive_.execute(stream_, arguments_); }
+  double flops() const { return flops_; }
+  std::string implementation() const { return kernel_->implementation(); }
+
+ private:
+  struct Free {
+    void operator()(float* memory) const { std::free(memory); }
+  };
+  using Memory = std::unique_ptr<float, Free>;
+
+  // Also holds bf16; the values are about one in either.
+  static Memory make(size_t count) {
+    const size_t bytes = (count * sizeof(float) + 63) / 64 * 64;
+    Memory result(static_cast<float*>(std::aligned_alloc(64, bytes)));
+    uint32_t state = 1;
+    auto* words = reinterpret_cast<uint16_t*>(result.get());
+    for (size_t i = 0; i < bytes / 2; ++i) {
+      state = state * 1664525 + 1013904223;
+      words[i] = static_cast<uint16_t>(0x3f00 | (state >> 24) |
+                                       (state >> 8 & 0x8000));
+    }
+    return result;
+  }
+
+  void prepare_dnnl(int64_t m, int64_t n, int64_t k, memory::data_type type) {
+    const auto tag = memory::format_tag::ab;
+    const memory::desc lhs({m, k}, type, tag), rhs({k, n}, type, tag),
+        result({m, n}, type, tag);
+    const dnnl::matmul::desc desc(lhs, rhs, result);
+    primitive_ = dnnl::matmul(dnnl::matmul::primitive_desc(desc, engine_));
+    arguments_ = {{DNNL_ARG_SRC, memory(lhs, engine_, lhs_.get())},
+                  {DNNL_ARG_WEIGHTS, memory(rhs, engine_, rhs_.get())},
+                  {DNNL_ARG_DST, memory(result, engine_, result_.get())}};
+  }
+
+  double flops_;
+  Memory lhs_, rhs_, result_, scratch_;
+  void* operands_[3];
+  std::unique_ptr<kernels::Kernel> kernel_;
+  dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream_{engine_};
+  dnnl::matmul primitive_;
+  std::unordered_map<int, memory> arguments_;
+};
+
+struct Round {
+  double ours, dnnl, canary;  // GFLOP/s; the lower one of the two canaries.
+};
+
+Round run_round(Product* product, bool ours_first, double (*canary)()) {
+  Round round;
+  round.canary = canary();
+  for (int turn = 0; turn < 2; ++turn) {
+    if ((turn == 0) == ours_first)
+      round.ours = product->flops() * 1e-9 /
+                   time_per_call(0.006, [&] { product->run_ours(); });
+    else
+      round.dnnl = product->flops() * 1e-9 /
+                   time_per_call(0.006, [&] { product->run_dnnl(); });
+  }
+  round.canary = std::min(round.canary, canary());
+  return round;
+}
+
+struct Summary {
+  double ours = 0, dnnl = 0;
+};
+
+// Medians over the rounds whose canaries were within 5 % of the best.
+Summary summarize(const char* name, const std::vector<Round>& rounds,
+                  const std::string& implementation) {
+  double peak = 0;
+  for (const Round& round : rounds) peak = std::max(peak, round.canary);
+  std::vector<double> ours, dnnl, ratios;
+  for (const Round& round : rounds) {
+    if (round.canary < 0.95 * peak) continue;
+    ours.push_back(round.ours);
+    dnnl.push_back(round.dnnl);
+    ratios.push_back(round.ours / round.dnnl);
+  }
+  const Summary summary{median(ours), median(dnnl)};
+  std::printf("%-5s %9.1f %9.1f %7.3f  %.3f..%.3f %9.1f %6.1f%% %4zu/%zu  %s\n",
+              name, summary.ours, summary.dnnl, summary.ours / summary.dnnl,
+              *std::min_element(ratios.begin(), ratios.end()),
+              *std::max_element(ratios.begin(), ratios.end()), peak,
+              peak > 0 ? 100 * summary.ours / peak : 0, ours.size(),
+              rounds.size(), implementation.c_str());
+  return summary;
+}
+
+void compare_square(int64_t size, int rounds) {
+  std::printf("GEMM %lld^3, %d threads, medians in GFLOP/s\n",
+              static_cast<long long>(size), omp_get_max_threads());
+  std::printf("dtype      ours    oneDNN   ratio  spread            peak"
+              "  share   used  implementation\n");
+  Product f32(size, size, size, MPC_DTYPE_F32);
+  Product bf16(size, size, size, MPC_DTYPE_BF16);
+  std::vector<Round> f32_rounds, bf16_rounds;
+  for (int i = 0; i < rounds; ++i) {
+    f32_rounds.push_back(run_round(&f32, i % 2 == 0, canary_f32));
+    bf16_rounds.push_back(run_round(&bf16, i % 2 == 0, canary_bf16));
+  }
+  const Summary a = summarize("f32", f32_rounds, f32.implementation());
+  const Summary b = summarize("bf16", bf16_rounds, bf16.implementation());
+  std::printf("bf16/f32 %.3f\n\n", b.ours / a.ours);
+}
+
+// Small products: what a call costs.
+void compare_small(int rounds) {
+  struct Size {
+    int64_t m, n, k;
+  };
+  std::printf("small products, best of %d, microseconds per call\n", rounds);
+  std::printf("%-18s %8s %8s %8s %8s\n", "m n k", "f32", "oneDNN", "bf16",
+              "oneDNN");
+  for (const Size s : {Size{1, 1, 1}, Size{64, 10, 64}, Size{64, 128, 64},
+                       Size{64, 64, 128}, Size{128, 64, 64},
+                       Size{64, 256, 256}, Size{256, 256, 256}}) {
+    Product f32(s.m, s.n, s.k, MPC_DTYPE_F32);
+    Product bf16(s.m, s.n, s.k, MPC_DTYPE_BF16);
+    double best[4] = {1, 1, 1, 1};
+    for (int i = 0; i < rounds; ++i) {
+      const double times[4] = {
+          time_per_call(0.002, [&] { f32.run_ours(); }),
+          time_per_call(0.002, [&] { f32.run_dnnl(); }),
+          time_per_call(0.002, [&] { bf16.run_ours(); }),
+          time_per_call(0.002, [&] { bf16.run_dnnl(); })};
+      for (int j = 0; j < 4; ++j) best[j] = std::min(best[j], times[j]);
+    }
+    std::printf("%-4lld %-4lld %-8lld %8.2f %8.2f %8.2f %8.2f\n",
+                static_cast<long long>(s.m), static_cast<long long>(s.n),
+                static_cast<long long>(s.k), best[0] * 1e6, best[1] * 1e6,
+                best[2] * 1e6, best[3] * 1e6);
+  }
+}
+
+}  // namespace
+}  // namespace mpc::bench
+
+int main(int argc, char** argv) {
+  const int size = argc > 1 ? std::atoi(argv[1]) : 1024;
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 50;
+  if (argc > 3) omp_set_num_threads(std::max(1, std::atoi(argv[3])));
+  if (size < 1 || rounds < 1) {
+    std::fprintf(stderr, "usage: %s [SIZE] [ROUNDS] [THREADS]\n", argv[0]);
+    return 2;
+  }
+  mpc::bench::compare_square(size, rounds);
+  mpc::bench::compare_small(rounds);
+}
