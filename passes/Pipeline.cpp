@@ -96,11 +96,15 @@ static void addFusion(OpPassManager &pm, const CompileOptions &options) {
   // Before kernels form, for it decides which sums can share a walk.
   pm.addNestedPass<func::FuncOp>(createSplitReductionsPass());
   pm.addPass(createFormKernelsPass());
+  // The plan must find a place for all that is left.
+  pm.addPass(createVerifyFusionPass());
 }
 
 /// A place for every value.
 static void addPlan(OpPassManager &pm, const CompileOptions &) {
   pm.addPass(createPlanMemoryPass());
+  // While kernels still have types to check the buffers against.
+  pm.addPass(createVerifyPlanPass());
 }
 
 /// Machine code for every kernel; the package writer assembles it.

@@ -103,7 +103,8 @@ RawNode makeRaw(linalg::GenericOp op) {
 /// Which of its dimensions `linalg.index` of the op asks for.
 SmallVector<bool> usedIndices(linalg::GenericOp op) {
   SmallVector<bool> used(op.getNumLoops(), false);
-  op.getBody()->walk([&](linalg::IndexOp index) { used[index.getDim()] = true; });
+  op.getBody()->walk(
+      [&](linalg::IndexOp index) { used[index.getDim()] = true; });
   return used;
 }
 
@@ -183,8 +184,8 @@ private:
           extents = wanted;
         columnReduction = true;
       } else {
-        if (rowReduction && (extents.outer != wanted.outer ||
-                             extents.row != wanted.row))
+        if (rowReduction &&
+            (extents.outer != wanted.outer || extents.row != wanted.row))
           return fail("column reductions over different rows");
         if (columnReduction && !rowReduction &&
             (extents.column != wanted.column ||
@@ -212,10 +213,6 @@ private:
       const RawNode &node = raw[i];
       KernelNode &out = nodes[i];
       out.op = node.op;
-      linalg::GenericOp op = node.op;
-      for (Value init : op.getDpsInits())
-        if (producer(memoryRoot(init)) >= 0)
-          return fail("writes into a tensor that the kernel makes");
       bool usesRow = false, usesColumn = false, usesOuter = false;
       for (const KernelAccess &input : node.inputs) {
         int from = producer(input.root);
@@ -359,8 +356,7 @@ private:
     return steps;
   }
 
-  bool addCuts(const RawNode &node,
-               ArrayRef<std::pair<int64_t, int64_t>> zones,
+  bool addCuts(const RawNode &node, ArrayRef<std::pair<int64_t, int64_t>> zones,
                SmallVector<int64_t> &cuts) const {
     auto steps = stepsOf(node, zones);
     if (!steps)
@@ -539,8 +535,8 @@ bool KernelDomain::hasRowReduction() const {
   });
 }
 
-std::optional<KernelDomain>
-mpc::analyzeKernel(ArrayRef<linalg::GenericOp> ops, std::string *reason) {
+std::optional<KernelDomain> mpc::analyzeKernel(ArrayRef<linalg::GenericOp> ops,
+                                               std::string *reason) {
   // Parts of one tensor that ops write one after the other (train.concat) meet
   // in memory, not in registers.
   for (linalg::GenericOp op : ops)

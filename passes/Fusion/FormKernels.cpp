@@ -173,8 +173,8 @@ private:
       return false;
     }
     // A walk with few rows of many columns loses its vectors to masks.
-    bool wasFlat = lhs.schedule.walk == Walk::Flat ||
-                   rhs.schedule.walk == Walk::Flat;
+    bool wasFlat =
+        lhs.schedule.walk == Walk::Flat || rhs.schedule.walk == Walk::Flat;
     if (wasFlat && merged.schedule.lanes < 8 && merged.work() > kSharedWork) {
       reason = "rows are too short for vectors";
       return false;
@@ -189,7 +189,8 @@ private:
     llvm::SmallPtrSet<Operation *, 32> seen;
     SmallVector<Operation *> work;
     auto push = [&](Operation *op) {
-      if (op && op->getBlock() == &func.getBody().front() && seen.insert(op).second)
+      if (op && op->getBlock() == &func.getBody().front() &&
+          seen.insert(op).second)
         work.push_back(op);
     };
     for (linalg::GenericOp op : ops)
@@ -257,8 +258,8 @@ public:
     SmallVector<Type> types;
     for (Value output : outputs)
       types.push_back(output.getType());
-    auto call = func::CallOp::create(builder, loc, name, types,
-                                     inputs.getArrayRef());
+    auto call =
+        func::CallOp::create(builder, loc, name, types, inputs.getArrayRef());
     for (unsigned i = 0; i < outputs.size(); ++i) {
       Value output = outputs[i];
       output.replaceUsesWithIf(call.getResult(i), [&](OpOperand &use) {
@@ -269,7 +270,8 @@ public:
 
 private:
   /// Values that come from outside: looks through what is copied inside.
-  void collectInput(Value value, const llvm::SmallPtrSetImpl<Operation *> &inside,
+  void collectInput(Value value,
+                    const llvm::SmallPtrSetImpl<Operation *> &inside,
                     llvm::SmallSetVector<Value, 16> &inputs) {
     Operation *def = value.getDefiningOp();
     if (def && inside.contains(def))
@@ -305,8 +307,7 @@ private:
     OpBuilder builder(module.getContext());
     auto type = builder.getFunctionType(inTypes, outTypes);
     linalg::GenericOp first = group.ops[0];
-    auto kernel =
-        func::FuncOp::create(builder, first.getLoc(), "kernel", type);
+    auto kernel = func::FuncOp::create(builder, first.getLoc(), "kernel", type);
     kernel.setPrivate();
     kernel->setAttr("mpc.kernel", builder.getUnitAttr());
     builder.setInsertionPointToStart(kernel.addEntryBlock());
@@ -360,6 +361,25 @@ private:
   llvm::StringMap<std::string> known;
 };
 
+/// An op that writes into the result of another (a concat does, part by part)
+/// takes over its memory: nothing else may have it. Equal first parts of two
+/// concats, which CSE made one, become two again.
+void unshareInits(func::FuncOp func) {
+  SmallVector<linalg::GenericOp> work(func.getOps<linalg::GenericOp>());
+  while (!work.empty()) {
+    linalg::GenericOp op = work.pop_back_val();
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      auto maker = init.get().getDefiningOp<linalg::GenericOp>();
+      if (!maker || init.get().hasOneUse())
+        continue;
+      OpBuilder builder(op);
+      auto copy = cast<linalg::GenericOp>(builder.clone(*maker));
+      init.set(copy.getResult(cast<OpResult>(init.get()).getResultNumber()));
+      work.push_back(copy);
+    }
+  }
+}
+
 struct FormKernelsPass : mpc::impl::FormKernelsPassBase<FormKernelsPass> {
   using Base::Base;
 
@@ -369,6 +389,7 @@ struct FormKernelsPass : mpc::impl::FormKernelsPassBase<FormKernelsPass> {
     for (func::FuncOp func : entries) {
       if (func->hasAttr("mpc.kernel"))
         continue;
+      unshareInits(func);
       Grouping grouping(func, report);
       grouping.run();
       for (const Group &group : grouping.takeGroups())

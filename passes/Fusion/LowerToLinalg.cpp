@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/KernelDomain.h"
+#include "compiler/Dialect/Train/IR/Lowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "passes/Fusion/Passes.h"
 
@@ -12,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_LOWERTOLINALGPASS
@@ -33,9 +36,7 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
       for (Operation *op : work)
         if (failed(lower(op)))
           return signalPassFailure();
-      for (auto constant :
-           llvm::to_vector(func.getOps<arith::ConstantOp>()))
-        storeWhereNeeded(constant);
+      giveMemory(func);
       IRRewriter rewriter(func.getContext());
       (void)runRegionDCE(rewriter, func->getRegions());
     }
@@ -62,8 +63,8 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
     ElementsAttr value = op.getValue();
     if (value.isSplat() || value.getNumElements() == 1) {
       auto type = cast<RankedTensorType>(value.getShapedType());
-      auto splat = DenseElementsAttr::get(
-          type, *value.getValues<Attribute>().begin());
+      auto splat =
+          DenseElementsAttr::get(type, *value.getValues<Attribute>().begin());
       auto constant = arith::ConstantOp::create(builder, op.getLoc(), splat);
       op.replaceAllUsesWith(constant.getResult());
       op.erase();
@@ -74,18 +75,61 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
     return success();
   }
 
-  /// Code can take a repeated value in; results of the function, calls of the
-  /// catalog and views of either need memory.
-  void storeWhereNeeded(arith::ConstantOp op) {
-    auto value = dyn_cast<ElementsAttr>(op.getValue());
-    auto isMemory = [](OpOperand &use) {
-      return !isa<linalg::GenericOp, linalg::FillOp>(use.getOwner());
-    };
-    if (!value || llvm::none_of(op->getUses(), isMemory))
-      return;
-    OpBuilder builder(op);
-    Value stored = store(builder, op.getLoc(), value);
-    op.getResult().replaceUsesWithIf(stored, isMemory);
+  /// Generated code takes a repeated value in; whatever else needs one needs it
+  /// in memory. So does what must outlive a state that it shows: states change
+  /// when the function returns, one after the other.
+  void giveMemory(func::FuncOp func) {
+    llvm::StringSet<> written;
+    for (auto write : func.getOps<train::WriteOp>())
+      written.insert(write.getState());
+    DenseMap<Value, Value> copies;
+    for (Operation &op : func.getBody().front()) {
+      bool isCode = isa<linalg::LinalgDialect>(op.getDialect());
+      bool isView = isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
+      if (isCode || isView)
+        continue;
+      for (OpOperand &operand : op.getOpOperands()) {
+        Value value = operand.get();
+        if (!isa<RankedTensorType>(value.getType()) ||
+            (!isConstant(value) && !outlivesState(operand, written)))
+          continue;
+        Value &copy = copies[value];
+        if (!copy)
+          copy = emitCopy(&op, value);
+        operand.set(copy);
+      }
+    }
+  }
+
+  static bool isConstant(Value value) {
+    Operation *def = memoryRoot(value).getDefiningOp();
+    return def && isa<arith::ConstantOp, linalg::FillOp>(def);
+  }
+
+  /// The old value of a state becomes another state or a result, while the
+  /// state itself gets a new one.
+  static bool outlivesState(OpOperand &operand,
+                            const llvm::StringSet<> &written) {
+    Operation *user = operand.getOwner();
+    if (!isa<train::WriteOp, func::ReturnOp>(user))
+      return false;
+    Value root = memoryRoot(operand.get());
+    while (auto unpack = root.getDefiningOp<train::UnpackOp>())
+      root = memoryRoot(unpack.getPacked());
+    auto read = root.getDefiningOp<train::ReadOp>();
+    if (!read || !written.contains(read.getState()))
+      return false;
+    auto write = dyn_cast<train::WriteOp>(user);
+    return !write || write.getState() != read.getState();
+  }
+
+  static Value emitCopy(Operation *user, Value value) {
+    OpBuilder builder(user);
+    return train::emitElementwise(
+        builder, user->getLoc(), value.getType(), value,
+        [](OpBuilder &, Location, ValueRange elements) {
+          return SmallVector<Value>(elements);
+        })[0];
   }
 
   Value store(OpBuilder &builder, Location loc, ElementsAttr value) {

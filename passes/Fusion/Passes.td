@@ -28,7 +28,9 @@ def LowerToLinalgPass : Pass<"mpc-lower-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Replace every op that becomes generated code by linalg on tensors";
   let description = [{
     Each op lowers itself (LinalgLoweringOpInterface). Constants that are not
-    one repeated value become states.
+    one repeated value become states; a repeated value is copied where it is
+    needed in memory: packed, written, returned or an operand of a kernel of
+    the catalog.
 
     Leaves: linalg, views, constants, catalog kernels, state access, pack and
     unpack.
@@ -68,6 +70,15 @@ def FormKernelsPass : Pass<"mpc-form-kernels", "::mlir::ModuleOp"> {
     Option<"report", "report", "bool", /*default=*/"false",
            "Emit a remark for each op that starts a new kernel, with the reason">,
   ];
+}
+
+def VerifyFusionPass : Pass<"mpc-verify-fusion", "::mlir::ModuleOp"> {
+  let summary = "Check what the fusion stage promises";
+  let description = [{
+    Outside of kernels there are calls of kernels, ops that are kernels of the
+    catalog, views and access to states: nothing that computes and no tensor
+    without memory of its own. The ops of each kernel have a common domain.
+  }];
 }
 
 #endif // MPC_PASSES_FUSION_PASSES_TD

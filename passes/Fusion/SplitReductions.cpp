@@ -129,8 +129,8 @@ static SmallVector<unsigned> innerDims(linalg::GenericOp op) {
   return SmallVector<unsigned>(ArrayRef<unsigned>(dims).drop_front(first));
 }
 
-/// Splits dimension `dim` of every operand of `op` into blocks x size/blocks, so
-/// that the blocks can stay when the rest is summed. Returns the new op.
+/// Splits dimension `dim` of every operand of `op` into blocks x size/blocks,
+/// so that the blocks can stay when the rest is summed. Returns the new op.
 static linalg::GenericOp blockDimension(linalg::GenericOp op, unsigned dim,
                                         int64_t blocks) {
   OpBuilder builder(op);
@@ -184,9 +184,8 @@ static linalg::GenericOp blockDimension(linalg::GenericOp op, unsigned dim,
   maps.push_back(shifted(op.getIndexingMapsArray().back(), unused));
   SmallVector<IteratorType> kinds = op.getIteratorTypesArray();
   kinds.insert(kinds.begin() + dim, IteratorType::reduction);
-  auto blocked =
-      linalg::GenericOp::create(builder, loc, op.getResultTypes(), inputs,
-                                op.getDpsInits(), maps, kinds);
+  auto blocked = linalg::GenericOp::create(
+      builder, loc, op.getResultTypes(), inputs, op.getDpsInits(), maps, kinds);
   blocked.getRegion().takeBody(op.getRegion());
   op.getResult(0).replaceAllUsesWith(blocked.getResult(0));
   op.erase();

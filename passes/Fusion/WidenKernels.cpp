@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Catalog/Catalog.h"
+#include "compiler/Dialect/Train/IR/Train.h"
 #include "passes/Fusion/Passes.h"
 
 namespace mpc {
@@ -16,7 +16,8 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-static Value castTo(OpBuilder &builder, Location loc, Value value, Type element) {
+static Value castTo(OpBuilder &builder, Location loc, Value value,
+                    Type element) {
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getElementType() == element)
     return value;

@@ -46,8 +46,8 @@ int64_t mpc::layOutArena(llvm::MutableArrayRef<Lifetime> regions) {
     });
     region->offset = bestGap(taken, region->size);
     placed.push_back(region);
-    total = std::max(total, int64_t(llvm::alignTo(
-                                region->offset + region->size, kBufferAlignment)));
+    total = std::max(total, int64_t(llvm::alignTo(region->offset + region->size,
+                                                  kBufferAlignment)));
   }
   return total;
 }

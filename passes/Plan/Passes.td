@@ -21,4 +21,12 @@ def PlanMemoryPass : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::exec::ExecDialect"];
 }
 
+def VerifyPlanPass : Pass<"mpc-verify-plan", "::mlir::ModuleOp"> {
+  let summary = "Check what the plan stage promises";
+  let description = [{
+    The module holds states, entries and kernels. Every buffer lies inside its
+    memory, and each launch gives its kernel buffers of the right sizes.
+  }];
+}
+
 #endif // MPC_PASSES_PLAN_PASSES_TD

@@ -83,13 +83,14 @@ private:
     Operation *terminator = func.getBody().front().getTerminator();
     SmallVector<Attribute> outputs;
     for (unsigned i = 0; i < terminator->getNumOperands(); ++i)
-      outputs.push_back(describeBinding(plan.bufferOf(terminator->getOperand(i)),
-                                        func.getResultAttrDict(i)));
+      outputs.push_back(describeBinding(
+          plan.bufferOf(terminator->getOperand(i)), func.getResultAttrDict(i)));
     return builder.getArrayAttr(outputs);
   }
 
   /// `mpc.name` -> name, and so on.
-  Attribute describeBinding(exec::BufferAttr buffer, DictionaryAttr attributes) {
+  Attribute describeBinding(exec::BufferAttr buffer,
+                            DictionaryAttr attributes) {
     NamedAttrList list;
     list.set("buffer", buffer);
     if (attributes)
@@ -115,8 +116,9 @@ private:
     bool isView = isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
     if (isView || isa<train::ReadOp, train::UnpackOp, func::ReturnOp>(op))
       return success();
-    return op->emitOpError("internal error in mpc-plan-memory: is not an "
-                           "instruction; mpc-form-kernels should have taken it");
+    return op->emitOpError(
+        "internal error in mpc-plan-memory: is not an "
+        "instruction; mpc-form-kernels should have taken it");
   }
 
   SmallVector<Attribute> operandsOf(Operation *op) {
@@ -165,7 +167,8 @@ private:
       auto gap = RankedTensorType::get({until - end}, type.getElementType());
       emitCall(pack.getLoc(), "zero", {}, {plan.slice(pack, end, gap)});
     };
-    for (auto [input, offset] : llvm::zip(pack.getInputs(), pack.getOffsets())) {
+    for (auto [input, offset] :
+         llvm::zip(pack.getInputs(), pack.getOffsets())) {
       auto part = cast<RankedTensorType>(input.getType());
       clear(offset);
       emitCopy(pack.getLoc(), plan.bufferOf(input),
@@ -200,9 +203,8 @@ struct PlanMemoryPass : mpc::impl::PlanMemoryPassBase<PlanMemoryPass> {
     for (auto state : module.getOps<train::StateOp>()) {
       offsets[state.getSymName()] = stateSize;
       state->setAttr("exec.offset", builder.getI64IntegerAttr(stateSize));
-      stateSize +=
-          llvm::alignTo(byteSize(cast<RankedTensorType>(state.getType())),
-                        kBufferAlignment);
+      stateSize += llvm::alignTo(
+          byteSize(cast<RankedTensorType>(state.getType())), kBufferAlignment);
     }
 
     int64_t arena = 0, unshared = 0;

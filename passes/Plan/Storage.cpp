@@ -18,24 +18,8 @@ int64_t mpc::byteSize(RankedTensorType type) {
   return type.getNumElements() * elementBytes(type.getElementType());
 }
 
-/// The operand whose memory a kernel writes its result into; null if the
-/// result is new.
-Value StoragePlan::takenOver(OpResult result) const {
-  auto call = cast<func::CallOp>(result.getOwner());
-  auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
-  Operation *end = kernel.getBody().front().getTerminator();
-  Value made = memoryRoot(end->getOperand(result.getResultNumber()));
-  auto op = made.getDefiningOp<linalg::GenericOp>();
-  if (!op)
-    return Value();
-  Value init = memoryRoot(op.getTiedOpOperand(cast<OpResult>(made))->get());
-  auto argument = dyn_cast<BlockArgument>(init);
-  return argument ? call.getOperand(argument.getArgNumber()) : Value();
-}
-
-/// Looks through views and kernels that write into an operand; adds to `bytes`
-/// how far in `value` starts.
-Value StoragePlan::rootOf(Value value, int64_t &bytes) const {
+/// Looks through views; adds to `bytes` how far in `value` starts.
+Value StoragePlan::rootOf(Value value, int64_t &bytes) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
       value = op->getOperand(0);
@@ -43,11 +27,6 @@ Value StoragePlan::rootOf(Value value, int64_t &bytes) const {
       bytes += unpack.getOffset() *
                elementBytes(getElementTypeOrSelf(unpack.getType()));
       value = unpack.getPacked();
-    } else if (isa<func::CallOp>(op)) {
-      Value operand = takenOver(cast<OpResult>(value));
-      if (!operand)
-        break;
-      value = operand;
     } else {
       break;
     }
@@ -80,7 +59,8 @@ void StoragePlan::placeStates() {
   for (auto read : func.getOps<train::ReadOp>()) {
     auto [entry, isNew] = blockOf.try_emplace(read.getState(), 0);
     if (isNew) {
-      entry->second = newBlock(byteSize(cast<RankedTensorType>(read.getType())));
+      entry->second =
+          newBlock(byteSize(cast<RankedTensorType>(read.getType())));
       blocks.back().inState = true;
       blocks.back().offset = stateOffsets.lookup(read.getState());
     }
@@ -96,8 +76,8 @@ static Value continuedOperand(Value value, SymbolTable &symbols) {
     return {};
   auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
   unsigned number = cast<OpResult>(value).getResultNumber();
-  Value made = memoryRoot(
-      kernel.getBody().front().getTerminator()->getOperand(number));
+  Value made =
+      memoryRoot(kernel.getBody().front().getTerminator()->getOperand(number));
   auto op = made.getDefiningOp<linalg::GenericOp>();
   if (!op)
     return {};
@@ -113,7 +93,8 @@ void StoragePlan::placePacks() {
     unsigned block = newBlock(byteSize(type));
     places[pack.getResult()] = {block, 0};
     int64_t bytes = elementBytes(type.getElementType());
-    for (auto [input, offset] : llvm::zip(pack.getInputs(), pack.getOffsets())) {
+    for (auto [input, offset] :
+         llvm::zip(pack.getInputs(), pack.getOffsets())) {
       int64_t inside = 0;
       Value root = rootOf(input, inside);
       Operation *def = root.getDefiningOp();
@@ -135,8 +116,8 @@ bool StoragePlan::updatesInPlace(func::CallOp call, unsigned argument,
   if (!domain || domain->hasColumnReduction())
     return false;
   unsigned number = cast<OpResult>(result).getResultNumber();
-  Value made = memoryRoot(
-      kernel.getBody().front().getTerminator()->getOperand(number));
+  Value made =
+      memoryRoot(kernel.getBody().front().getTerminator()->getOperand(number));
   Value old = kernel.getArgument(argument);
   const KernelAccess *written = nullptr;
   KernelLevel level = KernelLevel::Full;
@@ -283,11 +264,12 @@ exec::BufferAttr StoragePlan::slice(Value value, int64_t offset,
                                     RankedTensorType type) const {
   Place place = placeOf(value);
   const Block &block = blocks[place.block];
-  return exec::BufferAttr::get(
-      type.getContext(),
-      block.inState ? exec::Space::State : exec::Space::Arena,
-      block.offset + place.offset + offset * elementBytes(type.getElementType()),
-      type);
+  return exec::BufferAttr::get(type.getContext(),
+                               block.inState ? exec::Space::State
+                                             : exec::Space::Arena,
+                               block.offset + place.offset +
+                                   offset * elementBytes(type.getElementType()),
+                               type);
 }
 
 exec::BufferAttr StoragePlan::stateBuffer(StringRef state,

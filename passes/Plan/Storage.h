@@ -68,8 +68,7 @@ private:
   bool updatesInPlace(mlir::func::CallOp call, unsigned argument,
                       mlir::Value result);
   Place placeOf(mlir::Value value) const;
-  mlir::Value rootOf(mlir::Value value, int64_t &bytes) const;
-  mlir::Value takenOver(mlir::OpResult result) const;
+  static mlir::Value rootOf(mlir::Value value, int64_t &bytes);
   unsigned newBlock(int64_t size);
 
   mlir::func::FuncOp func;

@@ -41,3 +41,72 @@ func.func @different(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = train.mul %x, %c : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+// A repeated value that is packed, written, returned or an operand of a catalog
+// kernel is copied into memory of its own, once.
+// CHECK-LABEL: func.func @in_memory
+// CHECK:         %[[ONE:.*]] = arith.constant dense<1.000000e+00> : tensor<4x4xf32>
+// CHECK:         %[[COPY:.*]] = linalg.generic {{.*}} ins(%[[ONE]] : tensor<4x4xf32>)
+// CHECK:         train.matmul %{{.*}}, %[[COPY]]
+// CHECK:         train.pack %[[COPY]]
+// CHECK:         train.write @w, %[[COPY]]
+// CHECK:         return %{{.*}}, %[[COPY]]
+train.state @w parameter : tensor<4x4xf32>
+func.func @in_memory(%x: tensor<4x4xf32>) -> (tensor<32xf32>, tensor<4x4xf32>) {
+  %c = train.constant dense<1.0> : tensor<4x4xf32> : tensor<4x4xf32>
+  %0 = train.matmul %x, %c : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = train.pack %c, %0 {offsets = array<i64: 0, 16>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<32xf32>
+  train.write @w, %c : tensor<4x4xf32>
+  return %1, %c : tensor<32xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// So is one that is seen under another shape.
+// CHECK-LABEL: func.func @view_in_memory
+// CHECK:         %[[VIEW:.*]] = tensor.expand_shape
+// CHECK:         %[[COPY:.*]] = linalg.generic {{.*}} ins(%[[VIEW]] : tensor<2x2xi64>)
+// CHECK:         return %[[COPY]]
+func.func @view_in_memory() -> tensor<2x2xi64> {
+  %c = train.constant dense<7> : tensor<4xi64> : tensor<4xi64>
+  %0 = train.reshape %c : (tensor<4xi64>) -> tensor<2x2xi64>
+  return %0 : tensor<2x2xi64>
+}
+
+// -----
+
+// States change when the function returns, one after the other: the old value
+// of one that goes to another or to the caller is copied before.
+// CHECK-LABEL: func.func @old_values
+// CHECK:         %[[A:.*]] = train.read @a
+// CHECK:         %[[B:.*]] = train.read @b
+// CHECK:         %[[OLD_A:.*]] = linalg.generic {{.*}} ins(%[[A]] :
+// CHECK:         train.write @b, %[[OLD_A]]
+// CHECK:         %[[OLD_B:.*]] = linalg.generic {{.*}} ins(%[[B]] :
+// CHECK:         train.write @a, %[[OLD_B]]
+// CHECK:         return %[[OLD_A]]
+train.state @a parameter : tensor<4xf32>
+train.state @b parameter : tensor<4xf32>
+func.func @old_values() -> tensor<4xf32> {
+  %a = train.read @a : tensor<4xf32>
+  %b = train.read @b : tensor<4xf32>
+  train.write @b, %a : tensor<4xf32>
+  train.write @a, %b : tensor<4xf32>
+  return %a : tensor<4xf32>
+}
+
+// -----
+
+// Of a state that keeps its value no copy is made, nor of one that gets its own.
+// CHECK-LABEL: func.func @kept
+// CHECK-NOT:     linalg
+func.func @kept() -> tensor<4xf32> {
+  %a = train.read @a : tensor<4xf32>
+  %b = train.read @b : tensor<4xf32>
+  train.write @b, %b : tensor<4xf32>
+  return %a : tensor<4xf32>
+}
+train.state @a parameter : tensor<4xf32>
+train.state @b parameter : tensor<4xf32>

@@ -1,0 +1,98 @@
+//===- VerifyFusion.cpp - What may exist after the fusion stage -----------===//
+//
+// Implements mpc-verify-fusion. Every finding is reported, not the first alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Analysis/KernelDomain.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "passes/Fusion/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_VERIFYFUSIONPASS
+#include "passes/Fusion/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+static bool isView(Operation &op) {
+  return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
+}
+
+namespace {
+
+struct VerifyFusionPass : mpc::impl::VerifyFusionPassBase<VerifyFusionPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (func->hasAttr("mpc.kernel"))
+        verifyKernel(func);
+      else
+        verifyFunction(func);
+    }
+    if (failed)
+      signalPassFailure();
+  }
+
+private:
+  /// Reports a finding and the pass that should have prevented it.
+  void fail(Location loc, StringRef culprit, const Twine &message) {
+    emitError(loc, message).attachNote()
+        << culprit << " should have seen to it";
+    failed = true;
+  }
+
+  void verifyFunction(func::FuncOp func) {
+    for (Operation &op : func.getBody().front()) {
+      StringRef name = op.getName().getStringRef();
+      if (auto call = dyn_cast<func::CallOp>(op)) {
+        verifyCall(call);
+      } else if (isa<arith::ConstantOp>(op)) {
+        fail(op.getLoc(), "mpc-lower-to-linalg",
+             "a constant outside of a kernel has no memory");
+      } else if (isa<linalg::LinalgDialect>(op.getDialect()) ||
+                 isa<tensor::EmptyOp>(op)) {
+        fail(op.getLoc(), "mpc-form-kernels",
+             "'" + name + "' stands outside of a kernel");
+      } else if (!isView(op) &&
+                 !isa<func::ReturnOp, train::KernelOpInterface, train::ReadOp,
+                      train::WriteOp, train::PackOp, train::UnpackOp>(op)) {
+        fail(op.getLoc(), "mpc-lower-to-linalg",
+             "'" + name + "' is neither a kernel nor access to memory");
+      }
+    }
+  }
+
+  void verifyCall(func::CallOp call) {
+    auto callee = getOperation().lookupSymbol<func::FuncOp>(call.getCallee());
+    if (!callee || !callee->hasAttr("mpc.kernel"))
+      fail(call.getLoc(), "mpc-form-kernels",
+           "calls '" + call.getCallee() + "', which is no kernel");
+  }
+
+  void verifyKernel(func::FuncOp kernel) {
+    for (Operation &op : kernel.getBody().front())
+      if (!isView(op) &&
+          !isa<linalg::GenericOp, linalg::FillOp, tensor::EmptyOp,
+               arith::ConstantOp, func::ReturnOp>(op))
+        return fail(op.getLoc(), "mpc-form-kernels",
+                    "'" + op.getName().getStringRef() +
+                        "' cannot be part of a kernel");
+    SmallVector<linalg::GenericOp> ops(kernel.getOps<linalg::GenericOp>());
+    std::string reason;
+    if (!analyzeKernel(ops, &reason))
+      fail(kernel.getLoc(), "mpc-form-kernels",
+           "the ops of '" + kernel.getName() +
+               "' have no common domain: " + reason);
+  }
+
+  bool failed = false;
+};
+
+} // namespace

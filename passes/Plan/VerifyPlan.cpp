@@ -1,0 +1,127 @@
+//===- VerifyPlan.cpp - What may exist after the plan stage ---------------===//
+//
+// Implements mpc-verify-plan. Every finding is reported, not the first alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Plan/Passes.h"
+#include "passes/Plan/Storage.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_VERIFYPLANPASS
+#include "passes/Plan/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+struct VerifyPlanPass : mpc::impl::VerifyPlanPassBase<VerifyPlanPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    arenaSize = sizeOf("exec.arena_size");
+    stateSize = sizeOf("exec.state_size");
+    for (Operation &op : *module.getBody()) {
+      if (auto state = dyn_cast<train::StateOp>(op))
+        verifyState(state);
+      else if (auto entry = dyn_cast<exec::EntryOp>(op))
+        verifyEntry(entry);
+      else if (!isa<func::FuncOp>(op) || !op.hasAttr("mpc.kernel"))
+        fail(op.getLoc(),
+             "a program holds states, entries and kernels, nothing else");
+    }
+    if (failed)
+      signalPassFailure();
+  }
+
+private:
+  void fail(Location loc, const Twine &message) {
+    emitError(loc, message).attachNote()
+        << "mpc-plan-memory should have seen to it";
+    failed = true;
+  }
+
+  int64_t sizeOf(StringRef name) {
+    if (auto size = getOperation()->getAttrOfType<IntegerAttr>(name))
+      return size.getInt();
+    fail(getOperation().getLoc(), "the module lacks '" + name + "'");
+    return 0;
+  }
+
+  void verifyState(train::StateOp state) {
+    auto offset = state->getAttrOfType<IntegerAttr>("exec.offset");
+    if (!offset)
+      return fail(state.getLoc(),
+                  "state '" + state.getSymName() + "' has no place");
+    auto type = cast<RankedTensorType>(state.getType());
+    verifyBuffer(state.getLoc(),
+                 exec::BufferAttr::get(&getContext(), exec::Space::State,
+                                       offset.getInt(), type));
+  }
+
+  void verifyEntry(exec::EntryOp entry) {
+    for (ArrayAttr bindings : {entry.getInputs(), entry.getOutputs()})
+      for (auto binding : bindings.getAsRange<DictionaryAttr>()) {
+        auto buffer = binding.getAs<exec::BufferAttr>("buffer");
+        if (buffer)
+          verifyBuffer(entry.getLoc(), buffer);
+        else
+          fail(entry.getLoc(), "an input or output of '" + entry.getSymName() +
+                                   "' has no buffer");
+      }
+    for (Operation &op : entry.getBody().front()) {
+      if (auto launch = dyn_cast<exec::LaunchOp>(op))
+        verifyLaunch(launch);
+      else if (!isa<exec::CallOp>(op))
+        fail(op.getLoc(),
+             "'" + op.getName().getStringRef() + "' is not an instruction");
+      if (auto operands = op.getAttrOfType<ArrayAttr>("operands"))
+        for (auto buffer : operands.getAsRange<exec::BufferAttr>())
+          verifyBuffer(op.getLoc(), buffer);
+    }
+  }
+
+  /// Each operand has the bytes that the kernel reads or writes.
+  void verifyLaunch(exec::LaunchOp launch) {
+    auto kernel = getOperation().lookupSymbol<func::FuncOp>(launch.getKernel());
+    if (!kernel || !kernel->hasAttr("mpc.kernel"))
+      return fail(launch.getLoc(),
+                  "launches '" + launch.getKernel() + "', which is no kernel");
+    SmallVector<Type> types(kernel.getArgumentTypes());
+    llvm::append_range(types, kernel.getResultTypes());
+    if (types.size() != launch.getOperands().size())
+      return fail(launch.getLoc(), "'" + launch.getKernel() + "' takes " +
+                                       Twine(types.size()) +
+                                       " operands, but gets " +
+                                       Twine(launch.getOperands().size()));
+    auto buffers = launch.getOperands().getAsRange<exec::BufferAttr>();
+    for (auto [i, type, buffer] : llvm::enumerate(types, buffers)) {
+      int64_t wanted = byteSize(cast<RankedTensorType>(type));
+      int64_t given = byteSize(buffer.getType());
+      if (wanted != given)
+        fail(launch.getLoc(), "operand " + Twine(i) + " of '" +
+                                  launch.getKernel() + "' has " + Twine(given) +
+                                  " bytes, but the kernel takes " +
+                                  Twine(wanted));
+    }
+  }
+
+  void verifyBuffer(Location loc, exec::BufferAttr buffer) {
+    bool inState = buffer.getSpace() == exec::Space::State;
+    int64_t begin = buffer.getOffset();
+    int64_t end = begin + byteSize(buffer.getType());
+    int64_t size = inState ? stateSize : arenaSize;
+    if (begin < 0 || end > size)
+      fail(loc, "a buffer takes bytes " + Twine(begin) + " to " + Twine(end) +
+                    " of the " + exec::stringifySpace(buffer.getSpace()) +
+                    " memory, which has " + Twine(size));
+  }
+
+  int64_t arenaSize = 0, stateSize = 0;
+  bool failed = false;
+};
+
+} // namespace

@@ -1,0 +1,126 @@
+// RUN: mpc-opt %s --mpc-emit-kernels --split-input-file | FileCheck %s
+
+// A flat kernel: an item is 4096 elements; whole vectors, then a masked tail.
+// CHECK-LABEL: func.func private @flat
+// CHECK-SAME:    (%[[OPERANDS:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64) attributes {mpc.kernel}
+// CHECK:         %[[SLOT:.*]] = llvm.getelementptr %[[OPERANDS]][1]
+// CHECK:         llvm.load %[[SLOT]] : !llvm.ptr -> !llvm.ptr
+// CHECK:         scf.for
+// CHECK:           %[[X:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<16xf32>
+// CHECK:           %[[Y:.*]] = arith.mulf %[[X]], %[[X]] : vector<16xf32>
+// CHECK:           llvm.store %[[Y]]
+// CHECK:         scf.if
+// CHECK:           llvm.intr.masked.load
+// CHECK:           llvm.intr.masked.store
+// CHECK-NOT:     linalg
+#id = affine_map<(d0) -> (d0)>
+func.func private @flat(%x: tensor<1000xf32>) -> tensor<1000xf32> attributes {mpc.kernel} {
+  %empty = tensor.empty() : tensor<1000xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<1000xf32>) outs(%empty : tensor<1000xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.mulf %in, %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<1000xf32>
+  return %0 : tensor<1000xf32>
+}
+
+// -----
+
+// Without a tail nothing is masked. Booleans are bytes in memory.
+// CHECK-LABEL: func.func private @bytes
+// CHECK-NOT:     masked
+// CHECK:         llvm.load %{{.*}} : !llvm.ptr -> vector<16xi8>
+// CHECK:         arith.cmpi ne, %{{.*}} : vector<16xi8>
+// CHECK:         arith.select %{{.*}} : vector<16xi1>, vector<16xbf16>
+// CHECK-NOT:     masked
+#id = affine_map<(d0) -> (d0)>
+func.func private @bytes(%c: tensor<64xi1>, %x: tensor<64xbf16>, %y: tensor<64xbf16>) -> tensor<64xbf16> attributes {mpc.kernel} {
+  %empty = tensor.empty() : tensor<64xbf16>
+  %0 = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel"]}
+      ins(%c, %x, %y : tensor<64xi1>, tensor<64xbf16>, tensor<64xbf16>) outs(%empty : tensor<64xbf16>) {
+  ^bb0(%in: i1, %in_0: bf16, %in_1: bf16, %out: bf16):
+    %1 = arith.select %in, %in_0, %in_1 : bf16
+    linalg.yield %1 : bf16
+  } -> tensor<64xbf16>
+  return %0 : tensor<64xbf16>
+}
+
+// -----
+
+// Short rows take short vectors: three columns are four lanes.
+// CHECK-LABEL: func.func private @short
+// CHECK:         llvm.intr.masked.load {{.*}} -> vector<4xf32>
+// CHECK:         vector.reduction <add>, %{{.*}} : vector<4xf32> into f32
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func private @short(%x: tensor<5x3xf32>) -> tensor<5xf32> attributes {mpc.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<5xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<5xf32>) -> tensor<5xf32>
+  %0 = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<5x3xf32>) outs(%init : tensor<5xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.addf %out, %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}
+
+// -----
+
+// A sum down the rows keeps a vector of sums and adds whole rows to it.
+// CHECK-LABEL: func.func private @down
+// CHECK:         scf.for
+// CHECK:           %[[SUM:.*]] = scf.for {{.*}} iter_args(%[[OLD:.*]] = %{{.*}}) -> (vector<16xf32>)
+// CHECK:             arith.addf %[[OLD]], %{{.*}} : vector<16xf32>
+// CHECK:           llvm.store %[[SUM]]
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#last = affine_map<(d0, d1) -> (d1)>
+func.func private @down(%x: tensor<5x16xf32>) -> tensor<16xf32> attributes {mpc.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<16xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<16xf32>) -> tensor<16xf32>
+  %0 = linalg.generic {indexing_maps = [#all, #last], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<5x16xf32>) outs(%init : tensor<16xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.addf %out, %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+
+// -----
+
+// Lanes that do not lie side by side are gathered.
+// CHECK-LABEL: func.func private @transposed
+// CHECK:         llvm.intr.masked.gather
+// CHECK:         llvm.store
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#swap = affine_map<(d0, d1) -> (d1, d0)>
+func.func private @transposed(%x: tensor<16x32xf32>) -> tensor<32x16xf32> attributes {mpc.kernel} {
+  %empty = tensor.empty() : tensor<32x16xf32>
+  %0 = linalg.generic {indexing_maps = [#swap, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<16x32xf32>) outs(%empty : tensor<32x16xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<32x16xf32>
+  return %0 : tensor<32x16xf32>
+}
+
+// -----
+
+// Functions that are no kernels stay.
+// CHECK-LABEL: func.func @other
+// CHECK-SAME:    (%{{.*}}: tensor<4xf32>) -> tensor<4xf32>
+// CHECK:         linalg.generic
+#id = affine_map<(d0) -> (d0)>
+func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %empty = tensor.empty() : tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%empty : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -1,0 +1,53 @@
+// RUN: mpc-opt %s --mpc-lower-kernels --split-input-file | FileCheck %s
+
+// exp on f32 vectors is a polynomial: no call.
+// CHECK-LABEL: llvm.func @exp_f32
+// CHECK-NOT:     call
+// CHECK:         llvm.intr.fma
+// CHECK:         llvm.return
+// CHECK-NOT:   arith.
+func.func @exp_f32(%p: !llvm.ptr) attributes {mpc.kernel} {
+  %0 = llvm.load %p : !llvm.ptr -> vector<16xf32>
+  %1 = math.exp %0 : vector<16xf32>
+  llvm.store %1, %p : vector<16xf32>, !llvm.ptr
+  return
+}
+
+// -----
+
+// On f64, which only gradient checks use, it is libm, lane by lane.
+// CHECK-LABEL: llvm.func @erf_f64
+// CHECK-COUNT-2: llvm.call @erf(%{{.*}}) : (f64) -> f64
+func.func @erf_f64(%p: !llvm.ptr) attributes {mpc.kernel} {
+  %0 = llvm.load %p : !llvm.ptr -> vector<2xf64>
+  %1 = math.erf %0 : vector<2xf64>
+  llvm.store %1, %p : vector<2xf64>, !llvm.ptr
+  return
+}
+
+// -----
+
+// Loops become branches; the attribute that marks kernels stays.
+// CHECK-LABEL: llvm.func @loop
+// CHECK-SAME:    attributes {mpc.kernel}
+// CHECK:         llvm.cond_br
+// CHECK-NOT:   scf.
+func.func @loop(%p: !llvm.ptr, %begin: i64, %end: i64) attributes {mpc.kernel} {
+  %one = arith.constant 1 : i64
+  scf.for %i = %begin to %end step %one : i64 {
+    %q = llvm.getelementptr %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    llvm.store %one, %q : i64, !llvm.ptr
+  }
+  return
+}
+
+// -----
+
+// States and entries are none of its business.
+// CHECK:       train.state @w parameter : tensor<4xf32>
+// CHECK:       exec.entry @e
+// CHECK:         exec.call "zero"
+train.state @w parameter : tensor<4xf32>
+exec.entry @e inputs = [] outputs = [] {
+  exec.call "zero" [] [#exec.buffer<state + 0 : tensor<4xf32>>]
+}
