@@ -1,0 +1,168 @@
+//===- gradients_test.cpp - Every gradient against finite differences -----===//
+//
+// Each model of models.cpp goes through the whole compiler and the runtime. In
+// f64 its gradients must be those of central differences; in the other
+// precisions they must be those of f64.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/gradients/models.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace mpc::test {
+
+using Gradients = std::map<std::string, Values>;
+
+static ProgramPtr compileModel(const Model &model, const char *precision,
+                               double lr) {
+  Folder folder;
+  CompileOptions options;
+  options.model = writeText(folder, "model.onnxtxt", textOf(model));
+  options.precision = precision;
+  options.optimizer = "sgd";
+  options.lr = lr;
+  options.weightDecay = 0;
+  // Overflow is the subject of other tests.
+  options.lossScale = 256;
+  options.loss = model.loss ? model.loss : "output:loss";
+  return compile(options, folder);
+}
+
+/// The values every precision starts from.
+static void setParameters(Session &session, const Model &model) {
+  uint64_t seed = 1;
+  for (const TensorSpec &parameter : parseTensors(model.parameters)) {
+    Values values = parameter.fill(seed++);
+    if (session.has(parameter.name))
+      session.write(parameter.name, values);
+  }
+}
+
+/// One step of plain descent: weight - lr * gradient.
+static Gradients takeGradients(Session &session, const Model &model,
+                               double lr) {
+  Gradients result;
+  setParameters(session, model);
+  for (const std::string &name : session.parameters())
+    result[name] = session.read(name);
+  session.write("step_count", {0});
+  EXPECT_EQ(session.step(inputsOf(model)).skipped, 0);
+  for (auto &[name, values] : result) {
+    Values after = session.read(name);
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = (values[i] - after[i]) / lr;
+  }
+  setParameters(session, model);
+  return result;
+}
+
+class GradientTest : public testing::TestWithParam<size_t> {
+protected:
+  const Model &model() const { return models()[GetParam()]; }
+};
+
+/// The loss as the training step computes it, in full precision.
+static double lossOf(Session &session, const std::vector<Values> &inputs) {
+  session.write("step_count", {0}); // The same mask of dropout.
+  Values loss = session.run("step", inputs)["loss"];
+  return loss.size() == 1 ? loss[0] : NAN;
+}
+
+// Every element of every parameter. Central differences with a step of 1e-5
+// are good to about 1e-10 of the third derivative; rounding adds 1e-11 of the
+// loss.
+TEST_P(GradientTest, IsThatOfFiniteDifferences) {
+  ProgramPtr program = compileModel(model(), "fp64", 1);
+  ASSERT_TRUE(program);
+  Session session(program);
+  Gradients gradients = takeGradients(session, model(), 1);
+  std::vector<Values> inputs = inputsOf(model());
+  session.write("learning_rate", {0});
+  ASSERT_FALSE(gradients.empty());
+  const double epsilon = 1e-5;
+  double worst = 0;
+  for (const auto &[name, gradient] : gradients) {
+    Values values = session.read(name);
+    Values expected(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      Values moved = values;
+      moved[i] = values[i] + epsilon;
+      session.write(name, moved);
+      double above = lossOf(session, inputs);
+      moved[i] = values[i] - epsilon;
+      session.write(name, moved);
+      double below = lossOf(session, inputs);
+      expected[i] = (above - below) / (2 * epsilon);
+    }
+    session.write(name, values);
+    EXPECT_GT(largest(expected), 1e-4) << name << " does not matter";
+    double error = scaledError(gradient, expected);
+    EXPECT_LE(error, 1e-6) << "of " << name;
+    worst = std::max(worst, error);
+  }
+  RecordProperty("error", std::to_string(worst));
+  std::printf("%-40s %.1e\n", model().name, worst);
+}
+
+namespace {
+struct Tolerance {
+  const char *precision;
+  double loss;     ///< Relative, or absolute below 1.
+  double gradient; ///< In the norm of each parameter's gradient.
+};
+} // namespace
+
+static double compareWith(const Model &model, const Tolerance &tolerance) {
+  // Large, so that the weight's own digits are not subtracted away.
+  const double lr = 0x1p20;
+  Gradients results[2];
+  double losses[2];
+  const char *precisions[] = {"fp64", tolerance.precision};
+  for (int i = 0; i < 2; ++i) {
+    ProgramPtr program = compileModel(model, precisions[i], lr);
+    if (!program)
+      return INFINITY;
+    Session session(program);
+    results[i] = takeGradients(session, model, lr);
+    session.write("step_count", {0});
+    losses[i] = session.step(inputsOf(model)).loss;
+  }
+  EXPECT_NEAR(losses[1], losses[0],
+              tolerance.loss * std::max(1.0, std::fabs(losses[0])));
+  double worst = 0;
+  for (const auto &[name, expected] : results[0]) {
+    double error = normError(results[1][name], expected);
+    EXPECT_LE(error, tolerance.gradient) << "of " << name;
+    worst = std::max(worst, error);
+  }
+  std::printf("%-40s %s %.1e\n", model.name, tolerance.precision, worst);
+  return worst;
+}
+
+TEST_P(GradientTest, IsTheSameInSinglePrecision) {
+  compareWith(model(), {"fp32", 1e-5, 1e-5});
+}
+
+// bf16 keeps 8 bits, so that each rounding is off by up to 2^-9 = 0.2 %; the
+// longest chain here has about ten.
+TEST_P(GradientTest, IsCloseInBfloat16) {
+  compareWith(model(), {"bf16", 0.05, 0.05});
+}
+
+// f16 keeps 11 bits: 2^-12 = 0.024 % per rounding.
+TEST_P(GradientTest, IsCloseInHalfPrecision) {
+  compareWith(model(), {"fp16", 0.01, 0.01});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, GradientTest, testing::Range<size_t>(0, models().size()),
+    [](const testing::TestParamInfo<size_t> &info) {
+      return std::string(models()[info.param].name);
+    });
+
+} // namespace mpc::test

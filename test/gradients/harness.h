@@ -1,0 +1,120 @@
+//===- harness.h - From a model in text to numbers of its training --*- C++ -*-===//
+//
+// Compiles a small model and runs it through the runtime's C API, with all
+// values as doubles whatever the precision.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_TEST_GRADIENTS_HARNESS_H
+#define MPC_TEST_GRADIENTS_HARNESS_H
+
+#include "mpc/runtime.h"
+#include "passes/Pipeline.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mpc::test {
+
+using Values = std::vector<double>;
+using Shape = std::vector<int64_t>;
+
+/// A tensor of a model: where its random values lie, if it has no others.
+struct TensorSpec {
+  std::string name;
+  std::string type; ///< float, int64, ...
+  Shape shape;
+  double low = -1, high = 1;
+  Values values; ///< Empty: random.
+
+  int64_t count() const;
+  /// The values; floats are exact in f32, so that every precision starts from
+  /// the same point.
+  Values fill(uint64_t seed) const;
+};
+
+/// Parses "a[2,3] b[3]:0.5..2 c[]".
+std::vector<TensorSpec> parseTensors(const std::string &text);
+
+/// Numbers in [0, 1) that depend on nothing but the seed.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {}
+  double next();
+
+private:
+  uint64_t state;
+};
+
+/// A folder that goes away with the object.
+class Folder {
+public:
+  Folder();
+  ~Folder();
+  std::string path(const std::string &name) const { return root + "/" + name; }
+
+private:
+  std::string root;
+};
+
+/// Writes `text` to a file in `folder`, whose name is the result.
+std::string writeText(const Folder &folder, const std::string &name,
+                      const std::string &text);
+
+/// A compiled program. Fails the test, and is null, if it cannot be made.
+using ProgramPtr = std::shared_ptr<mpc_program_t>;
+ProgramPtr compile(CompileOptions options, const Folder &folder);
+
+struct SessionOptions {
+  uint32_t threads = 1;
+  bool deterministic = false;
+  uint64_t seed = 0;
+};
+
+/// A session whose tensors are doubles.
+class Session {
+public:
+  explicit Session(ProgramPtr program, const SessionOptions &options = {});
+
+  /// One training step. Values go by the order of the program's inputs.
+  mpc_step_info_t step(const std::vector<Values> &inputs);
+
+  /// Runs an entry point; the outputs by name.
+  std::map<std::string, Values> run(const std::string &entry,
+                                    const std::vector<Values> &inputs);
+
+  Values read(const std::string &state) const;
+  void write(const std::string &state, const Values &values);
+  bool has(const std::string &state) const;
+
+  /// All states, control states included, bit by bit.
+  std::map<std::string, std::string> snapshot() const;
+
+  /// Names of the states that training changes by gradients.
+  std::vector<std::string> parameters() const;
+
+  mpc_session_t *handle() const { return session.get(); }
+  const mpc_program_t *code() const { return program.get(); }
+
+private:
+  const mpc_state_info_t &info(const std::string &state) const;
+
+  ProgramPtr program;
+  std::shared_ptr<mpc_session_t> session;
+  std::vector<mpc_state_info_t> states;
+};
+
+/// Fails the test unless `status` is OK; returns whether it is. Takes it.
+bool isOk(mpc_status_t status);
+
+double largest(const Values &values);
+/// The largest |a - b| over the largest |b|; 0 if both are zero.
+double scaledError(const Values &a, const Values &b);
+/// The norm of a - b over that of b.
+double normError(const Values &a, const Values &b);
+
+} // namespace mpc::test
+
+#endif // MPC_TEST_GRADIENTS_HARNESS_H

@@ -1,0 +1,34 @@
+//===- models.h - One small model per op and variant ------------*- C++ -*-===//
+#ifndef MPC_TEST_GRADIENTS_MODELS_H
+#define MPC_TEST_GRADIENTS_MODELS_H
+
+#include "test/gradients/harness.h"
+
+namespace mpc::test {
+
+/// A model that computes something of parameters.
+struct Model {
+  const char *name;       ///< family_variant
+  const char *parameters; ///< See parseTensors.
+  const char *nodes;      ///< Compute `y`; in ONNX's text syntax.
+  /// Shape of `y`, whose product with a random input is summed up to the loss;
+  /// null: `y` is the loss.
+  const char *result;
+  Values labels = {};      ///< Input `labels`, if there are any.
+  Shape labelShape = {};   ///< Its shape.
+  const char *loss = nullptr; ///< `--loss`, of `y`; null: the loss is there.
+  double low = -1, high = 1;  ///< Range of the targets of that loss.
+  int opset = 20;
+};
+
+const std::vector<Model> &models();
+
+/// The model as text.
+std::string textOf(const Model &model);
+
+/// Values for the inputs of its training step, in order.
+std::vector<Values> inputsOf(const Model &model);
+
+} // namespace mpc::test
+
+#endif // MPC_TEST_GRADIENTS_MODELS_H
