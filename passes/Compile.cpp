@@ -20,8 +20,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -132,7 +132,8 @@ private:
       return kIo;
     }
     llvm::SmallString<128> path(options.dumpStages);
-    llvm::sys::path::append(path, std::to_string(index) + "-" + stage + ".mlir");
+    llvm::sys::path::append(path,
+                            std::to_string(index) + "-" + stage + ".mlir");
     std::error_code error;
     llvm::raw_fd_ostream file(path, error);
     if (!error)

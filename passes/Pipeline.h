@@ -20,11 +20,12 @@ namespace mpc {
 
 /// What a model is compiled to. The defaults are those of `mpc compile`.
 struct CompileOptions {
-  std::string model;  ///< ONNX file, binary or text (.onnxtxt).
-  std::string output; ///< Package to write; empty: none is written.
+  std::string model;     ///< ONNX file, binary or text (.onnxtxt).
+  std::string output;    ///< Package to write; empty: none is written.
   std::string modelPath; ///< Where the package says its model lies; may be "".
-  std::string precision = "bf16"; ///< fp32, bf16, fp16; fp64 to check gradients.
-  std::string loss;               ///< Empty: found or chosen.
+  std::string precision =
+      "bf16";       ///< fp32, bf16, fp16; fp64 to check gradients.
+  std::string loss; ///< Empty: found or chosen.
   std::string optimizer = "adamw";
   std::string targetCpu = "native"; ///< LLVM name; native: this machine.
   std::string dumpStages;           ///< Folder for the IR after each stage.
@@ -37,7 +38,7 @@ struct CompileOptions {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double momentum = 0.9;
-  double clipNorm = 0; ///< 0: no clipping.
+  double clipNorm = 0;      ///< 0: no clipping.
   double lossScale = 65536; ///< Of the first step; fp16 only.
   bool nesterov = false;
   int64_t accumulate = 1; ///< Micro-batches per update.
@@ -47,7 +48,7 @@ struct CompileOptions {
 };
 
 struct CompileResult {
-  int exitCode; ///< 0, or what the process should return.
+  int exitCode;                   ///< 0, or what the process should return.
   std::vector<std::string> notes; ///< Decisions to say aloud, one line each.
   std::string report;             ///< Precision report, JSON.
   uint64_t packageBytes = 0;

@@ -57,7 +57,8 @@ KernelSchedule mpc::scheduleKernel(const KernelDomain &domain) {
       int64_t vectors = llvm::divideCeil(columns, schedule.lanes);
       schedule.walk = Walk::Columns;
       schedule.stripVectors = std::min(
-          vectors, std::max<int64_t>(1, kSumRegisters / std::max<int64_t>(sums, 1)));
+          vectors,
+          std::max<int64_t>(1, kSumRegisters / std::max<int64_t>(sums, 1)));
       schedule.items =
           domain.outer() * llvm::divideCeil(vectors, schedule.stripVectors);
       perItem = domain.rows() * schedule.stripVectors * schedule.lanes;

@@ -67,7 +67,8 @@ llvm::Expected<CpuTarget> mpc::findCpuTarget(llvm::StringRef name) {
       triple, target.cpu, features, options, llvm::Reloc::PIC_,
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
   const llvm::MCSubtargetInfo *info = target.machine->getMCSubtargetInfo();
-  for (const llvm::SubtargetFeatureKV &feature : info->getAllProcessorFeatures())
+  for (const llvm::SubtargetFeatureKV &feature :
+       info->getAllProcessorFeatures())
     if (info->getFeatureBits().test(feature.Value) &&
         isVectorFeature(feature.Key))
       target.features.push_back(feature.Key);

@@ -4,11 +4,11 @@
 
 #include "compiler/Target/CpuTarget.h"
 
+#include "lld/Common/Driver.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "lld/Common/Driver.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -25,8 +25,8 @@ using namespace mpc;
 LLD_HAS_DRIVER(elf)
 
 /// The kernels as a module of their own.
-static std::unique_ptr<llvm::Module>
-translate(ModuleOp module, llvm::LLVMContext &context) {
+static std::unique_ptr<llvm::Module> translate(ModuleOp module,
+                                               llvm::LLVMContext &context) {
   registerBuiltinDialectTranslation(*module.getContext());
   registerLLVMDialectTranslation(*module.getContext());
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
@@ -76,10 +76,9 @@ static LogicalResult link(ModuleOp module, llvm::StringRef folder,
   std::string input = objectFile.str(), target = std::string(output);
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  const char *arguments[] = {"ld.lld",          "-shared", "--build-id=none",
-                             "-z",              "noexecstack",
-                             "--strip-debug",   "-o",      target.c_str(),
-                             input.c_str()};
+  const char *arguments[] = {"ld.lld", "-shared",      "--build-id=none",
+                             "-z",     "noexecstack",  "--strip-debug",
+                             "-o",     target.c_str(), input.c_str()};
   lld::Result result = lld::lldMain(arguments, llvm::nulls(), stream,
                                     {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0)
@@ -130,7 +129,8 @@ LogicalResult mpc::compileKernels(ModuleOp module, const CpuTarget &target,
   std::error_code error;
   llvm::raw_fd_ostream file(path, error);
   if (error)
-    return module.emitError("cannot write '") << path << "': " << error.message();
+    return module.emitError("cannot write '")
+           << path << "': " << error.message();
   if (!emit(*code, machine, llvm::CodeGenFileType::ObjectFile, file))
     return module.emitError("internal error in code generation: the target "
                             "emits no object files");

@@ -2,9 +2,9 @@
 
 #include "compiler/Target/Package.h"
 
+#include "compiler/Catalog/Catalog.h"
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/Train.h"
-#include "compiler/Catalog/Catalog.h"
 #include "compiler/Target/CpuTarget.h"
 #include "runtime/src/program/program_generated.h"
 
@@ -82,8 +82,7 @@ public:
     // Offsets of segments depend on the size of the root, which does not
     // depend on them: every field is written, zero or not.
     size_t rootSize = buildRoot(0).size();
-    std::string file =
-        buildRoot(llvm::alignTo(rootSize, kSegmentAlignment));
+    std::string file = buildRoot(llvm::alignTo(rootSize, kSegmentAlignment));
     for (const std::string *segment : segments()) {
       padTo(file, kSegmentAlignment);
       file += *segment;
@@ -189,7 +188,8 @@ private:
                                                  StringRef fallback) {
     auto buffer = buildBuffer(cast<exec::BufferAttr>(info.get("buffer")));
     auto nameAttr = info.getAs<StringAttr>("name");
-    auto name = fb->CreateString((nameAttr ? nameAttr.getValue() : fallback).str());
+    auto name =
+        fb->CreateString((nameAttr ? nameAttr.getValue() : fallback).str());
     fbs::BindingBuilder binding(*fb);
     binding.add_name(name);
     binding.add_buffer(buffer);

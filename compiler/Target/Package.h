@@ -14,9 +14,9 @@ struct CpuTarget;
 
 /// What goes into a package beside the planned module.
 struct PackageContents {
-  std::string model;   ///< Name of the ONNX file.
-  std::string code;    ///< ELF shared object of the kernels.
-  std::string report;  ///< Precision report, JSON.
+  std::string model;  ///< Name of the ONNX file.
+  std::string code;   ///< ELF shared object of the kernels.
+  std::string report; ///< Precision report, JSON.
   std::vector<std::pair<std::string, std::string>> options;
   int64_t accumulate = 1;
 };

@@ -1,10 +1,11 @@
-//===- Passes.h - Codegen passes ----------------------------------*- C++ -*-===//
+//===- Passes.h - Codegen passes ----------------------------------*- C++
+//-*-===//
 #ifndef MPC_PASSES_CODEGEN_PASSES_H
 #define MPC_PASSES_CODEGEN_PASSES_H
 
-#include "mlir/Pass/Pass.h"
-#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
 
 namespace mpc {
 #define GEN_PASS_DECL

@@ -30,8 +30,17 @@ Value mpc::constantLanes(OpBuilder &builder, Location loc, TypedAttr value,
   if (lanes == 0)
     return arith::ConstantOp::create(builder, loc, value);
   auto type = cast<VectorType>(vectorType(value.getType(), lanes));
-  return arith::ConstantOp::create(builder, loc,
-                                   DenseElementsAttr::get(type, Attribute(value)));
+  return arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, Attribute(value)));
+}
+
+Value mpc::firstLanes(OpBuilder &builder, Location loc, unsigned lanes,
+                      int64_t count) {
+  SmallVector<bool> exists(lanes, false);
+  std::fill_n(exists.begin(), count, true);
+  auto type = VectorType::get({int64_t(lanes)}, builder.getI1Type());
+  return arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, ArrayRef<bool>(exists)));
 }
 
 CombinerInfo mpc::findCombiner(linalg::GenericOp op) {
@@ -40,8 +49,9 @@ CombinerInfo mpc::findCombiner(linalg::GenericOp op) {
   Block *body = op.getBody();
   Operation *combiner = body->getTerminator()->getOperand(0).getDefiningOp();
   Value accumulator = body->getArgument(op.getNumDpsInputs());
-  Value added = combiner->getOperand(0) == accumulator ? combiner->getOperand(1)
-                                                       : combiner->getOperand(0);
+  Value added = combiner->getOperand(0) == accumulator
+                    ? combiner->getOperand(1)
+                    : combiner->getOperand(0);
   TypedAttr identity = arith::getNeutralElement(combiner).value_or(TypedAttr());
   return {combiner, added, identity};
 }
@@ -76,9 +86,9 @@ static Value emitConstant(OpBuilder &builder, arith::ConstantOp op,
                        lanes);
 }
 
-SmallVector<Value>
-mpc::emitBody(OpBuilder &builder, linalg::GenericOp op, ValueRange inputs,
-              unsigned lanes, llvm::function_ref<Value(unsigned)> indexOf) {
+SmallVector<Value> mpc::emitBody(OpBuilder &builder, linalg::GenericOp op,
+                                 ValueRange inputs, unsigned lanes,
+                                 llvm::function_ref<Value(unsigned)> indexOf) {
   Block *body = op.getBody();
   CombinerInfo combiner = findCombiner(op);
   IRMapping values;
@@ -107,8 +117,9 @@ mpc::emitBody(OpBuilder &builder, linalg::GenericOp op, ValueRange inputs,
       continue;
     }
     if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(inner)) {
-      values.map(inner.getResult(0),
-                 emitIndexCast(builder, inner, lookup(inner.getOperand(0)), lanes));
+      values.map(
+          inner.getResult(0),
+          emitIndexCast(builder, inner, lookup(inner.getOperand(0)), lanes));
       continue;
     }
     OperationState state(inner.getLoc(), inner.getName());

@@ -19,10 +19,14 @@ mlir::Value broadcastLanes(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value constantLanes(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::TypedAttr value, unsigned lanes);
 
+/// A mask of `lanes` lanes of which the first `count` exist.
+mlir::Value firstLanes(mlir::OpBuilder &builder, mlir::Location loc,
+                       unsigned lanes, int64_t count);
+
 /// How a reduction joins two values.
 struct CombinerInfo {
-  mlir::Operation *op;   ///< In the body; null if the op is no reduction.
-  mlir::Value added;     ///< The operand that is not the accumulator.
+  mlir::Operation *op; ///< In the body; null if the op is no reduction.
+  mlir::Value added;   ///< The operand that is not the accumulator.
   mlir::TypedAttr identity;
 };
 

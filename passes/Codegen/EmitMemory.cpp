@@ -1,0 +1,145 @@
+//===- EmitMemory.cpp - Loads and stores of a kernel ---------------------===//
+
+#include "passes/Codegen/Emitter.h"
+#include "passes/Codegen/VectorBody.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace mpc;
+
+Type mpc::storageType(Type type) {
+  return type.isInteger(1) ? IntegerType::get(type.getContext(), 8) : type;
+}
+
+unsigned mpc::storageBytes(Type type) {
+  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
+Value Emitter::dot(ArrayRef<Value> row, ArrayRef<int64_t> strides,
+                   int64_t offset) {
+  Value sum;
+  for (auto [index, stride] : llvm::zip(row, strides))
+    if (stride != 0) {
+      Value term = scaled(index, stride);
+      sum = sum ? add(sum, term) : term;
+    }
+  if (!sum)
+    return i64(offset);
+  return offset == 0 ? sum : add(sum, i64(offset));
+}
+
+Value Emitter::rowPointer(const KernelAccess &access, const Position &at) {
+  Value base = pointers[operandOf.at(access.root)];
+  Value element =
+      dot(at.row, ArrayRef<int64_t>(access.strides).take_front(at.row.size()),
+          access.offset);
+  return LLVM::GEPOp::create(builder, loc, base.getType(),
+                             storageType(access.elementType), base,
+                             ValueRange{element});
+}
+
+/// Addresses of lanes that do not lie side by side.
+Value Emitter::gather(const KernelAccess &access, const Position &at,
+                      Value pointer) {
+  Type element = storageType(access.elementType);
+  int64_t stride = columnStride(access.strides);
+  SmallVector<int64_t> steps;
+  for (unsigned lane = 0; lane < at.lanes; ++lane)
+    steps.push_back(lane * stride);
+  auto indexType = VectorType::get({int64_t(at.lanes)}, builder.getI64Type());
+  Value offsets = arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(indexType, ArrayRef<int64_t>(steps)));
+  Value start =
+      LLVM::GEPOp::create(builder, loc, pointer.getType(), element, pointer,
+                          ValueRange{scaled(at.column, stride)});
+  auto pointersType = VectorType::get({int64_t(at.lanes)}, pointer.getType());
+  return LLVM::GEPOp::create(builder, loc, pointersType, element, start,
+                             ValueRange{offsets});
+}
+
+static Value allLanes(OpBuilder &builder, Location loc, unsigned lanes) {
+  return constantLanes(builder, loc, builder.getBoolAttr(true), lanes);
+}
+
+/// Zeros of a stored type, for lanes that do not exist.
+static Value zeroLanes(OpBuilder &builder, Location loc, Type element,
+                       unsigned lanes) {
+  return constantLanes(builder, loc,
+                       cast<TypedAttr>(builder.getZeroAttr(element)), lanes);
+}
+
+Value Emitter::load(const KernelAccess &access, const Position &at) {
+  Type element = storageType(access.elementType);
+  unsigned bytes = storageBytes(element);
+  int64_t stride = columnStride(access.strides);
+  Value value;
+  if (at.lanes == 0 || stride == 0) {
+    auto found = rowLoads.find(keyOf(access));
+    value = found != rowLoads.end()
+                ? found->second
+                : LLVM::LoadOp::create(builder, loc, element,
+                                       rowPointer(access, at), bytes);
+    value = broadcastLanes(builder, loc, value, at.lanes);
+  } else {
+    Value pointer = rowPointer(access, at);
+    Type type = vectorType(element, at.lanes);
+    if (stride == 1) {
+      pointer = LLVM::GEPOp::create(builder, loc, pointer.getType(), element,
+                                    pointer, ValueRange{at.column});
+      if (at.mask)
+        value = LLVM::MaskedLoadOp::create(
+            builder, loc, type, pointer, at.mask,
+            zeroLanes(builder, loc, element, at.lanes), bytes);
+      else
+        value = LLVM::LoadOp::create(builder, loc, type, pointer, bytes);
+    } else {
+      Value mask = at.mask ? at.mask : allLanes(builder, loc, at.lanes);
+      value = LLVM::masked_gather::create(
+          builder, loc, type, gather(access, at, pointer), mask,
+          ValueRange{zeroLanes(builder, loc, element, at.lanes)}, bytes);
+    }
+  }
+  if (!access.elementType.isInteger(1))
+    return value;
+  Value zero = zeroLanes(builder, loc, element, at.lanes);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
+                               zero);
+}
+
+void Emitter::store(const KernelAccess &access, const Position &at,
+                    Value value) {
+  Type element = storageType(access.elementType);
+  unsigned bytes = storageBytes(element);
+  if (access.elementType.isInteger(1))
+    value = arith::ExtUIOp::create(builder, loc, vectorType(element, at.lanes),
+                                   value);
+  Value pointer = rowPointer(access, at);
+  if (at.lanes == 0) {
+    LLVM::StoreOp::create(builder, loc, value, pointer, bytes);
+    return;
+  }
+  int64_t stride = columnStride(access.strides);
+  if (stride == 1 || !hasColumns()) {
+    if (hasColumns())
+      pointer = LLVM::GEPOp::create(builder, loc, pointer.getType(), element,
+                                    pointer, ValueRange{at.column});
+    if (at.mask)
+      LLVM::MaskedStoreOp::create(builder, loc, value, pointer, at.mask, bytes);
+    else
+      LLVM::StoreOp::create(builder, loc, value, pointer, bytes);
+    return;
+  }
+  Value mask = at.mask ? at.mask : allLanes(builder, loc, at.lanes);
+  LLVM::masked_scatter::create(builder, loc, value, gather(access, at, pointer),
+                               mask, bytes);
+}
+
+/// Memory for `count` elements, taken once per call of the kernel.
+Value Emitter::stackBuffer(Type element, int64_t count) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(entry);
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  return LLVM::AllocaOp::create(builder, loc, pointer, element, i64(count), 64);
+}
