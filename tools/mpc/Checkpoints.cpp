@@ -28,8 +28,7 @@ static std::optional<uint64_t> stepOf(const std::string &name) {
   return std::strtoull(name.c_str() + prefix, nullptr, 10);
 }
 
-std::vector<std::string>
-mpc::tool::listCheckpoints(const std::string &folder) {
+std::vector<std::string> mpc::tool::listCheckpoints(const std::string &folder) {
   std::error_code error;
   std::vector<std::pair<uint64_t, std::string>> found;
   fs::directory_iterator entries(folder, error);
@@ -83,8 +82,8 @@ static std::string checkFile(const std::string &path, const std::string &name,
     return format("'%s' has %llu bytes, but should have %llu", name.c_str(),
                   static_cast<unsigned long long>(size),
                   static_cast<unsigned long long>(expected->get<uint64_t>()));
-  if (checksums && (!record.contains("xxh3") ||
-                    record["xxh3"] != checksumOf(path)))
+  if (checksums &&
+      (!record.contains("xxh3") || record["xxh3"] != checksumOf(path)))
     return "'" + name + "' has another checksum than when it was written";
   return "";
 }

@@ -13,8 +13,8 @@ Choice::Choice(std::vector<std::string> words, size_t numShown)
     : CLI::Validator("") {
   std::vector<std::string> shown(
       words.begin(), words.begin() + std::min(numShown, words.size()));
-  func_ = [words = std::move(words), shown = std::move(shown)](
-              std::string &value) -> std::string {
+  func_ = [words = std::move(words),
+           shown = std::move(shown)](std::string &value) -> std::string {
     if (std::find(words.begin(), words.end(), value) != words.end())
       return "";
     std::string list;

@@ -13,8 +13,7 @@ namespace mpc::tool {
 /// first `numShown` are named in messages.
 class Choice : public CLI::Validator {
 public:
-  explicit Choice(std::vector<std::string> words,
-                  size_t numShown = ~size_t(0));
+  explicit Choice(std::vector<std::string> words, size_t numShown = ~size_t(0));
 };
 
 /// Accepts finite numbers of at least `low`.

@@ -38,8 +38,9 @@ static void print(const Options &options, const mpc::CompileOptions &compiled,
     return;
   }
   if (compiled.output.empty()) {
-    std::printf("%s: stopped after stage '%s' as asked; no package is written\n",
-                compiled.model.c_str(), compiled.stopAfter.c_str());
+    std::printf(
+        "%s: stopped after stage '%s' as asked; no package is written\n",
+        compiled.model.c_str(), compiled.stopAfter.c_str());
     return;
   }
   std::printf("%s: %s, %s, %s, compiled in %s\n", compiled.output.c_str(),
@@ -76,9 +77,9 @@ static int run(const Options &options) {
 
   auto begin = std::chrono::steady_clock::now();
   mpc::CompileResult result = mpc::compileModel(compile);
-  double seconds = std::chrono::duration<double>(
-                       std::chrono::steady_clock::now() - begin)
-                       .count();
+  double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
   printNotes(result);
   if (result.exitCode == 0)
     print(options, compile, result, seconds);
@@ -117,8 +118,7 @@ Action mpc::tool::addCompile(CLI::App &app) {
       ->option_text("STAGE")
       ->check(Choice(mpc::stageNames()))
       ->group("Output");
-  compile
-      ->add_flag("--json", options->json, "Print one JSON object")
+  compile->add_flag("--json", options->json, "Print one JSON object")
       ->group("Output");
   return [options] { return run(*options); };
 }

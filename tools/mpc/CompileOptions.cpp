@@ -13,8 +13,8 @@
 
 using namespace mpc::tool;
 
-static const std::vector<std::string> kLosses = {
-    "softmax-cross-entropy", "mse", "l1", "bce-with-logits"};
+static const std::vector<std::string> kLosses = {"softmax-cross-entropy", "mse",
+                                                 "l1", "bce-with-logits"};
 
 /// One of the losses, or output:NAME.
 static CLI::Validator lossChoice() {
@@ -77,6 +77,12 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
       ->check(Choice({"fp32", "bf16", "fp16", "fp64"}, 3))
       ->group("Precision");
   command
+      .add_option("--loss-scale", lossScale,
+                  "Loss scale to start with, fp16 (default: 65536)")
+      ->option_text("SCALE")
+      ->check(Above(0))
+      ->group("Precision");
+  command
       .add_option("--keep-fp32", options.keepFp32,
                   "Keep nodes or op types with such names in fp32")
       ->option_text("REGEX")
@@ -100,8 +106,7 @@ void CompileArguments::addOptimizerOptions(CLI::App &command) {
       ->check(Choice({"sgd", "momentum", "adam", "adamw"}));
   add("--lr", options.lr, "Learning rate (default: 0.001)", "RATE")
       ->check(AtLeast(0));
-  add("--weight-decay", weightDecay, "Default: 0.01 for adamw, else 0",
-      "RATE")
+  add("--weight-decay", weightDecay, "Default: 0.01 for adamw, else 0", "RATE")
       ->check(AtLeast(0));
   add("--betas", betas, "Of adam and adamw (default: 0.9,0.999)", "B1,B2")
       ->delimiter(',')
@@ -125,8 +130,7 @@ void CompileArguments::addOptimizerOptions(CLI::App &command) {
 
 /// An option that its optimizer does not know would be ignored in silence.
 void CompileArguments::checkOptimizer() const {
-  bool isAdam =
-      options.optimizer == "adam" || options.optimizer == "adamw";
+  bool isAdam = options.optimizer == "adam" || options.optimizer == "adamw";
   auto refuse = [&](const char *name) {
     throw Failure(Usage, std::string(name) + " means nothing to --optimizer=" +
                              options.optimizer);
@@ -141,8 +145,8 @@ void CompileArguments::checkOptimizer() const {
     refuse("--nesterov");
   for (double beta : {betas.first, betas.second})
     if (!(beta >= 0 && beta < 1))
-      throw Failure(Usage, format("--betas must lie in [0, 1), but one is %g",
-                                  beta));
+      throw Failure(Usage,
+                    format("--betas must lie in [0, 1), but one is %g", beta));
 }
 
 /// Parses NAME=N.
@@ -156,16 +160,19 @@ static std::pair<std::string, int64_t> parseDim(const std::string &text) {
     if (errno == 0 && end != number && *end == 0 && value >= 1)
       return {text.substr(0, equals), value};
   }
-  throw Failure(Usage,
-                "--dim must be NAME=N with a positive N, but is '" + text +
-                    "'");
+  throw Failure(Usage, "--dim must be NAME=N with a positive N, but is '" +
+                           text + "'");
 }
 
 mpc::CompileOptions
 CompileArguments::toOptions(const std::string &model) const {
   checkOptimizer();
+  if (lossScale && options.precision != "fp16")
+    throw Failure(Usage, "--loss-scale means nothing to --precision=" +
+                             options.precision);
   CompileOptions result = options;
   result.model = model;
+  result.lossScale = lossScale.value_or(result.lossScale);
   result.beta1 = betas.first;
   result.beta2 = betas.second;
   result.weightDecay =

@@ -37,7 +37,7 @@ private:
   CompileOptions options;
   std::vector<std::string> dims; ///< NAME=N.
   std::pair<double, double> betas = {0.9, 0.999};
-  std::optional<double> weightDecay, momentum;
+  std::optional<double> weightDecay, momentum, lossScale;
   bool hasBetas = false, hasEpsilon = false;
   std::vector<const CLI::Option *> added;
 };

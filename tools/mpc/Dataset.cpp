@@ -127,8 +127,7 @@ static bool fits(const std::vector<int64_t> &shape, const Binding &input) {
   if (shape.size() != input.shape.size())
     return false;
   for (size_t i = 0; i < shape.size(); ++i)
-    if (static_cast<int64_t>(i) != input.batchDim &&
-        shape[i] != input.shape[i])
+    if (static_cast<int64_t>(i) != input.batchDim && shape[i] != input.shape[i])
       return false;
   return true;
 }
@@ -188,11 +187,10 @@ void Dataset::countSamples(const Column &column) {
     batch = input.shape[input.batchDim];
   }
   if (count != samples)
-    throw Failure(Usage,
-                  format("%s: array '%s' has %s, but '%s' has %s", path.c_str(),
-                         input.name.c_str(),
-                         formatCount(count, "sample").c_str(),
-                         sampleArray.c_str(), formatCount(samples).c_str()));
+    throw Failure(
+        Usage, format("%s: array '%s' has %s, but '%s' has %s", path.c_str(),
+                      input.name.c_str(), formatCount(count, "sample").c_str(),
+                      sampleArray.c_str(), formatCount(samples).c_str()));
   if (static_cast<uint64_t>(input.shape[input.batchDim]) != batch)
     throw Failure(Damaged, "inputs '" + input.name + "' and '" + sampleArray +
                                "' of the program differ in batch size");

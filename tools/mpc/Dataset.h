@@ -32,8 +32,7 @@ public:
   /// The tensors of one batch, in the order of the inputs; valid until the next
   /// call. Takes at least one and at most batchSize() indices below
   /// numSamples(); the rest of the batch repeats the last of them.
-  const std::vector<mpc_tensor_t> &
-  gather(const std::vector<uint64_t> &indices);
+  const std::vector<mpc_tensor_t> &gather(const std::vector<uint64_t> &indices);
 
   const std::string path;
 

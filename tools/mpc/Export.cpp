@@ -33,7 +33,8 @@ static std::string findModel(const Options &options, const Package &package) {
   if (!options.model.empty())
     return options.model;
   namespace fs = std::filesystem;
-  std::string name = package.root().model() ? package.root().model()->str() : "";
+  std::string name =
+      package.root().model() ? package.root().model()->str() : "";
   fs::path folder = fs::path(options.package).parent_path();
   std::vector<fs::path> candidates;
   if (package.root().options())
@@ -48,8 +49,7 @@ static std::string findModel(const Options &options, const Package &package) {
   for (const fs::path &candidate : candidates)
     if (fs::is_regular_file(candidate, ignored))
       return candidate.string();
-  throw Failure(Usage, "cannot find '" + name + "', which '" +
-                           options.package +
+  throw Failure(Usage, "cannot find '" + name + "', which '" + options.package +
                            "' was compiled from; say where it is with --model");
 }
 
@@ -152,8 +152,7 @@ Action mpc::tool::addExport(CLI::App &app) {
                    "Weights: a checkpoint, or the folder with them")
       ->option_text("PATH")
       ->required();
-  command
-      ->add_option("--output,-o", options->output, "ONNX file to write")
+  command->add_option("--output,-o", options->output, "ONNX file to write")
       ->option_text("OUT.onnx")
       ->required();
   command

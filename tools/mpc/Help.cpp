@@ -67,9 +67,9 @@ std::string HelpFormatter::make_positionals(const CLI::App *app) const {
   return positionals.empty() ? "" : make_group("", true, positionals);
 }
 
-std::string HelpFormatter::make_group(
-    std::string group, bool isPositional,
-    std::vector<const CLI::Option *> options) const {
+std::string
+HelpFormatter::make_group(std::string group, bool isPositional,
+                          std::vector<const CLI::Option *> options) const {
   std::string text = "\n" + (group.empty() ? "" : group + ":\n");
   for (const CLI::Option *option : options)
     text += make_option(option, isPositional);
@@ -185,8 +185,8 @@ std::string mpc::tool::describeUsageError(const CLI::App &app,
   if (dynamic_cast<const CLI::ArgumentMismatch *>(&error))
     if (const CLI::Option *option =
             command->get_option_no_throw(message.substr(0, message.find(':'))))
-      return option->get_name() + " must be given as " +
-             option->get_name() + " " + option->get_option_text();
+      return option->get_name() + " must be given as " + option->get_name() +
+             " " + option->get_option_text();
   if (!message.empty())
     message[0] = std::tolower(static_cast<unsigned char>(message[0]));
   return message;

@@ -15,8 +15,9 @@ public:
 
   std::string make_usage(const CLI::App *app, std::string name) const override;
   std::string make_positionals(const CLI::App *app) const override;
-  std::string make_group(std::string group, bool isPositional,
-                         std::vector<const CLI::Option *> options) const override;
+  std::string
+  make_group(std::string group, bool isPositional,
+             std::vector<const CLI::Option *> options) const override;
   std::string make_option(const CLI::Option *option,
                           bool isPositional) const override;
   std::string make_help(const CLI::App *app, std::string name,

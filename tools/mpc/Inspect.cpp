@@ -44,9 +44,9 @@ static std::string typeOf(mpc::program::DType dtype,
 }
 
 template <typename Table, typename Convert>
-static Json listOf(
-    const flatbuffers::Vector<flatbuffers::Offset<Table>> *tables,
-    Convert convert) {
+static Json
+listOf(const flatbuffers::Vector<flatbuffers::Offset<Table>> *tables,
+       Convert convert) {
   Json list = Json::array();
   if (tables)
     for (const Table *table : *tables)
@@ -55,10 +55,10 @@ static Json listOf(
 }
 
 static Json describe(const mpc::program::Binding &binding) {
-  Json json = {{"name", textOf(binding.name())},
-               {"type", typeOf(binding.buffer()->dtype(),
-                               binding.buffer()->shape())},
-               {"batch_dim", binding.batch_dim()}};
+  Json json = {
+      {"name", textOf(binding.name())},
+      {"type", typeOf(binding.buffer()->dtype(), binding.buffer()->shape())},
+      {"batch_dim", binding.batch_dim()}};
   if (binding.has_range())
     json["range"] = {binding.low(), binding.high()};
   if (binding.has_ignored())
@@ -75,8 +75,8 @@ static Json describe(const mpc::program::Instruction &instruction,
         textOf(root.functions()->Get(instruction.function())->symbol());
   else
     json["kernel"] = instruction.kernel();
-  json["operands"] = listOf(
-      instruction.operands(), [](const mpc::program::Buffer &buffer) {
+  json["operands"] =
+      listOf(instruction.operands(), [](const mpc::program::Buffer &buffer) {
         bool inState = buffer.space() == mpc::program::Space::State;
         return Json{{"type", typeOf(buffer.dtype(), buffer.shape())},
                     {"space", inState ? "state" : "arena"},
@@ -88,18 +88,17 @@ static Json describe(const mpc::program::Instruction &instruction,
 }
 
 static Json describe(const mpc::program::Entry &entry,
-                     const mpc::program::Program &root,
-                     bool withInstructions) {
+                     const mpc::program::Program &root, bool withInstructions) {
   auto binding = [](const mpc::program::Binding &table) {
     return describe(table);
   };
   Json json = {{"name", textOf(entry.name())},
                {"inputs", listOf(entry.inputs(), binding)},
                {"outputs", listOf(entry.outputs(), binding)}};
-  Json instructions = listOf(entry.instructions(),
-                             [&](const mpc::program::Instruction &table) {
-                               return describe(table, root);
-                             });
+  Json instructions =
+      listOf(entry.instructions(), [&](const mpc::program::Instruction &table) {
+        return describe(table, root);
+      });
   json["instruction_count"] = instructions.size();
   if (withInstructions)
     json["instructions"] = std::move(instructions);
@@ -130,12 +129,11 @@ static Json describe(const mpc::program::State &state) {
                {"kind", kindName(state.kind())},
                {"type", typeOf(state.dtype(), state.shape())}};
   if (state.slots() && state.slots()->size() > 0)
-    json["slots"] = listOf(
-        state.slots(), [&](const mpc::program::Slot &slot) {
-          return Json{{"name", textOf(slot.name())},
-                      {"type", typeOf(state.dtype(), slot.shape())},
-                      {"offset", slot.offset()}};
-        });
+    json["slots"] = listOf(state.slots(), [&](const mpc::program::Slot &slot) {
+      return Json{{"name", textOf(slot.name())},
+                  {"type", typeOf(state.dtype(), slot.shape())},
+                  {"offset", slot.offset()}};
+    });
   return json;
 }
 
@@ -225,10 +223,9 @@ static void printEntries(const Json &entries) {
       std::string operands;
       for (const Json &operand : instruction["operands"])
         operands += " " + textAt(operand, "type");
-      std::string code =
-          instruction.contains("function")
-              ? textAt(instruction, "function")
-              : "kernel " + instruction["kernel"].dump();
+      std::string code = instruction.contains("function")
+                             ? textAt(instruction, "function")
+                             : "kernel " + instruction["kernel"].dump();
       std::printf("      %-24s %s:%s\n", code.c_str(),
                   textAt(instruction, "name").c_str(), operands.c_str());
     }
@@ -265,10 +262,12 @@ static void print(const Json &json) {
 
   const Json &memory = json["memory"];
   std::printf("\nmemory of a session\n");
-  std::printf("  states                   %s\n", bytes(memory["states"]).c_str());
-  std::printf("  arena                    %s (%s if no buffers shared memory)\n",
-              bytes(memory["arena"]).c_str(),
-              bytes(memory["arena_without_reuse"]).c_str());
+  std::printf("  states                   %s\n",
+              bytes(memory["states"]).c_str());
+  std::printf(
+      "  arena                    %s (%s if no buffers shared memory)\n",
+      bytes(memory["arena"]).c_str(),
+      bytes(memory["arena_without_reuse"]).c_str());
 
   printEntries(json["entries"]);
   printStates(json["states"]);
@@ -277,8 +276,9 @@ static void print(const Json &json) {
   for (const Json &segment : json["segments"])
     std::printf("  %-24s %s\n", textAt(segment, "kind").c_str(),
                 bytes(segment["bytes"]).c_str());
-  std::printf("%s of generated code\n",
-              formatCount(json["functions"].get<uint64_t>(), "function").c_str());
+  std::printf(
+      "%s of generated code\n",
+      formatCount(json["functions"].get<uint64_t>(), "function").c_str());
 }
 
 static int run(const Options &options) {

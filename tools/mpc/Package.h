@@ -9,8 +9,8 @@
 
 namespace mpc::tool {
 
-/// The tables of a package. Checked for being tables, and against the seal; what
-/// their numbers point at is for the runtime to check.
+/// The tables of a package. Checked for being tables, and against the seal;
+/// what their numbers point at is for the runtime to check.
 class Package {
 public:
   /// Throws a Failure if the file cannot be read or is no whole package.

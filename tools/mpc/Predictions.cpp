@@ -45,10 +45,9 @@ void Predictions::store(uint64_t first, uint64_t count) {
       continue;
     }
     for (uint64_t o = 0; o < column.outer; ++o)
-      std::memcpy(
-          column.all.data() + (o * samples + first) * column.innerBytes,
-          column.batch.data() + o * batch * column.innerBytes,
-          count * column.innerBytes);
+      std::memcpy(column.all.data() + (o * samples + first) * column.innerBytes,
+                  column.batch.data() + o * batch * column.innerBytes,
+                  count * column.innerBytes);
   }
 }
 
@@ -90,9 +89,8 @@ mpc::npz::Arrays Predictions::take() {
     array.shape = column.output.shape;
     if (column.output.batchDim >= 0)
       array.shape[column.output.batchDim] = samples;
-    array.data = column.output.dtype == MPC_DTYPE_BF16
-                     ? widenBf16(column.all)
-                     : std::move(column.all);
+    array.data = column.output.dtype == MPC_DTYPE_BF16 ? widenBf16(column.all)
+                                                       : std::move(column.all);
     arrays.push_back(std::move(array));
   }
   return arrays;

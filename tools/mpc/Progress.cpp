@@ -71,8 +71,9 @@ std::string mpc::tool::formatProgressBar(const ProgressState &state,
   std::string time;
   if (state.secondsLeft >= 0 && state.done < state.total)
     time = formatClock(state.secondsLeft) + " left";
-  std::string accuracy =
-      state.accuracy < 0 ? "" : format("accuracy %.2f %%", 100 * state.accuracy);
+  std::string accuracy = state.accuracy < 0
+                             ? ""
+                             : format("accuracy %.2f %%", 100 * state.accuracy);
   std::vector<Field> before = {{state.title, 5}, {formatEpoch(state), 1}};
   std::vector<Field> after = {
       {format("%3.0f %%", std::floor(100 * shareDone(state))), 0},
@@ -116,9 +117,9 @@ std::string mpc::tool::formatProgressBar(const ProgressState &state,
 }
 
 std::string mpc::tool::formatProgressLine(const ProgressState &state) {
-  std::string line = format("step %llu/%llu",
-                            static_cast<unsigned long long>(state.done),
-                            static_cast<unsigned long long>(state.total));
+  std::string line =
+      format("step %llu/%llu", static_cast<unsigned long long>(state.done),
+             static_cast<unsigned long long>(state.total));
   if (std::string epoch = formatEpoch(state); !epoch.empty())
     line = epoch + ", " + line;
   line += format(": loss %.4f", state.loss);
@@ -160,8 +161,8 @@ static unsigned terminalColumns(std::FILE *stream) {
 Progress::Progress(std::FILE *stream, bool quiet)
     : stream(stream), quiet(quiet), terminal(isTerminal(stream)),
       utf8(speaksUtf8()),
-      nextTime(Clock::now() + (terminal ? kRedrawTime
-                                        : Clock::duration(kLineTime))) {}
+      nextTime(Clock::now() +
+               (terminal ? kRedrawTime : Clock::duration(kLineTime))) {}
 
 void Progress::update(const ProgressState &state) {
   if (quiet)
@@ -175,8 +176,7 @@ void Progress::update(const ProgressState &state) {
     return;
   }
   // The last column stays free: some terminals wrap when it is written.
-  std::string bar =
-      formatProgressBar(state, terminalColumns(stream) - 1, utf8);
+  std::string bar = formatProgressBar(state, terminalColumns(stream) - 1, utf8);
   std::fprintf(stream, "\r\x1b[K%s", bar.c_str());
   std::fflush(stream);
   drawn = true;
@@ -184,12 +184,11 @@ void Progress::update(const ProgressState &state) {
 }
 
 void Progress::finish(const ProgressState &state) {
-  if (quiet)
+  if (quiet || !terminal)
     return;
   nextTime = Clock::time_point::min();
   update(state);
-  if (drawn)
-    std::fputc('\n', stream);
+  std::fputc('\n', stream);
   drawn = false;
 }
 

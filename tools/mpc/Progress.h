@@ -11,16 +11,16 @@ namespace mpc::tool {
 
 /// What there is to tell at one moment.
 struct ProgressState {
-  std::string title;         ///< What is trained: "mlp.mpc".
-  uint64_t done = 0;         ///< Steps, of `total`.
+  std::string title; ///< What is trained: "mlp.mpc".
+  uint64_t done = 0; ///< Steps, of `total`.
   uint64_t total = 0;
-  uint64_t epoch = 0;        ///< Counts from 1; 0: not shown.
-  uint64_t epochs = 0;       ///< 0: their number is not given.
-  double loss = 0;           ///< Smoothed.
+  uint64_t epoch = 0;          ///< Counts from 1; 0: not shown.
+  uint64_t epochs = 0;         ///< 0: their number is not given.
+  double loss = 0;             ///< Smoothed.
   double samplesPerSecond = 0; ///< 0: not known yet.
-  float lossScale = 1;       ///< Shown unless 1.
-  double accuracy = -1;      ///< Of the last evaluation; below 0: none yet.
-  double secondsLeft = -1;   ///< Below 0: not known yet.
+  float lossScale = 1;         ///< Shown unless 1.
+  double accuracy = -1;        ///< Of the last evaluation; below 0: none yet.
+  double secondsLeft = -1;     ///< Below 0: not known yet.
 };
 
 /// One line of at most `columns` columns for a terminal. What matters least
@@ -43,7 +43,8 @@ public:
   /// Cheap if it is not yet time to print.
   void update(const ProgressState &state);
 
-  /// Prints the last state, whatever the time, and leaves it standing.
+  /// Draws the last state, whatever the time, and leaves it standing. A log
+  /// needs no such line.
   void finish(const ProgressState &state);
 
   /// Removes the bar so that other text can be printed; the next update draws

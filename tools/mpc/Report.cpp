@@ -61,8 +61,8 @@ static int run(const Options &options) {
 
 Action mpc::tool::addReport(CLI::App &app) {
   auto options = std::make_shared<Options>();
-  CLI::App *report = app.add_subcommand(
-      "report", "Which op runs in which precision, and why");
+  CLI::App *report =
+      app.add_subcommand("report", "Which op runs in which precision, and why");
   report
       ->add_option("model", options->path,
                    "A package, or an ONNX file to be compiled for it")

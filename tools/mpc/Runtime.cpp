@@ -1,7 +1,7 @@
 //===- Runtime.cpp - The C API of libmpcrt, as the tool uses it -----------===//
 
-#include "tools/mpc/Checks.h"
 #include "tools/mpc/Runtime.h"
+#include "tools/mpc/Checks.h"
 #include "tools/mpc/Text.h"
 
 #include <CLI/CLI.hpp>
@@ -65,7 +65,9 @@ Program::Program(const std::string &path) : path(path) {
 }
 
 static Binding toBinding(const mpc_binding_info_t &info) {
-  return {info.name, info.dtype, {info.shape, info.shape + info.rank},
+  return {info.name,
+          info.dtype,
+          {info.shape, info.shape + info.rank},
           info.batch_dim};
 }
 

@@ -92,8 +92,8 @@ static size_t editDistance(const std::string &a, const std::string &b) {
   for (size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1,
-                         last[j - 1] + (a[i - 1] != b[j - 1])});
+      row[j] = std::min(
+          {last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
         row[j] = std::min(row[j], before[j - 2] + 1);
     }
@@ -103,9 +103,8 @@ static size_t editDistance(const std::string &a, const std::string &b) {
   return last[b.size()];
 }
 
-std::string
-mpc::tool::findNearest(const std::string &word,
-                       const std::vector<std::string> &candidates) {
+std::string mpc::tool::findNearest(const std::string &word,
+                                   const std::vector<std::string> &candidates) {
   std::string nearest;
   size_t shortest = word.size() / 3 + 1;
   for (const std::string &candidate : candidates) {

@@ -28,8 +28,8 @@ static int run(const TrainOptions &options) {
   Dataset data(options.data, program.inputs(entry));
   std::unique_ptr<Dataset> evalData;
   if (!options.evalData.empty())
-    evalData = std::make_unique<Dataset>(options.evalData,
-                                         program.inputs("evaluate"));
+    evalData =
+        std::make_unique<Dataset>(options.evalData, program.inputs("evaluate"));
   return Trainer(options, program, data, evalData.get()).run();
 }
 
@@ -70,12 +70,11 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->add_option("--eval-data", options->evalData,
                    "Evaluate on these after each epoch")
       ->option_text("FILE.npz");
-  CLI::Option *epochs =
-      train
-          ->add_option("--epochs", options->epochs,
-                       "Epochs to train in all (default: 1)")
-          ->option_text("N")
-          ->check(AtLeast(1));
+  CLI::Option *epochs = train
+                            ->add_option("--epochs", options->epochs,
+                                         "Epochs to train in all (default: 1)")
+                            ->option_text("N")
+                            ->check(AtLeast(1));
   train->add_option("--steps", options->steps, "Steps to train in all")
       ->option_text("N")
       ->check(AtLeast(1))

@@ -99,8 +99,9 @@ static uint64_t readCount(const Session &session, const char *name) {
 void Trainer::resume() {
   std::string loaded = session.loadLatest(options.checkpointDir);
   if (loaded.empty()) {
-    std::fprintf(stderr, "mpc: note: '%s' holds no checkpoint yet: starting "
-                         "from the beginning\n",
+    std::fprintf(stderr,
+                 "mpc: note: '%s' holds no checkpoint yet: starting "
+                 "from the beginning\n",
                  options.checkpointDir.c_str());
     return;
   }
@@ -284,16 +285,22 @@ void Trainer::saveCheckpoint() {
 // The loop
 //===----------------------------------------------------------------------===//
 
-ExitCode Trainer::run() {
-  if (uint64_t left = data.numSamples() % data.batchSize())
-    std::fprintf(stderr,
-                 "mpc: note: %s do not fill batches of %llu: %llu of them are "
-                 "left out in each epoch%s\n",
-                 formatCount(data.numSamples(), "sample").c_str(),
-                 static_cast<unsigned long long>(data.batchSize()),
-                 static_cast<unsigned long long>(left),
-                 options.noShuffle ? "" : ", other ones each time");
+/// Says how many samples each epoch leaves out.
+void Trainer::noteSamplesLeftOut() const {
+  uint64_t left = data.numSamples() % data.batchSize();
+  if (left == 0 || isDone())
+    return;
+  std::fprintf(stderr,
+               "mpc: note: %s do not fill batches of %llu: %llu of them are "
+               "left out in each epoch%s\n",
+               formatCount(data.numSamples(), "sample").c_str(),
+               static_cast<unsigned long long>(data.batchSize()),
+               static_cast<unsigned long long>(left),
+               options.noShuffle ? "" : ", other ones each time");
+}
 
+ExitCode Trainer::run() {
+  noteSamplesLeftOut();
   while (!isDone()) {
     uint64_t epoch = sampler.position().epoch;
     Step result = runStep();
@@ -342,11 +349,10 @@ void Trainer::printSummary() const {
   } else {
     ProgressState state = progressState();
     double seconds = std::chrono::duration<double>(stepTime).count();
-    std::printf("trained %s in %s (%s samples/s), loss %.4f\n",
-                formatCount(steps, "step").c_str(),
-                formatDuration(seconds).c_str(),
-                formatCount(std::llround(state.samplesPerSecond)).c_str(),
-                smoothLoss);
+    std::printf(
+        "trained %s in %s (%s samples/s), loss %.4f\n",
+        formatCount(steps, "step").c_str(), formatDuration(seconds).c_str(),
+        formatCount(std::llround(state.samplesPerSecond)).c_str(), smoothLoss);
     if (skipped > 0)
       std::printf("%s skipped because a gradient overflowed; loss scale %.9g\n",
                   formatCount(skipped, "step").c_str(), lossScale);

@@ -52,6 +52,7 @@ private:
 
   void resume();
   void restorePosition();
+  void noteSamplesLeftOut() const;
   Step runStep();
   void report(const Step &step);
   void evaluateNow();

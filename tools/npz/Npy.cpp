@@ -82,7 +82,8 @@ public:
 
 private:
   void skipSpace() {
-    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])))
+    while (at < text.size() &&
+           std::isspace(static_cast<unsigned char>(text[at])))
       ++at;
   }
 
@@ -118,7 +119,8 @@ private:
     skipSpace();
     int64_t value = 0;
     size_t begin = at;
-    for (; at < text.size() && std::isdigit(static_cast<unsigned char>(text[at]));
+    for (;
+         at < text.size() && std::isdigit(static_cast<unsigned char>(text[at]));
          ++at)
       if (__builtin_mul_overflow(value, 10, &value) ||
           __builtin_add_overflow(value, text[at] - '0', &value))

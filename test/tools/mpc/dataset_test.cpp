@@ -74,9 +74,10 @@ TEST(Dataset, FillsABatchWithTheLastSample) {
 
 TEST(Dataset, TakesSamplesFromAnyDimension) {
   std::vector<std::string> notes;
-  Dataset data("d.npz",
-               {makeArray<float>("x", "float32", {2, 3}, {0, 1, 2, 10, 11, 12})},
-               {{"x", MPC_DTYPE_F32, {2, 2}, 1}}, notes);
+  Dataset data(
+      "d.npz",
+      {makeArray<float>("x", "float32", {2, 3}, {0, 1, 2, 10, 11, 12})},
+      {{"x", MPC_DTYPE_F32, {2, 2}, 1}}, notes);
   EXPECT_EQ(data.numSamples(), 3u);
   EXPECT_EQ(valuesOf<float>(data.gather({2, 1})[0]),
             (std::vector<float>{2, 1, 12, 11}));
@@ -86,8 +87,8 @@ TEST(Dataset, PassesInputsWithoutSamplesAsTheyAre) {
   std::vector<std::string> notes;
   npz::Arrays arrays = threeSamples();
   arrays.push_back(makeArray<float>("scale", "float32", {2}, {3, 4}));
-  Dataset data("d.npz", arrays,
-               {kPairs, {"scale", MPC_DTYPE_F32, {2}, -1}}, notes);
+  Dataset data("d.npz", arrays, {kPairs, {"scale", MPC_DTYPE_F32, {2}, -1}},
+               notes);
   EXPECT_EQ(valuesOf<float>(data.gather({0, 1})[1]),
             (std::vector<float>{3, 4}));
 }
@@ -129,9 +130,9 @@ TEST(Dataset, RefusesOtherShapes) {
             "d.npz: array 'pairs' must be f32[N,3], but is float32[3,2]");
   EXPECT_EQ(failure(threeSamples(), {{"labels", MPC_DTYPE_I64, {2, 1}, 0}}),
             "d.npz: array 'labels' must be i64[N,1], but is int64[3]");
-  EXPECT_EQ(failure({makeArray<float>("pairs", "float32", {0, 2}, {})},
-                    {kPairs}),
-            "d.npz: array 'pairs' has no samples");
+  EXPECT_EQ(
+      failure({makeArray<float>("pairs", "float32", {0, 2}, {})}, {kPairs}),
+      "d.npz: array 'pairs' has no samples");
 }
 
 TEST(Dataset, RefusesArraysThatDoNotMatch) {

@@ -76,8 +76,7 @@ TEST(Npz, NamesTheFileInErrors) {
     read(path);
     FAIL() << "a missing file was read";
   } catch (const FileError &error) {
-    EXPECT_EQ(error.what(),
-              "cannot read '" + path + "': no such file");
+    EXPECT_EQ(error.what(), "cannot read '" + path + "': no such file");
   }
   EXPECT_THROW(write(testing::TempDir() + "/no/such/folder.npz", {}),
                FileError);
@@ -133,10 +132,10 @@ TEST(Npy, ReadsFormats2And3) {
   for (char version : {2, 3}) {
     Array array;
     std::string what;
-    EXPECT_TRUE(parseNpy(
-        npyFile("{'shape':(),'fortran_order':False,'descr':'|b1'}\n", "\1",
-                version),
-        array, what))
+    EXPECT_TRUE(
+        parseNpy(npyFile("{'shape':(),'fortran_order':False,'descr':'|b1'}\n",
+                         "\1", version),
+                 array, what))
         << what;
     EXPECT_EQ(typeText(array), "bool[]");
   }
