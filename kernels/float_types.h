@@ -54,7 +54,8 @@ struct F16 {
       to = 0x7e00 | (magnitude >> 13 & 0x3ff);
     } else if (magnitude >= 0x477ff000) {  // 65520 and more round to infinity.
       to = 0x7c00;
-    } else if (magnitude >= 0x38800000) {  // Normal: rebias, round, maybe carry.
+    } else if (magnitude >=
+               0x38800000) {  // Normal: rebias, round, maybe carry.
       const uint32_t rebiased = magnitude - 0x38000000;
       to = (rebiased + 0xfff + (rebiased >> 13 & 1)) >> 13;
     } else {
@@ -68,8 +69,7 @@ struct F16 {
     const uint32_t sign = uint32_t{from & 0x8000u} << 16;
     const uint32_t exponent = from >> 10 & 0x1f;
     const uint32_t fraction = from & 0x3ff;
-    if (exponent == 0x1f)
-      return bits_float(sign | 0x7f800000 | fraction << 13);
+    if (exponent == 0x1f) return bits_float(sign | 0x7f800000 | fraction << 13);
     if (exponent != 0)
       return bits_float(sign | ((exponent + 112) << 23 | fraction << 13));
     const float magnitude = static_cast<float>(fraction) * 0x1p-24f;

@@ -149,10 +149,10 @@ bool check_result(const KernelDesc& desc, const Window& window,
 bool check_rank(const KernelDesc& desc, size_t operand, size_t rank,
                 std::string* error) {
   const size_t found = desc.operands[operand].shape.size();
-  return found == rank || fail(desc, error,
-                               "operand " + std::to_string(operand) +
-                                   " must have rank " + std::to_string(rank) +
-                                   ", found " + std::to_string(found));
+  return found == rank ||
+         fail(desc, error,
+              "operand " + std::to_string(operand) + " must have rank " +
+                  std::to_string(rank) + ", found " + std::to_string(found));
 }
 
 bool check_dtype(const KernelDesc& desc, size_t operand, mpc_dtype_t dtype,
@@ -208,10 +208,14 @@ struct ConvRoles {
 
 ConvRoles conv_roles(KernelId id) {
   switch (id) {
-    case KernelId::conv_bias: return {0, 1, 3};
-    case KernelId::conv_grad_input: return {2, 1, 0};
-    case KernelId::conv_grad_weight: return {1, 2, 0};
-    default: return {0, 1, 2};
+    case KernelId::conv_bias:
+      return {0, 1, 3};
+    case KernelId::conv_grad_input:
+      return {2, 1, 0};
+    case KernelId::conv_grad_weight:
+      return {1, 2, 0};
+    default:
+      return {0, 1, 2};
   }
 }
 
@@ -278,9 +282,8 @@ bool check_pool_operands(const KernelDesc& desc, PoolShape* shape,
   if (!check_float(desc, 1, error)) return false;
   shape->dtype = desc.operands[0].dtype;
   // max_pool: input, result, indices; max_pool_grad: grad, indices, result.
-  const size_t indices = forward ? 2 : 1, other = is_max(desc.id) && !forward
-                                                      ? 2
-                                                      : 1;
+  const size_t indices = forward ? 2 : 1,
+               other = is_max(desc.id) && !forward ? 2 : 1;
   if (!check_dtype(desc, other, shape->dtype, shape->dtype, error))
     return false;
   if (is_max(desc.id)) {
@@ -338,8 +341,7 @@ bool check_description(const KernelDesc& desc, std::string* error) {
   if (desc.operands.size() != known.operands)
     return fail(desc, error,
                 "needs " + std::to_string(known.operands) +
-                    " operands, found " +
-                    std::to_string(desc.operands.size()));
+                    " operands, found " + std::to_string(desc.operands.size()));
   for (size_t i = 0; i < desc.operands.size(); ++i) {
     const TensorDesc& tensor = desc.operands[i];
     const std::string name = "operand " + std::to_string(i);
@@ -353,9 +355,8 @@ bool check_description(const KernelDesc& desc, std::string* error) {
                       ", at most " + std::to_string(kMaxRank) +
                       " is supported");
     const int64_t low = moves_bytes(desc.id) ? 0 : 1;
-    const int64_t high = moves_bytes(desc.id)
-                             ? std::numeric_limits<int64_t>::max()
-                             : kMaxExtent;
+    const int64_t high =
+        moves_bytes(desc.id) ? std::numeric_limits<int64_t>::max() : kMaxExtent;
     for (int64_t extent : tensor.shape)
       if (extent < low || extent > high)
         return fail(desc, error,

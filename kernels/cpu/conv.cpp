@@ -28,8 +28,8 @@ struct Problem {
     input_type = output_type = weight_type = type;
     result_type = dnnl_type(s.result_dtype);
     bias = memory::desc({s.output_channels}, dnnl_type(s.bias_dtype), tag::a);
-    weight = {s.output_channels, s.input_channels / s.group,
-              s.window.kernel[0], s.window.kernel[1]};
+    weight = {s.output_channels, s.input_channels / s.group, s.window.kernel[0],
+              s.window.kernel[1]};
     plain = tag::oihw;
     if (s.group > 1) {
       weight[0] /= s.group;
@@ -93,7 +93,7 @@ Forward::desc forward_desc(const Problem& p, const memory::desc& weight,
 // The hint of a gradient: any forward primitive of the same geometry.
 Forward::primitive_desc forward_hint(const Problem& p,
                                      const dnnl::engine& engine) {
-  const Forward::desc desc = 
+  const Forward::desc desc =
       forward_desc(p, p.any_weight(p.weight_type), p.output_type, false);
   return Forward::primitive_desc(desc, engine);
 }
@@ -172,20 +172,20 @@ Builder::Call Builder::make(const Problem& p,
                             const memory::desc& weight) const {
   const dnnl::primitive_attr attributes = user_scratchpad();
   if (id_ == KernelId::conv_grad_input) {
-    const BackwardData::desc desc(
-        algorithm::convolution_direct, p.input.desc(p.result_type),
-        weight, p.output.desc(p.output_type), p.strides,
-        p.dilations, p.pads_begin, p.pads_end);
+    const BackwardData::desc desc(algorithm::convolution_direct,
+                                  p.input.desc(p.result_type), weight,
+                                  p.output.desc(p.output_type), p.strides,
+                                  p.dilations, p.pads_begin, p.pads_end);
     const BackwardData::primitive_desc pd(desc, attributes, engine_,
                                           forward_hint(p, engine_));
     return {BackwardData(pd), pd.impl_info_str(), pd.weights_desc(),
             pd.scratchpad_desc()};
   }
   if (id_ == KernelId::conv_grad_weight) {
-    const BackwardWeights::desc desc(
-        algorithm::convolution_direct, p.input.desc(p.input_type),
-        weight, p.output.desc(p.output_type), p.strides,
-        p.dilations, p.pads_begin, p.pads_end);
+    const BackwardWeights::desc desc(algorithm::convolution_direct,
+                                     p.input.desc(p.input_type), weight,
+                                     p.output.desc(p.output_type), p.strides,
+                                     p.dilations, p.pads_begin, p.pads_end);
     const BackwardWeights::primitive_desc pd(desc, attributes, engine_,
                                              forward_hint(p, engine_));
     return {BackwardWeights(pd), pd.impl_info_str(), pd.diff_weights_desc(),
@@ -265,8 +265,8 @@ void Builder::take_weight(const Call& call) {
   weight_ = sum;
   if (several) {
     weight_ = kernel_->layout.add_pieces(bytes, pieces_.total());
-    kernel_->sum = PartialSums{weight_, sum,
-                               static_cast<int64_t>(bytes / sizeof(float))};
+    kernel_->sum =
+        PartialSums{weight_, sum, static_cast<int64_t>(bytes / sizeof(float))};
   }
   if (!reorder) return;
   const dnnl::reorder::primitive_desc pd(engine_, call.weight, engine_, plain,

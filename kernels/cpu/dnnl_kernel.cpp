@@ -12,8 +12,8 @@ constexpr int64_t kMaxPieces = 16;
 
 void* address_of(Slot slot, void* const* operands, void* scratch,
                  size_t piece) {
-  void* base = slot.operand == Slot::kScratch ? scratch
-                                              : operands[slot.operand];
+  void* base =
+      slot.operand == Slot::kScratch ? scratch : operands[slot.operand];
   return static_cast<char*>(base) + slot.offset + slot.stride * piece;
 }
 
@@ -40,8 +40,8 @@ void run_sum(const PartialSums& sum, size_t pieces, int threads,
   // A block of the result stays in the first cache while all pieces are added.
   constexpr int64_t kBlock = 4096;
   const int64_t blocks = (sum.count + kBlock - 1) / kBlock;
-  const int wanted = threads_for(static_cast<double>(sum.count * pieces),
-                                 1 << 16, threads);
+  const int wanted =
+      threads_for(static_cast<double>(sum.count * pieces), 1 << 16, threads);
 #pragma omp parallel for num_threads(wanted) if (wanted > 1)
   for (int64_t b = 0; b < blocks; ++b)
     add_partials(partials, stride, pieces, b * kBlock,
@@ -52,9 +52,12 @@ void run_sum(const PartialSums& sum, size_t pieces, int threads,
 
 dnnl::memory::data_type dnnl_type(mpc_dtype_t dtype) {
   switch (dtype) {
-    case MPC_DTYPE_F32: return dnnl::memory::data_type::f32;
-    case MPC_DTYPE_BF16: return dnnl::memory::data_type::bf16;
-    default: return dnnl::memory::data_type::undef;
+    case MPC_DTYPE_F32:
+      return dnnl::memory::data_type::f32;
+    case MPC_DTYPE_BF16:
+      return dnnl::memory::data_type::bf16;
+    default:
+      return dnnl::memory::data_type::undef;
   }
 }
 
@@ -105,8 +108,8 @@ bool DnnlKernel::run_pieces(void* const* operands, void* scratch) const {
   std::atomic<bool> ok{true};
   // Inside the region oneDNN finds itself on one thread, as the primitives were
   // made for.
-#pragma omp parallel for num_threads(piece_threads) schedule(static) \
-    if (piece_threads > 1)
+#pragma omp parallel for num_threads(piece_threads) \
+    schedule(static) if (piece_threads > 1)
   for (int64_t i = 0; i < total; ++i) {
     const size_t piece = static_cast<size_t>(i);
     DnnlCall& call =

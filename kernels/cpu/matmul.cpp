@@ -20,10 +20,10 @@ struct Product {
 
   dnnl::matmul::primitive_desc make(const dnnl::engine& engine) const {
     // oneDNN keeps a pointer to the description while it searches.
-    const dnnl::matmul::desc desc(memory::desc(lhs, type, lhs_strides),
-                                  memory::desc(rhs, type, rhs_strides),
-                                  memory::desc(result, result_type,
-                                               result_strides));
+    const dnnl::matmul::desc desc(
+        memory::desc(lhs, type, lhs_strides),
+        memory::desc(rhs, type, rhs_strides),
+        memory::desc(result, result_type, result_strides));
     return dnnl::matmul::primitive_desc(desc, user_scratchpad(), engine);
   }
 };
@@ -139,13 +139,12 @@ std::unique_ptr<Kernel> make_matmul(const MatmulShape& given,
   const PieceSlots slots = piece_slots(whole, dim, pieces.size);
   const auto pd = resized(whole, dim, pieces.size).make(engine);
   kernel->name = pd.impl_info_str();
-  kernel->add_workers(pieces, [&] {
-    return make_call(engine, pd, slots, &kernel->layout);
-  });
+  kernel->add_workers(
+      pieces, [&] { return make_call(engine, pd, slots, &kernel->layout); });
   if (pieces.rest != 0)
-    kernel->tail = make_call(engine,
-                             resized(whole, dim, pieces.rest).make(engine),
-                             slots, &kernel->layout);
+    kernel->tail =
+        make_call(engine, resized(whole, dim, pieces.rest).make(engine), slots,
+                  &kernel->layout);
   return kernel;
 }
 

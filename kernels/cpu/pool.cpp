@@ -121,14 +121,13 @@ std::unique_ptr<Kernel> make_pool(KernelId id, const PoolShape& s,
                       s.output,
                       s.window,
                       s.count_include_pad};
-  const bool forward =
-      id == KernelId::max_pool || id == KernelId::average_pool;
+  const bool forward = id == KernelId::max_pool || id == KernelId::average_pool;
   const int64_t rows =
       planes.count * (forward ? planes.output : planes.input)[0];
   const double elements =
       static_cast<double>(planes.count * planes.lanes) *
-      static_cast<double>(std::max(s.input[0] * s.input[1],
-                                   s.output[0] * s.output[1]));
+      static_cast<double>(
+          std::max(s.input[0] * s.input[1], s.output[0] * s.output[1]));
   const int threads = static_cast<int>(std::min<int64_t>(
       rows, threads_for(elements, kElementsPerThread, context.threads)));
   const char* name;

@@ -41,13 +41,14 @@ struct Wide {
   }
   // Where `value` is larger or NaN, unless a NaN was found before.
   static MPC_POOL_INLINE void take_larger(const F32& value, int32_t position,
-                                     F32* best, I32* where) {
+                                          F32* best, I32* where) {
     const I32 take = ~(value <= *best) & (*best == *best);
     *best = take ? value : *best;
     *where = take ? position - I32{} : *where;
   }
-  static MPC_POOL_INLINE void add_where(const F32& value, const uint8_t* indices,
-                                   int32_t position, F32* sum) {
+  static MPC_POOL_INLINE void add_where(const F32& value,
+                                        const uint8_t* indices,
+                                        int32_t position, F32* sum) {
     U8 bytes;
     std::memcpy(&bytes, indices, sizeof bytes);
     const U16 half = __builtin_convertvector(bytes, U16);
@@ -73,14 +74,14 @@ struct Narrow {
   static MPC_POOL_INLINE void store(int32_t from, uint8_t* to) {
     *to = static_cast<uint8_t>(from);
   }
-  static MPC_POOL_INLINE void take_larger(float value, int32_t position, float* best,
-                                     int32_t* where) {
+  static MPC_POOL_INLINE void take_larger(float value, int32_t position,
+                                          float* best, int32_t* where) {
     if (value <= *best || *best != *best) return;
     *best = value;
     *where = position;
   }
   static MPC_POOL_INLINE void add_where(float value, const uint8_t* indices,
-                                   int32_t position, float* sum) {
+                                        int32_t position, float* sum) {
     *sum += *indices == position ? value : 0.0f;
   }
 };
@@ -148,10 +149,10 @@ MPC_POOL_INLINE void for_lanes(int64_t lanes, const Body& body) {
 
 // What a mean divides by.
 MPC_POOL_INLINE float divisor(const Planes& p, int64_t rows, int64_t columns) {
-  return p.count_include_pad ? static_cast<float>(p.window.kernel[0]) *
-                                   static_cast<float>(p.window.kernel[1])
-                             : static_cast<float>(rows) *
-                                   static_cast<float>(columns);
+  return p.count_include_pad
+             ? static_cast<float>(p.window.kernel[0]) *
+                   static_cast<float>(p.window.kernel[1])
+             : static_cast<float>(rows) * static_cast<float>(columns);
 }
 
 // One pixel of a result of a forward pooling.
@@ -216,8 +217,8 @@ struct AveragePixel : ForwardPixel<T> {
           sum[v] += value;
         }
       }
-    const float by = divisor(this->p, rows.end - rows.first,
-                             columns.end - columns.first);
+    const float by =
+        divisor(this->p, rows.end - rows.first, columns.end - columns.first);
     for (int v = 0; v < kVectors; ++v)
       L::store(sum[v] / by, this->result + lane + v * L::kWidth);
   }
@@ -226,17 +227,17 @@ struct AveragePixel : ForwardPixel<T> {
 // One row of results.
 template <typename T, template <typename> class Pixel>
 struct ForwardRow {
-  static MPC_POOL_INLINE void run(const Planes& p, Operands operands, int64_t row) {
+  static MPC_POOL_INLINE void run(const Planes& p, Operands operands,
+                                  int64_t row) {
     const int64_t plane = row / p.output[0], h = row % p.output[0];
     const T* image = static_cast<const T*>(operands[0]) +
                      plane * p.input[0] * p.input[1] * p.lanes;
     const int64_t offset = row * p.output[1] * p.lanes;
     T* result = static_cast<T*>(operands[1]) + offset;
     // average_pool has no third operand.
-    uint8_t* indices =
-        std::is_same_v<Pixel<T>, MaxPixel<T>>
-            ? static_cast<uint8_t*>(operands[2]) + offset
-            : nullptr;
+    uint8_t* indices = std::is_same_v<Pixel<T>, MaxPixel<T>>
+                           ? static_cast<uint8_t*>(operands[2]) + offset
+                           : nullptr;
     const Taps taps = taps_at(p, 0, h);
     for (int64_t w = 0; w < p.output[1]; ++w) {
       Pixel<T> pixel{{p, image, taps, taps_at(p, 1, w), result + w * p.lanes,
@@ -296,16 +297,17 @@ struct GradPixel {
 // One row of the gradient of the input.
 template <typename T, bool kMax>
 struct GradRow {
-  static MPC_POOL_INLINE void run(const Planes& p, Operands operands, int64_t row) {
+  static MPC_POOL_INLINE void run(const Planes& p, Operands operands,
+                                  int64_t row) {
     const int64_t plane = row / p.input[0], h = row % p.input[0];
     const int64_t offset = plane * p.output[0] * p.output[1] * p.lanes;
     const T* grad = static_cast<const T*>(operands[0]) + offset;
     const uint8_t* indices =
         kMax ? static_cast<const uint8_t*>(operands[1]) + offset : nullptr;
-    T* result = static_cast<T*>(operands[kMax ? 2 : 1]) +
-                row * p.input[1] * p.lanes;
-    GradPixel<T, kMax> pixel{p, grad, indices, Covering(p, 0, h),
-                             Covering(p, 1, 0), result};
+    T* result =
+        static_cast<T*>(operands[kMax ? 2 : 1]) + row * p.input[1] * p.lanes;
+    GradPixel<T, kMax> pixel{
+        p, grad, indices, Covering(p, 0, h), Covering(p, 1, 0), result};
     for (int64_t w = 0; w < p.input[1]; ++w) {
       for_lanes(p.lanes, pixel);
       pixel.columns.advance();
@@ -323,9 +325,13 @@ void run_rows(const Planes& p, Operands operands, int64_t begin, int64_t end) {
 template <typename T>
 RowsFunction rows_function(KernelId id) {
   switch (id) {
-    case KernelId::max_pool: return run_rows<ForwardRow<T, MaxPixel>>;
-    case KernelId::max_pool_grad: return run_rows<GradRow<T, true>>;
-    case KernelId::average_pool: return run_rows<ForwardRow<T, AveragePixel>>;
-    default: return run_rows<GradRow<T, false>>;
+    case KernelId::max_pool:
+      return run_rows<ForwardRow<T, MaxPixel>>;
+    case KernelId::max_pool_grad:
+      return run_rows<GradRow<T, true>>;
+    case KernelId::average_pool:
+      return run_rows<ForwardRow<T, AveragePixel>>;
+    default:
+      return run_rows<GradRow<T, false>>;
   }
 }

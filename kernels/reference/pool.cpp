@@ -72,20 +72,20 @@ void gather(const PoolShape& s, const T* dy, T* dx, F&& share) {
           Sum<T> sum = 0;
           for (int64_t oh = 0; oh < s.output[0]; ++oh)
             for (int64_t ow = 0; ow < s.output[1]; ++ow) {
-              const int64_t down = h + window.pads_begin[0] -
-                                   oh * window.strides[0];
-              const int64_t right = w + window.pads_begin[1] -
-                                    ow * window.strides[1];
+              const int64_t down =
+                  h + window.pads_begin[0] - oh * window.strides[0];
+              const int64_t right =
+                  w + window.pads_begin[1] - ow * window.strides[1];
               if (down < 0 || right < 0 || down % window.dilations[0] != 0 ||
                   right % window.dilations[1] != 0)
                 continue;
               const int64_t kh = down / window.dilations[0];
               const int64_t kw = right / window.dilations[1];
               if (kh >= window.kernel[0] || kw >= window.kernel[1]) continue;
-              const int64_t at = n * g.y.n + c * g.y.c + oh * g.y.h +
-                                 ow * g.y.w;
-              sum += share(Sum<T>(dy[at]), at, oh, ow,
-                           kh * window.kernel[1] + kw);
+              const int64_t at =
+                  n * g.y.n + c * g.y.c + oh * g.y.h + ow * g.y.w;
+              sum +=
+                  share(Sum<T>(dy[at]), at, oh, ow, kh * window.kernel[1] + kw);
             }
           dx[n * g.x.n + c * g.x.c + h * g.x.h + w * g.x.w] = T(sum);
         }
@@ -94,12 +94,11 @@ void gather(const PoolShape& s, const T* dy, T* dx, F&& share) {
 template <typename T, typename R>
 void max_pool_grad(const PoolShape& s, void* const* operands) {
   const uint8_t* indices = static_cast<const uint8_t*>(operands[1]);
-  gather<T, R>(s, static_cast<const T*>(operands[0]),
-               static_cast<T*>(operands[2]),
-               [&](Sum<T> grad, int64_t at, int64_t, int64_t,
-                   int64_t position) {
-                 return indices[at] == position ? grad : Sum<T>(0);
-               });
+  gather<T, R>(
+      s, static_cast<const T*>(operands[0]), static_cast<T*>(operands[2]),
+      [&](Sum<T> grad, int64_t at, int64_t, int64_t, int64_t position) {
+        return indices[at] == position ? grad : Sum<T>(0);
+      });
 }
 
 // What the mean of the window at h, w divides by.
@@ -140,10 +139,14 @@ struct Pool {
   template <typename T, typename R>
   static Function get(KernelId id) {
     switch (id) {
-      case KernelId::max_pool: return max_pool<T, R>;
-      case KernelId::max_pool_grad: return max_pool_grad<T, R>;
-      case KernelId::average_pool: return average_pool<T, R>;
-      default: return average_pool_grad<T, R>;
+      case KernelId::max_pool:
+        return max_pool<T, R>;
+      case KernelId::max_pool_grad:
+        return max_pool_grad<T, R>;
+      case KernelId::average_pool:
+        return average_pool<T, R>;
+      default:
+        return average_pool_grad<T, R>;
     }
   }
 };

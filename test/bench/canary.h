@@ -38,7 +38,8 @@ double time_per_call(double budget, Body&& body) {
     for (int i = 0; i < calls; ++i) body();
     const double taken = seconds_now() - start;
     if (taken >= budget / 2) return taken / calls;
-    calls = std::max(calls + 1, static_cast<int>(calls * budget / (taken + 1e-9)));
+    calls =
+        std::max(calls + 1, static_cast<int>(calls * budget / (taken + 1e-9)));
   }
 }
 

@@ -62,8 +62,8 @@ class Product {
     auto* words = reinterpret_cast<uint16_t*>(result.get());
     for (size_t i = 0; i < bytes / 2; ++i) {
       state = state * 1664525 + 1013904223;
-      words[i] = static_cast<uint16_t>(0x3f00 | (state >> 24) |
-                                       (state >> 8 & 0x8000));
+      words[i] =
+          static_cast<uint16_t>(0x3f00 | (state >> 24) | (state >> 8 & 0x8000));
     }
     return result;
   }
@@ -137,8 +137,9 @@ Summary summarize(const char* name, const std::vector<Round>& rounds,
 void compare_square(int64_t size, int rounds) {
   std::printf("GEMM %lld^3, %d threads, medians in GFLOP/s\n",
               static_cast<long long>(size), omp_get_max_threads());
-  std::printf("dtype      ours    oneDNN   ratio  spread            peak"
-              "  share   used  implementation\n");
+  std::printf(
+      "dtype      ours    oneDNN   ratio  spread            peak"
+      "  share   used  implementation\n");
   Product f32(size, size, size, MPC_DTYPE_F32);
   Product bf16(size, size, size, MPC_DTYPE_BF16);
   std::vector<Round> f32_rounds, bf16_rounds;
@@ -159,18 +160,17 @@ void compare_small(int rounds) {
   std::printf("small products, best of %d, microseconds per call\n", rounds);
   std::printf("%-18s %8s %8s %8s %8s\n", "m n k", "f32", "oneDNN", "bf16",
               "oneDNN");
-  for (const Size s : {Size{1, 1, 1}, Size{64, 10, 64}, Size{64, 128, 64},
-                       Size{64, 64, 128}, Size{128, 64, 64},
-                       Size{64, 256, 256}, Size{256, 256, 256}}) {
+  for (const Size s :
+       {Size{1, 1, 1}, Size{64, 10, 64}, Size{64, 128, 64}, Size{64, 64, 128},
+        Size{128, 64, 64}, Size{64, 256, 256}, Size{256, 256, 256}}) {
     Product f32(s.m, s.n, s.k, MPC_DTYPE_F32);
     Product bf16(s.m, s.n, s.k, MPC_DTYPE_BF16);
     double best[4] = {1, 1, 1, 1};
     for (int i = 0; i < rounds; ++i) {
-      const double times[4] = {
-          time_per_call(0.002, [&] { f32.run_ours(); }),
-          time_per_call(0.002, [&] { f32.run_dnnl(); }),
-          time_per_call(0.002, [&] { bf16.run_ours(); }),
-          time_per_call(0.002, [&] { bf16.run_dnnl(); })};
+      const double times[4] = {time_per_call(0.002, [&] { f32.run_ours(); }),
+                               time_per_call(0.002, [&] { f32.run_dnnl(); }),
+                               time_per_call(0.002, [&] { bf16.run_ours(); }),
+                               time_per_call(0.002, [&] { bf16.run_dnnl(); })};
       for (int j = 0; j < 4; ++j) best[j] = std::min(best[j], times[j]);
     }
     std::printf("%-4lld %-4lld %-8lld %8.2f %8.2f %8.2f %8.2f\n",

@@ -111,7 +111,8 @@ void compare_matmuls(mpc_dtype_t dtype) {
     if (lhs) std::swap(a[0], a[1]);
     if (rhs) std::swap(b[0], b[1]);
     compare(name,
-            {KernelId::matmul, {{dtype, a}, {dtype, b}, {result, {m, n}}},
+            {KernelId::matmul,
+             {{dtype, a}, {dtype, b}, {result, {m, n}}},
              {lhs, rhs}},
             2.0 * m * n * k);
   };
@@ -133,10 +134,10 @@ void compare_pools(mpc_dtype_t dtype) {
   for (const Named& n : cases)
     for (KernelId id : {KernelId::max_pool, KernelId::max_pool_grad,
                         KernelId::average_pool, KernelId::average_pool_grad}) {
-      const char* kind = id == KernelId::max_pool            ? "max "
-                         : id == KernelId::max_pool_grad     ? "dmax "
-                         : id == KernelId::average_pool      ? "avg "
-                                                             : "davg ";
+      const char* kind = id == KernelId::max_pool        ? "max "
+                         : id == KernelId::max_pool_grad ? "dmax "
+                         : id == KernelId::average_pool  ? "avg "
+                                                         : "davg ";
       compare((std::string(kind) + n.name).c_str(),
               kernels::testing::pool_desc(id, n.c, true, false, dtype), 0);
     }

@@ -27,8 +27,8 @@ const std::vector<Types> kReferenceTypes = {
     {MPC_DTYPE_F16, MPC_DTYPE_F16},   {MPC_DTYPE_F16, MPC_DTYPE_F32},
     {MPC_DTYPE_BF16, MPC_DTYPE_BF16}, {MPC_DTYPE_BF16, MPC_DTYPE_F32}};
 
-const std::vector<Context> kContexts = {
-    {1, false}, {2, false}, {1, true}, {2, true}, {3, false}, {3, true}};
+const std::vector<Context> kContexts = {{1, false}, {2, false}, {1, true},
+                                        {2, true},  {3, false}, {3, true}};
 
 struct MatmulCase {
   Shape lhs, rhs, result;
@@ -37,14 +37,13 @@ struct MatmulCase {
 // The operands as without transposes.
 KernelDesc matmul_desc(MatmulCase c, bool transpose_lhs, bool transpose_rhs,
                        Types types) {
-  const auto flip = [](Shape* s) {
-    std::swap((*s)[s->size() - 2], s->back());
-  };
+  const auto flip = [](Shape* s) { std::swap((*s)[s->size() - 2], s->back()); };
   if (transpose_lhs) flip(&c.lhs);
   if (transpose_rhs) flip(&c.rhs);
-  return {KernelId::matmul,
-          {{types.dtype, c.lhs}, {types.dtype, c.rhs}, {types.result, c.result}},
-          {transpose_lhs, transpose_rhs}};
+  return {
+      KernelId::matmul,
+      {{types.dtype, c.lhs}, {types.dtype, c.rhs}, {types.result, c.result}},
+      {transpose_lhs, transpose_rhs}};
 }
 
 const std::vector<MatmulCase> kMatmuls = {

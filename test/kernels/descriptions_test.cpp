@@ -34,13 +34,12 @@ TEST(Descriptions, CommonRules) {
                  "kernel: no kernel has number 99");
   expect_refused({KernelId::matmul, {}, {}},
                  "matmul: needs 3 operands, found 0");
+  expect_refused(matmul({static_cast<mpc_dtype_t>(77), {2, 2}}, {f32, {2, 2}},
+                        {f32, {2, 2}}),
+                 "matmul: operand 0 has no dtype: 77");
   expect_refused(
-      matmul({static_cast<mpc_dtype_t>(77), {2, 2}}, {f32, {2, 2}},
-             {f32, {2, 2}}),
-      "matmul: operand 0 has no dtype: 77");
-  expect_refused(matmul({f32, {1, 1, 1, 1, 1, 1, 1, 1, 1}}, {f32, {1, 1}},
-                        {f32, {1, 1}}),
-                 "matmul: operand 0 has rank 9, at most 8 is supported");
+      matmul({f32, {1, 1, 1, 1, 1, 1, 1, 1, 1}}, {f32, {1, 1}}, {f32, {1, 1}}),
+      "matmul: operand 0 has rank 9, at most 8 is supported");
   expect_refused(matmul({f32, {2, 0}}, {f32, {0, 2}}, {f32, {2, 2}}),
                  "matmul: operand 0 has shape [2, 0], extents must be in "
                  "1..2147483647");
@@ -124,8 +123,8 @@ TEST(Descriptions, Conv) {
                  "of 2, found 4");
   desc = conv();
   desc.operands[1].shape = {6, 4, 3, 9};
-  expect_refused(desc,
-                 "conv: a window of 9 does not fit an image of 5 with its pads");
+  expect_refused(
+      desc, "conv: a window of 9 does not fit an image of 5 with its pads");
   desc = conv(KernelId::conv_bias);
   desc.operands[2].shape = {4};
   expect_refused(desc, "conv_bias: the bias must have shape [6], found [4]");
@@ -159,7 +158,8 @@ TEST(Descriptions, Pool) {
                  "average_pool: input and result differ in batch or channels");
   desc = pool(KernelId::average_pool);
   desc.attributes[1] = 7;
-  expect_refused(desc, "average_pool: count_include_pad must be in 0..1, found 7");
+  expect_refused(desc,
+                 "average_pool: count_include_pad must be in 0..1, found 7");
   desc = pool();
   desc.attributes[7] = 3;
   expect_refused(desc, "max_pool: each pad must be smaller than the window");
@@ -169,7 +169,8 @@ TEST(Descriptions, Pool) {
   desc = pool();
   desc.attributes[1] = 16;
   desc.attributes[2] = 16;
-  expect_refused(desc, "max_pool: a window has at most 255 elements, found 256");
+  expect_refused(desc,
+                 "max_pool: a window has at most 255 elements, found 256");
 }
 
 TEST(Descriptions, Bytes) {
@@ -198,8 +199,7 @@ TEST(Descriptions, CopyAndZero) {
       const TensorDesc tensor{f32, {count}};
       const KernelDesc copy{KernelId::copy, {tensor, {u8, {count, 4}}}, {}};
       const KernelDesc zero{KernelId::zero, {tensor}, {}};
-      const std::vector<double> values =
-          uniform(1, static_cast<size_t>(count));
+      const std::vector<double> values = uniform(1, static_cast<size_t>(count));
       const std::vector<Buffer> copied = make_operands(copy, {values});
       run(*must_make(copy, {threads, false}), copied);
       EXPECT_TRUE(copied[0] == copied[1]);
@@ -212,10 +212,20 @@ TEST(Descriptions, CopyAndZero) {
 
 // Numbers that break careless arithmetic, put anywhere into valid calls.
 TEST(Descriptions, DamageIsRefusedOrHarmless) {
-  const int64_t numbers[] = {
-      0, 1, -1, 2, 3, 7, 64, 255, 65536, 2147483647, 2147483648,
-      int64_t{1} << 62, std::numeric_limits<int64_t>::min(),
-      std::numeric_limits<int64_t>::max()};
+  const int64_t numbers[] = {0,
+                             1,
+                             -1,
+                             2,
+                             3,
+                             7,
+                             64,
+                             255,
+                             65536,
+                             2147483647,
+                             2147483648,
+                             int64_t{1} << 62,
+                             std::numeric_limits<int64_t>::min(),
+                             std::numeric_limits<int64_t>::max()};
   std::vector<KernelDesc> calls = {
       matmul({f32, {3, 2, 2}}, {f32, {1, 2, 2}}, {f32, {3, 2, 2}})};
   for (KernelId id : {KernelId::conv, KernelId::conv_bias,
@@ -239,9 +249,15 @@ TEST(Descriptions, DamageIsRefusedOrHarmless) {
         case 0:
           desc.attributes[random(desc.attributes.size())] = number;
           break;
-        case 1: tensor.shape[random(tensor.shape.size())] = number; break;
-        case 2: tensor.dtype = static_cast<mpc_dtype_t>(number & 0xff); break;
-        case 3: tensor.shape.assign(random(10), number); break;
+        case 1:
+          tensor.shape[random(tensor.shape.size())] = number;
+          break;
+        case 2:
+          tensor.dtype = static_cast<mpc_dtype_t>(number & 0xff);
+          break;
+        case 3:
+          tensor.shape.assign(random(10), number);
+          break;
         case 4: {
           // The same extent everywhere, so that the shapes may still agree.
           const size_t dim = random(tensor.shape.size() + 1);

@@ -51,8 +51,8 @@ std::vector<KernelDesc> calls() {
 std::vector<Buffer> run_once(const KernelDesc& desc, const Context& context) {
   std::vector<std::vector<double>> inputs;
   for (size_t i = 0; i < input_count(desc); ++i)
-    inputs.push_back(uniform(static_cast<int>(i) + 1,
-                             element_count(desc.operands[i])));
+    inputs.push_back(
+        uniform(static_cast<int>(i) + 1, element_count(desc.operands[i])));
   std::vector<Buffer> operands = make_operands(desc, inputs);
   if (const auto kernel = must_make(desc, context)) run(*kernel, operands);
   return operands;

@@ -18,17 +18,14 @@ uint16_t nearest(double value, uint16_t infinity, Widen widen) {
     (widen(middle) <= value ? low : high) = middle;
   }
   // Infinity stands where the next number would be.
-  const double above = high == infinity
-                           ? 2 * widen(low) - widen(low - 1)
-                           : widen(high);
+  const double above =
+      high == infinity ? 2 * widen(low) - widen(low - 1) : widen(high);
   const double down = value - widen(low), up = above - value;
   if (down != up) return down < up ? low : high;
   return low % 2 == 0 ? low : high;
 }
 
-double bf16_value(uint16_t bits) {
-  return bits_float(uint32_t{bits} << 16);
-}
+double bf16_value(uint16_t bits) { return bits_float(uint32_t{bits} << 16); }
 
 double f16_value(uint16_t bits) {
   const int exponent = bits >> 10, fraction = bits & 0x3ff;
@@ -44,7 +41,7 @@ void for_floats(Check check) {
     for (int i = 0; i < 400; ++i) {
       random = random * 1664525 + 1013904223;
       uint32_t fraction = random >> 9;
-      if (i % 4 == 0) fraction &= 0x7fe000;             // Exact in f16.
+      if (i % 4 == 0) fraction &= 0x7fe000;  // Exact in f16.
       if (i % 4 == 1) fraction = (fraction & 0x7fe000) | 0x1000;  // Tie.
       if (i % 4 == 2) fraction = (fraction & 0x7f0000) | 0x8000;  // bf16 tie.
       check(bits_float(exponent << 23 | fraction));
@@ -60,7 +57,8 @@ TEST(FloatTypes, Bf16RoundsToNearestEven) {
 
 TEST(FloatTypes, F16RoundsToNearestEven) {
   for_floats([](float value) {
-    ASSERT_EQ(F16(value).bits, nearest(std::min(value, 1e6f), 0x7c00, f16_value))
+    ASSERT_EQ(F16(value).bits,
+              nearest(std::min(value, 1e6f), 0x7c00, f16_value))
         << value;
     ASSERT_EQ(F16(-value).bits, F16(value).bits | 0x8000) << value;
   });
@@ -87,7 +85,8 @@ TEST(FloatTypes, InfinityAndNanStay) {
   EXPECT_EQ(float(F16(65504.0f)), 65504.0f);
   EXPECT_EQ(float(F16(65519.0f)), 65504.0f);
   EXPECT_EQ(float(F16(65520.0f)), infinity);
-  for (uint32_t payload : {0x7f800001u, 0x7fffffffu, 0xffc00000u, 0xff80ffffu}) {
+  for (uint32_t payload :
+       {0x7f800001u, 0x7fffffffu, 0xffc00000u, 0xff80ffffu}) {
     EXPECT_TRUE(std::isnan(float(Bf16(bits_float(payload))))) << payload;
     EXPECT_TRUE(std::isnan(float(F16(bits_float(payload))))) << payload;
   }

@@ -82,8 +82,8 @@ struct Expectation {
           values_of(desc.operands[operand], operands[operand]);
       for (size_t i = 0; i < found.size(); ++i)
         ASSERT_LE(std::fabs(found[i] - outputs[o][i]), bounds[o][i])
-            << kernel.implementation() << " element " << i << " of output "
-            << o << ": expected " << outputs[o][i] << ", found " << found[i];
+            << kernel.implementation() << " element " << i << " of output " << o
+            << ": expected " << outputs[o][i] << ", found " << found[i];
     }
   }
 
@@ -124,10 +124,18 @@ size_t element_count(const TensorDesc& desc) {
 Buffer make_tensor(const TensorDesc& desc, const std::vector<double>& values) {
   Buffer buffer(element_count(desc) * mpc_dtype_size(desc.dtype));
   switch (desc.dtype) {
-    case MPC_DTYPE_F32: store_all<float>(values, buffer.data()); break;
-    case MPC_DTYPE_F16: store_all<F16>(values, buffer.data()); break;
-    case MPC_DTYPE_BF16: store_all<Bf16>(values, buffer.data()); break;
-    case MPC_DTYPE_U8: store_all<uint8_t>(values, buffer.data()); break;
+    case MPC_DTYPE_F32:
+      store_all<float>(values, buffer.data());
+      break;
+    case MPC_DTYPE_F16:
+      store_all<F16>(values, buffer.data());
+      break;
+    case MPC_DTYPE_BF16:
+      store_all<Bf16>(values, buffer.data());
+      break;
+    case MPC_DTYPE_U8:
+      store_all<uint8_t>(values, buffer.data());
+      break;
     default:
       std::memcpy(buffer.data(), values.data(), values.size() * sizeof(double));
   }
@@ -137,11 +145,16 @@ Buffer make_tensor(const TensorDesc& desc, const std::vector<double>& values) {
 std::vector<double> values_of(const TensorDesc& desc, const Buffer& buffer) {
   const size_t count = element_count(desc);
   switch (desc.dtype) {
-    case MPC_DTYPE_F32: return load_all<float>(buffer.data(), count);
-    case MPC_DTYPE_F16: return load_all<F16>(buffer.data(), count);
-    case MPC_DTYPE_BF16: return load_all<Bf16>(buffer.data(), count);
-    case MPC_DTYPE_U8: return load_all<uint8_t>(buffer.data(), count);
-    default: return load_all<double>(buffer.data(), count);
+    case MPC_DTYPE_F32:
+      return load_all<float>(buffer.data(), count);
+    case MPC_DTYPE_F16:
+      return load_all<F16>(buffer.data(), count);
+    case MPC_DTYPE_BF16:
+      return load_all<Bf16>(buffer.data(), count);
+    case MPC_DTYPE_U8:
+      return load_all<uint8_t>(buffer.data(), count);
+    default:
+      return load_all<double>(buffer.data(), count);
   }
 }
 
@@ -221,11 +234,16 @@ std::vector<std::vector<double>> exact(
 
 double roundoff(mpc_dtype_t dtype) {
   switch (dtype) {
-    case MPC_DTYPE_F64: return 0x1p-53;
-    case MPC_DTYPE_F32: return 0x1p-24;
-    case MPC_DTYPE_F16: return 0x1p-11;
-    case MPC_DTYPE_BF16: return 0x1p-8;
-    default: return 0;
+    case MPC_DTYPE_F64:
+      return 0x1p-53;
+    case MPC_DTYPE_F32:
+      return 0x1p-24;
+    case MPC_DTYPE_F16:
+      return 0x1p-11;
+    case MPC_DTYPE_BF16:
+      return 0x1p-8;
+    default:
+      return 0;
   }
 }
 
@@ -316,21 +334,24 @@ KernelDesc conv_desc(KernelId id, const ConvCase& c, bool channels_last,
                      mpc_dtype_t dtype, mpc_dtype_t result) {
   const TensorDesc input{
       dtype, image_shape(c.batch, c.inputs, c.image, channels_last)};
-  const TensorDesc output{dtype, image_shape(c.batch, c.outputs,
-                                             result_extents(c), channels_last)};
+  const TensorDesc output{
+      dtype, image_shape(c.batch, c.outputs, result_extents(c), channels_last)};
   TensorDesc weight{dtype, {c.outputs, c.inputs / c.group}};
   weight.shape.insert(weight.shape.end(), c.kernel.begin(), c.kernel.end());
   KernelDesc desc{id, {}, {channels_last, c.group}};
   append_geometry(c, &desc.attributes);
   switch (id) {
-    case KernelId::conv: desc.operands = {input, weight, output}; break;
+    case KernelId::conv:
+      desc.operands = {input, weight, output};
+      break;
     case KernelId::conv_bias:
       desc.operands = {input, weight, {dtype, {c.outputs}}, output};
       break;
     case KernelId::conv_grad_input:
       desc.operands = {output, weight, input};
       break;
-    default: desc.operands = {output, input, weight};
+    default:
+      desc.operands = {output, input, weight};
   }
   desc.operands.back().dtype = result;
   return desc;
@@ -343,8 +364,10 @@ int conv_terms(KernelId id, const ConvCase& c) {
   switch (id) {
     case KernelId::conv_grad_input:
       return static_cast<int>(window * c.outputs / c.group);
-    case KernelId::conv_grad_weight: return static_cast<int>(results);
-    default: return static_cast<int>(window * c.inputs / c.group) + 1;
+    case KernelId::conv_grad_weight:
+      return static_cast<int>(results);
+    default:
+      return static_cast<int>(window * c.inputs / c.group) + 1;
   }
 }
 
@@ -352,17 +375,22 @@ KernelDesc pool_desc(KernelId id, const ConvCase& c, bool channels_last,
                      bool count_include_pad, mpc_dtype_t dtype) {
   const TensorDesc input{
       dtype, image_shape(c.batch, c.inputs, c.image, channels_last)};
-  const TensorDesc output{dtype, image_shape(c.batch, c.inputs,
-                                             result_extents(c), channels_last)};
+  const TensorDesc output{
+      dtype, image_shape(c.batch, c.inputs, result_extents(c), channels_last)};
   const TensorDesc indices{MPC_DTYPE_U8, output.shape};
   KernelDesc desc{id, {}, {channels_last}};
   switch (id) {
-    case KernelId::max_pool: desc.operands = {input, output, indices}; break;
+    case KernelId::max_pool:
+      desc.operands = {input, output, indices};
+      break;
     case KernelId::max_pool_grad:
       desc.operands = {output, indices, input};
       break;
-    case KernelId::average_pool: desc.operands = {input, output}; break;
-    default: desc.operands = {output, input};
+    case KernelId::average_pool:
+      desc.operands = {input, output};
+      break;
+    default:
+      desc.operands = {output, input};
   }
   if (id == KernelId::average_pool || id == KernelId::average_pool_grad)
     desc.attributes.push_back(count_include_pad);

@@ -35,8 +35,8 @@ std::vector<mpc_dtype_t> cpu_types() {
 std::vector<std::vector<double>> grad_inputs(const KernelDesc& desc) {
   std::vector<std::vector<double>> inputs;
   for (size_t i = 0; i < input_count(desc); ++i)
-    inputs.push_back(uniform(static_cast<int>(i) + 1,
-                             element_count(desc.operands[i])));
+    inputs.push_back(
+        uniform(static_cast<int>(i) + 1, element_count(desc.operands[i])));
   if (desc.id == KernelId::max_pool_grad) {
     // Any positions, also some that no window has.
     const int64_t window = desc.attributes[1] * desc.attributes[2] + 1;
@@ -96,8 +96,8 @@ TEST(Pool, ReferenceRoundsOnce) {
 std::vector<double> difficult(size_t count) {
   const double infinity = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const double values[] = {1, 1, 2, -infinity, 0, -0.0, 2,
-                           1, 0, -infinity, 3, 3, nan};
+  const double values[] = {1, 1, 2,         -infinity, 0, -0.0, 2,
+                           1, 0, -infinity, 3,         3, nan};
   std::vector<double> result(count);
   uint32_t state = 1;
   for (double& value : result) {
@@ -124,8 +124,15 @@ struct Maximum {
   int index;
 };
 Maximum maximum(const std::vector<double>& row) {
-  const ConvCase c = {1, 1, 0, {static_cast<int64_t>(row.size())},
-                      {static_cast<int64_t>(row.size())}, {1}, {1}, {0}, {0}};
+  const ConvCase c = {1,
+                      1,
+                      0,
+                      {static_cast<int64_t>(row.size())},
+                      {static_cast<int64_t>(row.size())},
+                      {1},
+                      {1},
+                      {0},
+                      {0}};
   const KernelDesc desc =
       pool_desc(KernelId::max_pool, c, true, false, MPC_DTYPE_F32);
   const auto kernel = must_make(desc, {1, false});
