@@ -13,10 +13,16 @@ module attributes {exec.arena_size = 128 : i64, exec.state_size = 64 : i64} {
 
 // -----
 
-// expected-error @+3 {{the module lacks 'exec.arena_size'}}
 // expected-error @+2 {{the module lacks 'exec.state_size'}}
-// expected-note @+1 2 {{mpc-plan-memory should have seen to it}}
-module {
+// expected-note @+1 {{mpc-plan-memory should have seen to it}}
+module attributes {exec.arena_size = 0 : i64} {
+}
+
+// -----
+
+// expected-error @+2 {{the module lacks 'exec.arena_size'}}
+// expected-note @+1 {{mpc-plan-memory should have seen to it}}
+module attributes {exec.state_size = 0 : i64} {
 }
 
 // -----
@@ -36,10 +42,13 @@ module attributes {exec.arena_size = 0 : i64, exec.state_size = 64 : i64} {
 // -----
 
 module attributes {exec.arena_size = 64 : i64, exec.state_size = 0 : i64} {
-  // expected-error @+3 {{an input or output of 'inputs' has no buffer}}
+  // expected-error @+2 {{an input or output of 'inputs' has no buffer}}
+  // expected-note @+1 {{mpc-plan-memory should have seen to it}}
+  exec.entry @inputs inputs = [{name = "x"}] outputs = [] {
+  }
   // expected-error @+2 {{a buffer takes bytes 0 to 65 of the arena memory, which has 64}}
-  // expected-note @+1 2 {{mpc-plan-memory should have seen to it}}
-  exec.entry @inputs inputs = [{name = "x"}] outputs = [{name = "y", buffer = #exec.buffer<arena + 0 : tensor<65xi1>>}] {
+  // expected-note @+1 {{mpc-plan-memory should have seen to it}}
+  exec.entry @outputs inputs = [] outputs = [{name = "y", buffer = #exec.buffer<arena + 0 : tensor<65xi1>>}] {
   }
 }
 
