@@ -49,6 +49,8 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
     // element at a time, and would take fma and sqrt too.
     lower.addPass(createConvertMathToLLVMPass());
     lower.addPass(createConvertMathToLibmPass());
+    // The extracts and inserts around those calls.
+    lower.addPass(createConvertVectorToLLVMPass(vectorOptions));
     lower.addPass(createArithToLLVMConversionPass());
     lower.addPass(createConvertControlFlowToLLVMPass());
     lower.addPass(createConvertFuncToLLVMPass());

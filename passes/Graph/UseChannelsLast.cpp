@@ -181,7 +181,9 @@ struct SinkThroughElementwise : OpTraitRewritePattern<train::ElementByElement> {
     if (gone == 0)
       return rewriter.notifyMatchFailure(op,
                                          "no operand comes from channels last");
-    if (added > gone)
+    // With three dimensions there and back are the same permutation, so that
+    // what is added here would be found to be taken away, without end.
+    if (added > gone || (rank == 3 && added == gone))
       return rewriter.notifyMatchFailure(op,
                                          "needs more transposes than it saves");
 
