@@ -1,0 +1,10 @@
+// mpc-canary: the multiply-add rate of this moment, "f32 GF/s, bf16 GF/s".
+
+#include <cstdio>
+
+#include "test/bench/canary.h"
+
+int main() {
+  const double f32 = mpc::bench::canary_f32();
+  std::printf("%.1f %.1f\n", f32, mpc::bench::canary_bf16());
+}
