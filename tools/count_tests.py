@@ -14,8 +14,12 @@ import xml.etree.ElementTree as ElementTree
 def outcome_of(case):
     if case.find("failure") is not None or case.find("error") is not None:
         return "failed"
+    skipped = case.find("skipped")
+    # To ctest, a program that is not there has merely not run.
+    if "Unable to find executable" in (skipped.get("message", "") if skipped is not None else ""):
+        return "failed"
     status = case.get("status", "run")
-    if case.find("skipped") is not None or status in ("notrun", "disabled"):
+    if skipped is not None or status in ("notrun", "disabled"):
         return "skipped"
     return "failed" if status == "fail" else "passed"
 

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
 #include <memory>
 
 using namespace mpc::tool;
@@ -30,6 +31,9 @@ static int run(const TrainOptions &options) {
   if (!options.evalData.empty())
     evalData =
         std::make_unique<Dataset>(options.evalData, program.inputs("evaluate"));
+  // Whoever reads the log reads along.
+  if (options.json)
+    std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
   return Trainer(options, program, data, evalData.get()).run();
 }
 

@@ -6,7 +6,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <vector>
@@ -17,7 +19,12 @@ using namespace mpc::tool;
 /// and an exit code.
 static int runAction(const std::string &name, const Action &action) {
   try {
-    return action();
+    int exitCode = action();
+    // A full disk shows only now.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+      throw Failure(InputOutput, std::string("cannot write the output: ") +
+                                     std::strerror(errno));
+    return exitCode;
   } catch (const AlreadyReported &failure) {
     return failure.exitCode;
   } catch (const Failure &failure) {
