@@ -1,0 +1,264 @@
+//===- harness.cpp - Compile, load and call kernels -----------------------===//
+
+#include "test/codegen/harness.h"
+
+#include "compiler/Analysis/KernelSchedule.h"
+#include "compiler/Dialect/Exec/IR/Exec.h"
+#include "compiler/Dialect/Train/IR/AmpLowering.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Target/CpuTarget.h"
+#include "compiler/Target/KernelObject.h"
+#include "passes/Pipeline.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+#include <dlfcn.h>
+#include <fstream>
+#include <random>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::test;
+
+struct Compiled::Parts {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module, source;
+  void *library = nullptr;
+};
+
+static void runStages(ModuleOp module, std::initializer_list<const char *> names) {
+  PassManager manager(module.getContext());
+  for (const char *name : names)
+    ASSERT_TRUE(addStage(manager, name, CompileOptions()));
+  ASSERT_TRUE(succeeded(manager.run(module)));
+}
+
+static void *load(const std::string &object) {
+  char path[] = "/tmp/mpc-codegen-test-XXXXXX";
+  int file = mkstemp(path);
+  EXPECT_EQ(write(file, object.data(), object.size()), ssize_t(object.size()));
+  close(file);
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  EXPECT_NE(library, nullptr) << dlerror();
+  unlink(path);
+  return library;
+}
+
+Compiled::Compiled(const std::string &text) : parts(new Parts()) {
+  DialectRegistry registry;
+  registry.insert<amp::AmpDialect, exec::ExecDialect, train::TrainDialect,
+                  func::FuncDialect, arith::ArithDialect, linalg::LinalgDialect,
+                  math::MathDialect, tensor::TensorDialect>();
+  train::registerAmpLowering(registry);
+  parts->context.appendDialectRegistry(registry);
+  parts->context.loadAllAvailableDialects();
+  parts->module = parseSourceString<ModuleOp>(text, &parts->context);
+  EXPECT_TRUE(bool(parts->module)) << text;
+  if (!parts->module)
+    return;
+  runStages(*parts->module, {"fusion"});
+  parts->source = parts->module->clone();
+  runStages(*parts->module, {"plan", "codegen"});
+  llvm::Expected<CpuTarget> target = findCpuTarget("native");
+  std::string object;
+  EXPECT_TRUE(bool(target));
+  EXPECT_TRUE(succeeded(compileKernels(*parts->module, *target, object)));
+  parts->library = load(object);
+  if (!parts->library)
+    return;
+  for (auto func : parts->source->getOps<func::FuncOp>()) {
+    if (!func->hasAttr("mpc.kernel"))
+      continue;
+    Kernel kernel;
+    kernel.name = func.getName().str();
+    kernel.source = func;
+    for (Type type : func.getArgumentTypes())
+      kernel.inputs.push_back(cast<RankedTensorType>(type));
+    for (Type type : func.getResultTypes())
+      kernel.outputs.push_back(cast<RankedTensorType>(type));
+    SmallVector<linalg::GenericOp> ops(func.getOps<linalg::GenericOp>());
+    kernel.items = scheduleKernel(*analyzeKernel(ops)).items;
+    kernel.code = reinterpret_cast<decltype(kernel.code)>(
+        dlsym(parts->library, kernel.name.c_str()));
+    EXPECT_NE(kernel.code, nullptr);
+    kernels.push_back(kernel);
+  }
+}
+
+Compiled::~Compiled() {
+  if (parts->library)
+    dlclose(parts->library);
+  delete parts;
+}
+
+namespace {
+
+/// Memory of one operand with a guard on either side.
+class Memory {
+public:
+  explicit Memory(RankedTensorType type)
+      : type(type), bytes((type.getElementTypeBitWidth() + 7) / 8),
+        size(type.getNumElements() * bytes), data(size + 2 * kGuard, kPattern) {
+    start = kGuard - reinterpret_cast<uintptr_t>(data.data()) % 64;
+  }
+
+  void *get() { return data.data() + start; }
+  std::string content() const { return std::string(data.data() + start, size); }
+  void checkGuards() const {
+    for (size_t i = 0; i < data.size(); ++i) {
+      bool isGuard = i < start || i >= start + size;
+      ASSERT_TRUE(!isGuard || data[i] == kPattern)
+          << "byte " << int64_t(i - start) << " of " << size << " was written";
+    }
+  }
+
+  void set(const Elements &values) {
+    Type element = type.getElementType();
+    for (size_t i = 0; i < values.size(); ++i) {
+      uint64_t bits = uint64_t(int64_t(values[i]));
+      if (auto kind = dyn_cast<FloatType>(element)) {
+        APFloat number(values[i]);
+        bool loses;
+        number.convert(kind.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                       &loses);
+        bits = number.bitcastToAPInt().getZExtValue();
+      }
+      memcpy(data.data() + start + i * bytes, &bits, bytes);
+    }
+  }
+
+  Elements values() const {
+    Elements result(type.getNumElements());
+    Type element = type.getElementType();
+    for (size_t i = 0; i < result.size(); ++i) {
+      uint64_t bits = 0;
+      memcpy(&bits, data.data() + start + i * bytes, bytes);
+      if (auto kind = dyn_cast<FloatType>(element)) {
+        APFloat number(kind.getFloatSemantics(), APInt(kind.getWidth(), bits));
+        bool loses;
+        number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+        result[i] = number.convertToDouble();
+      } else {
+        unsigned unused = 64 - 8 * bytes;
+        result[i] = double(int64_t(bits << unused) >> unused);
+      }
+    }
+    return result;
+  }
+
+private:
+  static constexpr size_t kGuard = 256;
+  static constexpr char kPattern = 0x5a;
+  RankedTensorType type;
+  size_t bytes, size;
+  std::vector<char> data;
+  size_t start;
+};
+
+} // namespace
+
+/// One run with the items cut at `cuts`, the last piece first.
+static std::vector<Memory> runPieces(const Kernel &kernel,
+                                     const std::vector<Elements> &inputs,
+                                     const std::vector<int64_t> &cuts) {
+  std::vector<Memory> memories;
+  for (auto [type, input] : llvm::zip(kernel.inputs, inputs)) {
+    memories.emplace_back(type);
+    memories.back().set(input);
+  }
+  func::FuncOp source = kernel.source;
+  Operation *end = source.getBody().front().getTerminator();
+  for (auto [type, value] : llvm::zip(kernel.outputs, end->getOperands())) {
+    memories.emplace_back(type);
+    // A part of a concat goes on in the memory of the parts before.
+    auto made = cast<OpResult>(memoryRoot(value));
+    Value init = cast<linalg::GenericOp>(made.getOwner())
+                     .getDpsInits()[made.getResultNumber()];
+    auto argument = dyn_cast<BlockArgument>(memoryRoot(init));
+    memories.back().set(argument ? inputs[argument.getArgNumber()]
+                                 : Elements(type.getNumElements(), 0));
+  }
+  std::vector<void *> operands;
+  for (Memory &memory : memories)
+    operands.push_back(memory.get());
+  for (size_t i = cuts.size() - 1; i > 0; --i)
+    kernel.code(operands.data(), cuts[i - 1], cuts[i]);
+  for (const Memory &memory : memories)
+    memory.checkGuards();
+  memories.erase(memories.begin(), memories.begin() + inputs.size());
+  return memories;
+}
+
+std::vector<Elements> mpc::test::call(const Kernel &kernel,
+                                      const std::vector<Elements> &inputs) {
+  std::vector<int64_t> each;
+  for (int64_t i = 0; i <= kernel.items; ++i)
+    each.push_back(i);
+  std::vector<Memory> whole = runPieces(kernel, inputs, {0, kernel.items});
+  for (const auto &cuts :
+       {each, {0, kernel.items / 3, kernel.items / 2, kernel.items}}) {
+    std::vector<Memory> pieces = runPieces(kernel, inputs, cuts);
+    for (size_t i = 0; i < whole.size(); ++i)
+      EXPECT_TRUE(whole[i].content() == pieces[i].content())
+          << kernel.name << ": result " << i << " depends on the pieces";
+  }
+  std::vector<Elements> results;
+  for (const Memory &memory : whole)
+    results.push_back(memory.values());
+  return results;
+}
+
+static Elements randomElements(RankedTensorType type, std::mt19937 &random,
+                               double low, double high) {
+  Elements values(type.getNumElements());
+  std::uniform_real_distribution<double> real(low, high);
+  for (double &value : values)
+    value = isa<FloatType>(type.getElementType())
+                ? roundTo(type.getElementType(), real(random))
+                : double(random() % (type.getElementType().isInteger(1) ? 2 : 3));
+  return values;
+}
+
+/// Relative to the larger of 1 and the value: sums cancel.
+static double tolerance(Type element) {
+  if (element.isF64())
+    return 1e-12;
+  if (element.isBF16())
+    return 0x1p-7;
+  return element.isF16() ? 0x1p-9 : 2e-5;
+}
+
+size_t mpc::test::checkKernels(const std::string &text, double low, double high) {
+  SCOPED_TRACE(text);
+  Compiled compiled(text);
+  EXPECT_FALSE(compiled.kernels.empty());
+  std::mt19937 random(7);
+  for (const Kernel &kernel : compiled.kernels) {
+    std::vector<Elements> inputs;
+    for (RankedTensorType type : kernel.inputs)
+      inputs.push_back(randomElements(type, random, low, high));
+    std::vector<Elements> wanted = interpret(kernel.source, inputs);
+    std::vector<Elements> found = call(kernel, inputs);
+    for (size_t r = 0; r < wanted.size(); ++r) {
+      Type element = kernel.outputs[r].getElementType();
+      for (size_t i = 0; i < wanted[r].size(); ++i) {
+        double want = wanted[r][i], have = found[r][i];
+        if (std::isnan(want) && std::isnan(have))
+          continue;
+        EXPECT_NEAR(have, want, tolerance(element) * std::max(1.0, std::fabs(want)))
+            << kernel.name << " result " << r << " element " << i;
+        if (::testing::Test::HasFailure())
+          return compiled.kernels.size();
+      }
+    }
+  }
+  return compiled.kernels.size();
+}

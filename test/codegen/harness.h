@@ -1,0 +1,63 @@
+//===- harness.h - Run generated kernels beside an evaluator ----*- C++ -*-===//
+//
+// Kernels are made from ops of the train dialect as the compiler makes them,
+// loaded into this process and called with their items split in several ways.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_TEST_CODEGEN_HARNESS_H
+#define MPC_TEST_CODEGEN_HARNESS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace mpc::test {
+
+/// Elements of a tensor, row-major; booleans and integers too.
+using Elements = std::vector<double>;
+
+/// The value of `element` nearest to `value`.
+double roundTo(mlir::Type element, double value);
+
+/// Evaluates a kernel of `linalg.generic` element by element. Float arithmetic
+/// is in f64, but for rounding to 16 bits.
+std::vector<Elements> interpret(mlir::func::FuncOp kernel,
+                                const std::vector<Elements> &inputs);
+
+/// A kernel that can be called.
+struct Kernel {
+  std::string name;
+  std::vector<mlir::RankedTensorType> inputs, outputs;
+  int64_t items;
+  mlir::func::FuncOp source; ///< In linalg.
+  void (*code)(void *const *, int64_t, int64_t);
+};
+
+class Compiled {
+public:
+  /// Compiles a module of train ops for this machine.
+  explicit Compiled(const std::string &text);
+  ~Compiled();
+
+  std::vector<Kernel> kernels;
+
+private:
+  struct Parts;
+  Parts *parts;
+};
+
+/// Calls `kernel` on `inputs`, whole and in pieces; fails the test if pieces
+/// give other bits or if anything beside the results is written.
+std::vector<Elements> call(const Kernel &kernel,
+                           const std::vector<Elements> &inputs);
+
+/// Compares every kernel of `text` with the evaluator on random inputs, floats
+/// from [low, high]. Returns the number of kernels.
+size_t checkKernels(const std::string &text, double low = -3, double high = 3);
+
+} // namespace mpc::test
+
+#endif // MPC_TEST_CODEGEN_HARNESS_H

@@ -1,0 +1,220 @@
+//===- interpreter.cpp - linalg.generic, one element after the other ------===//
+
+#include "test/codegen/harness.h"
+
+#include "compiler/Analysis/KernelDomain.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::test;
+
+double mpc::test::roundTo(Type element, double value) {
+  if (element.isF32())
+    return float(value);
+  auto type = dyn_cast<FloatType>(element);
+  if (!type || type.isF64())
+    return value;
+  APFloat number(value);
+  bool loses;
+  number.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+  return number.convertToDouble();
+}
+
+static double constantOf(Attribute value) {
+  if (auto number = dyn_cast<FloatAttr>(value))
+    return number.getValueAsDouble();
+  auto integer = cast<IntegerAttr>(value);
+  return integer.getType().isInteger(1) ? integer.getValue().getZExtValue()
+                                        : integer.getInt();
+}
+
+static bool compare(arith::CmpFPredicate predicate, double a, double b) {
+  using P = arith::CmpFPredicate;
+  bool unordered = std::isnan(a) || std::isnan(b);
+  switch (predicate) {
+  case P::OEQ: return a == b;
+  case P::OGT: return a > b;
+  case P::OGE: return a >= b;
+  case P::OLT: return a < b;
+  case P::OLE: return a <= b;
+  case P::ONE: return !unordered && a != b;
+  case P::ORD: return !unordered;
+  case P::UEQ: return unordered || a == b;
+  case P::UGT: return unordered || a > b;
+  case P::UGE: return unordered || a >= b;
+  case P::ULT: return unordered || a < b;
+  case P::ULE: return unordered || a <= b;
+  case P::UNE: return a != b;
+  case P::UNO: return unordered;
+  default: return predicate == P::AlwaysTrue;
+  }
+}
+
+static bool compare(arith::CmpIPredicate predicate, double a, double b) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::eq: return a == b;
+  case P::ne: return a != b;
+  case P::slt: case P::ult: return a < b;
+  case P::sle: case P::ule: return a <= b;
+  case P::sgt: case P::ugt: return a > b;
+  case P::sge: case P::uge: return a >= b;
+  }
+  return false;
+}
+
+static double maximum(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
+}
+
+/// One scalar op; operands in `x`.
+static double evaluate(Operation &op, ArrayRef<double> x) {
+  return llvm::TypeSwitch<Operation *, double>(&op)
+      .Case([&](arith::AddFOp) { return x[0] + x[1]; })
+      .Case([&](arith::AddIOp) { return x[0] + x[1]; })
+      .Case([&](arith::SubFOp) { return x[0] - x[1]; })
+      .Case([&](arith::SubIOp) { return x[0] - x[1]; })
+      .Case([&](arith::MulFOp) { return x[0] * x[1]; })
+      .Case([&](arith::MulIOp) { return x[0] * x[1]; })
+      .Case([&](arith::DivFOp) { return x[0] / x[1]; })
+      .Case([&](arith::NegFOp) { return -x[0]; })
+      .Case([&](arith::MaximumFOp) { return maximum(x[0], x[1]); })
+      .Case([&](arith::MinimumFOp) { return -maximum(-x[0], -x[1]); })
+      .Case([&](arith::AndIOp) { return double(int64_t(x[0]) & int64_t(x[1])); })
+      .Case([&](arith::OrIOp) { return double(int64_t(x[0]) | int64_t(x[1])); })
+      .Case([&](arith::XOrIOp) { return double((x[0] != 0) != (x[1] != 0)); })
+      .Case([&](arith::CmpFOp cmp) { return compare(cmp.getPredicate(), x[0], x[1]); })
+      .Case([&](arith::CmpIOp cmp) { return compare(cmp.getPredicate(), x[0], x[1]); })
+      .Case([&](arith::SelectOp) { return x[0] != 0 ? x[1] : x[2]; })
+      .Case([&](arith::TruncFOp cast) { return roundTo(cast.getType(), x[0]); })
+      .Case<arith::ExtFOp, arith::SIToFPOp, arith::UIToFPOp, arith::ExtSIOp,
+            arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp,
+            arith::IndexCastUIOp>([&](auto) { return x[0]; })
+      .Case([&](arith::FPToSIOp) { return std::trunc(x[0]); })
+      .Case([&](math::ExpOp) { return std::exp(x[0]); })
+      .Case([&](math::LogOp) { return std::log(x[0]); })
+      .Case([&](math::Log1pOp) { return std::log1p(x[0]); })
+      .Case([&](math::TanhOp) { return std::tanh(x[0]); })
+      .Case([&](math::ErfOp) { return std::erf(x[0]); })
+      .Case([&](math::SqrtOp) { return std::sqrt(x[0]); })
+      .Case([&](math::RsqrtOp) { return 1 / std::sqrt(x[0]); })
+      .Case([&](math::AbsFOp) { return std::fabs(x[0]); })
+      .Case([&](math::PowFOp) { return std::pow(x[0], x[1]); })
+      .Case([&](math::CopySignOp) { return std::copysign(x[0], x[1]); })
+      .Case([&](math::FmaOp) { return x[0] * x[1] + x[2]; })
+      .Default([](Operation *other) {
+        ADD_FAILURE() << "the evaluator does not know "
+                      << other->getName().getStringRef().str();
+        return 0.0;
+      });
+}
+
+static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims) {
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  int64_t a = evaluate(binary.getLHS(), dims), b = evaluate(binary.getRHS(), dims);
+  switch (binary.getKind()) {
+  case AffineExprKind::Add: return a + b;
+  case AffineExprKind::Mul: return a * b;
+  default: return a % b;
+  }
+}
+
+static int64_t elementAt(AffineMap map, ArrayRef<int64_t> dims, Type type) {
+  int64_t index = 0;
+  for (auto [expr, size] :
+       llvm::zip(map.getResults(), cast<RankedTensorType>(type).getShape()))
+    index = index * size + evaluate(expr, dims);
+  return index;
+}
+
+namespace {
+struct Interpreter {
+  DenseMap<Value, Elements> tensors; ///< By memory root.
+
+  Elements &tensor(Value value) {
+    Value root = memoryRoot(value);
+    auto found = tensors.find(root);
+    if (found != tensors.end())
+      return found->second;
+    int64_t count = cast<RankedTensorType>(root.getType()).getNumElements();
+    double first = 0;
+    if (auto constant = root.getDefiningOp<arith::ConstantOp>())
+      first = constantOf(*cast<ElementsAttr>(constant.getValue())
+                              .getValues<Attribute>().begin());
+    if (auto fill = root.getDefiningOp<linalg::FillOp>())
+      first = constantOf(fill.getInputs()[0]
+                             .getDefiningOp<arith::ConstantOp>().getValue());
+    return tensors[root] = Elements(count, first);
+  }
+
+  void run(linalg::GenericOp op) {
+    SmallVector<int64_t> loops = op.getStaticLoopRanges();
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    SmallVector<Elements> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(tensor(operand));
+    unsigned inputs = op.getNumDpsInputs();
+    int64_t total = 1;
+    for (int64_t size : loops)
+      total *= size;
+    SmallVector<int64_t> dims(loops.size());
+    for (int64_t i = 0; i < total; ++i) {
+      int64_t rest = i;
+      for (unsigned d = loops.size(); d-- > 0; rest /= loops[d])
+        dims[d] = rest % loops[d];
+      DenseMap<Value, double> scalars;
+      for (unsigned k = 0; k < operands.size(); ++k)
+        scalars[op.getBody()->getArgument(k)] =
+            operands[k][elementAt(maps[k], dims, op->getOperand(k).getType())];
+      auto lookup = [&](Value value) {
+        if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+          return constantOf(constant.getValue());
+        return scalars.lookup(value);
+      };
+      for (Operation &inner : op.getBody()->without_terminator()) {
+        if (isa<arith::ConstantOp>(inner))
+          continue;
+        if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+          scalars[index] = dims[index.getDim()];
+          continue;
+        }
+        SmallVector<double> x(llvm::map_range(inner.getOperands(), lookup));
+        scalars[inner.getResult(0)] = evaluate(inner, x);
+      }
+      auto yielded = op.getBody()->getTerminator()->getOperands();
+      for (unsigned k = inputs; k < operands.size(); ++k)
+        operands[k][elementAt(maps[k], dims, op->getOperand(k).getType())] =
+            lookup(yielded[k - inputs]);
+    }
+    for (auto [k, result] : llvm::enumerate(op.getResults()))
+      tensors[result] = operands[inputs + k];
+  }
+};
+} // namespace
+
+std::vector<Elements> mpc::test::interpret(func::FuncOp kernel,
+                                           const std::vector<Elements> &inputs) {
+  Interpreter interpreter;
+  for (auto [argument, input] : llvm::zip(kernel.getArguments(), inputs))
+    interpreter.tensors[argument] = input;
+  for (auto op : kernel.getOps<linalg::GenericOp>())
+    interpreter.run(op);
+  std::vector<Elements> results;
+  for (Value result : kernel.getBody().front().getTerminator()->getOperands())
+    results.push_back(interpreter.tensor(result));
+  return results;
+}
