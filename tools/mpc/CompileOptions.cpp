@@ -16,13 +16,15 @@ using namespace mpc::tool;
 static const std::vector<std::string> kLosses = {"softmax-cross-entropy", "mse",
                                                  "l1", "bce-with-logits"};
 
-/// One of the losses, or output:NAME.
+/// One of the losses, alone or as LOSS:NAME of the output NAME; or output:NAME.
 static CLI::Validator lossChoice() {
   return CLI::Validator(
       [](std::string &value) -> std::string {
-        if (value.rfind("output:", 0) == 0 && value.size() > 7)
-          return "";
-        return Choice(kLosses)(value);
+        size_t colon = value.find(':');
+        if (colon == std::string::npos || colon + 1 == value.size())
+          return Choice(kLosses)(value);
+        std::string kind = value.substr(0, colon);
+        return kind == "output" ? "" : Choice(kLosses)(kind);
       },
       "", "loss");
 }
