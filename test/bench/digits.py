@@ -52,7 +52,7 @@ class Bench:
     def __init__(self, args):
         self.args = args
         self.bin = args.build / "bin"
-        # A waiting OpenMP thread of one process must not slow down the next.
+        # Every process pins the same way; only one of them works at a time.
         self.environment = dict(
             os.environ,
             OMP_NUM_THREADS=str(args.threads),
@@ -60,13 +60,15 @@ class Bench:
         )
 
     def output(self, *command):
-        return subprocess.run(
+        done = subprocess.run(
             [str(part) for part in command],
             env=self.environment,
-            check=True,
-            stdout=subprocess.PIPE,
+            capture_output=True,
             text=True,
-        ).stdout
+        )
+        if done.returncode != 0:
+            sys.exit(f"digits.py: {command[0]} failed: {done.stderr}")
+        return done.stdout
 
     def canary(self, precision):
         f32, bf16 = map(float, self.output(self.bin / "mpc-canary").split())

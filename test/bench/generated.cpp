@@ -178,7 +178,7 @@ Case adamCase() {
 int64_t bytesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   unsigned bits = tensor.getElementTypeBitWidth();
-  return tensor.getNumElements() * (bits + 7) / 8;
+  return tensor.getNumElements() * ((bits + 7) / 8);
 }
 
 /// What must move: arguments and states read once, results and states written.
@@ -249,6 +249,7 @@ public:
   std::string name, assembly;
   double bytes = 0;
   std::vector<Call> calls;
+  bool inPlace = false; ///< A result took the memory of an argument.
 
 private:
   /// As runtime/src/device/cpu.cpp does it.
@@ -285,12 +286,14 @@ private:
       size = std::max(size,
                       size_t(buffer.getOffset() + bytesOf(buffer.getType())));
     };
-    std::vector<mpc::exec::BufferAttr> labels;
+    std::vector<mpc::exec::BufferAttr> labels, ends[2];
     module->walk([&](mpc::exec::EntryOp entry) {
-      for (ArrayAttr list : {entry.getInputs(), entry.getOutputs()})
-        for (auto binding : list.getAsRange<DictionaryAttr>()) {
+      for (bool output : {false, true})
+        for (auto binding : (output ? entry.getOutputs() : entry.getInputs())
+                                .getAsRange<DictionaryAttr>()) {
           auto buffer = binding.getAs<mpc::exec::BufferAttr>("buffer");
           grow(buffer);
+          ends[output].push_back(buffer);
           if (buffer.getType().getElementType().isInteger(64))
             labels.push_back(buffer);
         }
@@ -300,6 +303,9 @@ private:
         for (auto buffer : list.getAsRange<mpc::exec::BufferAttr>())
           grow(buffer);
     });
+    for (mpc::exec::BufferAttr from : ends[0])
+      for (mpc::exec::BufferAttr to : ends[1])
+        inPlace |= overlap(from, to);
     for (unsigned i = 0; i < 2; ++i) {
       memory[i] = std::make_unique<Memory>(sizes[i]);
       memory[i]->fill();
@@ -314,6 +320,12 @@ private:
         scratchSize = std::max(scratchSize, addCall(call));
     });
     scratch = std::make_unique<Memory>(scratchSize);
+  }
+
+  static bool overlap(mpc::exec::BufferAttr a, mpc::exec::BufferAttr b) {
+    return a.getSpace() == b.getSpace() &&
+           a.getOffset() < b.getOffset() + bytesOf(b.getType()) &&
+           b.getOffset() < a.getOffset() + bytesOf(a.getType());
   }
 
   void *place(mpc::exec::BufferAttr buffer) const {
@@ -399,7 +411,7 @@ void measure(Program &program, const Options &options, FILE *json) {
   double plain = mpc::bench::median(rates[1]);
   double streaming = mpc::bench::median(rates[2]);
   std::printf("%-31s %7.1f %6.2f %6.2f %6.2f %6.2f..%-5.2f %3zu/%-3zu",
-              program.name.c_str(), program.bytes / ours * 1e-6, ours, plain,
+              program.name.c_str(), program.bytes / ours * 1e-3, ours, plain,
               streaming, *std::min_element(ratios.begin(), ratios.end()),
               *std::max_element(ratios.begin(), ratios.end()), ratios.size(),
               canaries.size());
@@ -410,7 +422,7 @@ void measure(Program &program, const Options &options, FILE *json) {
                             : (":" + std::to_string(call.items) + "x" +
                                std::to_string(call.threads) + " ")
                                   .c_str());
-  std::printf("\n");
+  std::printf("%s\n", program.inPlace ? "in place" : "");
   std::fflush(stdout);
   if (json)
     std::fprintf(json,
