@@ -127,6 +127,11 @@ static Value truncateToI32(OpBuilder &builder, Location loc, Value value) {
   return arith::TruncIOp::create(builder, loc, i32, value);
 }
 
+static Value constantI64(OpBuilder &builder, Location loc, uint64_t value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getI64IntegerAttr(value));
+}
+
 static Value constantI32(OpBuilder &builder, Location loc, uint32_t value) {
   return arith::ConstantOp::create(
       builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
@@ -151,19 +156,29 @@ static Value elementNumber(OpBuilder &builder, Location loc,
   return number;
 }
 
-/// Word 0 of Philox2x32-10.
+/// Word 0 of Philox2x32-10. The words are carried in 64 bits with the upper
+/// half clear: vector units multiply 32 x 32 -> 64 bits in such lanes in one
+/// instruction, and splitting products would cost more than the products.
 static Value philox(OpBuilder &builder, Location loc, Value counter0,
                     Value counter1, Value key) {
-  Value multiplier = constantI32(builder, loc, 0xD256D193);
+  Type i64 = builder.getI64Type();
+  auto widen = [&](Value word) -> Value {
+    return arith::ExtUIOp::create(builder, loc, i64, word);
+  };
+  Value multiplier = constantI64(builder, loc, 0xD256D193);
+  Value low = constantI64(builder, loc, 0xFFFFFFFF);
+  Value half = constantI64(builder, loc, 32);
   Value weyl = constantI32(builder, loc, 0x9E3779B9);
+  counter0 = widen(counter0);
+  counter1 = widen(counter1);
   for (int round = 0; round < 10; ++round) {
     if (round > 0)
       key = arith::AddIOp::create(builder, loc, key, weyl);
-    auto product =
-        arith::MulUIExtendedOp::create(builder, loc, counter0, multiplier);
-    Value mixed = arith::XOrIOp::create(builder, loc, product.getHigh(), key);
+    Value product = arith::MulIOp::create(builder, loc, counter0, multiplier);
+    Value high = arith::ShRUIOp::create(builder, loc, product, half);
+    Value mixed = arith::XOrIOp::create(builder, loc, high, widen(key));
     counter0 = arith::XOrIOp::create(builder, loc, mixed, counter1);
-    counter1 = product.getLow();
+    counter1 = arith::AndIOp::create(builder, loc, product, low);
   }
   return counter0;
 }
@@ -185,7 +200,7 @@ DropoutTrainingOp::lowerToLinalg(OpBuilder &builder,
                    truncateToI32(inner, loc, x[2]), key);
         Value dropped =
             arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::ult, word,
-                                  constantI32(inner, loc, threshold));
+                                  constantI64(inner, loc, threshold));
         ScalarMath m(inner, loc);
         Value scaled = m.mul(x[0], m.constant(1 / (1 - ratio), x[0]));
         return {m.select(dropped, m.constant(0, x[0]), scaled)};

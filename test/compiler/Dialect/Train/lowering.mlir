@@ -102,10 +102,10 @@ func.func @relu(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-LABEL: func.func @dropout
 // CHECK:         linalg.index 0
 // CHECK:         linalg.index 1
-// CHECK-COUNT-10: arith.mului_extended
-// CHECK-NOT:     arith.mului_extended
-// CHECK:         %[[HALF:.*]] = arith.constant -2147483648 : i32
-// CHECK:         arith.cmpi ult, %{{.*}}, %[[HALF]] : i32
+// CHECK-COUNT-10: arith.shrui
+// CHECK-NOT:     arith.shrui
+// CHECK:         %[[HALF:.*]] = arith.constant 2147483648 : i64
+// CHECK:         arith.cmpi ult, %{{.*}}, %[[HALF]] : i64
 // CHECK:         arith.select
 func.func @dropout(%x: tensor<4x3xf32>, %seed: tensor<i64>, %step: tensor<i64>) -> tensor<4x3xf32> {
   %0 = train.dropout_training %x, %seed, %step {index = 3 : i64, ratio = 0.5 : f32} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
