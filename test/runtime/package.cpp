@@ -1,0 +1,481 @@
+#include "test/runtime/package.h"
+
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace mpc::test {
+
+using namespace mpc::program;
+
+namespace {
+
+constexpr uint64_t kSealSize = 16;
+
+std::unique_ptr<BufferT> buffer(Space space, uint64_t offset, DType dtype,
+                                std::vector<int64_t> shape = {}) {
+  auto result = std::make_unique<BufferT>();
+  result->space = space;
+  result->offset = offset;
+  result->dtype = dtype;
+  result->shape = std::move(shape);
+  return result;
+}
+
+uint64_t round_up(uint64_t offset) { return (offset + 63) / 64 * 64; }
+
+// Collects the parts of a package and hands out offsets.
+class Builder {
+ public:
+  StateT& state(const std::string& name, StateKind kind, DType dtype,
+                std::vector<int64_t> shape, uint64_t bytes) {
+    auto state = std::make_unique<StateT>();
+    state->name = name;
+    state->kind = kind;
+    state->dtype = dtype;
+    state->shape = std::move(shape);
+    state->offset = program.state_size;
+    program.state_size = round_up(program.state_size + bytes);
+    program.states.push_back(std::move(state));
+    return *program.states.back();
+  }
+
+  template <typename T>
+  void initial(StateT& state, const std::vector<T>& values) {
+    initial_.resize(round_up(initial_.size()));
+    state.initial_offset = initial_.size();
+    state.initial_size = values.size() * sizeof(T);
+    auto* bytes = reinterpret_cast<const uint8_t*>(values.data());
+    initial_.insert(initial_.end(), bytes, bytes + state.initial_size);
+  }
+
+  // A buffer over a whole state.
+  std::unique_ptr<BufferT> state_buffer(const std::string& name) const {
+    for (const auto& state : program.states)
+      if (state->name == name)
+        return buffer(Space::State, state->offset, state->dtype, state->shape);
+    ADD_FAILURE() << "no state " << name;
+    return nullptr;
+  }
+
+  // A new buffer in the arena.
+  BufferT arena(DType dtype, std::vector<int64_t> shape, uint64_t bytes) {
+    BufferT result = *buffer(Space::Arena, program.arena_size, dtype, shape);
+    program.arena_size = round_up(program.arena_size + bytes);
+    return result;
+  }
+
+  EntryT& entry(const std::string& name) {
+    program.entries.push_back(std::make_unique<EntryT>());
+    program.entries.back()->name = name;
+    return *program.entries.back();
+  }
+
+  InstructionT& call(EntryT& entry, const std::string& function) {
+    auto instruction = std::make_unique<InstructionT>();
+    instruction->name = function + " (node)";
+    auto found = std::find_if(
+        program.functions.begin(), program.functions.end(),
+        [&](const auto& candidate) { return candidate->symbol == function; });
+    instruction->function =
+        static_cast<int32_t>(found - program.functions.begin());
+    if (found == program.functions.end()) {
+      program.functions.push_back(std::make_unique<FunctionT>());
+      program.functions.back()->symbol = function;
+    }
+    entry.instructions.push_back(std::move(instruction));
+    return *entry.instructions.back();
+  }
+
+  InstructionT& kernel(EntryT& entry, uint32_t id) {
+    auto instruction = std::make_unique<InstructionT>();
+    instruction->name = "kernel " + std::to_string(id);
+    instruction->kernel = id;
+    entry.instructions.push_back(std::move(instruction));
+    return *entry.instructions.back();
+  }
+
+  Bytes finish(Bytes code, const std::function<void(ProgramT&)>& edit);
+
+  ProgramT program;
+
+ private:
+  Bytes initial_;
+};
+
+void add_binding(std::vector<std::unique_ptr<BindingT>>& bindings,
+          const std::string& name, const BufferT& where, int32_t batch_dim = -1) {
+  auto binding = std::make_unique<BindingT>();
+  binding->name = name;
+  binding->buffer = std::make_unique<BufferT>(where);
+  binding->batch_dim = batch_dim;
+  bindings.push_back(std::move(binding));
+}
+
+void add(InstructionT& instruction, const BufferT& operand) {
+  instruction.operands.push_back(std::make_unique<BufferT>(operand));
+}
+
+Bytes root_bytes(const ProgramT& program) {
+  flatbuffers::FlatBufferBuilder builder;
+  FinishProgramBuffer(builder, Program::Pack(builder, &program));
+  return {builder.GetBufferPointer(),
+          builder.GetBufferPointer() + builder.GetSize()};
+}
+
+Bytes Builder::finish(Bytes code, const std::function<void(ProgramT&)>& edit) {
+  program.format = 1;
+  program.producer = "mpc test";
+  program.model = "test.onnx";
+  std::string report = "{\"ops\":[]}";
+  std::vector<std::pair<SegmentKind, Bytes>> segments = {
+      {SegmentKind::States, initial_},
+      {SegmentKind::Report, Bytes(report.begin(), report.end())}};
+  if (!code.empty()) segments.push_back({SegmentKind::Code, std::move(code)});
+  for (const auto& [kind, bytes] : segments) {
+    auto segment = std::make_unique<SegmentT>();
+    segment->kind = kind;
+    segment->target = kind == SegmentKind::Code ? "cpu" : "";
+    segment->offset = 64;  // Not 0, which takes no room in the table.
+    segment->size = bytes.size();
+    segment->checksum = XXH3_64bits(bytes.data(), bytes.size());
+    program.segments.push_back(std::move(segment));
+  }
+  // Room for what an edit adds to the tables.
+  uint64_t offset = round_up(root_bytes(program).size() + 512);
+  for (size_t i = 0; i < segments.size(); ++i) {
+    program.segments[i]->offset = offset;
+    offset = round_up(offset + segments[i].second.size());
+  }
+  uint64_t first = program.segments[0]->offset;
+  if (edit) edit(program);
+  Bytes package = root_bytes(program);
+  package.resize(first);
+  for (const auto& [kind, bytes] : segments) {
+    package.insert(package.end(), bytes.begin(), bytes.end());
+    package.resize(round_up(package.size()));
+  }
+  package.resize(package.size() + kSealSize);
+  seal(&package);
+  return package;
+}
+
+std::unique_ptr<SlotT> slot(const std::string& name, uint64_t offset,
+                            std::vector<int64_t> shape) {
+  auto result = std::make_unique<SlotT>();
+  result->name = name;
+  result->offset = offset;
+  result->shape = std::move(shape);
+  return result;
+}
+
+// States that hold one value for each parameter.
+void add_packed(Builder& builder, const PackageOptions& options,
+                const std::string& name, StateKind kind, DType dtype,
+                uint64_t size) {
+  StateT& state = builder.state(name, kind, dtype, {1, 1024}, 1024 * size);
+  state.slots.push_back(slot(options.parameter, 0, {4, 2}));
+  state.slots.push_back(slot("b", 16, {2}));
+}
+
+void add_states(Builder& builder, const PackageOptions& options) {
+  add_packed(builder, options, "parameters", StateKind::Parameter, DType::F32,
+             4);
+  std::vector<float> initial(1024, 0.0f);
+  for (size_t i = 0; i < 8; ++i) initial[i] = 0.1f * static_cast<float>(i + 1);
+  initial[16] = -1;
+  initial[17] = 1;
+  builder.initial(*builder.program.states.back(), initial);
+  // The step always writes one; without a working copy it is a plain state.
+  if (options.working_copy) {
+    add_packed(builder, options, "parameters.bf16", StateKind::WorkingCopy,
+               DType::BF16, 2);
+    builder.program.states.back()->copy_of = 0;
+  } else {
+    builder.state("scratch", StateKind::Constant, DType::BF16, {1024}, 2048);
+  }
+  add_packed(builder, options, "momentum.velocity", StateKind::Optimizer,
+             DType::F32, 4);
+  if (options.accumulate > 1)
+    add_packed(builder, options, "gradients", StateKind::Optimizer, DType::F32,
+               4);
+  builder.state("step_count", StateKind::Control, DType::I64, {}, 8);
+  StateT& rate =
+      builder.state("learning_rate", StateKind::Control, DType::F32, {}, 4);
+  builder.initial(rate, std::vector<float>{0.25f});
+  builder.state("random_seed", StateKind::Control, DType::I64, {}, 8);
+  StateKind kind =
+      options.loss_scaling ? StateKind::Control : StateKind::Constant;
+  const char* suffix = options.loss_scaling ? "" : ".unused";
+  StateT& scale = builder.state(std::string("loss_scale") + suffix, kind,
+                                DType::F32, {}, 4);
+  builder.initial(scale, std::vector<float>{options.loss_scale});
+  builder.state(std::string("loss_scale_streak") + suffix, kind, DType::I32, {},
+                4);
+  StateT& mean =
+      builder.state("running_mean", StateKind::Statistic, DType::F32, {2}, 8);
+  builder.initial(mean, std::vector<float>{3, 4});
+  builder.state("counts", StateKind::Constant, DType::I32, {1000}, 4000);
+}
+
+void add_update(Builder& builder, EntryT& entry, const BufferT& gradient,
+                const PackageOptions& options) {
+  std::string suffix = options.loss_scaling ? "" : ".unused";
+  InstructionT& update = builder.call(entry, "test_update");
+  BufferT norm = builder.arena(DType::F32, {}, 4);
+  BufferT finite = builder.arena(DType::Bool, {}, 1);
+  add(update, gradient);
+  add(update, *builder.state_buffer("loss_scale" + suffix));
+  add(update, *builder.state_buffer("parameters"));
+  add(update, *builder.state_buffer(options.working_copy ? "parameters.bf16"
+                                                         : "scratch"));
+  add(update, *builder.state_buffer("momentum.velocity"));
+  add(update, *builder.state_buffer("learning_rate"));
+  add(update, *builder.state_buffer("step_count"));
+  add(update, *builder.state_buffer("loss_scale_streak" + suffix));
+  add(update, norm);
+  add(update, finite);
+  add_binding(entry.outputs, "grad_norm", norm);
+  if (options.loss_scaling) add_binding(entry.outputs, "finite", finite);
+}
+
+void add_training(Builder& builder, const BufferT& x, const BufferT& labels,
+                  const PackageOptions& options) {
+  bool accumulates = options.accumulate > 1;
+  std::string suffix = options.loss_scaling ? "" : ".unused";
+  BufferT gradient = builder.arena(DType::F32, {1, 1024}, 4096);
+  BufferT loss = builder.arena(DType::F32, {}, 4);
+  EntryT& step = builder.entry(accumulates ? "accumulate" : "step");
+  add_binding(step.inputs, "x", x, 0);
+  add_binding(step.inputs, "labels", labels, 0);
+  step.inputs.back()->has_range = true;
+  step.inputs.back()->low = 0;
+  step.inputs.back()->high = 2;
+  step.inputs.back()->has_ignored = true;
+  step.inputs.back()->ignored = -100;
+  add_binding(step.outputs, "loss", loss);
+  InstructionT& backward = builder.call(step, "test_gradient");
+  add(backward, x);
+  add(backward, *builder.state_buffer("parameters"));
+  add(backward, *builder.state_buffer("loss_scale" + suffix));
+  add(backward, gradient);
+  add(backward, loss);
+  if (!accumulates) return add_update(builder, step, gradient, options);
+  InstructionT& sum = builder.call(step, "test_accumulate");
+  sum.items = 1024;
+  sum.grain = 256;
+  add(sum, gradient);
+  add(sum, *builder.state_buffer("gradients"));
+  EntryT& apply = builder.entry("apply");
+  add_update(builder, apply, *builder.state_buffer("gradients"), options);
+  InstructionT& clear = builder.call(apply, "test_clear");
+  clear.items = 1024;
+  clear.grain = 1024;
+  add(clear, *builder.state_buffer("gradients"));
+}
+
+void add_evaluate(Builder& builder, const BufferT& x, const BufferT& labels) {
+  EntryT& entry = builder.entry("evaluate");
+  add_binding(entry.inputs, "x", x, 0);
+  add_binding(entry.inputs, "labels", labels, 0);
+  InstructionT& evaluate = builder.call(entry, "test_evaluate");
+  evaluate.items = 4;
+  add(evaluate, x);
+  add(evaluate, labels);
+  for (const char* name : {"sample_loss", "sample_weight", "sample_correct"}) {
+    BufferT values = builder.arena(DType::F32, {4}, 16);
+    add(evaluate, values);
+    add_binding(entry.outputs, name, values, 0);
+  }
+}
+
+}  // namespace
+
+void seal(Bytes* package) {
+  size_t size = package->size() - kSealSize;
+  std::memcpy(package->data() + size, "MPCPSEAL", 8);
+  uint64_t sum = XXH3_64bits(package->data(), size);
+  std::memcpy(package->data() + size + 8, &sum, 8);
+}
+
+Bytes make_package(const PackageOptions& options) {
+  Builder builder;
+  add_states(builder, options);
+  BufferT x = builder.arena(DType::F32, {4, 4}, 64);
+  BufferT labels = builder.arena(DType::I64, {4}, 32);
+  add_training(builder, x, labels, options);
+  add_evaluate(builder, x, labels);
+
+  EntryT& predict = builder.entry("predict");
+  BufferT y = builder.arena(DType::F32, {4, 2}, 32);
+  add_binding(predict.inputs, "x", x, 0);
+  add_binding(predict.outputs, "y", y, 0);
+  InstructionT& matmul = builder.kernel(predict, 1);
+  matmul.attributes = {0, 0};
+  add(matmul, x);
+  add(matmul, *buffer(Space::State, 0, DType::F32, {4, 2}));
+  add(matmul, y);
+
+  EntryT& count = builder.entry("count");
+  InstructionT& counting = builder.call(count, "test_count");
+  counting.items = 1000;
+  counting.grain = 10;
+  add(counting, *builder.state_buffer("counts"));
+
+  builder.program.loss_scaling = options.loss_scaling;
+  builder.program.accumulate = options.accumulate;
+  auto option = std::make_unique<OptionT>();
+  option->name = "precision";
+  option->value = "bf16";
+  builder.program.options.push_back(std::move(option));
+  return builder.finish(read_bytes(MPC_TEST_GENERATED_CODE), options.edit);
+}
+
+Bytes make_small_package() {
+  Builder builder;
+  BufferT x = builder.arena(DType::F32, {2}, 8);
+  BufferT y = builder.arena(DType::F32, {2}, 8);
+  StateT& table =
+      builder.state("table", StateKind::Constant, DType::F32, {2}, 8);
+  builder.initial(table, std::vector<float>{1, 2});
+  EntryT& predict = builder.entry("predict");
+  add_binding(predict.inputs, "x", x);
+  add_binding(predict.outputs, "y", y);
+  InstructionT& copy = builder.kernel(predict, 10);
+  add(copy, x);
+  add(copy, y);
+  return builder.finish({}, nullptr);
+}
+
+Outcome take(mpc_status_t status) {
+  Outcome outcome{mpc_status_code(status), mpc_status_message(status)};
+  mpc_status_free(status);
+  return outcome;
+}
+
+ProgramPtr load(const Bytes& package) {
+  mpc_program_t* program = nullptr;
+  EXPECT_OK(mpc_program_load_memory(package.data(), package.size(), &program));
+  return ProgramPtr(program);
+}
+
+SessionPtr create(const ProgramPtr& program, uint32_t threads) {
+  mpc_session_options_t options = {};
+  options.struct_size = sizeof(options);
+  options.threads = threads;
+  options.seed = 42;
+  mpc_session_t* session = nullptr;
+  EXPECT_OK(mpc_session_create(program.get(), &options, &session));
+  return SessionPtr(session);
+}
+
+Batch::Batch(float value) {
+  std::fill(std::begin(x), std::end(x), value);
+  tensors[0] = {sizeof(mpc_tensor_t), MPC_DTYPE_F32, 2, x_shape, x};
+  tensors[1] = {sizeof(mpc_tensor_t), MPC_DTYPE_I64, 1, labels_shape, labels};
+}
+
+mpc_step_info_t step(const SessionPtr& session, float value) {
+  Batch batch(value);
+  mpc_step_info_t info = {};
+  info.struct_size = sizeof(info);
+  EXPECT_OK(mpc_session_step(session.get(), batch.tensors, 2, &info));
+  return info;
+}
+
+static Bytes read_tensor(mpc_session_t* session, const mpc_state_info_t& info) {
+  size_t size = mpc_dtype_size(info.dtype);
+  for (uint32_t i = 0; i < info.rank; ++i)
+    size *= static_cast<size_t>(info.shape[i]);
+  Bytes bytes(size);
+  mpc_tensor_t tensor = {sizeof(tensor), info.dtype, info.rank, info.shape,
+                         bytes.data()};
+  EXPECT_OK(mpc_session_read_state(session, info.name, &tensor));
+  return bytes;
+}
+
+Bytes read_state(const SessionPtr& session, const char* name) {
+  // Types are guessed from what the package has.
+  static const int64_t kW[2] = {4, 2}, kPair[1] = {2}, kCounts[1] = {1000};
+  std::string last = std::string(name).substr(std::string(name).rfind('/') + 1);
+  mpc_state_info_t info = {sizeof(info), name, MPC_DTYPE_F32, 0, nullptr, 0};
+  if (last == "w") info.rank = 2, info.shape = kW;
+  if (last == "b" || last == "running_mean") info.rank = 1, info.shape = kPair;
+  if (last == "counts") {
+    info.rank = 1, info.shape = kCounts;
+    info.dtype = MPC_DTYPE_I32;
+  }
+  if (last == "step_count" || last == "random_seed") info.dtype = MPC_DTYPE_I64;
+  if (last == "loss_scale_streak") info.dtype = MPC_DTYPE_I32;
+  if (std::string(name).find(".bf16/") != std::string::npos)
+    info.dtype = MPC_DTYPE_BF16;
+  return read_tensor(session.get(), info);
+}
+
+float read_float(const SessionPtr& session, const char* name) {
+  Bytes bytes = read_state(session, name);
+  float value;
+  std::memcpy(&value, bytes.data(), sizeof(value));
+  return value;
+}
+
+Bytes all_states(const ProgramPtr& program, const SessionPtr& session) {
+  Bytes all;
+  for (size_t i = 0; i < mpc_program_num_states(program.get()); ++i) {
+    mpc_state_info_t info = {};
+    info.struct_size = sizeof(info);
+    EXPECT_OK(mpc_program_state(program.get(), i, &info));
+    // Constants by kind that the test's code writes all the same.
+    std::string state = info.name;
+    if (state == "scratch" || state.find(".unused") != std::string::npos)
+      continue;
+    Bytes one = read_tensor(session.get(), info);
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+Folder::Folder() {
+  char path[] = "/tmp/mpc-runtime-test-XXXXXX";
+  path_ = mkdtemp(path);
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+Bytes read_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void write_bytes(const std::string& path, const Bytes& bytes) {
+  // In place: ext4 syncs a file that was truncated to nothing first.
+  if (!std::filesystem::exists(path)) std::ofstream(path, std::ios::binary);
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  std::filesystem::resize_file(path, bytes.size());
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  EXPECT_TRUE(file) << path;
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace mpc::test

@@ -1,0 +1,317 @@
+// Loading packages: what is accepted, what is refused and how.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "test/runtime/package.h"
+
+namespace mpc::test {
+namespace {
+
+using program::ProgramT;
+
+Outcome try_load(const Bytes& package) {
+  mpc_program_t* program = nullptr;
+  Outcome outcome = take(
+      mpc_program_load_memory(package.data(), package.size(), &program));
+  EXPECT_EQ(program != nullptr, outcome.code == MPC_OK);
+  mpc_program_destroy(program);
+  return outcome;
+}
+
+Outcome load_edited(std::function<void(ProgramT&)> edit) {
+  PackageOptions options;
+  options.edit = std::move(edit);
+  return try_load(make_package(options));
+}
+
+TEST(Program, DescribesItself) {
+  ProgramPtr program = load(make_package());
+  EXPECT_TRUE(mpc_program_has_entry(program.get(), "step"));
+  EXPECT_FALSE(mpc_program_has_entry(program.get(), "apply"));
+  EXPECT_EQ(mpc_program_num_inputs(program.get(), "step"), 2u);
+  EXPECT_EQ(mpc_program_num_outputs(program.get(), "evaluate"), 3u);
+  EXPECT_EQ(mpc_program_num_inputs(program.get(), "nothing"), 0u);
+  mpc_binding_info_t info = {};
+  info.struct_size = sizeof(info);
+  EXPECT_OK(mpc_program_input(program.get(), "step", 1, &info));
+  EXPECT_STREQ(info.name, "labels");
+  EXPECT_EQ(info.dtype, MPC_DTYPE_I64);
+  EXPECT_EQ(info.rank, 1u);
+  EXPECT_EQ(info.shape[0], 4);
+  EXPECT_EQ(info.batch_dim, 0);
+  EXPECT_EQ(take(mpc_program_input(program.get(), "step", 2, &info)).code,
+            MPC_INVALID_ARGUMENT);
+  EXPECT_STREQ(mpc_program_option(program.get(), "precision"), "bf16");
+  EXPECT_EQ(mpc_program_option(program.get(), "color"), nullptr);
+  size_t size;
+  EXPECT_STREQ(mpc_program_report(program.get(), &size), "{\"ops\":[]}");
+  EXPECT_EQ(size, 10u);
+  mpc_memory_info_t memory = {};
+  memory.struct_size = sizeof(memory);
+  mpc_program_memory(program.get(), &memory);
+  EXPECT_GT(memory.state_bytes, 10000u);
+}
+
+TEST(Program, NamesStatesAsTheModelDoes) {
+  ProgramPtr program = load(make_package());
+  std::vector<std::string> names;
+  size_t parameters = 0;
+  for (size_t i = 0; i < mpc_program_num_states(program.get()); ++i) {
+    mpc_state_info_t info = {};
+    info.struct_size = sizeof(info);
+    EXPECT_OK(mpc_program_state(program.get(), i, &info));
+    names.push_back(info.name);
+    parameters += info.is_parameter;
+  }
+  EXPECT_EQ(parameters, 2u);
+  EXPECT_EQ(names[0], "w");
+  EXPECT_EQ(names[1], "b");
+  EXPECT_EQ(names[2], "parameters.bf16/w");
+  EXPECT_EQ(names[4], "momentum.velocity/w");
+}
+
+// A caller compiled against an older, shorter struct is served.
+TEST(Program, FillsShorterStructs) {
+  ProgramPtr program = load(make_package());
+  mpc_memory_info_t memory = {};
+  memory.struct_size = offsetof(mpc_memory_info_t, arena_bytes);
+  memory.arena_bytes = 7;
+  mpc_program_memory(program.get(), &memory);
+  EXPECT_GT(memory.state_bytes, 0u);
+  EXPECT_EQ(memory.arena_bytes, 7u);
+  mpc_binding_info_t info = {};
+  EXPECT_EQ(take(mpc_program_input(program.get(), "step", 0, &info)).code,
+            MPC_INVALID_ARGUMENT);
+}
+
+TEST(Program, RefusesEveryTruncation) {
+  Bytes package = make_small_package();
+  EXPECT_EQ(try_load(package).code, MPC_OK);
+  for (size_t size = 0; size < package.size(); ++size) {
+    Bytes part(package.begin(), package.begin() + static_cast<long>(size));
+    part.reserve(1);  // data() must not be null.
+    EXPECT_EQ(try_load(part).code, MPC_DAMAGED) << size;
+  }
+}
+
+TEST(Program, RefusesEveryBitFlip) {
+  Bytes package = make_small_package();
+  for (size_t bit = 0; bit < 8 * package.size(); ++bit) {
+    package[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+    EXPECT_EQ(try_load(package).code, MPC_DAMAGED) << bit;
+    package[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+  }
+  EXPECT_EQ(try_load(package).code, MPC_OK);
+}
+
+// With seals that are right the checks behind them have the word: whatever the
+// tables say, loading and preparing must not touch memory they should not
+// (checked by the sanitizer build).
+TEST(Program, SurvivesSealedNonsense) {
+  const Bytes package = make_small_package();
+  size_t accepted = 0;
+  auto attempt = [&](Bytes changed) {
+    seal(&changed);
+    mpc_program_t* program = nullptr;
+    if (take(mpc_program_load_memory(changed.data(), changed.size(), &program))
+            .code != MPC_OK)
+      return;
+    ++accepted;
+    mpc_memory_info_t memory = {};
+    memory.struct_size = sizeof(memory);
+    mpc_program_memory(program, &memory);
+    mpc_session_t* session = nullptr;
+    if (memory.state_bytes + memory.arena_bytes < (1u << 24))
+      (void)take(mpc_session_create(program, nullptr, &session));
+    mpc_session_destroy(session);
+    mpc_program_destroy(program);
+  };
+  for (size_t bit = 0; bit < 8 * (package.size() - 16); ++bit) {
+    Bytes changed = package;
+    changed[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+    attempt(std::move(changed));
+  }
+  std::mt19937 random(1);
+  for (int i = 0; i < 20000; ++i) {
+    Bytes changed = package;
+    for (int j = 0; j < 3; ++j)
+      changed[random() % (changed.size() - 16)] =
+          static_cast<uint8_t>(random() % 2 ? random() : random() % 4 * 85);
+    attempt(std::move(changed));
+  }
+  EXPECT_GT(accepted, 0u);  // Names and the like may change.
+}
+
+TEST(Program, RefusesNewerFormats) {
+  Outcome outcome = load_edited([](ProgramT& p) { p.format = 2; });
+  EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
+  EXPECT_EQ(outcome.message,
+            "package format 2 is newer than the 1 that this runtime reads");
+}
+
+TEST(Program, NamesTheMissingCpuFeature) {
+  Outcome outcome = load_edited([](ProgramT& p) {
+    p.target_cpu = "future";
+    p.target_features = {"sse2", "+cx8", "-tbm", "avx2048f"};
+  });
+  EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
+  EXPECT_EQ(outcome.message,
+            "compiled for 'future': needs the CPU feature 'avx2048f', which "
+            "this runtime does not know");
+  EXPECT_EQ(load_edited([](ProgramT& p) {
+              p.target_features = {"sse2", "64bit", "+cmov"};
+            }).code,
+            MPC_OK);
+  // No CPU has both of these.
+  outcome = load_edited([](ProgramT& p) {
+    p.target_features = {"tbm", "fma4", "amx-fp16", "uintr"};
+  });
+  EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
+  EXPECT_NE(outcome.message.find("this CPU lacks the feature '"),
+            std::string::npos);
+}
+
+struct Edit {
+  const char* what;  // Part of the message.
+  std::function<void(ProgramT&)> edit;
+};
+
+const uint64_t kHuge = UINT64_MAX - 63;
+
+const Edit kEdits[] = {
+    {"the package has no code",
+     [](ProgramT& p) { p.segments[2]->target = "cuda"; }},
+    {"segment 1: lies outside", [](ProgramT& p) { p.segments[1]->size = 1e9; }},
+    {"segment 1: lies outside",
+     [](ProgramT& p) { p.segments[1]->offset = kHuge; }},
+    {"segment 1: its checksum", [](ProgramT& p) { ++p.segments[1]->checksum; }},
+    {"segment 1: does not start", [](ProgramT& p) { ++p.segments[1]->offset; }},
+    {"overlaps another segment",
+     [](ProgramT& p) { p.segments[1]->offset = p.segments[0]->offset; }},
+    {"there is another of its kind",
+     [](ProgramT& p) { p.segments[1]->kind = program::SegmentKind::States; }},
+    {"tables reach into its segments",
+     [](ProgramT& p) { p.segments[1]->offset = 64; }},
+    {"state 'parameters': lies outside",
+     [](ProgramT& p) { p.states[0]->shape = {1, 1 << 20}; }},
+    {"state 'parameters': its type or shape",
+     [](ProgramT& p) { p.states[0]->shape = {-1, 1024}; }},
+    {"state 'parameters': its type or shape",
+     [](ProgramT& p) {
+       p.states[0]->shape = {int64_t{1} << 40, int64_t{1} << 40};
+     }},
+    {"state 'parameters': its type or shape",
+     [](ProgramT& p) { p.states[0]->dtype = program::DType::None; }},
+    {"state 'parameters': its initial value",
+     [](ProgramT& p) { p.states[0]->initial_size -= 4; }},
+    {"state 'parameters': its initial value",
+     [](ProgramT& p) { p.states[0]->initial_offset = kHuge; }},
+    {"overlaps another state",
+     [](ProgramT& p) { p.states[1]->offset = p.states[0]->offset; }},
+    {"state 'parameters': occurs twice",
+     [](ProgramT& p) { p.states[2]->name = "parameters"; }},
+    {"two states have the name 'step_count'",
+     [](ProgramT& p) { p.states[0]->slots[0]->name = "step_count"; }},
+    {"states: a name is not text",
+     [](ProgramT& p) { p.states[0]->name = "\xff"; }},
+    {"overlaps another slot",
+     [](ProgramT& p) { p.states[0]->slots[1]->offset = 7; }},
+    {"slot 'b' of state 'parameters': lies outside",
+     [](ProgramT& p) { p.states[0]->slots[1]->offset = 1023; }},
+    {"it is the copy of no state",
+     [](ProgramT& p) { p.states[1]->copy_of = 99; }},
+    {"it cannot be the 16-bit copy",
+     [](ProgramT& p) { p.states[1]->copy_of = 2; }},
+    {"only a working copy can",
+     [](ProgramT& p) { p.states[2]->copy_of = 0; }},
+    {"state 'loss_scale': is missing",
+     [](ProgramT& p) { p.states[6]->name = "other"; }},
+    {"state 'step_count': has the wrong type",
+     [](ProgramT& p) { p.states[3]->dtype = program::DType::F64; }},
+    {"accumulate: an update needs",
+     [](ProgramT& p) { p.accumulate = 0; }},
+    {"entry 'step': occurs twice",
+     [](ProgramT& p) { p.entries[1]->name = "step"; }},
+    {"'accumulate' and 'apply' need each other",
+     [](ProgramT& p) { p.entries[3]->name = "apply"; }},
+    {"output 'loss': is missing",
+     [](ProgramT& p) { p.entries[0]->outputs[0]->name = "lost"; }},
+    {"output 'finite': is missing",
+     [](ProgramT& p) { p.entries[0]->outputs.pop_back(); }},
+    {"output 'finite': has the wrong type",
+     [](ProgramT& p) {
+       p.entries[0]->outputs[2]->buffer->dtype = program::DType::U8;
+     }},
+    {"another number of samples",
+     [](ProgramT& p) { p.entries[1]->outputs[1]->buffer->shape = {3}; }},
+    {"entry 'evaluate': has no loss",
+     [](ProgramT& p) { p.entries[1]->outputs[0]->name = "other"; }},
+    {"input 1: lies outside the arena",
+     [](ProgramT& p) { p.entries[0]->inputs[1]->buffer->offset = kHuge; }},
+    {"input 1: lies outside the arena",
+     [](ProgramT& p) { p.entries[0]->inputs[1]->buffer->shape = {1 << 20}; }},
+    {"input 1: does not lie in the arena",
+     [](ProgramT& p) {
+       p.entries[0]->inputs[1]->buffer->space = program::Space::State;
+     }},
+    {"overlaps another input",
+     [](ProgramT& p) { p.entries[0]->inputs[1]->buffer->offset = 0; }},
+    {"input 1: another has its name",
+     [](ProgramT& p) { p.entries[0]->inputs[1]->name = "x"; }},
+    {"input 0: has a range",
+     [](ProgramT& p) { p.entries[0]->inputs[0]->has_range = true; }},
+    {"its batch dimension does not exist",
+     [](ProgramT& p) { p.entries[0]->inputs[0]->batch_dim = 2; }},
+    {"instruction 0 ('test_gradient (node)'), operand 1: lies outside the "
+     "state memory",
+     [](ProgramT& p) {
+       p.entries[0]->instructions[0]->operands[1]->offset = p.state_size;
+     }},
+    {"operand 0: is not aligned",
+     [](ProgramT& p) {
+       p.entries[2]->instructions[0]->operands[0]->offset += 4;
+     }},
+    {"is not exactly one of function and kernel",
+     [](ProgramT& p) { p.entries[0]->instructions[0]->kernel = 1; }},
+    {"calls a function that does not exist",
+     [](ProgramT& p) { p.entries[0]->instructions[0]->function = 99; }},
+    {"its number of items has no meaning",
+     [](ProgramT& p) { p.entries[0]->instructions[0]->grain = 0; }},
+    {"has the wrong number of operands",
+     [](ProgramT& p) { p.entries[2]->instructions[0]->operands.pop_back(); }},
+    {"kernel 999 is not in this runtime's catalog",
+     [](ProgramT& p) { p.entries[2]->instructions[0]->kernel = 999; }},
+};
+
+TEST(Program, ChecksEveryNumber) {
+  for (const Edit& edit : kEdits) {
+    Outcome outcome = load_edited(edit.edit);
+    EXPECT_NE(outcome.code, MPC_OK) << edit.what;
+    EXPECT_NE(outcome.message.find(edit.what), std::string::npos)
+        << "expected '" << edit.what << "' in '" << outcome.message << "'";
+  }
+}
+
+TEST(Program, NamesTheFile) {
+  Folder folder;
+  mpc_program_t* program = nullptr;
+  Outcome outcome =
+      take(mpc_program_load_file((folder / "none.mpc").c_str(), &program));
+  EXPECT_EQ(outcome.code, MPC_IO);
+  EXPECT_EQ(outcome.message, "cannot open '" + (folder / "none.mpc") +
+                                 "': No such file or directory");
+  write_bytes(folder / "short.mpc", Bytes(3));
+  outcome =
+      take(mpc_program_load_file((folder / "short.mpc").c_str(), &program));
+  EXPECT_EQ(outcome.code, MPC_DAMAGED);
+  EXPECT_EQ(outcome.message, (folder / "short.mpc") + ": is not an mpc package");
+  outcome = take(mpc_program_load_file(folder.path().c_str(), &program));
+  EXPECT_EQ(outcome.code, MPC_IO);
+  EXPECT_EQ(program, nullptr);
+}
+
+}  // namespace
+}  // namespace mpc::test

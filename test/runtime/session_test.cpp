@@ -1,0 +1,423 @@
+// What a session does with a program: steps, evaluation, states.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "runtime/src/base/number.h"
+#include "test/runtime/package.h"
+
+namespace mpc::test {
+namespace {
+
+Outcome try_step(const SessionPtr& session, const Batch& batch,
+                 size_t num_inputs = 2) {
+  return take(
+      mpc_session_step(session.get(), batch.tensors, num_inputs, nullptr));
+}
+
+TEST(Session, StartsFromInitialValues) {
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  EXPECT_EQ(read_float(session, "w"), 0.1f);
+  EXPECT_EQ(read_float(session, "b"), -1.0f);
+  EXPECT_EQ(read_float(session, "momentum.velocity/w"), 0.0f);
+  int64_t seed;
+  std::memcpy(&seed, read_state(session, "random_seed").data(), 8);
+  EXPECT_EQ(seed, 42);
+  // The working copy is rounded from the parameters, to nearest even.
+  uint16_t copy;
+  std::memcpy(&copy, read_state(session, "parameters.bf16/w").data(), 2);
+  EXPECT_EQ(copy, 0x3dcd);  // 0.1f is 0x3dcccccd.
+}
+
+TEST(Session, Steps) {
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  mpc_step_info_t info = step(session, 1.0f);
+  EXPECT_EQ(info.loss, 1.0f);
+  EXPECT_EQ(info.loss_scale, 8.0f);
+  EXPECT_EQ(info.skipped, 0);
+  EXPECT_EQ(info.updated, 1);
+  EXPECT_EQ(info.step, 1u);
+  EXPECT_GT(info.grad_norm, 0.0f);
+  // velocity = 0.1 - 1; w -= 0.25 * velocity.
+  EXPECT_NEAR(read_float(session, "momentum.velocity/w"), -0.9f, 1e-6);
+  EXPECT_NEAR(read_float(session, "w"), 0.325f, 1e-6);
+  (void)step(session, 1.0f);
+  info = step(session, 1.0f);
+  EXPECT_EQ(info.loss_scale, 8.0f);
+  EXPECT_EQ(info.step, 3u);
+  EXPECT_EQ(step(session, 1.0f).loss_scale, 16.0f);  // Grown after 3.
+}
+
+// An overflow changes the scale and its streak and nothing else.
+TEST(Session, SkipsAStepThatOverflows) {
+  PackageOptions options;
+  options.loss_scale = 65536;
+  ProgramPtr program = load(make_package(options));
+  SessionPtr session = create(program);
+  Bytes before = read_state(session, "w");
+  mpc_step_info_t info = step(session, 100.0f);
+  EXPECT_EQ(info.skipped, 1);
+  EXPECT_EQ(info.updated, 0);
+  EXPECT_EQ(info.step, 0u);
+  EXPECT_EQ(info.loss, 100.0f);
+  EXPECT_EQ(info.loss_scale, 65536.0f);
+  EXPECT_EQ(read_state(session, "w"), before);
+  EXPECT_EQ(read_float(session, "loss_scale"), 32768.0f);
+  while (step(session, 100.0f).skipped) {
+  }
+  EXPECT_EQ(read_float(session, "loss_scale"), 512.0f);
+  EXPECT_NE(read_state(session, "w"), before);
+}
+
+TEST(Session, StopsAfterTwentyOverflowsAtTheFloor) {
+  PackageOptions options;
+  options.loss_scale = 2;
+  ProgramPtr program = load(make_package(options));
+  SessionPtr session = create(program);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(step(session, 1e6f).skipped, 1);
+  Bytes before = all_states(program, session);
+  Outcome outcome = try_step(session, Batch(1e6f));
+  EXPECT_EQ(outcome.code, MPC_NUMERIC);
+  EXPECT_EQ(outcome.message,
+            "training diverged: gradients overflowed 20 times in a row at the "
+            "smallest loss scale; the first value that is not finite appears "
+            "in 'test_gradient (node)'; lower the learning rate or look at the "
+            "data");
+  EXPECT_EQ(all_states(program, session), before);
+  outcome = try_step(session, Batch(std::numeric_limits<float>::quiet_NaN()));
+  EXPECT_NE(outcome.message.find("input 'x' is not finite"), std::string::npos);
+  EXPECT_EQ(step(session, 1.0f).skipped, 0);  // It recovers all the same.
+}
+
+TEST(Session, HasNoScaleWithoutLossScaling) {
+  PackageOptions options;
+  options.loss_scaling = false;
+  options.working_copy = false;
+  ProgramPtr program = load(make_package(options));
+  SessionPtr session = create(program);
+  mpc_step_info_t info = step(session, 1.0f);
+  EXPECT_EQ(info.loss_scale, 1.0f);
+  EXPECT_EQ(info.skipped, 0);
+}
+
+TEST(Session, AccumulatesMicroBatches) {
+  PackageOptions options;
+  options.accumulate = 3;
+  ProgramPtr program = load(make_package(options));
+  SessionPtr session = create(program, 2);
+  Bytes before = read_state(session, "w");
+  for (int round = 0; round < 2; ++round) {
+    for (int micro = 0; micro < 3; ++micro) {
+      EXPECT_EQ(read_state(session, "w"), before);
+      mpc_step_info_t info = step(session, 1.0f);
+      EXPECT_EQ(info.updated, micro == 2);
+      EXPECT_EQ(info.step, static_cast<uint64_t>(round + (micro == 2)));
+    }
+    EXPECT_NE(read_state(session, "w"), before);
+    before = read_state(session, "w");
+    EXPECT_EQ(read_float(session, "gradients/w"), 0.0f);
+  }
+}
+
+struct BadInput {
+  const char* message;
+  void (*edit)(Batch&);
+};
+
+int64_t kWrongShape[2] = {4, 5};
+
+const BadInput kBadInputs[] = {
+    {"input 1 ('labels'): value 2 at position 3 lies outside [0, 2) and is not "
+     "-100, which is ignored",
+     [](Batch& batch) { batch.labels[3] = 2; }},
+    {"input 1 ('labels'): value -1 at position 0 lies outside [0, 2) and is "
+     "not -100, which is ignored",
+     [](Batch& batch) { batch.labels[0] = -1; }},
+    {"input 1 ('labels'): expected i64[4], got i32[4]",
+     [](Batch& batch) { batch.tensors[1].dtype = MPC_DTYPE_I32; }},
+    {"input 0 ('x'): expected f32[4,4], got f32[4,5]",
+     [](Batch& batch) { batch.tensors[0].shape = kWrongShape; }},
+    {"input 0 ('x'): expected f32[4,4], got f32[4]",
+     [](Batch& batch) { batch.tensors[0].rank = 1; }},
+    {"input 0 ('x'): expected f32[4,4], got a tensor without a shape",
+     [](Batch& batch) { batch.tensors[0].shape = nullptr; }},
+    {"input 0 ('x'): has no data",
+     [](Batch& batch) { batch.tensors[0].data = nullptr; }},
+    {"input 1 ('labels'): struct_size is not sizeof(mpc_tensor_t)",
+     [](Batch& batch) { batch.tensors[1].struct_size = 0; }},
+};
+
+TEST(Session, RefusesWrongInputsAndChangesNothing) {
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  Bytes before = all_states(program, session);
+  for (const BadInput& bad : kBadInputs) {
+    Batch batch(1);
+    bad.edit(batch);
+    Outcome outcome = try_step(session, batch);
+    EXPECT_EQ(outcome.code, MPC_INVALID_ARGUMENT);
+    EXPECT_EQ(outcome.message, bad.message);
+  }
+  EXPECT_EQ(try_step(session, Batch(1), 1).message, "expected 2 inputs, got 1");
+  EXPECT_EQ(all_states(program, session), before);
+  Batch ignored(1);
+  ignored.labels[0] = -100;
+  EXPECT_EQ(try_step(session, ignored).code, MPC_OK);
+}
+
+TEST(Session, TakesDataOfAnyAlignment) {
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  Batch batch(2);
+  char shifted[sizeof(batch.labels) + 1], shifted_x[sizeof(batch.x) + 3];
+  std::memcpy(shifted + 1, batch.labels, sizeof(batch.labels));
+  std::memcpy(shifted_x + 3, batch.x, sizeof(batch.x));
+  batch.tensors[1].data = shifted + 1;
+  batch.tensors[0].data = shifted_x + 3;
+  EXPECT_OK(mpc_session_step(session.get(), batch.tensors, 2, nullptr));
+}
+
+TEST(Session, EvaluatesOnlyValidSamples) {
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  mpc_metrics_t metrics = {};
+  metrics.struct_size = sizeof(metrics);
+  Batch batch(2);
+  batch.labels[1] = -100;
+  batch.x[4 * 2 + 1] = -1;  // A miss.
+  EXPECT_OK(
+      mpc_session_evaluate(session.get(), batch.tensors, 2, 4, &metrics));
+  EXPECT_EQ(metrics.loss_sum, 6.0);
+  EXPECT_EQ(metrics.weight_sum, 3.0);
+  EXPECT_EQ(metrics.correct, 2.0);
+  EXPECT_EQ(metrics.samples, 4u);
+  EXPECT_EQ(metrics.has_accuracy, 1);
+  EXPECT_OK(
+      mpc_session_evaluate(session.get(), batch.tensors, 2, 1, &metrics));
+  EXPECT_EQ(metrics.loss_sum, 8.0);
+  EXPECT_EQ(metrics.weight_sum, 4.0);
+  EXPECT_EQ(metrics.samples, 5u);
+  Outcome outcome = take(
+      mpc_session_evaluate(session.get(), batch.tensors, 2, 5, &metrics));
+  EXPECT_EQ(outcome.message, "5 valid samples in a batch of 4");
+  EXPECT_EQ(metrics.samples, 5u);
+}
+
+TEST(Session, EvaluatesWholeBatchesWithoutSampleLosses) {
+  PackageOptions options;
+  options.edit = [](program::ProgramT& p) {
+    auto& outputs = p.entries[1]->outputs;
+    outputs.resize(1);
+    outputs[0]->name = "loss";
+    outputs[0]->batch_dim = -1;
+    outputs[0]->buffer->shape = {};
+  };
+  ProgramPtr program = load(make_package(options));
+  SessionPtr session = create(program);
+  mpc_metrics_t metrics = {};
+  metrics.struct_size = sizeof(metrics);
+  Batch batch(3);
+  EXPECT_OK(
+      mpc_session_evaluate(session.get(), batch.tensors, 2, 4, &metrics));
+  EXPECT_EQ(metrics.loss_sum / metrics.weight_sum, 3.0);
+  EXPECT_EQ(metrics.has_accuracy, 0);
+  EXPECT_EQ(take(mpc_session_evaluate(session.get(), batch.tensors, 2, 3,
+                                      &metrics))
+                .code,
+            MPC_INVALID_ARGUMENT);
+}
+
+TEST(Session, RunsCatalogKernels) {
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  Batch batch(1);
+  float y[8] = {};
+  int64_t shape[2] = {4, 2};
+  mpc_tensor_t output = {sizeof(output), MPC_DTYPE_F32, 2, shape, y};
+  EXPECT_OK(mpc_session_run(session.get(), "predict", batch.tensors, 1, &output,
+                            1));
+  EXPECT_NEAR(y[0], 0.1f + 0.3f + 0.5f + 0.7f, 1e-6);
+  EXPECT_NEAR(y[7], 0.2f + 0.4f + 0.6f + 0.8f, 1e-6);
+  output.data = nullptr;  // Not fetched.
+  EXPECT_OK(mpc_session_run(session.get(), "predict", batch.tensors, 1, &output,
+                            1));
+  output.data = y;
+  output.dtype = MPC_DTYPE_F64;
+  EXPECT_EQ(take(mpc_session_run(session.get(), "predict", batch.tensors, 1,
+                                 &output, 1))
+                .message,
+            "output 0 ('y'): expected f32[4,2], got f64[4,2]");
+  EXPECT_EQ(take(mpc_session_run(session.get(), "dream", nullptr, 0, nullptr,
+                                 0))
+                .message,
+            "the program has no entry point 'dream'");
+}
+
+// Every item is computed once, in contiguous parts of equal size, by as many
+// threads as are worth it.
+TEST(Session, SharesItemsAmongThreads) {
+  ProgramPtr program = load(make_package());
+  for (uint32_t threads : {1u, 2u, 3u, 7u}) {
+    SessionPtr session = create(program, threads);
+    EXPECT_OK(
+        mpc_session_run(session.get(), "count", nullptr, 0, nullptr, 0));
+    Bytes bytes = read_state(session, "counts");
+    int32_t counts[1000];
+    std::memcpy(counts, bytes.data(), sizeof(counts));
+    uint32_t parts = 0;
+    int shortest = 1000, longest = 0, length = 0;
+    for (int i = 0; i < 1000; ++i) {
+      ASSERT_EQ(counts[i] % 100, 1) << i;
+      if (counts[i] > 100) {
+        if (i > 0) shortest = std::min(shortest, length);
+        longest = std::max(longest, length);
+        ++parts;
+        length = 0;
+      }
+      ++length;
+    }
+    EXPECT_EQ(parts, threads);
+    EXPECT_TRUE(threads == 1 || longest - shortest <= 1);
+  }
+}
+
+TEST(Session, WritesStates) {
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  float b[2] = {1.00390625f, 7};  // Half-way between two bf16: to even.
+  int64_t shape[1] = {2};
+  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_F32, 1, shape, b};
+  EXPECT_OK(mpc_session_write_state(session.get(), "b", &tensor));
+  EXPECT_EQ(read_float(session, "b"), b[0]);
+  EXPECT_EQ(read_float(session, "w"), 0.1f);
+  uint16_t copy[2];
+  std::memcpy(copy, read_state(session, "parameters.bf16/b").data(), 4);
+  EXPECT_EQ(copy[0], 0x3f80);
+  EXPECT_EQ(copy[1], 0x40e0);
+
+  tensor.dtype = MPC_DTYPE_F64;
+  EXPECT_EQ(take(mpc_session_write_state(session.get(), "b", &tensor)).message,
+            "state 'b' is f32[2]; the tensor has another type");
+  EXPECT_EQ(take(mpc_session_write_state(session.get(), "c", &tensor)).message,
+            "the program has no state 'c'");
+  tensor.dtype = MPC_DTYPE_BF16;
+  EXPECT_EQ(take(mpc_session_write_state(session.get(), "parameters.bf16/b",
+                                         &tensor))
+                .message,
+            "state 'parameters.bf16/b' is the rounded copy of a parameter; "
+            "write the parameter");
+  EXPECT_EQ(take(mpc_session_read_state(session.get(), "b", &tensor)).code,
+            MPC_INVALID_ARGUMENT);
+}
+
+TEST(Session, KeepsProperties) {
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  EXPECT_EQ(mpc_session_get_property(session.get(), "epoch"), nullptr);
+  EXPECT_OK(mpc_session_set_property(session.get(), "epoch", "3"));
+  EXPECT_STREQ(mpc_session_get_property(session.get(), "epoch"), "3");
+  EXPECT_OK(mpc_session_set_property(session.get(), "epoch", nullptr));
+  EXPECT_EQ(mpc_session_get_property(session.get(), "epoch"), nullptr);
+  EXPECT_EQ(
+      take(mpc_session_set_property(session.get(), "x", "\xc3\x28")).code,
+      MPC_INVALID_ARGUMENT);
+}
+
+TEST(Session, RefusesWrongOptions) {
+  ProgramPtr program = load(make_package());
+  mpc_session_t* session = nullptr;
+  mpc_session_options_t options = {};
+  EXPECT_EQ(take(mpc_session_create(program.get(), &options, &session)).message,
+            "struct_size of the session's options is not set");
+  options.struct_size = sizeof(options);
+  options.device = "abacus";
+  Outcome outcome = take(mpc_session_create(program.get(), &options, &session));
+  EXPECT_EQ(outcome.code, MPC_UNAVAILABLE);
+  EXPECT_EQ(outcome.message,
+            "there is no device 'abacus' on this machine; devices: cpu");
+  options.device = nullptr;
+  options.threads = 100000;
+  EXPECT_EQ(take(mpc_session_create(program.get(), &options, &session)).code,
+            MPC_INVALID_ARGUMENT);
+  EXPECT_EQ(session, nullptr);
+  EXPECT_OK(mpc_session_create(program.get(), nullptr, &session));
+  mpc_session_destroy(session);
+  mpc_session_destroy(nullptr);
+}
+
+TEST(Session, RefusesKernelsThatCannotRun) {
+  PackageOptions options;
+  options.edit = [](program::ProgramT& p) {
+    p.entries[2]->instructions[0]->attributes = {1, 0};  // Shapes do not match.
+  };
+  ProgramPtr program = load(make_package(options));
+  mpc_session_t* session = nullptr;
+  Outcome outcome = take(mpc_session_create(program.get(), nullptr, &session));
+  if (outcome.code == MPC_OK) mpc_session_destroy(session);
+  EXPECT_EQ(outcome.code, MPC_OK) << "x is square: transposing it is fine";
+  options.edit = [](program::ProgramT& p) {
+    p.entries[2]->instructions[0]->attributes = {0, 1};
+  };
+  program = load(make_package(options));
+  outcome = take(mpc_session_create(program.get(), nullptr, &session));
+  EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
+  EXPECT_EQ(outcome.message.find("entry 'predict', instruction 'kernel 1': "),
+            0u);
+}
+
+TEST(Session, NamesTheMissingFunction) {
+  PackageOptions options;
+  options.edit = [](program::ProgramT& p) {
+    p.functions[0]->symbol = "test_nothing";
+  };
+  ProgramPtr program = load(make_package(options));
+  mpc_session_t* session = nullptr;
+  Outcome outcome = take(mpc_session_create(program.get(), nullptr, &session));
+  EXPECT_EQ(outcome.code, MPC_DAMAGED);
+  EXPECT_EQ(outcome.message,
+            "the compiled code lacks the function 'test_nothing'");
+}
+
+// Two programs' code with the same symbols must not be taken for each other.
+TEST(Session, KeepsCodeOfSessionsApart) {
+  ProgramPtr first = load(make_package());
+  ProgramPtr second = load(make_package());
+  for (int i = 0; i < 3; ++i) {
+    SessionPtr a = create(first), b = create(second);
+    (void)step(a, 1.0f);
+    EXPECT_NE(read_state(a, "w"), read_state(b, "w"));
+    (void)step(b, 1.0f);
+    EXPECT_EQ(read_state(a, "w"), read_state(b, "w"));
+  }
+}
+
+// The state of the caller's thread does not reach the numbers: subnormals
+// count although it flushes them.
+TEST(Session, IgnoresTheCallersFloatMode) {
+#if defined(__SSE2__)
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program), other = create(program);
+  float tiny[2] = {1e-40f, 2e-40f};
+  int64_t shape[1] = {2};
+  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_F32, 1, shape, tiny};
+  EXPECT_OK(mpc_session_write_state(session.get(), "b", &tensor));
+  EXPECT_OK(mpc_session_write_state(other.get(), "b", &tensor));
+  (void)step(session, 0.0f);
+  unsigned saved = __builtin_ia32_stmxcsr();
+  __builtin_ia32_ldmxcsr(saved | 0x8040);
+  (void)step(other, 0.0f);
+  EXPECT_EQ(__builtin_ia32_stmxcsr() & 0x8040, 0x8040u);
+  __builtin_ia32_ldmxcsr(saved);
+  EXPECT_NE(read_float(session, "b"), 0.0f);
+  EXPECT_EQ(read_state(session, "b"), read_state(other, "b"));
+#endif
+}
+
+}  // namespace
+}  // namespace mpc::test
