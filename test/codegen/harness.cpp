@@ -34,7 +34,8 @@ struct Compiled::Parts {
   void *library = nullptr;
 };
 
-static void runStages(ModuleOp module, std::initializer_list<const char *> names) {
+static void runStages(ModuleOp module,
+                      std::initializer_list<const char *> names) {
   PassManager manager(module.getContext());
   for (const char *name : names)
     ASSERT_TRUE(addStage(manager, name, CompileOptions()));
@@ -144,7 +145,8 @@ public:
       if (auto kind = dyn_cast<FloatType>(element)) {
         APFloat number(kind.getFloatSemantics(), APInt(kind.getWidth(), bits));
         bool loses;
-        number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+        number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                       &loses);
         result[i] = number.convertToDouble();
       } else {
         unsigned unused = 64 - 8 * bytes;
@@ -221,9 +223,10 @@ static Elements randomElements(RankedTensorType type, std::mt19937 &random,
   Elements values(type.getNumElements());
   std::uniform_real_distribution<double> real(low, high);
   for (double &value : values)
-    value = isa<FloatType>(type.getElementType())
-                ? roundTo(type.getElementType(), real(random))
-                : double(random() % (type.getElementType().isInteger(1) ? 2 : 3));
+    value =
+        isa<FloatType>(type.getElementType())
+            ? roundTo(type.getElementType(), real(random))
+            : double(random() % (type.getElementType().isInteger(1) ? 2 : 3));
   return values;
 }
 
@@ -236,7 +239,8 @@ static double tolerance(Type element) {
   return element.isF16() ? 0x1p-9 : 2e-5;
 }
 
-size_t mpc::test::checkKernels(const std::string &text, double low, double high) {
+size_t mpc::test::checkKernels(const std::string &text, double low,
+                               double high) {
   SCOPED_TRACE(text);
   Compiled compiled(text);
   EXPECT_FALSE(compiled.kernels.empty());
@@ -253,7 +257,8 @@ size_t mpc::test::checkKernels(const std::string &text, double low, double high)
         double want = wanted[r][i], have = found[r][i];
         if (std::isnan(want) && std::isnan(have))
           continue;
-        EXPECT_NEAR(have, want, tolerance(element) * std::max(1.0, std::fabs(want)))
+        EXPECT_NEAR(have, want,
+                    tolerance(element) * std::max(1.0, std::fabs(want)))
             << kernel.name << " result " << r << " element " << i;
         if (::testing::Test::HasFailure())
           return compiled.kernels.size();

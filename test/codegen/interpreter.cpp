@@ -25,7 +25,8 @@ double mpc::test::roundTo(Type element, double value) {
     return value;
   APFloat number(value);
   bool loses;
-  number.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
+  number.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                 &loses);
   number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
   return number.convertToDouble();
 }
@@ -42,33 +43,58 @@ static bool compare(arith::CmpFPredicate predicate, double a, double b) {
   using P = arith::CmpFPredicate;
   bool unordered = std::isnan(a) || std::isnan(b);
   switch (predicate) {
-  case P::OEQ: return a == b;
-  case P::OGT: return a > b;
-  case P::OGE: return a >= b;
-  case P::OLT: return a < b;
-  case P::OLE: return a <= b;
-  case P::ONE: return !unordered && a != b;
-  case P::ORD: return !unordered;
-  case P::UEQ: return unordered || a == b;
-  case P::UGT: return unordered || a > b;
-  case P::UGE: return unordered || a >= b;
-  case P::ULT: return unordered || a < b;
-  case P::ULE: return unordered || a <= b;
-  case P::UNE: return a != b;
-  case P::UNO: return unordered;
-  default: return predicate == P::AlwaysTrue;
+  case P::OEQ:
+    return a == b;
+  case P::OGT:
+    return a > b;
+  case P::OGE:
+    return a >= b;
+  case P::OLT:
+    return a < b;
+  case P::OLE:
+    return a <= b;
+  case P::ONE:
+    return !unordered && a != b;
+  case P::ORD:
+    return !unordered;
+  case P::UEQ:
+    return unordered || a == b;
+  case P::UGT:
+    return unordered || a > b;
+  case P::UGE:
+    return unordered || a >= b;
+  case P::ULT:
+    return unordered || a < b;
+  case P::ULE:
+    return unordered || a <= b;
+  case P::UNE:
+    return a != b;
+  case P::UNO:
+    return unordered;
+  default:
+    return predicate == P::AlwaysTrue;
   }
 }
 
 static bool compare(arith::CmpIPredicate predicate, double a, double b) {
   using P = arith::CmpIPredicate;
   switch (predicate) {
-  case P::eq: return a == b;
-  case P::ne: return a != b;
-  case P::slt: case P::ult: return a < b;
-  case P::sle: case P::ule: return a <= b;
-  case P::sgt: case P::ugt: return a > b;
-  case P::sge: case P::uge: return a >= b;
+  case P::eq:
+    return a == b;
+  case P::ne:
+    return a != b;
+  case P::slt:
+  case P::ult:
+    return a < b;
+  case P::sle:
+  case P::ule:
+    return a <= b;
+  case P::sgt:
+  case P::ugt:
+    return a > b;
+  case P::sge:
+  case P::uge:
+    return a >= b;
   }
   return false;
 }
@@ -90,11 +116,16 @@ static double evaluate(Operation &op, ArrayRef<double> x) {
       .Case([&](arith::NegFOp) { return -x[0]; })
       .Case([&](arith::MaximumFOp) { return maximum(x[0], x[1]); })
       .Case([&](arith::MinimumFOp) { return -maximum(-x[0], -x[1]); })
-      .Case([&](arith::AndIOp) { return double(int64_t(x[0]) & int64_t(x[1])); })
+      .Case(
+          [&](arith::AndIOp) { return double(int64_t(x[0]) & int64_t(x[1])); })
       .Case([&](arith::OrIOp) { return double(int64_t(x[0]) | int64_t(x[1])); })
       .Case([&](arith::XOrIOp) { return double((x[0] != 0) != (x[1] != 0)); })
-      .Case([&](arith::CmpFOp cmp) { return compare(cmp.getPredicate(), x[0], x[1]); })
-      .Case([&](arith::CmpIOp cmp) { return compare(cmp.getPredicate(), x[0], x[1]); })
+      .Case([&](arith::CmpFOp cmp) {
+        return compare(cmp.getPredicate(), x[0], x[1]);
+      })
+      .Case([&](arith::CmpIOp cmp) {
+        return compare(cmp.getPredicate(), x[0], x[1]);
+      })
       .Case([&](arith::SelectOp) { return x[0] != 0 ? x[1] : x[2]; })
       .Case([&](arith::TruncFOp cast) { return roundTo(cast.getType(), x[0]); })
       .Case<arith::ExtFOp, arith::SIToFPOp, arith::UIToFPOp, arith::ExtSIOp,
@@ -125,11 +156,15 @@ static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return constant.getValue();
   auto binary = cast<AffineBinaryOpExpr>(expr);
-  int64_t a = evaluate(binary.getLHS(), dims), b = evaluate(binary.getRHS(), dims);
+  int64_t a = evaluate(binary.getLHS(), dims),
+          b = evaluate(binary.getRHS(), dims);
   switch (binary.getKind()) {
-  case AffineExprKind::Add: return a + b;
-  case AffineExprKind::Mul: return a * b;
-  default: return a % b;
+  case AffineExprKind::Add:
+    return a + b;
+  case AffineExprKind::Mul:
+    return a * b;
+  default:
+    return a % b;
   }
 }
 
@@ -154,10 +189,11 @@ struct Interpreter {
     double first = 0;
     if (auto constant = root.getDefiningOp<arith::ConstantOp>())
       first = constantOf(*cast<ElementsAttr>(constant.getValue())
-                              .getValues<Attribute>().begin());
+                              .getValues<Attribute>()
+                              .begin());
     if (auto fill = root.getDefiningOp<linalg::FillOp>())
-      first = constantOf(fill.getInputs()[0]
-                             .getDefiningOp<arith::ConstantOp>().getValue());
+      first = constantOf(
+          fill.getInputs()[0].getDefiningOp<arith::ConstantOp>().getValue());
     return tensors[root] = Elements(count, first);
   }
 
@@ -206,8 +242,8 @@ struct Interpreter {
 };
 } // namespace
 
-std::vector<Elements> mpc::test::interpret(func::FuncOp kernel,
-                                           const std::vector<Elements> &inputs) {
+std::vector<Elements>
+mpc::test::interpret(func::FuncOp kernel, const std::vector<Elements> &inputs) {
   Interpreter interpreter;
   for (auto [argument, input] : llvm::zip(kernel.getArguments(), inputs))
     interpreter.tensors[argument] = input;

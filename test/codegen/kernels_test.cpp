@@ -13,7 +13,8 @@ std::string fill(std::string text, int64_t n, int64_t m, const char *type) {
   for (auto [name, value] :
        {std::pair<const char *, std::string>{"{N}", std::to_string(n)},
         {"{M}", std::to_string(m)},
-        {"{K}", std::to_string(2 * m + 3)}, {"{T}", type}})
+        {"{K}", std::to_string(2 * m + 3)},
+        {"{T}", type}})
     for (size_t at; (at = text.find(name)) != std::string::npos;)
       text.replace(at, 3, value);
   return text;
@@ -47,7 +48,8 @@ TEST(Kernels, LargeFlat) {
         func.func @f(%x: tensor<{N}x{T}>) -> tensor<{N}x{T}> {
           %0 = train.mul %x, %x : (tensor<{N}x{T}>, tensor<{N}x{T}>) -> tensor<{N}x{T}>
           return %0 : tensor<{N}x{T}>
-        })", n, 0, type));
+        })",
+                        n, 0, type));
 }
 
 TEST(Kernels, Transposed) {
@@ -68,7 +70,8 @@ TEST(Kernels, SlicesAndConcats) {
           %1 = train.neg %0 : (tensor<3x17x{T}>) -> tensor<3x17x{T}>
           %2 = train.concat %y, %z, %y {axis = 1 : i64} : (tensor<{N}x{M}x{T}>, tensor<{N}x3x{T}>, tensor<{N}x{M}x{T}>) -> tensor<{N}x{K}x{T}>
           return %1, %2 : tensor<3x17x{T}>, tensor<{N}x{K}x{T}>
-        })", n, m, type));
+        })",
+                        n, m, type));
 }
 
 TEST(Kernels, RowSums) {
@@ -78,7 +81,8 @@ TEST(Kernels, RowSums) {
       %1 = train.reduce_sum %0 {axes = array<i64: 1>} : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{T}>
       %2 = train.reduce_mean %x {axes = array<i64: 1>} : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{T}>
       return %1, %2 : tensor<{N}x{T}>, tensor<{N}x{T}>
-    })", -1, 1);
+    })",
+           -1, 1);
 }
 
 TEST(Kernels, ColumnSums) {
@@ -88,7 +92,8 @@ TEST(Kernels, ColumnSums) {
       %1 = train.reduce_sum %0 {axes = array<i64: 0>} : (tensor<{N}x{M}x{T}>) -> tensor<{M}x{T}>
       %2 = train.reduce_mean %x {axes = array<i64: 0>} : (tensor<{N}x{M}x{T}>) -> tensor<{M}x{T}>
       return %1, %2, %0 : tensor<{M}x{T}>, tensor<{M}x{T}>, tensor<{N}x{M}x{T}>
-    })", -1, 1);
+    })",
+           -1, 1);
 }
 
 TEST(Kernels, WholeSums) {
@@ -97,7 +102,8 @@ TEST(Kernels, WholeSums) {
       %0 = train.reduce_sum %x {axes = array<i64: 0, 1>} : (tensor<{N}x{M}x{T}>) -> tensor<{T}>
       %1 = train.reduce_mean %y {axes = array<i64: 0, 2>} : (tensor<{M}x4x{N}x{T}>) -> tensor<4x{T}>
       return %0, %1 : tensor<{T}>, tensor<4x{T}>
-    })", -0.01, 0.01);
+    })",
+           -0.01, 0.01);
 }
 
 TEST(Kernels, Softmax) {
@@ -118,7 +124,8 @@ TEST(Kernels, LossOfLabels) {
           func.func @f(%x: tensor<{N}x{M}x{T}>, %l: tensor<{N}xi64>) -> tensor<f32> {
             %0 = train.softmax_cross_entropy %x, %l {reduction = #train<reduction mean>} : (tensor<{N}x{M}x{T}>, tensor<{N}xi64>) -> tensor<f32>
             return %0 : tensor<f32>
-          })", n, m, type));
+          })",
+                          n, m, type));
 }
 
 TEST(Kernels, ChosenByABoolean) {
@@ -138,7 +145,8 @@ TEST(Kernels, LayerNorm) {
           %0, %m, %i = train.layer_norm %x, %s, %b {axis = 1 : i64, epsilon = 1.0e-5 : f32} : (tensor<{N}x{M}x{T}>, tensor<{M}xf32>, tensor<{M}xf32>) -> (tensor<{N}x{M}x{T}>, tensor<{N}xf32>, tensor<{N}xf32>)
           %1 = train.reduce_sum %0 {axes = array<i64: 0>} : (tensor<{N}x{M}x{T}>) -> tensor<{M}xf32>
           return %0, %m, %i, %1 : tensor<{N}x{M}x{T}>, tensor<{N}xf32>, tensor<{N}xf32>, tensor<{M}xf32>
-        })", n, m, "f32"));
+        })",
+                        n, m, "f32"));
 }
 
 } // namespace

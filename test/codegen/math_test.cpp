@@ -31,8 +31,9 @@ int64_t orderOf(double value) {
 /// gradient of 1) in bf16: at most one unit in the last place off.
 void checkBrain(const std::string &op, bool isGradient) {
   std::string type = "tensor<65536xbf16>";
-  Compiled compiled("func.func @f(%g: " + type + ", %x: " + type + ") -> " + type +
-                    " { %0 = train." + op + (isGradient ? " %g, %x : (" + type + ", " : " %x : (") +
+  Compiled compiled("func.func @f(%g: " + type + ", %x: " + type + ") -> " +
+                    type + " { %0 = train." + op +
+                    (isGradient ? " %g, %x : (" + type + ", " : " %x : (") +
                     type + ") -> " + type + " return %0 : " + type + " }");
   ASSERT_EQ(compiled.kernels.size(), 1u);
   const Kernel &kernel = compiled.kernels[0];
@@ -50,7 +51,8 @@ void checkBrain(const std::string &op, bool isGradient) {
   for (uint32_t i = 0; i < 65536; ++i) {
     if (std::isnan(wanted[i]) || std::isnan(found[i])) {
       EXPECT_EQ(std::isnan(wanted[i]), std::isnan(found[i]))
-          << op << " of " << inputs[i] << " is " << found[i] << ", not " << wanted[i];
+          << op << " of " << inputs[i] << " is " << found[i] << ", not "
+          << wanted[i];
       continue;
     }
     // 1 + erf(x / sqrt 2) of gelu cancels for x below -3, in f32 as everywhere
@@ -80,19 +82,23 @@ TEST(Math, EveryBrainFloat) {
 }
 
 /// 2^18 inputs of a function of the math dialect in f32, evenly spaced.
-void checkSingle(const std::string &op, double low, double high, double relative,
-                 double absolute) {
+void checkSingle(const std::string &op, double low, double high,
+                 double relative, double absolute) {
   std::string type = "tensor<262144xf32>";
-  Compiled compiled(
-      "func.func @f(%x: " + type + ") -> " + type + " { %e = tensor.empty() : " + type +
-      " %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],"
-      " iterator_types = [\"parallel\"]} ins(%x : " + type + ") outs(%e : " + type +
-      ") { ^bb0(%in: f32, %out: f32): %1 = math." + op +
-      " %in : f32 linalg.yield %1 : f32 } -> " + type + " return %0 : " + type + " }");
+  Compiled compiled("func.func @f(%x: " + type + ") -> " + type +
+                    " { %e = tensor.empty() : " + type +
+                    " %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> "
+                    "(d0)>, affine_map<(d0) -> (d0)>],"
+                    " iterator_types = [\"parallel\"]} ins(%x : " +
+                    type + ") outs(%e : " + type +
+                    ") { ^bb0(%in: f32, %out: f32): %1 = math." + op +
+                    " %in : f32 linalg.yield %1 : f32 } -> " + type +
+                    " return %0 : " + type + " }");
   ASSERT_EQ(compiled.kernels.size(), 1u);
   Elements inputs(262144);
   for (size_t i = 0; i < inputs.size(); ++i)
-    inputs[i] = float(low + (high - low) * double(i) / double(inputs.size() - 1));
+    inputs[i] =
+        float(low + (high - low) * double(i) / double(inputs.size() - 1));
   Elements wanted = interpret(compiled.kernels[0].source, {inputs})[0];
   Elements found = call(compiled.kernels[0], {inputs})[0];
   double worstRelative = 0, worstAbsolute = 0;

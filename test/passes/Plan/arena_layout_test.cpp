@@ -42,14 +42,13 @@ void checkLayout(llvm::MutableArrayRef<Lifetime> regions) {
     for (size_t j = 0; j < i; ++j) {
       const Lifetime &a = regions[i], &b = regions[j];
       bool inTime = a.first <= b.last && b.first <= a.last;
-      bool inSpace = a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+      bool inSpace =
+          a.offset < b.offset + b.size && b.offset < a.offset + a.size;
       EXPECT_FALSE(inTime && inSpace) << i << " and " << j;
     }
 }
 
-TEST(ArenaLayout, NothingTakesNothing) {
-  EXPECT_EQ(layOutArena({}), 0);
-}
+TEST(ArenaLayout, NothingTakesNothing) { EXPECT_EQ(layOutArena({}), 0); }
 
 TEST(ArenaLayout, RandomLifetimes) {
   std::mt19937 random(1);
@@ -63,7 +62,8 @@ TEST(ArenaLayout, RandomLifetimes) {
       region.last = region.first + random() % (random() % 4 == 0 ? 50 : 5);
     }
     checkLayout(regions);
-    share += double(layOutArena(regions)) / std::max<int64_t>(leastSize(regions), 1);
+    share +=
+        double(layOutArena(regions)) / std::max<int64_t>(leastSize(regions), 1);
   }
   // Best fit by size comes close to the bound; worse than this is a defect.
   EXPECT_LT(share / kRounds, 1.15);
