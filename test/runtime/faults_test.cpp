@@ -245,7 +245,8 @@ class FaultyFiles : public runtime::Files {
   int allocate(int file, uint64_t size) override {
     return fails() ? -error : Files::allocate(file, size);
   }
-  int sync(int file) override { return fails() ? -error : Files::sync(file); }
+  // Not the disk's own: these tests are about what the program does.
+  int sync(int) override { return fails() ? -error : 0; }
   int close(int file) override {
     int result = Files::close(file);
     return fails() ? -error : result;

@@ -233,10 +233,13 @@ const Edit kEdits[] = {
      [](ProgramT& p) { p.states[3]->dtype = program::DType::F64; }},
     {"accumulate: an update needs",
      [](ProgramT& p) { p.accumulate = 0; }},
-    {"entry 'step': occurs twice",
-     [](ProgramT& p) { p.entries[1]->name = "step"; }},
+    {"entry 'predict': occurs twice",
+     [](ProgramT& p) { p.entries[3]->name = "predict"; }},
     {"'accumulate' and 'apply' need each other",
-     [](ProgramT& p) { p.entries[3]->name = "apply"; }},
+     [](ProgramT& p) {
+       p.entries[3]->name = "apply";
+       p.loss_scaling = false;
+     }},
     {"output 'loss': is missing",
      [](ProgramT& p) { p.entries[0]->outputs[0]->name = "lost"; }},
     {"output 'finite': is missing",

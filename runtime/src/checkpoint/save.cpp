@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -143,7 +144,12 @@ struct FreshFolder {
   const std::string path;
   bool keep = false;
   ~FreshFolder() {
-    if (!keep) (void)remove_checkpoint(files, path);
+    if (keep) return;
+    try {
+      (void)remove_checkpoint(files, path);
+    } catch (const std::bad_alloc&) {
+      // Without memory for names it stays, until it is pruned.
+    }
   }
 };
 
