@@ -150,9 +150,11 @@ static LogicalResult inferTypes(MaxPoolGradOp::Adaptor op, const OpError &error,
 }
 MPC_INFER(MaxPoolGradOp)
 
+// The pooling kernels have one type for what they read and write: their class
+// must tie the two.
 amp::PrecisionClass MaxPoolGradOp::getPrecisionClass() {
   return Window::of(*this, getKernelShape()).overlaps()
-             ? amp::PrecisionClass::Internal
+             ? amp::PrecisionClass::Follow
              : amp::PrecisionClass::Transparent;
 }
 StringRef MaxPoolGradOp::getPrecisionReason() {
@@ -204,7 +206,7 @@ AveragePoolOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
   return success();
 }
 
-MPC_OP_FACTS(AveragePoolOp, Internal, countFlops(getResult(), getKernelShape()),
+MPC_OP_FACTS(AveragePoolOp, Follow, countFlops(getResult(), getKernelShape()),
              "mean of a window, added in f32")
 
 bool AveragePoolOp::isChannelsLast() { return getChannelsLast(); }
@@ -233,7 +235,7 @@ static LogicalResult inferTypes(AveragePoolGradOp::Adaptor op,
 }
 MPC_INFER(AveragePoolGradOp)
 
-MPC_OP_FACTS(AveragePoolGradOp, Internal,
+MPC_OP_FACTS(AveragePoolGradOp, Follow,
              countFlops(getGrad(), getKernelShape()),
              "gradients of windows that overlap are added in f32")
 
