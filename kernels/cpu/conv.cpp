@@ -293,10 +293,44 @@ std::unique_ptr<Kernel> Builder::build() {
   return std::move(kernel_);
 }
 
+// With so many weights for each pixel a convolution of single pixels is better
+// computed as a matrix product: its weight needs no reorder, its gradient no
+// sum over threads. Below that oneDNN's convolutions are faster by up to 1.4x.
+constexpr double kWeightsPerPixel = 32, kGradWeightsPerPixel = 1;
+
+// The convolution as a product of [pixels, channels] with its weight, whose
+// operands then stand in the same order.
+bool as_matmul(KernelId id, const ConvShape& s, MatmulShape* product) {
+  const std::array<int64_t, 2> one = {1, 1}, none = {0, 0};
+  const Window& w = s.window;
+  if (!s.channels_last || s.has_bias || s.group != 1 || w.kernel != one ||
+      w.strides != one || w.pads_begin != none || w.pads_end != none)
+    return false;
+  const int64_t pixels = s.batch * s.output[0] * s.output[1];
+  const bool to_weight = id == KernelId::conv_grad_weight;
+  if (static_cast<double>(s.input_channels) *
+          static_cast<double>(s.output_channels) <
+      (to_weight ? kGradWeightsPerPixel : kWeightsPerPixel) *
+          static_cast<double>(pixels))
+    return false;
+  product->dtype = s.dtype;
+  product->result_dtype = s.result_dtype;
+  product->transpose_lhs = to_weight;
+  product->transpose_rhs = id == KernelId::conv;
+  product->m = to_weight ? s.output_channels : pixels;
+  product->n = id == KernelId::conv ? s.output_channels : s.input_channels;
+  product->k = to_weight              ? pixels
+               : id == KernelId::conv ? s.input_channels
+                                      : s.output_channels;
+  return true;
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> make_conv(KernelId id, const ConvShape& shape,
                                   const Context& context) {
+  MatmulShape product;
+  if (as_matmul(id, shape, &product)) return make_matmul(product, context);
   return Builder(id, shape, context).build();
 }
 
