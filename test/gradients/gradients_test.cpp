@@ -117,46 +117,61 @@ struct Tolerance {
 };
 } // namespace
 
-static double compareWith(const Model &model, const Tolerance &tolerance) {
+namespace {
+struct Outcome {
+  Gradients gradients;
+  double loss = NAN;
+};
+} // namespace
+
+static Outcome takeStep(const Model &model, const char *precision) {
   // Large, so that the weight's own digits are not subtracted away.
   const double lr = 0x1p20;
-  Gradients results[2];
-  double losses[2];
-  const char *precisions[] = {"fp64", tolerance.precision};
-  for (int i = 0; i < 2; ++i) {
-    ProgramPtr program = compileModel(model, precisions[i], lr);
-    if (!program)
-      return INFINITY;
-    Session session(program);
-    results[i] = takeGradients(session, model, lr);
-    session.write("step_count", {0});
-    losses[i] = session.step(inputsOf(model)).loss;
-  }
-  EXPECT_NEAR(losses[1], losses[0],
-              tolerance.loss * std::max(1.0, std::fabs(losses[0])));
+  ProgramPtr program = compileModel(model, precision, lr);
+  if (!program)
+    return {};
+  Session session(program);
+  Outcome result;
+  result.gradients = takeGradients(session, model, lr);
+  session.write("step_count", {0});
+  result.loss = session.step(inputsOf(model)).loss;
+  return result;
+}
+
+static void compareWith(const Model &model, const Tolerance &tolerance) {
+  static std::map<std::string, Outcome> inDouble; // Of models seen before.
+  auto [entry, isNew] = inDouble.try_emplace(model.name);
+  if (isNew)
+    entry->second = takeStep(model, "fp64");
+  const Outcome &expected = entry->second;
+  Outcome found = takeStep(model, tolerance.precision);
+  EXPECT_NEAR(found.loss, expected.loss,
+              tolerance.loss * std::max(1.0, std::fabs(expected.loss)));
+  EXPECT_FALSE(expected.gradients.empty());
   double worst = 0;
-  for (const auto &[name, expected] : results[0]) {
-    double error = normError(results[1][name], expected);
+  for (const auto &[name, gradient] : expected.gradients) {
+    double error = normError(found.gradients[name], gradient);
     EXPECT_LE(error, tolerance.gradient) << "of " << name;
     worst = std::max(worst, error);
   }
   std::printf("%-40s %s %.1e\n", model.name, tolerance.precision, worst);
-  return worst;
 }
 
 TEST_P(GradientTest, IsTheSameInSinglePrecision) {
-  compareWith(model(), {"fp32", 1e-5, 1e-5});
+  compareWith(model(), {"fp32", 1e-6, 2e-6});
 }
 
 // bf16 keeps 8 bits, so that each rounding is off by up to 2^-9 = 0.2 %; the
-// longest chain here has about ten.
+// longest chain here has about ten. In a network of a few dozen units one that
+// Relu or MaxPool decides otherwise counts for some percent.
 TEST_P(GradientTest, IsCloseInBfloat16) {
-  compareWith(model(), {"bf16", 0.05, 0.05});
+  bool decides = std::string(model().name) == "network_cnn";
+  compareWith(model(), {"bf16", 0.02, decides ? 0.2 : 0.02});
 }
 
 // f16 keeps 11 bits: 2^-12 = 0.024 % per rounding.
 TEST_P(GradientTest, IsCloseInHalfPrecision) {
-  compareWith(model(), {"fp16", 0.01, 0.01});
+  compareWith(model(), {"fp16", 0.005, 0.005});
 }
 
 INSTANTIATE_TEST_SUITE_P(

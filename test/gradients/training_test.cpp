@@ -1,0 +1,307 @@
+//===- training_test.cpp - Updates, masks, repeatability ------------------===//
+
+#include "test/gradients/harness.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <tuple>
+
+namespace mpc::test {
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Optimizers
+//===----------------------------------------------------------------------===//
+
+const char *const kLinear = R"(<ir_version: 9, opset_import: ["" : 20]>
+linear (float[4, 3] x, float[3, 2] w = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0},
+        float[2] b = {0.0, 0.0}) => (float[4, 2] y)
+{
+  y = Gemm (x, w, b)
+})";
+
+CompileOptions readOptions(const nlohmann::json &options) {
+  CompileOptions result;
+  result.loss = "mse";
+  result.optimizer = options["optimizer"];
+  result.lr = options["lr"];
+  result.weightDecay = options.value("weightDecay", -1.0);
+  result.beta1 = options.value("beta1", result.beta1);
+  result.beta2 = options.value("beta2", result.beta2);
+  result.epsilon = options.value("epsilon", result.epsilon);
+  result.momentum = options.value("momentum", result.momentum);
+  result.nesterov = options.value("nesterov", false);
+  result.clipNorm = options["clipNorm"];
+  result.accumulate = options["accumulate"];
+  return result;
+}
+
+/// Five updates in f64 and in f32; PyTorch's were made in f64.
+void followGolden(const nlohmann::json &golden, const char *precision,
+                  double tolerance) {
+  SCOPED_TRACE(golden["name"].get<std::string>() + " " + precision);
+  Folder folder;
+  CompileOptions options = readOptions(golden["options"]);
+  options.model = writeText(folder, "linear.onnxtxt", kLinear);
+  options.precision = precision;
+  ProgramPtr program = compile(options, folder);
+  ASSERT_TRUE(program);
+  Session session(program);
+  session.write("w", golden["start"]["w"].get<Values>());
+  session.write("b", golden["start"]["b"].get<Values>());
+  size_t number = 0;
+  for (const nlohmann::json &batch : golden["batches"]) {
+    mpc_step_info_t info =
+        session.step({batch["x"].get<Values>(), batch["t"].get<Values>()});
+    EXPECT_NEAR(info.loss, golden["loss"][number].get<double>(), 1e-5);
+    ++number;
+    EXPECT_EQ(info.updated, number % options.accumulate == 0);
+    if (!info.updated)
+      continue;
+    size_t update = number / options.accumulate - 1;
+    EXPECT_NEAR(info.grad_norm, golden["grad_norm"][update].get<double>(),
+                1e-5);
+  }
+  double worst = 0;
+  for (const char *name : {"w", "b"})
+    worst = std::max(worst, scaledError(session.read(name),
+                                        golden["end"][name].get<Values>()));
+  EXPECT_LE(worst, tolerance);
+  std::printf("%-32s %s %.1e\n", golden["name"].get<std::string>().c_str(),
+              precision, worst);
+}
+
+TEST(Optimizers, DoWhatPyTorchDoes) {
+  nlohmann::json goldens =
+      nlohmann::json::parse(std::ifstream(MPC_GOLDENS "/optimizers.json"));
+  ASSERT_EQ(goldens.size(), 32u);
+  for (const nlohmann::json &golden : goldens) {
+    followGolden(golden, "fp64", 1e-12);
+    followGolden(golden, "fp32", 2e-6);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Dropout
+//===----------------------------------------------------------------------===//
+
+struct Words {
+  uint32_t first, second;
+};
+
+Words philox(uint32_t counter0, uint32_t counter1, uint32_t key) {
+  for (int round = 0; round < 10; ++round) {
+    uint64_t product = uint64_t(counter0) * 0xD256D193;
+    counter0 = uint32_t(product >> 32) ^ key ^ counter1;
+    counter1 = uint32_t(product);
+    key += 0x9E3779B9;
+  }
+  return {counter0, counter1};
+}
+
+// The known answers of Random123.
+TEST(Dropout, ReferenceIsPhilox) {
+  Words zeros = philox(0, 0, 0);
+  EXPECT_EQ(zeros.first, 0xff1dae59u);
+  EXPECT_EQ(zeros.second, 0x6cd10df2u);
+  Words ones = philox(~0u, ~0u, ~0u);
+  EXPECT_EQ(ones.first, 0x2c3f628bu);
+  EXPECT_EQ(ones.second, 0xab4fd7adu);
+}
+
+/// One step on d = dropout(a) with loss sum(d * ones): the gradient is the
+/// mask times its scale.
+struct MaskMaker {
+  MaskMaker(const std::string &ratio, int64_t count) : count(count) {
+    std::string zeros = "0.0";
+    for (int64_t i = 1; i < count; ++i)
+      zeros += ", 0.0";
+    std::string n = std::to_string(count);
+    CompileOptions options;
+    options.model = writeText(
+        folder, "dropout.onnxtxt",
+        "<ir_version: 9, opset_import: [\"\" : 20]>\n"
+        "dropout (float[" + n + "] p, float[" + n + "] a = {" + zeros +
+            "}, float r = {" + ratio + "}) => (float loss)\n{\n"
+            "d = Dropout (a, r)\n q = Mul (d, p)\n"
+            "loss = ReduceSum <keepdims = 0> (q)\n}\n");
+    options.precision = "fp32";
+    options.optimizer = "sgd";
+    options.lr = 1;
+    options.loss = "output:loss";
+    program = compile(options, folder);
+  }
+  Values make(uint32_t seed, uint32_t step) {
+    SessionOptions options;
+    options.seed = seed;
+    Session session(program, options);
+    session.write("step_count", {double(step)});
+    session.step({Values(count, 1.0)});
+    Values mask = session.read("a");
+    for (double &value : mask)
+      value = -value;
+    return mask;
+  }
+  Folder folder;
+  int64_t count;
+  ProgramPtr program;
+};
+
+TEST(Dropout, TakesTheBitsOfPhilox) {
+  MaskMaker maker("0.25", 1000);
+  for (uint32_t seed : {0u, 7u, ~0u})
+    for (uint32_t step : {0u, 1u, ~0u}) {
+      Values mask = maker.make(seed, step);
+      for (uint32_t i = 0; i < mask.size(); ++i) {
+        bool dropped = philox(i, step, seed).first < 0x40000000u;
+        ASSERT_EQ(mask[i], dropped ? 0.0 : double(float(1 / 0.75)))
+            << "element " << i << ", seed " << seed << ", step " << step;
+      }
+    }
+}
+
+// The known answer, 0xff1dae59, seen from both sides: 24 bits of it.
+TEST(Dropout, GivesTheKnownAnswer) {
+  EXPECT_GT(MaskMaker("0.99654662609100341797", 3).make(0, 0)[0], 0);
+  EXPECT_EQ(MaskMaker("0.99654668569564819336", 3).make(0, 0)[0], 0);
+}
+
+// Of n elements n r are dropped, give or take 5 deviations; masks of different
+// steps and seeds agree as often as independent ones do.
+TEST(Dropout, IsRandom) {
+  const int64_t n = 20000;
+  const double ratio = 0.25;
+  MaskMaker maker("0.25", n);
+  Values masks[] = {maker.make(1, 0), maker.make(1, 1), maker.make(2, 0)};
+  auto near = [&](double found, double p) {
+    EXPECT_NEAR(found / n, p, 5 * std::sqrt(p * (1 - p) / n));
+  };
+  for (const Values &mask : masks)
+    near(double(std::count(mask.begin(), mask.end(), 0.0)), ratio);
+  for (int other : {1, 2}) {
+    double both = 0;
+    for (int64_t i = 0; i < n; ++i)
+      both += masks[0][i] == 0 && masks[other][i] == 0;
+    near(both, ratio * ratio);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Repeatability
+//===----------------------------------------------------------------------===//
+
+/// One of the digits models, and images that never change.
+struct Digits {
+  Digits(const std::string &name, const std::string &precision) {
+    CompileOptions options;
+    options.model = MPC_DIGITS "/" + name + ".onnx";
+    options.precision = precision;
+    options.batch = 64;
+    program = compile(options, folder);
+  }
+  std::vector<Values> batch(int number) const {
+    Random random(number);
+    Values images(64 * 64), labels(64);
+    for (double &value : images)
+      value = float(random.next());
+    for (double &value : labels)
+      value = std::floor(10 * random.next());
+    return {images, labels};
+  }
+  void train(Session &session, int first, int last) const {
+    for (int i = first; i < last; ++i)
+      session.step(batch(i));
+  }
+  std::map<std::string, std::string> trained(uint32_t threads,
+                                             bool deterministic) const {
+    SessionOptions options;
+    options.threads = threads;
+    options.deterministic = deterministic;
+    Session session(program, options);
+    train(session, 0, 60);
+    return session.snapshot();
+  }
+  Folder folder;
+  ProgramPtr program;
+};
+
+class Repeat : public testing::TestWithParam<std::tuple<const char *,
+                                                        const char *>> {
+protected:
+  Repeat() : digits(std::get<0>(GetParam()), std::get<1>(GetParam())) {}
+  Digits digits;
+};
+
+TEST_P(Repeat, SixtyStepsTwiceAreTheSameBits) {
+  ASSERT_TRUE(digits.program);
+  EXPECT_EQ(digits.trained(2, false), digits.trained(2, false));
+}
+
+TEST_P(Repeat, ThreadsDoNotMatterWhenDeterministic) {
+  ASSERT_TRUE(digits.program);
+  EXPECT_EQ(digits.trained(1, true), digits.trained(2, true));
+}
+
+TEST_P(Repeat, ResumesBitByBit) {
+  ASSERT_TRUE(digits.program);
+  SessionOptions options;
+  options.seed = 5;
+  Session whole(digits.program, options);
+  digits.train(whole, 0, 7);
+  std::string path = digits.folder.path("step-7");
+  ASSERT_TRUE(isOk(mpc_session_save_checkpoint(whole.handle(), path.c_str())));
+  digits.train(whole, 7, 12);
+  Session resumed(digits.program);
+  ASSERT_TRUE(isOk(mpc_session_load_checkpoint(resumed.handle(), path.c_str())));
+  digits.train(resumed, 7, 12);
+  EXPECT_EQ(resumed.snapshot(), whole.snapshot());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Digits, Repeat,
+    testing::Combine(testing::Values("mlp", "cnn"),
+                     testing::Values("fp32", "bf16", "fp16")),
+    [](const auto &info) {
+      return std::string(std::get<0>(info.param)) + "_" +
+             std::get<1>(info.param);
+    });
+
+class Overflow : public testing::TestWithParam<const char *> {};
+
+TEST_P(Overflow, HalvesTheScaleAndChangesNothingElse) {
+  Digits digits(GetParam(), "fp16");
+  ASSERT_TRUE(digits.program);
+  Session session(digits.program);
+  digits.train(session, 0, 3);
+  const double huge = 0x1p40;
+  session.write("loss_scale", {huge});
+  auto before = session.snapshot();
+  mpc_step_info_t info = session.step(digits.batch(3));
+  EXPECT_EQ(info.skipped, 1);
+  EXPECT_EQ(info.updated, 0);
+  EXPECT_EQ(info.step, 3u);
+  EXPECT_TRUE(std::isfinite(info.loss));
+  EXPECT_EQ(session.read("loss_scale")[0], huge / 2);
+  EXPECT_EQ(session.read("loss_scale_streak")[0], 0);
+  auto after = session.snapshot();
+  for (const auto &[name, bits] : before) {
+    bool isScale = name.rfind("loss_scale", 0) == 0;
+    EXPECT_TRUE(isScale || bits == after[name]) << name;
+  }
+  int skips = 0;
+  while (session.step(digits.batch(4)).skipped && skips < 60)
+    ++skips;
+  EXPECT_LT(skips, 40);
+  EXPECT_EQ(session.read("step_count")[0], 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Digits, Overflow, testing::Values("mlp", "cnn"),
+                         [](const auto &info) { return std::string(info.param); });
+
+} // namespace
+} // namespace mpc::test
