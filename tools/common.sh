@@ -24,7 +24,7 @@ since() {
 
 # configure [-DNAME=VALUE...]: CMake, if the build folder is not yet as asked.
 configure() {
-  local options=(-G Ninja "$@")
+  local options=(-G Ninja -DCMAKE_BUILD_TYPE=Release "$@")
   if command -v ccache > /dev/null; then
     options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi
