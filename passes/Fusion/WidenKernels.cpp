@@ -47,14 +47,6 @@ static void widen(Operation *op) {
   }
 }
 
-/// Pooling passes elements on: its floats have one type, which a sum of others
-/// in f32 may have widened on one side only.
-static bool mixesPooledTypes(train::KernelOpInterface kernel) {
-  return kernel.getKernelName().contains("pool") &&
-         isNarrow(kernel->getOperand(0).getType()) !=
-             isNarrow(kernel->getResult(0).getType());
-}
-
 namespace {
 
 struct WidenKernelsPass : mpc::impl::WidenKernelsPassBase<WidenKernelsPass> {
@@ -64,8 +56,6 @@ struct WidenKernelsPass : mpc::impl::WidenKernelsPassBase<WidenKernelsPass> {
     SmallVector<StringRef> available;
     StringRef(features).split(available, ',');
     getOperation().walk([&](train::KernelOpInterface kernel) {
-      if (mixesPooledTypes(kernel))
-        return widen(kernel);
       for (Value operand : kernel->getOperands())
         if (isNarrow(operand.getType()) &&
             !kernelComputesIn(kernel.getKernelName(),
