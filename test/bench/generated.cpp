@@ -2,6 +2,23 @@
 // of as many bytes, in turns in one process. A module per case goes through
 // the stages fusion, plan and codegen; what the entry launches is timed, split
 // over the threads as the runtime splits it.
+//
+// Every call of a kernel and of a copy takes the next of several sets of
+// memory, together four times the last cache (the rule of STREAM), so that
+// all comes from main memory; with --resident there is one set, and cases that
+// fit run from the cache.
+
+#include <dlfcn.h>
+#include <omp.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+#include <vector>
 
 #include "compiler/Catalog/Catalog.h"
 #include "compiler/Dialect/Amp/IR/Amp.h"
@@ -11,23 +28,13 @@
 #include "compiler/Target/CpuTarget.h"
 #include "compiler/Target/KernelObject.h"
 #include "kernels/kernel.h"
-#include "passes/Pipeline.h"
-#include "test/bench/canary.h"
-#include "test/bench/copy.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-
-#include <dlfcn.h>
-#include <omp.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include "passes/Pipeline.h"
+#include "test/bench/canary.h"
+#include "test/bench/copy.h"
 
 using namespace mlir;
 
@@ -44,7 +51,8 @@ struct Memory {
       : size((size + 4095) / 4096 * 4096),
         data(static_cast<char *>(std::aligned_alloc(4096, this->size))) {}
   ~Memory() { std::free(data); }
-  Memory(const Memory &) = delete;
+  Memory(Memory &&other)
+      : size(other.size), data(std::exchange(other.data, nullptr)) {}
 
   /// Floats between 0.5 and 1, in f32 and in bf16.
   void fill() {
@@ -59,10 +67,16 @@ struct Memory {
   char *data;
 };
 
+/// How many sets of `bytes` are four times the last cache together.
+size_t setsBeyondCache(size_t bytes) {
+  long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return cache <= 0 ? 1 : 4 * size_t(cache) / bytes + 1;
+}
+
 struct Call {
   Function function = nullptr;
   std::unique_ptr<mpc::kernels::Kernel> kernel;
-  std::vector<void *> operands;
+  std::vector<std::vector<void *>> operands;  ///< Of each set of memory.
   int64_t items = 0;
   int threads = 1;
   std::string name;
@@ -142,10 +156,10 @@ void addCases(const std::string &type, std::vector<Case> &cases) {
   addLoss("softmax-cross-entropy-grad",
           header + R"(, %d: tensor<f32> {mpc.name = "d"})
       -> (!X {mpc.name = "dx"}) {
-    )" + widen + "%g = train.softmax_cross_entropy_grad %d, " +
-              wide + ", %l" + attributes +
-              "(tensor<f32>, !F, tensor<8192xi64>) -> !F\n" + narrow +
-              "return " + result + " : !X\n}");
+    )" + widen +
+              "%g = train.softmax_cross_entropy_grad %d, " + wide + ", %l" +
+              attributes + "(tensor<f32>, !F, tensor<8192xi64>) -> !F\n" +
+              narrow + "return " + result + " : !X\n}");
 }
 
 /// 10M parameters: masters and moments in place, the bf16 copy written too.
@@ -185,8 +199,7 @@ int64_t bytesOf(Type type) {
 double bytesThatMustMove(ModuleOp module) {
   double bytes = 0;
   module.walk([&](func::FuncOp func) {
-    for (Type type : func.getFunctionType().getInputs())
-      bytes += bytesOf(type);
+    for (Type type : func.getFunctionType().getInputs()) bytes += bytesOf(type);
     for (Type type : func.getFunctionType().getResults())
       bytes += bytesOf(type);
   });
@@ -200,22 +213,19 @@ double bytesThatMustMove(ModuleOp module) {
 }
 
 mpc_dtype_t dtypeOf(Type element) {
-  if (element.isF32())
-    return MPC_DTYPE_F32;
-  if (element.isBF16())
-    return MPC_DTYPE_BF16;
-  if (element.isInteger(64))
-    return MPC_DTYPE_I64;
+  if (element.isF32()) return MPC_DTYPE_F32;
+  if (element.isBF16()) return MPC_DTYPE_BF16;
+  if (element.isInteger(64)) return MPC_DTYPE_I64;
   return MPC_DTYPE_U8;
 }
 
 /// One compiled case with memory of its own.
 class Program {
-public:
-  Program(const Case &which, MLIRContext &context) : name(which.name) {
+ public:
+  Program(const Case &which, MLIRContext &context, bool resident)
+      : name(which.name) {
     module = parseSourceString<ModuleOp>(which.source, &context);
-    if (!module)
-      fail("the module of " + name + " does not parse");
+    if (!module) fail("the module of " + name + " does not parse");
     bytes = bytesThatMustMove(*module);
     for (const char *stage : {"fusion", "plan", "codegen"}) {
       PassManager manager(&context);
@@ -224,46 +234,45 @@ public:
         fail("stage " + std::string(stage) + " fails on " + name);
     }
     llvm::Expected<mpc::CpuTarget> target = mpc::findCpuTarget("native");
-    if (!target)
-      fail(llvm::toString(target.takeError()));
+    if (!target) fail(llvm::toString(target.takeError()));
     std::string object;
     if (failed(mpc::compileKernels(*module, *target, object, &assembly)))
       fail("no code for " + name);
     load(object);
-    prepare();
+    prepare(resident ? 1 : setsBeyondCache(size_t(bytes)));
   }
   ~Program() {
-    if (library)
-      dlclose(library);
+    if (library) dlclose(library);
   }
 
+  /// Runs on the next set of memory.
   void run() {
     for (Call &call : calls) {
+      void *const *operands = call.operands[turn].data();
       if (call.kernel)
-        call.kernel->run(call.operands.data(), scratch->data);
+        call.kernel->run(operands, scratch->data);
       else
-        runShared(call);
+        runShared(call, operands);
     }
+    turn = (turn + 1) % memory.size();
   }
 
   std::string name, assembly;
   double bytes = 0;
   std::vector<Call> calls;
-  bool inPlace = false; ///< A result took the memory of an argument.
+  bool inPlace = false;  ///< A result took the memory of an argument.
 
-private:
+ private:
   /// As runtime/src/device/cpu.cpp does it.
-  static void runShared(const Call &call) {
-    if (call.threads == 1)
-      return call.function(call.operands.data(), 0, call.items);
+  static void runShared(const Call &call, void *const *operands) {
+    if (call.threads == 1) return call.function(operands, 0, call.items);
 #pragma omp parallel num_threads(call.threads)
     {
       int64_t parts = omp_get_num_threads(), part = omp_get_thread_num();
       int64_t size = call.items / parts, longer = call.items % parts;
       int64_t begin = part * size + std::min(part, longer);
       int64_t end = begin + size + (part < longer ? 1 : 0);
-      if (begin < end)
-        call.function(call.operands.data(), begin, end);
+      if (begin < end) call.function(operands, begin, end);
     }
   }
 
@@ -275,11 +284,10 @@ private:
     library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(),
                      RTLD_NOW | RTLD_LOCAL);
     close(file);
-    if (!library)
-      fail(dlerror());
+    if (!library) fail(dlerror());
   }
 
-  void prepare() {
+  void prepare(size_t sets) {
     size_t sizes[2] = {64, 64}, scratchSize = 64;
     auto grow = [&](mpc::exec::BufferAttr buffer) {
       size_t &size = sizes[unsigned(buffer.getSpace())];
@@ -304,15 +312,17 @@ private:
           grow(buffer);
     });
     for (mpc::exec::BufferAttr from : ends[0])
-      for (mpc::exec::BufferAttr to : ends[1])
-        inPlace |= overlap(from, to);
-    for (unsigned i = 0; i < 2; ++i) {
-      memory[i] = std::make_unique<Memory>(sizes[i]);
-      memory[i]->fill();
+      for (mpc::exec::BufferAttr to : ends[1]) inPlace |= overlap(from, to);
+    memory.resize(sets);
+    for (Set &set : memory) {
+      for (unsigned i = 0; i < 2; ++i) {
+        set[i] = std::make_unique<Memory>(sizes[i]);
+        set[i]->fill();
+      }
+      for (mpc::exec::BufferAttr buffer : labels)
+        for (int64_t i = 0; i < buffer.getType().getNumElements(); ++i)
+          reinterpret_cast<int64_t *>(place(set, buffer))[i] = i % 1000;
     }
-    for (mpc::exec::BufferAttr buffer : labels)
-      for (int64_t i = 0; i < buffer.getType().getNumElements(); ++i)
-        reinterpret_cast<int64_t *>(place(buffer))[i] = i % 1000;
     module->walk([&](Operation *op) {
       if (auto launch = dyn_cast<mpc::exec::LaunchOp>(op))
         addLaunch(launch);
@@ -328,23 +338,31 @@ private:
            b.getOffset() < a.getOffset() + bytesOf(a.getType());
   }
 
-  void *place(mpc::exec::BufferAttr buffer) const {
-    return memory[unsigned(buffer.getSpace())]->data + buffer.getOffset();
+  using Set = std::array<std::unique_ptr<Memory>, 2>;  ///< By memory space.
+
+  static void *place(const Set &set, mpc::exec::BufferAttr buffer) {
+    return set[unsigned(buffer.getSpace())]->data + buffer.getOffset();
+  }
+
+  void addOperands(Call &call, ArrayAttr buffers) {
+    for (const Set &set : memory) {
+      std::vector<void *> &operands = call.operands.emplace_back();
+      for (auto buffer : buffers.getAsRange<mpc::exec::BufferAttr>())
+        operands.push_back(place(set, buffer));
+    }
   }
 
   void addLaunch(mpc::exec::LaunchOp op) {
     Call call;
     call.name = op.getKernel().str();
-    call.function = reinterpret_cast<Function>(
-        dlsym(library, call.name.c_str()));
-    if (!call.function)
-      fail("the code lacks " + call.name);
+    call.function =
+        reinterpret_cast<Function>(dlsym(library, call.name.c_str()));
+    if (!call.function) fail("the code lacks " + call.name);
     call.items = op.getItems();
-    call.threads = int(std::min<int64_t>(
-        omp_get_max_threads(),
-        std::max<int64_t>(1, call.items / op.getGrain())));
-    for (auto buffer : op.getOperands().getAsRange<mpc::exec::BufferAttr>())
-      call.operands.push_back(place(buffer));
+    call.threads = int(
+        std::min<int64_t>(omp_get_max_threads(),
+                          std::max<int64_t>(1, call.items / op.getGrain())));
+    addOperands(call, op.getOperands());
     calls.push_back(std::move(call));
   }
 
@@ -358,13 +376,12 @@ private:
       RankedTensorType type = buffer.getType();
       desc.operands.push_back(
           {dtypeOf(type.getElementType()), type.getShape().vec()});
-      call.operands.push_back(place(buffer));
     }
+    addOperands(call, op.getOperands());
     std::string error;
     call.kernel = mpc::kernels::make_cpu_kernel(
         desc, {omp_get_max_threads(), false}, &error);
-    if (!call.kernel)
-      fail(error);
+    if (!call.kernel) fail(error);
     size_t size = call.kernel->scratch_bytes();
     calls.push_back(std::move(call));
     return size;
@@ -372,37 +389,48 @@ private:
 
   OwningOpRef<ModuleOp> module;
   void *library = nullptr;
-  std::unique_ptr<Memory> memory[2], scratch;
+  std::vector<Set> memory;
+  size_t turn = 0;
+  std::unique_ptr<Memory> scratch;
 };
 
 struct Options {
   std::string filter, assembly, json;
   int rounds = 15;
+  bool resident = false;
 };
 
 /// Times the case and both copies in turns and prints a line.
 void measure(Program &program, const Options &options, FILE *json) {
   size_t half = size_t(program.bytes / 2) / 64 * 64;
-  Memory from(half), to(half);
-  from.fill();
-  to.fill();
+  std::vector<std::pair<Memory, Memory>> sets;
+  size_t count = options.resident ? 1 : setsBeyondCache(2 * half);
+  sets.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    sets.emplace_back(half, half);
+    sets.back().first.fill();
+    sets.back().second.fill();
+  }
+  size_t turn = 0;
+  auto copy = [&](auto function) {
+    function(sets[turn].second.data, sets[turn].first.data, half);
+    turn = (turn + 1) % sets.size();
+  };
   std::vector<double> times[3], canaries;
   program.run();
   for (int round = 0; round < options.rounds; ++round) {
     double canary = mpc::bench::canary_f32();
-    times[0].push_back(
-        mpc::bench::time_per_call(0.05, [&] { program.run(); }));
-    times[1].push_back(mpc::bench::time_per_call(
-        0.05, [&] { mpc::bench::copy_plain(to.data, from.data, half); }));
+    times[0].push_back(mpc::bench::time_per_call(0.05, [&] { program.run(); }));
+    times[1].push_back(
+        mpc::bench::time_per_call(0.05, [&] { copy(mpc::bench::copy_plain); }));
     times[2].push_back(mpc::bench::time_per_call(
-        0.05, [&] { mpc::bench::copy_streaming(to.data, from.data, half); }));
+        0.05, [&] { copy(mpc::bench::copy_streaming); }));
     canaries.push_back(std::min(canary, mpc::bench::canary_f32()));
   }
   double peak = *std::max_element(canaries.begin(), canaries.end());
   std::vector<double> rates[3], ratios;
   for (size_t i = 0; i < canaries.size(); ++i) {
-    if (canaries[i] < 0.95 * peak)
-      continue;
+    if (canaries[i] < 0.95 * peak) continue;
     for (int k = 0; k < 3; ++k)
       rates[k].push_back((k ? 2.0 * half : program.bytes) / times[k][i] * 1e-9);
     ratios.push_back(rates[0].back() / rates[1].back());
@@ -438,19 +466,21 @@ Options parseOptions(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     std::string text = argv[i];
     auto value = [&](const char *option, std::string &out) {
-      if (text.rfind(option, 0) != 0)
-        return false;
+      if (text.rfind(option, 0) != 0) return false;
       out = text.substr(std::strlen(option));
       return true;
     };
     std::string rounds;
     if (value("--rounds=", rounds))
       options.rounds = std::max(1, std::atoi(rounds.c_str()));
+    else if (text == "--resident")
+      options.resident = true;
     else if (!value("--filter=", options.filter) &&
              !value("--asm=", options.assembly) &&
              !value("--json=", options.json)) {
-      std::fprintf(stderr, "usage: %s [--filter=TEXT] [--asm=CASE] "
-                           "[--rounds=N] [--json=FILE]\n",
+      std::fprintf(stderr,
+                   "usage: %s [--filter=TEXT] [--asm=CASE] "
+                   "[--rounds=N] [--json=FILE] [--resident]\n",
                    argv[0]);
       std::exit(2);
     }
@@ -458,14 +488,14 @@ Options parseOptions(int argc, char **argv) {
   return options;
 }
 
-} // namespace
+}  // namespace
 
 int main(int argc, char **argv) {
   Options options = parseOptions(argc, argv);
   DialectRegistry registry;
-  registry.insert<mpc::amp::AmpDialect, mpc::train::TrainDialect,
-                  mpc::exec::ExecDialect, func::FuncDialect,
-                  arith::ArithDialect>();
+  registry
+      .insert<mpc::amp::AmpDialect, mpc::train::TrainDialect,
+              mpc::exec::ExecDialect, func::FuncDialect, arith::ArithDialect>();
   mpc::train::registerAmpLowering(registry);
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
@@ -477,9 +507,12 @@ int main(int argc, char **argv) {
   FILE *json =
       options.json.empty() ? nullptr : std::fopen(options.json.c_str(), "w");
   if (options.assembly.empty()) {
-    std::printf("%d threads; GB/s, medians; copies move as many bytes; the "
-                "ratio is to the plain copy\n",
-                omp_get_max_threads());
+    std::printf(
+        "%d threads; GB/s, medians; copies move as many bytes; the "
+        "ratio is to the plain copy; %s\n",
+        omp_get_max_threads(),
+        options.resident ? "one set of memory, cached if it fits"
+                         : "all from main memory");
     std::printf("%-31s %7s %6s %6s %6s %13s %7s %6s  %s\n", "case", "us",
                 "ours", "copy", "nt", "spread", "used", "ratio",
                 "launches:items x threads");
@@ -487,14 +520,12 @@ int main(int argc, char **argv) {
   for (const Case &which : cases) {
     if (!options.assembly.empty()) {
       if (which.name == options.assembly)
-        std::fputs(Program(which, context).assembly.c_str(), stdout);
+        std::fputs(Program(which, context, true).assembly.c_str(), stdout);
       continue;
     }
-    if (which.name.find(options.filter) == std::string::npos)
-      continue;
-    Program program(which, context);
+    if (which.name.find(options.filter) == std::string::npos) continue;
+    Program program(which, context, options.resident);
     measure(program, options, json);
   }
-  if (json)
-    std::fclose(json);
+  if (json) std::fclose(json);
 }
