@@ -258,7 +258,9 @@ private:
       out.level = KernelLevel::Outer;
       return true;
     }
-    if (usesRow && size == extents.outer * extents.row &&
+    // A step over the rows alone may only use what the rows make, and join.
+    bool stepOfRows = size != total && !node.isReduction() && hasReduction();
+    if ((usesRow || stepOfRows) && size == extents.outer * extents.row &&
         (extents.column > 1 || node.isReduction())) {
       out.level = KernelLevel::Row;
       if (!node.isReduction())

@@ -32,6 +32,9 @@ using namespace mpc;
 /// Work (see elementCost) that must not be left to one thread if the parts
 /// could have been shared out.
 static constexpr int64_t kSharedWork = 2'000'000;
+/// A sum over this many elements at once is a kernel of its own: what uses it
+/// has more to gain from the kernels of its other operands.
+static constexpr int64_t kLongSum = 2048;
 /// Column sums of one kernel live on the stack.
 static constexpr int64_t kMostStackColumns = 16384;
 /// Operands of one kernel: each takes a register for its address.
@@ -45,12 +48,10 @@ struct Group {
   KernelDomain domain;
   KernelSchedule schedule;
 
-  int64_t work() const {
-    int64_t elements = 1;
-    for (int64_t size : domain.sizes)
-      elements *= size;
-    return elements * elementCost(domain);
+  int64_t elements() const {
+    return domain.outer() * domain.rows() * domain.columns();
   }
+  int64_t work() const { return elements() * elementCost(domain); }
 };
 
 /// What views, constants and empty tensors are: part of whatever uses them.
@@ -166,6 +167,11 @@ private:
       reason = "column sums would not fit on the stack";
       return false;
     }
+    if (isLongSum(lhs) ? isLong(rhs) && !isLongSum(rhs)
+                       : isLong(lhs) && isLongSum(rhs)) {
+      reason = "it needs the sum over all elements, which is one thread's work";
+      return false;
+    }
     int64_t before = std::max(lhs.schedule.items, rhs.schedule.items);
     if (merged.schedule.items < 4 && before >= 4 &&
         merged.work() > kSharedWork) {
@@ -180,6 +186,15 @@ private:
       return false;
     }
     return true;
+  }
+
+  static bool isLong(const Group &group) {
+    return group.elements() >= kLongSum;
+  }
+  /// True if `group` sums over all it walks.
+  static bool isLongSum(const Group &group) {
+    return isLong(group) && group.domain.hasColumnReduction() &&
+           group.schedule.items == 1;
   }
 
   /// True if an op that is not one of `ops` depends on one and feeds another:

@@ -112,6 +112,31 @@ func.func @needs_the_whole_sum(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
 
 // -----
 
+// The count of labels is one thread's work. What divides by it belongs to the
+// rows, which share their work out: it may not be drawn to the count.
+// CHECK-LABEL: func.func @long_sum
+// CHECK-NEXT:    %[[COUNT:.*]] = call @kernel_0(%{{.*}}) : (tensor<4096xi64>) -> tensor<f32>
+// CHECK-NEXT:    %[[R:.*]] = call @kernel_1(%{{.*}}) : ({{.*}}) -> tensor<4096x64xf32>
+// CHECK-NEXT:    return %[[R]]
+func.func @long_sum(%d: tensor<f32>, %x: tensor<4096x64xf32>, %l: tensor<4096xi64>) -> tensor<4096x64xf32> {
+  %0 = train.softmax_cross_entropy_grad %d, %x, %l {ignore_index = -100 : i64, reduction = #train<reduction mean>}
+    : (tensor<f32>, tensor<4096x64xf32>, tensor<4096xi64>) -> tensor<4096x64xf32>
+  return %0 : tensor<4096x64xf32>
+}
+
+// -----
+
+// Short sums save a launch instead.
+// CHECK-LABEL: func.func @short_sum
+// CHECK-NEXT:    %[[R:.*]] = call @kernel_0
+// CHECK-NEXT:    return %[[R]]
+func.func @short_sum(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = train.softmax %x {axis = 0 : i64} : (tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+
+// -----
+
 // Two ops that only share an input read it once.
 // CHECK-LABEL: func.func @siblings
 // CHECK-NEXT:    %[[R:.*]]:2 = call @kernel_0(%{{.*}})
