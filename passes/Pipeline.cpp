@@ -81,14 +81,21 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createVerifyPrecisionPass());
 }
 
+/// What the CPU has, in LLVM's names; nothing if there is no such CPU, which
+/// the compiler says before it runs passes.
+static std::string cpuFeatures(const CompileOptions &options) {
+  if (llvm::Expected<CpuTarget> target = findCpuTarget(options.targetCpu))
+    return llvm::join(target->features, ",");
+  else
+    llvm::consumeError(target.takeError());
+  return "";
+}
+
 /// Few kernels that each read and write memory once.
 static void addFusion(OpPassManager &pm, const CompileOptions &options) {
   // While ops still are what they were: the catalog goes by op.
   WidenKernelsPassOptions widen;
-  if (llvm::Expected<CpuTarget> target = findCpuTarget(options.targetCpu))
-    widen.features = llvm::join(target->features, ",");
-  else
-    llvm::consumeError(target.takeError());
+  widen.features = cpuFeatures(options);
   pm.addPass(createWidenKernelsPass(widen));
   pm.addPass(createLowerToLinalgPass());
   // A value computed twice would be two kernels.
@@ -108,11 +115,13 @@ static void addPlan(OpPassManager &pm, const CompileOptions &) {
 }
 
 /// Machine code for every kernel; the package writer assembles it.
-static void addCodegen(OpPassManager &pm, const CompileOptions &) {
+static void addCodegen(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createEmitKernelsPass());
   // Addresses that several operands share.
   pm.addPass(createCSEPass());
-  pm.addPass(createLowerKernelsPass());
+  LowerKernelsPassOptions lower;
+  lower.features = cpuFeatures(options);
+  pm.addPass(createLowerKernelsPass(lower));
 }
 
 namespace {

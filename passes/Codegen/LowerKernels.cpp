@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Codegen/ApproximateMath.h"
 #include "passes/Codegen/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -34,6 +35,10 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
+    SmallVector<StringRef> available;
+    StringRef(features).split(available, ',');
+    populateApproximateMathPatterns(patterns,
+                                    llvm::is_contained(available, "avx512dq"));
     populateMathPolynomialApproximationPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();

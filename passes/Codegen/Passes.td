@@ -23,12 +23,16 @@ def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
 def LowerKernelsPass : Pass<"mpc-lower-kernels", "::mlir::ModuleOp"> {
   let summary = "Lower emitted kernels to the LLVM dialect";
   let description = [{
-    exp, log, tanh and erf on f32 become polynomials on vectors; on f64, which
-    only gradient checks use, calls of libm.
+    exp, exp2, log, tanh and erf on f32 become polynomials on vectors; on f64,
+    which only gradient checks use, calls of libm.
 
     Needs: `mpc-emit-kernels`.
     Leaves: kernels in the LLVM dialect alone.
   }];
+  let options = [
+    Option<"features", "features", "std::string", /*default=*/"\"\"",
+           "What the CPU has, in LLVM's names, with commas">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
                            "::mlir::math::MathDialect", "::mlir::cf::ControlFlowDialect"];

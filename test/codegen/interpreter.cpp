@@ -115,6 +115,7 @@ static double evaluate(Operation &op, ArrayRef<double> x) {
       .Case([&](arith::DivFOp) { return x[0] / x[1]; })
       .Case([&](arith::NegFOp) { return -x[0]; })
       .Case([&](arith::MaximumFOp) { return maximum(x[0], x[1]); })
+      .Case([&](arith::MaxNumFOp) { return std::fmax(x[0], x[1]); })
       .Case([&](arith::MinimumFOp) { return -maximum(-x[0], -x[1]); })
       .Case(
           [&](arith::AndIOp) { return double(int64_t(x[0]) & int64_t(x[1])); })
@@ -133,6 +134,7 @@ static double evaluate(Operation &op, ArrayRef<double> x) {
             arith::IndexCastUIOp>([&](auto) { return x[0]; })
       .Case([&](arith::FPToSIOp) { return std::trunc(x[0]); })
       .Case([&](math::ExpOp) { return std::exp(x[0]); })
+      .Case([&](math::Exp2Op) { return std::exp2(x[0]); })
       .Case([&](math::LogOp) { return std::log(x[0]); })
       .Case([&](math::Log1pOp) { return std::log1p(x[0]); })
       .Case([&](math::TanhOp) { return std::tanh(x[0]); })

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace mpc::test;
 
@@ -81,19 +82,25 @@ TEST(Math, EveryBrainFloat) {
     checkBrain(op, true);
 }
 
-/// 2^18 inputs of a function of the math dialect in f32, evenly spaced.
+/// A kernel that applies a function of the math dialect to f32.
+Compiled compileFunction(const std::string &op, size_t count) {
+  std::string type = "tensor<" + std::to_string(count) + "xf32>";
+  return Compiled("func.func @f(%x: " + type + ") -> " + type +
+                  " { %e = tensor.empty() : " + type +
+                  " %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> "
+                  "(d0)>, affine_map<(d0) -> (d0)>],"
+                  " iterator_types = [\"parallel\"]} ins(%x : " +
+                  type + ") outs(%e : " + type +
+                  ") { ^bb0(%in: f32, %out: f32): %1 = math." + op +
+                  " %in : f32 linalg.yield %1 : f32 } -> " + type +
+                  " return %0 : " + type + " }");
+}
+
+/// 2^18 inputs, evenly spaced: relative errors where the result is at least
+/// `least`.
 void checkSingle(const std::string &op, double low, double high,
-                 double relative, double absolute) {
-  std::string type = "tensor<262144xf32>";
-  Compiled compiled("func.func @f(%x: " + type + ") -> " + type +
-                    " { %e = tensor.empty() : " + type +
-                    " %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> "
-                    "(d0)>, affine_map<(d0) -> (d0)>],"
-                    " iterator_types = [\"parallel\"]} ins(%x : " +
-                    type + ") outs(%e : " + type +
-                    ") { ^bb0(%in: f32, %out: f32): %1 = math." + op +
-                    " %in : f32 linalg.yield %1 : f32 } -> " + type +
-                    " return %0 : " + type + " }");
+                 double relative, double least) {
+  Compiled compiled = compileFunction(op, 262144);
   ASSERT_EQ(compiled.kernels.size(), 1u);
   Elements inputs(262144);
   for (size_t i = 0; i < inputs.size(); ++i)
@@ -101,25 +108,53 @@ void checkSingle(const std::string &op, double low, double high,
         float(low + (high - low) * double(i) / double(inputs.size() - 1));
   Elements wanted = interpret(compiled.kernels[0].source, {inputs})[0];
   Elements found = call(compiled.kernels[0], {inputs})[0];
-  double worstRelative = 0, worstAbsolute = 0;
+  double worstRelative = 0, worstTiny = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     double off = std::fabs(found[i] - wanted[i]);
-    worstAbsolute = std::max(worstAbsolute, off);
-    if (std::fabs(wanted[i]) > 1e-3)
+    if (std::fabs(wanted[i]) >= least)
       worstRelative = std::max(worstRelative, off / std::fabs(wanted[i]));
+    else
+      worstTiny = std::max(worstTiny, off);
   }
-  printf("%s in [%g, %g]: relative %g, absolute %g\n", op.c_str(), low, high,
-         worstRelative, worstAbsolute);
+  printf("%s in [%g, %g]: relative %g, below %g off by %g\n", op.c_str(), low,
+         high, worstRelative, least, worstTiny);
   EXPECT_LE(worstRelative, relative) << op;
-  EXPECT_LE(worstAbsolute, absolute) << op;
+  EXPECT_LE(worstTiny, least) << op;
 }
 
 TEST(Math, SingleFloats) {
-  checkSingle("exp", -80, 0, 1e-6, 1e-6);
-  checkSingle("exp", 0, 80, 1e-6, 1e30);
-  checkSingle("tanh", -12, 12, 1e-6, 1e-6);
-  checkSingle("erf", -6, 6, 1e-6, 1e-6);
-  checkSingle("log", 1e-6, 100, 1e-6, 1e-6);
+  // exp and exp2 give 0 for results below 2^-125.
+  checkSingle("exp", -100, 88.7, 2e-7, 3e-38);
+  checkSingle("exp", -1e-3, 1e-3, 2e-7, 3e-38);
+  checkSingle("exp2", -140, 127.9, 2e-7, 3e-38);
+  checkSingle("tanh", -12, 12, 1e-6, 1e-3);
+  checkSingle("erf", -6, 6, 4e-7, 1e-30);
+  checkSingle("erf", -1e-3, 1e-3, 4e-7, 1e-30);
+  checkSingle("log", 1e-6, 100, 1e-6, 1e-3);
+}
+
+/// NaN, infinities and what saturates come out as from the C library.
+TEST(Math, Limits) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double most = std::numeric_limits<float>::max();
+  const Elements inputs = {NAN,   infinity, -infinity, most, -most, 200, -200,
+                           89.25, 4,        -4,        0,    -0.0,  1,   128};
+  for (const char *op : {"exp", "exp2", "erf", "tanh"}) {
+    Compiled compiled = compileFunction(op, inputs.size());
+    ASSERT_EQ(compiled.kernels.size(), 1u);
+    Elements wanted = interpret(compiled.kernels[0].source, {inputs})[0];
+    Elements found = call(compiled.kernels[0], {inputs})[0];
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      float limit = float(wanted[i]); // f32 overflows before f64 does.
+      if (std::isnan(limit))
+        EXPECT_TRUE(std::isnan(found[i])) << op << " of " << inputs[i];
+      else if (std::isinf(limit) || limit == 0 || std::fabs(limit) == 1)
+        EXPECT_EQ(found[i], limit) << op << " of " << inputs[i];
+      else
+        EXPECT_NEAR(found[i], limit, std::fabs(limit) * 1e-6)
+            << op << " of " << inputs[i];
+    }
+  }
 }
 
 } // namespace

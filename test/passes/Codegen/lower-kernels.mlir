@@ -1,4 +1,5 @@
-// RUN: mpc-opt %s --mpc-lower-kernels --split-input-file | FileCheck %s
+// RUN: mpc-opt %s --mpc-lower-kernels --split-input-file | FileCheck %s --check-prefixes=CHECK,PLAIN
+// RUN: mpc-opt %s --mpc-lower-kernels=features=avx512f,avx512dq --split-input-file | FileCheck %s --check-prefixes=CHECK,AVX512
 
 // exp on f32 vectors is a polynomial: no call.
 // CHECK-LABEL: llvm.func @exp_f32
@@ -9,6 +10,41 @@
 func.func @exp_f32(%p: !llvm.ptr) attributes {mpc.kernel} {
   %0 = llvm.load %p : !llvm.ptr -> vector<16xf32>
   %1 = math.exp %0 : vector<16xf32>
+  llvm.store %1, %p : vector<16xf32>, !llvm.ptr
+  return
+}
+
+// -----
+
+// So is exp2; AVX-512 has instructions for its parts, for whole vectors.
+// CHECK-LABEL:  llvm.func @exp2_f32
+// PLAIN-NOT:      call
+// AVX512:         llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
+// AVX512-COUNT-6: llvm.intr.fma
+// AVX512:         llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// AVX512-NOT:     call
+// CHECK:          llvm.return
+func.func @exp2_f32(%p: !llvm.ptr) attributes {mpc.kernel} {
+  %0 = llvm.load %p : !llvm.ptr -> vector<16xf32>
+  %1 = math.exp2 %0 : vector<16xf32>
+  llvm.store %1, %p : vector<16xf32>, !llvm.ptr
+  %2 = llvm.load %p : !llvm.ptr -> f32
+  %3 = math.exp2 %2 : f32
+  llvm.store %3, %p : f32, !llvm.ptr
+  return
+}
+
+// -----
+
+// erf is a quotient of two polynomials of the square.
+// CHECK-LABEL:   llvm.func @erf_f32
+// CHECK-COUNT-10:  llvm.intr.fma
+// CHECK:           llvm.fdiv
+// CHECK-NOT:       call
+// CHECK:           llvm.return
+func.func @erf_f32(%p: !llvm.ptr) attributes {mpc.kernel} {
+  %0 = llvm.load %p : !llvm.ptr -> vector<16xf32>
+  %1 = math.erf %0 : vector<16xf32>
   llvm.store %1, %p : vector<16xf32>, !llvm.ptr
   return
 }

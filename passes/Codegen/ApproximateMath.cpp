@@ -1,0 +1,210 @@
+//===- ApproximateMath.cpp - exp, exp2 and erf in a few operations --------===//
+//
+// The MLIR library's own approximations take two to three times the operations;
+// generated kernels in 16 bit are bound by them, not by memory. Coefficients
+// are minimax fits of the relative error.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Codegen/ApproximateMath.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+namespace {
+
+/// Writes formulas over f32 values of one type, a scalar or a vector.
+class Formula {
+public:
+  Formula(OpBuilder &builder, Location loc, Type type)
+      : builder(builder), loc(loc), type(type) {}
+
+  Value constant(float value) const {
+    return splat(builder.getF32FloatAttr(value));
+  }
+  Value add(Value a, Value b) const { return make<arith::AddFOp>(a, b); }
+  Value sub(Value a, Value b) const { return make<arith::SubFOp>(a, b); }
+  Value mul(Value a, Value b) const { return make<arith::MulFOp>(a, b); }
+  Value div(Value a, Value b) const { return make<arith::DivFOp>(a, b); }
+  Value fma(Value a, Value b, Value c) const {
+    return make<math::FmaOp>(a, b, c);
+  }
+
+  /// `x` between two bounds; NaN stays. One instruction a bound on x86.
+  Value clamp(Value x, float low, float high) const {
+    auto choose = [&](arith::CmpFPredicate predicate, float bound) {
+      Value limit = constant(bound);
+      Value outside = arith::CmpFOp::create(builder, loc, predicate, limit, x);
+      x = make<arith::SelectOp>(outside, limit, x);
+    };
+    choose(arith::CmpFPredicate::OGT, low);
+    choose(arith::CmpFPredicate::OLT, high);
+    return x;
+  }
+
+  /// The sum of coefficients[i] x^i.
+  Value polynomial(Value x, ArrayRef<float> coefficients) const {
+    Value sum = constant(coefficients.back());
+    for (float coefficient : llvm::reverse(coefficients.drop_back()))
+      sum = fma(sum, x, constant(coefficient));
+    return sum;
+  }
+
+  /// An intrinsic of LLVM; integers follow the operands.
+  Value intrinsic(StringRef name, ArrayRef<Value> operands,
+                  ArrayRef<TypedAttr> numbers) const {
+    SmallVector<Value> all(operands);
+    for (TypedAttr number : numbers)
+      all.push_back(arith::ConstantOp::create(builder, loc, number));
+    return LLVM::CallIntrinsicOp::create(builder, loc, type,
+                                         builder.getStringAttr(name), all)
+        .getResult(0);
+  }
+
+  /// The bits of `x` moved to the left by `count`.
+  Value shiftBits(Value x, int32_t count) const {
+    Type bits = typeLike(builder.getI32Type());
+    Value moved = arith::ShLIOp::create(
+        builder, loc, arith::BitcastOp::create(builder, loc, bits, x),
+        splat(builder.getI32IntegerAttr(count)));
+    return arith::BitcastOp::create(builder, loc, type, moved);
+  }
+
+private:
+  template <typename Op, typename... Operands>
+  Value make(Operands... operands) const {
+    return Op::create(builder, loc, operands...);
+  }
+  Type typeLike(Type element) const {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(element)) : element;
+  }
+  Value splat(TypedAttr value) const {
+    auto vector = dyn_cast<VectorType>(typeLike(value.getType()));
+    if (!vector)
+      return arith::ConstantOp::create(builder, loc, value);
+    return arith::ConstantOp::create(
+        builder, loc, DenseElementsAttr::get(vector, Attribute(value)));
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  Type type;
+};
+
+/// 2^k and k for the whole number k nearest to a value.
+struct Scale {
+  Value power; ///< 2^(k-1): 2^k alone overflows for results that do not.
+  Value whole; ///< k.
+};
+
+/// Added to a small float, leaves its nearest whole number plus 126 in the low
+/// bits: 126 is the exponent field of 2^-1.
+constexpr float kToInteger = 12582912.0f + 126.0f;
+
+/// `shifted` is a value between -126 and 129, plus kToInteger.
+Scale scaleOf(const Formula &f, Value shifted) {
+  return {f.shiftBits(shifted, 23), f.sub(shifted, f.constant(kToInteger))};
+}
+
+/// 2^z = 2^k 2^(z-k), the second factor by a polynomial on [-1/2, 1/2]; its
+/// coefficients are doubled because the power lacks a factor 2.
+Value exp2(const Formula &f, Value z) {
+  z = f.clamp(z, -126.0f, 128.9f);
+  Scale scale = scaleOf(f, f.add(z, f.constant(kToInteger)));
+  Value rest = f.sub(z, scale.whole);
+  Value fraction = f.polynomial(rest, {2.0f, 2 * 0.693147182f, 2 * 0.240226477f,
+                                       2 * 0.0555033237f, 2 * 0.00961843692f,
+                                       2 * 0.00133988739f, 2 * 0.00015353362f});
+  return f.mul(fraction, scale.power);
+}
+
+/// 2^z = 2^floor(z) 2^(z - floor(z)). The instructions saturate and pass NaN on
+/// by themselves: four operations less.
+Value exp2Avx512(const Formula &f, Value z, OpBuilder &builder) {
+  constexpr int32_t kFloor = 0x9, kCurrentRounding = 4;
+  Value zero = f.constant(0);
+  TypedAttr everyLane = builder.getI16IntegerAttr(-1);
+  TypedAttr rounding = builder.getI32IntegerAttr(kCurrentRounding);
+  Value mask = arith::ConstantOp::create(builder, z.getLoc(), everyLane);
+  Value floor = arith::ConstantOp::create(builder, z.getLoc(),
+                                          builder.getI32IntegerAttr(kFloor));
+  Value rest = f.intrinsic("llvm.x86.avx512.mask.reduce.ps.512",
+                           {z, floor, zero, mask}, rounding);
+  Value fraction =
+      f.polynomial(rest, {1.0f, 0.693147063f, 0.240229309f, 0.0554852821f,
+                          0.00967545155f, 0.00124678458f, 0.000216129163f});
+  return f.intrinsic("llvm.x86.avx512.mask.scalef.ps.512",
+                     {fraction, z, zero, mask}, rounding);
+}
+
+/// e^x = 2^k e^(x - k ln 2), with ln 2 in two parts so that the product with k
+/// is exact (Cody and Waite).
+Value exp(const Formula &f, Value x) {
+  x = f.clamp(x, -87.3365f, 89.3f);
+  Scale scale =
+      scaleOf(f, f.fma(x, f.constant(1.44269504f), f.constant(kToInteger)));
+  Value rest = f.fma(scale.whole, f.constant(-0.693145752f), x);
+  rest = f.fma(scale.whole, f.constant(-1.42860677e-6f), rest);
+  Value fraction = f.polynomial(rest, {2.0f, 2 * 1.0f, 2 * 0.49999994f,
+                                       2 * 0.166664317f, 2 * 0.0416680016f,
+                                       2 * 0.0083741555f, 2 * 0.00138436537f});
+  return f.mul(fraction, scale.power);
+}
+
+/// erf(x) = x P(x^2) / Q(x^2). At the bound the quotient rounds to exactly 1,
+/// as gelu of large negative numbers needs.
+Value erf(const Formula &f, Value x) {
+  x = f.clamp(x, -3.95f, 3.95f);
+  Value square = f.mul(x, x);
+  Value above =
+      f.polynomial(square, {1.12837911f, 0.191550627f, 0.0528754927f,
+                            0.00380817661f, 0.000284688344f, 2.02590923e-6f});
+  Value below =
+      f.polynomial(square, {1.0f, 0.503090024f, 0.114559755f, 0.0150551191f,
+                            0.00117072999f, 3.78318473e-5f});
+  return f.div(f.mul(x, above), below);
+}
+
+template <typename Op, Value (*formula)(const Formula &, Value)>
+struct Approximate : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "is not of f32");
+    Formula f(rewriter, op.getLoc(), op.getType());
+    rewriter.replaceOp(op, formula(f, op.getOperand()));
+    return success();
+  }
+};
+
+struct Exp2Avx512 : OpRewritePattern<math::Exp2Op> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::Exp2Op op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getType() != VectorType::get(16, rewriter.getF32Type()))
+      return rewriter.notifyMatchFailure(op, "is not of 16 lanes of f32");
+    Formula f(rewriter, op.getLoc(), op.getType());
+    rewriter.replaceOp(op, exp2Avx512(f, op.getOperand(), rewriter));
+    return success();
+  }
+};
+
+} // namespace
+
+void mpc::populateApproximateMathPatterns(RewritePatternSet &patterns,
+                                          bool avx512) {
+  // Before the library's patterns for the same ops.
+  patterns.add<Approximate<math::ExpOp, exp>, Approximate<math::Exp2Op, exp2>,
+               Approximate<math::ErfOp, erf>>(patterns.getContext(),
+                                              /*benefit=*/2);
+  if (avx512)
+    patterns.add<Exp2Avx512>(patterns.getContext(), /*benefit=*/3);
+}
