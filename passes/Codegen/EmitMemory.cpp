@@ -136,6 +136,34 @@ void Emitter::store(const KernelAccess &access, const Position &at,
                                mask, bytes);
 }
 
+/// Asks for the part of the next row that lies below `at`, the vector `which`
+/// of several in a turn of the loop. Rows are walked more than once; hardware
+/// that looks ahead sees the end of the row (often of a page) and the next one
+/// only when its first walk has begun.
+void Emitter::prefetchNextRow(const Position &at, unsigned which) {
+  constexpr unsigned kCacheLine = 64;
+  llvm::SmallDenseSet<Value> asked;
+  for (const KernelNode &node : domain.nodes)
+    for (const KernelAccess &input : node.inputs) {
+      if (node.level != KernelLevel::Full || !operandOf.count(input.root) ||
+          producers.count(input.root) || columnStride(input.strides) != 1 ||
+          domain.columnBegin == 0)
+        continue;
+      int64_t next = input.strides[domain.columnBegin - 1];
+      unsigned bytes = at.lanes * storageBytes(storageType(input.elementType));
+      unsigned everyFew = std::max(1u, kCacheLine / bytes);
+      if (next == 0 || which % everyFew != 0 ||
+          !asked.insert(input.root).second)
+        continue;
+      Value row = rowPointer(input, at);
+      Value address = LLVM::GEPOp::create(
+          builder, loc, row.getType(), storageType(input.elementType), row,
+          ValueRange{add(at.column, i64(next))});
+      LLVM::Prefetch::create(builder, loc, address, /*rw=*/0, /*hint=*/3,
+                             /*cache=*/1);
+    }
+}
+
 /// Memory for `count` elements, taken once per call of the kernel.
 Value Emitter::stackBuffer(Type element, int64_t count) {
   OpBuilder::InsertionGuard guard(builder);

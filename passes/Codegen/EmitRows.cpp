@@ -6,6 +6,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -77,6 +78,50 @@ void Emitter::vectors(
   newPosition();
 }
 
+/// If all that `node` adds up is select(column == j, value, 0), with j the same
+/// for the row (what a label picks): the column j, or 0 if there is none. Null
+/// for other sums.
+Value Emitter::pickedColumn(const KernelNode &node, const Position &at) {
+  linalg::GenericOp op = node.op;
+  CombinerInfo combiner = findCombiner(op);
+  auto select = combiner.added.getDefiningOp<arith::SelectOp>();
+  if (!isa<arith::AddFOp>(combiner.op) || !select ||
+      !matchPattern(select.getFalseValue(), m_AnyZeroFloat()))
+    return nullptr;
+  auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq)
+    return nullptr;
+  auto cast = compare.getLhs().getDefiningOp<arith::IndexCastOp>();
+  auto index =
+      cast ? cast.getIn().getDefiningOp<linalg::IndexOp>() : linalg::IndexOp();
+  if (!index)
+    return nullptr;
+  ArrayRef<int64_t> strides = node.indices[index.getDim()];
+  if (columnStride(strides) != 1 ||
+      llvm::any_of(strides.drop_back(), [](int64_t s) { return s != 0; }))
+    return nullptr;
+  // j: an input of the row, perhaps of more bits.
+  Value source = compare.getRhs();
+  if (auto narrowed = source.getDefiningOp<arith::TruncIOp>())
+    source = narrowed.getIn();
+  auto argument = dyn_cast<BlockArgument>(source);
+  if (!argument || argument.getOwner() != op.getBody())
+    return nullptr;
+  const KernelAccess &input = node.inputs[argument.getArgNumber()];
+  if (columnStride(input.strides) != 0 || producers.count(input.root))
+    return nullptr;
+
+  Value wanted = inputValue(input, at);
+  Type narrow = compare.getRhs().getType();
+  if (wanted.getType() != narrow)
+    wanted = arith::TruncIOp::create(builder, loc, narrow, wanted);
+  if (!narrow.isInteger(64))
+    wanted = arith::ExtSIOp::create(builder, loc, builder.getI64Type(), wanted);
+  Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                       wanted, i64(domain.columns()));
+  return arith::SelectOp::create(builder, loc, exists, wanted, i64(0));
+}
+
 /// One walk over the columns of a row: sums of this phase, stores, kept values.
 void Emitter::emitPhase(unsigned phase, Position at) {
   SmallVector<unsigned> sums, stores, kept, columnAdds;
@@ -87,13 +132,26 @@ void Emitter::emitPhase(unsigned phase, Position at) {
       kept.push_back(i);
     if (phaseOf[i] != phase)
       continue;
-    if (node.reduction == KernelReduction::Columns)
+    if (node.reduction == KernelReduction::Columns) {
+      if (Value column = pickedColumn(node, at)) {
+        // One column decides: no need to walk to it.
+        newPosition();
+        Position here = at;
+        here.lanes = 1;
+        here.column = column;
+        rowScalars[{unsigned(i), 0}] = vector::ExtractOp::create(
+            builder, loc, evaluate({unsigned(i), 0}, here), 0);
+        newPosition();
+        continue;
+      }
       sums.push_back(i);
-    else if (node.reduction == KernelReduction::Rows)
+    } else if (node.reduction == KernelReduction::Rows)
       columnAdds.push_back(i);
     else
       stores.push_back(i);
   }
+  if (sums.empty() && stores.empty() && kept.empty() && columnAdds.empty())
+    return;
   unsigned unroll = sums.empty() ? 2 : 4;
   SmallVector<CombinerInfo> combiners;
   SmallVector<Value> carried;
@@ -106,6 +164,8 @@ void Emitter::emitPhase(unsigned phase, Position at) {
   vectors(
       domain.columns(), at, unroll, carried,
       [&](const Position &here, unsigned which) {
+        if (phase > 0 && phase + 1 == phases && !here.mask)
+          prefetchNextRow(here, which);
         // What an earlier phase kept.
         for (auto [node, buffer] : keptBuffers) {
           if (keptIn[node] >= phase)
@@ -160,11 +220,7 @@ void Emitter::emitPhase(unsigned phase, Position at) {
       for (unsigned i = 0; i < width; ++i)
         parts[i] =
             combine(builder, loc, combiners[s], parts[i], parts[i + width]);
-    bool isMax = isa<arith::MaximumFOp, arith::MaxNumFOp>(combiners[s].op);
-    rowScalars[{sum, 0}] = vector::ReductionOp::create(
-        builder, loc,
-        isMax ? vector::CombiningKind::MAXIMUMF : vector::CombiningKind::ADD,
-        parts[0]);
+    rowScalars[{sum, 0}] = reduceLanes(builder, loc, combiners[s], parts[0]);
   }
 }
 
@@ -215,9 +271,7 @@ void Emitter::emitRow(Position at) {
       SmallVector<Value> inputs;
       for (const KernelAccess &input : node.inputs)
         inputs.push_back(inputValue(input, at));
-      Value added = emitBody(builder, node.op, inputs, 0, [&](unsigned dim) {
-        return indexValue(node, dim, at);
-      })[0];
+      Value added = body(node, inputs, at)[0];
       Value buffer = sumBuffers.at(i);
       unsigned bytes = storageBytes(added.getType());
       Value old =

@@ -8,24 +8,35 @@
 using namespace mlir;
 using namespace mpc;
 
+/// `linalg.index dim` of `node` as integers of `type`.
 Value Emitter::indexValue(const KernelNode &node, unsigned dim,
-                          const Position &at) {
+                          const Position &at, Type type) {
   ArrayRef<int64_t> strides = node.indices[dim];
   Value scalar = dot(at.row, strides.take_front(at.row.size()), 0);
-  int64_t stride = columnStride(strides);
-  if (at.lanes == 0)
-    return scalar;
+  int64_t stride = at.lanes == 0 ? 0 : columnStride(strides);
+  if (stride != 0)
+    scalar = add(scalar, scaled(at.column, stride));
+  unsigned width = type.getIntOrFloatBitWidth();
+  if (width < 64)
+    scalar = arith::TruncIOp::create(builder, loc, type, scalar);
+  Value all = broadcastLanes(builder, loc, scalar, at.lanes);
   if (stride == 0)
-    return broadcastLanes(builder, loc, scalar, at.lanes);
-  scalar = add(scalar, scaled(at.column, stride));
-  SmallVector<int64_t> steps;
+    return all;
+  SmallVector<APInt> steps;
   for (unsigned lane = 0; lane < at.lanes; ++lane)
-    steps.push_back(lane * stride);
-  auto type = VectorType::get({int64_t(at.lanes)}, builder.getI64Type());
+    steps.push_back(APInt(64, lane * stride).trunc(width));
   Value lanes = arith::ConstantOp::create(
-      builder, loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(steps)));
-  return arith::AddIOp::create(
-      builder, loc, broadcastLanes(builder, loc, scalar, at.lanes), lanes);
+      builder, loc,
+      DenseElementsAttr::get(cast<VectorType>(all.getType()), steps));
+  return arith::AddIOp::create(builder, loc, all, lanes);
+}
+
+/// The body of `node` at a position.
+SmallVector<Value> Emitter::body(const KernelNode &node, ValueRange inputs,
+                                 const Position &at) {
+  return emitBody(
+      builder, node.op, inputs, at.lanes,
+      [&](unsigned dim, Type type) { return indexValue(node, dim, at, type); });
 }
 
 Value Emitter::inputValue(const KernelAccess &input, const Position &at) {
@@ -68,10 +79,7 @@ Value Emitter::rowValue(NodeResult which, const Position &at) {
   SmallVector<Value> inputs;
   for (const KernelAccess &input : node.inputs)
     inputs.push_back(inputValue(input, at));
-  auto results = emitBody(builder, node.op, inputs, 0, [&](unsigned dim) {
-    return indexValue(node, dim, at);
-  });
-  for (auto [i, result] : llvm::enumerate(results))
+  for (auto [i, result] : llvm::enumerate(body(node, inputs, at)))
     rowScalars[{which.first, unsigned(i)}] = result;
   return rowScalars.at(which);
 }
@@ -93,10 +101,7 @@ Value Emitter::evaluate(NodeResult which, const Position &at) {
     else
       inputs.push_back(inputValue(input, at));
   }
-  auto results =
-      emitBody(builder, node.op, inputs, at.lanes,
-               [&](unsigned dim) { return indexValue(node, dim, at); });
-  for (auto [i, value] : llvm::enumerate(results))
+  for (auto [i, value] : llvm::enumerate(body(node, inputs, at)))
     made[{index, unsigned(i)}] = value;
   return made.at(which);
 }

@@ -68,11 +68,14 @@ private:
                   llvm::ArrayRef<int64_t> strides, int64_t offset);
   mlir::Value rowPointer(const KernelAccess &access, const Position &at);
   mlir::Value load(const KernelAccess &access, const Position &at);
+  void prefetchNextRow(const Position &at, unsigned which);
   void store(const KernelAccess &access, const Position &at, mlir::Value value);
   mlir::Value gather(const KernelAccess &access, const Position &at,
                      mlir::Value pointer);
   mlir::Value indexValue(const KernelNode &node, unsigned dim,
-                         const Position &at);
+                         const Position &at, mlir::Type type);
+  llvm::SmallVector<mlir::Value>
+  body(const KernelNode &node, mlir::ValueRange inputs, const Position &at);
   mlir::Value inputValue(const KernelAccess &input, const Position &at);
   mlir::Value evaluate(NodeResult which, const Position &at);
   mlir::Value rowValue(NodeResult which, const Position &at);
@@ -93,6 +96,7 @@ private:
   void emitRow(Position at);
   void loadRowScalars(const Position &at);
   void emitPhase(unsigned phase, Position at);
+  mlir::Value pickedColumn(const KernelNode &node, const Position &at);
   void vectors(int64_t count, Position at, unsigned unroll,
                llvm::SmallVectorImpl<mlir::Value> &carried,
                llvm::function_ref<void(const Position &, unsigned)> body);

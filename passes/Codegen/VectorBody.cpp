@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -53,16 +54,49 @@ CombinerInfo mpc::findCombiner(linalg::GenericOp op) {
                     ? combiner->getOperand(1)
                     : combiner->getOperand(0);
   TypedAttr identity = arith::getNeutralElement(combiner).value_or(TypedAttr());
+  // Not NaN, which the operation has too.
+  if (auto type = dyn_cast<FloatType>(added.getType()))
+    if (isa<arith::MaxNumFOp>(combiner))
+      identity = FloatAttr::get(
+          type, APFloat::getInf(type.getFloatSemantics(), /*Negative=*/true));
   return {combiner, added, identity};
 }
 
 Value mpc::combine(OpBuilder &builder, Location loc, const CombinerInfo &info,
-                   Value lhs, Value rhs) {
+                   Value total, Value value) {
+  // A total is never NaN, so that a comparison does: one instruction on x86.
+  if (isa<arith::MaxNumFOp>(info.op)) {
+    Value larger = arith::CmpFOp::create(
+        builder, loc, arith::CmpFPredicate::OGT, value, total);
+    return arith::SelectOp::create(builder, loc, larger, value, total);
+  }
+  // Adding a value or zero is adding in some lanes only.
+  auto select = value.getDefiningOp<arith::SelectOp>();
+  if (isa<arith::AddFOp>(info.op) && select &&
+      matchPattern(select.getFalseValue(), m_AnyZeroFloat())) {
+    Value sum =
+        arith::AddFOp::create(builder, loc, total, select.getTrueValue());
+    return arith::SelectOp::create(builder, loc, select.getCondition(), sum,
+                                   total);
+  }
   OperationState state(loc, info.op->getName());
-  state.addOperands({lhs, rhs});
-  state.addTypes(lhs.getType());
+  state.addOperands({total, value});
+  state.addTypes(total.getType());
   state.addAttributes(info.op->getAttrs());
   return builder.create(state)->getResult(0);
+}
+
+Value mpc::reduceLanes(OpBuilder &builder, Location loc,
+                       const CombinerInfo &info, Value lanes) {
+  int64_t width = cast<VectorType>(lanes.getType()).getNumElements();
+  for (width /= 2; width > 0; width /= 2) {
+    auto half = [&](int64_t begin) -> Value {
+      return vector::ExtractStridedSliceOp::create(builder, loc, lanes, begin,
+                                                   width, 1);
+    };
+    lanes = combine(builder, loc, info, half(0), half(width));
+  }
+  return vector::ExtractOp::create(builder, loc, lanes, 0);
 }
 
 /// `arith.index_cast` disappears where index is i64 already.
@@ -86,9 +120,10 @@ static Value emitConstant(OpBuilder &builder, arith::ConstantOp op,
                        lanes);
 }
 
-SmallVector<Value> mpc::emitBody(OpBuilder &builder, linalg::GenericOp op,
-                                 ValueRange inputs, unsigned lanes,
-                                 llvm::function_ref<Value(unsigned)> indexOf) {
+SmallVector<Value>
+mpc::emitBody(OpBuilder &builder, linalg::GenericOp op, ValueRange inputs,
+              unsigned lanes,
+              llvm::function_ref<Value(unsigned, Type)> indexOf) {
   Block *body = op.getBody();
   CombinerInfo combiner = findCombiner(op);
   IRMapping values;
@@ -109,7 +144,9 @@ SmallVector<Value> mpc::emitBody(OpBuilder &builder, linalg::GenericOp op,
     if (&inner == combiner.op)
       continue;
     if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
-      values.map(index.getResult(), indexOf(index.getDim()));
+      if (!llvm::all_of(inner.getUsers(), llvm::IsaPred<arith::IndexCastOp>))
+        values.map(index.getResult(),
+                   indexOf(index.getDim(), builder.getI64Type()));
       continue;
     }
     if (auto constant = dyn_cast<arith::ConstantOp>(inner)) {
@@ -117,6 +154,13 @@ SmallVector<Value> mpc::emitBody(OpBuilder &builder, linalg::GenericOp op,
       continue;
     }
     if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(inner)) {
+      // In the type it is cast to from the start: fewer bits, more lanes.
+      auto index = inner.getOperand(0).getDefiningOp<linalg::IndexOp>();
+      if (index && !values.contains(index)) {
+        values.map(inner.getResult(0),
+                   indexOf(index.getDim(), inner.getResult(0).getType()));
+        continue;
+      }
       values.map(
           inner.getResult(0),
           emitIndexCast(builder, inner, lookup(inner.getOperand(0)), lanes));

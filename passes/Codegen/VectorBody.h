@@ -33,17 +33,24 @@ struct CombinerInfo {
 /// The combiner of result 0 of a reduction.
 CombinerInfo findCombiner(mlir::linalg::GenericOp op);
 
-/// Joins two vectors as `info.op` joins scalars.
+/// Joins two vectors (or scalars) as `info.op` joins scalars; `total` holds
+/// what has been joined so far.
 mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc,
-                    const CombinerInfo &info, mlir::Value lhs, mlir::Value rhs);
+                    const CombinerInfo &info, mlir::Value total,
+                    mlir::Value value);
+
+/// Joins all lanes of a vector, always in the same order.
+mlir::Value reduceLanes(mlir::OpBuilder &builder, mlir::Location loc,
+                        const CombinerInfo &info, mlir::Value lanes);
 
 /// Emits the body of `op` for `lanes` elements at once. `inputs` are the values
-/// of the input operands, `indexOf(d)` gives `linalg.index d`. Returns the
-/// yielded values; of a reduction, what is added.
+/// of the input operands, `indexOf(d, type)` gives `linalg.index d` as an
+/// integer of that type. Returns the yielded values; of a reduction, what is
+/// added.
 llvm::SmallVector<mlir::Value>
 emitBody(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
          mlir::ValueRange inputs, unsigned lanes,
-         llvm::function_ref<mlir::Value(unsigned)> indexOf);
+         llvm::function_ref<mlir::Value(unsigned, mlir::Type)> indexOf);
 
 } // namespace mpc
 

@@ -48,10 +48,13 @@ func.func private @bytes(%c: tensor<64xi1>, %x: tensor<64xbf16>, %y: tensor<64xb
 
 // -----
 
-// Short rows take short vectors: three columns are four lanes.
+// Short rows take short vectors: three columns are four lanes, joined by
+// halves.
 // CHECK-LABEL: func.func private @short
 // CHECK:         llvm.intr.masked.load {{.*}} -> vector<4xf32>
-// CHECK:         vector.reduction <add>, %{{.*}} : vector<4xf32> into f32
+// CHECK:         vector.extract_strided_slice %{{.*}} : vector<4xf32> to vector<2xf32>
+// CHECK:         vector.extract_strided_slice %{{.*}} : vector<2xf32> to vector<1xf32>
+// CHECK:         vector.extract %{{.*}}[0] : f32 from vector<1xf32>
 #all = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 func.func private @short(%x: tensor<5x3xf32>) -> tensor<5xf32> attributes {mpc.kernel} {
@@ -106,6 +109,74 @@ func.func private @transposed(%x: tensor<16x32xf32>) -> tensor<32x16xf32> attrib
     linalg.yield %in : f32
   } -> tensor<32x16xf32>
   return %0 : tensor<32x16xf32>
+}
+
+// -----
+
+// A sum that only picks the column of a label reads that column.
+// CHECK-LABEL: func.func private @picked
+// CHECK:         scf.for
+// CHECK:           %[[LABEL:.*]] = llvm.load %{{.*}} -> i64
+// CHECK:           %[[NARROW:.*]] = arith.trunci %[[LABEL]] : i64 to i32
+// CHECK:           %[[COLUMN:.*]] = arith.extsi %[[NARROW]] : i32 to i64
+// CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %[[COLUMN]],
+// CHECK:           %[[AT:.*]] = arith.select %[[EXISTS]], %[[COLUMN]],
+// CHECK:           llvm.getelementptr %{{.*}}[%[[AT]]]
+// CHECK-NOT:       scf.for
+// CHECK:           llvm.load %{{.*}} -> vector<1xf32>
+// CHECK-NOT:       scf.for
+// CHECK:           llvm.store %{{.*}} : f32
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func private @picked(%x: tensor<4x640xf32>, %labels: tensor<4xi64>) -> tensor<4xf32> attributes {mpc.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<4xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [#all, #row, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %labels : tensor<4x640xf32>, tensor<4xi64>) outs(%init : tensor<4xf32>) {
+  ^bb0(%in: f32, %label: i64, %out: f32):
+    %1 = linalg.index 1 : index
+    %2 = arith.index_cast %1 : index to i32
+    %3 = arith.trunci %label : i64 to i32
+    %4 = arith.cmpi eq, %2, %3 : i32
+    %5 = arith.select %4, %in, %zero : f32
+    %6 = arith.addf %out, %5 : f32
+    linalg.yield %6 : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// The largest number of a row: NaN is never larger. Rows that are walked twice
+// ask for the next one on the last walk.
+// CHECK-LABEL: func.func private @less_max
+// CHECK:           scf.for {{.*}} iter_args
+// CHECK:             %[[LARGER:.*]] = arith.cmpf ogt, %[[NEW:.*]], %[[OLD:.*]] : vector<16xf32>
+// CHECK-NEXT:        arith.select %[[LARGER]], %[[NEW]], %[[OLD]]
+// CHECK-NOT:         llvm.intr.prefetch
+// CHECK:           scf.for
+// CHECK:             llvm.intr.prefetch
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func private @less_max(%x: tensor<4x640xf32>) -> tensor<4x640xf32> attributes {mpc.kernel} {
+  %low = arith.constant 0xFF800000 : f32
+  %empty = tensor.empty() : tensor<4xf32>
+  %init = linalg.fill ins(%low : f32) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
+  %max = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x640xf32>) outs(%init : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.maxnumf %out, %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  %result = tensor.empty() : tensor<4x640xf32>
+  %0 = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %max : tensor<4x640xf32>, tensor<4xf32>) outs(%result : tensor<4x640xf32>) {
+  ^bb0(%in: f32, %most: f32, %out: f32):
+    %1 = arith.subf %in, %most : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x640xf32>
+  return %0 : tensor<4x640xf32>
 }
 
 // -----

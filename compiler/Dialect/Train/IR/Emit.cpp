@@ -4,6 +4,8 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mpc::train;
 
@@ -13,6 +15,14 @@ using namespace mpc::train;
 
 Value Scalars::log(Value value) {
   return math::LogOp::create(builder, loc, value);
+}
+
+Value Scalars::toBits(Value x) { return mul(x, constant(M_LOG2E, x)); }
+
+Value Scalars::expOffset(Value x, Value offsetBits) {
+  Value bits = math::FmaOp::create(builder, loc, x, constant(M_LOG2E, x),
+                                   neg(offsetBits));
+  return math::Exp2Op::create(builder, loc, bits);
 }
 
 Value Scalars::equal(Value lhs, Value rhs) {
@@ -29,9 +39,19 @@ Value Scalars::integer(int64_t value, Value like) {
       builder, loc, builder.getIntegerAttr(like.getType(), value));
 }
 
-Value Scalars::position(int64_t dim, Value like) {
+Value Scalars::isAt(int64_t dim, Value index) {
+  Value narrow = index;
+  unsigned width = index.getType().getIntOrFloatBitWidth();
+  if (width > 32)
+    narrow = arith::TruncIOp::create(builder, loc, builder.getI32Type(), index);
+  else if (width < 32)
+    narrow = arith::ExtSIOp::create(builder, loc, builder.getI32Type(), index);
+  return equal(position(dim), narrow);
+}
+
+Value Scalars::position(int64_t dim) {
   Value index = linalg::IndexOp::create(builder, loc, dim);
-  return arith::IndexCastOp::create(builder, loc, like.getType(), index);
+  return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), index);
 }
 
 Value Scalars::toFloat(Value integer, Type type) {
@@ -78,6 +98,11 @@ Value Emitter::reduce(Combiner combiner, ArrayRef<int64_t> axes,
                            ValueRange scalars) -> SmallVector<Value> {
                          return {body(Scalars(inner, where), scalars)};
                        })[0];
+}
+
+Value Emitter::rowMax(int64_t axis, const Indexed &operand) {
+  return reduce(Combiner::MaxNumber, axis, operand,
+                [](Scalars, ValueRange v) { return v[0]; });
 }
 
 Value Emitter::map(Type result, ArrayRef<Indexed> operands, Body body) {

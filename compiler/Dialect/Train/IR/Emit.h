@@ -19,6 +19,11 @@ public:
       : ScalarMath(builder, loc), builder(builder), loc(loc) {}
 
   mlir::Value log(mlir::Value value);
+  /// `x` in units of ln 2: x log2(e).
+  mlir::Value toBits(mlir::Value x);
+  /// e^(x - offset), of an offset from `toBits`: one multiply-add and a power
+  /// of 2, which costs less than one of e.
+  mlir::Value expOffset(mlir::Value x, mlir::Value offsetBits);
   mlir::Value constantOf(double value, mlir::Type type) {
     return constantFloat(builder, loc, type, value);
   }
@@ -26,8 +31,12 @@ public:
   mlir::Value equal(mlir::Value lhs, mlir::Value rhs);
   /// A constant of the type of `like`; null if the type cannot hold it.
   mlir::Value integer(int64_t value, mlir::Value like);
-  /// Position in dimension `dim` of the iteration space, typed as `like`.
-  mlir::Value position(int64_t dim, mlir::Value like);
+  /// True where the position in dimension `dim`, an extent of 31 bits, is
+  /// `index`, an integer that lies in it. Compares 32 bits: a vector of twice
+  /// as many lanes as 64 would.
+  mlir::Value isAt(int64_t dim, mlir::Value index);
+  /// Position in dimension `dim` of the iteration space, an extent of 31 bits.
+  mlir::Value position(int64_t dim);
   mlir::Value toFloat(mlir::Value integer, mlir::Type type);
 
 private:
@@ -78,6 +87,9 @@ public:
                   llvm::ArrayRef<Indexed> operands, Body body) {
     return reduce(Combiner::Max, axes, operands, body);
   }
+  /// The largest element of each row along `axis`, as softmax subtracts it. NaN
+  /// is passed over: the exponentials of the row carry it on.
+  mlir::Value rowMax(int64_t axis, const Indexed &operand);
 
   /// One element for each point of the iteration space.
   mlir::Value map(mlir::Type result, llvm::ArrayRef<Indexed> operands,

@@ -58,13 +58,18 @@ bool IsCountedOp::isResultPinned(unsigned) { return true; }
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// Checks labels (class_loss_c1, is_correct_c1) against scores [N, C, d..].
+/// Checks labels (class_loss_c1, class_loss_c3, is_correct_c1) against scores
+/// [N, C, d..].
 static LogicalResult checkLabels(Value scores, Value labels,
                                  const OpError &error) {
   SmallVector<int64_t> expected(shapeOf(scores));
   if (expected.size() < 2)
     return error("the first operand must have rank 2 or more, but has rank ",
                  expected.size());
+  int64_t classes = expected[1];
+  if (classes > std::numeric_limits<int32_t>::max())
+    return error("there may be at most 2^31 - 1 classes, but there are ",
+                 classes);
   expected.erase(expected.begin() + 1);
   return checkShape("labels", labels, expected, error);
 }
@@ -249,6 +254,8 @@ public:
   Indexed row(Value value) const { return {value, labels.dims}; }
 
   Value emitMax();
+  /// The largest score of each row in units of ln 2.
+  Value emitMaxBits(Value max);
   /// The sum of `scores` where they stand at the label.
   Value emitPicked();
   /// The class weight of each row, 0 if its label is ignored. Null without
@@ -291,20 +298,22 @@ static Value emitLabelWeights(Emitter &emit, const Indexed &labels,
                               Value weight, std::optional<int64_t> ignored) {
   return emit.sum(kClassDim, {labels, {weight, {kClassDim}}},
                   [&](Scalars s, ValueRange v) {
-                    Value here = s.equal(s.position(kClassDim, v[0]), v[0]);
+                    Value here = s.isAt(kClassDim, v[0]);
                     Value own = s.select(here, v[1], s.constant(0, v[1]));
                     return zeroIfIgnored(s, own, v[0], ignored);
                   });
 }
 
-Value ClassLoss::emitMax() {
-  return emit.max(kClassDim, {scores},
-                  [](Scalars, ValueRange v) { return v[0]; });
+Value ClassLoss::emitMax() { return emit.rowMax(kClassDim, scores); }
+
+Value ClassLoss::emitMaxBits(Value max) {
+  return emit.combine(max,
+                      [](Scalars s, ValueRange v) { return s.toBits(v[0]); });
 }
 
 Value ClassLoss::emitPicked() {
   return emit.sum(kClassDim, {scores, labels}, [](Scalars s, ValueRange v) {
-    Value here = s.equal(s.position(kClassDim, v[1]), v[1]);
+    Value here = s.isAt(kClassDim, v[1]);
     return s.select(here, v[0], s.constant(0, v[0]));
   });
 }
@@ -387,8 +396,8 @@ SoftmaxCrossEntropyOp::lowerToLinalg(OpBuilder &builder,
   ClassLoss loss(builder, *this);
   Value max = loss.emitMax();
   Value sum = loss.emit.sum(
-      kClassDim, {loss.scores, loss.row(max)},
-      [](Scalars s, ValueRange v) { return s.exp(s.sub(v[0], v[1])); });
+      kClassDim, {loss.scores, loss.row(loss.emitMaxBits(max))},
+      [](Scalars s, ValueRange v) { return s.expOffset(v[0], v[1]); });
   Value picked = loss.emitPicked();
   Value rows =
       loss.emit.combine({max, sum, picked}, [](Scalars s, ValueRange v) {
@@ -404,10 +413,10 @@ LogicalResult
 SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder,
                                          SmallVectorImpl<Value> &results) {
   ClassLoss loss(builder, *this);
-  Value max = loss.emitMax();
+  Value bits = loss.emitMaxBits(loss.emitMax());
   Value exps =
-      loss.emit.map({loss.scores, loss.row(max)}, [](Scalars s, ValueRange v) {
-        return s.exp(s.sub(v[0], v[1]));
+      loss.emit.map({loss.scores, loss.row(bits)}, [](Scalars s, ValueRange v) {
+        return s.expOffset(v[0], v[1]);
       });
   Value sum = loss.emit.sum(kClassDim, {{exps, loss.emit.all()}},
                             [](Scalars, ValueRange v) { return v[0]; });
@@ -418,7 +427,7 @@ SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder,
       getType(),
       {{exps, loss.emit.all()}, loss.row(slope), loss.row(factor), loss.labels},
       [](Scalars s, ValueRange v) {
-        Value here = s.equal(s.position(kClassDim, v[3]), v[3]);
+        Value here = s.isAt(kClassDim, v[3]);
         Value expected = s.select(here, v[2], s.constant(0, v[2]));
         return s.sub(s.mul(v[0], v[1]), expected);
       }));
@@ -440,7 +449,7 @@ LogicalResult NllLossGradOp::lowerToLinalg(OpBuilder &builder,
   Value factor = loss.emitRowFactors(getGrad());
   results.push_back(loss.emit.map(
       getType(), {loss.row(factor), loss.labels}, [](Scalars s, ValueRange v) {
-        Value here = s.equal(s.position(kClassDim, v[1]), v[1]);
+        Value here = s.isAt(kClassDim, v[1]);
         return s.select(here, s.neg(v[0]), s.constant(0, v[0]));
       }));
   return success();
@@ -460,15 +469,13 @@ LogicalResult IsCorrectOp::lowerToLinalg(OpBuilder &builder,
   Indexed labels{getLabels(), emit.allBut(kClassDim)};
   Value max =
       emit.max(kClassDim, {logits}, [](Scalars, ValueRange v) { return v[0]; });
-  Value first =
-      emit.max(kClassDim, {logits, {max, labels.dims}, labels},
-               [](Scalars s, ValueRange v) {
-                 Value at =
-                     s.toFloat(s.position(kClassDim, v[2]), v[0].getType());
-                 double never = -std::numeric_limits<double>::infinity();
-                 return s.select(s.equal(v[0], v[1]), s.neg(at),
-                                 s.constant(never, v[0]));
-               });
+  Value first = emit.max(
+      kClassDim, {logits, {max, labels.dims}}, [](Scalars s, ValueRange v) {
+        Value at = s.toFloat(s.position(kClassDim), v[0].getType());
+        double never = -std::numeric_limits<double>::infinity();
+        return s.select(s.equal(v[0], v[1]), s.neg(at),
+                        s.constant(never, v[0]));
+      });
   results.push_back(
       emit.over(shapeOf(first))
           .map(getType(),

@@ -20,9 +20,11 @@ class Train_ClassLossOp<string mnemonic, string what>
   let description = [{
     (C1) labels have the shape of the first operand without dimension 1.
     (C2) `weight` has C elements.
+    (C3) C is at most 2^31 - 1: kernels compare labels in 32 bits.
   }];
   let extraClassDeclaration = compatible # pins;
-  let arguments = (ins Train_FloatTensor:$input, Train_IntTensor:$labels, // class_loss_c1
+  let arguments = (ins Train_FloatTensor:$input, // class_loss_c3
+                   Train_IntTensor:$labels, // class_loss_c1
                    Optional<Train_FloatTensor>:$weight,               // class_loss_c2
                    Train_ReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);
   let results = (outs Train_FloatTensor:$loss);

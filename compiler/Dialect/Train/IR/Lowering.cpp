@@ -167,9 +167,15 @@ static Value emitIdentity(OpBuilder &builder, Location loc,
 
 static Value combine(OpBuilder &builder, Location loc, Combiner combiner,
                      Value value, Value accumulator) {
-  if (combiner == Combiner::Sum)
+  switch (combiner) {
+  case Combiner::Sum:
     return arith::AddFOp::create(builder, loc, accumulator, value);
-  return arith::MaximumFOp::create(builder, loc, accumulator, value);
+  case Combiner::Max:
+    return arith::MaximumFOp::create(builder, loc, accumulator, value);
+  case Combiner::MaxNumber:
+    return arith::MaxNumFOp::create(builder, loc, accumulator, value);
+  }
+  llvm_unreachable("all combiners are listed");
 }
 
 SmallVector<Value> mpc::train::emitReduction(

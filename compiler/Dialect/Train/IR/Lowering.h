@@ -42,10 +42,11 @@ mlir::FloatType getComputeType(mlir::ValueRange operands,
 /// Emits one generic over the shape of `resultTypes` (all of one shape), with
 /// operands broadcast as in NumPy. Float results of `body` are rounded to the
 /// element type of their result. The body may use `linalg.index`.
-mlir::SmallVector<mlir::Value>
-emitElementwise(mlir::OpBuilder &builder, mlir::Location loc,
-                mlir::TypeRange resultTypes, mlir::ValueRange operands,
-                ScalarBody body);
+mlir::SmallVector<mlir::Value> emitElementwise(mlir::OpBuilder &builder,
+                                               mlir::Location loc,
+                                               mlir::TypeRange resultTypes,
+                                               mlir::ValueRange operands,
+                                               ScalarBody body);
 
 /// Like emitElementwise, where operand `i` is indexed by `dims[i]`: dimension
 /// `k` of the operand moves with dimension `dims[i][k]` of the result. An
@@ -55,7 +56,11 @@ emitIndexed(mlir::OpBuilder &builder, mlir::Location loc,
             mlir::TypeRange resultTypes, mlir::ValueRange operands,
             llvm::ArrayRef<llvm::SmallVector<int64_t>> dims, ScalarBody body);
 
-enum class Combiner { Sum, Max };
+enum class Combiner {
+  Sum,
+  Max,       ///< NaN if any value is NaN.
+  MaxNumber, ///< Of the values that are not NaN: one instruction, not four.
+};
 
 /// Emits one generic per result that reduces `axes` (sorted) of the common
 /// shape of `domain`: each result is the reduction of one value that `body`

@@ -565,12 +565,12 @@ LogicalResult SoftmaxOp::lowerToLinalg(OpBuilder &builder,
                getComputeType(getInput(), getType()));
   int64_t axis = getAxis();
   Indexed input{getInput(), emit.all()};
-  Value max =
-      emit.max(axis, {input}, [](Scalars, ValueRange v) { return v[0]; });
+  Value max = emit.rowMax(axis, input);
+  Value bits =
+      emit.combine(max, [](Scalars s, ValueRange v) { return s.toBits(v[0]); });
   Value exps =
-      emit.map({input, {max, emit.allBut(axis)}}, [](Scalars s, ValueRange v) {
-        return s.exp(s.sub(v[0], v[1]));
-      });
+      emit.map({input, {bits, emit.allBut(axis)}},
+               [](Scalars s, ValueRange v) { return s.expOffset(v[0], v[1]); });
   Value sum = emit.sum(axis, {{exps, emit.all()}},
                        [](Scalars, ValueRange v) { return v[0]; });
   // One division per row instead of one per element.
@@ -589,11 +589,12 @@ LogicalResult LogSoftmaxOp::lowerToLinalg(OpBuilder &builder,
                getComputeType(getInput(), getType()));
   int64_t axis = getAxis();
   Indexed input{getInput(), emit.all()};
-  Value max =
-      emit.max(axis, {input}, [](Scalars, ValueRange v) { return v[0]; });
-  Value sum = emit.sum(
-      axis, {input, {max, emit.allBut(axis)}},
-      [](Scalars s, ValueRange v) { return s.exp(s.sub(v[0], v[1])); });
+  Value max = emit.rowMax(axis, input);
+  Value bits =
+      emit.combine(max, [](Scalars s, ValueRange v) { return s.toBits(v[0]); });
+  Value sum =
+      emit.sum(axis, {input, {bits, emit.allBut(axis)}},
+               [](Scalars s, ValueRange v) { return s.expOffset(v[0], v[1]); });
   Value log =
       emit.combine(sum, [](Scalars s, ValueRange v) { return s.log(v[0]); });
   // Not max + log(sum) in one: subtracting the maximum first is exact where

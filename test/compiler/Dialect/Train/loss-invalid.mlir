@@ -27,6 +27,16 @@ func.func @class_loss_c2(%x: tensor<4x6xf32>, %l: tensor<4xi64>, %w: tensor<4xf3
 
 // -----
 
+// Labels are compared in 32 bits.
+func.func @class_loss_c3(%x: tensor<1x2147483648xf32>, %l: tensor<1xi64>) {
+  // expected-error @+2 {{'train.nll_loss' op there may be at most 2^31 - 1 classes, but there are 2147483648}}
+  // expected-error @+1 {{'train.nll_loss' op failed to infer returned types}}
+  %0 = train.nll_loss %x, %l {reduction = #train<reduction mean>} : (tensor<1x2147483648xf32>, tensor<1xi64>) -> tensor<f32>
+  return
+}
+
+// -----
+
 // The mean has one gradient, not one per label.
 func.func @class_loss_grad_c1(%g: tensor<4xf32>, %x: tensor<4x6xf32>, %l: tensor<4xi64>) {
   // expected-error @+2 {{'train.softmax_cross_entropy_grad' op 'grad' must have shape [], but has [4]}}

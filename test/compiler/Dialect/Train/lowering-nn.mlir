@@ -21,9 +21,12 @@ func.func @layer_norm(%x: tensor<4x6xbf16>, %s: tensor<6xf32>, %b: tensor<6xf32>
 // The exponential is computed once and used twice.
 // CHECK-LABEL: func.func @softmax
 func.func @softmax(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
-  // CHECK: arith.maximumf
+  // CHECK: arith.maxnumf
+  // CHECK: linalg.generic
+  // CHECK:   arith.mulf %{{.*}}, %[[LOG2E:.*]] : f32
   // CHECK: %[[EXP:.*]] = linalg.generic
-  // CHECK:   math.exp
+  // CHECK:   math.fma %{{.*}}, %[[LOG2E]], %{{.*}} : f32
+  // CHECK:   math.exp2
   // CHECK: linalg.generic {{.*}}["parallel", "reduction"]} ins(%[[EXP]] :
   // CHECK: linalg.generic {{.*}} ins(%[[EXP]], %{{.*}} :
   // CHECK-NOT: math.exp
@@ -33,7 +36,7 @@ func.func @softmax(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
 
 // -----
 
-// The label is compared with positions of its own width.
+// The label is compared with positions in 32 bits.
 // CHECK-LABEL: func.func @cross_entropy
 func.func @cross_entropy(%x: tensor<4x6xf32>, %l: tensor<4xi32>) -> tensor<4xf32> {
   // CHECK: %[[AT:.*]] = linalg.index 1
