@@ -56,13 +56,16 @@ TEST(Number, RoundsToF16) {
 
 // f64 rounds once, not by way of f32.
 TEST(Number, RoundsF64Once) {
-  double values[3] = {1.0 + 0x1p-8 + 0x1p-40, 1.0 + 0x1p-8, -1.0 - 0x1p-8 - 0x1p-50};
+  double values[3] = {1.0 + 0x1p-8 + 0x1p-40, 1.0 + 0x1p-8,
+                      -1.0 - 0x1p-8 - 0x1p-50};
   uint16_t rounded[3];
-  ASSERT_TRUE(round_elements(MPC_DTYPE_F64, values, MPC_DTYPE_BF16, rounded, 3));
+  ASSERT_TRUE(
+      round_elements(MPC_DTYPE_F64, values, MPC_DTYPE_BF16, rounded, 3));
   EXPECT_EQ(rounded[0], 0x3f81);  // Above the middle, which f32 cannot tell.
   EXPECT_EQ(rounded[1], 0x3f80);
   EXPECT_EQ(rounded[2], 0xbf81);
-  EXPECT_FALSE(round_elements(MPC_DTYPE_F32, values, MPC_DTYPE_F32, rounded, 3));
+  EXPECT_FALSE(
+      round_elements(MPC_DTYPE_F32, values, MPC_DTYPE_F32, rounded, 3));
 }
 
 TEST(Number, CountsElements) {
@@ -111,11 +114,30 @@ TEST(JsonText, Parses) {
 }
 
 TEST(JsonText, IsStrict) {
-  for (const char* bad :
-       {"", "{", "[1,]", "{\"a\":1,}", "{\"a\":1,\"a\":2}", "01", "+1", "1.",
-        ".5", "1e", "nul", "\"a", "\"\n\"", "\"\\x\"", "\"\\ud800\"",
-        "\"\\udc00\"", "\"\\u12g4\"", "[1 2]", "{1:2}", "1 2", "NaN",
-        "\"\xff\"", "'a'", "-"})
+  for (const char* bad : {"",
+                          "{",
+                          "[1,]",
+                          "{\"a\":1,}",
+                          "{\"a\":1,\"a\":2}",
+                          "01",
+                          "+1",
+                          "1.",
+                          ".5",
+                          "1e",
+                          "nul",
+                          "\"a",
+                          "\"\n\"",
+                          "\"\\x\"",
+                          "\"\\ud800\"",
+                          "\"\\udc00\"",
+                          "\"\\u12g4\"",
+                          "[1 2]",
+                          "{1:2}",
+                          "1 2",
+                          "NaN",
+                          "\"\xff\"",
+                          "'a'",
+                          "-"})
     EXPECT_NE(parse_error(bad), "") << bad;
   EXPECT_EQ(parse_error("[1,]"), "expected a value at byte 3");
   std::string deep(100000, '[');
@@ -147,9 +169,9 @@ std::string safetensors_error(const std::string& json,
   file[1] = static_cast<char>(json.size() >> 8);
   file += json + data;
   std::vector<StoredTensor> tensors;
-  mpc_status_t status = parse_safetensors(
-      "t", reinterpret_cast<const uint8_t*>(file.data()), file.size(),
-      &tensors);
+  mpc_status_t status =
+      parse_safetensors("t", reinterpret_cast<const uint8_t*>(file.data()),
+                        file.size(), &tensors);
   std::string message = mpc_status_message(status);
   EXPECT_TRUE(!status || mpc_status_code(status) == MPC_DAMAGED);
   mpc_status_free(status);
@@ -182,19 +204,19 @@ TEST(Safetensors, RefusesWhatIsWrong) {
             "'t' is damaged: tensor 'a' is not described rightly");
   EXPECT_EQ(safetensors_error(good, "123456789"),
             "'t' is damaged: its tensors overlap or leave bytes over");
-  for (const char* bad : {
-           R"({"a":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}})",
-           R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})",
-           R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})",
-           R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})",
-           R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8,9]}})",
-           R"({"a":{"dtype":"F32","shape":[2]}})",
-           R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],)"
-           R"("data_offsets":[0,8]}})",
-           R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
-           R"("b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
-           R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
-           R"([1])", R"( {"a":1})", R"({"a":1})"})
+  for (const char* bad :
+       {R"({"a":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}})",
+        R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})",
+        R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})",
+        R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})",
+        R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8,9]}})",
+        R"({"a":{"dtype":"F32","shape":[2]}})",
+        R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],)"
+        R"("data_offsets":[0,8]}})",
+        R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+        R"("b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+        R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", R"([1])",
+        R"( {"a":1})", R"({"a":1})"})
     EXPECT_NE(safetensors_error(bad, "12345678"), "") << bad;
 }
 

@@ -1,5 +1,7 @@
 // Saving and loading: bit for bit, all or nothing, the newest whole one.
 
+#include "runtime/src/checkpoint/checkpoint.h"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,7 +11,6 @@
 #include <cstring>
 
 #include "mpc/runtime.hpp"
-#include "runtime/src/checkpoint/checkpoint.h"
 #include "test/runtime/package.h"
 
 namespace mpc::test {
@@ -65,7 +66,8 @@ TEST(Checkpoint, KeepsPropertiesAndProgress) {
   ProgramPtr program = load(make_package());
   Folder folder;
   SessionPtr session = create(program);
-  EXPECT_OK(mpc_session_set_property(session.get(), "epoch \"x\"", "3\n\xc3\xa4"));
+  EXPECT_OK(
+      mpc_session_set_property(session.get(), "epoch \"x\"", "3\n\xc3\xa4"));
   mpc_step_info_t before = step(session, 1);
   EXPECT_EQ(save(session, folder / "a/").code, MPC_OK);
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a"});
@@ -93,9 +95,8 @@ TEST(Checkpoint, KeepsTheCountOfOverflows) {
   SessionPtr other = create(program);
   EXPECT_EQ(restore(other, folder / "a").message, "");
   Batch batch(1e6f);
-  EXPECT_EQ(
-      take(mpc_session_step(other.get(), batch.tensors, 2, nullptr)).code,
-      MPC_NUMERIC);
+  EXPECT_EQ(take(mpc_session_step(other.get(), batch.tensors, 2, nullptr)).code,
+            MPC_NUMERIC);
 }
 
 TEST(Checkpoint, ReplacesOnlyCheckpoints) {
@@ -151,8 +152,8 @@ TEST(Checkpoint, RefusesEveryDamage) {
           << name << " bit " << bit;
     }
     for (size_t size = whole.size(); size-- > 0;) {
-      write_bytes(path, Bytes(whole.begin(),
-                              whole.begin() + static_cast<long>(size)));
+      write_bytes(
+          path, Bytes(whole.begin(), whole.begin() + static_cast<long>(size)));
       ASSERT_EQ(restore(other, folder / "a").code, MPC_DAMAGED) << name;
     }
     ASSERT_EQ(unlink(path.c_str()), 0);
@@ -239,8 +240,8 @@ Latest load_latest(const SessionPtr& session, const std::string& folder) {
   char* path = nullptr;
   char* warning = nullptr;
   Latest latest;
-  latest.outcome = take(mpc_session_load_latest(session.get(), folder.c_str(),
-                                                &path, &warning));
+  latest.outcome = take(
+      mpc_session_load_latest(session.get(), folder.c_str(), &path, &warning));
   if (path) latest.path = path;
   if (warning) latest.warning = warning;
   mpc_string_free(path);
@@ -258,7 +259,8 @@ TEST(Checkpoint, FallsBackToTheNewestWholeOne) {
   EXPECT_EQ(load_latest(session, folder / "none").outcome.code, MPC_OK);
 
   // Numbers count, not letters: 10 is newer than 9.
-  for (const char* name : {"step-9", "step-10", "step-100", "step-x", "other"}) {
+  for (const char* name :
+       {"step-9", "step-10", "step-100", "step-x", "other"}) {
     (void)step(session, 1);
     EXPECT_EQ(save(session, folder / name).code, MPC_OK);
   }
@@ -269,10 +271,11 @@ TEST(Checkpoint, FallsBackToTheNewestWholeOne) {
   write_bytes(folder / "step-100/state.json", {'{'});
   latest = load_latest(session, folder.path());
   EXPECT_EQ(latest.path, folder / "step-10");
-  EXPECT_EQ(latest.warning, "'" + (folder / "step-100/state.json") +
-                                "' is damaged: it has 1 bytes instead of " +
-                                std::to_string(read_bytes(folder /
-                                    "step-10/state.json").size()));
+  EXPECT_EQ(
+      latest.warning,
+      "'" + (folder / "step-100/state.json") +
+          "' is damaged: it has 1 bytes instead of " +
+          std::to_string(read_bytes(folder / "step-10/state.json").size()));
   unlink((folder / "step-10/MANIFEST.json").c_str());
   unlink((folder / "step-9/model.safetensors").c_str());
   Bytes before = all_states(program, session);
@@ -283,8 +286,7 @@ TEST(Checkpoint, FallsBackToTheNewestWholeOne) {
 
   // Between the two renames of a file system without exchange.
   ASSERT_EQ(save(session, folder / "step-200").code, MPC_OK);
-  std::string aside =
-      folder / "step-200.old-1-00000000-0000000000000000";
+  std::string aside = folder / "step-200.old-1-00000000-0000000000000000";
   ASSERT_EQ(rename((folder / "step-200").c_str(), aside.c_str()), 0);
   EXPECT_EQ(load_latest(session, folder.path()).path, aside);
 }
@@ -313,9 +315,9 @@ TEST(Checkpoint, PrunesOldOnesAndDebris) {
   write_bytes(folder / (dead + "/state.json"), {1});
   EXPECT_EQ(save(session, folder / "probe").code, MPC_OK);
   EXPECT_OK(mpc_checkpoint_prune(folder.path().c_str(), 2));
-  EXPECT_EQ(names_in(folder.path()),
-            (std::vector<std::string>{"probe", "step-1", "step-4", "step-5",
-                                      alive}));
+  EXPECT_EQ(
+      names_in(folder.path()),
+      (std::vector<std::string>{"probe", "step-1", "step-4", "step-5", alive}));
   EXPECT_EQ(take(mpc_checkpoint_prune(folder.path().c_str(), 0)).code,
             MPC_INVALID_ARGUMENT);
   EXPECT_EQ(take(mpc_checkpoint_prune((folder / "none").c_str(), 1)).code,

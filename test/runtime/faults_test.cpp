@@ -54,7 +54,8 @@ TEST(Faults, StepsAllocateNothing) {
     bool good = true;
     auto use_all = [&] {
       good &= !mpc_session_step(session.get(), batch.tensors, 2, &info);
-      good &= !mpc_session_evaluate(session.get(), batch.tensors, 2, 3, &metrics);
+      good &=
+          !mpc_session_evaluate(session.get(), batch.tensors, 2, 3, &metrics);
       good &= !mpc_session_run(session.get(), "predict", batch.tensors, 1,
                                &output, 1);
       good &= !mpc_session_run(session.get(), "count", nullptr, 0, nullptr, 0);
@@ -73,8 +74,9 @@ TEST(Faults, StepsAllocateNothing) {
 
 // Runs `attempt` with the n-th allocation failing for every n until none
 // fails; it returns the outcome of the call under test.
-void fail_every_allocation(const std::function<Outcome()>& attempt,
-                           const std::function<void()>& check = [] {}) {
+void fail_every_allocation(
+    const std::function<Outcome()>& attempt,
+    const std::function<void()>& check = [] {}) {
   for (int64_t n = 1;; ++n) {
     ASSERT_LT(n, 100000);
     bool failed;
@@ -127,8 +129,7 @@ TEST(Faults, CreatingSurvivesEveryFailedAllocation) {
   (void)create(program);
   fail_every_allocation([&] {
     mpc_session_t* session = nullptr;
-    mpc_status_t status =
-        mpc_session_create(program.get(), &options, &session);
+    mpc_status_t status = mpc_session_create(program.get(), &options, &session);
     Outcome outcome{mpc_status_code(status), ""};
     EXPECT_EQ(session != nullptr, !status);
     mpc_status_free(status);
@@ -204,17 +205,16 @@ TEST(Faults, SavingAndLoadingSurviveEveryFailedAllocation) {
       });
   SessionPtr target = create(program);
   Bytes before = all_states(program, target);
-  fail_every_allocation(
-      [&] {
-        mpc_status_t status =
-            mpc_session_load_checkpoint(target.get(), path.c_str());
-        Outcome outcome{mpc_status_code(status), ""};
-        mpc_status_free(status);
-        if (status) {
-          EXPECT_EQ(all_states(program, target), before);
-        }
-        return outcome;
-      });
+  fail_every_allocation([&] {
+    mpc_status_t status =
+        mpc_session_load_checkpoint(target.get(), path.c_str());
+    Outcome outcome{mpc_status_code(status), ""};
+    mpc_status_free(status);
+    if (status) {
+      EXPECT_EQ(all_states(program, target), before);
+    }
+    return outcome;
+  });
   EXPECT_EQ(all_states(program, target), new_states);
 }
 
@@ -357,8 +357,8 @@ TEST(Faults, SavingSurvivesEveryFailedCall) {
 
 // Short writes and signals are no faults.
 TEST(Faults, SavingGoesOnAfterShortWritesAndSignals) {
-  for (auto fault : {FaultyFiles::Fault::kShortWrite,
-                     FaultyFiles::Fault::kInterrupted}) {
+  for (auto fault :
+       {FaultyFiles::Fault::kShortWrite, FaultyFiles::Fault::kInterrupted}) {
     ProgramPtr program = load(package_without_library());
     Folder folder;
     FaultyFiles files;
@@ -474,8 +474,8 @@ TEST(Faults, KillingNeverLosesACheckpoint) {
 
     char* path = nullptr;
     char* warning = nullptr;
-    ASSERT_EQ(take(mpc_session_load_latest(
-                       session.get(), folder.path().c_str(), &path, &warning))
+    ASSERT_EQ(take(mpc_session_load_latest(session.get(), folder.path().c_str(),
+                                           &path, &warning))
                   .message,
               "");
     ASSERT_EQ(warning, nullptr) << warning;  // None is ever half there.

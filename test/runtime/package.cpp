@@ -113,7 +113,8 @@ class Builder {
 };
 
 void add_binding(std::vector<std::unique_ptr<BindingT>>& bindings,
-          const std::string& name, const BufferT& where, int32_t batch_dim = -1) {
+                 const std::string& name, const BufferT& where,
+                 int32_t batch_dim = -1) {
   auto binding = std::make_unique<BindingT>();
   binding->name = name;
   binding->buffer = std::make_unique<BufferT>(where);
@@ -457,7 +458,8 @@ Folder::~Folder() {
 Bytes read_bytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return {std::istreambuf_iterator<char>(file),
+          std::istreambuf_iterator<char>()};
 }
 
 void write_bytes(const std::string& path, const Bytes& bytes) {

@@ -37,10 +37,14 @@ Bytes make_small_package();
 void seal(Bytes* package);
 
 struct ProgramDeleter {
-  void operator()(mpc_program_t* program) const { mpc_program_destroy(program); }
+  void operator()(mpc_program_t* program) const {
+    mpc_program_destroy(program);
+  }
 };
 struct SessionDeleter {
-  void operator()(mpc_session_t* session) const { mpc_session_destroy(session); }
+  void operator()(mpc_session_t* session) const {
+    mpc_session_destroy(session);
+  }
 };
 using ProgramPtr = std::unique_ptr<mpc_program_t, ProgramDeleter>;
 using SessionPtr = std::unique_ptr<mpc_session_t, SessionDeleter>;
@@ -96,10 +100,10 @@ std::vector<std::string> names_in(const std::string& folder);
 
 }  // namespace mpc::test
 
-#define EXPECT_OK(expression)                                     \
-  do {                                                            \
-    auto outcome_ = ::mpc::test::take(expression);                \
-    EXPECT_EQ(outcome_.code, MPC_OK) << outcome_.message;         \
+#define EXPECT_OK(expression)                             \
+  do {                                                    \
+    auto outcome_ = ::mpc::test::take(expression);        \
+    EXPECT_EQ(outcome_.code, MPC_OK) << outcome_.message; \
   } while (0)
 
 #endif  // MPC_TEST_RUNTIME_PACKAGE_H_

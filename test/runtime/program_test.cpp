@@ -14,8 +14,8 @@ using program::ProgramT;
 
 Outcome try_load(const Bytes& package) {
   mpc_program_t* program = nullptr;
-  Outcome outcome = take(
-      mpc_program_load_memory(package.data(), package.size(), &program));
+  Outcome outcome =
+      take(mpc_program_load_memory(package.data(), package.size(), &program));
   EXPECT_EQ(program != nullptr, outcome.code == MPC_OK);
   mpc_program_destroy(program);
   return outcome;
@@ -196,9 +196,13 @@ const Edit kEdits[] = {
     {"tables reach into its segments",
      [](ProgramT& p) { p.segments[1]->offset = 64; }},
     {"state 'parameters': lies outside",
-     [](ProgramT& p) { p.states[0]->shape = {1, 1 << 20}; }},
+     [](ProgramT& p) {
+       p.states[0]->shape = {1, 1 << 20};
+     }},
     {"state 'parameters': its type or shape",
-     [](ProgramT& p) { p.states[0]->shape = {-1, 1024}; }},
+     [](ProgramT& p) {
+       p.states[0]->shape = {-1, 1024};
+     }},
     {"state 'parameters': its type or shape",
      [](ProgramT& p) {
        p.states[0]->shape = {int64_t{1} << 40, int64_t{1} << 40};
@@ -225,14 +229,12 @@ const Edit kEdits[] = {
      [](ProgramT& p) { p.states[1]->copy_of = 99; }},
     {"it cannot be the 16-bit copy",
      [](ProgramT& p) { p.states[1]->copy_of = 2; }},
-    {"only a working copy can",
-     [](ProgramT& p) { p.states[2]->copy_of = 0; }},
+    {"only a working copy can", [](ProgramT& p) { p.states[2]->copy_of = 0; }},
     {"state 'loss_scale': is missing",
      [](ProgramT& p) { p.states[6]->name = "other"; }},
     {"state 'step_count': has the wrong type",
      [](ProgramT& p) { p.states[3]->dtype = program::DType::F64; }},
-    {"accumulate: an update needs",
-     [](ProgramT& p) { p.accumulate = 0; }},
+    {"accumulate: an update needs", [](ProgramT& p) { p.accumulate = 0; }},
     {"entry 'predict': occurs twice",
      [](ProgramT& p) { p.entries[3]->name = "predict"; }},
     {"'accumulate' and 'apply' need each other",
@@ -310,7 +312,8 @@ TEST(Program, NamesTheFile) {
   outcome =
       take(mpc_program_load_file((folder / "short.mpc").c_str(), &program));
   EXPECT_EQ(outcome.code, MPC_DAMAGED);
-  EXPECT_EQ(outcome.message, (folder / "short.mpc") + ": is not an mpc package");
+  EXPECT_EQ(outcome.message,
+            (folder / "short.mpc") + ": is not an mpc package");
   outcome = take(mpc_program_load_file(folder.path().c_str(), &program));
   EXPECT_EQ(outcome.code, MPC_IO);
   EXPECT_EQ(program, nullptr);

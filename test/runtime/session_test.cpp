@@ -191,20 +191,18 @@ TEST(Session, EvaluatesOnlyValidSamples) {
   Batch batch(2);
   batch.labels[1] = -100;
   batch.x[4 * 2 + 1] = -1;  // A miss.
-  EXPECT_OK(
-      mpc_session_evaluate(session.get(), batch.tensors, 2, 4, &metrics));
+  EXPECT_OK(mpc_session_evaluate(session.get(), batch.tensors, 2, 4, &metrics));
   EXPECT_EQ(metrics.loss_sum, 6.0);
   EXPECT_EQ(metrics.weight_sum, 3.0);
   EXPECT_EQ(metrics.correct, 2.0);
   EXPECT_EQ(metrics.samples, 4u);
   EXPECT_EQ(metrics.has_accuracy, 1);
-  EXPECT_OK(
-      mpc_session_evaluate(session.get(), batch.tensors, 2, 1, &metrics));
+  EXPECT_OK(mpc_session_evaluate(session.get(), batch.tensors, 2, 1, &metrics));
   EXPECT_EQ(metrics.loss_sum, 8.0);
   EXPECT_EQ(metrics.weight_sum, 4.0);
   EXPECT_EQ(metrics.samples, 5u);
-  Outcome outcome = take(
-      mpc_session_evaluate(session.get(), batch.tensors, 2, 5, &metrics));
+  Outcome outcome =
+      take(mpc_session_evaluate(session.get(), batch.tensors, 2, 5, &metrics));
   EXPECT_EQ(outcome.message, "5 valid samples in a batch of 4");
   EXPECT_EQ(metrics.samples, 5u);
 }
@@ -223,14 +221,13 @@ TEST(Session, EvaluatesWholeBatchesWithoutSampleLosses) {
   mpc_metrics_t metrics = {};
   metrics.struct_size = sizeof(metrics);
   Batch batch(3);
-  EXPECT_OK(
-      mpc_session_evaluate(session.get(), batch.tensors, 2, 4, &metrics));
+  EXPECT_OK(mpc_session_evaluate(session.get(), batch.tensors, 2, 4, &metrics));
   EXPECT_EQ(metrics.loss_sum / metrics.weight_sum, 3.0);
   EXPECT_EQ(metrics.has_accuracy, 0);
-  EXPECT_EQ(take(mpc_session_evaluate(session.get(), batch.tensors, 2, 3,
-                                      &metrics))
-                .code,
-            MPC_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      take(mpc_session_evaluate(session.get(), batch.tensors, 2, 3, &metrics))
+          .code,
+      MPC_INVALID_ARGUMENT);
 }
 
 TEST(Session, RunsCatalogKernels) {
@@ -240,23 +237,23 @@ TEST(Session, RunsCatalogKernels) {
   float y[8] = {};
   int64_t shape[2] = {4, 2};
   mpc_tensor_t output = {sizeof(output), MPC_DTYPE_F32, 2, shape, y};
-  EXPECT_OK(mpc_session_run(session.get(), "predict", batch.tensors, 1, &output,
-                            1));
+  EXPECT_OK(
+      mpc_session_run(session.get(), "predict", batch.tensors, 1, &output, 1));
   EXPECT_NEAR(y[0], 0.1f + 0.3f + 0.5f + 0.7f, 1e-6);
   EXPECT_NEAR(y[7], 0.2f + 0.4f + 0.6f + 0.8f, 1e-6);
   output.data = nullptr;  // Not fetched.
-  EXPECT_OK(mpc_session_run(session.get(), "predict", batch.tensors, 1, &output,
-                            1));
+  EXPECT_OK(
+      mpc_session_run(session.get(), "predict", batch.tensors, 1, &output, 1));
   output.data = y;
   output.dtype = MPC_DTYPE_F64;
   EXPECT_EQ(take(mpc_session_run(session.get(), "predict", batch.tensors, 1,
                                  &output, 1))
                 .message,
             "output 0 ('y'): expected f32[4,2], got f64[4,2]");
-  EXPECT_EQ(take(mpc_session_run(session.get(), "dream", nullptr, 0, nullptr,
-                                 0))
-                .message,
-            "the program has no entry point 'dream'");
+  EXPECT_EQ(
+      take(mpc_session_run(session.get(), "dream", nullptr, 0, nullptr, 0))
+          .message,
+      "the program has no entry point 'dream'");
 }
 
 // Every item is computed once, in contiguous parts of equal size, by as many
@@ -265,8 +262,7 @@ TEST(Session, SharesItemsAmongThreads) {
   ProgramPtr program = load(make_package());
   for (uint32_t threads : {1u, 2u, 3u, 7u}) {
     SessionPtr session = create(program, threads);
-    EXPECT_OK(
-        mpc_session_run(session.get(), "count", nullptr, 0, nullptr, 0));
+    EXPECT_OK(mpc_session_run(session.get(), "count", nullptr, 0, nullptr, 0));
     Bytes bytes = read_state(session, "counts");
     int32_t counts[1000];
     std::memcpy(counts, bytes.data(), sizeof(counts));
@@ -307,11 +303,11 @@ TEST(Session, WritesStates) {
   EXPECT_EQ(take(mpc_session_write_state(session.get(), "c", &tensor)).message,
             "the program has no state 'c'");
   tensor.dtype = MPC_DTYPE_BF16;
-  EXPECT_EQ(take(mpc_session_write_state(session.get(), "parameters.bf16/b",
-                                         &tensor))
-                .message,
-            "state 'parameters.bf16/b' is the rounded copy of a parameter; "
-            "write the parameter");
+  EXPECT_EQ(
+      take(mpc_session_write_state(session.get(), "parameters.bf16/b", &tensor))
+          .message,
+      "state 'parameters.bf16/b' is the rounded copy of a parameter; "
+      "write the parameter");
   EXPECT_EQ(take(mpc_session_read_state(session.get(), "b", &tensor)).code,
             MPC_INVALID_ARGUMENT);
 }
@@ -324,9 +320,8 @@ TEST(Session, KeepsProperties) {
   EXPECT_STREQ(mpc_session_get_property(session.get(), "epoch"), "3");
   EXPECT_OK(mpc_session_set_property(session.get(), "epoch", nullptr));
   EXPECT_EQ(mpc_session_get_property(session.get(), "epoch"), nullptr);
-  EXPECT_EQ(
-      take(mpc_session_set_property(session.get(), "x", "\xc3\x28")).code,
-      MPC_INVALID_ARGUMENT);
+  EXPECT_EQ(take(mpc_session_set_property(session.get(), "x", "\xc3\x28")).code,
+            MPC_INVALID_ARGUMENT);
 }
 
 TEST(Session, RefusesWrongOptions) {

@@ -30,7 +30,8 @@ static char* read_npy(const char* path, size_t* size) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 4) return fputs("usage: MODEL.mpc IMAGES.npy LABELS.npy\n", stderr), 2;
+  if (argc != 4)
+    return fputs("usage: MODEL.mpc IMAGES.npy LABELS.npy\n", stderr), 2;
   mpc_program_t* program;
   mpc_session_t* session;
   check(mpc_program_load_file(argv[1], &program));

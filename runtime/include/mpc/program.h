@@ -73,9 +73,8 @@ mpc_program_output(const mpc_program_t* program, const char* entry,
 
 // The tensors of all states, in a fixed order.
 MPC_API size_t mpc_program_num_states(const mpc_program_t* program);
-MPC_API MPC_MUST_USE mpc_status_t
-mpc_program_state(const mpc_program_t* program, size_t index,
-                  mpc_state_info_t* out_info);
+MPC_API MPC_MUST_USE mpc_status_t mpc_program_state(
+    const mpc_program_t* program, size_t index, mpc_state_info_t* out_info);
 
 // The value of an option the program was compiled with ("precision"), NULL if
 // unknown. Borrowed.

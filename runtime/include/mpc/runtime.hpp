@@ -40,8 +40,8 @@ class Tensor {
       : Tensor(dtype, std::move(shape), const_cast<void*>(data)) {}
 
   mpc_tensor_t get() const {
-    return {sizeof(mpc_tensor_t), dtype_,
-            static_cast<uint32_t>(shape_.size()), shape_.data(), data_};
+    return {sizeof(mpc_tensor_t), dtype_, static_cast<uint32_t>(shape_.size()),
+            shape_.data(), data_};
   }
 
  private:

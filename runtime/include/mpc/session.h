@@ -35,14 +35,14 @@ typedef struct mpc_session_options_s {
 // the caller's version lacks are not written.
 typedef struct mpc_step_info_s {
   size_t struct_size;
-  float loss;         // Unscaled, as the model reduces it.
-  float loss_scale;   // In force during this step; 1 without loss scaling.
-  float grad_norm;    // Of the unscaled gradients before clipping; of the last
-                      // update when gradients are accumulated.
-  uint8_t skipped;    // 1 if a gradient overflowed and no weight changed.
-  uint8_t updated;    // 1 if this call updated the weights: 0 if it skipped,
-                      // and between the updates of an accumulating program.
-  uint64_t step;      // Updates since the start, this one included.
+  float loss;        // Unscaled, as the model reduces it.
+  float loss_scale;  // In force during this step; 1 without loss scaling.
+  float grad_norm;   // Of the unscaled gradients before clipping; of the last
+                     // update when gradients are accumulated.
+  uint8_t skipped;   // 1 if a gradient overflowed and no weight changed.
+  uint8_t updated;   // 1 if this call updated the weights: 0 if it skipped,
+                     // and between the updates of an accumulating program.
+  uint64_t step;     // Updates since the start, this one included.
 } mpc_step_info_t;
 
 // Creates a session: takes memory for states and arena, sets initial values,
@@ -51,10 +51,9 @@ typedef struct mpc_step_info_s {
 //
 // Returns MPC_INVALID_ARGUMENT, MPC_OUT_OF_MEMORY, MPC_UNAVAILABLE (no such
 // device), MPC_INCOMPATIBLE (a kernel cannot run on this machine).
-MPC_API MPC_MUST_USE mpc_status_t
-mpc_session_create(const mpc_program_t* program,
-                   const mpc_session_options_t* options,
-                   mpc_session_t** out_session);
+MPC_API MPC_MUST_USE mpc_status_t mpc_session_create(
+    const mpc_program_t* program, const mpc_session_options_t* options,
+    mpc_session_t** out_session);
 
 // NULL is fine.
 MPC_API void mpc_session_destroy(mpc_session_t* session);
@@ -78,9 +77,10 @@ MPC_API void mpc_session_destroy(mpc_session_t* session);
 // integer lies outside its range, MPC_NUMERIC if the loss scale has been at
 // its floor for 20 overflows in a row (the message names where the first value
 // that is not finite appears), MPC_DEVICE_LOST if a kernel failed half-way.
-MPC_API MPC_MUST_USE mpc_status_t
-mpc_session_step(mpc_session_t* session, const mpc_tensor_t* inputs,
-                 size_t num_inputs, mpc_step_info_t* out_info);
+MPC_API MPC_MUST_USE mpc_status_t mpc_session_step(mpc_session_t* session,
+                                                   const mpc_tensor_t* inputs,
+                                                   size_t num_inputs,
+                                                   mpc_step_info_t* out_info);
 
 // Runs any entry point without interpreting its outputs; states change as the
 // entry point says (`evaluate` and `predict` change none). `outputs` are
@@ -95,10 +95,10 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_run(
 // that the loss ignores has weight 0, so correct / weight_sum is the accuracy.
 typedef struct mpc_metrics_s {
   size_t struct_size;
-  double loss_sum;     // Sum of weighted losses.
-  double weight_sum;   // loss_sum / weight_sum is the mean loss.
-  double correct;      // Weighted number of right predictions.
-  uint64_t samples;    // Samples seen.
+  double loss_sum;    // Sum of weighted losses.
+  double weight_sum;  // loss_sum / weight_sum is the mean loss.
+  double correct;     // Weighted number of right predictions.
+  uint64_t samples;   // Samples seen.
   uint8_t has_accuracy;
 } mpc_metrics_t;
 

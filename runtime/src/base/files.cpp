@@ -73,7 +73,8 @@ Files& system_files() {
 
 mpc_status_t io_error(const char* what, const std::string& path, int error) {
   char text[128];
-  const char* reason = strerror_r(error < 0 ? -error : error, text, sizeof(text));
+  const char* reason =
+      strerror_r(error < 0 ? -error : error, text, sizeof(text));
   return mpc_status_make(MPC_IO, "cannot %s '%s': %s", what, path.c_str(),
                          reason);
 }

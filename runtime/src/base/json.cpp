@@ -43,7 +43,8 @@ namespace {
 
 class Parser {
  public:
-  Parser(const char* data, size_t size) : at_(data), begin_(data), end_(data + size) {}
+  Parser(const char* data, size_t size)
+      : at_(data), begin_(data), end_(data + size) {}
 
   bool parse_document(Json* out, std::string* error) {
     bool good = is_utf8(begin_, static_cast<size_t>(end_ - begin_))
@@ -54,8 +55,8 @@ class Parser {
       if (at_ != end_) good = fail("something follows the value");
     }
     if (!good)
-      *error = std::string(reason_) + " at byte " +
-               std::to_string(at_ - begin_);
+      *error =
+          std::string(reason_) + " at byte " + std::to_string(at_ - begin_);
     return good;
   }
 
@@ -225,7 +226,9 @@ class Parser {
         return fail("half of a surrogate pair in a string");
       code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
-    auto push = [out](uint32_t byte) { out->push_back(static_cast<char>(byte)); };
+    auto push = [out](uint32_t byte) {
+      out->push_back(static_cast<char>(byte));
+    };
     if (code < 0x80) {
       push(code);
     } else if (code < 0x800) {

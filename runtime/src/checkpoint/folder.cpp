@@ -29,8 +29,8 @@ uint64_t random_number() {
   if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) {
     timespec now = {};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
-    number = static_cast<uint64_t>(now.tv_nsec) ^
-             reinterpret_cast<uintptr_t>(&now);
+    number =
+        static_cast<uint64_t>(now.tv_nsec) ^ reinterpret_cast<uintptr_t>(&now);
   }
   return number;
 }
@@ -201,7 +201,8 @@ mpc_status_t prune(Files& files, const std::string& folder, size_t keep) {
   for (const Candidate& candidate : candidates) {
     std::string path = folder + '/' + candidate.name;
     if (candidate.kind == Kind::kTemporary) {
-      if (is_stale(files, path, candidate)) (void)remove_checkpoint(files, path);
+      if (is_stale(files, path, candidate))
+        (void)remove_checkpoint(files, path);
       continue;
     }
     if (kept < keep && candidate.step != last_kept) {

@@ -17,8 +17,7 @@ constexpr uint64_t kMostState = uint64_t{1} << 30;
 // Reads a file that must be there: without it the checkpoint is not whole.
 mpc_status_t read_member(Files& files, const std::string& folder,
                          const char* name, uint64_t limit, Memory* out_data) {
-  mpc_status_t status =
-      read_file(files, folder + '/' + name, limit, out_data);
+  mpc_status_t status = read_file(files, folder + '/' + name, limit, out_data);
   if (mpc_status_code(status) != MPC_IO) return status;
   std::vector<std::string> names;
   if (files.list(folder.c_str(), &names) < 0) return status;
@@ -42,9 +41,8 @@ mpc_status_t read_recorded(Files& files, const std::string& folder,
                            "%" PRIu64,
                            path.c_str(), data.size(), record.size);
   if (checksum(data.data(), data.size()) != record.checksum)
-    return mpc_status_make(MPC_DAMAGED,
-                           "'%s' is damaged: its checksum is wrong",
-                           path.c_str());
+    return mpc_status_make(
+        MPC_DAMAGED, "'%s' is damaged: its checksum is wrong", path.c_str());
   *out_data = std::move(data);
   return nullptr;
 }
@@ -97,14 +95,14 @@ mpc_status_t read_checkpoint(Files& files, const std::string& path,
   MPC_RETURN_IF_ERROR(
       read_member(files, path, kManifestFile, kMostManifest, &manifest));
   std::vector<FileRecord> records;
-  MPC_RETURN_IF_ERROR(parse_manifest(
-      path + '/' + kManifestFile, reinterpret_cast<char*>(manifest.data()),
-      manifest.size(), &records));
+  MPC_RETURN_IF_ERROR(parse_manifest(path + '/' + kManifestFile,
+                                     reinterpret_cast<char*>(manifest.data()),
+                                     manifest.size(), &records));
   CheckpointFiles contents;
-  MPC_RETURN_IF_ERROR(read_recorded(files, path, records[0], UINT64_MAX,
-                                    &contents.model));
-  MPC_RETURN_IF_ERROR(read_recorded(files, path, records[1], UINT64_MAX,
-                                    &contents.optimizer));
+  MPC_RETURN_IF_ERROR(
+      read_recorded(files, path, records[0], UINT64_MAX, &contents.model));
+  MPC_RETURN_IF_ERROR(
+      read_recorded(files, path, records[1], UINT64_MAX, &contents.optimizer));
   MPC_RETURN_IF_ERROR(
       read_recorded(files, path, records[2], kMostState, &contents.state));
   *out_files = std::move(contents);

@@ -49,7 +49,8 @@ mpc_status_t parse_manifest(const std::string& path, const char* data,
     records.push_back(std::move(record));
   }
   if (manifest_text(records) == std::string(data, size)) {
-    if (records.size() != 3) return damaged(path, "it does not list every file");
+    if (records.size() != 3)
+      return damaged(path, "it does not list every file");
     *out_records = std::move(records);
     return nullptr;
   }

@@ -52,8 +52,8 @@ class Writer {
       int64_t count = files_.write(file_, bytes, size);
       if (count == -EINTR) continue;
       if (count <= 0)
-        return io_error("write", path_, count < 0 ? static_cast<int>(count)
-                                                  : -ENOSPC);
+        return io_error("write", path_,
+                        count < 0 ? static_cast<int>(count) : -ENOSPC);
       bytes += count;
       size -= static_cast<uint64_t>(count);
     }
@@ -129,8 +129,8 @@ mpc_status_t write_folder(const mpc_session_t& session,
                                     kModelFile, &records[0]));
   MPC_RETURN_IF_ERROR(write_tensors(session, folder, StoredIn::kOptimizer,
                                     kOptimizerFile, &records[1]));
-  MPC_RETURN_IF_ERROR(write_text(files, folder, kStateFile,
-                                 state_text(session), &records[2]));
+  MPC_RETURN_IF_ERROR(
+      write_text(files, folder, kStateFile, state_text(session), &records[2]));
   FileRecord manifest;
   MPC_RETURN_IF_ERROR(write_text(files, folder, kManifestFile,
                                  manifest_text(records), &manifest));
@@ -183,8 +183,7 @@ mpc_status_t replace(FreshFolder& fresh, const std::string& path) {
                            "cannot write '%s': something that is not a "
                            "checkpoint stands there",
                            path.c_str());
-  int result =
-      files.rename(fresh.path.c_str(), path.c_str(), RENAME_EXCHANGE);
+  int result = files.rename(fresh.path.c_str(), path.c_str(), RENAME_EXCHANGE);
   if (is_unsupported(result)) return replace_in_two_steps(fresh, path);
   if (result < 0) return io_error("replace", path, result);
   // The old one, which has the first name now, is removed only when the new
@@ -197,13 +196,12 @@ mpc_status_t replace(FreshFolder& fresh, const std::string& path) {
 
 mpc_status_t move_into_place(FreshFolder& fresh, const std::string& path) {
   Files& files = fresh.files;
-  int result =
-      files.rename(fresh.path.c_str(), path.c_str(), RENAME_NOREPLACE);
+  int result = files.rename(fresh.path.c_str(), path.c_str(), RENAME_NOREPLACE);
   if (is_unsupported(result)) {
     std::vector<std::string> names;
     bool exists = files.list(path.c_str(), &names) != -ENOENT;
-    result = exists ? -EEXIST
-                    : files.rename(fresh.path.c_str(), path.c_str(), 0);
+    result =
+        exists ? -EEXIST : files.rename(fresh.path.c_str(), path.c_str(), 0);
   }
   if (result == -EEXIST) return replace(fresh, path);
   if (result < 0) return io_error("create", path, result);

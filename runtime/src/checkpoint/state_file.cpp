@@ -91,8 +91,9 @@ mpc_status_t damaged(const std::string& path, const std::string& what) {
 }
 
 mpc_status_t incompatible(const std::string& path, const std::string& what) {
-  return mpc_status_make(MPC_INCOMPATIBLE, "'%s' belongs to another program: %s",
-                         path.c_str(), what.c_str());
+  return mpc_status_make(MPC_INCOMPATIBLE,
+                         "'%s' belongs to another program: %s", path.c_str(),
+                         what.c_str());
 }
 
 mpc_status_t parse_control(const std::string& path, const Json& control,
@@ -116,9 +117,9 @@ mpc_status_t parse_control(const std::string& path, const Json& control,
   }
   for (const auto& [name, value] : control.members) {
     int64_t index = program.find_tensor(name.c_str());
-    bool known = index >= 0 &&
-                 stored_in(program.tensors[static_cast<size_t>(index)]) ==
-                     StoredIn::kState;
+    bool known =
+        index >= 0 && stored_in(program.tensors[static_cast<size_t>(index)]) ==
+                          StoredIn::kState;
     if (!known && !is_loss_scaling(name))
       return incompatible(path, "the program has no '" + name + "'");
   }

@@ -137,9 +137,8 @@ mpc_status_t CpuExecutable::prepare(const mpc_allocator_t& allocator) {
 mpc_status_t CpuExecutable::find_functions() {
   const auto* functions = program_.root->functions();
   if (!functions || functions->size() == 0) return nullptr;
-  MPC_RETURN_IF_ERROR(code_.load(find_segment(*program_.root,
-                                              program_.file.data(),
-                                              schema::SegmentKind::Code)));
+  MPC_RETURN_IF_ERROR(code_.load(find_segment(
+      *program_.root, program_.file.data(), schema::SegmentKind::Code)));
   for (const schema::Function* function : *functions) {
     GeneratedFunction address = code_.find(function->symbol()->c_str());
     if (!address)
@@ -282,8 +281,8 @@ class CpuDevice : public Device {
                                        : omp_get_max_threads();
     kernels::Context context{threads, options_.deterministic};
     ThreadScope scope(threads);
-    auto executable = std::make_unique<CpuExecutable>(
-        program, states_.data(), arena_.data(), context);
+    auto executable = std::make_unique<CpuExecutable>(program, states_.data(),
+                                                      arena_.data(), context);
     MPC_RETURN_IF_ERROR(executable->prepare(options_.allocator));
     *out_executable = std::move(executable);
     return nullptr;

@@ -63,13 +63,14 @@ Span find_segment(const schema::Program& root, const uint8_t* file,
 int find_entry(const schema::Program& root, const char* name);
 
 // The binding of that name, -1 if there is none. `bindings` may be null.
-using Bindings =
-    flatbuffers::Vector<flatbuffers::Offset<schema::Binding>>;
+using Bindings = flatbuffers::Vector<flatbuffers::Offset<schema::Binding>>;
 int find_binding(const Bindings* bindings, const char* name);
 
 // Extents of a shape that may be absent (rank 0).
 using Shape = flatbuffers::Vector<int64_t>;
-inline uint32_t rank_of(const Shape* shape) { return shape ? shape->size() : 0; }
+inline uint32_t rank_of(const Shape* shape) {
+  return shape ? shape->size() : 0;
+}
 const int64_t* extents_of(const Shape* shape);
 
 inline mpc_dtype_t dtype_of(schema::DType dtype) {

@@ -8,11 +8,10 @@
 using namespace mpc::runtime;
 
 int64_t mpc_program_s::find_tensor(const char* name) const {
-  auto at = std::lower_bound(
-      by_name.begin(), by_name.end(), name,
-      [this](uint32_t index, const char* key) {
-        return tensors[index].name < key;
-      });
+  auto at = std::lower_bound(by_name.begin(), by_name.end(), name,
+                             [this](uint32_t index, const char* key) {
+                               return tensors[index].name < key;
+                             });
   bool found = at != by_name.end() && tensors[*at].name == name;
   return found ? int64_t{*at} : -1;
 }
@@ -21,8 +20,9 @@ static const schema::Entry* entry_of(const mpc_program_t* program,
                                      const char* name) {
   if (!program || !name) return nullptr;
   int index = find_entry(*program->root, name);
-  return index < 0 ? nullptr
-                   : program->root->entries()->Get(static_cast<uint32_t>(index));
+  return index < 0
+             ? nullptr
+             : program->root->entries()->Get(static_cast<uint32_t>(index));
 }
 
 int mpc_program_has_entry(const mpc_program_t* program, const char* entry) {
@@ -48,8 +48,7 @@ static mpc_status_t describe(const schema::Entry* entry,
   if (!entry || !bindings || index >= bindings->size())
     return mpc_status_make(MPC_INVALID_ARGUMENT, "there is no %s %zu", what,
                            index);
-  const schema::Binding& binding =
-      *bindings->Get(static_cast<uint32_t>(index));
+  const schema::Binding& binding = *bindings->Get(static_cast<uint32_t>(index));
   mpc_binding_info_t info = {};
   info.name = binding.name()->c_str();
   info.dtype = dtype_of(binding.buffer()->dtype());
@@ -102,8 +101,7 @@ const char* mpc_program_option(const mpc_program_t* program, const char* name) {
   return nullptr;
 }
 
-const char* mpc_program_report(const mpc_program_t* program,
-                               size_t* out_size) {
+const char* mpc_program_report(const mpc_program_t* program, size_t* out_size) {
   if (out_size) *out_size = program ? program->report.size() : 0;
   return program ? program->report.c_str() : "";
 }

@@ -146,7 +146,8 @@ mpc_status_t Checker::check_segments() {
 
 mpc_status_t Checker::check_states() {
   // Halves, so that sums of a few sizes cannot overflow later.
-  if (root_.state_size() > UINT64_MAX / 4 || root_.arena_size() > UINT64_MAX / 4)
+  if (root_.state_size() > UINT64_MAX / 4 ||
+      root_.arena_size() > UINT64_MAX / 4)
     return damaged("memory", "the sizes of states and arena have no meaning");
   if (!root_.states()) return nullptr;
   std::vector<Range> ranges;
@@ -234,8 +235,7 @@ mpc_status_t Checker::check_copies() {
 mpc_status_t Checker::check_functions() {
   for (uint32_t i = 0; i < num_functions(); ++i)
     if (!is_name(root_.functions()->Get(i)->symbol()))
-      return damaged("function " + std::to_string(i),
-                     "its symbol is not text");
+      return damaged("function " + std::to_string(i), "its symbol is not text");
   if (num_functions() > 0 &&
       find_segment(root_, file_, schema::SegmentKind::Code).size == 0)
     return mpc_status_make(MPC_INCOMPATIBLE,
@@ -271,8 +271,7 @@ mpc_status_t Checker::check_options() {
     if (found && found->kind() == schema::StateKind::Control &&
         (found->dtype() != rule.dtype || rank_of(found->shape()) != 0))
       return damaged(where, "has the wrong type");
-    if (found && rule.required &&
-        found->kind() != schema::StateKind::Control)
+    if (found && rule.required && found->kind() != schema::StateKind::Control)
       return damaged(where, "is not a control state");
   }
   return nullptr;
@@ -286,7 +285,8 @@ mpc_status_t Checker::check_entries() {
     return damaged("entries", "there are too many");
   std::vector<std::string_view> names;
   for (const schema::Entry* entry : *root_.entries()) {
-    if (!is_name(entry->name())) return damaged("entries", "a name is not text");
+    if (!is_name(entry->name()))
+      return damaged("entries", "a name is not text");
     names.push_back(entry->name()->string_view());
     MPC_RETURN_IF_ERROR(check_entry(*entry));
   }
@@ -307,7 +307,7 @@ mpc_status_t Checker::check_entries() {
 struct Output {
   const char* entry;
   const char* name;
-  bool is_flag;    // bool, otherwise f32 or f64.
+  bool is_flag;  // bool, otherwise f32 or f64.
   uint32_t rank;
   bool required;
 };
@@ -382,8 +382,8 @@ mpc_status_t Checker::check_bindings(const Bindings* bindings, bool inputs,
   std::vector<Range> ranges;
   for (uint32_t i = 0; i < bindings->size(); ++i) {
     const schema::Binding& binding = *bindings->Get(i);
-    std::string there = where + (inputs ? ", input " : ", output ") +
-                        std::to_string(i);
+    std::string there =
+        where + (inputs ? ", input " : ", output ") + std::to_string(i);
     if (!is_name(binding.name())) return damaged(there, "its name is not text");
     const schema::Buffer& buffer = *binding.buffer();
     MPC_RETURN_IF_ERROR(check_buffer(buffer, 1, there));
@@ -434,8 +434,8 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
     return damaged(where, "is not exactly one of function and kernel");
   // Copies and zeros go byte by byte and serve the gaps of packed tensors.
   auto kernel = static_cast<kernels::KernelId>(instruction.kernel());
-  bool by_bytes = kernel == kernels::KernelId::copy ||
-                  kernel == kernels::KernelId::zero;
+  bool by_bytes =
+      kernel == kernels::KernelId::copy || kernel == kernels::KernelId::zero;
   uint64_t alignment = generated || by_bytes ? 1 : kOperandAlignment;
   for (uint32_t i = 0; i < instruction.operands()->size(); ++i)
     MPC_RETURN_IF_ERROR(check_buffer(*instruction.operands()->Get(i), alignment,

@@ -53,8 +53,7 @@ mpc_status_t read_options(const mpc_session_options_t* given,
   mpc_session_options_t options = {};
   if (given)
     MPC_RETURN_IF_ERROR(copy_in(given, "the session's options", &options));
-  *out_allocator =
-      options.allocator ? *options.allocator : default_allocator();
+  *out_allocator = options.allocator ? *options.allocator : default_allocator();
   if (!out_allocator->allocate || !out_allocator->release)
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "the allocator lacks one of its two functions");
@@ -69,8 +68,7 @@ mpc_status_t create_session(const mpc_program_t* program,
                             mpc_session_t** out_session) {
   mpc_session_options_t options = {};
   DeviceOptions device_options;
-  MPC_RETURN_IF_ERROR(
-      read_options(given, &options, &device_options.allocator));
+  MPC_RETURN_IF_ERROR(read_options(given, &options, &device_options.allocator));
   device_options.threads = options.threads;
   device_options.deterministic = options.deterministic != 0;
 
@@ -88,8 +86,7 @@ mpc_status_t create_session(const mpc_program_t* program,
     session->device->upload(schema::Space::State, 0, states.data(),
                             states.size());
   }
-  MPC_RETURN_IF_ERROR(
-      session->device->prepare(*program, &session->executable));
+  MPC_RETURN_IF_ERROR(session->device->prepare(*program, &session->executable));
   *out_session = session.release();
   return nullptr;
 }

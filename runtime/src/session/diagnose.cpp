@@ -99,8 +99,8 @@ std::string find_first_non_finite(mpc_session_t* session, uint32_t entry,
   device.upload(schema::Space::State, 0, states.data(), states.size());
   mpc_status_free(status);
   if (observer.found())
-    return "the first value that is not finite appears in '" +
-           observer.name() + "'";
+    return "the first value that is not finite appears in '" + observer.name() +
+           "'";
   return "no value of the last batch is infinite or NaN before the gradients "
          "are tested";
 }

@@ -80,8 +80,8 @@ mpc_status_t evaluate(mpc_session_t* session, const mpc_tensor_t* inputs,
   if (losses) {
     const schema::Buffer* correct = output_named(entry, "sample_correct");
     sums.loss_sum += sum_first(*session, *losses, num_valid);
-    sums.weight_sum += sum_first(
-        *session, *output_named(entry, "sample_weight"), num_valid);
+    sums.weight_sum +=
+        sum_first(*session, *output_named(entry, "sample_weight"), num_valid);
     if (correct) sums.correct += sum_first(*session, *correct, num_valid);
     sums.has_accuracy = correct != nullptr;
   } else {

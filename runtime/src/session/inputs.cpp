@@ -32,9 +32,9 @@ static bool same_type(const mpc_tensor_t& tensor,
 static mpc_status_t wrong_type(const std::string& name,
                                const mpc_tensor_t& tensor,
                                const schema::Buffer& buffer) {
-  std::string expected = type_text(
-      dtype_of(buffer.dtype()), extents_of(buffer.shape()),
-      rank_of(buffer.shape()));
+  std::string expected =
+      type_text(dtype_of(buffer.dtype()), extents_of(buffer.shape()),
+                rank_of(buffer.shape()));
   constexpr uint32_t kMostPrinted = 64;
   std::string got =
       tensor.rank > kMostPrinted || (tensor.rank > 0 && !tensor.shape)
@@ -66,8 +66,7 @@ static uint64_t find_outside(const void* data, uint64_t count,
 }
 
 static mpc_status_t check_values(const mpc_tensor_t& tensor,
-                                 const schema::Binding& binding,
-                                 size_t index) {
+                                 const schema::Binding& binding, size_t index) {
   uint64_t count = count_of(binding.buffer()->shape());
   uint64_t position = count;
   int64_t value = 0;
@@ -75,11 +74,10 @@ static mpc_status_t check_values(const mpc_tensor_t& tensor,
     auto* bytes = static_cast<const uint8_t*>(tensor.data);
     for (uint64_t i = 0; i < count; ++i)
       if (bytes[i] > 1)
-        return mpc_status_make(MPC_INVALID_ARGUMENT,
-                               "%s: value %u at position %" PRIu64
-                               " is neither 0 nor 1",
-                               name_of(true, index, binding).c_str(), bytes[i],
-                               i);
+        return mpc_status_make(
+            MPC_INVALID_ARGUMENT,
+            "%s: value %u at position %" PRIu64 " is neither 0 nor 1",
+            name_of(true, index, binding).c_str(), bytes[i], i);
     return nullptr;
   }
   if (!binding.has_range()) return nullptr;
@@ -90,11 +88,11 @@ static mpc_status_t check_values(const mpc_tensor_t& tensor,
   else if (tensor.dtype == MPC_DTYPE_U8)
     position = find_outside<uint8_t>(tensor.data, count, binding, &value);
   if (position == count) return nullptr;
-  std::string ignored =
-      binding.has_ignored()
-          ? " and is not " + std::to_string(binding.ignored()) +
-                ", which is ignored"
-          : "";
+  std::string ignored = binding.has_ignored()
+                            ? " and is not " +
+                                  std::to_string(binding.ignored()) +
+                                  ", which is ignored"
+                            : "";
   return mpc_status_make(MPC_INVALID_ARGUMENT,
                          "%s: value %" PRId64 " at position %" PRIu64
                          " lies outside [%" PRId64 ", %" PRId64 ")%s",
@@ -107,9 +105,9 @@ mpc_status_t check_tensors(const Bindings* bindings,
                            bool inputs) {
   size_t expected = bindings ? bindings->size() : 0;
   if (num_tensors != expected)
-    return mpc_status_make(MPC_INVALID_ARGUMENT,
-                           "expected %zu %s, got %zu", expected,
-                           inputs ? "inputs" : "outputs", num_tensors);
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "expected %zu %s, got %zu",
+                           expected, inputs ? "inputs" : "outputs",
+                           num_tensors);
   if (expected == 0) return nullptr;
   if (!tensors)
     return mpc_status_make(MPC_INVALID_ARGUMENT, "the %s are NULL",
@@ -124,8 +122,7 @@ mpc_status_t check_tensors(const Bindings* bindings,
                              name_of(inputs, i, binding).c_str());
     if (!inputs && !tensor.data) continue;
     if (!same_type(tensor, *binding.buffer()))
-      return wrong_type(name_of(inputs, i, binding), tensor,
-                        *binding.buffer());
+      return wrong_type(name_of(inputs, i, binding), tensor, *binding.buffer());
     if (!inputs) continue;
     if (!tensor.data && bytes_of(*binding.buffer()) > 0)
       return mpc_status_make(MPC_INVALID_ARGUMENT, "%s: has no data",

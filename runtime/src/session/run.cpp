@@ -102,10 +102,10 @@ mpc_status_t step(mpc_session_t* session, const mpc_tensor_t* inputs,
   info.loss = read_float(*session, *known.loss);
   info.updated = 1;
   if (known.apply >= 0) {
-    info.updated = ++progress.micro_step >= session->program->root->accumulate();
+    info.updated =
+        ++progress.micro_step >= session->program->root->accumulate();
     if (info.updated) {
-      MPC_RETURN_IF_ERROR(
-          execute(session, static_cast<uint32_t>(known.apply)));
+      MPC_RETURN_IF_ERROR(execute(session, static_cast<uint32_t>(known.apply)));
       progress.micro_step = 0;
     }
   }

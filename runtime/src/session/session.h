@@ -48,7 +48,8 @@ struct mpc_session_s {
   const mpc_program_t* program = nullptr;
   mpc::runtime::Files* files = nullptr;
   std::unique_ptr<mpc::runtime::Device> device;
-  std::unique_ptr<mpc::runtime::Executable> executable;  // Dies before `device`.
+  std::unique_ptr<mpc::runtime::Executable>
+      executable;  // Dies before `device`.
   mpc::runtime::KnownEntries known;
   mpc::runtime::Progress progress;
   mpc::runtime::Properties properties;

@@ -61,10 +61,11 @@ mpc_status_t find_state(const mpc_session_t& session, const char* name,
   if (tensor.struct_size < sizeof(mpc_tensor_t))
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "struct_size of the tensor is not set");
-  bool same = tensor.dtype == state.dtype && tensor.rank == state.rank &&
-              (state.rank == 0 ||
-               (tensor.shape && std::memcmp(tensor.shape, state.shape,
-                                            state.rank * sizeof(int64_t)) == 0));
+  bool same =
+      tensor.dtype == state.dtype && tensor.rank == state.rank &&
+      (state.rank == 0 ||
+       (tensor.shape && std::memcmp(tensor.shape, state.shape,
+                                    state.rank * sizeof(int64_t)) == 0));
   if (!same) {
     std::string expected = type_text(state.dtype, state.shape, state.rank);
     return mpc_status_make(MPC_INVALID_ARGUMENT,
