@@ -300,6 +300,48 @@ TEST(Program, ChecksEveryNumber) {
   }
 }
 
+// Moves a shape by four bytes: what FlatBuffers does not look at.
+TEST(Program, RefusesNumbersThatAreNotAligned) {
+  PackageOptions options;
+  options.edit = [](ProgramT& p) {
+    // Four bytes on, the first attribute is the number of attributes.
+    p.entries[2]->instructions[0]->attributes = {1, 1};
+  };
+  Bytes package = make_package(options);
+  const program::Program& root = *program::GetProgram(package.data());
+  const program::Instruction& call =
+      *root.entries()->Get(2)->instructions()->Get(0);
+  struct Move {
+    const void* table;
+    flatbuffers::voffset_t field;
+    const char* what;
+  };
+  const Move moves[] = {
+      {root.entries()->Get(0)->inputs()->Get(0)->buffer(),
+       program::Buffer::VT_SHAPE, "input 0: its type or shape has no meaning"},
+      {root.states()->Get(0), program::State::VT_SHAPE,
+       "state 'parameters': its type or shape has no meaning"},
+      {root.states()->Get(0)->slots()->Get(0), program::Slot::VT_SHAPE,
+       "slot 'w' of state 'parameters': lies outside the state"},
+      {&call, program::Instruction::VT_ATTRIBUTES,
+       "its attributes are not aligned"},
+  };
+  for (const Move& move : moves) {
+    Bytes changed = package;
+    const auto* field = reinterpret_cast<const flatbuffers::Table*>(move.table)
+                            ->GetAddressOf(move.field);
+    ASSERT_NE(field, nullptr) << move.what;
+    uint8_t* offset = changed.data() + (field - package.data());
+    flatbuffers::WriteScalar(
+        offset, flatbuffers::ReadScalar<flatbuffers::uoffset_t>(offset) + 4);
+    seal(&changed);
+    Outcome outcome = try_load(changed);
+    EXPECT_EQ(outcome.code, MPC_DAMAGED);
+    EXPECT_NE(outcome.message.find(move.what), std::string::npos)
+        << "expected '" << move.what << "' in '" << outcome.message << "'";
+  }
+}
+
 TEST(Program, NamesTheFile) {
   Folder folder;
   mpc_program_t* program = nullptr;

@@ -59,11 +59,23 @@ bool is_dtype(schema::DType dtype) {
   return mpc_dtype_size(dtype_of(dtype)) != 0;
 }
 
+// FlatBuffers checks where a vector begins, not how its elements are aligned.
+// Its writer does not align empty ones.
+bool is_aligned(const flatbuffers::Vector<int64_t>* numbers) {
+  return !numbers || numbers->size() == 0 ||
+         reinterpret_cast<uintptr_t>(numbers->Data()) % alignof(int64_t) == 0;
+}
+
+// Elements of a shape; false if they have no number.
+bool measure_shape(const Shape* shape, uint64_t* count) {
+  return is_aligned(shape) &&
+         count_elements(extents_of(shape), rank_of(shape), count);
+}
+
 // Elements and bytes of a tensor; false if they have no number.
 bool measure(schema::DType dtype, const Shape* shape, uint64_t* count,
              uint64_t* bytes) {
-  return is_dtype(dtype) &&
-         count_elements(extents_of(shape), rank_of(shape), count) &&
+  return is_dtype(dtype) && measure_shape(shape, count) &&
          multiply_sizes(*count, mpc_dtype_size(dtype_of(dtype)), bytes);
 }
 
@@ -198,8 +210,7 @@ mpc_status_t Checker::check_slots(const schema::State& state,
     std::string where = "slot '" + slot->name()->str() + "' of state '" +
                         state.name()->str() + "'";
     uint64_t count;
-    if (!count_elements(extents_of(slot->shape()), rank_of(slot->shape()),
-                        &count) ||
+    if (!measure_shape(slot->shape(), &count) ||
         !fits(slot->offset(), count, elements))
       return damaged(where, "lies outside the state");
     ranges.push_back({slot->offset(), slot->offset() + count, where});
@@ -461,6 +472,8 @@ mpc_status_t Checker::check_catalog_call(const schema::Instruction& instruction,
   {id, (inputs) + (outputs)},
 #include "kernels/catalog.def"
   };
+  if (!is_aligned(instruction.attributes()))
+    return damaged(where, "its attributes are not aligned");
   for (const Arity& kernel : kCatalog) {
     if (kernel.id != instruction.kernel()) continue;
     if (instruction.operands()->size() != kernel.operands)
