@@ -60,25 +60,30 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
       session(program, withSeed(options.session, seed)),
       sampler(makeSampler(data, seed, !options.noShuffle)),
       progress(stderr, options.quiet) {
+  if (!options.checkpointDir.empty())
+    openCheckpointDir();
   if (options.resume)
     resume();
-  else if (!options.checkpointDir.empty() &&
-           hasCheckpoints(options.checkpointDir))
-    throw Failure(Usage, "'" + options.checkpointDir +
-                             "' holds checkpoints of another run; give "
-                             "--resume to go on with it, or another folder");
-  if (!options.checkpointDir.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(options.checkpointDir, error);
-    if (error)
-      throw Failure(InputOutput, "cannot create '" + options.checkpointDir +
-                                     "': " + error.message());
-  }
-
   if (options.learningRate)
     session.writeScalar("learning_rate", *options.learningRate);
   if (options.lossScale)
     session.writeScalar("loss_scale", *options.lossScale);
+}
+
+/// Makes the folder for checkpoints and locks it before anything is read from
+/// it: of two runs that start at once, one ends here.
+void Trainer::openCheckpointDir() {
+  const std::string &folder = options.checkpointDir;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw Failure(InputOutput,
+                  "cannot create '" + folder + "': " + error.message());
+  lock.take(folder);
+  if (!options.resume && hasCheckpoints(folder))
+    throw Failure(Usage, "'" + folder +
+                             "' holds checkpoints of another run; give "
+                             "--resume to go on with it, or another folder");
 }
 
 static uint64_t readCount(const Session &session, const char *name) {

@@ -4,6 +4,7 @@
 
 #include "tools/mpc/Dataset.h"
 #include "tools/mpc/Evaluate.h"
+#include "tools/mpc/FolderLock.h"
 #include "tools/mpc/Progress.h"
 #include "tools/mpc/Runtime.h"
 #include "tools/mpc/Sampler.h"
@@ -50,6 +51,7 @@ private:
     mpc_step_info_t last = {};
   };
 
+  void openCheckpointDir();
   void resume();
   void restorePosition();
   void noteSamplesLeftOut() const;
@@ -71,6 +73,7 @@ private:
   Dataset &data;
   Dataset *const evalData;
   uint64_t seed;
+  FolderLock lock; ///< Of the folder for checkpoints, if there is one.
   Session session;
   Sampler sampler;
   Progress progress;
