@@ -20,8 +20,8 @@ npz::Array makeArray(const char *name, const char *dtype,
   array.name = name;
   array.dtype = dtype;
   array.shape = std::move(shape);
-  array.data.resize(values.size() * sizeof(T));
-  std::memcpy(array.data.data(), values.data(), array.data.size());
+  const char *bytes = reinterpret_cast<const char *>(values.data());
+  array.data.assign(bytes, bytes + values.size() * sizeof(T));
   return array;
 }
 
