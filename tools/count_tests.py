@@ -2,8 +2,9 @@
 """Prints "N passed, N failed" over the results of ctest, GoogleTest and lit.
 
 Usage: count_tests.py FOLDER. The folder holds ctest.xml, lit.xml and, for each
-program of GoogleTest that came to its end, gtest/PROGRAM.xml. Names what
-failed; exits with 1 if anything did, or if there are no results.
+program of GoogleTest that came to its end, gtest/PROGRAM.xml; sanitized/ has
+the same of the builds with sanitizers, and importer.xml in lit's place. Names
+what failed; exits with 1 if anything did, or if there are no results.
 """
 import collections
 import pathlib
@@ -37,7 +38,7 @@ def read_cases(path):
         yield name.strip("."), outcome_of(case)
 
 
-def collect(folder):
+def read_ctest(folder):
     for name, outcome in read_cases(folder / "ctest.xml"):
         program = name.rsplit(".", 1)[-1]
         cases = list(read_cases(folder / "gtest" / f"{program}.xml"))
@@ -46,7 +47,14 @@ def collect(folder):
             yield from cases
         else:
             yield name, outcome
+
+
+def collect(folder):
+    yield from read_ctest(folder)
     yield from read_cases(folder / "lit.xml")
+    sanitized = folder / "sanitized"
+    for name, outcome in [*read_ctest(sanitized), *read_cases(sanitized / "importer.xml")]:
+        yield f"{name} (sanitized)", outcome
 
 
 def main(folder):

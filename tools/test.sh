@@ -17,13 +17,16 @@ case "${1:-}" in
 esac
 
 results=$build/test-results
+sanitized=$build/sanitized
 jobs=$(nproc)
 
-# Programs of GoogleTest write a file each, so that their tests are counted
-# one by one.
+# run_ctest BUILD RESULTS [OPTION...]. Programs of GoogleTest write a file each,
+# so that their tests are counted one by one.
 run_ctest() {
+  local build=$1 results=$2
+  shift 2
   (cd "$build" && GTEST_OUTPUT="xml:$results/gtest/" ctest -j "$jobs" \
-    --output-on-failure --timeout 600 --output-junit "$results/ctest.xml") \
+    --output-on-failure --timeout 600 --output-junit "$results/ctest.xml" "$@") \
     | tail -n 40
 }
 
@@ -34,11 +37,31 @@ run_lit() {
     | grep -v '^PASS:'
 }
 
+# What reads foreign bytes and what computes, built again with sanitizers: the
+# runtime in a folder of its own, the importer in a program beside the others.
+build_sanitized() {
+  build=$sanitized configure -DMPC_BUILD_COMPILER=OFF \
+    -DMPC_SANITIZE=address,undefined \
+    -DCMAKE_C_FLAGS_RELEASE=-O1 -DCMAKE_CXX_FLAGS_RELEASE=-O1 \
+    && cmake --build "$sanitized" --target mpc-kernels-test mpc-npz-test \
+      mpc-runtime-test mpc-status-test \
+    && cmake --build "$build" --target mpc-import-sanitized-test
+}
+
+run_sanitized() {
+  GTEST_OUTPUT="xml:$results/sanitized/importer.xml" \
+    timeout 10m "$build/bin/mpc-import-sanitized-test" --gtest_brief=1 \
+    | tail -n 40 || true
+  run_ctest "$sanitized" "$results/sanitized" -R 'kernels|npz|runtime'
+}
+
 step "Configuring" configure
 step "Building" cmake --build "$build"
+step "Building with sanitizers" build_sanitized
 rm -rf "$results"
-mkdir -p "$results/gtest"
+mkdir -p "$results/gtest" "$results/sanitized/gtest"
 # A test that fails must not keep the others from running.
-step "Running the programs that are tests" run_ctest || true
+step "Running the programs that are tests" run_ctest "$build" "$results" || true
+step "Running those with sanitizers" run_sanitized || true
 step "Running lit" run_lit || true
 python3 "$root/tools/count_tests.py" "$results"
