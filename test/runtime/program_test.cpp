@@ -42,6 +42,11 @@ TEST(Program, DescribesItself) {
   EXPECT_EQ(info.rank, 1u);
   EXPECT_EQ(info.shape[0], 4);
   EXPECT_EQ(info.batch_dim, 0);
+  EXPECT_EQ(info.has_range, 1);
+  EXPECT_EQ(info.low, 0);
+  EXPECT_EQ(info.high, 2);
+  EXPECT_EQ(info.has_ignored, 1);
+  EXPECT_EQ(info.ignored, -100);
   EXPECT_EQ(take(mpc_program_input(program.get(), "step", 2, &info)).code,
             MPC_INVALID_ARGUMENT);
   EXPECT_STREQ(mpc_program_option(program.get(), "precision"), "bf16");

@@ -20,7 +20,11 @@ typedef struct mpc_binding_info_s {
   mpc_dtype_t dtype;
   uint32_t rank;
   const int64_t* shape;
-  int32_t batch_dim;  // Dimension that counts samples, -1 if none does.
+  int32_t batch_dim;    // Dimension that counts samples, -1 if none does.
+  uint8_t has_range;    // Integer inputs: every value lies in [low, high) or,
+  uint8_t has_ignored;  // where has_ignored is 1, equals `ignored`, which the
+  int64_t low, high;    // loss leaves out. Others are refused.
+  int64_t ignored;
 } mpc_binding_info_t;
 
 // A tensor of a state, under its ONNX name ("fc1.weight"); packed states list

@@ -55,6 +55,11 @@ static mpc_status_t describe(const schema::Entry* entry,
   info.rank = rank_of(binding.buffer()->shape());
   info.shape = extents_of(binding.buffer()->shape());
   info.batch_dim = binding.batch_dim();
+  info.has_range = binding.has_range();
+  info.has_ignored = binding.has_range() && binding.has_ignored();
+  info.low = binding.low();
+  info.high = binding.high();
+  info.ignored = binding.ignored();
   return copy_out(info, out_info);
 }
 
