@@ -171,6 +171,7 @@ void Dataset::bind(npz::Arrays &arrays, const Binding &input,
       column.innerBytes *= input.shape[i];
   }
   countSamples(column);
+  checkValues(column);
   columns.push_back(std::move(column));
 }
 
@@ -194,6 +195,72 @@ void Dataset::countSamples(const Column &column) {
   if (static_cast<uint64_t>(input.shape[input.batchDim]) != batch)
     throw Failure(Damaged, "inputs '" + input.name + "' and '" + sampleArray +
                                "' of the program differ in batch size");
+}
+
+/// Element `index` of an array of integers or booleans.
+static int64_t integerAt(const mpc::npz::Array &array, mpc_dtype_t dtype,
+                         uint64_t index) {
+  int64_t wide;
+  int32_t narrow;
+  switch (dtype) {
+  case MPC_DTYPE_I64:
+    std::memcpy(&wide, array.data.data() + index * sizeof(wide), sizeof(wide));
+    return wide;
+  case MPC_DTYPE_I32:
+    std::memcpy(&narrow, array.data.data() + index * sizeof(narrow),
+                sizeof(narrow));
+    return narrow;
+  default:
+    return static_cast<unsigned char>(array.data[index]);
+  }
+}
+
+/// "labels[137]", "tokens[137,5]": as the user would ask NumPy for it.
+static std::string nameOfElement(const mpc::npz::Array &array, uint64_t index) {
+  std::string text = "]";
+  for (size_t i = array.shape.size(); i-- > 0;) {
+    text = (i > 0 ? "," : "") + std::to_string(index % array.shape[i]) + text;
+    index /= array.shape[i];
+  }
+  return array.shape.empty() ? array.name : array.name + "[" + text;
+}
+
+/// Checks all values before training begins: a batch would name one by its
+/// place in the batch, and perhaps only after hours.
+void Dataset::checkValues(const Column &column) const {
+  const npz::Array &array = column.array;
+  Binding::Range range = {0, 2, std::nullopt};
+  if (column.input.range)
+    range = *column.input.range;
+  else if (column.input.dtype != MPC_DTYPE_BOOL)
+    return;
+  uint64_t count = array.count(), wrong = 0, first = 0, ignored = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    int64_t value = integerAt(array, column.input.dtype, i);
+    ignored += value == range.ignored;
+    if ((value < range.low || value >= range.high) && value != range.ignored &&
+        wrong++ == 0)
+      first = i;
+  }
+  if (wrong > 0) {
+    std::string message = format(
+        "%s: %s is %lld, but must lie in [%lld, %lld)", path.c_str(),
+        nameOfElement(array, first).c_str(),
+        static_cast<long long>(integerAt(array, column.input.dtype, first)),
+        static_cast<long long>(range.low), static_cast<long long>(range.high));
+    if (range.ignored)
+      message += format(" or be %lld, which the loss ignores",
+                        static_cast<long long>(*range.ignored));
+    if (wrong > 1)
+      message += "; so must " + formatCount(wrong - 1, "other value");
+    throw Failure(Usage, message);
+  }
+  if (count > 0 && ignored == count)
+    throw Failure(Usage,
+                  format("%s: no label counts: every value of '%s' is %lld, "
+                         "which the loss ignores",
+                         path.c_str(), array.name.c_str(),
+                         static_cast<long long>(*range.ignored)));
 }
 
 void Dataset::prepareTensors() {
@@ -232,4 +299,41 @@ Dataset::gather(const std::vector<uint64_t> &indices) {
     }
   }
   return tensors;
+}
+
+/// Whether the loss ignores all that this column has for a sample.
+bool Dataset::Column::ignores(uint64_t sample, uint64_t samples) const {
+  if (!input.range || !input.range->ignored || input.batchDim < 0)
+    return false;
+  uint64_t inner = innerBytes / mpc_dtype_size(input.dtype);
+  for (uint64_t o = 0; o < outer; ++o)
+    for (uint64_t i = 0; i < inner; ++i)
+      if (integerAt(array, input.dtype, (o * samples + sample) * inner + i) !=
+          *input.range->ignored)
+        return false;
+  return true;
+}
+
+std::string
+Dataset::explainNoLabels(const std::vector<uint64_t> &indices) const {
+  constexpr size_t mostNamed = 4;
+  for (const Column &column : columns) {
+    if (!std::all_of(indices.begin(), indices.end(), [&](uint64_t sample) {
+          return column.ignores(sample, samples);
+        }))
+      continue;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < std::min(indices.size(), mostNamed); ++i)
+      names.push_back(std::to_string(indices[i]));
+    if (indices.size() > mostNamed)
+      names.push_back(formatCount(indices.size() - mostNamed, "other"));
+    return format(
+        "no label of the batch counts, so its mean loss is nan: '%s' "
+        "is %lld, which the loss ignores, for samples %s of %s; leave "
+        "out what has no label, or compile with a larger --batch",
+        column.input.name.c_str(),
+        static_cast<long long>(*column.input.range->ignored),
+        joinWords(names).c_str(), path.c_str());
+  }
+  return "";
 }

@@ -34,6 +34,10 @@ public:
   /// numSamples(); the rest of the batch repeats the last of them.
   const std::vector<mpc_tensor_t> &gather(const std::vector<uint64_t> &indices);
 
+  /// A loss over these samples is nan because the loss ignores all of their
+  /// labels: says so. "" if some label counts.
+  std::string explainNoLabels(const std::vector<uint64_t> &indices) const;
+
   const std::string path;
 
 private:
@@ -43,12 +47,14 @@ private:
     Binding input;
     npz::Array array;
     uint64_t outer = 1, innerBytes = 0;
+    bool ignores(uint64_t sample, uint64_t samples) const;
     std::vector<char> buffer; ///< One batch; unused if the input has none.
   };
 
   void bind(npz::Arrays &arrays, const Binding &input,
             std::vector<std::string> &notes);
   void countSamples(const Column &column);
+  void checkValues(const Column &column) const;
   void prepareTensors();
 
   std::vector<Column> columns;

@@ -53,6 +53,10 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
     check(mpc_session_evaluate(session.get(), inputs.data(), inputs.size(),
                                indices.size(), &metrics),
           data.path);
+    if (!std::isnan(metrics.loss_sum))
+      continue;
+    if (std::string cause = data.explainNoLabels(indices); !cause.empty())
+      throw Failure(Usage, cause);
   }
 
   Evaluation result;

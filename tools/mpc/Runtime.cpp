@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <cstring>
 
 using namespace mpc::tool;
 
@@ -65,10 +66,15 @@ Program::Program(const std::string &path) : path(path) {
 }
 
 static Binding toBinding(const mpc_binding_info_t &info) {
-  return {info.name,
-          info.dtype,
-          {info.shape, info.shape + info.rank},
-          info.batch_dim};
+  Binding binding = {info.name,
+                     info.dtype,
+                     {info.shape, info.shape + info.rank},
+                     info.batch_dim};
+  if (info.has_range)
+    binding.range = {info.low, info.high,
+                     info.has_ignored ? std::optional<int64_t>(info.ignored)
+                                      : std::nullopt};
+  return binding;
 }
 
 std::vector<Binding> Program::inputs(const char *entry) const {

@@ -30,6 +30,13 @@ struct Binding {
   mpc_dtype_t dtype;
   std::vector<int64_t> shape;
   int32_t batchDim; ///< -1: the same for all samples.
+
+  /// Integers: each lies in [low, high) or is `ignored` by the loss.
+  struct Range {
+    int64_t low, high;
+    std::optional<int64_t> ignored;
+  };
+  std::optional<Range> range = std::nullopt;
 };
 
 /// "f32[64,1,8,8]".

@@ -162,16 +162,30 @@ bool Trainer::isDone() const {
   return sampler.position().epoch >= options.epochs.value_or(1);
 }
 
+/// The mean over no label is nan, in fp16 too, where it would pass for an
+/// overflow.
+void Trainer::checkLoss(const mpc_step_info_t &info,
+                        const std::vector<uint64_t> &samples) const {
+  if (!std::isnan(info.loss))
+    return;
+  if (std::string cause = data.explainNoLabels(samples); !cause.empty())
+    throw Failure(Usage, format("step %llu: %s",
+                                static_cast<unsigned long long>(step + 1),
+                                cause.c_str()));
+}
+
 Trainer::Step Trainer::runStep() {
   Step result;
   result.last.struct_size = sizeof(result.last);
   uint64_t count = 0;
   Clock::time_point begin = Clock::now();
   do {
-    const std::vector<mpc_tensor_t> &inputs = data.gather(sampler.next());
+    const std::vector<uint64_t> &samples = sampler.next();
+    const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
     check(mpc_session_step(session.get(), inputs.data(), inputs.size(),
                            &result.last),
           format("step %llu", static_cast<unsigned long long>(step + 1)));
+    checkLoss(result.last, samples);
     result.loss += result.last.loss;
     ++count;
     // Whoever trains epoch by epoch leaves gradients that do not make up a

@@ -56,6 +56,8 @@ private:
   void restorePosition();
   void noteSamplesLeftOut() const;
   Step runStep();
+  void checkLoss(const mpc_step_info_t &info,
+                 const std::vector<uint64_t> &samples) const;
   void report(const Step &step);
   void evaluateNow();
   void saveCheckpoint();

@@ -143,6 +143,54 @@ TEST(Dataset, RefusesArraysThatDoNotMatch) {
             "d.npz: array 'labels' has 2 samples, but 'pairs' has 3");
 }
 
+/// An input `labels` of integers in [0, 10) or -1.
+Binding ranged(mpc_dtype_t dtype, std::vector<int64_t> shape,
+               int32_t batchDim = 0) {
+  Binding binding = {"labels", dtype, std::move(shape), batchDim};
+  binding.range = {0, 10, -1};
+  return binding;
+}
+
+TEST(Dataset, NamesValuesOutOfRange) {
+  EXPECT_EQ(failure({makeArray<int64_t>("labels", "int64", {3}, {9, -1, 10})},
+                    {ranged(MPC_DTYPE_I64, {2})}),
+            "d.npz: labels[2] is 10, but must lie in [0, 10) or be -1, which "
+            "the loss ignores");
+  EXPECT_EQ(failure({makeArray<int32_t>("labels", "int32", {2, 3},
+                                        {0, 1, 2, 3, -2, 11})},
+                    {ranged(MPC_DTYPE_I32, {2, 3})}),
+            "d.npz: labels[1,1] is -2, but must lie in [0, 10) or be -1, which "
+            "the loss ignores; so must 1 other value");
+  EXPECT_EQ(failure({makeArray<uint8_t>("mask", "bool", {2}, {1, 2})},
+                    {{"mask", MPC_DTYPE_BOOL, {2}, 0}}),
+            "d.npz: mask[1] is 2, but must lie in [0, 2)");
+  EXPECT_EQ(failure({makeArray<int64_t>("labels", "int64", {2}, {0, 9})},
+                    {ranged(MPC_DTYPE_I64, {2})}),
+            "");
+}
+
+TEST(Dataset, RefusesLabelsThatAllDoNotCount) {
+  EXPECT_EQ(failure({makeArray<int64_t>("labels", "int64", {3}, {-1, -1, -1})},
+                    {ranged(MPC_DTYPE_I64, {2})}),
+            "d.npz: no label counts: every value of 'labels' is -1, which the "
+            "loss ignores");
+}
+
+TEST(Dataset, ExplainsBatchesWithoutLabels) {
+  std::vector<std::string> notes;
+  // Labels of four samples lie in the columns.
+  Dataset data("d.npz",
+               {makeArray<int64_t>("labels", "int64", {2, 4},
+                                   {-1, -1, 3, -1, -1, 0, -1, -1})},
+               {ranged(MPC_DTYPE_I64, {2, 2}, 1)}, notes);
+  EXPECT_EQ(data.explainNoLabels({0, 1}), "");
+  EXPECT_EQ(data.explainNoLabels({2, 3}), "");
+  EXPECT_EQ(data.explainNoLabels({3, 0}),
+            "no label of the batch counts, so its mean loss is nan: 'labels' "
+            "is -1, which the loss ignores, for samples 3 and 0 of d.npz; "
+            "leave out what has no label, or compile with a larger --batch");
+}
+
 TEST(Predictions, KeepsOnlyRealSamples) {
   Predictions predictions({{"y", MPC_DTYPE_F32, {2, 2}, 0}}, 2, 3);
   float *batch = static_cast<float *>(predictions.tensors()[0].data);
