@@ -6,9 +6,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <cstring>
+#include <filesystem>
 
 using namespace mpc::tool;
 
@@ -132,7 +133,8 @@ void SessionSettings::addTo(CLI::App &command) {
                    "Same bits whatever the number of threads");
 }
 
-Session::Session(const Program &program, const SessionSettings &settings) {
+Session::Session(const Program &program, const SessionSettings &settings)
+    : program(program) {
   mpc_session_options_t options = {};
   options.struct_size = sizeof(options);
   options.threads = settings.threads;
@@ -186,14 +188,37 @@ void Session::setProperty(const std::string &name, const std::string &value) {
   check(mpc_session_set_property(get(), name.c_str(), value.c_str()));
 }
 
-float Session::readScalar(const char *name) const {
-  float value = 0;
-  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_F32, 0, nullptr, &value};
-  check(mpc_session_read_state(get(), name, &tensor));
-  return value;
+mpc_dtype_t Session::typeOf(const char *state) const {
+  for (size_t i = 0; i < mpc_program_num_states(program.get()); ++i) {
+    mpc_state_info_t info = {};
+    info.struct_size = sizeof(info);
+    check(mpc_program_state(program.get(), i, &info), program.path);
+    if (std::strcmp(info.name, state) == 0)
+      return info.dtype;
+  }
+  throw Failure(Damaged,
+                program.path + ": the program has no state '" + state + "'");
 }
 
-void Session::writeScalar(const char *name, float value) {
-  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_F32, 0, nullptr, &value};
+double Session::readScalar(const char *name) const {
+  float single = 0;
+  double wide = 0;
+  bool isWide = typeOf(name) == MPC_DTYPE_F64;
+  mpc_tensor_t tensor = {sizeof(tensor), isWide ? MPC_DTYPE_F64 : MPC_DTYPE_F32,
+                         0, nullptr,
+                         isWide ? static_cast<void *>(&wide) : &single};
+  check(mpc_session_read_state(get(), name, &tensor));
+  return isWide ? wide : single;
+}
+
+void Session::writeScalar(const char *name, double value) {
+  float single = value;
+  bool isWide = typeOf(name) == MPC_DTYPE_F64;
+  if (!isWide && !std::isfinite(single))
+    throw Failure(Usage, format("state '%s' is f32, for which %g is too large",
+                                name, value));
+  mpc_tensor_t tensor = {sizeof(tensor), isWide ? MPC_DTYPE_F64 : MPC_DTYPE_F32,
+                         0, nullptr,
+                         isWide ? static_cast<void *>(&value) : &single};
   check(mpc_session_write_state(get(), name, &tensor));
 }

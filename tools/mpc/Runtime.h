@@ -87,6 +87,7 @@ struct SessionSettings {
 
 class Session {
 public:
+  /// `program` must outlive the session.
   Session(const Program &program, const SessionSettings &settings);
 
   mpc_session_t *get() const { return handle.get(); }
@@ -102,11 +103,15 @@ public:
   std::optional<std::string> property(const std::string &name) const;
   void setProperty(const std::string &name, const std::string &value);
 
-  /// A control state of rank 0 ("learning_rate").
-  float readScalar(const char *name) const;
-  void writeScalar(const char *name, float value);
+  /// A control state of rank 0 ("learning_rate"), which is f32, or f64 in a
+  /// program that computes in f64.
+  double readScalar(const char *name) const;
+  void writeScalar(const char *name, double value);
 
 private:
+  mpc_dtype_t typeOf(const char *state) const;
+
+  const Program &program;
   struct Destroy {
     void operator()(mpc_session_t *session) const {
       mpc_session_destroy(session);

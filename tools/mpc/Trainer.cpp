@@ -196,14 +196,15 @@ Trainer::Step Trainer::runStep() {
   return result;
 }
 
-/// The double with the fewest digits that rounds to `value`: 0.001 rather than
-/// 0.0010000000474974513. Reading it as a float gives the same bits.
-static double asShortest(float value) {
-  if (!std::isfinite(value))
-    return value; // Written as null.
+/// The double with the fewest digits that rounds to the float `value`: 0.001
+/// rather than 0.0010000000474974513. Reading it as a float gives the same
+/// bits. What is no float is left alone.
+static double asShortest(double value) {
+  if (!std::isfinite(value) || static_cast<float>(value) != value)
+    return value; // Written as null, or as the double it is.
   for (int digits = 6; digits < 9; ++digits) {
     std::string text = format("%.*g", digits, value);
-    if (std::strtof(text.c_str(), nullptr) == value)
+    if (std::strtof(text.c_str(), nullptr) == static_cast<float>(value))
       return std::strtod(text.c_str(), nullptr);
   }
   return value;
@@ -223,7 +224,7 @@ void Trainer::report(const Step &result) {
   if (options.json) {
     nlohmann::ordered_json json;
     json["step"] = step;
-    json["loss"] = asShortest(result.loss);
+    json["loss"] = asShortest(static_cast<float>(result.loss));
     json["loss_scale"] = asShortest(info.loss_scale);
     json["skipped"] = info.skipped != 0;
     json["lr"] = asShortest(session.readScalar("learning_rate"));

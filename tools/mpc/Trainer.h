@@ -20,7 +20,7 @@ struct TrainOptions {
   std::string package, data, evalData, checkpointDir;
   std::optional<uint64_t> epochs, steps; ///< Both absent: one epoch.
   std::optional<uint64_t> seed;          ///< Absent: 0, or the checkpoint's.
-  std::optional<float> learningRate, lossScale;
+  std::optional<double> learningRate, lossScale;
   uint64_t checkpointEvery = 0; ///< In steps; 0: once an epoch.
   uint64_t keep = 3;            ///< Checkpoints to keep; 0: all.
   bool resume = false, noShuffle = false, json = false, quiet = false;
