@@ -2,7 +2,10 @@
 
 #include "tools/mpc/Signals.h"
 
+#include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <unistd.h>
 
 using namespace mpc::tool;
 
@@ -10,10 +13,24 @@ using namespace mpc::tool;
 static volatile std::sig_atomic_t receivedSignal = 0;
 static struct sigaction previousInterrupt, previousTerminate;
 
+/// A step can take minutes: whoever sits there must see that the key arrived.
+static void noteSignal(int number) {
+  receivedSignal = number;
+  if (number != SIGINT)
+    return;
+  constexpr char note[] =
+      "\nmpc: stopping after this step; Ctrl-C again stops at once\n";
+  int saved = errno;
+  // Nothing can be done here if it fails.
+  ssize_t written = write(STDERR_FILENO, note, std::strlen(note));
+  (void)written;
+  errno = saved;
+}
+
 StopOnSignal::StopOnSignal() {
   receivedSignal = 0;
   struct sigaction action = {};
-  action.sa_handler = [](int number) { receivedSignal = number; };
+  action.sa_handler = noteSignal;
   action.sa_flags = SA_RESETHAND;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &previousInterrupt);

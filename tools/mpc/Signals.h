@@ -4,8 +4,8 @@
 
 namespace mpc::tool {
 
-/// While one exists, SIGINT and SIGTERM only leave a mark. A second signal of
-/// the same kind ends the process at once, as usual.
+/// While one exists, SIGINT and SIGTERM only leave a mark, and SIGINT a note on
+/// stderr. A second signal of the same kind ends the process at once, as usual.
 class StopOnSignal {
 public:
   StopOnSignal();
