@@ -3,6 +3,7 @@
 #include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/Output.h"
 #include "tools/mpc/Text.h"
 
 #include "passes/Pipeline.h"
@@ -74,6 +75,8 @@ static int run(const Options &options) {
     compile.output.clear();
   else
     compile.modelPath = relativePath(compile.model, compile.output);
+  if (!compile.output.empty())
+    requireWritable(compile.output);
 
   auto begin = std::chrono::steady_clock::now();
   mpc::CompileResult result = mpc::compileModel(compile);

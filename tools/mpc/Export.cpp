@@ -1,6 +1,7 @@
 //===- Export.cpp - mpc export --------------------------------------------===//
 
 #include "tools/mpc/Command.h"
+#include "tools/mpc/Output.h"
 #include "tools/mpc/Package.h"
 #include "tools/mpc/Runtime.h"
 #include "tools/mpc/Text.h"
@@ -113,6 +114,7 @@ static void check(llvm::Error error) {
 }
 
 static int run(const Options &options) {
+  requireWritable(options.output);
   Package package(options.package);
   std::string model = findModel(options, package);
   Program program(options.package);

@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Dataset.h"
+#include "tools/mpc/Output.h"
 #include "tools/mpc/Predictions.h"
 #include "tools/mpc/Text.h"
 
@@ -62,6 +63,7 @@ static void print(const Options &options, const mpc::npz::Arrays &arrays,
 }
 
 static int run(const Options &options) {
+  requireWritable(options.output);
   Program program(options.package);
   if (!program.has("predict"))
     throw Failure(Usage, program.path + ": the program has no entry point "

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 using namespace mpc::tool;
@@ -229,7 +230,16 @@ void Trainer::report(const Step &result) {
     json["skipped"] = info.skipped != 0;
     json["lr"] = asShortest(session.readScalar("learning_rate"));
     json["grad_norm"] = asShortest(info.grad_norm);
-    std::puts(json.dump().c_str());
+    // A log that ends in the middle is worth stopping for; training is not
+    // lost.
+    if (std::puts(json.dump().c_str()) < 0) {
+      std::string cause = std::strerror(errno);
+      saveCheckpoint();
+      throw Failure(InputOutput,
+                    format("cannot write the output of step %llu: %s",
+                           static_cast<unsigned long long>(step),
+                           cause.c_str()));
+    }
   }
   if (!info.skipped && !std::isfinite(result.loss)) {
     progress.clear();

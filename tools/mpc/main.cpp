@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -41,6 +42,10 @@ static int runAction(const std::string &name, const Action &action) {
 }
 
 int main(int argc, char **argv) {
+  // A file that grows over the limit of the shell is an error like a full disk,
+  // which is reported and leaves nothing half written.
+  std::signal(SIGXFSZ, SIG_IGN);
+
   CLI::App app("mpc compiles ONNX models into training programs in mixed "
                "precision and trains\nthem.",
                "mpc");

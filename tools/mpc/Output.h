@@ -1,0 +1,17 @@
+//===- Output.h - Files that a command is about to write --------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_OUTPUT_H
+#define MPC_TOOLS_MPC_OUTPUT_H
+
+#include <string>
+
+namespace mpc::tool {
+
+/// Throws a Failure if a file `path` can certainly not be written, so that
+/// nobody waits for a result that has no place. What else stands there than a
+/// file, above all a device, is refused: files are written beside their place
+/// and renamed into it, and would replace it.
+void requireWritable(const std::string &path);
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_OUTPUT_H
