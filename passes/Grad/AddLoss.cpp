@@ -65,10 +65,12 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// Follows `value` back through reshapes, and through casts if asked.
+/// Follows `value` back through reshapes and rounding, whose gradients are
+/// those of the identity, and through casts if asked.
 static Value skipViews(Value value, bool casts = false) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<train::ReshapeOp>(op) && !(casts && isa<train::CastOp>(op)))
+    if (!isa<train::ReshapeOp, train::RoundToOp>(op) &&
+        !(casts && isa<train::CastOp>(op)))
       break;
     value = op->getOperand(0);
   }

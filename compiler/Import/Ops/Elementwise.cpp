@@ -31,9 +31,8 @@ static LogicalResult importGelu(ImportedNode &node) {
 /// A known list of integers stays known, so that it can still be a shape.
 static LogicalResult castKnownIntegers(ImportedNode &node, Type elementType) {
   const GraphValue &value = node.graph.lookup(node.proto.input(0));
-  bool isScalar = value.tensor
-                      ? value.tensor->dims_size() == 0
-                      : value.constant.getShapedType().getRank() == 0;
+  bool isScalar = value.tensor ? value.tensor->dims_size() == 0
+                               : value.constant.getShapedType().getRank() == 0;
   SmallVector<APInt> numbers;
   unsigned width = elementType.getIntOrFloatBitWidth();
   for (int64_t number : node.knownInts(0))
@@ -58,6 +57,48 @@ static bool isKnownIntegerList(ImportedNode &node) {
           value.constant.getElementType().isInteger(64));
 }
 
+static bool isKnownFloat(ImportedNode &node) {
+  const GraphValue &value = node.graph.lookup(node.proto.input(0));
+  if (value.isInitializer || !value.isKnown())
+    return false;
+  if (value.constant)
+    return value.constant.getNumElements() == 1 &&
+           isa<FloatType>(value.constant.getElementType());
+  return isa_and_present<FloatType>(
+             elementTypeFor(value.tensor->data_type(), node.graph.floatType)) &&
+         llvm::all_of(value.tensor->dims(),
+                      [](int64_t extent) { return extent == 1; });
+}
+
+/// One known number stays known, so that it can still be a ratio.
+static LogicalResult roundKnownFloat(ImportedNode &node, FloatType narrow) {
+  GraphValue &value = node.graph.lookup(node.proto.input(0));
+  SmallVector<int64_t> shape(value.constant
+                                 ? value.constant.getShapedType().getRank()
+                                 : int64_t(value.tensor->dims_size()),
+                             1);
+  APFloat number(node.knownScalar(0));
+  if (node.failed())
+    return failure();
+  FloatType type = node.graph.floatType;
+  for (FloatType to : {narrow, type}) {
+    bool lossy;
+    number.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                   &lossy);
+  }
+  return node.setKnown(
+      DenseElementsAttr::get(RankedTensorType::get(shape, type), number));
+}
+
+/// The 16-bit float of an ONNX data type, null for other types.
+static Type narrowFloat(int32_t dataType, OpBuilder &builder) {
+  if (dataType == onnx::TensorProto::FLOAT16)
+    return builder.getF16Type();
+  if (dataType == onnx::TensorProto::BFLOAT16)
+    return builder.getBF16Type();
+  return nullptr;
+}
+
 static LogicalResult importCast(ImportedNode &node) {
   node.boolAttr("saturate", true); // Concerns 8-bit floats only.
   if (!node.hasAttr("to"))
@@ -68,19 +109,28 @@ static LogicalResult importCast(ImportedNode &node) {
   bool isType = dataType > 0 && dataType < 1000;
   Type to = isType ? elementTypeFor(dataType, node.graph.floatType) : Type();
   if (!to)
-    return node.error() << "casts to "
-                        << dataTypeName(isType ? dataType : -1)
+    return node.error() << "casts to " << dataTypeName(isType ? dataType : -1)
                         << "; supported are floats, int32, int64 and bool";
   if (isKnownIntegerList(node) && isa<IntegerType>(to) && !to.isInteger(1))
     return castKnownIntegers(node, to);
-  Value input = node.input(0);
-  if (!input)
+  Type narrow = narrowFloat(dataType, node.graph.builder);
+  if (narrow && isKnownFloat(node))
+    return roundKnownFloat(node, cast<FloatType>(narrow));
+  Value value = node.input(0);
+  if (!value)
     return failure();
-  // Between float types the precision stage decides, not the model.
-  if (cast<RankedTensorType>(input.getType()).getElementType() == to)
+  // All floats have one type here: to a wider one nothing happens, and to a
+  // narrower one the model rounds, whatever its values are stored in later.
+  bool converts =
+      cast<RankedTensorType>(value.getType()).getElementType() != to;
+  if (!converts && !narrow)
     return node.forwardInput();
-  return node.setOutput(0, node.emit<train::CastOp>(
-                               input, node.attr("to", TypeAttr::get(to))));
+  if (converts)
+    value = node.emit<train::CastOp>(value, node.attr("to", TypeAttr::get(to)));
+  if (narrow)
+    value = node.emit<train::RoundToOp>(value,
+                                        node.attr("to", TypeAttr::get(narrow)));
+  return node.setOutput(0, value);
 }
 
 ArrayRef<OpRow> mpc::elementwiseOps() {

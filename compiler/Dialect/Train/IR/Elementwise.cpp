@@ -39,6 +39,8 @@ MPC_ELEMENTWISE(ReluGradOp, Follow, 1, "passes the gradient or zero")
 MPC_ELEMENTWISE(TanhGradOp, Follow, 3, "bounded slope")
 MPC_ELEMENTWISE(SigmoidGradOp, Follow, 3, "bounded slope")
 MPC_ELEMENTWISE(GeluGradOp, Follow, 27, "bounded slope, f32 in registers")
+// Not transparent: rounding to f16 and to bf16 do not commute.
+MPC_ELEMENTWISE(RoundToOp, Follow, 1, "rounds to a type of the model's")
 MPC_ELEMENTWISE(SelectOp, Transparent, 0, "moves elements bit for bit")
 
 #undef MPC_ELEMENTWISE
@@ -55,7 +57,7 @@ amp::PrecisionClass CastOp::getPrecisionClass() {
 
 StringRef CastOp::getPrecisionReason() {
   return getPrecisionClass() == amp::PrecisionClass::Transparent
-             ? "the precision stage decides about float types"
+             ? "the identity between float types"
              : "integers above 256 have no 16-bit float";
 }
 
@@ -121,6 +123,7 @@ MPC_INFER_FROM_OPERANDS(ReluGradOp, inferUnaryGrad)
 MPC_INFER_FROM_OPERANDS(TanhGradOp, inferUnaryGrad)
 MPC_INFER_FROM_OPERANDS(SigmoidGradOp, inferUnaryGrad)
 MPC_INFER_FROM_OPERANDS(GeluGradOp, inferUnaryGrad)
+MPC_INFER_FROM_OPERANDS(RoundToOp, inferSame)
 MPC_INFER_FROM_OPERANDS(SelectOp, inferSelect)
 
 LogicalResult
@@ -133,6 +136,12 @@ CastOp::inferReturnTypes(MLIRContext *, MaybeLoc loc, ValueRange operands,
     return emitOptionalError(
         loc, "'train.cast' op 'to' must be an element type, but is ", to);
   types.push_back(cast<RankedTensorType>(operands[0].getType()).clone(to));
+  return success();
+}
+
+LogicalResult RoundToOp::verify() {
+  if (!getTo().isF16() && !getTo().isBF16()) // round_to_c1
+    return emitOpError("'to' must be f16 or bf16, but is ") << getTo();
   return success();
 }
 
@@ -170,6 +179,9 @@ MPC_PIN_SCALARS(DivOp)
 // Folding
 //===----------------------------------------------------------------------===//
 
+/// Constants of more elements are computed at run time.
+static constexpr int64_t kMostFolded = 4096;
+
 /// Returns true if all elements of the constant are `value`, sign included.
 static bool isSplatOf(Attribute constant, double value) {
   auto elements = dyn_cast_or_null<DenseFPElementsAttr>(constant);
@@ -201,11 +213,10 @@ static int64_t broadcastIndex(int64_t index, ArrayRef<int64_t> shape,
 /// the correctly rounded result of every narrower type.
 static Attribute foldConstants(Operation *op, ArrayRef<Attribute> operands,
                                function_ref<double(double, double)> compute) {
-  constexpr int64_t largest = 4096;
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto lhs = dyn_cast_or_null<DenseFPElementsAttr>(operands[0]);
   auto rhs = dyn_cast_or_null<DenseFPElementsAttr>(operands[1]);
-  if (!lhs || !rhs || type.getNumElements() > largest)
+  if (!lhs || !rhs || type.getNumElements() > kMostFolded)
     return nullptr;
 
   auto load = [](DenseFPElementsAttr from, int64_t index) {
@@ -263,6 +274,30 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
   if (getInput().getType() == getType())
     return getInput();
   return nullptr;
+}
+
+OpFoldResult RoundToOp::fold(FoldAdaptor adaptor) {
+  // Rounding a second time changes nothing.
+  auto before = getInput().getDefiningOp<RoundToOp>();
+  if (before && before.getTo() == getTo() && before.getType() == getType())
+    return getInput();
+
+  auto elements = dyn_cast_or_null<DenseFPElementsAttr>(adaptor.getInput());
+  if (!elements || elements.getType() != getType() ||
+      elements.getNumElements() > kMostFolded)
+    return nullptr;
+  auto element = cast<FloatType>(getType().getElementType());
+  const llvm::fltSemantics &narrow =
+      cast<FloatType>(getTo()).getFloatSemantics();
+  return elements.mapValues(element, [&](const APFloat &number) {
+    APFloat rounded = number;
+    for (const llvm::fltSemantics *type :
+         {&narrow, &element.getFloatSemantics()}) {
+      bool lossy;
+      rounded.convert(*type, APFloat::rmNearestTiesToEven, &lossy);
+    }
+    return rounded.bitcastToAPInt();
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -371,6 +406,14 @@ LogicalResult CastOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
     operandGrads[0] =
         CastOp::create(builder, gradientLoc(getLoc()), resultGrads[0],
                        getInput().getType().getElementType());
+  return success();
+}
+
+LogicalResult RoundToOp::buildGradient(OpBuilder &, ValueRange resultGrads,
+                                       ArrayRef<bool> needed,
+                                       MutableArrayRef<Value> operandGrads) {
+  if (needed[0])
+    operandGrads[0] = resultGrads[0];
   return success();
 }
 
@@ -505,6 +548,22 @@ LogicalResult CastOp::lowerToLinalg(OpBuilder &builder,
       builder, getLoc(), getType(), getInput(),
       [&](OpBuilder &inner, Location loc, ValueRange x) -> SmallVector<Value> {
         return {convertScalar(inner, loc, x[0], getType().getElementType())};
+      });
+  return success();
+}
+
+LogicalResult RoundToOp::lowerToLinalg(OpBuilder &builder,
+                                       SmallVectorImpl<Value> &results) {
+  results = emitElementwise(
+      builder, getLoc(), getType(), getInput(),
+      [&](OpBuilder &inner, Location loc, ValueRange x) -> SmallVector<Value> {
+        Type compute = x[0].getType(), f32 = inner.getF32Type();
+        // By way of f32, for which machines have an instruction.
+        Value value = x[0];
+        if (compute != f32)
+          value = arith::TruncFOp::create(inner, loc, f32, value);
+        value = arith::TruncFOp::create(inner, loc, getTo(), value);
+        return {arith::ExtFOp::create(inner, loc, compute, value)};
       });
   return success();
 }

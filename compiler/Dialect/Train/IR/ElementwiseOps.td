@@ -68,11 +68,11 @@ def Train_GeluGradOp : Train_UnaryGradOp<"gelu_grad", "grad times the derivative
 def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, ElementByElement]> {
   let summary = "ONNX Cast: convert between number types, as the model asks";
   let description = [{
-    Not a precision decision (that is `amp.cast`). A float cast written in the
-    model between float types is the identity here; the precision stage
-    decides. Float to integer truncates toward zero; to bool tests for
-    non-zero. The gradient of a cast between float types is the gradient; to
-    and from integers there is none.
+    Not a precision decision (that is `amp.cast`), nor a float made narrower
+    (that is `train.round_to`): a cast between float types is the identity here.
+    Float to integer truncates toward zero; to bool tests for non-zero. The
+    gradient of a cast between float types is the gradient; to and from integers
+    there is none.
 
     (C1) `to` is an element type of tensors, and the result has it unless both
          are float types.
@@ -80,6 +80,25 @@ def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, ElementB
   let arguments = (ins Train_Tensor:$input, TypeAttr:$to); // cast_c1
   let results = (outs Train_Tensor:$result);
   let hasFolder = 1;
+}
+
+def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, ElementByElement]> {
+  let summary = "ONNX Cast to a 16-bit float: round to its values, keep the element type";
+  let description = [{
+    The model rounds here, in every precision: to nearest, ties to even, numbers
+    out of range to infinity. What the tensor is stored in stays the decision of
+    the precision stage. The gradient is that of the identity.
+
+    (C1) `to` is f16 or bf16.
+
+    ```mlir
+    %h = train.round_to %x {to = f16} : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Train_FloatTensor:$input, TypeAttr:$to); // round_to_c1
+  let results = (outs Train_FloatTensor:$result);
+  let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 def Train_SelectOp : Train_InferredOp<"select", [Generated, ElementByElement]> {

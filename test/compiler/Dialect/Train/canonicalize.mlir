@@ -120,3 +120,30 @@ func.func @nothing(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
   // CHECK-NEXT: return %[[X]]
   return %4 : tensor<4x3xf32>
 }
+
+// -----
+
+// Rounding twice to one type rounds once; to two types it rounds twice.
+// CHECK-LABEL: func.func @round_twice
+// CHECK-SAME:    (%[[X:.*]]: tensor<4xf32>)
+func.func @round_twice(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // CHECK: %[[A:.*]] = train.round_to %[[X]] {to = f16}
+  // CHECK: %[[B:.*]] = train.round_to %[[A]] {to = bf16}
+  // CHECK: return %[[A]], %[[B]]
+  %0 = train.round_to %x {to = f16} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = train.round_to %0 {to = f16} : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = train.round_to %1 {to = bf16} : (tensor<4xf32>) -> tensor<4xf32>
+  return %1, %2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// To even on ties (2049 lies between 2048 and 2050), to infinity out of range.
+// CHECK-LABEL: func.func @round_constant
+func.func @round_constant() -> tensor<4xf32> {
+  // CHECK: train.constant dense<[2.048000e+03, 0x7F800000, 1.000000e+00, 0.000000e+00]>
+  // CHECK-NOT: train.round_to
+  %c = train.constant dense<[2049.0, 65520.0, 1.0001, 2.0e-8]> : tensor<4xf32> : tensor<4xf32>
+  %0 = train.round_to %c {to = f16} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

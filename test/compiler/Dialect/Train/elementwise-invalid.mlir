@@ -45,6 +45,14 @@ func.func @cast_c1_result(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @round_to_c1(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'train.round_to' op 'to' must be f16 or bf16, but is 'f32'}}
+  %0 = train.round_to %x {to = f32} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @select_c1_condition(%c: tensor<4xi1>, %x: tensor<4xf32>) {
   // expected-error @+1 {{'train.select' op 'condition' must have rank 0, but is 'tensor<4xi1>'}}
   %0 = train.select %c, %x, %x : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

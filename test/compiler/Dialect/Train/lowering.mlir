@@ -98,6 +98,24 @@ func.func @relu(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// Down and up again; what the result is stored in is another matter.
+// CHECK-LABEL: func.func @round_to
+// CHECK:         %[[H:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK:         %[[F:.*]] = arith.extf %[[H]] : f16 to f32
+// CHECK:         linalg.yield %[[F]]
+// CHECK:         %[[W:.*]] = arith.extf %{{.*}} : bf16 to f32
+// CHECK:         %[[H:.*]] = arith.truncf %[[W]] : f32 to f16
+// CHECK:         %[[F:.*]] = arith.extf %[[H]] : f16 to f32
+// CHECK:         %[[B:.*]] = arith.truncf %[[F]] : f32 to bf16
+// CHECK:         linalg.yield %[[B]]
+func.func @round_to(%x: tensor<4xf32>, %b: tensor<4xbf16>) -> (tensor<4xf32>, tensor<4xbf16>) {
+  %0 = train.round_to %x {to = f16} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = train.round_to %b {to = f16} : (tensor<4xbf16>) -> tensor<4xbf16>
+  return %0, %1 : tensor<4xf32>, tensor<4xbf16>
+}
+
+// -----
+
 // Ten rounds on 32-bit words, and one comparison with 0.5 * 2^32.
 // CHECK-LABEL: func.func @dropout
 // CHECK:         linalg.index 0
