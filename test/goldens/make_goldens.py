@@ -3,9 +3,9 @@
 
 digits.json: 20 steps of the two digits models from their committed weights, in
 file order, in f32: losses, gradient norms, and the evaluation after the last step.
-Dropout takes the masks that mpc documents (Philox2x32-10), so that the model is
-the committed one. Running statistics follow ONNX, which uses the population's
-variance where PyTorch uses the sample's.
+Dropout takes the masks that mpc documents (Philox2x32-10, keyed by SplitMix64), so
+that the model is the committed one. Running statistics follow ONNX, which uses the
+population's variance where PyTorch uses the sample's.
 
 optimizers.json: every optimizer on one linear layer, in f64.
 
@@ -43,8 +43,18 @@ def philox(counter0, counter1, key):
     return c0
 
 
-def dropout(x, ratio, step):
-    words = philox(np.arange(x.numel(), dtype=np.uint64), step, 0)
+def mix(word):
+    """One step of SplitMix64 (Steele et al., OOPSLA'14)."""
+    mask = 2**64 - 1
+    word = (word + 0x9E3779B97F4A7C15) & mask
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & mask
+    return word ^ (word >> 31)
+
+
+def dropout(x, ratio, step, seed=0, op=0):
+    key = mix(seed ^ mix(op)) >> 32
+    words = philox(np.arange(x.numel(), dtype=np.uint64), step, key)
     kept = words >= np.uint64(int(ratio * 2**32))
     return x * torch.from_numpy(kept.reshape(x.shape)) / (1 - ratio)
 

@@ -183,6 +183,48 @@ static Value philox(OpBuilder &builder, Location loc, Value counter0,
   return counter0;
 }
 
+/// One step of SplitMix64, the generator that seeds generators: every bit of
+/// the word changes every bit of the result with probability 1/2.
+static uint64_t splitMix(uint64_t word) {
+  word += 0x9E3779B97F4A7C15;
+  word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9;
+  word = (word ^ (word >> 27)) * 0x94D049BB133111EB;
+  return word ^ (word >> 31);
+}
+
+/// The same as code.
+static Value splitMix(OpBuilder &builder, Location loc, Value word) {
+  auto foldHigh = [&](Value value, uint64_t bits) -> Value {
+    Value high = arith::ShRUIOp::create(builder, loc, value,
+                                        constantI64(builder, loc, bits));
+    return arith::XOrIOp::create(builder, loc, value, high);
+  };
+  auto times = [&](Value value, uint64_t factor) -> Value {
+    return arith::MulIOp::create(builder, loc, value,
+                                 constantI64(builder, loc, factor));
+  };
+  word = arith::AddIOp::create(builder, loc, word,
+                               constantI64(builder, loc, 0x9E3779B97F4A7C15));
+  word = times(foldHigh(word, 30), 0xBF58476D1CE4E5B9);
+  word = times(foldHigh(word, 27), 0x94D049BB133111EB);
+  return foldHigh(word, 31);
+}
+
+/// The key of op `index`. Both words pass through the mixer, and the one of the
+/// op twice, so that no seed gives an op the stream of another: with a sum, op
+/// 1 under seed 0 would drop what op 0 drops under seed 1.
+static Value dropoutKey(OpBuilder &builder, Location loc, Value seed,
+                        uint64_t index) {
+  if (!seed.getType().isInteger(64))
+    seed = arith::ExtSIOp::create(builder, loc, builder.getI64Type(), seed);
+  Value word = arith::XOrIOp::create(
+      builder, loc, seed, constantI64(builder, loc, splitMix(index)));
+  Value high =
+      arith::ShRUIOp::create(builder, loc, splitMix(builder, loc, word),
+                             constantI64(builder, loc, 32));
+  return truncateToI32(builder, loc, high);
+}
+
 LogicalResult
 DropoutTrainingOp::lowerToLinalg(OpBuilder &builder,
                                  SmallVectorImpl<Value> &results) {
@@ -192,9 +234,7 @@ DropoutTrainingOp::lowerToLinalg(OpBuilder &builder,
       builder, getLoc(), getOperation()->getResultTypes(),
       getOperation()->getOperands(),
       [&](OpBuilder &inner, Location loc, ValueRange x) -> SmallVector<Value> {
-        Value index = constantI32(inner, loc, getIndex());
-        Value key = arith::AddIOp::create(
-            inner, loc, truncateToI32(inner, loc, x[1]), index);
+        Value key = dropoutKey(inner, loc, x[1], getIndex());
         Value word =
             philox(inner, loc, elementNumber(inner, loc, getType().getShape()),
                    truncateToI32(inner, loc, x[2]), key);

@@ -16,10 +16,11 @@ def Train_DropoutOp : Train_InferredOp<"dropout", [
 def Train_DropoutTrainingOp : Train_InferredOp<"dropout_training", [Differentiable, Generated, ElementByElement]> {
   let summary = "Zero each element with probability ratio, scale the others by 1/(1-ratio)";
   let description = [{
-    Element i is dropped if word 0 of Philox2x32-10 with key `seed + index`
-    and counter (i, step) falls below ratio * 2^32. The gradient is the same
-    op on the gradient: no mask is stored. `seed` and `step` are rank-0 i64;
-    `index` numbers the op. Source: Salmon et al., SC'11.
+    Element i is dropped if word 0 of Philox2x32-10 with counter (i, step) and
+    the upper half of `mix(seed ^ mix(index))` as key falls below ratio * 2^32;
+    `mix` is a step of SplitMix64. The gradient is the same op on the gradient:
+    no mask is stored. `seed` and `step` are rank-0 i64; `index` numbers the op.
+    Sources: Salmon et al., SC'11; Steele et al., OOPSLA'14.
 
     (C1) `ratio` lies in [0, 1).
     (C2) `seed` and `step` have rank 0.

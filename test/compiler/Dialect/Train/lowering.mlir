@@ -116,8 +116,12 @@ func.func @round_to(%x: tensor<4xf32>, %b: tensor<4xbf16>) -> (tensor<4xf32>, te
 
 // -----
 
-// Ten rounds on 32-bit words, and one comparison with 0.5 * 2^32.
+// The key mixes the seed with what op 3 mixes to; then ten rounds on 32-bit words,
+// and one comparison with 0.5 * 2^32.
 // CHECK-LABEL: func.func @dropout
+// CHECK:         %[[OP:.*]] = arith.constant 2092789425003139053 : i64
+// CHECK:         arith.xori %{{.*}}, %[[OP]] : i64
+// CHECK-COUNT-4: arith.shrui
 // CHECK:         linalg.index 0
 // CHECK:         linalg.index 1
 // CHECK-COUNT-10: arith.shrui
