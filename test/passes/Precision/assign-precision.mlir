@@ -114,6 +114,32 @@ func.func @cast_where_small(%x: tensor<8x16x4x4xf32>, %w: tensor<64x10xf32>) -> 
 
 // -----
 
+// A mean of a window rounds anew, but its catalog kernel has one type: what goes in
+// comes out, in 16 bit between products, and with the cast behind it in f32.
+// CHECK-LABEL: func.func @follow
+func.func @follow(%x: tensor<8x64xf32>, %u: tensor<64x256xf32>, %w: tensor<64x10xf32>,
+                  %y: tensor<8x16x4x4xf32>, %g: tensor<8x16x2x2xf32>) -> (tensor<8x10xf32>, tensor<8x10xf32>, tensor<8x16x4x4xf32>) {
+  %0 = train.matmul %x, %u : (tensor<8x64xf32>, tensor<64x256xf32>) -> tensor<8x256xf32>
+  %1 = train.reshape %0 : (tensor<8x256xf32>) -> tensor<8x16x4x4xf32>
+  // CHECK: train.average_pool {{.*}}rule = "minimum cut"{{.*}} : (tensor<8x16x4x4xbf16>) -> tensor<8x16x2x2xbf16>
+  %2 = train.average_pool %1 {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>,
+      pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>} : (tensor<8x16x4x4xf32>) -> tensor<8x16x2x2xf32>
+  %3 = train.reshape %2 : (tensor<8x16x2x2xf32>) -> tensor<8x64xf32>
+  %4 = train.matmul %3, %w : (tensor<8x64xf32>, tensor<64x10xf32>) -> tensor<8x10xf32>
+  // CHECK: train.average_pool {{.*}} : (tensor<8x16x4x4xf32>) -> tensor<8x16x2x2xf32>
+  %5 = train.average_pool %y {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>,
+      pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, count_include_pad} : (tensor<8x16x4x4xf32>) -> tensor<8x16x2x2xf32>
+  %6 = train.reshape %5 : (tensor<8x16x2x2xf32>) -> tensor<8x64xf32>
+  // CHECK: amp.cast {{.*}} : tensor<8x64xf32> to tensor<8x64xbf16>
+  %7 = train.matmul %6, %w : (tensor<8x64xf32>, tensor<64x10xf32>) -> tensor<8x10xf32>
+  // CHECK: train.average_pool_grad {{.*}} : (tensor<8x16x2x2xf32>) -> tensor<8x16x4x4xf32>
+  %8 = train.average_pool_grad %g {input_shape = array<i64: 8, 16, 4, 4>, kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>,
+      pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>} : (tensor<8x16x2x2xf32>) -> tensor<8x16x4x4xf32>
+  return %4, %7, %8 : tensor<8x10xf32>, tensor<8x10xf32>, tensor<8x16x4x4xf32>
+}
+
+// -----
+
 // A result is as wide as the widest operand: the f32 operand is large, so
 // casting it costs more than reading the result in f32.
 // CHECK-LABEL: func.func @promote
