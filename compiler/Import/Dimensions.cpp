@@ -22,6 +22,8 @@ using Dim = onnx::TensorShapeProto::Dimension;
 
 constexpr int64_t kDefaultBatch = 32;
 
+constexpr StringLiteral kSizeRule = "the size must lie in [1, 2^40]";
+
 SmallVector<const ValueInfoProto *>
 mpc::dataInputs(const onnx::GraphProto &graph) {
   StringSet<> initializers;
@@ -93,8 +95,8 @@ LogicalResult Dimensions::applyOptions(const ImportOptions &options,
   Location loc = UnknownLoc::get(context);
   for (const auto &[name, size] : options.dims) {
     if (size <= 0 || size > kMaxElements)
-      return emitError(loc) << "--dim " << name << "=" << size
-                            << ": the size must be positive";
+      return emitError(loc) << "--dim " << name << "=" << size << ": "
+                            << kSizeRule;
     if (none_of(symbols, [&](Symbol &s) { return s.name == name; })) {
       auto error = emitError(loc) << "--dim " << name << "=" << size
                                   << ": the model has no such dimension";
@@ -108,8 +110,7 @@ LogicalResult Dimensions::applyOptions(const ImportOptions &options,
   if (!options.batch)
     return success();
   if (*options.batch <= 0 || *options.batch > kMaxElements)
-    return emitError(loc) << "--batch=" << *options.batch
-                          << ": the size must be positive";
+    return emitError(loc) << "--batch=" << *options.batch << ": " << kSizeRule;
   if (firstInput.empty())
     return emitError(loc) << "--batch=" << *options.batch
                           << ": no input of the model has a dimension";

@@ -61,6 +61,17 @@ LogicalResult GraphImporter::report(llvm::Error error, Location loc,
   return failure();
 }
 
+LogicalResult GraphImporter::addElements(int64_t count, Location loc) {
+  numElements += count;
+  if (numElements <= kMaxElements)
+    return success();
+  result.error = ModelError::Limit;
+  return emitError(loc) << "with this one the results of all nodes have more "
+                           "than 2^40 elements, the most there may be; if a "
+                           "dimension was bound with --batch or --dim, bind a "
+                           "smaller one";
+}
+
 //===----------------------------------------------------------------------===//
 // The graph as a whole
 //===----------------------------------------------------------------------===//

@@ -75,6 +75,11 @@ public:
     return values.lookup(name);
   }
 
+  /// Counts the elements of a result. Fails after a diagnostic at `loc` when all
+  /// results together have more than one tensor may have: a program that no
+  /// machine can run would still take its time to compile.
+  mlir::LogicalResult addElements(int64_t count, mlir::Location loc);
+
   /// Remembers that an Identity node gives an initializer a second name.
   void addAlias(llvm::StringRef initializer, llvm::StringRef alias) {
     aliases.emplace_back(initializer, alias);
@@ -116,6 +121,7 @@ private:
   mlir::func::FuncOp function;
   mlir::Operation *insertStatesBefore = nullptr;
   std::vector<std::pair<std::string, std::string>> aliases;
+  int64_t numElements = 0; // Of all results so far.
   unsigned numWidened = 0; // Initializers of f16 or bf16, said once.
 };
 

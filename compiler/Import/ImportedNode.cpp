@@ -280,6 +280,8 @@ LogicalResult ImportedNode::checkResults(Operation *op) {
     if (*count == 0)
       return emitError(loc) << "the result, " << typeText(type)
                             << ", has no elements";
+    if (mlir::failed(graph.addElements(*count, loc)))
+      return failure();
   }
   return mlir::verify(op);
 }

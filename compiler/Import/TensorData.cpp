@@ -52,6 +52,11 @@ static Error invalid(const Twine &message) {
   return makeModelError(ModelError::Invalid, message);
 }
 
+/// What a user can do about it, beside owning a smaller model.
+static constexpr StringLiteral kTooManyElements =
+    "has more than 2^40 elements, the most there may be; if a dimension was "
+    "bound with --batch or --dim, bind a smaller one";
+
 Expected<int64_t> mpc::countElements(ArrayRef<int64_t> shape) {
   if (shape.size() > kMaxRank)
     return invalid("has " + Twine(shape.size()) + " dimensions; at most " +
@@ -70,7 +75,7 @@ Expected<int64_t> mpc::countElements(ArrayRef<int64_t> shape) {
     }
   }
   if (isHuge)
-    return makeModelError(ModelError::Limit, "has more than 2^40 elements");
+    return makeModelError(ModelError::Limit, kTooManyElements);
   return isEmpty ? 0 : count;
 }
 
