@@ -59,6 +59,12 @@ static LogicalResult importAveragePool(ImportedNode &node) {
   bool includePad = node.boolAttr("count_include_pad", false);
   if (node.failed())
     return failure();
+  if (includePad && window->dimWithCeil)
+    return node.shapeError()
+           << "ceil_mode adds a window that is partly outside in spatial "
+              "dimension "
+           << *window->dimWithCeil
+           << ", which is not supported with count_include_pad; pad the input";
   SmallVector<NamedAttribute> attributes = windowAttributes(node, *window);
   if (includePad)
     attributes.push_back(node.flag("count_include_pad"));

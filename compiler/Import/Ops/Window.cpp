@@ -102,12 +102,11 @@ std::optional<Window> mpc::readWindow(ImportedNode &node, Value input,
     int64_t next = (room / window.strides[i] + 1) * window.strides[i];
     bool hasNext = room % window.strides[i] != 0 &&
                    next < extents[i] + window.padsBegin[i];
-    if (ceilMode && hasNext) {
-      node.shapeError() << "ceil_mode adds a window that is partly outside in "
-                           "spatial dimension "
-                        << i << ", which is not supported; pad the input";
-      return std::nullopt;
-    }
+    if (!ceilMode || !hasNext)
+      continue;
+    // It begins inside, so that less than a window of padding makes it fit.
+    window.padsEnd[i] = next + span - extents[i] - window.padsBegin[i];
+    window.dimWithCeil = i;
   }
   return window;
 }

@@ -9,6 +9,11 @@ namespace mpc {
 /// One entry per spatial dimension.
 struct Window {
   llvm::SmallVector<int64_t> kernel, strides, dilations, padsBegin, padsEnd;
+
+  /// A spatial dimension to which ceil_mode added a window that is partly
+  /// outside. `padsEnd` makes room for it, so it holds more than the model's
+  /// pads there.
+  std::optional<size_t> dimWithCeil;
 };
 
 /// Reads auto_pad, dilations, pads, strides and, in pooling, ceil_mode for a
