@@ -1,0 +1,287 @@
+"""The rows of make_models.py.
+
+A body is in ONNX's textual syntax. Its first tensor is the model's input times a
+parameter, so that a gradient flows through every op; the others are parameters, all
+positive where a + stands. The function is the same in PyTorch, for the training.
+"""
+import dataclasses
+import typing
+
+import torch
+import torch.nn.functional as F
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    tensors: str
+    body: str
+    function: typing.Optional[typing.Callable] = None
+    outputs: str = "y" # With their types, unless they are floats.
+    opset: int = 17
+    # Instead of random data, with a factor of 1; outputs must be equal bit by bit.
+    values: typing.Optional[list] = None
+
+
+CASES = []
+
+
+def case(*arguments, **options):
+    CASES.append(Case(*arguments, **options))
+
+
+# Element by element.
+case("Relu", "x[3,2,17]", "y = Relu (x)", torch.relu)
+case("Tanh", "x[3,2,17]", "y = Tanh (x)", torch.tanh)
+case("Tanh_one", "x[1,3,17]", "y = Tanh (x)", torch.tanh)
+case("Sigmoid", "x[3,2,17]", "y = Sigmoid (x)", torch.sigmoid)
+case("Neg", "x[3,17]", "y = Neg (x)", torch.neg)
+case("Gelu", "x[5,13]", "y = Gelu (x)", F.gelu, opset=20)
+case("Gelu_tanh", "x[5,13]", 'y = Gelu <approximate = "tanh"> (x)',
+     lambda x: F.gelu(x, approximate="tanh"), opset=20)
+BINARY = {"Add": torch.add, "Sub": torch.sub, "Mul": torch.mul, "Div": torch.div}
+for op, function in BINARY.items():
+    for label, shape in {"scalar": "", "row": "3,1", "outer": "1,1,1,17"}.items():
+        case(f"{op}_{label}", f"x[2,3,17] p[{shape}]+", f"y = {op} (x, p)", function)
+for op in ("Sub", "Div"):
+    for label, shape in {"one": "1", "inner": "17", "same": "2,3,17"}.items():
+        case(f"{op}_from_{label}", f"x[2,3,17] p[{shape}]+",
+             f"half = Constant <value_float = 0.5> ()\n s = Sigmoid (x)\n"
+             f"a = Add (s, half)\n y = {op} (p, a)",
+             lambda x, p, f=BINARY[op]: f(p, torch.sigmoid(x) + 0.5))
+for axis in (-1, 1, 2):
+    name = str(axis).replace("-", "m")
+    case(f"Softmax_{name}", "x[2,5,3,4]", f"y = Softmax <axis = {axis}> (x)",
+         lambda x, axis=axis: torch.softmax(x, axis))
+    case(f"LogSoftmax_{name}", "x[2,5,3,4]", f"y = LogSoftmax <axis = {axis}> (x)",
+         lambda x, axis=axis: torch.log_softmax(x, axis))
+
+# Products.
+for name, x, p in [
+    ("plain", "3,17", "17,5"), ("one", "1,17", "17,1"), ("shared", "2,3,7", "7,5"),
+    ("broadcast", "2,3,5,7", "3,7,11"), ("ones", "2,3,5,7", "1,1,7,11"),
+    ("vector", "3,17", "17"),
+]:
+    case(f"MatMul_{name}", f"x[{x}] p[{p}]", "y = MatMul (x, p)", torch.matmul)
+for name, x, p in [
+    ("shared", "2,3,7", "5,3"), ("vector", "3,7,17", "7"), ("broadcast", "2,3,5,7", "2,1,4,5"),
+]:
+    case(f"MatMul_left_{name}", f"x[{x}] p[{p}]", "y = MatMul (p, x)",
+         lambda x, p: torch.matmul(p, x))
+case("MatMul_transposed", "x[2,3,5,7] p[5,13]",
+     "t = Transpose <perm = [0, 1, 3, 2]> (x)\n y = MatMul (t, p)",
+     lambda x, p: x.transpose(2, 3) @ p)
+case("MatMul_heads", "x[2,5,3,7] p[7,2]",
+     "t = Transpose <perm = [0, 2, 1, 3]> (x)\n y = MatMul (t, p)",
+     lambda x, p: x.transpose(1, 2) @ p)
+case("MatMul_weight_transposed", "x[3,17] p[5,17]",
+     "t = Transpose <perm = [1, 0]> (p)\n y = MatMul (x, t)", lambda x, p: x @ p.T)
+case("MatMul_itself", "x[2,3,5]",
+     "t = Transpose <perm = [0, 2, 1]> (x)\n y = MatMul (x, t)",
+     lambda x: x @ x.transpose(1, 2))
+case("Gemm_transB", "x[3,17] p[5,17] c[5]", "y = Gemm <transB = 1> (x, p, c)", F.linear)
+case("Gemm_factors", "x[3,17] p[17,5] c[1,5]", "y = Gemm <alpha = 0.5, beta = 2.0> (x, p, c)",
+     lambda x, p, c: 0.5 * x @ p + 2 * c)
+case("Gemm_transA", "x[3,17] p[3,5] c[17,5]", "y = Gemm <transA = 1> (x, p, c)",
+     lambda x, p, c: x.T @ p + c)
+case("Gemm_scalar", "x[3,17] p[5,17] c[]",
+     "y = Gemm <transB = 1, alpha = 2.0, beta = 0.25> (x, p, c)",
+     lambda x, p, c: 2 * x @ p.T + 0.25 * c)
+case("Gemm_column", "x[3,17] p[5,17] c[3,1]", "y = Gemm <transB = 1> (x, p, c)",
+     lambda x, p, c: x @ p.T + c)
+case("Gemm_no_bias", "x[3,17] p[17,5]", "y = Gemm <alpha = 0.3> (x, p)",
+     lambda x, p: 0.3 * x @ p)
+
+# Norms. BatchNormalization as at inference: in training it is another function.
+for name, x, axis, dims in [
+    ("last", "2,3,17", -1, 1), ("two", "2,3,17", 1, 2), ("middle", "2,3,4,5", 2, 2),
+]:
+    shape = ",".join(x.split(",")[-dims:])
+    case(f"LayerNorm_{name}", f"x[{x}] g[{shape}] b[{shape}]",
+         f"y = LayerNormalization <axis = {axis}> (x, g, b)",
+         lambda x, g, b: F.layer_norm(x, g.shape, g, b))
+case("LayerNorm_no_bias", "x[1,7] g[7]", "y = LayerNormalization <epsilon = 0.001> (x, g)",
+     lambda x, g: F.layer_norm(x, g.shape, g, None, 1e-3))
+for name, x in [("2d", "3,17"), ("1d", "2,3,5"), ("images", "2,3,5,7"), ("one", "1,1,3,3")]:
+    c = x.split(",")[1]
+    case(f"BatchNorm_{name}", f"x[{x}] g[{c}] b[{c}] m[{c}] v[{c}]+",
+         "y = BatchNormalization <epsilon = 0.001> (x, g, b, m, v)")
+
+# Convolutions.
+def conv(name, x, p, attributes="", function=None, bias=True):
+    channels = p.split(",")[0]
+    case(f"Conv_{name}", f"x[{x}] p[{p}]" + (f" b[{channels}]" if bias else ""),
+         f"y = Conv <{attributes}> (x, p{', b' if bias else ''})", function)
+
+
+conv("pads", "2,3,7,9", "5,3,3,3", "pads = [1, 1, 1, 1]",
+     lambda x, p, b: F.conv2d(x, p, b, padding=1))
+conv("one", "1,1,5,5", "1,1,3,3", "group = 1", F.conv2d)
+conv("groups", "2,6,7,7", "4,3,3,3", "group = 2, pads = [1, 1, 1, 1]",
+     lambda x, p, b: F.conv2d(x, p, b, padding=1, groups=2))
+conv("depthwise", "1,17,5,5", "17,1,3,3", "group = 17, pads = [1, 1, 1, 1]",
+     lambda x, p, b: F.conv2d(x, p, b, padding=1, groups=17))
+conv("dilations", "2,3,11,11", "4,3,3,3", "dilations = [2, 2]",
+     lambda x, p, b: F.conv2d(x, p, b, dilation=2))
+conv("uneven_pads", "2,3,7,8", "4,3,3,2", "pads = [1, 0, 2, 1]",
+     lambda x, p, b: F.conv2d(F.pad(x, (0, 1, 1, 2)), p, b))
+conv("strides", "2,3,7,9", "5,3,3,3", "strides = [2, 2], pads = [1, 1, 1, 1]",
+     lambda x, p: F.conv2d(x, p, None, 2, 1), bias=False)
+conv("uneven_strides", "2,3,8,9", "5,3,1,3", "strides = [2, 3]",
+     lambda x, p, b: F.conv2d(x, p, b, (2, 3)))
+conv("1d", "2,3,17", "5,3,3", "pads = [1, 1]", lambda x, p, b: F.conv1d(x, p, b, padding=1))
+conv("1d_all", "1,3,17", "6,1,5", "group = 3, strides = [2], dilations = [2]",
+     lambda x, p, b: F.conv1d(x, p, b, 2, 0, 2, 3))
+conv("pointwise", "1,3,5,5", "17,3,1,1", "strides = [2, 2]",
+     lambda x, p, b: F.conv2d(x, p, b, 2))
+conv("whole_image", "3,4,5,5", "7,4,5,5", "group = 1", F.conv2d)
+conv("same_upper", "2,3,7,8", "4,3,3,4", 'auto_pad = "SAME_UPPER", strides = [2, 2]')
+conv("same_lower", "2,3,7,8", "4,3,3,4", 'auto_pad = "SAME_LOWER", strides = [2, 2]')
+conv("valid", "2,3,7,8", "4,3,3,4", 'auto_pad = "VALID"', F.conv2d)
+
+
+# Pools.
+def pool(name, op, x, attributes, function=None, opset=17):
+    case(f"{op}_{name}", f"x[{x}]", f"y = {op} <{attributes}> (x)", function, opset=opset)
+
+
+BY_TWO = "kernel_shape = [2, 2], strides = [2, 2]"
+BY_THREE = "kernel_shape = [3, 3], strides = [2, 2]"
+pool("plain", "MaxPool", "2,3,7,9", BY_TWO, lambda x: F.max_pool2d(x, 2))
+pool("pads", "MaxPool", "2,3,7,9", BY_THREE + ", pads = [1, 1, 1, 1]",
+     lambda x: F.max_pool2d(x, 3, 2, 1))
+pool("ceil", "MaxPool", "2,3,8,8", BY_THREE + ", ceil_mode = 1",
+     lambda x: F.max_pool2d(x, 3, 2, 0, ceil_mode=True))
+pool("ceil_pads", "MaxPool", "2,3,8,9", BY_THREE + ", pads = [1, 1, 1, 1], ceil_mode = 1",
+     lambda x: F.max_pool2d(x, 3, 2, 1, ceil_mode=True))
+# The window that the ceiling adds would begin in the pads, and does not count.
+pool("ceil_behind", "MaxPool", "2,3,7,7",
+     "kernel_shape = [2, 2], strides = [3, 3], pads = [1, 1, 1, 1], ceil_mode = 1",
+     lambda x: F.max_pool2d(x, 2, 3, 1, ceil_mode=True))
+pool("dilations", "MaxPool", "2,3,9,9", "kernel_shape = [3, 3], dilations = [2, 2]",
+     lambda x: F.max_pool2d(x, 3, 1, 0, 2))
+pool("1d", "MaxPool", "2,3,9", "kernel_shape = [2], strides = [2]", lambda x: F.max_pool1d(x, 2))
+pool("uneven_pads", "MaxPool", "2,1,7,7", BY_TWO + ", pads = [1, 0, 0, 1]",
+     lambda x: F.max_pool2d(F.pad(x, (0, 1, 1, 0), value=-1e9), 2))
+pool("plain", "AveragePool", "2,3,7,9", BY_TWO, lambda x: F.avg_pool2d(x, 2))
+pool("pads", "AveragePool", "2,3,7,9", BY_THREE + ", pads = [1, 1, 1, 1]",
+     lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False))
+pool("counts_pads", "AveragePool", "2,3,7,9",
+     BY_THREE + ", pads = [1, 1, 1, 1], count_include_pad = 1",
+     lambda x: F.avg_pool2d(x, 3, 2, 1))
+pool("ceil", "AveragePool", "2,3,8,8", BY_THREE + ", ceil_mode = 1",
+     lambda x: F.avg_pool2d(x, 3, 2, ceil_mode=True), opset=21)
+pool("ceil_pads", "AveragePool", "2,3,8,9", BY_THREE + ", pads = [1, 1, 1, 1], ceil_mode = 1",
+     lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False), opset=21)
+pool("1d", "AveragePool", "2,17,9", "kernel_shape = [3], strides = [3]",
+     lambda x: F.avg_pool1d(x, 3))
+pool("uneven_pads", "AveragePool", "2,1,7,7", BY_TWO + ", pads = [1, 0, 0, 1]")
+case("GlobalAveragePool_images", "x[2,17,5,3]", "y = GlobalAveragePool (x)",
+     lambda x: x.mean((2, 3), keepdim=True))
+case("GlobalAveragePool_one", "x[1,1,5]", "y = GlobalAveragePool (x)",
+     lambda x: x.mean(2, keepdim=True))
+case("GlobalAveragePool_volumes", "x[2,17,2,3,5]", "y = GlobalAveragePool (x)",
+     lambda x: x.mean((2, 3, 4), keepdim=True))
+
+# Reductions: axes as attribute, then as input.
+for op, function in {"ReduceMean": torch.mean, "ReduceSum": torch.sum}.items():
+    for name, axes, keep in [
+        ("kept", [1], 1), ("last", [-1], 0), ("middle", [1, 2], 0), ("apart", [1, 3], 1),
+        ("inner", [2], 0), ("swapped", [3, 1], 0),
+    ]:
+        if op == "ReduceMean":
+            case(f"{op}_{name}", "x[2,3,4,5]", f"y = {op} <axes = {axes}, keepdims = {keep}> (x)",
+                 lambda x, a=axes, k=keep, f=function: f(x, a, keepdim=bool(k)), opset=13)
+        if op == "ReduceSum" or name in ("kept", "apart"):
+            case(f"{op}_{name}_18", "x[2,3,4,5]",
+                 f"a = Constant <value_ints = {axes}> ()\n y = {op} <keepdims = {keep}> (x, a)",
+                 lambda x, a=axes, k=keep, f=function: f(x, a, keepdim=bool(k)), opset=18)
+case("ReduceSum_nothing", "x[2,3,5]", "y = ReduceSum <noop_with_empty_axes = 1> (x)",
+     lambda x: x, opset=18)
+
+# What only moves elements.
+for axis in (1, 2, -1):
+    name = str(axis).replace("-", "m")
+    case(f"Concat_{name}", "x[2,3,2,5]", f"t = Tanh (x)\n y = Concat <axis = {axis}> (x, t, x)",
+         lambda x, axis=axis: torch.cat([x, torch.tanh(x), x], axis))
+case("Concat_parameter", "x[1,3,5] p[1,2,5]", "y = Concat <axis = 1> (p, x)",
+     lambda x, p: torch.cat([p, x], 1))
+case("Concat_uneven", "x[2,17,5]",
+     "m = ReduceMean <axes = [1], keepdims = 1> (x)\n y = Concat <axis = 1> (m, x)",
+     lambda x: torch.cat([x.mean(1, keepdim=True), x], 1))
+for name, perm in [("heads", [0, 2, 1, 3]), ("back", [0, 3, 2, 1]), ("images", [0, 3, 1, 2]),
+                   ("batch", [1, 0, 2, 3])]:
+    case(f"Transpose_{name}", "x[2,3,4,5]", f"y = Transpose <perm = {perm}> (x)",
+         lambda x, perm=perm: x.permute(perm))
+SWAP = "t = Transpose <perm = [0, 2, 1]> (x)\n"
+case("Transpose_Softmax", "x[2,5,7]", SWAP + "y = Softmax <axis = -1> (t)",
+     lambda x: torch.softmax(x.transpose(1, 2), -1))
+case("Transpose_LayerNorm", "x[2,5,7] g[5] b[5]", SWAP + "y = LayerNormalization (t, g, b)",
+     lambda x, g, b: F.layer_norm(x.transpose(1, 2), (5,), g, b))
+case("Transpose_Conv", "x[2,5,7,3] p[4,3,3,3]",
+     "t = Transpose <perm = [0, 3, 1, 2]> (x)\n y = Conv (t, p)",
+     lambda x, p: F.conv2d(x.permute(0, 3, 1, 2), p))
+case("Conv_Reshape_Transpose", "x[2,3,6,6] p[4,3,3,3]",
+     "c = Conv (x, p)\n s = Constant <value_ints = [0, 4, -1]> ()\n r = Reshape (c, s)\n"
+     "t = Transpose <perm = [0, 2, 1]> (r)\n y = Softmax <axis = 2> (t)",
+     lambda x, p: torch.softmax(F.conv2d(x, p).flatten(2).transpose(1, 2), 2))
+case("Reshape_twice", "x[2,3,4,5]",
+     "s = Constant <value_ints = [2, -1, 6]> ()\n r = Reshape (x, s)\n a = Relu (r)\n"
+     "t = Constant <value_ints = [2, 12, 5]> ()\n y = Reshape (a, t)",
+     lambda x: torch.relu(x).reshape(2, 12, 5))
+case("Squeeze_Unsqueeze", "x[2,1,5,1]",
+     "a = Constant <value_ints = [1, 3]> ()\n s = Squeeze (x, a)\n"
+     "b = Constant <value_ints = [1, -1]> ()\n u = Unsqueeze (s, b)\n y = Tanh (u)", torch.tanh)
+case("Flatten_one", "x[3,2,5,1]", "y = Flatten <axis = 1> (x)", lambda x: x.flatten(1))
+case("Flatten_last", "x[3,2,5]", "y = Flatten <axis = -1> (x)", lambda x: x.flatten(0, 1))
+case("Identity", "x[3,5]", "y = Identity (x)", lambda x: x)
+case("Dropout", "x[3,5]", "r = Constant <value_float = 0.3> ()\n y = Dropout (x, r)")
+
+# A cast of the model's rounds, whatever the precision: ties, overflow, subnormals.
+EDGES = [2049, 2051, 65519, 65520, -1e6, 1e-8, 3e-8, 6.1e-5, 1.00048828125, 1.0004883, 0.1,
+         1 / 3, 3e38, -0.0, 65504, 1.00390625]
+for name, kind in {"f16": 10, "bf16": 16}.items():
+    case(f"Cast_{name}", "x[4,4]", f"h = Cast <to = {kind}> (x)\n y = Cast <to = 1> (h)",
+         values=EDGES)
+case("Cast_both", "x[4,4]",
+     "h = Cast <to = 10> (x)\n f = Cast <to = 1> (h)\n b = Cast <to = 16> (f)\n"
+     "y = Cast <to = 1> (b)\n d = Cast <to = 11> (x)\n z = Cast <to = 1> (d)",
+     outputs="y z", values=EDGES)
+case("Cast_then_product", "x[3,17] p[17,5]",
+     "h = Cast <to = 10> (x)\n f = Cast <to = 1> (h)\n y = MatMul (f, p)")
+case("Cast_integers", "x[2,3]",
+     "y = Identity (x)\n i = Cast <to = 7> (x)\n b = Cast <to = 9> (x)\n f = Cast <to = 1> (b)",
+     outputs="y i:int64 b:bool f", values=[0.0, 0.5, -0.5, 1.9, -3.2, 70000.4])
+
+# Outputs that are no results, and parameters and values with several uses.
+case("Output_several", "x[3,5]", "y = Tanh (x)\n z = Add (y, x)\n u = Identity (x)",
+     lambda x: torch.tanh(x), outputs="y z u")
+case("Output_input", "x[3,5]", "y = Tanh (x)", torch.tanh, outputs="y input")
+case("Output_input_renamed", "x[3,5]", "y = Tanh (x)\n z = Identity (input)", torch.tanh,
+     outputs="y z")
+case("Output_constant", "x[3,5]",
+     "y = Tanh (x)\n z = Constant <value = float[2,3] {0.0, 1.0, 2.0, 3.0, 4.0, 0.1}> ()",
+     torch.tanh, outputs="y z")
+case("Output_parameter", "x[3,5]", "y = Tanh (x)", torch.tanh, outputs="y w0")
+case("Output_twice", "x[3,5]", "y = Tanh (x)\n z = Identity (y)", torch.tanh, outputs="y z")
+case("Output_reshaped", "x[3,4]",
+     "y = Tanh (x)\n s = Constant <value_ints = [3, 2, 2]> ()\n z = Reshape (y, s)\n"
+     "t = Transpose <perm = [1, 0]> (y)", torch.tanh, outputs="y z t")
+case("Output_reshaped_input", "x[3,4]",
+     "y = Tanh (x)\n s = Constant <value_ints = [3, 2, 2]> ()\n z = Reshape (input, s)",
+     torch.tanh, outputs="y z")
+case("Output_reshaped_parameter", "x[3,4]",
+     "y = Tanh (x)\n s = Constant <value_ints = [2, 2]> ()\n z = Reshape (w0, s)",
+     torch.tanh, outputs="y z")
+case("Output_scalar", "x[3,5]", "y = Tanh (x)\n z = ReduceMean <keepdims = 0> (y)", torch.tanh,
+     outputs="y z", opset=18)
+case("Output_scalar_first", "x[3,5]", "y = ReduceMean <keepdims = 0> (x)", torch.mean, opset=18)
+case("Shared_weight", "x[3,5] p[5,5]", "a = MatMul (x, p)\n h = Tanh (a)\n y = MatMul (h, p)",
+     lambda x, p: torch.tanh(x @ p) @ p)
+case("Shared_weight_transposed", "x[3,5] p[7,5]",
+     "a = Gemm <transB = 1> (x, p)\n h = Relu (a)\n y = Gemm (h, p)",
+     lambda x, p: torch.relu(x @ p.T) @ p)
+case("Itself_minus", "x[3,5]", "y = Sub (x, x)", lambda x: x - x)
+case("Itself_times", "x[3,5]", "y = Mul (x, x)", lambda x: x * x)
+case("Itself_divided", "x[3,5]", "s = Sigmoid (x)\n d = Add (s, s)\n y = Div (s, d)",
+     lambda x: torch.sigmoid(x) * 0 + 0.5)

@@ -1,0 +1,154 @@
+//===- models_test.cpp - Small models against onnxruntime and PyTorch -----===//
+//
+// What models.json holds, in every precision: the outputs of the model, and
+// losses and gradient norms of its training. make_models.py says what they are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/gradients/harness.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <numeric>
+
+namespace mpc::test {
+namespace {
+
+using Json = nlohmann::json;
+
+/// Largest error of an output, over its largest element, and of losses and
+/// gradient norms, over the largest of all steps. Four times what is measured:
+/// errors in f32 are those of another order of summation; bf16 rounds by 2^-9
+/// and f16 by 2^-12, a few times in a row, and differences of like numbers
+/// enlarge it.
+struct Tolerance {
+  const char *precision;
+  double output, training;
+};
+void PrintTo(const Tolerance &tolerance, std::ostream *os) {
+  *os << tolerance.precision;
+}
+
+constexpr Tolerance kTolerances[] = {
+    {"fp32", 2e-6, 2e-6}, {"bf16", 3e-2, 4e-2}, {"fp16", 1e-2, 8e-3}};
+
+const Json &models() {
+  static const Json all = Json::parse(std::ifstream(MPC_MODELS "/models.json"));
+  return all;
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> result;
+  for (const auto &[name, model] : models().items())
+    result.push_back(name);
+  return result;
+}
+
+/// The numbers in [-2, 2) that make_models.py makes likewise.
+Values fill(const std::string &name, size_t count) {
+  uint64_t seed = 0xcbf29ce484222325; // FNV-1a.
+  for (unsigned char byte : name)
+    seed = (seed ^ byte) * 0x100000001b3;
+  Random random(seed);
+  Values values(count);
+  for (double &value : values)
+    value = float(4 * random.next() - 2);
+  return values;
+}
+
+size_t inputSize(const mpc_program_t *program, const char *entry, size_t i) {
+  mpc_binding_info_t binding = {};
+  binding.struct_size = sizeof(binding);
+  isOk(mpc_program_input(program, entry, i, &binding));
+  return std::accumulate(binding.shape, binding.shape + binding.rank, size_t(1),
+                         std::multiplies<>());
+}
+
+/// What errors are measured by. Zeros come with the errors of what cancels.
+double scaleOf(const Values &values) { return std::max(1e-3, largest(values)); }
+
+/// The worst element: its error over `scale`, 0 for equal ones, infinities too.
+double worst(const Values &found, const Values &wanted, double scale) {
+  EXPECT_EQ(found.size(), wanted.size());
+  double result = 0;
+  for (size_t i = 0; i < std::min(found.size(), wanted.size()); ++i) {
+    double want = float(wanted[i]); // Of 1e39: infinity.
+    if (found[i] == want)
+      continue;
+    double error = std::fabs(found[i] - want) / scale;
+    result = std::isnan(error) ? INFINITY : std::max(result, error);
+  }
+  return result;
+}
+
+class Models
+    : public testing::TestWithParam<std::tuple<std::string, Tolerance>> {};
+
+TEST_P(Models, DoWhatOthersDo) {
+  const auto &[name, tolerance] = GetParam();
+  const Json &model = models()[name];
+  std::string text;
+  for (const Json &line : model["model"])
+    text += line.get<std::string>() + "\n";
+
+  Folder folder;
+  CompileOptions options;
+  options.model = writeText(folder, name + ".onnxtxt", text);
+  options.precision = tolerance.precision;
+  options.optimizer = "sgd";
+  options.lr = 0.02;
+  options.loss = "mse:y";
+  options.lossScale = 128; // Overflow is the subject of other tests.
+  ProgramPtr program = compile(options, folder);
+  ASSERT_TRUE(program);
+  Session session(program);
+  Values input = model.contains("input")
+                     ? model["input"].get<Values>()
+                     : fill(name, inputSize(program.get(), "predict", 0));
+
+  double outputError = 0, trainingError = 0;
+  std::map<std::string, Values> outputs = session.run("predict", {input});
+  EXPECT_EQ(outputs.size(), model["outputs"].size());
+  for (const auto &[output, json] : model["outputs"].items()) {
+    SCOPED_TRACE("output " + output);
+    ASSERT_EQ(outputs.count(output), 1u);
+    Values wanted = json.get<Values>();
+    double error = worst(outputs[output], wanted, scaleOf(wanted));
+    EXPECT_LE(error, model.contains("exact") ? 0 : tolerance.output);
+    outputError = std::max(outputError, error);
+  }
+
+  if (model.contains("training")) {
+    Values targets = fill(name + " targets", model["outputs"]["y"].size());
+    Values losses = model["training"]["loss"];
+    Values norms = model["training"]["grad_norm"];
+    for (size_t step = 0; step < losses.size(); ++step) {
+      SCOPED_TRACE("step " + std::to_string(step));
+      mpc_step_info_t info = session.step({input, targets});
+      EXPECT_EQ(info.skipped, 0);
+      double error =
+          std::max(worst({info.loss}, {losses[step]}, scaleOf(losses)),
+                   worst({info.grad_norm}, {norms[step]}, scaleOf(norms)));
+      EXPECT_LE(error, tolerance.training);
+      trainingError = std::max(trainingError, error);
+    }
+  }
+  std::printf("%-28s %s %.1e %.1e\n", name.c_str(), tolerance.precision,
+              outputError, trainingError);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Models,
+                         testing::Combine(testing::ValuesIn(names()),
+                                          testing::ValuesIn(kTolerances)),
+                         [](const auto &info) {
+                           return std::get<0>(info.param) + "_" +
+                                  std::get<1>(info.param).precision;
+                         });
+
+} // namespace
+} // namespace mpc::test
