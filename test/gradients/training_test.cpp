@@ -331,6 +331,75 @@ INSTANTIATE_TEST_SUITE_P(Digits, Repeat,
                                   std::get<1>(info.param);
                          });
 
+/// The scaler in plain lines, with the settings of every compiled program.
+struct Scaler {
+  float scale;
+  int32_t streak;
+  void advance(bool finite) {
+    streak = finite ? streak + 1 : 0;
+    if (!finite)
+      scale = std::max(scale / 2, 1.0f);
+    if (streak == 2000) {
+      scale = std::min(scale * 2, 0x1p24f);
+      streak = 0;
+    }
+  }
+};
+
+// The compiled step through every pattern of overflows of length 16, which are
+// the windows of a sequence with that period. Now and then it is put close to
+// growing, at the ends of the range and inside.
+TEST(LossScale, FollowsEveryPatternOfOverflows) {
+  Folder folder;
+  CompileOptions options;
+  options.model = writeText(folder, "linear.onnxtxt", kLinear);
+  options.loss = "mse";
+  options.precision = "fp16";
+  ProgramPtr program = compile(options, folder);
+  ASSERT_TRUE(program);
+  Session session(program);
+  session.write("w", Values(6, 0x1p-6));
+  // Gradients of 2^-16 stay finite under a scale of 2^24.
+  const std::vector<Values> small = {Values(12, 0x1p-10), Values(8, 0.0)};
+  const std::vector<Values> huge = {Values(12, 1e30), Values(8, 0.0)};
+  const Scaler starts[] = {{1, 1999},       {65536, 1990}, {0x1p24f, 1998},
+                           {0x1p23f, 1995}, {2, 0},        {3.5f, 1997},
+                           {0x1p24f, 0},    {65536, 1999}};
+
+  Scaler expected = {65536, 0};
+  std::string weights = session.snapshot()["w"];
+  int64_t updates = 0;
+  uint32_t shifter = 1; // x^16 + x^14 + x^13 + x^11 + 1: all patterns but 0.
+  const int period = (1 << 16) - 1;
+  for (int i = 0; i < period + 16 + 17; ++i) {
+    if (i % 11 == 5) {
+      expected = starts[i / 11 % std::size(starts)];
+      session.write("loss_scale", {expected.scale});
+      session.write("loss_scale_streak", {double(expected.streak)});
+    }
+    // The pattern that is missing, 16 overflows, stands at the end.
+    bool finite = i < period + 16 ? shifter & 1 : false;
+    uint32_t bit = shifter ^ shifter >> 2 ^ shifter >> 3 ^ shifter >> 5;
+    shifter = shifter >> 1 | (bit & 1) << 15;
+    ASSERT_EQ(shifter == 1, (i + 1) % period == 0) << "step " << i;
+    mpc_step_info_t info = session.step(finite ? small : huge);
+    ASSERT_EQ(info.skipped, !finite) << "step " << i;
+    ASSERT_EQ(info.loss_scale, expected.scale) << "step " << i;
+    expected.advance(finite);
+    updates += finite;
+    ASSERT_EQ(session.read("loss_scale")[0], expected.scale) << "step " << i;
+    ASSERT_EQ(session.read("loss_scale_streak")[0], expected.streak)
+        << "step " << i;
+    ASSERT_EQ(session.read("step_count")[0], double(updates)) << "step " << i;
+    if (i % 64 == 0) {
+      std::string now = session.snapshot()["w"];
+      ASSERT_TRUE(finite || now == weights) << "step " << i;
+    }
+    if (i % 64 == 63)
+      weights = session.snapshot()["w"];
+  }
+}
+
 class Overflow : public testing::TestWithParam<const char *> {};
 
 TEST_P(Overflow, HalvesTheScaleAndChangesNothingElse) {
