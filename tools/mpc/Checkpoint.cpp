@@ -106,7 +106,7 @@ Action mpc::tool::addCheckpoint(CLI::App &app) {
   pruneCommand
       ->add_option("--keep", options->keep, "How many stay (default: 3)")
       ->option_text("N")
-      ->check(AtLeast(1));
+      ->check(Whole(1));
 
   return [options, listCommand, verifyCommand] {
     if (listCommand->parsed())

@@ -4,6 +4,7 @@
 #include "tools/mpc/Text.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 
@@ -22,6 +23,25 @@ Choice::Choice(std::vector<std::string> words, size_t numShown)
       list += (i == 0 ? "" : i + 1 == shown.size() ? " or " : ", ") + shown[i];
     return "must be " + list + ", but is '" + value + "'" +
            suggest(value, shown);
+  };
+}
+
+Whole::Whole(uint64_t low, uint64_t high) : CLI::Validator("") {
+  func_ = [low, high](std::string &text) -> std::string {
+    // strtoull takes signs and spaces as well.
+    bool isWhole = !text.empty() &&
+                   text.find_first_not_of("0123456789") == std::string::npos;
+    errno = 0;
+    uint64_t value =
+        isWhole ? std::strtoull(text.c_str(), nullptr, 10) : uint64_t(0);
+    if (isWhole && errno == 0 && value >= low && value <= high)
+      return "";
+    std::string range =
+        high == INT64_MAX
+            ? format("of at least %llu", static_cast<unsigned long long>(low))
+            : format("from %llu to %llu", static_cast<unsigned long long>(low),
+                     static_cast<unsigned long long>(high));
+    return "must be a whole number " + range + ", but is '" + text + "'";
   };
 }
 

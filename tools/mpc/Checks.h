@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,12 @@ namespace mpc::tool {
 class Choice : public CLI::Validator {
 public:
   explicit Choice(std::vector<std::string> words, size_t numShown = ~size_t(0));
+};
+
+/// Accepts whole numbers from `low` to `high`.
+class Whole : public CLI::Validator {
+public:
+  explicit Whole(uint64_t low, uint64_t high = INT64_MAX);
 };
 
 /// Accepts finite numbers of at least `low`.

@@ -57,7 +57,7 @@ void CompileArguments::addModelOptions(CLI::App &command) {
       .add_option("--batch", options.batch,
                   "Size of an open batch dimension (default: 32)")
       ->option_text("N")
-      ->check(AtLeast(1));
+      ->check(Whole(1));
   command.add_option("--dim", dims, "Size of the open dimension NAME")
       ->option_text("NAME=N")
       ->expected(1)
@@ -127,7 +127,7 @@ void CompileArguments::addOptimizerOptions(CLI::App &command) {
       ->check(AtLeast(0));
   add("--accumulate", options.accumulate,
       "Batches per update of the weights (default: 1)", "N")
-      ->check(AtLeast(1));
+      ->check(Whole(1, UINT32_MAX));
 }
 
 /// An option that its optimizer does not know would be ignored in silence.

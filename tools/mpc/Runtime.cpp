@@ -124,11 +124,14 @@ uint64_t Program::microBatches() const {
 // Session
 //===----------------------------------------------------------------------===//
 
+/// The runtime takes no more.
+static constexpr uint64_t kMostThreads = 1024;
+
 void SessionSettings::addTo(CLI::App &command) {
   command
       .add_option("--threads", threads, "Threads to run on; 0: all (default)")
       ->option_text("N")
-      ->check(AtLeast(0));
+      ->check(Whole(0, kMostThreads));
   command.add_flag("--deterministic", deterministic,
                    "Same bits whatever the number of threads");
 }

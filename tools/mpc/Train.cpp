@@ -47,13 +47,13 @@ static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
       ->add_option("--checkpoint-every", options.checkpointEvery,
                    "Steps from one to the next (default: an epoch)")
       ->option_text("N")
-      ->check(AtLeast(1))
+      ->check(Whole(1))
       ->group("Checkpoints");
   train
       ->add_option("--checkpoint-keep", options.keep,
                    "How many to keep; 0: all (default: 3)")
       ->option_text("N")
-      ->check(AtLeast(0))
+      ->check(Whole(0))
       ->group("Checkpoints");
   train
       ->add_flag("--resume", options.resume,
@@ -78,10 +78,10 @@ Action mpc::tool::addTrain(CLI::App &app) {
                             ->add_option("--epochs", options->epochs,
                                          "Epochs to train in all (default: 1)")
                             ->option_text("N")
-                            ->check(AtLeast(1));
+                            ->check(Whole(1));
   train->add_option("--steps", options->steps, "Steps to train in all")
       ->option_text("N")
-      ->check(AtLeast(1))
+      ->check(Whole(1))
       ->excludes(epochs);
   train
       ->add_option("--lr", options->learningRate,
@@ -96,7 +96,8 @@ Action mpc::tool::addTrain(CLI::App &app) {
   train
       ->add_option("--seed", options->seed,
                    "Of the order of samples and of dropout (default: 0)")
-      ->option_text("N");
+      ->option_text("N")
+      ->check(Whole(0));
   train->add_flag("--no-shuffle", options->noShuffle,
                   "Take samples in the order of the file");
   options->session.addTo(*train);
