@@ -18,6 +18,7 @@ using namespace mpc::tool;
 // Properties of the session: what the loop needs to go on.
 static constexpr const char *kEpoch = "train.epoch";
 static constexpr const char *kBatch = "train.batch";
+static constexpr const char *kBatchSize = "train.batch_size";
 static constexpr const char *kStep = "train.step";
 static constexpr const char *kSeed = "train.seed";
 static constexpr const char *kSamples = "train.samples";
@@ -137,6 +138,19 @@ void Trainer::restorePosition() {
                              formatCount(savedSamples));
   Sampler::Position position = {readCount(session, kEpoch),
                                 readCount(session, kBatch)};
+  // Between epochs any batch will do. Checkpoints did not always say it.
+  uint64_t savedBatch = session.property(kBatchSize)
+                            ? readCount(session, kBatchSize)
+                            : data.batchSize();
+  if (savedBatch != data.batchSize() && position.batch != 0)
+    throw Failure(
+        Usage,
+        format(
+            "the checkpoint stands within an epoch of batches of %llu, but "
+            "the program takes batches of %llu; compile it with --batch=%llu",
+            static_cast<unsigned long long>(savedBatch),
+            static_cast<unsigned long long>(data.batchSize()),
+            static_cast<unsigned long long>(savedBatch)));
   if (position.batch >= sampler.batchesPerEpoch())
     throw Failure(Damaged, "the checkpoint's position lies behind the end of "
                            "the epoch");
@@ -300,6 +314,7 @@ void Trainer::saveCheckpoint() {
     return;
   session.setProperty(kEpoch, std::to_string(sampler.position().epoch));
   session.setProperty(kBatch, std::to_string(sampler.position().batch));
+  session.setProperty(kBatchSize, std::to_string(data.batchSize()));
   session.setProperty(kStep, std::to_string(step));
   session.setProperty(kSeed, std::to_string(seed));
   session.setProperty(kSamples, std::to_string(data.numSamples()));
