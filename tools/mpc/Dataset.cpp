@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -328,7 +329,7 @@ Dataset::explainNoLabels(const std::vector<uint64_t> &indices) const {
     if (indices.size() > mostNamed)
       names.push_back(formatCount(indices.size() - mostNamed, "other"));
     return format(
-        "no label of the batch counts, so its mean loss is nan: '%s' "
+        "no label of the batch counts: '%s' "
         "is %lld, which the loss ignores, for samples %s of %s; leave "
         "out what has no label, or compile with a larger --batch",
         column.input.name.c_str(),
@@ -336,4 +337,55 @@ Dataset::explainNoLabels(const std::vector<uint64_t> &indices) const {
         joinWords(names).c_str(), path.c_str());
   }
   return "";
+}
+
+/// The first nan among `count` floats from `first` on; `first + count` if there
+/// is none. Infinities can be meant, in masks.
+static uint64_t findNan(const mpc::npz::Array &array, mpc_dtype_t dtype,
+                        uint64_t first, uint64_t count) {
+  for (uint64_t i = first; i < first + count; ++i) {
+    float single = 0;
+    double wide = 0;
+    uint16_t half = 0;
+    if (dtype == MPC_DTYPE_F32)
+      std::memcpy(&single, array.data.data() + i * sizeof(single),
+                  sizeof(single));
+    else if (dtype == MPC_DTYPE_F64)
+      std::memcpy(&wide, array.data.data() + i * sizeof(wide), sizeof(wide));
+    else if (dtype == MPC_DTYPE_F16)
+      std::memcpy(&half, array.data.data() + i * sizeof(half), sizeof(half));
+    // Behind the sign, nan comes after infinity.
+    if (std::isnan(single) || std::isnan(wide) || (half & 0x7fff) > 0x7c00)
+      return i;
+  }
+  return first + count;
+}
+
+std::string
+Dataset::explainNanValue(const std::vector<uint64_t> &indices) const {
+  auto explain = [this](const Column &column, uint64_t first, uint64_t count) {
+    uint64_t found = findNan(column.array, column.input.dtype, first, count);
+    return found == first + count
+               ? std::string()
+               : "so is " + nameOfElement(column.array, found) + " of " + path +
+                     "; repair such samples, or leave them out";
+  };
+  for (const Column &column : columns) {
+    std::string cause;
+    if (column.input.batchDim < 0)
+      cause = explain(column, 0, column.array.count());
+    uint64_t inner = column.innerBytes / mpc_dtype_size(column.input.dtype);
+    for (uint64_t o = 0; column.input.batchDim >= 0 && o < column.outer; ++o)
+      for (uint64_t sample : indices)
+        if (cause.empty())
+          cause = explain(column, (o * samples + sample) * inner, inner);
+    if (!cause.empty())
+      return cause;
+  }
+  return "";
+}
+
+std::string Dataset::explainNan(const std::vector<uint64_t> &indices) const {
+  std::string cause = explainNanValue(indices);
+  return cause.empty() ? explainNoLabels(indices) : cause;
 }

@@ -34,9 +34,9 @@ public:
   /// numSamples(); the rest of the batch repeats the last of them.
   const std::vector<mpc_tensor_t> &gather(const std::vector<uint64_t> &indices);
 
-  /// A loss over these samples is nan because the loss ignores all of their
-  /// labels: says so. "" if some label counts.
-  std::string explainNoLabels(const std::vector<uint64_t> &indices) const;
+  /// What makes the loss of these samples nan: a value of theirs that is nan,
+  /// or labels that the loss ignores, all of them. "" if neither.
+  std::string explainNan(const std::vector<uint64_t> &indices) const;
 
   const std::string path;
 
@@ -55,6 +55,8 @@ private:
             std::vector<std::string> &notes);
   void countSamples(const Column &column);
   void checkValues(const Column &column) const;
+  std::string explainNanValue(const std::vector<uint64_t> &indices) const;
+  std::string explainNoLabels(const std::vector<uint64_t> &indices) const;
   void prepareTensors();
 
   std::vector<Column> columns;

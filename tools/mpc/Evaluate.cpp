@@ -55,8 +55,8 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
           data.path);
     if (!std::isnan(metrics.loss_sum))
       continue;
-    if (std::string cause = data.explainNoLabels(indices); !cause.empty())
-      throw Failure(Usage, cause);
+    if (std::string cause = data.explainNan(indices); !cause.empty())
+      throw Failure(Usage, "the loss is nan: " + cause);
   }
 
   Evaluation result;

@@ -177,14 +177,14 @@ bool Trainer::isDone() const {
   return sampler.position().epoch >= options.epochs.value_or(1);
 }
 
-/// The mean over no label is nan, in fp16 too, where it would pass for an
-/// overflow.
+/// Data can make the loss nan, in fp16 too, where it would pass for an
+/// overflow: a value that is nan, or a batch none of whose labels counts.
 void Trainer::checkLoss(const mpc_step_info_t &info,
                         const std::vector<uint64_t> &samples) const {
   if (!std::isnan(info.loss))
     return;
-  if (std::string cause = data.explainNoLabels(samples); !cause.empty())
-    throw Failure(Usage, format("step %llu: %s",
+  if (std::string cause = data.explainNan(samples); !cause.empty())
+    throw Failure(Usage, format("the loss of step %llu is nan: %s",
                                 static_cast<unsigned long long>(step + 1),
                                 cause.c_str()));
 }
