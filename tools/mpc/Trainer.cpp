@@ -354,16 +354,17 @@ ExitCode Trainer::run() {
       report(result);
     }
     bool epochEnds = sampler.position().epoch != epoch;
-    if (epochEnds)
-      evaluateNow();
+    // The checkpoint first: an evaluation that fails must not cost the epoch.
     if (isCheckpointDue(epochEnds))
       saveCheckpoint();
+    if (epochEnds)
+      evaluateNow();
     if (const char *signal = signals.received())
       return stop(signal);
     progress.update(progressState());
   }
-  evaluateNow();
   saveCheckpoint();
+  evaluateNow();
   if (step > firstStep)
     progress.finish(progressState());
   if (!options.json)
