@@ -3,6 +3,7 @@
 #include "compiler/Import/ImportedNode.h"
 
 #include "compiler/Import/CheckModel.h"
+#include "compiler/Import/Elements.h"
 
 #include "mlir/IR/Verifier.h"
 
@@ -109,6 +110,29 @@ Value ImportedNode::statisticInput(unsigned i) {
 
 bool ImportedNode::isKnown(unsigned i) {
   return graph.lookup(proto.input(i)).isKnown();
+}
+
+Type ImportedNode::knownElementType(unsigned i) {
+  const GraphValue &value = graph.lookup(proto.input(i));
+  return value.tensor
+             ? elementTypeFor(value.tensor->data_type(), graph.floatType)
+             : value.constant.getElementType();
+}
+
+SmallVector<int64_t> ImportedNode::shapeOfInput(unsigned i) {
+  const GraphValue &value = graph.lookup(proto.input(i));
+  if (value.tensor)
+    return SmallVector<int64_t>(value.tensor->dims().begin(),
+                                value.tensor->dims().end());
+  return llvm::to_vector(value.value ? shapeOf(value.value)
+                                     : value.constant.getShapedType().getShape());
+}
+
+bool ImportedNode::isKnownInts(unsigned i) {
+  if (hasFailed || !hasInput(i) || !isKnown(i) || knownRank(i) > 1)
+    return false;
+  Type type = knownElementType(i);
+  return type && (type.isInteger(32) || type.isInteger(64));
 }
 
 SmallVector<int64_t> ImportedNode::knownInts(unsigned i) {
@@ -385,6 +409,19 @@ LogicalResult ImportedNode::setKnown(ElementsAttr value) {
   GraphValue entry{{}, nullptr, false, value, loc};
   graph.define(proto.output(0), std::make_shared<GraphValue>(entry));
   return success();
+}
+
+LogicalResult ImportedNode::setKnownInts(ArrayRef<int64_t> values, bool isList,
+                                         Type elementType) {
+  SmallVector<int64_t> shape;
+  if (isList)
+    shape.push_back(values.size());
+  SmallVector<APInt> numbers;
+  unsigned width = elementType.getIntOrFloatBitWidth();
+  for (int64_t value : values)
+    numbers.push_back(APInt(64, value, /*isSigned=*/true).trunc(width));
+  return setKnown(DenseElementsAttr::get(
+      RankedTensorType::get(shape, elementType), numbers));
 }
 
 LogicalResult ImportedNode::setKnown(const onnx::TensorProto &tensor) {

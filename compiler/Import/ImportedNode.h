@@ -50,6 +50,12 @@ public:
   llvm::SmallVector<int64_t> knownInts(unsigned i);
   double knownScalar(unsigned i);
   bool isKnown(unsigned i);
+  /// Whether knownInts can read it: a list of integers, or a single one. What
+  /// only moves such a list gives a known one, so that it can still be a shape.
+  bool isKnownInts(unsigned i);
+  bool isKnownList(unsigned i) { return isKnownInts(i) && knownRank(i) == 1; }
+  /// The dimensions of an input, known or not; nothing becomes data by that.
+  llvm::SmallVector<int64_t> shapeOfInput(unsigned i);
 
   //===--------------------------------------------------------------------===//
   // Attributes
@@ -132,12 +138,18 @@ public:
   /// Output 0 is known at import.
   mlir::LogicalResult setKnown(mlir::ElementsAttr value);
   mlir::LogicalResult setKnown(const onnx::TensorProto &tensor);
+  /// The same of integers: a list, or a single one of rank 0.
+  mlir::LogicalResult setKnownInts(llvm::ArrayRef<int64_t> values, bool isList,
+                                   mlir::Type elementType);
+  /// The element type of a known input.
+  mlir::Type knownElementType(unsigned i);
 
   const onnx::NodeProto &proto;
   const mlir::Location loc;
   GraphImporter &graph;
 
 private:
+  int64_t knownRank(unsigned i) { return shapeOfInput(i).size(); }
   const onnx::AttributeProto *find(llvm::StringRef name);
   /// "input 1 'w'"
   std::string label(unsigned i) const;

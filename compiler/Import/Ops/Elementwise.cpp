@@ -30,31 +30,10 @@ static LogicalResult importGelu(ImportedNode &node) {
 
 /// A known list of integers stays known, so that it can still be a shape.
 static LogicalResult castKnownIntegers(ImportedNode &node, Type elementType) {
-  const GraphValue &value = node.graph.lookup(node.proto.input(0));
-  bool isScalar = value.tensor ? value.tensor->dims_size() == 0
-                               : value.constant.getShapedType().getRank() == 0;
-  SmallVector<APInt> numbers;
-  unsigned width = elementType.getIntOrFloatBitWidth();
-  for (int64_t number : node.knownInts(0))
-    numbers.push_back(APInt(64, number, /*isSigned=*/true).trunc(width));
+  SmallVector<int64_t> numbers = node.knownInts(0);
   if (node.failed())
     return failure();
-  SmallVector<int64_t> shape;
-  if (!isScalar)
-    shape.push_back(numbers.size());
-  return node.setKnown(DenseElementsAttr::get(
-      RankedTensorType::get(shape, elementType), numbers));
-}
-
-static bool isKnownIntegerList(ImportedNode &node) {
-  const GraphValue &value = node.graph.lookup(node.proto.input(0));
-  if (value.tensor)
-    return value.tensor->dims_size() <= 1 &&
-           (value.tensor->data_type() == onnx::TensorProto::INT64 ||
-            value.tensor->data_type() == onnx::TensorProto::INT32);
-  return value.constant && value.constant.getShapedType().getRank() <= 1 &&
-         (value.constant.getElementType().isInteger(32) ||
-          value.constant.getElementType().isInteger(64));
+  return node.setKnownInts(numbers, node.isKnownList(0), elementType);
 }
 
 static bool isKnownFloat(ImportedNode &node) {
@@ -111,7 +90,7 @@ static LogicalResult importCast(ImportedNode &node) {
   if (!to)
     return node.error() << "casts to " << dataTypeName(isType ? dataType : -1)
                         << "; supported are floats, int32, int64 and bool";
-  if (isKnownIntegerList(node) && isa<IntegerType>(to) && !to.isInteger(1))
+  if (node.isKnownInts(0) && isa<IntegerType>(to) && !to.isInteger(1))
     return castKnownIntegers(node, to);
   Type narrow = narrowFloat(dataType, node.graph.builder);
   if (narrow && isKnownFloat(node))

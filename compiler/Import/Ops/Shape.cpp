@@ -68,8 +68,88 @@ resolveShape(ImportedNode &node, ArrayRef<int64_t> from,
   return shape;
 }
 
+//===----------------------------------------------------------------------===//
+// Lists of integers that are known at import
+//===----------------------------------------------------------------------===//
+
+/// Gives the numbers of input 0 another rank.
+static LogicalResult moveKnownInts(ImportedNode &node, bool isList) {
+  SmallVector<int64_t> values = node.knownInts(0);
+  return node.failed() ? failure()
+                       : node.setKnownInts(values, isList,
+                                           node.knownElementType(0));
+}
+
+/// Dimensions are bound, so that every shape is known.
+static LogicalResult importShape(ImportedNode &node) {
+  SmallVector<int64_t> shape = node.shapeOfInput(0);
+  int64_t rank = shape.size();
+  auto clamp = [&](int64_t axis) {
+    return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
+  };
+  int64_t start = clamp(node.intAttr("start", 0));
+  int64_t end = std::max(clamp(node.intAttr("end", rank)), start);
+  if (node.failed())
+    return failure();
+  return node.setKnownInts(ArrayRef(shape).slice(start, end - start),
+                           /*isList=*/true, node.graph.builder.getI64Type());
+}
+
+static LogicalResult importGather(ImportedNode &node) {
+  int64_t axis = node.intAttr("axis", 0);
+  if (!node.isKnownList(0) || !node.isKnownInts(1))
+    return node.shapeError()
+           << "is supported for shapes only: both inputs must be integers that "
+              "are known at compile time, such as the output of a Shape node";
+  node.normalizeAxis(axis, 1, "attribute 'axis'");
+  SmallVector<int64_t> values = node.knownInts(0), picked;
+  for (int64_t index : node.knownInts(1)) {
+    index = node.normalizeAxis(index, values.size(), "an index");
+    if (node.failed())
+      return failure();
+    picked.push_back(values[index]);
+  }
+  return node.setKnownInts(picked, node.isKnownList(1),
+                           node.knownElementType(0));
+}
+
+/// The concatenation of lists; false if they are not all known, or too long for
+/// a shape: a file that joins a list to itself again and again stays small.
+static bool concatKnownInts(ImportedNode &node, LogicalResult &result) {
+  constexpr int64_t most = 1024;
+  int64_t count = 0;
+  for (unsigned i = 0; i < node.numInputs(); ++i) {
+    if (!node.isKnownList(i) ||
+        node.knownElementType(i) != node.knownElementType(0))
+      return false;
+    int64_t extent = node.shapeOfInput(i).front();
+    if (extent < 0 || extent > most || (count += extent) > most)
+      return false;
+  }
+  SmallVector<int64_t> values;
+  for (unsigned i = 0; i < node.numInputs(); ++i)
+    llvm::append_range(values, node.knownInts(i));
+  node.normalizeAxis(node.intAttr("axis", 0), 1, "attribute 'axis'");
+  result = node.failed()
+               ? failure()
+               : node.setKnownInts(values, /*isList=*/true,
+                                   node.knownElementType(0));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Data
+//===----------------------------------------------------------------------===//
+
 static LogicalResult importReshape(ImportedNode &node) {
   bool allowZero = node.boolAttr("allowzero", false);
+  if (node.isKnownInts(0) && node.isKnownList(1)) {
+    // To a list of all, however it is said; others are data.
+    SmallVector<int64_t> wanted = node.knownInts(1);
+    if (!node.failed() && (wanted == ArrayRef<int64_t>{-1} ||
+                           (wanted.empty() && node.knownInts(0).size() == 1)))
+      return moveKnownInts(node, /*isList=*/!wanted.empty());
+  }
   Value input = node.input(0);
   SmallVector<int64_t> wanted = node.knownInts(1);
   if (node.failed())
@@ -116,6 +196,15 @@ static SmallVector<int64_t> distinctAxes(ImportedNode &node,
 }
 
 static LogicalResult importSqueeze(ImportedNode &node) {
+  if (node.isKnownList(0) && node.shapeOfInput(0).front() == 1 &&
+      (!node.hasInput(1) || node.isKnownList(1))) {
+    SmallVector<int64_t> axes = {0};
+    if (node.hasInput(1))
+      axes = distinctAxes(node, node.knownInts(1), 1);
+    if (node.failed())
+      return failure();
+    return moveKnownInts(node, /*isList=*/axes.empty());
+  }
   Value input = node.input(0);
   bool hasAxes = node.hasInput(1);
   SmallVector<int64_t> axes;
@@ -138,6 +227,11 @@ static LogicalResult importSqueeze(ImportedNode &node) {
 }
 
 static LogicalResult importUnsqueeze(ImportedNode &node) {
+  if (node.isKnownInts(0) && !node.isKnownList(0) && node.isKnownList(1) &&
+      node.shapeOfInput(1).front() == 1) {
+    distinctAxes(node, node.knownInts(1), 1);
+    return moveKnownInts(node, /*isList=*/true);
+  }
   Value input = node.input(0);
   SmallVector<int64_t> axes = node.knownInts(1);
   if (node.failed())
@@ -161,6 +255,9 @@ static LogicalResult importUnsqueeze(ImportedNode &node) {
 }
 
 static LogicalResult importConcat(ImportedNode &node) {
+  LogicalResult known = failure();
+  if (node.hasAttr("axis") && concatKnownInts(node, known))
+    return known;
   SmallVector<Value> inputs;
   for (unsigned i = 0; i < node.numInputs(); ++i) {
     if (!node.hasInput(i))
@@ -197,6 +294,8 @@ ArrayRef<OpRow> mpc::shapeOps() {
       {"Squeeze", 13, 1, 2, 1, importSqueeze},
       {"Unsqueeze", 13, 2, 2, 1, importUnsqueeze},
       {"Concat", 11, 1, 1u << 16, 1, importConcat},
+      {"Shape", 13, 1, 1, 1, importShape},
+      {"Gather", 13, 2, 2, 1, importGather},
   };
   return rows;
 }
