@@ -8,6 +8,7 @@
 #include "compiler/Support/Locations.h"
 
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -103,9 +104,10 @@ LogicalResult GraphImporter::importGraph() {
                              result.notes)))
     return failure();
   for (const onnx::NodeProto &node : graph.node())
-    used.insert(node.input().begin(), node.input().end());
+    for (const std::string &name : node.input())
+      ++used[name];
   for (const onnx::ValueInfoProto &output : graph.output())
-    used.insert(output.name());
+    ++used[output.name()];
 
   defineInitializers();
   if (failed(importInputs()))
@@ -153,6 +155,18 @@ void GraphImporter::noteDecisions() {
     if (stateReads.contains(name) && !isFrozen(name))
       result.notes.push_back("initializer '" + name + "' also goes by '" +
                              alias + "': both are trained as one");
+  std::vector<std::string> shared;
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    if (trained.contains(tensor.name()) && used.lookup(tensor.name()) > 1)
+      shared.push_back("'" + tensor.name() + "'");
+  if (!shared.empty())
+    result.notes.push_back("used in several places, and trained as one: " +
+                           llvm::join(shared, ", "));
+  if (!exportedNumbers.empty())
+    result.notes.push_back(
+        "not trained, for PyTorch's exporter gives such names to the numbers of "
+        "a model's code: " +
+        llvm::join(exportedNumbers, ", ") + "; rename what is a parameter");
   if (numWidened > 0)
     result.notes.push_back(std::to_string(numWidened) +
                            " initializers of 16-bit floats are imported as " +
@@ -339,6 +353,14 @@ Value GraphImporter::makeConstant(const GraphValue &value) {
   return train::ConstantOp::create(builder, value.loc, elements);
 }
 
+/// PyTorch's exporter stores the numbers of the model's code (`0.5 * x`) as
+/// initializers of rank 0 with such names, and gives parameters their own.
+static bool isExportedNumber(const onnx::TensorProto &tensor) {
+  StringRef name = tensor.name();
+  return tensor.dims_size() == 0 && name.consume_front("val_") &&
+         !name.empty() && llvm::all_of(name, [](char c) { return llvm::isDigit(c); });
+}
+
 Value GraphImporter::materialize(GraphValue &value) {
   if (value.value)
     return value.value;
@@ -355,7 +377,13 @@ Value GraphImporter::materialize(GraphValue &value) {
   }
   if (!isFloat && *count <= kMaxConstantElements)
     return value.value = makeConstant(value);
+  if (isExportedNumber(tensor)) {
+    exportedNumbers.push_back("'" + tensor.name() + "'");
+    return value.value = makeConstant(value);
+  }
   bool isTrained = isFloat && !isFrozen(tensor.name());
+  if (isTrained)
+    trained.insert(tensor.name());
   return value.value = readState(tensor, tensor.name(),
                                  isTrained ? train::StateKind::Parameter
                                            : train::StateKind::Constant);

@@ -115,12 +115,14 @@ private:
   Dimensions dimensions;
   Statistics statistics;
   llvm::StringMap<std::shared_ptr<GraphValue>> values;
-  llvm::StringSet<> used; // Names that a node or an output of the graph uses.
+  llvm::StringMap<unsigned> used; // How often nodes and outputs use a name.
+  llvm::StringSet<> trained;      // Initializers that became parameters.
   std::vector<std::pair<llvm::Regex, bool>> freeze; // And whether it matched.
   llvm::StringMap<mlir::Value> stateReads;          // By state.
   mlir::func::FuncOp function;
   mlir::Operation *insertStatesBefore = nullptr;
   std::vector<std::pair<std::string, std::string>> aliases;
+  std::vector<std::string> exportedNumbers; // In quotes, said once.
   int64_t numElements = 0; // Of all results so far.
   unsigned numWidened = 0; // Initializers of f16 or bf16, said once.
 };

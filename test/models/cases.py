@@ -232,6 +232,14 @@ case("Reshape_twice", "x[2,3,4,5]",
 case("Squeeze_Unsqueeze", "x[2,1,5,1]",
      "a = Constant <value_ints = [1, 3]> ()\n s = Squeeze (x, a)\n"
      "b = Constant <value_ints = [1, -1]> ()\n u = Unsqueeze (s, b)\n y = Tanh (u)", torch.tanh)
+# What PyTorch's exporters write for x.reshape(x.shape[0], -1), and for a number.
+case("Reshape_by_shape", "x[2,3,4]",
+     "s = Shape (x)\n o = Constant <value_int = 0> ()\n n = Gather (s, o)\n"
+     "a = Constant <value_ints = [0]> ()\n u = Unsqueeze (n, a)\n"
+     "m = Constant <value_ints = [-1]> ()\n t = Concat <axis = 0> (u, m)\n"
+     "y = Reshape (x, t)", lambda x: x.flatten(1))
+case("Exported_number", "x[3,5] val_0[] p[5]", "h = Mul (x, val_0)\n y = Add (h, p)",
+     lambda x, number, p: x * number.detach() + p)
 case("Flatten_one", "x[3,2,5,1]", "y = Flatten <axis = 1> (x)", lambda x: x.flatten(1))
 case("Flatten_last", "x[3,2,5]", "y = Flatten <axis = -1> (x)", lambda x: x.flatten(0, 1))
 case("Identity", "x[3,5]", "y = Identity (x)", lambda x: x)
