@@ -82,6 +82,8 @@ static const std::vector<Model> table = {
     {"Sigmoid_plain", "a[6,5]:-5..5", "y = Sigmoid (a)", "6,5"},
     {"Sigmoid_twice", "a[3,4,2]", "b = Sigmoid (a)\n y = Sigmoid (b)",
      "3,4,2"},
+    {"Softsign_plain", "a[6,5]:0.25..4", "y = Softsign (a)", "6,5"},
+    {"Softsign_negative", "a[9]:-4..-0.25", "y = Softsign (a)", "9"},
     {"Identity_plain", "a[3,2]", "y = Identity (a)", "3,2"},
     {"Identity_reused", "a[3,2]", "b = Identity (a)\n y = Mul (b, a)", "3,2"},
     {"Cast_plain", "a[3,5]", "b = Tanh (a)\n y = Cast <to = 1> (b)", "3,5"},

@@ -35,6 +35,7 @@ case("Relu", "x[3,2,17]", "y = Relu (x)", torch.relu)
 case("Tanh", "x[3,2,17]", "y = Tanh (x)", torch.tanh)
 case("Tanh_one", "x[1,3,17]", "y = Tanh (x)", torch.tanh)
 case("Sigmoid", "x[3,2,17]", "y = Sigmoid (x)", torch.sigmoid)
+case("Softsign", "x[3,2,17]", "y = Softsign (x)", F.softsign)
 case("Neg", "x[3,17]", "y = Neg (x)", torch.neg)
 case("Gelu", "x[5,13]", "y = Gelu (x)", F.gelu, opset=20)
 case("Gelu_tanh", "x[5,13]", 'y = Gelu <approximate = "tanh"> (x)',

@@ -122,6 +122,7 @@ ArrayRef<OpRow> mpc::elementwiseOps() {
       {"Relu", 6, 1, 1, 1, importUnary<train::ReluOp>},
       {"Tanh", 6, 1, 1, 1, importUnary<train::TanhOp>},
       {"Sigmoid", 6, 1, 1, 1, importUnary<train::SigmoidOp>},
+      {"Softsign", 1, 1, 1, 1, importUnary<train::SoftsignOp>},
       {"Gelu", 20, 1, 1, 1, importGelu},
       {"Cast", 9, 1, 1, 1, importCast},
   };

@@ -34,10 +34,12 @@ MPC_ELEMENTWISE(NegOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(ReluOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(TanhOp, Follow, 10, "bounded")
 MPC_ELEMENTWISE(SigmoidOp, Follow, 13, "bounded")
+MPC_ELEMENTWISE(SoftsignOp, Follow, 3, "bounded")
 MPC_ELEMENTWISE(GeluOp, Follow, 14, "bounded slope, f32 in registers")
 MPC_ELEMENTWISE(ReluGradOp, Follow, 1, "passes the gradient or zero")
 MPC_ELEMENTWISE(TanhGradOp, Follow, 3, "bounded slope")
 MPC_ELEMENTWISE(SigmoidGradOp, Follow, 3, "bounded slope")
+MPC_ELEMENTWISE(SoftsignGradOp, Follow, 4, "bounded slope")
 MPC_ELEMENTWISE(GeluGradOp, Follow, 27, "bounded slope, f32 in registers")
 // Not transparent: rounding to f16 and to bf16 do not commute.
 MPC_ELEMENTWISE(RoundToOp, Follow, 1, "rounds to a type of the model's")
@@ -118,10 +120,12 @@ MPC_INFER_FROM_OPERANDS(NegOp, inferSame)
 MPC_INFER_FROM_OPERANDS(ReluOp, inferSame)
 MPC_INFER_FROM_OPERANDS(TanhOp, inferSame)
 MPC_INFER_FROM_OPERANDS(SigmoidOp, inferSame)
+MPC_INFER_FROM_OPERANDS(SoftsignOp, inferSame)
 MPC_INFER_FROM_OPERANDS(GeluOp, inferSame)
 MPC_INFER_FROM_OPERANDS(ReluGradOp, inferUnaryGrad)
 MPC_INFER_FROM_OPERANDS(TanhGradOp, inferUnaryGrad)
 MPC_INFER_FROM_OPERANDS(SigmoidGradOp, inferUnaryGrad)
+MPC_INFER_FROM_OPERANDS(SoftsignGradOp, inferUnaryGrad)
 MPC_INFER_FROM_OPERANDS(GeluGradOp, inferUnaryGrad)
 MPC_INFER_FROM_OPERANDS(RoundToOp, inferSame)
 MPC_INFER_FROM_OPERANDS(SelectOp, inferSelect)
@@ -383,6 +387,17 @@ MPC_GRADIENT_FROM_OUTPUT(TanhOp, TanhGradOp)
 MPC_GRADIENT_FROM_OUTPUT(SigmoidOp, SigmoidGradOp)
 #undef MPC_GRADIENT_FROM_OUTPUT
 
+// Of the input: 1 - |output|, the same slope's root, cancels for large inputs.
+LogicalResult
+SoftsignOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                          ArrayRef<bool> needed,
+                          MutableArrayRef<Value> operandGrads) {
+  if (needed[0])
+    operandGrads[0] = SoftsignGradOp::create(builder, gradientLoc(getLoc()),
+                                             resultGrads[0], getInput());
+  return success();
+}
+
 LogicalResult GeluOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                     ArrayRef<bool> needed,
                                     MutableArrayRef<Value> operandGrads) {
@@ -443,6 +458,16 @@ static Value sigmoid(ScalarMath &m, Value x) {
   return m.div(m.select(negative, z, one), m.add(one, z));
 }
 
+/// 1 + |x|: x over it is softsign.
+static Value softsignDivisor(ScalarMath &m, Value x) {
+  return m.add(m.constant(1, x), m.abs(x));
+}
+
+static Value softsignGrad(ScalarMath &m, Value grad, Value x) {
+  Value divisor = softsignDivisor(m, x);
+  return m.div(grad, m.mul(divisor, divisor));
+}
+
 // Numbers of both forms of gelu.
 static constexpr double rsqrt2 = M_SQRT1_2;
 static constexpr double sqrt2OverPi = M_2_SQRTPI * M_SQRT1_2;
@@ -497,6 +522,7 @@ MPC_LOWER(NegOp, m.neg(x[0]))
 MPC_LOWER(ReluOp, m.max(x[0], m.constant(0, x[0])))
 MPC_LOWER(TanhOp, m.tanh(x[0]))
 MPC_LOWER(SigmoidOp, sigmoid(m, x[0]))
+MPC_LOWER(SoftsignOp, m.div(x[0], softsignDivisor(m, x[0])))
 MPC_LOWER(GeluOp, m.mul(x[0], geluFactor(m, x[0], getApproximate())))
 // Unordered or greater: NaN passes the gradient, as in PyTorch.
 MPC_LOWER(ReluGradOp, m.select(m.compare(arith::CmpFPredicate::UGT, x[1],
@@ -506,6 +532,7 @@ MPC_LOWER(TanhGradOp,
           m.mul(x[0], m.sub(m.constant(1, x[1]), m.mul(x[1], x[1]))))
 MPC_LOWER(SigmoidGradOp,
           m.mul(x[0], m.mul(x[1], m.sub(m.constant(1, x[1]), x[1]))))
+MPC_LOWER(SoftsignGradOp, softsignGrad(m, x[0], x[1]))
 MPC_LOWER(GeluGradOp, m.mul(x[0], geluDerivative(m, x[1], getApproximate())))
 MPC_LOWER(SelectOp, m.select(x[0], x[1], x[2]))
 #undef MPC_LOWER

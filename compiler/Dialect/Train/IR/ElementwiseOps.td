@@ -36,6 +36,7 @@ def Train_NegOp : Train_UnaryOp<"neg", "-x", [Differentiable]>;
 def Train_ReluOp : Train_UnaryOp<"relu", "max(x, 0); NaN stays NaN", [Differentiable]>;
 def Train_TanhOp : Train_UnaryOp<"tanh", "tanh(x)", [Differentiable]>;
 def Train_SigmoidOp : Train_UnaryOp<"sigmoid", "1 / (1 + exp(-x))", [Differentiable]>;
+def Train_SoftsignOp : Train_UnaryOp<"softsign", "x / (1 + |x|)", [Differentiable]>;
 
 def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, ElementByElement]> {
   let summary = "Gaussian error linear unit";
@@ -62,6 +63,8 @@ def Train_TanhGradOp : Train_UnaryGradOp<"tanh_grad", "grad (1 - output^2)",
     (ins Train_FloatTensor:$grad, Train_FloatTensor:$output)>;
 def Train_SigmoidGradOp : Train_UnaryGradOp<"sigmoid_grad", "grad output (1 - output)",
     (ins Train_FloatTensor:$grad, Train_FloatTensor:$output)>;
+def Train_SoftsignGradOp : Train_UnaryGradOp<"softsign_grad", "grad / (1 + |input|)^2",
+    (ins Train_FloatTensor:$grad, Train_FloatTensor:$input)>;
 def Train_GeluGradOp : Train_UnaryGradOp<"gelu_grad", "grad times the derivative of gelu at input",
     (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, UnitAttr:$approximate)>;
 

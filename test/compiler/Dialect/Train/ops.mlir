@@ -54,6 +54,8 @@ func.func @elementwise(%x: tensor<4x3xf32>, %b: tensor<3xf32>, %c: tensor<i1>, %
   %6 = train.tanh %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.sigmoid
   %7 = train.sigmoid %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.softsign
+  %softsign = train.softsign %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.gelu %{{.*}} {approximate}
   %8 = train.gelu %x {approximate} : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.relu_grad
@@ -62,6 +64,8 @@ func.func @elementwise(%x: tensor<4x3xf32>, %b: tensor<3xf32>, %c: tensor<i1>, %
   %10 = train.tanh_grad %x, %6 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.sigmoid_grad
   %11 = train.sigmoid_grad %x, %7 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.softsign_grad
+  %softsign_grad = train.softsign_grad %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.gelu_grad
   %12 = train.gelu_grad %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.round_to %{{.*}} {to = bf16} : (tensor<4x3xf32>) -> tensor<4x3xf32>
