@@ -134,16 +134,10 @@ private:
     llvm::SmallString<128> path(options.dumpStages);
     llvm::sys::path::append(path,
                             std::to_string(index) + "-" + stage + ".mlir");
-    std::error_code error;
-    llvm::raw_fd_ostream file(path, error);
-    if (!error)
-      module->print(file, OpPrintingFlags().elideLargeElementsAttrs(64));
-    if (error || file.has_error()) {
-      file.clear_error();
-      llvm::errs() << "error: cannot write '" << path << "'\n";
-      return kIo;
-    }
-    return 0;
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module->print(stream, OpPrintingFlags().elideLargeElementsAttrs(64));
+    return write(path, text);
   }
 
   int writePackage(const CpuTarget &target) {
@@ -158,20 +152,24 @@ private:
     result.packageBytes = package.size();
     if (options.output.empty())
       return 0;
-    if (llvm::Error error = writeFile(package)) {
-      llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
-      return kIo;
-    }
-    return 0;
+    return write(options.output, package);
   }
 
-  llvm::Error writeFile(const std::string &package) {
-    llvm::Expected<AtomicFile> file = AtomicFile::create(options.output);
-    if (!file)
-      return file.takeError();
-    if (llvm::Error error = file->write({package.data(), package.size()}))
-      return error;
-    return file->commit();
+  /// Writes a file whole or not at all; returns an exit code.
+  static int write(llvm::StringRef path, llvm::StringRef content) {
+    auto tryWrite = [&]() -> llvm::Error {
+      llvm::Expected<AtomicFile> file = AtomicFile::create(path);
+      if (!file)
+        return file.takeError();
+      if (llvm::Error error = file->write({content.data(), content.size()}))
+        return error;
+      return file->commit();
+    };
+    llvm::Error error = tryWrite();
+    if (!error)
+      return 0;
+    llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
+    return kIo;
   }
 
   const CompileOptions &options;
