@@ -21,9 +21,9 @@ static LogicalResult importFlatten(ImportedNode &node) {
   ArrayRef<int64_t> shape = shapeOf(input);
   axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'",
                             /*allowEnd=*/true);
-  return node.setOutput(
-      0, node.reshape(input, {product(shape.take_front(axis)),
-                              product(shape.drop_front(axis))}));
+  return node.setOutput(0,
+                        node.reshape(input, {product(shape.take_front(axis)),
+                                             product(shape.drop_front(axis))}));
 }
 
 /// Works out the 0 and -1 of a requested shape.
@@ -75,9 +75,9 @@ resolveShape(ImportedNode &node, ArrayRef<int64_t> from,
 /// Gives the numbers of input 0 another rank.
 static LogicalResult moveKnownInts(ImportedNode &node, bool isList) {
   SmallVector<int64_t> values = node.knownInts(0);
-  return node.failed() ? failure()
-                       : node.setKnownInts(values, isList,
-                                           node.knownElementType(0));
+  return node.failed()
+             ? failure()
+             : node.setKnownInts(values, isList, node.knownElementType(0));
 }
 
 /// Dimensions are bound, so that every shape is known.
@@ -113,6 +113,43 @@ static LogicalResult importGather(ImportedNode &node) {
                            node.knownElementType(0));
 }
 
+/// One entry of a known list of integers, or `absent`.
+static int64_t onlyEntry(ImportedNode &node, unsigned i, int64_t absent) {
+  if (!node.hasInput(i))
+    return absent;
+  SmallVector<int64_t> values = node.knownInts(i);
+  if (!node.failed() && values.size() != 1)
+    node.error() << "input " << i << " has " << values.size()
+                 << " entries, but a list has one dimension";
+  return node.failed() ? absent : values.front();
+}
+
+static LogicalResult importSlice(ImportedNode &node) {
+  if (!node.isKnownList(0))
+    return node.shapeError()
+           << "is supported for shapes only: input 0 must be integers that are "
+              "known at compile time, such as the output of a Shape node";
+  SmallVector<int64_t> values = node.knownInts(0), picked;
+  int64_t start = onlyEntry(node, 1, 0), end = onlyEntry(node, 2, 0);
+  int64_t axis = onlyEntry(node, 3, 0), step = onlyEntry(node, 4, 1);
+  node.normalizeAxis(axis, 1, "an entry of 'axes'");
+  if (!node.failed() && step != 1 && step != -1)
+    return node.error() << "the step must be 1 or -1, but is " << step;
+  if (node.failed())
+    return failure();
+  // Backwards, the ends lie one further to the front.
+  int64_t size = values.size(), low = step < 0 ? -1 : 0;
+  auto clamp = [&](int64_t position) {
+    return std::clamp<int64_t>(position < 0 ? position + size : position, low,
+                               size + low);
+  };
+  start = clamp(start);
+  end = clamp(end);
+  for (int64_t i = start; step > 0 ? i < end : i > end; i += step)
+    picked.push_back(values[i]);
+  return node.setKnownInts(picked, /*isList=*/true, node.knownElementType(0));
+}
+
 /// The concatenation of lists; false if they are not all known, or too long for
 /// a shape: a file that joins a list to itself again and again stays small.
 static bool concatKnownInts(ImportedNode &node, LogicalResult &result) {
@@ -130,10 +167,9 @@ static bool concatKnownInts(ImportedNode &node, LogicalResult &result) {
   for (unsigned i = 0; i < node.numInputs(); ++i)
     llvm::append_range(values, node.knownInts(i));
   node.normalizeAxis(node.intAttr("axis", 0), 1, "attribute 'axis'");
-  result = node.failed()
-               ? failure()
-               : node.setKnownInts(values, /*isList=*/true,
-                                   node.knownElementType(0));
+  result = node.failed() ? failure()
+                         : node.setKnownInts(values, /*isList=*/true,
+                                             node.knownElementType(0));
   return true;
 }
 
@@ -178,9 +214,8 @@ static LogicalResult importTranspose(ImportedNode &node) {
   if (!isPermutation)
     return node.shapeError() << "attribute 'perm' must be a permutation of the "
                              << rank << " dimensions";
-  return node.setOutput(
-      0, node.emit<train::TransposeOp>(
-             input, node.i64s("permutation", *permutation)));
+  return node.setOutput(0, node.emit<train::TransposeOp>(
+                               input, node.i64s("permutation", *permutation)));
 }
 
 /// Normalized axes, each at most once.
@@ -239,9 +274,9 @@ static LogicalResult importUnsqueeze(ImportedNode &node) {
   ArrayRef<int64_t> from = shapeOf(input);
   size_t rank = from.size() + axes.size();
   if (rank > kMaxRank)
-    return node.shapeError() << "the result has " << rank
-                             << " dimensions; at most " << kMaxRank
-                             << " are supported";
+    return node.shapeError()
+           << "the result has " << rank << " dimensions; at most " << kMaxRank
+           << " are supported";
   axes = distinctAxes(node, axes, rank);
   if (node.failed())
     return failure();
@@ -296,6 +331,7 @@ ArrayRef<OpRow> mpc::shapeOps() {
       {"Concat", 11, 1, 1u << 16, 1, importConcat},
       {"Shape", 13, 1, 1, 1, importShape},
       {"Gather", 13, 2, 2, 1, importGather},
+      {"Slice", 13, 3, 5, 1, importSlice},
   };
   return rows;
 }
