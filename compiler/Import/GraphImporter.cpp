@@ -354,10 +354,13 @@ Value GraphImporter::makeConstant(const GraphValue &value) {
 }
 
 /// PyTorch's exporter stores the numbers of the model's code (`0.5 * x`) as
-/// initializers of rank 0 with such names, and gives parameters their own.
+/// initializers with such names, alone or in a list, and gives parameters their
+/// own. More dimensions have the weights that it transposed.
 static bool isExportedNumber(const onnx::TensorProto &tensor) {
   StringRef name = tensor.name();
-  return tensor.dims_size() == 0 && name.consume_front("val_") &&
+  bool isNumber = tensor.dims_size() == 0 ||
+                  (tensor.dims_size() == 1 && tensor.dims(0) == 1);
+  return isNumber && name.consume_front("val_") &&
          !name.empty() && llvm::all_of(name, [](char c) { return llvm::isDigit(c); });
 }
 
