@@ -114,6 +114,21 @@ func.func @cast_where_small(%x: tensor<8x16x4x4xf32>, %w: tensor<64x10xf32>) -> 
 
 // -----
 
+// Where the model rounds to f16 it reads f32, though bf16 would be cheaper: 65504
+// has no neighbour in bf16 that f16 can hold. What follows may be bf16.
+// CHECK-LABEL: func.func @round_to
+func.func @round_to(%x: tensor<8x64xf32>, %u: tensor<64x64xf32>, %w: tensor<64x10xf32>) -> tensor<8x10xf32> {
+  // CHECK: train.matmul {{.*}} : (tensor<8x64xbf16>, tensor<64x64xbf16>) -> tensor<8x64xf32>
+  %0 = train.matmul %x, %u : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
+  // CHECK-NEXT: train.round_to {{.*}} : (tensor<8x64xf32>) -> tensor<8x64xbf16>
+  %1 = train.round_to %0 {to = f16} : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  // CHECK-NEXT: train.matmul
+  %2 = train.matmul %1, %w : (tensor<8x64xf32>, tensor<64x10xf32>) -> tensor<8x10xf32>
+  return %2 : tensor<8x10xf32>
+}
+
+// -----
+
 // A mean of a window rounds anew, but its catalog kernel has one type: what goes in
 // comes out, in 16 bit between products, and with the cast behind it in f32.
 // CHECK-LABEL: func.func @follow

@@ -41,8 +41,7 @@ MPC_ELEMENTWISE(TanhGradOp, Follow, 3, "bounded slope")
 MPC_ELEMENTWISE(SigmoidGradOp, Follow, 3, "bounded slope")
 MPC_ELEMENTWISE(SoftsignGradOp, Follow, 4, "bounded slope")
 MPC_ELEMENTWISE(GeluGradOp, Follow, 27, "bounded slope, f32 in registers")
-// Not transparent: rounding to f16 and to bf16 do not commute.
-MPC_ELEMENTWISE(RoundToOp, Follow, 1, "rounds to a type of the model's")
+MPC_ELEMENTWISE(RoundToOp, Internal, 1, "rounds as the model says, once")
 MPC_ELEMENTWISE(SelectOp, Transparent, 0, "moves elements bit for bit")
 
 #undef MPC_ELEMENTWISE

@@ -89,8 +89,10 @@ def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, E
   let summary = "ONNX Cast to a 16-bit float: round to its values, keep the element type";
   let description = [{
     The model rounds here, in every precision: to nearest, ties to even, numbers
-    out of range to infinity. What the tensor is stored in stays the decision of
-    the precision stage. The gradient is that of the identity.
+    out of range to infinity. It reads f32, for to round twice is to round
+    otherwise: by way of bf16 the largest f16 becomes infinity. What the result is
+    stored in is the decision of the precision stage. The gradient is that of the
+    identity.
 
     (C1) `to` is f16 or bf16.
 
@@ -102,6 +104,9 @@ def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, E
   let results = (outs Train_FloatTensor:$result);
   let hasFolder = 1;
   let hasVerifier = 1;
+  let extraClassDeclaration = compatible # [{
+    bool isOperandPinned(unsigned index) { return true; }
+  }];
 }
 
 def Train_SelectOp : Train_InferredOp<"select", [Generated, ElementByElement]> {
