@@ -19,6 +19,10 @@ namespace mpc {
 void populateApproximateMathPatterns(mlir::RewritePatternSet &patterns,
                                      bool avx512);
 
+/// Rewrites formulas around such functions that cost less as a whole: the
+/// normal distribution function of gelu. Before the functions themselves.
+void populateComposedMathPatterns(mlir::RewritePatternSet &patterns);
+
 } // namespace mpc
 
 #endif // MPC_PASSES_CODEGEN_APPROXIMATEMATH_H

@@ -34,6 +34,11 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    RewritePatternSet composed(&getContext());
+    populateComposedMathPatterns(composed);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(composed))))
+      return signalPassFailure();
+
     RewritePatternSet patterns(&getContext());
     SmallVector<StringRef> available;
     StringRef(features).split(available, ',');

@@ -51,6 +51,28 @@ func.func @erf_f32(%p: !llvm.ptr) attributes {mpc.kernel} {
 
 // -----
 
+// The factor of gelu is one quotient: no erf, no halves of it.
+// CHECK-LABEL:   llvm.func @normal_cdf
+// CHECK-NOT:       5.000000e-01
+// CHECK:           %[[HALF:.*]] = llvm.mlir.constant(dense<5.000000e-01>
+// CHECK:           %[[PART:.*]] = llvm.fdiv
+// CHECK-NEXT:      llvm.fadd %[[PART]], %[[HALF]]
+// CHECK-NOT:       llvm.fmul
+// CHECK:           llvm.return
+func.func @normal_cdf(%p: !llvm.ptr) attributes {mpc.kernel} {
+  %half = arith.constant dense<0.5> : vector<16xf32>
+  %rsqrt2 = arith.constant dense<0.707106769> : vector<16xf32>
+  %0 = llvm.load %p : !llvm.ptr -> vector<16xf32>
+  %1 = arith.mulf %rsqrt2, %0 : vector<16xf32>
+  %2 = math.erf %1 : vector<16xf32>
+  %3 = arith.mulf %half, %2 : vector<16xf32>
+  %4 = arith.addf %half, %3 : vector<16xf32>
+  llvm.store %4, %p : vector<16xf32>, !llvm.ptr
+  return
+}
+
+// -----
+
 // On f64, which only gradient checks use, it is libm, lane by lane.
 // CHECK-LABEL: llvm.func @erf_f64
 // CHECK-COUNT-2: llvm.call @erf(%{{.*}}) : (f64) -> f64

@@ -470,7 +470,7 @@ static Value softsignGrad(ScalarMath &m, Value grad, Value x) {
 // Numbers of both forms of gelu.
 static constexpr double rsqrt2 = M_SQRT1_2;
 static constexpr double sqrt2OverPi = M_2_SQRTPI * M_SQRT1_2;
-static constexpr double rsqrt2Pi = sqrt2OverPi / 2;
+static const double log2Rsqrt2Pi = std::log2(sqrt2OverPi / 2);
 static constexpr double cubic = 0.044715;
 
 /// Phi(x), or its approximation: the factor of x in gelu.
@@ -498,9 +498,9 @@ static Value geluDerivative(ScalarMath &m, Value x, bool approximate) {
     Value inner = m.mul(m.constant(2 * sqrt2OverPi, x),
                         m.add(one, m.mul(m.constant(3 * cubic, x), square)));
     slope = m.mul(m.mul(factor, m.sub(one, factor)), inner);
-  } else { // the normal density
-    slope = m.mul(m.constant(rsqrt2Pi, x),
-                  m.exp(m.mul(m.constant(-0.5, x), square)));
+  } else { // the normal density: 2^(-x^2/2 log2(e) - log2(sqrt(2 pi)))
+    slope = m.exp2(m.fma(m.constant(-0.5 * M_LOG2E, x), square,
+                         m.constant(log2Rsqrt2Pi, x)));
   }
   return m.add(factor, m.mul(x, slope));
 }

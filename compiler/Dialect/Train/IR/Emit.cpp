@@ -20,9 +20,7 @@ Value Scalars::log(Value value) {
 Value Scalars::toBits(Value x) { return mul(x, constant(M_LOG2E, x)); }
 
 Value Scalars::expOffset(Value x, Value offsetBits) {
-  Value bits = math::FmaOp::create(builder, loc, x, constant(M_LOG2E, x),
-                                   neg(offsetBits));
-  return math::Exp2Op::create(builder, loc, bits);
+  return exp2(fma(x, constant(M_LOG2E, x), neg(offsetBits)));
 }
 
 Value Scalars::equal(Value lhs, Value rhs) {

@@ -32,6 +32,10 @@ public:
   Value min(Value a, Value b) { return create<mlir::arith::MinimumFOp>(a, b); }
   Value abs(Value a) { return create<mlir::math::AbsFOp>(a); }
   Value exp(Value a) { return create<mlir::math::ExpOp>(a); }
+  Value exp2(Value a) { return create<mlir::math::Exp2Op>(a); }
+  Value fma(Value a, Value b, Value c) {
+    return create<mlir::math::FmaOp>(a, b, c);
+  }
   Value erf(Value a) { return create<mlir::math::ErfOp>(a); }
   Value sqrt(Value a) { return create<mlir::math::SqrtOp>(a); }
   Value tanh(Value a) { return create<mlir::math::TanhOp>(a); }
