@@ -25,8 +25,8 @@ Expected<AtomicFile> AtomicFile::create(StringRef path) {
   int fd = -1;
   if (std::error_code code =
           sys::fs::createUniqueFile(path + ".tmp-%%%%%%", fd, temporary))
-    return makeModelError(ModelError::Io, "cannot create '" + path +
-                                              "': " + code.message());
+    return makeModelError(ModelError::Io,
+                          "cannot create '" + path + "': " + code.message());
   return AtomicFile(path.str(), temporary.str().str(), fd);
 }
 

@@ -201,9 +201,8 @@ static Error writeModel(onnx::ModelProto &proto, StringRef outPath,
     return file.takeError();
   google::protobuf::io::FileOutputStream stream(file->descriptor());
   if (!proto.SerializeToZeroCopyStream(&stream) || !stream.Flush())
-    return makeModelError(ModelError::Io,
-                          "cannot write '" + outPath +
-                              "': " + std::strerror(stream.GetErrno()));
+    return makeModelError(ModelError::Io, "cannot write '" + outPath + "': " +
+                                              std::strerror(stream.GetErrno()));
   return file->commit();
 }
 

@@ -65,8 +65,8 @@ static FailureOr<int64_t> checkOpset(const onnx::ModelProto &model,
   if (opset > kNewestOpset)
     return emitError(loc, "the model uses opset ")
            << opset << "; supported are " << kOldestOpset << " to "
-           << kNewestOpset << ", so export it with opset_version="
-           << kNewestOpset;
+           << kNewestOpset
+           << ", so export it with opset_version=" << kNewestOpset;
   return opset;
 }
 
@@ -147,9 +147,8 @@ static LogicalResult checkOps(const onnx::ModelProto &model, int64_t opset,
   auto plural = [](size_t count, StringRef noun) {
     return (Twine(count) + " " + noun + (count == 1 ? "" : "s")).str();
   };
-  auto error = emitError(loc)
-               << plural(unsupported.size(), "unsupported op") << " in "
-               << plural(numNodes, "node");
+  auto error = emitError(loc) << plural(unsupported.size(), "unsupported op")
+                              << " in " << plural(numNodes, "node");
   for (auto &[name, uses] : unsupported) {
     constexpr size_t kShown = 5;
     std::string text;
@@ -242,16 +241,16 @@ LogicalResult NameChecker::checkNode(const onnx::NodeProto &node) {
   StringSet<> attributes;
   for (const onnx::AttributeProto &attribute : node.attribute())
     if (!attributes.insert(attribute.name()).second)
-      return emitError(loc) << "has attribute '" << attribute.name()
-                            << "' twice";
+      return emitError(loc)
+             << "has attribute '" << attribute.name() << "' twice";
   return success();
 }
 
 LogicalResult NameChecker::check() {
   StringSet<> initializers;
   for (const onnx::TensorProto &tensor : graph.initializer()) {
-    if (failed(define(tensor.name(),
-                      thingLocation(tensor.name(), "initializer"))))
+    if (failed(
+            define(tensor.name(), thingLocation(tensor.name(), "initializer"))))
       return failure();
     initializers.insert(tensor.name());
   }
@@ -287,8 +286,8 @@ LogicalResult NameChecker::check() {
 // Inputs and outputs of nodes
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkCounts(const onnx::NodeProto &node,
-                                 const OpRow &row, Location loc) {
+static LogicalResult checkCounts(const onnx::NodeProto &node, const OpRow &row,
+                                 Location loc) {
   // Trailing empty names are as good as absent.
   auto countNames = [](const auto &names) {
     unsigned count = names.size();
@@ -298,8 +297,8 @@ static LogicalResult checkCounts(const onnx::NodeProto &node,
   };
   unsigned numInputs = countNames(node.input());
   if (numInputs > row.maxInputs)
-    return emitError(loc) << "has " << numInputs << " inputs, but takes at most "
-                          << row.maxInputs;
+    return emitError(loc) << "has " << numInputs
+                          << " inputs, but takes at most " << row.maxInputs;
   for (unsigned i = 0; i < row.minInputs; ++i)
     if (i >= numInputs || node.input(i).empty())
       return emitError(loc) << "input " << i << " is missing";

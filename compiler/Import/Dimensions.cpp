@@ -69,9 +69,9 @@ LogicalResult Dimensions::collect(const onnx::GraphProto &graph,
       return emitError(loc, "has no shape; give it one (with symbolic "
                             "dimensions where sizes vary)");
     if (shapeProto(*input).dim_size() > int(kMaxRank))
-      return emitError(loc) << "has " << shapeProto(*input).dim_size()
-                            << " dimensions; at most " << kMaxRank
-                            << " are supported";
+      return emitError(loc)
+             << "has " << shapeProto(*input).dim_size()
+             << " dimensions; at most " << kMaxRank << " are supported";
     for (auto [axis, dim] : enumerate(shapeProto(*input).dim())) {
       if (axis == 0 && firstInput.empty()) {
         firstInput = input->name();
@@ -95,8 +95,8 @@ LogicalResult Dimensions::applyOptions(const ImportOptions &options,
   Location loc = UnknownLoc::get(context);
   for (const auto &[name, size] : options.dims) {
     if (size <= 0 || size > kMaxElements)
-      return emitError(loc) << "--dim " << name << "=" << size << ": "
-                            << kSizeRule;
+      return emitError(loc)
+             << "--dim " << name << "=" << size << ": " << kSizeRule;
     if (none_of(symbols, [&](Symbol &s) { return s.name == name; })) {
       auto error = emitError(loc) << "--dim " << name << "=" << size
                                   << ": the model has no such dimension";

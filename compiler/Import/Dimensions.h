@@ -58,12 +58,12 @@ private:
                                 std::vector<std::string> &notes);
   mlir::LogicalResult requireAll(mlir::MLIRContext *context);
 
-  std::vector<Symbol> symbols;       // In order of appearance.
-  llvm::StringMap<int64_t> sizes;    // Of bound symbols.
+  std::vector<Symbol> symbols;    // In order of appearance.
+  llvm::StringMap<int64_t> sizes; // Of bound symbols.
   llvm::StringSet<> batchSymbols;
-  std::string firstInput;            // The first input with dimensions.
-  bool batchIsSymbolic = false;      // Axis 0 of the first input.
-  int64_t batchSize = 0;             // 0: no input has a dimension.
+  std::string firstInput;       // The first input with dimensions.
+  bool batchIsSymbolic = false; // Axis 0 of the first input.
+  int64_t batchSize = 0;        // 0: no input has a dimension.
 };
 
 /// The inputs of the graph that are not initializers.

@@ -63,12 +63,12 @@ bool convertFloats(ArrayRef<char> bytes, int32_t dataType, Float *out) {
     });
     break;
   case TensorProto::FLOAT16:
-    forEach<uint16_t>(
-        bytes, [&](size_t i, uint16_t v) { out[i] = halfToFloat(v); });
+    forEach<uint16_t>(bytes,
+                      [&](size_t i, uint16_t v) { out[i] = halfToFloat(v); });
     break;
   case TensorProto::BFLOAT16:
-    forEach<uint16_t>(
-        bytes, [&](size_t i, uint16_t v) { out[i] = bfloatToFloat(v); });
+    forEach<uint16_t>(bytes,
+                      [&](size_t i, uint16_t v) { out[i] = bfloatToFloat(v); });
     break;
   }
   return fits;
@@ -77,8 +77,7 @@ bool convertFloats(ArrayRef<char> bytes, int32_t dataType, Float *out) {
 } // namespace
 
 static unsigned bytesOf(Type elementType) {
-  return elementType.isInteger(1) ? 1
-                                  : elementType.getIntOrFloatBitWidth() / 8;
+  return elementType.isInteger(1) ? 1 : elementType.getIntOrFloatBitWidth() / 8;
 }
 
 /// Gives `data` the element type `to`; shares the bytes if they have it.

@@ -20,9 +20,10 @@ mlir::Type elementTypeFor(int32_t dataType, mlir::FloatType floatType);
 /// element type is elementTypeFor(dataType). Up to 32 elements are stored in
 /// the attribute, more become a resource called `name`, which borrows `data`
 /// where the types agree. Fails if an f64 value is out of range for f32.
-llvm::Expected<mlir::ElementsAttr>
-makeElements(const TensorBytes &data, int32_t dataType,
-             mlir::RankedTensorType type, llvm::StringRef name);
+llvm::Expected<mlir::ElementsAttr> makeElements(const TensorBytes &data,
+                                                int32_t dataType,
+                                                mlir::RankedTensorType type,
+                                                llvm::StringRef name);
 
 /// The values of an integer tensor.
 llvm::SmallVector<int64_t> readIntegers(const TensorBytes &data,

@@ -93,11 +93,10 @@ static int openPartByPart(int folder, ArrayRef<StringRef> parts) {
 }
 
 Expected<std::shared_ptr<FileMapping>>
-FileMapping::openBelow(StringRef folder, StringRef location,
-                       bool partByPart) {
+FileMapping::openBelow(StringRef folder, StringRef location, bool partByPart) {
   auto refuse = [&](const Twine &why) {
-    return makeModelError(ModelError::Invalid, "external data location '" +
-                                                   location + "' " + why);
+    return makeModelError(ModelError::Invalid,
+                          "external data location '" + location + "' " + why);
   };
   if (location.empty())
     return refuse("is empty");

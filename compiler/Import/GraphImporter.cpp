@@ -19,25 +19,24 @@ constexpr int64_t kMaxConstantElements = 1024;
 
 /// Symbols that later stages define in the same module.
 static bool isReserved(StringRef name) {
-  static const llvm::StringSet<> names = {
-      "predict",
-      "evaluate",
-      "train",
-      "step",
-      "accumulate",
-      "apply",
-      "parameters",
-      "parameters.bf16",
-      "parameters.f16",
-      "gradients",
-      "adam.first_moment",
-      "adam.second_moment",
-      "momentum.velocity",
-      train::kStepState,
-      train::kLearningRateState,
-      train::kRandomSeedState,
-      "loss_scale",
-      "loss_scale_streak"};
+  static const llvm::StringSet<> names = {"predict",
+                                          "evaluate",
+                                          "train",
+                                          "step",
+                                          "accumulate",
+                                          "apply",
+                                          "parameters",
+                                          "parameters.bf16",
+                                          "parameters.f16",
+                                          "gradients",
+                                          "adam.first_moment",
+                                          "adam.second_moment",
+                                          "momentum.velocity",
+                                          train::kStepState,
+                                          train::kLearningRateState,
+                                          train::kRandomSeedState,
+                                          "loss_scale",
+                                          "loss_scale_streak"};
   return names.contains(name);
 }
 
@@ -80,9 +79,8 @@ LogicalResult GraphImporter::addElements(int64_t count, Location loc) {
 void GraphImporter::run() {
   Location loc = FileLineColLoc::get(context, model->path, 0, 0);
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  (*module)->setAttr(
-      "mpc.model",
-      builder.getStringAttr(llvm::sys::path::filename(model->path)));
+  (*module)->setAttr("mpc.model", builder.getStringAttr(
+                                      llvm::sys::path::filename(model->path)));
   (*module)->setAttr("mpc.opset", builder.getI64IntegerAttr(opset));
   builder.setInsertionPointToStart(module->getBody());
   function = func::FuncOp::create(builder, loc, "predict",
@@ -100,8 +98,8 @@ void GraphImporter::run() {
 
 LogicalResult GraphImporter::importGraph() {
   if (failed(compileFreeze()) ||
-      failed(dimensions.bind(graph, options, context, result.error,
-                             result.notes)))
+      failed(
+          dimensions.bind(graph, options, context, result.error, result.notes)))
     return failure();
   for (const onnx::NodeProto &node : graph.node())
     for (const std::string &name : node.input())
@@ -127,8 +125,8 @@ LogicalResult GraphImporter::compileFreeze() {
     if (!regex.isValid(reason)) {
       result.error = ModelError::Usage;
       return emitError(UnknownLoc::get(context))
-             << "--freeze='" << pattern << "' is not a regular expression: "
-             << reason;
+             << "--freeze='" << pattern
+             << "' is not a regular expression: " << reason;
     }
     freeze.emplace_back(std::move(regex), false);
   }
@@ -163,10 +161,11 @@ void GraphImporter::noteDecisions() {
     result.notes.push_back("used in several places, and trained as one: " +
                            llvm::join(shared, ", "));
   if (!exportedNumbers.empty())
-    result.notes.push_back(
-        "not trained, for PyTorch's exporter gives such names to the numbers of "
-        "a model's code: " +
-        llvm::join(exportedNumbers, ", ") + "; rename what is a parameter");
+    result.notes.push_back("not trained, for PyTorch's exporter gives such "
+                           "names to the numbers of "
+                           "a model's code: " +
+                           llvm::join(exportedNumbers, ", ") +
+                           "; rename what is a parameter");
   if (numWidened > 0)
     result.notes.push_back(std::to_string(numWidened) +
                            " initializers of 16-bit floats are imported as " +
@@ -179,7 +178,10 @@ void GraphImporter::noteDecisions() {
 
 void GraphImporter::defineInitializers() {
   for (const onnx::TensorProto &tensor : graph.initializer()) {
-    GraphValue value{{}, &tensor, /*isInitializer=*/true, {},
+    GraphValue value{{},
+                     &tensor,
+                     /*isInitializer=*/true,
+                     {},
                      makeNodeLoc(context, tensor.name(), "initializer")};
     define(tensor.name(), std::make_shared<GraphValue>(value));
   }
@@ -237,8 +239,8 @@ LogicalResult GraphImporter::checkOutput(const onnx::ValueInfoProto &output,
   const auto &declared = output.type().tensor_type();
   auto type = cast<RankedTensorType>(value.getType());
   bool declaresType = declared.elem_type() != onnx::TensorProto::UNDEFINED;
-  if (declaresType && elementTypeFor(declared.elem_type(), floatType) !=
-                          type.getElementType())
+  if (declaresType &&
+      elementTypeFor(declared.elem_type(), floatType) != type.getElementType())
     return emitError(loc) << "is declared as "
                           << dataTypeName(declared.elem_type())
                           << ", but the graph computes " << typeText(type);
@@ -305,10 +307,9 @@ GraphImporter::elementsOf(const onnx::TensorProto &tensor, Location loc) {
   if (data->bytes.empty())
     return emitError(loc, "has no elements");
   SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
-  auto elements = makeElements(*data, tensor.data_type(),
-                               RankedTensorType::get(shape, elementType),
-                               tensor.name().empty() ? nodeName(loc)
-                                                     : tensor.name());
+  auto elements = makeElements(
+      *data, tensor.data_type(), RankedTensorType::get(shape, elementType),
+      tensor.name().empty() ? nodeName(loc) : tensor.name());
   if (!elements)
     return report(elements.takeError(), loc);
   return *elements;
@@ -360,8 +361,8 @@ static bool isExportedNumber(const onnx::TensorProto &tensor) {
   StringRef name = tensor.name();
   bool isNumber = tensor.dims_size() == 0 ||
                   (tensor.dims_size() == 1 && tensor.dims(0) == 1);
-  return isNumber && name.consume_front("val_") &&
-         !name.empty() && llvm::all_of(name, [](char c) { return llvm::isDigit(c); });
+  return isNumber && name.consume_front("val_") && !name.empty() &&
+         llvm::all_of(name, [](char c) { return llvm::isDigit(c); });
 }
 
 Value GraphImporter::materialize(GraphValue &value) {
@@ -370,8 +371,8 @@ Value GraphImporter::materialize(GraphValue &value) {
   if (!value.isInitializer)
     return value.value = makeConstant(value);
   const onnx::TensorProto &tensor = *value.tensor;
-  bool isFloat = isa_and_present<FloatType>(
-      elementTypeFor(tensor.data_type(), floatType));
+  bool isFloat =
+      isa_and_present<FloatType>(elementTypeFor(tensor.data_type(), floatType));
   llvm::Expected<int64_t> count = countElements(
       ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()));
   if (!count) {

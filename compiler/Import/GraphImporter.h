@@ -22,11 +22,11 @@ namespace mpc {
 /// when, and only if, a node uses them as data: shapes, axes and ratios are
 /// read at import and leave no trace.
 struct GraphValue {
-  mlir::Value value;                           ///< Null until it is data.
-  const onnx::TensorProto *tensor = nullptr;   ///< Initializer, Constant node.
+  mlir::Value value;                         ///< Null until it is data.
+  const onnx::TensorProto *tensor = nullptr; ///< Initializer, Constant node.
   bool isInitializer = false;
-  mlir::ElementsAttr constant;                 ///< Without a TensorProto.
-  mlir::Location loc;                          ///< Who defines it.
+  mlir::ElementsAttr constant; ///< Without a TensorProto.
+  mlir::Location loc;          ///< Who defines it.
 
   /// Whether its value is known at import.
   bool isKnown() const { return tensor || constant; }
@@ -75,8 +75,8 @@ public:
     return values.lookup(name);
   }
 
-  /// Counts the elements of a result. Fails after a diagnostic at `loc` when all
-  /// results together have more than one tensor may have: a program that no
+  /// Counts the elements of a result. Fails after a diagnostic at `loc` when
+  /// all results together have more than one tensor may have: a program that no
   /// machine can run would still take its time to compile.
   mlir::LogicalResult addElements(int64_t count, mlir::Location loc);
 
@@ -123,7 +123,7 @@ private:
   mlir::Operation *insertStatesBefore = nullptr;
   std::vector<std::pair<std::string, std::string>> aliases;
   std::vector<std::string> exportedNumbers; // In quotes, said once.
-  int64_t numElements = 0; // Of all results so far.
+  int64_t numElements = 0;                  // Of all results so far.
   unsigned numWidened = 0; // Initializers of f16 or bf16, said once.
 };
 

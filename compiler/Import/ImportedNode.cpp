@@ -124,8 +124,9 @@ SmallVector<int64_t> ImportedNode::shapeOfInput(unsigned i) {
   if (value.tensor)
     return SmallVector<int64_t>(value.tensor->dims().begin(),
                                 value.tensor->dims().end());
-  return llvm::to_vector(value.value ? shapeOf(value.value)
-                                     : value.constant.getShapedType().getShape());
+  return llvm::to_vector(value.value
+                             ? shapeOf(value.value)
+                             : value.constant.getShapedType().getShape());
 }
 
 bool ImportedNode::isKnownInts(unsigned i) {
@@ -140,8 +141,9 @@ SmallVector<int64_t> ImportedNode::knownInts(unsigned i) {
     return {};
   GraphValue &value = graph.lookup(proto.input(i));
   if (!value.isKnown()) {
-    error() << label(i) << " must be known at compile time: an initializer or "
-                           "the output of a Constant node";
+    error() << label(i)
+            << " must be known at compile time: an initializer or "
+               "the output of a Constant node";
     return {};
   }
   auto integers = graph.readIntegers(value, loc, label(i));
@@ -154,8 +156,9 @@ double ImportedNode::knownScalar(unsigned i) {
     return 0;
   GraphValue &value = graph.lookup(proto.input(i));
   if (!value.isKnown()) {
-    error() << label(i) << " must be known at compile time: an initializer or "
-                           "the output of a Constant node";
+    error() << label(i)
+            << " must be known at compile time: an initializer or "
+               "the output of a Constant node";
     return 0;
   }
   auto number = graph.readScalar(value, loc, label(i));
@@ -177,9 +180,9 @@ const AttributeProto *ImportedNode::find(StringRef name) {
 
 static StringRef attributeTypeName(int32_t type) {
   static constexpr StringLiteral names[] = {
-      "nothing", "a float",  "an int",  "a string",  "a tensor",
-      "a graph", "floats",   "ints",    "strings",   "tensors",
-      "graphs",  "a sparse tensor", "sparse tensors", "a type", "types"};
+      "nothing", "a float",         "an int",         "a string", "a tensor",
+      "a graph", "floats",          "ints",           "strings",  "tensors",
+      "graphs",  "a sparse tensor", "sparse tensors", "a type",   "types"};
   return type >= 0 && size_t(type) < std::size(names) ? names[type]
                                                       : "something unknown";
 }
@@ -285,10 +288,9 @@ LogicalResult ImportedNode::infer(OperationState &state) {
           state.name, properties, attributes, [&] { return emitError(loc); })))
     return failure();
   SmallVector<Type> types;
-  if (!interface ||
-      mlir::failed(interface->inferReturnTypes(context, loc, state.operands,
-                                         attributes, properties,
-                                         RegionRange(), types)))
+  if (!interface || mlir::failed(interface->inferReturnTypes(
+                        context, loc, state.operands, attributes, properties,
+                        RegionRange(), types)))
     return failure();
   state.addTypes(types);
   return success();
@@ -302,16 +304,15 @@ LogicalResult ImportedNode::checkResults(Operation *op) {
     if (!count)
       return graph.report(count.takeError(), loc, "the result");
     if (*count == 0)
-      return emitError(loc) << "the result, " << typeText(type)
-                            << ", has no elements";
+      return emitError(loc)
+             << "the result, " << typeText(type) << ", has no elements";
     if (mlir::failed(graph.addElements(*count, loc)))
       return failure();
   }
   return mlir::verify(op);
 }
 
-Operation *ImportedNode::create(OperationState &state,
-                                ArrayRef<Value> operands,
+Operation *ImportedNode::create(OperationState &state, ArrayRef<Value> operands,
                                 ArrayRef<NamedAttribute> attributes,
                                 Type type) {
   if (hasFailed || llvm::is_contained(operands, Value())) {

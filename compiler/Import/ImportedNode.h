@@ -96,8 +96,8 @@ public:
   emitOp(llvm::ArrayRef<mlir::Value> operands,
          llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
     mlir::OperationState state(loc, OpTy::getOperationName());
-    using Properties = std::remove_reference_t<
-        decltype(std::declval<OpTy>().getProperties())>;
+    using Properties =
+        std::remove_reference_t<decltype(std::declval<OpTy>().getProperties())>;
     if constexpr (!std::is_same_v<Properties, mlir::EmptyProperties>)
       state.getOrAddProperties<Properties>();
     return create(state, operands, attributes, /*type=*/nullptr);

@@ -13,9 +13,9 @@
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/text_format.h"
+#include "onnx/defs/parser.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Path.h"
-#include "onnx/defs/parser.h"
 
 #include <limits>
 

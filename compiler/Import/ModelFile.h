@@ -8,8 +8,8 @@
 
 #include "compiler/Import/ModelError.h"
 
-#include "llvm/Support/MemoryBufferRef.h"
 #include "onnx/onnx_pb.h"
+#include "llvm/Support/MemoryBufferRef.h"
 
 #include <cstdint>
 #include <memory>

@@ -6,8 +6,8 @@
 #ifndef MPC_COMPILER_IMPORT_STATISTICS_H
 #define MPC_COMPILER_IMPORT_STATISTICS_H
 
-#include "llvm/ADT/StringMap.h"
 #include "onnx/onnx_pb.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <map>
 #include <string>

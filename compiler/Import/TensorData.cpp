@@ -25,15 +25,15 @@ struct DataType {
 // Indexed by TensorProto::DataType. libonnx knows the types up to bfloat16,
 // files know more.
 constexpr DataType kDataTypes[] = {
-    {"undefined", 0},  {"float32", 4},    {"uint8", 1},
-    {"int8", 1},       {"uint16", 2},     {"int16", 2},
-    {"int32", 4},      {"int64", 8},      {"string", 0},
-    {"bool", 1},       {"float16", 2},    {"float64", 8},
-    {"uint32", 4},     {"uint64", 8},     {"complex64", 8},
-    {"complex128", 16}, {"bfloat16", 2},  {"float8e4m3fn", 1},
+    {"undefined", 0},      {"float32", 4},    {"uint8", 1},
+    {"int8", 1},           {"uint16", 2},     {"int16", 2},
+    {"int32", 4},          {"int64", 8},      {"string", 0},
+    {"bool", 1},           {"float16", 2},    {"float64", 8},
+    {"uint32", 4},         {"uint64", 8},     {"complex64", 8},
+    {"complex128", 16},    {"bfloat16", 2},   {"float8e4m3fn", 1},
     {"float8e4m3fnuz", 1}, {"float8e5m2", 1}, {"float8e5m2fnuz", 1},
-    {"uint4", 0},      {"int4", 0},       {"float4e2m1", 0},
-    {"float8e8m0", 1}, {"uint2", 0},      {"int2", 0},
+    {"uint4", 0},          {"int4", 0},       {"float4e2m1", 0},
+    {"float8e8m0", 1},     {"uint2", 0},      {"int2", 0},
 };
 
 } // namespace
@@ -111,8 +111,10 @@ Expected<TensorBytes> TensorReader::read(const TensorProto &tensor) {
     return readTyped(tensor, *count);
   const std::string &raw = tensor.raw_data();
   if (raw.size() != expected)
-    return invalid("has " + Twine(raw.size()) + " bytes of data, but its shape "
-                   "needs " + Twine(expected));
+    return invalid("has " + Twine(raw.size()) +
+                   " bytes of data, but its shape "
+                   "needs " +
+                   Twine(expected));
   return TensorBytes{ArrayRef<char>(raw.data(), raw.size()), model};
 }
 
@@ -217,8 +219,8 @@ static Expected<ExternalEntry> parseEntry(const TensorProto &tensor) {
   return result;
 }
 
-Expected<TensorBytes>
-TensorReader::readExternal(const TensorProto &tensor, uint64_t expectedBytes) {
+Expected<TensorBytes> TensorReader::readExternal(const TensorProto &tensor,
+                                                 uint64_t expectedBytes) {
   Expected<ExternalEntry> entry = parseEntry(tensor);
   if (!entry)
     return entry.takeError();
@@ -240,8 +242,10 @@ TensorReader::readExternal(const TensorProto &tensor, uint64_t expectedBytes) {
                    Twine(entry->offset) + " of '" + entry->location +
                    "', which has " + Twine(all.size()));
   if (length != expectedBytes)
-    return invalid("has " + Twine(length) + " bytes of external data, but its "
-                   "shape needs " + Twine(expectedBytes));
+    return invalid("has " + Twine(length) +
+                   " bytes of external data, but its "
+                   "shape needs " +
+                   Twine(expectedBytes));
   ArrayRef<char> bytes = all.slice(entry->offset, length);
   if (!entry->checksum.empty()) {
     auto digest = SHA1::hash(ArrayRef<uint8_t>(

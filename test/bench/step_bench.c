@@ -60,8 +60,9 @@ int main(int argc, char** argv) {
       argc = 0;
   }
   if (argc < 2 || steps < 1) {
-    fprintf(stderr, "usage: mpc-step-bench PACKAGE [--steps=N] [--warm-up=N] "
-                    "[--threads=N] [--deterministic]\n");
+    fprintf(stderr,
+            "usage: mpc-step-bench PACKAGE [--steps=N] [--warm-up=N] "
+            "[--threads=N] [--deterministic]\n");
     return 2;
   }
   options.threads = (unsigned)threads;

@@ -174,10 +174,10 @@ TEST_P(GradientTest, IsCloseInHalfPrecision) {
   compareWith(model(), {"fp16", 0.005, 0.005});
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Models, GradientTest, testing::Range<size_t>(0, models().size()),
-    [](const testing::TestParamInfo<size_t> &info) {
-      return std::string(models()[info.param].name);
-    });
+INSTANTIATE_TEST_SUITE_P(Models, GradientTest,
+                         testing::Range<size_t>(0, models().size()),
+                         [](const testing::TestParamInfo<size_t> &info) {
+                           return std::string(models()[info.param].name);
+                         });
 
 } // namespace mpc::test

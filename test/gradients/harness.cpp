@@ -105,7 +105,8 @@ double normError(const Values &a, const Values &b) {
 
 Folder::Folder() {
   std::string name =
-      (std::filesystem::temp_directory_path() / "mpc-gradients-XXXXXX").string();
+      (std::filesystem::temp_directory_path() / "mpc-gradients-XXXXXX")
+          .string();
   root = mkdtemp(name.data());
 }
 
@@ -144,8 +145,7 @@ ProgramPtr compile(CompileOptions options, const Folder &folder) {
 // Doubles to elements and back
 //===----------------------------------------------------------------------===//
 
-template <typename T>
-static std::string encodeAs(const Values &values) {
+template <typename T> static std::string encodeAs(const Values &values) {
   std::string bytes(values.size() * sizeof(T), '\0');
   for (size_t i = 0; i < values.size(); ++i) {
     T value = T(values[i]);
@@ -154,8 +154,7 @@ static std::string encodeAs(const Values &values) {
   return bytes;
 }
 
-template <typename T>
-static Values decodeAs(const std::string &bytes) {
+template <typename T> static Values decodeAs(const std::string &bytes) {
   Values values(bytes.size() / sizeof(T));
   for (size_t i = 0; i < values.size(); ++i) {
     T value;
@@ -310,9 +309,8 @@ bool Session::has(const std::string &name) const {
 
 static std::string readBytes(mpc_session_t *session,
                              const mpc_state_info_t &state) {
-  std::string bytes(countOf(state.shape, state.rank) *
-                        mpc_dtype_size(state.dtype),
-                    '\0');
+  std::string bytes(
+      countOf(state.shape, state.rank) * mpc_dtype_size(state.dtype), '\0');
   mpc_tensor_t tensor = tensorOver(state, bytes);
   isOk(mpc_session_read_state(session, state.name, &tensor));
   return bytes;

@@ -1,4 +1,5 @@
-//===- harness.h - From a model in text to numbers of its training --*- C++ -*-===//
+//===- harness.h - From a model in text to numbers of its training --*- C++
+//-*-===//
 //
 // Compiles a small model and runs it through the runtime's C API, with all
 // values as doubles whatever the precision.

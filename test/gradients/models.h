@@ -14,8 +14,8 @@ struct Model {
   /// Shape of `y`, whose product with a random input is summed up to the loss;
   /// null: `y` is the loss.
   const char *result;
-  Values labels = {};      ///< Input `labels`, if there are any.
-  Shape labelShape = {};   ///< Its shape.
+  Values labels = {};         ///< Input `labels`, if there are any.
+  Shape labelShape = {};      ///< Its shape.
   const char *loss = nullptr; ///< `--loss`, of `y`; null: the loss is there.
   double low = -1, high = 1;  ///< Range of the targets of that loss.
   int opset = 20;

@@ -74,9 +74,9 @@ static LogicalResult importConv(ImportedNode &node) {
                              << " dimensions; convolutions with one or two "
                                 "spatial dimensions are supported";
   if (filter.size() != image.size())
-    return node.shapeError() << "the weight must have " << image.size()
-                             << " dimensions like the input, but has "
-                             << filter.size();
+    return node.shapeError()
+           << "the weight must have " << image.size()
+           << " dimensions like the input, but has " << filter.size();
   ArrayRef<int64_t> kernel = filter.drop_front(2);
   if (kernelShape && ArrayRef<int64_t>(*kernelShape) != kernel)
     return node.shapeError() << "attribute 'kernel_shape' does not agree with "
@@ -86,19 +86,20 @@ static LogicalResult importConv(ImportedNode &node) {
                              << ", which does not divide the weight's "
                              << filter[0] << " output channels";
   if (image[1] % group != 0 || image[1] / group != filter[1])
-    return node.shapeError() << "the input has " << image[1]
-                             << " channels, but the weight expects " << filter[1]
-                             << " in each of " << group << " groups";
+    return node.shapeError()
+           << "the input has " << image[1]
+           << " channels, but the weight expects " << filter[1]
+           << " in each of " << group << " groups";
   auto window = readWindow(node, input, kernel, /*isPooling=*/false);
   if (!window)
     return failure();
   return node.setOutput(
-      0, node.emit<train::ConvOp>(
-             operands, {node.i64s("strides", window->strides),
-                        node.i64s("dilations", window->dilations),
-                        node.i64s("pads_begin", window->padsBegin),
-                        node.i64s("pads_end", window->padsEnd),
-                        node.i64("group", group)}));
+      0, node.emit<train::ConvOp>(operands,
+                                  {node.i64s("strides", window->strides),
+                                   node.i64s("dilations", window->dilations),
+                                   node.i64s("pads_begin", window->padsBegin),
+                                   node.i64s("pads_end", window->padsEnd),
+                                   node.i64("group", group)}));
 }
 
 ArrayRef<OpRow> mpc::contractionOps() {

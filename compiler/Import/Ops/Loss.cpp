@@ -30,8 +30,8 @@ static LogicalResult importClassLoss(ImportedNode &node) {
     return node.shapeError() << "the labels must have the shape of input 0 "
                                 "without its dimension 1";
   SmallVector<NamedAttribute> attributes = {
-      node.attr("reduction", train::LossReductionAttr::get(
-                                 scores.getContext(), *reduction))};
+      node.attr("reduction", train::LossReductionAttr::get(scores.getContext(),
+                                                           *reduction))};
   if (hasIgnored)
     attributes.push_back(node.i64("ignore_index", ignored));
   if (failed(node.setOutput(0, node.emit<OpTy>(operands, attributes))))

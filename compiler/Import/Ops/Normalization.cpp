@@ -75,14 +75,14 @@ static LogicalResult importBatchNorm(ImportedNode &node) {
   int64_t channels = shapeOf(input)[1];
   for (Value value : {scale, bias, mean, variance})
     if (shapeOf(value) != ArrayRef<int64_t>(channels))
-      return node.shapeError() << "scale, bias, mean and variance must have "
-                               << "one element for each of the " << channels
-                               << " channels";
+      return node.shapeError()
+             << "scale, bias, mean and variance must have "
+             << "one element for each of the " << channels << " channels";
   return node.setOutput(
-      0, node.emit<train::BatchNormOp>(
-             {input, scale, bias, mean, variance},
-             {node.f32("epsilon", epsilon), node.f32("momentum", momentum),
-              node.i64("axis", 1)}));
+      0, node.emit<train::BatchNormOp>({input, scale, bias, mean, variance},
+                                       {node.f32("epsilon", epsilon),
+                                        node.f32("momentum", momentum),
+                                        node.i64("axis", 1)}));
 }
 
 template <typename OpTy>

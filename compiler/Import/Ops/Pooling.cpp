@@ -49,8 +49,8 @@ static LogicalResult importMaxPool(ImportedNode &node) {
   node.refuseOutput(1, "is used; indices of MaxPool are not supported");
   if (node.failed())
     return failure();
-  return node.setOutput(0, node.emit<train::MaxPoolOp>(
-                               input, windowAttributes(node, *window)));
+  return node.setOutput(
+      0, node.emit<train::MaxPoolOp>(input, windowAttributes(node, *window)));
 }
 
 static LogicalResult importAveragePool(ImportedNode &node) {

@@ -29,8 +29,7 @@ static SmallVector<int64_t> readList(ImportedNode &node, StringRef name,
     if (value >= low && value <= kMaxExtent)
       continue;
     node.error() << "attribute '" << name << "' holds " << value
-                 << "; entries must be at least " << low
-                 << " and below 2^31";
+                 << "; entries must be at least " << low << " and below 2^31";
     return SmallVector<int64_t>(count, defaultValue);
   }
   return *values;
@@ -84,8 +83,7 @@ std::optional<Window> mpc::readWindow(ImportedNode &node, Value input,
 
   for (size_t i = 0; i < count; ++i) {
     int64_t span = (kernel[i] - 1) * window.dilations[i] + 1;
-    int64_t room =
-        extents[i] + window.padsBegin[i] + window.padsEnd[i] - span;
+    int64_t room = extents[i] + window.padsBegin[i] + window.padsEnd[i] - span;
     if (room < 0) {
       node.shapeError() << "the window spans " << span
                         << " elements, but spatial dimension " << i

@@ -124,8 +124,9 @@ TEST_F(Export, KeepsTheTypeOfEachInitializer) {
   std::string wide = setType(3, onnx::TensorProto::DOUBLE);
   std::string out = folder + "/trained.onnx";
   std::vector<float> data = {1.5f, -2.0f};
-  ASSERT_EQ(describe(exportTrained(
-                save(model), {{half, data}, {bfloat, data}, {wide, data}}, out)),
+  ASSERT_EQ(describe(exportTrained(save(model),
+                                   {{half, data}, {bfloat, data}, {wide, data}},
+                                   out)),
             Answer());
   auto trained = load(out);
   EXPECT_EQ(values<uint16_t>(trained, half),
@@ -164,8 +165,7 @@ TEST_F(Export, BringsExternalDataIn) {
   EXPECT_EQ(values<float>(load(out), "bn.scale"), scale);
 
   // Now it is missing in the original.
-  auto [kind, text] =
-      describe(exportTrained(path, {{"bn.shift", shift}}, out));
+  auto [kind, text] = describe(exportTrained(path, {{"bn.shift", shift}}, out));
   EXPECT_EQ(kind, ModelError::Io);
   EXPECT_NE(text.find("initializer 'bn.scale' cannot open"), std::string::npos)
       << text;
@@ -185,10 +185,10 @@ TEST_F(Export, WritesLargeModelsWithExternalData) {
   std::string out = folder + "/trained.onnx";
   ExportOptions options;
   options.maxInlineBytes = 2048;
-  ASSERT_EQ(describe(exportTrained(save(model),
-                                   {{"large", data}, {"larger", more}}, out,
-                                   options)),
-            Answer());
+  ASSERT_EQ(
+      describe(exportTrained(save(model), {{"large", data}, {"larger", more}},
+                             out, options)),
+      Answer());
   auto trained = load(out);
   EXPECT_LT(trained->proto.ByteSizeLong(), 2048u);
   EXPECT_EQ(values<float>(trained, "large"), data);

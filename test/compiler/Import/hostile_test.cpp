@@ -24,8 +24,8 @@ public:
                    const std::string &name = "model.onnx") {
     if (!context || ++runs % 500 == 0) {
       handler.reset();
-      context =
-          std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+      context = std::make_unique<mlir::MLIRContext>(
+          mlir::MLIRContext::Threading::DISABLED);
       handler = std::make_unique<mlir::ScopedDiagnosticHandler>(
           context.get(), [this](mlir::Diagnostic &diagnostic) {
             numErrors +=
@@ -99,16 +99,20 @@ TEST(Hostile, RandomBitFlips) {
 
 // Bits miss the interesting numbers; these are they.
 TEST(Hostile, ExtremeIntegers) {
-  const int64_t extremes[] = {INT64_MIN, INT64_MIN + 1, -(int64_t(1) << 32), -2, -1, 0, 1, 2,
-                              INT32_MAX, int64_t(1) << 32, int64_t(1) << 62, INT64_MAX};
+  const int64_t extremes[] = {
+      INT64_MIN, INT64_MIN + 1,    -(int64_t(1) << 32), -2,       -1, 0, 1, 2,
+      INT32_MAX, int64_t(1) << 32, int64_t(1) << 62,    INT64_MAX};
   Importer importer;
   const onnx::ModelProto model = makeNetwork();
   for (int64_t extreme : extremes) {
     for (int i = 0; i < model.graph().node_size(); ++i)
       for (int a = 0; a < model.graph().node(i).attribute_size(); ++a)
-        for (int e = 0; e < std::max(1, model.graph().node(i).attribute(a).ints_size()); ++e) {
+        for (int e = 0;
+             e < std::max(1, model.graph().node(i).attribute(a).ints_size());
+             ++e) {
           onnx::ModelProto copy = model;
-          auto *attribute = copy.mutable_graph()->mutable_node(i)->mutable_attribute(a);
+          auto *attribute =
+              copy.mutable_graph()->mutable_node(i)->mutable_attribute(a);
           if (attribute->ints_size() > 0)
             attribute->set_ints(e, extreme);
           else
@@ -125,8 +129,13 @@ TEST(Hostile, ExtremeIntegers) {
       importer.expectClearAnswer(copy.SerializeAsString());
     }
     onnx::ModelProto copy = model;
-    copy.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()
-        ->mutable_shape()->mutable_dim(3)->set_dim_value(extreme);
+    copy.mutable_graph()
+        ->mutable_input(0)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->mutable_shape()
+        ->mutable_dim(3)
+        ->set_dim_value(extreme);
     importer.expectClearAnswer(copy.SerializeAsString());
     copy.mutable_opset_import(0)->set_version(extreme);
     importer.expectClearAnswer(copy.SerializeAsString());
@@ -145,7 +154,11 @@ TEST(Hostile, WrongTypes) {
     }
     for (int i = 0; i < model.graph().input_size(); ++i) {
       onnx::ModelProto copy = model;
-      copy.mutable_graph()->mutable_input(i)->mutable_type()->mutable_tensor_type()->set_elem_type(type);
+      copy.mutable_graph()
+          ->mutable_input(i)
+          ->mutable_type()
+          ->mutable_tensor_type()
+          ->set_elem_type(type);
       importer.expectClearAnswer(copy.SerializeAsString());
     }
   }
@@ -177,7 +190,7 @@ TEST(Hostile, ManyEmptyNodes) {
   std::string nodes;
   for (int i = 0; i < 5'000'000; ++i)
     nodes += std::string("\x0a\x00", 2); // GraphProto.node, empty.
-  std::string bytes = "\x3a"; // ModelProto.graph
+  std::string bytes = "\x3a";            // ModelProto.graph
   for (size_t left = nodes.size(); left > 0 || bytes.size() == 1; left >>= 7)
     bytes += char((left & 0x7f) | (left >> 7 ? 0x80 : 0));
   Importer importer;

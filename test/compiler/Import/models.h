@@ -114,8 +114,8 @@ inline onnx::ModelProto makeNetwork() {
   transpose->set_name("transB");
   transpose->set_type(onnx::AttributeProto::INT);
   transpose->set_i(1);
-  onnx::NodeProto *loss = addNode(model, "SoftmaxCrossEntropyLoss",
-                                  {"logits", "labels"}, "loss");
+  onnx::NodeProto *loss =
+      addNode(model, "SoftmaxCrossEntropyLoss", {"logits", "labels"}, "loss");
   onnx::AttributeProto *reduction = loss->add_attribute();
   reduction->set_name("reduction");
   reduction->set_type(onnx::AttributeProto::STRING);

@@ -387,10 +387,10 @@ MPC_GRADIENT_FROM_OUTPUT(SigmoidOp, SigmoidGradOp)
 #undef MPC_GRADIENT_FROM_OUTPUT
 
 // Of the input: 1 - |output|, the same slope's root, cancels for large inputs.
-LogicalResult
-SoftsignOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
-                          ArrayRef<bool> needed,
-                          MutableArrayRef<Value> operandGrads) {
+LogicalResult SoftsignOp::buildGradient(OpBuilder &builder,
+                                        ValueRange resultGrads,
+                                        ArrayRef<bool> needed,
+                                        MutableArrayRef<Value> operandGrads) {
   if (needed[0])
     operandGrads[0] = SoftsignGradOp::create(builder, gradientLoc(getLoc()),
                                              resultGrads[0], getInput());

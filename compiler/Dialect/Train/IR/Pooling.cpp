@@ -235,8 +235,7 @@ static LogicalResult inferTypes(AveragePoolGradOp::Adaptor op,
 }
 MPC_INFER(AveragePoolGradOp)
 
-MPC_OP_FACTS(AveragePoolGradOp, Follow,
-             countFlops(getGrad(), getKernelShape()),
+MPC_OP_FACTS(AveragePoolGradOp, Follow, countFlops(getGrad(), getKernelShape()),
              "gradients of windows that overlap are added in f32")
 
 bool AveragePoolGradOp::isChannelsLast() { return getChannelsLast(); }
