@@ -139,8 +139,10 @@ void Emitter::store(const KernelAccess &access, const Position &at,
 /// Asks for the part of the next row that lies below `at`, the vector `which`
 /// of several in a turn of the loop. Rows are walked more than once; hardware
 /// that looks ahead sees the end of the row (often of a page) and the next one
-/// only when its first walk has begun.
-void Emitter::prefetchNextRow(const Position &at, unsigned which) {
+/// only when its first walk has begun. Several inputs are shared out among the
+/// walks: `turn` 0 is the last one.
+void Emitter::prefetchNextRow(const Position &at, unsigned which,
+                              unsigned turn) {
   constexpr unsigned kCacheLine = 64;
   llvm::SmallDenseSet<Value> asked;
   for (const KernelNode &node : domain.nodes)
@@ -152,8 +154,8 @@ void Emitter::prefetchNextRow(const Position &at, unsigned which) {
       int64_t next = input.strides[domain.columnBegin - 1];
       unsigned bytes = at.lanes * storageBytes(storageType(input.elementType));
       unsigned everyFew = std::max(1u, kCacheLine / bytes);
-      if (next == 0 || which % everyFew != 0 ||
-          !asked.insert(input.root).second)
+      if (next == 0 || !asked.insert(input.root).second ||
+          (asked.size() - 1) % phases != turn || which % everyFew != 0)
         continue;
       Value row = rowPointer(input, at);
       Value address = LLVM::GEPOp::create(

@@ -164,8 +164,8 @@ void Emitter::emitPhase(unsigned phase, Position at) {
   vectors(
       domain.columns(), at, unroll, carried,
       [&](const Position &here, unsigned which) {
-        if (phase > 0 && phase + 1 == phases && !here.mask)
-          prefetchNextRow(here, which);
+        if (phases > 1 && !here.mask)
+          prefetchNextRow(here, which, phases - 1 - phase);
         // What an earlier phase kept.
         for (auto [node, buffer] : keptBuffers) {
           if (keptIn[node] >= phase)

@@ -68,7 +68,7 @@ private:
                   llvm::ArrayRef<int64_t> strides, int64_t offset);
   mlir::Value rowPointer(const KernelAccess &access, const Position &at);
   mlir::Value load(const KernelAccess &access, const Position &at);
-  void prefetchNextRow(const Position &at, unsigned which);
+  void prefetchNextRow(const Position &at, unsigned which, unsigned turn);
   void store(const KernelAccess &access, const Position &at, mlir::Value value);
   mlir::Value gather(const KernelAccess &access, const Position &at,
                      mlir::Value pointer);
