@@ -1,0 +1,110 @@
+// What device code calls while it runs on the host: one C function for each
+// operation of `gpu`, `nvvm` or CUDA that needs to know of other threads.
+// Generated kernels call these; <cuda_runtime.h> in cuda/ spells them as CUDA.
+//
+// All may be called by device code under device_sim::run only; elsewhere they
+// end the program with a message. A misuse ends the launch instead, whose
+// caller gets it as an error: the function does not return.
+
+#ifndef MPC_TEST_DEVICE_SIM_ABI_H_
+#define MPC_TEST_DEVICE_SIM_ABI_H_
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+  uint32_t x, y, z;
+} mpc_sim_index_t;
+
+typedef struct {
+  mpc_sim_index_t thread, block, block_size, grid_size;
+} mpc_sim_position_t;
+
+// Where the running thread is; device code only reads it.
+extern __thread mpc_sim_position_t mpc_sim_position;
+
+// The same by axis: 0 is x, 1 is y, 2 is z.
+uint32_t mpc_sim_thread_index(uint32_t axis);
+uint32_t mpc_sim_block_index(uint32_t axis);
+uint32_t mpc_sim_block_size(uint32_t axis);
+uint32_t mpc_sim_grid_size(uint32_t axis);
+// 0 to 31: threads are counted along x first, then y, then z.
+uint32_t mpc_sim_lane_index(void);
+
+// `file` and `line` say where an operation stands: for messages, and to tell
+// one block barrier from another. A generator without files gives the kernel's
+// name (or NULL) and counts its operations. The text must outlive the launch.
+
+// Waits for all threads of the block that have not exited. All must have come
+// to the same site.
+void mpc_sim_block_barrier(const char* file, int32_t line);
+
+// The warp operations wait for all lanes of `mask` that have not exited; these
+// must come to the same operation with the same mask, at whatever site. The
+// calling lane must be in `mask`.
+void mpc_sim_warp_barrier(uint32_t mask, const char* file, int32_t line);
+
+// Numbered as in the dialects gpu and nvvm.
+enum {
+  MPC_SIM_SHUFFLE_XOR = 0,
+  MPC_SIM_SHUFFLE_UP = 1,
+  MPC_SIM_SHUFFLE_DOWN = 2,
+  MPC_SIM_SHUFFLE_IDX = 3
+};
+// PTX shfl.sync: `lane` is its b, `clamp` its c (bits 0-4 the clamp, bits 8-12
+// the segment mask). *out_in_range, which may be NULL, is its predicate.
+// Reading a lane that is not in `mask`, has exited or does not exist is an
+// error.
+uint32_t mpc_sim_shuffle_32(uint32_t mode, uint32_t mask, uint32_t value,
+                            uint32_t lane, uint32_t clamp,
+                            uint8_t* out_in_range, const char* file,
+                            int32_t line);
+uint64_t mpc_sim_shuffle_64(uint32_t mode, uint32_t mask, uint64_t value,
+                            uint32_t lane, uint32_t clamp,
+                            uint8_t* out_in_range, const char* file,
+                            int32_t line);
+
+enum { MPC_SIM_VOTE_ANY = 0, MPC_SIM_VOTE_ALL = 1, MPC_SIM_VOTE_BALLOT = 2 };
+// any and all return 0 or 1, ballot a bit for each lane.
+uint32_t mpc_sim_vote(uint32_t kind, uint32_t mask, uint32_t predicate,
+                      const char* file, int32_t line);
+
+// The dynamic shared memory of the block, aligned to 16 bytes.
+void* mpc_sim_dynamic_shared(const char* file, int32_t line);
+// An array in static shared memory. `key` is an address that stands for the
+// array, the same in all threads; `name` is for messages.
+void* mpc_sim_static_shared(const void* key, const char* name, uint64_t bytes,
+                            uint64_t alignment, const char* file, int32_t line);
+
+// Each returns the value before.
+int32_t mpc_sim_atomic_add_i32(int32_t* address, int32_t value);
+int64_t mpc_sim_atomic_add_i64(int64_t* address, int64_t value);
+float mpc_sim_atomic_add_f32(float* address, float value);
+double mpc_sim_atomic_add_f64(double* address, double value);
+int32_t mpc_sim_atomic_max_i32(int32_t* address, int32_t value);
+uint32_t mpc_sim_atomic_max_u32(uint32_t* address, uint32_t value);
+int64_t mpc_sim_atomic_max_i64(int64_t* address, int64_t value);
+uint64_t mpc_sim_atomic_max_u64(uint64_t* address, uint64_t value);
+uint32_t mpc_sim_atomic_exchange_32(uint32_t* address, uint32_t value);
+uint64_t mpc_sim_atomic_exchange_64(uint64_t* address, uint64_t value);
+uint32_t mpc_sim_atomic_cas_32(uint32_t* address, uint32_t expected,
+                               uint32_t value);
+uint64_t mpc_sim_atomic_cas_64(uint64_t* address, uint64_t expected,
+                               uint64_t value);
+
+// Ends the launch with this error.
+#ifdef __cplusplus
+[[noreturn]]
+#else
+_Noreturn
+#endif
+void mpc_sim_trap(const char* message, const char* file, int32_t line);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
+
+#endif  // MPC_TEST_DEVICE_SIM_ABI_H_
