@@ -98,6 +98,10 @@ Value Emitter::reduce(Combiner combiner, ArrayRef<int64_t> axes,
                        })[0];
 }
 
+Value Emitter::toBits(Value rows) {
+  return combine(rows, [](Scalars s, ValueRange v) { return s.toBits(v[0]); });
+}
+
 Value Emitter::rowMax(int64_t axis, const Indexed &operand) {
   return reduce(Combiner::MaxNumber, axis, operand,
                 [](Scalars, ValueRange v) { return v[0]; });

@@ -90,6 +90,8 @@ public:
   /// The largest element of each row along `axis`, as softmax subtracts it. NaN
   /// is passed over: the exponentials of the row carry it on.
   mlir::Value rowMax(int64_t axis, const Indexed &operand);
+  /// Each of them in units of ln 2, an offset for Scalars::expOffset.
+  mlir::Value toBits(mlir::Value rows);
 
   /// One element for each point of the iteration space.
   mlir::Value map(mlir::Type result, llvm::ArrayRef<Indexed> operands,

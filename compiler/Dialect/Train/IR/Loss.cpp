@@ -253,9 +253,6 @@ public:
 
   Indexed row(Value value) const { return {value, labels.dims}; }
 
-  Value emitMax();
-  /// The largest score of each row in units of ln 2.
-  Value emitMaxBits(Value max);
   /// The sum of `scores` where they stand at the label.
   Value emitPicked();
   /// The class weight of each row, 0 if its label is ignored. Null without
@@ -302,13 +299,6 @@ static Value emitLabelWeights(Emitter &emit, const Indexed &labels,
                     Value own = s.select(here, v[1], s.constant(0, v[1]));
                     return zeroIfIgnored(s, own, v[0], ignored);
                   });
-}
-
-Value ClassLoss::emitMax() { return emit.rowMax(kClassDim, scores); }
-
-Value ClassLoss::emitMaxBits(Value max) {
-  return emit.combine(max,
-                      [](Scalars s, ValueRange v) { return s.toBits(v[0]); });
 }
 
 Value ClassLoss::emitPicked() {
@@ -394,9 +384,9 @@ LogicalResult
 SoftmaxCrossEntropyOp::lowerToLinalg(OpBuilder &builder,
                                      SmallVectorImpl<Value> &results) {
   ClassLoss loss(builder, *this);
-  Value max = loss.emitMax();
+  Value max = loss.emit.rowMax(kClassDim, loss.scores);
   Value sum = loss.emit.sum(
-      kClassDim, {loss.scores, loss.row(loss.emitMaxBits(max))},
+      kClassDim, {loss.scores, loss.row(loss.emit.toBits(max))},
       [](Scalars s, ValueRange v) { return s.expOffset(v[0], v[1]); });
   Value picked = loss.emitPicked();
   Value rows =
@@ -413,7 +403,7 @@ LogicalResult
 SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder,
                                          SmallVectorImpl<Value> &results) {
   ClassLoss loss(builder, *this);
-  Value bits = loss.emitMaxBits(loss.emitMax());
+  Value bits = loss.emit.toBits(loss.emit.rowMax(kClassDim, loss.scores));
   Value exps =
       loss.emit.map({loss.scores, loss.row(bits)}, [](Scalars s, ValueRange v) {
         return s.expOffset(v[0], v[1]);

@@ -566,8 +566,7 @@ LogicalResult SoftmaxOp::lowerToLinalg(OpBuilder &builder,
   int64_t axis = getAxis();
   Indexed input{getInput(), emit.all()};
   Value max = emit.rowMax(axis, input);
-  Value bits =
-      emit.combine(max, [](Scalars s, ValueRange v) { return s.toBits(v[0]); });
+  Value bits = emit.toBits(max);
   Value exps =
       emit.map({input, {bits, emit.allBut(axis)}},
                [](Scalars s, ValueRange v) { return s.expOffset(v[0], v[1]); });
@@ -590,8 +589,7 @@ LogicalResult LogSoftmaxOp::lowerToLinalg(OpBuilder &builder,
   int64_t axis = getAxis();
   Indexed input{getInput(), emit.all()};
   Value max = emit.rowMax(axis, input);
-  Value bits =
-      emit.combine(max, [](Scalars s, ValueRange v) { return s.toBits(v[0]); });
+  Value bits = emit.toBits(max);
   Value sum =
       emit.sum(axis, {input, {bits, emit.allBut(axis)}},
                [](Scalars s, ValueRange v) { return s.expOffset(v[0], v[1]); });
