@@ -32,7 +32,7 @@ Outcome save(const SessionPtr& session, const std::string& path) {
 Bytes package_without_library() {
   PackageOptions options;
   options.edit = [](program::ProgramT& p) {
-    auto& matmul = *p.entries[2]->instructions[0];
+    auto& matmul = *p.variants[0]->entries[2]->instructions[0];
     matmul.kernel = 10;
     matmul.attributes.clear();
     matmul.operands.erase(matmul.operands.begin());

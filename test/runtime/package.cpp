@@ -36,6 +36,12 @@ uint64_t round_up(uint64_t offset) { return (offset + 63) / 64 * 64; }
 // Collects the parts of a package and hands out offsets.
 class Builder {
  public:
+  Builder() {
+    program.variants.push_back(std::make_unique<VariantT>());
+    program.variants[0]->device = "cpu";
+  }
+  VariantT& variant() { return *program.variants[0]; }
+
   StateT& state(const std::string& name, StateKind kind, DType dtype,
                 std::vector<int64_t> shape, uint64_t bytes) {
     auto state = std::make_unique<StateT>();
@@ -69,28 +75,28 @@ class Builder {
 
   // A new buffer in the arena.
   BufferT arena(DType dtype, std::vector<int64_t> shape, uint64_t bytes) {
-    BufferT result = *buffer(Space::Arena, program.arena_size, dtype, shape);
-    program.arena_size = round_up(program.arena_size + bytes);
+    BufferT result = *buffer(Space::Arena, variant().arena_size, dtype, shape);
+    variant().arena_size = round_up(variant().arena_size + bytes);
     return result;
   }
 
   EntryT& entry(const std::string& name) {
-    program.entries.push_back(std::make_unique<EntryT>());
-    program.entries.back()->name = name;
-    return *program.entries.back();
+    variant().entries.push_back(std::make_unique<EntryT>());
+    variant().entries.back()->name = name;
+    return *variant().entries.back();
   }
 
   InstructionT& call(EntryT& entry, const std::string& function) {
     auto instruction = std::make_unique<InstructionT>();
     instruction->name = function + " (node)";
     auto found = std::find_if(
-        program.functions.begin(), program.functions.end(),
+        variant().functions.begin(), variant().functions.end(),
         [&](const auto& candidate) { return candidate->symbol == function; });
     instruction->function =
-        static_cast<int32_t>(found - program.functions.begin());
-    if (found == program.functions.end()) {
-      program.functions.push_back(std::make_unique<FunctionT>());
-      program.functions.back()->symbol = function;
+        static_cast<int32_t>(found - variant().functions.begin());
+    if (found == variant().functions.end()) {
+      variant().functions.push_back(std::make_unique<FunctionT>());
+      variant().functions.back()->symbol = function;
     }
     entry.instructions.push_back(std::move(instruction));
     return *entry.instructions.back();

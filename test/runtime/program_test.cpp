@@ -159,20 +159,20 @@ TEST(Program, RefusesNewerFormats) {
 
 TEST(Program, NamesTheMissingCpuFeature) {
   Outcome outcome = load_edited([](ProgramT& p) {
-    p.target_cpu = "future";
-    p.target_features = {"sse2", "+cx8", "-tbm", "avx2048f"};
+    p.variants[0]->cpu = "future";
+    p.variants[0]->cpu_features = {"sse2", "+cx8", "-tbm", "avx2048f"};
   });
   EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
   EXPECT_EQ(outcome.message,
             "compiled for 'future': needs the CPU feature 'avx2048f', which "
             "this runtime does not know");
   EXPECT_EQ(load_edited([](ProgramT& p) {
-              p.target_features = {"sse2", "64bit", "+cmov"};
+              p.variants[0]->cpu_features = {"sse2", "64bit", "+cmov"};
             }).code,
             MPC_OK);
   // No CPU has both of these.
   outcome = load_edited([](ProgramT& p) {
-    p.target_features = {"tbm", "fma4", "amx-fp16", "uintr"};
+    p.variants[0]->cpu_features = {"tbm", "fma4", "amx-fp16", "uintr"};
   });
   EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
   EXPECT_NE(outcome.message.find("this CPU lacks the feature '"),
@@ -241,59 +241,59 @@ const Edit kEdits[] = {
      [](ProgramT& p) { p.states[3]->dtype = program::DType::F64; }},
     {"accumulate: an update needs", [](ProgramT& p) { p.accumulate = 0; }},
     {"entry 'predict': occurs twice",
-     [](ProgramT& p) { p.entries[3]->name = "predict"; }},
+     [](ProgramT& p) { p.variants[0]->entries[3]->name = "predict"; }},
     {"'accumulate' and 'apply' need each other",
      [](ProgramT& p) {
-       p.entries[3]->name = "apply";
+       p.variants[0]->entries[3]->name = "apply";
        p.loss_scaling = false;
      }},
     {"output 'loss': is missing",
-     [](ProgramT& p) { p.entries[0]->outputs[0]->name = "lost"; }},
+     [](ProgramT& p) { p.variants[0]->entries[0]->outputs[0]->name = "lost"; }},
     {"output 'finite': is missing",
-     [](ProgramT& p) { p.entries[0]->outputs.pop_back(); }},
+     [](ProgramT& p) { p.variants[0]->entries[0]->outputs.pop_back(); }},
     {"output 'finite': has the wrong type",
      [](ProgramT& p) {
-       p.entries[0]->outputs[2]->buffer->dtype = program::DType::U8;
+       p.variants[0]->entries[0]->outputs[2]->buffer->dtype = program::DType::U8;
      }},
     {"another number of samples",
-     [](ProgramT& p) { p.entries[1]->outputs[1]->buffer->shape = {3}; }},
+     [](ProgramT& p) { p.variants[0]->entries[1]->outputs[1]->buffer->shape = {3}; }},
     {"entry 'evaluate': has no loss",
-     [](ProgramT& p) { p.entries[1]->outputs[0]->name = "other"; }},
+     [](ProgramT& p) { p.variants[0]->entries[1]->outputs[0]->name = "other"; }},
     {"input 1: lies outside the arena",
-     [](ProgramT& p) { p.entries[0]->inputs[1]->buffer->offset = kHuge; }},
+     [](ProgramT& p) { p.variants[0]->entries[0]->inputs[1]->buffer->offset = kHuge; }},
     {"input 1: lies outside the arena",
-     [](ProgramT& p) { p.entries[0]->inputs[1]->buffer->shape = {1 << 20}; }},
+     [](ProgramT& p) { p.variants[0]->entries[0]->inputs[1]->buffer->shape = {1 << 20}; }},
     {"input 1: does not lie in the arena",
      [](ProgramT& p) {
-       p.entries[0]->inputs[1]->buffer->space = program::Space::State;
+       p.variants[0]->entries[0]->inputs[1]->buffer->space = program::Space::State;
      }},
     {"overlaps another input",
-     [](ProgramT& p) { p.entries[0]->inputs[1]->buffer->offset = 0; }},
+     [](ProgramT& p) { p.variants[0]->entries[0]->inputs[1]->buffer->offset = 0; }},
     {"input 1: another has its name",
-     [](ProgramT& p) { p.entries[0]->inputs[1]->name = "x"; }},
+     [](ProgramT& p) { p.variants[0]->entries[0]->inputs[1]->name = "x"; }},
     {"input 0: has a range",
-     [](ProgramT& p) { p.entries[0]->inputs[0]->has_range = true; }},
+     [](ProgramT& p) { p.variants[0]->entries[0]->inputs[0]->has_range = true; }},
     {"its batch dimension does not exist",
-     [](ProgramT& p) { p.entries[0]->inputs[0]->batch_dim = 2; }},
+     [](ProgramT& p) { p.variants[0]->entries[0]->inputs[0]->batch_dim = 2; }},
     {"instruction 0 ('test_gradient (node)'), operand 1: lies outside the "
      "state memory",
      [](ProgramT& p) {
-       p.entries[0]->instructions[0]->operands[1]->offset = p.state_size;
+       p.variants[0]->entries[0]->instructions[0]->operands[1]->offset = p.state_size;
      }},
     {"operand 0: is not aligned",
      [](ProgramT& p) {
-       p.entries[2]->instructions[0]->operands[0]->offset += 4;
+       p.variants[0]->entries[2]->instructions[0]->operands[0]->offset += 4;
      }},
     {"is not exactly one of function and kernel",
-     [](ProgramT& p) { p.entries[0]->instructions[0]->kernel = 1; }},
+     [](ProgramT& p) { p.variants[0]->entries[0]->instructions[0]->kernel = 1; }},
     {"calls a function that does not exist",
-     [](ProgramT& p) { p.entries[0]->instructions[0]->function = 99; }},
+     [](ProgramT& p) { p.variants[0]->entries[0]->instructions[0]->function = 99; }},
     {"its number of items has no meaning",
-     [](ProgramT& p) { p.entries[0]->instructions[0]->grain = 0; }},
+     [](ProgramT& p) { p.variants[0]->entries[0]->instructions[0]->grain = 0; }},
     {"has the wrong number of operands",
-     [](ProgramT& p) { p.entries[2]->instructions[0]->operands.pop_back(); }},
+     [](ProgramT& p) { p.variants[0]->entries[2]->instructions[0]->operands.pop_back(); }},
     {"kernel 999 is not in this runtime's catalog",
-     [](ProgramT& p) { p.entries[2]->instructions[0]->kernel = 999; }},
+     [](ProgramT& p) { p.variants[0]->entries[2]->instructions[0]->kernel = 999; }},
 };
 
 TEST(Program, ChecksEveryNumber) {
@@ -310,19 +310,19 @@ TEST(Program, RefusesNumbersThatAreNotAligned) {
   PackageOptions options;
   options.edit = [](ProgramT& p) {
     // Four bytes on, the first attribute is the number of attributes.
-    p.entries[2]->instructions[0]->attributes = {1, 1};
+    p.variants[0]->entries[2]->instructions[0]->attributes = {1, 1};
   };
   Bytes package = make_package(options);
   const program::Program& root = *program::GetProgram(package.data());
   const program::Instruction& call =
-      *root.entries()->Get(2)->instructions()->Get(0);
+      *root.variants()->Get(0)->entries()->Get(2)->instructions()->Get(0);
   struct Move {
     const void* table;
     flatbuffers::voffset_t field;
     const char* what;
   };
   const Move moves[] = {
-      {root.entries()->Get(0)->inputs()->Get(0)->buffer(),
+      {root.variants()->Get(0)->entries()->Get(0)->inputs()->Get(0)->buffer(),
        program::Buffer::VT_SHAPE, "input 0: its type or shape has no meaning"},
       {root.states()->Get(0), program::State::VT_SHAPE,
        "state 'parameters': its type or shape has no meaning"},

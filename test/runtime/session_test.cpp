@@ -210,7 +210,7 @@ TEST(Session, EvaluatesOnlyValidSamples) {
 TEST(Session, EvaluatesWholeBatchesWithoutSampleLosses) {
   PackageOptions options;
   options.edit = [](program::ProgramT& p) {
-    auto& outputs = p.entries[1]->outputs;
+    auto& outputs = p.variants[0]->entries[1]->outputs;
     outputs.resize(1);
     outputs[0]->name = "loss";
     outputs[0]->batch_dim = -1;
@@ -349,7 +349,7 @@ TEST(Session, RefusesWrongOptions) {
 TEST(Session, RefusesKernelsThatCannotRun) {
   PackageOptions options;
   options.edit = [](program::ProgramT& p) {
-    p.entries[2]->instructions[0]->attributes = {1, 0};  // Shapes do not match.
+    p.variants[0]->entries[2]->instructions[0]->attributes = {1, 0};  // Shapes do not match.
   };
   ProgramPtr program = load(make_package(options));
   mpc_session_t* session = nullptr;
@@ -357,7 +357,7 @@ TEST(Session, RefusesKernelsThatCannotRun) {
   if (outcome.code == MPC_OK) mpc_session_destroy(session);
   EXPECT_EQ(outcome.code, MPC_OK) << "x is square: transposing it is fine";
   options.edit = [](program::ProgramT& p) {
-    p.entries[2]->instructions[0]->attributes = {0, 1};
+    p.variants[0]->entries[2]->instructions[0]->attributes = {0, 1};
   };
   program = load(make_package(options));
   outcome = take(mpc_session_create(program.get(), nullptr, &session));
@@ -369,7 +369,7 @@ TEST(Session, RefusesKernelsThatCannotRun) {
 TEST(Session, NamesTheMissingFunction) {
   PackageOptions options;
   options.edit = [](program::ProgramT& p) {
-    p.functions[0]->symbol = "test_nothing";
+    p.variants[0]->functions[0]->symbol = "test_nothing";
   };
   ProgramPtr program = load(make_package(options));
   mpc_session_t* session = nullptr;

@@ -67,12 +67,13 @@ static Json describe(const mpc::program::Binding &binding) {
 }
 
 static Json describe(const mpc::program::Instruction &instruction,
-                     const mpc::program::Program &root) {
+                     const mpc::program::Variant &variant) {
   Json json = {{"name", textOf(instruction.name())}};
-  if (instruction.function() >= 0 && root.functions() &&
-      static_cast<uint32_t>(instruction.function()) < root.functions()->size())
+  if (instruction.function() >= 0 && variant.functions() &&
+      static_cast<uint32_t>(instruction.function()) <
+          variant.functions()->size())
     json["function"] =
-        textOf(root.functions()->Get(instruction.function())->symbol());
+        textOf(variant.functions()->Get(instruction.function())->symbol());
   else
     json["kernel"] = instruction.kernel();
   json["operands"] =
@@ -84,11 +85,14 @@ static Json describe(const mpc::program::Instruction &instruction,
       });
   if (instruction.function() >= 0)
     json["items"] = instruction.items();
+  if (instruction.threads() > 0)
+    json["threads"] = instruction.threads();
   return json;
 }
 
 static Json describe(const mpc::program::Entry &entry,
-                     const mpc::program::Program &root, bool withInstructions) {
+                     const mpc::program::Variant &variant,
+                     bool withInstructions) {
   auto binding = [](const mpc::program::Binding &table) {
     return describe(table);
   };
@@ -97,7 +101,7 @@ static Json describe(const mpc::program::Entry &entry,
                {"outputs", listOf(entry.outputs(), binding)}};
   Json instructions =
       listOf(entry.instructions(), [&](const mpc::program::Instruction &table) {
-        return describe(table, root);
+        return describe(table, variant);
       });
   json["instruction_count"] = instructions.size();
   if (withInstructions)
@@ -146,8 +150,32 @@ static const char *kindName(mpc::program::SegmentKind kind) {
     return "initial states";
   case SegmentKind::Report:
     return "precision report";
+  case SegmentKind::Ptx:
+    return "PTX";
+  case SegmentKind::Cubin:
+    return "cubin";
   }
   return "?";
+}
+
+static Json describe(const mpc::program::Variant &variant,
+                     bool withInstructions) {
+  Json json = {{"device", textOf(variant.device())}};
+  if (variant.cpu()) {
+    json["target_cpu"] = textOf(variant.cpu());
+    json["target_features"] = Json::array();
+    if (variant.cpu_features())
+      for (const flatbuffers::String *feature : *variant.cpu_features())
+        json["target_features"].push_back(feature->str());
+  }
+  json["memory"] = {{"arena", variant.arena_size()},
+                    {"arena_without_reuse", variant.arena_unshared_size()}};
+  json["entries"] =
+      listOf(variant.entries(), [&](const mpc::program::Entry &entry) {
+        return describe(entry, variant, withInstructions);
+      });
+  json["functions"] = variant.functions() ? variant.functions()->size() : 0;
+  return json;
 }
 
 static Json describe(const Package &package, const Options &options) {
@@ -161,26 +189,18 @@ static Json describe(const Package &package, const Options &options) {
   json["runs_here"] = package.obstacle().empty();
   if (!package.obstacle().empty())
     json["obstacle"] = package.obstacle();
-  json["target_cpu"] = textOf(root.target_cpu());
-  json["target_features"] = Json::array();
-  if (root.target_features())
-    for (const flatbuffers::String *feature : *root.target_features())
-      json["target_features"].push_back(feature->str());
   json["options"] = Json::object();
   if (root.options())
     for (const mpc::program::Option *option : *root.options())
       json["options"][textOf(option->name())] = textOf(option->value());
-  json["memory"] = {{"states", root.state_size()},
-                    {"arena", root.arena_size()},
-                    {"arena_without_reuse", root.arena_unshared_size()}};
-  json["entries"] =
-      listOf(root.entries(), [&](const mpc::program::Entry &entry) {
-        return describe(entry, root, options.instructions);
+  json["memory"] = {{"states", root.state_size()}};
+  json["variants"] =
+      listOf(root.variants(), [&](const mpc::program::Variant &variant) {
+        return describe(variant, options.instructions);
       });
   json["states"] = listOf(root.states(), [](const mpc::program::State &state) {
     return describe(state);
   });
-  json["functions"] = root.functions() ? root.functions()->size() : 0;
   json["segments"] =
       listOf(root.segments(), [](const mpc::program::Segment &segment) {
         return Json{{"kind", kindName(segment.kind())},
@@ -258,27 +278,34 @@ static void print(const Json &json) {
   std::printf("\noptions\n");
   for (const auto &[name, value] : json["options"].items())
     std::printf("  %-24s %s\n", name.c_str(), value.get<std::string>().c_str());
-  std::printf("  %-24s %s\n", "target_cpu", textAt(json, "target_cpu").c_str());
 
-  const Json &memory = json["memory"];
   std::printf("\nmemory of a session\n");
   std::printf("  states                   %s\n",
-              bytes(memory["states"]).c_str());
-  std::printf(
-      "  arena                    %s (%s if no buffers shared memory)\n",
-      bytes(memory["arena"]).c_str(),
-      bytes(memory["arena_without_reuse"]).c_str());
+              bytes(json["memory"]["states"]).c_str());
+  for (const Json &variant : json["variants"])
+    std::printf(
+        "  arena on %-15s %s (%s if no buffers shared memory)\n",
+        textAt(variant, "device").c_str(),
+        bytes(variant["memory"]["arena"]).c_str(),
+        bytes(variant["memory"]["arena_without_reuse"]).c_str());
 
-  printEntries(json["entries"]);
+  for (const Json &variant : json["variants"]) {
+    std::string device = textAt(variant, "device");
+    if (variant.contains("target_cpu"))
+      device += " (" + textAt(variant, "target_cpu") + ")";
+    std::printf("\nfor the %s: %s of generated code\n", device.c_str(),
+                formatCount(variant["functions"].get<uint64_t>(), "function")
+                    .c_str());
+    printEntries(variant["entries"]);
+  }
   printStates(json["states"]);
 
   std::printf("\nsegments\n");
   for (const Json &segment : json["segments"])
-    std::printf("  %-24s %s\n", textAt(segment, "kind").c_str(),
+    std::printf("  %-24s %s\n",
+                (textAt(segment, "kind") + " " + textAt(segment, "target"))
+                    .c_str(),
                 bytes(segment["bytes"]).c_str());
-  std::printf(
-      "%s of generated code\n",
-      formatCount(json["functions"].get<uint64_t>(), "function").c_str());
 }
 
 static int run(const Options &options) {

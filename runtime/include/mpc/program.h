@@ -90,7 +90,8 @@ MPC_API const char* mpc_program_report(const mpc_program_t* program,
                                        size_t* out_size);
 
 // Memory of a session in bytes: states, arena, and the arena's size had no
-// buffers shared memory.
+// buffers shared memory. In a program for several kinds of device those of the
+// first.
 typedef struct mpc_memory_info_s {
   size_t struct_size;
   uint64_t state_bytes;

@@ -36,7 +36,7 @@ uint64_t program_hash(const mpc_program_t& program) {
     text += tensor.name + '\0' + std::to_string(static_cast<int>(tensor.kind)) +
             type_text(tensor.dtype, tensor.shape, tensor.rank) + '\0';
   }
-  for (const schema::Entry* entry : *program.root->entries())
+  for (const schema::Entry* entry : *first_variant(*program.root).entries())
     text += entry->name()->str() + '\0';
   return checksum(text.data(), text.size());
 }

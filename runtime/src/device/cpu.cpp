@@ -81,9 +81,14 @@ void run_shared(const Call& call) {
 
 class CpuExecutable : public Executable {
  public:
-  CpuExecutable(const mpc_program_t& program, uint8_t* states, uint8_t* arena,
+  CpuExecutable(const mpc_program_t& program, const schema::Variant& variant,
+                uint8_t* states, uint8_t* arena,
                 const kernels::Context& context)
-      : program_(program), states_(states), arena_(arena), context_(context) {}
+      : program_(program),
+        variant_(variant),
+        states_(states),
+        arena_(arena),
+        context_(context) {}
 
   mpc_status_t prepare(const mpc_allocator_t& allocator);
   mpc_status_t run(uint32_t entry) override;
@@ -101,7 +106,7 @@ class CpuExecutable : public Executable {
                            const schema::Entry& entry,
                            const kernels::Kernel** out_kernel);
   const Instructions* instructions_of(uint32_t entry) const {
-    return program_.root->entries()->Get(entry)->instructions();
+    return variant_.entries()->Get(entry)->instructions();
   }
   bool run_call(const Call& call) const {
     if (call.kernel) return call.kernel->run(call.operands, scratch_.data());
@@ -114,6 +119,7 @@ class CpuExecutable : public Executable {
   mpc_status_t failed(uint32_t entry, size_t index) const;
 
   const mpc_program_t& program_;
+  const schema::Variant& variant_;
   uint8_t* const states_;
   uint8_t* const arena_;
   const kernels::Context context_;
@@ -129,16 +135,16 @@ class CpuExecutable : public Executable {
 
 mpc_status_t CpuExecutable::prepare(const mpc_allocator_t& allocator) {
   MPC_RETURN_IF_ERROR(find_functions());
-  for (const schema::Entry* entry : *program_.root->entries())
+  for (const schema::Entry* entry : *variant_.entries())
     MPC_RETURN_IF_ERROR(prepare_entry(*entry));
   return scratch_.allocate(allocator, scratch_size_, "scratch of the kernels");
 }
 
 mpc_status_t CpuExecutable::find_functions() {
-  const auto* functions = program_.root->functions();
+  const auto* functions = variant_.functions();
   if (!functions || functions->size() == 0) return nullptr;
   MPC_RETURN_IF_ERROR(code_.load(find_segment(
-      *program_.root, program_.file.data(), schema::SegmentKind::Code)));
+      *program_.root, program_.file.data(), schema::SegmentKind::Code, "cpu")));
   for (const schema::Function* function : *functions) {
     GeneratedFunction address = code_.find(function->symbol()->c_str());
     if (!address)
@@ -276,13 +282,14 @@ class CpuDevice : public Device {
   }
 
   mpc_status_t prepare(const mpc_program_t& program,
+                       const schema::Variant& variant,
                        std::unique_ptr<Executable>* out_executable) override {
     int threads = options_.threads > 0 ? static_cast<int>(options_.threads)
                                        : omp_get_max_threads();
     kernels::Context context{threads, options_.deterministic};
     ThreadScope scope(threads);
-    auto executable = std::make_unique<CpuExecutable>(program, states_.data(),
-                                                      arena_.data(), context);
+    auto executable = std::make_unique<CpuExecutable>(
+        program, variant, states_.data(), arena_.data(), context);
     MPC_RETURN_IF_ERROR(executable->prepare(options_.allocator));
     *out_executable = std::move(executable);
     return nullptr;

@@ -59,6 +59,7 @@ class Device {
 
   // Loads the code and makes every instruction ready.
   virtual mpc_status_t prepare(const mpc_program_t& program,
+                               const schema::Variant& variant,
                                std::unique_ptr<Executable>* out_executable) = 0;
 };
 

@@ -161,16 +161,16 @@ static bool cpu_has(const std::string&, bool* known) {
 
 #endif
 
-mpc_status_t check_cpu_features(const schema::Program& root) {
-  if (!root.target_features()) return nullptr;
-  for (const flatbuffers::String* text : *root.target_features()) {
+mpc_status_t check_cpu_features(const schema::Variant& variant) {
+  if (!variant.cpu_features()) return nullptr;
+  for (const flatbuffers::String* text : *variant.cpu_features()) {
     std::string name = text->str();
     if (!name.empty() && name[0] == '+') name.erase(0, 1);
     if (!name.empty() && name[0] == '-') continue;  // Not used by the code.
     bool known = false;
     if (cpu_has(name, &known)) continue;
     const char* target =
-        root.target_cpu() ? root.target_cpu()->c_str() : "another CPU";
+        variant.cpu() ? variant.cpu()->c_str() : "another CPU";
     return mpc_status_make(
         MPC_INCOMPATIBLE,
         known ? "compiled for '%s': this CPU lacks the feature '%s'; compile "

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mpc/program.h"
@@ -21,6 +22,8 @@ inline constexpr uint32_t kPackageFormat = 1;
 // What operands of catalog kernels are aligned to. Slots of a packed state
 // start at multiples of 16 elements, which are 32 bytes in a 16-bit copy.
 inline constexpr uint64_t kOperandAlignment = 32;
+// And those of generated kernels on CUDA.
+inline constexpr uint64_t kVectorAlignment = 16;
 
 // A piece of the file.
 struct Span {
@@ -52,15 +55,25 @@ mpc_status_t verify_program(const schema::Program& root, const uint8_t* file,
 mpc_status_t list_state_tensors(const schema::Program& root,
                                 std::vector<StateTensor>* out_tensors);
 
-// MPC_INCOMPATIBLE if this CPU lacks a feature (LLVM's name) that `root` needs.
-mpc_status_t check_cpu_features(const schema::Program& root);
+// MPC_INCOMPATIBLE if this CPU lacks a feature (LLVM's name) that the code of
+// `variant` needs.
+mpc_status_t check_cpu_features(const schema::Variant& variant);
 
-// The segment of that kind ("cpu" for code); an empty span if there is none.
+// The segment of that kind and target; an empty span if there is none.
 Span find_segment(const schema::Program& root, const uint8_t* file,
-                  schema::SegmentKind kind);
+                  schema::SegmentKind kind, std::string_view target = "");
+
+// The variant for that kind of device ("cpu"), null if there is none. All of
+// them have the same entry points in the same order: the first one's stand for
+// them where only names and types matter.
+const schema::Variant* find_variant(const schema::Program& root,
+                                    std::string_view device);
+inline const schema::Variant& first_variant(const schema::Program& root) {
+  return *root.variants()->Get(0);
+}
 
 // The entry point of that name, -1 if there is none.
-int find_entry(const schema::Program& root, const char* name);
+int find_entry(const schema::Variant& variant, const char* name);
 
 // The binding of that name, -1 if there is none. `bindings` may be null.
 using Bindings = flatbuffers::Vector<flatbuffers::Offset<schema::Binding>>;

@@ -19,10 +19,10 @@ int64_t mpc_program_s::find_tensor(const char* name) const {
 static const schema::Entry* entry_of(const mpc_program_t* program,
                                      const char* name) {
   if (!program || !name) return nullptr;
-  int index = find_entry(*program->root, name);
-  return index < 0
-             ? nullptr
-             : program->root->entries()->Get(static_cast<uint32_t>(index));
+  const schema::Variant& variant = first_variant(*program->root);
+  int index = find_entry(variant, name);
+  return index < 0 ? nullptr
+                   : variant.entries()->Get(static_cast<uint32_t>(index));
 }
 
 int mpc_program_has_entry(const mpc_program_t* program, const char* entry) {
@@ -116,7 +116,8 @@ void mpc_program_memory(const mpc_program_t* program,
   if (!program || !out_info) return;
   mpc_memory_info_t info = {};
   info.state_bytes = program->root->state_size();
-  info.arena_bytes = program->root->arena_size();
-  info.arena_unshared_bytes = program->root->arena_unshared_size();
+  const schema::Variant& variant = first_variant(*program->root);
+  info.arena_bytes = variant.arena_size();
+  info.arena_unshared_bytes = variant.arena_unshared_size();
   mpc_status_free(copy_out(info, out_info));
 }

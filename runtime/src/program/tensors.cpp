@@ -33,22 +33,27 @@ std::string type_text(mpc_dtype_t dtype, const int64_t* shape, size_t rank) {
 }
 
 Span find_segment(const schema::Program& root, const uint8_t* file,
-                  schema::SegmentKind kind) {
+                  schema::SegmentKind kind, std::string_view target) {
   if (!root.segments()) return {};
   for (const schema::Segment* segment : *root.segments()) {
-    if (segment->kind() != kind) continue;
-    if (kind == schema::SegmentKind::Code &&
-        (!segment->target() || segment->target()->string_view() != "cpu"))
-      continue;
-    return {file + segment->offset(), segment->size()};
+    auto its = segment->target() ? segment->target()->string_view() : "";
+    if (segment->kind() == kind && its == target)
+      return {file + segment->offset(), segment->size()};
   }
   return {};
 }
 
-int find_entry(const schema::Program& root, const char* name) {
-  if (!root.entries()) return -1;
-  for (uint32_t i = 0; i < root.entries()->size(); ++i)
-    if (root.entries()->Get(i)->name()->string_view() == name)
+const schema::Variant* find_variant(const schema::Program& root,
+                                    std::string_view device) {
+  for (const schema::Variant* variant : *root.variants())
+    if (variant->device()->string_view() == device) return variant;
+  return nullptr;
+}
+
+int find_entry(const schema::Variant& variant, const char* name) {
+  if (!variant.entries()) return -1;
+  for (uint32_t i = 0; i < variant.entries()->size(); ++i)
+    if (variant.entries()->Get(i)->name()->string_view() == name)
       return static_cast<int>(i);
   return -1;
 }

@@ -86,12 +86,10 @@ class Checker {
 
   mpc_status_t run() {
     MPC_RETURN_IF_ERROR(check_segments());
-    MPC_RETURN_IF_ERROR(check_cpu_features(root_));
     MPC_RETURN_IF_ERROR(check_states());
     MPC_RETURN_IF_ERROR(check_copies());
-    MPC_RETURN_IF_ERROR(check_functions());
     MPC_RETURN_IF_ERROR(check_options());
-    return check_entries();
+    return check_variants();
   }
 
  private:
@@ -100,8 +98,12 @@ class Checker {
   mpc_status_t check_state(const schema::State& state);
   mpc_status_t check_slots(const schema::State& state, uint64_t elements);
   mpc_status_t check_copies();
-  mpc_status_t check_functions();
   mpc_status_t check_options();
+  mpc_status_t check_variants();
+  mpc_status_t check_variant();
+  mpc_status_t check_same_signatures(const schema::Entry& entry,
+                                     const schema::Entry& other);
+  mpc_status_t check_functions();
   mpc_status_t check_entries();
   mpc_status_t check_entry(const schema::Entry& entry);
   mpc_status_t check_bindings(const Bindings* bindings, bool inputs,
@@ -114,10 +116,12 @@ class Checker {
                                   const std::string& where);
 
   uint32_t num_functions() const {
-    return root_.functions() ? root_.functions()->size() : 0;
+    return variant_->functions() ? variant_->functions()->size() : 0;
   }
+  bool on_cpu() const { return variant_->device()->string_view() == "cpu"; }
 
   const schema::Program& root_;
+  const schema::Variant* variant_ = nullptr;  // That is being checked.
   const uint8_t* const file_;
   const uint64_t size_;
 };
@@ -158,9 +162,8 @@ mpc_status_t Checker::check_segments() {
 
 mpc_status_t Checker::check_states() {
   // Halves, so that sums of a few sizes cannot overflow later.
-  if (root_.state_size() > UINT64_MAX / 4 ||
-      root_.arena_size() > UINT64_MAX / 4)
-    return damaged("memory", "the sizes of states and arena have no meaning");
+  if (root_.state_size() > UINT64_MAX / 4)
+    return damaged("memory", "the size of the states has no meaning");
   if (!root_.states()) return nullptr;
   std::vector<Range> ranges;
   std::vector<std::string_view> names;
@@ -243,12 +246,75 @@ mpc_status_t Checker::check_copies() {
   return nullptr;
 }
 
+mpc_status_t Checker::check_variants() {
+  const auto& variants = *root_.variants();
+  if (variants.size() == 0) return damaged("variants", "there are none");
+  if (variants.size() > kMostListed)
+    return damaged("variants", "there are too many");
+  for (uint32_t i = 0; i < variants.size(); ++i) {
+    variant_ = variants.Get(i);
+    if (!is_name(variant_->device()))
+      return damaged("variants", "the name of a device is not text");
+    if (find_variant(root_, variant_->device()->string_view()) != variant_)
+      return damaged("variants", "a device occurs twice");
+    MPC_RETURN_IF_ERROR(check_variant());
+  }
+  // What runs nowhere else must run here.
+  if (variants.size() == 1 && on_cpu()) return check_cpu_features(*variant_);
+  return nullptr;
+}
+
+mpc_status_t Checker::check_variant() {
+  if (variant_->arena_size() > UINT64_MAX / 4)
+    return damaged("memory", "the size of the arena has no meaning");
+  MPC_RETURN_IF_ERROR(check_functions());
+  MPC_RETURN_IF_ERROR(check_entries());
+  const auto& entries = *variant_->entries();
+  const auto& others = *first_variant(root_).entries();
+  if (entries.size() != others.size())
+    return damaged("variants", "they have different entry points");
+  for (uint32_t i = 0; i < entries.size(); ++i)
+    MPC_RETURN_IF_ERROR(check_same_signatures(*entries.Get(i), *others.Get(i)));
+  return nullptr;
+}
+
+// Whether two bindings are the same to the caller.
+bool is_same(const schema::Binding& a, const schema::Binding& b) {
+  const schema::Buffer &x = *a.buffer(), &y = *b.buffer();
+  return a.name()->string_view() == b.name()->string_view() &&
+         x.dtype() == y.dtype() && rank_of(x.shape()) == rank_of(y.shape()) &&
+         std::equal(extents_of(x.shape()),
+                    extents_of(x.shape()) + rank_of(x.shape()),
+                    extents_of(y.shape())) &&
+         a.has_range() == b.has_range() && a.low() == b.low() &&
+         a.high() == b.high() && a.has_ignored() == b.has_ignored() &&
+         a.ignored() == b.ignored() && a.batch_dim() == b.batch_dim();
+}
+
+bool are_same(const Bindings* a, const Bindings* b) {
+  uint32_t size = a ? a->size() : 0;
+  if (size != (b ? b->size() : 0)) return false;
+  for (uint32_t i = 0; i < size; ++i)
+    if (!is_same(*a->Get(i), *b->Get(i))) return false;
+  return true;
+}
+
+mpc_status_t Checker::check_same_signatures(const schema::Entry& entry,
+                                            const schema::Entry& other) {
+  if (entry.name()->string_view() != other.name()->string_view() ||
+      !are_same(entry.inputs(), other.inputs()) ||
+      !are_same(entry.outputs(), other.outputs()))
+    return damaged("entry '" + entry.name()->str() + "'",
+                   "is not the same for all devices");
+  return nullptr;
+}
+
 mpc_status_t Checker::check_functions() {
   for (uint32_t i = 0; i < num_functions(); ++i)
-    if (!is_name(root_.functions()->Get(i)->symbol()))
+    if (!is_name(variant_->functions()->Get(i)->symbol()))
       return damaged("function " + std::to_string(i), "its symbol is not text");
-  if (num_functions() > 0 &&
-      find_segment(root_, file_, schema::SegmentKind::Code).size == 0)
+  if (num_functions() > 0 && on_cpu() &&
+      find_segment(root_, file_, schema::SegmentKind::Code, "cpu").size == 0)
     return mpc_status_make(MPC_INCOMPATIBLE,
                            "the package has no code for the device 'cpu'; "
                            "compile the model with --target=cpu");
@@ -291,11 +357,11 @@ mpc_status_t Checker::check_options() {
 mpc_status_t Checker::check_entries() {
   if (root_.accumulate() == 0)
     return damaged("accumulate", "an update needs at least one micro-batch");
-  if (!root_.entries()) return damaged("entries", "there are none");
-  if (root_.entries()->size() > kMostListed)
+  if (!variant_->entries()) return damaged("entries", "there are none");
+  if (variant_->entries()->size() > kMostListed)
     return damaged("entries", "there are too many");
   std::vector<std::string_view> names;
-  for (const schema::Entry* entry : *root_.entries()) {
+  for (const schema::Entry* entry : *variant_->entries()) {
     if (!is_name(entry->name()))
       return damaged("entries", "a name is not text");
     names.push_back(entry->name()->string_view());
@@ -428,7 +494,7 @@ mpc_status_t Checker::check_buffer(const schema::Buffer& buffer,
     return damaged(where, "its type or shape has no meaning");
   bool in_arena = buffer.space() == schema::Space::Arena;
   if (!fits(buffer.offset(), bytes,
-            in_arena ? root_.arena_size() : root_.state_size()))
+            in_arena ? variant_->arena_size() : root_.state_size()))
     return damaged(where, in_arena ? "lies outside the arena"
                                    : "lies outside the state memory");
   alignment =
@@ -447,7 +513,9 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
   auto kernel = static_cast<kernels::KernelId>(instruction.kernel());
   bool by_bytes =
       kernel == kernels::KernelId::copy || kernel == kernels::KernelId::zero;
-  uint64_t alignment = generated || by_bytes ? 1 : kOperandAlignment;
+  uint64_t alignment = generated ? (on_cpu() ? 1 : kVectorAlignment)
+                       : by_bytes ? 1
+                                  : kOperandAlignment;
   for (uint32_t i = 0; i < instruction.operands()->size(); ++i)
     MPC_RETURN_IF_ERROR(check_buffer(*instruction.operands()->Get(i), alignment,
                                      where + ", operand " + std::to_string(i)));
@@ -458,6 +526,12 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
   if (instruction.items() > static_cast<uint64_t>(INT64_MAX) ||
       instruction.grain() == 0)
     return damaged(where, "its number of items has no meaning");
+  if (on_cpu()) return nullptr;
+  constexpr uint32_t kMostThreads = 1024;
+  constexpr uint64_t kMostBlocks = INT32_MAX;
+  if (instruction.threads() == 0 || instruction.threads() > kMostThreads ||
+      instruction.items() == 0 || instruction.items() > kMostBlocks)
+    return damaged(where, "its grid has no meaning");
   return nullptr;
 }
 

@@ -1,6 +1,8 @@
 // Making a session: memory, initial values, kernels.
 
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "runtime/src/base/guard.h"
 #include "runtime/src/session/session.h"
@@ -9,11 +11,11 @@ namespace mpc::runtime {
 
 namespace {
 
-const schema::Buffer* output_of(const schema::Program& root, int entry,
+const schema::Buffer* output_of(const schema::Variant& variant, int entry,
                                 const char* name) {
   if (entry < 0) return nullptr;
   const Bindings* outputs =
-      root.entries()->Get(static_cast<uint32_t>(entry))->outputs();
+      variant.entries()->Get(static_cast<uint32_t>(entry))->outputs();
   int index = find_binding(outputs, name);
   return index < 0 ? nullptr
                    : outputs->Get(static_cast<uint32_t>(index))->buffer();
@@ -27,21 +29,21 @@ const StateTensor* control_state(const mpc_program_t& program,
   return tensor->kind == schema::StateKind::Control ? tensor : nullptr;
 }
 
-KnownEntries find_known_entries(const mpc_program_t& program) {
-  const schema::Program& root = *program.root;
+KnownEntries find_known_entries(const mpc_program_t& program,
+                                const schema::Variant& variant) {
   KnownEntries known;
-  known.step = find_entry(root, "step");
+  known.step = find_entry(variant, "step");
   if (known.step < 0) {
-    known.step = find_entry(root, "accumulate");
-    known.apply = find_entry(root, "apply");
+    known.step = find_entry(variant, "accumulate");
+    known.apply = find_entry(variant, "apply");
   }
-  known.evaluate = find_entry(root, "evaluate");
+  known.evaluate = find_entry(variant, "evaluate");
   int last = known.apply >= 0 ? known.apply : known.step;
-  known.loss = output_of(root, known.step, "loss");
-  known.grad_norm = output_of(root, last, "grad_norm");
+  known.loss = output_of(variant, known.step, "loss");
+  known.grad_norm = output_of(variant, last, "grad_norm");
   known.step_counter = control_state(program, "step_count");
-  if (root.loss_scaling()) {
-    known.finite = output_of(root, last, "finite");
+  if (program.root->loss_scaling()) {
+    known.finite = output_of(variant, last, "finite");
     known.loss_scale = control_state(program, "loss_scale");
   }
   return known;
@@ -61,6 +63,22 @@ mpc_status_t read_options(const mpc_session_options_t* given,
   return nullptr;
 }
 
+// The variant of `program` for a device ("cpu"), checked for this machine.
+mpc_status_t find_device_variant(const mpc_program_t& program,
+                                 std::string_view device,
+                                 const schema::Variant** out_variant) {
+  std::string kind(device.substr(0, device.find(':')));
+  const schema::Variant* variant = find_variant(*program.root, kind);
+  if (!variant)
+    return mpc_status_make(MPC_INCOMPATIBLE,
+                           "the package has no code for the device '%s'; "
+                           "compile the model with --target=%s",
+                           kind.c_str(), kind.c_str());
+  if (kind == "cpu") MPC_RETURN_IF_ERROR(check_cpu_features(*variant));
+  *out_variant = variant;
+  return nullptr;
+}
+
 }  // namespace
 
 mpc_status_t create_session(const mpc_program_t* program,
@@ -75,18 +93,20 @@ mpc_status_t create_session(const mpc_program_t* program,
   auto session = std::make_unique<mpc_session_s>();
   session->program = program;
   session->files = &files;
-  session->known = find_known_entries(*program);
-  MPC_RETURN_IF_ERROR(open_device(options.device ? options.device : "cpu",
-                                  device_options, &session->device));
-  MPC_RETURN_IF_ERROR(session->device->allocate(program->root->state_size(),
-                                                program->root->arena_size()));
+  const char* device = options.device ? options.device : "cpu";
+  MPC_RETURN_IF_ERROR(open_device(device, device_options, &session->device));
+  MPC_RETURN_IF_ERROR(find_device_variant(*program, device, &session->variant));
+  session->known = find_known_entries(*program, *session->variant);
+  MPC_RETURN_IF_ERROR(session->device->allocate(
+      program->root->state_size(), session->variant->arena_size()));
   {
     Memory states;
     MPC_RETURN_IF_ERROR(make_initial_states(*program, options.seed, &states));
     session->device->upload(schema::Space::State, 0, states.data(),
                             states.size());
   }
-  MPC_RETURN_IF_ERROR(session->device->prepare(*program, &session->executable));
+  MPC_RETURN_IF_ERROR(session->device->prepare(*program, *session->variant,
+                                               &session->executable));
   *out_session = session.release();
   return nullptr;
 }

@@ -51,7 +51,7 @@ class FirstBroken : public Observer {
 std::string broken_input(const mpc_session_t& session, uint32_t entry) {
   std::vector<uint64_t> room;
   const Bindings* bindings =
-      session.program->root->entries()->Get(entry)->inputs();
+      session.variant->entries()->Get(entry)->inputs();
   if (!bindings) return "";
   for (const schema::Binding* binding : *bindings) {
     const schema::Buffer& buffer = *binding->buffer();
@@ -82,7 +82,7 @@ std::string find_first_non_finite(mpc_session_t* session, uint32_t entry,
   std::string found = broken_state(*session);
   if (!found.empty()) return found;
 
-  const Bindings* bindings = root.entries()->Get(entry)->inputs();
+  const Bindings* bindings = session->variant->entries()->Get(entry)->inputs();
   for (size_t i = 0; i < num_inputs; ++i) {
     const schema::Buffer& buffer =
         *bindings->Get(static_cast<uint32_t>(i))->buffer();

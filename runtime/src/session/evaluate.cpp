@@ -61,7 +61,7 @@ mpc_status_t evaluate(mpc_session_t* session, const mpc_tensor_t* inputs,
   mpc_metrics_t sums;
   MPC_RETURN_IF_ERROR(copy_in(metrics, "the metrics", &sums));
   auto index = static_cast<uint32_t>(session->known.evaluate);
-  const schema::Entry& entry = *session->program->root->entries()->Get(index);
+  const schema::Entry& entry = *session->variant->entries()->Get(index);
   const schema::Buffer* losses = output_named(entry, "sample_loss");
   uint64_t batch = losses ? static_cast<uint64_t>(losses->shape()->Get(0))
                           : batch_size(entry);

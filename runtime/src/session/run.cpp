@@ -20,7 +20,7 @@ mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
     return mpc_status_make(MPC_DEVICE_LOST,
                            "the session was lost in an earlier failure");
   const Bindings* bindings =
-      session->program->root->entries()->Get(entry)->inputs();
+      session->variant->entries()->Get(entry)->inputs();
   MPC_RETURN_IF_ERROR(check_tensors(bindings, inputs, num_inputs, true));
   for (size_t i = 0; i < num_inputs; ++i) {
     const schema::Buffer& buffer =
@@ -129,13 +129,13 @@ mpc_status_t step(mpc_session_t* session, const mpc_tensor_t* inputs,
 mpc_status_t run(mpc_session_t* session, const char* name,
                  const mpc_tensor_t* inputs, size_t num_inputs,
                  const mpc_tensor_t* outputs, size_t num_outputs) {
-  const schema::Program& root = *session->program->root;
-  int entry = find_entry(root, name);
+  const schema::Variant& variant = *session->variant;
+  int entry = find_entry(variant, name);
   if (entry < 0)
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "the program has no entry point '%s'", name);
   const Bindings* bindings =
-      root.entries()->Get(static_cast<uint32_t>(entry))->outputs();
+      variant.entries()->Get(static_cast<uint32_t>(entry))->outputs();
   MPC_RETURN_IF_ERROR(check_tensors(bindings, outputs, num_outputs, false));
   MPC_RETURN_IF_ERROR(
       run_entry(session, static_cast<uint32_t>(entry), inputs, num_inputs));

@@ -46,6 +46,7 @@ using Properties = std::map<std::string, std::string>;
 
 struct mpc_session_s {
   const mpc_program_t* program = nullptr;
+  const mpc::runtime::schema::Variant* variant = nullptr;  // The device's.
   mpc::runtime::Files* files = nullptr;
   std::unique_ptr<mpc::runtime::Device> device;
   std::unique_ptr<mpc::runtime::Executable>
