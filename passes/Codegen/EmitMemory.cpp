@@ -1,4 +1,4 @@
-//===- EmitMemory.cpp - Loads and stores of a kernel ---------------------===//
+//===- EmitMemory.cpp - Loads and stores of a kernel ----------------------===//
 
 #include "passes/Codegen/Emitter.h"
 #include "passes/Codegen/VectorBody.h"
@@ -93,7 +93,8 @@ Value Emitter::load(const KernelAccess &access, const Position &at) {
             builder, loc, type, pointer, at.mask,
             zeroLanes(builder, loc, element, at.lanes), bytes);
       else
-        value = LLVM::LoadOp::create(builder, loc, type, pointer, bytes);
+        value = LLVM::LoadOp::create(builder, loc, type, pointer,
+                                     alignmentOf(at.lanes, bytes));
     } else {
       Value mask = at.mask ? at.mask : allLanes(builder, loc, at.lanes);
       value = LLVM::masked_gather::create(
@@ -128,7 +129,8 @@ void Emitter::store(const KernelAccess &access, const Position &at,
     if (at.mask)
       LLVM::MaskedStoreOp::create(builder, loc, value, pointer, at.mask, bytes);
     else
-      LLVM::StoreOp::create(builder, loc, value, pointer, bytes);
+      LLVM::StoreOp::create(builder, loc, value, pointer,
+                            alignmentOf(at.lanes, bytes));
     return;
   }
   Value mask = at.mask ? at.mask : allLanes(builder, loc, at.lanes);
@@ -136,40 +138,43 @@ void Emitter::store(const KernelAccess &access, const Position &at,
                                mask, bytes);
 }
 
-/// Asks for the part of the next row that lies below `at`, the vector `which`
-/// of several in a turn of the loop. Rows are walked more than once; hardware
-/// that looks ahead sees the end of the row (often of a page) and the next one
-/// only when its first walk has begun. Several inputs are shared out among the
-/// walks: `turn` 0 is the last one.
-void Emitter::prefetchNextRow(const Position &at, unsigned which,
-                              unsigned turn) {
-  constexpr unsigned kCacheLine = 64;
-  llvm::SmallDenseSet<Value> asked;
-  for (const KernelNode &node : domain.nodes)
+/// Loads scalars that every column of the row needs, before the loops.
+void Emitter::loadRowScalars(const Position &at) {
+  rowLoads.clear();
+  for (const KernelNode &node : domain.nodes) {
+    if (node.level != KernelLevel::Full && node.level != KernelLevel::Row)
+      continue;
     for (const KernelAccess &input : node.inputs) {
-      if (node.level != KernelLevel::Full || !operandOf.count(input.root) ||
-          producers.count(input.root) || columnStride(input.strides) != 1 ||
-          domain.columnBegin == 0)
+      if (!operandOf.count(input.root) || producers.count(input.root) ||
+          columnStride(input.strides) != 0)
         continue;
-      int64_t next = input.strides[domain.columnBegin - 1];
-      unsigned bytes = at.lanes * storageBytes(storageType(input.elementType));
-      unsigned everyFew = std::max(1u, kCacheLine / bytes);
-      if (next == 0 || !asked.insert(input.root).second ||
-          (asked.size() - 1) % phases != turn || which % everyFew != 0)
+      if (rowLoads.count(keyOf(input)))
         continue;
-      Value row = rowPointer(input, at);
-      Value address = LLVM::GEPOp::create(
-          builder, loc, row.getType(), storageType(input.elementType), row,
-          ValueRange{add(at.column, i64(next))});
-      LLVM::Prefetch::create(builder, loc, address, /*rw=*/0, /*hint=*/3,
-                             /*cache=*/1);
+      Type element = storageType(input.elementType);
+      rowLoads[keyOf(input)] = LLVM::LoadOp::create(
+          builder, loc, element, rowPointer(input, at), storageBytes(element));
     }
+  }
 }
 
-/// Memory for `count` elements, taken once per call of the kernel.
-Value Emitter::stackBuffer(Type element, int64_t count) {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(entry);
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  return LLVM::AllocaOp::create(builder, loc, pointer, element, i64(count), 64);
+/// All outputs of `nodes` that lie in memory.
+Emitter::Stores Emitter::makeOutputs(ArrayRef<unsigned> nodes,
+                                     const Position &at) {
+  Stores values;
+  for (unsigned index : nodes)
+    for (auto [i, output] : llvm::enumerate(domain.nodes[index].outputs)) {
+      if (!operandOf.count(output.root))
+        continue;
+      NodeResult which{index, unsigned(i)};
+      values.push_back(
+          {&output, at.lanes == 0 ? rowValue(which, at) : evaluate(which, at)});
+    }
+  return values;
+}
+
+/// Makes all outputs of `nodes`, then writes them: an output may lie where an
+/// input did.
+void Emitter::storeOutputs(ArrayRef<unsigned> nodes, const Position &at) {
+  for (auto [output, value] : makeOutputs(nodes, at))
+    store(*output, at, value);
 }

@@ -3,10 +3,35 @@
 #include "passes/Codegen/Emitter.h"
 #include "passes/Codegen/VectorBody.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mpc;
+
+void Emitter::loop(Value begin, Value end,
+                   llvm::function_ref<void(Value)> body) {
+  auto forOp = scf::ForOp::create(builder, loc, begin, end, i64(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(forOp.getBody());
+  body(forOp.getInductionVar());
+}
+
+/// Indices of dimensions [begin, end) from their linear index.
+SmallVector<Value> Emitter::delinearize(Value index, unsigned begin,
+                                        unsigned end) {
+  SmallVector<Value> result(end - begin);
+  for (unsigned d = end; d-- > begin;) {
+    if (d == begin) {
+      result[0] = index;
+      break;
+    }
+    Value size = i64(domain.sizes[d]);
+    result[d - begin] = arith::RemUIOp::create(builder, loc, index, size);
+    index = arith::DivUIOp::create(builder, loc, index, size);
+  }
+  return result;
+}
 
 /// `linalg.index dim` of `node` as integers of `type`.
 Value Emitter::indexValue(const KernelNode &node, unsigned dim,
@@ -106,38 +131,64 @@ Value Emitter::evaluate(NodeResult which, const Position &at) {
   return made.at(which);
 }
 
-/// Makes all outputs of `nodes`, then writes them: an output may lie where an
-/// input did.
-void Emitter::storeOutputs(ArrayRef<unsigned> nodes, const Position &at) {
-  SmallVector<std::pair<const KernelAccess *, Value>> values;
-  for (unsigned index : nodes)
-    for (auto [i, output] : llvm::enumerate(domain.nodes[index].outputs)) {
-      if (!operandOf.count(output.root))
-        continue;
-      NodeResult which{index, unsigned(i)};
-      values.push_back(
-          {&output, at.lanes == 0 ? rowValue(which, at) : evaluate(which, at)});
-    }
-  for (auto [output, value] : values)
-    store(*output, at, value);
+/// If all that `node` adds up is select(column == j, value, 0), with j the same
+/// for the row (what a label picks): the column j, or 0 if there is none. Null
+/// for other sums.
+Value Emitter::pickedColumn(const KernelNode &node, const Position &at) {
+  linalg::GenericOp op = node.op;
+  CombinerInfo combiner = findCombiner(op);
+  auto select = combiner.added.getDefiningOp<arith::SelectOp>();
+  if (!isa<arith::AddFOp>(combiner.op) || !select ||
+      !matchPattern(select.getFalseValue(), m_AnyZeroFloat()))
+    return nullptr;
+  auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq)
+    return nullptr;
+  auto cast = compare.getLhs().getDefiningOp<arith::IndexCastOp>();
+  auto index =
+      cast ? cast.getIn().getDefiningOp<linalg::IndexOp>() : linalg::IndexOp();
+  if (!index)
+    return nullptr;
+  ArrayRef<int64_t> strides = node.indices[index.getDim()];
+  if (columnStride(strides) != 1 ||
+      llvm::any_of(strides.drop_back(), [](int64_t s) { return s != 0; }))
+    return nullptr;
+  // j: an input of the row, perhaps of more bits.
+  Value source = compare.getRhs();
+  if (auto narrowed = source.getDefiningOp<arith::TruncIOp>())
+    source = narrowed.getIn();
+  auto argument = dyn_cast<BlockArgument>(source);
+  if (!argument || argument.getOwner() != op.getBody())
+    return nullptr;
+  const KernelAccess &input = node.inputs[argument.getArgNumber()];
+  if (columnStride(input.strides) != 0 || producers.count(input.root))
+    return nullptr;
+
+  Value wanted = inputValue(input, at);
+  Type narrow = compare.getRhs().getType();
+  if (wanted.getType() != narrow)
+    wanted = arith::TruncIOp::create(builder, loc, narrow, wanted);
+  if (!narrow.isInteger(64))
+    wanted = arith::ExtSIOp::create(builder, loc, builder.getI64Type(), wanted);
+  Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                       wanted, i64(domain.columns()));
+  return arith::SelectOp::create(builder, loc, exists, wanted, i64(0));
 }
 
 //===----------------------------------------------------------------------===//
 // Phases of a row
 //===----------------------------------------------------------------------===//
 
-bool Emitter::isExpensive(const KernelNode &node) const {
-  linalg::GenericOp op = node.op;
-  return llvm::any_of(op.getBody()->without_terminator(), [](Operation &inner) {
-    return isa<math::MathDialect>(inner.getDialect()) ||
-           isa<arith::DivFOp>(inner);
-  });
+void Emitter::findProducers() {
+  for (auto [i, node] : llvm::enumerate(domain.nodes))
+    for (auto [k, output] : llvm::enumerate(node.outputs))
+      producers[output.root] = {unsigned(i), unsigned(k)};
 }
 
+/// A phase of a row ends with each sum over its columns.
 void Emitter::findPhases() {
   unsigned count = domain.nodes.size();
   phaseOf.assign(count, 0);
-  keptIn.assign(count, ~0u);
   for (unsigned i = 0; i < count; ++i)
     for (const KernelAccess &input : domain.nodes[i].inputs) {
       int from = producerOf(input.root);
@@ -150,39 +201,4 @@ void Emitter::findPhases() {
   for (unsigned i = 0; i < count; ++i)
     if (domain.nodes[i].level == KernelLevel::Full)
       phases = std::max(phases, phaseOf[i] + 1);
-
-  // Which phases ask for each op: those of the sums and stores that need it.
-  SmallVector<SmallVector<bool>> asked(count, SmallVector<bool>(phases, false));
-  for (unsigned i = count; i-- > 0;) {
-    const KernelNode &node = domain.nodes[i];
-    if (node.level != KernelLevel::Full)
-      continue;
-    bool stored = llvm::any_of(node.outputs, [&](const KernelAccess &output) {
-      return operandOf.count(output.root);
-    });
-    if (stored || node.reduction != KernelReduction::None)
-      asked[i][phaseOf[i]] = true;
-    if (llvm::count(asked[i], true) > 1 && isExpensive(node) &&
-        node.outputs.size() == 1 && domain.columns() <= 65536) {
-      keptIn[i] = llvm::find(asked[i], true) - asked[i].begin();
-      for (unsigned phase = keptIn[i] + 1; phase < phases; ++phase)
-        asked[i][phase] = false;
-    }
-    for (const KernelAccess &input : node.inputs) {
-      int from = producerOf(input.root);
-      if (from < 0 || domain.nodes[from].level != KernelLevel::Full ||
-          domain.nodes[from].reduction != KernelReduction::None)
-        continue;
-      for (unsigned phase = 0; phase < phases; ++phase)
-        asked[from][phase] = asked[from][phase] || asked[i][phase];
-    }
-  }
-  if (schedule.walk != KernelSchedule::Walk::Rows &&
-      schedule.walk != KernelSchedule::Walk::Outer)
-    return;
-  for (unsigned i = 0; i < count; ++i)
-    if (keptIn[i] != ~0u)
-      keptBuffers[i] =
-          stackBuffer(storageType(domain.nodes[i].outputs[0].elementType),
-                      llvm::alignTo(domain.columns(), schedule.lanes));
 }

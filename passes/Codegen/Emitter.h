@@ -1,14 +1,16 @@
-//===- Emitter.h - The walk of one kernel -----------------------*- C++ -*-===//
+//===- Emitter.h - Values and memory of one kernel --------------*- C++ -*-===//
 //
-// Shared by the files that emit a kernel: memory (EmitMemory.cpp), values
-// (EmitValues.cpp), rows and their phases (EmitRows.cpp), and whole walks
-// (KernelEmitter.cpp).
+// What the code of a kernel is made of on every device: loads and stores
+// (EmitMemory.cpp) and values made on demand (EmitValues.cpp). Asking for a
+// result of an op at a position emits the op's body there, and first what it
+// needs. How the positions are walked is up to the device: CpuEmitter.h and
+// GpuEmitter.h.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_CODEGEN_EMITTER_H
 #define MPC_PASSES_CODEGEN_EMITTER_H
 
-#include "compiler/Analysis/KernelSchedule.h"
+#include "compiler/Analysis/KernelDomain.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -34,13 +36,13 @@ using NodeResult = std::pair<unsigned, unsigned>;
 
 class Emitter {
 public:
+  virtual ~Emitter() = default;
+
+protected:
   Emitter(mlir::func::FuncOp func, KernelDomain domain)
       : func(func), loc(func.getLoc()), builder(func.getContext()),
-        domain(std::move(domain)), schedule(scheduleKernel(this->domain)) {}
+        domain(std::move(domain)) {}
 
-  void run();
-
-private:
   // Values -------------------------------------------------------------------
   mlir::Value i64(int64_t value) {
     return mlir::arith::ConstantOp::create(builder, loc,
@@ -63,15 +65,11 @@ private:
     auto found = producers.find(root);
     return found == producers.end() ? -1 : int(found->second.first);
   }
+  llvm::SmallVector<mlir::Value> delinearize(mlir::Value index, unsigned begin,
+                                             unsigned end);
+  void loop(mlir::Value begin, mlir::Value end,
+            llvm::function_ref<void(mlir::Value)> body);
 
-  mlir::Value dot(llvm::ArrayRef<mlir::Value> row,
-                  llvm::ArrayRef<int64_t> strides, int64_t offset);
-  mlir::Value rowPointer(const KernelAccess &access, const Position &at);
-  mlir::Value load(const KernelAccess &access, const Position &at);
-  void prefetchNextRow(const Position &at, unsigned which, unsigned turn);
-  void store(const KernelAccess &access, const Position &at, mlir::Value value);
-  mlir::Value gather(const KernelAccess &access, const Position &at,
-                     mlir::Value pointer);
   mlir::Value indexValue(const KernelNode &node, unsigned dim,
                          const Position &at, mlir::Type type);
   llvm::SmallVector<mlir::Value>
@@ -79,50 +77,44 @@ private:
   mlir::Value inputValue(const KernelAccess &input, const Position &at);
   mlir::Value evaluate(NodeResult which, const Position &at);
   mlir::Value rowValue(NodeResult which, const Position &at);
-
-  // Walks --------------------------------------------------------------------
-  void findPhases();
-  bool isExpensive(const KernelNode &node) const;
-  llvm::SmallVector<mlir::Value> delinearize(mlir::Value index, unsigned begin,
-                                             unsigned end);
-  void loop(mlir::Value begin, mlir::Value end,
-            llvm::function_ref<void(mlir::Value)> body);
-  void emitFlat();
-  void emitRows();
-  void emitColumns();
-  void emitStrip(llvm::ArrayRef<mlir::Value> outer, mlir::Value first,
-                 int64_t vectors, unsigned tail);
-  void emitOuter();
-  void emitRow(Position at);
-  void loadRowScalars(const Position &at);
-  void emitPhase(unsigned phase, Position at);
   mlir::Value pickedColumn(const KernelNode &node, const Position &at);
-  void vectors(int64_t count, Position at, unsigned unroll,
-               llvm::SmallVectorImpl<mlir::Value> &carried,
-               llvm::function_ref<void(const Position &, unsigned)> body);
-  void storeOutputs(llvm::ArrayRef<unsigned> nodes, const Position &at);
-  mlir::Value stackBuffer(mlir::Type element, int64_t count);
   void newPosition() {
     made.clear();
     loaded.clear();
   }
 
+  // Memory -------------------------------------------------------------------
+  /// Bytes that the address of `lanes` elements side by side is a multiple of.
+  virtual unsigned alignmentOf(unsigned lanes, unsigned bytes) const = 0;
+
+  mlir::Value dot(llvm::ArrayRef<mlir::Value> row,
+                  llvm::ArrayRef<int64_t> strides, int64_t offset);
+  mlir::Value rowPointer(const KernelAccess &access, const Position &at);
+  mlir::Value gather(const KernelAccess &access, const Position &at,
+                     mlir::Value pointer);
+  mlir::Value load(const KernelAccess &access, const Position &at);
+  void store(const KernelAccess &access, const Position &at, mlir::Value value);
+  void loadRowScalars(const Position &at);
+  using Stores =
+      llvm::SmallVector<std::pair<const KernelAccess *, mlir::Value>>;
+  Stores makeOutputs(llvm::ArrayRef<unsigned> nodes, const Position &at);
+  void storeOutputs(llvm::ArrayRef<unsigned> nodes, const Position &at);
+
+  // Phases of a row ----------------------------------------------------------
+  void findProducers();
+  void findPhases();
+
   mlir::func::FuncOp func;
   mlir::Location loc;
   mlir::OpBuilder builder;
   KernelDomain domain;
-  KernelSchedule schedule;
 
   llvm::DenseMap<mlir::Value, unsigned> operandOf; ///< Memory root -> operand.
   llvm::DenseMap<mlir::Value, NodeResult> producers;
   llvm::SmallVector<mlir::Value> pointers; ///< Of each operand.
-  mlir::Block *entry = nullptr;
 
   unsigned phases = 1;
   llvm::SmallVector<unsigned> phaseOf; ///< Of each node: when it can be made.
-  llvm::SmallVector<unsigned> keptIn;  ///< Phase that keeps it, or ~0.
-  llvm::DenseMap<unsigned, mlir::Value>
-      keptBuffers; ///< Node -> buffer of one row.
 
   llvm::DenseMap<NodeResult, mlir::Value> made;       ///< At this position.
   llvm::DenseMap<NodeResult, mlir::Value> rowScalars; ///< In this row.
@@ -136,8 +128,6 @@ private:
   std::map<AccessKey, mlir::Value> loaded;   ///< Vectors of this position.
   llvm::DenseMap<unsigned, mlir::Value>
       columnSums; ///< Node -> values at this position.
-  llvm::DenseMap<unsigned, mlir::Value>
-      sumBuffers; ///< Node -> memory of its sums.
 };
 
 } // namespace mpc

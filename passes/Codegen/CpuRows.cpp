@@ -1,44 +1,106 @@
-//===- EmitRows.cpp - Rows of a kernel and their phases ------------------===//
+//===- CpuRows.cpp - Rows of a kernel on a CPU and their phases ----------===//
 
-#include "passes/Codegen/Emitter.h"
+#include "passes/Codegen/CpuEmitter.h"
 #include "passes/Codegen/VectorBody.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mpc;
 
-void Emitter::loop(Value begin, Value end,
-                   llvm::function_ref<void(Value)> body) {
-  auto forOp = scf::ForOp::create(builder, loc, begin, end, i64(1));
+/// Memory for `count` elements, taken once per call of the kernel.
+Value CpuEmitter::stackBuffer(Type element, int64_t count) {
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(forOp.getBody());
-  body(forOp.getInductionVar());
+  builder.setInsertionPointToStart(entry);
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  return LLVM::AllocaOp::create(builder, loc, pointer, element, i64(count), 64);
 }
 
-/// Indices of dimensions [begin, end) from their linear index.
-SmallVector<Value> Emitter::delinearize(Value index, unsigned begin,
-                                        unsigned end) {
-  SmallVector<Value> result(end - begin);
-  for (unsigned d = end; d-- > begin;) {
-    if (d == begin) {
-      result[0] = index;
-      break;
+bool CpuEmitter::isExpensive(const KernelNode &node) const {
+  linalg::GenericOp op = node.op;
+  return llvm::any_of(op.getBody()->without_terminator(), [](Operation &inner) {
+    return isa<math::MathDialect>(inner.getDialect()) ||
+           isa<arith::DivFOp>(inner);
+  });
+}
+
+/// Decides which values wait on the stack for a later phase.
+void CpuEmitter::findKept() {
+  unsigned count = domain.nodes.size();
+  keptIn.assign(count, ~0u);
+  // Which phases ask for each op: those of the sums and stores that need it.
+  SmallVector<SmallVector<bool>> asked(count, SmallVector<bool>(phases, false));
+  for (unsigned i = count; i-- > 0;) {
+    const KernelNode &node = domain.nodes[i];
+    if (node.level != KernelLevel::Full)
+      continue;
+    bool stored = llvm::any_of(node.outputs, [&](const KernelAccess &output) {
+      return operandOf.count(output.root);
+    });
+    if (stored || node.reduction != KernelReduction::None)
+      asked[i][phaseOf[i]] = true;
+    if (llvm::count(asked[i], true) > 1 && isExpensive(node) &&
+        node.outputs.size() == 1 && domain.columns() <= 65536) {
+      keptIn[i] = llvm::find(asked[i], true) - asked[i].begin();
+      for (unsigned phase = keptIn[i] + 1; phase < phases; ++phase)
+        asked[i][phase] = false;
     }
-    Value size = i64(domain.sizes[d]);
-    result[d - begin] = arith::RemUIOp::create(builder, loc, index, size);
-    index = arith::DivUIOp::create(builder, loc, index, size);
+    for (const KernelAccess &input : node.inputs) {
+      int from = producerOf(input.root);
+      if (from < 0 || domain.nodes[from].level != KernelLevel::Full ||
+          domain.nodes[from].reduction != KernelReduction::None)
+        continue;
+      for (unsigned phase = 0; phase < phases; ++phase)
+        asked[from][phase] = asked[from][phase] || asked[i][phase];
+    }
   }
-  return result;
+  if (schedule.walk != KernelSchedule::Walk::Rows &&
+      schedule.walk != KernelSchedule::Walk::Outer)
+    return;
+  for (unsigned i = 0; i < count; ++i)
+    if (keptIn[i] != ~0u)
+      keptBuffers[i] =
+          stackBuffer(storageType(domain.nodes[i].outputs[0].elementType),
+                      llvm::alignTo(domain.columns(), schedule.lanes));
+}
+
+/// Asks for the part of the next row that lies below `at`, the vector `which`
+/// of several in a turn of the loop. Rows are walked more than once; hardware
+/// that looks ahead sees the end of the row (often of a page) and the next one
+/// only when its first walk has begun. Several inputs are shared out among the
+/// walks: `turn` 0 is the last one.
+void CpuEmitter::prefetchNextRow(const Position &at, unsigned which,
+                                 unsigned turn) {
+  constexpr unsigned kCacheLine = 64;
+  llvm::SmallDenseSet<Value> asked;
+  for (const KernelNode &node : domain.nodes)
+    for (const KernelAccess &input : node.inputs) {
+      if (node.level != KernelLevel::Full || !operandOf.count(input.root) ||
+          producers.count(input.root) || columnStride(input.strides) != 1 ||
+          domain.columnBegin == 0)
+        continue;
+      int64_t next = input.strides[domain.columnBegin - 1];
+      unsigned bytes = at.lanes * storageBytes(storageType(input.elementType));
+      unsigned everyFew = std::max(1u, kCacheLine / bytes);
+      if (next == 0 || !asked.insert(input.root).second ||
+          (asked.size() - 1) % phases != turn || which % everyFew != 0)
+        continue;
+      Value row = rowPointer(input, at);
+      Value address = LLVM::GEPOp::create(
+          builder, loc, row.getType(), storageType(input.elementType), row,
+          ValueRange{add(at.column, i64(next))});
+      LLVM::Prefetch::create(builder, loc, address, /*rw=*/0, /*hint=*/3,
+                             /*cache=*/1);
+    }
 }
 
 /// Emits `body` for `count` columns from 0 on: a loop over `unroll` vectors at
 /// a time, the rest unrolled, the last one masked. `body` gets the number of
 /// the vector modulo `unroll`; `carried` are values that it replaces.
-void Emitter::vectors(
+void CpuEmitter::vectors(
     int64_t count, Position at, unsigned unroll,
     SmallVectorImpl<Value> &carried,
     llvm::function_ref<void(const Position &, unsigned)> body) {
@@ -78,52 +140,8 @@ void Emitter::vectors(
   newPosition();
 }
 
-/// If all that `node` adds up is select(column == j, value, 0), with j the same
-/// for the row (what a label picks): the column j, or 0 if there is none. Null
-/// for other sums.
-Value Emitter::pickedColumn(const KernelNode &node, const Position &at) {
-  linalg::GenericOp op = node.op;
-  CombinerInfo combiner = findCombiner(op);
-  auto select = combiner.added.getDefiningOp<arith::SelectOp>();
-  if (!isa<arith::AddFOp>(combiner.op) || !select ||
-      !matchPattern(select.getFalseValue(), m_AnyZeroFloat()))
-    return nullptr;
-  auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
-  if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq)
-    return nullptr;
-  auto cast = compare.getLhs().getDefiningOp<arith::IndexCastOp>();
-  auto index =
-      cast ? cast.getIn().getDefiningOp<linalg::IndexOp>() : linalg::IndexOp();
-  if (!index)
-    return nullptr;
-  ArrayRef<int64_t> strides = node.indices[index.getDim()];
-  if (columnStride(strides) != 1 ||
-      llvm::any_of(strides.drop_back(), [](int64_t s) { return s != 0; }))
-    return nullptr;
-  // j: an input of the row, perhaps of more bits.
-  Value source = compare.getRhs();
-  if (auto narrowed = source.getDefiningOp<arith::TruncIOp>())
-    source = narrowed.getIn();
-  auto argument = dyn_cast<BlockArgument>(source);
-  if (!argument || argument.getOwner() != op.getBody())
-    return nullptr;
-  const KernelAccess &input = node.inputs[argument.getArgNumber()];
-  if (columnStride(input.strides) != 0 || producers.count(input.root))
-    return nullptr;
-
-  Value wanted = inputValue(input, at);
-  Type narrow = compare.getRhs().getType();
-  if (wanted.getType() != narrow)
-    wanted = arith::TruncIOp::create(builder, loc, narrow, wanted);
-  if (!narrow.isInteger(64))
-    wanted = arith::ExtSIOp::create(builder, loc, builder.getI64Type(), wanted);
-  Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                       wanted, i64(domain.columns()));
-  return arith::SelectOp::create(builder, loc, exists, wanted, i64(0));
-}
-
 /// One walk over the columns of a row: sums of this phase, stores, kept values.
-void Emitter::emitPhase(unsigned phase, Position at) {
+void CpuEmitter::emitPhase(unsigned phase, Position at) {
   SmallVector<unsigned> sums, stores, kept, columnAdds;
   for (auto [i, node] : llvm::enumerate(domain.nodes)) {
     if (node.level != KernelLevel::Full)
@@ -224,27 +242,8 @@ void Emitter::emitPhase(unsigned phase, Position at) {
   }
 }
 
-/// Loads scalars that every column of the row needs, before the loops.
-void Emitter::loadRowScalars(const Position &at) {
-  rowLoads.clear();
-  for (const KernelNode &node : domain.nodes) {
-    if (node.level != KernelLevel::Full && node.level != KernelLevel::Row)
-      continue;
-    for (const KernelAccess &input : node.inputs) {
-      if (!operandOf.count(input.root) || producers.count(input.root) ||
-          columnStride(input.strides) != 0)
-        continue;
-      if (rowLoads.count(keyOf(input)))
-        continue;
-      Type element = storageType(input.elementType);
-      rowLoads[keyOf(input)] = LLVM::LoadOp::create(
-          builder, loc, element, rowPointer(input, at), storageBytes(element));
-    }
-  }
-}
-
 /// All phases of one row, then its scalars.
-void Emitter::emitRow(Position at) {
+void CpuEmitter::emitRow(Position at) {
   rowScalars.clear();
   newPosition();
   loadRowScalars(at);

@@ -1,16 +1,13 @@
-//===- KernelEmitter.cpp - One kernel as vector code ----------------------===//
+//===- CpuEmitter.cpp - One kernel as vector code -------------------------===//
 //
 // Walks the domain of a kernel (KernelDomain.h) as its schedule says
-// (KernelSchedule.h). Values are made on demand: asking for a result of an op
-// at a position emits the op's body there, and first what it needs. What a
-// later phase of a row needs again is made again, unless it is expensive: then
-// it waits in a buffer on the stack.
+// (KernelSchedule.h).
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Codegen/KernelEmitter.h"
+#include "passes/Codegen/CpuEmitter.h"
 
-#include "passes/Codegen/Emitter.h"
+#include "passes/Codegen/KernelEmitter.h"
 #include "passes/Codegen/VectorBody.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -19,7 +16,7 @@
 using namespace mlir;
 using namespace mpc;
 
-void Emitter::emitFlat() {
+void CpuEmitter::emitFlat() {
   Value begin = entry->getArgument(1), end = entry->getArgument(2);
   Position at;
   loadRowScalars(at);
@@ -59,7 +56,7 @@ void Emitter::emitFlat() {
   emitAt(full, firstLanes(builder, loc, lanes, tail));
 }
 
-void Emitter::emitRows() {
+void CpuEmitter::emitRows() {
   loop(entry->getArgument(1), entry->getArgument(2), [&](Value item) {
     Position at;
     at.row = delinearize(item, 0, domain.columnBegin);
@@ -69,8 +66,8 @@ void Emitter::emitRows() {
 
 /// One strip: `vectors` whole vectors of columns from `first` on and, if `tail`
 /// is not 0, one with that many lanes.
-void Emitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
-                        unsigned tail) {
+void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
+                           unsigned tail) {
   SmallVector<Position> places;
   for (int64_t v = 0; v < whole + (tail != 0); ++v) {
     Position at;
@@ -135,7 +132,7 @@ void Emitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
   newPosition();
 }
 
-void Emitter::emitColumns() {
+void CpuEmitter::emitColumns() {
   int64_t width = schedule.stripVectors * schedule.lanes;
   int64_t columns = domain.columns();
   int64_t strips = llvm::divideCeil(columns, width);
@@ -169,7 +166,7 @@ void Emitter::emitColumns() {
   });
 }
 
-void Emitter::emitOuter() {
+void CpuEmitter::emitOuter() {
   // Sums down the rows stay in memory, one row of them for each op.
   int64_t padded = llvm::alignTo(domain.columns(), schedule.lanes);
   for (auto [i, node] : llvm::enumerate(domain.nodes)) {
@@ -246,7 +243,7 @@ void Emitter::emitOuter() {
   });
 }
 
-void Emitter::run() {
+void CpuEmitter::run() {
   MLIRContext *context = func.getContext();
   auto pointer = LLVM::LLVMPointerType::get(context);
   Block *body = &func.getBody().front();
@@ -270,10 +267,9 @@ void Emitter::run() {
     addOperand(argument);
   for (Value result : returned.getOperands())
     addOperand(memoryRoot(result));
-  for (auto [i, node] : llvm::enumerate(domain.nodes))
-    for (auto [k, output] : llvm::enumerate(node.outputs))
-      producers[output.root] = {unsigned(i), unsigned(k)};
+  findProducers();
   findPhases();
+  findKept();
 
   switch (schedule.walk) {
   case KernelSchedule::Walk::Flat:
@@ -306,6 +302,6 @@ LogicalResult mpc::emitKernel(func::FuncOp kernel) {
   if (!domain)
     return kernel.emitError("internal error in mpc-emit-kernels: the ops of '")
            << kernel.getName() << "' have no common domain: " << reason;
-  Emitter(kernel, std::move(*domain)).run();
+  CpuEmitter(kernel, std::move(*domain)).run();
   return success();
 }
