@@ -3,16 +3,11 @@
 #include "compiler/Target/KernelObject.h"
 
 #include "compiler/Target/CpuTarget.h"
+#include "compiler/Target/KernelModule.h"
 
 #include "lld/Common/Driver.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -23,50 +18,6 @@ using namespace mlir;
 using namespace mpc;
 
 LLD_HAS_DRIVER(elf)
-
-/// The kernels as a module of their own.
-static std::unique_ptr<llvm::Module> translate(ModuleOp module,
-                                               llvm::LLVMContext &context) {
-  registerBuiltinDialectTranslation(*module.getContext());
-  registerLLVMDialectTranslation(*module.getContext());
-  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
-  OpBuilder builder = OpBuilder::atBlockBegin(kernels->getBody());
-  for (auto func : module.getOps<LLVM::LLVMFuncOp>()) {
-    auto copy = cast<LLVM::LLVMFuncOp>(builder.clone(*func));
-    copy.setVisibility(SymbolTable::Visibility::Public);
-  }
-  return translateModuleToLLVMIR(*kernels, context, "kernels");
-}
-
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  // Loops are vectors already; unrolling them further costs compile time and
-  // gives nothing that memory would not take back.
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  tuning.LoopUnrolling = false;
-  llvm::PassBuilder passes(&machine, tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(graphs);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, graphs, modules);
-  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-      .run(module, modules);
-}
-
-static bool emit(llvm::Module &module, llvm::TargetMachine &machine,
-                 llvm::CodeGenFileType type, llvm::raw_pwrite_stream &out) {
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, out, nullptr, type))
-    return false;
-  passes.run(module);
-  return true;
-}
 
 /// Makes a shared object of an object file, both in `folder`.
 static LogicalResult link(ModuleOp module, llvm::StringRef folder,
@@ -96,7 +47,7 @@ static LogicalResult link(ModuleOp module, llvm::StringRef folder,
 LogicalResult mpc::compileKernels(ModuleOp module, const CpuTarget &target,
                                   std::string &object, std::string *assembly) {
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> code = translate(module, context);
+  std::unique_ptr<llvm::Module> code = translateKernels(module, context);
   if (!code)
     return module.emitError("internal error in code generation: the kernels "
                             "could not be translated");
@@ -109,12 +60,12 @@ LogicalResult mpc::compileKernels(ModuleOp module, const CpuTarget &target,
     function.addFnAttr("target-cpu", machine.getTargetCPU());
     function.addFnAttr("target-features", machine.getTargetFeatureString());
   }
-  optimize(*code, machine);
+  optimizeKernels(*code, machine, /*unroll=*/false);
   if (assembly) {
     llvm::SmallString<0> text;
     llvm::raw_svector_ostream stream(text);
-    emit(*llvm::CloneModule(*code), machine,
-         llvm::CodeGenFileType::AssemblyFile, stream);
+    emitKernels(*llvm::CloneModule(*code), machine,
+                llvm::CodeGenFileType::AssemblyFile, stream);
     *assembly = std::string(text);
   }
 
@@ -131,7 +82,7 @@ LogicalResult mpc::compileKernels(ModuleOp module, const CpuTarget &target,
   if (error)
     return module.emitError("cannot write '")
            << path << "': " << error.message();
-  if (!emit(*code, machine, llvm::CodeGenFileType::ObjectFile, file))
+  if (!emitKernels(*code, machine, llvm::CodeGenFileType::ObjectFile, file))
     return module.emitError("internal error in code generation: the target "
                             "emits no object files");
   file.close();

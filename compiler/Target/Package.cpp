@@ -128,10 +128,10 @@ private:
     auto model = builder.CreateString(contents.model);
     auto cpu = builder.CreateString(target.cpu);
     bool scaling = stateIndex.count("loss_scale");
-    auto variant = fbs::CreateVariant(
-        builder, builder.CreateString("cpu"), cpu, features,
-        size("exec.arena_size"), size("exec.arena_unshared_size"), entries,
-        functionTables);
+    auto variant = fbs::CreateVariant(builder, builder.CreateString("cpu"), cpu,
+                                      features, size("exec.arena_size"),
+                                      size("exec.arena_unshared_size"), entries,
+                                      functionTables);
     auto root = fbs::CreateProgram(
         builder, /*format=*/1, producer, model, options, stateTables,
         size("exec.state_size"), builder.CreateVector({variant}), segmentTables,

@@ -11,35 +11,43 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
 
 using namespace mlir;
+using mpc::MathTarget;
 
 namespace {
 
-/// Writes formulas over f32 values of one type, a scalar or a vector.
+/// Writes formulas over floats of one type, a scalar or a vector.
 class Formula {
 public:
-  Formula(OpBuilder &builder, Location loc, Type type)
-      : builder(builder), loc(loc), type(type) {}
+  Formula(OpBuilder &builder, Location loc, Type type, MathTarget target)
+      : builder(builder), loc(loc), type(type), target(target) {}
 
-  Value constant(float value) const {
-    return splat(builder.getF32FloatAttr(value));
+  Value constant(double value) const {
+    return splat(FloatAttr::get(getElementTypeOrSelf(type), value));
   }
   Value add(Value a, Value b) const { return make<arith::AddFOp>(a, b); }
   Value sub(Value a, Value b) const { return make<arith::SubFOp>(a, b); }
   Value mul(Value a, Value b) const { return make<arith::MulFOp>(a, b); }
-  Value div(Value a, Value b) const { return make<arith::DivFOp>(a, b); }
+  /// The quotient; on a GPU within 2 units in the last place, for a divisor
+  /// between 2^-126 and 2^126.
+  Value div(Value a, Value b) const {
+    if (target != MathTarget::Nvptx)
+      return make<arith::DivFOp>(a, b);
+    return eachLane({a, b}, "llvm.nvvm.div.approx.f");
+  }
   Value fma(Value a, Value b, Value c) const {
     return make<math::FmaOp>(a, b, c);
   }
 
   /// `x` between two bounds; NaN stays. One instruction a bound on x86.
-  Value clamp(Value x, float low, float high) const {
-    auto choose = [&](arith::CmpFPredicate predicate, float bound) {
+  Value clamp(Value x, double low, double high) const {
+    auto choose = [&](arith::CmpFPredicate predicate, double bound) {
       Value limit = constant(bound);
       Value outside = arith::CmpFOp::create(builder, loc, predicate, limit, x);
       x = make<arith::SelectOp>(outside, limit, x);
@@ -50,9 +58,9 @@ public:
   }
 
   /// The sum of coefficients[i] x^i.
-  Value polynomial(Value x, ArrayRef<float> coefficients) const {
+  Value polynomial(Value x, ArrayRef<double> coefficients) const {
     Value sum = constant(coefficients.back());
-    for (float coefficient : llvm::reverse(coefficients.drop_back()))
+    for (double coefficient : llvm::reverse(coefficients.drop_back()))
       sum = fma(sum, x, constant(coefficient));
     return sum;
   }
@@ -68,12 +76,36 @@ public:
         .getResult(0);
   }
 
+  /// An intrinsic of LLVM that knows scalars only.
+  Value eachLane(ArrayRef<Value> operands, StringRef name) const {
+    auto vector = dyn_cast<VectorType>(type);
+    auto call = [&](ArrayRef<Value> scalars) {
+      return LLVM::CallIntrinsicOp::create(builder, loc,
+                                           getElementTypeOrSelf(type),
+                                           builder.getStringAttr(name), scalars)
+          .getResult(0);
+    };
+    if (!vector)
+      return call(operands);
+    SmallVector<Value> lanes;
+    for (int64_t lane = 0; lane < vector.getNumElements(); ++lane) {
+      SmallVector<Value> scalars;
+      for (Value operand : operands)
+        scalars.push_back(
+            vector::ExtractOp::create(builder, loc, operand, lane));
+      lanes.push_back(call(scalars));
+    }
+    return vector::FromElementsOp::create(builder, loc, vector, lanes);
+  }
+
   /// The bits of `x` moved to the left by `count`.
   Value shiftBits(Value x, int32_t count) const {
-    Type bits = typeLike(builder.getI32Type());
+    Type word = builder.getIntegerType(
+        getElementTypeOrSelf(type).getIntOrFloatBitWidth());
+    Type bits = typeLike(word);
     Value moved = arith::ShLIOp::create(
         builder, loc, arith::BitcastOp::create(builder, loc, bits, x),
-        splat(builder.getI32IntegerAttr(count)));
+        splat(IntegerAttr::get(word, count)));
     return arith::BitcastOp::create(builder, loc, type, moved);
   }
 
@@ -97,6 +129,7 @@ private:
   OpBuilder &builder;
   Location loc;
   Type type;
+  MathTarget target;
 };
 
 /// 2^k and k for the whole number k nearest to a value.
@@ -159,6 +192,23 @@ Value exp(const Formula &f, Value x) {
   return f.mul(fraction, scale.power);
 }
 
+/// The same in f64, by the Taylor polynomial, whose next term is 4e-18 at the
+/// ends: schedules and bias corrections are computed in f64, and a GPU has no
+/// library.
+Value exp64(const Formula &f, Value x) {
+  constexpr double kToInteger64 = 0x1.8p52 + 1022;
+  x = f.clamp(x, -708.0, 710.0);
+  Value shifted = f.fma(x, f.constant(M_LOG2E), f.constant(kToInteger64));
+  Value power = f.shiftBits(shifted, 52);
+  Value whole = f.sub(shifted, f.constant(kToInteger64));
+  Value rest = f.fma(whole, f.constant(-0x1.62e42fefa38p-1), x);
+  rest = f.fma(whole, f.constant(-0x1.ef35793c7673p-45), rest);
+  SmallVector<double> terms = {2.0};
+  for (int i = 1; i <= 13; ++i)
+    terms.push_back(terms.back() / i);
+  return f.mul(f.polynomial(rest, terms), power);
+}
+
 /// erf(x) = x P(x^2) / Q(x^2). At the bound the quotient rounds to exactly 1,
 /// as gelu of large negative numbers needs.
 Value erf(const Formula &f, Value x) {
@@ -206,7 +256,8 @@ Value operandBeside(Operation *op, double constant) {
 
 /// 1/2 + 1/2 erf(x / sqrt 2), the factor of x in gelu.
 struct NormalCdf : OpRewritePattern<arith::AddFOp> {
-  using OpRewritePattern::OpRewritePattern;
+  NormalCdf(MLIRContext *context, MathTarget target)
+      : OpRewritePattern(context), target(target) {}
 
   LogicalResult matchAndRewrite(arith::AddFOp op,
                                 PatternRewriter &rewriter) const override {
@@ -221,24 +272,30 @@ struct NormalCdf : OpRewritePattern<arith::AddFOp> {
     Value x = scaled ? operandBeside(scaled, M_SQRT1_2) : Value();
     if (!x)
       return rewriter.notifyMatchFailure(op, "is not 1/2 + 1/2 erf(x/sqrt 2)");
-    Formula f(rewriter, op.getLoc(), op.getType());
+    Formula f(rewriter, op.getLoc(), op.getType(), target);
     rewriter.replaceOp(op, normalCdf(f, x));
     return success();
   }
+
+  const MathTarget target;
 };
 
-template <typename Op, Value (*formula)(const Formula &, Value)>
+template <typename Op, Value (*formula)(const Formula &, Value),
+          unsigned width = 32>
 struct Approximate : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
+  Approximate(MLIRContext *context, MathTarget target)
+      : OpRewritePattern<Op>(context, /*benefit=*/2), target(target) {}
 
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
-    if (!getElementTypeOrSelf(op.getType()).isF32())
-      return rewriter.notifyMatchFailure(op, "is not of f32");
-    Formula f(rewriter, op.getLoc(), op.getType());
+    if (getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() != width)
+      return rewriter.notifyMatchFailure(op, "is of another type");
+    Formula f(rewriter, op.getLoc(), op.getType(), target);
     rewriter.replaceOp(op, formula(f, op.getOperand()));
     return success();
   }
+
+  const MathTarget target;
 };
 
 struct Exp2Avx512 : OpRewritePattern<math::Exp2Op> {
@@ -248,24 +305,46 @@ struct Exp2Avx512 : OpRewritePattern<math::Exp2Op> {
                                 PatternRewriter &rewriter) const override {
     if (op.getType() != VectorType::get(16, rewriter.getF32Type()))
       return rewriter.notifyMatchFailure(op, "is not of 16 lanes of f32");
-    Formula f(rewriter, op.getLoc(), op.getType());
+    Formula f(rewriter, op.getLoc(), op.getType(), MathTarget::Avx512);
     rewriter.replaceOp(op, exp2Avx512(f, op.getOperand(), rewriter));
+    return success();
+  }
+};
+
+/// GPUs have an instruction, of the same accuracy.
+struct Exp2Nvptx : OpRewritePattern<math::Exp2Op> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::Exp2Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "is not of f32");
+    Formula f(rewriter, op.getLoc(), op.getType(), MathTarget::Nvptx);
+    rewriter.replaceOp(op,
+                       f.eachLane({op.getOperand()}, "llvm.nvvm.ex2.approx"));
     return success();
   }
 };
 
 } // namespace
 
-void mpc::populateComposedMathPatterns(RewritePatternSet &patterns) {
-  patterns.add<NormalCdf>(patterns.getContext());
+void mpc::populateComposedMathPatterns(RewritePatternSet &patterns,
+                                       MathTarget target) {
+  patterns.add<NormalCdf>(patterns.getContext(), target);
+}
+
+void mpc::populateDoubleMathPatterns(RewritePatternSet &patterns) {
+  patterns.add<Approximate<math::ExpOp, exp64, 64>>(patterns.getContext(),
+                                                    MathTarget::Any);
 }
 
 void mpc::populateApproximateMathPatterns(RewritePatternSet &patterns,
-                                          bool avx512) {
+                                          MathTarget target) {
   // Before the library's patterns for the same ops.
   patterns.add<Approximate<math::ExpOp, exp>, Approximate<math::Exp2Op, exp2>,
-               Approximate<math::ErfOp, erf>>(patterns.getContext(),
-                                              /*benefit=*/2);
-  if (avx512)
+               Approximate<math::ErfOp, erf>>(patterns.getContext(), target);
+  if (target == MathTarget::Avx512)
     patterns.add<Exp2Avx512>(patterns.getContext(), /*benefit=*/3);
+  if (target == MathTarget::Nvptx)
+    patterns.add<Exp2Nvptx>(patterns.getContext(), /*benefit=*/3);
 }

@@ -1,5 +1,4 @@
-//===- ApproximateMath.h - exp, exp2 and erf in a few operations -*- C++
-//-*-===//
+//===- ApproximateMath.h - exp and erf in a few operations ------*- C++ -*-===//
 #ifndef MPC_PASSES_CODEGEN_APPROXIMATEMATH_H
 #define MPC_PASSES_CODEGEN_APPROXIMATEMATH_H
 
@@ -7,21 +6,31 @@
 
 namespace mpc {
 
+/// Whose instructions formulas may use.
+enum class MathTarget {
+  Any,    ///< None but arithmetic.
+  Avx512, ///< AVX-512DQ: exp2 of 16 lanes.
+  Nvptx,  ///< exp2 and quotients that are not rounded to the last bit.
+};
+
 /// Rewrites `math.exp`, `math.exp2` and `math.erf` of f32, scalars and vectors,
-/// to arithmetic that every vector unit has.
-///
-/// With `avx512`, exp2 of 16 lanes uses instructions of AVX-512DQ.
+/// to arithmetic that every vector unit has, and what `target` has beside it.
 ///
 /// Relative errors, rounding included (test/codegen/math_test.cpp): exp and
 /// exp2 2e-7, erf 4e-7. NaN gives NaN, infinities their limits; exp and exp2
 /// give 0 where the result would be below 2^-125; |erf| is exactly 1 from 3.95
 /// on.
 void populateApproximateMathPatterns(mlir::RewritePatternSet &patterns,
-                                     bool avx512);
+                                     MathTarget target);
 
 /// Rewrites formulas around such functions that cost less as a whole: the
 /// normal distribution function of gelu. Before the functions themselves.
-void populateComposedMathPatterns(mlir::RewritePatternSet &patterns);
+void populateComposedMathPatterns(mlir::RewritePatternSet &patterns,
+                                  MathTarget target);
+
+/// The same for `math.exp` of f64, which devices without a library need. Errors
+/// are below 3e-16 relative; results below 2^-1021 are that.
+void populateDoubleMathPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace mpc
 

@@ -102,9 +102,27 @@ Value Emitter::load(const KernelAccess &access, const Position &at) {
           ValueRange{zeroLanes(builder, loc, element, at.lanes)}, bytes);
     }
   }
+  return fromStorage(access, value);
+}
+
+/// One element, as it is stored.
+Value Emitter::loadScalar(const KernelAccess &access, const Position &at) {
+  Type element = storageType(access.elementType);
+  Value pointer = rowPointer(access, at);
+  if (int64_t stride = columnStride(access.strides))
+    pointer =
+        LLVM::GEPOp::create(builder, loc, pointer.getType(), element, pointer,
+                            ValueRange{scaled(at.column, stride)});
+  return LLVM::LoadOp::create(builder, loc, element, pointer,
+                              storageBytes(element));
+}
+
+/// Stored elements as bodies use them: booleans are bytes in memory.
+Value Emitter::fromStorage(const KernelAccess &access, Value value) {
   if (!access.elementType.isInteger(1))
     return value;
-  Value zero = zeroLanes(builder, loc, element, at.lanes);
+  Value zero = arith::ConstantOp::create(builder, loc,
+                                         builder.getZeroAttr(value.getType()));
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
                                zero);
 }

@@ -93,6 +93,8 @@ protected:
   mlir::Value gather(const KernelAccess &access, const Position &at,
                      mlir::Value pointer);
   mlir::Value load(const KernelAccess &access, const Position &at);
+  mlir::Value loadScalar(const KernelAccess &access, const Position &at);
+  mlir::Value fromStorage(const KernelAccess &access, mlir::Value value);
   void store(const KernelAccess &access, const Position &at, mlir::Value value);
   void loadRowScalars(const Position &at);
   using Stores =

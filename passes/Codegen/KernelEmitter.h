@@ -1,4 +1,4 @@
-//===- KernelEmitter.h - One kernel as vector code --------------*- C++ -*-===//
+//===- KernelEmitter.h - One kernel as code of a device ---------*- C++ -*-===//
 #ifndef MPC_PASSES_CODEGEN_KERNELEMITTER_H
 #define MPC_PASSES_CODEGEN_KERNELEMITTER_H
 
@@ -12,6 +12,11 @@ namespace mpc {
 /// arguments and then the former results. Fails with a diagnostic if the ops
 /// of the function have no common domain.
 mlir::LogicalResult emitKernel(mlir::func::FuncOp kernel);
+
+/// The same for a GPU: what one thread of a grid does (GpuSchedule.h). The
+/// parameters of the function are the addresses of the operands, multiples of 16;
+/// the attribute `mpc.threads` says how many threads a block has.
+mlir::LogicalResult emitGpuKernel(mlir::func::FuncOp kernel);
 
 } // namespace mpc
 

@@ -34,16 +34,18 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    SmallVector<StringRef> available;
+    StringRef(features).split(available, ',');
+    MathTarget target = llvm::is_contained(available, "avx512dq")
+                            ? MathTarget::Avx512
+                            : MathTarget::Any;
     RewritePatternSet composed(&getContext());
-    populateComposedMathPatterns(composed);
+    populateComposedMathPatterns(composed, target);
     if (failed(applyPatternsGreedily(getOperation(), std::move(composed))))
       return signalPassFailure();
 
     RewritePatternSet patterns(&getContext());
-    SmallVector<StringRef> available;
-    StringRef(features).split(available, ',');
-    populateApproximateMathPatterns(patterns,
-                                    llvm::is_contained(available, "avx512dq"));
+    populateApproximateMathPatterns(patterns, target);
     populateMathPolynomialApproximationPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();

@@ -38,4 +38,43 @@ def LowerKernelsPass : Pass<"mpc-lower-kernels", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect", "::mlir::cf::ControlFlowDialect"];
 }
 
+def EmitGpuKernelsPass : Pass<"mpc-emit-gpu-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn kernels of linalg ops into the code of a thread";
+  let description = [{
+    Every function with the attribute `mpc.kernel` becomes what one thread of a
+    grid does (compiler/Analysis/GpuSchedule.h), with NVVM operations where it
+    needs others. Its parameters are the addresses of the operands.
+
+    Needs: kernels as `mpc-form-kernels` makes them for a GPU; calls already
+    planned (`mpc-plan-memory`), for the signature changes.
+    Leaves: NVVM kernels without linalg and without tensors.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect", "::mlir::math::MathDialect"];
+}
+
+def LowerGpuKernelsPass : Pass<"mpc-lower-gpu-kernels", "::mlir::ModuleOp"> {
+  let summary = "Lower emitted GPU kernels to the LLVM dialect";
+  let description = [{
+    Functions become polynomials or instructions of the GPU: there is no library
+    behind. Of f64 there is exp alone.
+
+    With `simulate`, threads, shuffles, barriers and shared memory become calls
+    of test/device_sim/abi.h, and a kernel takes the array of addresses of its
+    parameters that a launch is given: the host can run it.
+
+    Needs: `mpc-emit-gpu-kernels`.
+    Leaves: kernels in the LLVM dialect, with NVVM's unless they are simulated.
+  }];
+  let options = [
+    Option<"simulate", "simulate", "bool", /*default=*/"false",
+           "Write kernels for the host simulator">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect", "::mlir::math::MathDialect",
+                           "::mlir::cf::ControlFlowDialect"];
+}
+
 #endif // MPC_PASSES_CODEGEN_PASSES_TD

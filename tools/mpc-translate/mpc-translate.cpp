@@ -1,16 +1,22 @@
-//===- mpc-translate.cpp - ONNX in, IR out --------------------------------===//
+//===- mpc-translate.cpp - ONNX in, IR out; kernels in, PTX out -----------===//
 //
-// The importer on its own, for people who work on mpc and for its tests. Exit
-// codes are those of ModelError.
+// The importer and the GPU's code generator on their own, for people who work
+// on mpc and for its tests. Exit codes are those of ModelError.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Dialect/Exec/IR/Exec.h"
+#include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Support/DebugFlags.h"
 #include "compiler/Support/Diagnostics.h"
+#include "compiler/Target/GpuTarget.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -19,10 +25,17 @@
 
 using namespace llvm;
 
-static cl::opt<bool> importFlag("import-onnx", cl::Required,
-                                cl::desc("Import an ONNX model"));
-static cl::opt<std::string> input(cl::Positional, cl::Required,
-                                  cl::desc("<model.onnx>"));
+enum class Action { ImportOnnx, ToPtx };
+static cl::opt<Action>
+    action(cl::Required, cl::desc("What to do:"),
+           cl::values(clEnumValN(Action::ImportOnnx, "import-onnx",
+                                 "Import an ONNX model"),
+                      clEnumValN(Action::ToPtx, "kernels-to-ptx",
+                                 "Compile lowered GPU kernels (IR) to PTX")));
+static cl::opt<std::string> input(cl::Positional, cl::init("-"),
+                                  cl::desc("<model.onnx or kernels.mlir>"));
+static cl::opt<std::string> arch("arch", cl::init("sm_80"),
+                                 cl::desc("Architecture to compile for"));
 static cl::opt<std::string> output("o", cl::init("-"),
                                    cl::desc("Where the IR goes"),
                                    cl::value_desc("file"));
@@ -50,11 +63,36 @@ static bool parseDims(mpc::ImportOptions &options) {
   return true;
 }
 
-int main(int argc, char **argv) {
-  InitLLVM init(argc, argv);
-  mpc::registerDebugFlags();
-  cl::ParseCommandLineOptions(argc, argv, "mpc model importer\n");
+static int writeTo(StringRef path, function_ref<void(raw_ostream &)> write) {
+  std::error_code code;
+  ToolOutputFile file(path, code, sys::fs::OF_Text);
+  if (code) {
+    errs() << "mpc-translate: error: cannot open '" << path
+           << "': " << code.message() << "\n";
+    return mpc::exitCode(mpc::ModelError::Io);
+  }
+  write(file.os());
+  file.keep();
+  return 0;
+}
 
+static int compileToPtx() {
+  const mpc::GpuArchitecture *architecture = mpc::findGpuArchitecture(arch);
+  if (!architecture) {
+    errs() << "mpc-translate: error: unknown architecture '" << arch << "'\n";
+    return mpc::exitCode(mpc::ModelError::Usage);
+  }
+  mlir::MLIRContext context;
+  context.loadDialect<mlir::LLVM::LLVMDialect, mlir::NVVM::NVVMDialect,
+                      mpc::exec::ExecDialect, mpc::train::TrainDialect>();
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(input, &context);
+  std::string ptx;
+  if (!module || failed(mpc::compilePtx(*module, *architecture, ptx)))
+    return mpc::exitCode(mpc::ModelError::Invalid);
+  return writeTo(output, [&](raw_ostream &stream) { stream << ptx; });
+}
+
+static int import() {
   mpc::ImportOptions options;
   if (!parseDims(options))
     return mpc::exitCode(mpc::ModelError::Usage);
@@ -72,17 +110,17 @@ int main(int argc, char **argv) {
   if (!result.module)
     return mpc::exitCode(result.error);
 
-  std::error_code code;
-  ToolOutputFile file(output, code, sys::fs::OF_Text);
-  if (code) {
-    errs() << "mpc-translate: error: cannot open '" << output
-           << "': " << code.message() << "\n";
-    return mpc::exitCode(mpc::ModelError::Io);
-  }
   mlir::OpPrintingFlags flags;
   if (locations)
     flags.enableDebugInfo(/*enable=*/true);
-  result.module->print(file.os(), flags);
-  file.keep();
-  return 0;
+  return writeTo(output, [&](raw_ostream &stream) {
+    result.module->print(stream, flags);
+  });
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  mpc::registerDebugFlags();
+  cl::ParseCommandLineOptions(argc, argv, "mpc importer and PTX compiler\n");
+  return action == Action::ToPtx ? compileToPtx() : import();
 }

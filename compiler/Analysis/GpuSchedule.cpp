@@ -1,0 +1,250 @@
+//===- GpuSchedule.cpp - How a GPU walks a kernel's domain ----------------===//
+
+#include "compiler/Analysis/GpuSchedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static constexpr int64_t kWarp = 32;
+/// Bytes of the widest access of a thread.
+static constexpr int64_t kAccessBytes = 16;
+/// Lanes of a vector at most: two accesses where an operand is f32 and another
+/// is in 16 bit, whose one access they fill.
+static constexpr int64_t kMostLanes = 8;
+/// Threads of a block that has no reason for another number.
+static constexpr int64_t kThreads = 256;
+static constexpr int64_t kMostThreads = 1024;
+/// Threads that all GPUs we know run at once, or more: fewer leave some idle.
+static constexpr int64_t kFullGpu = 132 * 1024;
+/// Vectors of a row that a thread holds at most, in registers.
+static constexpr int64_t kMostVectors = 4;
+/// Registers of a multiprocessor; those of one thread, of which more would
+/// leave too few threads to wait for memory.
+static constexpr int64_t kRegisters = 65536, kMostRegisters = 128;
+
+static int64_t bytesOf(Type element) {
+  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+static int64_t powerOf2(int64_t least) {
+  return int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(least, 1)));
+}
+
+namespace {
+
+class Scheduler {
+public:
+  explicit Scheduler(const KernelDomain &domain) : domain(domain) {
+    for (const KernelNode &node : domain.nodes)
+      for (const KernelAccess &output : node.outputs)
+        made.insert(output.root);
+    for (const KernelNode &node : domain.nodes) {
+      for (const KernelAccess &input : node.inputs)
+        if (!made.contains(input.root) &&
+            !input.root.getDefiningOp<arith::ConstantOp>())
+          accesses.push_back(&input);
+      for (const KernelAccess &output : node.outputs)
+        if (isStored(output.root))
+          accesses.push_back(&output);
+    }
+  }
+
+  std::optional<GpuSchedule> run() {
+    bool overColumns = llvm::any_of(domain.nodes, [](const KernelNode &node) {
+      return node.reduction == KernelReduction::Columns ||
+             node.level == KernelLevel::Row;
+    });
+    GpuSchedule schedule;
+    schedule.lanes = lanes();
+    vectors = llvm::divideCeil(domain.columns(), schedule.lanes);
+    if (!domain.hasRowReduction())
+      return overColumns ? rows(schedule) : flat(schedule);
+    return overColumns ? outer(schedule) : columns(schedule);
+  }
+
+private:
+  /// True if something beside the kernel's own ops uses `value`.
+  bool isStored(Value value) const {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
+        return isStored(user->getResult(0));
+      return llvm::none_of(domain.nodes, [&](const KernelNode &node) {
+        linalg::GenericOp op = node.op;
+        return op.getOperation() == user;
+      });
+    });
+  }
+
+  int64_t columnStride(const KernelAccess &access) const {
+    return domain.columnBegin < domain.sizes.size() ? access.strides.back() : 0;
+  }
+
+  /// Columns that one thread handles at a time: all accesses to neighbouring
+  /// ones must be whole and aligned.
+  unsigned lanes() const {
+    int64_t smallest = kAccessBytes;
+    for (const KernelAccess *access : accesses)
+      if (columnStride(*access) == 1)
+        smallest = std::min(smallest, bytesOf(access->elementType));
+    int64_t lanes = std::min(kMostLanes, kAccessBytes / smallest);
+    bool oneRow = domain.columnBegin == 0 && !domain.hasColumnReduction();
+    auto isWhole = [&](int64_t count) { return count % lanes == 0; };
+    auto allWhole = [&] {
+      // The end of a single row is masked, if nothing is summed over it.
+      if (!oneRow && !isWhole(domain.columns()))
+        return false;
+      return llvm::all_of(accesses, [&](const KernelAccess *access) {
+        if (columnStride(*access) != 1)
+          return true;
+        return isWhole(access->offset) &&
+               llvm::all_of(ArrayRef<int64_t>(access->strides).drop_back(),
+                            isWhole);
+      });
+    };
+    while (lanes > 1 && (!allWhole() || lanes / 2 >= domain.columns()))
+      lanes /= 2;
+    return lanes;
+  }
+
+  std::optional<GpuSchedule> flat(GpuSchedule schedule) {
+    int64_t rows = domain.outer() * domain.rows();
+    int64_t total = rows * vectors;
+    schedule.walk = GpuSchedule::Walk::Flat;
+    schedule.groupThreads = std::clamp(powerOf2(total), kWarp, kThreads);
+    schedule.blocks = llvm::divideCeil(total, schedule.groupThreads);
+    findTile(schedule);
+    return inGrid(schedule);
+  }
+
+  /// Reading along a dimension that is not the columns: a warp would touch as
+  /// many lines of memory as it has threads.
+  void findTile(GpuSchedule &schedule) {
+    for (const KernelAccess *access : accesses) {
+      int64_t stride = columnStride(*access);
+      if (stride == 0 || stride == 1 || made.contains(access->root))
+        continue;
+      for (unsigned d = 0; d + 1 < domain.sizes.size(); ++d) {
+        if (access->strides[d] != 1 || domain.sizes[d] < 8 ||
+            domain.columns() < 8)
+          continue;
+        schedule.walk = GpuSchedule::Walk::Tiles;
+        schedule.tileDim = d;
+        schedule.lanes = 1;
+        schedule.groupThreads = kTile;
+        schedule.groups = kTileRows;
+        schedule.blocks = domain.outer() * domain.rows() / domain.sizes[d] *
+                          llvm::divideCeil(domain.sizes[d], kTile) *
+                          llvm::divideCeil(domain.columns(), kTile);
+        return;
+      }
+    }
+  }
+
+  std::optional<GpuSchedule> rows(GpuSchedule schedule) {
+    int64_t rows = domain.outer() * domain.rows();
+    schedule.walk = GpuSchedule::Walk::Rows;
+    // Few long rows leave room for more threads.
+    int64_t least = std::min(powerOf2(vectors), powerOf2(kFullGpu / rows) / 2);
+    shareRow(schedule, std::min(least, kMostThreads), heldPerColumn());
+    takeGroups(schedule, rows, kThreads / 2);
+    schedule.blocks = llvm::divideCeil(rows, schedule.groups);
+    return inGrid(schedule);
+  }
+
+  /// Values of one column that wait in registers from phase to phase.
+  int64_t heldPerColumn() const {
+    llvm::SmallDenseSet<Value> inputs;
+    for (const KernelAccess *access : accesses)
+      if (columnStride(*access) != 0 && !made.contains(access->root))
+        inputs.insert(access->root);
+    return std::max<int64_t>(inputs.size(), 1);
+  }
+
+  int64_t columnSums() const {
+    return llvm::count_if(domain.nodes, [](const KernelNode &node) {
+      return node.level == KernelLevel::Full &&
+             node.reduction == KernelReduction::Rows;
+    });
+  }
+
+  /// Registers of a thread that keeps so many values: what is computed from
+  /// them takes as many again, and addresses some.
+  static int64_t registersFor(int64_t values) { return values * 8 / 3; }
+
+  /// Finds the smallest group, of `least` threads or more, that holds a row in
+  /// registers, `held` values of each column; up to a warp it needs no
+  /// barriers. Too long a row is not held, by as many threads as there are.
+  void shareRow(GpuSchedule &schedule, int64_t least, int64_t held) const {
+    int64_t threads = std::max(least, std::min(powerOf2(vectors), kWarp));
+    for (;; threads *= 2) {
+      int64_t each = llvm::divideCeil(vectors, threads);
+      bool fits = each <= kMostVectors &&
+                  registersFor(each * schedule.lanes * held) <=
+                      std::min(kMostRegisters, kRegisters / threads);
+      schedule.groupThreads = threads;
+      schedule.vectors = fits ? each : 0;
+      if (fits || threads == kMostThreads)
+        return;
+    }
+  }
+
+  /// Several groups to a block where they need no barriers, whole warps.
+  static void takeGroups(GpuSchedule &schedule, int64_t rows,
+                         int64_t blockThreads) {
+    int64_t threads = schedule.groupThreads;
+    schedule.groups =
+        threads > kWarp
+            ? 1
+            : std::max(kWarp / threads,
+                       std::min(blockThreads / threads, powerOf2(rows)));
+  }
+
+  std::optional<GpuSchedule> columns(GpuSchedule schedule) {
+    schedule.walk = GpuSchedule::Walk::Columns;
+    int64_t threads = std::min(powerOf2(vectors), kWarp);
+    schedule.strips = llvm::divideCeil(vectors, threads);
+    schedule.blocks = domain.outer() * schedule.strips;
+    // Rows are taken by more groups at once where blocks are few, as long as
+    // registers last.
+    int64_t most = kThreads;
+    if (schedule.blocks * kThreads < kFullGpu)
+      while (most < kMostThreads &&
+             registersFor(schedule.lanes * (heldPerColumn() + columnSums())) <=
+                 kRegisters / (most * 2))
+        most *= 2;
+    schedule.groupThreads = threads;
+    takeGroups(schedule, domain.rows(), most);
+    return inGrid(schedule);
+  }
+
+  std::optional<GpuSchedule> outer(GpuSchedule schedule) {
+    schedule.walk = GpuSchedule::Walk::Outer;
+    shareRow(schedule, 1, heldPerColumn() + columnSums());
+    if (schedule.vectors == 0)
+      return std::nullopt;
+    takeGroups(schedule, domain.rows(), kThreads);
+    schedule.blocks = domain.outer();
+    return inGrid(schedule);
+  }
+
+  static std::optional<GpuSchedule> inGrid(const GpuSchedule &schedule) {
+    if (schedule.blocks > INT32_MAX)
+      return std::nullopt;
+    return schedule;
+  }
+
+  const KernelDomain &domain;
+  SmallVector<const KernelAccess *> accesses;
+  llvm::SmallDenseSet<Value> made; ///< By the kernel itself.
+  int64_t vectors = 0;             ///< Of one row.
+};
+
+} // namespace
+
+std::optional<GpuSchedule> mpc::scheduleGpuKernel(const KernelDomain &domain) {
+  return Scheduler(domain).run();
+}

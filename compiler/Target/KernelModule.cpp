@@ -1,0 +1,63 @@
+//===- KernelModule.cpp - Kernels as LLVM IR ------------------------------===//
+
+#include "compiler/Target/KernelModule.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace mpc;
+
+std::unique_ptr<llvm::Module>
+mpc::translateKernels(ModuleOp module, llvm::LLVMContext &context) {
+  registerBuiltinDialectTranslation(*module.getContext());
+  registerLLVMDialectTranslation(*module.getContext());
+  registerNVVMDialectTranslation(*module.getContext());
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  OpBuilder builder = OpBuilder::atBlockBegin(kernels->getBody());
+  for (Operation &op : *module.getBody()) {
+    if (!isa<LLVM::LLVMFuncOp, LLVM::GlobalOp>(op))
+      continue;
+    Operation *copy = builder.clone(op);
+    if (isa<LLVM::LLVMFuncOp>(copy))
+      SymbolTable::setSymbolVisibility(copy, SymbolTable::Visibility::Public);
+  }
+  return translateModuleToLLVMIR(*kernels, context, "kernels");
+}
+
+void mpc::optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine,
+                          bool unroll) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = unroll;
+  llvm::PassBuilder passes(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  passes.registerModuleAnalyses(modules);
+  passes.registerCGSCCAnalyses(graphs);
+  passes.registerFunctionAnalyses(functions);
+  passes.registerLoopAnalyses(loops);
+  passes.crossRegisterProxies(loops, functions, graphs, modules);
+  passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+      .run(module, modules);
+}
+
+bool mpc::emitKernels(llvm::Module &module, llvm::TargetMachine &machine,
+                      llvm::CodeGenFileType type,
+                      llvm::raw_pwrite_stream &out) {
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, out, nullptr, type))
+    return false;
+  passes.run(module);
+  return true;
+}

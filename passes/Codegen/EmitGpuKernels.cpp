@@ -1,0 +1,42 @@
+//===- EmitGpuKernels.cpp - Kernels of linalg ops to code of threads ------===//
+//
+// Implements mpc-emit-gpu-kernels: finds the kernels; GpuEmitter does the work.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Codegen/KernelEmitter.h"
+#include "passes/Codegen/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_EMITGPUKERNELSPASS
+#include "passes/Codegen/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+struct EmitGpuKernelsPass
+    : mpc::impl::EmitGpuKernelsPassBase<EmitGpuKernelsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> kernels;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (func->hasAttr("mpc.kernel"))
+        kernels.push_back(func);
+    for (func::FuncOp kernel : kernels)
+      if (failed(emitGpuKernel(kernel)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,101 @@
+//===- GpuEmitter.h - The walk of one kernel on a GPU -----------*- C++ -*-===//
+//
+// One thread's part of a grid (GpuSchedule.h): walks without sums and the frame
+// of a kernel (GpuEmitter.cpp), rows and their phases (GpuRows.cpp), what
+// threads do together (GpuThreads.cpp).
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_PASSES_CODEGEN_GPUEMITTER_H
+#define MPC_PASSES_CODEGEN_GPUEMITTER_H
+
+#include "compiler/Analysis/GpuSchedule.h"
+#include "passes/Codegen/Emitter.h"
+#include "passes/Codegen/VectorBody.h"
+
+namespace mpc {
+
+class GpuEmitter : public Emitter {
+public:
+  GpuEmitter(mlir::func::FuncOp func, KernelDomain domain,
+             const GpuSchedule &schedule)
+      : Emitter(func, std::move(domain)), schedule(schedule) {}
+
+  void run();
+
+private:
+  /// Operands start at multiples of 16 bytes and rows at multiples of a vector.
+  unsigned alignmentOf(unsigned lanes, unsigned bytes) const override {
+    return lanes == schedule.lanes ? std::min(16u, lanes * bytes) : bytes;
+  }
+
+  // Walks --------------------------------------------------------------------
+  void emitFlat();
+  void emitTiles();
+  void emitRows();
+  void emitDown();
+  void finishDown(const Position &outer);
+
+  /// A vector of columns of the group's row that a thread walks.
+  struct Slot {
+    mlir::Value column; ///< Of an existing vector, if not of its own.
+    mlir::Value exists; ///< Whether it is its own; null if it always is.
+  };
+  Slot slotAt(mlir::Value vector, bool mayEnd);
+  void makeSlots(mlir::Value strip);
+  void emitRow(const Position &at);
+  void emitPhase(unsigned phase, const Position &at);
+  mlir::Value sumOverRow(const CombinerInfo &info, mlir::Value lanes,
+                         unsigned node);
+  using Visit =
+      llvm::function_ref<void(const Position &, unsigned, const Slot &,
+                              llvm::MutableArrayRef<mlir::Value>)>;
+  void eachVector(const Position &at,
+                  llvm::SmallVectorImpl<mlir::Value> &carried, Visit visit);
+  void enterSlot(unsigned slot);
+  void storeIf(mlir::Value condition, const Stores &stores, const Position &at);
+  void storeOfGroup(unsigned node, const Position &at);
+
+  // Threads ------------------------------------------------------------------
+  mlir::Value i32(int64_t value) {
+    return mlir::arith::ConstantOp::create(builder, loc,
+                                           builder.getI32IntegerAttr(value));
+  }
+  mlir::Value toIndex(mlir::Value number) {
+    return mlir::arith::ExtUIOp::create(builder, loc, builder.getI64Type(),
+                                        number);
+  }
+  mlir::Value isLess(mlir::Value lhs, mlir::Value rhs) {
+    return mlir::arith::CmpIOp::create(
+        builder, loc, mlir::arith::CmpIPredicate::ult, lhs, rhs);
+  }
+  mlir::Value isZero(mlir::Value number);
+  mlir::Value both(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value choose(mlir::Value condition, mlir::Value yes, mlir::Value no);
+  void onlyIf(mlir::Value condition, llvm::function_ref<void()> body);
+  void findThread();
+  void barrier();
+  mlir::Value shuffle(mlir::Value value, unsigned distance);
+  mlir::Value overGroup(const CombinerInfo &info, mlir::Value value,
+                        unsigned site);
+  mlir::Value overGroups(const CombinerInfo &info, mlir::Value value);
+  mlir::Value sharedMemory(llvm::StringRef what, int64_t bytes);
+  mlir::Value elementAt(mlir::Value pointer, mlir::Type element,
+                        mlir::Value index);
+
+  GpuSchedule schedule;
+  mlir::Block *entry = nullptr;
+  mlir::Value thread, block;        ///< i32.
+  mlir::Value threadOfGroup, group; ///< i32.
+  mlir::Value rowExists;            ///< Null if all rows do.
+  mlir::Value turn;                 ///< Of the loop over rows, if there is one.
+  llvm::SmallVector<Slot> slots;    ///< Held in registers.
+  llvm::SmallVector<std::pair<llvm::DenseMap<NodeResult, mlir::Value>,
+                              std::map<AccessKey, mlir::Value>>>
+      held; ///< What was made and loaded at each of them.
+  /// Sums down the rows, one for each slot: of nodes in order.
+  std::map<unsigned, llvm::SmallVector<mlir::Value>> rowSums;
+};
+
+} // namespace mpc
+
+#endif // MPC_PASSES_CODEGEN_GPUEMITTER_H

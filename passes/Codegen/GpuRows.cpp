@@ -1,0 +1,334 @@
+//===- GpuRows.cpp - Rows of a kernel on a GPU and their phases -----------===//
+
+#include "passes/Codegen/GpuEmitter.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// The columns of vector number `vector` (i32) of a row; of the first vector
+/// if the row ends before.
+GpuEmitter::Slot GpuEmitter::slotAt(Value vector, bool mayEnd) {
+  Slot slot;
+  if (mayEnd) {
+    int64_t count = llvm::divideCeil(domain.columns(), schedule.lanes);
+    slot.exists = isLess(vector, i32(count));
+    vector = choose(slot.exists, vector, i32(0));
+  }
+  slot.column = scaled(toIndex(vector), schedule.lanes);
+  return slot;
+}
+
+/// The vectors that this thread holds of each row of its group; `strip` (i32,
+/// may be null) says which part of the row.
+void GpuEmitter::makeSlots(Value strip) {
+  int64_t count = llvm::divideCeil(domain.columns(), schedule.lanes);
+  int64_t width = int64_t(schedule.vectors) * schedule.groupThreads;
+  for (unsigned i = 0; i < schedule.vectors; ++i) {
+    int64_t offset = int64_t(i) * schedule.groupThreads;
+    Value vector = threadOfGroup;
+    if (offset != 0)
+      vector = arith::AddIOp::create(builder, loc, vector, i32(offset));
+    if (strip)
+      vector = arith::AddIOp::create(
+          builder, loc, vector,
+          arith::MulIOp::create(builder, loc, strip, i32(width)));
+    bool mayEnd =
+        strip ? count % width != 0 : offset + schedule.groupThreads > count;
+    slots.push_back(slotAt(vector, mayEnd));
+  }
+  held.resize(slots.size());
+}
+
+/// Goes on with what was made and loaded at a slot.
+void GpuEmitter::enterSlot(unsigned slot) {
+  std::swap(made, held[slot].first);
+  std::swap(loaded, held[slot].second);
+}
+
+/// Calls `visit` for every vector of the row that is this thread's: one after
+/// the other if they are held, else in a loop. `visit` gets the number of the
+/// slot and replaces `carried` values.
+void GpuEmitter::eachVector(const Position &at, SmallVectorImpl<Value> &carried,
+                            Visit visit) {
+  Position here = at;
+  here.lanes = schedule.lanes;
+  if (!slots.empty()) {
+    for (auto [i, slot] : llvm::enumerate(slots)) {
+      enterSlot(i);
+      here.column = slot.column;
+      visit(here, i, slot, carried);
+      enterSlot(i);
+    }
+    return;
+  }
+  int64_t count = llvm::divideCeil(domain.columns(), schedule.lanes);
+  int64_t turns = llvm::divideCeil(count, schedule.groupThreads);
+  auto forOp = scf::ForOp::create(builder, loc, i64(0), i64(turns), i64(1),
+                                  ValueRange(carried));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(forOp.getBody());
+    newPosition();
+    SmallVector<Value> next(forOp.getRegionIterArgs());
+    Value number = arith::TruncIOp::create(builder, loc, builder.getI32Type(),
+                                           forOp.getInductionVar());
+    Value first =
+        arith::MulIOp::create(builder, loc, number, i32(schedule.groupThreads));
+    Slot slot =
+        slotAt(arith::AddIOp::create(builder, loc, first, threadOfGroup),
+               count % schedule.groupThreads != 0);
+    here.column = slot.column;
+    visit(here, 0, slot, next);
+    if (!next.empty())
+      scf::YieldOp::create(builder, loc, next);
+    newPosition();
+  }
+  llvm::copy(forOp.getResults(), carried.begin());
+}
+
+void GpuEmitter::storeIf(Value condition, const Stores &stores,
+                         const Position &at) {
+  if (stores.empty())
+    return;
+  onlyIf(condition, [&] {
+    for (auto [output, value] : stores)
+      store(*output, at, value);
+  });
+}
+
+/// Writes what a row has once: one thread of the group does.
+void GpuEmitter::storeOfGroup(unsigned node, const Position &at) {
+  Stores stores = makeOutputs({node}, at);
+  if (stores.empty())
+    return;
+  Value first = schedule.groupThreads > 1 ? isZero(threadOfGroup) : Value();
+  storeIf(both(first, rowExists), stores, at);
+}
+
+/// One walk over the columns of a row: sums of this phase and stores.
+void GpuEmitter::emitPhase(unsigned phase, const Position &at) {
+  SmallVector<unsigned> sums, stores, columnAdds;
+  for (auto [i, node] : llvm::enumerate(domain.nodes)) {
+    if (node.level != KernelLevel::Full || phaseOf[i] != phase)
+      continue;
+    if (node.reduction == KernelReduction::Rows) {
+      columnAdds.push_back(i);
+    } else if (node.reduction == KernelReduction::None) {
+      if (llvm::any_of(node.outputs, [&](const KernelAccess &output) {
+            return operandOf.count(output.root);
+          }))
+        stores.push_back(i);
+    } else if (Value column = pickedColumn(node, at)) {
+      // One column decides: every thread reads it.
+      newPosition();
+      Position here = at;
+      here.lanes = 1;
+      here.column = column;
+      rowScalars[{unsigned(i), 0}] = vector::ExtractOp::create(
+          builder, loc, evaluate({unsigned(i), 0}, here), 0);
+      newPosition();
+    } else {
+      sums.push_back(i);
+    }
+  }
+  if (sums.empty() && stores.empty() && columnAdds.empty())
+    return;
+  SmallVector<CombinerInfo> combiners;
+  SmallVector<Value> totals;
+  for (unsigned sum : sums) {
+    combiners.push_back(findCombiner(domain.nodes[sum].op));
+    totals.push_back(
+        constantLanes(builder, loc, combiners.back().identity, schedule.lanes));
+  }
+  auto added = [&](const CombinerInfo &info, Value total, Value value,
+                   Value exists) {
+    Value none = constantLanes(builder, loc, info.identity, schedule.lanes);
+    return combine(builder, loc, info, total, choose(exists, value, none));
+  };
+  eachVector(at, totals,
+             [&](const Position &here, unsigned number, const Slot &slot,
+                 MutableArrayRef<Value> next) {
+               for (auto [s, sum] : llvm::enumerate(sums))
+                 next[s] = added(combiners[s], next[s],
+                                 evaluate({sum, 0}, here), slot.exists);
+               for (unsigned node : columnAdds) {
+                 Value &total = rowSums[node][number];
+                 total = added(findCombiner(domain.nodes[node].op), total,
+                               evaluate({node, 0}, here), rowExists);
+               }
+               storeIf(both(slot.exists, rowExists), makeOutputs(stores, here),
+                       here);
+             });
+  for (auto [s, sum] : llvm::enumerate(sums)) {
+    Value own = reduceLanes(builder, loc, combiners[s], totals[s]);
+    rowScalars[{sum, 0}] = overGroup(combiners[s], own, sum);
+  }
+}
+
+/// All phases of one row, then its scalars.
+void GpuEmitter::emitRow(const Position &at) {
+  rowScalars.clear();
+  newPosition();
+  for (auto &slot : held) {
+    slot.first.clear();
+    slot.second.clear();
+  }
+  loadRowScalars(at);
+  auto makeRowScalars = [&](unsigned before) {
+    for (auto [i, node] : llvm::enumerate(domain.nodes))
+      if (node.level == KernelLevel::Row && phaseOf[i] <= before &&
+          node.reduction == KernelReduction::None)
+        rowValue({unsigned(i), 0}, at);
+  };
+  for (unsigned phase = 0; phase < phases; ++phase) {
+    makeRowScalars(phase);
+    emitPhase(phase, at);
+  }
+  makeRowScalars(~0u);
+  newPosition();
+  for (auto [i, node] : llvm::enumerate(domain.nodes)) {
+    bool perRow = node.level == KernelLevel::Row ||
+                  (node.level == KernelLevel::Full &&
+                   node.reduction == KernelReduction::Columns);
+    if (!perRow)
+      continue;
+    if (node.reduction != KernelReduction::Rows) {
+      storeOfGroup(i, at);
+      continue;
+    }
+    CombinerInfo info = findCombiner(node.op);
+    SmallVector<Value> inputs;
+    for (const KernelAccess &input : node.inputs)
+      inputs.push_back(inputValue(input, at));
+    Value value = body(node, inputs, at)[0];
+    Value none = constantLanes(builder, loc, info.identity, 0);
+    Value &total = rowSums[i][0];
+    total = combine(builder, loc, info, total, choose(rowExists, value, none));
+  }
+  rowLoads.clear();
+}
+
+/// A group for each row.
+void GpuEmitter::emitRows() {
+  int64_t rows = domain.outer() * domain.rows();
+  Value row = block;
+  if (schedule.groups > 1) {
+    Value first =
+        arith::MulIOp::create(builder, loc, block, i32(schedule.groups));
+    row = arith::AddIOp::create(builder, loc, first, group);
+  }
+  if (rows % schedule.groups != 0) {
+    rowExists = isLess(row, i32(rows));
+    row = choose(rowExists, row, i32(0));
+  }
+  makeSlots(Value());
+  Position at;
+  at.row = delinearize(toIndex(row), 0, domain.columnBegin);
+  emitRow(at);
+}
+
+/// A block for each outer position, or for a strip of its columns: the groups
+/// take its rows in turn and join their sums at the end.
+void GpuEmitter::emitDown() {
+  Value outer = block, strip;
+  if (schedule.strips > 1) {
+    outer = arith::DivUIOp::create(builder, loc, block, i32(schedule.strips));
+    strip = arith::RemUIOp::create(builder, loc, block, i32(schedule.strips));
+  }
+  makeSlots(strip);
+  SmallVector<Value> outerIndex =
+      delinearize(toIndex(outer), 0, domain.rowBegin);
+
+  SmallVector<Value> totals;
+  for (auto [i, node] : llvm::enumerate(domain.nodes)) {
+    if (node.reduction != KernelReduction::Rows)
+      continue;
+    CombinerInfo info = findCombiner(node.op);
+    bool isVector = node.level == KernelLevel::Full;
+    for (unsigned k = 0; k < (isVector ? schedule.vectors : 1); ++k)
+      totals.push_back(constantLanes(builder, loc, info.identity,
+                                     isVector ? schedule.lanes : 0));
+    rowSums[i].resize(isVector ? schedule.vectors : 1);
+  }
+  auto spread = [&](ValueRange values) {
+    auto next = values.begin();
+    for (auto &[node, sums] : rowSums)
+      for (Value &sum : sums)
+        sum = *next++;
+  };
+  int64_t rows = domain.rows();
+  auto forOp = scf::ForOp::create(builder, loc, i64(0),
+                                  i64(llvm::divideCeil(rows, schedule.groups)),
+                                  i64(1), totals);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(forOp.getBody());
+    spread(forOp.getRegionIterArgs());
+    turn = forOp.getInductionVar();
+    Value row = scaled(turn, schedule.groups);
+    if (schedule.groups > 1)
+      row = add(row, toIndex(group));
+    if (rows % schedule.groups != 0) {
+      rowExists = isLess(row, i64(rows));
+      row = choose(rowExists, row, i64(0));
+    }
+    Position at;
+    at.row = outerIndex;
+    at.row.append(delinearize(row, domain.rowBegin, domain.columnBegin));
+    emitRow(at);
+    SmallVector<Value> next;
+    for (auto &[node, sums] : rowSums)
+      next.append(sums);
+    scf::YieldOp::create(builder, loc, next);
+  }
+  spread(forOp.getResults());
+  turn = rowExists = Value();
+  for (auto &[node, sums] : rowSums)
+    for (Value &sum : sums)
+      sum = overGroups(findCombiner(domain.nodes[node].op), sum);
+
+  Position at;
+  at.row = outerIndex;
+  // What is left does not move with the row: any index will do.
+  at.row.append(domain.columnBegin - domain.rowBegin, i64(0));
+  onlyIf(schedule.groups > 1 ? isZero(group) : Value(),
+         [&] { finishDown(at); });
+}
+
+/// What needs the sums down the rows.
+void GpuEmitter::finishDown(const Position &at) {
+  rowScalars.clear();
+  newPosition();
+  for (auto [i, node] : llvm::enumerate(domain.nodes))
+    if (node.level == KernelLevel::Row &&
+        node.reduction == KernelReduction::Rows) {
+      rowScalars[{unsigned(i), 0}] = rowSums.at(i)[0];
+      storeOfGroup(i, at);
+    }
+  for (auto [i, node] : llvm::enumerate(domain.nodes))
+    if (node.level == KernelLevel::Outer)
+      storeOfGroup(i, at);
+  rowScalars.clear();
+  for (auto [number, slot] : llvm::enumerate(slots)) {
+    newPosition();
+    Position here = at;
+    here.lanes = schedule.lanes;
+    here.column = slot.column;
+    SmallVector<unsigned> nodes;
+    for (auto [i, node] : llvm::enumerate(domain.nodes)) {
+      bool isSum = node.level == KernelLevel::Full &&
+                   node.reduction == KernelReduction::Rows;
+      if (isSum) {
+        columnSums[i] = rowSums.at(i)[number];
+        made[{unsigned(i), 0}] = columnSums[i];
+      }
+      if (isSum || node.level == KernelLevel::Column)
+        nodes.push_back(i);
+    }
+    storeIf(slot.exists, makeOutputs(nodes, here), here);
+  }
+  newPosition();
+}

@@ -1,0 +1,182 @@
+//===- GpuThreads.cpp - What the threads of a kernel do together ----------===//
+
+#include "passes/Codegen/GpuEmitter.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static constexpr unsigned kWarp = 32;
+
+Value GpuEmitter::isZero(Value number) {
+  Value zero = arith::ConstantOp::create(builder, loc,
+                                         builder.getZeroAttr(number.getType()));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, number,
+                               zero);
+}
+
+/// Both conditions; a null one holds always.
+Value GpuEmitter::both(Value lhs, Value rhs) {
+  if (!lhs || !rhs)
+    return lhs ? lhs : rhs;
+  return arith::AndIOp::create(builder, loc, lhs, rhs);
+}
+
+Value GpuEmitter::choose(Value condition, Value yes, Value no) {
+  return condition ? arith::SelectOp::create(builder, loc, condition, yes, no)
+                   : yes;
+}
+
+void GpuEmitter::onlyIf(Value condition, llvm::function_ref<void()> body) {
+  if (!condition)
+    return body();
+  auto ifOp =
+      scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  body();
+}
+
+/// Which thread runs, of which group.
+void GpuEmitter::findThread() {
+  Type type = builder.getI32Type();
+  thread = NVVM::ThreadIdXOp::create(builder, loc, type);
+  block = NVVM::BlockIdXOp::create(builder, loc, type);
+  unsigned size = schedule.groupThreads;
+  threadOfGroup = thread;
+  group = i32(0);
+  if (schedule.groups == 1)
+    return;
+  threadOfGroup = arith::RemUIOp::create(builder, loc, thread, i32(size));
+  group = arith::DivUIOp::create(builder, loc, thread, i32(size));
+}
+
+void GpuEmitter::barrier() { NVVM::Barrier0Op::create(builder, loc); }
+
+/// The value of the thread whose number differs in the bit `distance`.
+Value GpuEmitter::shuffle(Value value, unsigned distance) {
+  Type type = value.getType();
+  unsigned width = type.getIntOrFloatBitWidth();
+  Type bits = builder.getIntegerType(width), word = builder.getI32Type();
+  if (type != bits)
+    value = arith::BitcastOp::create(builder, loc, bits, value);
+  auto exchange = [&](Value number) -> Value {
+    return NVVM::ShflOp::create(builder, loc, word, i32(-1), number,
+                                i32(distance), i32(kWarp - 1),
+                                NVVM::ShflKind::bfly, UnitAttr());
+  };
+  if (width == 64) {
+    Value high = arith::ShRUIOp::create(builder, loc, value, i64(32));
+    Value low = exchange(arith::TruncIOp::create(builder, loc, word, value));
+    high = exchange(arith::TruncIOp::create(builder, loc, word, high));
+    high = arith::ShLIOp::create(builder, loc, toIndex(high), i64(32));
+    value = arith::OrIOp::create(builder, loc, high, toIndex(low));
+  } else if (width == 32) {
+    value = exchange(value);
+  } else {
+    value = arith::ExtUIOp::create(builder, loc, word, value);
+    value = arith::TruncIOp::create(builder, loc, bits, exchange(value));
+  }
+  return type == bits
+             ? value
+             : arith::BitcastOp::create(builder, loc, type, value).getResult();
+}
+
+/// Joins the values of all threads of a group: shuffles in a warp, then shared
+/// memory, of which each `site` has its own. All threads get the result.
+Value GpuEmitter::overGroup(const CombinerInfo &info, Value value,
+                            unsigned site) {
+  auto overLanes = [&](unsigned lanes) {
+    for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
+      value = combine(builder, loc, info, value, shuffle(value, distance));
+  };
+  overLanes(std::min(schedule.groupThreads, kWarp));
+  unsigned warps = schedule.groupThreads / kWarp;
+  if (warps <= 1)
+    return value;
+
+  Type element = value.getType();
+  unsigned bytes = storageBytes(element);
+  // In a loop there are two, so that a fast warp does not write what a slow one
+  // still reads: between two uses of the same one lies another's barrier.
+  Value memory = sharedMemory("row" + std::to_string(site),
+                              int64_t(turn ? 2 : 1) * warps * bytes);
+  Value first = i64(0);
+  if (turn)
+    first = scaled(arith::AndIOp::create(builder, loc, turn, i64(1)), warps);
+  Value lane = arith::RemUIOp::create(builder, loc, thread, i32(kWarp));
+  Value warp = arith::DivUIOp::create(builder, loc, thread, i32(kWarp));
+  onlyIf(isZero(lane), [&] {
+    LLVM::StoreOp::create(builder, loc, value,
+                          elementAt(memory, element, add(first, toIndex(warp))),
+                          bytes);
+  });
+  barrier();
+  Value which = arith::RemUIOp::create(builder, loc, lane, i32(warps));
+  value = LLVM::LoadOp::create(
+      builder, loc, element,
+      elementAt(memory, element, add(first, toIndex(which))), bytes);
+  overLanes(warps);
+  return value;
+}
+
+/// Joins the values of threads that have the same place in their groups; the
+/// threads of the first group get the result.
+Value GpuEmitter::overGroups(const CombinerInfo &info, Value value) {
+  if (schedule.groups == 1)
+    return value;
+  Type type = value.getType();
+  auto vector = dyn_cast<VectorType>(type);
+  unsigned bytes = storageBytes(getElementTypeOrSelf(type)) *
+                   (vector ? vector.getNumElements() : 1);
+  unsigned alignment = std::min(16u, bytes);
+  Value memory = sharedMemory("down", int64_t(schedule.threads()) * bytes);
+  auto placeOf = [&](Value number) {
+    return elementAt(memory, type, toIndex(number));
+  };
+  auto read = [&](Value place) -> Value {
+    return LLVM::LoadOp::create(builder, loc, type, place, alignment);
+  };
+  Value own = placeOf(thread);
+  LLVM::StoreOp::create(builder, loc, value, own, alignment);
+  for (unsigned half = schedule.groups / 2; half > 0; half /= 2) {
+    barrier();
+    onlyIf(isLess(group, i32(half)), [&] {
+      Value other = arith::AddIOp::create(builder, loc, thread,
+                                          i32(half * schedule.groupThreads));
+      Value sum = combine(builder, loc, info, read(own), read(placeOf(other)));
+      LLVM::StoreOp::create(builder, loc, sum, own, alignment);
+    });
+  }
+  return read(own);
+}
+
+/// An array in the shared memory of a block. Equal names share one, as large as
+/// the largest.
+Value GpuEmitter::sharedMemory(StringRef what, int64_t bytes) {
+  auto module = func->getParentOfType<ModuleOp>();
+  std::string name = (func.getName() + "_" + what).str();
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes);
+  if (!global) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(func);
+    global = LLVM::GlobalOp::create(
+        builder, loc, type, /*isConstant=*/false, LLVM::Linkage::Internal, name,
+        Attribute(), /*alignment=*/16, unsigned(NVVM::NVVMMemorySpace::Shared));
+  } else if (cast<LLVM::LLVMArrayType>(global.getType()).getNumElements() <
+             uint64_t(bytes)) {
+    global.setGlobalType(type);
+  }
+  Value address = LLVM::AddressOfOp::create(builder, loc, global);
+  return LLVM::AddrSpaceCastOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), address);
+}
+
+Value GpuEmitter::elementAt(Value pointer, Type element, Value index) {
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), element, pointer,
+                             ValueRange{index});
+}

@@ -1,0 +1,86 @@
+//===- LowerGpuKernels.cpp - Emitted GPU kernels to the LLVM dialect ------===//
+//
+// Implements mpc-lower-gpu-kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Codegen/ApproximateMath.h"
+#include "passes/Codegen/Passes.h"
+#include "passes/Codegen/SimulateThreads.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_LOWERGPUKERNELSPASS
+#include "passes/Codegen/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+struct LowerGpuKernelsPass
+    : mpc::impl::LowerGpuKernelsPassBase<LowerGpuKernelsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (simulate)
+      simulateThreads(getOperation());
+    MathTarget target = simulate ? MathTarget::Any : MathTarget::Nvptx;
+    RewritePatternSet composed(&getContext());
+    populateComposedMathPatterns(composed, target);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(composed))))
+      return signalPassFailure();
+    RewritePatternSet patterns(&getContext());
+    populateApproximateMathPatterns(patterns, target);
+    populateDoubleMathPatterns(patterns);
+    populateMathPolynomialApproximationPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
+
+    OpPassManager lower(ModuleOp::getOperationName());
+    lower.addPass(createCSEPass());
+    lower.addPass(arith::createArithExpandOpsPass());
+    lower.addPass(createSCFToControlFlowPass());
+    lower.addPass(createConvertVectorToLLVMPass());
+    lower.addPass(createConvertMathToLLVMPass());
+    lower.addPass(createArithToLLVMConversionPass());
+    lower.addPass(createConvertControlFlowToLLVMPass());
+    lower.addPass(createConvertFuncToLLVMPass());
+    lower.addPass(createReconcileUnrealizedCastsPass());
+    if (failed(runPipeline(lower, getOperation())))
+      return signalPassFailure();
+    if (!simulate)
+      markKernels();
+  }
+
+  /// Tells the code generator what starts a grid, and of how many threads.
+  void markKernels() {
+    Builder builder(&getContext());
+    for (auto func : getOperation().getOps<LLVM::LLVMFuncOp>()) {
+      auto threads = func->getAttrOfType<IntegerAttr>("mpc.threads");
+      if (!threads)
+        continue;
+      func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                    builder.getUnitAttr());
+      func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                    builder.getDenseI32ArrayAttr({int32_t(threads.getInt())}));
+      func->removeAttr("mpc.threads");
+    }
+  }
+};
+
+} // namespace
