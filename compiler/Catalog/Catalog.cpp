@@ -16,21 +16,22 @@ std::optional<uint32_t> mpc::kernelId(llvm::StringRef name) {
 
 namespace {
 struct Row {
-  llvm::StringRef kernel, type, feature;
+  llvm::StringRef kernel, device, type, feature;
 };
 } // namespace
 
 static const Row rows[] = {
-#define MPC_KERNEL_TYPE(name, device, dtype, feature) {#name, #dtype, feature},
+#define MPC_KERNEL_TYPE(name, device, dtype, feature) {#name, #device, #dtype, feature},
 #include "kernels/catalog.def"
 };
 
-bool mpc::kernelComputesIn(llvm::StringRef name, Type element,
+bool mpc::kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
+                           Type element,
                            llvm::ArrayRef<llvm::StringRef> features) {
   std::string type;
   llvm::raw_string_ostream(type) << element;
   return llvm::any_of(rows, [&](const Row &row) {
-    return row.kernel == name && row.type == type &&
+    return row.kernel == name && row.device == device && row.type == type &&
            (row.feature.empty() || llvm::is_contained(features, row.feature));
   });
 }

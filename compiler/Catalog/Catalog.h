@@ -12,8 +12,10 @@ namespace mpc {
 /// The number packages store for a kernel of kernels/catalog.def.
 std::optional<uint32_t> kernelId(llvm::StringRef name);
 
-/// Returns true if a CPU with `features` runs the kernel natively on `element`.
-bool kernelComputesIn(llvm::StringRef name, mlir::Type element,
+/// Returns true if a device ("cpu", "cuda") with `features` runs the kernel
+/// natively on `element`.
+bool kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
+                      mlir::Type element,
                       llvm::ArrayRef<llvm::StringRef> features);
 
 } // namespace mpc

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/DeviceSchedule.h"
 #include "compiler/Analysis/KernelSchedule.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Fusion/Passes.h"
@@ -29,24 +30,13 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// Work (see elementCost) that must not be left to one thread if the parts
-/// could have been shared out.
-static constexpr int64_t kSharedWork = 2'000'000;
-/// A sum over this many elements at once is a kernel of its own: what uses it
-/// has more to gain from the kernels of its other operands.
-static constexpr int64_t kLongSum = 2048;
-/// Column sums of one kernel live on the stack.
-static constexpr int64_t kMostStackColumns = 16384;
-/// Operands of one kernel: each takes a register for its address.
-static constexpr unsigned kMostOperands = 28;
-
 namespace {
 
 /// Ops that become one kernel, in program order.
 struct Group {
   SmallVector<linalg::GenericOp> ops;
   KernelDomain domain;
-  KernelSchedule schedule;
+  LaunchShape shape;
 
   int64_t elements() const {
     return domain.outer() * domain.rows() * domain.columns();
@@ -62,7 +52,9 @@ bool isFree(Operation *op) {
 
 class Grouping {
 public:
-  Grouping(func::FuncOp func, bool report) : func(func), report(report) {}
+  Grouping(func::FuncOp func, DeviceKind device, bool report)
+      : func(func), device(device), limits(fusionLimits(device)),
+        report(report) {}
 
   void run() {
     unsigned position = 0;
@@ -122,10 +114,13 @@ private:
     std::optional<KernelDomain> domain = analyzeKernel(ops, reason);
     if (!domain)
       return std::nullopt;
+    std::optional<LaunchShape> shape = launchShape(device, *domain, reason);
+    if (!shape)
+      return std::nullopt;
     Group group;
     group.ops.assign(ops.begin(), ops.end());
     group.domain = std::move(*domain);
-    group.schedule = scheduleKernel(group.domain);
+    group.shape = *shape;
     return group;
   }
 
@@ -157,14 +152,8 @@ private:
         operands.insert(memoryRoot(input));
       operands.insert(op.getResults().begin(), op.getResults().end());
     }
-    if (operands.size() > kMostOperands) {
+    if (operands.size() > limits.operands) {
       reason = "the kernel has as many operands as it can hold";
-      return false;
-    }
-    using Walk = KernelSchedule::Walk;
-    if (merged.schedule.walk == Walk::Outer &&
-        merged.domain.columns() > kMostStackColumns) {
-      reason = "column sums would not fit on the stack";
       return false;
     }
     if (isLongSum(lhs) ? isLong(rhs) && !isLongSum(rhs)
@@ -172,29 +161,28 @@ private:
       reason = "it needs the sum over all elements, which is one thread's work";
       return false;
     }
-    int64_t before = std::max(lhs.schedule.items, rhs.schedule.items);
-    if (merged.schedule.items < 4 && before >= 4 &&
-        merged.work() > kSharedWork) {
+    int64_t before = std::max(lhs.shape.items, rhs.shape.items);
+    if (merged.shape.items < limits.fewItems && before >= limits.fewItems &&
+        merged.work() > limits.sharedWork) {
       reason = "the work could not be shared among threads any more";
       return false;
     }
-    // A walk with few rows of many columns loses its vectors to masks.
-    bool wasFlat =
-        lhs.schedule.walk == Walk::Flat || rhs.schedule.walk == Walk::Flat;
-    if (wasFlat && merged.schedule.lanes < 8 && merged.work() > kSharedWork) {
+    bool wasFlat = lhs.shape.isFlat || rhs.shape.isFlat;
+    if (wasFlat && merged.shape.lanes < limits.flatLanes &&
+        merged.work() > limits.sharedWork) {
       reason = "rows are too short for vectors";
       return false;
     }
     return true;
   }
 
-  static bool isLong(const Group &group) {
-    return group.elements() >= kLongSum;
+  bool isLong(const Group &group) const {
+    return group.elements() >= limits.longSum;
   }
   /// True if `group` sums over all it walks.
-  static bool isLongSum(const Group &group) {
+  bool isLongSum(const Group &group) const {
     return isLong(group) && group.domain.hasColumnReduction() &&
-           group.schedule.items == 1;
+           group.shape.items == 1;
   }
 
   /// True if an op that is not one of `ops` depends on one and feeds another:
@@ -239,6 +227,8 @@ private:
   }
 
   func::FuncOp func;
+  DeviceKind device;
+  const FusionLimits &limits;
   bool report;
   std::vector<std::optional<Group>> groups;
   DenseMap<linalg::GenericOp, unsigned> groupOf;
@@ -405,7 +395,7 @@ struct FormKernelsPass : mpc::impl::FormKernelsPassBase<FormKernelsPass> {
       if (func->hasAttr("mpc.kernel"))
         continue;
       unshareInits(func);
-      Grouping grouping(func, report);
+      Grouping grouping(func, device, report);
       grouping.run();
       for (const Group &group : grouping.takeGroups())
         outliner.outline(group);

@@ -2,6 +2,8 @@
 #ifndef MPC_PASSES_FUSION_PASSES_H
 #define MPC_PASSES_FUSION_PASSES_H
 
+#include "compiler/Analysis/DeviceSchedule.h"
+
 #include "mlir/Pass/Pass.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

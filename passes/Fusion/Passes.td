@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def WidenKernelsPass : Pass<"mpc-widen-kernels", "::mlir::ModuleOp"> {
-  let summary = "Give catalog kernels only the element types the CPU computes in";
+  let summary = "Give catalog kernels only the element types the device computes in";
   let description = [{
     A contraction or pooling on a type that `kernels/catalog.def` does not list
     for the target (f16 on every x86 before AVX10; bf16 without AVX-512) gets
@@ -19,8 +19,12 @@ def WidenKernelsPass : Pass<"mpc-widen-kernels", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mpc::amp::AmpDialect"];
   let options = [
+    Option<"device", "device", "::mpc::DeviceKind", /*default=*/"::mpc::DeviceKind::Cpu",
+           "What the kernels are for", [{::llvm::cl::values(
+             clEnumValN(::mpc::DeviceKind::Cpu, "cpu", "A CPU"),
+             clEnumValN(::mpc::DeviceKind::Cuda, "cuda", "A GPU of NVIDIA's"))}]>,
     Option<"features", "features", "std::string", /*default=*/"\"avx512bw\"",
-           "CPU features of the target, separated by commas">,
+           "CPU features or architectures of the target, separated by commas">,
   ];
 }
 
@@ -45,10 +49,16 @@ def SplitReductionsPass : Pass<"mpc-split-reductions", "::mlir::func::FuncOp"> {
     A reduction over dimensions that do not lie together, or that memory does
     not step through evenly, is done in two ops, the inner dimensions first. A
     large sum down the rows is split into partial sums of row blocks, which
-    depend on the shape alone: the result has the same bits for every number
-    of threads.
+    depend on the shape and the kind of device alone: the result has the same
+    bits for every number of threads.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"device", "device", "::mpc::DeviceKind", /*default=*/"::mpc::DeviceKind::Cpu",
+           "What the kernels are for", [{::llvm::cl::values(
+             clEnumValN(::mpc::DeviceKind::Cpu, "cpu", "A CPU"),
+             clEnumValN(::mpc::DeviceKind::Cuda, "cuda", "A GPU of NVIDIA's"))}]>,
+  ];
 }
 
 def FormKernelsPass : Pass<"mpc-form-kernels", "::mlir::ModuleOp"> {
@@ -67,6 +77,10 @@ def FormKernelsPass : Pass<"mpc-form-kernels", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
   let options = [
+    Option<"device", "device", "::mpc::DeviceKind", /*default=*/"::mpc::DeviceKind::Cpu",
+           "What the kernels are for", [{::llvm::cl::values(
+             clEnumValN(::mpc::DeviceKind::Cpu, "cpu", "A CPU"),
+             clEnumValN(::mpc::DeviceKind::Cuda, "cuda", "A GPU of NVIDIA's"))}]>,
     Option<"report", "report", "bool", /*default=*/"false",
            "Emit a remark for each op that starts a new kernel, with the reason">,
   ];

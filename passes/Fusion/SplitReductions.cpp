@@ -4,7 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Analysis/KernelDomain.h"
 #include "passes/Fusion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,11 +21,6 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 using utils::IteratorType;
-
-/// A sum down the rows over more elements than this is shared among threads.
-static constexpr int64_t kLargeSum = 1 << 17;
-/// Blocks of rows it is cut into, at most.
-static constexpr int64_t kRowBlocks = 64;
 
 static SmallVector<unsigned> reducedDims(linalg::GenericOp op) {
   SmallVector<unsigned> dims;
@@ -211,28 +205,39 @@ static int64_t largestDivisor(int64_t size, int64_t limit) {
   return 1;
 }
 
-/// A large sum down the rows: leaves blocks of rows to a second sum.
-static void shareOut(linalg::GenericOp op) {
+/// A large sum down the rows, or one over few long rows: leaves blocks of the
+/// first dimension to a second sum. Returns that, if it may be large itself.
+static linalg::GenericOp shareOut(linalg::GenericOp op,
+                                  const FusionLimits &limits) {
   SmallVector<unsigned> dims = reducedDims(op);
   SmallVector<int64_t> loops = op.getStaticLoopRanges();
   int64_t total = 1;
   for (int64_t size : loops)
     total *= size;
-  // Sums over the innermost dimensions are one row each: nothing to share.
+  // Sums over the innermost dimensions are one row each.
   bool downRows = dims[0] == 0 && dims.back() + 1 < loops.size();
-  if (total < kLargeSum || !downRows || !canBlock(op))
-    return;
+  int64_t rows = 1;
+  for (int64_t size : ArrayRef<int64_t>(loops).take_front(dims[0]))
+    rows *= size;
+  bool fewRows = limits.splitRows && dims.back() + 1 == loops.size() &&
+                 rows < limits.fewItems;
+  if (total < limits.largeSum || !(downRows || fewRows) || !canBlock(op))
+    return nullptr;
   int64_t size = loops[dims[0]];
-  int64_t blocks = largestDivisor(size, kRowBlocks);
+  int64_t blocks = size;
+  // Whole dimensions stay if they are blocks enough.
+  if (downRows || dims.size() == 1)
+    blocks = largestDivisor(size, limits.rowBlocks);
   if (blocks < 4)
-    return;
+    return nullptr;
   if (blocks < size)
     op = blockDimension(op, dims[0], blocks);
   else if (dims.size() == 1)
-    return;
+    return nullptr;
   SmallVector<unsigned> inner = reducedDims(op);
   inner.erase(inner.begin());
-  splitInTwo(op, inner);
+  linalg::GenericOp second = splitInTwo(op, inner).second;
+  return fewRows ? second : linalg::GenericOp();
 }
 
 namespace {
@@ -250,7 +255,8 @@ struct SplitReductionsPass
     while (!work.empty()) {
       linalg::GenericOp op = work.pop_back_val();
       if (hasSimpleReduction(op)) {
-        shareOut(op);
+        if (linalg::GenericOp rest = shareOut(op, fusionLimits(device)))
+          work.push_back(rest);
         continue;
       }
       auto [first, second] = splitInTwo(op, innerDims(op));

@@ -58,7 +58,7 @@ struct WidenKernelsPass : mpc::impl::WidenKernelsPassBase<WidenKernelsPass> {
     getOperation().walk([&](train::KernelOpInterface kernel) {
       for (Value operand : kernel->getOperands())
         if (isNarrow(operand.getType()) &&
-            !kernelComputesIn(kernel.getKernelName(),
+            !kernelComputesIn(kernel.getKernelName(), nameOf(device),
                               getElementTypeOrSelf(operand.getType()),
                               available))
           return widen(kernel);

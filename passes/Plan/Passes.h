@@ -5,6 +5,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "compiler/Analysis/DeviceSchedule.h"
+
 #include "mlir/Pass/Pass.h"
 
 namespace mpc {

@@ -19,13 +19,20 @@ def PlanMemoryPass : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
     `exec.offset` on every state.
   }];
   let dependentDialects = ["::mpc::exec::ExecDialect"];
+  let options = [
+    Option<"device", "device", "::mpc::DeviceKind", /*default=*/"::mpc::DeviceKind::Cpu",
+           "What the kernels are for", [{::llvm::cl::values(
+             clEnumValN(::mpc::DeviceKind::Cpu, "cpu", "A CPU"),
+             clEnumValN(::mpc::DeviceKind::Cuda, "cuda", "A GPU of NVIDIA's"))}]>,
+  ];
 }
 
 def VerifyPlanPass : Pass<"mpc-verify-plan", "::mlir::ModuleOp"> {
   let summary = "Check what the plan stage promises";
   let description = [{
     The module holds states, entries and kernels. Every buffer lies inside its
-    memory, and each launch gives its kernel buffers of the right sizes.
+    memory, and each launch gives its kernel buffers of the right sizes, on a GPU
+    at multiples of 16 bytes.
   }];
 }
 

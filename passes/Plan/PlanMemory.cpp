@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Analysis/KernelSchedule.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Plan/ArenaLayout.h"
 #include "passes/Plan/Passes.h"
@@ -48,8 +47,10 @@ namespace {
 /// Writes the instructions of one function.
 class EntryWriter {
 public:
-  EntryWriter(func::FuncOp func, SymbolTable &symbols, const StoragePlan &plan)
-      : func(func), symbols(symbols), plan(plan), builder(func) {}
+  EntryWriter(func::FuncOp func, DeviceKind device, SymbolTable &symbols,
+              const StoragePlan &plan)
+      : func(func), device(device), symbols(symbols), plan(plan),
+        builder(func) {}
 
   LogicalResult run() {
     auto entry = exec::EntryOp::create(builder, func.getLoc(), func.getName(),
@@ -137,10 +138,13 @@ private:
     if (!domain)
       return call.emitOpError("internal error in mpc-plan-memory: its kernel "
                               "has no domain");
-    KernelSchedule schedule = scheduleKernel(*domain);
+    std::optional<LaunchShape> shape = launchShape(device, *domain);
+    if (!shape)
+      return call.emitOpError("internal error in mpc-plan-memory: its kernel "
+                              "has no launch");
     auto launch = exec::LaunchOp::create(
-        builder, call.getLoc(), call.getCallee(), schedule.items,
-        schedule.grain, builder.getArrayAttr(operandsOf(call)));
+        builder, call.getLoc(), call.getCallee(), shape->items, shape->grain,
+        shape->threads, builder.getArrayAttr(operandsOf(call)));
     name(launch);
     return success();
   }
@@ -185,6 +189,7 @@ private:
   }
 
   func::FuncOp func;
+  DeviceKind device;
   SymbolTable &symbols;
   const StoragePlan &plan;
   OpBuilder builder;
@@ -216,7 +221,7 @@ struct PlanMemoryPass : mpc::impl::PlanMemoryPassBase<PlanMemoryPass> {
       StoragePlan plan(func, symbols, offsets);
       arena = std::max(arena, plan.layOut());
       unshared = std::max(unshared, plan.unsharedSize());
-      if (failed(EntryWriter(func, symbols, plan).run()))
+      if (failed(EntryWriter(func, device, symbols, plan).run()))
         return signalPassFailure();
       func.erase();
     }

@@ -15,6 +15,9 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
+/// What one access of a thread of a GPU may take.
+static constexpr int64_t kVectorBytes = 16;
+
 namespace {
 
 struct VerifyPlanPass : mpc::impl::VerifyPlanPassBase<VerifyPlanPass> {
@@ -106,6 +109,11 @@ private:
                                   launch.getKernel() + "' has " + Twine(given) +
                                   " bytes, but the kernel takes " +
                                   Twine(wanted));
+      if (launch.getThreads() > 0 && buffer.getOffset() % kVectorBytes != 0)
+        fail(launch.getLoc(), "operand " + Twine(i) + " of '" +
+                                  launch.getKernel() +
+                                  "' does not start at a multiple of " +
+                                  Twine(kVectorBytes) + " bytes");
     }
   }
 

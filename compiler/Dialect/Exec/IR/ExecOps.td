@@ -45,15 +45,18 @@ def Exec_EntryOp : Exec_Op<"entry", [NoTerminator, SingleBlock, IsolatedFromAbov
 def Exec_LaunchOp : Exec_Op<"launch"> {
   let summary = "Run a generated kernel over its items";
   let description = [{
-    `items` independent pieces of work, `grain` of which are worth a thread.
+    `items` independent pieces of work, `grain` of which are worth a thread. On
+    a GPU they are blocks of `threads` threads; 0 elsewhere.
 
     (C1) `items` and `grain` are positive.
+    (C2) `threads` is at most 1024.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
                    ConfinedAttr<I64Attr, [IntPositive]>:$items, // launch_c1
                    ConfinedAttr<I64Attr, [IntPositive]>:$grain, // launch_c1
+                   DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1024>]>, "0">:$threads, // launch_c2
                    Exec_Buffers:$operands);
-  let assemblyFormat = "$kernel `items` $items `grain` $grain $operands attr-dict";
+  let assemblyFormat = "$kernel `items` $items `grain` $grain (`threads` $threads^)? $operands attr-dict";
 }
 
 def Exec_CallOp : Exec_Op<"call"> {
