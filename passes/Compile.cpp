@@ -180,6 +180,23 @@ private:
 
 } // namespace
 
+/// The first of the targets that no code is generated for; "" if there is none.
+static llvm::StringRef findUnsupportedTarget(const CompileOptions &options) {
+  for (const std::string &target : options.targets)
+    if (target != "cpu")
+      return target;
+  return "";
+}
+
 CompileResult mpc::compileModel(const CompileOptions &options) {
+  if (llvm::StringRef target = findUnsupportedTarget(options);
+      !target.empty()) {
+    llvm::errs() << "error: this build of mpc generates code for the target "
+                    "'cpu' only, not for '"
+                 << target << "'; leave it out of --target\n";
+    CompileResult result{};
+    result.exitCode = kFailure;
+    return result;
+  }
   return Compilation(options).run();
 }

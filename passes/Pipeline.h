@@ -27,6 +27,8 @@ struct CompileOptions {
       "bf16";       ///< fp32, bf16, fp16; fp64 to check gradients.
   std::string loss; ///< Empty: found or chosen.
   std::string optimizer = "adamw";
+  /// Devices: "cpu", "cuda:sm_80" and so on, each once.
+  std::vector<std::string> targets = {"cpu"};
   std::string targetCpu = "native"; ///< LLVM name; native: this machine.
   std::string dumpStages;           ///< Folder for the IR after each stage.
   std::string stopAfter;            ///< Stage to stop after, nothing written.

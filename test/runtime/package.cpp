@@ -158,7 +158,7 @@ Bytes Builder::finish(Bytes code, const std::function<void(ProgramT&)>& edit) {
     program.segments.push_back(std::move(segment));
   }
   // Room for what an edit adds to the tables.
-  uint64_t offset = round_up(root_bytes(program).size() + 512);
+  uint64_t offset = round_up(root_bytes(program).size() + 4096);
   for (size_t i = 0; i < segments.size(); ++i) {
     program.segments[i]->offset = offset;
     offset = round_up(offset + segments[i].second.size());

@@ -4,6 +4,7 @@
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
 #include "tools/mpc/Output.h"
+#include "tools/mpc/Targets.h"
 #include "tools/mpc/Text.h"
 
 #include "passes/Pipeline.h"
@@ -63,6 +64,8 @@ static std::string relativePath(const std::string &model,
 
 static int run(const Options &options) {
   mpc::CompileOptions compile = options.arguments.toOptions(options.model);
+  compile.targets = splitTargets(options.target);
+  checkPrecision(compile.targets, compile.precision);
   compile.targetCpu = options.targetCpu;
   compile.dumpStages = options.dumpStages;
   compile.stopAfter = options.stopAfter;
@@ -101,9 +104,12 @@ Action mpc::tool::addCompile(CLI::App &app) {
                    "Package to write (default: MODEL.mpc, here)")
       ->option_text("OUT.mpc");
   options->arguments.addTo(*compile);
-  compile->add_option("--target", options->target, "cpu")
-      ->option_text("DEVICE")
-      ->check(Choice({"cpu"}))
+  // Not check(): the list comes back with every name written out.
+  compile
+      ->add_option("--target", options->target,
+                   "cpu, cuda, cuda:sm_90; several with commas between")
+      ->option_text("LIST")
+      ->transform(TargetList())
       ->group("Target");
   compile
       ->add_option("--target-cpu", options->targetCpu,

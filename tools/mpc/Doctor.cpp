@@ -1,6 +1,7 @@
 //===- Doctor.cpp - mpc doctor --------------------------------------------===//
 
 #include "tools/mpc/Command.h"
+#include "tools/mpc/Gpu.h"
 #include "tools/mpc/Text.h"
 #include "tools/mpc/Version.h"
 
@@ -164,13 +165,28 @@ static void print(const Json &json) {
 }
 
 Action mpc::tool::addDoctor(CLI::App &app) {
-  auto json = std::make_shared<bool>(false);
+  struct Options {
+    bool device = false, json = false;
+  };
+  auto options = std::make_shared<Options>();
   CLI::App *doctor =
       app.add_subcommand("doctor", "What this machine offers to mpc");
-  doctor->add_flag("--json", *json, "Print one JSON object");
-  return [json]() -> int {
+  doctor->add_flag("--device", options->device,
+                   "GPUs, their driver and libraries instead");
+  doctor->add_flag("--json", options->json, "Print one JSON object");
+  return [options]() -> int {
+    if (options->device) {
+      Json gpus = describeGpus(loadGpuLibraries()), tools = describeGpuTools();
+      if (!options->json) {
+        printGpus(gpus, tools);
+        return Ok;
+      }
+      gpus["tools"] = std::move(tools);
+      std::puts(gpus.dump(2).c_str());
+      return Ok;
+    }
     Json findings = examine();
-    if (*json)
+    if (options->json)
       std::puts(findings.dump(2).c_str());
     else
       print(findings);

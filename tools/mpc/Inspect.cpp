@@ -158,7 +158,23 @@ static const char *kindName(mpc::program::SegmentKind kind) {
   return "?";
 }
 
-static Json describe(const mpc::program::Variant &variant,
+/// "PTX sm_80", "cubin sm_90": the code of the variant for `device`. That of
+/// the CPU is one segment and no choice.
+static Json describeImages(const mpc::program::Program &root,
+                           const std::string &device) {
+  Json images = Json::array();
+  if (device != "cuda" || !root.segments())
+    return images;
+  for (const mpc::program::Segment *segment : *root.segments())
+    if (segment->kind() == mpc::program::SegmentKind::Ptx ||
+        segment->kind() == mpc::program::SegmentKind::Cubin)
+      images.push_back(std::string(kindName(segment->kind())) + " " +
+                       textOf(segment->target()));
+  return images;
+}
+
+static Json describe(const mpc::program::Program &root,
+                     const mpc::program::Variant &variant,
                      bool withInstructions) {
   Json json = {{"device", textOf(variant.device())}};
   if (variant.cpu()) {
@@ -168,6 +184,8 @@ static Json describe(const mpc::program::Variant &variant,
       for (const flatbuffers::String *feature : *variant.cpu_features())
         json["target_features"].push_back(feature->str());
   }
+  if (Json images = describeImages(root, json["device"]); !images.empty())
+    json["images"] = std::move(images);
   json["memory"] = {{"arena", variant.arena_size()},
                     {"arena_without_reuse", variant.arena_unshared_size()}};
   json["entries"] =
@@ -196,7 +214,7 @@ static Json describe(const Package &package, const Options &options) {
   json["memory"] = {{"states", root.state_size()}};
   json["variants"] =
       listOf(root.variants(), [&](const mpc::program::Variant &variant) {
-        return describe(variant, options.instructions);
+        return describe(root, variant, options.instructions);
       });
   json["states"] = listOf(root.states(), [](const mpc::program::State &state) {
     return describe(state);
@@ -283,29 +301,32 @@ static void print(const Json &json) {
   std::printf("  states                   %s\n",
               bytes(json["memory"]["states"]).c_str());
   for (const Json &variant : json["variants"])
-    std::printf(
-        "  arena on %-15s %s (%s if no buffers shared memory)\n",
-        textAt(variant, "device").c_str(),
-        bytes(variant["memory"]["arena"]).c_str(),
-        bytes(variant["memory"]["arena_without_reuse"]).c_str());
+    std::printf("  arena on %-15s %s (%s if no buffers shared memory)\n",
+                textAt(variant, "device").c_str(),
+                bytes(variant["memory"]["arena"]).c_str(),
+                bytes(variant["memory"]["arena_without_reuse"]).c_str());
 
   for (const Json &variant : json["variants"]) {
     std::string device = textAt(variant, "device");
     if (variant.contains("target_cpu"))
       device += " (" + textAt(variant, "target_cpu") + ")";
-    std::printf("\nfor the %s: %s of generated code\n", device.c_str(),
-                formatCount(variant["functions"].get<uint64_t>(), "function")
-                    .c_str());
+    if (variant.contains("images"))
+      device += " (" +
+                joinWords(variant["images"].get<std::vector<std::string>>()) +
+                ")";
+    std::printf(
+        "\nfor %s: %s of generated code\n", device.c_str(),
+        formatCount(variant["functions"].get<uint64_t>(), "function").c_str());
     printEntries(variant["entries"]);
   }
   printStates(json["states"]);
 
   std::printf("\nsegments\n");
   for (const Json &segment : json["segments"])
-    std::printf("  %-24s %s\n",
-                (textAt(segment, "kind") + " " + textAt(segment, "target"))
-                    .c_str(),
-                bytes(segment["bytes"]).c_str());
+    std::printf(
+        "  %-24s %s\n",
+        (textAt(segment, "kind") + " " + textAt(segment, "target")).c_str(),
+        bytes(segment["bytes"]).c_str());
 }
 
 static int run(const Options &options) {

@@ -1,0 +1,89 @@
+#include "kernels/cuda/kernel.h"
+
+#include "kernels/cuda/families.h"
+#include "kernels/shapes.h"
+
+namespace mpc::kernels {
+namespace {
+
+bool moves_bytes(KernelId id) {
+  return id == KernelId::copy || id == KernelId::zero;
+}
+
+// The device computes operands of this type.
+bool check_dtype(mpc_dtype_t dtype, const CudaContext& context,
+                 std::string* error) {
+  if (dtype == MPC_DTYPE_F64) {
+    *error = "f64 is not computed on CUDA; compile for cpu";
+    return false;
+  }
+  if (dtype == MPC_DTYPE_BF16 && context.compute_capability < 80) {
+    *error = "bf16 needs compute capability 8.0, " + context.device_name +
+             " has " + std::to_string(context.compute_capability / 10) + "." +
+             std::to_string(context.compute_capability % 10) +
+             "; compile with --precision=fp16";
+    return false;
+  }
+  return true;
+}
+
+// `*error` gets the catalog's name in front unless `check` wrote it.
+std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
+                                         const CudaContext& context,
+                                         std::string* error) {
+  const std::string name = std::string(kernel_name(desc.id)) + ": ";
+  std::string why;
+  std::unique_ptr<CudaKernel> kernel;
+  switch (desc.id) {
+    case KernelId::matmul: {
+      MatmulShape shape;
+      if (!parse_matmul(desc, &shape, error)) return nullptr;
+      why = "not done on CUDA";
+      break;
+    }
+    case KernelId::conv:
+    case KernelId::conv_bias:
+    case KernelId::conv_grad_input:
+    case KernelId::conv_grad_weight: {
+      ConvShape shape;
+      if (!parse_conv(desc, &shape, error)) return nullptr;
+      why = "not done on CUDA";
+      break;
+    }
+    case KernelId::max_pool:
+    case KernelId::max_pool_grad:
+    case KernelId::average_pool:
+    case KernelId::average_pool_grad: {
+      PoolShape shape;
+      if (!parse_pool(desc, &shape, error)) return nullptr;
+      why = "not done on CUDA";
+      break;
+    }
+    case KernelId::copy:
+    case KernelId::zero: {
+      size_t bytes;
+      if (!parse_bytes(desc, &bytes, error)) return nullptr;
+      return make_cuda_bytes(desc.id, bytes, context);
+    }
+  }
+  if (!kernel) *error = name + why;
+  return kernel;
+}
+
+}  // namespace
+
+std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelDesc& desc,
+                                             const CudaContext& context,
+                                             std::string* error) {
+  if (!check_description(desc, error)) return nullptr;
+  if (!moves_bytes(desc.id)) {
+    std::string why;
+    if (!check_dtype(desc.operands[0].dtype, context, &why)) {
+      *error = std::string(kernel_name(desc.id)) + ": " + why;
+      return nullptr;
+    }
+  }
+  return make_checked(desc, context, error);
+}
+
+}  // namespace mpc::kernels

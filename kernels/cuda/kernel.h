@@ -1,0 +1,77 @@
+// What a kernel of the catalog looks like to the runtime on a CUDA device.
+
+#ifndef MPC_KERNELS_CUDA_KERNEL_H_
+#define MPC_KERNELS_CUDA_KERNEL_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "kernels/cuda/cublaslt.h"
+#include "kernels/cuda/cudnn.h"
+#include "kernels/cuda/driver.h"
+#include "kernels/kernel.h"
+
+namespace mpc::kernels {
+
+// Handles of libraries, modules and choices that kernels of one device have in
+// common; each is made when the first kernel needs it.
+struct CudaShared;
+std::shared_ptr<CudaShared> make_cuda_shared();
+
+// One device, as kernels see it. Kernels keep a copy; what the pointers point
+// at, and the CUDA context, must outlive them and every copy of this.
+struct CudaContext {
+  const cuda::Driver* driver = nullptr;
+  // Null where the library is absent, with the reason in words.
+  const cuda::CublasLt* cublaslt = nullptr;
+  const cuda::Cudnn* cudnn = nullptr;
+  std::string cublaslt_missing, cudnn_missing;
+
+  cuda::CUcontext context = nullptr;
+  // What making a kernel runs on to time candidates.
+  cuda::CUstream stream = nullptr;
+  int compute_capability = 0;  // 80: what CUDA calls 8.0.
+  std::string device_name;
+  // Where choices by time are kept between processes. Empty: nowhere.
+  std::string cache_folder = default_cache_folder();
+  // Nothing is chosen by time and no sum is cut in a way that may differ from
+  // run to run.
+  bool deterministic = false;
+
+  std::shared_ptr<CudaShared> shared = make_cuda_shared();
+
+  // $XDG_CACHE_HOME/mpc, else ~/.cache/mpc, else empty.
+  static std::string default_cache_folder();
+};
+
+// A call made ready. Used by one thread at a time, the context being current.
+class CudaKernel {
+ public:
+  virtual ~CudaKernel() = default;
+  // What computes it, for people: "cublasLt:algo 66, 12.1 us".
+  virtual std::string implementation() const = 0;
+  // Bytes of scratch memory that the work needs, aligned to 256.
+  virtual size_t workspace_bytes() const { return 0; }
+  // Queues the work on `stream`, which may be capturing: nothing is waited for
+  // and no device memory taken. `operands` has one address per operand of the
+  // description, each aligned to 64 bytes. Outputs are overwritten and must not
+  // overlap other operands. Returns an empty string or what failed:
+  // "cublasLtMatmul: CUBLAS_STATUS_EXECUTION_FAILED".
+  virtual std::string enqueue(const cuda::CUdeviceptr* operands,
+                              cuda::CUdeviceptr workspace,
+                              cuda::CUstream stream) const = 0;
+};
+
+// Makes a call ready on the device. The description is checked in full, as
+// make_cpu_kernel does. Returns null and says why in `*error` where it is wrong
+// or cannot run here: a library is missing, or the device is too old.
+// Candidates are timed on context.stream and memory of their own, which is
+// free again on return; so this waits, and must not run while capturing.
+std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelDesc& desc,
+                                             const CudaContext& context,
+                                             std::string* error);
+
+}  // namespace mpc::kernels
+
+#endif  // MPC_KERNELS_CUDA_KERNEL_H_

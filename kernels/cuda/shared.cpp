@@ -1,0 +1,55 @@
+#include "kernels/cuda/shared.h"
+
+#include <cstdlib>
+
+namespace mpc::kernels {
+
+std::shared_ptr<CudaShared> make_cuda_shared() {
+  return std::make_shared<CudaShared>();
+}
+
+std::string CudaContext::default_cache_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache && cache[0] == '/') return std::string(cache) + "/mpc";
+  const char* home = std::getenv("HOME");
+  if (home && home[0] == '/') return std::string(home) + "/.cache/mpc";
+  return "";
+}
+
+CudaShared::~CudaShared() {
+  if (cublaslt_handle_) cublaslt_->cublasLtDestroy(cublaslt_handle_);
+  if (cudnn_handle_) cudnn_->cudnnDestroy(cudnn_handle_);
+}
+
+cuda::cublasLtHandle_t CudaShared::cublaslt_handle(const CudaContext& context,
+                                                   std::string* error) {
+  if (cublaslt_handle_) return cublaslt_handle_;
+  if (!context.cublaslt) {
+    *error = "cuBLASLt is missing: " + context.cublaslt_missing;
+    return nullptr;
+  }
+  cublaslt_ = context.cublaslt;
+  const cuda::cublasStatus_t status =
+      cublaslt_->cublasLtCreate(&cublaslt_handle_);
+  if (status == cuda::CUBLAS_STATUS_SUCCESS) return cublaslt_handle_;
+  cublaslt_handle_ = nullptr;
+  *error = describe_error(*cublaslt_, "cublasLtCreate", status);
+  return nullptr;
+}
+
+cuda::cudnnHandle_t CudaShared::cudnn_handle(const CudaContext& context,
+                                             std::string* error) {
+  if (cudnn_handle_) return cudnn_handle_;
+  if (!context.cudnn) {
+    *error = "cuDNN is missing: " + context.cudnn_missing;
+    return nullptr;
+  }
+  cudnn_ = context.cudnn;
+  const cuda::cudnnStatus_t status = cudnn_->cudnnCreate(&cudnn_handle_);
+  if (status == cuda::CUDNN_STATUS_SUCCESS) return cudnn_handle_;
+  cudnn_handle_ = nullptr;
+  *error = describe_error(*cudnn_, "cudnnCreate", status);
+  return nullptr;
+}
+
+}  // namespace mpc::kernels

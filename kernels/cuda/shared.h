@@ -1,0 +1,34 @@
+// What kernels of one device have in common.
+
+#ifndef MPC_KERNELS_CUDA_SHARED_H_
+#define MPC_KERNELS_CUDA_SHARED_H_
+
+#include <string>
+
+#include "kernels/cuda/kernel.h"
+
+namespace mpc::kernels {
+
+// Each member is made when it is first asked for, and kept. Dropped with the
+// last kernel, while the CUDA context is still there.
+struct CudaShared {
+  CudaShared() = default;
+  CudaShared(const CudaShared&) = delete;
+  ~CudaShared();
+
+  // Null, and why in `*error`, if the library is missing or refuses.
+  cuda::cublasLtHandle_t cublaslt_handle(const CudaContext& context,
+                                         std::string* error);
+  cuda::cudnnHandle_t cudnn_handle(const CudaContext& context,
+                                   std::string* error);
+
+ private:
+  const cuda::CublasLt* cublaslt_ = nullptr;
+  cuda::cublasLtHandle_t cublaslt_handle_ = nullptr;
+  const cuda::Cudnn* cudnn_ = nullptr;
+  cuda::cudnnHandle_t cudnn_handle_ = nullptr;
+};
+
+}  // namespace mpc::kernels
+
+#endif  // MPC_KERNELS_CUDA_SHARED_H_

@@ -1,0 +1,251 @@
+"""The workloads of gpu.py: ONNX files, one batch of data for each, and what a
+step must compute and move at least.
+
+Needs numpy and onnx. `tiny` makes every extent small, so that all of it can be
+tried out on a CPU.
+"""
+import dataclasses
+import math
+import pathlib
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = pathlib.Path(__file__).resolve().parent
+DIGITS = HERE.parent.parent / "runtime/examples/digits"
+OPSET = 20
+SEED = 1
+
+
+@dataclasses.dataclass
+class Workload:
+    """One model at one batch size. `twin` names PyTorch's side: a class of
+    gpu_torch.py and its arguments."""
+
+    name: str
+    model: pathlib.Path
+    data: pathlib.Path
+    batch: int
+    twin: tuple
+    inputs: str  # Where batches lie before a step: "host" or "device".
+    options: tuple = ()  # Of mpc compile.
+    parameters: int = 0
+    flops: float = 0  # Of a step; 0: not what limits it.
+    bytes: float = 0  # A step must move; 0: not what limits it.
+    part: str = "step"  # What of a step is timed: "step" or "apply".
+
+    @property
+    def accumulates(self):
+        return any(option.startswith("--accumulate") for option in self.options)
+
+
+class Graph:
+    """A chain of nodes on input "x"; `top` is what the next node takes."""
+
+    def __init__(self, width):
+        self.width = width
+        self.top = "x"
+        self.nodes = []
+        self.initializers = []
+        self.random = np.random.default_rng(SEED)
+
+    def weight(self, name, value):
+        array = np.asarray(value, dtype=np.float32)
+        self.initializers.append(numpy_helper.from_array(array, name))
+        return name
+
+    def node(self, op_type, name, *more_inputs, **attributes):
+        output = f"{name}.out"
+        inputs = [self.top, *more_inputs]
+        self.nodes.append(
+            helper.make_node(op_type, inputs, [output], name=name, **attributes)
+        )
+        self.top = output
+
+    def gemm(self, name, fan_in, fan_out):
+        bound = 1 / math.sqrt(fan_in)
+        # float32 from the start: in double 4096 x 4096 are 128 MiB.
+        shape = (fan_out, fan_in)
+        values = self.random.random(shape, dtype=np.float32) * (2 * bound) - bound
+        weight = self.weight(f"{name}.weight", values)
+        bias = self.weight(f"{name}.bias", self.random.uniform(-bound, bound, fan_out))
+        self.node("Gemm", name, weight, bias, transB=1)
+
+    def count(self):
+        return sum(math.prod(tensor.dims) for tensor in self.initializers)
+
+    def save(self, path, classes):
+        """Writes the model, large weights beside it, and checks it."""
+        self.nodes[-1].output[0] = "logits"
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", self.width])
+        logits = helper.make_tensor_value_info(
+            "logits", TensorProto.FLOAT, ["N", classes]
+        )
+        graph = helper.make_graph(
+            self.nodes, path.stem, [x], [logits], self.initializers
+        )
+        model = helper.make_model(
+            graph,
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            ir_version=9,
+            producer_name="gpu_models.py",
+        )
+        onnx.save(
+            model,
+            path,
+            save_as_external_data=True,
+            location=f"{path.stem}.weights",
+            size_threshold=1 << 10,
+        )
+        onnx.checker.check_model(str(path), full_check=True)
+
+
+def write_batch(path, batch, shape, classes, image="x"):
+    random = np.random.default_rng(SEED + 1)
+    x = random.standard_normal((batch, *shape), dtype=np.float32)
+    labels = random.integers(0, classes, batch)
+    np.savez(path, **{image: x, "labels": labels})
+
+
+def make_perceptron(folder, name, layers, width, batch, **more):
+    """`layers` products of width x width with ReLU between them."""
+    graph = Graph(width)
+    for i in range(layers):
+        graph.gemm(f"fc{i}", width, width)
+        if i + 1 < layers:
+            graph.node("Relu", f"relu{i}")
+    model, data = folder / f"{name}.onnx", folder / f"{name}.npz"
+    parameters = graph.count()
+    graph.save(model, width)
+    write_batch(data, batch, (width,), width)
+    # The gradient of the first input is not wanted.
+    products = 3 * layers - 1
+    flops = products * 2 * batch * width * width
+    more.setdefault("flops", flops)
+    return Workload(
+        name,
+        model,
+        data,
+        batch,
+        ("Perceptron", layers, width),
+        "device",
+        parameters=parameters,
+        **more,
+    )
+
+
+def mlp(folder, tiny):
+    layers, width, batch = (3, 32, 16) if tiny else (8, 4096, 8192)
+    return make_perceptron(folder, "mlp", layers, width, batch)
+
+
+def optimizer(folder, tiny):
+    """The update alone, of 125 million parameters in 106 tensors. Weight, both
+    moments and gradient are read in f32, all but the gradient are written, and
+    so is the 16-bit copy: 30 bytes a parameter."""
+    layers, width, batch = (3, 32, 16) if tiny else (53, 1536, 16)
+    work = make_perceptron(
+        folder,
+        "optimizer",
+        layers,
+        width,
+        batch,
+        flops=0,
+        options=("--accumulate=2",),
+        part="apply",
+    )
+    work.bytes = 30 * work.parameters
+    return work
+
+
+def rows(folder, name, tiny, norm):
+    width, batch = (32, 16) if tiny else (4096, 8192)
+    graph = Graph(width)
+    factors = graph.random.uniform(0.5, 1.5, (2, width))
+    graph.node("Mul", "scale", graph.weight("scale.weight", factors[0]))
+    if norm:
+        weight = graph.weight("norm.weight", factors[1])
+        bias = graph.weight("norm.bias", graph.random.uniform(-0.5, 0.5, width))
+        graph.node("LayerNormalization", "norm", weight, bias, axis=-1, epsilon=1e-5)
+    model, data = folder / f"{name}.onnx", folder / f"{name}.npz"
+    parameters = graph.count()
+    graph.save(model, width)
+    write_batch(data, batch, (width,), width)
+    # In two passes: over rows, which read x in f32 and write their gradients in
+    # 16 bit, and down the columns of both for the gradients of the parameters.
+    must_move = batch * width * 2 * (4 + 2 + (2 if norm else 0))
+    return Workload(
+        name,
+        model,
+        data,
+        batch,
+        ("Rows", width, norm),
+        "device",
+        parameters=parameters,
+        bytes=must_move,
+    )
+
+
+def digits(folder, model, batch):
+    name = f"digits-{model}-{batch}"
+    data = folder / f"{name}.npz"
+    write_batch(data, batch, (1, 8, 8), 10, image="images")
+    loaded = onnx.load(DIGITS / f"{model}.onnx")
+    skipped = ("running_mean", "running_var", "dropout.ratio")
+    parameters = sum(
+        math.prod(tensor.dims)
+        for tensor in loaded.graph.initializer
+        if not tensor.name.endswith(skipped)
+    )
+    twin = ("DigitsMlp" if model == "mlp" else "DigitsCnn",)
+    path = DIGITS / f"{model}.onnx"
+    return Workload(name, path, data, batch, twin, "host", parameters=parameters)
+
+
+def without_dropout(work, folder):
+    """The same workload with a model whose losses two programs can share."""
+    model = onnx.load(work.model)
+    ratios = [node.input[1] for node in model.graph.node if node.op_type == "Dropout"]
+    if not ratios:
+        return work
+    for tensor in model.graph.initializer:
+        if tensor.name in ratios:
+            tensor.CopyFrom(numpy_helper.from_array(np.float32(0), tensor.name))
+    path = folder / f"{work.name}-still.onnx"
+    onnx.save(model, path)
+    return dataclasses.replace(work, model=path)
+
+
+def initializers(path):
+    """Names and arrays of a model's weights, wherever they lie."""
+    for tensor in onnx.load(path).graph.initializer:
+        yield tensor.name, numpy_helper.to_array(tensor)
+
+
+def write_weights(path, target):
+    """The trained weights of a model as .npz, for packages without them."""
+    skipped = ("dropout.ratio",)
+    np.savez(target, **{n: a for n, a in initializers(path) if n not in skipped})
+
+
+def clear_weights(work):
+    """Puts zeros in the place of large weights: what is compiled from the model
+    packs into next to nothing."""
+    large = work.model.with_suffix(".weights")
+    if large.exists():
+        size = large.stat().st_size
+        with open(large, "wb") as file:
+            file.truncate(size)
+
+
+PARTS = {
+    "digits-mlp-64": lambda folder, tiny: digits(folder, "mlp", 64),
+    "digits-mlp-1024": lambda folder, tiny: digits(folder, "mlp", 1024),
+    "digits-cnn-64": lambda folder, tiny: digits(folder, "cnn", 64),
+    "digits-cnn-1024": lambda folder, tiny: digits(folder, "cnn", 1024),
+    "mlp": mlp,
+    "optimizer": optimizer,
+    "softmax": lambda folder, tiny: rows(folder, "softmax", tiny, norm=False),
+    "layernorm": lambda folder, tiny: rows(folder, "layernorm", tiny, norm=True),
+}

@@ -1,0 +1,83 @@
+// Lists of targets, and what they can compute.
+
+#include "tools/mpc/Command.h"
+#include "tools/mpc/Targets.h"
+
+#include <gtest/gtest.h>
+
+using namespace mpc::tool;
+
+namespace {
+
+/// What becomes of a list; "error: " and why if it is refused.
+std::string read(std::string list) {
+  std::string error = TargetList()(list);
+  return error.empty() ? list : "error: " + error;
+}
+
+std::string refusal(const std::vector<std::string> &targets,
+                    const std::string &precision) {
+  try {
+    checkPrecision(targets, precision);
+  } catch (const Failure &failure) {
+    EXPECT_EQ(failure.exitCode, Usage);
+    return failure.what();
+  }
+  return "";
+}
+
+TEST(Targets, AreWrittenOut) {
+  EXPECT_EQ(read("cpu"), "cpu");
+  EXPECT_EQ(read("cuda"), "cuda:sm_80");
+  EXPECT_EQ(read("cpu,cuda"), "cpu,cuda:sm_80");
+  EXPECT_EQ(read("cuda:sm_100,cpu,cuda:sm_90"), "cuda:sm_100,cpu,cuda:sm_90");
+  EXPECT_EQ(splitTargets("cpu,cuda:sm_80"),
+            (std::vector<std::string>{"cpu", "cuda:sm_80"}));
+}
+
+TEST(Targets, EveryKnownArchitectureIsTaken) {
+  for (const char *name :
+       {"70", "75", "80", "86", "87", "89", "90", "100", "103", "120"}) {
+    std::string target = std::string("cuda:sm_") + name;
+    EXPECT_EQ(read(target), target);
+  }
+}
+
+TEST(Targets, UnknownOnesAreRefusedWithTheList) {
+  const std::string list =
+      "error: must be cpu, cuda or cuda:sm_N with N 70, 75, 80, 86, 87, 89, "
+      "90, 100, 103 or 120, several with commas between, but has ";
+  EXPECT_EQ(read("cdua"), list + "'cdua'; did you mean 'cuda'?");
+  EXPECT_EQ(read("cpu,cuda:sm_9O"),
+            list + "'cuda:sm_9O'; did you mean 'cuda:sm_90'?");
+  EXPECT_EQ(read("cuda:90"), list + "'cuda:90'; did you mean 'cuda:sm_90'?");
+  EXPECT_EQ(read("sm_86"), list + "'sm_86'; did you mean 'cuda:sm_86'?");
+  EXPECT_EQ(read("CPU"), list + "'CPU'");
+  EXPECT_EQ(read(""), list + "''");
+  EXPECT_EQ(read("cpu,"), list + "''");
+  EXPECT_EQ(read("cpu, cuda"), list + "' cuda'; did you mean 'cuda'?");
+}
+
+TEST(Targets, EachIsNamedOnce) {
+  EXPECT_EQ(read("cpu,cpu"), "error: names 'cpu' twice");
+  EXPECT_EQ(read("cuda:sm_90,cuda:sm_90"), "error: names 'cuda:sm_90' twice");
+  EXPECT_EQ(read("cuda,cuda:sm_80"),
+            "error: names 'cuda:sm_80' twice; 'cuda' stands for it");
+}
+
+TEST(Targets, ComputeInWhatTheirArithmeticHas) {
+  EXPECT_EQ(refusal({"cpu"}, "fp64"), "");
+  EXPECT_EQ(refusal({"cpu", "cuda:sm_80"}, "bf16"), "");
+  EXPECT_EQ(refusal({"cuda:sm_100"}, "bf16"), "");
+  EXPECT_EQ(refusal({"cuda:sm_70", "cuda:sm_75"}, "fp16"), "");
+  EXPECT_EQ(refusal({"cuda:sm_75"}, "fp32"), "");
+  EXPECT_EQ(refusal({"cpu", "cuda:sm_90", "cuda:sm_75"}, "bf16"),
+            "--precision=bf16 needs sm_80 or newer: GPUs of "
+            "--target=cuda:sm_75 do not compute in bf16; give "
+            "--precision=fp16");
+  EXPECT_EQ(refusal({"cpu", "cuda:sm_80"}, "fp64"),
+            "--precision=fp64 is for checks of gradients on the cpu; "
+            "--target=cuda:sm_80 computes in fp32, bf16 or fp16");
+}
+
+} // namespace
