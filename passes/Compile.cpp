@@ -11,10 +11,9 @@
 #include "compiler/Export/AtomicFile.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Support/Diagnostics.h"
-#include "compiler/Target/CpuTarget.h"
-#include "compiler/Target/KernelObject.h"
 #include "compiler/Target/Package.h"
 #include "passes/Pipeline.h"
+#include "passes/Targets.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -73,11 +72,12 @@ public:
 
 private:
   int compile() {
-    llvm::Expected<CpuTarget> target = findCpuTarget(options.targetCpu);
-    if (!target) {
-      llvm::errs() << "error: " << llvm::toString(target.takeError()) << "\n";
+    llvm::Expected<std::vector<DeviceTarget>> found = findTargets(options);
+    if (!found) {
+      llvm::errs() << "error: " << llvm::toString(found.takeError()) << "\n";
       return kUsage;
     }
+    std::vector<DeviceTarget> targets = std::move(*found);
     ImportOptions importOptions;
     importOptions.dims = options.dims;
     importOptions.batch = options.batch;
@@ -88,30 +88,60 @@ private:
     if (!imported.module)
       return exitCode(imported.error);
     module = std::move(imported.module);
-    if (int code = dump(0, "import"))
+    if (int code = dump(*module, "0-import"))
       return code;
-    for (auto [i, stage] : llvm::enumerate(stageNames())) {
-      if (int code = runStage(i + 1, stage))
+    // Every device has a module of its own from here on.
+    unsigned stages = 0;
+    for (; stageNames()[stages] != "fusion"; ++stages) {
+      if (int code = runStage(*module, stages, StageTarget(), ""))
         return code;
-      if (stage == options.stopAfter)
+      if (stageNames()[stages] == options.stopAfter)
         return 0;
     }
-    return writePackage(*target);
+    std::vector<OwningOpRef<ModuleOp>> modules;
+    std::vector<PackageVariant> variants;
+    for (const DeviceTarget &target : targets) {
+      modules.push_back(module->clone());
+      variants.emplace_back();
+      std::string suffix =
+          targets.size() > 1 ? "." + nameOf(target.device).str() : "";
+      if (int code = compileFor(target, stages, suffix, *modules.back(),
+                                variants.back()))
+        return code;
+    }
+    return stopped() ? 0 : writePackage(variants);
   }
 
-  int runStage(unsigned index, const std::string &stage) {
+  bool stopped() const { return !options.stopAfter.empty(); }
+
+  /// The stages from number `first` on, and code.
+  int compileFor(const DeviceTarget &target, unsigned first,
+                 const std::string &suffix, ModuleOp deviceModule,
+                 PackageVariant &variant) {
+    for (unsigned i = first; i < stageNames().size(); ++i) {
+      if (int code = runStage(deviceModule, i, target.stages(), suffix))
+        return code;
+      if (stageNames()[i] == options.stopAfter)
+        return 0;
+    }
+    return failed(generateCode(deviceModule, target, variant)) ? kFailure : 0;
+  }
+
+  int runStage(ModuleOp module, unsigned index, const StageTarget &target,
+               const std::string &suffix) {
+    const std::string &stage = stageNames()[index];
     PassManager manager(&context);
-    addStage(manager, stage, options);
-    bool done = succeeded(manager.run(*module));
+    addStage(manager, stage, options, target);
+    bool done = succeeded(manager.run(module));
     if (stage == "grad" || !done)
       takeNotes();
     if (!done)
       // What a user's model can get wrong shows in the first two stages.
-      return index <= 2 ? kInvalidModel : kFailure;
+      return index < 2 ? kInvalidModel : kFailure;
     if (stage == "precision")
-      if (auto report = (*module)->getAttrOfType<StringAttr>("mpc.report"))
+      if (auto report = module->getAttrOfType<StringAttr>("mpc.report"))
         result.report = report.getValue().str();
-    return dump(index, stage);
+    return dump(module, std::to_string(index + 1) + "-" + stage + suffix);
   }
 
   /// Decisions that passes made and the user should hear of.
@@ -122,7 +152,7 @@ private:
     (*module)->removeAttr("mpc.notes");
   }
 
-  int dump(unsigned index, const std::string &stage) {
+  int dump(ModuleOp module, const std::string &name) {
     if (options.dumpStages.empty())
       return 0;
     if (std::error_code error =
@@ -132,27 +162,26 @@ private:
       return kIo;
     }
     llvm::SmallString<128> path(options.dumpStages);
-    llvm::sys::path::append(path,
-                            std::to_string(index) + "-" + stage + ".mlir");
+    llvm::sys::path::append(path, name + ".mlir");
     std::string text;
     llvm::raw_string_ostream stream(text);
-    module->print(stream, OpPrintingFlags().elideLargeElementsAttrs(64));
+    module.print(stream, OpPrintingFlags().elideLargeElementsAttrs(64));
     return write(path, text);
   }
 
-  int writePackage(const CpuTarget &target) {
+  int writePackage(ArrayRef<PackageVariant> variants) {
     PackageContents contents;
     contents.model = llvm::sys::path::filename(options.model).str();
     contents.report = result.report;
     contents.options = describe(options, *module);
     contents.accumulate = options.accumulate;
-    if (failed(compileKernels(*module, target, contents.code)))
+    FailureOr<std::string> package = buildPackage(variants, contents);
+    if (failed(package))
       return kFailure;
-    std::string package = buildPackage(*module, target, contents);
-    result.packageBytes = package.size();
+    result.packageBytes = package->size();
     if (options.output.empty())
       return 0;
-    return write(options.output, package);
+    return write(options.output, *package);
   }
 
   /// Writes a file whole or not at all; returns an exit code.
@@ -180,23 +209,6 @@ private:
 
 } // namespace
 
-/// The first of the targets that no code is generated for; "" if there is none.
-static llvm::StringRef findUnsupportedTarget(const CompileOptions &options) {
-  for (const std::string &target : options.targets)
-    if (target != "cpu")
-      return target;
-  return "";
-}
-
 CompileResult mpc::compileModel(const CompileOptions &options) {
-  if (llvm::StringRef target = findUnsupportedTarget(options);
-      !target.empty()) {
-    llvm::errs() << "error: this build of mpc generates code for the target "
-                    "'cpu' only, not for '"
-                 << target << "'; leave it out of --target\n";
-    CompileResult result{};
-    result.exitCode = kFailure;
-    return result;
-  }
   return Compilation(options).run();
 }

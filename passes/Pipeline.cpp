@@ -23,7 +23,8 @@ using namespace mlir;
 using namespace mpc;
 
 /// The model as one clean forward graph.
-static void addGraph(OpPassManager &pm, const CompileOptions &) {
+static void addGraph(OpPassManager &pm, const CompileOptions &,
+                     const StageTarget &) {
   // Before differentiation, so that gradients come out channels last too.
   pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass());
   // Transposes that met have left identities; equal constants become one.
@@ -33,7 +34,8 @@ static void addGraph(OpPassManager &pm, const CompileOptions &) {
 }
 
 /// Forward, backward and update: the entry points.
-static void addGrad(OpPassManager &pm, const CompileOptions &options) {
+static void addGrad(OpPassManager &pm, const CompileOptions &options,
+                    const StageTarget &) {
   // The functions to be: predict, evaluate, and train, which has the loss.
   AddLossPassOptions loss;
   loss.loss = options.loss;
@@ -60,7 +62,8 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options) {
 }
 
 /// A float type for every value.
-static void addPrecision(OpPassManager &pm, const CompileOptions &options) {
+static void addPrecision(OpPassManager &pm, const CompileOptions &options,
+                         const StageTarget &) {
   // Over forward and backward at once: a cast saved in one may cost the other.
   AssignPrecisionPassOptions assign;
   assign.precision = options.precision;
@@ -81,53 +84,51 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createVerifyPrecisionPass());
 }
 
-/// What the CPU has, in LLVM's names; nothing if there is no such CPU, which
-/// the compiler says before it runs passes.
-static std::string cpuFeatures(const CompileOptions &options) {
-  if (llvm::Expected<CpuTarget> target = findCpuTarget(options.targetCpu))
-    return llvm::join(target->features, ",");
-  else
-    llvm::consumeError(target.takeError());
-  return "";
-}
-
 /// Few kernels that each read and write memory once.
-static void addFusion(OpPassManager &pm, const CompileOptions &options) {
+static void addFusion(OpPassManager &pm, const CompileOptions &,
+                      const StageTarget &target) {
   // While ops still are what they were: the catalog goes by op.
   WidenKernelsPassOptions widen;
-  widen.features = cpuFeatures(options);
+  widen.device = target.device;
+  widen.features = llvm::join(target.features, ",");
   pm.addPass(createWidenKernelsPass(widen));
   pm.addPass(createLowerToLinalgPass());
   // A value computed twice would be two kernels.
   pm.addPass(createCSEPass());
   // Before kernels form, for it decides which sums can share a walk.
-  pm.addNestedPass<func::FuncOp>(createSplitReductionsPass());
-  pm.addPass(createFormKernelsPass());
+  pm.addNestedPass<func::FuncOp>(createSplitReductionsPass({target.device}));
+  FormKernelsPassOptions form;
+  form.device = target.device;
+  pm.addPass(createFormKernelsPass(form));
   // The plan must find a place for all that is left.
   pm.addPass(createVerifyFusionPass());
 }
 
 /// A place for every value.
-static void addPlan(OpPassManager &pm, const CompileOptions &) {
-  pm.addPass(createPlanMemoryPass());
+static void addPlan(OpPassManager &pm, const CompileOptions &,
+                    const StageTarget &target) {
+  pm.addPass(createPlanMemoryPass({target.device}));
   // While kernels still have types to check the buffers against.
   pm.addPass(createVerifyPlanPass());
 }
 
 /// Machine code for every kernel; the package writer assembles it.
-static void addCodegen(OpPassManager &pm, const CompileOptions &options) {
-  pm.addPass(createEmitKernelsPass());
+static void addCodegen(OpPassManager &pm, const CompileOptions &,
+                       const StageTarget &target) {
+  bool cpu = target.device == DeviceKind::Cpu;
+  pm.addPass(cpu ? createEmitKernelsPass() : createEmitGpuKernelsPass());
   // Addresses that several operands share.
   pm.addPass(createCSEPass());
-  LowerKernelsPassOptions lower;
-  lower.features = cpuFeatures(options);
-  pm.addPass(createLowerKernelsPass(lower));
+  if (cpu)
+    pm.addPass(createLowerKernelsPass({llvm::join(target.features, ",")}));
+  else
+    pm.addPass(createLowerGpuKernelsPass({target.simulate}));
 }
 
 namespace {
 struct Stage {
   const char *name;
-  void (*add)(OpPassManager &, const CompileOptions &);
+  void (*add)(OpPassManager &, const CompileOptions &, const StageTarget &);
 };
 } // namespace
 
@@ -147,13 +148,23 @@ const std::vector<std::string> &mpc::stageNames() {
 }
 
 bool mpc::addStage(OpPassManager &manager, const std::string &name,
-                   const CompileOptions &options) {
+                   const CompileOptions &options, const StageTarget &target) {
   for (const Stage &stage : stages)
     if (stage.name == name) {
-      stage.add(manager, options);
+      stage.add(manager, options, target);
       return true;
     }
   return false;
+}
+
+/// This machine's CPU; none of its features if LLVM does not know it.
+static StageTarget hostTarget() {
+  StageTarget host;
+  if (llvm::Expected<CpuTarget> target = findCpuTarget("native"))
+    host.features = target->features;
+  else
+    llvm::consumeError(target.takeError());
+  return host;
 }
 
 void mpc::registerStagePipelines() {
@@ -163,7 +174,7 @@ void mpc::registerStagePipelines() {
         std::string("The passes of stage ") + stage.name + ", default options",
         [add = stage.add](OpPassManager &pm, StringRef,
                           llvm::function_ref<LogicalResult(const Twine &)>) {
-          add(pm, CompileOptions());
+          add(pm, CompileOptions(), hostTarget());
           return success();
         },
         [](llvm::function_ref<void(const detail::PassOptions &)>) {});

@@ -6,6 +6,8 @@
 #ifndef MPC_PASSES_PIPELINE_H
 #define MPC_PASSES_PIPELINE_H
 
+#include "compiler/Analysis/DeviceSchedule.h"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -63,10 +65,21 @@ CompileResult compileModel(const CompileOptions &options);
 /// precision, fusion, plan, codegen.
 const std::vector<std::string> &stageNames();
 
+/// What the stages from fusion on compile for. Those before are the same for
+/// all devices.
+struct StageTarget {
+  DeviceKind device = DeviceKind::Cpu;
+  /// What it has: LLVM's names of CPU features, or the architecture "sm_80"
+  /// and all before it.
+  std::vector<std::string> features;
+  bool simulate = false; ///< CUDA: code for the host simulator.
+};
+
 /// Adds the passes of one stage; its last pass verifies what the stage
 /// promises. Returns false if there is no such stage.
 bool addStage(mlir::OpPassManager &manager, const std::string &stage,
-              const CompileOptions &options);
+              const CompileOptions &options,
+              const StageTarget &target = StageTarget());
 
 /// Makes `--mpc-stage-NAME` an option of a tool, for every stage.
 void registerStagePipelines();

@@ -5,7 +5,6 @@
 #include "compiler/Catalog/Catalog.h"
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/Train.h"
-#include "compiler/Target/CpuTarget.h"
 #include "runtime/src/program/program_generated.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -72,9 +71,9 @@ namespace {
 
 class PackageBuilder {
 public:
-  PackageBuilder(ModuleOp module, const CpuTarget &target,
+  PackageBuilder(ArrayRef<PackageVariant> variants,
                  const PackageContents &contents)
-      : module(module), target(target), contents(contents) {
+      : variants(variants), contents(contents) {
     collectStates();
   }
 
@@ -83,9 +82,9 @@ public:
     // depend on them: every field is written, zero or not.
     size_t rootSize = buildRoot(0).size();
     std::string file = buildRoot(llvm::alignTo(rootSize, kSegmentAlignment));
-    for (const std::string *segment : segments()) {
+    for (const Segment &segment : segments()) {
       padTo(file, kSegmentAlignment);
-      file += *segment;
+      file += *segment.bytes;
     }
     uint64_t checksum = llvm::xxh3_64bits(file);
     file += "MPCPSEAL";
@@ -94,12 +93,36 @@ public:
   }
 
 private:
-  std::vector<const std::string *> segments() const {
-    return {&contents.code, &stateBytes, &contents.report};
+  struct Segment {
+    fbs::SegmentKind kind;
+    std::string target;
+    const std::string *bytes;
+  };
+  std::vector<Segment> segments() const {
+    std::vector<Segment> list;
+    for (const PackageVariant &variant : variants)
+      for (const CodeSegment &code : variant.code)
+        list.push_back({kindOf(code.kind), code.target, &code.bytes});
+    list.push_back({fbs::SegmentKind::States, "", &stateBytes});
+    list.push_back({fbs::SegmentKind::Report, "", &contents.report});
+    return list;
+  }
+
+  static fbs::SegmentKind kindOf(CodeSegment::Kind kind) {
+    switch (kind) {
+    case CodeSegment::Object:
+      return fbs::SegmentKind::Code;
+    case CodeSegment::Ptx:
+      return fbs::SegmentKind::Ptx;
+    case CodeSegment::Cubin:
+      return fbs::SegmentKind::Cubin;
+    }
+    llvm_unreachable("all kinds are listed");
   }
 
   /// Appends the initial values to the States segment.
   void collectStates() {
+    ModuleOp module = variants.front().module;
     for (auto state : module.getOps<train::StateOp>()) {
       if (std::optional<ElementsAttr> value = state.getInitialValue()) {
         padTo(stateBytes, kSegmentAlignment);
@@ -116,32 +139,43 @@ private:
     flatbuffers::FlatBufferBuilder builder;
     builder.ForceDefaults(true);
     fb = &builder;
-    functionIndex.clear();
-    functions.clear();
     auto options = buildOptions();
-    auto features = builder.CreateVectorOfStrings(target.features);
     auto stateTables = buildStates();
-    auto entries = buildEntries();
-    auto functionTables = builder.CreateVector(functions);
+    std::vector<flatbuffers::Offset<fbs::Variant>> variantTables;
+    for (const PackageVariant &variant : variants)
+      variantTables.push_back(buildVariant(variant));
     auto segmentTables = buildSegments(firstSegment);
     auto producer = builder.CreateString("mpc 0.1.0");
     auto model = builder.CreateString(contents.model);
-    auto cpu = builder.CreateString(target.cpu);
     bool scaling = stateIndex.count("loss_scale");
-    auto variant = fbs::CreateVariant(builder, builder.CreateString("cpu"), cpu,
-                                      features, size("exec.arena_size"),
-                                      size("exec.arena_unshared_size"), entries,
-                                      functionTables);
     auto root = fbs::CreateProgram(
         builder, /*format=*/1, producer, model, options, stateTables,
-        size("exec.state_size"), builder.CreateVector({variant}), segmentTables,
-        contents.accumulate, scaling);
+        size(variants.front().module, "exec.state_size"),
+        builder.CreateVector(variantTables), segmentTables, contents.accumulate,
+        scaling);
     fbs::FinishProgramBuffer(builder, root);
     return std::string(reinterpret_cast<char *>(builder.GetBufferPointer()),
                        builder.GetSize());
   }
 
-  uint64_t size(StringRef name) {
+  flatbuffers::Offset<fbs::Variant>
+  buildVariant(const PackageVariant &variant) {
+    functionIndex.clear();
+    functions.clear();
+    auto entries = buildEntries(variant.module);
+    auto functionTables = fb->CreateVector(functions);
+    auto device = fb->CreateString(variant.device);
+    flatbuffers::Offset<flatbuffers::String> cpu;
+    if (!variant.cpu.empty())
+      cpu = fb->CreateString(variant.cpu);
+    auto features = fb->CreateVectorOfStrings(variant.features);
+    return fbs::CreateVariant(*fb, device, cpu, features,
+                              size(variant.module, "exec.arena_size"),
+                              size(variant.module, "exec.arena_unshared_size"),
+                              entries, functionTables);
+  }
+
+  static uint64_t size(ModuleOp module, StringRef name) {
     return module->getAttrOfType<IntegerAttr>(name).getInt();
   }
 
@@ -236,7 +270,7 @@ private:
     if (auto launch = dyn_cast<exec::LaunchOp>(op))
       return fbs::CreateInstructionDirect(
           *fb, name.c_str(), indexOfFunction(launch.getKernel()), 0, &operands,
-          nullptr, launch.getItems(), launch.getGrain());
+          nullptr, launch.getItems(), launch.getGrain(), launch.getThreads());
     auto call = cast<exec::CallOp>(op);
     std::vector<int64_t> parameters(call.getParameters());
     return fbs::CreateInstructionDirect(*fb, name.c_str(), -1,
@@ -245,7 +279,7 @@ private:
   }
 
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::Entry>>>
-  buildEntries() {
+  buildEntries(ModuleOp module) {
     std::vector<flatbuffers::Offset<fbs::Entry>> list;
     for (auto entry : module.getOps<exec::EntryOp>()) {
       auto inputs = buildBindings(entry.getInputs(), "input");
@@ -262,21 +296,17 @@ private:
 
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::Segment>>>
   buildSegments(uint64_t offset) {
-    const fbs::SegmentKind kinds[] = {fbs::SegmentKind::Code,
-                                      fbs::SegmentKind::States,
-                                      fbs::SegmentKind::Report};
     std::vector<flatbuffers::Offset<fbs::Segment>> list;
-    for (auto [i, segment] : llvm::enumerate(segments())) {
+    for (const Segment &segment : segments()) {
       list.push_back(fbs::CreateSegmentDirect(
-          *fb, kinds[i], i == 0 ? "cpu" : "", offset, segment->size(),
-          llvm::xxh3_64bits(*segment)));
-      offset = llvm::alignTo(offset + segment->size(), kSegmentAlignment);
+          *fb, segment.kind, segment.target.c_str(), offset,
+          segment.bytes->size(), llvm::xxh3_64bits(*segment.bytes)));
+      offset = llvm::alignTo(offset + segment.bytes->size(), kSegmentAlignment);
     }
     return fb->CreateVector(list);
   }
 
-  ModuleOp module;
-  const CpuTarget &target;
+  ArrayRef<PackageVariant> variants;
   const PackageContents &contents;
   flatbuffers::FlatBufferBuilder *fb = nullptr;
   std::string stateBytes;
@@ -289,7 +319,22 @@ private:
 
 } // namespace
 
-std::string mpc::buildPackage(ModuleOp module, const CpuTarget &target,
-                              const PackageContents &contents) {
-  return PackageBuilder(module, target, contents).build();
+/// Name, place and type of each state, one after the other.
+static std::string describeStates(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  for (auto state : module.getOps<train::StateOp>())
+    stream << state.getSymName() << " at " << state->getAttr("exec.offset")
+           << ": " << state.getType() << "\n";
+  return text;
+}
+
+FailureOr<std::string> mpc::buildPackage(ArrayRef<PackageVariant> variants,
+                                         const PackageContents &contents) {
+  std::string states = describeStates(variants.front().module);
+  for (const PackageVariant &variant : variants.drop_front())
+    if (describeStates(variant.module) != states)
+      return ModuleOp(variant.module)
+          .emitError("internal error: the states differ between the devices");
+  return PackageBuilder(variants, contents).build();
 }

@@ -10,21 +10,36 @@
 
 namespace mpc {
 
-struct CpuTarget;
+/// Code of the kernels for one target.
+struct CodeSegment {
+  enum Kind { Object, Ptx, Cubin } kind;
+  std::string target; ///< "cpu", "sm_80".
+  std::string bytes;
+};
 
-/// What goes into a package beside the planned module.
+/// The program as one kind of device runs it.
+struct PackageVariant {
+  std::string device;    ///< "cpu", "cuda".
+  mlir::ModuleOp module; ///< Planned: `exec.entry` and `train.state`.
+  std::string cpu;       ///< Of a CPU: LLVM's name.
+  std::vector<std::string> features; ///< Of a CPU, that the code needs.
+  std::vector<CodeSegment> code;
+};
+
+/// What goes into a package beside them.
 struct PackageContents {
   std::string model;  ///< Name of the ONNX file.
-  std::string code;   ///< ELF shared object of the kernels.
   std::string report; ///< Precision report, JSON.
   std::vector<std::pair<std::string, std::string>> options;
   int64_t accumulate = 1;
 };
 
-/// Serializes a module of `exec.entry` and `train.state` as a package
-/// (runtime/src/program/program.fbs).
-std::string buildPackage(mlir::ModuleOp module, const CpuTarget &target,
-                         const PackageContents &contents);
+/// Serializes a program as a package (runtime/src/program/program.fbs). All
+/// variants must have the same states at the same places; fails with a
+/// diagnostic if they do not.
+mlir::FailureOr<std::string>
+buildPackage(llvm::ArrayRef<PackageVariant> variants,
+             const PackageContents &contents);
 
 } // namespace mpc
 

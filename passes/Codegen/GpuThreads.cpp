@@ -141,6 +141,10 @@ Value GpuEmitter::overGroups(const CombinerInfo &info, Value value) {
     return LLVM::LoadOp::create(builder, loc, type, place, alignment);
   };
   Value own = placeOf(thread);
+  // The second group's values of the sum before may not have been read yet.
+  if (joined)
+    barrier();
+  joined = true;
   LLVM::StoreOp::create(builder, loc, value, own, alignment);
   for (unsigned half = schedule.groups / 2; half > 0; half /= 2) {
     barrier();

@@ -2,13 +2,13 @@
 
 #include "test/codegen/harness.h"
 
-#include "compiler/Analysis/KernelSchedule.h"
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Target/CpuTarget.h"
 #include "compiler/Target/KernelObject.h"
 #include "passes/Pipeline.h"
+#include "test/device_sim/device_sim.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -35,10 +35,11 @@ struct Compiled::Parts {
 };
 
 static void runStages(ModuleOp module,
-                      std::initializer_list<const char *> names) {
+                      std::initializer_list<const char *> names,
+                      const StageTarget &target) {
   PassManager manager(module.getContext());
   for (const char *name : names)
-    ASSERT_TRUE(addStage(manager, name, CompileOptions()));
+    ASSERT_TRUE(addStage(manager, name, CompileOptions(), target));
   ASSERT_TRUE(succeeded(manager.run(module)));
 }
 
@@ -53,7 +54,8 @@ static void *load(const std::string &object) {
   return library;
 }
 
-Compiled::Compiled(const std::string &text) : parts(new Parts()) {
+Compiled::Compiled(const std::string &text, DeviceKind device)
+    : parts(new Parts()) {
   DialectRegistry registry;
   registry.insert<amp::AmpDialect, exec::ExecDialect, train::TrainDialect,
                   func::FuncDialect, arith::ArithDialect, linalg::LinalgDialect,
@@ -65,12 +67,15 @@ Compiled::Compiled(const std::string &text) : parts(new Parts()) {
   EXPECT_TRUE(bool(parts->module)) << text;
   if (!parts->module)
     return;
-  runStages(*parts->module, {"fusion"});
-  parts->source = parts->module->clone();
-  runStages(*parts->module, {"plan", "codegen"});
   llvm::Expected<CpuTarget> target = findCpuTarget("native");
-  std::string object;
   EXPECT_TRUE(bool(target));
+  if (!target)
+    return;
+  StageTarget stages{device, target->features, /*simulate=*/true};
+  runStages(*parts->module, {"fusion"}, stages);
+  parts->source = parts->module->clone();
+  runStages(*parts->module, {"plan", "codegen"}, stages);
+  std::string object;
   EXPECT_TRUE(succeeded(compileKernels(*parts->module, *target, object)));
   parts->library = load(object);
   if (!parts->library)
@@ -86,9 +91,10 @@ Compiled::Compiled(const std::string &text) : parts(new Parts()) {
     for (Type type : func.getResultTypes())
       kernel.outputs.push_back(cast<RankedTensorType>(type));
     SmallVector<linalg::GenericOp> ops(func.getOps<linalg::GenericOp>());
-    kernel.items = scheduleKernel(*analyzeKernel(ops)).items;
-    kernel.code = reinterpret_cast<decltype(kernel.code)>(
-        dlsym(parts->library, kernel.name.c_str()));
+    LaunchShape shape = *launchShape(device, *analyzeKernel(ops));
+    kernel.items = shape.items;
+    kernel.threads = shape.threads;
+    kernel.code = dlsym(parts->library, kernel.name.c_str());
     EXPECT_NE(kernel.code, nullptr);
     kernels.push_back(kernel);
   }
@@ -167,10 +173,10 @@ private:
 
 } // namespace
 
-/// One run with the items cut at `cuts`, the last piece first.
-static std::vector<Memory> runPieces(const Kernel &kernel,
-                                     const std::vector<Elements> &inputs,
-                                     const std::vector<int64_t> &cuts) {
+/// Memory for all operands, results zero. One that goes on in the memory of an
+/// input (a part of a concat) starts as that.
+static std::vector<Memory> makeOperands(const Kernel &kernel,
+                                        const std::vector<Elements> &inputs) {
   std::vector<Memory> memories;
   for (auto [type, input] : llvm::zip(kernel.inputs, inputs)) {
     memories.emplace_back(type);
@@ -180,7 +186,6 @@ static std::vector<Memory> runPieces(const Kernel &kernel,
   Operation *end = source.getBody().front().getTerminator();
   for (auto [type, value] : llvm::zip(kernel.outputs, end->getOperands())) {
     memories.emplace_back(type);
-    // A part of a concat goes on in the memory of the parts before.
     auto made = cast<OpResult>(memoryRoot(value));
     Value init = cast<linalg::GenericOp>(made.getOwner())
                      .getDpsInits()[made.getResultNumber()];
@@ -188,19 +193,68 @@ static std::vector<Memory> runPieces(const Kernel &kernel,
     memories.back().set(argument ? inputs[argument.getArgNumber()]
                                  : Elements(type.getNumElements(), 0));
   }
-  std::vector<void *> operands;
+  return memories;
+}
+
+static std::vector<void *> addressesOf(std::vector<Memory> &memories) {
+  std::vector<void *> addresses;
   for (Memory &memory : memories)
-    operands.push_back(memory.get());
+    addresses.push_back(memory.get());
+  return addresses;
+}
+
+/// One run with the items cut at `cuts`, the last piece first.
+static std::vector<Memory> runPieces(const Kernel &kernel,
+                                     const std::vector<Elements> &inputs,
+                                     const std::vector<int64_t> &cuts) {
+  auto code =
+      reinterpret_cast<void (*)(void *const *, int64_t, int64_t)>(kernel.code);
+  std::vector<Memory> memories = makeOperands(kernel, inputs);
+  std::vector<void *> operands = addressesOf(memories);
   for (size_t i = cuts.size() - 1; i > 0; --i)
-    kernel.code(operands.data(), cuts[i - 1], cuts[i]);
+    code(operands.data(), cuts[i - 1], cuts[i]);
   for (const Memory &memory : memories)
     memory.checkGuards();
   memories.erase(memories.begin(), memories.begin() + inputs.size());
   return memories;
 }
 
+/// Runs the grid of a kernel in all orders that the simulator has.
+static std::vector<Elements> launch(const Kernel &kernel,
+                                    const std::vector<Elements> &inputs) {
+  auto code = reinterpret_cast<void (*)(void *const *)>(kernel.code);
+  std::vector<Memory> memories = makeOperands(kernel, inputs);
+  std::vector<void *> operands = addressesOf(memories);
+  // As a launch passes them: the address of each parameter.
+  std::vector<void *> parameters;
+  std::vector<device_sim::Buffer> buffers;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    parameters.push_back(&operands[i]);
+    if (i >= inputs.size())
+      buffers.emplace_back("result " + std::to_string(i - inputs.size()),
+                           operands[i], memories[i].content().size());
+  }
+  device_sim::Launch grid{{uint32_t(kernel.items)}, {kernel.threads}};
+  EXPECT_EQ(device_sim::run_in_all_orders(buffers,
+                                          [&] {
+                                            return device_sim::run(grid, [&] {
+                                              code(parameters.data());
+                                            });
+                                          }),
+            "")
+      << kernel.name << ", " << kernel.items << " blocks of " << kernel.threads;
+  for (const Memory &memory : memories)
+    memory.checkGuards();
+  std::vector<Elements> results;
+  for (size_t i = inputs.size(); i < memories.size(); ++i)
+    results.push_back(memories[i].values());
+  return results;
+}
+
 std::vector<Elements> mpc::test::call(const Kernel &kernel,
                                       const std::vector<Elements> &inputs) {
+  if (kernel.threads > 0)
+    return launch(kernel, inputs);
   std::vector<int64_t> each;
   for (int64_t i = 0; i <= kernel.items; ++i)
     each.push_back(i);
@@ -239,10 +293,10 @@ static double tolerance(Type element) {
   return element.isF16() ? 0x1p-9 : 2e-5;
 }
 
-size_t mpc::test::checkKernels(const std::string &text, double low,
-                               double high) {
-  SCOPED_TRACE(text);
-  Compiled compiled(text);
+size_t mpc::test::checkKernels(const std::string &text, double low, double high,
+                               DeviceKind device) {
+  SCOPED_TRACE(nameOf(device).str() + "\n" + text);
+  Compiled compiled(text, device);
   EXPECT_FALSE(compiled.kernels.empty());
   std::mt19937 random(7);
   for (const Kernel &kernel : compiled.kernels) {

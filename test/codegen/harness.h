@@ -7,6 +7,8 @@
 #ifndef MPC_TEST_CODEGEN_HARNESS_H
 #define MPC_TEST_CODEGEN_HARNESS_H
 
+#include "compiler/Analysis/DeviceSchedule.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -27,19 +29,22 @@ double roundTo(mlir::Type element, double value);
 std::vector<Elements> interpret(mlir::func::FuncOp kernel,
                                 const std::vector<Elements> &inputs);
 
-/// A kernel that can be called.
+/// A kernel that can be called, or launched in the simulator.
 struct Kernel {
   std::string name;
   std::vector<mlir::RankedTensorType> inputs, outputs;
   int64_t items;
   mlir::func::FuncOp source; ///< In linalg.
-  void (*code)(void *const *, int64_t, int64_t);
+  unsigned threads;          ///< Of a block on a GPU; 0 on a CPU.
+  void *code;
 };
 
 class Compiled {
 public:
-  /// Compiles a module of train ops for this machine.
-  explicit Compiled(const std::string &text);
+  /// Compiles a module of train ops for this machine, or for the simulator of
+  /// GPUs.
+  explicit Compiled(const std::string &text,
+                    DeviceKind device = DeviceKind::Cpu);
   ~Compiled();
 
   std::vector<Kernel> kernels;
@@ -49,14 +54,16 @@ private:
   Parts *parts;
 };
 
-/// Calls `kernel` on `inputs`, whole and in pieces; fails the test if pieces
-/// give other bits or if anything beside the results is written.
+/// Calls `kernel` on `inputs`, whole and in pieces, or its threads in several
+/// orders; fails the test if that gives other bits or if anything beside the
+/// results is written.
 std::vector<Elements> call(const Kernel &kernel,
                            const std::vector<Elements> &inputs);
 
 /// Compares every kernel of `text` with the evaluator on random inputs, floats
 /// from [low, high]. Returns the number of kernels.
-size_t checkKernels(const std::string &text, double low = -3, double high = 3);
+size_t checkKernels(const std::string &text, double low = -3, double high = 3,
+                    DeviceKind device = DeviceKind::Cpu);
 
 } // namespace mpc::test
 

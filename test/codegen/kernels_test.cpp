@@ -24,13 +24,29 @@ const char *const kTypes[] = {"f32", "bf16", "f16", "f64"};
 const std::pair<int64_t, int64_t> kShapes[] = {
     {1, 1}, {1, 17}, {33, 1}, {7, 3}, {13, 10}, {5, 33}, {3, 1000}, {130, 64}};
 
-void checkAll(const char *text, double low = -3, double high = 3) {
-  for (const char *type : kTypes)
-    for (auto [n, m] : kShapes)
-      checkKernels(fill(text, n, m, type), low, high);
-}
+/// Every test runs on the CPU and, in the simulator, as on a GPU.
+class Kernels : public ::testing::TestWithParam<mpc::DeviceKind> {
+protected:
+  static size_t check(const std::string &text, double low = -3,
+                      double high = 3) {
+    return checkKernels(text, low, high, GetParam());
+  }
 
-TEST(Kernels, Elementwise) {
+  static void checkAll(const char *text, double low = -3, double high = 3) {
+    for (const char *type : kTypes)
+      for (auto [n, m] : kShapes)
+        check(fill(text, n, m, type), low, high);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Devices, Kernels,
+                         ::testing::Values(mpc::DeviceKind::Cpu,
+                                           mpc::DeviceKind::Cuda),
+                         [](const auto &info) {
+                           return mpc::nameOf(info.param).str();
+                         });
+
+TEST_P(Kernels, Elementwise) {
   checkAll(R"(
     func.func @f(%x: tensor<{N}x{M}x{T}>, %b: tensor<{M}x{T}>, %c: tensor<{N}x1x{T}>, %s: tensor<{T}>) -> (tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>) {
       %0 = train.add %x, %b : (tensor<{N}x{M}x{T}>, tensor<{M}x{T}>) -> tensor<{N}x{M}x{T}>
@@ -41,18 +57,18 @@ TEST(Kernels, Elementwise) {
     })");
 }
 
-TEST(Kernels, LargeFlat) {
+TEST_P(Kernels, LargeFlat) {
   for (const char *type : kTypes)
     for (int64_t n : {4096, 4097, 9001})
-      checkKernels(fill(R"(
+      check(fill(R"(
         func.func @f(%x: tensor<{N}x{T}>) -> tensor<{N}x{T}> {
           %0 = train.mul %x, %x : (tensor<{N}x{T}>, tensor<{N}x{T}>) -> tensor<{N}x{T}>
           return %0 : tensor<{N}x{T}>
         })",
-                        n, 0, type));
+                 n, 0, type));
 }
 
-TEST(Kernels, Transposed) {
+TEST_P(Kernels, Transposed) {
   checkAll(R"(
     func.func @f(%x: tensor<{N}x{M}x{T}>, %y: tensor<{M}x{N}x{T}>) -> tensor<{M}x{N}x{T}> {
       %0 = train.transpose %x {permutation = array<i64: 1, 0>} : (tensor<{N}x{M}x{T}>) -> tensor<{M}x{N}x{T}>
@@ -61,20 +77,20 @@ TEST(Kernels, Transposed) {
     })");
 }
 
-TEST(Kernels, SlicesAndConcats) {
+TEST_P(Kernels, SlicesAndConcats) {
   for (const char *type : kTypes)
     for (auto [n, m] : kShapes)
-      checkKernels(fill(R"(
+      check(fill(R"(
         func.func @f(%x: tensor<5x40x{T}>, %y: tensor<{N}x{M}x{T}>, %z: tensor<{N}x3x{T}>) -> (tensor<3x17x{T}>, tensor<{N}x{K}x{T}>) {
           %0 = train.slice %x {offsets = array<i64: 1, 7>} : (tensor<5x40x{T}>) -> tensor<3x17x{T}>
           %1 = train.neg %0 : (tensor<3x17x{T}>) -> tensor<3x17x{T}>
           %2 = train.concat %y, %z, %y {axis = 1 : i64} : (tensor<{N}x{M}x{T}>, tensor<{N}x3x{T}>, tensor<{N}x{M}x{T}>) -> tensor<{N}x{K}x{T}>
           return %1, %2 : tensor<3x17x{T}>, tensor<{N}x{K}x{T}>
         })",
-                        n, m, type));
+                 n, m, type));
 }
 
-TEST(Kernels, RowSums) {
+TEST_P(Kernels, RowSums) {
   checkAll(R"(
     func.func @f(%x: tensor<{N}x{M}x{T}>) -> (tensor<{N}x{T}>, tensor<{N}x{T}>) {
       %0 = train.mul %x, %x : (tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}>
@@ -85,7 +101,7 @@ TEST(Kernels, RowSums) {
            -1, 1);
 }
 
-TEST(Kernels, ColumnSums) {
+TEST_P(Kernels, ColumnSums) {
   checkAll(R"(
     func.func @f(%x: tensor<{N}x{M}x{T}>, %y: tensor<{N}x{M}x{T}>) -> (tensor<{M}x{T}>, tensor<{M}x{T}>, tensor<{N}x{M}x{T}>) {
       %0 = train.mul %x, %y : (tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}>
@@ -96,7 +112,7 @@ TEST(Kernels, ColumnSums) {
            -1, 1);
 }
 
-TEST(Kernels, WholeSums) {
+TEST_P(Kernels, WholeSums) {
   checkAll(R"(
     func.func @f(%x: tensor<{N}x{M}x{T}>, %y: tensor<{M}x4x{N}x{T}>) -> (tensor<{T}>, tensor<4x{T}>) {
       %0 = train.reduce_sum %x {axes = array<i64: 0, 1>} : (tensor<{N}x{M}x{T}>) -> tensor<{T}>
@@ -106,7 +122,7 @@ TEST(Kernels, WholeSums) {
            -0.01, 0.01);
 }
 
-TEST(Kernels, Softmax) {
+TEST_P(Kernels, Softmax) {
   checkAll(R"(
     func.func @f(%x: tensor<{N}x{M}x{T}>, %g: tensor<{N}x{M}x{T}>) -> (tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>) {
       %0 = train.softmax %x {axis = 1 : i64} : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}>
@@ -116,19 +132,19 @@ TEST(Kernels, Softmax) {
     })");
 }
 
-TEST(Kernels, LossOfLabels) {
+TEST_P(Kernels, LossOfLabels) {
   for (const char *type : {"f32", "bf16"})
     for (auto [n, m] : kShapes)
       if (m > 2)
-        checkKernels(fill(R"(
+        check(fill(R"(
           func.func @f(%x: tensor<{N}x{M}x{T}>, %l: tensor<{N}xi64>) -> tensor<f32> {
             %0 = train.softmax_cross_entropy %x, %l {reduction = #train<reduction mean>} : (tensor<{N}x{M}x{T}>, tensor<{N}xi64>) -> tensor<f32>
             return %0 : tensor<f32>
           })",
-                          n, m, type));
+                   n, m, type));
 }
 
-TEST(Kernels, ChosenByABoolean) {
+TEST_P(Kernels, ChosenByABoolean) {
   checkAll(R"(
     func.func @f(%c: tensor<i1>, %x: tensor<{N}x{M}x{T}>, %y: tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}> {
       %0 = train.select %c, %x, %y : (tensor<i1>, tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}>
@@ -137,16 +153,16 @@ TEST(Kernels, ChosenByABoolean) {
 }
 
 /// Phases of a row with kept values, column sums in the same walk.
-TEST(Kernels, LayerNorm) {
+TEST_P(Kernels, LayerNorm) {
   for (auto [n, m] : kShapes)
     if (m > 1)
-      checkKernels(fill(R"(
+      check(fill(R"(
         func.func @f(%x: tensor<{N}x{M}x{T}>, %s: tensor<{M}xf32>, %b: tensor<{M}xf32>) -> (tensor<{N}x{M}x{T}>, tensor<{N}xf32>, tensor<{N}xf32>, tensor<{M}xf32>) {
           %0, %m, %i = train.layer_norm %x, %s, %b {axis = 1 : i64, epsilon = 1.0e-5 : f32} : (tensor<{N}x{M}x{T}>, tensor<{M}xf32>, tensor<{M}xf32>) -> (tensor<{N}x{M}x{T}>, tensor<{N}xf32>, tensor<{N}xf32>)
           %1 = train.reduce_sum %0 {axes = array<i64: 0>} : (tensor<{N}x{M}x{T}>) -> tensor<{M}xf32>
           return %0, %m, %i, %1 : tensor<{N}x{M}x{T}>, tensor<{N}xf32>, tensor<{N}xf32>, tensor<{M}xf32>
         })",
-                        n, m, "f32"));
+                 n, m, "f32"));
 }
 
 } // namespace

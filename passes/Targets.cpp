@@ -1,0 +1,118 @@
+//===- Targets.cpp - The devices of one compilation -----------------------===//
+
+#include "passes/Targets.h"
+
+#include "compiler/Target/GpuTarget.h"
+#include "compiler/Target/KernelObject.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Architecture that stands for the host simulator of GPUs, and the one it is
+/// like.
+static constexpr llvm::StringLiteral kSimulator = "sim", kSimulated = "sm_80";
+
+static const GpuArchitecture *architectureOf(llvm::StringRef name) {
+  return findGpuArchitecture(name == kSimulator ? llvm::StringRef(kSimulated)
+                                                : name);
+}
+
+StageTarget DeviceTarget::stages() const {
+  StageTarget target;
+  target.device = device;
+  if (cpu)
+    target.features = cpu->features;
+  const GpuArchitecture *oldest = nullptr;
+  for (const std::string &name : architectures) {
+    const GpuArchitecture *architecture = architectureOf(name);
+    if (!oldest || architecture->capability < oldest->capability)
+      oldest = architecture;
+    target.simulate |= name == kSimulator;
+  }
+  if (oldest)
+    target.features = gpuFeatures(*oldest);
+  return target;
+}
+
+llvm::Expected<std::vector<DeviceTarget>>
+mpc::findTargets(const CompileOptions &options) {
+  std::vector<DeviceTarget> targets;
+  for (llvm::StringRef text : options.targets) {
+    auto [kind, architecture] = text.split(':');
+    std::optional<DeviceKind> device = findDeviceKind(kind);
+    bool cpu = device == DeviceKind::Cpu;
+    if (!device ||
+        (cpu ? !architecture.empty() : architectureOf(architecture) == nullptr))
+      return llvm::createStringError("unknown target '" + text + "'");
+    auto found = llvm::find_if(targets, [&](const DeviceTarget &target) {
+      return target.device == *device;
+    });
+    if (found == targets.end()) {
+      targets.push_back({*device, std::nullopt, {}});
+      found = std::prev(targets.end());
+    }
+    if (!cpu) {
+      found->architectures.push_back(architecture.str());
+      continue;
+    }
+    llvm::Expected<CpuTarget> target = findCpuTarget(options.targetCpu);
+    if (!target)
+      return target.takeError();
+    found->cpu.emplace(std::move(*target));
+  }
+  return targets;
+}
+
+static LogicalResult generatePtx(ModuleOp module, llvm::StringRef name,
+                                 PackageVariant &variant) {
+  const GpuArchitecture &architecture = *findGpuArchitecture(name);
+  std::string ptx;
+  if (failed(compilePtx(module, architecture, ptx)))
+    return failure();
+  llvm::Expected<std::optional<Assembly>> assembly =
+      assemblePtx(ptx, architecture);
+  if (!assembly)
+    return module.emitError("internal error in code generation: ")
+           << llvm::toString(assembly.takeError());
+  variant.code.push_back({CodeSegment::Ptx, name.str(), std::move(ptx)});
+  if (*assembly)
+    variant.code.push_back(
+        {CodeSegment::Cubin, name.str(), std::move((*assembly)->cubin)});
+  return success();
+}
+
+/// Code for the CPU of this process.
+static LogicalResult generateObject(ModuleOp module, const CpuTarget &cpu,
+                                    CodeSegment segment,
+                                    PackageVariant &variant) {
+  if (failed(compileKernels(module, cpu, segment.bytes)))
+    return failure();
+  variant.code.push_back(std::move(segment));
+  return success();
+}
+
+LogicalResult mpc::generateCode(ModuleOp module, const DeviceTarget &target,
+                                PackageVariant &variant) {
+  variant.device = nameOf(target.device).str();
+  variant.module = module;
+  if (target.cpu) {
+    variant.cpu = target.cpu->cpu;
+    variant.features = target.cpu->features;
+    return generateObject(module, *target.cpu, {CodeSegment::Object, "cpu", ""},
+                          variant);
+  }
+  for (llvm::StringRef architecture : target.architectures) {
+    if (architecture != kSimulator) {
+      if (failed(generatePtx(module, architecture, variant)))
+        return failure();
+      continue;
+    }
+    llvm::Expected<CpuTarget> host = findCpuTarget("native");
+    if (!host)
+      return module.emitError(llvm::toString(host.takeError()));
+    if (failed(generateObject(
+            module, *host, {CodeSegment::Ptx, kSimulator.str(), ""}, variant)))
+      return failure();
+  }
+  return success();
+}
