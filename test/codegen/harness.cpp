@@ -5,6 +5,7 @@
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Import/Import.h"
 #include "compiler/Target/CpuTarget.h"
 #include "compiler/Target/KernelObject.h"
 #include "passes/Pipeline.h"
@@ -54,19 +55,41 @@ static void *load(const std::string &object) {
   return library;
 }
 
-Compiled::Compiled(const std::string &text, DeviceKind device)
-    : parts(new Parts()) {
+static void loadDialects(MLIRContext &context) {
   DialectRegistry registry;
   registry.insert<amp::AmpDialect, exec::ExecDialect, train::TrainDialect,
                   func::FuncDialect, arith::ArithDialect, linalg::LinalgDialect,
                   math::MathDialect, tensor::TensorDialect>();
   train::registerAmpLowering(registry);
-  parts->context.appendDialectRegistry(registry);
-  parts->context.loadAllAvailableDialects();
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+}
+
+Compiled::Compiled(const std::string &text, DeviceKind device)
+    : parts(new Parts()) {
+  loadDialects(parts->context);
   parts->module = parseSourceString<ModuleOp>(text, &parts->context);
   EXPECT_TRUE(bool(parts->module)) << text;
+  if (parts->module)
+    build(device);
+}
+
+Compiled::Compiled(const CompileOptions &model, DeviceKind device)
+    : parts(new Parts()) {
+  loadDialects(parts->context);
+  parts->module = importOnnx(model.model, {}, parts->context).module;
+  EXPECT_TRUE(bool(parts->module)) << model.model;
   if (!parts->module)
     return;
+  PassManager manager(&parts->context);
+  for (const char *name : {"graph", "grad", "precision"})
+    EXPECT_TRUE(addStage(manager, name, model));
+  EXPECT_TRUE(succeeded(manager.run(*parts->module)));
+  build(device);
+}
+
+/// Kernels of a module that has its precisions.
+void Compiled::build(DeviceKind device) {
   llvm::Expected<CpuTarget> target = findCpuTarget("native");
   EXPECT_TRUE(bool(target));
   if (!target)
@@ -297,6 +320,12 @@ size_t mpc::test::checkKernels(const std::string &text, double low, double high,
                                DeviceKind device) {
   SCOPED_TRACE(nameOf(device).str() + "\n" + text);
   Compiled compiled(text, device);
+  checkKernels(compiled, low, high, 0);
+  return compiled.kernels.size();
+}
+
+void mpc::test::checkKernels(const Compiled &compiled, double low, double high,
+                             double least) {
   EXPECT_FALSE(compiled.kernels.empty());
   std::mt19937 random(7);
   for (const Kernel &kernel : compiled.kernels) {
@@ -312,12 +341,12 @@ size_t mpc::test::checkKernels(const std::string &text, double low, double high,
         if (std::isnan(want) && std::isnan(have))
           continue;
         EXPECT_NEAR(have, want,
-                    tolerance(element) * std::max(1.0, std::fabs(want)))
+                    std::max(least, tolerance(element)) *
+                        std::max(1.0, std::fabs(want)))
             << kernel.name << " result " << r << " element " << i;
         if (::testing::Test::HasFailure())
-          return compiled.kernels.size();
+          return;
       }
     }
   }
-  return compiled.kernels.size();
 }

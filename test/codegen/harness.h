@@ -16,6 +16,10 @@
 #include <string>
 #include <vector>
 
+namespace mpc {
+struct CompileOptions;
+} // namespace mpc
+
 namespace mpc::test {
 
 /// Elements of a tensor, row-major; booleans and integers too.
@@ -45,11 +49,15 @@ public:
   /// GPUs.
   explicit Compiled(const std::string &text,
                     DeviceKind device = DeviceKind::Cpu);
+  /// The same for a model (ONNX), as `mpc compile` does.
+  Compiled(const CompileOptions &model, DeviceKind device);
   ~Compiled();
 
   std::vector<Kernel> kernels;
 
 private:
+  void build(DeviceKind device);
+
   struct Parts;
   Parts *parts;
 };
@@ -64,6 +72,10 @@ std::vector<Elements> call(const Kernel &kernel,
 /// from [low, high]. Returns the number of kernels.
 size_t checkKernels(const std::string &text, double low = -3, double high = 3,
                     DeviceKind device = DeviceKind::Cpu);
+
+/// The same for all kernels of a compiled module, with at least this tolerance.
+void checkKernels(const Compiled &compiled, double low, double high,
+                  double least);
 
 } // namespace mpc::test
 

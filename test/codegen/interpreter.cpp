@@ -31,12 +31,38 @@ double mpc::test::roundTo(Type element, double value) {
   return number.convertToDouble();
 }
 
-static double constantOf(Attribute value) {
+/// A float or an integer. Integers are as wide as their type, sign-extended;
+/// booleans are 0 and 1.
+struct Scalar {
+  double real = 0;
+  int64_t whole = 0;
+};
+
+static unsigned widthOf(Type type) {
+  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+}
+
+static Scalar wholeOf(Type type, uint64_t bits) {
+  unsigned width = widthOf(type);
+  if (width == 1)
+    return {0, int64_t(bits & 1)};
+  return {0, int64_t(bits << (64 - width)) >> (64 - width)};
+}
+
+/// As tensors hold it.
+static Scalar scalarOf(Type type, double value) {
+  return isa<FloatType>(type) ? Scalar{value, 0}
+                              : wholeOf(type, uint64_t(int64_t(value)));
+}
+static double elementOf(Type type, Scalar value) {
+  return isa<FloatType>(type) ? value.real : double(value.whole);
+}
+
+static Scalar constantOf(Attribute value) {
   if (auto number = dyn_cast<FloatAttr>(value))
-    return number.getValueAsDouble();
+    return {number.getValueAsDouble(), 0};
   auto integer = cast<IntegerAttr>(value);
-  return integer.getType().isInteger(1) ? integer.getValue().getZExtValue()
-                                        : integer.getInt();
+  return wholeOf(integer.getType(), integer.getValue().getZExtValue());
 }
 
 static bool compare(arith::CmpFPredicate predicate, double a, double b) {
@@ -76,25 +102,30 @@ static bool compare(arith::CmpFPredicate predicate, double a, double b) {
   }
 }
 
-static bool compare(arith::CmpIPredicate predicate, double a, double b) {
+static bool compare(arith::CmpIPredicate predicate, int64_t a, int64_t b) {
   using P = arith::CmpIPredicate;
+  uint64_t ua = a, ub = b;
   switch (predicate) {
   case P::eq:
     return a == b;
   case P::ne:
     return a != b;
   case P::slt:
-  case P::ult:
     return a < b;
+  case P::ult:
+    return ua < ub;
   case P::sle:
-  case P::ule:
     return a <= b;
+  case P::ule:
+    return ua <= ub;
   case P::sgt:
-  case P::ugt:
     return a > b;
+  case P::ugt:
+    return ua > ub;
   case P::sge:
-  case P::uge:
     return a >= b;
+  case P::uge:
+    return ua >= ub;
   }
   return false;
 }
@@ -103,36 +134,19 @@ static double maximum(double a, double b) {
   return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
 }
 
-/// One scalar op; operands in `x`.
-static double evaluate(Operation &op, ArrayRef<double> x) {
+/// An op on floats alone.
+static double evaluateReal(Operation &op, ArrayRef<double> x) {
   return llvm::TypeSwitch<Operation *, double>(&op)
       .Case([&](arith::AddFOp) { return x[0] + x[1]; })
-      .Case([&](arith::AddIOp) { return x[0] + x[1]; })
       .Case([&](arith::SubFOp) { return x[0] - x[1]; })
-      .Case([&](arith::SubIOp) { return x[0] - x[1]; })
       .Case([&](arith::MulFOp) { return x[0] * x[1]; })
-      .Case([&](arith::MulIOp) { return x[0] * x[1]; })
       .Case([&](arith::DivFOp) { return x[0] / x[1]; })
       .Case([&](arith::NegFOp) { return -x[0]; })
       .Case([&](arith::MaximumFOp) { return maximum(x[0], x[1]); })
       .Case([&](arith::MaxNumFOp) { return std::fmax(x[0], x[1]); })
       .Case([&](arith::MinimumFOp) { return -maximum(-x[0], -x[1]); })
-      .Case(
-          [&](arith::AndIOp) { return double(int64_t(x[0]) & int64_t(x[1])); })
-      .Case([&](arith::OrIOp) { return double(int64_t(x[0]) | int64_t(x[1])); })
-      .Case([&](arith::XOrIOp) { return double((x[0] != 0) != (x[1] != 0)); })
-      .Case([&](arith::CmpFOp cmp) {
-        return compare(cmp.getPredicate(), x[0], x[1]);
-      })
-      .Case([&](arith::CmpIOp cmp) {
-        return compare(cmp.getPredicate(), x[0], x[1]);
-      })
-      .Case([&](arith::SelectOp) { return x[0] != 0 ? x[1] : x[2]; })
       .Case([&](arith::TruncFOp cast) { return roundTo(cast.getType(), x[0]); })
-      .Case<arith::ExtFOp, arith::SIToFPOp, arith::UIToFPOp, arith::ExtSIOp,
-            arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp,
-            arith::IndexCastUIOp>([&](auto) { return x[0]; })
-      .Case([&](arith::FPToSIOp) { return std::trunc(x[0]); })
+      .Case([&](arith::ExtFOp) { return x[0]; })
       .Case([&](math::ExpOp) { return std::exp(x[0]); })
       .Case([&](math::Exp2Op) { return std::exp2(x[0]); })
       .Case([&](math::LogOp) { return std::log(x[0]); })
@@ -150,6 +164,58 @@ static double evaluate(Operation &op, ArrayRef<double> x) {
                       << other->getName().getStringRef().str();
         return 0.0;
       });
+}
+
+/// An op on integers alone; unsigned, for which overflow has a meaning.
+static uint64_t evaluateWhole(Operation &op, ArrayRef<uint64_t> x) {
+  uint64_t all = ~uint64_t(0) >> (64 - widthOf(op.getOperand(0).getType()));
+  return llvm::TypeSwitch<Operation *, uint64_t>(&op)
+      .Case([&](arith::AddIOp) { return x[0] + x[1]; })
+      .Case([&](arith::SubIOp) { return x[0] - x[1]; })
+      .Case([&](arith::MulIOp) { return x[0] * x[1]; })
+      .Case([&](arith::AndIOp) { return x[0] & x[1]; })
+      .Case([&](arith::OrIOp) { return x[0] | x[1]; })
+      .Case([&](arith::XOrIOp) { return x[0] ^ x[1]; })
+      .Case([&](arith::ShLIOp) { return x[0] << x[1]; })
+      .Case([&](arith::ShRUIOp) { return (x[0] & all) >> x[1]; })
+      .Case<arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp>(
+          [&](auto) { return x[0]; })
+      .Case<arith::ExtUIOp, arith::IndexCastUIOp>(
+          [&](auto) { return x[0] & all; })
+      .Default([](Operation *other) {
+        ADD_FAILURE() << "the evaluator does not know "
+                      << other->getName().getStringRef().str();
+        return 0;
+      });
+}
+
+/// One scalar op; operands in `x`.
+static Scalar evaluate(Operation &op, ArrayRef<Scalar> x) {
+  Type type = op.getResult(0).getType();
+  if (auto cmp = dyn_cast<arith::CmpFOp>(op))
+    return {0, compare(cmp.getPredicate(), x[0].real, x[1].real)};
+  if (auto cmp = dyn_cast<arith::CmpIOp>(op))
+    return {0, compare(cmp.getPredicate(), x[0].whole, x[1].whole)};
+  if (isa<arith::SelectOp>(op))
+    return x[0].whole != 0 ? x[1] : x[2];
+  if (isa<arith::SIToFPOp>(op))
+    return {roundTo(type, double(x[0].whole)), 0};
+  if (isa<arith::UIToFPOp>(op)) {
+    uint64_t all = ~uint64_t(0) >> (64 - widthOf(op.getOperand(0).getType()));
+    return {roundTo(type, double(uint64_t(x[0].whole) & all)), 0};
+  }
+  if (isa<arith::FPToSIOp>(op))
+    return wholeOf(type, uint64_t(int64_t(x[0].real)));
+  if (isa<FloatType>(type)) {
+    SmallVector<double> reals;
+    for (Scalar operand : x)
+      reals.push_back(operand.real);
+    return {evaluateReal(op, reals), 0};
+  }
+  SmallVector<uint64_t> wholes;
+  for (Scalar operand : x)
+    wholes.push_back(operand.whole);
+  return wholeOf(type, evaluateWhole(op, wholes));
 }
 
 static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims) {
@@ -188,14 +254,17 @@ struct Interpreter {
     if (found != tensors.end())
       return found->second;
     int64_t count = cast<RankedTensorType>(root.getType()).getNumElements();
+    Type type = getElementTypeOrSelf(root.getType());
     double first = 0;
     if (auto constant = root.getDefiningOp<arith::ConstantOp>())
-      first = constantOf(*cast<ElementsAttr>(constant.getValue())
-                              .getValues<Attribute>()
-                              .begin());
+      first =
+          elementOf(type, constantOf(*cast<ElementsAttr>(constant.getValue())
+                                          .getValues<Attribute>()
+                                          .begin()));
     if (auto fill = root.getDefiningOp<linalg::FillOp>())
-      first = constantOf(
-          fill.getInputs()[0].getDefiningOp<arith::ConstantOp>().getValue());
+      first = elementOf(type, constantOf(fill.getInputs()[0]
+                                             .getDefiningOp<arith::ConstantOp>()
+                                             .getValue()));
     return tensors[root] = Elements(count, first);
   }
 
@@ -214,10 +283,13 @@ struct Interpreter {
       int64_t rest = i;
       for (unsigned d = loops.size(); d-- > 0; rest /= loops[d])
         dims[d] = rest % loops[d];
-      DenseMap<Value, double> scalars;
-      for (unsigned k = 0; k < operands.size(); ++k)
-        scalars[op.getBody()->getArgument(k)] =
-            operands[k][elementAt(maps[k], dims, op->getOperand(k).getType())];
+      DenseMap<Value, Scalar> scalars;
+      for (unsigned k = 0; k < operands.size(); ++k) {
+        Value argument = op.getBody()->getArgument(k);
+        scalars[argument] = scalarOf(
+            argument.getType(),
+            operands[k][elementAt(maps[k], dims, op->getOperand(k).getType())]);
+      }
       auto lookup = [&](Value value) {
         if (auto constant = value.getDefiningOp<arith::ConstantOp>())
           return constantOf(constant.getValue());
@@ -227,16 +299,17 @@ struct Interpreter {
         if (isa<arith::ConstantOp>(inner))
           continue;
         if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
-          scalars[index] = dims[index.getDim()];
+          scalars[index] = {0, dims[index.getDim()]};
           continue;
         }
-        SmallVector<double> x(llvm::map_range(inner.getOperands(), lookup));
+        SmallVector<Scalar> x(llvm::map_range(inner.getOperands(), lookup));
         scalars[inner.getResult(0)] = evaluate(inner, x);
       }
       auto yielded = op.getBody()->getTerminator()->getOperands();
       for (unsigned k = inputs; k < operands.size(); ++k)
         operands[k][elementAt(maps[k], dims, op->getOperand(k).getType())] =
-            lookup(yielded[k - inputs]);
+            elementOf(yielded[k - inputs].getType(),
+                      lookup(yielded[k - inputs]));
     }
     for (auto [k, result] : llvm::enumerate(op.getResults()))
       tensors[result] = operands[inputs + k];

@@ -152,9 +152,74 @@ TEST_P(Kernels, ChosenByABoolean) {
     })");
 }
 
+TEST_P(Kernels, LossAndItsGradient) {
+  for (const char *type : {"f32", "bf16"})
+    for (auto [n, m] : {std::pair<int64_t, int64_t>{9, 10}, {5, 4096}})
+      check(fill(R"(
+        func.func @f(%x: tensor<{N}x{M}x{T}>, %l: tensor<{N}xi64>, %s: tensor<f32>) -> (tensor<f32>, tensor<{N}x{M}x{T}>) {
+          %0 = train.softmax_cross_entropy %x, %l {reduction = #train<reduction mean>} : (tensor<{N}x{M}x{T}>, tensor<{N}xi64>) -> tensor<f32>
+          %1 = train.softmax_cross_entropy_grad %s, %x, %l {reduction = #train<reduction mean>} : (tensor<f32>, tensor<{N}x{M}x{T}>, tensor<{N}xi64>) -> tensor<{N}x{M}x{T}>
+          return %0, %1 : tensor<f32>, tensor<{N}x{M}x{T}>
+        })",
+                 n, m, type));
+}
+
+/// Rows that several warps share, and rows too long to be held.
+TEST_P(Kernels, LongRows) {
+  for (const char *type : {"f32", "bf16"})
+    for (auto [n, m] : {std::pair<int64_t, int64_t>{3, 2048},
+                        {300, 1024},
+                        {2, 9999},
+                        {1, 40000}})
+      check(fill(R"(
+        func.func @f(%x: tensor<{N}x{M}x{T}>, %g: tensor<{N}x{M}x{T}>) -> (tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>, tensor<{N}xf32>) {
+          %0 = train.softmax %x {axis = 1 : i64} : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}>
+          %1 = train.softmax_grad %g, %0 {axis = 1 : i64} : (tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}>
+          %2 = train.reduce_mean %g {axes = array<i64: 1>} : (tensor<{N}x{M}x{T}>) -> tensor<{N}xf32>
+          return %0, %1, %2 : tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>, tensor<{N}xf32>
+        })",
+                 n, m, type));
+}
+
+/// Sums that are done in two steps, and more.
+TEST_P(Kernels, LargeSums) {
+  for (const char *type : {"f32", "bf16"})
+    for (auto [n, m] : {std::pair<int64_t, int64_t>{2048, 72},
+                        {96, 3000},
+                        {997, 130},
+                        {70000, 2}})
+      check(fill(R"(
+        func.func @f(%x: tensor<{N}x{M}x{T}>) -> (tensor<{M}xf32>, tensor<f32>, tensor<{N}xf32>) {
+          %0 = train.reduce_sum %x {axes = array<i64: 0>} : (tensor<{N}x{M}x{T}>) -> tensor<{M}xf32>
+          %1 = train.reduce_sum %x {axes = array<i64: 0, 1>} : (tensor<{N}x{M}x{T}>) -> tensor<f32>
+          %2 = train.reduce_sum %x {axes = array<i64: 1>} : (tensor<{N}x{M}x{T}>) -> tensor<{N}xf32>
+          return %0, %1, %2 : tensor<{M}xf32>, tensor<f32>, tensor<{N}xf32>
+        })",
+                 n, m, type),
+            -0.01, 0.01);
+}
+
+/// Squares of a transpose that are whole and that are not.
+TEST_P(Kernels, LargeTransposes) {
+  for (const char *type : {"f32", "bf16"})
+    for (auto [n, m] : {std::pair<int64_t, int64_t>{64, 96}, {33, 70}})
+      check(fill(R"(
+        func.func @f(%x: tensor<3x{N}x{M}x{T}>, %y: tensor<3x{M}x{N}x{T}>) -> (tensor<3x{M}x{N}x{T}>, tensor<{M}x3x{N}x{T}>) {
+          %0 = train.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<3x{N}x{M}x{T}>) -> tensor<3x{M}x{N}x{T}>
+          %1 = train.add %0, %y : (tensor<3x{M}x{N}x{T}>, tensor<3x{M}x{N}x{T}>) -> tensor<3x{M}x{N}x{T}>
+          %2 = train.transpose %x {permutation = array<i64: 2, 0, 1>} : (tensor<3x{N}x{M}x{T}>) -> tensor<{M}x3x{N}x{T}>
+          return %1, %2 : tensor<3x{M}x{N}x{T}>, tensor<{M}x3x{N}x{T}>
+        })",
+                 n, m, type));
+}
+
 /// Phases of a row with kept values, column sums in the same walk.
 TEST_P(Kernels, LayerNorm) {
-  for (auto [n, m] : kShapes)
+  std::vector<std::pair<int64_t, int64_t>> shapes(std::begin(kShapes),
+                                                  std::end(kShapes));
+  shapes.push_back({6, 512});
+  shapes.push_back({130, 1024});
+  for (auto [n, m] : shapes)
     if (m > 1)
       check(fill(R"(
         func.func @f(%x: tensor<{N}x{M}x{T}>, %s: tensor<{M}xf32>, %b: tensor<{M}xf32>) -> (tensor<{N}x{M}x{T}>, tensor<{N}xf32>, tensor<{N}xf32>, tensor<{M}xf32>) {

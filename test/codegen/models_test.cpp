@@ -1,0 +1,43 @@
+//===- models_test.cpp - Every kernel of the example models ---------------===//
+
+#include "passes/Pipeline.h"
+#include "test/codegen/harness.h"
+
+#include "gtest/gtest.h"
+
+using namespace mpc;
+using namespace mpc::test;
+
+namespace {
+
+using Case = std::tuple<const char *, const char *, DeviceKind>;
+
+class ModelKernels : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ModelKernels, DoWhatTheirOpsSay) {
+  auto [model, precision, device] = GetParam();
+  CompileOptions options;
+  options.model = std::string(MPC_DIGITS) + "/" + model + ".onnx";
+  options.precision = precision;
+  options.clipNorm = 1;
+  Compiled compiled(options, device);
+  // A value that rounds to its other neighbour in 16 bit moves what is computed
+  // from it in f32.
+  double least = options.precision == "fp32"   ? 0
+                 : options.precision == "bf16" ? 0x1p-7
+                                               : 0x1p-10;
+  checkKernels(compiled, 0.05, 1, least);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Digits, ModelKernels,
+    ::testing::Combine(::testing::Values("mlp", "cnn"),
+                       ::testing::Values("fp32", "bf16", "fp16"),
+                       ::testing::Values(DeviceKind::Cpu, DeviceKind::Cuda)),
+    [](const auto &info) {
+      return std::string(std::get<0>(info.param)) + "_" +
+             std::get<1>(info.param) + "_" +
+             nameOf(std::get<2>(info.param)).str();
+    });
+
+} // namespace
