@@ -147,6 +147,15 @@ const std::vector<std::string> &mpc::stageNames() {
   return names;
 }
 
+StageTarget mpc::hostTarget() {
+  StageTarget host;
+  if (llvm::Expected<CpuTarget> target = findCpuTarget("native"))
+    host.features = target->features;
+  else
+    llvm::consumeError(target.takeError());
+  return host;
+}
+
 bool mpc::addStage(OpPassManager &manager, const std::string &name,
                    const CompileOptions &options, const StageTarget &target) {
   for (const Stage &stage : stages)
@@ -155,16 +164,6 @@ bool mpc::addStage(OpPassManager &manager, const std::string &name,
       return true;
     }
   return false;
-}
-
-/// This machine's CPU; none of its features if LLVM does not know it.
-static StageTarget hostTarget() {
-  StageTarget host;
-  if (llvm::Expected<CpuTarget> target = findCpuTarget("native"))
-    host.features = target->features;
-  else
-    llvm::consumeError(target.takeError());
-  return host;
 }
 
 void mpc::registerStagePipelines() {

@@ -75,11 +75,14 @@ struct StageTarget {
   bool simulate = false; ///< CUDA: code for the host simulator.
 };
 
+/// This machine's CPU; without features if LLVM does not know it.
+StageTarget hostTarget();
+
 /// Adds the passes of one stage; its last pass verifies what the stage
 /// promises. Returns false if there is no such stage.
 bool addStage(mlir::OpPassManager &manager, const std::string &stage,
               const CompileOptions &options,
-              const StageTarget &target = StageTarget());
+              const StageTarget &target = hostTarget());
 
 /// Makes `--mpc-stage-NAME` an option of a tool, for every stage.
 void registerStagePipelines();

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 struct Options {
-  std::string package;
+  std::string package, ptx;
   bool json = false, instructions = false;
 };
 } // namespace
@@ -329,8 +329,27 @@ static void print(const Json &json) {
         bytes(segment["bytes"]).c_str());
 }
 
+/// Prints the PTX for one architecture.
+static int printPtx(const Package &package, const std::string &architecture) {
+  std::string others;
+  for (const mpc::program::Segment *segment : *package.root().segments()) {
+    if (segment->kind() != mpc::program::SegmentKind::Ptx)
+      continue;
+    if (textOf(segment->target()) == architecture) {
+      std::string_view text = package.contentOf(*segment);
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      return Ok;
+    }
+    others += (others.empty() ? "" : ", ") + textOf(segment->target());
+  }
+  throw Failure(Usage, "the package has no PTX for '" + architecture + "'" +
+                           (others.empty() ? "" : ", only for " + others));
+}
+
 static int run(const Options &options) {
   Package package(options.package);
+  if (!options.ptx.empty())
+    return printPtx(package, options.ptx);
   Json json = describe(package, options);
   if (options.json)
     std::puts(json.dump(2).c_str());
@@ -348,6 +367,10 @@ Action mpc::tool::addInspect(CLI::App &app) {
       ->required();
   inspect->add_flag("--instructions", options->instructions,
                     "List the instructions of each entry point");
+  inspect
+      ->add_option("--ptx", options->ptx,
+                   "Print the PTX of an architecture (sm_80) instead")
+      ->option_text("ARCH");
   inspect->add_flag("--json", options->json, "Print one JSON object");
   return [options] { return run(*options); };
 }

@@ -5,6 +5,7 @@
 #include "runtime/src/program/program_generated.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mpc::tool {
@@ -20,6 +21,15 @@ public:
     return *flatbuffers::GetRoot<program::Program>(bytes.data());
   }
   uint64_t size() const { return bytes.size(); }
+
+  /// What lies in a segment; "" if that is not in the file.
+  std::string_view contentOf(const program::Segment &segment) const {
+    std::string_view file(reinterpret_cast<const char *>(bytes.data()),
+                          bytes.size());
+    bool inside = segment.offset() <= file.size() &&
+                  segment.size() <= file.size() - segment.offset();
+    return inside ? file.substr(segment.offset(), segment.size()) : "";
+  }
 
   /// Why this machine cannot run it; "" if it can.
   const std::string &obstacle() const { return whyNot; }
