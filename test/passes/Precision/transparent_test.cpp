@@ -15,9 +15,7 @@
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
-#include "compiler/Target/CpuTarget.h"
-#include "compiler/Target/KernelObject.h"
-#include "compiler/Target/Package.h"
+#include "passes/Targets.h"
 #include "test/gradients/harness.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -171,14 +169,17 @@ test::ProgramPtr Transparent::build(ModuleOp module) {
   PassManager manager(&context);
   for (const char *stage : {"fusion", "plan", "codegen"})
     addStage(manager, stage, CompileOptions());
-  llvm::Expected<CpuTarget> target = findCpuTarget("native");
-  PackageContents contents;
-  if (!target || failed(manager.run(module)) ||
-      failed(compileKernels(module, *target, contents.code)))
+  auto targets = findTargets(CompileOptions());
+  PackageVariant variant;
+  if (!targets || failed(manager.run(module)) ||
+      failed(generateCode(module, targets->front(), variant)))
     return nullptr;
-  std::string package = buildPackage(module, *target, contents);
+  FailureOr<std::string> package = buildPackage({variant}, {});
+  if (failed(package))
+    return nullptr;
   mpc_program_t *program = nullptr;
-  test::isOk(mpc_program_load_memory(package.data(), package.size(), &program));
+  test::isOk(
+      mpc_program_load_memory(package->data(), package->size(), &program));
   return test::ProgramPtr(program, mpc_program_destroy);
 }
 
