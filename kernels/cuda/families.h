@@ -12,6 +12,9 @@
 
 namespace mpc::kernels {
 
+std::unique_ptr<CudaKernel> make_cuda_matmul(const MatmulShape& shape,
+                                             const CudaContext& context,
+                                             std::string* error);
 std::unique_ptr<CudaKernel> make_cuda_bytes(KernelId id, size_t bytes,
                                             const CudaContext& context);
 

@@ -38,7 +38,7 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
     case KernelId::matmul: {
       MatmulShape shape;
       if (!parse_matmul(desc, &shape, error)) return nullptr;
-      why = "not done on CUDA";
+      kernel = make_cuda_matmul(shape, context, &why);
       break;
     }
     case KernelId::conv:

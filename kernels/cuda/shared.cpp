@@ -52,4 +52,14 @@ cuda::cudnnHandle_t CudaShared::cudnn_handle(const CudaContext& context,
   return nullptr;
 }
 
+Choices& CudaShared::choices(const CudaContext& context,
+                             const std::string& library, size_t version) {
+  const std::string file = file_name_of(
+      library + "-" + std::to_string(version) + "-" + context.device_name +
+      "-sm_" + std::to_string(context.compute_capability));
+  std::unique_ptr<Choices>& choices = choices_[file];
+  if (!choices) choices = std::make_unique<Choices>(context.cache_folder, file);
+  return *choices;
+}
+
 }  // namespace mpc::kernels

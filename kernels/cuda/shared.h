@@ -3,8 +3,11 @@
 #ifndef MPC_KERNELS_CUDA_SHARED_H_
 #define MPC_KERNELS_CUDA_SHARED_H_
 
+#include <map>
+#include <memory>
 #include <string>
 
+#include "kernels/cuda/choices.h"
 #include "kernels/cuda/kernel.h"
 
 namespace mpc::kernels {
@@ -22,11 +25,16 @@ struct CudaShared {
   cuda::cudnnHandle_t cudnn_handle(const CudaContext& context,
                                    std::string* error);
 
+  // Choices by time with this version of a library on this kind of device.
+  Choices& choices(const CudaContext& context, const std::string& library,
+                   size_t version);
+
  private:
   const cuda::CublasLt* cublaslt_ = nullptr;
   cuda::cublasLtHandle_t cublaslt_handle_ = nullptr;
   const cuda::Cudnn* cudnn_ = nullptr;
   cuda::cudnnHandle_t cudnn_handle_ = nullptr;
+  std::map<std::string, std::unique_ptr<Choices>> choices_;  // By file.
 };
 
 }  // namespace mpc::kernels
