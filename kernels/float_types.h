@@ -7,15 +7,22 @@
 #include <cstdint>
 #include <cstring>
 
+// Also for code of devices.
+#ifdef __CUDACC__
+#define MPC_HOST_DEVICE __host__ __device__
+#else
+#define MPC_HOST_DEVICE
+#endif
+
 namespace mpc::kernels {
 
-inline uint32_t float_bits(float value) {
+MPC_HOST_DEVICE inline uint32_t float_bits(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   return bits;
 }
 
-inline float bits_float(uint32_t bits) {
+MPC_HOST_DEVICE inline float bits_float(uint32_t bits) {
   float value;
   std::memcpy(&value, &bits, sizeof value);
   return value;
@@ -26,10 +33,12 @@ struct Bf16 {
   uint16_t bits = 0;
 
   Bf16() = default;
-  Bf16(float value) : bits(round(value)) {}
-  operator float() const { return bits_float(uint32_t{bits} << 16); }
+  MPC_HOST_DEVICE Bf16(float value) : bits(round(value)) {}
+  MPC_HOST_DEVICE operator float() const {
+    return bits_float(uint32_t{bits} << 16);
+  }
 
-  static uint16_t round(float value) {
+  MPC_HOST_DEVICE static uint16_t round(float value) {
     const uint32_t from = float_bits(value);
     // Adding the rounding term could carry a NaN's payload into infinity.
     if (value != value) return static_cast<uint16_t>(from >> 16 | 0x40);
@@ -42,10 +51,16 @@ struct F16 {
   uint16_t bits = 0;
 
   F16() = default;
-  F16(float value) : bits(round(value)) {}
-  operator float() const { return widen(bits); }
+  MPC_HOST_DEVICE F16(float value) : bits(round(value)) {}
+  MPC_HOST_DEVICE operator float() const { return widen(bits); }
 
-  static uint16_t round(float value) {
+  MPC_HOST_DEVICE static uint16_t round(float value) {
+#ifdef __CUDA_ARCH__
+    // The same, except that every NaN is the same one.
+    uint16_t bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+#else
     const uint32_t from = float_bits(value);
     const uint32_t sign = from >> 16 & 0x8000;
     const uint32_t magnitude = from & 0x7fffffff;
@@ -63,9 +78,15 @@ struct F16 {
       to = float_bits(bits_float(magnitude) + 0.5f) - float_bits(0.5f);
     }
     return static_cast<uint16_t>(sign | to);
+#endif
   }
 
-  static float widen(uint16_t from) {
+  MPC_HOST_DEVICE static float widen(uint16_t from) {
+#ifdef __CUDA_ARCH__
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(from));
+    return value;
+#else
     const uint32_t sign = uint32_t{from & 0x8000u} << 16;
     const uint32_t exponent = from >> 10 & 0x1f;
     const uint32_t fraction = from & 0x3ff;
@@ -74,6 +95,7 @@ struct F16 {
       return bits_float(sign | ((exponent + 112) << 23 | fraction << 13));
     const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
     return bits_float(sign | float_bits(magnitude));
+#endif
   }
 };
 

@@ -43,7 +43,7 @@ build_sanitized() {
   build=$sanitized configure -DMPC_BUILD_COMPILER=OFF \
     -DMPC_SANITIZE=address,undefined \
     -DCMAKE_C_FLAGS_RELEASE=-O1 -DCMAKE_CXX_FLAGS_RELEASE=-O1 \
-    && cmake --build "$sanitized" --target mpc-device-sim-test \
+    && cmake --build "$sanitized" --target mpc-cuda-test mpc-device-sim-test \
       mpc-kernels-test mpc-npz-test mpc-runtime-test mpc-status-test \
     && cmake --build "$build" --target mpc-import-sanitized-test
 }
@@ -52,7 +52,7 @@ run_sanitized() {
   GTEST_OUTPUT="xml:$results/sanitized/importer.xml" \
     timeout 10m "$build/bin/mpc-import-sanitized-test" --gtest_brief=1 \
     | tail -n 40 || true
-  run_ctest "$sanitized" "$results/sanitized" -R 'device-sim-test|kernels|npz|runtime'
+  run_ctest "$sanitized" "$results/sanitized" -R 'cuda-test|device-sim-test|kernels|npz|runtime'
 }
 
 step "Configuring" configure

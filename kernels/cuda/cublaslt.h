@@ -68,10 +68,13 @@ enum cublasLtMatmulAlgoConfigAttributes_t : int {
   CUBLASLT_ALGO_CONFIG_ID = 0,  // int32_t
 };
 
+struct cublasLtMatmulDescOpaque_t;
+struct cublasLtMatrixLayoutOpaque_t;
+struct cublasLtMatmulPreferenceOpaque_t;
 using cublasLtHandle_t = struct cublasLtContext*;
-using cublasLtMatmulDesc_t = struct cublasLtMatmulDescOpaque_t*;
-using cublasLtMatrixLayout_t = struct cublasLtMatrixLayoutOpaque_t*;
-using cublasLtMatmulPreference_t = struct cublasLtMatmulPreferenceOpaque_t*;
+using cublasLtMatmulDesc_t = cublasLtMatmulDescOpaque_t*;
+using cublasLtMatrixLayout_t = cublasLtMatrixLayoutOpaque_t*;
+using cublasLtMatmulPreference_t = cublasLtMatmulPreferenceOpaque_t*;
 
 // May be stored and used again with the same version of the library.
 struct cublasLtMatmulAlgo_t {

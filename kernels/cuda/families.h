@@ -12,6 +12,15 @@
 
 namespace mpc::kernels {
 
+std::unique_ptr<CudaKernel> make_cuda_matmul(const MatmulShape& shape,
+                                             const CudaContext& context,
+                                             std::string* error);
+std::unique_ptr<CudaKernel> make_cuda_conv(KernelId id, const ConvShape& shape,
+                                           const CudaContext& context,
+                                           std::string* error);
+std::unique_ptr<CudaKernel> make_cuda_pool(KernelId id, const PoolShape& shape,
+                                           const CudaContext& context,
+                                           std::string* error);
 std::unique_ptr<CudaKernel> make_cuda_bytes(KernelId id, size_t bytes,
                                             const CudaContext& context);
 

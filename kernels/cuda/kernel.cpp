@@ -27,7 +27,6 @@ bool check_dtype(mpc_dtype_t dtype, const CudaContext& context,
   return true;
 }
 
-// `*error` gets the catalog's name in front unless `check` wrote it.
 std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
                                          const CudaContext& context,
                                          std::string* error) {
@@ -38,7 +37,7 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
     case KernelId::matmul: {
       MatmulShape shape;
       if (!parse_matmul(desc, &shape, error)) return nullptr;
-      why = "not done on CUDA";
+      kernel = make_cuda_matmul(shape, context, &why);
       break;
     }
     case KernelId::conv:
@@ -47,7 +46,7 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
     case KernelId::conv_grad_weight: {
       ConvShape shape;
       if (!parse_conv(desc, &shape, error)) return nullptr;
-      why = "not done on CUDA";
+      kernel = make_cuda_conv(desc.id, shape, context, &why);
       break;
     }
     case KernelId::max_pool:
@@ -56,7 +55,7 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
     case KernelId::average_pool_grad: {
       PoolShape shape;
       if (!parse_pool(desc, &shape, error)) return nullptr;
-      why = "not done on CUDA";
+      kernel = make_cuda_pool(desc.id, shape, context, &why);
       break;
     }
     case KernelId::copy:

@@ -2,6 +2,9 @@
 
 #include <cstdlib>
 
+#include "kernels/cuda/conv_plan.h"
+#include "kernels/cuda/device_images.h"
+
 namespace mpc::kernels {
 
 std::shared_ptr<CudaShared> make_cuda_shared() {
@@ -17,8 +20,10 @@ std::string CudaContext::default_cache_folder() {
 }
 
 CudaShared::~CudaShared() {
+  conv_plans.clear();  // Before the handle that they were made with.
   if (cublaslt_handle_) cublaslt_->cublasLtDestroy(cublaslt_handle_);
   if (cudnn_handle_) cudnn_->cudnnDestroy(cudnn_handle_);
+  for (cuda::CUmodule module : modules_) driver_->cuModuleUnload(module);
 }
 
 cuda::cublasLtHandle_t CudaShared::cublaslt_handle(const CudaContext& context,
@@ -50,6 +55,49 @@ cuda::cudnnHandle_t CudaShared::cudnn_handle(const CudaContext& context,
   cudnn_handle_ = nullptr;
   *error = describe_error(*cudnn_, "cudnnCreate", status);
   return nullptr;
+}
+
+cuda::CUfunction CudaShared::function(const CudaContext& context,
+                                      const char* name, std::string* error) {
+  const std::vector<DeviceImage> images = device_images();
+  if (images.empty()) {
+    *error =
+        "this build has no CUDA kernels of its own: nvcc was not found when "
+        "it was built";
+    return nullptr;
+  }
+  driver_ = context.driver;
+  for (size_t i = 0; i < images.size(); ++i) {
+    if (i == modules_.size()) {
+      cuda::CUmodule module;
+      const cuda::CUresult result = driver_->cuModuleLoadDataEx(
+          &module, images[i].data, 0, nullptr, nullptr);
+      if (result != cuda::CUDA_SUCCESS) {
+        *error = describe_error(*driver_, "cuModuleLoadDataEx", result) +
+                 "; kernels of " + images[i].name;
+        return nullptr;
+      }
+      modules_.push_back(module);
+    }
+    cuda::CUfunction function = nullptr;
+    const cuda::CUresult result =
+        driver_->cuModuleGetFunction(&function, modules_[i], name);
+    if (result == cuda::CUDA_SUCCESS) return function;
+    *error = describe_error(*driver_, "cuModuleGetFunction", result) +
+             "; kernel " + name;
+    if (result != cuda::CUDA_ERROR_NOT_FOUND) return nullptr;
+  }
+  return nullptr;
+}
+
+Choices& CudaShared::choices(const CudaContext& context,
+                             const std::string& library, size_t version) {
+  const std::string file = file_name_of(
+      library + "-" + std::to_string(version) + "-" + context.device_name +
+      "-sm_" + std::to_string(context.compute_capability));
+  std::unique_ptr<Choices>& choices = choices_[file];
+  if (!choices) choices = std::make_unique<Choices>(context.cache_folder, file);
+  return *choices;
 }
 
 }  // namespace mpc::kernels

@@ -3,14 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "test/kernels/cases.h"
 #include "test/kernels/harness.h"
 
 namespace mpc::kernels::testing {
 namespace {
-
-struct Types {
-  mpc_dtype_t dtype, result;
-};
 
 std::vector<Types> cpu_types() {
   std::vector<Types> types = {{MPC_DTYPE_F32, MPC_DTYPE_F32},
@@ -29,49 +26,6 @@ const std::vector<Types> kReferenceTypes = {
 
 const std::vector<Context> kContexts = {{1, false}, {2, false}, {1, true},
                                         {2, true},  {3, false}, {3, true}};
-
-struct MatmulCase {
-  Shape lhs, rhs, result;
-};
-
-// The operands as without transposes.
-KernelDesc matmul_desc(MatmulCase c, bool transpose_lhs, bool transpose_rhs,
-                       Types types) {
-  const auto flip = [](Shape* s) { std::swap((*s)[s->size() - 2], s->back()); };
-  if (transpose_lhs) flip(&c.lhs);
-  if (transpose_rhs) flip(&c.rhs);
-  return {
-      KernelId::matmul,
-      {{types.dtype, c.lhs}, {types.dtype, c.rhs}, {types.result, c.result}},
-      {transpose_lhs, transpose_rhs}};
-}
-
-const std::vector<MatmulCase> kMatmuls = {
-    {{1, 1}, {1, 1}, {1, 1}},
-    {{1, 7}, {7, 1}, {1, 1}},
-    {{5, 1}, {1, 3}, {5, 3}},
-    {{17, 31}, {31, 13}, {17, 13}},
-    {{64, 64}, {64, 10}, {64, 10}},
-    {{1, 129}, {129, 67}, {1, 67}},
-    {{67, 129}, {129, 1}, {67, 1}},
-    {{3, 5, 7}, {7, 11}, {3, 5, 11}},
-    {{2, 3, 5, 7}, {7, 11}, {2, 3, 5, 11}},
-    {{5, 7}, {3, 7, 11}, {3, 5, 11}},
-    {{2, 1, 5, 7}, {3, 7, 11}, {2, 3, 5, 11}},
-    {{2, 3, 5, 7}, {2, 3, 7, 11}, {2, 3, 5, 11}},
-    {{2, 3, 5, 7}, {2, 1, 7, 11}, {2, 3, 5, 11}},
-    {{2, 1, 2, 5, 7}, {3, 1, 7, 11}, {2, 3, 2, 5, 11}},
-    {{12, 16, 8}, {12, 8, 24}, {12, 16, 24}},
-};
-
-// Large enough that the deterministic mode cuts them, with a rest.
-const std::vector<MatmulCase> kLargeMatmuls = {
-    {{331, 160}, {160, 130}, {331, 130}},
-    {{96, 128}, {128, 777}, {96, 777}},
-    {{19, 64, 96}, {19, 96, 96}, {19, 64, 96}},
-    {{19, 64, 96}, {1, 96, 96}, {19, 64, 96}},
-    {{1, 64, 96}, {19, 96, 96}, {19, 64, 96}},
-};
 
 TEST(Matmul, StaysWithinTheBound) {
   for (const MatmulCase& c : kMatmuls)
@@ -96,40 +50,6 @@ TEST(Matmul, ReferenceStaysWithinTheBound) {
       for (const Types types : kReferenceTypes)
         expect_reference_close(matmul_desc(c, flags & 1, flags & 2, types),
                                static_cast<int>(c.lhs.back()));
-}
-
-// batch, inputs, outputs, image, kernel, strides, dilations, pads, group
-const std::vector<ConvCase> kConvs = {
-    {1, 1, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
-    {3, 1, 16, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
-    {5, 16, 32, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
-    {2, 13, 17, {9, 7}, {3, 2}, {2, 1}, {1, 1}, {1, 0}, {0, 1}},
-    {2, 3, 5, {11, 11}, {3, 3}, {1, 2}, {2, 3}, {2, 3}, {1, 2}},
-    {2, 6, 9, {7, 5}, {2, 3}, {1, 1}, {1, 1}, {0, 1}, {1, 1}, 3},
-    {2, 32, 32, {6, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 32},
-    {1, 4, 8, {6, 6}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {0, 0}, 4},
-    {1, 96, 40, {3, 2}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
-    {2, 33, 17, {5}, {1}, {1}, {1}, {0}, {0}},
-    {3, 64, 24, {5, 5}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
-    {2, 40, 48, {6, 6}, {1, 1}, {2, 2}, {1, 1}, {0, 0}, {0, 0}},
-    {1, 2, 3, {2, 2}, {3, 3}, {1, 1}, {1, 1}, {3, 4}, {4, 3}},
-    {3, 5, 7, {13}, {3}, {2}, {1}, {1}, {1}},
-    {2, 4, 6, {17}, {5}, {1}, {2}, {4}, {3}, 2},
-};
-
-const std::vector<ConvCase> kLargeConvs = {
-    {37, 16, 32, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
-    {19, 24, 24, {14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
-    {19, 70, 40, {9, 9}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
-};
-
-const KernelId kConvKernels[] = {KernelId::conv, KernelId::conv_bias,
-                                 KernelId::conv_grad_input,
-                                 KernelId::conv_grad_weight};
-
-bool allowed(KernelId id, Types types) {
-  return id != KernelId::conv_grad_weight ||
-         (types.result != MPC_DTYPE_BF16 && types.result != MPC_DTYPE_F16);
 }
 
 TEST(Conv, StaysWithinTheBound) {

@@ -274,6 +274,12 @@ void expect_reference_close(const KernelDesc& desc, int terms) {
   Expectation(desc, terms).check(*kernel);
 }
 
+void expect_kernel_close(const KernelDesc& desc, const Kernel& kernel,
+                         int terms) {
+  SCOPED_TRACE(describe(desc, {1, false}));
+  Expectation(desc, terms).check(kernel);
+}
+
 std::string describe(const KernelDesc& desc, const Context& context) {
   std::string text;
   switch (desc.id) {

@@ -72,6 +72,9 @@ double roundoff(mpc_dtype_t dtype);
 void expect_close(const KernelDesc& desc, const std::vector<Context>& contexts,
                   int terms);
 void expect_reference_close(const KernelDesc& desc, int terms);
+// The same for a kernel that was made elsewhere.
+void expect_kernel_close(const KernelDesc& desc, const Kernel& kernel,
+                         int terms);
 
 // Makes the kernel, or fails the test with the reason.
 std::unique_ptr<Kernel> must_make(const KernelDesc& desc,

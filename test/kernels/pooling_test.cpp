@@ -6,44 +6,16 @@
 #include <cmath>
 #include <limits>
 
+#include "test/kernels/cases.h"
 #include "test/kernels/harness.h"
 
 namespace mpc::kernels::testing {
 namespace {
 
-// batch, channels, -, image, kernel, strides, dilations, pads
-const std::vector<ConvCase> kPools = {
-    {1, 1, 0, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
-    {3, 16, 0, {8, 8}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}},
-    {2, 17, 0, {9, 7}, {3, 2}, {2, 1}, {1, 1}, {1, 0}, {2, 1}},
-    {2, 37, 0, {7, 7}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
-    {1, 5, 0, {11, 10}, {3, 3}, {1, 3}, {2, 3}, {3, 2}, {1, 4}},
-    {2, 3, 0, {6, 5}, {2, 2}, {3, 3}, {1, 1}, {0, 0}, {1, 0}},
-    {1, 2, 0, {15, 17}, {15, 17}, {1, 1}, {1, 1}, {14, 16}, {14, 16}},
-    {4, 8, 0, {19}, {4}, {3}, {1}, {2}, {3}},
-    {4, 3, 0, {19}, {4}, {2}, {2}, {6}, {0}},
-    {2, 48, 0, {12, 12}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
-};
-
 std::vector<mpc_dtype_t> cpu_types() {
   std::vector<mpc_dtype_t> types = {MPC_DTYPE_F32, MPC_DTYPE_F64};
   if (has_bf16()) types.push_back(MPC_DTYPE_BF16);
   return types;
-}
-
-// Indices for max_pool_grad; the others are made up.
-std::vector<std::vector<double>> grad_inputs(const KernelDesc& desc) {
-  std::vector<std::vector<double>> inputs;
-  for (size_t i = 0; i < input_count(desc); ++i)
-    inputs.push_back(
-        uniform(static_cast<int>(i) + 1, element_count(desc.operands[i])));
-  if (desc.id == KernelId::max_pool_grad) {
-    // Any positions, also some that no window has.
-    const int64_t window = desc.attributes[1] * desc.attributes[2] + 1;
-    for (size_t i = 0; i < inputs[1].size(); ++i)
-      inputs[1][i] = static_cast<double>(i * 7919 % window);
-  }
-  return inputs;
 }
 
 void expect_same(const KernelDesc& desc,
@@ -90,21 +62,6 @@ TEST(Pool, ReferenceRoundsOnce) {
       for (KernelId id : {KernelId::average_pool, KernelId::average_pool_grad})
         expect_reference_close(pool_desc(id, c, true, false, dtype), terms);
     }
-}
-
-// Values with many equals, infinities and NaN.
-std::vector<double> difficult(size_t count) {
-  const double infinity = std::numeric_limits<double>::infinity();
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const double values[] = {1, 1, 2,         -infinity, 0, -0.0, 2,
-                           1, 0, -infinity, 3,         3, nan};
-  std::vector<double> result(count);
-  uint32_t state = 1;
-  for (double& value : result) {
-    state = state * 1664525 + 1013904223;
-    value = values[(state >> 16) % 13];
-  }
-  return result;
 }
 
 TEST(Pool, TiesAndNanAreTheReferences) {

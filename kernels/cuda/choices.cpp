@@ -1,0 +1,112 @@
+#include "kernels/cuda/choices.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace mpc::kernels {
+namespace {
+
+// Lines are lost, never misread, if the format changes.
+constexpr char kHeader[] = "mpc choices 1";
+// More than any program's shapes; a larger file is not ours.
+constexpr uintmax_t kMaxBytes = 16 << 20;
+
+// FNV-1a. What it must find is a file cut or overwritten, not a forger.
+std::string checksum(const std::string& text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3u;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(hash));
+  return digits;
+}
+
+std::map<std::string, std::string> read_file(const std::string& path) {
+  std::map<std::string, std::string> values;
+  std::error_code failure;
+  const uintmax_t bytes = std::filesystem::file_size(path, failure);
+  if (failure || bytes > kMaxBytes) return values;
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  if (!std::getline(file, line) || line != kHeader) return values;
+  while (std::getline(file, line)) {
+    const size_t sum = line.rfind('\t');
+    if (sum == std::string::npos ||
+        checksum(line.substr(0, sum)) != line.substr(sum + 1))
+      continue;
+    const size_t tab = line.find('\t');
+    if (tab < sum)
+      values[line.substr(0, tab)] = line.substr(tab + 1, sum - tab - 1);
+  }
+  return values;
+}
+
+std::string text_of(const std::map<std::string, std::string>& values) {
+  std::string text = std::string(kHeader) + "\n";
+  for (const auto& [key, value] : values) {
+    const std::string line = key + "\t" + value;
+    text += line + "\t" + checksum(line) + "\n";
+  }
+  return text;
+}
+
+// Written beside and renamed, so that every reader sees a whole file.
+void write_file(const std::string& path, const std::string& text) {
+  std::string beside = path + ".XXXXXX";
+  const int file = ::mkstemp(beside.data());
+  if (file < 0) return;
+  size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t count =
+        ::write(file, text.data() + written, text.size() - written);
+    if (count <= 0) break;
+    written += static_cast<size_t>(count);
+  }
+  const bool whole = ::close(file) == 0 && written == text.size();
+  if (!whole || ::rename(beside.c_str(), path.c_str()) != 0)
+    ::unlink(beside.c_str());
+}
+
+}  // namespace
+
+Choices::Choices(const std::string& folder, const std::string& file)
+    : folder_(folder), path_(folder.empty() ? "" : folder + "/" + file) {}
+
+const std::string* Choices::find(const std::string& key) {
+  if (!read_ && !path_.empty()) {
+    // What was kept meanwhile is newer.
+    for (auto& [known, value] : read_file(path_)) values_.emplace(known, value);
+    read_ = true;
+  }
+  const auto found = values_.find(key);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+void Choices::keep(const std::string& key, const std::string& value) {
+  values_[key] = value;
+  if (path_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::create_directories(folder_, ignored);
+  std::map<std::string, std::string> all = read_file(path_);
+  for (const auto& [known, own] : values_) all[known] = own;
+  write_file(path_, text_of(all));
+}
+
+std::string file_name_of(const std::string& text) {
+  std::string name;
+  for (char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       (c >= '0' && c <= '9') || c == '.' || c == '-';
+    name += plain ? c : '_';
+  }
+  return name;
+}
+
+}  // namespace mpc::kernels

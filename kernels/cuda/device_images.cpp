@@ -1,0 +1,36 @@
+#include "kernels/cuda/device_images.h"
+
+// CMake gives the files' paths where nvcc made them. The assembler takes their
+// bytes in, which takes no time; as numbers in a source file they would.
+#ifdef MPC_CUDA_IMAGES
+#define MPC_CUDA_IMAGE(name, path)                 \
+  asm(".section .rodata\n"                         \
+      ".balign 64\n"                               \
+      ".hidden mpc_cuda_image_" #name              \
+      "\n"                                         \
+      ".globl mpc_cuda_image_" #name               \
+      "\n"                                         \
+      "mpc_cuda_image_" #name                      \
+      ":\n"                                        \
+      ".incbin \"" path                            \
+      "\"\n"                                       \
+      ".previous\n");                              \
+  extern "C" __attribute__((visibility("hidden"))) \
+  const unsigned char mpc_cuda_image_##name[];
+#include MPC_CUDA_IMAGES
+#undef MPC_CUDA_IMAGE
+#endif
+
+namespace mpc::kernels {
+
+std::vector<DeviceImage> device_images() {
+  return {
+#ifdef MPC_CUDA_IMAGES
+#define MPC_CUDA_IMAGE(name, path) {#name ".cu", mpc_cuda_image_##name},
+#include MPC_CUDA_IMAGES
+#undef MPC_CUDA_IMAGE
+#endif
+  };
+}
+
+}  // namespace mpc::kernels

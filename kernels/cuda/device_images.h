@@ -1,0 +1,21 @@
+// The .cu files of this folder as nvcc compiled them: code for sm_80 and
+// sm_90, and PTX for what is newer.
+
+#ifndef MPC_KERNELS_CUDA_DEVICE_IMAGES_H_
+#define MPC_KERNELS_CUDA_DEVICE_IMAGES_H_
+
+#include <vector>
+
+namespace mpc::kernels {
+
+struct DeviceImage {
+  const char* name;  // Of the file.
+  const void* data;  // A fat binary, for cuModuleLoadDataEx.
+};
+
+// Empty where nvcc was not found when this was built.
+std::vector<DeviceImage> device_images();
+
+}  // namespace mpc::kernels
+
+#endif  // MPC_KERNELS_CUDA_DEVICE_IMAGES_H_

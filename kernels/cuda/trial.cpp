@@ -1,0 +1,156 @@
+#include "kernels/cuda/trial.h"
+
+#include <algorithm>
+
+#include "kernels/float_types.h"
+
+namespace mpc::kernels {
+namespace {
+
+// Written before each run: more than the L2 cache of any device so far.
+constexpr size_t kFlushBytes = 128 << 20;
+// Random values made on the host; the rest of an operand repeats them.
+constexpr size_t kPatternElements = 1 << 16;
+constexpr int kRuns = 5;
+
+size_t bytes_of(const TensorDesc& tensor) {
+  size_t bytes = mpc_dtype_size(tensor.dtype);
+  for (int64_t extent : tensor.shape) bytes *= static_cast<size_t>(extent);
+  return bytes;
+}
+
+template <typename T>
+std::vector<unsigned char> pattern() {
+  std::vector<unsigned char> bytes(kPatternElements * sizeof(T));
+  T* values = reinterpret_cast<T*>(bytes.data());
+  uint32_t state = 1;
+  for (size_t i = 0; i < kPatternElements; ++i) {
+    state = state * 1664525 + 1013904223;
+    values[i] = T(static_cast<float>(state >> 8) * 0x1p-23f - 1.0f);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Trial::Trial(const CudaContext& context)
+    : driver_(*context.driver), stream_(context.stream) {}
+
+Trial::~Trial() {
+  // Nothing may still run on what is given back.
+  driver_.cuStreamSynchronize(stream_);
+  for (cuda::CUdeviceptr memory : memory_)
+    if (memory) driver_.cuMemFree_v2(memory);
+  if (workspace_) driver_.cuMemFree_v2(workspace_);
+  if (flush_) driver_.cuMemFree_v2(flush_);
+  if (begin_) driver_.cuEventDestroy_v2(begin_);
+  if (end_) driver_.cuEventDestroy_v2(end_);
+}
+
+std::string Trial::allocate(size_t bytes, cuda::CUdeviceptr* memory) {
+  if (bytes == 0) return "";
+  const cuda::CUresult result = driver_.cuMemAlloc_v2(memory, bytes);
+  if (result == cuda::CUDA_SUCCESS) return "";
+  *memory = 0;
+  return describe_error(driver_, "cuMemAlloc_v2", result);
+}
+
+std::string Trial::fill(mpc_dtype_t dtype, size_t bytes,
+                        cuda::CUdeviceptr memory) {
+  const std::vector<unsigned char> values =
+      dtype == MPC_DTYPE_F32    ? pattern<float>()
+      : dtype == MPC_DTYPE_BF16 ? pattern<Bf16>()
+                                : pattern<F16>();
+  size_t filled = std::min(bytes, values.size());
+  cuda::CUresult result =
+      driver_.cuMemcpyHtoDAsync_v2(memory, values.data(), filled, stream_);
+  while (result == cuda::CUDA_SUCCESS && filled < bytes) {
+    const size_t more = std::min(filled, bytes - filled);
+    result =
+        driver_.cuMemcpyDtoDAsync_v2(memory + filled, memory, more, stream_);
+    filled += more;
+  }
+  if (result != cuda::CUDA_SUCCESS)
+    return describe_error(driver_, "cuMemcpyAsync", result);
+  // `values` goes now.
+  result = driver_.cuStreamSynchronize(stream_);
+  if (result == cuda::CUDA_SUCCESS) return "";
+  return describe_error(driver_, "cuStreamSynchronize", result);
+}
+
+std::unique_ptr<Trial> Trial::make(const CudaContext& context,
+                                   const std::vector<TensorDesc>& operands,
+                                   size_t workspace_bytes, std::string* error) {
+  std::unique_ptr<Trial> trial(new Trial(context));
+  for (const TensorDesc& operand : operands) {
+    trial->memory_.push_back(0);
+    *error = trial->allocate(bytes_of(operand), &trial->memory_.back());
+    if (error->empty())
+      *error =
+          trial->fill(operand.dtype, bytes_of(operand), trial->memory_.back());
+    if (!error->empty()) return nullptr;
+  }
+  *error = trial->allocate(workspace_bytes, &trial->workspace_);
+  if (error->empty()) *error = trial->allocate(kFlushBytes, &trial->flush_);
+  for (cuda::CUevent* event : {&trial->begin_, &trial->end_}) {
+    if (!error->empty()) return nullptr;
+    const cuda::CUresult result =
+        trial->driver_.cuEventCreate(event, cuda::CU_EVENT_DEFAULT);
+    if (result == cuda::CUDA_SUCCESS) continue;
+    *event = nullptr;
+    *error = describe_error(trial->driver_, "cuEventCreate", result);
+  }
+  if (!error->empty()) return nullptr;
+  return trial;
+}
+
+std::string Trial::run_once(
+    const std::function<std::string(cuda::CUstream)>& enqueue,
+    double* microseconds, bool* fatal) {
+  const auto failed = [&](const char* call, cuda::CUresult result) {
+    *fatal = true;
+    return describe_error(driver_, call, result);
+  };
+  cuda::CUresult result =
+      driver_.cuMemsetD8Async(flush_, 0, kFlushBytes, stream_);
+  if (result != cuda::CUDA_SUCCESS) return failed("cuMemsetD8Async", result);
+  result = driver_.cuEventRecord(begin_, stream_);
+  if (result != cuda::CUDA_SUCCESS) return failed("cuEventRecord", result);
+  const std::string error = enqueue(stream_);
+  result = driver_.cuEventRecord(end_, stream_);
+  if (result != cuda::CUDA_SUCCESS) return failed("cuEventRecord", result);
+  result = driver_.cuEventSynchronize(end_);
+  if (result != cuda::CUDA_SUCCESS) return failed("cuEventSynchronize", result);
+  if (!error.empty()) return error;
+  float milliseconds = 0;
+  result = driver_.cuEventElapsedTime(&milliseconds, begin_, end_);
+  if (result != cuda::CUDA_SUCCESS) return failed("cuEventElapsedTime", result);
+  *microseconds = 1e3 * static_cast<double>(milliseconds);
+  return "";
+}
+
+std::string Trial::time(
+    const std::function<std::string(cuda::CUstream)>& enqueue, double best,
+    double* microseconds, bool* fatal) {
+  *fatal = false;
+  double first;
+  // The first run loads code.
+  for (int warm = 0; warm < 2; ++warm) {
+    const std::string error = run_once(enqueue, &first, fatal);
+    if (!error.empty()) return error;
+  }
+  *microseconds = first;
+  if (first > 2 * best) return "";
+  std::vector<double> times;
+  for (int i = 0; i < kRuns; ++i) {
+    double once;
+    const std::string error = run_once(enqueue, &once, fatal);
+    if (!error.empty()) return error;
+    times.push_back(once);
+  }
+  std::nth_element(times.begin(), times.begin() + kRuns / 2, times.end());
+  *microseconds = times[kRuns / 2];
+  return "";
+}
+
+}  // namespace mpc::kernels

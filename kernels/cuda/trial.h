@@ -1,0 +1,56 @@
+// Times candidates for a kernel on memory of their own.
+
+#ifndef MPC_KERNELS_CUDA_TRIAL_H_
+#define MPC_KERNELS_CUDA_TRIAL_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/kernel.h"
+
+namespace mpc::kernels {
+
+// Memory like that of a call: random values in the inputs (speed and power
+// depend on them), and caches that hold none of it when a run begins, as in a
+// step. Everything is free again when it goes.
+class Trial {
+ public:
+  // Null, and why in `*error`, if the device has no room. `operands` are all
+  // filled, those of results too.
+  static std::unique_ptr<Trial> make(const CudaContext& context,
+                                     const std::vector<TensorDesc>& operands,
+                                     size_t workspace_bytes,
+                                     std::string* error);
+  ~Trial();
+  Trial(const Trial&) = delete;
+
+  const cuda::CUdeviceptr* operands() const { return memory_.data(); }
+  cuda::CUdeviceptr workspace() const { return workspace_; }
+
+  // Runs what `enqueue` queues a few times and gives the median in
+  // microseconds; a candidate that takes more than twice `best` is run once.
+  // Returns what failed. After an error of the device nothing works any more,
+  // and `*fatal` is set.
+  std::string time(const std::function<std::string(cuda::CUstream)>& enqueue,
+                   double best, double* microseconds, bool* fatal);
+
+ private:
+  explicit Trial(const CudaContext& context);
+  std::string allocate(size_t bytes, cuda::CUdeviceptr* memory);
+  std::string fill(mpc_dtype_t dtype, size_t bytes, cuda::CUdeviceptr memory);
+  std::string run_once(
+      const std::function<std::string(cuda::CUstream)>& enqueue,
+      double* microseconds, bool* fatal);
+
+  const cuda::Driver& driver_;
+  cuda::CUstream stream_;
+  std::vector<cuda::CUdeviceptr> memory_;
+  cuda::CUdeviceptr workspace_ = 0, flush_ = 0;
+  cuda::CUevent begin_ = nullptr, end_ = nullptr;
+};
+
+}  // namespace mpc::kernels
+
+#endif  // MPC_KERNELS_CUDA_TRIAL_H_

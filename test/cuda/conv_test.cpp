@@ -1,0 +1,249 @@
+// Convolutions through cuDNN's table: what its descriptors are told against the
+// reference, and how an engine is chosen.
+
+#include <gtest/gtest.h>
+
+#include "kernels/cuda/device_images.h"
+#include "kernels/cuda/kernel.h"
+#include "test/cuda/as_kernel.h"
+#include "test/cuda/device_kernels.h"
+#include "test/cuda/fake_cudnn.h"
+#include "test/cuda/host_driver.h"
+#include "test/kernels/cases.h"
+
+namespace mpc::test {
+namespace {
+
+using namespace kernels;
+using kernels::testing::allowed;
+using kernels::testing::conv_desc;
+using kernels::testing::conv_terms;
+using kernels::testing::ConvCase;
+using kernels::testing::kConvKernels;
+using kernels::testing::kConvs;
+using kernels::testing::Types;
+
+const std::vector<Types> kTypes = {{MPC_DTYPE_F32, MPC_DTYPE_F32},
+                                   {MPC_DTYPE_F16, MPC_DTYPE_F16},
+                                   {MPC_DTYPE_F16, MPC_DTYPE_F32},
+                                   {MPC_DTYPE_BF16, MPC_DTYPE_BF16},
+                                   {MPC_DTYPE_BF16, MPC_DTYPE_F32}};
+
+class CudaConv : public ::testing::Test {
+ protected:
+  CudaConv() : library(&driver) { add_device_kernels(&driver); }
+  ~CudaConv() override {
+    EXPECT_TRUE(driver.allocations.empty());
+    EXPECT_TRUE(driver.events.empty());
+    EXPECT_EQ(library.handles, 0u);
+    EXPECT_EQ(library.descriptors, 0u);
+  }
+
+  CudaContext context() const {
+    CudaContext made;
+    made.driver = driver.table();
+    made.cudnn = library.table();
+    made.compute_capability = 90;
+    made.device_name = "Fake H200";
+    made.cache_folder = "";
+    return made;
+  }
+  static KernelDesc desc(KernelId id, Types types) {
+    return conv_desc(id, kConvs[3], true, types.dtype, types.result);
+  }
+  // The engine that a kernel made in this context uses, or the error.
+  std::string chosen(const CudaContext& context, KernelId id = KernelId::conv,
+                     Types types = kTypes[3]) {
+    std::string error;
+    const auto kernel = make_cuda_kernel(desc(id, types), context, &error);
+    return kernel ? kernel->implementation() : error;
+  }
+  void expect_all(const CudaContext& device) {
+    for (const ConvCase& c : kConvs)
+      for (KernelId id : kConvKernels)
+        for (const Types types : kTypes)
+          for (bool last : {false, true}) {
+            if (!allowed(id, types)) continue;
+            const KernelDesc call =
+                conv_desc(id, c, last, types.dtype, types.result);
+            const auto kernel = must_make(call, device);
+            ASSERT_TRUE(kernel) << library.refusal;
+            kernels::testing::expect_kernel_close(call, *kernel,
+                                                  conv_terms(id, c));
+            ASSERT_FALSE(HasFailure()) << library.refusal;
+          }
+  }
+
+  HostDriver driver;
+  FakeCudnn library;
+};
+
+const cuda::cudnnBackendNumericalNote_t kTensorCore =
+    cuda::CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+
+#define MPC_NEEDS_IMAGES() \
+  if (device_images().empty()) GTEST_SKIP() << "nvcc was not found"
+
+TEST_F(CudaConv, DescribesEveryCase) {
+  library.engines = {{10, 1000, {}, true}};
+  CudaContext device = context();
+  device.deterministic = true;  // Without trials.
+  expect_all(device);
+}
+
+TEST_F(CudaConv, WidensWhatNoEngineTakes) {
+  MPC_NEEDS_IMAGES();
+  library.engines = {{10, 1000}};
+  CudaContext device = context();
+  device.deterministic = true;
+  expect_all(device);
+}
+
+TEST_F(CudaConv, BiasMayBeF32BesideBf16) {
+  MPC_NEEDS_IMAGES();
+  for (bool mixed : {false, true})
+    for (mpc_dtype_t result : {MPC_DTYPE_BF16, MPC_DTYPE_F32}) {
+      library.engines[0].mixed = mixed;
+      KernelDesc call = desc(KernelId::conv_bias, {MPC_DTYPE_BF16, result});
+      call.operands[2].dtype = MPC_DTYPE_F32;
+      const auto kernel = must_make(call, context());
+      ASSERT_TRUE(kernel);
+      kernels::testing::expect_kernel_close(
+          call, *kernel, conv_terms(KernelId::conv_bias, kConvs[3]));
+    }
+}
+
+TEST_F(CudaConv, TakesTheFastestThatRuns) {
+  library.engines = {{10},
+                     {5, 0, {}, false, true},
+                     {6, 0, {}, false, false, true},
+                     {8, 100},
+                     {9}};
+  EXPECT_EQ(chosen(context()), "cudnn:engine 3, 8.0 us, fastest of 4");
+}
+
+TEST_F(CudaConv, ManyProposalsAreNotAllTried) {
+  library.engines.assign(30, {10});
+  EXPECT_EQ(chosen(context()), "cudnn:engine 0, 10.0 us, fastest of 8");
+  EXPECT_EQ(library.plans, 8u);
+}
+
+TEST_F(CudaConv, TheFallbackModeIsAskedToo) {
+  library.engines = {{10}, {7, 0, {}, false, false, false, true}};
+  EXPECT_EQ(chosen(context()), "cudnn:engine 1, 7.0 us, fastest of 2");
+}
+
+TEST_F(CudaConv, LeavesOutWhatRoundsMore) {
+  using namespace cuda;
+  for (auto note :
+       {CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
+        CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION,
+        CUDNN_NUMERICAL_NOTE_FFT, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4,
+        CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6,
+        CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13}) {
+    library.engines = {{5, 0, {kTensorCore, note}}, {10}};
+    EXPECT_EQ(chosen(context()), "cudnn:engine 1, 10.0 us, fastest of 1");
+  }
+}
+
+TEST_F(CudaConv, TensorCoresAreForSixteenBits) {
+  MPC_NEEDS_IMAGES();
+  library.engines = {{5, 0, {kTensorCore}}, {10}};
+  EXPECT_EQ(chosen(context(), KernelId::conv, kTypes[3]),
+            "cudnn:engine 0, 5.0 us, fastest of 2");
+  // TF32 is not f32,
+  EXPECT_EQ(chosen(context(), KernelId::conv, kTypes[0]),
+            "cudnn:engine 1, 10.0 us, fastest of 1");
+  // but loses nothing of what was 16-bit.
+  EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kTypes[4]),
+            "cudnn:engine 0, 5.0 us, fastest of 2, operands widened to f32");
+}
+
+TEST_F(CudaConv, DeterministicTakesTheFirstThatIs) {
+  library.engines = {
+      {1, 0, {cuda::CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}}, {10}, {5}};
+  CudaContext device = context();
+  device.deterministic = true;
+  EXPECT_EQ(chosen(device),
+            "cudnn:engine 1, first of the heuristic, for the same bits in "
+            "every run");
+  EXPECT_EQ(library.executions, 0u);
+  EXPECT_EQ(library.plans, 1u);
+  EXPECT_EQ(chosen(context()), "cudnn:engine 0, 1.0 us, fastest of 3");
+}
+
+TEST_F(CudaConv, PlansAreSharedInTheProcess) {
+  const CudaContext device = context();
+  std::string error;
+  const auto first =
+      make_cuda_kernel(desc(KernelId::conv, kTypes[3]), device, &error);
+  const size_t plans = library.plans, executions = library.executions;
+  const auto second =
+      make_cuda_kernel(desc(KernelId::conv, kTypes[3]), device, &error);
+  EXPECT_TRUE(first && second) << error;
+  EXPECT_EQ(library.plans, plans);
+  EXPECT_EQ(library.executions, executions);
+}
+
+TEST_F(CudaConv, WithoutRoomForATrialTakesTheFirst) {
+  library.engines = {{10}, {7}};
+  driver.memory_bytes = 1000;
+  EXPECT_EQ(chosen(context()),
+            "cudnn:engine 0, first of the heuristic, as a trial failed: "
+            "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (as asked for)");
+}
+
+TEST_F(CudaConv, SaysWhatFailed) {
+  CudaContext device = context();
+  device.cudnn = nullptr;
+  device.cudnn_missing = "no such file";
+  EXPECT_EQ(chosen(device), "conv: cuDNN is missing: no such file");
+  library.failing = "cudnnCreate";
+  EXPECT_EQ(chosen(context()),
+            "conv: cudnnCreate: CUDNN_STATUS_NOT_INITIALIZED");
+  library.failing = "cudnnBackendFinalize";
+  EXPECT_EQ(chosen(context()),
+            "conv: cudnnBackendFinalize: CUDNN_STATUS_NOT_SUPPORTED");
+  library.failing = "cudnnBackendCreateDescriptor";
+  EXPECT_EQ(chosen(context()),
+            "conv: cudnnBackendCreateDescriptor: CUDNN_STATUS_BAD_PARAM");
+  library.failing = "cudnnBackendGetAttribute";
+  EXPECT_NE(chosen(context()).find("cudnnBackendGetAttribute: "),
+            std::string::npos);
+  library.failing = "";
+
+  library.engines = {{1, 0, {}, false, true}};
+  const std::string none = chosen(context());
+  EXPECT_EQ(none.find("conv: cuDNN has no engine for conv 0 bf16x2x13"), 0u)
+      << none;
+  EXPECT_NE(none.find("sums in f32: cudnnBackendFinalize: "
+                      "CUDNN_STATUS_NOT_SUPPORTED (as asked for)"),
+            std::string::npos)
+      << none;
+  library.engines = {{1, 0, {}, false, false, true}};
+  EXPECT_EQ(chosen(context()).find(
+                "conv: cudnnBackendExecute: CUDNN_STATUS_EXECUTION_FAILED"),
+            0u);
+  library.engines = {{1, size_t{2} << 30}};
+  EXPECT_NE(chosen(context()).find("a workspace of more than 1 GiB"),
+            std::string::npos);
+}
+
+TEST_F(CudaConv, RunsOnTheCallersStream) {
+  library.engines = {{1, 512}};
+  std::string error;
+  const auto kernel =
+      make_cuda_kernel(desc(KernelId::conv, kTypes[0]), context(), &error);
+  ASSERT_TRUE(kernel) << error;
+  EXPECT_EQ(kernel->workspace_bytes(), 512u);
+  const cuda::CUstream stream = reinterpret_cast<cuda::CUstream>(&error);
+  library.failing = "cudnnBackendExecute";
+  const cuda::CUdeviceptr operands[3] = {64, 64, 64};
+  EXPECT_EQ(kernel->enqueue(operands, 64, stream)
+                .find("cudnnBackendExecute: CUDNN_STATUS_EXECUTION_FAILED"),
+            0u);
+  EXPECT_EQ(library.stream, stream);
+}
+
+}  // namespace
+}  // namespace mpc::test

@@ -1,0 +1,59 @@
+// Our declarations of cuBLASLt against the library's header. Nothing to run: it
+// compiles or it does not.
+
+#include <cublasLt.h>
+
+#include "kernels/cuda/cublaslt.h"
+#include "test/cuda/signatures.h"
+
+namespace mpc::cuda {
+
+#define MPC_CUDA_FUNCTION(result, name, parameters) \
+  MPC_CHECK_SIGNATURE(CublasLt::name, ::name);
+MPC_CUBLASLT_FUNCTIONS(MPC_CUDA_FUNCTION)
+#undef MPC_CUDA_FUNCTION
+
+#define MPC_SAME(name)                                     \
+  static_assert(static_cast<long long>(mpc::cuda::name) == \
+                    static_cast<long long>(::name),        \
+                #name " has another value")
+MPC_SAME(CUBLAS_STATUS_SUCCESS);
+MPC_SAME(CUBLAS_STATUS_NOT_INITIALIZED);
+MPC_SAME(CUBLAS_STATUS_ALLOC_FAILED);
+MPC_SAME(CUBLAS_STATUS_INVALID_VALUE);
+MPC_SAME(CUBLAS_STATUS_EXECUTION_FAILED);
+MPC_SAME(CUBLAS_STATUS_NOT_SUPPORTED);
+MPC_SAME(CUDA_R_32F);
+MPC_SAME(CUDA_R_16F);
+MPC_SAME(CUDA_R_16BF);
+MPC_SAME(CUBLAS_COMPUTE_32F);
+MPC_SAME(CUBLAS_OP_N);
+MPC_SAME(CUBLAS_OP_T);
+MPC_SAME(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+MPC_SAME(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+MPC_SAME(CUBLASLT_MATMUL_DESC_TRANSA);
+MPC_SAME(CUBLASLT_MATMUL_DESC_TRANSB);
+MPC_SAME(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+MPC_SAME(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
+MPC_SAME(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
+MPC_SAME(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
+MPC_SAME(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES);
+MPC_SAME(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
+MPC_SAME(CUBLASLT_REDUCTION_SCHEME_NONE);
+MPC_SAME(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+MPC_SAME(CUBLASLT_REDUCTION_SCHEME_MASK);
+MPC_SAME(CUBLASLT_ALGO_CONFIG_ID);
+
+static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(::cublasLtMatmulAlgo_t),
+              "cublasLtMatmulAlgo_t");
+using Theirs = ::cublasLtMatmulHeuristicResult_t;
+static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == sizeof(Theirs) &&
+                  offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize) ==
+                      offsetof(Theirs, workspaceSize) &&
+                  offsetof(cublasLtMatmulHeuristicResult_t, state) ==
+                      offsetof(Theirs, state) &&
+                  offsetof(cublasLtMatmulHeuristicResult_t, wavesCount) ==
+                      offsetof(Theirs, wavesCount),
+              "cublasLtMatmulHeuristicResult_t");
+
+}  // namespace mpc::cuda

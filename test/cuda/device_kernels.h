@@ -1,0 +1,15 @@
+// The kernels of kernels/cuda/*.cu on the simulator, under their names.
+
+#ifndef MPC_TEST_CUDA_DEVICE_KERNELS_H_
+#define MPC_TEST_CUDA_DEVICE_KERNELS_H_
+
+#include "test/cuda/host_driver.h"
+
+namespace mpc::test {
+
+// Lets launches of them run in the simulator.
+void add_device_kernels(HostDriver* driver);
+
+}  // namespace mpc::test
+
+#endif  // MPC_TEST_CUDA_DEVICE_KERNELS_H_

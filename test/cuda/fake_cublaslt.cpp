@@ -1,0 +1,353 @@
+#include "test/cuda/fake_cublaslt.h"
+
+#include <cstring>
+#include <utility>
+
+#include "kernels/float_types.h"
+
+namespace mpc::cuda {
+
+struct cublasLtMatrixLayoutOpaque_t {
+  cudaDataType type;
+  uint64_t rows, columns;
+  int64_t ld;
+  int32_t batch = 1;
+  int64_t stride = 0;
+};
+
+struct cublasLtMatmulDescOpaque_t {
+  cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
+};
+
+struct cublasLtMatmulPreferenceOpaque_t {
+  uint64_t workspace_bytes = 0;
+  uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
+  uint32_t alignment[4] = {256, 256, 256, 256};
+};
+
+}  // namespace mpc::cuda
+
+namespace mpc::test {
+namespace {
+
+using namespace cuda;
+
+FakeCublasLt* current = nullptr;
+
+// What a real algorithm's words would not be.
+constexpr uint64_t kMagic = 0x6d7063;
+
+cublasStatus_t refuse(const std::string& why) {
+  current->refusal = why;
+  return CUBLAS_STATUS_INVALID_VALUE;
+}
+
+// Set by `failing`, once.
+bool fails(const char* call) {
+  if (current->failing != call) return false;
+  current->failing.clear();
+  return true;
+}
+
+size_t get_version() { return current->version; }
+
+const char* get_status_string(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_SUCCESS:
+      return "CUBLAS_STATUS_SUCCESS";
+    case CUBLAS_STATUS_INVALID_VALUE:
+      return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    default:
+      return "CUBLAS_STATUS_EXECUTION_FAILED";
+  }
+}
+
+cublasStatus_t create(cublasLtHandle_t* handle) {
+  if (fails("cublasLtCreate")) return CUBLAS_STATUS_NOT_INITIALIZED;
+  ++current->handles;
+  *handle = reinterpret_cast<cublasLtHandle_t>(current);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t destroy(cublasLtHandle_t) {
+  --current->handles;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+template <typename Opaque>
+cublasStatus_t destroy_descriptor(Opaque* descriptor) {
+  --current->descriptors;
+  delete descriptor;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t layout_create(cublasLtMatrixLayout_t* layout, cudaDataType type,
+                             uint64_t rows, uint64_t columns, int64_t ld) {
+  if (fails("cublasLtMatrixLayoutCreate")) return CUBLAS_STATUS_ALLOC_FAILED;
+  if (ld < static_cast<int64_t>(rows)) return refuse("ld is below the rows");
+  ++current->descriptors;
+  *layout = new cublasLtMatrixLayoutOpaque_t{type, rows, columns, ld};
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+template <typename T>
+cublasStatus_t set(T* place, const void* value, size_t bytes) {
+  if (bytes != sizeof *place) return refuse("attribute of another size");
+  std::memcpy(place, value, bytes);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t layout_set(cublasLtMatrixLayout_t layout,
+                          cublasLtMatrixLayoutAttribute_t attribute,
+                          const void* value, size_t bytes) {
+  switch (attribute) {
+    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
+      return set(&layout->batch, value, bytes);
+    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+      return set(&layout->stride, value, bytes);
+  }
+  return refuse("unknown attribute of a layout");
+}
+
+cublasStatus_t desc_create(cublasLtMatmulDesc_t* desc,
+                           cublasComputeType_t compute, cudaDataType scale) {
+  if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F)
+    return refuse("not computed in f32");
+  ++current->descriptors;
+  *desc = new cublasLtMatmulDescOpaque_t;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t desc_set(cublasLtMatmulDesc_t desc,
+                        cublasLtMatmulDescAttributes_t attribute,
+                        const void* value, size_t bytes) {
+  switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_TRANSA:
+      return set(&desc->a, value, bytes);
+    case CUBLASLT_MATMUL_DESC_TRANSB:
+      return set(&desc->b, value, bytes);
+  }
+  return refuse("unknown attribute of a product");
+}
+
+cublasStatus_t preference_create(cublasLtMatmulPreference_t* preference) {
+  ++current->descriptors;
+  *preference = new cublasLtMatmulPreferenceOpaque_t;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t preference_set(cublasLtMatmulPreference_t preference,
+                              cublasLtMatmulPreferenceAttributes_t attribute,
+                              const void* value, size_t bytes) {
+  switch (attribute) {
+    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
+      return set(&preference->workspace_bytes, value, bytes);
+    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
+      return set(&preference->reductions, value, bytes);
+    default:
+      return set(
+          &preference->alignment[attribute -
+                                 CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES],
+          value, bytes);
+  }
+}
+
+// The matrices go together and with the types that the library knows.
+std::string check(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+                  cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+                  cublasLtMatrixLayout_t d) {
+  const bool ta = desc->a == CUBLAS_OP_T, tb = desc->b == CUBLAS_OP_T;
+  if ((ta ? a->columns : a->rows) != d->rows) return "rows of A and D differ";
+  if ((tb ? b->rows : b->columns) != d->columns)
+    return "columns of B and D differ";
+  if ((ta ? a->rows : a->columns) != (tb ? b->columns : b->rows))
+    return "the summed extents of A and B differ";
+  if (c->rows != d->rows || c->columns != d->columns || c->type != d->type)
+    return "C and D differ";
+  if (a->batch != d->batch || b->batch != d->batch || c->batch != d->batch)
+    return "batches differ";
+  if (d->batch > 1 && d->stride < d->ld * static_cast<int64_t>(d->columns))
+    return "matrices of D overlap";
+  if (a->type != b->type) return "A and B have different types";
+  if (d->type != a->type && d->type != CUDA_R_32F)
+    return "D is neither of A's type nor f32";
+  return "";
+}
+
+cublasLtMatmulAlgo_t algorithm(size_t index) {
+  return {{index, kMagic, 1, 2, 3, 4, 5, 0xfedcba9876543210u}};
+}
+
+bool is_ours(const cublasLtMatmulAlgo_t& algo) {
+  if (algo.data[0] >= current->algorithms.size()) return false;
+  const cublasLtMatmulAlgo_t ours = algorithm(algo.data[0]);
+  return std::memcmp(&ours, &algo, sizeof algo) == 0;
+}
+
+cublasStatus_t get_heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
+                             cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                             cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                             cublasLtMatmulPreference_t preference,
+                             int requested,
+                             cublasLtMatmulHeuristicResult_t* results,
+                             int* found) {
+  ++current->heuristics;
+  const std::string error = check(desc, a, b, c, d);
+  if (!error.empty()) return refuse(error);
+  for (uint32_t alignment : preference->alignment)
+    if (alignment == 0 || alignment > 64 || (alignment & (alignment - 1)) != 0)
+      return refuse("operands are not aligned to that");
+  if (fails("cublasLtMatmulAlgoGetHeuristic"))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  *found = 0;
+  for (size_t i = 0; i < current->algorithms.size() && *found < requested;
+       ++i) {
+    const FakeCublasLt::Algorithm& known = current->algorithms[i];
+    if (known.workspace_bytes > preference->workspace_bytes ||
+        (known.reduction & ~preference->reductions) != 0)
+      continue;
+    results[(*found)++] = {
+        algorithm(i), known.workspace_bytes, CUBLAS_STATUS_SUCCESS, 1, {}};
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t algo_check(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
+                          cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                          cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                          const cublasLtMatmulAlgo_t* algo,
+                          cublasLtMatmulHeuristicResult_t* result) {
+  const std::string error = check(desc, a, b, c, d);
+  if (!error.empty()) return refuse(error);
+  if (!is_ours(*algo) || current->algorithms[algo->data[0]].refused)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  result->state = CUBLAS_STATUS_SUCCESS;
+  result->workspaceSize = current->algorithms[algo->data[0]].workspace_bytes;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t algo_get(const cublasLtMatmulAlgo_t* algo,
+                        cublasLtMatmulAlgoConfigAttributes_t, void* value,
+                        size_t bytes, size_t* written) {
+  const int32_t id = static_cast<int32_t>(algo->data[0]);
+  if (bytes != sizeof id) return refuse("an algorithm's number is an int32_t");
+  std::memcpy(value, &id, *written = sizeof id);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+float load(cudaDataType type, const void* from, int64_t index) {
+  switch (type) {
+    case CUDA_R_16F:
+      return static_cast<const kernels::F16*>(from)[index];
+    case CUDA_R_16BF:
+      return static_cast<const kernels::Bf16*>(from)[index];
+    default:
+      return static_cast<const float*>(from)[index];
+  }
+}
+
+void store(cudaDataType type, float value, void* to, int64_t index) {
+  switch (type) {
+    case CUDA_R_16F:
+      static_cast<kernels::F16*>(to)[index] = kernels::F16(value);
+      return;
+    case CUDA_R_16BF:
+      static_cast<kernels::Bf16*>(to)[index] = kernels::Bf16(value);
+      return;
+    default:
+      static_cast<float*>(to)[index] = value;
+  }
+}
+
+// One matrix of a batch: element (row, column) of op(matrix).
+struct View {
+  cublasLtMatrixLayout_t layout;
+  const void* data;
+  bool transposed;
+  float at(int64_t batch, int64_t row, int64_t column) const {
+    if (transposed) std::swap(row, column);
+    return load(layout->type, data,
+                batch * layout->stride + column * layout->ld + row);
+  }
+};
+
+cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
+                      const void* alpha, const void* a,
+                      cublasLtMatrixLayout_t a_layout, const void* b,
+                      cublasLtMatrixLayout_t b_layout, const void* beta,
+                      const void* c, cublasLtMatrixLayout_t c_layout, void* d,
+                      cublasLtMatrixLayout_t d_layout,
+                      const cublasLtMatmulAlgo_t* algo, void* workspace,
+                      size_t workspace_bytes, CUstream) {
+  ++current->products;
+  if (fails("cublasLtMatmul")) return CUBLAS_STATUS_EXECUTION_FAILED;
+  if (!handle || !algo || !is_ours(*algo)) return refuse("no such algorithm");
+  const FakeCublasLt::Algorithm& known = current->algorithms[algo->data[0]];
+  if (known.broken) return CUBLAS_STATUS_EXECUTION_FAILED;
+  const std::string error = check(desc, a_layout, b_layout, c_layout, d_layout);
+  if (!error.empty()) return refuse(error);
+  if (*static_cast<const float*>(alpha) != 1 ||
+      *static_cast<const float*>(beta) != 0 || c != d)
+    return refuse("results are overwritten, never accumulated into");
+  if (workspace_bytes < known.workspace_bytes ||
+      (known.workspace_bytes > 0 && !workspace))
+    return refuse("the workspace is too small");
+  // All of it may be written.
+  if (known.workspace_bytes > 0)
+    std::memset(workspace, 0xfb, known.workspace_bytes);
+  const View left{a_layout, a, desc->a == CUBLAS_OP_T};
+  const View right{b_layout, b, desc->b == CUBLAS_OP_T};
+  const int64_t rows = static_cast<int64_t>(d_layout->rows),
+                columns = static_cast<int64_t>(d_layout->columns),
+                sums = static_cast<int64_t>(
+                    left.transposed ? a_layout->rows : a_layout->columns);
+  for (int64_t i = 0; i < d_layout->batch; ++i)
+    for (int64_t column = 0; column < columns; ++column)
+      for (int64_t row = 0; row < rows; ++row) {
+        float sum = 0;
+        for (int64_t k = 0; k < sums; ++k)
+          sum += left.at(i, row, k) * right.at(i, k, column);
+        store(d_layout->type, sum, d,
+              i * d_layout->stride + column * d_layout->ld + row);
+      }
+  current->last = algo->data[0];
+  current->driver.microseconds += known.microseconds;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+const CublasLt& fake_table() {
+  static const CublasLt table = [] {
+    CublasLt fake = {};
+    fake.cublasLtGetVersion = get_version;
+    fake.cublasLtGetStatusString = get_status_string;
+    fake.cublasLtCreate = create;
+    fake.cublasLtDestroy = destroy;
+    fake.cublasLtMatrixLayoutCreate = layout_create;
+    fake.cublasLtMatrixLayoutDestroy = destroy_descriptor;
+    fake.cublasLtMatrixLayoutSetAttribute = layout_set;
+    fake.cublasLtMatmulDescCreate = desc_create;
+    fake.cublasLtMatmulDescDestroy = destroy_descriptor;
+    fake.cublasLtMatmulDescSetAttribute = desc_set;
+    fake.cublasLtMatmulPreferenceCreate = preference_create;
+    fake.cublasLtMatmulPreferenceDestroy = destroy_descriptor;
+    fake.cublasLtMatmulPreferenceSetAttribute = preference_set;
+    fake.cublasLtMatmulAlgoGetHeuristic = get_heuristic;
+    fake.cublasLtMatmulAlgoCheck = algo_check;
+    fake.cublasLtMatmulAlgoConfigGetAttribute = algo_get;
+    fake.cublasLtMatmul = matmul;
+    return fake;
+  }();
+  return table;
+}
+
+}  // namespace
+
+FakeCublasLt::FakeCublasLt(HostDriver* driver) : driver(*driver) {
+  current = this;
+}
+FakeCublasLt::~FakeCublasLt() { current = nullptr; }
+const CublasLt* FakeCublasLt::table() const { return &fake_table(); }
+
+}  // namespace mpc::test

@@ -1,0 +1,53 @@
+// A cuBLASLt table over host memory: plain loops over the column-major matrices
+// that it is given descriptions of. What the library would refuse or read
+// wrongly is refused here.
+
+#ifndef MPC_TEST_CUDA_FAKE_CUBLASLT_H_
+#define MPC_TEST_CUDA_FAKE_CUBLASLT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/cublaslt.h"
+#include "test/cuda/host_driver.h"
+
+namespace mpc::test {
+
+struct FakeCublasLt {
+  // Algorithms that the heuristic offers, in this order; an algorithm's number
+  // is its index.
+  struct Algorithm {
+    double microseconds;
+    size_t workspace_bytes = 0;
+    // cublasLtReductionScheme_t that it needs.
+    unsigned reduction = 0;
+    // It is offered, but does not run.
+    bool broken = false;
+    // Only the check knows that it cannot run.
+    bool refused = false;
+  };
+  std::vector<Algorithm> algorithms = {{10}};
+  size_t version = 130002;
+  // What the next call of this name answers.
+  std::string failing;
+
+  size_t handles = 0, descriptors = 0;  // That are alive.
+  size_t products = 0, heuristics = 0;
+  // Algorithm of the last product.
+  size_t last = 0;
+  // What was wrong with the last call that was refused.
+  std::string refusal;
+
+  const cuda::CublasLt* table() const;
+  explicit FakeCublasLt(HostDriver* driver);
+  ~FakeCublasLt();
+  FakeCublasLt(const FakeCublasLt&) = delete;
+
+  HostDriver& driver;
+};
+
+}  // namespace mpc::test
+
+#endif  // MPC_TEST_CUDA_FAKE_CUBLASLT_H_

@@ -1,0 +1,268 @@
+#include "test/cuda/fake_cudnn.h"
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "test/cuda/fake_descriptors.h"
+
+namespace mpc::test {
+namespace {
+
+using namespace cuda;
+
+FakeCudnn* current = nullptr;
+std::set<FakeDescriptor*> alive;
+// What others refer to stays when its owner destroys it, as in the library.
+std::vector<std::unique_ptr<FakeDescriptor>> made_so_far;
+
+cudnnStatus_t refuse(const std::string& why) {
+  current->refusal = why;
+  return CUDNN_STATUS_BAD_PARAM;
+}
+
+bool fails(const char* call) { return current->failing == call; }
+
+size_t get_version() { return 92800; }
+
+const char* get_error_string(cudnnStatus_t status) {
+  switch (status) {
+    case CUDNN_STATUS_SUCCESS:
+      return "CUDNN_STATUS_SUCCESS";
+    case CUDNN_STATUS_BAD_PARAM:
+      return "CUDNN_STATUS_BAD_PARAM";
+    case CUDNN_STATUS_NOT_SUPPORTED:
+      return "CUDNN_STATUS_NOT_SUPPORTED";
+    case CUDNN_STATUS_NOT_INITIALIZED:
+      return "CUDNN_STATUS_NOT_INITIALIZED";
+    default:
+      return "CUDNN_STATUS_EXECUTION_FAILED";
+  }
+}
+
+void get_last_error(char* text, size_t bytes) {
+  std::strncpy(text, current->refusal.c_str(), bytes - 1);
+  text[bytes - 1] = 0;
+}
+
+cudnnStatus_t create(cudnnHandle_t* handle) {
+  if (fails("cudnnCreate")) return CUDNN_STATUS_NOT_INITIALIZED;
+  ++current->handles;
+  *handle = reinterpret_cast<cudnnHandle_t>(current);
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t destroy(cudnnHandle_t) {
+  --current->handles;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t set_stream(cudnnHandle_t, CUstream stream) {
+  if (fails("cudnnSetStream")) return CUDNN_STATUS_BAD_PARAM;
+  current->stream = stream;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t create_descriptor(cudnnBackendDescriptorType_t type,
+                                cudnnBackendDescriptor_t* descriptor) {
+  if (fails("cudnnBackendCreateDescriptor")) return CUDNN_STATUS_BAD_PARAM;
+  ++current->descriptors;
+  made_so_far.push_back(std::make_unique<FakeDescriptor>());
+  FakeDescriptor* made = made_so_far.back().get();
+  made->type = type;
+  alive.insert(made);
+  *descriptor = made;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t destroy_descriptor(cudnnBackendDescriptor_t descriptor) {
+  FakeDescriptor* made = static_cast<FakeDescriptor*>(descriptor);
+  if (alive.erase(made) == 0) return refuse("destroyed twice");
+  --current->descriptors;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t set_attribute(cudnnBackendDescriptor_t descriptor,
+                            cudnnBackendAttributeName_t name,
+                            cudnnBackendAttributeType_t type, int64_t count,
+                            const void* values) {
+  if (fails("cudnnBackendSetAttribute")) return CUDNN_STATUS_BAD_PARAM;
+  FakeDescriptor& made = *static_cast<FakeDescriptor*>(descriptor);
+  const std::string which = "attribute " + std::to_string(name) +
+                            " of descriptor " + std::to_string(made.type);
+  if (made.finalized) return refuse(which + " is set too late");
+  cudnnBackendAttributeType_t expected;
+  int64_t expected_count;
+  if (!attribute_of(made.type, name, &expected, &expected_count))
+    return refuse(which + " is unknown");
+  if (type != expected) return refuse(which + " has another type");
+  if (expected_count != 0 && count != expected_count)
+    return refuse(which + " has another count");
+  const size_t bytes = static_cast<size_t>(count) * size_of(type);
+  const unsigned char* from = static_cast<const unsigned char*>(values);
+  made.attributes[name] = {count, {from, from + bytes}};
+  return CUDNN_STATUS_SUCCESS;
+}
+
+// The engines that know this graph, in the order of the proposals.
+std::vector<size_t> proposals(const FakeDescriptor& heuristic) {
+  const FakeConv conv =
+      conv_of(*heuristic.part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH));
+  std::vector<size_t> known;
+  if (!conv.operation) return known;
+  bool narrow = false, wide = false;
+  for (const FakeDescriptor* tensor :
+       {conv.x, conv.w, conv.result ? conv.result : conv.y}) {
+    const bool is_f32 = tensor->one<cudnnDataType_t>(
+                            CUDNN_ATTR_TENSOR_DATA_TYPE) == CUDNN_DATA_FLOAT;
+    (is_f32 ? wide : narrow) = true;
+  }
+  const bool fallback =
+      heuristic.one<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE) ==
+      CUDNN_HEUR_MODE_FALLBACK;
+  for (size_t i = 0; i < current->engines.size(); ++i)
+    if (current->engines[i].fallback == fallback &&
+        (current->engines[i].mixed || !(narrow && wide)))
+      known.push_back(i);
+  return known;
+}
+
+cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
+                            cudnnBackendAttributeName_t name,
+                            cudnnBackendAttributeType_t, int64_t requested,
+                            int64_t* found, void* values) {
+  if (fails("cudnnBackendGetAttribute")) return CUDNN_STATUS_BAD_PARAM;
+  FakeDescriptor& made = *static_cast<FakeDescriptor*>(descriptor);
+  if (!made.finalized) return refuse("read before it is finalized");
+  const FakeCudnn::Engine& engine = current->engines[made.engine];
+  const auto answer = [&](const auto& value) {
+    if (requested < 1) return refuse("no room");
+    *found = 1;
+    std::memcpy(values, &value, sizeof value);
+    return CUDNN_STATUS_SUCCESS;
+  };
+  switch (name) {
+    case CUDNN_ATTR_ENGINEHEUR_RESULTS: {
+      const std::vector<size_t> known = proposals(made);
+      *found = static_cast<int64_t>(known.size());
+      for (int64_t i = 0; i < *found && i < requested; ++i) {
+        FakeDescriptor* config = static_cast<FakeDescriptor**>(values)[i];
+        if (config->type != CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)
+          return refuse("results are engine configurations");
+        config->engine = known[static_cast<size_t>(i)];
+        config->finalized = true;
+      }
+      return CUDNN_STATUS_SUCCESS;
+    }
+    case CUDNN_ATTR_ENGINECFG_ENGINE: {
+      FakeDescriptor* place = *static_cast<FakeDescriptor**>(values);
+      if (place->type != CUDNN_BACKEND_ENGINE_DESCRIPTOR)
+        return refuse("the place must be an engine");
+      place->engine = made.engine;
+      place->finalized = true;
+      *found = 1;
+      return CUDNN_STATUS_SUCCESS;
+    }
+    case CUDNN_ATTR_ENGINE_GLOBAL_INDEX:
+      return answer(static_cast<int64_t>(made.engine));
+    case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
+      *found = static_cast<int64_t>(engine.notes.size());
+      std::memcpy(values, engine.notes.data(),
+                  engine.notes.size() * sizeof engine.notes[0]);
+      return CUDNN_STATUS_SUCCESS;
+    case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
+      return answer(static_cast<int64_t>(engine.workspace_bytes));
+    default:
+      return refuse("attribute " + std::to_string(name) + " cannot be read");
+  }
+}
+
+// The graph that the plan of this configuration is for: the last that an
+// engine was asked for.
+const FakeDescriptor* graph = nullptr;
+
+cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor) {
+  if (fails("cudnnBackendFinalize")) return CUDNN_STATUS_NOT_SUPPORTED;
+  FakeDescriptor& made = *static_cast<FakeDescriptor*>(descriptor);
+  if (made.finalized) return refuse("finalized twice");
+  const std::string error = check_descriptor(made);
+  if (!error.empty()) return refuse(error);
+  if (made.type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR)
+    graph = made.part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+  if (made.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+    made.engine = made.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->engine;
+    if (current->engines[made.engine].unfinished) {
+      current->refusal = "as asked for";
+      return CUDNN_STATUS_NOT_SUPPORTED;
+    }
+    ++current->plans;
+    // A plan needs nothing of what it was made of: a copy of the graph.
+    made.attributes.clear();
+    for (const auto& [name, attribute] : graph->attributes)
+      made.attributes[name] = attribute;
+  }
+  made.finalized = true;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
+                      cudnnBackendDescriptor_t pack) {
+  ++current->executions;
+  if (fails("cudnnBackendExecute")) return CUDNN_STATUS_EXECUTION_FAILED;
+  const FakeDescriptor& made = *static_cast<FakeDescriptor*>(plan);
+  const FakeDescriptor& variant = *static_cast<FakeDescriptor*>(pack);
+  if (!handle || !made.finalized || !variant.finalized)
+    return refuse("not finalized");
+  const FakeCudnn::Engine& engine = current->engines[made.engine];
+  if (engine.broken) return CUDNN_STATUS_EXECUTION_FAILED;
+  void* workspace = variant.one<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+  if (engine.workspace_bytes > 0) {
+    if (!workspace) return refuse("no workspace");
+    // All of it may be written.
+    std::memset(workspace, 0xfb, engine.workspace_bytes);
+  }
+  std::map<int64_t, void*> addresses;
+  const auto uids = variant.all<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+  const auto places = variant.all<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+  for (size_t i = 0; i < uids.size(); ++i) {
+    if (reinterpret_cast<uintptr_t>(places[i]) % 16 != 0)
+      return refuse("not aligned as was said");
+    addresses[uids[i]] = places[i];
+  }
+  compute(conv_of(made), addresses);
+  current->last = made.engine;
+  current->driver.microseconds += engine.microseconds;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+const Cudnn& fake_table() {
+  static const Cudnn table = [] {
+    Cudnn fake = {};
+    fake.cudnnGetVersion = get_version;
+    fake.cudnnGetErrorString = get_error_string;
+    fake.cudnnGetLastErrorString = get_last_error;
+    fake.cudnnCreate = create;
+    fake.cudnnDestroy = destroy;
+    fake.cudnnSetStream = set_stream;
+    fake.cudnnBackendCreateDescriptor = create_descriptor;
+    fake.cudnnBackendDestroyDescriptor = destroy_descriptor;
+    fake.cudnnBackendSetAttribute = set_attribute;
+    fake.cudnnBackendGetAttribute = get_attribute;
+    fake.cudnnBackendFinalize = finalize;
+    fake.cudnnBackendExecute = execute;
+    return fake;
+  }();
+  return table;
+}
+
+}  // namespace
+
+FakeCudnn::FakeCudnn(HostDriver* driver) : driver(*driver) { current = this; }
+FakeCudnn::~FakeCudnn() {
+  current = nullptr;
+  made_so_far.clear();
+}
+const Cudnn* FakeCudnn::table() const { return &fake_table(); }
+
+}  // namespace mpc::test

@@ -1,0 +1,286 @@
+// Products through cuBLASLt's table: the mapping of layouts against the
+// reference, and how an algorithm is chosen.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "kernels/cuda/kernel.h"
+#include "test/cuda/as_kernel.h"
+#include "test/cuda/fake_cublaslt.h"
+#include "test/cuda/host_driver.h"
+#include "test/kernels/cases.h"
+
+namespace mpc::test {
+namespace {
+
+using namespace kernels;
+using kernels::testing::kLargeMatmuls;
+using kernels::testing::kMatmuls;
+using kernels::testing::matmul_desc;
+using kernels::testing::MatmulCase;
+using kernels::testing::Types;
+
+const std::vector<Types> kTypes = {{MPC_DTYPE_F32, MPC_DTYPE_F32},
+                                   {MPC_DTYPE_F16, MPC_DTYPE_F16},
+                                   {MPC_DTYPE_F16, MPC_DTYPE_F32},
+                                   {MPC_DTYPE_BF16, MPC_DTYPE_BF16},
+                                   {MPC_DTYPE_BF16, MPC_DTYPE_F32}};
+
+// Machinery of a device without one. Caches go to a folder of the test.
+class CudaMatmul : public ::testing::Test {
+ protected:
+  CudaMatmul()
+      : library(&driver),
+        folder(std::filesystem::path(::testing::TempDir()) /
+               ("mpc-matmul-" +
+                std::to_string(reinterpret_cast<uintptr_t>(this)))) {}
+  ~CudaMatmul() override {
+    std::filesystem::remove_all(folder);
+    EXPECT_TRUE(driver.allocations.empty());
+    EXPECT_TRUE(driver.events.empty());
+    EXPECT_EQ(library.handles, 0u);
+    EXPECT_EQ(library.descriptors, 0u);
+  }
+
+  CudaContext context() const {
+    CudaContext made;
+    made.driver = driver.table();
+    made.cublaslt = library.table();
+    made.compute_capability = 90;
+    made.device_name = "Fake H200";
+    made.cache_folder = folder.string();
+    return made;
+  }
+  std::unique_ptr<CudaKernel> make(const CudaContext& context,
+                                   std::string* error) {
+    return make_cuda_kernel(
+        matmul_desc({{3, 5}, {5, 7}, {3, 7}}, false, false, kTypes[3]), context,
+        error);
+  }
+  // The algorithm that a kernel made in this context uses.
+  std::string chosen(const CudaContext& context) {
+    std::string error;
+    const auto kernel = make(context, &error);
+    return kernel ? kernel->implementation() : error;
+  }
+  std::filesystem::path cache_file() const {
+    return folder / "cublaslt-130002-Fake_H200-sm_90";
+  }
+
+  HostDriver driver;
+  FakeCublasLt library;
+  std::filesystem::path folder;
+};
+
+TEST_F(CudaMatmul, MapsEveryLayout) {
+  CudaContext device = context();
+  device.cache_folder = "";
+  for (const auto* cases : {&kMatmuls, &kLargeMatmuls})
+    for (const MatmulCase& c : *cases)
+      for (int flags = 0; flags < 4; ++flags)
+        for (const Types types : kTypes) {
+          const KernelDesc desc = matmul_desc(c, flags & 1, flags & 2, types);
+          // Large ones as often as needed to see the batches.
+          if (cases == &kLargeMatmuls && types.dtype != MPC_DTYPE_BF16)
+            continue;
+          device.deterministic = cases == &kLargeMatmuls;
+          const auto kernel = must_make(desc, device);
+          ASSERT_TRUE(kernel) << library.refusal;
+          kernels::testing::expect_kernel_close(desc, *kernel,
+                                                static_cast<int>(c.lhs.back()));
+          ASSERT_FALSE(HasFailure()) << library.refusal;
+        }
+}
+
+TEST_F(CudaMatmul, LinearLayersAreOneProduct) {
+  std::string error;
+  CudaContext device = context();
+  device.deterministic = true;
+  const auto kernel =
+      make_cuda_kernel(matmul_desc({{2, 3, 5, 7}, {7, 11}, {2, 3, 5, 11}},
+                                   false, false, kTypes[0]),
+                       device, &error);
+  ASSERT_TRUE(kernel) << error;
+  std::vector<float> lhs(2 * 3 * 5 * 7), rhs(77), result(2 * 3 * 5 * 11);
+  const cuda::CUdeviceptr operands[] = {
+      reinterpret_cast<cuda::CUdeviceptr>(lhs.data()),
+      reinterpret_cast<cuda::CUdeviceptr>(rhs.data()),
+      reinterpret_cast<cuda::CUdeviceptr>(result.data())};
+  EXPECT_EQ(kernel->enqueue(operands, 0, nullptr), "");
+  EXPECT_EQ(library.products, 1u);
+}
+
+TEST_F(CudaMatmul, TakesTheFastestThatRuns) {
+  library.algorithms = {{10}, {5, 0, 0, true}, {7, 1 << 20}, {8}};
+  const CudaContext device = context();
+  EXPECT_EQ(chosen(device), "cublasLt:algo 2, 7.0 us, fastest of 4");
+  std::string error;
+  const auto kernel = make(device, &error);
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ(kernel->workspace_bytes(), size_t{1} << 20);
+}
+
+TEST_F(CudaMatmul, AsksForAtMost32MiB) {
+  library.algorithms = {{10}, {1, (32 << 20) + 1}};
+  EXPECT_EQ(chosen(context()), "cublasLt:algo 0, 10.0 us, fastest of 1");
+}
+
+TEST_F(CudaMatmul, RemembersWithinTheProcess) {
+  library.algorithms = {{10}, {7}};
+  CudaContext device = context();
+  device.cache_folder = "";
+  chosen(device);
+  const size_t products = library.products;
+  EXPECT_EQ(chosen(device), "cublasLt:algo 1, the fastest of an earlier trial");
+  EXPECT_EQ(library.products, products);
+  // Another device's kernels know nothing of it.
+  device.shared = make_cuda_shared();
+  EXPECT_EQ(chosen(device), "cublasLt:algo 1, 7.0 us, fastest of 2");
+}
+
+TEST_F(CudaMatmul, RemembersBetweenProcesses) {
+  library.algorithms = {{10}, {7}};
+  chosen(context());
+  EXPECT_TRUE(std::filesystem::exists(cache_file()));
+  library.products = 0;
+  EXPECT_EQ(chosen(context()),
+            "cublasLt:algo 1, the fastest of an earlier trial");
+  EXPECT_EQ(library.products, 0u);
+}
+
+TEST_F(CudaMatmul, AnotherVersionOrDeviceIsTriedAnew) {
+  chosen(context());
+  CudaContext other = context();
+  other.device_name = "Fake A100";
+  EXPECT_EQ(chosen(other), "cublasLt:algo 0, 10.0 us, fastest of 1");
+  library.version = 130003;
+  EXPECT_EQ(chosen(context()), "cublasLt:algo 0, 10.0 us, fastest of 1");
+}
+
+TEST_F(CudaMatmul, ARememberedAlgorithmThatCannotRunIsTriedAnew) {
+  library.algorithms = {{10}, {7}};
+  chosen(context());
+  library.algorithms[1].refused = library.algorithms[1].broken = true;
+  EXPECT_EQ(chosen(context()), "cublasLt:algo 0, 10.0 us, fastest of 2");
+}
+
+TEST_F(CudaMatmul, ADamagedFileIsTriedAnewAndRewritten) {
+  chosen(context());
+  std::string whole;
+  {
+    std::ifstream file(cache_file());
+    whole.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  // Cut anywhere, and each byte another.
+  for (size_t i = 0; i < 2 * whole.size(); ++i) {
+    std::string damaged = whole.substr(0, i);
+    if (i >= whole.size()) {
+      damaged = whole;
+      damaged[i - whole.size()] ^= 1;
+    }
+    // The end of the last line may be missing.
+    if (damaged == whole.substr(0, whole.size() - 1)) continue;
+    std::ofstream(cache_file(), std::ios::binary) << damaged;
+    ASSERT_EQ(chosen(context()), "cublasLt:algo 0, 10.0 us, fastest of 1") << i;
+    std::ifstream file(cache_file());
+    ASSERT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), whole)
+        << i;
+  }
+}
+
+TEST_F(CudaMatmul, WorksWhereNothingCanBeKept) {
+  std::ofstream(folder) << "a file where the folder should be";
+  EXPECT_EQ(chosen(context()), "cublasLt:algo 0, 10.0 us, fastest of 1");
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder));
+}
+
+TEST_F(CudaMatmul, DeterministicTakesTheFirstWithoutATrial) {
+  library.algorithms = {{10, 0, 1}, {9, 0, 2}, {1}};
+  CudaContext device = context();
+  device.deterministic = true;
+  EXPECT_EQ(chosen(device),
+            "cublasLt:algo 1, first of the heuristic, for the same bits in "
+            "every run");
+  EXPECT_EQ(library.products, 0u);
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST_F(CudaMatmul, WithoutRoomForATrialTakesTheFirst) {
+  library.algorithms = {{10}, {7}};
+  driver.memory_bytes = 1000;
+  EXPECT_EQ(chosen(context()),
+            "cublasLt:algo 0, first of the heuristic, as a trial failed: "
+            "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (as asked for)");
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST_F(CudaMatmul, SaysWhatFailed) {
+  std::string error;
+  library.failing = "cublasLtCreate";
+  EXPECT_FALSE(make(context(), &error));
+  EXPECT_NE(error.find("matmul: cublasLtCreate: "), std::string::npos) << error;
+  library.failing = "cublasLtMatrixLayoutCreate";
+  EXPECT_FALSE(make(context(), &error));
+  EXPECT_NE(error.find("matmul: cublasLtMatrixLayoutCreate: "),
+            std::string::npos)
+      << error;
+  library.failing = "cublasLtMatmulAlgoGetHeuristic";
+  EXPECT_FALSE(make(context(), &error));
+  EXPECT_EQ(error,
+            "matmul: cublasLtMatmulAlgoGetHeuristic: "
+            "CUBLAS_STATUS_NOT_SUPPORTED");
+  library.algorithms = {{1, 0, 0, true}};
+  EXPECT_FALSE(make(context(), &error));
+  EXPECT_EQ(error, "matmul: cublasLtMatmul: CUBLAS_STATUS_EXECUTION_FAILED");
+  library.algorithms = {};
+  EXPECT_FALSE(make(context(), &error));
+  EXPECT_NE(error.find("knows no algorithm"), std::string::npos) << error;
+
+  library.algorithms = {{1}};
+  const auto kernel = make(context(), &error);
+  ASSERT_TRUE(kernel) << error;
+  library.failing = "cublasLtMatmul";
+  const cuda::CUdeviceptr operands[3] = {64, 64, 64};
+  EXPECT_EQ(kernel->enqueue(operands, 0, nullptr),
+            "cublasLtMatmul: CUBLAS_STATUS_EXECUTION_FAILED");
+}
+
+TEST_F(CudaMatmul, DriverErrorsOfATrialEndIt) {
+  for (const char* call : {"cuEventRecord", "cuEventSynchronize",
+                           "cuMemsetD8Async", "cuEventElapsedTime"}) {
+    driver.failing = call;
+    std::string error;
+    EXPECT_FALSE(make(context(), &error));
+    EXPECT_EQ(error, std::string("matmul: ") + call +
+                         ": CUDA_ERROR_UNKNOWN (as asked for)");
+  }
+}
+
+TEST_F(CudaMatmul, RefusesWhatTheDeviceCannot) {
+  std::string error;
+  CudaContext device = context();
+  device.cublaslt = nullptr;
+  device.cublaslt_missing = "no such file";
+  EXPECT_FALSE(make(device, &error));
+  EXPECT_EQ(error, "matmul: cuBLASLt is missing: no such file");
+  device = context();
+  device.compute_capability = 75;
+  EXPECT_FALSE(make(device, &error));
+  EXPECT_EQ(error,
+            "matmul: bf16 needs compute capability 8.0, Fake H200 has 7.5; "
+            "compile with --precision=fp16");
+  EXPECT_FALSE(
+      make_cuda_kernel(matmul_desc({{3, 5}, {5, 7}, {3, 7}}, false, false,
+                                   {MPC_DTYPE_F64, MPC_DTYPE_F64}),
+                       context(), &error));
+  EXPECT_EQ(error, "matmul: f64 is not computed on CUDA; compile for cpu");
+  EXPECT_FALSE(make_cuda_kernel(
+      matmul_desc({{2, 70000, 1, 1, 1}, {3, 1, 1, 1}, {2, 70000, 3, 1, 1}},
+                  false, false, kTypes[0]),
+      context(), &error));
+}
+
+}  // namespace
+}  // namespace mpc::test

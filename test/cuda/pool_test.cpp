@@ -1,0 +1,214 @@
+// The kernels of pool.cu against the reference, bit by bit, in three orders of
+// threads.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "kernels/cuda/device_images.h"
+#include "kernels/cuda/kernel.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/float_types.h"
+#include "test/cuda/device_kernels.h"
+#include "test/cuda/host_driver.h"
+#include "test/device_sim/device_sim.h"
+#include "test/kernels/cases.h"
+
+namespace mpc::test {
+namespace {
+
+using namespace kernels;
+using namespace kernels::testing;
+
+class CudaPool : public ::testing::Test {
+ protected:
+  CudaPool() {
+    add_device_kernels(&driver);
+    context.driver = driver.table();
+    context.compute_capability = 90;
+  }
+
+  // Runs the kernel where its operands lie.
+  void expect_same(const KernelDesc& desc,
+                   const std::vector<std::vector<double>>& inputs) {
+    SCOPED_TRACE(describe(desc, {1, false}));
+    std::string error;
+    const auto kernel = make_cuda_kernel(desc, context, &error);
+    ASSERT_TRUE(kernel) << error;
+    const auto reference = make_reference_kernel(desc, &error);
+    ASSERT_TRUE(reference) << error;
+    const std::vector<Buffer> found = make_operands(desc, inputs);
+    const std::vector<Buffer> expected = make_operands(desc, inputs);
+    run(*reference, expected);
+    std::vector<cuda::CUdeviceptr> operands;
+    std::vector<device_sim::Buffer> outputs;
+    for (size_t i = 0; i < found.size(); ++i) {
+      operands.push_back(reinterpret_cast<cuda::CUdeviceptr>(found[i].data()));
+      if (i >= inputs.size())
+        outputs.push_back(
+            {std::to_string(i), found[i].data(), found[i].size()});
+    }
+    ASSERT_EQ(device_sim::run_in_all_orders(
+                  outputs,
+                  [&] {
+                    const std::string failed =
+                        kernel->enqueue(operands.data(), 0, nullptr);
+                    return failed.empty() ? failed
+                                          : failed + driver.launch_error;
+                  }),
+              "");
+    for (size_t o = 0; o < found.size(); ++o) {
+      ASSERT_TRUE(found[o].intact());
+      const std::vector<double> a = values_of(desc.operands[o], found[o]);
+      const std::vector<double> b = values_of(desc.operands[o], expected[o]);
+      for (size_t i = 0; i < a.size(); ++i)
+        ASSERT_TRUE(a[i] == b[i] || (a[i] != a[i] && b[i] != b[i]))
+            << "element " << i << " of operand " << o << ": expected " << b[i]
+            << ", found " << a[i];
+    }
+  }
+
+  HostDriver driver;
+  CudaContext context;
+};
+
+const mpc_dtype_t kTypes[] = {MPC_DTYPE_F32, MPC_DTYPE_BF16, MPC_DTYPE_F16};
+
+bool has_images() { return !device_images().empty(); }
+#define MPC_NEEDS_IMAGES() \
+  if (!has_images()) GTEST_SKIP() << "nvcc was not found"
+
+TEST_F(CudaPool, IsTheReferenceBitByBit) {
+  MPC_NEEDS_IMAGES();
+  for (const ConvCase& c : kPools)
+    for (KernelId id : {KernelId::max_pool, KernelId::max_pool_grad,
+                        KernelId::average_pool, KernelId::average_pool_grad})
+      for (mpc_dtype_t dtype : kTypes)
+        for (bool last : {false, true})
+          for (bool include : {false, true}) {
+            const KernelDesc desc = pool_desc(id, c, last, include, dtype);
+            expect_same(desc, grad_inputs(desc));
+            ASSERT_FALSE(HasFailure());
+          }
+}
+
+TEST_F(CudaPool, TiesAndNanAreTheReferences) {
+  MPC_NEEDS_IMAGES();
+  for (const ConvCase& c : kPools)
+    for (mpc_dtype_t dtype : kTypes)
+      for (bool last : {false, true}) {
+        const KernelDesc desc =
+            pool_desc(KernelId::max_pool, c, last, false, dtype);
+        expect_same(desc, {difficult(element_count(desc.operands[0]))});
+        ASSERT_FALSE(HasFailure());
+      }
+}
+
+TEST_F(CudaPool, NeedsKernelsOfItsOwn) {
+  const KernelDesc desc =
+      pool_desc(KernelId::average_pool, kPools[1], true, false, MPC_DTYPE_F32);
+  std::string error;
+  if (!has_images()) {
+    EXPECT_FALSE(make_cuda_kernel(desc, context, &error));
+    EXPECT_EQ(error,
+              "average_pool: this build has no CUDA kernels of its own: nvcc "
+              "was not found when it was built");
+    return;
+  }
+  const auto kernel = make_cuda_kernel(desc, context, &error);
+  ASSERT_TRUE(kernel) << error;
+  EXPECT_EQ(kernel->implementation(), "mpc_average_pool_f32");
+  // Fat binaries begin so.
+  for (const DeviceImage& image : device_images()) {
+    uint32_t magic;
+    std::memcpy(&magic, image.data, sizeof magic);
+    EXPECT_EQ(magic, 0xba55ed50u) << image.name;
+  }
+  driver.failing = "cuLaunchKernel";
+  const cuda::CUdeviceptr memory =
+      reinterpret_cast<cuda::CUdeviceptr>(context.driver);
+  driver.kernels["mpc_average_pool_f32"] = [](const HostDriver::Grid&, void**) {
+    return std::string();
+  };
+  const cuda::CUdeviceptr operands[] = {memory, memory};
+  EXPECT_EQ(kernel->enqueue(operands, 0, nullptr),
+            "cuLaunchKernel: CUDA_ERROR_UNKNOWN (as asked for)");
+  driver.kernels.clear();
+  EXPECT_FALSE(make_cuda_kernel(desc, context, &error));
+  EXPECT_EQ(error,
+            "average_pool: cuModuleGetFunction: CUDA_ERROR_NOT_FOUND (as asked "
+            "for); kernel mpc_average_pool_f32");
+  driver.failing = "cuModuleLoadDataEx";
+  context.shared = make_cuda_shared();
+  EXPECT_FALSE(make_cuda_kernel(desc, context, &error));
+  EXPECT_EQ(error,
+            "average_pool: cuModuleLoadDataEx: CUDA_ERROR_UNKNOWN (as asked "
+            "for); kernels of pool.cu");
+}
+
+TEST_F(CudaPool, RefusesImagesOf32BitCoordinates) {
+  const ConvCase c = {1,   1,   0,  {INT32_MAX - 2}, {3}, {INT32_MAX},
+                      {1}, {2}, {2}};
+  std::string error;
+  EXPECT_FALSE(make_cuda_kernel(
+      pool_desc(KernelId::average_pool, c, true, false, MPC_DTYPE_F16), context,
+      &error));
+  EXPECT_EQ(error,
+            "average_pool: an image with its pads must be smaller than 2^31 - "
+            "1");
+}
+
+TEST_F(CudaPool, CopyAndZeroAreTheDrivers) {
+  std::vector<unsigned char> from(1000, 7), to(1000);
+  const cuda::CUdeviceptr operands[] = {
+      reinterpret_cast<cuda::CUdeviceptr>(from.data()),
+      reinterpret_cast<cuda::CUdeviceptr>(to.data())};
+  std::string error;
+  const auto copy = make_cuda_kernel(
+      {KernelId::copy, {{MPC_DTYPE_U8, {1000}}, {MPC_DTYPE_U8, {1000}}}, {}},
+      context, &error);
+  ASSERT_TRUE(copy) << error;
+  EXPECT_EQ(copy->enqueue(operands, 0, nullptr), "");
+  EXPECT_EQ(to, from);
+  const auto zero = make_cuda_kernel(
+      {KernelId::zero, {{MPC_DTYPE_U8, {1000}}}, {}}, context, &error);
+  ASSERT_TRUE(zero) << error;
+  EXPECT_EQ(zero->enqueue(operands + 1, 0, nullptr), "");
+  EXPECT_EQ(to, std::vector<unsigned char>(1000, 0));
+  driver.failing = "cuMemsetD8Async";
+  EXPECT_EQ(zero->enqueue(operands, 0, nullptr),
+            "cuMemsetD8Async: CUDA_ERROR_UNKNOWN (as asked for)");
+}
+
+TEST_F(CudaPool, WidensEveryValue) {
+  // All 16-bit floats, and a rest that is not a multiple of eight.
+  constexpr int64_t kCount = 65536 + 5;
+  std::vector<F16> f16(kCount);
+  std::vector<Bf16> bf16(kCount);
+  for (int64_t i = 0; i < kCount; ++i)
+    f16[i].bits = bf16[i].bits = static_cast<uint16_t>(i);
+  std::vector<float> out(kCount);
+  const auto widen = [&](const char* name, const void* in) {
+    return device_sim::run_in_all_orders({{"out", out}}, [&] {
+      void* from = const_cast<void*>(in);
+      float* to = out.data();
+      int64_t count = kCount;
+      void* parameters[] = {&from, &to, &count};
+      return driver.kernels[name]({{3, 1, 1}, {kBlockThreads, 1, 1}, 0},
+                                  parameters);
+    });
+  };
+  const auto expect = [&](const auto& in) {
+    for (int64_t i = 0; i < kCount; ++i) {
+      const float value = in[i];
+      ASSERT_TRUE(out[i] == value || (out[i] != out[i] && value != value)) << i;
+    }
+  };
+  ASSERT_EQ(widen("mpc_widen_f16", f16.data()), "");
+  expect(f16);
+  ASSERT_EQ(widen("mpc_widen_bf16", bf16.data()), "");
+  expect(bf16);
+}
+
+}  // namespace
+}  // namespace mpc::test

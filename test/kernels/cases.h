@@ -1,0 +1,140 @@
+// Calls that are easy to get wrong, for every device.
+
+#ifndef MPC_TEST_KERNELS_CASES_H_
+#define MPC_TEST_KERNELS_CASES_H_
+
+#include <limits>
+#include <vector>
+
+#include "test/kernels/harness.h"
+
+namespace mpc::kernels::testing {
+
+struct Types {
+  mpc_dtype_t dtype, result;
+};
+
+struct MatmulCase {
+  Shape lhs, rhs, result;
+};
+
+// The operands as without transposes.
+inline KernelDesc matmul_desc(MatmulCase c, bool transpose_lhs,
+                              bool transpose_rhs, Types types) {
+  const auto flip = [](Shape* s) { std::swap((*s)[s->size() - 2], s->back()); };
+  if (transpose_lhs) flip(&c.lhs);
+  if (transpose_rhs) flip(&c.rhs);
+  return {
+      KernelId::matmul,
+      {{types.dtype, c.lhs}, {types.dtype, c.rhs}, {types.result, c.result}},
+      {transpose_lhs, transpose_rhs}};
+}
+
+inline const std::vector<MatmulCase> kMatmuls = {
+    {{1, 1}, {1, 1}, {1, 1}},
+    {{1, 7}, {7, 1}, {1, 1}},
+    {{5, 1}, {1, 3}, {5, 3}},
+    {{17, 31}, {31, 13}, {17, 13}},
+    {{64, 64}, {64, 10}, {64, 10}},
+    {{1, 129}, {129, 67}, {1, 67}},
+    {{67, 129}, {129, 1}, {67, 1}},
+    {{3, 5, 7}, {7, 11}, {3, 5, 11}},
+    {{2, 3, 5, 7}, {7, 11}, {2, 3, 5, 11}},
+    {{5, 7}, {3, 7, 11}, {3, 5, 11}},
+    {{2, 1, 5, 7}, {3, 7, 11}, {2, 3, 5, 11}},
+    {{2, 3, 5, 7}, {2, 3, 7, 11}, {2, 3, 5, 11}},
+    {{2, 3, 5, 7}, {2, 1, 7, 11}, {2, 3, 5, 11}},
+    {{2, 1, 2, 5, 7}, {3, 1, 7, 11}, {2, 3, 2, 5, 11}},
+    {{12, 16, 8}, {12, 8, 24}, {12, 16, 24}},
+};
+
+// Large enough that the deterministic mode cuts them, with a rest.
+inline const std::vector<MatmulCase> kLargeMatmuls = {
+    {{331, 160}, {160, 130}, {331, 130}},
+    {{96, 128}, {128, 777}, {96, 777}},
+    {{19, 64, 96}, {19, 96, 96}, {19, 64, 96}},
+    {{19, 64, 96}, {1, 96, 96}, {19, 64, 96}},
+    {{1, 64, 96}, {19, 96, 96}, {19, 64, 96}},
+};
+
+// batch, inputs, outputs, image, kernel, strides, dilations, pads, group
+inline const std::vector<ConvCase> kConvs = {
+    {1, 1, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+    {3, 1, 16, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+    {5, 16, 32, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+    {2, 13, 17, {9, 7}, {3, 2}, {2, 1}, {1, 1}, {1, 0}, {0, 1}},
+    {2, 3, 5, {11, 11}, {3, 3}, {1, 2}, {2, 3}, {2, 3}, {1, 2}},
+    {2, 6, 9, {7, 5}, {2, 3}, {1, 1}, {1, 1}, {0, 1}, {1, 1}, 3},
+    {2, 32, 32, {6, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 32},
+    {1, 4, 8, {6, 6}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {0, 0}, 4},
+    {1, 96, 40, {3, 2}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+    {2, 33, 17, {5}, {1}, {1}, {1}, {0}, {0}},
+    {3, 64, 24, {5, 5}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+    {2, 40, 48, {6, 6}, {1, 1}, {2, 2}, {1, 1}, {0, 0}, {0, 0}},
+    {1, 2, 3, {2, 2}, {3, 3}, {1, 1}, {1, 1}, {3, 4}, {4, 3}},
+    {3, 5, 7, {13}, {3}, {2}, {1}, {1}, {1}},
+    {2, 4, 6, {17}, {5}, {1}, {2}, {4}, {3}, 2},
+};
+
+inline const std::vector<ConvCase> kLargeConvs = {
+    {37, 16, 32, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+    {19, 24, 24, {14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
+    {19, 70, 40, {9, 9}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+};
+
+inline const KernelId kConvKernels[] = {KernelId::conv, KernelId::conv_bias,
+                                        KernelId::conv_grad_input,
+                                        KernelId::conv_grad_weight};
+
+inline bool allowed(KernelId id, Types types) {
+  return id != KernelId::conv_grad_weight ||
+         (types.result != MPC_DTYPE_BF16 && types.result != MPC_DTYPE_F16);
+}
+
+// batch, channels, -, image, kernel, strides, dilations, pads
+inline const std::vector<ConvCase> kPools = {
+    {1, 1, 0, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+    {3, 16, 0, {8, 8}, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}},
+    {2, 17, 0, {9, 7}, {3, 2}, {2, 1}, {1, 1}, {1, 0}, {2, 1}},
+    {2, 37, 0, {7, 7}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
+    {1, 5, 0, {11, 10}, {3, 3}, {1, 3}, {2, 3}, {3, 2}, {1, 4}},
+    {2, 3, 0, {6, 5}, {2, 2}, {3, 3}, {1, 1}, {0, 0}, {1, 0}},
+    {1, 2, 0, {15, 17}, {15, 17}, {1, 1}, {1, 1}, {14, 16}, {14, 16}},
+    {4, 8, 0, {19}, {4}, {3}, {1}, {2}, {3}},
+    {4, 3, 0, {19}, {4}, {2}, {2}, {6}, {0}},
+    {2, 48, 0, {12, 12}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
+};
+
+// Indices for max_pool_grad; the others are made up.
+inline std::vector<std::vector<double>> grad_inputs(const KernelDesc& desc) {
+  std::vector<std::vector<double>> inputs;
+  for (size_t i = 0; i < input_count(desc); ++i)
+    inputs.push_back(
+        uniform(static_cast<int>(i) + 1, element_count(desc.operands[i])));
+  if (desc.id == KernelId::max_pool_grad) {
+    // Any positions, also some that no window has.
+    const int64_t window = desc.attributes[1] * desc.attributes[2] + 1;
+    for (size_t i = 0; i < inputs[1].size(); ++i)
+      inputs[1][i] = static_cast<double>(i * 7919 % window);
+  }
+  return inputs;
+}
+
+// Values with many equals, infinities and NaN.
+inline std::vector<double> difficult(size_t count) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double values[] = {1, 1, 2,         -infinity, 0, -0.0, 2,
+                           1, 0, -infinity, 3,         3, nan};
+  std::vector<double> result(count);
+  uint32_t state = 1;
+  for (double& value : result) {
+    state = state * 1664525 + 1013904223;
+    value = values[(state >> 16) % 13];
+  }
+  return result;
+}
+
+}  // namespace mpc::kernels::testing
+
+#endif  // MPC_TEST_KERNELS_CASES_H_
