@@ -24,7 +24,7 @@ static const FusionLimits cpuLimits = {
 static const FusionLimits cudaLimits = {
     // A block does as much in the time of a launch.
     /*sharedWork=*/500'000,
-    /*fewItems=*/64,        /*longSum=*/8192,
+    /*fewItems=*/64,        /*longSum=*/1024,
     /*flatLanes=*/1,        /*operands=*/28,
     /*largeSum=*/1 << 16,   /*rowBlocks=*/256,
     /*splitRows=*/true};

@@ -251,6 +251,7 @@ public:
         if (isUsedOutside(result, inside))
           outputs.insert(result);
     }
+    shareRoots(inputs);
     func::FuncOp kernel = makeFunction(group, inputs, outputs);
     StringRef name = unify(kernel);
 
@@ -288,6 +289,20 @@ private:
       if (inside.contains(source) || isa<arith::ConstantOp>(source))
         return;
     inputs.insert(value);
+  }
+
+  /// Several views of one memory become that memory, viewed inside: so that it
+  /// is loaded once.
+  static void shareRoots(llvm::SmallSetVector<Value, 16> &inputs) {
+    DenseMap<Value, unsigned> views;
+    for (Value input : inputs)
+      ++views[memoryRoot(input)];
+    llvm::SmallSetVector<Value, 16> shared;
+    for (Value input : inputs) {
+      Value root = memoryRoot(input);
+      shared.insert(views[root] > 1 ? root : input);
+    }
+    inputs = std::move(shared);
   }
 
   bool isUsedOutside(Value value,
