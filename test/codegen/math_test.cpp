@@ -82,18 +82,22 @@ TEST(Math, EveryBrainFloat) {
     checkBrain(op, true);
 }
 
-/// A kernel that applies a function of the math dialect to f32.
-Compiled compileFunction(const std::string &op, size_t count) {
-  std::string type = "tensor<" + std::to_string(count) + "xf32>";
-  return Compiled("func.func @f(%x: " + type + ") -> " + type +
-                  " { %e = tensor.empty() : " + type +
-                  " %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> "
-                  "(d0)>, affine_map<(d0) -> (d0)>],"
-                  " iterator_types = [\"parallel\"]} ins(%x : " +
-                  type + ") outs(%e : " + type +
-                  ") { ^bb0(%in: f32, %out: f32): %1 = math." + op +
-                  " %in : f32 linalg.yield %1 : f32 } -> " + type +
-                  " return %0 : " + type + " }");
+/// A kernel that applies a function of the math dialect to floats.
+Compiled compileFunction(const std::string &op, size_t count,
+                         const std::string &element = "f32",
+                         mpc::DeviceKind device = mpc::DeviceKind::Cpu) {
+  std::string type = "tensor<" + std::to_string(count) + "x" + element + ">";
+  return Compiled(
+      "func.func @f(%x: " + type + ") -> " + type +
+          " { %e = tensor.empty() : " + type +
+          " %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> "
+          "(d0)>, affine_map<(d0) -> (d0)>],"
+          " iterator_types = [\"parallel\"]} ins(%x : " +
+          type + ") outs(%e : " + type + ") { ^bb0(%in: " + element +
+          ", %out: " + element + "): %1 = math." + op + " %in : " + element +
+          " linalg.yield %1 : " + element + " } -> " + type +
+          " return %0 : " + type + " }",
+      device);
 }
 
 /// 2^18 inputs, evenly spaced: relative errors where the result is at least
@@ -131,6 +135,30 @@ TEST(Math, SingleFloats) {
   checkSingle("erf", -6, 6, 4e-7, 1e-30);
   checkSingle("erf", -1e-3, 1e-3, 4e-7, 1e-30);
   checkSingle("log", 1e-6, 100, 1e-6, 1e-3);
+}
+
+/// Our own exp of f64, for devices without a library.
+TEST(Math, DoubleExp) {
+  constexpr int count = 4096;
+  Compiled compiled =
+      compileFunction("exp", count, "f64", mpc::DeviceKind::Cuda);
+  ASSERT_EQ(compiled.kernels.size(), 1u);
+  for (double range : {709.5, 20.0, 1e-6}) {
+    Elements inputs;
+    for (int i = 0; i < count; ++i)
+      inputs.push_back(range * (2.0 * i / (count - 1) - 1));
+    Elements found = call(compiled.kernels[0], {inputs})[0];
+    for (int i = 0; i < count; ++i) {
+      double wanted = std::exp(std::max(inputs[i], -708.0));
+      ASSERT_NEAR(found[i], wanted, 3e-16 * wanted) << "exp of " << inputs[i];
+    }
+  }
+  Elements limits =
+      call(compileFunction("exp", 3, "f64", mpc::DeviceKind::Cuda).kernels[0],
+           {{NAN, INFINITY, 0}})[0];
+  EXPECT_TRUE(std::isnan(limits[0]));
+  EXPECT_EQ(limits[1], INFINITY);
+  EXPECT_EQ(limits[2], 1);
 }
 
 /// NaN, infinities and what saturates come out as from the C library.
