@@ -35,8 +35,11 @@ static mpc_tensor_t random_input(const mpc_binding_info_t* info) {
     else if (info->dtype == MPC_DTYPE_I64)
       ((int64_t*)data)[i] = rand() % 10;
   }
-  mpc_tensor_t tensor = {sizeof(tensor), info->dtype, info->rank, info->shape,
-                         data};
+  mpc_tensor_t tensor = {.struct_size = sizeof(tensor),
+                         .dtype = info->dtype,
+                         .rank = info->rank,
+                         .shape = info->shape,
+                         .data = data};
   return tensor;
 }
 

@@ -211,7 +211,7 @@ static size_t countOf(const int64_t *shape, uint32_t rank) {
 template <typename Info>
 static mpc_tensor_t tensorOver(const Info &info, std::string &bytes) {
   return {sizeof(mpc_tensor_t), info.dtype, info.rank, info.shape,
-          bytes.data()};
+          bytes.data(), {}};
 }
 
 //===----------------------------------------------------------------------===//

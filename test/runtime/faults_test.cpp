@@ -52,7 +52,7 @@ TEST(Faults, StepsAllocateNothing) {
     metrics.struct_size = sizeof(metrics);
     float y[8];
     int64_t shape[2] = {4, 2};
-    mpc_tensor_t output = {sizeof(output), MPC_DTYPE_F32, 2, shape, y};
+    mpc_tensor_t output = {sizeof(output), MPC_DTYPE_F32, 2, shape, y, {}};
     bool good = true;
     auto use_all = [&] {
       good &= !mpc_session_step(session.get(), batch.tensors, 2, &info);

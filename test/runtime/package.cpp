@@ -387,8 +387,9 @@ SessionPtr create(const ProgramPtr& program, uint32_t threads) {
 
 Batch::Batch(float value) {
   std::fill(std::begin(x), std::end(x), value);
-  tensors[0] = {sizeof(mpc_tensor_t), MPC_DTYPE_F32, 2, x_shape, x};
-  tensors[1] = {sizeof(mpc_tensor_t), MPC_DTYPE_I64, 1, labels_shape, labels};
+  tensors[0] = {sizeof(mpc_tensor_t), MPC_DTYPE_F32, 2, x_shape, x, {}};
+  tensors[1] = {sizeof(mpc_tensor_t), MPC_DTYPE_I64, 1,
+                labels_shape,         labels,        {}};
 }
 
 mpc_step_info_t step(const SessionPtr& session, float value) {
@@ -404,8 +405,8 @@ static Bytes read_tensor(mpc_session_t* session, const mpc_state_info_t& info) {
   for (uint32_t i = 0; i < info.rank; ++i)
     size *= static_cast<size_t>(info.shape[i]);
   Bytes bytes(size);
-  mpc_tensor_t tensor = {sizeof(tensor), info.dtype, info.rank, info.shape,
-                         bytes.data()};
+  mpc_tensor_t tensor = {sizeof(tensor), info.dtype,   info.rank,
+                         info.shape,     bytes.data(), {}};
   EXPECT_OK(mpc_session_read_state(session, info.name, &tensor));
   return bytes;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 
@@ -125,6 +126,87 @@ TEST(Session, AccumulatesMicroBatches) {
   }
 }
 
+// On the CPU a step is done when the call returns, asked for or not.
+TEST(Session, TellsWhichCallItDescribes) {
+  ProgramPtr program = load(make_package());
+  mpc_session_options_t options = {};
+  options.struct_size = sizeof(options);
+  options.asynchronous = 1;
+  mpc_session_t* raw = nullptr;
+  EXPECT_OK(mpc_session_create(program.get(), &options, &raw));
+  SessionPtr session(raw);
+  mpc_step_info_t info = {};
+  info.struct_size = sizeof(info);
+  EXPECT_OK(mpc_session_synchronize(session.get(), &info));
+  EXPECT_EQ(info.call, 0u);
+  EXPECT_EQ(info.loss, 0.0f);
+  for (uint64_t call = 1; call <= 3; ++call) {
+    info = step(session, static_cast<float>(call));
+    EXPECT_EQ(info.call, call);
+    EXPECT_EQ(info.loss, static_cast<float>(call));
+  }
+  EXPECT_EQ(try_step(session, Batch(1), 1).code, MPC_INVALID_ARGUMENT);
+  EXPECT_EQ(step(session, 1).call, 4u) << "refused calls do not count";
+  EXPECT_OK(mpc_session_synchronize(session.get(), &info));
+  EXPECT_EQ(info.call, 4u);
+  EXPECT_OK(mpc_session_synchronize(session.get(), nullptr));
+  EXPECT_STREQ(mpc_session_device(session.get()), "cpu");
+  EXPECT_EQ(take(mpc_session_synchronize(nullptr, &info)).code,
+            MPC_INVALID_ARGUMENT);
+}
+
+// Callers compiled with structs of before a field was added.
+TEST(Session, ServesOlderCallers) {
+  ProgramPtr program = load(make_package());
+  mpc_session_options_t options = {};
+  options.struct_size = offsetof(mpc_session_options_t, asynchronous);
+  options.asynchronous = 77;  // Not theirs: rubbish behind the struct.
+  options.stream = &options;
+  mpc_session_t* raw = nullptr;
+  EXPECT_OK(mpc_session_create(program.get(), &options, &raw));
+  SessionPtr session(raw);
+
+  // An array of the smaller tensors, one right behind the other.
+  constexpr size_t kOld = offsetof(mpc_tensor_t, device);
+  Batch batch(2);
+  alignas(mpc_tensor_t) char array[2 * kOld];
+  for (size_t i = 0; i < 2; ++i) {
+    batch.tensors[i].struct_size = kOld;
+    std::memcpy(array + i * kOld, &batch.tensors[i], kOld);
+  }
+  mpc_step_info_t info = {};
+  info.struct_size = offsetof(mpc_step_info_t, call);
+  info.call = 77;
+  EXPECT_OK(mpc_session_step(session.get(),
+                             reinterpret_cast<mpc_tensor_t*>(array), 2, &info));
+  EXPECT_EQ(info.loss, 2.0f);
+  EXPECT_EQ(info.step, 1u);
+  EXPECT_EQ(info.call, 77u) << "not written: the caller's struct lacks it";
+
+  float b[2] = {};
+  int64_t shape[1] = {2};
+  mpc_tensor_t tensor = {kOld, MPC_DTYPE_F32,       1, shape,
+                         b,    {MPC_DEVICE_CUDA, 5}};
+  EXPECT_OK(mpc_session_read_state(session.get(), "b", &tensor));
+  EXPECT_NE(b[0], 0.0f);
+}
+
+TEST(Session, RefusesMemoryOfOtherDevices) {
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  Batch batch(1);
+  batch.tensors[0].device = {MPC_DEVICE_CUDA, 0};
+  EXPECT_EQ(try_step(session, batch).message,
+            "input 0 ('x'): lies in the memory of a device (kind 2), but the "
+            "session runs on the cpu");
+  float b[2];
+  int64_t shape[1] = {2};
+  mpc_tensor_t tensor = {sizeof(tensor),      MPC_DTYPE_F32, 1, shape, b,
+                         {MPC_DEVICE_CUDA, 0}};
+  EXPECT_EQ(take(mpc_session_read_state(session.get(), "b", &tensor)).message,
+            "the tensor must lie in host memory");
+}
+
 struct BadInput {
   const char* message;
   void (*edit)(Batch&);
@@ -236,7 +318,7 @@ TEST(Session, RunsCatalogKernels) {
   Batch batch(1);
   float y[8] = {};
   int64_t shape[2] = {4, 2};
-  mpc_tensor_t output = {sizeof(output), MPC_DTYPE_F32, 2, shape, y};
+  mpc_tensor_t output = {sizeof(output), MPC_DTYPE_F32, 2, shape, y, {}};
   EXPECT_OK(
       mpc_session_run(session.get(), "predict", batch.tensors, 1, &output, 1));
   EXPECT_NEAR(y[0], 0.1f + 0.3f + 0.5f + 0.7f, 1e-6);
@@ -288,7 +370,7 @@ TEST(Session, WritesStates) {
   SessionPtr session = create(program);
   float b[2] = {1.00390625f, 7};  // Half-way between two bf16: to even.
   int64_t shape[1] = {2};
-  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_F32, 1, shape, b};
+  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_F32, 1, shape, b, {}};
   EXPECT_OK(mpc_session_write_state(session.get(), "b", &tensor));
   EXPECT_EQ(read_float(session, "b"), b[0]);
   EXPECT_EQ(read_float(session, "w"), 0.1f);
@@ -335,8 +417,23 @@ TEST(Session, RefusesWrongOptions) {
   Outcome outcome = take(mpc_session_create(program.get(), &options, &session));
   EXPECT_EQ(outcome.code, MPC_UNAVAILABLE);
   EXPECT_EQ(outcome.message,
-            "there is no device 'abacus' on this machine; devices: cpu");
+            "there is no device 'abacus' on this machine; devices: auto, "
+            "cpu, cuda, cuda:<number>");
+  options.device = "cuda:x";
+  EXPECT_EQ(take(mpc_session_create(program.get(), &options, &session)).code,
+            MPC_UNAVAILABLE);
+  options.device = "cuda:1";
+  outcome = take(mpc_session_create(program.get(), &options, &session));
+  EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
+  EXPECT_EQ(outcome.message,
+            "the package has no code for the device 'cuda'; compile the model "
+            "with --target=cuda");
   options.device = nullptr;
+  options.stream = &options;
+  EXPECT_EQ(take(mpc_session_create(program.get(), &options, &session)).message,
+            "a stream was given, but the session runs on the cpu, which has "
+            "none");
+  options.stream = nullptr;
   options.threads = 100000;
   EXPECT_EQ(take(mpc_session_create(program.get(), &options, &session)).code,
             MPC_INVALID_ARGUMENT);
@@ -349,7 +446,8 @@ TEST(Session, RefusesWrongOptions) {
 TEST(Session, RefusesKernelsThatCannotRun) {
   PackageOptions options;
   options.edit = [](program::ProgramT& p) {
-    p.variants[0]->entries[2]->instructions[0]->attributes = {1, 0};  // Shapes do not match.
+    p.variants[0]->entries[2]->instructions[0]->attributes = {
+        1, 0};  // Shapes do not match.
   };
   ProgramPtr program = load(make_package(options));
   mpc_session_t* session = nullptr;
@@ -400,7 +498,7 @@ TEST(Session, IgnoresTheCallersFloatMode) {
   SessionPtr session = create(program), other = create(program);
   float tiny[2] = {1e-40f, 2e-40f};
   int64_t shape[1] = {2};
-  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_F32, 1, shape, tiny};
+  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_F32, 1, shape, tiny, {}};
   EXPECT_OK(mpc_session_write_state(session.get(), "b", &tensor));
   EXPECT_OK(mpc_session_write_state(other.get(), "b", &tensor));
   (void)step(session, 0.0f);

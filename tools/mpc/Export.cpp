@@ -94,7 +94,7 @@ static Values readValues(const Program &program, const Session &session,
     std::vector<float> &value = values[name];
     value.resize(count);
     mpc_tensor_t tensor = {sizeof(tensor), info.dtype, info.rank, info.shape,
-                           value.data()};
+                           value.data(), {}};
     check(mpc_session_read_state(session.get(), name.c_str(), &tensor), name);
   }
   return values;

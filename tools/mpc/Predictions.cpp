@@ -34,7 +34,8 @@ Predictions::Predictions(const std::vector<Binding> &outputs, uint64_t batch,
   for (Column &column : columns)
     batchTensors.push_back({sizeof(mpc_tensor_t), column.output.dtype,
                             static_cast<uint32_t>(column.output.shape.size()),
-                            column.output.shape.data(), column.batch.data()});
+                            column.output.shape.data(), column.batch.data(),
+                            {}});
 }
 
 void Predictions::store(uint64_t first, uint64_t count) {

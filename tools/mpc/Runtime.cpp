@@ -209,7 +209,7 @@ double Session::readScalar(const char *name) const {
   bool isWide = typeOf(name) == MPC_DTYPE_F64;
   mpc_tensor_t tensor = {sizeof(tensor), isWide ? MPC_DTYPE_F64 : MPC_DTYPE_F32,
                          0, nullptr,
-                         isWide ? static_cast<void *>(&wide) : &single};
+                         isWide ? static_cast<void *>(&wide) : &single, {}};
   check(mpc_session_read_state(get(), name, &tensor));
   return isWide ? wide : single;
 }
@@ -222,6 +222,6 @@ void Session::writeScalar(const char *name, double value) {
                                 name, value));
   mpc_tensor_t tensor = {sizeof(tensor), isWide ? MPC_DTYPE_F64 : MPC_DTYPE_F32,
                          0, nullptr,
-                         isWide ? static_cast<void *>(&value) : &single};
+                         isWide ? static_cast<void *>(&value) : &single, {}};
   check(mpc_session_write_state(get(), name, &tensor));
 }

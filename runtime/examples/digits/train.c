@@ -52,10 +52,16 @@ int main(int argc, char** argv) {
     double loss = 0;
     for (size_t i = 0; i < samples / batch; ++i) {
       mpc_tensor_t inputs[2] = {
-          {sizeof(mpc_tensor_t), images.dtype, images.rank, images.shape,
-           image_data + i * batch * image_size},
-          {sizeof(mpc_tensor_t), labels.dtype, labels.rank, labels.shape,
-           label_data + i * batch * sizeof(int64_t)}};
+          {.struct_size = sizeof(mpc_tensor_t),
+           .dtype = images.dtype,
+           .rank = images.rank,
+           .shape = images.shape,
+           .data = image_data + i * batch * image_size},
+          {.struct_size = sizeof(mpc_tensor_t),
+           .dtype = labels.dtype,
+           .rank = labels.rank,
+           .shape = labels.shape,
+           .data = label_data + i * batch * sizeof(int64_t)}};
       mpc_step_info_t info = {.struct_size = sizeof(info)};
       check(mpc_session_step(session, inputs, 2, &info));
       loss += info.loss;

@@ -39,15 +39,22 @@ class Tensor {
   Tensor(mpc_dtype_t dtype, std::vector<int64_t> shape, const void* data)
       : Tensor(dtype, std::move(shape), const_cast<void*>(data)) {}
 
+  // Data lies in the memory of CUDA device `index`.
+  Tensor on_cuda(int index) && {
+    device_ = {MPC_DEVICE_CUDA, index};
+    return std::move(*this);
+  }
+
   mpc_tensor_t get() const {
     return {sizeof(mpc_tensor_t), dtype_, static_cast<uint32_t>(shape_.size()),
-            shape_.data(), data_};
+            shape_.data(), data_,  device_};
   }
 
  private:
   mpc_dtype_t dtype_;
   std::vector<int64_t> shape_;
   void* data_;
+  mpc_device_t device_ = {MPC_DEVICE_HOST, 0};
 };
 
 class Program {
@@ -134,6 +141,11 @@ class Session {
     info->struct_size = sizeof(*info);
     return mpc_session_step(get(), inputs.data(), inputs.size(), info);
   }
+  Status synchronize(mpc_step_info_t* info) {
+    info->struct_size = sizeof(*info);
+    return mpc_session_synchronize(get(), info);
+  }
+  std::string device() const { return mpc_session_device(get()); }
   Status run(const char* entry, const std::vector<mpc_tensor_t>& inputs,
              const std::vector<mpc_tensor_t>& outputs) {
     return mpc_session_run(get(), entry, inputs.data(), inputs.size(),

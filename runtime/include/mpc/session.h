@@ -24,11 +24,15 @@ typedef struct mpc_allocator_s {
 // Zero the struct, set `struct_size`, then what differs.
 typedef struct mpc_session_options_s {
   size_t struct_size;
-  const char* device;                // NULL: "cpu".
+  const char* device;                // NULL: "cpu". See mpc_session_device.
   uint32_t threads;                  // 0: OpenMP's choice.
   uint8_t deterministic;             // Same bits for every number of threads.
   uint64_t seed;                     // State "random_seed": of dropout.
   const mpc_allocator_t* allocator;  // NULL: aligned_alloc. Must outlive it.
+  uint8_t asynchronous;              // See mpc_session_step.
+  void* stream;  // CUDA: the CUstream that all work is queued on, of the
+                 // device's primary context; must outlive the session. NULL:
+                 // a stream of its own.
 } mpc_session_options_t;
 
 // What one step did. Set `struct_size` to sizeof(mpc_step_info_t); fields that
@@ -43,11 +47,17 @@ typedef struct mpc_step_info_s {
   uint8_t updated;   // 1 if this call updated the weights: 0 if it skipped,
                      // and between the updates of an accumulating program.
   uint64_t step;     // Updates since the start, this one included.
+  uint64_t call;     // Which call of mpc_session_step this describes, counted
+                     // from 1; refused calls do not count. 0: none yet, and
+                     // everything else is 0.
 } mpc_step_info_t;
 
 // Creates a session: takes memory for states and arena, sets initial values,
 // prepares every kernel. `options` may be NULL. `program` is borrowed and must
 // outlive the session. The caller destroys `*out_session`.
+//
+// Devices are "cpu"; "cuda" or "cuda:<number>"; and "auto": the first CUDA
+// device if there is one that runs the program's code, else the CPU.
 //
 // Returns MPC_INVALID_ARGUMENT, MPC_OUT_OF_MEMORY, MPC_UNAVAILABLE (no such
 // device), MPC_INCOMPATIBLE (a kernel cannot run on this machine).
@@ -57,6 +67,11 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_create(
 
 // NULL is fine.
 MPC_API void mpc_session_destroy(mpc_session_t* session);
+
+// What the session runs on, for people: "cpu", "cuda:0 NVIDIA H200". Behind it
+// stands in parentheses what may surprise: why "auto" is not a CUDA device, or
+// that CUDA graphs cannot be used. Borrowed until the next call.
+MPC_API const char* mpc_session_device(const mpc_session_t* session);
 
 // Runs one training step: forward, backward, overflow test, weight update. In
 // a program that accumulates gradients over k micro-batches, each call is one
@@ -71,6 +86,15 @@ MPC_API void mpc_session_destroy(mpc_session_t* session);
 // error weights and scale are those of before the call, except after
 // MPC_DEVICE_LOST, which leaves the session good for destruction only.
 //
+// With the option `asynchronous` it returns once the work is queued, and
+// `out_info` describes an earlier call, which its field `call` tells: on CUDA
+// the one before, which is all that is waited for, on the CPU still this one.
+// Host memory may be reused at once; inputs in device memory must stay as they
+// are until the step is done (or be changed by work queued behind it on the
+// session's stream). What goes wrong later is reported by the call that finds
+// it, of this function or another, and MPC_NUMERIC then speaks of an earlier
+// step: the one of this call was done as well.
+//
 // Thread-compatible: one thread at a time per session.
 //
 // Returns MPC_INVALID_ARGUMENT if a tensor does not match the signature or an
@@ -82,11 +106,17 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_step(mpc_session_t* session,
                                                    size_t num_inputs,
                                                    mpc_step_info_t* out_info);
 
+// Waits for all steps that are queued. `out_info` (which may be NULL) describes
+// the last one. Returns what mpc_session_step does.
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_session_synchronize(mpc_session_t* session, mpc_step_info_t* out_info);
+
 // Runs any entry point without interpreting its outputs; states change as the
 // entry point says (`evaluate` and `predict` change none). `outputs` are
 // caller-owned tensors of the signature's dtype and shape, written on success;
 // an output with NULL data is not fetched (its other fields are not read, but
-// `struct_size` must be set). Errors are those of mpc_session_step.
+// `struct_size` must be set). Returns when it is done, as every function below.
+// Errors are those of mpc_session_step.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_run(
     mpc_session_t* session, const char* entry, const mpc_tensor_t* inputs,
     size_t num_inputs, const mpc_tensor_t* outputs, size_t num_outputs);
@@ -113,7 +143,7 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_evaluate(
     size_t num_valid, mpc_metrics_t* metrics);
 
 // Reads or writes a state tensor by name ("fc1.weight", "learning_rate"). The
-// tensor must have the state's dtype and shape. Writing a parameter renews its
+// tensor must have the state's dtype and shape and lie on the host. Writing a parameter renews its
 // 16-bit copy; that copy itself cannot be written. All or nothing.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_read_state(
     mpc_session_t* session, const char* name, const mpc_tensor_t* tensor);

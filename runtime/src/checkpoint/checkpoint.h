@@ -82,7 +82,7 @@ mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
 // programs that can exchange checkpoints as they are.
 uint64_t program_hash(const mpc_program_t& program);
 
-std::string state_text(const mpc_session_t& session);
+mpc_status_t state_text(const mpc_session_t& session, std::string* out_text);
 
 // What state.json says, applied to `states`, a copy of the state memory.
 mpc_status_t parse_state(const std::string& path, const char* data, size_t size,

@@ -111,6 +111,7 @@ mpc_status_t read_checkpoint(Files& files, const std::string& path,
 
 mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path) {
   const mpc_program_t& program = *session->program;
+  MPC_RETURN_IF_ERROR(check_alive(*session));
   CheckpointFiles contents;
   MPC_RETURN_IF_ERROR(read_checkpoint(*session->files, path, &contents));
 
@@ -130,8 +131,13 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path) {
       contents.state.size(), program, states.data(), &progress, &properties));
   renew_working_copies(program, states.data());
 
-  session->device->upload(schema::Space::State, 0, states.data(),
-                          states.size());
+  // What is queued has happened, whatever the weights became: they go.
+  mpc_status_t queued = finish_steps(session);
+  if (queued && mpc_status_code(queued) != MPC_NUMERIC) return queued;
+  mpc_status_free(queued);
+  MPC_RETURN_IF_ERROR(note_loss(
+      session, session->device->upload(schema::Space::State, 0, states.data(),
+                                       states.size())));
   session->progress = progress;
   session->properties.swap(properties);
   return nullptr;

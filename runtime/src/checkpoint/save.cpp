@@ -114,8 +114,8 @@ mpc_status_t write_tensors(const mpc_session_t& session,
   for (const StateTensor* source : sources)
     for (uint64_t done = 0; done < source->bytes; done += kPiece) {
       uint64_t count = std::min(kPiece, source->bytes - done);
-      session.device->download(schema::Space::State, source->offset + done,
-                               piece.data(), count);
+      MPC_RETURN_IF_ERROR(session.device->download(
+          schema::Space::State, source->offset + done, piece.data(), count));
       MPC_RETURN_IF_ERROR(writer.write(piece.data(), count));
     }
   return writer.finish(out_record);
@@ -129,8 +129,10 @@ mpc_status_t write_folder(const mpc_session_t& session,
                                     kModelFile, &records[0]));
   MPC_RETURN_IF_ERROR(write_tensors(session, folder, StoredIn::kOptimizer,
                                     kOptimizerFile, &records[1]));
+  std::string state;
+  MPC_RETURN_IF_ERROR(state_text(session, &state));
   MPC_RETURN_IF_ERROR(
-      write_text(files, folder, kStateFile, state_text(session), &records[2]));
+      write_text(files, folder, kStateFile, state, &records[2]));
   FileRecord manifest;
   MPC_RETURN_IF_ERROR(write_text(files, folder, kManifestFile,
                                  manifest_text(records), &manifest));
@@ -212,9 +214,8 @@ mpc_status_t move_into_place(FreshFolder& fresh, const std::string& path) {
 }  // namespace
 
 mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& given) {
-  if (session->lost)
-    return mpc_status_make(MPC_DEVICE_LOST,
-                           "the session was lost in an earlier failure");
+  MPC_RETURN_IF_ERROR(check_alive(*session));
+  MPC_RETURN_IF_ERROR(finish_steps(session));
   std::string path = given;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   if (path.empty())
@@ -222,7 +223,7 @@ mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& given) {
   FreshFolder fresh{*session->files, name_beside(path, "tmp")};
   int result = fresh.files.make_folder(fresh.path.c_str());
   if (result < 0) return io_error("create", fresh.path, result);
-  MPC_RETURN_IF_ERROR(write_folder(*session, fresh.path));
+  MPC_RETURN_IF_ERROR(note_loss(session, write_folder(*session, fresh.path)));
   return move_into_place(fresh, path);
 }
 

@@ -45,18 +45,20 @@ static std::string bits_of(float value) {
   return hex_of_bytes(&value, sizeof(value));
 }
 
-std::string state_text(const mpc_session_t& session) {
+mpc_status_t state_text(const mpc_session_t& session, std::string* out_text) {
   const schema::Program& root = *session.program->root;
   auto text_of = [](const flatbuffers::String* text) {
     std::string value = text ? text->str() : "";
     return json_quote(is_utf8(value.data(), value.size()) ? value : "");
   };
   const Progress& progress = session.progress;
+  uint64_t steps;
+  MPC_RETURN_IF_ERROR(steps_done(session, &steps));
   std::string text =
       "{\n\"producer\": " + text_of(root.producer()) +
       ",\n\"model\": " + text_of(root.model()) + ",\n\"program\": \"" +
       hex_of(program_hash(*session.program)) +
-      "\",\n\"step\": " + std::to_string(steps_done(session)) +
+      "\",\n\"step\": " + std::to_string(steps) +
       ",\n\"updates\": " + std::to_string(progress.steps) +
       ",\n\"micro_step\": " + std::to_string(progress.micro_step) +
       ",\n\"floor_overflows\": " + std::to_string(progress.floor_overflows) +
@@ -66,8 +68,8 @@ std::string state_text(const mpc_session_t& session) {
   for (const StateTensor& tensor : session.program->tensors) {
     if (stored_in(tensor) != StoredIn::kState) continue;
     std::vector<uint8_t> bytes(tensor.bytes);
-    session.device->download(schema::Space::State, tensor.offset, bytes.data(),
-                             bytes.size());
+    MPC_RETURN_IF_ERROR(session.device->download(
+        schema::Space::State, tensor.offset, bytes.data(), bytes.size()));
     text += separator + json_quote(tensor.name) + ": {\"type\": \"" +
             type_text(tensor.dtype, tensor.shape, tensor.rank) +
             "\", \"bits\": \"" + hex_of_bytes(bytes.data(), bytes.size()) +
@@ -80,7 +82,8 @@ std::string state_text(const mpc_session_t& session) {
     text += separator + json_quote(name) + ": " + json_quote(value);
     separator = ",\n";
   }
-  return text + "\n}\n}\n";
+  *out_text = text + "\n}\n}\n";
+  return nullptr;
 }
 
 namespace {

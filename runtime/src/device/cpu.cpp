@@ -91,7 +91,13 @@ class CpuExecutable : public Executable {
         context_(context) {}
 
   mpc_status_t prepare(const mpc_allocator_t& allocator);
-  mpc_status_t run(uint32_t entry) override;
+  mpc_status_t submit(const Submission& submission) override;
+  mpc_status_t wait(Values* out_values) override {
+    *out_values = values_;
+    return nullptr;
+  }
+  size_t depth() const override { return 0; }
+  const std::string& note() const override { return note_; }
   mpc_status_t trace(uint32_t entry, Observer& observer) override;
 
  private:
@@ -116,6 +122,11 @@ class CpuExecutable : public Executable {
       call.function(call.operands, 0, call.items);
     return true;
   }
+  mpc_status_t run(uint32_t entry) const;
+  void read_values(const Submission& submission, size_t entries_done);
+  uint8_t* memory(schema::Space space) const {
+    return space == schema::Space::Arena ? arena_ : states_;
+  }
   mpc_status_t failed(uint32_t entry, size_t index) const;
 
   const mpc_program_t& program_;
@@ -131,6 +142,8 @@ class CpuExecutable : public Executable {
   Memory scratch_;  // Shared by all calls: they run one after the other.
   std::vector<std::vector<void*>> operands_;  // Of each entry, end to end.
   std::vector<std::vector<Call>> calls_;      // Of each entry.
+  Values values_ = {};                        // Of the last submission.
+  const std::string note_;
 };
 
 mpc_status_t CpuExecutable::prepare(const mpc_allocator_t& allocator) {
@@ -171,9 +184,7 @@ mpc_status_t CpuExecutable::prepare_entry(const schema::Entry& entry) {
       MPC_RETURN_IF_ERROR(prepare_call(*instruction, entry, &call));
       call.operands = operands.data() + operands.size();
       for (const schema::Buffer* buffer : *instruction->operands())
-        operands.push_back(
-            (buffer->space() == schema::Space::Arena ? arena_ : states_) +
-            buffer->offset());
+        operands.push_back(memory(buffer->space()) + buffer->offset());
       calls.push_back(call);
     }
   }
@@ -241,9 +252,36 @@ mpc_status_t CpuExecutable::failed(uint32_t entry, size_t index) const {
       instruction.name() ? instruction.name()->c_str() : "");
 }
 
-mpc_status_t CpuExecutable::run(uint32_t entry) {
+// The values that are due when so many entry points have run.
+void CpuExecutable::read_values(const Submission& submission,
+                                size_t entries_done) {
+  for (size_t i = 0; i < submission.num_values; ++i) {
+    const Value& value = submission.values[i];
+    if (std::min<size_t>(value.after, submission.num_entries) == entries_done)
+      std::memcpy(&values_.bits[i], memory(value.space) + value.offset,
+                  value.size);
+  }
+}
+
+mpc_status_t CpuExecutable::submit(const Submission& submission) {
   DefaultFloats floats;
   ThreadScope threads(context_.threads);
+  for (size_t i = 0; i < submission.num_inputs; ++i) {
+    const schema::Buffer& buffer = *submission.inputs[i].buffer;
+    uint64_t size = bytes_of(buffer);
+    if (size > 0)
+      std::memcpy(memory(buffer.space()) + buffer.offset(),
+                  submission.inputs[i].data, size);
+  }
+  read_values(submission, 0);
+  for (size_t i = 0; i < submission.num_entries; ++i) {
+    MPC_RETURN_IF_ERROR(run(submission.entries[i]));
+    read_values(submission, i + 1);
+  }
+  return nullptr;
+}
+
+mpc_status_t CpuExecutable::run(uint32_t entry) const {
   const std::vector<Call>& calls = calls_[entry];
   for (size_t i = 0; i < calls.size(); ++i)
     if (!run_call(calls[i])) return failed(entry, i);
@@ -263,7 +301,11 @@ mpc_status_t CpuExecutable::trace(uint32_t entry, Observer& observer) {
 
 class CpuDevice : public Device {
  public:
-  explicit CpuDevice(const DeviceOptions& options) : options_(options) {}
+  CpuDevice(const mpc_program_t& program, const schema::Variant& variant,
+            const DeviceOptions& options)
+      : program_(program), variant_(variant), options_(options) {}
+
+  const std::string& name() const override { return name_; }
 
   mpc_status_t allocate(uint64_t state_size, uint64_t arena_size) override {
     MPC_RETURN_IF_ERROR(
@@ -271,25 +313,35 @@ class CpuDevice : public Device {
     return arena_.allocate(options_.allocator, arena_size, "the arena");
   }
 
-  void upload(schema::Space space, uint64_t offset, const void* data,
-              uint64_t size) override {
+  mpc_status_t upload(schema::Space space, uint64_t offset, const void* data,
+                      uint64_t size, Place) override {
     if (size > 0) std::memcpy(memory(space) + offset, data, size);
+    return nullptr;
   }
 
-  void download(schema::Space space, uint64_t offset, void* data,
-                uint64_t size) const override {
+  mpc_status_t download(schema::Space space, uint64_t offset, void* data,
+                        uint64_t size, Place) const override {
     if (size > 0) std::memcpy(data, memory(space) + offset, size);
+    return nullptr;
   }
 
-  mpc_status_t prepare(const mpc_program_t& program,
-                       const schema::Variant& variant,
-                       std::unique_ptr<Executable>* out_executable) override {
+  mpc_status_t locate(mpc_device_t device, const void*,
+                      Place* out_place) const override {
+    *out_place = Place::kHost;
+    if (device.kind == MPC_DEVICE_HOST) return nullptr;
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "lies in the memory of a device (kind %u), but the "
+                           "session runs on the cpu",
+                           static_cast<unsigned>(device.kind));
+  }
+
+  mpc_status_t prepare(std::unique_ptr<Executable>* out_executable) override {
     int threads = options_.threads > 0 ? static_cast<int>(options_.threads)
                                        : omp_get_max_threads();
     kernels::Context context{threads, options_.deterministic};
     ThreadScope scope(threads);
     auto executable = std::make_unique<CpuExecutable>(
-        program, variant, states_.data(), arena_.data(), context);
+        program_, variant_, states_.data(), arena_.data(), context);
     MPC_RETURN_IF_ERROR(executable->prepare(options_.allocator));
     *out_executable = std::move(executable);
     return nullptr;
@@ -300,26 +352,31 @@ class CpuDevice : public Device {
     return space == schema::Space::Arena ? arena_.data() : states_.data();
   }
 
+  const mpc_program_t& program_;
+  const schema::Variant& variant_;
   const DeviceOptions options_;
+  const std::string name_ = "cpu";
   Memory states_;
   Memory arena_;
 };
 
 }  // namespace
 
-mpc_status_t open_device(const char* name, const DeviceOptions& options,
-                         std::unique_ptr<Device>* out_device) {
-  if (std::strcmp(name, "cpu") != 0)
-    return mpc_status_make(MPC_UNAVAILABLE,
-                           "there is no device '%s' on this machine; devices: "
-                           "cpu",
-                           name);
+mpc_status_t open_cpu_device(const mpc_program_t& program,
+                             const schema::Variant& variant,
+                             const DeviceOptions& options,
+                             std::unique_ptr<Device>* out_device) {
   constexpr uint32_t kMostThreads = 1024;
   if (options.threads > kMostThreads)
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "threads must be at most %u, but is %u",
                            kMostThreads, options.threads);
-  *out_device = std::make_unique<CpuDevice>(options);
+  if (options.stream)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "a stream was given, but the session runs on the "
+                           "cpu, which has none");
+  MPC_RETURN_IF_ERROR(check_cpu_features(variant));
+  *out_device = std::make_unique<CpuDevice>(program, variant, options);
   return nullptr;
 }
 

@@ -1,8 +1,9 @@
 // Making a session: memory, initial values, kernels.
 
+#include <algorithm>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <utility>
 
 #include "runtime/src/base/guard.h"
 #include "runtime/src/session/session.h"
@@ -63,20 +64,11 @@ mpc_status_t read_options(const mpc_session_options_t* given,
   return nullptr;
 }
 
-// The variant of `program` for a device ("cpu"), checked for this machine.
-mpc_status_t find_device_variant(const mpc_program_t& program,
-                                 std::string_view device,
-                                 const schema::Variant** out_variant) {
-  std::string kind(device.substr(0, device.find(':')));
-  const schema::Variant* variant = find_variant(*program.root, kind);
-  if (!variant)
-    return mpc_status_make(MPC_INCOMPATIBLE,
-                           "the package has no code for the device '%s'; "
-                           "compile the model with --target=%s",
-                           kind.c_str(), kind.c_str());
-  if (kind == "cpu") MPC_RETURN_IF_ERROR(check_cpu_features(*variant));
-  *out_variant = variant;
-  return nullptr;
+size_t most_inputs(const schema::Variant& variant) {
+  size_t most = 0;
+  for (const schema::Entry* entry : *variant.entries())
+    if (entry->inputs()) most = std::max<size_t>(most, entry->inputs()->size());
+  return most;
 }
 
 }  // namespace
@@ -90,23 +82,30 @@ mpc_status_t create_session(const mpc_program_t* program,
   device_options.threads = options.threads;
   device_options.deterministic = options.deterministic != 0;
 
+  device_options.stream = options.stream;
+
   auto session = std::make_unique<mpc_session_s>();
   session->program = program;
   session->files = &files;
-  const char* device = options.device ? options.device : "cpu";
-  MPC_RETURN_IF_ERROR(open_device(device, device_options, &session->device));
-  MPC_RETURN_IF_ERROR(find_device_variant(*program, device, &session->variant));
+  session->asynchronous = options.asynchronous != 0;
+  OpenedDevice opened;
+  MPC_RETURN_IF_ERROR(open_device(options.device ? options.device : "cpu",
+                                  *program, device_options, &opened));
+  session->device = std::move(opened.device);
+  session->variant = opened.variant;
+  session->device_note = std::move(opened.note);
   session->known = find_known_entries(*program, *session->variant);
+  session->reads = find_step_reads(session->known);
+  session->input_room.reserve(most_inputs(*session->variant));
   MPC_RETURN_IF_ERROR(session->device->allocate(
       program->root->state_size(), session->variant->arena_size()));
   {
     Memory states;
     MPC_RETURN_IF_ERROR(make_initial_states(*program, options.seed, &states));
-    session->device->upload(schema::Space::State, 0, states.data(),
-                            states.size());
+    MPC_RETURN_IF_ERROR(session->device->upload(schema::Space::State, 0,
+                                                states.data(), states.size()));
   }
-  MPC_RETURN_IF_ERROR(session->device->prepare(*program, *session->variant,
-                                               &session->executable));
+  MPC_RETURN_IF_ERROR(session->device->prepare(&session->executable));
   *out_session = session.release();
   return nullptr;
 }
@@ -126,3 +125,18 @@ mpc_status_t mpc_session_create(const mpc_program_t* program,
 }
 
 void mpc_session_destroy(mpc_session_t* session) { delete session; }
+
+const char* mpc_session_device(const mpc_session_t* session) {
+  if (!session) return "";
+  const std::string& name = session->device->name();
+  try {
+    std::string text = name;
+    for (const std::string& note :
+         {session->device_note, session->executable->note()})
+      if (!note.empty()) text += " (" + note + ")";
+    session->device_text = std::move(text);
+    return session->device_text.c_str();
+  } catch (const std::bad_alloc&) {
+    return name.c_str();
+  }
+}

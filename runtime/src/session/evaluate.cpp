@@ -31,25 +31,29 @@ uint64_t batch_size(const schema::Entry& entry) {
 // Sum of the first `count` values in order, in f64. Small pieces, so that
 // nothing is allocated wherever the values lie.
 template <typename Float>
-double sum_of(const Device& device, const schema::Buffer& buffer,
-              uint64_t count) {
-  constexpr uint64_t kPiece = 256;
+mpc_status_t sum_of(const Device& device, const schema::Buffer& buffer,
+                    uint64_t count, double* out_sum) {
+  constexpr uint64_t kPiece = 1024;
   Float piece[kPiece];
   double sum = 0;
   for (uint64_t done = 0; done < count; done += kPiece) {
     uint64_t size = std::min(kPiece, count - done);
-    device.download(buffer.space(), buffer.offset() + done * sizeof(Float),
-                    piece, size * sizeof(Float));
+    MPC_RETURN_IF_ERROR(device.download(buffer.space(),
+                                        buffer.offset() + done * sizeof(Float),
+                                        piece, size * sizeof(Float)));
     for (uint64_t i = 0; i < size; ++i) sum += static_cast<double>(piece[i]);
   }
-  return sum;
+  *out_sum = sum;
+  return nullptr;
 }
 
-double sum_first(const mpc_session_t& session, const schema::Buffer& buffer,
-                 uint64_t count) {
-  return buffer.dtype() == schema::DType::F64
-             ? sum_of<double>(*session.device, buffer, count)
-             : sum_of<float>(*session.device, buffer, count);
+mpc_status_t sum_first(mpc_session_t* session, const schema::Buffer& buffer,
+                       uint64_t count, double* out_sum) {
+  const Device& device = *session->device;
+  return note_loss(session,
+                   buffer.dtype() == schema::DType::F64
+                       ? sum_of<double>(device, buffer, count, out_sum)
+                       : sum_of<float>(device, buffer, count, out_sum));
 }
 
 mpc_status_t evaluate(mpc_session_t* session, const mpc_tensor_t* inputs,
@@ -79,13 +83,20 @@ mpc_status_t evaluate(mpc_session_t* session, const mpc_tensor_t* inputs,
   sums.samples += num_valid;
   if (losses) {
     const schema::Buffer* correct = output_named(entry, "sample_correct");
-    sums.loss_sum += sum_first(*session, *losses, num_valid);
-    sums.weight_sum +=
-        sum_first(*session, *output_named(entry, "sample_weight"), num_valid);
-    if (correct) sums.correct += sum_first(*session, *correct, num_valid);
+    double loss, weight, hits = 0;
+    MPC_RETURN_IF_ERROR(sum_first(session, *losses, num_valid, &loss));
+    MPC_RETURN_IF_ERROR(sum_first(
+        session, *output_named(entry, "sample_weight"), num_valid, &weight));
+    if (correct)
+      MPC_RETURN_IF_ERROR(sum_first(session, *correct, num_valid, &hits));
+    sums.loss_sum += loss;
+    sums.weight_sum += weight;
+    sums.correct += hits;
     sums.has_accuracy = correct != nullptr;
   } else {
-    double loss = sum_first(*session, *output_named(entry, "loss"), 1);
+    double loss;
+    MPC_RETURN_IF_ERROR(
+        sum_first(session, *output_named(entry, "loss"), 1, &loss));
     sums.loss_sum += loss * static_cast<double>(num_valid);
     sums.weight_sum += static_cast<double>(num_valid);
     sums.has_accuracy = 0;

@@ -2,6 +2,7 @@
 // range would make a kernel read outside its buffer.
 
 #include <cinttypes>
+#include <cstddef>
 #include <cstring>
 #include <string>
 
@@ -12,6 +13,14 @@ namespace mpc::runtime {
 const mpc_tensor_t& tensor_at(const mpc_tensor_t* tensors, size_t index) {
   return *reinterpret_cast<const mpc_tensor_t*>(
       reinterpret_cast<const char*>(tensors) + index * tensors->struct_size);
+}
+
+// Structs of before `device` was added end there.
+static constexpr size_t kOldestTensor = offsetof(mpc_tensor_t, device);
+
+mpc_device_t device_of(const mpc_tensor_t& tensor) {
+  if (tensor.struct_size < sizeof(mpc_tensor_t)) return {MPC_DEVICE_HOST, 0};
+  return tensor.device;
 }
 
 static std::string name_of(bool inputs, size_t index,
@@ -100,7 +109,27 @@ static mpc_status_t check_values(const mpc_tensor_t& tensor,
                          binding.low(), binding.high(), ignored.c_str());
 }
 
-mpc_status_t check_tensors(const Bindings* bindings,
+// Where the data of a tensor lies; its values are checked if on the host.
+static mpc_status_t check_data(const Device& device, const mpc_tensor_t& tensor,
+                               const schema::Binding& binding, size_t index,
+                               bool inputs) {
+  if (!tensor.data && bytes_of(*binding.buffer()) > 0)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "%s: has no data",
+                           name_of(inputs, index, binding).c_str());
+  Place place;
+  mpc_status_t status = device.locate(device_of(tensor), tensor.data, &place);
+  if (status) {
+    mpc_status_t named = mpc_status_make(
+        mpc_status_code(status), "%s: %s",
+        name_of(inputs, index, binding).c_str(), mpc_status_message(status));
+    mpc_status_free(status);
+    return named;
+  }
+  return inputs && place == Place::kHost ? check_values(tensor, binding, index)
+                                         : nullptr;
+}
+
+mpc_status_t check_tensors(const Device& device, const Bindings* bindings,
                            const mpc_tensor_t* tensors, size_t num_tensors,
                            bool inputs) {
   size_t expected = bindings ? bindings->size() : 0;
@@ -115,7 +144,7 @@ mpc_status_t check_tensors(const Bindings* bindings,
   for (size_t i = 0; i < expected; ++i) {
     const schema::Binding& binding = *bindings->Get(static_cast<uint32_t>(i));
     const mpc_tensor_t& tensor = tensor_at(tensors, i);
-    if (tensor.struct_size < sizeof(mpc_tensor_t) ||
+    if (tensor.struct_size < kOldestTensor ||
         tensor.struct_size != tensors->struct_size)
       return mpc_status_make(MPC_INVALID_ARGUMENT,
                              "%s: struct_size is not sizeof(mpc_tensor_t)",
@@ -123,11 +152,23 @@ mpc_status_t check_tensors(const Bindings* bindings,
     if (!inputs && !tensor.data) continue;
     if (!same_type(tensor, *binding.buffer()))
       return wrong_type(name_of(inputs, i, binding), tensor, *binding.buffer());
-    if (!inputs) continue;
-    if (!tensor.data && bytes_of(*binding.buffer()) > 0)
-      return mpc_status_make(MPC_INVALID_ARGUMENT, "%s: has no data",
-                             name_of(inputs, i, binding).c_str());
-    MPC_RETURN_IF_ERROR(check_values(tensor, binding, i));
+    MPC_RETURN_IF_ERROR(check_data(device, tensor, binding, i, inputs));
+  }
+  return nullptr;
+}
+
+mpc_status_t take_inputs(mpc_session_t* session, uint32_t entry,
+                         const mpc_tensor_t* inputs, size_t num_inputs) {
+  const Bindings* bindings = session->variant->entries()->Get(entry)->inputs();
+  const Device& device = *session->device;
+  MPC_RETURN_IF_ERROR(
+      check_tensors(device, bindings, inputs, num_inputs, true));
+  session->input_room.clear();
+  for (size_t i = 0; i < num_inputs; ++i) {
+    const mpc_tensor_t& tensor = tensor_at(inputs, i);
+    session->input_room.push_back(
+        {bindings->Get(static_cast<uint32_t>(i))->buffer(), tensor.data,
+         place_of(tensor)});
   }
   return nullptr;
 }

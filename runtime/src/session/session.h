@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "mpc/session.h"
 #include "runtime/src/base/files.h"
@@ -40,6 +41,29 @@ struct Progress {
   float grad_norm = 0;  // Of the last update.
 };
 
+// What a step reads for its report. An index of `values`, or -1.
+struct StepReads {
+  Value values[kMostValues];
+  size_t count = 0;
+  int loss = -1;
+  int grad_norm = -1;
+  int finite = -1;
+  int loss_scale = -1;
+  int step_counter = -1;
+};
+
+// Steps that are queued and not yet looked at: a ring, oldest first.
+struct PendingSteps {
+  struct Step {
+    uint64_t call;
+    bool updates;  // Ends with an update of the weights.
+  };
+  static constexpr size_t kMost = 2;  // At least every device's depth + 1.
+  Step steps[kMost];
+  size_t first = 0;
+  size_t count = 0;
+};
+
 using Properties = std::map<std::string, std::string>;
 
 }  // namespace mpc::runtime
@@ -52,9 +76,17 @@ struct mpc_session_s {
   std::unique_ptr<mpc::runtime::Executable>
       executable;  // Dies before `device`.
   mpc::runtime::KnownEntries known;
+  mpc::runtime::StepReads reads;
+  mpc::runtime::PendingSteps pending;
   mpc::runtime::Progress progress;
+  mpc_step_info_t last_step = {};  // Of the last step that was looked at.
+  uint64_t num_calls = 0;          // Steps that were queued.
+  bool asynchronous = false;
   mpc::runtime::Properties properties;
-  bool lost = false;  // A run failed half-way.
+  std::vector<mpc::runtime::Input> input_room;  // For the largest entry.
+  std::string device_note;                      // Why it is not another device.
+  mutable std::string device_text;              // For mpc_session_device.
+  bool lost = false;                            // A run failed half-way.
 };
 
 namespace mpc::runtime {
@@ -65,20 +97,42 @@ mpc_status_t create_session(const mpc_program_t* program,
                             mpc_session_t** out_session);
 
 // Checks the caller's tensors against a signature; `what` is "input" or
-// "output". Values are checked for inputs only. Outputs may lack data.
-mpc_status_t check_tensors(const Bindings* bindings,
+// "output". Values are checked for inputs in host memory only. Outputs may lack
+// data.
+mpc_status_t check_tensors(const Device& device, const Bindings* bindings,
                            const mpc_tensor_t* tensors, size_t num_tensors,
                            bool inputs);
 
-// Element `index` of an array whose elements may be larger than ours.
+// Element `index` of an array whose elements may be larger or, if older,
+// smaller than ours; in a smaller one `device` is not there.
 const mpc_tensor_t& tensor_at(const mpc_tensor_t* tensors, size_t index);
+mpc_device_t device_of(const mpc_tensor_t& tensor);
+inline Place place_of(const mpc_tensor_t& tensor) {
+  return device_of(tensor).kind == MPC_DEVICE_HOST ? Place::kHost
+                                                   : Place::kDevice;
+}
 
-// Checks the inputs, puts them where `entry` wants them and runs it.
+// An error if a run failed earlier.
+mpc_status_t check_alive(const mpc_session_t& session);
+
+// Passes `status` on; the session is lost if the device is.
+mpc_status_t note_loss(mpc_session_t* session, mpc_status_t status);
+
+// Checks the inputs of `entry` and says in session->input_room what to queue.
+mpc_status_t take_inputs(mpc_session_t* session, uint32_t entry,
+                         const mpc_tensor_t* inputs, size_t num_inputs);
+
+// Checks the inputs, puts them where `entry` wants them and runs it to its end,
+// after all that is queued.
 mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
                        const mpc_tensor_t* inputs, size_t num_inputs);
 
-// The value of a rank-0 output of type f32 or f64.
-float read_float(const mpc_session_t& session, const schema::Buffer& buffer);
+// Waits for the steps that are queued and takes in what they report: before
+// this, session->progress is behind. MPC_NUMERIC if one of them diverged.
+mpc_status_t finish_steps(mpc_session_t* session);
+
+// What steps read, by what the program has.
+StepReads find_step_reads(const KnownEntries& known);
 
 // The initial value of all states, in host memory.
 mpc_status_t make_initial_states(const mpc_program_t& program, uint64_t seed,
@@ -88,13 +142,14 @@ mpc_status_t make_initial_states(const mpc_program_t& program, uint64_t seed,
 void renew_working_copies(const mpc_program_t& program, uint8_t* states);
 
 // Updates since the start.
-uint64_t steps_done(const mpc_session_t& session);
+mpc_status_t steps_done(const mpc_session_t& session, uint64_t* out_steps);
 
 // Runs `entry` once more, one instruction at a time, and says where the first
-// value that is not finite comes from. Leaves the states as they are.
-std::string find_first_non_finite(mpc_session_t* session, uint32_t entry,
-                                  const mpc_tensor_t* inputs,
-                                  size_t num_inputs);
+// value that is not finite comes from. Leaves the states as they are. Its
+// inputs are those given or, if `inputs` is null, what the arena still holds.
+mpc_status_t find_first_non_finite(mpc_session_t* session, uint32_t entry,
+                                   const mpc_tensor_t* inputs,
+                                   size_t num_inputs, std::string* out_text);
 
 }  // namespace mpc::runtime
 

@@ -1,5 +1,6 @@
 // States by name, their initial values and their 16-bit copies.
 
+#include <cstddef>
 #include <cstring>
 #include <vector>
 
@@ -58,7 +59,7 @@ mpc_status_t find_state(const mpc_session_t& session, const char* name,
                            "the program has no state '%s'", name);
   const StateTensor& state =
       session.program->tensors[static_cast<size_t>(index)];
-  if (tensor.struct_size < sizeof(mpc_tensor_t))
+  if (tensor.struct_size < offsetof(mpc_tensor_t, device))
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "struct_size of the tensor is not set");
   bool same =
@@ -74,6 +75,9 @@ mpc_status_t find_state(const mpc_session_t& session, const char* name,
   }
   if (!tensor.data && state.bytes > 0)
     return mpc_status_make(MPC_INVALID_ARGUMENT, "the tensor has no data");
+  if (place_of(tensor) != Place::kHost)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "the tensor must lie in host memory");
   *out_state = &state;
   return nullptr;
 }
@@ -94,7 +98,8 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
                            "state '%s' is the rounded copy of a parameter; "
                            "write the parameter",
                            name);
-  // Round first: after this point nothing can fail.
+  MPC_RETURN_IF_ERROR(check_alive(*session));
+  // Round first: after this point only the device can fail, which is the end.
   std::vector<Rounded> copies;
   Memory aligned;
   MPC_RETURN_IF_ERROR(
@@ -112,12 +117,15 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
                          rounded.values.data(), state->count);
     copies.push_back(std::move(rounded));
   }
-  session->device->upload(schema::Space::State, state->offset, aligned.data(),
-                          state->bytes);
+  Device& device = *session->device;
+  MPC_RETURN_IF_ERROR(
+      note_loss(session, device.upload(schema::Space::State, state->offset,
+                                       aligned.data(), state->bytes)));
   for (const Rounded& copy : copies)
-    session->device->upload(schema::Space::State, copy.offset,
-                            copy.values.data(),
-                            copy.values.size() * sizeof(uint16_t));
+    MPC_RETURN_IF_ERROR(note_loss(
+        session,
+        device.upload(schema::Space::State, copy.offset, copy.values.data(),
+                      copy.values.size() * sizeof(uint16_t))));
   return nullptr;
 }
 
@@ -134,9 +142,10 @@ mpc_status_t mpc_session_read_state(mpc_session_t* session, const char* name,
   return guard([&]() -> mpc_status_t {
     const StateTensor* state;
     MPC_RETURN_IF_ERROR(find_state(*session, name, *tensor, &state));
-    session->device->download(schema::Space::State, state->offset, tensor->data,
-                              state->bytes);
-    return nullptr;
+    MPC_RETURN_IF_ERROR(check_alive(*session));
+    return note_loss(
+        session, session->device->download(schema::Space::State, state->offset,
+                                           tensor->data, state->bytes));
   });
 }
 
