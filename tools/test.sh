@@ -44,7 +44,8 @@ build_sanitized() {
     -DMPC_SANITIZE=address,undefined \
     -DCMAKE_C_FLAGS_RELEASE=-O1 -DCMAKE_CXX_FLAGS_RELEASE=-O1 \
     && cmake --build "$sanitized" --target mpc-cuda-test mpc-device-sim-test \
-      mpc-kernels-test mpc-npz-test mpc-runtime-test mpc-status-test \
+      mpc-fake-cuda-test mpc-kernels-test mpc-npz-test mpc-runtime-cuda-test \
+      mpc-runtime-test mpc-status-test \
     && cmake --build "$build" --target mpc-import-sanitized-test
 }
 

@@ -181,6 +181,9 @@ struct Driver {
 #define MPC_CUDA_FUNCTION(name, parameters) CUresult(*name) parameters;
   MPC_CUDA_DRIVER_FUNCTIONS(MPC_CUDA_FUNCTION)
 #undef MPC_CUDA_FUNCTION
+  // What code it takes ("sim") if that is not the device's: set by simulators,
+  // null in a real driver.
+  const char* architecture = nullptr;
 };
 
 // The driver of this machine, or null and in `*error` what is missing. Loaded

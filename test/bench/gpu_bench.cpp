@@ -58,7 +58,7 @@ mpc_dtype_t dtype_of(const mpc::npz::Array& array) {
 mpc_tensor_t view_of(mpc::npz::Array& array) {
   return {sizeof(mpc_tensor_t), dtype_of(array),
           static_cast<uint32_t>(array.shape.size()), array.shape.data(),
-          array.data.data()};
+          array.data.data(), {}};
 }
 
 class Bench {
@@ -124,7 +124,7 @@ class Bench {
     double seconds = 0;
     std::vector<mpc_tensor_t> unwanted(
         program_.outputs("apply").size(),
-        {sizeof(mpc_tensor_t), MPC_DTYPE_F32, 0, nullptr, nullptr});
+        {sizeof(mpc_tensor_t), MPC_DTYPE_F32, 0, nullptr, nullptr, {}});
     std::vector<mpc_tensor_t> unwanted_losses(
         program_.outputs("accumulate").size(), unwanted.front());
     for (int i = 0; i < count; ++i) {

@@ -110,12 +110,22 @@ class Builder {
     return *entry.instructions.back();
   }
 
-  Bytes finish(Bytes code, const std::function<void(ProgramT&)>& edit);
+  void segment(SegmentKind kind, const std::string& target, Bytes bytes) {
+    segments_.push_back({kind, target, std::move(bytes)});
+  }
+
+  Bytes finish(const std::function<void(ProgramT&)>& edit);
 
   ProgramT program;
 
  private:
+  struct Piece {
+    SegmentKind kind;
+    std::string target;
+    Bytes bytes;
+  };
   Bytes initial_;
+  std::vector<Piece> segments_;
 };
 
 void add_binding(std::vector<std::unique_ptr<BindingT>>& bindings,
@@ -139,36 +149,35 @@ Bytes root_bytes(const ProgramT& program) {
           builder.GetBufferPointer() + builder.GetSize()};
 }
 
-Bytes Builder::finish(Bytes code, const std::function<void(ProgramT&)>& edit) {
+Bytes Builder::finish(const std::function<void(ProgramT&)>& edit) {
   program.format = 1;
   program.producer = "mpc test";
   program.model = "test.onnx";
   std::string report = "{\"ops\":[]}";
-  std::vector<std::pair<SegmentKind, Bytes>> segments = {
-      {SegmentKind::States, initial_},
-      {SegmentKind::Report, Bytes(report.begin(), report.end())}};
-  if (!code.empty()) segments.push_back({SegmentKind::Code, std::move(code)});
-  for (const auto& [kind, bytes] : segments) {
+  segments_.insert(segments_.begin(), {{SegmentKind::States, "", initial_},
+                                       {SegmentKind::Report, "",
+                                        Bytes(report.begin(), report.end())}});
+  for (const Piece& piece : segments_) {
     auto segment = std::make_unique<SegmentT>();
-    segment->kind = kind;
-    segment->target = kind == SegmentKind::Code ? "cpu" : "";
+    segment->kind = piece.kind;
+    segment->target = piece.target;
     segment->offset = 64;  // Not 0, which takes no room in the table.
-    segment->size = bytes.size();
-    segment->checksum = XXH3_64bits(bytes.data(), bytes.size());
+    segment->size = piece.bytes.size();
+    segment->checksum = XXH3_64bits(piece.bytes.data(), piece.bytes.size());
     program.segments.push_back(std::move(segment));
   }
   // Room for what an edit adds to the tables.
   uint64_t offset = round_up(root_bytes(program).size() + 4096);
-  for (size_t i = 0; i < segments.size(); ++i) {
+  for (size_t i = 0; i < segments_.size(); ++i) {
     program.segments[i]->offset = offset;
-    offset = round_up(offset + segments[i].second.size());
+    offset = round_up(offset + segments_[i].bytes.size());
   }
   uint64_t first = program.segments[0]->offset;
   if (edit) edit(program);
   Bytes package = root_bytes(program);
   package.resize(first);
-  for (const auto& [kind, bytes] : segments) {
-    package.insert(package.end(), bytes.begin(), bytes.end());
+  for (const Piece& piece : segments_) {
+    package.insert(package.end(), piece.bytes.begin(), piece.bytes.end());
     package.resize(round_up(package.size()));
   }
   package.resize(package.size() + kSealSize);
@@ -290,6 +299,37 @@ void add_training(Builder& builder, const BufferT& x, const BufferT& labels,
   add(clear, *builder.state_buffer("gradients"));
 }
 
+// The same program for CUDA, one thread for each item. The matrix product is a
+// function here: it would need NVIDIA's library.
+void add_cuda(Builder& builder, const PackageOptions& options) {
+  if (options.ptx.empty() && options.cubins.empty()) return;
+  for (const std::string& target : options.ptx) {
+    std::string text = "// PTX for " + target;
+    builder.segment(SegmentKind::Ptx, target, Bytes(text.begin(), text.end()));
+  }
+  for (const std::string& target : options.cubins) {
+    std::string text = "cubin for " + target;
+    text += '\0';
+    builder.segment(SegmentKind::Cubin, target,
+                    Bytes(text.begin(), text.end()));
+  }
+  auto variant = std::make_unique<VariantT>(builder.variant());
+  variant->device = "cuda";
+  auto function = std::make_unique<FunctionT>();
+  function->symbol = "test_matmul";
+  variant->functions.push_back(std::move(function));
+  for (const auto& entry : variant->entries)
+    for (const auto& instruction : entry->instructions) {
+      instruction->threads = 1;
+      if (instruction->function >= 0 || instruction->kernel != 1) continue;
+      instruction->function =
+          static_cast<int32_t>(variant->functions.size() - 1);
+      instruction->kernel = 0;
+      instruction->attributes.clear();
+    }
+  builder.program.variants.push_back(std::move(variant));
+}
+
 void add_evaluate(Builder& builder, const BufferT& x, const BufferT& labels) {
   EntryT& entry = builder.entry("evaluate");
   add_binding(entry.inputs, "x", x, 0);
@@ -342,9 +382,12 @@ Bytes make_package(const PackageOptions& options) {
   builder.program.accumulate = options.accumulate;
   auto option = std::make_unique<OptionT>();
   option->name = "precision";
-  option->value = "bf16";
+  option->value = options.precision;
   builder.program.options.push_back(std::move(option));
-  return builder.finish(read_bytes(MPC_TEST_GENERATED_CODE), options.edit);
+  add_cuda(builder, options);
+  builder.segment(SegmentKind::Code, "cpu",
+                  read_bytes(MPC_TEST_GENERATED_CODE));
+  return builder.finish(options.edit);
 }
 
 Bytes make_small_package() {
@@ -360,7 +403,7 @@ Bytes make_small_package() {
   InstructionT& copy = builder.kernel(predict, 10);
   add(copy, x);
   add(copy, y);
-  return builder.finish({}, nullptr);
+  return builder.finish(nullptr);
 }
 
 Outcome take(mpc_status_t status) {

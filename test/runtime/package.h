@@ -23,6 +23,10 @@ struct PackageOptions {
   uint32_t accumulate = 1;
   bool working_copy = true;
   std::string parameter = "w";  // Name of the first slot.
+  // Code for CUDA that is added ("sm_90"): the same program, whose kernels a
+  // test gives to a fake driver. Text of PTX, or a cubin.
+  std::vector<std::string> ptx, cubins;
+  std::string precision = "bf16";
   std::function<void(program::ProgramT&)> edit;
 };
 

@@ -15,6 +15,7 @@
 #include "kernels/kernel.h"
 #include "runtime/src/device/code.h"
 #include "runtime/src/device/device.h"
+#include "runtime/src/device/kernel_call.h"
 
 namespace mpc::runtime {
 
@@ -136,7 +137,7 @@ class CpuExecutable : public Executable {
   const kernels::Context context_;
   Code code_;
   std::vector<GeneratedFunction> functions_;
-  // Equal calls share a kernel. The key is everything make_cpu_kernel sees.
+  // By key_of: equal calls share a kernel.
   std::map<std::vector<int64_t>, std::unique_ptr<kernels::Kernel>> kernels_;
   size_t scratch_size_ = 0;
   Memory scratch_;  // Shared by all calls: they run one after the other.
@@ -210,32 +211,13 @@ mpc_status_t CpuExecutable::prepare_call(const schema::Instruction& instruction,
 mpc_status_t CpuExecutable::make_kernel(const schema::Instruction& instruction,
                                         const schema::Entry& entry,
                                         const kernels::Kernel** out_kernel) {
-  kernels::KernelDesc desc;
-  desc.id = static_cast<kernels::KernelId>(instruction.kernel());
-  std::vector<int64_t> key = {static_cast<int64_t>(instruction.kernel())};
-  for (const schema::Buffer* buffer : *instruction.operands()) {
-    const int64_t* extents = extents_of(buffer->shape());
-    uint32_t rank = rank_of(buffer->shape());
-    desc.operands.push_back(
-        {dtype_of(buffer->dtype()), {extents, extents + rank}});
-    key.push_back(static_cast<int64_t>(buffer->dtype()));
-    key.push_back(rank);
-    key.insert(key.end(), extents, extents + rank);
-  }
-  if (instruction.attributes())
-    desc.attributes.assign(instruction.attributes()->begin(),
-                           instruction.attributes()->end());
-  key.insert(key.end(), desc.attributes.begin(), desc.attributes.end());
-
+  const kernels::KernelDesc desc = describe_call(instruction);
+  std::vector<int64_t> key = key_of(desc);
   auto found = kernels_.find(key);
   if (found == kernels_.end()) {
     std::string error;
     auto kernel = kernels::make_cpu_kernel(desc, context_, &error);
-    if (!kernel)
-      return mpc_status_make(
-          MPC_INCOMPATIBLE, "entry '%s', instruction '%s': %s",
-          entry.name()->c_str(),
-          instruction.name() ? instruction.name()->c_str() : "", error.c_str());
+    if (!kernel) return kernel_error(entry, instruction, error);
     scratch_size_ = std::max(scratch_size_, kernel->scratch_bytes());
     found = kernels_.emplace(std::move(key), std::move(kernel)).first;
   }

@@ -1,11 +1,156 @@
+// A CUDA device as sessions see it.
+
 #include "runtime/src/device/device.h"
+
+#include <memory>
+#include <utility>
+
+#include "runtime/src/device/cuda/executable.h"
+#include "runtime/src/device/cuda/module.h"
 
 namespace mpc::runtime {
 
-mpc_status_t open_cuda_device(int, const mpc_program_t&, const schema::Variant&,
-                              const DeviceOptions&, std::unique_ptr<Device>*) {
-  return mpc_status_make(MPC_UNAVAILABLE,
-                         "this runtime was built without CUDA devices");
+using namespace mpc::cuda;
+
+namespace {
+
+class CudaDevice : public Device {
+ public:
+  CudaDevice(const mpc_program_t& program, const schema::Variant& variant,
+             const DeviceOptions& options)
+      : program_(program), variant_(variant), options_(options) {}
+
+  mpc_status_t open(int index);
+  const std::string& name() const override { return gpu_.name(); }
+  mpc_status_t allocate(uint64_t state_size, uint64_t arena_size) override;
+  mpc_status_t upload(schema::Space space, uint64_t offset, const void* data,
+                      uint64_t size, Place place) override;
+  mpc_status_t download(schema::Space space, uint64_t offset, void* data,
+                        uint64_t size, Place place) const override;
+  mpc_status_t locate(mpc_device_t device, const void* data,
+                      Place* out_place) const override;
+  mpc_status_t prepare(std::unique_ptr<Executable>* out_executable) override;
+
+ private:
+  mpc_status_t take_zeroed(uint64_t size, const char* what,
+                           DeviceMemory* out_memory);
+  CudaAddresses addresses() const { return {states_.get(), arena_.get()}; }
+  mpc_status_t synchronize() const {
+    return MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuStreamSynchronize, stream_);
+  }
+
+  const mpc_program_t& program_;
+  const schema::Variant& variant_;
+  const DeviceOptions options_;
+  Gpu gpu_;  // Goes last of what follows.
+  const schema::Segment* code_ = nullptr;
+  CudaStream own_stream_;
+  CUstream stream_ = nullptr;  // The caller's or ours.
+  DeviceMemory states_;
+  DeviceMemory arena_;
+};
+
+mpc_status_t CudaDevice::open(int index) {
+  MPC_RETURN_IF_ERROR(gpu_.open(index));
+  ContextScope scope(gpu_);
+  MPC_RETURN_IF_ERROR(scope.take_status());
+  MPC_RETURN_IF_ERROR(choose_code(gpu_, program_, variant_, &code_));
+  if (!options_.stream) MPC_RETURN_IF_ERROR(create_stream(gpu_, &own_stream_));
+  stream_ = options_.stream ? static_cast<CUstream>(options_.stream)
+                            : own_stream_.get();
+  return nullptr;
+}
+
+mpc_status_t CudaDevice::take_zeroed(uint64_t size, const char* what,
+                                     DeviceMemory* out_memory) {
+  MPC_RETURN_IF_ERROR(allocate_device(gpu_, size, what, out_memory));
+  if (size == 0) return nullptr;
+  return MPC_CUDA(gpu_, MPC_UNAVAILABLE, cuMemsetD8Async, out_memory->get(), 0,
+                  size, stream_);
+}
+
+mpc_status_t CudaDevice::allocate(uint64_t state_size, uint64_t arena_size) {
+  ContextScope scope(gpu_);
+  MPC_RETURN_IF_ERROR(scope.take_status());
+  MPC_RETURN_IF_ERROR(take_zeroed(state_size, "the states", &states_));
+  return take_zeroed(arena_size, "the arena", &arena_);
+}
+
+mpc_status_t CudaDevice::upload(schema::Space space, uint64_t offset,
+                                const void* data, uint64_t size, Place place) {
+  if (size == 0) return nullptr;
+  ContextScope scope(gpu_);
+  MPC_RETURN_IF_ERROR(scope.take_status());
+  CUdeviceptr to = addresses().at(space, offset);
+  MPC_RETURN_IF_ERROR(
+      place == Place::kDevice
+          ? MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoDAsync_v2, to,
+                     reinterpret_cast<CUdeviceptr>(data), size, stream_)
+          : MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyHtoDAsync_v2, to, data,
+                     size, stream_));
+  return synchronize();
+}
+
+mpc_status_t CudaDevice::download(schema::Space space, uint64_t offset,
+                                  void* data, uint64_t size,
+                                  Place place) const {
+  if (size == 0) return nullptr;
+  ContextScope scope(gpu_);
+  MPC_RETURN_IF_ERROR(scope.take_status());
+  CUdeviceptr from = addresses().at(space, offset);
+  MPC_RETURN_IF_ERROR(
+      place == Place::kDevice
+          ? MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoDAsync_v2,
+                     reinterpret_cast<CUdeviceptr>(data), from, size, stream_)
+          : MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoHAsync_v2, data, from,
+                     size, stream_));
+  return synchronize();
+}
+
+mpc_status_t CudaDevice::locate(mpc_device_t device, const void* data,
+                                Place* out_place) const {
+  *out_place = Place::kHost;
+  if (device.kind == MPC_DEVICE_HOST) return nullptr;
+  *out_place = Place::kDevice;
+  if (device.kind != MPC_DEVICE_CUDA || device.index != gpu_.index())
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "lies in the memory of another device (kind %u, "
+                           "number %d), but the session runs on %s",
+                           static_cast<unsigned>(device.kind),
+                           static_cast<int>(device.index), name().c_str());
+  if (!data) return nullptr;
+  ContextScope scope(gpu_);
+  MPC_RETURN_IF_ERROR(scope.take_status());
+  int ordinal = -1;
+  CUresult result = gpu_.driver().cuPointerGetAttribute(
+      &ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+      reinterpret_cast<CUdeviceptr>(data));
+  if (result == CUDA_SUCCESS && ordinal == gpu_.index()) return nullptr;
+  return mpc_status_make(MPC_INVALID_ARGUMENT,
+                         "the address %p is not in the memory of %s", data,
+                         name().c_str());
+}
+
+mpc_status_t CudaDevice::prepare(std::unique_ptr<Executable>* out_executable) {
+  ContextScope scope(gpu_);
+  MPC_RETURN_IF_ERROR(scope.take_status());
+  auto executable = std::make_unique<CudaExecutable>(gpu_, program_, variant_,
+                                                     addresses(), stream_);
+  MPC_RETURN_IF_ERROR(executable->prepare(code_, options_.deterministic));
+  *out_executable = std::move(executable);
+  return nullptr;
+}
+
+}  // namespace
+
+mpc_status_t open_cuda_device(int index, const mpc_program_t& program,
+                              const schema::Variant& variant,
+                              const DeviceOptions& options,
+                              std::unique_ptr<Device>* out_device) {
+  auto device = std::make_unique<CudaDevice>(program, variant, options);
+  MPC_RETURN_IF_ERROR(device->open(index));
+  *out_device = std::move(device);
+  return nullptr;
 }
 
 }  // namespace mpc::runtime

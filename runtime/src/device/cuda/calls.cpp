@@ -1,0 +1,154 @@
+#include "runtime/src/device/cuda/calls.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/src/device/cuda/module.h"
+#include "runtime/src/device/kernel_call.h"
+
+namespace mpc::runtime {
+
+using namespace mpc::cuda;
+
+CudaCalls::~CudaCalls() {
+  ContextScope scope(gpu_);
+  kernels_.clear();  // Libraries want the context.
+}
+
+mpc_status_t CudaCalls::prepare(const schema::Segment* code, CUstream stream,
+                                bool deterministic) {
+  MPC_RETURN_IF_ERROR(find_functions(code));
+  kernels::CudaContext context;
+  context.driver = &gpu_.driver();
+  context.context = gpu_.context();
+  context.stream = stream;
+  context.compute_capability = gpu_.compute_capability();
+  context.device_name = gpu_.model();
+  context.deterministic = deterministic;
+  find_libraries(&context);
+  for (const schema::Entry* entry : *variant_.entries())
+    MPC_RETURN_IF_ERROR(prepare_entry(*entry, context));
+  if (workspace_size_ == 0) return nullptr;
+  return allocate_device(gpu_, workspace_size_, "the workspace of the kernels",
+                         &workspace_);
+}
+
+mpc_status_t CudaCalls::find_functions(const schema::Segment* code) {
+  if (!code) return nullptr;
+  MPC_RETURN_IF_ERROR(load_module(gpu_, program_, *code, &module_));
+  for (const schema::Function* function : *variant_.functions()) {
+    const char* symbol = function->symbol()->c_str();
+    CUfunction address = nullptr;
+    CUresult result =
+        gpu_.driver().cuModuleGetFunction(&address, module_.get(), symbol);
+    if (result == CUDA_ERROR_NOT_FOUND)
+      return mpc_status_make(
+          MPC_DAMAGED, "the compiled code lacks the function '%s'", symbol);
+    MPC_RETURN_IF_ERROR(
+        gpu_.check(result, "cuModuleGetFunction", MPC_UNAVAILABLE, symbol));
+    functions_.push_back(address);
+  }
+  return nullptr;
+}
+
+// Libraries are large: those that no call needs stay unloaded.
+void CudaCalls::find_libraries(kernels::CudaContext* context) const {
+  bool multiplies = false, convolves = false;
+  for (const schema::Entry* entry : *variant_.entries()) {
+    if (!entry->instructions()) continue;
+    for (const schema::Instruction* instruction : *entry->instructions()) {
+      switch (static_cast<kernels::KernelId>(instruction->kernel())) {
+        case kernels::KernelId::matmul:
+          multiplies = true;
+          break;
+        case kernels::KernelId::conv:
+        case kernels::KernelId::conv_bias:
+        case kernels::KernelId::conv_grad_input:
+        case kernels::KernelId::conv_grad_weight:
+          convolves = true;
+          break;
+        default:
+          break;
+      }
+    }
+  }
+  if (multiplies) context->cublaslt = load_cublaslt(&context->cublaslt_missing);
+  if (convolves) context->cudnn = load_cudnn(&context->cudnn_missing);
+}
+
+mpc_status_t CudaCalls::prepare_entry(const schema::Entry& entry,
+                                      const kernels::CudaContext& context) {
+  entries_.emplace_back();
+  Entry& made = entries_.back();
+  if (!entry.instructions()) return nullptr;
+  for (const schema::Instruction* instruction : *entry.instructions())
+    for (const schema::Buffer* buffer : *instruction->operands())
+      made.operands.push_back(addresses_.at(buffer->space(), buffer->offset()));
+  for (CUdeviceptr& operand : made.operands)
+    made.parameters.push_back(&operand);
+  // Neither grows from here on: calls point into them.
+  size_t first = 0;
+  for (const schema::Instruction* instruction : *entry.instructions()) {
+    CudaCall call;
+    MPC_RETURN_IF_ERROR(prepare_call(*instruction, entry, context, &call));
+    call.operands = made.operands.data() + first;
+    call.parameters = made.parameters.data() + first;
+    first += instruction->operands()->size();
+    made.calls.push_back(call);
+  }
+  return nullptr;
+}
+
+mpc_status_t CudaCalls::prepare_call(const schema::Instruction& instruction,
+                                     const schema::Entry& entry,
+                                     const kernels::CudaContext& context,
+                                     CudaCall* call) {
+  if (instruction.function() >= 0) {
+    call->function = functions_[static_cast<size_t>(instruction.function())];
+    call->blocks = static_cast<uint32_t>(instruction.items());
+    call->threads = instruction.threads();
+    return nullptr;
+  }
+  const kernels::KernelDesc desc = describe_call(instruction);
+  std::vector<int64_t> key = key_of(desc);
+  auto found = kernels_.find(key);
+  if (found == kernels_.end()) {
+    std::string error;
+    auto kernel = kernels::make_cuda_kernel(desc, context, &error);
+    if (!kernel) return kernel_error(entry, instruction, error);
+    workspace_size_ = std::max(workspace_size_, kernel->workspace_bytes());
+    found = kernels_.emplace(std::move(key), std::move(kernel)).first;
+  }
+  call->kernel = found->second.get();
+  return nullptr;
+}
+
+mpc_status_t CudaCalls::enqueue(uint32_t entry, size_t index,
+                                CUstream stream) const {
+  const CudaCall& call = entries_[entry].calls[index];
+  std::string error;
+  if (call.kernel) {
+    error = call.kernel->enqueue(call.operands, workspace_.get(), stream);
+  } else {
+    CUresult result = gpu_.driver().cuLaunchKernel(
+        call.function, call.blocks, 1, 1, call.threads, 1, 1, 0, stream,
+        call.parameters, nullptr);
+    if (result != CUDA_SUCCESS)
+      error = describe_error(gpu_.driver(), "cuLaunchKernel", result);
+  }
+  if (error.empty()) return nullptr;
+  const schema::Instruction& instruction =
+      *variant_.entries()->Get(entry)->instructions()->Get(
+          static_cast<uint32_t>(index));
+  return mpc_status_make(MPC_DEVICE_LOST, "'%s': %s",
+                         instruction.name() ? instruction.name()->c_str() : "",
+                         error.c_str());
+}
+
+mpc_status_t CudaCalls::enqueue_all(uint32_t entry, CUstream stream) const {
+  for (size_t i = 0; i < count(entry); ++i)
+    MPC_RETURN_IF_ERROR(enqueue(entry, i, stream));
+  return nullptr;
+}
+
+}  // namespace mpc::runtime

@@ -1,0 +1,97 @@
+// The instructions of a program as launches on a CUDA device: everything is
+// looked up and every address written down once.
+
+#ifndef MPC_RUNTIME_SRC_DEVICE_CUDA_CALLS_H_
+#define MPC_RUNTIME_SRC_DEVICE_CUDA_CALLS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/kernel.h"
+#include "runtime/src/device/cuda/resources.h"
+#include "runtime/src/program/program.h"
+
+namespace mpc::runtime {
+
+// Where states and arena begin.
+struct CudaAddresses {
+  cuda::CUdeviceptr states = 0;
+  cuda::CUdeviceptr arena = 0;
+
+  cuda::CUdeviceptr at(schema::Space space, uint64_t offset) const {
+    return (space == schema::Space::Arena ? arena : states) + offset;
+  }
+};
+
+// One instruction made ready. Exactly one of `function` and `kernel` is set.
+struct CudaCall {
+  cuda::CUfunction function = nullptr;
+  const kernels::CudaKernel* kernel = nullptr;
+  const cuda::CUdeviceptr* operands = nullptr;
+  void** parameters = nullptr;  // Of `function`: where the operands stand.
+  uint32_t blocks = 1;
+  uint32_t threads = 1;
+};
+
+// The calls of all entry points, and what they need: the module and workspace.
+// The context must be current in all functions, but for the destructor.
+class CudaCalls {
+ public:
+  CudaCalls(const Gpu& gpu, const mpc_program_t& program,
+            const schema::Variant& variant, CudaAddresses addresses)
+      : gpu_(gpu),
+        program_(program),
+        variant_(variant),
+        addresses_(addresses) {}
+  CudaCalls(const CudaCalls&) = delete;
+  CudaCalls& operator=(const CudaCalls&) = delete;
+  ~CudaCalls();
+
+  // `code` is null if there are no generated functions. Kernels of the catalog
+  // are timed on `stream`, which is idle and not capturing.
+  mpc_status_t prepare(const schema::Segment* code, cuda::CUstream stream,
+                       bool deterministic);
+
+  size_t count(uint32_t entry) const { return entries_[entry].calls.size(); }
+
+  // Queues a call, or all of an entry point, on `stream`, which may be
+  // capturing. MPC_DEVICE_LOST if that fails.
+  mpc_status_t enqueue(uint32_t entry, size_t index,
+                       cuda::CUstream stream) const;
+  mpc_status_t enqueue_all(uint32_t entry, cuda::CUstream stream) const;
+
+ private:
+  struct Entry {
+    std::vector<cuda::CUdeviceptr> operands;  // Of all calls, end to end.
+    std::vector<void*> parameters;            // The address of each.
+    std::vector<CudaCall> calls;
+  };
+
+  mpc_status_t find_functions(const schema::Segment* code);
+  void find_libraries(kernels::CudaContext* context) const;
+  mpc_status_t prepare_entry(const schema::Entry& entry,
+                             const kernels::CudaContext& context);
+  mpc_status_t prepare_call(const schema::Instruction& instruction,
+                            const schema::Entry& entry,
+                            const kernels::CudaContext& context,
+                            CudaCall* call);
+
+  const Gpu& gpu_;
+  const mpc_program_t& program_;
+  const schema::Variant& variant_;
+  const CudaAddresses addresses_;
+  CudaModule module_;
+  std::vector<cuda::CUfunction> functions_;
+  // By key_of: equal calls share a kernel.
+  std::map<std::vector<int64_t>, std::unique_ptr<kernels::CudaKernel>> kernels_;
+  size_t workspace_size_ = 0;
+  DeviceMemory workspace_;  // Shared by all calls: one runs after the other.
+  std::vector<Entry> entries_;
+};
+
+}  // namespace mpc::runtime
+
+#endif  // MPC_RUNTIME_SRC_DEVICE_CUDA_CALLS_H_

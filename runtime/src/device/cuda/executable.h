@@ -1,0 +1,74 @@
+// Entry points on a CUDA device: inputs through pinned memory, one graph launch
+// for each entry point, values read back behind it. The host waits for events
+// of submissions only, never for the stream.
+
+#ifndef MPC_RUNTIME_SRC_DEVICE_CUDA_EXECUTABLE_H_
+#define MPC_RUNTIME_SRC_DEVICE_CUDA_EXECUTABLE_H_
+
+#include <string>
+#include <vector>
+
+#include "runtime/src/device/cuda/calls.h"
+#include "runtime/src/device/device.h"
+
+namespace mpc::runtime {
+
+class CudaExecutable : public Executable {
+ public:
+  // Work is queued on `stream`; both outlive this.
+  CudaExecutable(const Gpu& gpu, const mpc_program_t& program,
+                 const schema::Variant& variant, CudaAddresses addresses,
+                 cuda::CUstream stream)
+      : gpu_(gpu),
+        variant_(variant),
+        addresses_(addresses),
+        stream_(stream),
+        calls_(gpu, program, variant, addresses) {}
+  ~CudaExecutable() override;
+
+  mpc_status_t prepare(const schema::Segment* code, bool deterministic);
+
+  mpc_status_t submit(const Submission& submission) override;
+  mpc_status_t wait(Values* out_values) override;
+  size_t depth() const override { return kSlots - 1; }
+  mpc_status_t trace(uint32_t entry, Observer& observer) override;
+  const std::string& note() const override { return note_; }
+
+ private:
+  // What a submission in flight needs of pinned memory.
+  struct Slot {
+    PinnedMemory inputs;
+    PinnedMemory values;
+    CudaEvent done;
+  };
+  static constexpr size_t kSlots = 2;
+
+  mpc_status_t queue(const Submission& submission, const Slot& slot);
+  mpc_status_t queue_inputs(const Submission& submission, const Slot& slot);
+  mpc_status_t queue_values(const Submission& submission, size_t entries_done,
+                            const Slot& slot);
+  mpc_status_t queue_entry(uint32_t entry);
+  mpc_status_t trace_calls(uint32_t entry, Observer& observer);
+  uint64_t most_input_bytes() const;
+
+  const Gpu& gpu_;
+  const schema::Variant& variant_;
+  const CudaAddresses addresses_;
+  const cuda::CUstream stream_;
+  CudaStream side_stream_;  // For captures and trials.
+  CudaCalls calls_;
+  Slot slots_[kSlots];
+  uint64_t num_submitted_ = 0;
+  uint64_t num_waited_ = 0;
+  // Of each entry point, made at its first use.
+  struct Graph {
+    bool tried = false;
+    CudaGraphExec executable;
+  };
+  std::vector<Graph> graphs_;
+  std::string note_;
+};
+
+}  // namespace mpc::runtime
+
+#endif  // MPC_RUNTIME_SRC_DEVICE_CUDA_EXECUTABLE_H_

@@ -1,0 +1,27 @@
+// Catalog calls as the kernels' library wants them described.
+
+#ifndef MPC_RUNTIME_SRC_DEVICE_KERNEL_CALL_H_
+#define MPC_RUNTIME_SRC_DEVICE_KERNEL_CALL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "runtime/src/program/program.h"
+
+namespace mpc::runtime {
+
+kernels::KernelDesc describe_call(const schema::Instruction& instruction);
+
+// Everything that a description says. Calls with equal keys share a kernel.
+std::vector<int64_t> key_of(const kernels::KernelDesc& desc);
+
+// MPC_INCOMPATIBLE: this call of this entry point cannot be made.
+mpc_status_t kernel_error(const schema::Entry& entry,
+                          const schema::Instruction& instruction,
+                          const std::string& error);
+
+}  // namespace mpc::runtime
+
+#endif  // MPC_RUNTIME_SRC_DEVICE_KERNEL_CALL_H_

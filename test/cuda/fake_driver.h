@@ -1,0 +1,105 @@
+// A CUDA driver over host memory, for tests: streams, events, graphs and
+// modules do what CUDA's do, and what a test needs to see is counted. Kernels
+// run in test/device_sim.
+//
+// Work is done late: when somebody waits for it or asks. So a buffer that is
+// reused too early, or a result that is read too early, shows.
+
+#ifndef MPC_TEST_CUDA_FAKE_DRIVER_H_
+#define MPC_TEST_CUDA_FAKE_DRIVER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/driver.h"
+
+namespace mpc::test {
+
+struct FakeDriverOptions {
+  int devices = 1;
+  int compute_capability = 90;
+  std::string model = "Fake GPU";
+  // What code it takes: null for that of the compute capability, "sim" for
+  // kernels that the compiler made for the simulator.
+  const char* architecture = nullptr;
+  uint64_t memory = uint64_t{1} << 32;  // Bytes of each device.
+  bool can_capture = true;
+  bool delayed = true;  // false: work is done when it is queued.
+};
+
+// A call of a kernel for every thread; `parameters` are cuLaunchKernel's.
+using FakeKernel = std::function<void(void* const* parameters)>;
+
+// The driver that load_driver() gives out while this lives; one at a time.
+class FakeDriver {
+ public:
+  explicit FakeDriver(const FakeDriverOptions& options = {});
+  ~FakeDriver();
+  FakeDriver(const FakeDriver&) = delete;
+  FakeDriver& operator=(const FakeDriver&) = delete;
+
+  const cuda::Driver& table() const;
+
+  // Kernels that modules have which are not simulator images.
+  // `sizes` has the bytes of each parameter.
+  void add_kernel(const std::string& name, std::vector<size_t> sizes,
+                  FakeKernel kernel);
+  template <class... Parameters>
+  void add_kernel(const std::string& name, void (*function)(Parameters...)) {
+    add_kernel(name, {sizeof(std::decay_t<Parameters>)...},
+               [function](void* const* parameters) {
+                 call(function, parameters,
+                      std::index_sequence_for<Parameters...>());
+               });
+  }
+
+  // Calls since the last reset, by the driver's name; "" counts all. Asking for
+  // the text of an error is no call.
+  uint64_t calls(const std::string& name = "") const;
+  void reset_calls();
+  // Names and counts of those, for messages.
+  std::string calls_text() const;
+
+  // The n-th call from now on (1 is the next) fails with `result`, and, if
+  // `sticky`, all after it but those that give something back. 0: none.
+  void fail_at(uint64_t n, cuda::CUresult result = cuda::CUDA_ERROR_UNKNOWN,
+               bool sticky = false);
+  // The name of the call that failed, "" if none has yet.
+  std::string failed_call() const;
+
+  // Allocations, streams, events, graphs, modules and contexts that nobody gave
+  // back, as text; "" if there are none.
+  std::string leaks() const;
+  uint64_t used_memory() const;
+
+  // Copies between the device and host memory that is not pinned, for which
+  // CUDA may wait.
+  uint64_t pageable_copies() const;
+
+  // The text of the last module, up to its first NUL; "" for a simulator image.
+  std::string last_image() const;
+
+  // What was wrong with a kernel or copy that failed; "" if none did.
+  std::string error() const;
+
+  struct State;
+
+ private:
+  template <class... Parameters, size_t... indices>
+  static void call(void (*function)(Parameters...), void* const* parameters,
+                   std::index_sequence<indices...>) {
+    function(*static_cast<std::decay_t<Parameters>*>(parameters[indices])...);
+  }
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace mpc::test
+
+#endif  // MPC_TEST_CUDA_FAKE_DRIVER_H_

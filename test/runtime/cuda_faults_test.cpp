@@ -1,0 +1,283 @@
+// What is refused on CUDA devices, and what happens when calls fail.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "test/runtime/cuda_kernels.h"
+
+namespace mpc::test {
+namespace {
+
+Outcome try_on(const ProgramPtr& program, const char* device = "cuda") {
+  CudaSessionOptions options;
+  options.device = device;
+  SessionPtr session;
+  return take(try_create(program, options, &session));
+}
+
+TEST(CudaFaults, SaysWhatIsMissing) {
+  ProgramPtr program = load(make_package(cuda_package()));
+  cuda::replace_driver(nullptr, "cannot load libcuda.so.1: not there");
+  Outcome outcome = try_on(program);
+  EXPECT_EQ(outcome.code, MPC_UNAVAILABLE);
+  EXPECT_EQ(outcome.message,
+            "there is no CUDA on this machine: cannot load libcuda.so.1: not "
+            "there; install NVIDIA's driver or use the device 'cpu'");
+  CudaSessionOptions options;
+  options.device = "auto";
+  SessionPtr session = create_on(program, options);
+  EXPECT_STREQ(mpc_session_device(session.get()),
+               "cpu (not on CUDA: there is no CUDA on this machine: cannot "
+               "load libcuda.so.1: not there; install NVIDIA's driver or use "
+               "the device 'cpu')");
+  cuda::replace_driver(nullptr);
+
+  FakeDriverOptions fake_options;
+  fake_options.devices = 0;
+  FakeDriver fake(fake_options);
+  outcome = try_on(program);
+  EXPECT_EQ(outcome.code, MPC_UNAVAILABLE);
+  EXPECT_EQ(outcome.message,
+            "there is no CUDA device on this machine, although the driver is "
+            "there");
+}
+
+TEST(CudaFaults, ChoosesTheDevice) {
+  FakeDriverOptions fake_options;
+  fake_options.devices = 2;
+  FakeDriver fake(fake_options);
+  add_package_kernels(&fake);
+  ProgramPtr both = load(make_package(cuda_package()));
+  for (const char* name : {"auto", "cuda", "cuda:1"}) {
+    CudaSessionOptions options;
+    options.device = name;
+    SessionPtr session = create_on(both, options);
+    EXPECT_EQ(mpc_session_device(session.get()),
+              std::string(name).back() == '1' ? std::string("cuda:1 Fake GPU")
+                                              : std::string("cuda:0 Fake GPU"));
+  }
+  Outcome outcome = try_on(both, "cuda:2");
+  EXPECT_EQ(outcome.code, MPC_UNAVAILABLE);
+  EXPECT_EQ(outcome.message,
+            "there is no device 'cuda:2' on this machine, which has 2, counted "
+            "from 0");
+  ProgramPtr cpu_only = load(make_package());
+  outcome = try_on(cpu_only);
+  EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
+  EXPECT_EQ(outcome.message,
+            "the package has no code for the device 'cuda'; compile the model "
+            "with --target=cuda");
+  CudaSessionOptions options;
+  options.device = "auto";
+  SessionPtr session = create_on(cpu_only, options);
+  EXPECT_STREQ(mpc_session_device(session.get()), "cpu");
+  EXPECT_EQ(fake.leaks(), "");
+}
+
+struct CodeChoice {
+  int compute_capability;
+  const char* loaded;  // What cuModuleLoadDataEx gets, or the message.
+};
+
+TEST(CudaFaults, ChoosesTheCode) {
+  PackageOptions package = cuda_package();
+  package.precision = "fp16";
+  package.ptx = {"sm_75", "sm_90a", "sm_80"};
+  package.cubins = {"sm_90", "sm_80"};
+  ProgramPtr program = load(make_package(package));
+  const CodeChoice choices[] = {
+      {75, "// PTX for sm_75"},
+      {80, "cubin for sm_80"},
+      {86, "// PTX for sm_80"},
+      {90, "cubin for sm_90"},
+      {103, "// PTX for sm_80"},
+      {70,
+       "the package has no code that cuda:0 Fake GPU (sm_70) runs; it has "
+       "sm_75 (PTX), sm_80, sm_80 (PTX), sm_90, sm_90a (PTX); compile the "
+       "model with --target=cuda:sm_70"},
+  };
+  for (const CodeChoice& choice : choices) {
+    FakeDriverOptions fake_options;
+    fake_options.compute_capability = choice.compute_capability;
+    FakeDriver fake(fake_options);
+    add_package_kernels(&fake);
+    Outcome outcome = try_on(program);
+    if (outcome.code == MPC_OK) {
+      EXPECT_EQ(fake.last_image(), choice.loaded);
+    } else {
+      EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
+      EXPECT_EQ(outcome.message, choice.loaded);
+    }
+    EXPECT_EQ(fake.leaks(), "");
+  }
+}
+
+TEST(CudaFaults, RefusesBf16OnOldDevices) {
+  FakeDriverOptions fake_options;
+  fake_options.compute_capability = 75;
+  FakeDriver fake(fake_options);
+  add_package_kernels(&fake);
+  PackageOptions package = cuda_package();
+  package.ptx = {"sm_75"};
+  ProgramPtr program = load(make_package(package));
+  Outcome outcome = try_on(program);
+  EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
+  EXPECT_EQ(outcome.message,
+            "the package computes in bf16, which needs compute capability 8.0; "
+            "cuda:0 Fake GPU has 7.5; compile the model with --precision=fp16");
+  CudaSessionOptions options;
+  options.device = "auto";
+  SessionPtr session = create_on(program, options);
+  EXPECT_EQ(std::string(mpc_session_device(session.get())),
+            "cpu (not on CUDA: " + outcome.message + ")");
+  package.precision = "fp16";
+  EXPECT_EQ(try_on(load(make_package(package))).code, MPC_OK);
+}
+
+TEST(CudaFaults, TellsWhatTheDriverSaysOfTheCode) {
+  FakeDriverOptions fake_options;
+  fake_options.architecture = "invalid";
+  FakeDriver fake(fake_options);
+  PackageOptions package = cuda_package();
+  package.ptx = {"invalid"};
+  Outcome outcome = try_on(load(make_package(package)));
+  EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
+  EXPECT_EQ(outcome.message,
+            "cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (a PTX JIT compilation "
+            "failed); the code for invalid: ptxas application ptx input, line "
+            "1; fatal : no such thing");
+  EXPECT_EQ(fake.leaks(), "");
+}
+
+TEST(CudaFaults, NamesTheMissingFunction) {
+  FakeDriver fake;
+  Outcome outcome = try_on(load(make_package(cuda_package())));
+  EXPECT_EQ(outcome.code, MPC_DAMAGED);
+  EXPECT_EQ(outcome.message,
+            "the compiled code lacks the function 'test_gradient'");
+  EXPECT_EQ(fake.leaks(), "");
+}
+
+TEST(CudaFaults, SaysHowMuchMemoryThereWasNot) {
+  FakeDriverOptions fake_options;
+  fake_options.memory = 1 << 16;
+  FakeDriver fake(fake_options);
+  add_package_kernels(&fake);
+  PackageOptions package = cuda_package();
+  package.edit = [](program::ProgramT& p) {
+    p.variants[1]->arena_size = uint64_t{12} << 30;
+  };
+  Outcome outcome = try_on(load(make_package(package)));
+  EXPECT_EQ(outcome.code, MPC_OUT_OF_MEMORY);
+  EXPECT_EQ(outcome.message,
+            "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (out of memory); 12.0 GiB "
+            "for the arena");
+  EXPECT_EQ(fake.leaks(), "");
+}
+
+// A kernel that faults is found a step later; the session is lost, what it
+// took is given back.
+TEST(CudaFaults, LosesTheSessionWithTheDevice) {
+  FakeDriver fake;
+  add_package_kernels(&fake);
+  ProgramPtr program = load(make_package(cuda_package()));
+  fake.add_kernel("test_update", std::vector<size_t>(10, 8), [](void* const*) {
+    *reinterpret_cast<volatile int*>(64) = 1;
+  });
+  SessionPtr session = create_on(program);
+  Batch batch(1);
+  EXPECT_OK(mpc_session_step(session.get(), batch.tensors, 2, nullptr));
+  Outcome outcome =
+      take(mpc_session_step(session.get(), batch.tensors, 2, nullptr));
+  EXPECT_EQ(outcome.code, MPC_DEVICE_LOST);
+  EXPECT_EQ(outcome.message,
+            "cuEventSynchronize: CUDA_ERROR_LAUNCH_FAILED (unspecified launch "
+            "failure); the session's weights are lost");
+  outcome = take(mpc_session_synchronize(session.get(), nullptr));
+  EXPECT_EQ(outcome.code, MPC_DEVICE_LOST);
+  Folder folder;
+  outcome =
+      take(mpc_session_save_checkpoint(session.get(), (folder / "a").c_str()));
+  EXPECT_EQ(outcome.code, MPC_DEVICE_LOST);
+  EXPECT_TRUE(names_in(folder.path()).empty());
+  session.reset();
+  EXPECT_EQ(fake.leaks(), "");
+}
+
+// Everything a session does, from its creation to its end.
+std::vector<Outcome> use_session(const ProgramPtr& program,
+                                 const std::string& checkpoint) {
+  std::vector<Outcome> outcomes;
+  SessionPtr session;
+  outcomes.push_back(take(try_create(program, {}, &session)));
+  if (outcomes.back().code != MPC_OK) return outcomes;
+  Batch batch(1);
+  mpc_metrics_t metrics = {};
+  metrics.struct_size = sizeof(metrics);
+  auto add = [&](mpc_status_t status) { outcomes.push_back(take(status)); };
+  for (int i = 0; i < 3; ++i)
+    add(mpc_session_step(session.get(), batch.tensors, 2, nullptr));
+  add(mpc_session_evaluate(session.get(), batch.tensors, 2, 4, &metrics));
+  add(mpc_session_step(session.get(), batch.tensors, 2, nullptr));
+  float rate = 0.5f;
+  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_F32, 0, nullptr, &rate, {}};
+  add(mpc_session_read_state(session.get(), "learning_rate", &tensor));
+  add(mpc_session_write_state(session.get(), "learning_rate", &tensor));
+  add(mpc_session_save_checkpoint(session.get(), checkpoint.c_str()));
+  add(mpc_session_load_checkpoint(session.get(), checkpoint.c_str()));
+  add(mpc_session_step(session.get(), batch.tensors, 2, nullptr));
+  add(mpc_session_synchronize(session.get(), nullptr));
+  return outcomes;
+}
+
+// The n-th call fails for every n: once, or with everything after it.
+TEST(CudaFaults, SurvivesEveryFailedCall) {
+  Folder folder;
+  ProgramPtr program = load(make_package(cuda_package()));
+  for (bool sticky : {false, true}) {
+    int failures = 0, plain = 0;
+    for (uint64_t n = 1;; ++n) {
+      ASSERT_LT(n, 1000u);
+      FakeDriver fake;
+      add_package_kernels(&fake);
+      fake.fail_at(n, cuda::CUDA_ERROR_ILLEGAL_ADDRESS, sticky);
+      std::vector<Outcome> outcomes = use_session(program, folder / "c");
+      bool lost = false;
+      int errors = 0;
+      for (size_t i = 0; i < outcomes.size(); ++i) {
+        const Outcome& outcome = outcomes[i];
+        if (outcome.code == MPC_OK) {
+          EXPECT_FALSE(lost) << n << ", call " << i;
+          continue;
+        }
+        ++errors;
+        EXPECT_TRUE(outcome.code == MPC_DEVICE_LOST ||
+                    (i == 0 && (outcome.code == MPC_UNAVAILABLE ||
+                                outcome.code == MPC_INCOMPATIBLE)))
+            << n << ", call " << i << ": " << outcome.message;
+        if (!lost) {
+          EXPECT_NE(outcome.message.find("CUDA_ERROR_ILLEGAL_ADDRESS"),
+                    std::string::npos)
+              << n << ", call " << i << ": " << outcome.message;
+        }
+        lost = true;
+      }
+      const std::string call = fake.failed_call();
+      EXPECT_EQ(fake.leaks(), "") << n << ": " << call;
+      // Without its context, giving things back is the best one can do.
+      EXPECT_TRUE(fake.error().empty() || call == "cuCtxSetCurrent")
+          << n << ": " << call << ": " << fake.error();
+      if (errors > 0) ++failures;
+      if (call.empty()) break;
+      if (errors == 0) ++plain;
+    }
+    EXPECT_GT(failures, 50);
+    // Only what has another way or nobody to tell may pass: graphs, contexts
+    // that are put back, what is given back at the end.
+    EXPECT_LT(plain, failures);
+  }
+}
+
+}  // namespace
+}  // namespace mpc::test
