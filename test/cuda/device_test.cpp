@@ -1,0 +1,451 @@
+// Every kernel of the catalog against the reference on a real device. Each test
+// is skipped, with the reason, where there is none or a library is missing.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "kernels/cuda/device_images.h"
+#include "kernels/cuda/kernel.h"
+#include "kernels/float_types.h"
+#include "test/cuda/as_kernel.h"
+#include "test/kernels/cases.h"
+
+namespace mpc::test {
+namespace {
+
+using namespace kernels;
+using namespace kernels::testing;
+
+// The first device with a stream and a folder for caches of its own; null with
+// the reason in `missing`.
+class Device {
+ public:
+  Device()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("mpc-cuda-kernels-test-" + std::to_string(::getpid()))) {
+    context.cache_folder = folder_.string();
+    const cuda::Driver* driver = cuda::load_driver(&missing);
+    if (!driver) return;
+    context.driver = driver;
+    if (!open()) return;
+    context.cublaslt = cuda::load_cublaslt(&context.cublaslt_missing);
+    context.cudnn = cuda::load_cudnn(&context.cudnn_missing);
+    missing.clear();
+  }
+  ~Device() { std::filesystem::remove_all(folder_); }
+
+  CudaContext context;
+  std::string missing;
+  size_t free_bytes() const {
+    size_t free = 0, total = 0;
+    context.driver->cuMemGetInfo_v2(&free, &total);
+    return free;
+  }
+
+ private:
+  bool open() {
+    const cuda::Driver& driver = *context.driver;
+    int count = 0, major = 0, minor = 0;
+    cuda::CUdevice device = 0;
+    char name[256] = "";
+    const auto works = [&](const char* call, cuda::CUresult result) {
+      if (result != cuda::CUDA_SUCCESS)
+        missing = describe_error(driver, call, result);
+      return result == cuda::CUDA_SUCCESS;
+    };
+    if (!works("cuInit", driver.cuInit(0)) ||
+        !works("cuDeviceGetCount", driver.cuDeviceGetCount(&count)))
+      return false;
+    if (count == 0) {
+      missing = "no device";
+      return false;
+    }
+    if (!works("cuDeviceGet", driver.cuDeviceGet(&device, 0)) ||
+        !works("cuDeviceGetName",
+               driver.cuDeviceGetName(name, sizeof name, device)) ||
+        !works("cuDeviceGetAttribute",
+               driver.cuDeviceGetAttribute(
+                   &major, cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                   device)) ||
+        !works("cuDeviceGetAttribute",
+               driver.cuDeviceGetAttribute(
+                   &minor, cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                   device)) ||
+        !works("cuDevicePrimaryCtxRetain",
+               driver.cuDevicePrimaryCtxRetain(&context.context, device)) ||
+        !works("cuCtxSetCurrent", driver.cuCtxSetCurrent(context.context)) ||
+        !works("cuStreamCreate",
+               driver.cuStreamCreate(&context.stream,
+                                     cuda::CU_STREAM_NON_BLOCKING)))
+      return false;
+    context.device_name = name;
+    context.compute_capability = 10 * major + minor;
+    return true;
+  }
+
+  std::filesystem::path folder_;
+};
+
+// Opened once; the process ends with it.
+const Device& device() {
+  static const Device* const opened = new Device;
+  return *opened;
+}
+
+#define MPC_NEEDS_DEVICE() \
+  if (!device().missing.empty()) GTEST_SKIP() << device().missing
+#define MPC_NEEDS_CUBLASLT()      \
+  MPC_NEEDS_DEVICE();             \
+  if (!device().context.cublaslt) \
+  GTEST_SKIP() << device().context.cublaslt_missing
+#define MPC_NEEDS_CUDNN() \
+  MPC_NEEDS_DEVICE();     \
+  if (!device().context.cudnn) GTEST_SKIP() << device().context.cudnn_missing
+#define MPC_NEEDS_IMAGES() \
+  MPC_NEEDS_DEVICE();      \
+  if (device_images().empty()) GTEST_SKIP() << "nvcc was not found"
+#define MPC_NEEDS_MEMORY(bytes)        \
+  if (device().free_bytes() < (bytes)) \
+  GTEST_SKIP() << "needs " << (bytes) / (1 << 20) << " MiB free"
+
+std::vector<Types> types() {
+  std::vector<Types> all = {{MPC_DTYPE_F32, MPC_DTYPE_F32},
+                            {MPC_DTYPE_F16, MPC_DTYPE_F16},
+                            {MPC_DTYPE_F16, MPC_DTYPE_F32}};
+  if (device().context.compute_capability >= 80) {
+    all.push_back({MPC_DTYPE_BF16, MPC_DTYPE_BF16});
+    all.push_back({MPC_DTYPE_BF16, MPC_DTYPE_F32});
+  }
+  return all;
+}
+
+// Deterministic kernels are made without trials, which would take minutes.
+CudaContext untimed() {
+  CudaContext context = device().context;
+  context.deterministic = true;
+  return context;
+}
+
+const std::vector<MatmulCase> kDeviceMatmuls = {
+    {{127, 509}, {509, 251}, {127, 251}},
+    {{1, 4099}, {4099, 3}, {1, 3}},
+    {{256, 1024}, {1024, 384}, {256, 384}},
+    {{130, 64, 65}, {130, 65, 33}, {130, 64, 33}},
+};
+
+void expect_matmuls(const std::vector<MatmulCase>& cases,
+                    const CudaContext& context) {
+  for (const MatmulCase& c : cases)
+    for (int flags = 0; flags < 4; ++flags)
+      for (const Types t : types()) {
+        const KernelDesc desc = matmul_desc(c, flags & 1, flags & 2, t);
+        const auto kernel = must_make(desc, context);
+        ASSERT_TRUE(kernel);
+        expect_kernel_close(desc, *kernel, static_cast<int>(c.lhs.back()));
+      }
+}
+
+TEST(Device, Matmul) {
+  MPC_NEEDS_CUBLASLT();
+  expect_matmuls(kMatmuls, device().context);
+  expect_matmuls(kLargeMatmuls, device().context);
+  expect_matmuls(kDeviceMatmuls, device().context);
+}
+
+TEST(Device, MatmulDeterministic) {
+  MPC_NEEDS_CUBLASLT();
+  expect_matmuls(kMatmuls, untimed());
+  expect_matmuls(kDeviceMatmuls, untimed());
+}
+
+TEST(Device, MatmulIsRememberedInAFile) {
+  MPC_NEEDS_CUBLASLT();
+  const KernelDesc desc =
+      matmul_desc(kDeviceMatmuls[2], false, true, types()[1]);
+  ASSERT_TRUE(must_make(desc, device().context));
+  CudaContext again = device().context;
+  again.shared = make_cuda_shared();
+  const auto kernel = must_make(desc, again);
+  ASSERT_TRUE(kernel);
+  EXPECT_NE(kernel->implementation().find("of an earlier trial"),
+            std::string::npos)
+      << kernel->implementation();
+}
+
+void expect_convs(const std::vector<ConvCase>& cases,
+                  const CudaContext& context) {
+  for (const ConvCase& c : cases)
+    for (KernelId id : kConvKernels)
+      for (const Types t : types())
+        for (bool last : {false, true}) {
+          if (!allowed(id, t)) continue;
+          const KernelDesc desc = conv_desc(id, c, last, t.dtype, t.result);
+          const auto kernel = must_make(desc, context);
+          if (kernel) expect_kernel_close(desc, *kernel, conv_terms(id, c));
+        }
+}
+
+TEST(Device, Conv) {
+  MPC_NEEDS_CUDNN();
+  expect_convs(kConvs, untimed());
+}
+
+TEST(Device, ConvTimed) {
+  MPC_NEEDS_CUDNN();
+  expect_convs({kConvs[2], kConvs[3], kLargeConvs[0]}, device().context);
+}
+
+TEST(Device, Pool) {
+  MPC_NEEDS_IMAGES();
+  std::vector<mpc_dtype_t> dtypes = {MPC_DTYPE_F32, MPC_DTYPE_F16,
+                                     MPC_DTYPE_BF16};
+  if (device().context.compute_capability < 80) dtypes.pop_back();
+  for (const ConvCase& c : kPools)
+    for (KernelId id : {KernelId::max_pool, KernelId::max_pool_grad,
+                        KernelId::average_pool, KernelId::average_pool_grad})
+      for (mpc_dtype_t dtype : dtypes)
+        for (int flags = 0; flags < 4; ++flags) {
+          const KernelDesc desc = pool_desc(id, c, flags & 1, flags & 2, dtype);
+          SCOPED_TRACE(describe(desc, {1, false}));
+          std::string error;
+          const auto kernel = must_make(desc, device().context);
+          const auto reference = make_reference_kernel(desc, &error);
+          ASSERT_TRUE(kernel && reference) << error;
+          std::vector<std::vector<double>> inputs = grad_inputs(desc);
+          if (id == KernelId::max_pool) inputs[0] = difficult(inputs[0].size());
+          const std::vector<Buffer> found = make_operands(desc, inputs);
+          const std::vector<Buffer> expected = make_operands(desc, inputs);
+          run(*kernel, found);
+          run(*reference, expected);
+          for (size_t o = inputs.size(); o < found.size(); ++o) {
+            const auto a = values_of(desc.operands[o], found[o]);
+            const auto b = values_of(desc.operands[o], expected[o]);
+            for (size_t i = 0; i < a.size(); ++i)
+              ASSERT_TRUE(a[i] == b[i] || (a[i] != a[i] && b[i] != b[i]))
+                  << "element " << i << ": expected " << b[i] << ", found "
+                  << a[i];
+          }
+        }
+}
+
+TEST(Device, CopyAndZero) {
+  MPC_NEEDS_DEVICE();
+  const TensorDesc bytes{MPC_DTYPE_U8, {12345}};
+  const auto copy =
+      must_make({KernelId::copy, {bytes, bytes}, {}}, device().context);
+  const auto zero = must_make({KernelId::zero, {bytes}, {}}, device().context);
+  ASSERT_TRUE(copy && zero);
+  std::vector<Buffer> operands = make_operands(
+      {KernelId::copy, {bytes, bytes}, {}}, {std::vector<double>(12345, 7)});
+  run(*copy, operands);
+  EXPECT_TRUE(operands[0] == operands[1]);
+  const std::vector<Buffer> cleared =
+      make_operands({KernelId::zero, {bytes}, {}}, {});
+  run(*zero, cleared);
+  EXPECT_EQ(values_of(bytes, cleared[0]), std::vector<double>(12345, 0));
+}
+
+// Memory of the device for the tests below.
+class Memory {
+ public:
+  explicit Memory(size_t bytes) : bytes_(bytes) {
+    EXPECT_EQ(driver().cuMemAlloc_v2(&address_, bytes), cuda::CUDA_SUCCESS);
+  }
+  ~Memory() { driver().cuMemFree_v2(address_); }
+  Memory(const Memory&) = delete;
+  cuda::CUdeviceptr address() const { return address_; }
+  void write(size_t offset, const void* from, size_t bytes) const {
+    EXPECT_EQ(driver().cuMemcpyHtoDAsync_v2(address_ + offset, from, bytes,
+                                            device().context.stream),
+              cuda::CUDA_SUCCESS);
+  }
+  std::vector<unsigned char> read() const {
+    std::vector<unsigned char> bytes(bytes_);
+    EXPECT_EQ(driver().cuMemcpyDtoHAsync_v2(bytes.data(), address_, bytes_,
+                                            device().context.stream),
+              cuda::CUDA_SUCCESS);
+    EXPECT_EQ(driver().cuStreamSynchronize(device().context.stream),
+              cuda::CUDA_SUCCESS);
+    return bytes;
+  }
+
+ private:
+  static const cuda::Driver& driver() { return *device().context.driver; }
+  cuda::CUdeviceptr address_ = 0;
+  size_t bytes_;
+};
+
+// Queues it directly, then captured in a graph that is launched three times:
+// the bits are the same each time.
+void expect_same_in_graphs(const KernelDesc& desc, const CudaContext& context) {
+  SCOPED_TRACE(describe(desc, {1, false}));
+  const cuda::Driver& driver = *context.driver;
+  std::string error;
+  const auto kernel = make_cuda_kernel(desc, context, &error);
+  ASSERT_TRUE(kernel) << error;
+  std::vector<std::unique_ptr<Memory>> memory;
+  std::vector<cuda::CUdeviceptr> operands;
+  for (size_t i = 0; i < desc.operands.size(); ++i) {
+    const TensorDesc& tensor = desc.operands[i];
+    const Buffer values = make_tensor(
+        tensor, uniform(static_cast<int>(i), element_count(tensor)));
+    memory.push_back(std::make_unique<Memory>(values.size()));
+    memory.back()->write(0, values.data(), values.size());
+    memory.back()->read();  // `values` goes.
+    operands.push_back(memory.back()->address());
+  }
+  const Memory workspace(kernel->workspace_bytes() + 1);
+  const Memory& result = *memory.back();
+  ASSERT_EQ(
+      kernel->enqueue(operands.data(), workspace.address(), context.stream),
+      "");
+  const std::vector<unsigned char> expected = result.read();
+
+  cuda::CUgraph graph = nullptr;
+  cuda::CUgraphExec executable = nullptr;
+  ASSERT_EQ(driver.cuStreamBeginCapture_v2(
+                context.stream, cuda::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+            cuda::CUDA_SUCCESS);
+  EXPECT_EQ(
+      kernel->enqueue(operands.data(), workspace.address(), context.stream),
+      "");
+  ASSERT_EQ(driver.cuStreamEndCapture(context.stream, &graph),
+            cuda::CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphInstantiateWithFlags(&executable, graph, 0),
+            cuda::CUDA_SUCCESS);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(driver.cuMemsetD8Async(result.address(), 0xfb, expected.size(),
+                                     context.stream),
+              cuda::CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuGraphLaunch(executable, context.stream),
+              cuda::CUDA_SUCCESS);
+    EXPECT_TRUE(result.read() == expected);
+  }
+  driver.cuGraphExecDestroy(executable);
+  driver.cuGraphDestroy(graph);
+}
+
+TEST(Device, MatmulInGraphs) {
+  MPC_NEEDS_CUBLASLT();
+  for (const Types t : types())
+    for (const MatmulCase& c : kDeviceMatmuls)
+      for (const CudaContext& context : {untimed(), device().context})
+        expect_same_in_graphs(matmul_desc(c, false, true, t), context);
+}
+
+TEST(Device, ConvInGraphs) {
+  MPC_NEEDS_CUDNN();
+  for (const Types t : types())
+    for (KernelId id : kConvKernels)
+      if (allowed(id, t))
+        for (const ConvCase& c : {kConvs[1], kConvs[2]})
+          expect_same_in_graphs(conv_desc(id, c, true, t.dtype, t.result),
+                                untimed());
+}
+
+TEST(Device, PoolInGraphs) {
+  MPC_NEEDS_IMAGES();
+  for (KernelId id : {KernelId::average_pool, KernelId::average_pool_grad})
+    expect_same_in_graphs(pool_desc(id, kPools[2], true, false, MPC_DTYPE_F16),
+                          device().context);
+}
+
+// Rows of an operand of more than 2^31 bytes repeat after so many.
+constexpr int64_t kPeriod = 251;
+
+std::vector<F16> pattern(int64_t count) {
+  std::vector<F16> values;
+  for (double value : eighths(1, static_cast<size_t>(count)))
+    values.push_back(F16(static_cast<float>(value)));
+  return values;
+}
+
+// Rows of `row` elements, from a pattern that holds kPeriod of them.
+void fill_rows(const Memory& memory, const std::vector<F16>& pattern,
+               int64_t row, int64_t rows) {
+  for (int64_t i = 0; i < rows; i += kPeriod)
+    memory.write(
+        static_cast<size_t>(i * row) * sizeof(F16), pattern.data(),
+        static_cast<size_t>(std::min(kPeriod, rows - i) * row) * sizeof(F16));
+}
+
+TEST(Device, MatmulBeyond2To31Bytes) {
+  MPC_NEEDS_CUBLASLT();
+  constexpr int64_t kRows = 65537, kSums = 17408, kColumns = 8;
+  static_assert(kRows * kSums * 2 > int64_t{1} << 31, "");
+  MPC_NEEDS_MEMORY(size_t{8} << 30);
+  const KernelDesc desc{KernelId::matmul,
+                        {{MPC_DTYPE_F16, {kRows, kSums}},
+                         {MPC_DTYPE_F16, {kSums, kColumns}},
+                         {MPC_DTYPE_F32, {kRows, kColumns}}},
+                        {0, 0}};
+  std::string error;
+  const auto kernel = make_cuda_kernel(desc, device().context, &error);
+  ASSERT_TRUE(kernel) << error;
+  const std::vector<F16> lhs = pattern(kPeriod * kSums);
+  const std::vector<F16> rhs = pattern(kSums * kColumns);
+  const Memory a(kRows * kSums * 2), b(rhs.size() * 2), d(kRows * kColumns * 4),
+      workspace(kernel->workspace_bytes() + 1);
+  fill_rows(a, lhs, kSums, kRows);
+  b.write(0, rhs.data(), rhs.size() * 2);
+  const cuda::CUdeviceptr operands[] = {a.address(), b.address(), d.address()};
+  ASSERT_EQ(
+      kernel->enqueue(operands, workspace.address(), device().context.stream),
+      "");
+  const std::vector<unsigned char> bytes = d.read();
+  std::vector<float> found(bytes.size() / 4);
+  std::memcpy(found.data(), bytes.data(), bytes.size());
+  for (int64_t row = 0; row < kPeriod; ++row)
+    for (int64_t column = 0; column < kColumns; ++column) {
+      double sum = 0, size = 0;
+      for (int64_t k = 0; k < kSums; ++k) {
+        const double product = static_cast<double>(lhs[row * kSums + k]) *
+                               static_cast<double>(rhs[k * kColumns + column]);
+        sum += product;
+        size += std::fabs(product);
+      }
+      for (int64_t i = row; i < kRows; i += kPeriod)
+        ASSERT_LE(std::fabs(found[i * kColumns + column] - sum),
+                  2 * kSums * 0x1p-24 * size)
+            << "row " << i << " column " << column;
+    }
+}
+
+TEST(Device, PoolBeyond2To31Bytes) {
+  MPC_NEEDS_IMAGES();
+  constexpr int64_t kPixels = 17000002, kChannels = 64;
+  static_assert(kPixels * kChannels * 2 > int64_t{1} << 31, "");
+  MPC_NEEDS_MEMORY(size_t{8} << 30);
+  const KernelDesc desc = pool_desc(
+      KernelId::max_pool, {1, kChannels, 0, {kPixels}, {2}, {2}, {1}, {0}, {0}},
+      true, false, MPC_DTYPE_F16);
+  std::string error;
+  const auto kernel = make_cuda_kernel(desc, device().context, &error);
+  ASSERT_TRUE(kernel) << error;
+  const std::vector<F16> in = pattern(kPeriod * kChannels);
+  constexpr int64_t kResults = kPixels / 2 * kChannels;
+  const Memory x(kPixels * kChannels * 2), y(kResults * 2), indices(kResults);
+  fill_rows(x, in, kChannels, kPixels);
+  const cuda::CUdeviceptr operands[] = {x.address(), y.address(),
+                                        indices.address()};
+  ASSERT_EQ(kernel->enqueue(operands, 0, device().context.stream), "");
+  const std::vector<unsigned char> found = y.read(), places = indices.read();
+  for (int64_t i = 0; i < kResults; ++i) {
+    const int64_t pixel = i / kChannels * 2, channel = i % kChannels;
+    const F16 first = in[pixel % kPeriod * kChannels + channel];
+    const F16 second = in[(pixel + 1) % kPeriod * kChannels + channel];
+    const bool is_second =
+        static_cast<float>(second) > static_cast<float>(first);
+    uint16_t bits;
+    std::memcpy(&bits, &found[2 * i], sizeof bits);
+    ASSERT_EQ(bits, (is_second ? second : first).bits) << i;
+    ASSERT_EQ(places[i], is_second) << i;
+  }
+}
+
+}  // namespace
+}  // namespace mpc::test
