@@ -537,6 +537,21 @@ bool KernelDomain::hasRowReduction() const {
   });
 }
 
+bool KernelDomain::isOnePass() const {
+  llvm::SmallDenseSet<Value> ofRows;
+  for (const KernelNode &node : nodes)
+    if (node.level == KernelLevel::Row ||
+        node.reduction == KernelReduction::Columns)
+      for (const KernelAccess &output : node.outputs)
+        ofRows.insert(output.root);
+  return llvm::none_of(nodes, [&](const KernelNode &node) {
+    return node.level == KernelLevel::Full &&
+           llvm::any_of(node.inputs, [&](const KernelAccess &input) {
+             return ofRows.contains(input.root);
+           });
+  });
+}
+
 std::optional<KernelDomain> mpc::analyzeKernel(ArrayRef<linalg::GenericOp> ops,
                                                std::string *reason) {
   // Parts of one tensor that ops write one after the other (train.concat) meet

@@ -72,6 +72,9 @@ struct KernelDomain {
   int64_t columns() const;
   bool hasColumnReduction() const; ///< Sums over columns (one row at a time).
   bool hasRowReduction() const;    ///< Sums over rows.
+  /// No column needs what its row has to be walked for first: every element is
+  /// read once.
+  bool isOnePass() const;
 };
 
 /// Finds the domain that all `ops` (in program order) fit into, or says in

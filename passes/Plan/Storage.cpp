@@ -113,7 +113,7 @@ bool StoragePlan::updatesInPlace(func::CallOp call, unsigned argument,
   auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
   SmallVector<linalg::GenericOp> ops(kernel.getOps<linalg::GenericOp>());
   std::optional<KernelDomain> domain = analyzeKernel(ops);
-  if (!domain || domain->hasColumnReduction())
+  if (!domain || !domain->isOnePass())
     return false;
   unsigned number = cast<OpResult>(result).getResultNumber();
   Value made =
