@@ -133,6 +133,13 @@ FakeDriver::~FakeDriver() {
   current_state = nullptr;
 }
 
+CUresult FakeDriver::enqueue(CUstream stream, std::function<void()> work) {
+  return state_->enqueue(stream, [work = std::move(work)] {
+    work();
+    return CUDA_SUCCESS;
+  });
+}
+
 const Driver& FakeDriver::table() const { return state_->table; }
 
 void FakeDriver::add_kernel(const std::string& name, std::vector<size_t> sizes,

@@ -46,6 +46,10 @@ class FakeDriver {
 
   const cuda::Driver& table() const;
 
+  // Queues work on a stream (or records it, while it is captured), as a library
+  // does. Device memory is memory of the host.
+  cuda::CUresult enqueue(cuda::CUstream stream, std::function<void()> work);
+
   // Kernels that modules have which are not simulator images.
   // `sizes` has the bytes of each parameter.
   void add_kernel(const std::string& name, std::vector<size_t> sizes,

@@ -1,0 +1,120 @@
+//===- make_programs.cpp - Programs to run on a CPU and on a GPU ----------===//
+//
+// usage: mpc-make-gpu-programs FOLDER ARCHITECTURE
+//
+// Writes packages for the CPU and for a GPU of one architecture ("sm_90", or
+// "sim" for the simulator): every program that kernels are tested on, and the
+// example models in each precision. What runs them needs no compiler.
+//
+//===----------------------------------------------------------------------===//
+
+#include <fstream>
+
+#include "compiler/Dialect/Amp/IR/Amp.h"
+#include "compiler/Dialect/Exec/IR/Exec.h"
+#include "compiler/Dialect/Train/IR/AmpLowering.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "llvm/Support/FileSystem.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Targets.h"
+#include "test/codegen/sources.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static std::string folder, architecture;
+
+static LogicalResult writeFile(const std::string &name,
+                               const std::string &content) {
+  std::ofstream file(folder + "/" + name, std::ios::binary);
+  file << content;
+  return success(file.good());
+}
+
+/// Names for what the runtime takes and gives.
+static void nameArguments(ModuleOp module) {
+  Builder builder(module.getContext());
+  for (auto func : module.getOps<func::FuncOp>()) {
+    for (unsigned i = 0; i < func.getNumArguments(); ++i)
+      func.setArgAttr(i, "mpc.name",
+                      builder.getStringAttr("x" + std::to_string(i)));
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      func.setResultAttr(i, "mpc.name",
+                         builder.getStringAttr("y" + std::to_string(i)));
+  }
+}
+
+static LogicalResult makeKernel(const test::KernelProgram &program,
+                                MLIRContext &context) {
+  auto module = parseSourceString<ModuleOp>(program.text, &context);
+  if (!module) return failure();
+  nameArguments(*module);
+  CompileOptions options;
+  options.targets = {"cpu", "cuda:" + architecture};
+  auto targets = findTargets(options);
+  if (!targets) return module->emitError(llvm::toString(targets.takeError()));
+  std::vector<OwningOpRef<ModuleOp>> modules;
+  std::vector<PackageVariant> variants;
+  for (const DeviceTarget &target : *targets) {
+    modules.push_back(module->clone());
+    variants.emplace_back();
+    PassManager manager(&context);
+    for (const char *stage : {"fusion", "plan", "codegen"})
+      addStage(manager, stage, options, target.stages());
+    if (failed(manager.run(*modules.back())) ||
+        failed(generateCode(*modules.back(), target, variants.back())))
+      return failure();
+  }
+  PackageContents contents;
+  contents.options = {{"low", std::to_string(program.low)},
+                      {"high", std::to_string(program.high)}};
+  FailureOr<std::string> package = buildPackage(variants, contents);
+  if (failed(package)) return failure();
+  return writeFile("kernel-" + program.name + ".mpc", *package);
+}
+
+static LogicalResult makeKernels() {
+  DialectRegistry registry;
+  registry.insert<amp::AmpDialect, exec::ExecDialect, train::TrainDialect,
+                  func::FuncDialect>();
+  train::registerAmpLowering(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  for (const std::string &source : test::sourceNames())
+    for (const test::KernelProgram &program : test::programsOf(source)) {
+      // f64 is for the CPU.
+      if (program.name.find("-f64-") != std::string::npos) continue;
+      if (failed(makeKernel(program, context))) return failure();
+    }
+  return success();
+}
+
+static LogicalResult makeModels() {
+  for (std::string model : {"mlp", "cnn"})
+    for (std::string precision : {"fp32", "bf16", "fp16"}) {
+      CompileOptions options;
+      options.model = std::string(MPC_DIGITS) + "/" + model + ".onnx";
+      options.precision = precision;
+      options.targets = {"cpu", "cuda:" + architecture};
+      options.output = folder + "/model-" + model + "-" + precision + ".mpc";
+      if (compileModel(options).exitCode != 0) return failure();
+    }
+  return success();
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) {
+    llvm::errs() << "usage: mpc-make-gpu-programs FOLDER ARCHITECTURE\n";
+    return 2;
+  }
+  folder = argv[1];
+  architecture = argv[2];
+  if (llvm::sys::fs::create_directories(folder) || failed(makeKernels()) ||
+      failed(makeModels()) ||
+      failed(writeFile("architecture", architecture + "\n"))) {
+    llvm::errs() << "mpc-make-gpu-programs: failed in '" << folder << "'\n";
+    return 1;
+  }
+}

@@ -1,0 +1,296 @@
+// Programs on the CPU and on a GPU, beside each other. mpc-make-gpu-programs
+// writes them; those for the simulator run on a driver over host memory.
+//
+// MPC_GPU_PROGRAMS names another folder with programs.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/float_types.h"
+#include "mpc/runtime.hpp"
+#include "test/cuda/programs/simulated.h"
+
+namespace mpc::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string folder() {
+  const char* given = std::getenv("MPC_GPU_PROGRAMS");
+  return given ? given : MPC_TEST_GPU_PROGRAMS;
+}
+
+bool is_simulated() {
+  std::ifstream file(folder() + "/architecture");
+  std::string name;
+  file >> name;
+  return name == "sim";
+}
+
+std::vector<std::string> programs(const std::string& prefix,
+                                  const std::string& part = "") {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder())) {
+    std::string name = entry.path().stem();
+    if (entry.path().extension() == ".mpc" && name.rfind(prefix, 0) == 0 &&
+        name.find(part) != std::string::npos)
+      names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Elements of one tensor, as they lie in memory.
+struct Values {
+  mpc_binding_info_t info;
+  std::vector<uint8_t> bytes;
+
+  explicit Values(const mpc_binding_info_t& info) : info(info) {
+    size_t size = mpc_dtype_size(info.dtype);
+    for (uint32_t i = 0; i < info.rank; ++i)
+      size *= static_cast<size_t>(info.shape[i]);
+    bytes.resize(size);
+  }
+  size_t count() const { return bytes.size() / mpc_dtype_size(info.dtype); }
+
+  template <typename T>
+  T& as(size_t i) {
+    return reinterpret_cast<T*>(bytes.data())[i];
+  }
+  double get(size_t i) {
+    switch (info.dtype) {
+      case MPC_DTYPE_F32:
+        return as<float>(i);
+      case MPC_DTYPE_BF16:
+        return as<kernels::Bf16>(i);
+      case MPC_DTYPE_F16:
+        return as<kernels::F16>(i);
+      default:
+        return as<uint8_t>(i);
+    }
+  }
+  void set(size_t i, double value) {
+    switch (info.dtype) {
+      case MPC_DTYPE_F32:
+        as<float>(i) = static_cast<float>(value);
+        break;
+      case MPC_DTYPE_BF16:
+        as<kernels::Bf16>(i) = static_cast<float>(value);
+        break;
+      case MPC_DTYPE_F16:
+        as<kernels::F16>(i) = static_cast<float>(value);
+        break;
+      case MPC_DTYPE_I64:
+        as<int64_t>(i) = std::abs(static_cast<int64_t>(value * 1000)) % 3;
+        break;
+      default:
+        as<uint8_t>(i) = value > 0;
+    }
+  }
+  mpc_tensor_t tensor() {
+    return {sizeof(mpc_tensor_t), info.dtype,   info.rank,
+            info.shape,           bytes.data(), {MPC_DEVICE_HOST, 0}};
+  }
+};
+
+std::vector<Values> values_of(const std::vector<mpc_binding_info_t>& infos) {
+  return {infos.begin(), infos.end()};
+}
+
+std::vector<mpc_tensor_t> tensors_of(std::vector<Values>& values) {
+  std::vector<mpc_tensor_t> tensors;
+  for (Values& value : values) tensors.push_back(value.tensor());
+  return tensors;
+}
+
+// Relative to the larger of 1 and the value: sums cancel.
+double tolerance_of(mpc_dtype_t dtype) {
+  if (dtype == MPC_DTYPE_BF16) return 0x1p-7;
+  return dtype == MPC_DTYPE_F16 ? 0x1p-9 : 2e-5;
+}
+
+class Programs : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (is_simulated()) simulated_ = std::make_unique<SimulatedDevice>();
+    Status status = program_.load_file(folder() + "/" + GetParam() + ".mpc");
+    ASSERT_FALSE(status) << status.message();
+    mpc_session_options_t options = {};
+    options.device = "cuda";
+    options.seed = 5;
+    Status opened = gpu_.create(program_, options);
+    if (opened && opened.code() == MPC_UNAVAILABLE && !simulated_)
+      GTEST_SKIP() << opened.message();
+    ASSERT_FALSE(opened) << opened.message();
+    options.device = "cpu";
+    Status cpu = cpu_.create(program_, options);
+    ASSERT_FALSE(cpu) << cpu.message();
+  }
+
+  std::unique_ptr<SimulatedDevice> simulated_;  // Outlives the sessions.
+  Program program_;
+  Session gpu_, cpu_;
+};
+
+class GpuKernels : public Programs {};
+
+TEST_P(GpuKernels, AgreeWithTheCpu) {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> real(
+      std::stod(program_.option("low")), std::stod(program_.option("high")));
+  std::vector<Values> inputs = values_of(program_.inputs("f"));
+  for (Values& input : inputs)
+    for (size_t i = 0; i < input.count(); ++i) input.set(i, real(random));
+  std::vector<Values> wanted = values_of(program_.outputs("f"));
+  std::vector<Values> found = wanted;
+  ASSERT_FALSE(cpu_.run("f", tensors_of(inputs), tensors_of(wanted)));
+  Status status = gpu_.run("f", tensors_of(inputs), tensors_of(found));
+  ASSERT_FALSE(status) << status.message();
+  for (size_t k = 0; k < wanted.size(); ++k)
+    for (size_t i = 0; i < wanted[k].count(); ++i) {
+      double want = wanted[k].get(i), have = found[k].get(i);
+      if (std::isnan(want) && std::isnan(have)) continue;
+      ASSERT_NEAR(
+          have, want,
+          tolerance_of(wanted[k].info.dtype) * std::max(1.0, std::fabs(want)))
+          << "output " << k << ", element " << i;
+    }
+  // Once more, by the graph that the first run left: the same bits.
+  std::vector<Values> again = values_of(program_.outputs("f"));
+  ASSERT_FALSE(gpu_.run("f", tensors_of(inputs), tensors_of(again)));
+  for (size_t k = 0; k < found.size(); ++k)
+    EXPECT_EQ(found[k].bytes, again[k].bytes) << "output " << k;
+}
+
+// Batches of blurred digits: shapes that the models tell apart quickly.
+class Batches {
+ public:
+  explicit Batches(const Program& program)
+      : inputs_(values_of(program.inputs("step"))) {}
+
+  std::vector<mpc_tensor_t> next() {
+    std::uniform_real_distribution<float> noise(0, 0.3f);
+    Values& images = inputs_[0];
+    Values& labels = inputs_[1];
+    size_t pixels = images.count() / labels.count();
+    for (size_t n = 0; n < labels.count(); ++n) {
+      auto label = static_cast<int64_t>(random_() % 10);
+      labels.as<int64_t>(n) = label;
+      for (size_t p = 0; p < pixels; ++p) {
+        bool lit = (p * 7 + static_cast<size_t>(label) * 13) % 10 < 4;
+        images.as<float>(n * pixels + p) = noise(random_) + (lit ? 0.7f : 0);
+      }
+    }
+    return tensors_of(inputs_);
+  }
+
+ private:
+  std::mt19937 random_{3};
+  std::vector<Values> inputs_;
+};
+
+class GpuModels : public Programs {
+ protected:
+  bool is(const char* precision) const {
+    return GetParam().find(precision) != std::string::npos;
+  }
+  int steps() const { return simulated_ ? 25 : 200; }
+
+  mpc_step_info_t step(Session& session, Batches& batches) {
+    mpc_step_info_t info = {};
+    Status status = session.step(batches.next(), &info);
+    EXPECT_FALSE(status) << status.message();
+    return info;
+  }
+};
+
+TEST_P(GpuModels, TrainAsTheCpuDoes) {
+  Batches for_cpu(program_), for_gpu(program_);
+  double cpu_sum = 0, gpu_sum = 0, first = 0, last = 0;
+  for (int i = 0; i < steps(); ++i) {
+    mpc_step_info_t cpu = step(cpu_, for_cpu), gpu = step(gpu_, for_gpu);
+    ASSERT_EQ(gpu.step, cpu.step) << "step " << i;
+    // Single steps drift apart; curves do not.
+    double near = is("fp32") ? 1e-4 : 0.05;
+    if (i < 20 || is("fp32")) {
+      ASSERT_NEAR(gpu.loss, cpu.loss, near * std::max(1.0f, cpu.loss))
+          << "step " << i;
+    }
+    cpu_sum += cpu.loss;
+    gpu_sum += gpu.loss;
+    if (i == 0) first = gpu.loss;
+    last = gpu.loss;
+  }
+  EXPECT_NEAR(gpu_sum, cpu_sum, 0.01 * cpu_sum);
+  EXPECT_LT(last, 0.8 * first);
+}
+
+TEST_P(GpuModels, GoOnFromACheckpointBitForBit) {
+  std::string path = ::testing::TempDir() + "gpu-" + GetParam();
+  fs::remove_all(path);
+  Batches batches(program_), same(program_);
+  for (int i = 0; i < 3; ++i) step(gpu_, batches), same.next();
+  Status saved = gpu_.save_checkpoint(path);
+  ASSERT_FALSE(saved) << saved.message();
+  Session other;
+  mpc_session_options_t options = {};
+  options.device = "cuda";
+  ASSERT_FALSE(other.create(program_, options));
+  ASSERT_FALSE(other.load_checkpoint(path));
+  ASSERT_FALSE(cpu_.load_checkpoint(path));
+  fs::remove_all(path);
+  for (int i = 0; i < 3; ++i) {
+    mpc_step_info_t goes_on = step(gpu_, batches);
+    mpc_step_info_t resumed = step(other, same);
+    ASSERT_EQ(resumed.loss, goes_on.loss) << "step " << i;
+    ASSERT_EQ(resumed.step, goes_on.step);
+  }
+}
+
+// Only fp16 scales its loss.
+class GpuScaledModels : public GpuModels {};
+
+TEST_P(GpuScaledModels, SkipStepsThatOverflow) {
+  float scale = 1e30f;
+  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_F32, 0,
+                         nullptr,        &scale,        {MPC_DEVICE_HOST, 0}};
+  ASSERT_FALSE(gpu_.write_state("loss_scale", tensor));
+  Batches batches(program_);
+  for (int i = 0; i < 5; ++i) {
+    mpc_step_info_t info = step(gpu_, batches);
+    EXPECT_EQ(info.skipped, 1);
+    EXPECT_EQ(info.step, 0u);
+    EXPECT_EQ(info.loss_scale, scale);
+    scale /= 2;
+  }
+  scale = 1024;
+  ASSERT_FALSE(gpu_.write_state("loss_scale", tensor));
+  EXPECT_EQ(step(gpu_, batches).skipped, 0);
+}
+
+std::string name_of(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GpuKernels,
+                         ::testing::ValuesIn(programs("kernel-")), name_of);
+INSTANTIATE_TEST_SUITE_P(Digits, GpuModels,
+                         ::testing::ValuesIn(programs("model-")), name_of);
+INSTANTIATE_TEST_SUITE_P(Digits, GpuScaledModels,
+                         ::testing::ValuesIn(programs("model-", "fp16")),
+                         name_of);
+
+}  // namespace
+}  // namespace mpc::test
