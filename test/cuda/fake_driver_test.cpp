@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "test/device_sim/abi.h"
+
 namespace mpc::test {
 namespace {
 
@@ -155,9 +157,8 @@ TEST_F(FakeCuda, RefusesWhatCudaRefuses) {
 
 // After a kernel that fails, the device is good for nothing.
 TEST_F(FakeCuda, StaysBroken) {
-  fake.add_kernel("crash", std::vector<size_t>{}, [](void* const*) {
-    *reinterpret_cast<volatile int*>(16) = 1;
-  });
+  fake.add_kernel("crash", std::vector<size_t>{},
+                  [](void* const*) { mpc_sim_trap("it crashed", "crash", 1); });
   CUmodule module;
   CUfunction function;
   EXPECT_EQ(driver.cuModuleLoadDataEx(&module, "// PTX", 0, nullptr, nullptr),
@@ -168,7 +169,7 @@ TEST_F(FakeCuda, StaysBroken) {
                                   nullptr, nullptr),
             CUDA_SUCCESS);
   EXPECT_EQ(driver.cuStreamSynchronize(stream), CUDA_ERROR_LAUNCH_FAILED);
-  EXPECT_NE(fake.error(), "");
+  EXPECT_NE(fake.error().find("it crashed"), std::string::npos);
   CUdeviceptr memory;
   EXPECT_EQ(driver.cuMemAlloc_v2(&memory, 4), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_EQ(driver.cuModuleUnload(module), CUDA_ERROR_LAUNCH_FAILED);

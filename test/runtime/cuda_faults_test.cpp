@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "test/device_sim/abi.h"
 #include "test/runtime/cuda_kernels.h"
 
 namespace mpc::test {
@@ -183,7 +184,7 @@ TEST(CudaFaults, LosesTheSessionWithTheDevice) {
   add_package_kernels(&fake);
   ProgramPtr program = load(make_package(cuda_package()));
   fake.add_kernel("test_update", std::vector<size_t>(10, 8), [](void* const*) {
-    *reinterpret_cast<volatile int*>(64) = 1;
+    mpc_sim_trap("it crashed", "test_update", 1);
   });
   SessionPtr session = create_on(program);
   Batch batch(1);
