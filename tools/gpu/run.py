@@ -231,6 +231,9 @@ class Runner:
         packages = self.content / "packages/bench"
         if not packages.is_dir():
             raise Skipped("packed with --small")
+        needed = [sys.executable, "-c", "import numpy, onnx, torch"]
+        if self.run("bench", needed).returncode != 0:
+            raise Skipped(f"{sys.executable} lacks numpy, onnx or torch")
         command = [sys.executable, self.content / "test/bench/gpu.py"]
         command += [f"--build={self.args.programs.parent}", f"--packages={packages}"]
         command += [f"--json={self.out / 'bench.json'}", *self.args.bench_options]
@@ -288,8 +291,9 @@ def judge_tests(report, done):
         what = ", ".join(failed[:3]) or f"exit status {done.returncode}"
         raise Failure(f"{len(failed)} of {sum(counts.values())} tests: {what}")
     if counts["COMPLETED"] == 0:
-        said = [line for line in done.stdout.splitlines() if "kip" in line]
-        raise Skipped(said[0].strip() if said else "no test ran")
+        # The reason stands in the line behind the place.
+        _, _, said = done.stdout.partition(": Skipped\n")
+        raise Skipped(said.splitlines()[0].strip() if said else "no test ran")
     skipped = f", {counts['SKIPPED']} skipped" if counts["SKIPPED"] else ""
     return f"{counts['COMPLETED']} tests{skipped}"
 
@@ -322,6 +326,7 @@ def parse_arguments():
     if unknown:
         sys.exit(f"run.sh: error: --only: {', '.join(sorted(unknown))} is none of {', '.join(STAGES)}")
     args.out = args.out.resolve()
+    args.out.mkdir(parents=True, exist_ok=True)
     return args
 
 
