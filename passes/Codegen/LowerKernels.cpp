@@ -52,7 +52,11 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
 
     OpPassManager lower(ModuleOp::getOperationName());
     lower.addPass(createCSEPass());
-    lower.addPass(arith::createArithExpandOpsPass());
+    // Without instructions for it LLVM calls a function for each element, which
+    // most libraries of compilers lack.
+    arith::ArithExpandOpsPassOptions expandOptions;
+    expandOptions.includeBf16 = !llvm::is_contained(available, "avx512bf16");
+    lower.addPass(arith::createArithExpandOpsPass(expandOptions));
     lower.addPass(createSCFToControlFlowPass());
     ConvertVectorToLLVMPassOptions vectorOptions;
     vectorOptions.reassociateFPReductions = true;

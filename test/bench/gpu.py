@@ -15,6 +15,7 @@ twins have the same losses as our CPU target, and the answers make a table.
 import argparse
 import csv
 import dataclasses
+import glob
 import io
 import json
 import lzma
@@ -101,9 +102,18 @@ class Side:
         self.errors.close()
 
 
+def with_cuda_libraries():
+    """The environment, with the libraries that PyTorch's wheels bring along."""
+    paths = [os.environ["LD_LIBRARY_PATH"]] if os.environ.get("LD_LIBRARY_PATH") else []
+    for place in sys.path:
+        paths += sorted(glob.glob(os.path.join(place, "nvidia", "*", "lib")))
+    return dict(os.environ, LD_LIBRARY_PATH=":".join(paths))
+
+
 class Bench:
     def __init__(self, args, folder):
         self.args = args
+        self.environment = with_cuda_libraries()
         self.folder = pathlib.Path(folder)
         self.bin = args.build / "bin"
         self.device = "cpu" if args.dry_run else "cuda"
@@ -142,7 +152,7 @@ class Bench:
         command += [f"--part={work.part}", f"--warm-up={warm_up}"]
         if self.args.packages:
             command.append(f"--weights={self.weights(work)}")
-        return Side("ours", command, deadline)
+        return Side("ours", command, deadline, self.environment)
 
     def weights(self, work):
         """Packages made elsewhere are without the model's weights."""
@@ -213,7 +223,9 @@ class Bench:
     def open_sides(self, work, deadline):
         sides, failures = {}, {}
         starts = {"ours": lambda: self.ours(work, self.package(work, "bf16"), deadline)}
-        for mode in self.args.peers:
+        # The update alone is the same kernel however the rest is run.
+        modes = ("eager", "graph") if work.part == "apply" else PEERS
+        for mode in filter(modes.__contains__, self.args.peers):
             starts[mode] = lambda mode=mode: self.torch(work, mode, deadline)
         for name, start in starts.items():
             try:
@@ -230,6 +242,7 @@ class Bench:
     def measure(self, work, deadline):
         sides, failures = self.open_sides(work, deadline)
         times = {name: [] for name in sides}
+        events = {name: [] for name in sides}
         try:
             steps = {name: self.count_steps(side) for name, side in sides.items()}
             for number in range(self.args.rounds):
@@ -238,6 +251,8 @@ class Bench:
                 for name in names if number % 2 == 0 else reversed(names):
                     found = sides[name].ask(f"steps {steps[name]}")
                     times[name].append(found["seconds"] / steps[name])
+                    if "event_seconds" in found:
+                        events[name].append(found["event_seconds"] / steps[name])
         except Failed as failure:
             failures["run"] = str(failure)
         finally:
@@ -246,7 +261,12 @@ class Bench:
         # A round counts only if every side ran in it.
         rounds = min(map(len, times.values()), default=0)
         times = {name: values[:rounds] for name, values in times.items()}
-        return summarize(work, times), failures
+        sides = summarize(work, times)
+        # By the device's clock, to be compared with the host's.
+        for name in sides:
+            if events[name]:
+                sides[name]["event_us"] = statistics.median(events[name]) * 1e6
+        return sides, failures
 
     def run(self, name):
         import gpu_models
@@ -298,6 +318,7 @@ class Bench:
                 capture_output=True,
                 text=True,
                 timeout=max(1, deadline - time.monotonic()),
+                env=self.environment,
             )
         except subprocess.TimeoutExpired:
             raise Failed("ncu: no answer within the part's time") from None

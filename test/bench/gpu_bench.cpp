@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/cuda/driver.h"
 #include "mpc/runtime.hpp"
 #include "tools/npz/Npz.h"
 
@@ -56,10 +57,52 @@ mpc_dtype_t dtype_of(const mpc::npz::Array& array) {
 }
 
 mpc_tensor_t view_of(mpc::npz::Array& array) {
-  return {sizeof(mpc_tensor_t), dtype_of(array),
-          static_cast<uint32_t>(array.shape.size()), array.shape.data(),
-          array.data.data(), {}};
+  return {sizeof(mpc_tensor_t),
+          dtype_of(array),
+          static_cast<uint32_t>(array.shape.size()),
+          array.shape.data(),
+          array.data.data(),
+          {MPC_DEVICE_HOST, 0}};
 }
+
+// Memory of a GPU for inputs that lie there before a step. Never freed: the
+// process ends with the bench.
+class GpuMemory {
+ public:
+  explicit GpuMemory(int index) : index_(index) {
+    std::string missing;
+    driver_ = mpc::cuda::load_driver(&missing);
+    if (!driver_) throw std::runtime_error(missing);
+    mpc::cuda::CUdevice device = 0;
+    mpc::cuda::CUcontext context = nullptr;
+    must("cuInit", driver_->cuInit(0));
+    must("cuDeviceGet", driver_->cuDeviceGet(&device, index));
+    must("cuDevicePrimaryCtxRetain",
+         driver_->cuDevicePrimaryCtxRetain(&context, device));
+    must("cuCtxSetCurrent", driver_->cuCtxSetCurrent(context));
+  }
+
+  // Moves a tensor's bytes there.
+  void take(mpc_tensor_t* tensor, size_t bytes) {
+    mpc::cuda::CUdeviceptr memory = 0;
+    must("cuMemAlloc_v2", driver_->cuMemAlloc_v2(&memory, bytes));
+    must("cuMemcpyHtoDAsync_v2",
+         driver_->cuMemcpyHtoDAsync_v2(memory, tensor->data, bytes, nullptr));
+    must("cuStreamSynchronize", driver_->cuStreamSynchronize(nullptr));
+    tensor->data = reinterpret_cast<void*>(memory);
+    tensor->device = {MPC_DEVICE_CUDA, index_};
+  }
+
+ private:
+  void must(const char* call, mpc::cuda::CUresult result) {
+    if (result != mpc::cuda::CUDA_SUCCESS)
+      throw std::runtime_error(
+          mpc::cuda::describe_error(*driver_, call, result));
+  }
+
+  const int index_;
+  const mpc::cuda::Driver* driver_ = nullptr;
+};
 
 class Bench {
  public:
@@ -73,22 +116,38 @@ class Bench {
     mpc_session_options_t session = {};
     session.device = options.device.c_str();
     session.threads = options.threads;
+    session.asynchronous = 1;
     check(session_.create(program_, session));
     if (!options.weights.empty()) set_weights();
     set_inputs();
+  }
+
+  // For people; no character that JSON would need to escape.
+  std::string device() const {
+    std::string text = session_.device();
+    for (char& c : text)
+      if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ') c = ' ';
+    return text;
   }
 
   // Seconds of `count` steps, or of `count` updates alone.
   double time(int count) {
     if (options_.part == "apply") return time_updates(count);
     Clock::time_point begin = Clock::now();
-    for (int i = 0; i < count; ++i) step();
+    mpc_step_info_t info = {};
+    for (int i = 0; i < count; ++i) check(session_.step(inputs_, &info));
+    check(session_.synchronize(&info));
     return seconds_since(begin);
   }
 
   std::vector<float> losses(int count) {
     std::vector<float> found;
-    for (int i = 0; i < count; ++i) found.push_back(step().loss);
+    mpc_step_info_t info = {};
+    for (int i = 0; i < count; ++i) {
+      check(session_.step(inputs_, &info));
+      check(session_.synchronize(&info));
+      found.push_back(info.loss);
+    }
     return found;
   }
 
@@ -110,12 +169,16 @@ class Bench {
                                  input.name + "'");
       inputs_.push_back(view_of(*found));
     }
-  }
-
-  mpc_step_info_t step() {
-    mpc_step_info_t info = {};
-    check(session_.step(inputs_, &info));
-    return info;
+    // The CPU's memory is the host's.
+    if (options_.inputs == "host" || options_.device == "cpu") return;
+    size_t colon = options_.device.find(':');
+    GpuMemory memory(colon == std::string::npos
+                         ? 0
+                         : std::atoi(options_.device.c_str() + colon + 1));
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      for (const mpc::npz::Array& array : batch_)
+        if (array.data.data() == inputs_[i].data)
+          memory.take(&inputs_[i], array.data.size());
   }
 
   // Each call ends when the device has finished: one synchronisation is timed

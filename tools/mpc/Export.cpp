@@ -71,6 +71,13 @@ static std::vector<std::string> trainedNames(const Package &package) {
   return names;
 }
 
+static bool hasCodeFor(const Package &package, const char *device) {
+  for (const mpc::program::Variant *variant : *package.root().variants())
+    if (variant->device()->str() == device)
+      return true;
+  return false;
+}
+
 static Values readValues(const Program &program, const Session &session,
                          const std::vector<std::string> &names) {
   std::map<std::string, mpc_state_info_t> infos;
@@ -93,8 +100,8 @@ static Values readValues(const Program &program, const Session &session,
       count *= info.shape[i];
     std::vector<float> &value = values[name];
     value.resize(count);
-    mpc_tensor_t tensor = {sizeof(tensor), info.dtype, info.rank, info.shape,
-                           value.data(), {}};
+    mpc_tensor_t tensor = {sizeof(tensor), info.dtype,   info.rank,
+                           info.shape,     value.data(), {}};
     check(mpc_session_read_state(session.get(), name.c_str(), &tensor), name);
   }
   return values;
@@ -118,7 +125,11 @@ static int run(const Options &options) {
   Package package(options.package);
   std::string model = findModel(options, package);
   Program program(options.package);
-  Session session(program, {});
+  // States are all that is needed: no GPU for that where there is another way.
+  SessionSettings settings;
+  if (hasCodeFor(package, "cpu"))
+    settings.device = "cpu";
+  Session session(program, settings);
   std::string loaded = session.load(options.checkpoint);
 
   Values values = readValues(program, session, trainedNames(package));

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -60,7 +61,17 @@ std::string mpc::tool::formatType(mpc_dtype_t dtype,
 // Program
 //===----------------------------------------------------------------------===//
 
+/// Models are named after ONNX, packages are not.
+static void refuseModel(const std::string &path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  if (extension == ".onnx" || extension == ".onnxtxt")
+    throw Failure(Usage, "'" + path +
+                             "' is a model; compile it first: mpc compile " +
+                             path + " (for a GPU with --target=cuda)");
+}
+
 Program::Program(const std::string &path) : path(path) {
+  refuseModel(path);
   mpc_program_t *program = nullptr;
   check(mpc_program_load_file(path.c_str(), &program), path);
   handle.reset(program);
@@ -127,7 +138,29 @@ uint64_t Program::microBatches() const {
 /// The runtime takes no more.
 static constexpr uint64_t kMostThreads = 1024;
 
+DeviceName::DeviceName() : CLI::Validator("") {
+  func_ = [](std::string &name) -> std::string {
+    static const std::vector<std::string> known = {"auto", "cpu", "cuda"};
+    if (std::find(known.begin(), known.end(), name) != known.end())
+      return "";
+    // The runtime takes four digits and no more.
+    constexpr size_t prefix = 5, mostDigits = 4;
+    if (name.compare(0, prefix, "cuda:") == 0 && name.size() > prefix &&
+        name.size() <= prefix + mostDigits &&
+        name.find_first_not_of("0123456789", prefix) == std::string::npos)
+      return "";
+    return "must be auto, cpu, cuda or cuda:N, but is '" + name + "'" +
+           suggest(name, known);
+  };
+}
+
 void SessionSettings::addTo(CLI::App &command) {
+  command
+      .add_option("--device", device,
+                  "cpu, cuda, cuda:N or auto (default): cuda if the package "
+                  "has code for it and there is one")
+      ->option_text("NAME")
+      ->check(DeviceName());
   command
       .add_option("--threads", threads, "Threads to run on; 0: all (default)")
       ->option_text("N")
@@ -140,12 +173,17 @@ Session::Session(const Program &program, const SessionSettings &settings)
     : program(program) {
   mpc_session_options_t options = {};
   options.struct_size = sizeof(options);
+  options.device = settings.device.c_str();
+  options.asynchronous = settings.asynchronous;
   options.threads = settings.threads;
   options.deterministic = settings.deterministic;
   options.seed = settings.seed;
   mpc_session_t *session = nullptr;
   check(mpc_session_create(program.get(), &options, &session), program.path);
   handle.reset(session);
+  std::string device = mpc_session_device(session);
+  if (device != "cpu")
+    std::fprintf(stderr, "mpc: note: running on %s\n", device.c_str());
 }
 
 bool mpc::tool::isCheckpoint(const std::string &path) {
@@ -207,9 +245,9 @@ double Session::readScalar(const char *name) const {
   float single = 0;
   double wide = 0;
   bool isWide = typeOf(name) == MPC_DTYPE_F64;
-  mpc_tensor_t tensor = {sizeof(tensor), isWide ? MPC_DTYPE_F64 : MPC_DTYPE_F32,
-                         0, nullptr,
-                         isWide ? static_cast<void *>(&wide) : &single, {}};
+  mpc_tensor_t tensor = {
+      sizeof(tensor), isWide ? MPC_DTYPE_F64 : MPC_DTYPE_F32,        0,
+      nullptr,        isWide ? static_cast<void *>(&wide) : &single, {}};
   check(mpc_session_read_state(get(), name, &tensor));
   return isWide ? wide : single;
 }
@@ -220,8 +258,8 @@ void Session::writeScalar(const char *name, double value) {
   if (!isWide && !std::isfinite(single))
     throw Failure(Usage, format("state '%s' is f32, for which %g is too large",
                                 name, value));
-  mpc_tensor_t tensor = {sizeof(tensor), isWide ? MPC_DTYPE_F64 : MPC_DTYPE_F32,
-                         0, nullptr,
-                         isWide ? static_cast<void *>(&value) : &single, {}};
+  mpc_tensor_t tensor = {
+      sizeof(tensor), isWide ? MPC_DTYPE_F64 : MPC_DTYPE_F32,         0,
+      nullptr,        isWide ? static_cast<void *>(&value) : &single, {}};
   check(mpc_session_write_state(get(), name, &tensor));
 }

@@ -6,14 +6,12 @@
 
 #include "mpc/runtime.h"
 
+#include <CLI/CLI.hpp>
+
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-} // namespace CLI
 
 namespace mpc::tool {
 
@@ -75,8 +73,17 @@ private:
   std::unique_ptr<mpc_program_t, Destroy> handle;
 };
 
-/// How a session runs; the options `--threads` and `--deterministic`.
+/// Accepts "auto", "cpu", "cuda" and "cuda:1".
+class DeviceName : public CLI::Validator {
+public:
+  DeviceName();
+};
+
+/// How a session runs; the options `--device`, `--threads` and
+/// `--deterministic`.
 struct SessionSettings {
+  std::string device = "auto";
+  bool asynchronous = false; ///< Steps are reported late: mpc/session.h.
   uint32_t threads = 0;
   bool deterministic = false;
   uint64_t seed = 0;
@@ -87,7 +94,8 @@ struct SessionSettings {
 
 class Session {
 public:
-  /// `program` must outlive the session.
+  /// `program` must outlive the session. Says on stderr which device it runs on
+  /// unless that is the CPU and nothing else was to be expected.
   Session(const Program &program, const SessionSettings &settings);
 
   mpc_session_t *get() const { return handle.get(); }

@@ -24,8 +24,9 @@ static constexpr const char *kSeed = "train.seed";
 static constexpr const char *kSamples = "train.samples";
 static constexpr const char *kShuffle = "train.shuffle";
 
-static SessionSettings withSeed(SessionSettings settings, uint64_t seed) {
+static SessionSettings forTraining(SessionSettings settings, uint64_t seed) {
   settings.seed = seed;
+  settings.asynchronous = true;
   return settings;
 }
 
@@ -59,7 +60,7 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
                  Dataset &data, Dataset *evalData)
     : options(options), program(program), data(data), evalData(evalData),
       seed(options.seed.value_or(0)),
-      session(program, withSeed(options.session, seed)),
+      session(program, forTraining(options.session, seed)),
       sampler(makeSampler(data, seed, !options.noShuffle)),
       progress(stderr, options.quiet) {
   if (!options.checkpointDir.empty())
@@ -70,6 +71,8 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
     session.writeScalar("learning_rate", *options.learningRate);
   if (options.lossScale)
     session.writeScalar("loss_scale", *options.lossScale);
+  // Read once: reading a state waits for the device.
+  currentRate = session.readScalar("learning_rate");
 }
 
 /// Makes the folder for checkpoints and locks it before anything is read from
@@ -189,26 +192,67 @@ void Trainer::checkLoss(const mpc_step_info_t &info,
                                 cause.c_str()));
 }
 
-Trainer::Step Trainer::runStep() {
-  Step result;
-  result.last.struct_size = sizeof(result.last);
-  uint64_t count = 0;
+/// Queues the next batch. What is known by now of earlier ones is settled.
+void Trainer::queueBatch() {
   Clock::time_point begin = Clock::now();
-  do {
-    const std::vector<uint64_t> &samples = sampler.next();
-    const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
-    check(mpc_session_step(session.get(), inputs.data(), inputs.size(),
-                           &result.last),
-          format("step %llu", static_cast<unsigned long long>(step + 1)));
-    checkLoss(result.last, samples);
-    result.loss += result.last.loss;
-    ++count;
-    // Whoever trains epoch by epoch leaves gradients that do not make up a
-    // whole update where they are.
-  } while (!result.last.updated && !result.last.skipped && !isDone());
+  const std::vector<uint64_t> &samples = sampler.next();
+  const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
+  queued.push_back({++calls, samples});
+  mpc_step_info_t info = {};
+  info.struct_size = sizeof(info);
+  check(mpc_session_step(session.get(), inputs.data(), inputs.size(), &info),
+        format("step %llu", static_cast<unsigned long long>(step + 1)));
   stepTime += Clock::now() - begin;
-  result.loss /= count;
-  return result;
+  settle(info);
+}
+
+/// Waits for all that is queued.
+void Trainer::drain() {
+  if (queued.empty())
+    return;
+  Clock::time_point begin = Clock::now();
+  mpc_step_info_t info = {};
+  info.struct_size = sizeof(info);
+  check(mpc_session_synchronize(session.get(), &info),
+        format("step %llu", static_cast<unsigned long long>(step + 1)));
+  stepTime += Clock::now() - begin;
+  settle(info);
+}
+
+/// Takes note of what one call did, unless that is known already. Calls become
+/// known in their order, each once.
+void Trainer::settle(const mpc_step_info_t &info) {
+  if (queued.empty() || info.call < queued.front().call)
+    return;
+  if (info.call != queued.front().call)
+    throw Failure(Error,
+                  format("the runtime told of call %llu before %llu",
+                         static_cast<unsigned long long>(info.call),
+                         static_cast<unsigned long long>(queued.front().call)));
+  checkLoss(info, queued.front().samples);
+  queued.pop_front();
+  batchLosses += info.loss;
+  ++numBatches;
+  if (!info.updated && !info.skipped)
+    return;
+  double loss = batchLosses / numBatches;
+  batchLosses = 0;
+  numBatches = 0;
+  ++step;
+  report(info, loss);
+}
+
+/// True if what is queued may have to be known before the next batch: it may
+/// end training, or an epoch, or bring a checkpoint.
+bool Trainer::mustDrain(bool epochEnds) const {
+  if (queued.empty())
+    return false;
+  uint64_t reached = step + queued.size();
+  if (epochEnds || signals.received() ||
+      (options.steps && reached >= *options.steps))
+    return true;
+  return !options.checkpointDir.empty() && options.checkpointEvery != 0 &&
+         reached % options.checkpointEvery == 0;
 }
 
 /// The double with the fewest digits that rounds to the float `value`: 0.001
@@ -225,24 +269,22 @@ static double asShortest(double value) {
   return value;
 }
 
-void Trainer::report(const Step &result) {
-  const mpc_step_info_t &info = result.last;
+void Trainer::report(const mpc_step_info_t &info, double loss) {
   lossScale = info.loss_scale;
   skipped += info.skipped;
   if (!info.skipped) {
     constexpr double memory = 0.95;
-    smoothLoss = smoothLoss == 0
-                     ? result.loss
-                     : memory * smoothLoss + (1 - memory) * result.loss;
+    smoothLoss =
+        smoothLoss == 0 ? loss : memory * smoothLoss + (1 - memory) * loss;
   }
 
   if (options.json) {
     nlohmann::ordered_json json;
     json["step"] = step;
-    json["loss"] = asShortest(static_cast<float>(result.loss));
+    json["loss"] = asShortest(static_cast<float>(loss));
     json["loss_scale"] = asShortest(info.loss_scale);
     json["skipped"] = info.skipped != 0;
-    json["lr"] = asShortest(session.readScalar("learning_rate"));
+    json["lr"] = asShortest(currentRate);
     json["grad_norm"] = asShortest(info.grad_norm);
     // A log that ends in the middle is worth stopping for; training is not
     // lost.
@@ -255,12 +297,12 @@ void Trainer::report(const Step &result) {
                            cause.c_str()));
     }
   }
-  if (!info.skipped && !std::isfinite(result.loss)) {
+  if (!info.skipped && !std::isfinite(loss)) {
     progress.clear();
     throw Failure(Numeric,
                   format("the loss of step %llu is %g: training diverged; a "
                          "lower --lr or --clip-norm may help",
-                         static_cast<unsigned long long>(step), result.loss));
+                         static_cast<unsigned long long>(step), loss));
   }
 }
 
@@ -346,21 +388,26 @@ void Trainer::noteSamplesLeftOut() const {
 
 ExitCode Trainer::run() {
   noteSamplesLeftOut();
+  bool epochEnds = false;
   while (!isDone()) {
     uint64_t epoch = sampler.position().epoch;
-    Step result = runStep();
-    if (result.last.updated || result.last.skipped) {
-      ++step;
-      report(result);
+    queueBatch();
+    epochEnds |= sampler.position().epoch != epoch;
+    if (mustDrain(epochEnds))
+      drain();
+    // Whoever trains epoch by epoch leaves gradients that do not make up a
+    // whole update where they are.
+    bool stepEnds = queued.empty() && (numBatches == 0 || isDone());
+    if (stepEnds) {
+      // The checkpoint first: an evaluation that fails must not cost the epoch.
+      if (isCheckpointDue(epochEnds))
+        saveCheckpoint();
+      if (epochEnds)
+        evaluateNow();
+      epochEnds = false;
+      if (const char *signal = signals.received())
+        return stop(signal);
     }
-    bool epochEnds = sampler.position().epoch != epoch;
-    // The checkpoint first: an evaluation that fails must not cost the epoch.
-    if (isCheckpointDue(epochEnds))
-      saveCheckpoint();
-    if (epochEnds)
-      evaluateNow();
-    if (const char *signal = signals.received())
-      return stop(signal);
     progress.update(progressState());
   }
   saveCheckpoint();

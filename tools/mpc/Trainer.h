@@ -11,8 +11,10 @@
 #include "tools/mpc/Signals.h"
 
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mpc::tool {
 
@@ -33,6 +35,11 @@ struct TrainOptions {
 ///
 /// Everything that decides the course of training is in the session and saved
 /// with it, the sampler's position among its properties.
+///
+/// Steps are queued, and on a GPU what one did is known a call later. Before
+/// anything that depends on it (a checkpoint, an evaluation, the end) all that
+/// is queued is waited for, so that late or not makes no difference to what is
+/// done, nor to the log.
 class Trainer {
 public:
   /// `evalData` may be null. `options`, `program`, `data` and `evalData` must
@@ -45,20 +52,23 @@ public:
   ExitCode run();
 
 private:
-  /// What one step did; the loss is the mean over its micro-batches.
-  struct Step {
-    double loss = 0;
-    mpc_step_info_t last = {};
+  /// A batch that was queued and of which no result is known.
+  struct Queued {
+    uint64_t call; ///< Counts from 1, as mpc_step_info_t does.
+    std::vector<uint64_t> samples;
   };
 
   void openCheckpointDir();
   void resume();
   void restorePosition();
   void noteSamplesLeftOut() const;
-  Step runStep();
+  void queueBatch();
+  void drain();
+  void settle(const mpc_step_info_t &info);
+  bool mustDrain(bool epochEnds) const;
   void checkLoss(const mpc_step_info_t &info,
                  const std::vector<uint64_t> &samples) const;
-  void report(const Step &step);
+  void report(const mpc_step_info_t &info, double loss);
   void evaluateNow();
   void saveCheckpoint();
   bool isCheckpointDue(bool epochEnds) const;
@@ -80,6 +90,12 @@ private:
   Sampler sampler;
   Progress progress;
   StopOnSignal signals;
+
+  std::deque<Queued> queued;
+  uint64_t calls = 0;      ///< Of mpc_session_step.
+  double batchLosses = 0;  ///< Sum over batches of the step that is not done.
+  uint64_t numBatches = 0; ///< Of that step.
+  double currentRate = 0;  ///< Learning rate of all steps.
 
   uint64_t step = 0;      ///< Taken since the beginning, skipped ones included.
   uint64_t firstStep = 0; ///< Of this run.

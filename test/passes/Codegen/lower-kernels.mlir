@@ -1,5 +1,6 @@
 // RUN: mpc-opt %s --mpc-lower-kernels --split-input-file | FileCheck %s --check-prefixes=CHECK,PLAIN
 // RUN: mpc-opt %s --mpc-lower-kernels=features=avx512f,avx512dq --split-input-file | FileCheck %s --check-prefixes=CHECK,AVX512
+// RUN: mpc-opt %s --mpc-lower-kernels=features=avx512f,avx512dq,avx512bf16 --split-input-file | FileCheck %s --check-prefixes=CHECK,BF16
 
 // exp on f32 vectors is a polynomial: no call.
 // CHECK-LABEL: llvm.func @exp_f32
@@ -108,4 +109,20 @@ func.func @loop(%p: !llvm.ptr, %begin: i64, %end: i64) attributes {mpc.kernel} {
 train.state @w parameter : tensor<4xf32>
 exec.entry @e inputs = [] outputs = [] {
   exec.call "zero" [] [#exec.buffer<state + 0 : tensor<4xf32>>]
+}
+
+// -----
+
+// Only AVX512_BF16 has instructions that round to bf16; the function that LLVM
+// calls otherwise is in no library of older compilers.
+// CHECK-LABEL: llvm.func @round_bf16
+// PLAIN-NOT:     llvm.fptrunc
+// AVX512-NOT:    llvm.fptrunc
+// BF16:          llvm.fptrunc {{.*}} vector<16xf32> to vector<16xbf16>
+// CHECK:         llvm.return
+func.func @round_bf16(%p: !llvm.ptr) attributes {mpc.kernel} {
+  %0 = llvm.load %p : !llvm.ptr -> vector<16xf32>
+  %1 = arith.truncf %0 : vector<16xf32> to vector<16xbf16>
+  llvm.store %1, %p : vector<16xbf16>, !llvm.ptr
+  return
 }

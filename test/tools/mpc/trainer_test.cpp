@@ -1,0 +1,203 @@
+// Training on a device that tells of a step one call later, beside the CPU,
+// which tells at once: nobody who looks from outside sees the difference.
+
+#include "test/runtime/cuda_kernels.h"
+#include "tools/mpc/Trainer.h"
+#include "tools/npz/Npz.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <sstream>
+
+using namespace mpc;
+using test::Folder;
+
+namespace {
+
+template <typename T>
+npz::Array makeArray(const char *name, const char *dtype,
+                     std::vector<int64_t> shape, const std::vector<T> &values) {
+  std::vector<char> bytes(values.size() * sizeof(T));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return {name, dtype, std::move(shape), std::move(bytes)};
+}
+
+/// Eleven samples, one of which overflows in 16 bit.
+void writeData(const std::string &path, float special) {
+  constexpr int64_t count = 11;
+  std::vector<float> x;
+  std::vector<int64_t> labels;
+  for (int64_t i = 0; i < count; ++i) {
+    for (int j = 0; j < 4; ++j)
+      x.push_back(i == 6 ? special : 0.25f * i - 0.5f * j);
+    labels.push_back(i % 2);
+  }
+  npz::write(path, {makeArray("x", "float32", {count, 4}, x),
+                    makeArray("labels", "int64", {count}, labels)});
+}
+
+/// A log without its evaluations.
+std::string stepsOf(const std::string &log) {
+  std::istringstream lines(log);
+  std::string steps;
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind("{\"step\"", 0) == 0)
+      steps += line + "\n";
+  return steps;
+}
+
+class TrainerTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    test::add_package_kernels(&fake);
+    writeData(folder / "data.npz", 1e6f);
+    options.data = options.evalData = folder / "data.npz";
+    options.json = options.quiet = true;
+    options.seed = 3;
+    setAccumulate(1);
+  }
+  void TearDown() override {
+    EXPECT_EQ(fake.leaks(), "");
+    EXPECT_EQ(fake.error(), "");
+  }
+
+  void setAccumulate(uint32_t count) {
+    test::PackageOptions package = test::cuda_package();
+    package.accumulate = count;
+    options.package = folder / "m.mpc";
+    test::write_bytes(options.package, test::make_package(package));
+  }
+
+  /// Trains and returns what was printed on stdout.
+  std::string train(const char *device) {
+    options.session.device = device;
+    options.session.threads = 1;
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    try {
+      tool::Program program(options.package);
+      tool::Dataset data(options.data, program.inputs(program.stepEntry()));
+      tool::Dataset evalData(options.evalData, program.inputs("evaluate"));
+      EXPECT_EQ(tool::Trainer(options, program, data, &evalData).run(),
+                tool::Ok);
+    } catch (const tool::Failure &failure) {
+      std::printf("error %d: %s\n", failure.exitCode, failure.what());
+    }
+    std::fflush(stdout);
+    notes = ::testing::internal::GetCapturedStderr();
+    return ::testing::internal::GetCapturedStdout();
+  }
+
+  /// The parameters in each checkpoint of a folder, by the checkpoint's name.
+  std::vector<std::pair<std::string, test::Bytes>>
+  checkpoints(const std::string &path) {
+    std::vector<std::pair<std::string, test::Bytes>> found;
+    for (const std::string &name : test::names_in(path))
+      if (name.rfind("step-", 0) == 0)
+        found.push_back(
+            {name, test::read_bytes(path + "/" + name + "/model.safetensors")});
+    return found;
+  }
+
+  Folder folder;
+  test::FakeDriver fake;
+  tool::TrainOptions options;
+  std::string notes;
+};
+
+TEST_F(TrainerTest, LogsAndCheckpointsDoNotDependOnTheDevice) {
+  for (uint32_t accumulate : {1u, 3u})
+    for (uint64_t every : {0u, 1u, 2u, 5u}) {
+      setAccumulate(accumulate);
+      options.epochs = 7;
+      options.checkpointEvery = every;
+      options.keep = 0;
+      std::string name = std::to_string(accumulate) + std::to_string(every);
+      options.checkpointDir = folder / ("cpu" + name);
+      std::string expected = train("cpu");
+      auto checkpointsOfCpu = checkpoints(options.checkpointDir);
+      options.checkpointDir = folder / ("cuda" + name);
+      EXPECT_EQ(train("cuda"), expected) << name;
+      EXPECT_EQ(notes.find("mpc: note: running on cuda:0 Fake GPU\n"), 0u)
+          << notes;
+      EXPECT_EQ(checkpoints(options.checkpointDir), checkpointsOfCpu) << name;
+      EXPECT_NE(expected.find("\"skipped\":true"), std::string::npos);
+      EXPECT_NE(expected.find("eval_loss"), std::string::npos);
+      EXPECT_FALSE(checkpointsOfCpu.empty());
+    }
+}
+
+TEST_F(TrainerTest, TakesExactlyTheStepsThatAreAskedFor) {
+  for (uint32_t accumulate : {1u, 3u}) {
+    setAccumulate(accumulate);
+    for (uint64_t steps : {1u, 2u, 3u, 8u}) {
+      options.steps = steps;
+      std::string expected = train("cpu");
+      EXPECT_EQ(train("cuda"), expected);
+      std::string last = "{\"step\":" + std::to_string(steps) + ",";
+      EXPECT_NE(expected.find(last), std::string::npos) << expected;
+      last = "{\"step\":" + std::to_string(steps + 1) + ",";
+      EXPECT_EQ(expected.find(last), std::string::npos) << expected;
+    }
+  }
+}
+
+TEST_F(TrainerTest, ACheckpointGoesOnOnTheOtherDevice) {
+  setAccumulate(3);
+  options.steps = 9;
+  std::string whole = stepsOf(train("cpu"));
+  options.checkpointDir = folder / "run";
+  options.steps = 4;
+  std::string parts = stepsOf(train("cuda"));
+  options.steps = 9;
+  options.resume = true;
+  parts += stepsOf(train("cpu"));
+  EXPECT_EQ(parts, whole);
+}
+
+TEST_F(TrainerTest, WaitsForTheDeviceNoMoreOftenInALongRun) {
+  options.noShuffle = true;
+  auto waits = [&](uint64_t steps) {
+    // One epoch of many batches.
+    std::vector<float> x(4 * 4 * 100, 1);
+    std::vector<int64_t> labels(4 * 100, 0);
+    npz::write(options.data, {makeArray("x", "float32", {400, 4}, x),
+                              makeArray("labels", "int64", {400}, labels)});
+    options.steps = steps;
+    fake.reset_calls();
+    train("cuda");
+    return fake.calls("cuStreamSynchronize") + fake.calls("cuStreamQuery");
+  };
+  uint64_t few = waits(10), many = waits(90);
+  EXPECT_GT(few, 0u);
+  EXPECT_EQ(few, many);
+}
+
+TEST_F(TrainerTest, DataThatIsNoNumberIsNamedLateToo) {
+  writeData(options.data, std::numeric_limits<float>::quiet_NaN());
+  options.noShuffle = true;
+  options.epochs = 3;
+  std::string expected = train("cpu");
+  EXPECT_NE(expected.find("error 2: the loss of step 2 is nan: "),
+            std::string::npos)
+      << expected;
+  EXPECT_NE(expected.find("x[6,"), std::string::npos) << expected;
+  EXPECT_EQ(train("cuda"), expected);
+}
+
+TEST_F(TrainerTest, AStepThatFailsOnTheDeviceEndsTheRun) {
+  options.steps = 50;
+  train("cuda");
+  uint64_t calls = fake.calls();
+  fake.fail_at(calls / 2, cuda::CUDA_ERROR_LAUNCH_FAILED, /*sticky=*/true);
+  std::string said = train("cuda");
+  EXPECT_NE(said.find("error 8: "), std::string::npos) << said;
+  EXPECT_NE(said.find("CUDA_ERROR_LAUNCH_FAILED"), std::string::npos) << said;
+  fake.fail_at(0);
+}
+
+} // namespace
