@@ -5,7 +5,8 @@
 # PyTorch brings them; for the benchmarks also PyTorch and the onnx package.
 #
 # usage: tools/gpu/check.sh [OPTION...] FOLDER
-#   --target=LIST     of mpc compile (default: cpu,cuda:sm_90)
+#   --target=LIST     of mpc compile (default: cpu,cuda:sm_90); the suite's
+#                     programs are for the first architecture in it
 #   --program=NAME    pack this test program too; may be repeated
 #   --small           one model and no benchmarks, for trying this out
 #   --no-build        take the programs as they are in build/
@@ -23,7 +24,7 @@ for option; do
     --small) small=1 ;;
     --no-build) make=0 ;;
     -*)
-      sed -n '2,15s/^# \{0,1\}//p' "$0"
+      sed -n '2,14s/^# \{0,1\}//p' "$0"
       [ "$option" = --help ] && exit 0 || exit 2
       ;;
     *) folder=$option ;;
@@ -49,16 +50,16 @@ trap 'rm -rf "$work"' EXIT
 content=$work/content
 mkdir -p "$content"/{bin,libexec,lib,packages,deps}
 
-# Programs that ctest runs as `gpu`, by name.
+# Programs that ctest runs as `gpu`, by name, but for what needs the compiler.
 find_suite() {
   (cd "$build" && ctest --show-only=json-v1 -L '^gpu$') | python3 -c '
 import json, pathlib, sys
 for test in json.load(sys.stdin)["tests"]:
-    print(pathlib.Path(test["command"][0]).name)' | sort -u
+    print(pathlib.Path(test["command"][0]).name)' | grep -v '^mpc-make' | sort -u
 }
 
 build_programs() {
-  cmake --build "$build" --target mpc mpc-light mpc-gpu-bench \
+  cmake --build "$build" --target mpc mpc-light mpc-gpu-bench mpc-make-gpu-programs \
     ${programs[@]+"${programs[@]}"}
 }
 
@@ -110,6 +111,14 @@ compile_models() {
     done
   done
   ls "$content/packages" | sed 's/^/    /'
+}
+
+# What mpc-gpu-programs-test runs: for the architectures of CUDA in the list.
+compile_programs() {
+  local architecture
+  architecture=$(echo "$target" | tr , '\n' | sed -n 's/^cuda://p' | head -n 1)
+  "$build/bin/mpc-make-gpu-programs" "$content/packages/programs" "${architecture:-sm_80}"
+  ls "$content/packages/programs" | wc -l | sed 's/$/ programs/; s/^/    /'
 }
 
 # Their models are made with the onnx package.
@@ -171,6 +180,7 @@ else
 fi
 step "Packing programs" pack_programs
 step "Compiling models" compile_models
+[ $small = 1 ] || step "Compiling the suite's programs" compile_programs
 [ $small = 1 ] || step "Compiling benchmarks" compile_benchmarks
 step "Packing sources" pack_sources
 step "Packing what they need" pack_dependencies

@@ -55,6 +55,8 @@ class Runner:
         if os.environ.get("LD_LIBRARY_PATH"):
             paths.insert(0, os.environ["LD_LIBRARY_PATH"])
         self.environment["LD_LIBRARY_PATH"] = ":".join(paths)
+        # Of mpc-gpu-programs-test.
+        self.environment["MPC_GPU_PROGRAMS"] = str(self.content / "packages/programs")
         self.no_device = ""
 
     # --- Running --------------------------------------------------------------

@@ -1,10 +1,11 @@
 //===- make_programs.cpp - Programs to run on a CPU and on a GPU ----------===//
 //
-// usage: mpc-make-gpu-programs FOLDER ARCHITECTURE
+// usage: mpc-make-gpu-programs FOLDER ARCHITECTURE [--if-driver]
 //
 // Writes packages for the CPU and for a GPU of one architecture ("sm_90", or
 // "sim" for the simulator): every program that kernels are tested on, and the
-// example models in each precision. What runs them needs no compiler.
+// example models in each precision. What runs them needs no compiler. With
+// --if-driver nothing is written where there is no CUDA driver.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,7 @@
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "kernels/cuda/driver.h"
 #include "llvm/Support/FileSystem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -46,13 +48,20 @@ static void nameArguments(ModuleOp module) {
   }
 }
 
+/// For any x86-64 CPU that machines with a GPU have.
+static CompileOptions commonOptions() {
+  CompileOptions options;
+  options.targets = {"cpu", "cuda:" + architecture};
+  options.targetCpu = "x86-64-v3";
+  return options;
+}
+
 static LogicalResult makeKernel(const test::KernelProgram &program,
                                 MLIRContext &context) {
   auto module = parseSourceString<ModuleOp>(program.text, &context);
   if (!module) return failure();
   nameArguments(*module);
-  CompileOptions options;
-  options.targets = {"cpu", "cuda:" + architecture};
+  CompileOptions options = commonOptions();
   auto targets = findTargets(options);
   if (!targets) return module->emitError(llvm::toString(targets.takeError()));
   std::vector<OwningOpRef<ModuleOp>> modules;
@@ -94,10 +103,9 @@ static LogicalResult makeKernels() {
 static LogicalResult makeModels() {
   for (std::string model : {"mlp", "cnn"})
     for (std::string precision : {"fp32", "bf16", "fp16"}) {
-      CompileOptions options;
+      CompileOptions options = commonOptions();
       options.model = std::string(MPC_DIGITS) + "/" + model + ".onnx";
       options.precision = precision;
-      options.targets = {"cpu", "cuda:" + architecture};
       options.output = folder + "/model-" + model + "-" + precision + ".mpc";
       if (compileModel(options).exitCode != 0) return failure();
     }
@@ -105,12 +113,19 @@ static LogicalResult makeModels() {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3) {
-    llvm::errs() << "usage: mpc-make-gpu-programs FOLDER ARCHITECTURE\n";
+  bool ifDriver = argc == 4 && argv[3] == std::string("--if-driver");
+  if (argc != 3 && !ifDriver) {
+    llvm::errs()
+        << "usage: mpc-make-gpu-programs FOLDER ARCHITECTURE [--if-driver]\n";
     return 2;
   }
   folder = argv[1];
   architecture = argv[2];
+  std::string missing;
+  if (ifDriver && !cuda::load_driver(&missing)) {
+    llvm::outs() << "no programs are made: " << missing << "\n";
+    return 0;
+  }
   if (llvm::sys::fs::create_directories(folder) || failed(makeKernels()) ||
       failed(makeModels()) ||
       failed(writeFile("architecture", architecture + "\n"))) {
