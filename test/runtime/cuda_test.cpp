@@ -86,6 +86,9 @@ TEST_F(Cuda, WaitsForNothingInAStep) {
   EXPECT_EQ(fake.pageable_copies(), 0u);
   EXPECT_EQ(fake.calls("cuGraphLaunch"), 1u);
   EXPECT_EQ(fake.calls("cuLaunchKernel"), 0u);
+  EXPECT_EQ(fake.calls("cuMemcpyHtoDAsync_v2"), 2u);
+  EXPECT_EQ(fake.calls("cuMemcpyDtoHAsync_v2"), 3u)
+      << "scale before; loss with norm and flag; counter";
   EXPECT_EQ(fake.calls("cuMemAlloc_v2") + fake.calls("cuMemHostAlloc") +
                 fake.calls("cuStreamBeginCapture_v2") +
                 fake.calls("cuGraphInstantiateWithFlags"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "runtime/src/device/cuda/graph.h"
@@ -15,6 +16,16 @@ namespace {
 // Inputs start at multiples of this in pinned memory.
 uint64_t padded(uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// The bytes that one copy of values may span. Each copy costs a microsecond or
+// two of the device, and 4 KiB cost no more than 4 bytes.
+constexpr uint64_t kWindow = 4096;
+
+// Entry points that have run when a value of the submission is read.
+size_t due(const Submission& submission, size_t value) {
+  return std::min<size_t>(submission.values[value].after,
+                          submission.num_entries);
 }
 
 // Says what a failure in a step means to the caller.
@@ -54,8 +65,8 @@ mpc_status_t CudaExecutable::prepare(const schema::Segment* code,
   for (Slot& slot : slots_) {
     MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, most_input_bytes(),
                                         "inputs on their way", &slot.inputs));
-    MPC_RETURN_IF_ERROR(
-        allocate_pinned(gpu_, sizeof(Values), "what steps tell", &slot.values));
+    MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, kMostValues * kWindow,
+                                        "what steps tell", &slot.windows));
     MPC_RETURN_IF_ERROR(create_event(gpu_, &slot.done));
   }
   graphs_.resize(variant_.entries()->size());
@@ -66,13 +77,14 @@ mpc_status_t CudaExecutable::submit(const Submission& submission) {
   ContextScope scope(gpu_);
   MPC_RETURN_IF_ERROR(scope.take_status());
   // Free: the submission of before the last was waited for.
-  const Slot& slot = slots_[num_submitted_ % kSlots];
+  Slot& slot = slots_[num_submitted_ % kSlots];
   ++num_submitted_;
   return lost(queue(submission, slot));
 }
 
-mpc_status_t CudaExecutable::queue(const Submission& submission,
-                                   const Slot& slot) {
+mpc_status_t CudaExecutable::queue(const Submission& submission, Slot& slot) {
+  slot.num_values = submission.num_values;
+  std::fill(std::begin(slot.places), std::end(slot.places), nullptr);
   MPC_RETURN_IF_ERROR(queue_inputs(submission, slot));
   MPC_RETURN_IF_ERROR(queue_values(submission, 0, slot));
   for (size_t i = 0; i < submission.num_entries; ++i) {
@@ -108,18 +120,40 @@ mpc_status_t CudaExecutable::queue_inputs(const Submission& submission,
 
 // The values that are due when so many entry points have run.
 mpc_status_t CudaExecutable::queue_values(const Submission& submission,
-                                          size_t entries_done,
-                                          const Slot& slot) {
-  auto* values = static_cast<Values*>(slot.values.get());
-  for (size_t i = 0; i < submission.num_values; ++i) {
-    const Value& value = submission.values[i];
-    if (std::min<size_t>(value.after, submission.num_entries) != entries_done)
-      continue;
-    MPC_RETURN_IF_ERROR(MPC_CUDA(
-        gpu_, MPC_DEVICE_LOST, cuMemcpyDtoHAsync_v2, &values->bits[i],
-        addresses_.at(value.space, value.offset), value.size, stream_));
-  }
+                                          size_t entries_done, Slot& slot) {
+  for (size_t i = 0; i < submission.num_values; ++i)
+    if (!slot.places[i] && due(submission, i) == entries_done)
+      MPC_RETURN_IF_ERROR(queue_window(submission, i, slot));
   return nullptr;
+}
+
+// Value `first`, and with it those due at the same time that lie near.
+mpc_status_t CudaExecutable::queue_window(const Submission& submission,
+                                          size_t first, Slot& slot) {
+  const Value* values = submission.values;
+  bool together[kMostValues] = {};
+  uint64_t begin = values[first].offset, end = begin;
+  for (size_t i = first; i < submission.num_values; ++i) {
+    const Value& value = values[i];
+    if (slot.places[i] || value.space != values[first].space ||
+        due(submission, i) != due(submission, first))
+      continue;
+    uint64_t new_begin = std::min(begin, value.offset);
+    uint64_t new_end = std::max(end, value.offset + value.size);
+    if (new_end - new_begin > kWindow) continue;
+    begin = new_begin;
+    end = new_end;
+    together[i] = true;
+  }
+  uint8_t* window = static_cast<uint8_t*>(slot.windows.get()) + first * kWindow;
+  for (size_t i = first; i < submission.num_values; ++i) {
+    if (!together[i]) continue;
+    slot.places[i] = window + (values[i].offset - begin);
+    slot.sizes[i] = values[i].size;
+  }
+  return MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoHAsync_v2, window,
+                  addresses_.at(values[first].space, begin), end - begin,
+                  stream_);
 }
 
 mpc_status_t CudaExecutable::queue_entry(uint32_t entry) {
@@ -147,7 +181,8 @@ mpc_status_t CudaExecutable::wait(Values* out_values) {
   ++num_waited_;
   MPC_RETURN_IF_ERROR(lost(
       MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuEventSynchronize, slot.done.get())));
-  std::memcpy(out_values, slot.values.get(), sizeof(*out_values));
+  for (size_t i = 0; i < slot.num_values; ++i)
+    std::memcpy(&out_values->bits[i], slot.places[i], slot.sizes[i]);
   return nullptr;
 }
 

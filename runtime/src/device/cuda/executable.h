@@ -35,18 +35,25 @@ class CudaExecutable : public Executable {
   const std::string& note() const override { return note_; }
 
  private:
-  // What a submission in flight needs of pinned memory.
+  // What a submission in flight needs of pinned memory. Values that lie close
+  // together come in one copy, which has a window of its own.
   struct Slot {
     PinnedMemory inputs;
-    PinnedMemory values;
+    PinnedMemory windows;
     CudaEvent done;
+    // Where each value arrives.
+    const uint8_t* places[kMostValues] = {};
+    uint32_t sizes[kMostValues] = {};
+    size_t num_values = 0;
   };
   static constexpr size_t kSlots = 2;
 
-  mpc_status_t queue(const Submission& submission, const Slot& slot);
+  mpc_status_t queue(const Submission& submission, Slot& slot);
   mpc_status_t queue_inputs(const Submission& submission, const Slot& slot);
   mpc_status_t queue_values(const Submission& submission, size_t entries_done,
-                            const Slot& slot);
+                            Slot& slot);
+  mpc_status_t queue_window(const Submission& submission, size_t first,
+                            Slot& slot);
   mpc_status_t queue_entry(uint32_t entry);
   mpc_status_t trace_calls(uint32_t entry, Observer& observer);
   uint64_t most_input_bytes() const;
