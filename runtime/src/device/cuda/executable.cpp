@@ -18,6 +18,19 @@ uint64_t padded(uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+// Inputs of so many bytes are worth a detour: they arrive beside the step
+// before and are moved to their place, which that step still uses, within the
+// device.
+constexpr uint64_t kLargeInputs = uint64_t{1} << 20;
+
+uint64_t host_bytes(const Submission& submission) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < submission.num_inputs; ++i)
+    if (submission.inputs[i].place == Place::kHost)
+      bytes += padded(bytes_of(*submission.inputs[i].buffer));
+  return bytes;
+}
+
 // The bytes that one copy of values may span. Each copy costs a microsecond or
 // two of the device, and 4 KiB cost no more than 4 bytes.
 constexpr uint64_t kWindow = 4096;
@@ -43,7 +56,9 @@ mpc_status_t lost(mpc_status_t status) {
 CudaExecutable::~CudaExecutable() {
   ContextScope scope(gpu_);
   // Nothing may be in use when it goes.
-  if (num_submitted_ > 0) (void)gpu_.driver().cuStreamSynchronize(stream_);
+  if (num_submitted_ == 0) return;
+  (void)gpu_.driver().cuStreamSynchronize(side_stream_.get());
+  (void)gpu_.driver().cuStreamSynchronize(stream_);
 }
 
 uint64_t CudaExecutable::most_input_bytes() const {
@@ -62,12 +77,17 @@ mpc_status_t CudaExecutable::prepare(const schema::Segment* code,
                                      bool deterministic) {
   MPC_RETURN_IF_ERROR(create_stream(gpu_, &side_stream_));
   MPC_RETURN_IF_ERROR(calls_.prepare(code, side_stream_.get(), deterministic));
+  const uint64_t input_bytes = most_input_bytes();
   for (Slot& slot : slots_) {
-    MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, most_input_bytes(),
+    MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, input_bytes,
                                         "inputs on their way", &slot.inputs));
     MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, kMostValues * kWindow,
                                         "what steps tell", &slot.windows));
     MPC_RETURN_IF_ERROR(create_event(gpu_, &slot.done));
+    if (input_bytes < kLargeInputs) continue;
+    MPC_RETURN_IF_ERROR(allocate_device(
+        gpu_, input_bytes, "inputs that arrive beside a step", &slot.landing));
+    MPC_RETURN_IF_ERROR(create_event(gpu_, &slot.landed));
   }
   graphs_.resize(variant_.entries()->size());
   return nullptr;
@@ -95,25 +115,66 @@ mpc_status_t CudaExecutable::queue(const Submission& submission, Slot& slot) {
                   stream_);
 }
 
+mpc_status_t CudaExecutable::copy_from_device(const Input& input,
+                                              uint64_t size) {
+  return MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoDAsync_v2,
+                  addresses_.at(input.buffer->space(), input.buffer->offset()),
+                  reinterpret_cast<CUdeviceptr>(input.data), size, stream_);
+}
+
 mpc_status_t CudaExecutable::queue_inputs(const Submission& submission,
                                           const Slot& slot) {
+  if (host_bytes(submission) >= kLargeInputs)
+    return queue_large_inputs(submission, slot);
   uint8_t* pinned = static_cast<uint8_t*>(slot.inputs.get());
   for (size_t i = 0; i < submission.num_inputs; ++i) {
     const Input& input = submission.inputs[i];
     const uint64_t size = bytes_of(*input.buffer);
     if (size == 0) continue;
-    CUdeviceptr to =
-        addresses_.at(input.buffer->space(), input.buffer->offset());
     if (input.place == Place::kDevice) {
-      MPC_RETURN_IF_ERROR(
-          MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoDAsync_v2, to,
-                   reinterpret_cast<CUdeviceptr>(input.data), size, stream_));
+      MPC_RETURN_IF_ERROR(copy_from_device(input, size));
       continue;
     }
     std::memcpy(pinned, input.data, size);
-    MPC_RETURN_IF_ERROR(MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyHtoDAsync_v2,
-                                 to, pinned, size, stream_));
+    MPC_RETURN_IF_ERROR(
+        MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyHtoDAsync_v2,
+                 addresses_.at(input.buffer->space(), input.buffer->offset()),
+                 pinned, size, stream_));
     pinned += padded(size);
+  }
+  return nullptr;
+}
+
+// All that is on the host goes in one copy on the side stream. The landing
+// place is free: the submission before the last, which used it, was waited for.
+mpc_status_t CudaExecutable::queue_large_inputs(const Submission& submission,
+                                                const Slot& slot) {
+  auto* pinned = static_cast<uint8_t*>(slot.inputs.get());
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < submission.num_inputs; ++i) {
+    const Input& input = submission.inputs[i];
+    const uint64_t size = bytes_of(*input.buffer);
+    if (size == 0 || input.place == Place::kDevice) continue;
+    std::memcpy(pinned + bytes, input.data, size);
+    bytes += padded(size);
+  }
+  const CUstream side = side_stream_.get();
+  MPC_RETURN_IF_ERROR(MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyHtoDAsync_v2,
+                               slot.landing.get(), pinned, bytes, side));
+  MPC_RETURN_IF_ERROR(
+      MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuEventRecord, slot.landed.get(), side));
+  MPC_RETURN_IF_ERROR(MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuStreamWaitEvent,
+                               stream_, slot.landed.get(), 0));
+  CUdeviceptr landed = slot.landing.get();
+  for (size_t i = 0; i < submission.num_inputs; ++i) {
+    Input input = submission.inputs[i];
+    const uint64_t size = bytes_of(*input.buffer);
+    if (size == 0) continue;
+    if (input.place == Place::kHost) {
+      input.data = reinterpret_cast<const void*>(landed);
+      landed += padded(size);
+    }
+    MPC_RETURN_IF_ERROR(copy_from_device(input, size));
   }
   return nullptr;
 }

@@ -39,6 +39,9 @@ class CudaExecutable : public Executable {
   // together come in one copy, which has a window of its own.
   struct Slot {
     PinnedMemory inputs;
+    // Of the device: where large inputs land while the step before still runs.
+    DeviceMemory landing;
+    CudaEvent landed;
     PinnedMemory windows;
     CudaEvent done;
     // Where each value arrives.
@@ -56,13 +59,16 @@ class CudaExecutable : public Executable {
                             Slot& slot);
   mpc_status_t queue_entry(uint32_t entry);
   mpc_status_t trace_calls(uint32_t entry, Observer& observer);
+  mpc_status_t queue_large_inputs(const Submission& submission,
+                                  const Slot& slot);
+  mpc_status_t copy_from_device(const Input& input, uint64_t size);
   uint64_t most_input_bytes() const;
 
   const Gpu& gpu_;
   const schema::Variant& variant_;
   const CudaAddresses addresses_;
   const cuda::CUstream stream_;
-  CudaStream side_stream_;  // For captures and trials.
+  CudaStream side_stream_;  // For captures, trials and large inputs.
   CudaCalls calls_;
   Slot slots_[kSlots];
   uint64_t num_submitted_ = 0;
