@@ -168,8 +168,9 @@ cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
       return answer(static_cast<int64_t>(made.engine));
     case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
       *found = static_cast<int64_t>(engine.notes.size());
-      std::memcpy(values, engine.notes.data(),
-                  engine.notes.size() * sizeof engine.notes[0]);
+      if (!engine.notes.empty())
+        std::memcpy(values, engine.notes.data(),
+                    engine.notes.size() * sizeof engine.notes[0]);
       return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
       return answer(static_cast<int64_t>(engine.workspace_bytes));

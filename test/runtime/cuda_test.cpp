@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "test/runtime/cuda_kernels.h"
 
@@ -86,6 +87,9 @@ TEST_F(Cuda, WaitsForNothingInAStep) {
   EXPECT_EQ(fake.pageable_copies(), 0u);
   EXPECT_EQ(fake.calls("cuGraphLaunch"), 1u);
   EXPECT_EQ(fake.calls("cuLaunchKernel"), 0u);
+  EXPECT_EQ(fake.calls("cuMemcpyHtoDAsync_v2"), 2u);
+  EXPECT_EQ(fake.calls("cuMemcpyDtoHAsync_v2"), 3u)
+      << "scale before; loss with norm and flag; counter";
   EXPECT_EQ(fake.calls("cuMemAlloc_v2") + fake.calls("cuMemHostAlloc") +
                 fake.calls("cuStreamBeginCapture_v2") +
                 fake.calls("cuGraphInstantiateWithFlags"),
@@ -217,6 +221,39 @@ TEST_F(Cuda, FindsDivergenceWhenItSynchronizes) {
       << outcome.message;
   EXPECT_EQ(info.call, 0u) << "nothing is written on an error";
   EXPECT_EQ(synchronize(session).call, 21u);
+}
+
+// Large inputs take another way: beside the step before, which still uses their
+// place. Some of them are small all the same.
+TEST_F(Cuda, BringsLargeInputsBesideAStep) {
+  PackageOptions options = cuda_package();
+  options.bulk = (1 << 18) + 3;
+  ProgramPtr program = load(make_package(options));
+  SessionPtr cpu = create(program), cuda = create_on(program);
+  std::vector<float> bulk(static_cast<size_t>(options.bulk));
+  for (int i = 0; i < 5; ++i) {
+    for (const SessionPtr* session : {&cpu, &cuda}) {
+      Batch batch(value_of_step(i));
+      for (size_t k = 0; k < bulk.size(); ++k)
+        bulk[k] = static_cast<float>(k % 1000 + static_cast<size_t>(i));
+      mpc_tensor_t inputs[] = {batch.tensors[0],
+                               batch.tensors[1],
+                               {sizeof(mpc_tensor_t),
+                                MPC_DTYPE_F32,
+                                1,
+                                &options.bulk,
+                                bulk.data(),
+                                {}}};
+      if (session == &cuda) fake.reset_calls();
+      EXPECT_OK(mpc_session_step(session->get(), inputs, 3, nullptr));
+      std::fill(bulk.begin(), bulk.end(), -1.0f);
+      std::memset(batch.x, 0xff, sizeof(batch.x));
+    }
+    EXPECT_EQ(fake.calls("cuMemcpyHtoDAsync_v2"), 1u);
+    EXPECT_EQ(fake.calls("cuStreamWaitEvent"), 1u);
+    EXPECT_EQ(fake.calls("cuStreamSynchronize"), 0u);
+  }
+  EXPECT_TRUE(all_states(program, cpu) == all_states(program, cuda));
 }
 
 // The device's memory, as another library would have taken it.

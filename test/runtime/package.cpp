@@ -241,6 +241,9 @@ void add_states(Builder& builder, const PackageOptions& options) {
       builder.state("running_mean", StateKind::Statistic, DType::F32, {2}, 8);
   builder.initial(mean, std::vector<float>{3, 4});
   builder.state("counts", StateKind::Constant, DType::I32, {1000}, 4000);
+  if (options.bulk > 0)
+    builder.state("bulk_sum", StateKind::Constant, DType::F32, {options.bulk},
+                  4 * static_cast<uint64_t>(options.bulk));
 }
 
 void add_update(Builder& builder, EntryT& entry, const BufferT& gradient,
@@ -285,6 +288,15 @@ void add_training(Builder& builder, const BufferT& x, const BufferT& labels,
   add(backward, *builder.state_buffer("loss_scale" + suffix));
   add(backward, gradient);
   add(backward, loss);
+  if (options.bulk > 0) {
+    BufferT bulk = builder.arena(DType::F32, {options.bulk},
+                                 4 * static_cast<uint64_t>(options.bulk));
+    add_binding(step.inputs, "bulk", bulk);
+    InstructionT& sum = builder.call(step, "test_accumulate");
+    sum.items = static_cast<uint64_t>(options.bulk);
+    add(sum, bulk);
+    add(sum, *builder.state_buffer("bulk_sum"));
+  }
   if (!accumulates) return add_update(builder, step, gradient, options);
   InstructionT& sum = builder.call(step, "test_accumulate");
   sum.items = 1024;

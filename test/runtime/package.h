@@ -27,6 +27,9 @@ struct PackageOptions {
   // test gives to a fake driver. Text of PTX, or a cubin.
   std::vector<std::string> ptx, cubins;
   std::string precision = "bf16";
+  // Elements of another input of `step`, which adds it to the state
+  // "bulk_sum". 0: there is none.
+  int64_t bulk = 0;
   std::function<void(program::ProgramT&)> edit;
 };
 

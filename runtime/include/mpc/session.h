@@ -91,7 +91,8 @@ MPC_API const char* mpc_session_device(const mpc_session_t* session);
 // the one before, which is all that is waited for, on the CPU still this one.
 // Host memory may be reused at once; inputs in device memory must stay as they
 // are until the step is done (or be changed by work queued behind it on the
-// session's stream). What goes wrong later is reported by the call that finds
+// session's stream). In either mode they must be ready: what another stream
+// still writes is not waited for. What goes wrong later is reported by the call that finds
 // it, of this function or another, and MPC_NUMERIC then speaks of an earlier
 // step: the one of this call was done as well.
 //

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "runtime/src/device/cuda/graph.h"
@@ -15,6 +16,29 @@ namespace {
 // Inputs start at multiples of this in pinned memory.
 uint64_t padded(uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// Inputs of so many bytes are worth a detour: they arrive beside the step
+// before and are moved to their place, which that step still uses, within the
+// device.
+constexpr uint64_t kLargeInputs = uint64_t{1} << 20;
+
+uint64_t host_bytes(const Submission& submission) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < submission.num_inputs; ++i)
+    if (submission.inputs[i].place == Place::kHost)
+      bytes += padded(bytes_of(*submission.inputs[i].buffer));
+  return bytes;
+}
+
+// The bytes that one copy of values may span. Each copy costs a microsecond or
+// two of the device, and 4 KiB cost no more than 4 bytes.
+constexpr uint64_t kWindow = 4096;
+
+// Entry points that have run when a value of the submission is read.
+size_t due(const Submission& submission, size_t value) {
+  return std::min<size_t>(submission.values[value].after,
+                          submission.num_entries);
 }
 
 // Says what a failure in a step means to the caller.
@@ -32,7 +56,9 @@ mpc_status_t lost(mpc_status_t status) {
 CudaExecutable::~CudaExecutable() {
   ContextScope scope(gpu_);
   // Nothing may be in use when it goes.
-  if (num_submitted_ > 0) (void)gpu_.driver().cuStreamSynchronize(stream_);
+  if (num_submitted_ == 0) return;
+  (void)gpu_.driver().cuStreamSynchronize(side_stream_.get());
+  (void)gpu_.driver().cuStreamSynchronize(stream_);
 }
 
 uint64_t CudaExecutable::most_input_bytes() const {
@@ -51,12 +77,17 @@ mpc_status_t CudaExecutable::prepare(const schema::Segment* code,
                                      bool deterministic) {
   MPC_RETURN_IF_ERROR(create_stream(gpu_, &side_stream_));
   MPC_RETURN_IF_ERROR(calls_.prepare(code, side_stream_.get(), deterministic));
+  const uint64_t input_bytes = most_input_bytes();
   for (Slot& slot : slots_) {
-    MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, most_input_bytes(),
+    MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, input_bytes,
                                         "inputs on their way", &slot.inputs));
-    MPC_RETURN_IF_ERROR(
-        allocate_pinned(gpu_, sizeof(Values), "what steps tell", &slot.values));
+    MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, kMostValues * kWindow,
+                                        "what steps tell", &slot.windows));
     MPC_RETURN_IF_ERROR(create_event(gpu_, &slot.done));
+    if (input_bytes < kLargeInputs) continue;
+    MPC_RETURN_IF_ERROR(allocate_device(
+        gpu_, input_bytes, "inputs that arrive beside a step", &slot.landing));
+    MPC_RETURN_IF_ERROR(create_event(gpu_, &slot.landed));
   }
   graphs_.resize(variant_.entries()->size());
   return nullptr;
@@ -66,13 +97,14 @@ mpc_status_t CudaExecutable::submit(const Submission& submission) {
   ContextScope scope(gpu_);
   MPC_RETURN_IF_ERROR(scope.take_status());
   // Free: the submission of before the last was waited for.
-  const Slot& slot = slots_[num_submitted_ % kSlots];
+  Slot& slot = slots_[num_submitted_ % kSlots];
   ++num_submitted_;
   return lost(queue(submission, slot));
 }
 
-mpc_status_t CudaExecutable::queue(const Submission& submission,
-                                   const Slot& slot) {
+mpc_status_t CudaExecutable::queue(const Submission& submission, Slot& slot) {
+  slot.num_values = submission.num_values;
+  std::fill(std::begin(slot.places), std::end(slot.places), nullptr);
   MPC_RETURN_IF_ERROR(queue_inputs(submission, slot));
   MPC_RETURN_IF_ERROR(queue_values(submission, 0, slot));
   for (size_t i = 0; i < submission.num_entries; ++i) {
@@ -83,43 +115,106 @@ mpc_status_t CudaExecutable::queue(const Submission& submission,
                   stream_);
 }
 
+mpc_status_t CudaExecutable::copy_from_device(const Input& input,
+                                              uint64_t size) {
+  return MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoDAsync_v2,
+                  addresses_.at(input.buffer->space(), input.buffer->offset()),
+                  reinterpret_cast<CUdeviceptr>(input.data), size, stream_);
+}
+
 mpc_status_t CudaExecutable::queue_inputs(const Submission& submission,
                                           const Slot& slot) {
+  if (host_bytes(submission) >= kLargeInputs)
+    return queue_large_inputs(submission, slot);
   uint8_t* pinned = static_cast<uint8_t*>(slot.inputs.get());
   for (size_t i = 0; i < submission.num_inputs; ++i) {
     const Input& input = submission.inputs[i];
     const uint64_t size = bytes_of(*input.buffer);
     if (size == 0) continue;
-    CUdeviceptr to =
-        addresses_.at(input.buffer->space(), input.buffer->offset());
     if (input.place == Place::kDevice) {
-      MPC_RETURN_IF_ERROR(
-          MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoDAsync_v2, to,
-                   reinterpret_cast<CUdeviceptr>(input.data), size, stream_));
+      MPC_RETURN_IF_ERROR(copy_from_device(input, size));
       continue;
     }
     std::memcpy(pinned, input.data, size);
-    MPC_RETURN_IF_ERROR(MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyHtoDAsync_v2,
-                                 to, pinned, size, stream_));
+    MPC_RETURN_IF_ERROR(
+        MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyHtoDAsync_v2,
+                 addresses_.at(input.buffer->space(), input.buffer->offset()),
+                 pinned, size, stream_));
     pinned += padded(size);
+  }
+  return nullptr;
+}
+
+// All that is on the host goes in one copy on the side stream. The landing
+// place is free: the submission before the last, which used it, was waited for.
+mpc_status_t CudaExecutable::queue_large_inputs(const Submission& submission,
+                                                const Slot& slot) {
+  auto* pinned = static_cast<uint8_t*>(slot.inputs.get());
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < submission.num_inputs; ++i) {
+    const Input& input = submission.inputs[i];
+    const uint64_t size = bytes_of(*input.buffer);
+    if (size == 0 || input.place == Place::kDevice) continue;
+    std::memcpy(pinned + bytes, input.data, size);
+    bytes += padded(size);
+  }
+  const CUstream side = side_stream_.get();
+  MPC_RETURN_IF_ERROR(MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyHtoDAsync_v2,
+                               slot.landing.get(), pinned, bytes, side));
+  MPC_RETURN_IF_ERROR(
+      MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuEventRecord, slot.landed.get(), side));
+  MPC_RETURN_IF_ERROR(MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuStreamWaitEvent,
+                               stream_, slot.landed.get(), 0));
+  CUdeviceptr landed = slot.landing.get();
+  for (size_t i = 0; i < submission.num_inputs; ++i) {
+    Input input = submission.inputs[i];
+    const uint64_t size = bytes_of(*input.buffer);
+    if (size == 0) continue;
+    if (input.place == Place::kHost) {
+      input.data = reinterpret_cast<const void*>(landed);
+      landed += padded(size);
+    }
+    MPC_RETURN_IF_ERROR(copy_from_device(input, size));
   }
   return nullptr;
 }
 
 // The values that are due when so many entry points have run.
 mpc_status_t CudaExecutable::queue_values(const Submission& submission,
-                                          size_t entries_done,
-                                          const Slot& slot) {
-  auto* values = static_cast<Values*>(slot.values.get());
-  for (size_t i = 0; i < submission.num_values; ++i) {
-    const Value& value = submission.values[i];
-    if (std::min<size_t>(value.after, submission.num_entries) != entries_done)
-      continue;
-    MPC_RETURN_IF_ERROR(MPC_CUDA(
-        gpu_, MPC_DEVICE_LOST, cuMemcpyDtoHAsync_v2, &values->bits[i],
-        addresses_.at(value.space, value.offset), value.size, stream_));
-  }
+                                          size_t entries_done, Slot& slot) {
+  for (size_t i = 0; i < submission.num_values; ++i)
+    if (!slot.places[i] && due(submission, i) == entries_done)
+      MPC_RETURN_IF_ERROR(queue_window(submission, i, slot));
   return nullptr;
+}
+
+// Value `first`, and with it those due at the same time that lie near.
+mpc_status_t CudaExecutable::queue_window(const Submission& submission,
+                                          size_t first, Slot& slot) {
+  const Value* values = submission.values;
+  bool together[kMostValues] = {};
+  uint64_t begin = values[first].offset, end = begin;
+  for (size_t i = first; i < submission.num_values; ++i) {
+    const Value& value = values[i];
+    if (slot.places[i] || value.space != values[first].space ||
+        due(submission, i) != due(submission, first))
+      continue;
+    uint64_t new_begin = std::min(begin, value.offset);
+    uint64_t new_end = std::max(end, value.offset + value.size);
+    if (new_end - new_begin > kWindow) continue;
+    begin = new_begin;
+    end = new_end;
+    together[i] = true;
+  }
+  uint8_t* window = static_cast<uint8_t*>(slot.windows.get()) + first * kWindow;
+  for (size_t i = first; i < submission.num_values; ++i) {
+    if (!together[i]) continue;
+    slot.places[i] = window + (values[i].offset - begin);
+    slot.sizes[i] = values[i].size;
+  }
+  return MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoHAsync_v2, window,
+                  addresses_.at(values[first].space, begin), end - begin,
+                  stream_);
 }
 
 mpc_status_t CudaExecutable::queue_entry(uint32_t entry) {
@@ -147,7 +242,8 @@ mpc_status_t CudaExecutable::wait(Values* out_values) {
   ++num_waited_;
   MPC_RETURN_IF_ERROR(lost(
       MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuEventSynchronize, slot.done.get())));
-  std::memcpy(out_values, slot.values.get(), sizeof(*out_values));
+  for (size_t i = 0; i < slot.num_values; ++i)
+    std::memcpy(&out_values->bits[i], slot.places[i], slot.sizes[i]);
   return nullptr;
 }
 

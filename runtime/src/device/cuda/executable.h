@@ -35,27 +35,40 @@ class CudaExecutable : public Executable {
   const std::string& note() const override { return note_; }
 
  private:
-  // What a submission in flight needs of pinned memory.
+  // What a submission in flight needs of pinned memory. Values that lie close
+  // together come in one copy, which has a window of its own.
   struct Slot {
     PinnedMemory inputs;
-    PinnedMemory values;
+    // Of the device: where large inputs land while the step before still runs.
+    DeviceMemory landing;
+    CudaEvent landed;
+    PinnedMemory windows;
     CudaEvent done;
+    // Where each value arrives.
+    const uint8_t* places[kMostValues] = {};
+    uint32_t sizes[kMostValues] = {};
+    size_t num_values = 0;
   };
   static constexpr size_t kSlots = 2;
 
-  mpc_status_t queue(const Submission& submission, const Slot& slot);
+  mpc_status_t queue(const Submission& submission, Slot& slot);
   mpc_status_t queue_inputs(const Submission& submission, const Slot& slot);
   mpc_status_t queue_values(const Submission& submission, size_t entries_done,
-                            const Slot& slot);
+                            Slot& slot);
+  mpc_status_t queue_window(const Submission& submission, size_t first,
+                            Slot& slot);
   mpc_status_t queue_entry(uint32_t entry);
   mpc_status_t trace_calls(uint32_t entry, Observer& observer);
+  mpc_status_t queue_large_inputs(const Submission& submission,
+                                  const Slot& slot);
+  mpc_status_t copy_from_device(const Input& input, uint64_t size);
   uint64_t most_input_bytes() const;
 
   const Gpu& gpu_;
   const schema::Variant& variant_;
   const CudaAddresses addresses_;
   const cuda::CUstream stream_;
-  CudaStream side_stream_;  // For captures and trials.
+  CudaStream side_stream_;  // For captures, trials and large inputs.
   CudaCalls calls_;
   Slot slots_[kSlots];
   uint64_t num_submitted_ = 0;
