@@ -67,7 +67,8 @@ class CudaKernel {
 // make_cpu_kernel does. Returns null and says why in `*error` where it is wrong
 // or cannot run here: a library is missing, or the device is too old.
 // Candidates are timed on context.stream and memory of their own, which is
-// free again on return; so this waits, and must not run while capturing.
+// free again on return; so this waits, and must not run while capturing. What
+// it chose has run once, if there was room, so that a capture loads no code.
 std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelDesc& desc,
                                              const CudaContext& context,
                                              std::string* error);
