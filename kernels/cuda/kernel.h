@@ -73,11 +73,6 @@ std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelDesc& desc,
                                              const CudaContext& context,
                                              std::string* error);
 
-// What make_cuda_kernel asks first from now on, for tests on machines without
-// the libraries: a kernel for a call, or null to make it as always.
-using CudaKernelMaker = std::unique_ptr<CudaKernel> (*)(const KernelDesc& desc);
-void replace_cuda_kernels(CudaKernelMaker maker);
-
 }  // namespace mpc::kernels
 
 #endif  // MPC_KERNELS_CUDA_KERNEL_H_

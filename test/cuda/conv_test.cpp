@@ -74,6 +74,7 @@ class CudaConv : public ::testing::Test {
           }
   }
 
+  TestImages images;
   HostDriver driver;
   FakeCudnn library;
 };
@@ -109,10 +110,10 @@ TEST_F(CudaConv, BiasMayBeF32BesideBf16) {
 }
 
 TEST_F(CudaConv, WideningNeedsKernelsOfOurOwn) {
-  set_images(false);
+  images.set(false);
   const std::string error =
       chosen(context(), KernelId::conv_grad_weight, kTypes[4]);
-  set_images(true);
+  images.set(true);
   EXPECT_EQ(error.find("conv_grad_weight: cuDNN has no engine for conv 2 "), 0u)
       << error;
   EXPECT_NE(error.find("; nor in f32: this build has no CUDA kernels of its "

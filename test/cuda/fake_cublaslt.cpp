@@ -1,7 +1,7 @@
 #include "test/cuda/fake_cublaslt.h"
 
 #include <cstring>
-#include <utility>
+#include <vector>
 
 #include "kernels/float_types.h"
 
@@ -73,7 +73,6 @@ cublasStatus_t create(cublasLtHandle_t* handle) {
 
 cublasStatus_t destroy(cublasLtHandle_t) {
   --current->handles;
-  if (current->destroyed) current->destroyed();
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -262,16 +261,20 @@ void store(cudaDataType type, float value, void* to, int64_t index) {
   }
 }
 
-// One matrix of a batch: element (row, column) of op(matrix).
+// One matrix of a batch as f32: element (row, column) of op(matrix).
 struct View {
-  const cublasLtMatrixLayoutOpaque_t& layout;
-  const void* data;
-  bool transposed;
-  float at(int64_t batch, int64_t row, int64_t column) const {
-    if (transposed) std::swap(row, column);
-    return load(layout.type, data,
-                batch * layout.stride + column * layout.ld + row);
+  View(const cublasLtMatrixLayoutOpaque_t& layout, const void* data,
+       int64_t batch, bool transposed)
+      : row(transposed ? layout.ld : 1),
+        column(transposed ? 1 : layout.ld),
+        values(static_cast<size_t>(layout.ld) * (layout.columns - 1) +
+               layout.rows) {
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = load(layout.type, data,
+                       batch * layout.stride + static_cast<int64_t>(i));
   }
+  int64_t row, column;  // From one to the next.
+  std::vector<float> values;
 };
 
 // A call, which may be computed later and several times.
@@ -285,21 +288,24 @@ struct Product {
   void compute() const {
     // All of it may be written.
     if (workspace_bytes > 0) std::memset(workspace, 0xfb, workspace_bytes);
-    const View left{a_layout, a, desc.a == CUBLAS_OP_T};
-    const View right{b_layout, b, desc.b == CUBLAS_OP_T};
+    const bool ta = desc.a == CUBLAS_OP_T, tb = desc.b == CUBLAS_OP_T;
     const int64_t rows = static_cast<int64_t>(d_layout.rows),
                   columns = static_cast<int64_t>(d_layout.columns),
-                  sums = static_cast<int64_t>(
-                      left.transposed ? a_layout.rows : a_layout.columns);
-    for (int64_t i = 0; i < d_layout.batch; ++i)
+                  sums = static_cast<int64_t>(ta ? a_layout.rows
+                                                 : a_layout.columns);
+    for (int64_t i = 0; i < d_layout.batch; ++i) {
+      const View left(a_layout, a, i, ta), right(b_layout, b, i, tb);
       for (int64_t column = 0; column < columns; ++column)
         for (int64_t row = 0; row < rows; ++row) {
+          const float* from_a = left.values.data() + row * left.row;
+          const float* from_b = right.values.data() + column * right.column;
           float sum = 0;
           for (int64_t k = 0; k < sums; ++k)
-            sum += left.at(i, row, k) * right.at(i, k, column);
+            sum += from_a[k * left.column] * from_b[k * right.row];
           store(d_layout.type, sum, d,
                 i * d_layout.stride + column * d_layout.ld + row);
         }
+    }
   }
 };
 

@@ -41,8 +41,6 @@ struct FakeCublasLt {
   // Does work when its stream comes to it, or returns false; at once if nothing
   // is set.
   std::function<bool(cuda::CUstream, std::function<void()>)> queue;
-  // Called after a handle was destroyed, if set.
-  std::function<void()> destroyed;
   // What was wrong with the last call that was refused.
   std::string refusal;
 

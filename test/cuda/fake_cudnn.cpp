@@ -1,5 +1,6 @@
 #include "test/cuda/fake_cudnn.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -55,7 +56,6 @@ cudnnStatus_t create(cudnnHandle_t* handle) {
 
 cudnnStatus_t destroy(cudnnHandle_t) {
   --current->handles;
-  if (current->destroyed) current->destroyed();
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -169,8 +169,8 @@ cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
       return answer(static_cast<int64_t>(made.engine));
     case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
       *found = static_cast<int64_t>(engine.notes.size());
-      std::memcpy(values, engine.notes.data(),
-                  engine.notes.size() * sizeof engine.notes[0]);
+      std::copy(engine.notes.begin(), engine.notes.end(),
+                static_cast<cudnnBackendNumericalNote_t*>(values));
       return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
       return answer(static_cast<int64_t>(engine.workspace_bytes));

@@ -5,13 +5,12 @@
 #ifndef MPC_TEST_CUDA_FAKE_LIBRARIES_H_
 #define MPC_TEST_CUDA_FAKE_LIBRARIES_H_
 
-#include <functional>
-#include <memory>
-#include <vector>
+#include <string>
 
 #include "test/cuda/fake_cublaslt.h"
 #include "test/cuda/fake_cudnn.h"
 #include "test/cuda/fake_driver.h"
+#include "test/cuda/test_images.h"
 
 namespace mpc::test {
 
@@ -26,15 +25,9 @@ class FakeLibraries {
   FakeCudnn cudnn;
 
  private:
-  bool queue(cuda::CUstream stream, std::function<void()> work);
-  // As libraries do: what the driver gave them goes with the last handle.
-  void unload();
-
-  FakeDriver& driver_;
-  cuda::CUmodule module_ = nullptr;
-  cuda::CUfunction function_ = nullptr;
-  // A graph may do it at any later time.
-  std::vector<std::unique_ptr<std::function<void()>>> queued_;
+  TestImages images_;
+  // Choices of algorithms are kept here and not in the user's folder.
+  std::string cache_, cache_before_;
 };
 
 }  // namespace mpc::test

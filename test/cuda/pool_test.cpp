@@ -66,6 +66,7 @@ class CudaPool : public ::testing::Test {
     }
   }
 
+  TestImages images;
   HostDriver driver;
   CudaContext context;
 };
@@ -100,9 +101,9 @@ TEST_F(CudaPool, NeedsKernelsOfItsOwn) {
   const KernelDesc desc =
       pool_desc(KernelId::average_pool, kPools[1], true, false, MPC_DTYPE_F32);
   std::string error;
-  set_images(false);
+  images.set(false);
   EXPECT_FALSE(make_cuda_kernel(desc, context, &error));
-  set_images(true);
+  images.set(true);
   EXPECT_EQ(error,
             "average_pool: this build has no CUDA kernels of its own: nvcc "
             "was not found when it was built");

@@ -4,10 +4,26 @@
 #ifndef MPC_TEST_CUDA_TEST_IMAGES_H_
 #define MPC_TEST_CUDA_TEST_IMAGES_H_
 
+#include "kernels/cuda/device_images.h"
+
 namespace mpc::test {
 
-// What device_images() of this program answers: one image, or none.
-void set_images(bool present);
+// While it lives, device_images() has one image, or none. One at a time.
+class TestImages {
+ public:
+  TestImages() { set(true); }
+  ~TestImages() { kernels::replace_device_images(nullptr); }
+  TestImages(const TestImages&) = delete;
+
+  void set(bool present) {
+    images_.clear();
+    if (present) images_.push_back({"pool.cu", "all kernels"});
+    kernels::replace_device_images(&images_);
+  }
+
+ private:
+  std::vector<kernels::DeviceImage> images_;
+};
 
 }  // namespace mpc::test
 
