@@ -17,24 +17,42 @@ bool load(const char* file, CublasLt* table, std::string* missing) {
                       missing);
 }
 
+// What load_cublaslt gives out.
+struct Loaded {
+  std::mutex mutex;
+  CublasLt machine = {};
+  bool has_machine = false;
+  const CublasLt* replacement = nullptr;
+};
+
+Loaded& loaded() {
+  static Loaded instance;
+  return instance;
+}
+
 }  // namespace
 
 const CublasLt* load_cublaslt(std::string* missing) {
-  static std::mutex mutex;
-  static CublasLt table;
-  static bool loaded = false;
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (loaded) return &table;
+  Loaded& state = loaded();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  if (state.replacement) return state.replacement;
+  if (state.has_machine) return &state.machine;
   // What was looked for first is what should be there.
   std::string ignored;
-  loaded = load("libcublasLt.so.13", &table, missing) ||
-           load("libcublasLt.so.12", &table, &ignored);
-  return loaded ? &table : nullptr;
+  state.has_machine = load("libcublasLt.so.13", &state.machine, missing) ||
+                      load("libcublasLt.so.12", &state.machine, &ignored);
+  return state.has_machine ? &state.machine : nullptr;
+}
+
+void replace_cublaslt(const CublasLt* library) {
+  Loaded& state = loaded();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  state.replacement = library;
 }
 
 std::string describe_error(const CublasLt& library, const char* call,
                            cublasStatus_t status) {
-  const char* name = library.cublasLtGetStatusString(status);
+  const char* name = library.cublasLtGetStatusName(status);
   return std::string(call) + ": " +
          (name ? name : "status " + std::to_string(static_cast<int>(status)));
 }

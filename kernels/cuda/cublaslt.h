@@ -92,7 +92,7 @@ struct cublasLtMatmulHeuristicResult_t {
 // MPC_CUDA_FUNCTION(result, name, parameters)
 #define MPC_CUBLASLT_FUNCTIONS(MPC_CUDA_FUNCTION)                              \
   MPC_CUDA_FUNCTION(size_t, cublasLtGetVersion, (void))                        \
-  MPC_CUDA_FUNCTION(const char*, cublasLtGetStatusString,                      \
+  MPC_CUDA_FUNCTION(const char*, cublasLtGetStatusName,                        \
                     (cublasStatus_t status))                                   \
   MPC_CUDA_FUNCTION(cublasStatus_t, cublasLtCreate,                            \
                     (cublasLtHandle_t * handle))                               \
@@ -158,6 +158,10 @@ struct CublasLt {
 // The library of this machine, of CUDA 13 or 12, or null and in `*missing` what
 // was looked for. Loaded by the first call that finds it. Any thread.
 const CublasLt* load_cublaslt(std::string* missing);
+
+// What load_cublaslt returns from now on: a table of a test, which must outlive
+// its use. Null restores the machine's library.
+void replace_cublaslt(const CublasLt* library);
 
 // "cublasLtMatmul: CUBLAS_STATUS_NOT_SUPPORTED".
 std::string describe_error(const CublasLt& library, const char* call,

@@ -6,21 +6,45 @@
 
 namespace mpc::cuda {
 
+namespace {
+
+// What load_cudnn gives out.
+struct Loaded {
+  std::mutex mutex;
+  Cudnn machine = {};
+  bool has_machine = false;
+  const Cudnn* replacement = nullptr;
+};
+
+Loaded& loaded() {
+  static Loaded instance;
+  return instance;
+}
+
+}  // namespace
+
 const Cudnn* load_cudnn(std::string* missing) {
-  static std::mutex mutex;
-  static Cudnn table;
-  static bool loaded = false;
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (!loaded) {
+  Loaded& state = loaded();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  if (state.replacement) return state.replacement;
+  if (!state.has_machine) {
     const Symbol symbols[] = {
-#define MPC_CUDA_FUNCTION(result, name, parameters) {#name, &table.name},
+#define MPC_CUDA_FUNCTION(result, name, parameters) \
+  {#name, &state.machine.name},
         MPC_CUDNN_FUNCTIONS(MPC_CUDA_FUNCTION)
 #undef MPC_CUDA_FUNCTION
     };
-    loaded = load_library("libcudnn.so.9", symbols,
-                          sizeof(symbols) / sizeof(symbols[0]), missing);
+    state.has_machine =
+        load_library("libcudnn.so.9", symbols,
+                     sizeof(symbols) / sizeof(symbols[0]), missing);
   }
-  return loaded ? &table : nullptr;
+  return state.has_machine ? &state.machine : nullptr;
+}
+
+void replace_cudnn(const Cudnn* library) {
+  Loaded& state = loaded();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  state.replacement = library;
 }
 
 std::string describe_error(const Cudnn& library, const char* call,

@@ -180,6 +180,10 @@ struct Cudnn {
 // looked for. Loaded by the first call that finds it. Any thread.
 const Cudnn* load_cudnn(std::string* missing);
 
+// What load_cudnn returns from now on: a table of a test, which must outlive
+// its use. Null restores the machine's library.
+void replace_cudnn(const Cudnn* library);
+
 // "cudnnBackendFinalize: CUDNN_STATUS_NOT_SUPPORTED (…)", the latter being what
 // the library says of its last error, if anything.
 std::string describe_error(const Cudnn& library, const char* call,

@@ -16,6 +16,10 @@ struct DeviceImage {
 // Empty where nvcc was not found when this was built.
 std::vector<DeviceImage> device_images();
 
+// What device_images returns from now on, for tests; null restores those of
+// this build.
+void replace_device_images(const std::vector<DeviceImage>* images);
+
 }  // namespace mpc::kernels
 
 #endif  // MPC_KERNELS_CUDA_DEVICE_IMAGES_H_

@@ -67,15 +67,11 @@ class CudaKernel {
 // make_cpu_kernel does. Returns null and says why in `*error` where it is wrong
 // or cannot run here: a library is missing, or the device is too old.
 // Candidates are timed on context.stream and memory of their own, which is
-// free again on return; so this waits, and must not run while capturing.
+// free again on return; so this waits, and must not run while capturing. What
+// it chose has run once, if there was room, so that a capture loads no code.
 std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelDesc& desc,
                                              const CudaContext& context,
                                              std::string* error);
-
-// What make_cuda_kernel asks first from now on, for tests on machines without
-// the libraries: a kernel for a call, or null to make it as always.
-using CudaKernelMaker = std::unique_ptr<CudaKernel> (*)(const KernelDesc& desc);
-void replace_cuda_kernels(CudaKernelMaker maker);
 
 }  // namespace mpc::kernels
 

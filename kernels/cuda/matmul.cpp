@@ -213,7 +213,10 @@ class CudaMatmul final : public CudaKernel {
 
  private:
   const CublasLt& library() const { return *context_.cublaslt; }
-  bool take_kept(const std::string* kept);
+  // Runs the choice once. Returns what failed; nothing if the device has no
+  // room for that.
+  std::string rehearse(const MatmulShape& shape) const;
+  bool take_kept(const MatmulShape& shape, const std::string* kept);
   std::string take_fastest(
       const MatmulShape& shape,
       const std::vector<cublasLtMatmulHeuristicResult_t>& candidates);
@@ -250,16 +253,6 @@ bool from_hexadecimal(const std::string& text, cublasLtMatmulAlgo_t* algo) {
   return true;
 }
 
-bool CudaMatmul::take_kept(const std::string* kept) {
-  cublasLtMatmulAlgo_t algo;
-  if (!kept || !from_hexadecimal(*kept, &algo)) return false;
-  const std::optional<size_t> bytes =
-      description_.workspace_of(library(), handle_, algo);
-  if (!bytes) return false;
-  choice_ = {algo, *bytes, "the fastest of an earlier trial", true};
-  return true;
-}
-
 std::vector<TensorDesc> trial_operands(const MatmulShape& s) {
   int64_t lhs = 1, rhs = 1, result = 1;
   for (const BatchDim& dim : s.batch) {
@@ -272,6 +265,27 @@ std::vector<TensorDesc> trial_operands(const MatmulShape& s) {
           {s.result_dtype, {result, s.m, s.n}}};
 }
 
+std::string CudaMatmul::rehearse(const MatmulShape& shape) const {
+  std::string no_room;
+  const std::unique_ptr<Trial> trial =
+      Trial::make(context_, trial_operands(shape), choice_.workspace_bytes,
+                  false, &no_room);
+  if (!trial) return "";
+  return trial->rehearse([&](cuda::CUstream stream) {
+    return enqueue(trial->operands(), trial->workspace(), stream);
+  });
+}
+
+bool CudaMatmul::take_kept(const MatmulShape& shape, const std::string* kept) {
+  cublasLtMatmulAlgo_t algo;
+  if (!kept || !from_hexadecimal(*kept, &algo)) return false;
+  const std::optional<size_t> bytes =
+      description_.workspace_of(library(), handle_, algo);
+  if (!bytes) return false;
+  choice_ = {algo, *bytes, "the fastest of an earlier trial", true};
+  return rehearse(shape).empty();
+}
+
 std::string CudaMatmul::take_fastest(
     const MatmulShape& shape,
     const std::vector<cublasLtMatmulHeuristicResult_t>& candidates) {
@@ -280,7 +294,7 @@ std::string CudaMatmul::take_fastest(
     workspace = std::max(workspace, candidate.workspaceSize);
   std::string error;
   const std::unique_ptr<Trial> trial =
-      Trial::make(context_, trial_operands(shape), workspace, &error);
+      Trial::make(context_, trial_operands(shape), workspace, true, &error);
   if (!trial) {
     choice_ = {candidates[0].algo, candidates[0].workspaceSize,
                "first of the heuristic, as a trial failed: " + error, false};
@@ -319,7 +333,7 @@ std::string CudaMatmul::choose(const MatmulShape& shape) {
   Choices& choices = context_.shared->choices(context_, "cublaslt",
                                               library().cublasLtGetVersion());
   const std::string key = layout_.key();
-  if (!context_.deterministic && take_kept(choices.find(key))) return "";
+  if (!context_.deterministic && take_kept(shape, choices.find(key))) return "";
 
   std::vector<cublasLtMatmulHeuristicResult_t> found, candidates;
   error = description_.candidates(library(), handle_, layout_,
@@ -335,7 +349,7 @@ std::string CudaMatmul::choose(const MatmulShape& shape) {
     // Times differ from run to run, and with them the choice.
     choice_ = {candidates[0].algo, candidates[0].workspaceSize,
                "first of the heuristic, for the same bits in every run", false};
-    return "";
+    return rehearse(shape);
   }
   error = take_fastest(shape, candidates);
   if (error.empty() && choice_.timed)

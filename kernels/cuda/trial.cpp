@@ -7,8 +7,6 @@
 namespace mpc::kernels {
 namespace {
 
-// Written before each run: more than the L2 cache of any device so far.
-constexpr size_t kFlushBytes = 128 << 20;
 // Random values made on the host; the rest of an operand repeats them.
 constexpr size_t kPatternElements = 1 << 16;
 constexpr int kRuns = 5;
@@ -80,7 +78,8 @@ std::string Trial::fill(mpc_dtype_t dtype, size_t bytes,
 
 std::unique_ptr<Trial> Trial::make(const CudaContext& context,
                                    const std::vector<TensorDesc>& operands,
-                                   size_t workspace_bytes, std::string* error) {
+                                   size_t workspace_bytes, bool timed,
+                                   std::string* error) {
   std::unique_ptr<Trial> trial(new Trial(context));
   for (const TensorDesc& operand : operands) {
     trial->memory_.push_back(0);
@@ -91,17 +90,52 @@ std::unique_ptr<Trial> Trial::make(const CudaContext& context,
     if (!error->empty()) return nullptr;
   }
   *error = trial->allocate(workspace_bytes, &trial->workspace_);
-  if (error->empty()) *error = trial->allocate(kFlushBytes, &trial->flush_);
-  for (cuda::CUevent* event : {&trial->begin_, &trial->end_}) {
-    if (!error->empty()) return nullptr;
-    const cuda::CUresult result =
-        trial->driver_.cuEventCreate(event, cuda::CU_EVENT_DEFAULT);
-    if (result == cuda::CUDA_SUCCESS) continue;
-    *event = nullptr;
-    *error = describe_error(trial->driver_, "cuEventCreate", result);
-  }
+  if (error->empty() && timed) *error = trial->prepare_timing();
   if (!error->empty()) return nullptr;
   return trial;
+}
+
+std::string Trial::size_flush() {
+  int ordinal = 0, cache = 0;
+  cuda::CUdevice device = 0;
+  const char* call = "cuPointerGetAttribute";
+  cuda::CUresult result = driver_.cuPointerGetAttribute(
+      &ordinal, cuda::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory_[0]);
+  if (result == cuda::CUDA_SUCCESS) {
+    call = "cuDeviceGet";
+    result = driver_.cuDeviceGet(&device, ordinal);
+  }
+  if (result == cuda::CUDA_SUCCESS) {
+    call = "cuDeviceGetAttribute";
+    result = driver_.cuDeviceGetAttribute(
+        &cache, cuda::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device);
+  }
+  if (result != cuda::CUDA_SUCCESS)
+    return describe_error(driver_, call, result);
+  flush_bytes_ = 2 * static_cast<size_t>(cache);
+  return "";
+}
+
+std::string Trial::prepare_timing() {
+  std::string error = size_flush();
+  if (error.empty()) error = allocate(flush_bytes_, &flush_);
+  for (cuda::CUevent* event : {&begin_, &end_}) {
+    if (!error.empty()) return error;
+    const cuda::CUresult result =
+        driver_.cuEventCreate(event, cuda::CU_EVENT_DEFAULT);
+    if (result == cuda::CUDA_SUCCESS) continue;
+    *event = nullptr;
+    error = describe_error(driver_, "cuEventCreate", result);
+  }
+  return error;
+}
+
+std::string Trial::rehearse(
+    const std::function<std::string(cuda::CUstream)>& enqueue) {
+  const std::string error = enqueue(stream_);
+  const cuda::CUresult result = driver_.cuStreamSynchronize(stream_);
+  if (!error.empty() || result == cuda::CUDA_SUCCESS) return error;
+  return describe_error(driver_, "cuStreamSynchronize", result);
 }
 
 std::string Trial::run_once(
@@ -112,7 +146,8 @@ std::string Trial::run_once(
     return describe_error(driver_, call, result);
   };
   cuda::CUresult result =
-      driver_.cuMemsetD8Async(flush_, 0, kFlushBytes, stream_);
+      flush_ ? driver_.cuMemsetD8Async(flush_, 0, flush_bytes_, stream_)
+             : cuda::CUDA_SUCCESS;
   if (result != cuda::CUDA_SUCCESS) return failed("cuMemsetD8Async", result);
   result = driver_.cuEventRecord(begin_, stream_);
   if (result != cuda::CUDA_SUCCESS) return failed("cuEventRecord", result);

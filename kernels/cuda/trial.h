@@ -18,16 +18,21 @@ namespace mpc::kernels {
 class Trial {
  public:
   // Null, and why in `*error`, if the device has no room. `operands` are all
-  // filled, those of results too.
+  // filled, those of results too. Only a timed one has what `time` needs.
   static std::unique_ptr<Trial> make(const CudaContext& context,
                                      const std::vector<TensorDesc>& operands,
-                                     size_t workspace_bytes,
+                                     size_t workspace_bytes, bool timed,
                                      std::string* error);
   ~Trial();
   Trial(const Trial&) = delete;
 
   const cuda::CUdeviceptr* operands() const { return memory_.data(); }
   cuda::CUdeviceptr workspace() const { return workspace_; }
+
+  // Runs what `enqueue` queues once: that loads code, which a capture may not.
+  // Returns what failed.
+  std::string rehearse(
+      const std::function<std::string(cuda::CUstream)>& enqueue);
 
   // Runs what `enqueue` queues a few times and gives the median in
   // microseconds; a candidate that takes more than twice `best` is run once.
@@ -39,6 +44,8 @@ class Trial {
  private:
   explicit Trial(const CudaContext& context);
   std::string allocate(size_t bytes, cuda::CUdeviceptr* memory);
+  std::string prepare_timing();
+  std::string size_flush();
   std::string fill(mpc_dtype_t dtype, size_t bytes, cuda::CUdeviceptr memory);
   std::string run_once(
       const std::function<std::string(cuda::CUstream)>& enqueue,
@@ -47,7 +54,10 @@ class Trial {
   const cuda::Driver& driver_;
   cuda::CUstream stream_;
   std::vector<cuda::CUdeviceptr> memory_;
-  cuda::CUdeviceptr workspace_ = 0, flush_ = 0;
+  cuda::CUdeviceptr workspace_ = 0;
+  // Written before each run: twice the L2 cache.
+  cuda::CUdeviceptr flush_ = 0;
+  size_t flush_bytes_ = 0;
   cuda::CUevent begin_ = nullptr, end_ = nullptr;
 };
 

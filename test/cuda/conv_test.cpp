@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/cuda/device_images.h"
 #include "kernels/cuda/kernel.h"
 #include "test/cuda/as_kernel.h"
 #include "test/cuda/device_kernels.h"
 #include "test/cuda/fake_cudnn.h"
 #include "test/cuda/host_driver.h"
+#include "test/cuda/test_images.h"
 #include "test/kernels/cases.h"
 
 namespace mpc::test {
@@ -74,15 +74,13 @@ class CudaConv : public ::testing::Test {
           }
   }
 
+  TestImages images;
   HostDriver driver;
   FakeCudnn library;
 };
 
 const cuda::cudnnBackendNumericalNote_t kTensorCore =
     cuda::CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
-
-#define MPC_NEEDS_IMAGES() \
-  if (device_images().empty()) GTEST_SKIP() << "nvcc was not found"
 
 TEST_F(CudaConv, DescribesEveryCase) {
   library.engines = {{10, 1000, {}, true}};
@@ -92,7 +90,6 @@ TEST_F(CudaConv, DescribesEveryCase) {
 }
 
 TEST_F(CudaConv, WidensWhatNoEngineTakes) {
-  MPC_NEEDS_IMAGES();
   library.engines = {{10, 1000}};
   CudaContext device = context();
   device.deterministic = true;
@@ -100,7 +97,6 @@ TEST_F(CudaConv, WidensWhatNoEngineTakes) {
 }
 
 TEST_F(CudaConv, BiasMayBeF32BesideBf16) {
-  MPC_NEEDS_IMAGES();
   for (bool mixed : {false, true})
     for (mpc_dtype_t result : {MPC_DTYPE_BF16, MPC_DTYPE_F32}) {
       library.engines[0].mixed = mixed;
@@ -111,6 +107,19 @@ TEST_F(CudaConv, BiasMayBeF32BesideBf16) {
       kernels::testing::expect_kernel_close(
           call, *kernel, conv_terms(KernelId::conv_bias, kConvs[3]));
     }
+}
+
+TEST_F(CudaConv, WideningNeedsKernelsOfOurOwn) {
+  images.set(false);
+  const std::string error =
+      chosen(context(), KernelId::conv_grad_weight, kTypes[4]);
+  images.set(true);
+  EXPECT_EQ(error.find("conv_grad_weight: cuDNN has no engine for conv 2 "), 0u)
+      << error;
+  EXPECT_NE(error.find("; nor in f32: this build has no CUDA kernels of its "
+                       "own: nvcc was not found when it was built"),
+            std::string::npos)
+      << error;
 }
 
 TEST_F(CudaConv, TakesTheFastestThatRuns) {
@@ -147,7 +156,6 @@ TEST_F(CudaConv, LeavesOutWhatRoundsMore) {
 }
 
 TEST_F(CudaConv, TensorCoresAreForSixteenBits) {
-  MPC_NEEDS_IMAGES();
   library.engines = {{5, 0, {kTensorCore}}, {10}};
   EXPECT_EQ(chosen(context(), KernelId::conv, kTypes[3]),
             "cudnn:engine 0, 5.0 us, fastest of 2");
@@ -167,7 +175,8 @@ TEST_F(CudaConv, DeterministicTakesTheFirstThatIs) {
   EXPECT_EQ(chosen(device),
             "cudnn:engine 1, first of the heuristic, for the same bits in "
             "every run");
-  EXPECT_EQ(library.executions, 0u);
+  // One, so that a capture need not load code.
+  EXPECT_EQ(library.executions, 1u);
   EXPECT_EQ(library.plans, 1u);
   EXPECT_EQ(chosen(context()), "cudnn:engine 0, 1.0 us, fastest of 3");
 }
@@ -222,6 +231,11 @@ TEST_F(CudaConv, SaysWhatFailed) {
       << none;
   library.engines = {{1, 0, {}, false, false, true}};
   EXPECT_EQ(chosen(context()).find(
+                "conv: cudnnBackendExecute: CUDNN_STATUS_EXECUTION_FAILED"),
+            0u);
+  CudaContext fixed = context();
+  fixed.deterministic = true;
+  EXPECT_EQ(chosen(fixed).find(
                 "conv: cudnnBackendExecute: CUDNN_STATUS_EXECUTION_FAILED"),
             0u);
   library.engines = {{1, size_t{2} << 30}};

@@ -49,19 +49,27 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
 
 }  // namespace
 
-void add_device_kernels(HostDriver* driver) {
-#define MPC_ADD(name) driver->kernels[#name] = simulated(name);
 #define MPC_ADD_POOL(suffix)          \
   MPC_ADD(mpc_max_pool_##suffix)      \
   MPC_ADD(mpc_max_pool_grad_##suffix) \
   MPC_ADD(mpc_average_pool_##suffix)  \
   MPC_ADD(mpc_average_pool_grad_##suffix)
-  MPC_ADD_POOL(f32)
-  MPC_ADD_POOL(bf16)
-  MPC_ADD_POOL(f16)
-  MPC_ADD(mpc_widen_bf16)
+#define MPC_ADD_ALL()     \
+  MPC_ADD_POOL(f32)       \
+  MPC_ADD_POOL(bf16)      \
+  MPC_ADD_POOL(f16)       \
+  MPC_ADD(mpc_widen_bf16) \
   MPC_ADD(mpc_widen_f16)
-#undef MPC_ADD_POOL
+
+void add_device_kernels(HostDriver* driver) {
+#define MPC_ADD(name) driver->kernels[#name] = simulated(name);
+  MPC_ADD_ALL()
+#undef MPC_ADD
+}
+
+void add_device_kernels(FakeDriver* driver) {
+#define MPC_ADD(name) driver->add_kernel(#name, name);
+  MPC_ADD_ALL()
 #undef MPC_ADD
 }
 

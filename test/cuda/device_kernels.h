@@ -3,12 +3,14 @@
 #ifndef MPC_TEST_CUDA_DEVICE_KERNELS_H_
 #define MPC_TEST_CUDA_DEVICE_KERNELS_H_
 
+#include "test/cuda/fake_driver.h"
 #include "test/cuda/host_driver.h"
 
 namespace mpc::test {
 
 // Lets launches of them run in the simulator.
 void add_device_kernels(HostDriver* driver);
+void add_device_kernels(FakeDriver* driver);
 
 }  // namespace mpc::test
 

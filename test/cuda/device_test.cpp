@@ -123,6 +123,16 @@ std::vector<Types> types() {
   return all;
 }
 
+// Needs no device.
+TEST(Images, AreFatBinaries) {
+  if (device_images().empty()) GTEST_SKIP() << "nvcc was not found";
+  for (const DeviceImage& image : device_images()) {
+    uint32_t magic;
+    std::memcpy(&magic, image.data, sizeof magic);
+    EXPECT_EQ(magic, 0xba55ed50u) << image.name;
+  }
+}
+
 // Deterministic kernels are made without trials, which would take minutes.
 CudaContext untimed() {
   CudaContext context = device().context;

@@ -1,7 +1,7 @@
 #include "test/cuda/fake_cublaslt.h"
 
 #include <cstring>
-#include <utility>
+#include <vector>
 
 #include "kernels/float_types.h"
 
@@ -51,7 +51,7 @@ bool fails(const char* call) {
 
 size_t get_version() { return current->version; }
 
-const char* get_status_string(cublasStatus_t status) {
+const char* get_status_name(cublasStatus_t status) {
   switch (status) {
     case CUBLAS_STATUS_SUCCESS:
       return "CUBLAS_STATUS_SUCCESS";
@@ -261,15 +261,51 @@ void store(cudaDataType type, float value, void* to, int64_t index) {
   }
 }
 
-// One matrix of a batch: element (row, column) of op(matrix).
+// One matrix of a batch as f32: element (row, column) of op(matrix).
 struct View {
-  cublasLtMatrixLayout_t layout;
-  const void* data;
-  bool transposed;
-  float at(int64_t batch, int64_t row, int64_t column) const {
-    if (transposed) std::swap(row, column);
-    return load(layout->type, data,
-                batch * layout->stride + column * layout->ld + row);
+  View(const cublasLtMatrixLayoutOpaque_t& layout, const void* data,
+       int64_t batch, bool transposed)
+      : row(transposed ? layout.ld : 1),
+        column(transposed ? 1 : layout.ld),
+        values(static_cast<size_t>(layout.ld) * (layout.columns - 1) +
+               layout.rows) {
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = load(layout.type, data,
+                       batch * layout.stride + static_cast<int64_t>(i));
+  }
+  int64_t row, column;  // From one to the next.
+  std::vector<float> values;
+};
+
+// A call, which may be computed later and several times.
+struct Product {
+  cublasLtMatrixLayoutOpaque_t a_layout, b_layout, d_layout;
+  cublasLtMatmulDescOpaque_t desc;
+  const void *a, *b;
+  void *d, *workspace;
+  size_t workspace_bytes;
+
+  void compute() const {
+    // All of it may be written.
+    if (workspace_bytes > 0) std::memset(workspace, 0xfb, workspace_bytes);
+    const bool ta = desc.a == CUBLAS_OP_T, tb = desc.b == CUBLAS_OP_T;
+    const int64_t rows = static_cast<int64_t>(d_layout.rows),
+                  columns = static_cast<int64_t>(d_layout.columns),
+                  sums = static_cast<int64_t>(ta ? a_layout.rows
+                                                 : a_layout.columns);
+    for (int64_t i = 0; i < d_layout.batch; ++i) {
+      const View left(a_layout, a, i, ta), right(b_layout, b, i, tb);
+      for (int64_t column = 0; column < columns; ++column)
+        for (int64_t row = 0; row < rows; ++row) {
+          const float* from_a = left.values.data() + row * left.row;
+          const float* from_b = right.values.data() + column * right.column;
+          float sum = 0;
+          for (int64_t k = 0; k < sums; ++k)
+            sum += from_a[k * left.column] * from_b[k * right.row];
+          store(d_layout.type, sum, d,
+                i * d_layout.stride + column * d_layout.ld + row);
+        }
+    }
   }
 };
 
@@ -280,7 +316,7 @@ cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                       const void* c, cublasLtMatrixLayout_t c_layout, void* d,
                       cublasLtMatrixLayout_t d_layout,
                       const cublasLtMatmulAlgo_t* algo, void* workspace,
-                      size_t workspace_bytes, CUstream) {
+                      size_t workspace_bytes, CUstream stream) {
   ++current->products;
   if (fails("cublasLtMatmul")) return CUBLAS_STATUS_EXECUTION_FAILED;
   if (!handle || !algo || !is_ours(*algo)) return refuse("no such algorithm");
@@ -294,26 +330,15 @@ cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
   if (workspace_bytes < known.workspace_bytes ||
       (known.workspace_bytes > 0 && !workspace))
     return refuse("the workspace is too small");
-  // All of it may be written.
-  if (known.workspace_bytes > 0)
-    std::memset(workspace, 0xfb, known.workspace_bytes);
-  const View left{a_layout, a, desc->a == CUBLAS_OP_T};
-  const View right{b_layout, b, desc->b == CUBLAS_OP_T};
-  const int64_t rows = static_cast<int64_t>(d_layout->rows),
-                columns = static_cast<int64_t>(d_layout->columns),
-                sums = static_cast<int64_t>(
-                    left.transposed ? a_layout->rows : a_layout->columns);
-  for (int64_t i = 0; i < d_layout->batch; ++i)
-    for (int64_t column = 0; column < columns; ++column)
-      for (int64_t row = 0; row < rows; ++row) {
-        float sum = 0;
-        for (int64_t k = 0; k < sums; ++k)
-          sum += left.at(i, row, k) * right.at(i, k, column);
-        store(d_layout->type, sum, d,
-              i * d_layout->stride + column * d_layout->ld + row);
-      }
+  const Product product{*a_layout, *b_layout, *d_layout,
+                        *desc,     a,         b,
+                        d,         workspace, known.workspace_bytes};
+  if (!current->queue)
+    product.compute();
+  else if (!current->queue(stream, [product] { product.compute(); }))
+    return CUBLAS_STATUS_EXECUTION_FAILED;
   current->last = algo->data[0];
-  current->driver.microseconds += known.microseconds;
+  if (current->driver) current->driver->microseconds += known.microseconds;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -321,7 +346,7 @@ const CublasLt& fake_table() {
   static const CublasLt table = [] {
     CublasLt fake = {};
     fake.cublasLtGetVersion = get_version;
-    fake.cublasLtGetStatusString = get_status_string;
+    fake.cublasLtGetStatusName = get_status_name;
     fake.cublasLtCreate = create;
     fake.cublasLtDestroy = destroy;
     fake.cublasLtMatrixLayoutCreate = layout_create;
@@ -344,7 +369,7 @@ const CublasLt& fake_table() {
 
 }  // namespace
 
-FakeCublasLt::FakeCublasLt(HostDriver* driver) : driver(*driver) {
+FakeCublasLt::FakeCublasLt(HostDriver* driver) : driver(driver) {
   current = this;
 }
 FakeCublasLt::~FakeCublasLt() { current = nullptr; }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,15 +38,19 @@ struct FakeCublasLt {
   size_t products = 0, heuristics = 0;
   // Algorithm of the last product.
   size_t last = 0;
+  // Does work when its stream comes to it, or returns false; at once if nothing
+  // is set.
+  std::function<bool(cuda::CUstream, std::function<void()>)> queue;
   // What was wrong with the last call that was refused.
   std::string refusal;
 
   const cuda::CublasLt* table() const;
-  explicit FakeCublasLt(HostDriver* driver);
+  // The time that work takes is added to the clock of `driver`, if any.
+  explicit FakeCublasLt(HostDriver* driver = nullptr);
   ~FakeCublasLt();
   FakeCublasLt(const FakeCublasLt&) = delete;
 
-  HostDriver& driver;
+  HostDriver* driver;
 };
 
 }  // namespace mpc::test

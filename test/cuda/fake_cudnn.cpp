@@ -1,5 +1,6 @@
 #include "test/cuda/fake_cudnn.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -168,9 +169,8 @@ cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
       return answer(static_cast<int64_t>(made.engine));
     case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
       *found = static_cast<int64_t>(engine.notes.size());
-      if (!engine.notes.empty())
-        std::memcpy(values, engine.notes.data(),
-                    engine.notes.size() * sizeof engine.notes[0]);
+      std::copy(engine.notes.begin(), engine.notes.end(),
+                static_cast<cudnnBackendNumericalNote_t*>(values));
       return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
       return answer(static_cast<int64_t>(engine.workspace_bytes));
@@ -218,11 +218,7 @@ cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
   const FakeCudnn::Engine& engine = current->engines[made.engine];
   if (engine.broken) return CUDNN_STATUS_EXECUTION_FAILED;
   void* workspace = variant.one<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
-  if (engine.workspace_bytes > 0) {
-    if (!workspace) return refuse("no workspace");
-    // All of it may be written.
-    std::memset(workspace, 0xfb, engine.workspace_bytes);
-  }
+  if (engine.workspace_bytes > 0 && !workspace) return refuse("no workspace");
   std::map<int64_t, void*> addresses;
   const auto uids = variant.all<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   const auto places = variant.all<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
@@ -231,9 +227,19 @@ cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
       return refuse("not aligned as was said");
     addresses[uids[i]] = places[i];
   }
-  compute(conv_of(made), addresses);
+  // Descriptors outlive the work, which a graph may do several times.
+  const auto work = [conv = conv_of(made), addresses, workspace,
+                     bytes = engine.workspace_bytes] {
+    // All of it may be written.
+    if (bytes > 0) std::memset(workspace, 0xfb, bytes);
+    compute(conv, addresses);
+  };
+  if (!current->queue)
+    work();
+  else if (!current->queue(current->stream, work))
+    return CUDNN_STATUS_EXECUTION_FAILED;
   current->last = made.engine;
-  current->driver.microseconds += engine.microseconds;
+  if (current->driver) current->driver->microseconds += engine.microseconds;
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -259,7 +265,7 @@ const Cudnn& fake_table() {
 
 }  // namespace
 
-FakeCudnn::FakeCudnn(HostDriver* driver) : driver(*driver) { current = this; }
+FakeCudnn::FakeCudnn(HostDriver* driver) : driver(driver) { current = this; }
 FakeCudnn::~FakeCudnn() {
   current = nullptr;
   made_so_far.clear();

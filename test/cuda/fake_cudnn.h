@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,15 +38,19 @@ struct FakeCudnn {
   // Engine of the last execution.
   size_t last = 0;
   cuda::CUstream stream = nullptr;
+  // Does work when its stream comes to it, or returns false; at once if nothing
+  // is set.
+  std::function<bool(cuda::CUstream, std::function<void()>)> queue;
   // What was wrong with the last call that was refused.
   std::string refusal;
 
   const cuda::Cudnn* table() const;
-  explicit FakeCudnn(HostDriver* driver);
+  // The time that work takes is added to the clock of `driver`, if any.
+  explicit FakeCudnn(HostDriver* driver = nullptr);
   ~FakeCudnn();
   FakeCudnn(const FakeCudnn&) = delete;
 
-  HostDriver& driver;
+  HostDriver* driver;
 };
 
 }  // namespace mpc::test

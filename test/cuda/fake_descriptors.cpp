@@ -151,6 +151,14 @@ struct View {
         return static_cast<const float*>(data)[at];
     }
   }
+  // All values of a dense tensor.
+  std::vector<float> all() const {
+    std::vector<float> values(
+        static_cast<size_t>(dims[0] * dims[1] * dims[2] * dims[3]));
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = load(static_cast<int64_t>(i));
+    return values;
+  }
   void store(int64_t at, float value) const {
     switch (type) {
       case CUDNN_DATA_HALF:
@@ -309,6 +317,11 @@ void compute(const FakeConv& conv, const std::map<int64_t, void*>& addresses) {
   std::vector<float> sums(static_cast<size_t>(out.dims[0] * out.dims[1] *
                                               out.dims[2] * out.dims[3]));
   const int64_t outputs = y.dims[1] / (x.dims[1] / w.dims[1]);
+  // The operands as f32, by offset.
+  const std::vector<float> in_x = to_input ? std::vector<float>() : x.all(),
+                           in_w = forward || to_input ? w.all()
+                                                      : std::vector<float>(),
+                           in_y = forward ? std::vector<float>() : y.all();
   for (int64_t n = 0; n < y.dims[0]; ++n)
     for (int64_t o = 0; o < y.dims[1]; ++o)
       for (int64_t h = 0; h < y.dims[2]; ++h)
@@ -325,11 +338,11 @@ void compute(const FakeConv& conv, const std::map<int64_t, void*>& addresses) {
                 const int64_t at_w = w.offset(o, c, kh, kw);
                 const int64_t at_y = y.offset(n, o, h, p);
                 if (forward)
-                  sums.at(at_y) += x.load(at_x) * w.load(at_w);
+                  sums[at_y] += in_x[at_x] * in_w[at_w];
                 else if (to_input)
-                  sums.at(at_x) += y.load(at_y) * w.load(at_w);
+                  sums[at_x] += in_y[at_y] * in_w[at_w];
                 else
-                  sums.at(at_w) += y.load(at_y) * x.load(at_x);
+                  sums[at_w] += in_y[at_y] * in_x[at_x];
               }
   for (int64_t n = 0; n < out.dims[0]; ++n)
     for (int64_t c = 0; c < out.dims[1]; ++c)

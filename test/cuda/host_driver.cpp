@@ -10,8 +10,6 @@ using namespace cuda;
 
 HostDriver* current = nullptr;
 
-constexpr size_t kLarge = 64 << 20;
-
 struct Event {
   double microseconds = 0;
 };
@@ -40,7 +38,7 @@ CUresult mem_alloc(CUdeviceptr* memory, size_t bytes) {
   void* place = nullptr;
   if (::posix_memalign(&place, 256, bytes) != 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  if (bytes < kLarge) std::memset(place, 0xfb, bytes);
+  std::memset(place, 0xfb, bytes);
   *memory = reinterpret_cast<CUdeviceptr>(place);
   current->allocations[*memory] = bytes;
   current->used_bytes += bytes;
@@ -77,8 +75,24 @@ CUresult copy_on_device(CUdeviceptr to, CUdeviceptr from, size_t bytes,
 CUresult set_bytes(CUdeviceptr to, unsigned char value, size_t bytes,
                    CUstream) {
   // The flush of caches before each run of a trial would take long.
-  if (bytes < kLarge) std::memset(reinterpret_cast<void*>(to), value, bytes);
+  std::memset(reinterpret_cast<void*>(to), value, bytes);
   return status("cuMemsetD8Async");
+}
+
+CUresult pointer_attribute(void* value, CUpointer_attribute, CUdeviceptr) {
+  *static_cast<int*>(value) = 0;
+  return status("cuPointerGetAttribute");
+}
+
+CUresult device_get(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return status("cuDeviceGet");
+}
+
+// Only the L2 cache is asked for.
+CUresult device_attribute(int* value, CUdevice_attribute, CUdevice) {
+  *value = 4096;
+  return status("cuDeviceGetAttribute");
 }
 
 CUresult synchronize(CUstream) { return status("cuStreamSynchronize"); }
@@ -149,6 +163,9 @@ const Driver& host_table() {
     driver.cuMemcpyDtoHAsync_v2 = copy_to_host;
     driver.cuMemcpyDtoDAsync_v2 = copy_on_device;
     driver.cuMemsetD8Async = set_bytes;
+    driver.cuPointerGetAttribute = pointer_attribute;
+    driver.cuDeviceGet = device_get;
+    driver.cuDeviceGetAttribute = device_attribute;
     driver.cuStreamSynchronize = synchronize;
     driver.cuEventCreate = event_create;
     driver.cuEventDestroy_v2 = event_destroy;

@@ -8,8 +8,8 @@
 namespace mpc::test {
 
 // While it lives, "cuda" is a driver over host memory: generated kernels run in
-// test/device_sim, kernels of the catalog are the reference's, at the time that
-// their stream comes to them. One at a time.
+// test/device_sim, as do our own of the catalog; its libraries are fakes that
+// compute from what they are told. One at a time.
 class SimulatedDevice {
  public:
   SimulatedDevice();

@@ -1,0 +1,35 @@
+// cuBLASLt, cuDNN and the kernels of kernels/cuda/*.cu on a fake driver: with
+// these, whole sessions run that multiply, convolve and pool. Work is queued on
+// the driver's streams, so that it is done late and graphs can hold it.
+
+#ifndef MPC_TEST_CUDA_FAKE_LIBRARIES_H_
+#define MPC_TEST_CUDA_FAKE_LIBRARIES_H_
+
+#include <string>
+
+#include "test/cuda/fake_cublaslt.h"
+#include "test/cuda/fake_cudnn.h"
+#include "test/cuda/fake_driver.h"
+#include "test/cuda/test_images.h"
+
+namespace mpc::test {
+
+// What load_cublaslt() and load_cudnn() give out while this lives.
+class FakeLibraries {
+ public:
+  explicit FakeLibraries(FakeDriver* driver);
+  ~FakeLibraries();
+  FakeLibraries(const FakeLibraries&) = delete;
+
+  FakeCublasLt cublaslt;
+  FakeCudnn cudnn;
+
+ private:
+  TestImages images_;
+  // Choices of algorithms are kept here and not in the user's folder.
+  std::string cache_, cache_before_;
+};
+
+}  // namespace mpc::test
+
+#endif  // MPC_TEST_CUDA_FAKE_LIBRARIES_H_

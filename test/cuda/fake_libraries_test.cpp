@@ -1,0 +1,147 @@
+// Kernels of the catalog on a driver that works late, queued and captured.
+
+#include "test/cuda/fake_libraries.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "kernels/cuda/kernel.h"
+#include "test/kernels/cases.h"
+
+namespace mpc::test {
+namespace {
+
+using namespace cuda;
+using namespace kernels;
+using namespace kernels::testing;
+
+class FakeLibrariesTest : public ::testing::Test {
+ protected:
+  FakeLibrariesTest() : libraries(&fake) {
+    CUdevice device = 0;
+    EXPECT_EQ(driver.cuInit(0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuDeviceGet(&device, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuDevicePrimaryCtxRetain(&context.context, device),
+              CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuCtxSetCurrent(context.context), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamCreate(&context.stream, CU_STREAM_NON_BLOCKING),
+              CUDA_SUCCESS);
+    context.driver = &driver;
+    context.cublaslt = load_cublaslt(&context.cublaslt_missing);
+    context.cudnn = load_cudnn(&context.cudnn_missing);
+    context.compute_capability = 90;
+    context.cache_folder = "";
+  }
+  ~FakeLibrariesTest() override {
+    context.shared.reset();
+    EXPECT_EQ(driver.cuStreamDestroy_v2(context.stream), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
+    EXPECT_EQ(fake.leaks(), "");
+    EXPECT_EQ(fake.error(), "");
+  }
+
+  // Captures the kernel; then lets each launch of the graph compute from what
+  // the inputs are by then.
+  void expect_captured(const KernelDesc& desc) {
+    SCOPED_TRACE(describe(desc, {1, false}));
+    std::string error;
+    const auto kernel = make_cuda_kernel(desc, context, &error);
+    const auto reference = make_reference_kernel(desc, &error);
+    ASSERT_TRUE(kernel && reference) << error;
+    std::vector<CUdeviceptr> operands;
+    for (const TensorDesc& tensor : desc.operands)
+      operands.push_back(
+          take(element_count(tensor) * mpc_dtype_size(tensor.dtype)));
+    const CUdeviceptr workspace = take(kernel->workspace_bytes() + 1);
+    CUgraph graph;
+    CUgraphExec executable;
+    ASSERT_EQ(driver.cuStreamBeginCapture_v2(
+                  context.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+              CUDA_SUCCESS);
+    ASSERT_EQ(kernel->enqueue(operands.data(), workspace, context.stream), "");
+    ASSERT_EQ(driver.cuStreamEndCapture(context.stream, &graph), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuGraphInstantiateWithFlags(&executable, graph, 0),
+              CUDA_SUCCESS);
+    for (int launch = 0; launch < 2; ++launch) {
+      std::vector<std::vector<double>> inputs;
+      for (size_t i = 0; i < input_count(desc); ++i)
+        inputs.push_back(eighths(launch + static_cast<int>(i),
+                                 element_count(desc.operands[i])));
+      const std::vector<Buffer> expected = make_operands(desc, inputs);
+      run(*reference, expected);
+      for (size_t i = 0; i < inputs.size(); ++i)
+        EXPECT_EQ(
+            driver.cuMemcpyHtoDAsync_v2(operands[i], expected[i].data(),
+                                        expected[i].size(), context.stream),
+            CUDA_SUCCESS);
+      EXPECT_EQ(driver.cuGraphLaunch(executable, context.stream), CUDA_SUCCESS);
+      EXPECT_EQ(driver.cuStreamSynchronize(context.stream), CUDA_SUCCESS);
+      EXPECT_EQ(fake.error(), "");
+      // Sums of eighths are exact in any order.
+      for (size_t i = inputs.size(); i < expected.size(); ++i)
+        EXPECT_EQ(std::memcmp(reinterpret_cast<void*>(operands[i]),
+                              expected[i].data(), expected[i].size()),
+                  0);
+    }
+    EXPECT_EQ(driver.cuGraphExecDestroy(executable), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
+    operands.push_back(workspace);
+    for (CUdeviceptr memory : operands)
+      EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_SUCCESS);
+  }
+  CUdeviceptr take(size_t bytes) {
+    CUdeviceptr memory = 0;
+    EXPECT_EQ(driver.cuMemAlloc_v2(&memory, bytes), CUDA_SUCCESS);
+    return memory;
+  }
+
+  FakeDriver fake;
+  FakeLibraries libraries;
+  const Driver& driver = fake.table();
+  CudaContext context;
+};
+
+TEST_F(FakeLibrariesTest, GraphsHoldTheWork) {
+  const Types f32{MPC_DTYPE_F32, MPC_DTYPE_F32};
+  libraries.cublaslt.algorithms = {{10, 1 << 10}};
+  libraries.cudnn.engines = {{10, 1 << 10}};
+  for (bool deterministic : {true, false}) {
+    context.deterministic = deterministic;
+    for (const MatmulCase& c : {kMatmuls[3], kMatmuls[10]})
+      expect_captured(matmul_desc(c, true, false, f32));
+    for (KernelId id : kConvKernels) {
+      expect_captured(
+          conv_desc(id, kConvs[5], true, MPC_DTYPE_F32, MPC_DTYPE_F32));
+      expect_captured(
+          conv_desc(id, kConvs[5], false, MPC_DTYPE_F16, MPC_DTYPE_F32));
+    }
+    for (KernelId id : {KernelId::max_pool, KernelId::average_pool_grad})
+      expect_captured(pool_desc(id, kPools[2], true, true, MPC_DTYPE_BF16));
+  }
+}
+
+TEST_F(FakeLibrariesTest, EachCallOfTheDriverMayFail) {
+  const KernelDesc desc = conv_desc(KernelId::conv_grad_weight, kConvs[3], true,
+                                    MPC_DTYPE_F16, MPC_DTYPE_F32);
+  bool made = false;
+  for (uint64_t n = 1; !made; ++n) {
+    ASSERT_LT(n, 1000u);
+    context.shared = make_cuda_shared();
+    fake.fail_at(n);
+    std::string error;
+    const auto kernel = make_cuda_kernel(desc, context, &error);
+    const std::string failed = fake.failed_call();
+    fake.fail_at(0);
+    // All calls were made, or one failed and was either reported or done
+    // without: a trial.
+    made = failed.empty();
+    EXPECT_EQ(kernel != nullptr, error.empty()) << failed << ": " << error;
+    EXPECT_TRUE(kernel || error.find(failed) != std::string::npos ||
+                error.find("EXECUTION_FAILED") != std::string::npos)
+        << failed << ": " << error;
+  }
+}
+
+}  // namespace
+}  // namespace mpc::test

@@ -1,0 +1,30 @@
+// Stands in for the code that nvcc makes, so that the simulator's kernels are
+// tested where there is no nvcc.
+
+#ifndef MPC_TEST_CUDA_TEST_IMAGES_H_
+#define MPC_TEST_CUDA_TEST_IMAGES_H_
+
+#include "kernels/cuda/device_images.h"
+
+namespace mpc::test {
+
+// While it lives, device_images() has one image, or none. One at a time.
+class TestImages {
+ public:
+  TestImages() { set(true); }
+  ~TestImages() { kernels::replace_device_images(nullptr); }
+  TestImages(const TestImages&) = delete;
+
+  void set(bool present) {
+    images_.clear();
+    if (present) images_.push_back({"pool.cu", "all kernels"});
+    kernels::replace_device_images(&images_);
+  }
+
+ private:
+  std::vector<kernels::DeviceImage> images_;
+};
+
+}  // namespace mpc::test
+
+#endif  // MPC_TEST_CUDA_TEST_IMAGES_H_
