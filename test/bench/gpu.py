@@ -261,12 +261,14 @@ class Bench:
         # A round counts only if every side ran in it.
         rounds = min(map(len, times.values()), default=0)
         times = {name: values[:rounds] for name, values in times.items()}
-        sides = summarize(work, times)
+        numbers = summarize(work, times)
         # By the device's clock, to be compared with the host's.
-        for name in sides:
+        for name in numbers:
             if events[name]:
-                sides[name]["event_us"] = statistics.median(events[name]) * 1e6
-        return sides, failures
+                numbers[name]["event_us"] = statistics.median(events[name]) * 1e6
+            # How long it took to be ready, and of ours on which device.
+            numbers[name]["ready"] = sides[name].ready
+        return numbers, failures
 
     def run(self, name):
         import gpu_models

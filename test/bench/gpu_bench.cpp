@@ -270,7 +270,8 @@ int main(int argc, char** argv) {
     Clock::time_point begin = Clock::now();
     Bench bench(options);
     if (options.warm_up > 0) bench.time(options.warm_up);
-    std::printf("{\"ready\": true, \"seconds\": %.6f}\n", seconds_since(begin));
+    std::printf("{\"ready\": true, \"device\": \"%s\", \"seconds\": %.6f}\n",
+                bench.device().c_str(), seconds_since(begin));
     std::fflush(stdout);
     for (std::string line; std::getline(std::cin, line);)
       if (!answer(bench, line)) {

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs the suite and the benchmarks that check.sh packed; run.sh starts it.
 
-Writes results.json, table.txt and a log for each program into --out. The exit
-status is 1 if anything failed; what was skipped did not.
+Writes results.json and table.txt, both anew after each check, bench.json and, at
+the end, logs.tar.gz into --out. The exit status is 1 if anything failed; what was
+skipped did not.
 """
 import argparse
 import glob
@@ -13,6 +14,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
@@ -50,6 +52,8 @@ class Runner:
         self.results = []
         self.machine = {}
         self.scratch = pathlib.Path(tempfile.mkdtemp())
+        self.logs = self.scratch / "logs"
+        self.logs.mkdir()
         self.environment = dict(os.environ)
         paths = find_cuda_libraries()
         if os.environ.get("LD_LIBRARY_PATH"):
@@ -64,8 +68,8 @@ class Runner:
     def run(self, name, command, seconds=300):
         """Runs a program; its output goes to a log and is returned."""
         command = [str(part) for part in command]
-        log = self.out / f"{name}.log"
-        with open(log, "w") as file:
+        log = self.logs / f"{name}.log"
+        with open(log, "a") as file:
             try:
                 done = subprocess.run(
                     command,
@@ -77,7 +81,7 @@ class Runner:
                 )
             except subprocess.TimeoutExpired:
                 raise Failure(f"took more than {seconds} s") from None
-            file.write(f"{' '.join(command)}\n{done.stderr}\n{done.stdout}")
+            file.write(f"{' '.join(command)}\n{done.stderr}\n{done.stdout}\n")
         return done
 
     def must_run(self, name, command, seconds=300):
@@ -101,6 +105,7 @@ class Runner:
         entry["seconds"] = round(time.monotonic() - begin, 2)
         self.results.append(entry)
         print(line_of(entry), flush=True)
+        self.write()
 
     def need_device(self):
         if self.no_device:
@@ -128,7 +133,7 @@ class Runner:
             self.record("suite", name, lambda name=name: self.run_tests(name))
 
     def run_tests(self, name):
-        report = self.out / f"{name}.json"
+        report = self.logs / f"{name}.json"
         report.unlink(missing_ok=True)
         command = [self.program(name), f"--gtest_output=json:{report}"]
         done = self.run(name, command, 900)
@@ -241,7 +246,7 @@ class Runner:
         command += [f"--json={self.out / 'bench.json'}", *self.args.bench_options]
         table = self.must_run("bench", command, 3600)
         print(table)
-        return "bench.json, bench.log"
+        return "bench.json"
 
     # --- All ------------------------------------------------------------------
 
@@ -255,11 +260,14 @@ class Runner:
         for stage in STAGES[1:]:
             if stage in self.args.only:
                 getattr(self, stage)()
+        print(f"{self.write()}; all of it in {self.out}")
+        with tarfile.open(self.out / "logs.tar.gz", "w:gz") as archive:
+            archive.add(self.logs, "logs")
         shutil.rmtree(self.scratch)
-        self.write()
         return any(entry["status"] == "failed" for entry in self.results)
 
     def write(self):
+        """Keeps what is known so far: the machine may be taken away."""
         report = {"machine": self.machine, "results": self.results}
         (self.out / "results.json").write_text(json.dumps(report, indent=1) + "\n")
         counts = {"passed": 0, "failed": 0, "skipped": 0}
@@ -268,7 +276,7 @@ class Runner:
         total = ", ".join(f"{count} {status}" for status, count in counts.items())
         table = [line_of(entry) for entry in self.results] + [total]
         (self.out / "table.txt").write_text("\n".join(table) + "\n")
-        print(f"{total}; all of it in {self.out}")
+        return total
 
 
 def line_of(entry):
