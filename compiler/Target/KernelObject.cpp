@@ -7,6 +7,7 @@
 
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -18,6 +19,33 @@ using namespace mlir;
 using namespace mpc;
 
 LLD_HAS_DRIVER(elf)
+
+/// Where a CPU has no instruction for it, LLVM rounds single values to bf16 by
+/// a function of the compiler's library, which is there with newer compilers
+/// only. So the object has its own: to nearest even, NaN stays NaN.
+static void defineRounding(llvm::Module &module) {
+  constexpr llvm::StringLiteral name = "__truncsfbf2";
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Type *single = llvm::Type::getFloatTy(context);
+  llvm::Type *half = llvm::Type::getBFloatTy(context);
+  auto *function = llvm::Function::Create(
+      llvm::FunctionType::get(half, {single}, /*isVarArg=*/false),
+      llvm::GlobalValue::ExternalLinkage, name, module);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  llvm::IRBuilder<> builder(
+      llvm::BasicBlock::Create(context, "entry", function));
+  llvm::Value *value = function->getArg(0);
+  llvm::Value *bits = builder.CreateBitCast(value, builder.getInt32Ty());
+  llvm::Value *odd = builder.CreateAnd(builder.CreateLShr(bits, 16), 1);
+  llvm::Value *sum =
+      builder.CreateAdd(bits, builder.CreateAdd(odd, builder.getInt32(0x7fff)));
+  llvm::Value *quiet = builder.CreateOr(bits, 0x400000);
+  llvm::Value *chosen =
+      builder.CreateSelect(builder.CreateFCmpUNO(value, value), quiet, sum);
+  llvm::Value *high =
+      builder.CreateTrunc(builder.CreateLShr(chosen, 16), builder.getInt16Ty());
+  builder.CreateRet(builder.CreateBitCast(high, half));
+}
 
 /// Makes a shared object of an object file, both in `folder`.
 static LogicalResult link(ModuleOp module, llvm::StringRef folder,
@@ -54,6 +82,7 @@ LogicalResult mpc::compileKernels(ModuleOp module, const CpuTarget &target,
   llvm::TargetMachine &machine = *target.machine;
   code->setTargetTriple(machine.getTargetTriple());
   code->setDataLayout(machine.createDataLayout());
+  defineRounding(*code);
   for (llvm::Function &function : *code) {
     // 512-bit registers pay off: kernels stream through memory.
     function.addFnAttr("prefer-vector-width", "512");
