@@ -21,7 +21,8 @@ struct Row {
 } // namespace
 
 static const Row rows[] = {
-#define MPC_KERNEL_TYPE(name, device, dtype, feature) {#name, #device, #dtype, feature},
+#define MPC_KERNEL_TYPE(name, device, dtype, feature)                          \
+  {#name, #device, #dtype, feature},
 #include "kernels/catalog.def"
 };
 

@@ -91,7 +91,7 @@ private:
   llvm::SmallVector<Slot> slots;    ///< Held in registers.
   llvm::SmallVector<std::pair<llvm::DenseMap<NodeResult, mlir::Value>,
                               std::map<AccessKey, mlir::Value>>>
-      held; ///< What was made and loaded at each of them.
+      held;            ///< What was made and loaded at each of them.
   bool joined = false; ///< Groups have joined a sum before.
   /// Sums down the rows, one for each slot: of nodes in order.
   std::map<unsigned, llvm::SmallVector<mlir::Value>> rowSums;

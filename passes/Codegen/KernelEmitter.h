@@ -14,8 +14,8 @@ namespace mpc {
 mlir::LogicalResult emitKernel(mlir::func::FuncOp kernel);
 
 /// The same for a GPU: what one thread of a grid does (GpuSchedule.h). The
-/// parameters of the function are the addresses of the operands, multiples of 16;
-/// the attribute `mpc.threads` says how many threads a block has.
+/// parameters of the function are the addresses of the operands, multiples of
+/// 16; the attribute `mpc.threads` says how many threads a block has.
 mlir::LogicalResult emitGpuKernel(mlir::func::FuncOp kernel);
 
 } // namespace mpc

@@ -1,12 +1,13 @@
-//===- Passes.h - Fusion passes -----------------------------------*- C++ -*-===//
+//===- Passes.h - Fusion passes -----------------------------------*- C++
+//-*-===//
 #ifndef MPC_PASSES_FUSION_PASSES_H
 #define MPC_PASSES_FUSION_PASSES_H
 
 #include "compiler/Analysis/DeviceSchedule.h"
 
-#include "mlir/Pass/Pass.h"
-#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
 
 namespace mpc {
 #define GEN_PASS_DECL

@@ -3,9 +3,9 @@
 #ifndef MPC_PASSES_PLAN_PASSES_H
 #define MPC_PASSES_PLAN_PASSES_H
 
+#include "compiler/Analysis/DeviceSchedule.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "compiler/Analysis/DeviceSchedule.h"
 
 #include "mlir/Pass/Pass.h"
 

@@ -210,8 +210,8 @@ static size_t countOf(const int64_t *shape, uint32_t rank) {
 /// A tensor of the C API over bytes that outlive it.
 template <typename Info>
 static mpc_tensor_t tensorOver(const Info &info, std::string &bytes) {
-  return {sizeof(mpc_tensor_t), info.dtype, info.rank, info.shape,
-          bytes.data(), {}};
+  return {sizeof(mpc_tensor_t), info.dtype,   info.rank,
+          info.shape,           bytes.data(), {}};
 }
 
 //===----------------------------------------------------------------------===//

@@ -253,47 +253,72 @@ const Edit kEdits[] = {
      [](ProgramT& p) { p.variants[0]->entries[0]->outputs.pop_back(); }},
     {"output 'finite': has the wrong type",
      [](ProgramT& p) {
-       p.variants[0]->entries[0]->outputs[2]->buffer->dtype = program::DType::U8;
+       p.variants[0]->entries[0]->outputs[2]->buffer->dtype =
+           program::DType::U8;
      }},
     {"another number of samples",
-     [](ProgramT& p) { p.variants[0]->entries[1]->outputs[1]->buffer->shape = {3}; }},
+     [](ProgramT& p) {
+       p.variants[0]->entries[1]->outputs[1]->buffer->shape = {3};
+     }},
     {"entry 'evaluate': has no loss",
-     [](ProgramT& p) { p.variants[0]->entries[1]->outputs[0]->name = "other"; }},
+     [](ProgramT& p) {
+       p.variants[0]->entries[1]->outputs[0]->name = "other";
+     }},
     {"input 1: lies outside the arena",
-     [](ProgramT& p) { p.variants[0]->entries[0]->inputs[1]->buffer->offset = kHuge; }},
+     [](ProgramT& p) {
+       p.variants[0]->entries[0]->inputs[1]->buffer->offset = kHuge;
+     }},
     {"input 1: lies outside the arena",
-     [](ProgramT& p) { p.variants[0]->entries[0]->inputs[1]->buffer->shape = {1 << 20}; }},
+     [](ProgramT& p) {
+       p.variants[0]->entries[0]->inputs[1]->buffer->shape = {1 << 20};
+     }},
     {"input 1: does not lie in the arena",
      [](ProgramT& p) {
-       p.variants[0]->entries[0]->inputs[1]->buffer->space = program::Space::State;
+       p.variants[0]->entries[0]->inputs[1]->buffer->space =
+           program::Space::State;
      }},
     {"overlaps another input",
-     [](ProgramT& p) { p.variants[0]->entries[0]->inputs[1]->buffer->offset = 0; }},
+     [](ProgramT& p) {
+       p.variants[0]->entries[0]->inputs[1]->buffer->offset = 0;
+     }},
     {"input 1: another has its name",
      [](ProgramT& p) { p.variants[0]->entries[0]->inputs[1]->name = "x"; }},
     {"input 0: has a range",
-     [](ProgramT& p) { p.variants[0]->entries[0]->inputs[0]->has_range = true; }},
+     [](ProgramT& p) {
+       p.variants[0]->entries[0]->inputs[0]->has_range = true;
+     }},
     {"its batch dimension does not exist",
      [](ProgramT& p) { p.variants[0]->entries[0]->inputs[0]->batch_dim = 2; }},
     {"instruction 0 ('test_gradient (node)'), operand 1: lies outside the "
      "state memory",
      [](ProgramT& p) {
-       p.variants[0]->entries[0]->instructions[0]->operands[1]->offset = p.state_size;
+       p.variants[0]->entries[0]->instructions[0]->operands[1]->offset =
+           p.state_size;
      }},
     {"operand 0: is not aligned",
      [](ProgramT& p) {
        p.variants[0]->entries[2]->instructions[0]->operands[0]->offset += 4;
      }},
     {"is not exactly one of function and kernel",
-     [](ProgramT& p) { p.variants[0]->entries[0]->instructions[0]->kernel = 1; }},
+     [](ProgramT& p) {
+       p.variants[0]->entries[0]->instructions[0]->kernel = 1;
+     }},
     {"calls a function that does not exist",
-     [](ProgramT& p) { p.variants[0]->entries[0]->instructions[0]->function = 99; }},
+     [](ProgramT& p) {
+       p.variants[0]->entries[0]->instructions[0]->function = 99;
+     }},
     {"its number of items has no meaning",
-     [](ProgramT& p) { p.variants[0]->entries[0]->instructions[0]->grain = 0; }},
+     [](ProgramT& p) {
+       p.variants[0]->entries[0]->instructions[0]->grain = 0;
+     }},
     {"has the wrong number of operands",
-     [](ProgramT& p) { p.variants[0]->entries[2]->instructions[0]->operands.pop_back(); }},
+     [](ProgramT& p) {
+       p.variants[0]->entries[2]->instructions[0]->operands.pop_back();
+     }},
     {"kernel 999 is not in this runtime's catalog",
-     [](ProgramT& p) { p.variants[0]->entries[2]->instructions[0]->kernel = 999; }},
+     [](ProgramT& p) {
+       p.variants[0]->entries[2]->instructions[0]->kernel = 999;
+     }},
 };
 
 TEST(Program, ChecksEveryNumber) {

@@ -273,9 +273,12 @@ void Dataset::prepareTensors() {
       column.buffer.resize(column.outer * batch * column.innerBytes);
     std::vector<char> &data =
         column.input.batchDim >= 0 ? column.buffer : column.array.data;
-    tensors.push_back({sizeof(mpc_tensor_t), column.input.dtype,
+    tensors.push_back({sizeof(mpc_tensor_t),
+                       column.input.dtype,
                        static_cast<uint32_t>(column.input.shape.size()),
-                       column.input.shape.data(), data.data(), {}});
+                       column.input.shape.data(),
+                       data.data(),
+                       {}});
   }
 }
 

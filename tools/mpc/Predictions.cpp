@@ -32,9 +32,11 @@ Predictions::Predictions(const std::vector<Binding> &outputs, uint64_t batch,
   }
   // Only now: the columns do not move any more.
   for (Column &column : columns)
-    batchTensors.push_back({sizeof(mpc_tensor_t), column.output.dtype,
+    batchTensors.push_back({sizeof(mpc_tensor_t),
+                            column.output.dtype,
                             static_cast<uint32_t>(column.output.shape.size()),
-                            column.output.shape.data(), column.batch.data(),
+                            column.output.shape.data(),
+                            column.batch.data(),
                             {}});
 }
 

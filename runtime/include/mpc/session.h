@@ -92,9 +92,9 @@ MPC_API const char* mpc_session_device(const mpc_session_t* session);
 // Host memory may be reused at once; inputs in device memory must stay as they
 // are until the step is done (or be changed by work queued behind it on the
 // session's stream). In either mode they must be ready: what another stream
-// still writes is not waited for. What goes wrong later is reported by the call that finds
-// it, of this function or another, and MPC_NUMERIC then speaks of an earlier
-// step: the one of this call was done as well.
+// still writes is not waited for. What goes wrong later is reported by the call
+// that finds it, of this function or another, and MPC_NUMERIC then speaks of an
+// earlier step: the one of this call was done as well.
 //
 // Thread-compatible: one thread at a time per session.
 //
@@ -144,8 +144,9 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_evaluate(
     size_t num_valid, mpc_metrics_t* metrics);
 
 // Reads or writes a state tensor by name ("fc1.weight", "learning_rate"). The
-// tensor must have the state's dtype and shape and lie on the host. Writing a parameter renews its
-// 16-bit copy; that copy itself cannot be written. All or nothing.
+// tensor must have the state's dtype and shape and lie on the host. Writing a
+// parameter renews its 16-bit copy; that copy itself cannot be written. All or
+// nothing.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_read_state(
     mpc_session_t* session, const char* name, const mpc_tensor_t* tensor);
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_write_state(

@@ -169,8 +169,7 @@ mpc_status_t check_cpu_features(const schema::Variant& variant) {
     if (!name.empty() && name[0] == '-') continue;  // Not used by the code.
     bool known = false;
     if (cpu_has(name, &known)) continue;
-    const char* target =
-        variant.cpu() ? variant.cpu()->c_str() : "another CPU";
+    const char* target = variant.cpu() ? variant.cpu()->c_str() : "another CPU";
     return mpc_status_make(
         MPC_INCOMPATIBLE,
         known ? "compiled for '%s': this CPU lacks the feature '%s'; compile "

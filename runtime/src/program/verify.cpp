@@ -513,7 +513,7 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
   auto kernel = static_cast<kernels::KernelId>(instruction.kernel());
   bool by_bytes =
       kernel == kernels::KernelId::copy || kernel == kernels::KernelId::zero;
-  uint64_t alignment = generated ? (on_cpu() ? 1 : kVectorAlignment)
+  uint64_t alignment = generated  ? (on_cpu() ? 1 : kVectorAlignment)
                        : by_bytes ? 1
                                   : kOperandAlignment;
   for (uint32_t i = 0; i < instruction.operands()->size(); ++i)
