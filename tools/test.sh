@@ -39,13 +39,15 @@ run_lit() {
 
 # What reads foreign bytes and what computes, built again with sanitizers: the
 # runtime in a folder of its own, the importer in a program beside the others.
+sanitized_tests=(mpc-cuda-test mpc-device-sim-test mpc-fake-cuda-test
+  mpc-kernels-test mpc-npz-test mpc-runtime-cuda-test mpc-runtime-test
+  mpc-status-test)
+
 build_sanitized() {
   build=$sanitized configure -DMPC_BUILD_COMPILER=OFF \
     -DMPC_SANITIZE=address,undefined \
     -DCMAKE_C_FLAGS_RELEASE=-O1 -DCMAKE_CXX_FLAGS_RELEASE=-O1 \
-    && cmake --build "$sanitized" --target mpc-cuda-test mpc-device-sim-test \
-      mpc-fake-cuda-test mpc-kernels-test mpc-npz-test mpc-runtime-cuda-test \
-      mpc-runtime-test mpc-status-test \
+    && cmake --build "$sanitized" --target "${sanitized_tests[@]}" \
     && cmake --build "$build" --target mpc-import-sanitized-test
 }
 
@@ -53,7 +55,8 @@ run_sanitized() {
   GTEST_OUTPUT="xml:$results/sanitized/importer.xml" \
     timeout 10m "$build/bin/mpc-import-sanitized-test" --gtest_brief=1 \
     | tail -n 40 || true
-  run_ctest "$sanitized" "$results/sanitized" -R 'cuda-test|device-sim-test|kernels|npz|runtime'
+  run_ctest "$sanitized" "$results/sanitized" \
+    -R "^($(IFS='|' && echo "${sanitized_tests[*]}"))\$"
 }
 
 step "Configuring" configure
