@@ -8,13 +8,19 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Architecture that stands for the host simulator of GPUs, and the one it is
-/// like.
-static constexpr llvm::StringLiteral kSimulator = "sim", kSimulated = "sm_80";
+/// Architectures that stand for the host simulator of GPUs, the second with
+/// AddressSanitizer in all code, and the one they are like.
+static constexpr llvm::StringLiteral kSimulator = "sim",
+                                     kSanitized = "sim-asan",
+                                     kSimulated = "sm_80";
+
+static bool isSimulator(llvm::StringRef name) {
+  return name == kSimulator || name == kSanitized;
+}
 
 static const GpuArchitecture *architectureOf(llvm::StringRef name) {
-  return findGpuArchitecture(name == kSimulator ? llvm::StringRef(kSimulated)
-                                                : name);
+  return findGpuArchitecture(isSimulator(name) ? llvm::StringRef(kSimulated)
+                                               : name);
 }
 
 StageTarget DeviceTarget::stages() const {
@@ -27,7 +33,7 @@ StageTarget DeviceTarget::stages() const {
     const GpuArchitecture *architecture = architectureOf(name);
     if (!oldest || architecture->capability < oldest->capability)
       oldest = architecture;
-    target.simulate |= name == kSimulator;
+    target.simulate |= isSimulator(name);
   }
   if (oldest)
     target.features = gpuFeatures(*oldest);
@@ -84,8 +90,10 @@ static LogicalResult generatePtx(ModuleOp module, llvm::StringRef name,
 /// Code for the CPU of this process.
 static LogicalResult generateObject(ModuleOp module, const CpuTarget &cpu,
                                     CodeSegment segment,
-                                    PackageVariant &variant) {
-  if (failed(compileKernels(module, cpu, segment.bytes)))
+                                    PackageVariant &variant,
+                                    bool sanitize = false) {
+  if (failed(compileKernels(module, cpu, segment.bytes, /*assembly=*/nullptr,
+                            sanitize)))
     return failure();
   variant.code.push_back(std::move(segment));
   return success();
@@ -102,7 +110,7 @@ LogicalResult mpc::generateCode(ModuleOp module, const DeviceTarget &target,
                           variant);
   }
   for (llvm::StringRef architecture : target.architectures) {
-    if (architecture != kSimulator) {
+    if (!isSimulator(architecture)) {
       if (failed(generatePtx(module, architecture, variant)))
         return failure();
       continue;
@@ -110,8 +118,9 @@ LogicalResult mpc::generateCode(ModuleOp module, const DeviceTarget &target,
     llvm::Expected<CpuTarget> host = findCpuTarget("native");
     if (!host)
       return module.emitError(llvm::toString(host.takeError()));
-    if (failed(generateObject(
-            module, *host, {CodeSegment::Ptx, kSimulator.str(), ""}, variant)))
+    if (failed(generateObject(module, *host,
+                              {CodeSegment::Ptx, kSimulator.str(), ""}, variant,
+                              /*sanitize=*/architecture == kSanitized)))
       return failure();
   }
   return success();

@@ -14,8 +14,8 @@ namespace mpc {
 struct DeviceTarget {
   DeviceKind device;
   std::optional<CpuTarget> cpu;           ///< Of a CPU.
-  std::vector<std::string> architectures; ///< Of GPUs: "sm_80", or "sim" for
-                                          ///< the host simulator.
+  std::vector<std::string> architectures; ///< Of GPUs: "sm_80"; "sim" and
+                                          ///< "sim-asan" for the simulator.
   /// What the stages are told: of several architectures the oldest.
   StageTarget stages() const;
 };

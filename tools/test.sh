@@ -39,23 +39,25 @@ run_lit() {
 
 # What reads foreign bytes and what computes, built again with sanitizers: the
 # runtime in a folder of its own, the importer in a program beside the others.
+# Simulated GPU kernels are compiled with them too.
 sanitized_tests=(mpc-cuda-test mpc-device-sim-test mpc-fake-cuda-test
-  mpc-kernels-test mpc-npz-test mpc-runtime-cuda-test mpc-runtime-test
-  mpc-status-test)
+  mpc-gpu-programs-test mpc-kernels-test mpc-npz-test mpc-runtime-cuda-test
+  mpc-runtime-test mpc-status-test)
 
 build_sanitized() {
   build=$sanitized configure -DMPC_BUILD_COMPILER=OFF \
     -DMPC_SANITIZE=address,undefined \
     -DCMAKE_C_FLAGS_RELEASE=-O1 -DCMAKE_CXX_FLAGS_RELEASE=-O1 \
     && cmake --build "$sanitized" --target "${sanitized_tests[@]}" \
-    && cmake --build "$build" --target mpc-import-sanitized-test
+    && cmake --build "$build" --target mpc-import-sanitized-test mpc-sanitized-programs
 }
 
 run_sanitized() {
   GTEST_OUTPUT="xml:$results/sanitized/importer.xml" \
     timeout 10m "$build/bin/mpc-import-sanitized-test" --gtest_brief=1 \
     | tail -n 40 || true
-  run_ctest "$sanitized" "$results/sanitized" \
+  MPC_GPU_PROGRAMS=$build/test/cuda/sanitized \
+    run_ctest "$sanitized" "$results/sanitized" \
     -R "^($(IFS='|' && echo "${sanitized_tests[*]}"))\$"
 }
 

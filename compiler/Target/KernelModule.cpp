@@ -11,6 +11,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Instrumentation/AddressSanitizer.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -49,6 +50,27 @@ void mpc::optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine,
   passes.registerLoopAnalyses(loops);
   passes.crossRegisterProxies(loops, functions, graphs, modules);
   passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+      .run(module, modules);
+}
+
+void mpc::sanitizeKernels(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.addFnAttr(llvm::Attribute::SanitizeAddress);
+  llvm::PassBuilder passes;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  passes.registerModuleAnalyses(modules);
+  passes.registerCGSCCAnalyses(graphs);
+  passes.registerFunctionAnalyses(functions);
+  passes.registerLoopAnalyses(loops);
+  passes.crossRegisterProxies(loops, functions, graphs, modules);
+  // Of the code's own globals only addresses are used: nothing to register.
+  llvm::AddressSanitizerPass(llvm::AddressSanitizerOptions(),
+                             /*UseGlobalGC=*/false, /*UseOdrIndicator=*/false,
+                             llvm::AsanDtorKind::None, llvm::AsanCtorKind::None)
       .run(module, modules);
 }
 

@@ -27,6 +27,10 @@ std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp module,
 void optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine,
                      bool unroll);
 
+/// Has every access checked by AddressSanitizer, whose library the program that
+/// loads the code must have.
+void sanitizeKernels(llvm::Module &module);
+
 /// Writes code; false if the target has no such form of it.
 bool emitKernels(llvm::Module &module, llvm::TargetMachine &machine,
                  llvm::CodeGenFileType type, llvm::raw_pwrite_stream &out);

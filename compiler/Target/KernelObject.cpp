@@ -73,7 +73,8 @@ static LogicalResult link(ModuleOp module, llvm::StringRef folder,
 }
 
 LogicalResult mpc::compileKernels(ModuleOp module, const CpuTarget &target,
-                                  std::string &object, std::string *assembly) {
+                                  std::string &object, std::string *assembly,
+                                  bool sanitize) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code = translateKernels(module, context);
   if (!code)
@@ -90,6 +91,8 @@ LogicalResult mpc::compileKernels(ModuleOp module, const CpuTarget &target,
     function.addFnAttr("target-features", machine.getTargetFeatureString());
   }
   optimizeKernels(*code, machine, /*unroll=*/false);
+  if (sanitize)
+    sanitizeKernels(*code);
   if (assembly) {
     llvm::SmallString<0> text;
     llvm::raw_svector_ostream stream(text);

@@ -12,10 +12,12 @@ struct CpuTarget;
 
 /// Compiles every `llvm.func` with the attribute `mpc.kernel` into one ELF
 /// shared object, whose bytes are `object`; `assembly`, if not null, receives
-/// the code as text. Fails with a diagnostic at the module.
+/// the code as text; with `sanitize` AddressSanitizer checks what it does.
+/// Fails with a diagnostic at the module.
 mlir::LogicalResult compileKernels(mlir::ModuleOp module,
                                    const CpuTarget &target, std::string &object,
-                                   std::string *assembly = nullptr);
+                                   std::string *assembly = nullptr,
+                                   bool sanitize = false);
 
 } // namespace mpc
 

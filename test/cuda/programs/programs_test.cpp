@@ -35,7 +35,7 @@ bool is_simulated() {
   std::ifstream file(folder() + "/architecture");
   std::string name;
   file >> name;
-  return name == "sim";
+  return name.rfind("sim", 0) == 0;
 }
 
 std::vector<std::string> programs(const std::string& prefix,
@@ -206,7 +206,13 @@ class GpuModels : public Programs {
   bool is(const char* precision) const {
     return GetParam().find(precision) != std::string::npos;
   }
-  int steps() const { return simulated_ ? 25 : 200; }
+  // Checked code is slow.
+#ifdef __SANITIZE_ADDRESS__
+  static constexpr int kSimulatedSteps = 4;
+#else
+  static constexpr int kSimulatedSteps = 25;
+#endif
+  int steps() const { return simulated_ ? kSimulatedSteps : 200; }
 
   mpc_step_info_t step(Session& session, Batches& batches) {
     mpc_step_info_t info = {};
@@ -234,7 +240,7 @@ TEST_P(GpuModels, TrainAsTheCpuDoes) {
     last = gpu.loss;
   }
   EXPECT_NEAR(gpu_sum, cpu_sum, 0.01 * cpu_sum);
-  EXPECT_LT(last, 0.8 * first);
+  if (steps() >= 25) EXPECT_LT(last, 0.8 * first);
 }
 
 TEST_P(GpuModels, GoOnFromACheckpointBitForBit) {
