@@ -22,7 +22,7 @@ static const FusionLimits cpuLimits = {
     /*splitRows=*/false};
 
 static const FusionLimits cudaLimits = {
-    // A block does as much in the time of a launch.
+    // Estimates: no GPU has been measured yet.
     /*sharedWork=*/500'000,
     /*fewItems=*/64,        /*longSum=*/1024,
     /*flatLanes=*/1,        /*operands=*/28,

@@ -18,7 +18,8 @@ static constexpr int64_t kMostLanes = 8;
 /// Threads of a block that has no reason for another number.
 static constexpr int64_t kThreads = 256;
 static constexpr int64_t kMostThreads = 1024;
-/// Threads that all GPUs we know run at once, or more: fewer leave some idle.
+/// Threads that keep a large GPU busy: a thousand on each multiprocessor of an
+/// H200. An estimate.
 static constexpr int64_t kFullGpu = 132 * 1024;
 /// Vectors of a row that a thread holds at most, in registers.
 static constexpr int64_t kMostVectors = 4;

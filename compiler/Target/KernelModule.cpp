@@ -33,6 +33,25 @@ mpc::translateKernels(ModuleOp module, llvm::LLVMContext &context) {
   return translateModuleToLLVMIR(*kernels, context, "kernels");
 }
 
+namespace {
+/// What passes ask for. They refer to each other: the order is that in which
+/// they may be destroyed.
+struct Analyses {
+  explicit Analyses(llvm::PassBuilder &passes) {
+    passes.registerModuleAnalyses(modules);
+    passes.registerCGSCCAnalyses(graphs);
+    passes.registerFunctionAnalyses(functions);
+    passes.registerLoopAnalyses(loops);
+    passes.crossRegisterProxies(loops, functions, graphs, modules);
+  }
+
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+};
+} // namespace
+
 void mpc::optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine,
                           bool unroll) {
   llvm::PipelineTuningOptions tuning;
@@ -40,17 +59,9 @@ void mpc::optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine,
   tuning.SLPVectorization = false;
   tuning.LoopUnrolling = unroll;
   llvm::PassBuilder passes(&machine, tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(graphs);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, graphs, modules);
+  Analyses analyses(passes);
   passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-      .run(module, modules);
+      .run(module, analyses.modules);
 }
 
 void mpc::sanitizeKernels(llvm::Module &module) {
@@ -58,20 +69,12 @@ void mpc::sanitizeKernels(llvm::Module &module) {
     if (!function.isDeclaration())
       function.addFnAttr(llvm::Attribute::SanitizeAddress);
   llvm::PassBuilder passes;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(graphs);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, graphs, modules);
+  Analyses analyses(passes);
   // Of the code's own globals only addresses are used: nothing to register.
   llvm::AddressSanitizerPass(llvm::AddressSanitizerOptions(),
                              /*UseGlobalGC=*/false, /*UseOdrIndicator=*/false,
                              llvm::AsanDtorKind::None, llvm::AsanCtorKind::None)
-      .run(module, modules);
+      .run(module, analyses.modules);
 }
 
 bool mpc::emitKernels(llvm::Module &module, llvm::TargetMachine &machine,

@@ -247,30 +247,18 @@ void CpuEmitter::emitRow(Position at) {
   rowScalars.clear();
   newPosition();
   loadRowScalars(at);
-  auto emitRowScalars = [&](unsigned before) {
-    for (auto [i, node] : llvm::enumerate(domain.nodes))
-      if (node.level == KernelLevel::Row && phaseOf[i] <= before &&
-          node.reduction == KernelReduction::None)
-        rowValue({unsigned(i), 0}, at);
-  };
   for (unsigned phase = 0; phase < phases; ++phase) {
-    emitRowScalars(phase);
+    makeRowScalars(phase, at);
     emitPhase(phase, at);
   }
-  emitRowScalars(~0u);
+  makeRowScalars(~0u, at);
   newPosition();
   for (auto [i, node] : llvm::enumerate(domain.nodes)) {
-    bool perRow = node.level == KernelLevel::Row ||
-                  (node.level == KernelLevel::Full &&
-                   node.reduction == KernelReduction::Columns);
-    if (!perRow)
+    if (!isOncePerRow(node))
       continue;
     if (node.reduction == KernelReduction::Rows) {
       CombinerInfo info = findCombiner(node.op);
-      SmallVector<Value> inputs;
-      for (const KernelAccess &input : node.inputs)
-        inputs.push_back(inputValue(input, at));
-      Value added = body(node, inputs, at)[0];
+      Value added = addedByRow(node, at);
       Value buffer = sumBuffers.at(i);
       unsigned bytes = storageBytes(added.getType());
       Value old =

@@ -202,3 +202,17 @@ void Emitter::findPhases() {
     if (domain.nodes[i].level == KernelLevel::Full)
       phases = std::max(phases, phaseOf[i] + 1);
 }
+
+void Emitter::makeRowScalars(unsigned last, const Position &at) {
+  for (auto [i, node] : llvm::enumerate(domain.nodes))
+    if (node.level == KernelLevel::Row && phaseOf[i] <= last &&
+        node.reduction == KernelReduction::None)
+      rowValue({unsigned(i), 0}, at);
+}
+
+Value Emitter::addedByRow(const KernelNode &node, const Position &at) {
+  SmallVector<Value> inputs;
+  for (const KernelAccess &input : node.inputs)
+    inputs.push_back(inputValue(input, at));
+  return body(node, inputs, at)[0];
+}

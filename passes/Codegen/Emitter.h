@@ -105,6 +105,15 @@ protected:
   // Phases of a row ----------------------------------------------------------
   void findProducers();
   void findPhases();
+  static bool isOncePerRow(const KernelNode &node) {
+    return node.level == KernelLevel::Row ||
+           (node.level == KernelLevel::Full &&
+            node.reduction == KernelReduction::Columns);
+  }
+  /// Makes what the row has once and can be made in phase `last`.
+  void makeRowScalars(unsigned last, const Position &at);
+  /// What the row adds to a sum of scalars over the rows.
+  mlir::Value addedByRow(const KernelNode &node, const Position &at);
 
   mlir::func::FuncOp func;
   mlir::Location loc;

@@ -177,33 +177,21 @@ void GpuEmitter::emitRow(const Position &at) {
     slot.second.clear();
   }
   loadRowScalars(at);
-  auto makeRowScalars = [&](unsigned before) {
-    for (auto [i, node] : llvm::enumerate(domain.nodes))
-      if (node.level == KernelLevel::Row && phaseOf[i] <= before &&
-          node.reduction == KernelReduction::None)
-        rowValue({unsigned(i), 0}, at);
-  };
   for (unsigned phase = 0; phase < phases; ++phase) {
-    makeRowScalars(phase);
+    makeRowScalars(phase, at);
     emitPhase(phase, at);
   }
-  makeRowScalars(~0u);
+  makeRowScalars(~0u, at);
   newPosition();
   for (auto [i, node] : llvm::enumerate(domain.nodes)) {
-    bool perRow = node.level == KernelLevel::Row ||
-                  (node.level == KernelLevel::Full &&
-                   node.reduction == KernelReduction::Columns);
-    if (!perRow)
+    if (!isOncePerRow(node))
       continue;
     if (node.reduction != KernelReduction::Rows) {
       storeOfGroup(i, at);
       continue;
     }
     CombinerInfo info = findCombiner(node.op);
-    SmallVector<Value> inputs;
-    for (const KernelAccess &input : node.inputs)
-      inputs.push_back(inputValue(input, at));
-    Value value = body(node, inputs, at)[0];
+    Value value = addedByRow(node, at);
     Value none = constantLanes(builder, loc, info.identity, 0);
     Value &total = rowSums[i][0];
     total = combine(builder, loc, info, total, choose(rowExists, value, none));

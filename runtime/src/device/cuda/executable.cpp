@@ -31,8 +31,8 @@ uint64_t host_bytes(const Submission& submission) {
   return bytes;
 }
 
-// The bytes that one copy of values may span. Each copy costs a microsecond or
-// two of the device, and 4 KiB cost no more than 4 bytes.
+// The bytes that one copy of values may span: fewer copies, at the cost of bytes
+// between the values.
 constexpr uint64_t kWindow = 4096;
 
 // Entry points that have run when a value of the submission is read.
