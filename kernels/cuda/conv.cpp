@@ -1,7 +1,8 @@
 // Convolutions by cuDNN. Operands are described as they lie, weights included.
-// Where it has no engine for 16-bit operands and an f32 result, operands are
-// widened in the workspace: the sums are the same, and TF32 loses nothing of
-// them, so that tensor cores still do the work.
+// The gradient of weights in f32 of 16-bit operands comes channels last from
+// it, and is turned afterwards. Where it has no engine for that either,
+// operands are widened in the workspace: the sums are the same, and TF32 loses
+// nothing of them, so that tensor cores still do the work.
 
 #include <utility>
 #include <vector>
@@ -56,9 +57,19 @@ class CudaConv final : public CudaKernel {
         kAlignment * kAlignment;
   }
 
+  // Lets the result, which is that of `problem`, be made in the workspace and
+  // then brought into the order that the catalog knows.
+  void turn(cuda::CUfunction function, const ConvProblem& problem) {
+    turn_ = function;
+    turned_ = problem.w;
+    plan_offset_ = static_cast<size_t>(turned_.elements()) * sizeof(float);
+    plan_offset_ = (plan_offset_ + kAlignment - 1) / kAlignment * kAlignment;
+  }
+
   std::string implementation() const override {
     return "cudnn:" + plan_->description() +
-           (widenings_.empty() ? "" : ", operands widened to f32");
+           (widenings_.empty() ? "" : ", operands widened to f32") +
+           (turn_ ? ", turned to channels first" : "");
   }
   size_t workspace_bytes() const override {
     return plan_offset_ + plan_->workspace_bytes();
@@ -81,9 +92,16 @@ class CudaConv final : public CudaKernel {
                                        elements / 8 + 1, stream, parameters);
       if (!error.empty()) return error;
     }
-    return plan_->run({address(roles_.x), address(roles_.w), address(roles_.y),
-                       address(roles_.bias)},
-                      workspace + plan_offset_, stream);
+    const std::string error =
+        plan_->run({address(roles_.x), turn_ ? workspace : address(roles_.w),
+                    address(roles_.y), address(roles_.bias)},
+                   workspace + plan_offset_, stream);
+    if (!turn_ || !error.empty()) return error;
+    cuda::CUdeviceptr to = operands[roles_.w];
+    int64_t count = turned_.elements(), channels = turned_.dims[1],
+            window = turned_.dims[2] * turned_.dims[3];
+    void* parameters[] = {&workspace, &to, &count, &channels, &window};
+    return launch(*context_.driver, turn_, count, stream, parameters);
   }
 
  private:
@@ -92,8 +110,29 @@ class CudaConv final : public CudaKernel {
   const std::shared_ptr<const ConvPlan> plan_;
   cuda::CUfunction widen_ = nullptr;
   std::vector<Widening> widenings_;
+  cuda::CUfunction turn_ = nullptr;
+  Tensor4 turned_ = {};
   size_t plan_offset_ = 0;  // Of the plan's part of the workspace.
 };
+
+std::unique_ptr<CudaKernel> make_turned(const Roles& roles,
+                                        const ConvProblem& problem,
+                                        const CudaContext& context,
+                                        std::string* error) {
+  bool unsupported;
+  const auto plan =
+      find_conv_plan(context, with_weights_last(problem), &unsupported, error);
+  if (!plan) return nullptr;
+  auto kernel = std::make_unique<CudaConv>(context, roles, plan);
+  const Dims4& dims = problem.w.dims;
+  const bool is_same = dims[1] == 1 || dims[2] * dims[3] == 1;
+  if (is_same) return kernel;
+  const cuda::CUfunction function =
+      context.shared->function(context, "mpc_channels_first", error);
+  if (!function) return nullptr;
+  kernel->turn(function, problem);
+  return kernel;
+}
 
 std::unique_ptr<CudaKernel> make_widened(const Roles& roles,
                                          const ConvProblem& problem,
@@ -131,11 +170,13 @@ std::unique_ptr<CudaKernel> make_cuda_conv(KernelId id, const ConvShape& shape,
   bool unsupported;
   const auto plan = find_conv_plan(context, problem, &unsupported, error);
   if (plan) return std::make_unique<CudaConv>(context, roles, plan);
-  if (!unsupported || shape.dtype == MPC_DTYPE_F32 ||
-      shape.result_dtype != MPC_DTYPE_F32)
-    return nullptr;
+  if (!unsupported || !problem.is_mixed()) return nullptr;
   std::string why;
-  auto kernel = make_widened(roles, problem, shape.dtype, context, &why);
+  std::unique_ptr<CudaKernel> kernel;
+  if (problem.kind == ConvKind::grad_weight)
+    kernel = make_turned(roles, problem, context, &why);
+  if (!kernel)
+    kernel = make_widened(roles, problem, shape.dtype, context, &why);
   if (!kernel) *error += "; nor in f32: " + why;
   return kernel;
 }

@@ -64,6 +64,20 @@ ConvProblem widened(ConvProblem problem) {
   return problem;
 }
 
+ConvProblem with_weights_last(ConvProblem problem) {
+  problem.w.strides = dense_strides(problem.w.dims, true);
+  return problem;
+}
+
+const Tensor4& ConvProblem::result() const {
+  return kind == ConvKind::forward ? y : kind == ConvKind::grad_input ? x : w;
+}
+
+bool ConvProblem::is_mixed() const {
+  const Tensor4& operand = kind == ConvKind::forward ? x : y;
+  return result().dtype != operand.dtype;
+}
+
 std::string ConvProblem::key() const {
   std::string result = "conv " + std::to_string(static_cast<int>(kind)) + " " +
                        text(x) + " " + text(w) + " " + text(y);

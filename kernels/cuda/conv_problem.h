@@ -38,6 +38,11 @@ struct ConvProblem {
   bool widened = false;
   Window window;  // Its kernel is that of w.
 
+  // What is computed.
+  const Tensor4& result() const;
+  // Operands are in 16 bit, and the result is not.
+  bool is_mixed() const;
+
   // All that makes a difference, as text.
   std::string key() const;
 };
@@ -46,6 +51,8 @@ struct ConvProblem {
 ConvProblem conv_problem(KernelId id, const ConvShape& shape);
 // The same with everything in f32.
 ConvProblem widened(ConvProblem problem);
+// The same with weights O, KH, KW, C/group in memory.
+ConvProblem with_weights_last(ConvProblem problem);
 
 }  // namespace mpc::kernels
 

@@ -36,6 +36,7 @@ enum cudnnConvolutionMode_t : int {
 
 enum cudnnPointwiseMode_t : int {
   CUDNN_POINTWISE_ADD = 0,
+  CUDNN_POINTWISE_IDENTITY = 21,
 };
 
 enum cudnnBackendHeurMode_t : int {

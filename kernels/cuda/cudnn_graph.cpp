@@ -162,11 +162,19 @@ ConvGraph::ConvGraph(CudnnCalls* calls, cudnnHandle_t handle,
   const CudnnDescriptor& x = keep(make_tensor(calls, kUidX, problem.x));
   const CudnnDescriptor& w = keep(make_tensor(calls, kUidW, problem.w));
   const CudnnDescriptor& y = keep(make_tensor(calls, kUidY, problem.y));
+  const CudnnDescriptor& result = problem.kind == ConvKind::forward      ? y
+                                  : problem.kind == ConvKind::grad_input ? x
+                                                                         : w;
   // Sums stay in f32 until the bias is in them.
-  Tensor4 sum_shape = problem.y;
+  const bool has_sum = problem.has_bias || problem.is_mixed();
+  Tensor4 sum_shape = problem.result();
   sum_shape.dtype = MPC_DTYPE_F32;
   const CudnnDescriptor& sum =
-      problem.has_bias ? keep(make_tensor(calls, kUidSum, sum_shape)) : y;
+      has_sum ? keep(make_tensor(calls, kUidSum, sum_shape)) : result;
+  const auto of_convolution =
+      [&](const CudnnDescriptor& tensor) -> const CudnnDescriptor& {
+    return &tensor == &result ? sum : tensor;
+  };
   const CudnnDescriptor& convolution =
       keep(make_convolution(calls, problem.window));
 
@@ -175,34 +183,36 @@ ConvGraph::ConvGraph(CudnnCalls* calls, cudnnHandle_t handle,
   const CudnnDescriptor& operation =
       keep(CudnnDescriptor(calls, names.operation));
   operation.set(calls, names.convolution, convolution);
-  operation.set(calls, names.x, x);
-  operation.set(calls, names.w, w);
-  operation.set(calls, names.y, sum);
+  operation.set(calls, names.x, of_convolution(x));
+  operation.set(calls, names.w, of_convolution(w));
+  operation.set(calls, names.y, of_convolution(y));
   operation.set(calls, names.alpha, CUDNN_TYPE_FLOAT, 1, &one);
   operation.set(calls, names.beta, CUDNN_TYPE_FLOAT, 1, &zero);
   operation.finalize(calls);
   operations.push_back(operation.get());
 
-  if (problem.has_bias) {
-    const CudnnDescriptor& bias =
-        keep(make_tensor(calls, kUidBias, problem.bias));
-    CudnnDescriptor add(calls, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    const cudnnPointwiseMode_t mode = CUDNN_POINTWISE_ADD;
+  if (has_sum) {
+    const CudnnDescriptor& function =
+        keep(CudnnDescriptor(calls, CUDNN_BACKEND_POINTWISE_DESCRIPTOR));
+    const cudnnPointwiseMode_t mode =
+        problem.has_bias ? CUDNN_POINTWISE_ADD : CUDNN_POINTWISE_IDENTITY;
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;
-    add.set(calls, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1,
-            &mode);
-    add.set(calls, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1,
-            &type);
-    add.finalize(calls);
+    function.set(calls, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1,
+                 &mode);
+    function.set(calls, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1,
+                 &type);
+    function.finalize(calls);
     const CudnnDescriptor& pointwise = keep(
         CudnnDescriptor(calls, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR));
-    pointwise.set(calls, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, add);
+    pointwise.set(calls, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR,
+                  function);
     pointwise.set(calls, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, sum);
-    pointwise.set(calls, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, bias);
-    pointwise.set(calls, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
+    if (problem.has_bias)
+      pointwise.set(calls, CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
+                    keep(make_tensor(calls, kUidBias, problem.bias)));
+    pointwise.set(calls, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, result);
     pointwise.finalize(calls);
     operations.push_back(pointwise.get());
-    keep(std::move(add));
   }
 
   const CudnnDescriptor& graph =

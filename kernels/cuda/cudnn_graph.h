@@ -56,7 +56,9 @@ class CudnnDescriptor {
 enum ConvUid : int64_t { kUidX = 1, kUidW, kUidY, kUidBias, kUidSum };
 
 // The graph of a problem: the convolution, and behind it the sum with the bias
-// if it has one. Keeps what the library refers to.
+// if it has one. A result in f32 of 16-bit operands is no convolution to the
+// library, but one whose sums go through the identity is. Keeps what the
+// library refers to.
 class ConvGraph {
  public:
   ConvGraph(CudnnCalls* calls, cuda::cudnnHandle_t handle,

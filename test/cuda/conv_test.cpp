@@ -167,6 +167,16 @@ TEST_F(CudaConv, TensorCoresAreForSixteenBits) {
             "cudnn:engine 0, 5.0 us, fastest of 2, operands widened to f32");
 }
 
+TEST_F(CudaConv, GradientsOfWeightsInF32AreTurned) {
+  library.engines = {{5, 1000, {kTensorCore}, true}};
+  EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kTypes[4]),
+            "cudnn:engine 0, 5.0 us, fastest of 1, turned to channels first");
+  // In f32 they come as they are wanted.
+  library.engines = {{5}};
+  EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kTypes[0]),
+            "cudnn:engine 0, 5.0 us, fastest of 1");
+}
+
 TEST_F(CudaConv, DeterministicTakesTheFirstThatIs) {
   library.engines = {
       {1, 0, {cuda::CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}}, {10}, {5}};

@@ -21,6 +21,8 @@ MPC_POOL_KERNELS(f32, float)
 MPC_POOL_KERNELS(bf16, Bf16)
 MPC_POOL_KERNELS(f16, F16)
 #undef MPC_POOL_KERNELS
+extern "C" void mpc_channels_first(const float*, float*, int64_t, int64_t,
+                                   int64_t);
 extern "C" void mpc_widen_bf16(const Bf16*, float*, int64_t);
 extern "C" void mpc_widen_f16(const F16*, float*, int64_t);
 
@@ -54,11 +56,12 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
   MPC_ADD(mpc_max_pool_grad_##suffix) \
   MPC_ADD(mpc_average_pool_##suffix)  \
   MPC_ADD(mpc_average_pool_grad_##suffix)
-#define MPC_ADD_ALL()     \
-  MPC_ADD_POOL(f32)       \
-  MPC_ADD_POOL(bf16)      \
-  MPC_ADD_POOL(f16)       \
-  MPC_ADD(mpc_widen_bf16) \
+#define MPC_ADD_ALL()         \
+  MPC_ADD_POOL(f32)           \
+  MPC_ADD_POOL(bf16)          \
+  MPC_ADD_POOL(f16)           \
+  MPC_ADD(mpc_channels_first) \
+  MPC_ADD(mpc_widen_bf16)     \
   MPC_ADD(mpc_widen_f16)
 
 void add_device_kernels(HostDriver* driver) {

@@ -106,6 +106,11 @@ cudnnStatus_t set_attribute(cudnnBackendDescriptor_t descriptor,
   return CUDNN_STATUS_SUCCESS;
 }
 
+bool forward_or_input(const FakeConv& conv) {
+  return conv.kind !=
+         CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
+}
+
 // The engines that know this graph, in the order of the proposals.
 std::vector<size_t> proposals(const FakeDescriptor& heuristic) {
   const FakeConv conv =
@@ -113,8 +118,7 @@ std::vector<size_t> proposals(const FakeDescriptor& heuristic) {
   std::vector<size_t> known;
   if (!conv.operation) return known;
   bool narrow = false, wide = false;
-  for (const FakeDescriptor* tensor :
-       {conv.x, conv.w, conv.result ? conv.result : conv.y}) {
+  for (const FakeDescriptor* tensor : {conv.x, conv.w, conv.y}) {
     const bool is_f32 = tensor->one<cudnnDataType_t>(
                             CUDNN_ATTR_TENSOR_DATA_TYPE) == CUDNN_DATA_FLOAT;
     (is_f32 ? wide : narrow) = true;
@@ -122,9 +126,18 @@ std::vector<size_t> proposals(const FakeDescriptor& heuristic) {
   const bool fallback =
       heuristic.one<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE) ==
       CUDNN_HEUR_MODE_FALLBACK;
+  // As the library: of 16-bit operands it makes an f32 result only as a fused
+  // operation, and the gradient of weights only with the channels last.
+  const bool mixes = narrow && wide;
+  const auto dims = conv.w->all<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
+  const bool channels_last =
+      dims[2] * dims[3] == 1 ||
+      conv.w->all<int64_t>(CUDNN_ATTR_TENSOR_STRIDES)[1] == 1;
+  if (mixes && (!conv.is_fused || !(channels_last || forward_or_input(conv))))
+    return known;
   for (size_t i = 0; i < current->engines.size(); ++i)
     if (current->engines[i].fallback == fallback &&
-        (current->engines[i].mixed || !(narrow && wide)))
+        (current->engines[i].mixed || !mixes))
       known.push_back(i);
   return known;
 }

@@ -105,7 +105,8 @@ std::vector<Rule> make_rules() {
                     CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
                     CUDNN_ATTR_OPERATION_POINTWISE_YDESC})
     rules.push_back({CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, name,
-                     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, true});
+                     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                     name != CUDNN_ATTR_OPERATION_POINTWISE_BDESC});
   for (const Names& names : kConvolutions) {
     for (auto name : {names.convolution, names.x, names.w, names.y})
       rules.push_back(
@@ -267,6 +268,18 @@ std::string check_descriptor(const FakeDescriptor& descriptor) {
   return "";
 }
 
+// The tensor that the convolution computes.
+static const FakeDescriptor** result_of(FakeConv* conv) {
+  switch (conv->kind) {
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
+      return &conv->y;
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
+      return &conv->x;
+    default:
+      return &conv->w;
+  }
+}
+
 FakeConv conv_of(const FakeDescriptor& graph) {
   FakeConv conv = {};
   for (const FakeDescriptor* operation :
@@ -279,15 +292,25 @@ FakeConv conv_of(const FakeDescriptor& graph) {
                 operation->part(names.w),
                 operation->part(names.y),
                 nullptr,
-                nullptr,
+                false,
                 names.type};
     if (operation->type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
       continue;
-    // Only a sum of the convolution's virtual result and a bias is known.
-    if (operation->part(CUDNN_ATTR_OPERATION_POINTWISE_XDESC) != conv.y)
+    // The identity, or the sum with a bias, of the convolution's virtual
+    // result.
+    const FakeDescriptor** made = result_of(&conv);
+    if (operation->part(CUDNN_ATTR_OPERATION_POINTWISE_XDESC) != *made)
       return {};
-    conv.bias = operation->part(CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
-    conv.result = operation->part(CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+    const bool is_sum =
+        operation->part(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR)
+            ->one<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE) ==
+        CUDNN_POINTWISE_ADD;
+    if (is_sum != operation->has(CUDNN_ATTR_OPERATION_POINTWISE_BDESC))
+      return {};
+    conv.is_fused = true;
+    if (is_sum)
+      conv.bias = operation->part(CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
+    *made = operation->part(CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
   }
   return conv;
 }
@@ -300,8 +323,7 @@ void compute(const FakeConv& conv, const std::map<int64_t, void*>& addresses) {
     if (found != addresses.end()) made.data = found->second;
     return made;
   };
-  const View x = view(conv.x), w = view(conv.w),
-             y = view(conv.result ? conv.result : conv.y);
+  const View x = view(conv.x), w = view(conv.w), y = view(conv.y);
   const Dims dilations =
                  dims_of(*conv.convolution, CUDNN_ATTR_CONVOLUTION_DILATIONS),
              steps = dims_of(*conv.convolution,

@@ -51,7 +51,8 @@ std::string check_descriptor(const FakeDescriptor& descriptor);
 
 // A convolution graph taken apart. Tensors are null where there are none.
 struct FakeConv {
-  const FakeDescriptor *operation, *convolution, *x, *w, *y, *bias, *result;
+  const FakeDescriptor *operation, *convolution, *x, *w, *y, *bias;
+  bool is_fused;  // Another operation makes the result of its sums.
   cuda::cudnnBackendDescriptorType_t kind;
 };
 FakeConv conv_of(const FakeDescriptor& graph);
