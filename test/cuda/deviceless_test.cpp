@@ -1,0 +1,93 @@
+// What the real cuDNN says of our graphs. It needs no GPU for that, but is
+// large: where it is not installed these tests are skipped. Put libcudnn.so.9,
+// libcublasLt.so.13 and libnvrtc.so.13 on LD_LIBRARY_PATH to run them.
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "kernels/cuda/kernel.h"
+#include "test/cuda/device_kernels.h"
+#include "test/cuda/deviceless_cudnn.h"
+#include "test/cuda/host_driver.h"
+#include "test/cuda/test_images.h"
+#include "test/kernels/cases.h"
+
+namespace mpc::test {
+namespace {
+
+using namespace kernels;
+using kernels::testing::conv_desc;
+using kernels::testing::ConvCase;
+using kernels::testing::kConvKernels;
+using kernels::testing::kConvs;
+
+class Deviceless : public ::testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    std::string missing;
+    library = DevicelessCudnn::find(&missing);
+    if (!library) GTEST_SKIP() << missing;
+    cudnn.emplace(*library, GetParam());
+    ASSERT_EQ(cudnn->error(), "");
+    add_device_kernels(&driver);
+  }
+
+  std::string chosen(const KernelDesc& desc) {
+    CudaContext context;
+    context.driver = driver.table();
+    context.cudnn = cudnn->table();
+    context.compute_capability = GetParam();
+    context.device_name = "a GPU that is not there";
+    context.cache_folder = "";
+    context.deterministic = true;  // There is nothing to time.
+    std::string error;
+    const auto kernel = make_cuda_kernel(desc, context, &error);
+    return kernel ? kernel->implementation() : error;
+  }
+
+  const cuda::Cudnn* library = nullptr;
+  std::optional<DevicelessCudnn> cudnn;
+  TestImages images;
+  HostDriver driver;
+};
+
+bool begins_with(const std::string& text, const std::string& start) {
+  return text.compare(0, start.size(), start) == 0;
+}
+
+TEST_P(Deviceless, EveryConvolutionOfOneTypeHasAPlan) {
+  for (const ConvCase& c : kConvs)
+    for (KernelId id : kConvKernels)
+      for (mpc_dtype_t type : {MPC_DTYPE_F32, MPC_DTYPE_F16, MPC_DTYPE_BF16})
+        for (bool last : {false, true}) {
+          // The catalog's gradient of weights is in f32.
+          if (id == KernelId::conv_grad_weight && type != MPC_DTYPE_F32)
+            continue;
+          const std::string how = chosen(conv_desc(id, c, last, type, type));
+          EXPECT_TRUE(begins_with(how, "cudnn:engine ")) << how;
+        }
+}
+
+TEST_P(Deviceless, GradientsOfWeightsComeInF32FromSixteenBits) {
+  if (!::dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL))
+    GTEST_SKIP() << ::dlerror() << "; cuDNN compiles these with it";
+  for (const ConvCase& c : kConvs) {
+    if (c.inputs % 4 != 0 || c.group != 1) continue;
+    for (mpc_dtype_t type : {MPC_DTYPE_F16, MPC_DTYPE_BF16}) {
+      const std::string how = chosen(
+          conv_desc(KernelId::conv_grad_weight, c, true, type, MPC_DTYPE_F32));
+      EXPECT_TRUE(begins_with(how, "cudnn:engine ")) << how;
+      EXPECT_EQ(how.find("widened"), std::string::npos) << how;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, Deviceless,
+                         ::testing::Values(80, 90, 100), [](const auto& info) {
+                           return "sm_" + std::to_string(info.param);
+                         });
+
+}  // namespace
+}  // namespace mpc::test
