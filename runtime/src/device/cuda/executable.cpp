@@ -31,8 +31,8 @@ uint64_t host_bytes(const Submission& submission) {
   return bytes;
 }
 
-// The bytes that one copy of values may span: fewer copies, at the cost of bytes
-// between the values.
+// The bytes that one copy of values may span: fewer copies, at the cost of
+// bytes between the values.
 constexpr uint64_t kWindow = 4096;
 
 // Entry points that have run when a value of the submission is read.
