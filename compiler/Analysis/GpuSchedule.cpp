@@ -172,9 +172,9 @@ private:
     });
   }
 
-  /// Registers of a thread that keeps so many values: what is computed from
-  /// them takes as many again, and addresses some.
-  static int64_t registersFor(int64_t values) { return values * 8 / 3; }
+  /// Registers of a thread that keeps so many values, with what is computed from
+  /// them, and addresses: about what ptxas takes, a little more.
+  static int64_t registersFor(int64_t values) { return values * 5 / 3 + 16; }
 
   /// Finds the smallest group, of `least` threads or more, that holds a row in
   /// registers, `held` values of each column; up to a warp it needs no
