@@ -75,8 +75,13 @@ private:
   void findThread();
   void barrier();
   mlir::Value shuffle(mlir::Value value, unsigned distance);
-  mlir::Value overGroup(const CombinerInfo &info, mlir::Value value,
-                        unsigned site);
+  /// What one thread has of a sum over a row, and then the sum.
+  struct RowSum {
+    unsigned node;
+    CombinerInfo combiner;
+    mlir::Value value;
+  };
+  void overGroup(llvm::MutableArrayRef<RowSum> sums);
   mlir::Value overGroups(const CombinerInfo &info, mlir::Value value);
   mlir::Value sharedMemory(llvm::StringRef what, int64_t bytes);
   mlir::Value elementAt(mlir::Value pointer, mlir::Type element,

@@ -136,12 +136,13 @@ void GpuEmitter::emitPhase(unsigned phase, const Position &at) {
   }
   if (sums.empty() && stores.empty() && columnAdds.empty())
     return;
-  SmallVector<CombinerInfo> combiners;
+  SmallVector<RowSum> ofRow;
   SmallVector<Value> totals;
   for (unsigned sum : sums) {
-    combiners.push_back(findCombiner(domain.nodes[sum].op));
+    CombinerInfo info = findCombiner(domain.nodes[sum].op);
+    ofRow.push_back({sum, info, Value()});
     totals.push_back(
-        constantLanes(builder, loc, combiners.back().identity, schedule.lanes));
+        constantLanes(builder, loc, info.identity, schedule.lanes));
   }
   auto added = [&](const CombinerInfo &info, Value total, Value value,
                    Value exists) {
@@ -151,9 +152,9 @@ void GpuEmitter::emitPhase(unsigned phase, const Position &at) {
   eachVector(at, totals,
              [&](const Position &here, unsigned number, const Slot &slot,
                  MutableArrayRef<Value> next) {
-               for (auto [s, sum] : llvm::enumerate(sums))
-                 next[s] = added(combiners[s], next[s],
-                                 evaluate({sum, 0}, here), slot.exists);
+               for (auto [s, sum] : llvm::enumerate(ofRow))
+                 next[s] = added(sum.combiner, next[s],
+                                 evaluate({sum.node, 0}, here), slot.exists);
                for (unsigned node : columnAdds) {
                  Value &total = rowSums[node][number];
                  total = added(findCombiner(domain.nodes[node].op), total,
@@ -162,10 +163,11 @@ void GpuEmitter::emitPhase(unsigned phase, const Position &at) {
                storeIf(both(slot.exists, rowExists), makeOutputs(stores, here),
                        here);
              });
-  for (auto [s, sum] : llvm::enumerate(sums)) {
-    Value own = reduceLanes(builder, loc, combiners[s], totals[s]);
-    rowScalars[{sum, 0}] = overGroup(combiners[s], own, sum);
-  }
+  for (auto [sum, total] : llvm::zip(ofRow, totals))
+    sum.value = reduceLanes(builder, loc, sum.combiner, total);
+  overGroup(ofRow);
+  for (const RowSum &sum : ofRow)
+    rowScalars[{sum.node, 0}] = sum.value;
 }
 
 /// All phases of one row, then its scalars.

@@ -85,42 +85,50 @@ Value GpuEmitter::shuffle(Value value, unsigned distance) {
              : arith::BitcastOp::create(builder, loc, type, value).getResult();
 }
 
-/// Joins the values of all threads of a group: shuffles in a warp, then shared
-/// memory, of which each `site` has its own. All threads get the result.
-Value GpuEmitter::overGroup(const CombinerInfo &info, Value value,
-                            unsigned site) {
-  auto overLanes = [&](unsigned lanes) {
+/// Joins values of all threads of a group: shuffles in a warp, then shared
+/// memory, of which each sum has its own, behind one barrier for all of them.
+/// All threads get the results.
+void GpuEmitter::overGroup(MutableArrayRef<RowSum> sums) {
+  auto overLanes = [&](RowSum &sum, unsigned lanes) {
     for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
-      value = combine(builder, loc, info, value, shuffle(value, distance));
+      sum.value = combine(builder, loc, sum.combiner, sum.value,
+                          shuffle(sum.value, distance));
   };
-  overLanes(std::min(schedule.groupThreads, kWarp));
+  for (RowSum &sum : sums)
+    overLanes(sum, std::min(schedule.groupThreads, kWarp));
   unsigned warps = schedule.groupThreads / kWarp;
-  if (warps <= 1)
-    return value;
+  if (warps <= 1 || sums.empty())
+    return;
 
-  Type element = value.getType();
-  unsigned bytes = storageBytes(element);
   // In a loop there are two, so that a fast warp does not write what a slow one
-  // still reads: between two uses of the same one lies another's barrier.
-  Value memory = sharedMemory("row" + std::to_string(site),
-                              int64_t(turn ? 2 : 1) * warps * bytes);
+  // still reads: between two uses of the same one lies the other's barrier.
   Value first = i64(0);
   if (turn)
     first = scaled(arith::AndIOp::create(builder, loc, turn, i64(1)), warps);
   Value lane = arith::RemUIOp::create(builder, loc, thread, i32(kWarp));
   Value warp = arith::DivUIOp::create(builder, loc, thread, i32(kWarp));
+  SmallVector<Value> memories;
+  for (RowSum &sum : sums)
+    memories.push_back(sharedMemory("row" + std::to_string(sum.node),
+                                    int64_t(turn ? 2 : 1) * warps *
+                                        storageBytes(sum.value.getType())));
+  auto placeOf = [&](RowSum &sum, Value memory, Value number) {
+    return elementAt(memory, sum.value.getType(), add(first, toIndex(number)));
+  };
   onlyIf(isZero(lane), [&] {
-    LLVM::StoreOp::create(builder, loc, value,
-                          elementAt(memory, element, add(first, toIndex(warp))),
-                          bytes);
+    for (auto [sum, memory] : llvm::zip(sums, memories))
+      LLVM::StoreOp::create(builder, loc, sum.value, placeOf(sum, memory, warp),
+                            storageBytes(sum.value.getType()));
   });
   barrier();
   Value which = arith::RemUIOp::create(builder, loc, lane, i32(warps));
-  value = LLVM::LoadOp::create(
-      builder, loc, element,
-      elementAt(memory, element, add(first, toIndex(which))), bytes);
-  overLanes(warps);
-  return value;
+  for (auto [sum, memory] : llvm::zip(sums, memories)) {
+    Type element = sum.value.getType();
+    sum.value =
+        LLVM::LoadOp::create(builder, loc, element, placeOf(sum, memory, which),
+                             storageBytes(element));
+    overLanes(sum, warps);
+  }
 }
 
 /// Joins the values of threads that have the same place in their groups; the
