@@ -45,7 +45,7 @@ Roles roles_of(KernelId id) {
 class CudaConv final : public CudaKernel {
  public:
   CudaConv(const CudaContext& context, const Roles& roles,
-           std::shared_ptr<const ConvPlan> plan)
+           std::shared_ptr<const CudnnPlan> plan)
       : context_(context), roles_(roles), plan_(std::move(plan)) {}
 
   // Lets an operand be widened before the plan runs.
@@ -92,10 +92,11 @@ class CudaConv final : public CudaKernel {
                                        elements / 8 + 1, stream, parameters);
       if (!error.empty()) return error;
     }
+    const cuda::CUdeviceptr tensors[] = {
+        address(roles_.x), turn_ ? workspace : address(roles_.w),
+        address(roles_.y), address(roles_.bias)};
     const std::string error =
-        plan_->run({address(roles_.x), turn_ ? workspace : address(roles_.w),
-                    address(roles_.y), address(roles_.bias)},
-                   workspace + plan_offset_, stream);
+        plan_->run(tensors, workspace + plan_offset_, stream);
     if (!turn_ || !error.empty()) return error;
     cuda::CUdeviceptr to = operands[roles_.w];
     int64_t count = turned_.elements(), channels = turned_.dims[1],
@@ -107,7 +108,7 @@ class CudaConv final : public CudaKernel {
  private:
   const CudaContext context_;  // A copy, which keeps the library's handle.
   const Roles roles_;
-  const std::shared_ptr<const ConvPlan> plan_;
+  const std::shared_ptr<const CudnnPlan> plan_;
   cuda::CUfunction widen_ = nullptr;
   std::vector<Widening> widenings_;
   cuda::CUfunction turn_ = nullptr;

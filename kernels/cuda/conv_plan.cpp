@@ -1,24 +1,9 @@
 #include "kernels/cuda/conv_plan.h"
 
-#include <algorithm>
-#include <cstdio>
-#include <limits>
-#include <optional>
-#include <utility>
-#include <vector>
-
-#include "kernels/cuda/cudnn_graph.h"
-#include "kernels/cuda/shared.h"
-#include "kernels/cuda/trial.h"
-
 namespace mpc::kernels {
 namespace {
 
 using namespace cuda;
-
-// Plans that are made and timed; some take a second to compile.
-constexpr size_t kCandidates = 8;
-constexpr int64_t kMaxWorkspace = int64_t{1} << 30;
 
 // Engines that would not sum in f32, or round more than a sum does.
 bool rounds_more(const ConvProblem& problem, cudnnBackendNumericalNote_t note) {
@@ -39,237 +24,31 @@ bool rounds_more(const ConvProblem& problem, cudnnBackendNumericalNote_t note) {
   return false;
 }
 
-class CudnnConvPlan final : public ConvPlan {
- public:
-  CudnnConvPlan(const CudaContext& context, cudnnHandle_t handle,
-                const ConvProblem& problem, CudnnDescriptor config,
-                int64_t engine)
-      : library_(*context.cudnn),
-        handle_(handle),
-        has_bias_(problem.has_bias),
-        engine_(engine),
-        config_(std::move(config)) {}
-
-  // Returns what failed; then there is no plan.
-  std::string finalize() {
-    CudnnCalls calls(library_);
-    CudnnDescriptor plan(&calls, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-    plan.set(&calls, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
-             &handle_);
-    plan.set(&calls, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config_);
-    plan.finalize(&calls);
-    int64_t count = 0;
-    if (calls.ok())
-      calls.check("cudnnBackendGetAttribute",
-                  library_.cudnnBackendGetAttribute(
-                      plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-                      CUDNN_TYPE_INT64, 1, &count, &workspace_bytes_));
-    if (calls.ok() && workspace_bytes_ > kMaxWorkspace)
-      return "a workspace of more than 1 GiB";
-    if (calls.ok()) plan_.emplace(std::move(plan));
-    return calls.error();
-  }
-
-  void say(std::string how) { how_ = std::move(how); }
-  std::string description() const override {
-    return "engine " + std::to_string(engine_) + ", " + how_;
-  }
-  size_t workspace_bytes() const override {
-    return static_cast<size_t>(workspace_bytes_);
-  }
-
-  std::string run(const Addresses& addresses, CUdeviceptr workspace,
-                  CUstream stream) const override {
-    const int64_t uids[] = {kUidX, kUidW, kUidY, kUidBias};
-    void* const pointers[] = {reinterpret_cast<void*>(addresses.x),
-                              reinterpret_cast<void*>(addresses.w),
-                              reinterpret_cast<void*>(addresses.y),
-                              reinterpret_cast<void*>(addresses.bias)};
-    void* const scratch = reinterpret_cast<void*>(workspace);
-    const int64_t count = has_bias_ ? 4 : 3;
-    CudnnCalls calls(library_);
-    const CudnnDescriptor pack(&calls, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    pack.set(&calls, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64,
-             count, uids);
-    pack.set(&calls, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
-             count, pointers);
-    pack.set(&calls, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
-             &scratch);
-    pack.finalize(&calls);
-    if (calls.ok())
-      calls.check("cudnnSetStream", library_.cudnnSetStream(handle_, stream));
-    if (calls.ok())
-      calls.check(
-          "cudnnBackendExecute",
-          library_.cudnnBackendExecute(handle_, plan_->get(), pack.get()));
-    return calls.error();
-  }
-
- private:
-  const Cudnn& library_;
-  const cudnnHandle_t handle_;
-  const bool has_bias_;
-  const int64_t engine_;
-  const CudnnDescriptor config_;
-  std::optional<CudnnDescriptor> plan_;
-  int64_t workspace_bytes_ = 0;
-  std::string how_;
-};
-
-using Plans = std::vector<std::shared_ptr<CudnnConvPlan>>;
-
-// Adds plans for the proposals of this mode that can be used. Returns what
-// the last of the others failed of.
-std::string add_plans(const CudaContext& context, cudnnHandle_t handle,
-                      const ConvProblem& problem, const ConvGraph& graph,
-                      cudnnBackendHeurMode_t mode, size_t most, Plans* plans) {
-  CudnnCalls calls(*context.cudnn);
-  std::vector<CudnnDescriptor> configs =
-      engine_configs(&calls, graph.graph(), mode);
-  std::string error = calls.error();
-  for (CudnnDescriptor& config : configs) {
-    if (!calls.ok() || plans->size() >= most) break;
-    CudnnCalls about(*context.cudnn);
-    const EngineFacts facts = engine_facts(&about, config);
-    if (!about.ok()) {
-      error = about.error();
-      continue;
-    }
-    const bool unfit =
-        std::any_of(facts.notes.begin(), facts.notes.end(),
-                    [&](cudnnBackendNumericalNote_t note) {
-                      return rounds_more(problem, note) ||
-                             (context.deterministic &&
-                              note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
-                    });
-    if (unfit) continue;
-    auto plan = std::make_shared<CudnnConvPlan>(context, handle, problem,
-                                                std::move(config), facts.index);
-    const std::string failure = plan->finalize();
-    if (failure.empty())
-      plans->push_back(std::move(plan));
-    else
-      error = failure;  // Often one that the device cannot run.
-  }
-  return error;
-}
-
-std::vector<TensorDesc> trial_operands(const ConvProblem& problem) {
-  std::vector<TensorDesc> operands;
-  for (const Tensor4* tensor : {&problem.x, &problem.w, &problem.y})
-    operands.push_back({tensor->dtype, {tensor->elements()}});
-  if (problem.has_bias)
-    operands.push_back({problem.bias.dtype, {problem.bias.elements()}});
-  return operands;
-}
-
-ConvPlan::Addresses addresses_of(const Trial& trial,
-                                 const ConvProblem& problem) {
-  const CUdeviceptr* operands = trial.operands();
-  return {operands[0], operands[1], operands[2],
-          problem.has_bias ? operands[3] : 0};
-}
-
-// Runs the plan once. Returns what failed; nothing if the device has no room
-// for that.
-std::string rehearse(const CudaContext& context, const ConvProblem& problem,
-                     const ConvPlan& plan) {
-  std::string no_room;
-  const std::unique_ptr<Trial> trial =
-      Trial::make(context, trial_operands(problem), plan.workspace_bytes(),
-                  false, &no_room);
-  if (!trial) return "";
-  return trial->rehearse([&](CUstream stream) {
-    return plan.run(addresses_of(*trial, problem), trial->workspace(), stream);
-  });
-}
-
-// The fastest of the plans, or null and what failed.
-std::shared_ptr<const ConvPlan> fastest(const CudaContext& context,
-                                        const ConvProblem& problem,
-                                        const Plans& plans,
-                                        std::string* error) {
-  size_t workspace = 0;
-  for (const auto& plan : plans)
-    workspace = std::max(workspace, plan->workspace_bytes());
-  const std::unique_ptr<Trial> trial =
-      Trial::make(context, trial_operands(problem), workspace, true, error);
-  if (!trial) {
-    plans[0]->say("first of the heuristic, as a trial failed: " + *error);
-    return plans[0];
-  }
-  const ConvPlan::Addresses addresses = addresses_of(*trial, problem);
-  double best = std::numeric_limits<double>::infinity();
-  std::shared_ptr<const ConvPlan> result;
-  std::string first_error;
-  for (const auto& plan : plans) {
-    double microseconds;
-    bool fatal;
-    *error = trial->time(
-        [&](CUstream stream) {
-          return plan->run(addresses, trial->workspace(), stream);
-        },
-        best, &microseconds, &fatal);
-    if (fatal) return nullptr;
-    if (!error->empty()) {
-      if (first_error.empty()) first_error = *error;
-      continue;
-    }
-    if (microseconds >= best) continue;
-    best = microseconds;
-    char text[64];
-    std::snprintf(text, sizeof text, "%.1f us, fastest of %zu", best,
-                  plans.size());
-    plan->say(text);
-    result = plan;
-  }
-  if (!result) *error = first_error;
-  return result;
-}
-
 }  // namespace
 
-std::shared_ptr<const ConvPlan> find_conv_plan(const CudaContext& context,
-                                               const ConvProblem& problem,
-                                               bool* unsupported,
-                                               std::string* error) {
-  *unsupported = false;
-  const cudnnHandle_t handle = context.shared->cudnn_handle(context, error);
-  if (!handle) return nullptr;
-  const std::string key =
-      problem.key() + (context.deterministic ? " deterministic" : "");
-  std::shared_ptr<const ConvPlan>& known = context.shared->conv_plans[key];
-  if (known) return known;
-
-  CudnnCalls calls(*context.cudnn);
-  const ConvGraph graph(&calls, handle, problem);
-  *unsupported = true;
-  *error = calls.error();
-  if (!calls.ok()) return nullptr;
-  Plans plans;
-  // Times differ from run to run, and with them the choice.
-  const size_t most = context.deterministic ? 1 : kCandidates;
-  std::string why;
-  for (cudnnBackendHeurMode_t mode :
-       {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    const std::string failure =
-        add_plans(context, handle, problem, graph, mode, most, &plans);
-    if (!failure.empty()) why = failure;
-  }
-  if (plans.empty()) {
-    *error = "cuDNN has no engine for " + key + " that sums in f32";
-    if (!why.empty()) *error += ": " + why;
-    return nullptr;
-  }
-  *unsupported = false;
-  if (context.deterministic) {
-    plans[0]->say("first of the heuristic, for the same bits in every run");
-    *error = rehearse(context, problem, *plans[0]);
-    if (error->empty()) known = plans[0];
-  } else {
-    known = fastest(context, problem, plans, error);
-  }
-  return known;
+std::shared_ptr<const CudnnPlan> find_conv_plan(const CudaContext& context,
+                                                const ConvProblem& problem,
+                                                bool* unsupported,
+                                                std::string* error) {
+  PlanRequest request;
+  request.key = problem.key();
+  const auto add = [&](int64_t uid, const Tensor4& tensor) {
+    request.uids.push_back(uid);
+    request.tensors.push_back({tensor.dtype, {tensor.elements()}});
+  };
+  add(kUidX, problem.x);
+  add(kUidW, problem.w);
+  add(kUidY, problem.y);
+  if (problem.has_bias) add(kUidBias, problem.bias);
+  request.is_unfit = [&](cudnnBackendNumericalNote_t note) {
+    return rounds_more(problem, note);
+  };
+  return find_cudnn_plan(
+      context, request,
+      [&](CudnnCalls* calls, cudnnHandle_t handle) {
+        return make_conv_graph(calls, handle, problem);
+      },
+      unsupported, error);
 }
 
 }  // namespace mpc::kernels

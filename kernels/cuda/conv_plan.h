@@ -1,5 +1,4 @@
-// A convolution made ready by cuDNN: the fastest engine that computes it with
-// sums in f32.
+// A convolution made ready by cuDNN.
 
 #ifndef MPC_KERNELS_CUDA_CONV_PLAN_H_
 #define MPC_KERNELS_CUDA_CONV_PLAN_H_
@@ -8,33 +7,16 @@
 #include <string>
 
 #include "kernels/cuda/conv_problem.h"
-#include "kernels/cuda/kernel.h"
+#include "kernels/cuda/cudnn_plan.h"
 
 namespace mpc::kernels {
 
-class ConvPlan {
- public:
-  virtual ~ConvPlan() = default;
-  // "engine 12, 31.0 us, fastest of 6".
-  virtual std::string description() const = 0;
-  virtual size_t workspace_bytes() const = 0;
-  // Addresses of the problem's tensors; that of the bias is not used without
-  // one. Returns what failed.
-  struct Addresses {
-    cuda::CUdeviceptr x, w, y, bias;
-  };
-  virtual std::string run(const Addresses& addresses,
-                          cuda::CUdeviceptr workspace,
-                          cuda::CUstream stream) const = 0;
-};
-
-// The plan for this problem, made once per device. Null, and why in `*error`:
-// with `*unsupported` set if cuDNN has no engine for it, so that another form
-// of the problem may be tried.
-std::shared_ptr<const ConvPlan> find_conv_plan(const CudaContext& context,
-                                               const ConvProblem& problem,
-                                               bool* unsupported,
-                                               std::string* error);
+// The plan for this problem; its tensors are x, w, y and, if there is one, the
+// bias. As find_cudnn_plan.
+std::shared_ptr<const CudnnPlan> find_conv_plan(const CudaContext& context,
+                                                const ConvProblem& problem,
+                                                bool* unsupported,
+                                                std::string* error);
 
 }  // namespace mpc::kernels
 

@@ -8,36 +8,12 @@ using namespace cuda;
 
 namespace {
 
-cudnnDataType_t cudnn_type(mpc_dtype_t dtype) {
-  switch (dtype) {
-    case MPC_DTYPE_F16:
-      return CUDNN_DATA_HALF;
-    case MPC_DTYPE_BF16:
-      return CUDNN_DATA_BFLOAT16;
-    default:
-      return CUDNN_DATA_FLOAT;
-  }
-}
-
 CudnnDescriptor make_tensor(CudnnCalls* calls, ConvUid uid,
                             const Tensor4& tensor) {
-  CudnnDescriptor descriptor(calls, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  const cudnnDataType_t type = cudnn_type(tensor.dtype);
-  const bool is_virtual = uid == kUidSum;
-  descriptor.set(calls, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1,
-                 &type);
-  descriptor.set(calls, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4,
-                 tensor.dims.data());
-  descriptor.set(calls, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4,
-                 tensor.strides.data());
-  descriptor.set(calls, CUDNN_ATTR_TENSOR_UNIQUE_ID, uid);
-  // Operands are aligned to 64; the widest access is of 16.
-  descriptor.set(calls, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 16);
-  if (is_virtual)
-    descriptor.set(calls, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1,
-                   &is_virtual);
-  descriptor.finalize(calls);
-  return descriptor;
+  return make_tensor(
+      calls,
+      {uid, cudnn_type(tensor.dtype), tensor.dims, tensor.strides,
+       uid == kUidSum ? CudnnTensor::is_virtual : CudnnTensor::in_memory});
 }
 
 CudnnDescriptor make_convolution(CudnnCalls* calls, const Window& window) {
@@ -150,13 +126,56 @@ void CudnnDescriptor::finalize(CudnnCalls* calls) const {
                  library_.cudnnBackendFinalize(descriptor_));
 }
 
-ConvGraph::ConvGraph(CudnnCalls* calls, cudnnHandle_t handle,
-                     const ConvProblem& problem) {
-  // References to elements stay good.
-  descriptors_.reserve(10);
-  const auto keep = [&](CudnnDescriptor descriptor) -> CudnnDescriptor& {
-    descriptors_.push_back(std::move(descriptor));
-    return descriptors_.back();
+cudnnDataType_t cudnn_type(mpc_dtype_t dtype) {
+  switch (dtype) {
+    case MPC_DTYPE_F16:
+      return CUDNN_DATA_HALF;
+    case MPC_DTYPE_BF16:
+      return CUDNN_DATA_BFLOAT16;
+    default:
+      return CUDNN_DATA_FLOAT;
+  }
+}
+
+CudnnDescriptor make_tensor(CudnnCalls* calls, const CudnnTensor& tensor) {
+  CudnnDescriptor descriptor(calls, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  const bool yes = true;
+  descriptor.set(calls, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1,
+                 &tensor.type);
+  descriptor.set(calls, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4,
+                 tensor.dims.data());
+  descriptor.set(calls, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4,
+                 tensor.strides.data());
+  descriptor.set(calls, CUDNN_ATTR_TENSOR_UNIQUE_ID, tensor.uid);
+  // Operands are aligned to 64; the widest access is of 16.
+  descriptor.set(calls, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 16);
+  if (tensor.kind == CudnnTensor::is_virtual)
+    descriptor.set(calls, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1,
+                   &yes);
+  if (tensor.kind == CudnnTensor::by_value)
+    descriptor.set(calls, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1,
+                   &yes);
+  descriptor.finalize(calls);
+  return descriptor;
+}
+
+void CudnnGraph::finish(
+    CudnnCalls* calls, cudnnHandle_t handle,
+    const std::vector<cudnnBackendDescriptor_t>& operations) {
+  const CudnnDescriptor& graph =
+      keep(CudnnDescriptor(calls, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
+  graph.set(calls, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+            static_cast<int64_t>(operations.size()), operations.data());
+  graph.set(calls, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1,
+            &handle);
+  graph.finalize(calls);
+}
+
+CudnnGraph make_conv_graph(CudnnCalls* calls, cudnnHandle_t handle,
+                           const ConvProblem& problem) {
+  CudnnGraph made(10);
+  const auto keep = [&](CudnnDescriptor descriptor) -> const CudnnDescriptor& {
+    return made.keep(std::move(descriptor));
   };
   const ConvNames names = names_of(problem.kind);
   const CudnnDescriptor& x = keep(make_tensor(calls, kUidX, problem.x));
@@ -215,13 +234,8 @@ ConvGraph::ConvGraph(CudnnCalls* calls, cudnnHandle_t handle,
     operations.push_back(pointwise.get());
   }
 
-  const CudnnDescriptor& graph =
-      keep(CudnnDescriptor(calls, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
-  graph.set(calls, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-            static_cast<int64_t>(operations.size()), operations.data());
-  graph.set(calls, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1,
-            &handle);
-  graph.finalize(calls);
+  made.finish(calls, handle, operations);
+  return made;
 }
 
 std::vector<CudnnDescriptor> engine_configs(CudnnCalls* calls,

@@ -4,6 +4,7 @@
 #define MPC_KERNELS_CUDA_CUDNN_GRAPH_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/cuda/conv_problem.h"
@@ -52,22 +53,42 @@ class CudnnDescriptor {
   cuda::cudnnBackendDescriptor_t descriptor_ = nullptr;
 };
 
-// Names of the tensors of a convolution's graph.
-enum ConvUid : int64_t { kUidX = 1, kUidW, kUidY, kUidBias, kUidSum };
-
-// The graph of a problem: the convolution, and behind it the sum with the bias
-// if it has one. A result in f32 of 16-bit operands is no convolution to the
-// library, but one whose sums go through the identity is. Keeps what the
-// library refers to.
-class ConvGraph {
+// Descriptors of which the last is a graph; keeps what the library refers to.
+class CudnnGraph {
  public:
-  ConvGraph(CudnnCalls* calls, cuda::cudnnHandle_t handle,
-            const ConvProblem& problem);
+  // References to elements stay good.
+  explicit CudnnGraph(size_t room) { descriptors_.reserve(room); }
+  const CudnnDescriptor& keep(CudnnDescriptor descriptor) {
+    descriptors_.push_back(std::move(descriptor));
+    return descriptors_.back();
+  }
+  // Makes the graph of these operations, the last thing to do.
+  void finish(CudnnCalls* calls, cuda::cudnnHandle_t handle,
+              const std::vector<cuda::cudnnBackendDescriptor_t>& operations);
   const CudnnDescriptor& graph() const { return descriptors_.back(); }
 
  private:
   std::vector<CudnnDescriptor> descriptors_;
 };
+
+// What the library is told of a tensor.
+struct CudnnTensor {
+  int64_t uid;
+  cuda::cudnnDataType_t type;
+  Dims4 dims, strides;
+  enum Kind { in_memory, is_virtual, by_value } kind = in_memory;
+};
+CudnnDescriptor make_tensor(CudnnCalls* calls, const CudnnTensor& tensor);
+cuda::cudnnDataType_t cudnn_type(mpc_dtype_t dtype);
+
+// Names of the tensors of a convolution's graph.
+enum ConvUid : int64_t { kUidX = 1, kUidW, kUidY, kUidBias, kUidSum };
+
+// The graph of a problem: the convolution, and behind it the sum with the bias
+// if it has one. A result in f32 of 16-bit operands is no convolution to the
+// library, but one whose sums go through the identity is.
+CudnnGraph make_conv_graph(CudnnCalls* calls, cuda::cudnnHandle_t handle,
+                           const ConvProblem& problem);
 
 // The library's proposals in this mode, the best guess first.
 std::vector<CudnnDescriptor> engine_configs(CudnnCalls* calls,

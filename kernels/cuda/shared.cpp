@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "kernels/cuda/conv_plan.h"
+#include "kernels/cuda/cudnn_plan.h"
 #include "kernels/cuda/device_images.h"
 
 namespace mpc::kernels {
@@ -20,7 +20,7 @@ std::string CudaContext::default_cache_folder() {
 }
 
 CudaShared::~CudaShared() {
-  conv_plans.clear();  // Before the handle that they were made with.
+  cudnn_plans.clear();  // Before the handle that they were made with.
   if (cublaslt_handle_) cublaslt_->cublasLtDestroy(cublaslt_handle_);
   if (cudnn_handle_) cudnn_->cudnnDestroy(cudnn_handle_);
   for (cuda::CUmodule module : modules_) driver_->cuModuleUnload(module);

@@ -13,7 +13,7 @@
 
 namespace mpc::kernels {
 
-class ConvPlan;
+class CudnnPlan;
 
 // Each member is made when it is first asked for, and kept. Dropped with the
 // last kernel, while the CUDA context is still there.
@@ -37,7 +37,7 @@ struct CudaShared {
                    size_t version);
 
   // Those that were found, by what they compute.
-  std::map<std::string, std::shared_ptr<const ConvPlan>> conv_plans;
+  std::map<std::string, std::shared_ptr<const CudnnPlan>> cudnn_plans;
 
  private:
   const cuda::CublasLt* cublaslt_ = nullptr;
