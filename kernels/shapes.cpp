@@ -1,8 +1,11 @@
 #include "kernels/shapes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
+
+#include "kernels/float_types.h"
 
 namespace mpc::kernels {
 namespace {
@@ -265,6 +268,45 @@ bool check_channels(const KernelDesc& desc, const ConvShape& shape,
   return true;
 }
 
+// Reads an f32 that travels as the integer of its bits.
+bool read_scale(const KernelDesc& desc, Attributes* attributes, float* scale,
+                std::string* error) {
+  int64_t bits;
+  if (!attributes->read("scale", 0, std::numeric_limits<uint32_t>::max(),
+                        &bits))
+    return false;
+  *scale = bits_float(static_cast<uint32_t>(bits));
+  return std::isfinite(*scale) ||
+         fail(desc, error,
+              "scale must be finite, found " + std::to_string(*scale));
+}
+
+// Which operands of attention play which part. Results of its gradient follow
+// each other as their operands do.
+struct AttentionRoles {
+  size_t query, output, log_sum_exp, results, result_count;
+};
+
+AttentionRoles attention_roles(KernelId id) {
+  if (id == KernelId::attention) return {0, 3, 4, 3, 1};
+  return {1, 4, 5, 6, 3};
+}
+
+bool check_attention_dtypes(const KernelDesc& desc, const AttentionRoles& roles,
+                            AttentionShape* shape, std::string* error) {
+  const bool forward = desc.id == KernelId::attention;
+  if (!check_float(desc, forward ? 3 : 5, error)) return false;
+  shape->dtype = desc.operands[0].dtype;
+  const mpc_dtype_t sum = sum_dtype(shape->dtype);
+  if (!check_dtype(desc, roles.log_sum_exp, sum, sum, error)) return false;
+  for (size_t i = 0; i < roles.result_count; ++i) {
+    if (!check_dtype(desc, roles.results + i, shape->dtype, sum, error))
+      return false;
+    shape->result_dtypes[i] = desc.operands[roles.results + i].dtype;
+  }
+  return true;
+}
+
 bool is_max(KernelId id) {
   return id == KernelId::max_pool || id == KernelId::max_pool_grad;
 }
@@ -450,6 +492,49 @@ bool parse_conv(const KernelDesc& desc, ConvShape* shape, std::string* error) {
   shape->window.kernel = {dims == 2 ? weight[2] : 1, weight.back()};
   return check_channels(desc, *shape, weight, output.batch, error) &&
          check_result(desc, shape->window, shape->input, shape->output, error);
+}
+
+bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
+                     std::string* error) {
+  const AttentionRoles roles = attention_roles(desc.id);
+  Attributes attributes(desc, error);
+  if (!attributes.expect(2) || !attributes.read("causal", &shape->causal) ||
+      !read_scale(desc, &attributes, &shape->scale, error) ||
+      !check_attention_dtypes(desc, roles, shape, error))
+    return false;
+  for (size_t i = roles.query; i < roles.query + 3; ++i)
+    if (!check_rank(desc, i, 4, error)) return false;
+  const std::vector<int64_t>& query = desc.operands[roles.query].shape;
+  const std::vector<int64_t>& key = desc.operands[roles.query + 1].shape;
+  const std::vector<int64_t>& value = desc.operands[roles.query + 2].shape;
+  shape->batch = query[0];
+  shape->heads = query[1];
+  shape->queries = query[2];
+  shape->depth = query[3];
+  shape->key_heads = key[1];
+  shape->keys = key[2];
+  shape->value_depth = value[3];
+  if (key[0] != query[0] || key[3] != query[3] || query[1] % key[1] != 0 ||
+      !std::equal(key.begin(), key.end() - 1, value.begin()))
+    return fail(desc, error,
+                "a query of " + text(query) + " has no keys of " + text(key) +
+                    " and values of " + text(value));
+
+  const auto expect = [&](size_t operand,
+                          const std::vector<int64_t>& expected) {
+    return desc.operands[operand].shape == expected ||
+           fail(desc, error,
+                "operand " + std::to_string(operand) + " must have shape " +
+                    text(expected) + ", found " +
+                    text(desc.operands[operand].shape));
+  };
+  const std::vector<int64_t> output{query[0], query[1], query[2], value[3]};
+  if (!expect(roles.output, output) ||
+      !expect(roles.log_sum_exp, {query[0], query[1], query[2]}))
+    return false;
+  if (desc.id == KernelId::attention) return true;
+  return expect(0, output) && expect(roles.results, query) &&
+         expect(roles.results + 1, key) && expect(roles.results + 2, value);
 }
 
 bool parse_pool(const KernelDesc& desc, PoolShape* shape, std::string* error) {

@@ -54,6 +54,22 @@ struct PoolShape {
   Window window;
 };
 
+// Heads of attention. Those of the keys and values serve heads / key_heads
+// neighbours each.
+struct AttentionShape {
+  mpc_dtype_t dtype;
+  // Of the result, or of the gradients of query, key and value.
+  std::array<mpc_dtype_t, 3> result_dtypes;
+  int64_t batch, heads, key_heads, queries, keys, depth, value_depth;
+  bool causal;
+  float scale;
+
+  // Keys that the query sees.
+  int64_t visible(int64_t query) const {
+    return causal && query < keys ? query + 1 : keys;
+  }
+};
+
 // Strides, in elements, of an image of `channels` and `extent`.
 struct ImageStrides {
   int64_t n, c, h, w;
@@ -76,6 +92,8 @@ bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
                   std::string* error);
 bool parse_conv(const KernelDesc& desc, ConvShape* shape, std::string* error);
 bool parse_pool(const KernelDesc& desc, PoolShape* shape, std::string* error);
+bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
+                     std::string* error);
 // Bytes that `copy` copies or `zero` clears.
 bool parse_bytes(const KernelDesc& desc, size_t* bytes, std::string* error);
 

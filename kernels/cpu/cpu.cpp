@@ -34,6 +34,12 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
       if (!parse_pool(desc, &shape, error)) return nullptr;
       return cpu::make_pool(desc.id, shape, context);
     }
+    case KernelId::attention:
+    case KernelId::attention_grad: {
+      AttentionShape shape;
+      if (!parse_attention(desc, &shape, error)) return nullptr;
+      return cpu::make_attention(desc.id, shape, context);
+    }
     case KernelId::copy:
     case KernelId::zero: {
       size_t bytes;

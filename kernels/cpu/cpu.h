@@ -20,6 +20,8 @@ std::unique_ptr<Kernel> make_conv(KernelId id, const ConvShape& shape,
                                   const Context& context);
 std::unique_ptr<Kernel> make_pool(KernelId id, const PoolShape& shape,
                                   const Context& context);
+std::unique_ptr<Kernel> make_attention(KernelId id, const AttentionShape& shape,
+                                       const Context& context);
 std::unique_ptr<Kernel> make_bytes(KernelId id, size_t bytes,
                                    const Context& context);
 

@@ -21,6 +21,16 @@ std::unique_ptr<CudaKernel> make_cuda_conv(KernelId id, const ConvShape& shape,
 std::unique_ptr<CudaKernel> make_cuda_pool(KernelId id, const PoolShape& shape,
                                            const CudaContext& context,
                                            std::string* error);
+std::unique_ptr<CudaKernel> make_cuda_attention(KernelId id,
+                                                const AttentionShape& shape,
+                                                const CudaContext& context,
+                                                std::string* error);
+// The same from products and our own softmax. `why` says in implementation()
+// why nothing better computes it. Heads of the keys are taken together as long
+// as their scores have no more than `score_bytes`.
+std::unique_ptr<CudaKernel> make_composed_attention(
+    KernelId id, const AttentionShape& shape, const CudaContext& context,
+    std::string why, std::string* error, int64_t score_bytes = 1 << 28);
 std::unique_ptr<CudaKernel> make_cuda_bytes(KernelId id, size_t bytes,
                                             const CudaContext& context);
 

@@ -58,6 +58,13 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
       kernel = make_cuda_pool(desc.id, shape, context, &why);
       break;
     }
+    case KernelId::attention:
+    case KernelId::attention_grad: {
+      AttentionShape shape;
+      if (!parse_attention(desc, &shape, error)) return nullptr;
+      kernel = make_cuda_attention(desc.id, shape, context, &why);
+      break;
+    }
     case KernelId::copy:
     case KernelId::zero: {
       size_t bytes;

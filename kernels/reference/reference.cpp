@@ -48,6 +48,12 @@ std::unique_ptr<Kernel> make_reference_kernel(const KernelDesc& desc,
       if (!parse_pool(desc, &shape, error)) return nullptr;
       return reference::make_pool(desc.id, shape);
     }
+    case KernelId::attention:
+    case KernelId::attention_grad: {
+      AttentionShape shape;
+      if (!parse_attention(desc, &shape, error)) return nullptr;
+      return reference::make_attention(desc.id, shape);
+    }
     case KernelId::copy:
     case KernelId::zero: {
       size_t bytes;

@@ -70,6 +70,8 @@ typename Family::Function select(KernelId id, mpc_dtype_t dtype,
 std::unique_ptr<Kernel> make_matmul(const MatmulShape& shape);
 std::unique_ptr<Kernel> make_conv(KernelId id, const ConvShape& shape);
 std::unique_ptr<Kernel> make_pool(KernelId id, const PoolShape& shape);
+std::unique_ptr<Kernel> make_attention(KernelId id,
+                                       const AttentionShape& shape);
 std::unique_ptr<Kernel> make_bytes(KernelId id, size_t bytes);
 
 }  // namespace mpc::kernels::reference

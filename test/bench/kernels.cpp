@@ -9,6 +9,7 @@
 #include <string>
 
 #include "test/bench/canary.h"
+#include "test/kernels/attention.h"
 #include "test/kernels/harness.h"
 
 namespace mpc::bench {
@@ -143,6 +144,24 @@ void compare_pools(mpc_dtype_t dtype) {
     }
 }
 
+// Heads of GPT-2, and of a model with shorter sequences.
+void compare_attentions(mpc_dtype_t dtype) {
+  for (const int64_t length : {128, 1024})
+    for (const bool causal : {false, true})
+      for (KernelId id : {KernelId::attention, KernelId::attention_grad}) {
+        const bool forward = id == KernelId::attention;
+        const kernels::testing::AttentionCase c{
+            2048 / length, 12, 12, length, length, 64, 64, causal, 0.125f};
+        // Two products forward, five backward; half of each where causal.
+        const double flops = (forward ? 4.0 : 10.0) * 2048 * 12 * 64 *
+                             static_cast<double>(length) * (causal ? 0.5 : 1.0);
+        compare(((forward ? "attention " : "d attention ") +
+                 std::to_string(length) + (causal ? " causal" : ""))
+                    .c_str(),
+                kernels::testing::attention_desc(id, c, dtype, dtype), flops);
+      }
+}
+
 }  // namespace
 }  // namespace mpc::bench
 
@@ -157,5 +176,6 @@ int main(int argc, char** argv) {
     mpc::bench::compare_matmuls(dtype);
     mpc::bench::compare_convs(dtype);
     mpc::bench::compare_pools(dtype);
+    mpc::bench::compare_attentions(dtype);
   }
 }

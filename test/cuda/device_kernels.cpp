@@ -2,10 +2,12 @@
 
 #include <utility>
 
+#include "kernels/cuda/attention_params.h"
 #include "kernels/cuda/pool_params.h"
 #include "kernels/float_types.h"
 #include "test/device_sim/device_sim.h"
 
+using mpc::kernels::AttentionParams;
 using mpc::kernels::Bf16;
 using mpc::kernels::F16;
 using mpc::kernels::PoolParams;
@@ -21,6 +23,16 @@ MPC_POOL_KERNELS(f32, float)
 MPC_POOL_KERNELS(bf16, Bf16)
 MPC_POOL_KERNELS(f16, F16)
 #undef MPC_POOL_KERNELS
+#define MPC_ATTENTION_KERNELS(suffix, T)                                    \
+  extern "C" void mpc_attention_softmax_##suffix(AttentionParams,           \
+                                                 const float*, T*, float*); \
+  extern "C" void mpc_attention_softmax_grad_##suffix(                      \
+      AttentionParams, const float*, const float*, const float*, const T*,  \
+      const T*, T*, T*);
+MPC_ATTENTION_KERNELS(f32, float)
+MPC_ATTENTION_KERNELS(bf16, Bf16)
+MPC_ATTENTION_KERNELS(f16, F16)
+#undef MPC_ATTENTION_KERNELS
 extern "C" void mpc_channels_first(const float*, float*, int64_t, int64_t,
                                    int64_t);
 extern "C" void mpc_widen_bf16(const Bf16*, float*, int64_t);
@@ -56,7 +68,13 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
   MPC_ADD(mpc_max_pool_grad_##suffix) \
   MPC_ADD(mpc_average_pool_##suffix)  \
   MPC_ADD(mpc_average_pool_grad_##suffix)
+#define MPC_ADD_ATTENTION(suffix)         \
+  MPC_ADD(mpc_attention_softmax_##suffix) \
+  MPC_ADD(mpc_attention_softmax_grad_##suffix)
 #define MPC_ADD_ALL()         \
+  MPC_ADD_ATTENTION(f32)      \
+  MPC_ADD_ATTENTION(bf16)     \
+  MPC_ADD_ATTENTION(f16)      \
   MPC_ADD_POOL(f32)           \
   MPC_ADD_POOL(bf16)          \
   MPC_ADD_POOL(f16)           \

@@ -12,6 +12,7 @@
 #include "kernels/cuda/kernel.h"
 #include "kernels/float_types.h"
 #include "test/cuda/as_kernel.h"
+#include "test/kernels/attention.h"
 #include "test/kernels/cases.h"
 
 namespace mpc::test {
@@ -240,6 +241,26 @@ TEST(Device, Pool) {
                   << a[i];
           }
         }
+}
+
+// By cuDNN where it has an engine, and without it.
+TEST(Device, Attention) {
+  MPC_NEEDS_CUBLASLT();
+  MPC_NEEDS_IMAGES();
+  CudaContext without = untimed();
+  without.cudnn = nullptr;
+  without.cudnn_missing = "not asked for";
+  for (const CudaContext& context : {untimed(), device().context, without})
+    for (const auto* cases : {&kAttentions, &kLargeAttentions})
+      for (const AttentionCase& c : *cases)
+        for (KernelId id : {KernelId::attention, KernelId::attention_grad})
+          for (const Types t : types()) {
+            const KernelDesc desc = attention_desc(id, c, t.dtype, t.result);
+            SCOPED_TRACE(describe(desc, {1, false}));
+            const auto kernel = must_make(desc, context);
+            ASSERT_TRUE(kernel);
+            AttentionExpectation(desc).check(*kernel);
+          }
 }
 
 TEST(Device, CopyAndZero) {

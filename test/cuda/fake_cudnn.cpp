@@ -7,6 +7,7 @@
 #include <set>
 
 #include "test/cuda/fake_descriptors.h"
+#include "test/cuda/fake_graph.h"
 
 namespace mpc::test {
 namespace {
@@ -25,7 +26,7 @@ cudnnStatus_t refuse(const std::string& why) {
 
 bool fails(const char* call) { return current->failing == call; }
 
-size_t get_version() { return 92800; }
+size_t get_version() { return current->version; }
 
 const char* get_error_string(cudnnStatus_t status) {
   switch (status) {
@@ -113,9 +114,23 @@ bool forward_or_input(const FakeConv& conv) {
 
 // The engines that know this graph, in the order of the proposals.
 std::vector<size_t> proposals(const FakeDescriptor& heuristic) {
-  const FakeConv conv =
-      conv_of(*heuristic.part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH));
+  const FakeDescriptor& of =
+      *heuristic.part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+  const bool fallback =
+      heuristic.one<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE) ==
+      CUDNN_HEUR_MODE_FALLBACK;
   std::vector<size_t> known;
+  const auto add = [&](const auto& knows) {
+    for (size_t i = 0; i < current->engines.size(); ++i)
+      if (current->engines[i].fallback == fallback &&
+          knows(current->engines[i]))
+        known.push_back(i);
+  };
+  if (has_product(of)) {
+    add([](const FakeCudnn::Engine& engine) { return engine.attention; });
+    return known;
+  }
+  const FakeConv conv = conv_of(of);
   if (!conv.operation) return known;
   bool narrow = false, wide = false;
   for (const FakeDescriptor* tensor : {conv.x, conv.w, conv.y}) {
@@ -123,9 +138,6 @@ std::vector<size_t> proposals(const FakeDescriptor& heuristic) {
                             CUDNN_ATTR_TENSOR_DATA_TYPE) == CUDNN_DATA_FLOAT;
     (is_f32 ? wide : narrow) = true;
   }
-  const bool fallback =
-      heuristic.one<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE) ==
-      CUDNN_HEUR_MODE_FALLBACK;
   // As the library: of 16-bit operands it makes an f32 result only as a fused
   // operation, and the gradient of weights only with the channels last.
   const bool mixes = narrow && wide;
@@ -135,10 +147,7 @@ std::vector<size_t> proposals(const FakeDescriptor& heuristic) {
       conv.w->all<int64_t>(CUDNN_ATTR_TENSOR_STRIDES)[1] == 1;
   if (mixes && (!conv.is_fused || !(channels_last || forward_or_input(conv))))
     return known;
-  for (size_t i = 0; i < current->engines.size(); ++i)
-    if (current->engines[i].fallback == fallback &&
-        (current->engines[i].mixed || !mixes))
-      known.push_back(i);
+  add([&](const FakeCudnn::Engine& engine) { return engine.mixed || !mixes; });
   return known;
 }
 
@@ -233,19 +242,27 @@ cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
   void* workspace = variant.one<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
   if (engine.workspace_bytes > 0 && !workspace) return refuse("no workspace");
   std::map<int64_t, void*> addresses;
+  const bool attention = has_product(made);
   const auto uids = variant.all<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   const auto places = variant.all<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
-  for (size_t i = 0; i < uids.size(); ++i) {
-    if (reinterpret_cast<uintptr_t>(places[i]) % 16 != 0)
+  for (size_t i = 0; i < uids.size(); ++i) addresses[uids[i]] = places[i];
+  // Those by value are read now, and lie where they like.
+  const std::map<int64_t, float> scalars =
+      attention ? values_of_scalars(made, addresses)
+                : std::map<int64_t, float>();
+  for (const auto& [uid, place] : addresses)
+    if (reinterpret_cast<uintptr_t>(place) % 16 != 0 && !scalars.count(uid))
       return refuse("not aligned as was said");
-    addresses[uids[i]] = places[i];
-  }
   // Descriptors outlive the work, which a graph may do several times.
-  const auto work = [conv = conv_of(made), addresses, workspace,
+  const auto work = [conv = attention ? FakeConv{} : conv_of(made), attention,
+                     graph = made, scalars, addresses, workspace,
                      bytes = engine.workspace_bytes] {
     // All of it may be written.
     if (bytes > 0) std::memset(workspace, 0xfb, bytes);
-    compute(conv, addresses);
+    if (attention)
+      compute(graph, addresses, scalars);
+    else
+      compute(conv, addresses);
   };
   if (!current->queue)
     work();

@@ -27,9 +27,12 @@ struct FakeCudnn {
     bool unfinished = false, broken = false;
     // Only the fallback mode proposes it.
     bool fallback = false;
+    // It computes attention too.
+    bool attention = true;
   };
   // An engine's number is its index.
   std::vector<Engine> engines = {{10}};
+  size_t version = 92800;
   // The name of a call that fails from now on, or empty.
   std::string failing;
 

@@ -63,6 +63,16 @@ std::vector<Rule> make_rules() {
        CUDNN_TYPE_INT64, 1, true},
       {CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_IS_VIRTUAL,
        CUDNN_TYPE_BOOLEAN, 1, false},
+      {CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_IS_BY_VALUE,
+       CUDNN_TYPE_BOOLEAN, 1, false},
+      {CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_AXIS,
+       CUDNN_TYPE_INT64, 1, false},
+      {CUDNN_BACKEND_MATMUL_DESCRIPTOR, CUDNN_ATTR_MATMUL_COMP_TYPE,
+       CUDNN_TYPE_DATA_TYPE, 1, true},
+      {CUDNN_BACKEND_REDUCTION_DESCRIPTOR, CUDNN_ATTR_REDUCTION_OPERATOR,
+       CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, true},
+      {CUDNN_BACKEND_REDUCTION_DESCRIPTOR, CUDNN_ATTR_REDUCTION_COMP_TYPE,
+       CUDNN_TYPE_DATA_TYPE, 1, true},
       {CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_COMP_TYPE,
        CUDNN_TYPE_DATA_TYPE, 1, true},
       {CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_CONV_MODE,
@@ -102,11 +112,27 @@ std::vector<Rule> make_rules() {
                      CUDNN_TYPE_INT64, 2, true});
   for (auto name : {CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR,
                     CUDNN_ATTR_OPERATION_POINTWISE_XDESC,
-                    CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
                     CUDNN_ATTR_OPERATION_POINTWISE_YDESC})
     rules.push_back({CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, name,
-                     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                     name != CUDNN_ATTR_OPERATION_POINTWISE_BDESC});
+                     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, true});
+  for (auto name : {CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
+                    CUDNN_ATTR_OPERATION_POINTWISE_TDESC})
+    rules.push_back({CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, name,
+                     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, false});
+  for (auto name :
+       {CUDNN_ATTR_OPERATION_MATMUL_ADESC, CUDNN_ATTR_OPERATION_MATMUL_BDESC,
+        CUDNN_ATTR_OPERATION_MATMUL_CDESC, CUDNN_ATTR_OPERATION_MATMUL_DESC})
+    rules.push_back({CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, name,
+                     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, true});
+  for (auto name : {CUDNN_ATTR_OPERATION_REDUCTION_XDESC,
+                    CUDNN_ATTR_OPERATION_REDUCTION_YDESC,
+                    CUDNN_ATTR_OPERATION_REDUCTION_DESC})
+    rules.push_back({CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR, name,
+                     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, true});
+  for (auto name :
+       {CUDNN_ATTR_OPERATION_RESHAPE_XDESC, CUDNN_ATTR_OPERATION_RESHAPE_YDESC})
+    rules.push_back({CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR, name,
+                     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, true});
   for (const Names& names : kConvolutions) {
     for (auto name : {names.convolution, names.x, names.w, names.y})
       rules.push_back(
@@ -187,6 +213,48 @@ std::string check_tensor(const FakeDescriptor& tensor) {
   return "";
 }
 
+// Heads of an operand divide those of the result, all else agrees.
+std::string check_product(const FakeDescriptor& operation) {
+  const View a(*operation.part(CUDNN_ATTR_OPERATION_MATMUL_ADESC)),
+      b(*operation.part(CUDNN_ATTR_OPERATION_MATMUL_BDESC)),
+      c(*operation.part(CUDNN_ATTR_OPERATION_MATMUL_CDESC));
+  if (operation.part(CUDNN_ATTR_OPERATION_MATMUL_DESC)
+          ->one<cudnnDataType_t>(CUDNN_ATTR_MATMUL_COMP_TYPE) !=
+      CUDNN_DATA_FLOAT)
+    return "sums are in f32";
+  if (a.dims[0] != c.dims[0] || b.dims[0] != c.dims[0] ||
+      a.dims[2] != c.dims[2] || b.dims[3] != c.dims[3] ||
+      a.dims[3] != b.dims[2])
+    return "the factors of a product do not go together";
+  if (c.dims[1] % a.dims[1] != 0 || c.dims[1] % b.dims[1] != 0)
+    return "the heads of a product do not go together";
+  return "";
+}
+
+std::string check_pointwise(const FakeDescriptor& operation) {
+  const auto mode =
+      operation.part(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR)
+          ->one<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE);
+  const bool one = mode == CUDNN_POINTWISE_EXP || mode == CUDNN_POINTWISE_LOG ||
+                   mode == CUDNN_POINTWISE_IDENTITY ||
+                   mode == CUDNN_POINTWISE_GEN_INDEX;
+  const bool three = mode == CUDNN_POINTWISE_BINARY_SELECT;
+  if (operation.has(CUDNN_ATTR_OPERATION_POINTWISE_BDESC) == one ||
+      operation.has(CUDNN_ATTR_OPERATION_POINTWISE_TDESC) != three)
+    return "a pointwise operation has another number of operands";
+  const View y(*operation.part(CUDNN_ATTR_OPERATION_POINTWISE_YDESC));
+  for (auto name : {CUDNN_ATTR_OPERATION_POINTWISE_XDESC,
+                    CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
+                    CUDNN_ATTR_OPERATION_POINTWISE_TDESC}) {
+    if (!operation.has(name)) continue;
+    const View operand(*operation.part(name));
+    for (size_t d = 0; d < 4; ++d)
+      if (operand.dims[d] != 1 && operand.dims[d] != y.dims[d])
+        return "operands of a pointwise operation do not broadcast";
+  }
+  return "";
+}
+
 std::string check_convolution(const FakeDescriptor& operation,
                               const Names& names) {
   const FakeDescriptor& conv = *operation.part(names.convolution);
@@ -258,6 +326,10 @@ std::string check_descriptor(const FakeDescriptor& descriptor) {
   }
   if (descriptor.type == CUDNN_BACKEND_TENSOR_DESCRIPTOR)
     return check_tensor(descriptor);
+  if (descriptor.type == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR)
+    return check_product(descriptor);
+  if (descriptor.type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
+    return check_pointwise(descriptor);
   for (const Names& names : kConvolutions)
     if (names.type == descriptor.type)
       return check_convolution(descriptor, names);

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "test/kernels/attention.h"
 #include "test/kernels/harness.h"
 
 namespace mpc::kernels::testing {
@@ -234,6 +235,8 @@ TEST(Descriptions, DamageIsRefusedOrHarmless) {
   for (KernelId id : {KernelId::max_pool, KernelId::max_pool_grad,
                       KernelId::average_pool, KernelId::average_pool_grad})
     calls.push_back(pool(id));
+  for (KernelId id : {KernelId::attention, KernelId::attention_grad})
+    calls.push_back(attention_desc(id, {3, 6, 3, 2, 7, 2, 2, true}, f32, f32));
   uint32_t state = 1;
   const auto random = [&](size_t bound) {
     state = state * 1664525 + 1013904223;

@@ -1,0 +1,451 @@
+// Attention and its gradient. The queries of a head are cut into strips whose
+// scores, against all keys, stay in the cache; oneDNN multiplies, and our own
+// loops do what is between the products. A strip (for the gradient: a head of
+// the keys) is one thread's work, and how it is cut depends on the shape alone,
+// so that any number of threads gives the same bits.
+//
+// With `causal` a strip takes part with the keys that its last query sees,
+// rounded up so that there are few different products.
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/cpu/dnnl_kernel.h"
+#include "kernels/float_types.h"
+
+namespace mpc::kernels::cpu {
+namespace {
+
+using dnnl::memory;
+
+constexpr double kFlopsPerThread = 1e6;
+constexpr int64_t kMaxStripRows = 64;
+// Scores of a strip, unless the keys are so many that its rows would be few.
+constexpr int64_t kStripElements = 1 << 20;
+constexpr int64_t kMinStripRows = 16;
+constexpr int64_t kMaxKeySteps = 16;
+
+struct Strip;
+
+// The loops of one kind of CPU (attention_loops.h).
+struct Loops {
+  void (*softmax)(const Strip& strip, float* scores, void* p,
+                  float* log_sum_exp);
+  void (*softmax_grad)(const Strip& strip, const float* scores,
+                       const float* p_grads, const float* log_sum_exp,
+                       const void* grad, const void* result, void* p,
+                       void* score_grads);
+  void (*round)(const float* from, int64_t count, uint16_t* to);
+};
+
+// A strip of rows of one head.
+struct Strip {
+  const AttentionShape& shape;
+  int64_t first, rows;  // Queries.
+  int64_t count;        // Keys that were multiplied with.
+};
+
+#define MPC_ATTENTION_INLINE inline __attribute__((always_inline))
+
+namespace baseline {
+#include "kernels/cpu/attention_loops.h"
+}  // namespace baseline
+
+#ifdef __x86_64__
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+namespace avx2 {
+#include "kernels/cpu/attention_loops.h"
+}  // namespace avx2
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")
+namespace avx512 {
+#include "kernels/cpu/attention_loops.h"
+}  // namespace avx512
+#pragma GCC pop_options
+#endif
+
+Loops best_loops(bool is_bf16, const char** name) {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq")) {
+    *name = "attention:avx512";
+    return avx512::loops(is_bf16);
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    *name = "attention:avx2";
+    return avx2::loops(is_bf16);
+  }
+#endif
+  *name = "attention:baseline";
+  return baseline::loops(is_bf16);
+}
+
+// How the queries of every head are cut.
+class Strips {
+ public:
+  explicit Strips(const AttentionShape& shape)
+      : shape_(shape),
+        rows_(
+            std::min(shape.queries, std::clamp(kStripElements / shape.keys,
+                                               kMinStripRows, kMaxStripRows))) {
+    const int64_t step = (shape.keys + kMaxKeySteps - 1) / kMaxKeySteps;
+    key_step_ = (step + 31) / 32 * 32;
+  }
+
+  int64_t count() const { return (shape_.queries + rows_ - 1) / rows_; }
+  int64_t rows() const { return rows_; }
+  Strip at(int64_t index) const {
+    const int64_t first = index * rows_;
+    const int64_t rows = std::min(rows_, shape_.queries - first);
+    const int64_t seen = shape_.visible(first + rows - 1);
+    return {
+        shape_, first, rows,
+        std::min(shape_.keys, (seen + key_step_ - 1) / key_step_ * key_step_)};
+  }
+
+ private:
+  const AttentionShape& shape_;
+  int64_t rows_, key_step_;
+};
+
+// Where products read and write, for one strip. The first ones are operands.
+enum Place : int {
+  kGrad,
+  kQuery,
+  kKey,
+  kValue,
+  kResult,
+  kQueryGrad,
+  kKeyGrad,
+  kValueGrad,
+  kScores,
+  kPGrads,
+  kP,
+  kScoreGrads,
+  kScratchpad,
+  kPlaces
+};
+
+// result[m, n] = lhs[m, k] rhs[k, n], or that added to it.
+struct Product {
+  Place lhs, rhs, result;
+  int64_t m, n, k;
+  bool transpose_lhs, transpose_rhs;
+  memory::data_type result_type;
+  bool accumulate = false;
+};
+
+dnnl::matmul::primitive_desc describe(const dnnl::engine& engine,
+                                      const Product& p,
+                                      memory::data_type type) {
+  dnnl::primitive_attr attributes = user_scratchpad();
+  if (p.accumulate) {
+    dnnl::post_ops add;
+    add.append_sum(1.0f);
+    attributes.set_post_ops(add);
+  }
+  const memory::dims lhs =
+      p.transpose_lhs ? memory::dims{1, p.m} : memory::dims{p.k, 1};
+  const memory::dims rhs =
+      p.transpose_rhs ? memory::dims{1, p.k} : memory::dims{p.n, 1};
+  // oneDNN keeps a pointer to the description while it searches.
+  const dnnl::matmul::desc desc(
+      memory::desc({p.m, p.k}, type, lhs), memory::desc({p.k, p.n}, type, rhs),
+      memory::desc({p.m, p.n}, p.result_type, memory::dims{p.n, 1}));
+  return dnnl::matmul::primitive_desc(desc, attributes, engine);
+}
+
+class AttentionKernel : public Kernel {
+ public:
+  std::string implementation() const override { return name_; }
+  size_t scratch_bytes() const override { return threads_ * worker_bytes_; }
+  bool run(void* const* operands, void* scratch) const override {
+    // Products were made for one thread.
+    const ThreadScope scope(1);
+    std::atomic<bool> ok{true};
+#pragma omp parallel for num_threads(threads_) \
+    schedule(dynamic) if (threads_ > 1)
+    for (int64_t i = 0; i < items_; ++i) {
+      const int worker = omp_get_thread_num() % threads_;
+      void* places[kPlaces] = {};
+      char* memory = static_cast<char*>(scratch) + worker * worker_bytes_;
+      for (const auto& [place, offset] : scratch_)
+        places[place] = memory + offset;
+      if (!run_item(i, operands, places, worker)) ok = false;
+    }
+    return ok;
+  }
+
+ protected:
+  AttentionKernel(const AttentionShape& shape, int64_t items,
+                  const Context& context, double products)
+      : shape_(shape),
+        strips_(shape_),
+        element_(mpc_dtype_size(shape.dtype)),
+        items_(items) {
+    const double work = 2.0 * products * static_cast<double>(shape.batch) *
+                        static_cast<double>(shape.heads) *
+                        static_cast<double>(shape.queries) *
+                        static_cast<double>(shape.keys) *
+                        static_cast<double>(shape.depth + shape.value_depth) *
+                        (shape.causal ? 0.5 : 1.0);
+    threads_ = static_cast<int>(std::min<int64_t>(
+        items, threads_for(work, kFlopsPerThread, context.threads)));
+    loops_ = best_loops(shape.dtype == MPC_DTYPE_BF16, &loops_name_);
+  }
+
+  // What an item does; the places of scratch memory are set.
+  virtual bool run_item(int64_t item, void* const* operands, void** places,
+                        int worker) const = 0;
+  virtual std::vector<Product> products(const Strip& strip) const = 0;
+
+  // Makes the products of all strips, and room for `room` bytes of each place.
+  void make(std::vector<std::pair<Place, int64_t>> room) {
+    const ThreadScope scope(1);
+    const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+    const memory::data_type type = dnnl_type(shape_.dtype);
+    std::vector<std::pair<int64_t, int64_t>> known;
+    std::vector<std::vector<Product>> lists;
+    for (int64_t i = 0; i < strips_.count(); ++i) {
+      const Strip strip = strips_.at(i);
+      const std::pair extents(strip.rows, strip.count);
+      const auto found = std::find(known.begin(), known.end(), extents);
+      variants_.push_back(static_cast<size_t>(found - known.begin()));
+      if (found != known.end()) continue;
+      known.push_back(extents);
+      lists.push_back(products(strip));
+    }
+    std::vector<std::vector<dnnl::matmul::primitive_desc>> descriptions;
+    size_t scratchpad = 0;
+    for (const std::vector<Product>& list : lists) {
+      descriptions.emplace_back();
+      for (const Product& product : list) {
+        descriptions.back().push_back(describe(engine, product, type));
+        scratchpad =
+            std::max(scratchpad,
+                     descriptions.back().back().scratchpad_desc().get_size());
+      }
+    }
+    name_ = loops_name_;
+    for (const dnnl::matmul::primitive_desc& pd : descriptions.back()) {
+      const std::string name = std::string(", ") + pd.impl_info_str();
+      if (name_.find(name) == std::string::npos) name_ += name;
+    }
+    room.emplace_back(kScratchpad, static_cast<int64_t>(scratchpad));
+    ScratchLayout layout;
+    for (const auto& [place, bytes] : room)
+      scratch_.emplace_back(place,
+                            layout.add(static_cast<size_t>(bytes)).offset);
+    worker_bytes_ = layout.size();
+
+    for (int worker = 0; worker < threads_; ++worker) {
+      calls_.emplace_back();
+      for (size_t variant = 0; variant < lists.size(); ++variant) {
+        calls_.back().emplace_back();
+        for (size_t i = 0; i < lists[variant].size(); ++i) {
+          const Product& product = lists[variant][i];
+          const auto& pd = descriptions[variant][i];
+          DnnlCall call(engine, dnnl::matmul(pd));
+          call.bind(DNNL_ARG_SRC, pd.src_desc(), {product.lhs});
+          call.bind(DNNL_ARG_WEIGHTS, pd.weights_desc(), {product.rhs});
+          call.bind(DNNL_ARG_DST, pd.dst_desc(), {product.result});
+          if (pd.scratchpad_desc().get_size() != 0)
+            call.bind(DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), {kScratchpad});
+          calls_.back().back().push_back(std::move(call));
+        }
+      }
+    }
+  }
+
+  bool multiply(int64_t strip, size_t product, void* const* places,
+                int worker) const {
+    return calls_[static_cast<size_t>(worker)][variants_[strip]][product].run(
+        places, nullptr);
+  }
+
+  // Row `row` of an operand with rows of `width` elements of `bytes`.
+  static char* row(void* operand, int64_t row, int64_t width, size_t bytes) {
+    return static_cast<char*>(operand) +
+           static_cast<size_t>(row * width) * bytes;
+  }
+  char* row(void* operand, int64_t row, int64_t width) const {
+    return AttentionKernel::row(operand, row, width, element_);
+  }
+  char* result_row(void* operand, size_t result, int64_t row,
+                   int64_t width) const {
+    return AttentionKernel::row(operand, row, width,
+                                mpc_dtype_size(shape_.result_dtypes[result]));
+  }
+  int64_t key_head_of(int64_t head) const {
+    return head / (shape_.heads / shape_.key_heads);
+  }
+  int64_t strip_elements() const { return strips_.rows() * shape_.keys; }
+
+  const AttentionShape shape_;
+  const Strips strips_;
+  const size_t element_;
+  Loops loops_;
+
+ private:
+  const int64_t items_;
+  int threads_;
+  const char* loops_name_;
+  std::string name_;
+  std::vector<std::pair<Place, size_t>> scratch_;
+  size_t worker_bytes_ = 0;
+  std::vector<size_t> variants_;  // By strip.
+  // By worker, as calls remember addresses, then by variant.
+  mutable std::vector<std::vector<std::vector<DnnlCall>>> calls_;
+};
+
+class Forward final : public AttentionKernel {
+ public:
+  Forward(const AttentionShape& shape, const Context& context)
+      : AttentionKernel(shape,
+                        shape.batch * shape.heads * Strips(shape).count(),
+                        context, 1) {
+    std::vector<std::pair<Place, int64_t>> room = {
+        {kScores, strip_elements() * 4}};
+    if (element_ == 2) room.emplace_back(kP, strip_elements() * 2);
+    make(std::move(room));
+  }
+
+ protected:
+  std::vector<Product> products(const Strip& s) const override {
+    return {{kQuery, kKey, kScores, s.rows, s.count, shape_.depth, false, true,
+             memory::data_type::f32},
+            {kP, kValue, kResult, s.rows, shape_.value_depth, s.count, false,
+             false, dnnl_type(shape_.result_dtypes[0])}};
+  }
+
+  bool run_item(int64_t item, void* const* operands, void** places,
+                int worker) const override {
+    const int64_t head = item / strips_.count();
+    // The longest strips of a causal head begin first.
+    const int64_t index = strips_.count() - 1 - item % strips_.count();
+    const Strip strip = strips_.at(index);
+    const int64_t first = head * shape_.queries + strip.first;
+    const int64_t keys = key_head_of(head) * shape_.keys;
+    places[kQuery] = row(operands[0], first, shape_.depth);
+    places[kKey] = row(operands[1], keys, shape_.depth);
+    places[kValue] = row(operands[2], keys, shape_.value_depth);
+    places[kResult] = result_row(operands[3], 0, first, shape_.value_depth);
+    if (!places[kP]) places[kP] = places[kScores];
+    if (!multiply(index, 0, places, worker)) return false;
+    loops_.softmax(strip, static_cast<float*>(places[kScores]), places[kP],
+                   static_cast<float*>(operands[4]) + first);
+    return multiply(index, 1, places, worker);
+  }
+};
+
+// Sums over the queries are kept in f32, in the results themselves where these
+// are f32.
+class Backward final : public AttentionKernel {
+ public:
+  Backward(const AttentionShape& shape, const Context& context)
+      : AttentionKernel(shape, shape.batch * shape.key_heads, context, 2.5) {
+    std::vector<std::pair<Place, int64_t>> room = {
+        {kScores, strip_elements() * 4}, {kPGrads, strip_elements() * 4}};
+    if (element_ == 2) {
+      room.emplace_back(kP, strip_elements() * 2);
+      room.emplace_back(kScoreGrads, strip_elements() * 2);
+    }
+    for (const Sums& sums : sums_of(shape))
+      if (shape.result_dtypes[sums.result] == MPC_DTYPE_BF16)
+        room.emplace_back(sums.place, shape.keys * sums.width * 4);
+    make(std::move(room));
+  }
+
+ protected:
+  std::vector<Product> products(const Strip& s) const override {
+    const int64_t d = shape_.depth, e = shape_.value_depth;
+    const memory::data_type f32 = memory::data_type::f32;
+    return {{kQuery, kKey, kScores, s.rows, s.count, d, false, true, f32},
+            {kGrad, kValue, kPGrads, s.rows, s.count, e, false, true, f32},
+            {kP, kGrad, kValueGrad, s.count, e, s.rows, true, false, f32, true},
+            {kScoreGrads, kQuery, kKeyGrad, s.count, d, s.rows, true, false,
+             f32, true},
+            {kScoreGrads, kKey, kQueryGrad, s.rows, d, s.count, false, false,
+             dnnl_type(shape_.result_dtypes[0])}};
+  }
+
+  bool run_item(int64_t item, void* const* operands, void** places,
+                int worker) const override {
+    const int64_t keys = item * shape_.keys;
+    const int64_t group = shape_.heads / shape_.key_heads;
+    places[kKey] = row(operands[2], keys, shape_.depth);
+    places[kValue] = row(operands[3], keys, shape_.value_depth);
+    if (!places[kP]) {
+      places[kP] = places[kScores];
+      places[kScoreGrads] = places[kPGrads];
+    }
+    for (const Sums& sums : sums_of(shape_)) {
+      if (!places[sums.place])
+        places[sums.place] =
+            result_row(operands[sums.operand], sums.result, keys, sums.width);
+      std::memset(places[sums.place], 0,
+                  static_cast<size_t>(shape_.keys * sums.width) * 4);
+    }
+    // Heads that share keys are neighbours.
+    for (int64_t head = item * group; head < (item + 1) * group; ++head)
+      for (int64_t index = 0; index < strips_.count(); ++index)
+        if (!run_strip(head, index, operands, places, worker)) return false;
+    for (const Sums& sums : sums_of(shape_))
+      if (shape_.result_dtypes[sums.result] == MPC_DTYPE_BF16)
+        loops_.round(
+            static_cast<const float*>(places[sums.place]),
+            shape_.keys * sums.width,
+            reinterpret_cast<uint16_t*>(result_row(
+                operands[sums.operand], sums.result, keys, sums.width)));
+    return true;
+  }
+
+ private:
+  // A result that sums over queries.
+  struct Sums {
+    Place place;
+    size_t operand, result;
+    int64_t width;
+  };
+  static std::array<Sums, 2> sums_of(const AttentionShape& shape) {
+    return {
+        {{kKeyGrad, 7, 1, shape.depth}, {kValueGrad, 8, 2, shape.value_depth}}};
+  }
+
+  bool run_strip(int64_t head, int64_t index, void* const* operands,
+                 void** places, int worker) const {
+    const Strip strip = strips_.at(index);
+    const int64_t first = head * shape_.queries + strip.first;
+    places[kGrad] = row(operands[0], first, shape_.value_depth);
+    places[kQuery] = row(operands[1], first, shape_.depth);
+    places[kResult] = row(operands[4], first, shape_.value_depth);
+    places[kQueryGrad] = result_row(operands[6], 0, first, shape_.depth);
+    if (!multiply(index, 0, places, worker) ||
+        !multiply(index, 1, places, worker))
+      return false;
+    loops_.softmax_grad(strip, static_cast<const float*>(places[kScores]),
+                        static_cast<const float*>(places[kPGrads]),
+                        static_cast<const float*>(operands[5]) + first,
+                        places[kGrad], places[kResult], places[kP],
+                        places[kScoreGrads]);
+    return multiply(index, 2, places, worker) &&
+           multiply(index, 3, places, worker) &&
+           multiply(index, 4, places, worker);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_attention(KernelId id, const AttentionShape& shape,
+                                       const Context& context) {
+  if (id == KernelId::attention)
+    return std::make_unique<Forward>(shape, context);
+  return std::make_unique<Backward>(shape, context);
+}
+
+}  // namespace mpc::kernels::cpu

@@ -1,0 +1,129 @@
+// What attention does with rows of scores, included once per kind of CPU; no
+// include guard. Sums run in the order that the vector width gives, so that
+// only the kind of CPU decides the bits.
+
+// e^x within 2 units in the last place; 0 where that is below the smallest
+// normal number. n = x / ln 2 rounded, from the sum with 1.5 2^23, whose last
+// bits are n; e^x = 2^n e^(x - n ln 2), and ln 2 in two parts, of which the
+// product with the first is exact. The polynomial is that of Cephes' expf.
+MPC_ATTENTION_INLINE float exponential(float x) {
+  constexpr float kShift = 12582912.0f;
+  const float shifted = x * 1.44269504088896341f + kShift;
+  const float n = shifted - kShift;
+  const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  float y = 1.9875691500e-4f;
+  y = y * r + 1.3981999507e-3f;
+  y = y * r + 8.3334519073e-3f;
+  y = y * r + 4.1665795894e-2f;
+  y = y * r + 1.6666665459e-1f;
+  y = y * r + 5.0000001201e-1f;
+  y = y * (r * r) + r + 1.0f;
+  const uint32_t power = float_bits(shifted) - float_bits(kShift);
+  y *= bits_float((power + 127) << 23);
+  y = x < -87.3f ? 0.0f : y;
+  // NaN is in none of the ranges and has come through.
+  return x > 88.3f ? INFINITY : y;
+}
+
+// How T lies in memory. The vectorizer does not look into structs.
+template <typename T>
+struct Raw {
+  using type = float;
+  static float of(float value) { return value; }
+};
+template <>
+struct Raw<Bf16> {
+  using type = uint16_t;
+  static uint16_t of(float value) { return Bf16::round(value); }
+};
+
+// Turns scores into probabilities: those of the first `visible`, zero for the
+// rest of `count`. `p` may be the scores. Returns the logarithm of the sum of
+// the exponentials.
+template <typename T>
+float softmax_row(float* scores, float scale, int64_t visible, int64_t count,
+                  typename Raw<T>::type* p) {
+  float largest = -INFINITY;
+#pragma omp simd reduction(max : largest)
+  for (int64_t j = 0; j < visible; ++j) {
+    const float score = scores[j] * scale;
+    largest = score > largest ? score : largest;
+  }
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t j = 0; j < visible; ++j) {
+    const float e = exponential(scores[j] * scale - largest);
+    scores[j] = e;
+    sum += e;
+  }
+  const float inverse = 1.0f / sum;
+#pragma omp simd
+  for (int64_t j = 0; j < visible; ++j) p[j] = Raw<T>::of(scores[j] * inverse);
+  for (int64_t j = visible; j < count; ++j) p[j] = 0;
+  return largest + std::log(sum);
+}
+
+// Turns scores into probabilities, and gradients of these into gradients of the
+// products that the scores scale.
+template <typename T>
+void softmax_grad_row(const float* scores, const float* p_grads, float scale,
+                      float log_sum_exp, float shared, int64_t visible,
+                      int64_t count, typename Raw<T>::type* p,
+                      typename Raw<T>::type* score_grads) {
+#pragma omp simd
+  for (int64_t j = 0; j < visible; ++j) {
+    const float probability = exponential(scores[j] * scale - log_sum_exp);
+    const float grad = probability * (p_grads[j] - shared) * scale;
+    p[j] = Raw<T>::of(probability);
+    score_grads[j] = Raw<T>::of(grad);
+  }
+  for (int64_t j = visible; j < count; ++j) p[j] = score_grads[j] = 0;
+}
+
+template <typename T>
+float dot_row(const T* a, const T* b, int64_t count) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i)
+    sum += static_cast<float>(a[i]) * static_cast<float>(b[i]);
+  return sum;
+}
+
+template <typename T>
+void softmax_strip(const Strip& s, float* scores, void* p, float* log_sum_exp) {
+  for (int64_t i = 0; i < s.rows; ++i)
+    log_sum_exp[i] =
+        softmax_row<T>(scores + i * s.count, s.shape.scale,
+                       std::min(s.shape.visible(s.first + i), s.count), s.count,
+                       static_cast<typename Raw<T>::type*>(p) + i * s.count);
+}
+
+template <typename T>
+void softmax_grad_strip(const Strip& s, const float* scores,
+                        const float* p_grads, const float* log_sum_exp,
+                        const void* grad, const void* result, void* p,
+                        void* score_grads) {
+  using Stored = typename Raw<T>::type;
+  const int64_t depth = s.shape.value_depth;
+  for (int64_t i = 0; i < s.rows; ++i) {
+    const float shared =
+        dot_row(static_cast<const T*>(grad) + i * depth,
+                static_cast<const T*>(result) + i * depth, depth);
+    const int64_t at = i * s.count;
+    softmax_grad_row<T>(
+        scores + at, p_grads + at, s.shape.scale, log_sum_exp[i], shared,
+        std::min(s.shape.visible(s.first + i), s.count), s.count,
+        static_cast<Stored*>(p) + at, static_cast<Stored*>(score_grads) + at);
+  }
+}
+
+inline void round_to_bf16(const float* from, int64_t count, uint16_t* to) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) to[i] = Bf16::round(from[i]);
+}
+
+inline Loops loops(bool is_bf16) {
+  if (is_bf16)
+    return {softmax_strip<Bf16>, softmax_grad_strip<Bf16>, round_to_bf16};
+  return {softmax_strip<float>, softmax_grad_strip<float>, round_to_bf16};
+}

@@ -1,0 +1,158 @@
+// Attention and its gradient, one query at a time. Scores, probabilities and
+// sums are f32 (f64 for f64); each result is rounded once.
+
+#include <cmath>
+#include <vector>
+
+#include "kernels/reference/reference.h"
+
+namespace mpc::kernels::reference {
+namespace {
+
+// A result whose dtype need not be that of the operands.
+class Output {
+ public:
+  Output(void* data, mpc_dtype_t dtype) : data_(data), dtype_(dtype) {}
+
+  void store(int64_t index, double value) const {
+    const float narrow = static_cast<float>(value);
+    switch (dtype_) {
+      case MPC_DTYPE_F64:
+        static_cast<double*>(data_)[index] = value;
+        break;
+      case MPC_DTYPE_F16:
+        static_cast<F16*>(data_)[index] = F16(narrow);
+        break;
+      case MPC_DTYPE_BF16:
+        static_cast<Bf16*>(data_)[index] = Bf16(narrow);
+        break;
+      default:
+        static_cast<float*>(data_)[index] = narrow;
+    }
+  }
+
+ private:
+  void* data_;
+  mpc_dtype_t dtype_;
+};
+
+template <typename T>
+Sum<T> dot(const T* a, const T* b, int64_t count) {
+  Sum<T> sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += Sum<T>(a[i]) * Sum<T>(b[i]);
+  return sum;
+}
+
+// Rows of the operands that belong to one query.
+struct Places {
+  int64_t query;    // Row of queries, results and sums.
+  int64_t keys;     // First row of the keys and values that it may see.
+  int64_t visible;  // How many of them it sees.
+};
+
+template <typename F>
+void for_queries(const AttentionShape& s, F&& body) {
+  for (int64_t b = 0; b < s.batch; ++b)
+    for (int64_t h = 0; h < s.heads; ++h) {
+      const int64_t key_head = h / (s.heads / s.key_heads);
+      for (int64_t i = 0; i < s.queries; ++i)
+        body(Places{(b * s.heads + h) * s.queries + i,
+                    (b * s.key_heads + key_head) * s.keys, s.visible(i)});
+    }
+}
+
+// The scaled scores of one query.
+template <typename T>
+std::vector<Sum<T>> scores_of(const AttentionShape& s, const Places& at,
+                              const T* query, const T* key) {
+  std::vector<Sum<T>> scores(static_cast<size_t>(at.visible));
+  for (int64_t j = 0; j < at.visible; ++j)
+    scores[j] = Sum<T>(s.scale) * dot(query + at.query * s.depth,
+                                      key + (at.keys + j) * s.depth, s.depth);
+  return scores;
+}
+
+template <typename T>
+void attention(const AttentionShape& s, void* const* operands) {
+  const T* query = static_cast<const T*>(operands[0]);
+  const T* key = static_cast<const T*>(operands[1]);
+  const T* value = static_cast<const T*>(operands[2]);
+  const Output result(operands[3], s.result_dtypes[0]);
+  Sum<T>* log_sum_exp = static_cast<Sum<T>*>(operands[4]);
+  for_queries(s, [&](const Places& at) {
+    std::vector<Sum<T>> p = scores_of(s, at, query, key);
+    Sum<T> largest = p[0], sum = 0;
+    for (Sum<T> score : p) largest = score > largest ? score : largest;
+    for (Sum<T>& score : p) sum += score = std::exp(score - largest);
+    for (int64_t e = 0; e < s.value_depth; ++e) {
+      Sum<T> total = 0;
+      for (int64_t j = 0; j < at.visible; ++j)
+        total += p[j] * Sum<T>(value[(at.keys + j) * s.value_depth + e]);
+      result.store(at.query * s.value_depth + e, total / sum);
+    }
+    log_sum_exp[at.query] = largest + std::log(sum);
+  });
+}
+
+// With P the probabilities and o the result of a query, and dP = grad value':
+// the scores' gradient is P (dP - grad o').
+template <typename T>
+void attention_grad(const AttentionShape& s, void* const* operands) {
+  const T* grad = static_cast<const T*>(operands[0]);
+  const T* query = static_cast<const T*>(operands[1]);
+  const T* key = static_cast<const T*>(operands[2]);
+  const T* value = static_cast<const T*>(operands[3]);
+  const T* result = static_cast<const T*>(operands[4]);
+  const Sum<T>* log_sum_exp = static_cast<const Sum<T>*>(operands[5]);
+  const int64_t key_rows = s.batch * s.key_heads * s.keys;
+  std::vector<Sum<T>> key_grad(static_cast<size_t>(key_rows * s.depth));
+  std::vector<Sum<T>> value_grad(static_cast<size_t>(key_rows * s.value_depth));
+  const Output query_out(operands[6], s.result_dtypes[0]);
+  for_queries(s, [&](const Places& at) {
+    const std::vector<Sum<T>> scores = scores_of(s, at, query, key);
+    const T* g = grad + at.query * s.value_depth;
+    const Sum<T> shared =
+        dot(g, result + at.query * s.value_depth, s.value_depth);
+    std::vector<Sum<T>> query_grad(static_cast<size_t>(s.depth));
+    for (int64_t j = 0; j < at.visible; ++j) {
+      const int64_t row = at.keys + j;
+      const Sum<T> p = std::exp(scores[j] - log_sum_exp[at.query]);
+      for (int64_t e = 0; e < s.value_depth; ++e)
+        value_grad[row * s.value_depth + e] += p * Sum<T>(g[e]);
+      const Sum<T> score_grad =
+          Sum<T>(s.scale) * p *
+          (dot(g, value + row * s.value_depth, s.value_depth) - shared);
+      for (int64_t d = 0; d < s.depth; ++d) {
+        query_grad[d] += score_grad * Sum<T>(key[row * s.depth + d]);
+        key_grad[row * s.depth + d] +=
+            score_grad * Sum<T>(query[at.query * s.depth + d]);
+      }
+    }
+    for (int64_t d = 0; d < s.depth; ++d)
+      query_out.store(at.query * s.depth + d, query_grad[d]);
+  });
+  const Output key_out(operands[7], s.result_dtypes[1]);
+  for (size_t i = 0; i < key_grad.size(); ++i)
+    key_out.store(static_cast<int64_t>(i), key_grad[i]);
+  const Output value_out(operands[8], s.result_dtypes[2]);
+  for (size_t i = 0; i < value_grad.size(); ++i)
+    value_out.store(static_cast<int64_t>(i), value_grad[i]);
+}
+
+struct Attention {
+  using Function = ReferenceKernel<AttentionShape>::Function;
+  template <typename T, typename R>
+  static Function get(KernelId id) {
+    return id == KernelId::attention ? attention<T> : attention_grad<T>;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_attention(KernelId id,
+                                       const AttentionShape& shape) {
+  return std::make_unique<ReferenceKernel<AttentionShape>>(
+      shape, select<Attention>(id, shape.dtype, shape.dtype));
+}
+
+}  // namespace mpc::kernels::reference

@@ -1,0 +1,216 @@
+#include "test/kernels/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/float_types.h"
+#include "kernels/shapes.h"
+
+namespace mpc::kernels::testing {
+namespace {
+
+double wide_roundoff(mpc_dtype_t dtype) {
+  return roundoff(dtype == MPC_DTYPE_F64 ? MPC_DTYPE_F64 : MPC_DTYPE_F32);
+}
+
+// What is lost where numbers leave the range in which they are relative.
+double underflow(mpc_dtype_t dtype) {
+  return dtype == MPC_DTYPE_F16 ? 0x1p-25 : 0x1p-120;
+}
+
+std::vector<double> representable(const TensorDesc& desc,
+                                  const std::vector<double>& values) {
+  return values_of(desc, make_tensor(desc, values));
+}
+
+// One query of one head with its keys, in f64.
+struct Query {
+  // Of all keys that it sees: probabilities, how far these are off relative to
+  // themselves, and the sums of the absolute scores' terms.
+  std::vector<double> p;
+  double log_sum_exp = 0, largest_score = 0, largest_terms = 0;
+};
+
+Query query_of(const AttentionShape& s, const double* query, const double* key,
+               int64_t index) {
+  Query result;
+  std::vector<double> scores(static_cast<size_t>(s.visible(index)));
+  double largest = -INFINITY;
+  for (size_t j = 0; j < scores.size(); ++j) {
+    double sum = 0, terms = 0;
+    for (int64_t d = 0; d < s.depth; ++d) {
+      const double product =
+          query[d] * key[static_cast<int64_t>(j) * s.depth + d];
+      sum += product;
+      terms += std::fabs(product);
+    }
+    scores[j] = s.scale * sum;
+    largest = std::max(largest, scores[j]);
+    result.largest_score = std::max(result.largest_score, std::fabs(scores[j]));
+    result.largest_terms =
+        std::max(result.largest_terms, std::fabs(s.scale) * terms);
+  }
+  double sum = 0;
+  for (double score : scores) sum += std::exp(score - largest);
+  result.log_sum_exp = largest + std::log(sum);
+  for (double score : scores)
+    result.p.push_back(std::exp(score - result.log_sum_exp));
+  return result;
+}
+
+template <typename F>
+void for_queries(const AttentionShape& s, F&& body) {
+  for (int64_t b = 0; b < s.batch; ++b)
+    for (int64_t h = 0; h < s.heads; ++h)
+      for (int64_t i = 0; i < s.queries; ++i)
+        body((b * s.heads + h) * s.queries + i,
+             (b * s.key_heads + h / (s.heads / s.key_heads)) * s.keys, i);
+}
+
+AttentionShape shape_of(const KernelDesc& desc) {
+  AttentionShape shape;
+  std::string error;
+  EXPECT_TRUE(parse_attention(desc, &shape, &error)) << error;
+  return shape;
+}
+
+}  // namespace
+
+KernelDesc attention_desc(KernelId id, const AttentionCase& c,
+                          mpc_dtype_t dtype, mpc_dtype_t result) {
+  const mpc_dtype_t sum =
+      dtype == MPC_DTYPE_F64 ? MPC_DTYPE_F64 : MPC_DTYPE_F32;
+  const TensorDesc query{dtype, {c.batch, c.heads, c.queries, c.depth}};
+  const TensorDesc key{dtype, {c.batch, c.key_heads, c.keys, c.depth}};
+  const TensorDesc value{dtype, {c.batch, c.key_heads, c.keys, c.value_depth}};
+  const TensorDesc output{dtype, {c.batch, c.heads, c.queries, c.value_depth}};
+  const TensorDesc sums{sum, {c.batch, c.heads, c.queries}};
+  const auto as_result = [&](const TensorDesc& tensor) {
+    return TensorDesc{result, tensor.shape};
+  };
+  const std::vector<int64_t> attributes{c.causal, float_bits(c.scale)};
+  if (id == KernelId::attention)
+    return {id, {query, key, value, as_result(output), sums}, attributes};
+  return {id,
+          {output, query, key, value, output, sums, as_result(query),
+           as_result(key), as_result(value)},
+          attributes};
+}
+
+AttentionExpectation::AttentionExpectation(const KernelDesc& desc)
+    : desc_(desc) {
+  const bool forward = desc.id == KernelId::attention;
+  const size_t drawn = forward ? 3 : 4;
+  for (size_t i = 0; i < drawn; ++i)
+    inputs_.push_back(representable(
+        desc.operands[i],
+        uniform(static_cast<int>(i) + 1, element_count(desc.operands[i]))));
+  if (!forward) {
+    const std::vector<TensorDesc>& all = desc.operands;
+    const std::vector<std::vector<double>> made =
+        exact({KernelId::attention,
+               {all[1], all[2], all[3], all[4], all[5]},
+               desc.attributes},
+              {inputs_[1], inputs_[2], inputs_[3]});
+    inputs_.push_back(representable(all[4], made[0]));
+    inputs_.push_back(representable(all[5], made[1]));
+  }
+  outputs_ = exact(desc, inputs_);
+  for (const std::vector<double>& output : outputs_)
+    bounds_.emplace_back(output.size(), 0.0);
+  if (forward)
+    bound_forward();
+  else
+    bound_gradient();
+  for (size_t o = 0; o < outputs_.size(); ++o) {
+    const mpc_dtype_t dtype = desc.operands[inputs_.size() + o].dtype;
+    for (size_t i = 0; i < outputs_[o].size(); ++i)
+      bounds_[o][i] +=
+          roundoff(dtype) * std::fabs(outputs_[o][i]) + underflow(dtype);
+  }
+}
+
+// A score is a sum of products; an exponential makes its absolute error a
+// relative one, and the sum of all adds that of the worst.
+void AttentionExpectation::bound_forward() {
+  const AttentionShape s = shape_of(desc_);
+  const double u = wide_roundoff(s.dtype), narrow = roundoff(s.dtype);
+  for_queries(s, [&](int64_t row, int64_t keys, int64_t index) {
+    const Query q = query_of(s, &inputs_[0][row * s.depth],
+                             &inputs_[1][keys * s.depth], index);
+    const double score =
+        2.0 * (s.depth + 2) * u * q.largest_terms + 4 * u * q.largest_score;
+    const double sum = 2.0 * (static_cast<double>(q.p.size()) + 8) * u;
+    bounds_[1][row] = 2 * score + sum + 4 * u * std::fabs(q.log_sum_exp);
+    for (int64_t e = 0; e < s.value_depth; ++e) {
+      double& bound = bounds_[0][row * s.value_depth + e];
+      for (size_t j = 0; j < q.p.size(); ++j)
+        bound +=
+            (q.p[j] * (2 * score + 2 * sum + narrow) + underflow(s.dtype)) *
+            std::fabs(
+                inputs_[2]
+                       [(keys + static_cast<int64_t>(j)) * s.value_depth + e]);
+    }
+  });
+}
+
+void AttentionExpectation::bound_gradient() {
+  const AttentionShape s = shape_of(desc_);
+  const double u = wide_roundoff(s.dtype), narrow = roundoff(s.dtype);
+  const double tiny = underflow(s.dtype);
+  const int64_t group = s.heads / s.key_heads;
+  // What is summed over heads may be rounded for each.
+  const double key_terms =
+      2.0 * (static_cast<double>(s.queries * group) + 2) * u +
+      (group > 1 ? narrow : 0.0);
+  for_queries(s, [&](int64_t row, int64_t keys, int64_t index) {
+    const Query q = query_of(s, &inputs_[1][row * s.depth],
+                             &inputs_[2][keys * s.depth], index);
+    const double score = 2.0 * (s.depth + 2) * u * q.largest_terms +
+                         4 * u * (q.largest_score + std::fabs(q.log_sum_exp));
+    // The sums of exponentials may come rounded.
+    const double p_error = 2 * score + 16 * u + narrow;
+    const double* g = &inputs_[0][row * s.value_depth];
+    double shared = 0;
+    for (int64_t e = 0; e < s.value_depth; ++e)
+      shared += std::fabs(g[e] * inputs_[4][row * s.value_depth + e]);
+    for (size_t j = 0; j < q.p.size(); ++j) {
+      const int64_t at = keys + static_cast<int64_t>(j);
+      double p_grad = 0;
+      for (int64_t e = 0; e < s.value_depth; ++e)
+        p_grad += std::fabs(g[e] * inputs_[3][at * s.value_depth + e]);
+      const double terms = std::fabs(s.scale) * q.p[j] * (p_grad + shared);
+      const double error =
+          terms * (p_error + 2.0 * (s.value_depth + 4) * u + narrow) + tiny;
+      for (int64_t d = 0; d < s.depth; ++d) {
+        bounds_[0][row * s.depth + d] +=
+            (error + 2.0 * (static_cast<double>(s.keys) + 2) * u * terms) *
+            std::fabs(inputs_[2][at * s.depth + d]);
+        bounds_[1][at * s.depth + d] +=
+            (error + key_terms * terms) *
+            std::fabs(inputs_[1][row * s.depth + d]);
+      }
+      for (int64_t e = 0; e < s.value_depth; ++e)
+        bounds_[2][at * s.value_depth + e] +=
+            (q.p[j] * (p_error + key_terms) + tiny) * std::fabs(g[e]);
+    }
+  });
+}
+
+void AttentionExpectation::check(const Kernel& kernel) const {
+  const std::vector<Buffer> operands = make_operands(desc_, inputs_);
+  run(kernel, operands);
+  for (size_t o = 0; o < outputs_.size(); ++o) {
+    const size_t operand = inputs_.size() + o;
+    const std::vector<double> found =
+        values_of(desc_.operands[operand], operands[operand]);
+    for (size_t i = 0; i < found.size(); ++i)
+      ASSERT_LE(std::fabs(found[i] - outputs_[o][i]), bounds_[o][i])
+          << kernel.implementation() << " element " << i << " of output " << o
+          << ": expected " << outputs_[o][i] << ", found " << found[i];
+  }
+}
+
+}  // namespace mpc::kernels::testing
