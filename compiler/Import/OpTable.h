@@ -42,6 +42,7 @@ llvm::ArrayRef<OpRow> constantOps();
 llvm::ArrayRef<OpRow> shapeOps();
 llvm::ArrayRef<OpRow> reductionOps();
 llvm::ArrayRef<OpRow> contractionOps();
+llvm::ArrayRef<OpRow> attentionOps();
 llvm::ArrayRef<OpRow> poolingOps();
 llvm::ArrayRef<OpRow> normalizationOps();
 llvm::ArrayRef<OpRow> lossOps();

@@ -112,6 +112,24 @@ static const std::vector<Model> table = {
     {"LogSoftmax_middle", "a[2,5,3]:-3..3", "y = LogSoftmax <axis = -2> (a)",
      "2,5,3"},
 
+    // Attention, also with what is written out as products and a softmax.
+    {"Attention_plain", "q[2,2,5,4] k[2,2,3,4] v[2,2,3,6]",
+     "y = Attention (q, k, v)", "2,2,5,6"},
+    {"Attention_causal", "q[1,2,3,4] k[1,2,5,4] v[1,2,5,2]",
+     "y = Attention <is_causal = 1, scale = 1.5> (q, k, v)", "1,2,3,2"},
+    {"Attention_causalLonger", "q[1,2,6,4] k[1,2,3,4] v[1,2,3,5]",
+     "y = Attention <is_causal = 1> (q, k, v)", "1,2,6,5"},
+    {"Attention_grouped", "q[2,6,4,3] k[2,2,4,3] v[2,2,4,5]",
+     "y = Attention <is_causal = 1> (q, k, v)", "2,6,4,5"},
+    {"Attention_joined", "q[2,3,8] k[2,5,4] v[2,5,6]",
+     "y = Attention <q_num_heads = 4, kv_num_heads = 2> (q, k, v)", "2,3,12"},
+    {"Attention_itself", "x[2,4,6]",
+     "y = Attention <q_num_heads = 2, kv_num_heads = 2> (x, x, x)", "2,4,6"},
+    {"Attention_mask", "q[2,4,3,4] k[2,2,5,4] v[2,2,5,2] m[2,1,3,5]",
+     "y = Attention (q, k, v, m)", "2,4,3,2"},
+    {"Attention_softcap", "q[1,2,4,3] k[1,2,4,3] v[1,2,4,3]",
+     "y = Attention <softcap = 1.5, is_causal = 1> (q, k, v)", "1,2,4,3"},
+
     // Norms.
     {"LayerNormalization_last", "a[4,7] s[7] b[7]",
      "y = LayerNormalization (a, s, b)", "4,7"},

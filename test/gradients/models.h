@@ -18,7 +18,7 @@ struct Model {
   Shape labelShape = {};      ///< Its shape.
   const char *loss = nullptr; ///< `--loss`, of `y`; null: the loss is there.
   double low = -1, high = 1;  ///< Range of the targets of that loss.
-  int opset = 20;
+  int opset = 23;
 };
 
 const std::vector<Model> &models();

@@ -93,6 +93,65 @@ case("Gemm_column", "x[3,17] p[5,17] c[3,1]", "y = Gemm <transB = 1> (x, p, c)",
 case("Gemm_no_bias", "x[3,17] p[17,5]", "y = Gemm <alpha = 0.3> (x, p)",
      lambda x, p: 0.3 * x @ p)
 
+# Attention: on each place, masked causally for each shape, and in its other spellings.
+def attention(name, tensors, body, function=None, attributes=""):
+    case(f"Attention_{name}", tensors, body.replace("Attention", f"Attention <{attributes}>", 1)
+         if attributes else body, function, opset=23)
+
+
+SDPA = F.scaled_dot_product_attention
+KEY, VALUE = "k[2,3,5,8]", "v[2,3,5,6]"
+attention("query", f"x[2,3,7,8] {KEY} {VALUE}", "y = Attention (x, k, v)", SDPA)
+attention("key", f"x[2,3,5,8] q[2,3,7,8] {VALUE}", "y = Attention (q, x, v)",
+          lambda x, q, v: SDPA(q, x, v))
+attention("value", f"x[2,3,5,6] q[2,3,7,8] {KEY}", "y = Attention (q, k, x)",
+          lambda x, q, k: SDPA(q, k, x))
+attention("itself", "x[2,2,9,4]", "y = Attention (x, x, x)",
+          lambda x: SDPA(x, x, x, is_causal=True), "is_causal = 1")
+for name, length in {"longer": 9, "shorter": 3}.items():
+    attention(f"causal_{name}", f"x[2,3,{length},8] {KEY} {VALUE}", "y = Attention (x, k, v)",
+              lambda x, k, v: SDPA(x, k, v, is_causal=True, scale=0.5),
+              "is_causal = 1, scale = 0.5")
+attention("groups", "x[2,6,7,8] k[2,2,5,8] v[2,2,5,6]", "y = Attention (x, k, v)",
+          lambda x, k, v: SDPA(x, k, v, enable_gqa=True))
+attention("one_group", "x[2,4,7,8] k[2,1,7,8] v[2,1,7,8]", "y = Attention (x, k, v)",
+          lambda x, k, v: SDPA(x, k, v, is_causal=True, enable_gqa=True), "is_causal = 1")
+
+
+def joined(heads, key_heads, **options):
+    """SDPA of [batch, length, heads x depth]."""
+    def split(t, heads):
+        return t.unflatten(2, (heads, -1)).transpose(1, 2)
+    return lambda q, k, v: SDPA(split(q, heads), split(k, key_heads), split(v, key_heads),
+                                **options).transpose(1, 2).flatten(2)
+
+
+attention("joined", "x[2,7,12] k[2,5,12] v[2,5,6]", "y = Attention (x, k, v)", joined(3, 3),
+          "q_num_heads = 3, kv_num_heads = 3")
+attention("joined_groups", "x[2,7,16] k[2,7,8] v[2,7,4]", "y = Attention (x, k, v)",
+          joined(4, 2, is_causal=True, enable_gqa=True),
+          "q_num_heads = 4, kv_num_heads = 2, is_causal = 1")
+attention("mask", f"x[2,3,7,8] {KEY} {VALUE} m[7,5]", "y = Attention (x, k, v, m)",
+          lambda x, k, v, m: SDPA(x, k, v, m))
+attention("mask_groups", "x[2,6,5,8] k[2,2,5,8] v[2,2,5,6] m[2,1,5,5]",
+          "y = Attention (x, k, v, m)",
+          lambda x, k, v, m: SDPA(x, k, v, m + torch.full((5, 5), -torch.inf).triu(1),
+                                  enable_gqa=True), "is_causal = 1")
+attention("softcap", f"x[2,3,7,8] {KEY} {VALUE}", "y = Attention (x, k, v)",
+          lambda x, k, v: torch.softmax(
+              2 * torch.tanh(x @ k.mT / 8**0.5 / 2), -1) @ v, "softcap = 2.0")
+
+# The same as products around a softmax, which becomes one op.
+case("Attention_written_out", "x[2,3,7,8] k[2,3,5,8] v[2,3,5,6]",
+     "t = Transpose <perm = [0, 1, 3, 2]> (k)\n s = MatMul (x, t)\n"
+     "c = Constant <value_float = 0.3> ()\n d = Mul (s, c)\n p = Softmax <axis = 3> (d)\n"
+     "y = MatMul (p, v)", lambda x, k, v: SDPA(x, k, v, scale=0.3))
+case("Attention_written_out_causal", "x[2,3,4] k[2,3,4] v[2,3,5]",
+     "t = Transpose <perm = [0, 2, 1]> (k)\n s = MatMul (x, t)\n"
+     "m = Constant <value = float[3,3] {0.0, -3e38, -3e38, 0.0, 0.0, -3e38, 0.0, 0.0, 0.0}> ()\n"
+     "d = Add (s, m)\n p = Softmax <axis = 2> (d)\n y = MatMul (p, v)",
+     lambda x, k, v: SDPA(x, k, v, is_causal=True, scale=1.0))
+
 # Norms. BatchNormalization as at inference: in training it is another function.
 for name, x, axis, dims in [
     ("last", "2,3,17", -1, 1), ("two", "2,3,17", 1, 2), ("middle", "2,3,4,5", 2, 2),

@@ -1,0 +1,134 @@
+//===- Attention.cpp - Attention in one op --------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Infer.h"
+#include "compiler/Dialect/Train/IR/OpFacts.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Support/Locations.h"
+
+#include "llvm/ADT/bit.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+/// Checks the operands that both ops have and gives the shape of the result.
+template <typename Adaptor>
+static LogicalResult checkAttention(Adaptor op, const OpError &error,
+                                    SmallVectorImpl<int64_t> &result) {
+  ArrayRef<int64_t> query = shapeOf(op.getQuery());
+  ArrayRef<int64_t> key = shapeOf(op.getKey());
+  ArrayRef<int64_t> value = shapeOf(op.getValue());
+  if (query.size() != 4 || key.size() != 4 || value.size() != 4) // attention_c1
+    return error("query, key and value must have rank 4, but have ranks ",
+                 query.size(), ", ", key.size(), " and ", value.size());
+  if (key[0] != query[0] || key[3] != query[3] ||
+      key.drop_back() != value.drop_back()) // attention_c2
+    return error("a query of [", query, "] needs a key of [", query[0],
+                 ", heads, length, ", query[3],
+                 "] and a value that differs in the last extent at most, but "
+                 "they are [",
+                 key, "] and [", value, "]");
+  if (query[1] % key[1] != 0) // attention_c3
+    return error("the ", key[1],
+                 " heads of the key must divide those of the query, ",
+                 query[1]);
+  if (!op.getScale().isFinite()) // attention_c4
+    return error("'scale' must be finite");
+  result.assign({query[0], query[1], query[2], value[3]});
+  return success();
+}
+
+/// Pairs of a query and a key that it sees, over all heads.
+template <typename Op> static int64_t countPairs(Op op) {
+  ArrayRef<int64_t> query = shapeOf(op.getQuery());
+  int64_t rows = query[2], keys = shapeOf(op.getKey())[2];
+  int64_t triangle = std::min(rows, keys);
+  int64_t seen = op.getCausal()
+                     ? triangle * (triangle + 1) / 2 + (rows - triangle) * keys
+                     : rows * keys;
+  return query[0] * query[1] * seen;
+}
+
+/// The catalog's attributes.
+template <typename Op> static SmallVector<int64_t> kernelAttributes(Op op) {
+  return {op.getCausal(),
+          int64_t(llvm::bit_cast<uint32_t>(op.getScale().convertToFloat()))};
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferTypes(AttentionOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  SmallVector<int64_t> result;
+  if (failed(checkAttention(op, error, result)))
+    return failure();
+  types.push_back(RankedTensorType::get(result, elementOf(op.getQuery())));
+  types.push_back(
+      pinnedType(ArrayRef<int64_t>(result).drop_back(), op.getQuery()));
+  return success();
+}
+MPC_INFER(AttentionOp)
+
+LogicalResult AttentionOp::buildGradient(OpBuilder &builder,
+                                         ValueRange resultGrads,
+                                         ArrayRef<bool> needed,
+                                         MutableArrayRef<Value> operandGrads) {
+  if (resultGrads[1])
+    return emitOpError("has no gradient through 'log_sum_exp'; only its first "
+                       "result may lead to the loss");
+  auto grad = AttentionGradOp::create(
+      builder, gradientLoc(getLoc()), resultGrads[0], getQuery(), getKey(),
+      getValue(), getResult(), getLogSumExp(), getScaleAttr(), getCausalAttr());
+  for (auto [i, result] : llvm::enumerate(grad->getResults()))
+    if (needed[i])
+      operandGrads[i] = result;
+  return success();
+}
+
+MPC_OP_FACTS(AttentionOp, Low,
+             countPairs(*this) *
+                 (2 * (shapeOf(getQuery())[3] + shapeOf(getValue())[3]) + 14),
+             "16-bit operands; sums, softmax and its logarithms in f32")
+bool AttentionOp::isOperandPinned(unsigned) { return false; }
+bool AttentionOp::isResultPinned(unsigned index) { return index == 1; }
+
+StringRef AttentionOp::getKernelName() { return "attention"; }
+SmallVector<int64_t> AttentionOp::getKernelAttributes() {
+  return kernelAttributes(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionGradOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferTypes(AttentionGradOp::Adaptor op,
+                                const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  SmallVector<int64_t> result;
+  if (failed(checkAttention(op, error, result)) ||
+      failed(checkShape("grad", op.getGrad(), result, error)) ||
+      failed(checkShape("result", op.getResult(), result, error)) ||
+      failed(checkShape("log_sum_exp", op.getLogSumExp(),
+                        ArrayRef<int64_t>(result).drop_back(), error)))
+    return failure();
+  for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
+    types.push_back(
+        RankedTensorType::get(shapeOf(operand), elementOf(op.getGrad())));
+  return success();
+}
+MPC_INFER(AttentionGradOp)
+
+// Two products give scores and gradients of probabilities, three the results.
+MPC_OP_FACTS(AttentionGradOp, Low,
+             countPairs(*this) *
+                 (6 * shapeOf(getQuery())[3] + 4 * shapeOf(getValue())[3] + 16),
+             "16-bit operands; sums and softmax in f32")
+bool AttentionGradOp::isOperandPinned(unsigned index) { return index == 5; }
+bool AttentionGradOp::isResultPinned(unsigned) { return false; }
+
+StringRef AttentionGradOp::getKernelName() { return "attention_grad"; }
+SmallVector<int64_t> AttentionGradOp::getKernelAttributes() {
+  return kernelAttributes(*this);
+}

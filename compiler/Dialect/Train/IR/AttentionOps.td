@@ -1,0 +1,44 @@
+//===- AttentionOps.td - Attention in one op ---------------*- tablegen -*-===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_ATTENTIONOPS_TD
+#define MPC_COMPILER_DIALECT_TRAIN_IR_ATTENTIONOPS_TD
+
+include "compiler/Dialect/Train/IR/TrainBase.td"
+
+def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, Kernel]> {
+  let summary = "softmax(scale query key' + mask) value, for each head";
+  let description = [{
+    `query` is [B, H, T, D], `key` [B, G, S, D], `value` [B, G, S, E], `result`
+    [B, H, T, E]. Head h of the queries reads head h / (H / G) of the keys and
+    values. With `causal` query i sees the keys 0..i, whatever T and S are. The
+    scores are never stored: `log_sum_exp` [B, H, T], the logarithm of the
+    softmax's sum, is what the gradient needs to make them again.
+
+    (C1) all operands have rank 4.
+    (C2) B is the same everywhere, D of queries and keys, G and S of keys and
+         values.
+    (C3) G divides H.
+    (C4) `scale` is finite.
+  }];
+  let arguments = (ins Train_FloatTensor:$query, Train_FloatTensor:$key, // attention_c1, attention_c2
+                   Train_FloatTensor:$value, // attention_c3
+                   F32Attr:$scale, UnitAttr:$causal); // attention_c4
+  let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp);
+  let extraClassDeclaration = compatible # pins;
+}
+
+def Train_AttentionGradOp : Train_InferredOp<"attention_grad", [Kernel]> {
+  let summary = "Gradients of attention's query, key and value";
+  let description = [{
+    `result` and `log_sum_exp` are those of the forward op; constraints as
+    there. `grad` has the shape of `result`.
+  }];
+  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$query,
+                   Train_FloatTensor:$key, Train_FloatTensor:$value,
+                   Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp,
+                   F32Attr:$scale, UnitAttr:$causal);
+  let results = (outs Train_FloatTensor:$query_grad,
+                 Train_FloatTensor:$key_grad, Train_FloatTensor:$value_grad);
+  let extraClassDeclaration = compatible # pins;
+}
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_ATTENTIONOPS_TD
