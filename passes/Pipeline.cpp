@@ -25,7 +25,9 @@ using namespace mpc;
 /// The model as one clean forward graph.
 static void addGraph(OpPassManager &pm, const CompileOptions &,
                      const StageTarget &) {
-  // Before differentiation, so that gradients come out channels last too.
+  // Before differentiation, so that gradients come out as one op, and channels
+  // last, too.
+  pm.addNestedPass<func::FuncOp>(createRecognizeAttentionPass());
   pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass());
   // Transposes that met have left identities; equal constants become one.
   pm.addPass(createCanonicalizerPass());

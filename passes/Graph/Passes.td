@@ -4,6 +4,28 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RecognizeAttentionPass : Pass<"mpc-recognize-attention", "::mlir::func::FuncOp"> {
+  let summary = "Make one op of two products around a softmax";
+  let description = [{
+    Replaces softmax(scale Q K' + mask) V by `train.attention`, whose kernels
+    never store all scores. The scale may be multiplied or divided by before or
+    after the product, in any number of steps; K may be transposed by its
+    product or by an op in front of it. A mask is taken where it is the constant
+    sum that hides later keys; with any other, or where the scores or the
+    probabilities are used elsewhere or dropped out, nothing changes.
+
+    ```mlir
+    %0 = train.matmul %q, %k {transpose_rhs} : ...
+    %1 = train.mul %0, %scale : ...
+    %2 = train.softmax %1 {axis = 3 : i64} : ...
+    %3 = train.matmul %2, %v : ...
+    // becomes
+    %3, %sums = train.attention %q, %k, %v {scale = 0.125 : f32} : ...
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+}
+
 def UseChannelsLastPass : Pass<"mpc-use-channels-last", "::mlir::func::FuncOp"> {
   let summary = "Let ops on images work with channels last";
   let description = [{

@@ -1,0 +1,252 @@
+//===- RecognizeAttention.cpp - Products around a softmax as one op -------===//
+//
+// Implements mpc-recognize-attention. The match starts at the last product and
+// walks up; nothing is changed before all of it is found.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "passes/Graph/Passes.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#include <cmath>
+
+namespace mpc {
+#define GEN_PASS_DEF_RECOGNIZEATTENTIONPASS
+#include "passes/Graph/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+/// The number that a constant holds, if all of its elements are that one.
+static std::optional<double> numberOf(Value value) {
+  auto constant = value.getDefiningOp<train::ConstantOp>();
+  auto elements =
+      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
+  if (!elements || !elements.isSplat())
+    return std::nullopt;
+  APFloat number = elements.getSplatValue<APFloat>();
+  bool losesInfo;
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                 &losesInfo);
+  return number.convertToDouble();
+}
+
+/// What `value` is a multiple of by a number, or null: `*factor` becomes that
+/// number.
+static Value multipleOf(Value value, double *factor) {
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_present<train::MulOp, train::DivOp>(op))
+    return nullptr;
+  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
+  if (isa<train::MulOp>(op) && numberOf(lhs))
+    std::swap(lhs, rhs);
+  std::optional<double> number = numberOf(rhs);
+  if (!number || lhs.getType() != value.getType())
+    return nullptr;
+  *factor = isa<train::MulOp>(op) ? *number : 1 / *number;
+  return std::isfinite(*factor) && *factor != 0 ? lhs : nullptr;
+}
+
+/// Takes factors off `value` and multiplies `*scale` by them. With `alone` only
+/// those whose result nothing else uses.
+static Value stripScale(Value value, double *scale, bool alone) {
+  double factor;
+  while (Value of = multipleOf(value, &factor)) {
+    if (alone && !value.hasOneUse())
+      break;
+    *scale *= factor;
+    value = of;
+  }
+  return value;
+}
+
+/// The f32 of a constant, however it is stored; empty for other constants.
+static SmallVector<float> elementsOf(train::ConstantOp constant) {
+  if (auto dense = dyn_cast<DenseFPElementsAttr>(constant.getValue()))
+    if (dense.getElementType().isF32())
+      return llvm::to_vector(dense.getValues<float>());
+  if (auto resource =
+          dyn_cast<DenseF32ResourceElementsAttr>(constant.getValue()))
+    if (auto values = resource.tryGetAsArrayRef())
+      return SmallVector<float>(*values);
+  return {};
+}
+
+/// Returns true if adding `mask` to scores hides from query i the keys behind
+/// key i, and nothing else. Exponentials of what is -1e9 lower are zero in f32.
+static bool isCausalMask(Value mask, int64_t queries, int64_t keys) {
+  auto constant = mask.getDefiningOp<train::ConstantOp>();
+  ArrayRef<int64_t> shape = shapeOf(mask);
+  if (!constant || shape.size() < 2 || shape.back() != keys ||
+      shape[shape.size() - 2] != queries)
+    return false;
+  SmallVector<float> values = elementsOf(constant);
+  if (int64_t(values.size()) != queries * keys)
+    return false;
+  for (int64_t i = 0; i < queries; ++i)
+    for (int64_t j = 0; j < keys; ++j) {
+      float value = values[i * keys + j];
+      if (j <= i ? value != 0.0f : !(value <= -1e9f))
+        return false;
+    }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Pattern
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A right factor as the rows of it that attention wants: `value`, or what
+/// `permutation` makes of it.
+struct Rows {
+  Value value;
+  SmallVector<int64_t> permutation;
+
+  /// Its shape as rows.
+  SmallVector<int64_t> shape() const {
+    SmallVector<int64_t> result;
+    for (int64_t dim : permutation)
+      result.push_back(shapeOf(value)[dim]);
+    return result;
+  }
+  Value build(RewriterBase &rewriter, Location loc) const {
+    if (llvm::is_sorted(permutation))
+      return value;
+    return train::TransposeOp::create(rewriter, loc, value, permutation);
+  }
+};
+
+} // namespace
+
+/// `factor`, or with `exchange` its transposed matrices, without the transpose
+/// and the numbers that it is made by.
+static Rows rowsOf(Value factor, bool exchange, double *scale) {
+  Rows rows{scale ? stripScale(factor, scale, /*alone=*/false) : factor, {}};
+  size_t rank = shapeOf(factor).size();
+  rows.permutation = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  if (auto transpose = rows.value.getDefiningOp<train::TransposeOp>()) {
+    rows.permutation = llvm::to_vector(transpose.getPermutation());
+    rows.value = transpose.getInput();
+    if (scale)
+      rows.value = stripScale(rows.value, scale, /*alone=*/false);
+  }
+  if (exchange)
+    std::swap(rows.permutation[rank - 1], rows.permutation[rank - 2]);
+  return rows;
+}
+
+/// [batch, rows, columns] as [batch, 1, rows, columns].
+static Value addHead(RewriterBase &rewriter, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getRank() == 4)
+    return value;
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin() + 1, 1);
+  return train::ReshapeOp::create(rewriter, loc, type.clone(shape), value);
+}
+
+namespace {
+
+struct RecognizeAttention : OpRewritePattern<train::MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(train::MatmulOp product,
+                                PatternRewriter &rewriter) const override {
+    auto fail = [&](const char *why) {
+      return rewriter.notifyMatchFailure(product, why);
+    };
+    auto softmax = product.getLhs().getDefiningOp<train::SoftmaxOp>();
+    if (!softmax || product.getTransposeLhs())
+      return fail("the left factor is no softmax");
+    ArrayRef<int64_t> scoreShape = shapeOf(softmax.getResult());
+    size_t rank = scoreShape.size();
+    if (rank < 3 || rank > 4 || shapeOf(product.getRhs()).size() != rank)
+      return fail("factors have neither 3 nor 4 dimensions");
+    if (softmax.getAxis() != rank - 1)
+      return fail("the softmax is not along the keys");
+    if (!softmax->hasOneUse())
+      return fail("the probabilities are used elsewhere");
+
+    Value scores = softmax.getInput();
+    bool causal = false;
+    if (auto add = scores.getDefiningOp<train::AddOp>())
+      for (auto [masked, mask] : {std::pair(add.getLhs(), add.getRhs()),
+                                  std::pair(add.getRhs(), add.getLhs())})
+        if (!causal && masked.getType() == add.getType() &&
+            isCausalMask(mask, scoreShape[rank - 2], scoreShape[rank - 1])) {
+          if (!add->hasOneUse())
+            return fail("the masked scores are used elsewhere");
+          scores = masked;
+          causal = true;
+        }
+    double scale = 1;
+    scores = stripScale(scores, &scale, /*alone=*/true);
+    auto inner = scores.getDefiningOp<train::MatmulOp>();
+    if (!inner || inner.getTransposeLhs())
+      return fail("the scores are no product, or more than scaled and masked");
+    if (!inner->hasOneUse())
+      return fail("the scores are used elsewhere");
+    if (shapeOf(inner.getLhs()).size() != rank ||
+        shapeOf(inner.getRhs()).size() != rank)
+      return fail("factors of the scores have other ranks");
+
+    Value query = stripScale(inner.getLhs(), &scale, /*alone=*/false);
+    Rows key = rowsOf(inner.getRhs(), !inner.getTransposeRhs(), &scale);
+    Rows value = rowsOf(product.getRhs(), product.getTransposeRhs(), nullptr);
+    ArrayRef<int64_t> batch = shapeOf(query).drop_back(2);
+    if (batch != ArrayRef(key.shape()).drop_back(2) ||
+        batch != ArrayRef(value.shape()).drop_back(2))
+      return fail("heads are broadcast");
+    float narrow = scale;
+    bool isDouble = getElementTypeOrSelf(query.getType()).isF64();
+    if (!std::isfinite(narrow) || (isDouble && narrow != scale))
+      return fail("the scale is no f32");
+
+    Location loc = product.getLoc();
+    auto attention = train::AttentionOp::create(
+        rewriter, loc, addHead(rewriter, loc, query),
+        addHead(rewriter, loc, key.build(rewriter, loc)),
+        addHead(rewriter, loc, value.build(rewriter, loc)),
+        rewriter.getF32FloatAttr(narrow),
+        causal ? rewriter.getUnitAttr() : UnitAttr());
+    Value result = attention.getResult();
+    if (rank == 3)
+      result =
+          train::ReshapeOp::create(rewriter, loc, product.getType(), result);
+    rewriter.replaceOp(product, result);
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+struct RecognizeAttentionPass
+    : mpc::impl::RecognizeAttentionPassBase<RecognizeAttentionPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<RecognizeAttention>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
