@@ -103,19 +103,32 @@ static size_t editDistance(const std::string &a, const std::string &b) {
   return last[b.size()];
 }
 
+static size_t commonPrefix(const std::string &a, const std::string &b) {
+  size_t limit = std::min(a.size(), b.size()), length = 0;
+  while (length < limit && a[length] == b[length])
+    ++length;
+  return length;
+}
+
 std::string mpc::tool::findNearest(const std::string &word,
                                    const std::vector<std::string> &candidates) {
   std::string nearest;
   size_t shortest = word.size() / 3 + 1;
   for (const std::string &candidate : candidates) {
     size_t distance = editDistance(word, candidate);
-    if (distance < shortest || (distance == shortest && nearest.empty())) {
-      // A word with nothing in common is no suggestion.
-      if (distance >= std::max(word.size(), candidate.size()))
-        continue;
-      nearest = candidate;
-      shortest = distance;
-    }
+    // A word with nothing in common is no suggestion.
+    if (distance >= std::max(word.size(), candidate.size()))
+      continue;
+    // People leave out the end: of equally near ones that which begins as the
+    // word does.
+    bool isNearer = distance < shortest ||
+                    (distance == shortest &&
+                     (nearest.empty() || commonPrefix(word, candidate) >
+                                             commonPrefix(word, nearest)));
+    if (!isNearer)
+      continue;
+    nearest = candidate;
+    shortest = distance;
   }
   return nearest;
 }

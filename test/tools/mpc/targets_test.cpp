@@ -52,6 +52,8 @@ TEST(Targets, UnknownOnesAreRefusedWithTheList) {
             list + "'cuda:sm_9O'; did you mean 'cuda:sm_90'?");
   EXPECT_EQ(read("cuda:90"), list + "'cuda:90'; did you mean 'cuda:sm_90'?");
   EXPECT_EQ(read("sm_86"), list + "'sm_86'; did you mean 'cuda:sm_86'?");
+  EXPECT_EQ(read("cuda:sm_9"),
+            list + "'cuda:sm_9'; did you mean 'cuda:sm_90'?");
   EXPECT_EQ(read("CPU"), list + "'CPU'");
   EXPECT_EQ(read(""), list + "''");
   EXPECT_EQ(read("cpu,"), list + "''");

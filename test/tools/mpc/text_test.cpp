@@ -48,6 +48,9 @@ TEST(Text, Suggestions) {
   EXPECT_EQ(findNearest("", words), "");
   EXPECT_EQ(suggest("bf61", {"fp32", "bf16", "fp16"}),
             "; did you mean 'bf16'?");
+  // Equally near, but one has all of the word in front.
+  EXPECT_EQ(findNearest("sm_9", {"sm_89", "sm_90"}), "sm_90");
+  EXPECT_EQ(findNearest("sm_8", {"sm_89", "sm_80"}), "sm_89");
 }
 
 ProgressState someState() {
