@@ -7,6 +7,7 @@
 #include "compiler/Analysis/KernelDomain.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "passes/Fusion/Passes.h"
+#include "passes/StageFaults.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -26,7 +27,8 @@ static bool isView(Operation &op) {
 
 namespace {
 
-struct VerifyFusionPass : mpc::impl::VerifyFusionPassBase<VerifyFusionPass> {
+struct VerifyFusionPass : mpc::impl::VerifyFusionPassBase<VerifyFusionPass>,
+                          StageFaults {
   using Base::Base;
 
   void runOnOperation() override {
@@ -41,13 +43,6 @@ struct VerifyFusionPass : mpc::impl::VerifyFusionPassBase<VerifyFusionPass> {
   }
 
 private:
-  /// Reports a finding and the pass that should have prevented it.
-  void fail(Location loc, StringRef culprit, const Twine &message) {
-    emitError(loc, message).attachNote()
-        << culprit << " should have seen to it";
-    failed = true;
-  }
-
   void verifyFunction(func::FuncOp func) {
     for (Operation &op : func.getBody().front()) {
       StringRef name = op.getName().getStringRef();
@@ -91,8 +86,6 @@ private:
            "the ops of '" + kernel.getName() +
                "' have no common domain: " + reason);
   }
-
-  bool failed = false;
 };
 
 } // namespace

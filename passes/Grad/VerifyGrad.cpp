@@ -6,6 +6,7 @@
 
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Grad/Passes.h"
+#include "passes/StageFaults.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -20,7 +21,8 @@ using namespace mpc;
 
 namespace {
 
-struct VerifyGradPass : mpc::impl::VerifyGradPassBase<VerifyGradPass> {
+struct VerifyGradPass : mpc::impl::VerifyGradPassBase<VerifyGradPass>,
+                        StageFaults {
   using Base::Base;
 
   void runOnOperation() override {
@@ -34,13 +36,6 @@ struct VerifyGradPass : mpc::impl::VerifyGradPassBase<VerifyGradPass> {
   }
 
 private:
-  /// Reports a finding and the pass that should have prevented it.
-  void fail(Location loc, StringRef culprit, const Twine &message) {
-    emitError(loc, message).attachNote()
-        << culprit << " should have seen to it";
-    failed = true;
-  }
-
   static bool isTraining(func::FuncOp func) {
     return func.getName() == "step" || func.getName() == "accumulate";
   }
@@ -178,8 +173,6 @@ private:
       fail(write.getLoc(), "mpc-add-optimizer",
            "'" + func.getName() + "' writes '" + name + "' twice");
   }
-
-  bool failed = false;
 };
 
 } // namespace

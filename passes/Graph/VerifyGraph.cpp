@@ -6,6 +6,7 @@
 
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "passes/Graph/Passes.h"
+#include "passes/StageFaults.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -19,7 +20,8 @@ using namespace mpc;
 
 namespace {
 
-struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass> {
+struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
+                         StageFaults {
   using Base::Base;
 
   void runOnOperation() override {
@@ -39,13 +41,6 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass> {
       verifyFunction(predict);
     if (failed)
       signalPassFailure();
-  }
-
-  /// Reports a finding and the pass that should have prevented it.
-  void fail(Location loc, StringRef culprit, const Twine &message) {
-    emitError(loc, message).attachNote()
-        << culprit << " should have seen to it";
-    failed = true;
   }
 
   void verifyFunction(func::FuncOp func) {
@@ -111,8 +106,6 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass> {
       fail(op.getLoc(), "mpc-use-channels-last",
            "an op on images has channels first");
   }
-
-  bool failed = false;
 };
 
 } // namespace

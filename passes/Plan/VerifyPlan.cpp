@@ -6,6 +6,7 @@
 
 #include "passes/Plan/Passes.h"
 #include "passes/Plan/Storage.h"
+#include "passes/StageFaults.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_VERIFYPLANPASS
@@ -20,7 +21,8 @@ static constexpr int64_t kVectorBytes = 16;
 
 namespace {
 
-struct VerifyPlanPass : mpc::impl::VerifyPlanPassBase<VerifyPlanPass> {
+struct VerifyPlanPass : mpc::impl::VerifyPlanPassBase<VerifyPlanPass>,
+                        StageFaults {
   using Base::Base;
 
   void runOnOperation() override {
@@ -42,9 +44,7 @@ struct VerifyPlanPass : mpc::impl::VerifyPlanPassBase<VerifyPlanPass> {
 
 private:
   void fail(Location loc, const Twine &message) {
-    emitError(loc, message).attachNote()
-        << "mpc-plan-memory should have seen to it";
-    failed = true;
+    StageFaults::fail(loc, "mpc-plan-memory", message);
   }
 
   int64_t sizeOf(StringRef name) {
@@ -129,7 +129,6 @@ private:
   }
 
   int64_t arenaSize = 0, stateSize = 0;
-  bool failed = false;
 };
 
 } // namespace

@@ -1,0 +1,26 @@
+//===- StageFaults.h - What a stage left that it should not -----*- C++ -*-===//
+#ifndef MPC_PASSES_STAGEFAULTS_H
+#define MPC_PASSES_STAGEFAULTS_H
+
+#include "mlir/IR/Diagnostics.h"
+
+namespace mpc {
+
+/// Base of passes that verify a stage: all faults are reported, not the first
+/// alone.
+class StageFaults {
+protected:
+  /// Reports a fault and the pass that should have prevented it.
+  void fail(mlir::Location loc, llvm::StringRef culprit,
+            const llvm::Twine &message) {
+    mlir::emitError(loc, message).attachNote()
+        << culprit << " should have seen to it";
+    failed = true;
+  }
+
+  bool failed = false;
+};
+
+} // namespace mpc
+
+#endif // MPC_PASSES_STAGEFAULTS_H
