@@ -21,13 +21,8 @@ using kernels::testing::conv_terms;
 using kernels::testing::ConvCase;
 using kernels::testing::kConvKernels;
 using kernels::testing::kConvs;
+using kernels::testing::kCudaTypes;
 using kernels::testing::Types;
-
-const std::vector<Types> kTypes = {{MPC_DTYPE_F32, MPC_DTYPE_F32},
-                                   {MPC_DTYPE_F16, MPC_DTYPE_F16},
-                                   {MPC_DTYPE_F16, MPC_DTYPE_F32},
-                                   {MPC_DTYPE_BF16, MPC_DTYPE_BF16},
-                                   {MPC_DTYPE_BF16, MPC_DTYPE_F32}};
 
 class CudaConv : public ::testing::Test {
  protected:
@@ -53,7 +48,7 @@ class CudaConv : public ::testing::Test {
   }
   // The engine that a kernel made in this context uses, or the error.
   std::string chosen(const CudaContext& context, KernelId id = KernelId::conv,
-                     Types types = kTypes[3]) {
+                     Types types = kCudaTypes[3]) {
     std::string error;
     const auto kernel = make_cuda_kernel(desc(id, types), context, &error);
     return kernel ? kernel->implementation() : error;
@@ -61,7 +56,7 @@ class CudaConv : public ::testing::Test {
   void expect_all(const CudaContext& device) {
     for (const ConvCase& c : kConvs)
       for (KernelId id : kConvKernels)
-        for (const Types types : kTypes)
+        for (const Types types : kCudaTypes)
           for (bool last : {false, true}) {
             if (!allowed(id, types)) continue;
             const KernelDesc call =
@@ -112,7 +107,7 @@ TEST_F(CudaConv, BiasMayBeF32BesideBf16) {
 TEST_F(CudaConv, WideningNeedsKernelsOfOurOwn) {
   images.set(false);
   const std::string error =
-      chosen(context(), KernelId::conv_grad_weight, kTypes[4]);
+      chosen(context(), KernelId::conv_grad_weight, kCudaTypes[4]);
   images.set(true);
   EXPECT_EQ(error.find("conv_grad_weight: cuDNN has no engine for conv 2 "), 0u)
       << error;
@@ -157,13 +152,13 @@ TEST_F(CudaConv, LeavesOutWhatRoundsMore) {
 
 TEST_F(CudaConv, TensorCoresAreForSixteenBits) {
   library.engines = {{5, 0, {kTensorCore}}, {10}};
-  EXPECT_EQ(chosen(context(), KernelId::conv, kTypes[3]),
+  EXPECT_EQ(chosen(context(), KernelId::conv, kCudaTypes[3]),
             "cudnn:engine 0, 5.0 us, fastest of 2");
   // TF32 is not f32,
-  EXPECT_EQ(chosen(context(), KernelId::conv, kTypes[0]),
+  EXPECT_EQ(chosen(context(), KernelId::conv, kCudaTypes[0]),
             "cudnn:engine 1, 10.0 us, fastest of 1");
   // but loses nothing of what was 16-bit.
-  EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kTypes[4]),
+  EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kCudaTypes[4]),
             "cudnn:engine 0, 5.0 us, fastest of 2, operands widened to f32");
 }
 
@@ -195,10 +190,10 @@ TEST_F(CudaConv, PlansAreSharedInTheProcess) {
   const CudaContext device = context();
   std::string error;
   const auto first =
-      make_cuda_kernel(desc(KernelId::conv, kTypes[3]), device, &error);
+      make_cuda_kernel(desc(KernelId::conv, kCudaTypes[3]), device, &error);
   const size_t plans = library.plans, executions = library.executions;
   const auto second =
-      make_cuda_kernel(desc(KernelId::conv, kTypes[3]), device, &error);
+      make_cuda_kernel(desc(KernelId::conv, kCudaTypes[3]), device, &error);
   EXPECT_TRUE(first && second) << error;
   EXPECT_EQ(library.plans, plans);
   EXPECT_EQ(library.executions, executions);
@@ -257,7 +252,7 @@ TEST_F(CudaConv, RunsOnTheCallersStream) {
   library.engines = {{1, 512}};
   std::string error;
   const auto kernel =
-      make_cuda_kernel(desc(KernelId::conv, kTypes[0]), context(), &error);
+      make_cuda_kernel(desc(KernelId::conv, kCudaTypes[0]), context(), &error);
   ASSERT_TRUE(kernel) << error;
   EXPECT_EQ(kernel->workspace_bytes(), 512u);
   const cuda::CUstream stream = reinterpret_cast<cuda::CUstream>(&error);

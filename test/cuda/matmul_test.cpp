@@ -16,17 +16,12 @@ namespace mpc::test {
 namespace {
 
 using namespace kernels;
+using kernels::testing::kCudaTypes;
 using kernels::testing::kLargeMatmuls;
 using kernels::testing::kMatmuls;
 using kernels::testing::matmul_desc;
 using kernels::testing::MatmulCase;
 using kernels::testing::Types;
-
-const std::vector<Types> kTypes = {{MPC_DTYPE_F32, MPC_DTYPE_F32},
-                                   {MPC_DTYPE_F16, MPC_DTYPE_F16},
-                                   {MPC_DTYPE_F16, MPC_DTYPE_F32},
-                                   {MPC_DTYPE_BF16, MPC_DTYPE_BF16},
-                                   {MPC_DTYPE_BF16, MPC_DTYPE_F32}};
 
 // Machinery of a device without one. Caches go to a folder of the test.
 class CudaMatmul : public ::testing::Test {
@@ -56,8 +51,8 @@ class CudaMatmul : public ::testing::Test {
   std::unique_ptr<CudaKernel> make(const CudaContext& context,
                                    std::string* error) {
     return make_cuda_kernel(
-        matmul_desc({{3, 5}, {5, 7}, {3, 7}}, false, false, kTypes[3]), context,
-        error);
+        matmul_desc({{3, 5}, {5, 7}, {3, 7}}, false, false, kCudaTypes[3]),
+        context, error);
   }
   // The algorithm that a kernel made in this context uses.
   std::string chosen(const CudaContext& context) {
@@ -80,7 +75,7 @@ TEST_F(CudaMatmul, MapsEveryLayout) {
   for (const auto* cases : {&kMatmuls, &kLargeMatmuls})
     for (const MatmulCase& c : *cases)
       for (int flags = 0; flags < 4; ++flags)
-        for (const Types types : kTypes) {
+        for (const Types types : kCudaTypes) {
           const KernelDesc desc = matmul_desc(c, flags & 1, flags & 2, types);
           // Large ones as often as needed to see the batches.
           if (cases == &kLargeMatmuls && types.dtype != MPC_DTYPE_BF16)
@@ -100,7 +95,7 @@ TEST_F(CudaMatmul, LinearLayersAreOneProduct) {
   device.deterministic = true;
   const auto kernel =
       make_cuda_kernel(matmul_desc({{2, 3, 5, 7}, {7, 11}, {2, 3, 5, 11}},
-                                   false, false, kTypes[0]),
+                                   false, false, kCudaTypes[0]),
                        device, &error);
   ASSERT_TRUE(kernel) << error;
   std::vector<float> lhs(2 * 3 * 5 * 7), rhs(77), result(2 * 3 * 5 * 11);
@@ -289,7 +284,7 @@ TEST_F(CudaMatmul, RefusesWhatTheDeviceCannot) {
   EXPECT_EQ(error, "matmul: f64 is not computed on CUDA; compile for cpu");
   EXPECT_FALSE(make_cuda_kernel(
       matmul_desc({{2, 70000, 1, 1, 1}, {3, 1, 1, 1}, {2, 70000, 3, 1, 1}},
-                  false, false, kTypes[0]),
+                  false, false, kCudaTypes[0]),
       context(), &error));
 }
 

@@ -14,6 +14,13 @@ struct Types {
   mpc_dtype_t dtype, result;
 };
 
+// Those of products and convolutions on CUDA devices.
+inline const std::vector<Types> kCudaTypes = {{MPC_DTYPE_F32, MPC_DTYPE_F32},
+                                              {MPC_DTYPE_F16, MPC_DTYPE_F16},
+                                              {MPC_DTYPE_F16, MPC_DTYPE_F32},
+                                              {MPC_DTYPE_BF16, MPC_DTYPE_BF16},
+                                              {MPC_DTYPE_BF16, MPC_DTYPE_F32}};
+
 struct MatmulCase {
   Shape lhs, rhs, result;
 };
