@@ -22,17 +22,7 @@ public:
 /// A package for the CPU and, of the same program, for CUDA.
 test::Bytes makePackage() {
   test::PackageOptions options;
-  options.edit = [](program::ProgramT &root) {
-    auto cuda = std::make_unique<program::VariantT>(*root.variants.front());
-    cuda->device = "cuda";
-    cuda->cpu.clear();
-    cuda->cpu_features.clear();
-    for (auto &entry : cuda->entries)
-      for (auto &instruction : entry->instructions)
-        if (instruction->function >= 0)
-          instruction->threads = 128;
-    root.variants.push_back(std::move(cuda));
-  };
+  options.ptx = {"sm_80"};
   return test::make_package(options);
 }
 
