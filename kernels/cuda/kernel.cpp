@@ -78,6 +78,20 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
 
 }  // namespace
 
+bool calls_library(KernelId id, CudaLibrary library) {
+  static constexpr struct {
+    KernelId id;
+    CudaLibrary library;
+  } kCalls[] = {
+#define MPC_KERNEL_LIBRARY(name, library) \
+  {KernelId::name, CudaLibrary::library},
+#include "kernels/catalog.def"
+  };
+  for (const auto& call : kCalls)
+    if (call.id == id && call.library == library) return true;
+  return false;
+}
+
 std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelDesc& desc,
                                              const CudaContext& context,
                                              std::string* error) {

@@ -45,6 +45,13 @@ struct CudaContext {
   static std::string default_cache_folder();
 };
 
+// What kernels call of NVIDIA's, beside the driver.
+enum class CudaLibrary { cublaslt, cudnn };
+
+// Returns true if make_cuda_kernel wants the library in its context for this
+// kernel. An unknown kernel wants none.
+bool calls_library(KernelId id, CudaLibrary library);
+
 // A call made ready. Used by one thread at a time, the context being current.
 class CudaKernel {
  public:

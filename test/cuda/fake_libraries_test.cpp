@@ -121,6 +121,39 @@ TEST_F(FakeLibrariesTest, GraphsHoldTheWork) {
   }
 }
 
+// A session loads what the catalog lists: no kernel may miss a library then.
+TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
+  libraries.cublaslt.algorithms = {{10, 1 << 10}};
+  libraries.cudnn.engines = {{10, 1 << 10}};
+  std::vector<KernelDesc> calls = {
+      matmul_desc(kMatmuls[3], true, false, {MPC_DTYPE_F32, MPC_DTYPE_F32}),
+      {KernelId::copy, {{MPC_DTYPE_F32, {2}}, {MPC_DTYPE_F32, {2}}}, {}},
+      {KernelId::zero, {{MPC_DTYPE_F32, {2}}}, {}}};
+  for (KernelId id : kConvKernels)
+    calls.push_back(
+        conv_desc(id, kConvs[5], true, MPC_DTYPE_F32, MPC_DTYPE_F32));
+  for (KernelId id : {KernelId::max_pool, KernelId::max_pool_grad,
+                      KernelId::average_pool, KernelId::average_pool_grad})
+    calls.push_back(pool_desc(id, kPools[2], true, true, MPC_DTYPE_F32));
+  const CublasLt* cublaslt = context.cublaslt;
+  const Cudnn* cudnn = context.cudnn;
+  for (const KernelDesc& call : calls) {
+    SCOPED_TRACE(describe(call, {1, false}));
+    const bool multiplies = calls_library(call.id, CudaLibrary::cublaslt);
+    const bool convolves = calls_library(call.id, CudaLibrary::cudnn);
+    EXPECT_EQ(multiplies, call.id == KernelId::matmul);
+    std::string error;
+    context.cublaslt = multiplies ? cublaslt : nullptr;
+    context.cudnn = convolves ? cudnn : nullptr;
+    EXPECT_TRUE(make_cuda_kernel(call, context, &error)) << error;
+    context.cublaslt = nullptr;
+    context.cudnn = nullptr;
+    EXPECT_EQ(make_cuda_kernel(call, context, &error) == nullptr,
+              multiplies || convolves);
+  }
+  EXPECT_FALSE(calls_library(static_cast<KernelId>(0), CudaLibrary::cudnn));
+}
+
 TEST_F(FakeLibrariesTest, EachCallOfTheDriverMayFail) {
   const KernelDesc desc = conv_desc(KernelId::conv_grad_weight, kConvs[3], true,
                                     MPC_DTYPE_F16, MPC_DTYPE_F32);

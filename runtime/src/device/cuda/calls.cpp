@@ -53,27 +53,22 @@ mpc_status_t CudaCalls::find_functions(const schema::Segment* code) {
 
 // Libraries are large: those that no call needs stay unloaded.
 void CudaCalls::find_libraries(kernels::CudaContext* context) const {
-  bool multiplies = false, convolves = false;
+  if (calls_library(kernels::CudaLibrary::cublaslt))
+    context->cublaslt = load_cublaslt(&context->cublaslt_missing);
+  if (calls_library(kernels::CudaLibrary::cudnn))
+    context->cudnn = load_cudnn(&context->cudnn_missing);
+}
+
+bool CudaCalls::calls_library(kernels::CudaLibrary library) const {
   for (const schema::Entry* entry : *variant_.entries()) {
     if (!entry->instructions()) continue;
     for (const schema::Instruction* instruction : *entry->instructions()) {
-      switch (static_cast<kernels::KernelId>(instruction->kernel())) {
-        case kernels::KernelId::matmul:
-          multiplies = true;
-          break;
-        case kernels::KernelId::conv:
-        case kernels::KernelId::conv_bias:
-        case kernels::KernelId::conv_grad_input:
-        case kernels::KernelId::conv_grad_weight:
-          convolves = true;
-          break;
-        default:
-          break;
-      }
+      const auto id = static_cast<kernels::KernelId>(instruction->kernel());
+      if (instruction->function() < 0 && kernels::calls_library(id, library))
+        return true;
     }
   }
-  if (multiplies) context->cublaslt = load_cublaslt(&context->cublaslt_missing);
-  if (convolves) context->cudnn = load_cudnn(&context->cudnn_missing);
+  return false;
 }
 
 mpc_status_t CudaCalls::prepare_entry(const schema::Entry& entry,
