@@ -65,16 +65,29 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// Follows `value` back through reshapes and rounding, whose gradients are
-/// those of the identity, and through casts if asked.
-static Value skipViews(Value value, bool casts = false) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<train::ReshapeOp, train::RoundToOp>(op) &&
-        !(casts && isa<train::CastOp>(op)))
+/// Follows `value` back through ops that compute nothing, whose gradients are
+/// those of the identity.
+static Value skipIdentities(Value value) {
+  while (auto op = value.getDefiningOp<train::CostOpInterface>()) {
+    if (!op.isIdentity())
       break;
     value = op->getOperand(0);
   }
   return value;
+}
+
+/// The input of the model that each number of `value` is made of, one by one;
+/// null if there is none.
+static BlockArgument findInput(Value value) {
+  for (;;) {
+    value = skipIdentities(value);
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return cast<BlockArgument>(value);
+    if (!op->hasTrait<train::ElementByElement>() || op->getNumOperands() != 1)
+      return nullptr;
+    value = op->getOperand(0);
+  }
 }
 
 template <typename ClassLossOp>
@@ -90,7 +103,7 @@ static Loss fromClassLoss(ClassLossOp op, LossKind kind) {
 
 /// The loss op that `value` is the result of, up to its shape.
 static std::optional<Loss> findLoss(Value value) {
-  Operation *op = skipViews(value).getDefiningOp();
+  Operation *op = skipIdentities(value).getDefiningOp();
   if (auto entropy = dyn_cast_or_null<train::SoftmaxCrossEntropyOp>(op))
     return fromClassLoss(entropy, LossKind::CrossEntropy);
   if (auto likelihood = dyn_cast_or_null<train::NllLossOp>(op))
@@ -370,7 +383,7 @@ static LogicalResult chooseByGraph(func::FuncOp predict, Choice &choice) {
 
 /// Gives labels the attributes by which the runtime checks them.
 static void describeLabels(func::FuncOp func, const Loss &loss) {
-  auto arg = dyn_cast<BlockArgument>(skipViews(loss.target, /*casts=*/true));
+  auto arg = dyn_cast<BlockArgument>(skipIdentities(loss.target));
   if (!arg || !loss.isClassification())
     return;
   Builder builder(func.getContext());
@@ -410,7 +423,7 @@ static Loss appendTarget(func::FuncOp func, const Choice &choice) {
 /// The location of ops that belong to the loss.
 static Location lossLoc(func::FuncOp func, const Choice &choice) {
   if (choice.inGraph)
-    return skipViews(getReturn(func).getOperand(choice.output)).getLoc();
+    return skipIdentities(getReturn(func).getOperand(choice.output)).getLoc();
   return makeNodeLoc(func.getContext(), "loss",
                      lossName(choice.kind, choice.elementKind));
 }
@@ -473,7 +486,7 @@ static void buildEvaluate(func::FuncOp func, const Choice &choice) {
     outputs.push_back({value, outputAttributes(context, "loss")});
   } else {
     // The model's loss has no batch dimension of its own; its labels do.
-    auto labels = dyn_cast<BlockArgument>(skipViews(loss->target, true));
+    BlockArgument labels = findInput(loss->target);
     if (!batchDim && labels)
       batchDim = func.getArgAttr(labels.getArgNumber(), kBatchDimAttr);
     auto add = [&](Value value, StringRef name) {

@@ -41,6 +41,36 @@ module {
 
 // -----
 
+// Labels cast from other integers and put into another shape are still those of
+// the input. What floats are cast to is not known before; they still say which
+// dimension counts samples.
+module {
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK-SAME:    tensor<4x1xi32> {mpc.batch_dim = 0 : i64, mpc.name = "y", mpc.range = [0, 3]}
+  // CHECK-SAME:    {mpc.batch_dim = 0 : i64, mpc.name = "sample_loss"}
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}, %y: tensor<4x1xi32> {mpc.name = "y", mpc.batch_dim = 0 : i64}) -> (tensor<f32> {mpc.name = "loss"}) {
+    %0 = train.cast %y {to = i64} : (tensor<4x1xi32>) -> tensor<4x1xi64>
+    %1 = train.reshape %0 : (tensor<4x1xi64>) -> tensor<4xi64>
+    %2 = train.softmax_cross_entropy %x, %1 {reduction = #train<reduction mean>} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
+    return %2 : tensor<f32>
+  }
+}
+
+// -----
+
+module {
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK-SAME:    tensor<4xf32> {mpc.batch_dim = 0 : i64, mpc.name = "y"}
+  // CHECK-SAME:    {mpc.batch_dim = 0 : i64, mpc.name = "sample_loss"}
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}, %y: tensor<4xf32> {mpc.name = "y", mpc.batch_dim = 0 : i64}) -> (tensor<f32> {mpc.name = "loss"}) {
+    %0 = train.cast %y {to = i64} : (tensor<4xf32>) -> tensor<4xi64>
+    %1 = train.softmax_cross_entropy %x, %0 {reduction = #train<reduction mean>} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+}
+
+// -----
+
 // A softmax at the end stays in predict; the loss takes its input.
 // CHECK: module attributes {{{.*}}'probabilities' comes from softmax, the loss takes what goes into it
 module {

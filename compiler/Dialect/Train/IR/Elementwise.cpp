@@ -64,6 +64,14 @@ StringRef CastOp::getPrecisionReason() {
 
 int64_t CastOp::getFlops() { return countElements(getResult()); }
 
+bool CastOp::isIdentity() {
+  Type from = getInput().getType().getElementType();
+  Type to = getType().getElementType();
+  if (isa<FloatType>(from) || isa<FloatType>(to))
+    return isa<FloatType>(from) && isa<FloatType>(to);
+  return !from.isInteger(1) && !to.isInteger(1);
+}
+
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//

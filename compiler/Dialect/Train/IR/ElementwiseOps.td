@@ -83,6 +83,10 @@ def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, ElementB
   let arguments = (ins Train_Tensor:$input, TypeAttr:$to); // cast_c1
   let results = (outs Train_Tensor:$result);
   let hasFolder = 1;
+  let extraClassDeclaration = [{
+    /// Between floats and between integers, bool apart.
+    bool isIdentity();
+  }];
 }
 
 def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, ElementByElement]> {
@@ -106,6 +110,7 @@ def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, E
   let hasVerifier = 1;
   let extraClassDeclaration = compatible # [{
     bool isOperandPinned(unsigned index) { return true; }
+    bool isIdentity() { return true; }
   }];
 }
 

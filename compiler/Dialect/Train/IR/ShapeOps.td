@@ -21,8 +21,10 @@ def Train_ReshapeOp : Train_ShapeOp<"reshape", [Differentiable, Generated]> {
   let results = (outs Train_Tensor:$result);
   let hasVerifier = 1;
   let hasFolder = 1;
-  let extraClassDeclaration = "bool isView() { return true; }";
-  let extraClassDeclaration = "bool isView() { return true; }";
+  let extraClassDeclaration = [{
+    bool isView() { return true; }
+    bool isIdentity() { return true; }
+  }];
 }
 
 def Train_TransposeOp : Train_InferredOp<"transpose", [Differentiable, Generated]> {

@@ -106,6 +106,12 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
     InterfaceMethod<
       "Returns true if the op moves no byte: its result is its operand under another shape.",
       "bool", "isView", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        Returns true if the op computes nothing: its one result has the numbers
+        of its first operand in their order, under another shape or rounded to
+        another type at most.
+      }],
+      "bool", "isIdentity", (ins), "", [{ return false; }]>,
   ];
 }
 
