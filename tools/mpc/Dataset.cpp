@@ -1,6 +1,7 @@
 //===- Dataset.cpp - The arrays of an .npz file, in batches ---------------===//
 
 #include "tools/mpc/Dataset.h"
+#include "tools/mpc/Memory.h"
 #include "tools/mpc/Text.h"
 
 #include <algorithm>
@@ -73,6 +74,8 @@ static mpc::npz::Arrays readArrays(const std::string &path) {
     return mpc::npz::read(path);
   } catch (const mpc::npz::FileError &error) {
     throw Failure(InputOutput, error.what());
+  } catch (const mpc::npz::MemoryError &error) {
+    throw Failure(Limit, error.what());
   }
 }
 
@@ -270,7 +273,8 @@ void Dataset::prepareTensors() {
     samples = batch = 1;
   for (Column &column : columns) {
     if (column.input.batchDim >= 0)
-      column.buffer.resize(column.outer * batch * column.innerBytes);
+      takeMemory(column.buffer, column.outer * batch * column.innerBytes,
+                 "a batch of '" + column.input.name + "'");
     std::vector<char> &data =
         column.input.batchDim >= 0 ? column.buffer : column.array.data;
     tensors.push_back({sizeof(mpc_tensor_t),

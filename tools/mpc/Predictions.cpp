@@ -1,6 +1,7 @@
 //===- Predictions.cpp - Outputs of batches, put together -----------------===//
 
 #include "tools/mpc/Predictions.h"
+#include "tools/mpc/Memory.h"
 
 #include <cassert>
 #include <cstring>
@@ -26,8 +27,9 @@ Predictions::Predictions(const std::vector<Binding> &outputs, uint64_t batch,
       else if (static_cast<int64_t>(i) > output.batchDim)
         column.innerBytes *= output.shape[i];
     }
-    column.batch.resize(all);
-    column.all.resize(output.batchDim < 0 ? all : all / batch * samples);
+    takeMemory(column.batch, all, "a batch of '" + output.name + "'");
+    takeMemory(column.all, output.batchDim < 0 ? all : all / batch * samples,
+               "the output '" + output.name + "'");
     columns.push_back(std::move(column));
   }
   // Only now: the columns do not move any more.

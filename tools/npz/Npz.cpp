@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <unistd.h>
 
 using namespace mpc::npz;
@@ -49,24 +50,29 @@ static Archive openArchive(const std::string &path) {
   fail(path, what);
 }
 
-/// Reads one member whole. Memory grows with what really comes out, so that a
-/// size that is a lie costs nothing.
-static std::vector<char> readMember(zip_t *archive, uint64_t index,
-                                    const std::string &path,
-                                    const std::string &name) {
-  ArchiveFile file(zip_fopen_index(archive, index, 0));
-  if (!file)
-    fail(path, "array '" + name + "': " + zip_strerror(archive));
+static uint64_t memberSize(zip_t *archive, uint64_t index,
+                           const std::string &path, const std::string &name) {
   zip_stat_t stat;
   zip_stat_init(&stat);
   if (zip_stat_index(archive, index, 0, &stat) != 0 ||
       !(stat.valid & ZIP_STAT_SIZE))
     fail(path, "array '" + name + "' has no size");
+  return stat.size;
+}
+
+/// Reads one member whole. Memory grows with what really comes out, so that a
+/// size that is a lie costs nothing.
+static std::vector<char> readMember(zip_t *archive, uint64_t index,
+                                    uint64_t size, const std::string &path,
+                                    const std::string &name) {
+  ArchiveFile file(zip_fopen_index(archive, index, 0));
+  if (!file)
+    fail(path, "array '" + name + "': " + zip_strerror(archive));
 
   constexpr uint64_t chunk = 16 << 20;
   std::vector<char> bytes;
-  while (bytes.size() < stat.size) {
-    uint64_t old = bytes.size(), want = std::min(chunk, stat.size - old);
+  while (bytes.size() < size) {
+    uint64_t old = bytes.size(), want = std::min(chunk, size - old);
     bytes.resize(old + want);
     zip_int64_t got = zip_fread(file.get(), bytes.data() + old, want);
     if (got <= 0)
@@ -89,11 +95,18 @@ Arrays mpc::npz::read(const std::string &path) {
     std::string name = member ? member : "";
     if (name.size() > 4 && name.compare(name.size() - 4, 4, ".npy") == 0)
       name.resize(name.size() - 4);
-    std::vector<char> bytes = readMember(archive.get(), i, path, name);
+    uint64_t size = memberSize(archive.get(), i, path, name);
     std::string what;
     Array array;
-    if (!parseNpy(std::move(bytes), array, what))
-      fail(path, "array '" + name + "': " + what);
+    try {
+      std::vector<char> bytes = readMember(archive.get(), i, size, path, name);
+      if (!parseNpy(std::move(bytes), array, what))
+        fail(path, "array '" + name + "': " + what);
+    } catch (const std::bad_alloc &) {
+      throw MemoryError("cannot read '" + path + "': out of memory for the " +
+                        std::to_string(size) + " bytes of array '" + name +
+                        "'");
+    }
     array.name = std::move(name);
     arrays.push_back(std::move(array));
   }

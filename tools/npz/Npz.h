@@ -28,6 +28,11 @@ class FileError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// There is no memory for an array of a file; the message starts with its path.
+class MemoryError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// Reads all arrays: stored or deflated, of numbers or booleans of any byte
 /// order, in C or Fortran order. Objects, strings and structures are refused.
 /// No file makes it crash or take more memory than the file says it holds.

@@ -14,13 +14,15 @@
 namespace mpc::runtime {
 
 // Runs the body of an API function. The standard library throws when memory
-// ends; nothing else here does.
+// ends; nothing else here does. What takes much memory says so itself, with the
+// number of bytes: see Memory.
 template <typename Body>
 mpc_status_t guard(Body&& body) noexcept {
   try {
     return body();
   } catch (const std::bad_alloc&) {
-    return mpc_status_make(MPC_OUT_OF_MEMORY, "out of host memory");
+    return mpc_status_make(MPC_OUT_OF_MEMORY,
+                           "out of host memory for the tables of the library");
   } catch (const std::exception& error) {
     return mpc_status_make(MPC_INTERNAL, "internal error: %s", error.what());
   } catch (...) {

@@ -233,7 +233,9 @@ static mpc_status_t copy_string(const std::string& text, char** out) {
   if (text.empty()) return nullptr;
   *out = ::strdup(text.c_str());
   return *out ? nullptr
-              : mpc_status_make(MPC_OUT_OF_MEMORY, "out of host memory");
+              : mpc_status_make(MPC_OUT_OF_MEMORY,
+                                "cannot allocate %zu bytes for a text",
+                                text.size() + 1);
 }
 
 }  // namespace mpc::runtime

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -34,8 +35,9 @@ mpc_status_t Code::load(Span image) {
   file_ = ::memfd_create("mpc-code", MFD_CLOEXEC);
   if (file_ < 0 || !write_whole(file_, image))
     return mpc_status_make(MPC_OUT_OF_MEMORY,
-                           "cannot place the compiled code in memory: %s",
-                           std::strerror(errno));
+                           "cannot place %" PRIu64
+                           " bytes of compiled code in memory: %s",
+                           image.size, std::strerror(errno));
   // The file stays open as long as the code is loaded: dlopen knows objects by
   // path, and a second one that got this number would be taken for this.
   char path[64];

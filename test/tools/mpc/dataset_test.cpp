@@ -248,6 +248,20 @@ TEST(Predictions, WidensBf16) {
   EXPECT_EQ(value, 1.5f);
 }
 
+TEST(Predictions, SayForWhatThereIsNoMemory) {
+  // More than a machine addresses, and more than a vector holds.
+  for (int64_t extent : {int64_t(1) << 59, int64_t(1) << 61})
+    try {
+      Predictions({{"y", MPC_DTYPE_F32, {1, extent}, 0}}, 1, 1);
+      FAIL() << extent << " numbers have room";
+    } catch (const Failure &failure) {
+      EXPECT_EQ(failure.exitCode, Limit);
+      EXPECT_EQ(failure.what(), "cannot allocate " +
+                                    std::to_string(4 * uint64_t(extent)) +
+                                    " bytes for a batch of 'y'");
+    }
+}
+
 TEST(Predictions, RefusesOneOutputForSeveralBatches) {
   EXPECT_THROW(Predictions({{"mean", MPC_DTYPE_F32, {}, -1}}, 2, 3), Failure);
   Predictions fine({{"mean", MPC_DTYPE_F32, {}, -1}}, 2, 2);

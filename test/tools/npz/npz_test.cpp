@@ -8,6 +8,8 @@
 #include <cstring>
 #include <fstream>
 #include <random>
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace mpc::npz;
 
@@ -202,6 +204,34 @@ TEST(Npy, SaysWhatIsWrong) {
                           "'shape': (1,)} x",
                           "1234")),
             "it is not in NumPy's format");
+}
+
+TEST(Npz, SaysForWhatThereIsNoMemory) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "AddressSanitizer takes more address space than any limit";
+#endif
+  std::string path = temporaryPath("large.npz");
+  write(path, {makeArray("tokens", "uint8", {64 << 20})});
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  rlimit tight = before;
+  tight.rlim_cur =
+      static_cast<rlim_t>(pages) * sysconf(_SC_PAGESIZE) + (32 << 20);
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+  std::string said;
+  try {
+    read(path);
+  } catch (const MemoryError &error) {
+    said = error.what();
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  std::remove(path.c_str());
+  // The header of an array comes with it.
+  EXPECT_EQ(said, "cannot read '" + path +
+                      "': out of memory for the 67108992 bytes of array "
+                      "'tokens'");
 }
 
 TEST(Npy, AlignsTheData) {
