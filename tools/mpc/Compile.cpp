@@ -69,17 +69,16 @@ static int run(const Options &options) {
   compile.targetCpu = options.targetCpu;
   compile.dumpStages = options.dumpStages;
   compile.stopAfter = options.stopAfter;
-  compile.output = options.output;
+  std::string output = options.output;
   // As other compilers do: the result goes to where the user is.
-  if (compile.output.empty())
-    compile.output =
-        std::filesystem::path(options.model).stem().string() + ".mpc";
+  if (output.empty())
+    output = std::filesystem::path(options.model).stem().string() + ".mpc";
   if (!compile.stopAfter.empty())
-    compile.output.clear();
-  else
-    compile.modelPath = relativePath(compile.model, compile.output);
-  if (!compile.output.empty())
-    requireWritable(compile.output);
+    output.clear();
+  if (!output.empty()) {
+    compile.modelPath = relativePath(compile.model, output);
+    compile.output = findPlace(output);
+  }
 
   auto begin = std::chrono::steady_clock::now();
   mpc::CompileResult result = mpc::compileModel(compile);
@@ -87,6 +86,7 @@ static int run(const Options &options) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
   printNotes(result);
+  compile.output = output;
   if (result.exitCode == 0)
     print(options, compile, result, seconds);
   return result.exitCode;

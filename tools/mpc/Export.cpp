@@ -121,7 +121,7 @@ static void check(llvm::Error error) {
 }
 
 static int run(const Options &options) {
-  requireWritable(options.output);
+  std::string place = findPlace(options.output);
   Package package(options.package);
   std::string model = findModel(options, package);
   Program program(options.package);
@@ -136,7 +136,7 @@ static int run(const Options &options) {
   mpc::TrainedStates states;
   for (const auto &[name, value] : values)
     states[name] = value;
-  check(mpc::exportTrained(model, states, options.output));
+  check(mpc::exportTrained(model, states, place));
 
   if (options.json) {
     nlohmann::ordered_json json;

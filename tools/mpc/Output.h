@@ -6,11 +6,12 @@
 
 namespace mpc::tool {
 
-/// Throws a Failure if a file `path` can certainly not be written, so that
+/// Where a file written to `path` comes to lie: at the end of links, which stay
+/// what they are. Throws a Failure if it can certainly not be written, so that
 /// nobody waits for a result that has no place. What else stands there than a
 /// file, above all a device, is refused: files are written beside their place
 /// and renamed into it, and would replace it.
-void requireWritable(const std::string &path);
+[[nodiscard]] std::string findPlace(const std::string &path);
 
 } // namespace mpc::tool
 

@@ -63,7 +63,7 @@ static void print(const Options &options, const mpc::npz::Arrays &arrays,
 }
 
 static int run(const Options &options) {
-  requireWritable(options.output);
+  std::string place = findPlace(options.output);
   Program program(options.package);
   if (!program.has("predict"))
     throw Failure(Usage, program.path + ": the program has no entry point "
@@ -78,7 +78,7 @@ static int run(const Options &options) {
 
   mpc::npz::Arrays arrays = predict(session, program, data).take();
   try {
-    mpc::npz::write(options.output, arrays);
+    mpc::npz::write(place, arrays);
   } catch (const mpc::npz::FileError &error) {
     throw Failure(InputOutput, error.what());
   }
