@@ -124,7 +124,25 @@ private:
       if (stageNames()[i] == options.stopAfter)
         return 0;
     }
-    return failed(generateCode(deviceModule, target, variant)) ? kFailure : 0;
+    if (llvm::Error error = generateCode(deviceModule, target, variant))
+      return reportFailure(std::move(error), deviceModule);
+    return 0;
+  }
+
+  /// Says why there is no code; returns an exit code.
+  static int reportFailure(llvm::Error error, ModuleOp module) {
+    int code = kFailure;
+    auto report = [&](const llvm::ErrorInfoBase &fault) {
+      if (fault.convertToErrorCode() == llvm::inconvertibleErrorCode()) {
+        module.emitError(fault.message());
+        return;
+      }
+      // A file, not the model.
+      llvm::errs() << "error: " << fault.message() << "\n";
+      code = kIo;
+    };
+    llvm::handleAllErrors(std::move(error), report);
+    return code;
   }
 
   int runStage(ModuleOp module, unsigned index, const StageTarget &target,

@@ -69,38 +69,36 @@ mpc::findTargets(const CompileOptions &options) {
   return targets;
 }
 
-static LogicalResult generatePtx(ModuleOp module, llvm::StringRef name,
-                                 PackageVariant &variant) {
+static llvm::Error generatePtx(ModuleOp module, llvm::StringRef name,
+                               PackageVariant &variant) {
   const GpuArchitecture &architecture = *findGpuArchitecture(name);
-  std::string ptx;
-  if (failed(compilePtx(module, architecture, ptx)))
-    return failure();
+  llvm::Expected<std::string> ptx = compilePtx(module, architecture);
+  if (!ptx)
+    return ptx.takeError();
   llvm::Expected<std::optional<Assembly>> assembly =
-      assemblePtx(ptx, architecture);
+      assemblePtx(*ptx, architecture);
   if (!assembly)
-    return module.emitError("internal error in code generation: ")
-           << llvm::toString(assembly.takeError());
-  variant.code.push_back({CodeSegment::Ptx, name.str(), std::move(ptx)});
+    return assembly.takeError();
+  variant.code.push_back({CodeSegment::Ptx, name.str(), std::move(*ptx)});
   if (*assembly)
     variant.code.push_back(
         {CodeSegment::Cubin, name.str(), std::move((*assembly)->cubin)});
-  return success();
+  return llvm::Error::success();
 }
 
 /// Code for the CPU of this process.
-static LogicalResult generateObject(ModuleOp module, const CpuTarget &cpu,
-                                    CodeSegment segment,
-                                    PackageVariant &variant,
-                                    bool sanitize = false) {
-  if (failed(compileKernels(module, cpu, segment.bytes, /*assembly=*/nullptr,
-                            sanitize)))
-    return failure();
+static llvm::Error generateObject(ModuleOp module, const CpuTarget &cpu,
+                                  CodeSegment segment, PackageVariant &variant,
+                                  bool sanitize = false) {
+  if (llvm::Error error = compileKernels(module, cpu, segment.bytes,
+                                         /*assembly=*/nullptr, sanitize))
+    return error;
   variant.code.push_back(std::move(segment));
-  return success();
+  return llvm::Error::success();
 }
 
-LogicalResult mpc::generateCode(ModuleOp module, const DeviceTarget &target,
-                                PackageVariant &variant) {
+llvm::Error mpc::generateCode(ModuleOp module, const DeviceTarget &target,
+                              PackageVariant &variant) {
   variant.device = nameOf(target.device).str();
   variant.module = module;
   if (target.cpu) {
@@ -111,17 +109,17 @@ LogicalResult mpc::generateCode(ModuleOp module, const DeviceTarget &target,
   }
   for (llvm::StringRef architecture : target.architectures) {
     if (!isSimulator(architecture)) {
-      if (failed(generatePtx(module, architecture, variant)))
-        return failure();
+      if (llvm::Error error = generatePtx(module, architecture, variant))
+        return error;
       continue;
     }
     llvm::Expected<CpuTarget> host = findCpuTarget("native");
     if (!host)
-      return module.emitError(llvm::toString(host.takeError()));
-    if (failed(generateObject(module, *host,
-                              {CodeSegment::Ptx, kSimulator.str(), ""}, variant,
-                              /*sanitize=*/architecture == kSanitized)))
-      return failure();
+      return host.takeError();
+    if (llvm::Error error = generateObject(
+            module, *host, {CodeSegment::Ptx, kSimulator.str(), ""}, variant,
+            /*sanitize=*/architecture == kSanitized))
+      return error;
   }
-  return success();
+  return llvm::Error::success();
 }

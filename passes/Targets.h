@@ -25,11 +25,10 @@ struct DeviceTarget {
 llvm::Expected<std::vector<DeviceTarget>>
 findTargets(const CompileOptions &options);
 
-/// Compiles the kernels of a module that went through all stages. Fails with a
-/// diagnostic at the module.
-mlir::LogicalResult generateCode(mlir::ModuleOp module,
-                                 const DeviceTarget &target,
-                                 PackageVariant &variant);
+/// Compiles the kernels of a module that went through all stages. An error
+/// with a code is about temporary files; others are ours.
+llvm::Error generateCode(mlir::ModuleOp module, const DeviceTarget &target,
+                         PackageVariant &variant);
 
 } // namespace mpc
 

@@ -3,14 +3,11 @@
 #include "compiler/Target/GpuTarget.h"
 
 #include "compiler/Target/KernelModule.h"
+#include "compiler/Target/TemporaryFolder.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -65,21 +62,20 @@ makeMachine(const GpuArchitecture &architecture, std::string &error) {
       std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-LogicalResult mpc::compilePtx(ModuleOp module,
-                              const GpuArchitecture &architecture,
-                              std::string &ptx) {
+llvm::Expected<std::string>
+mpc::compilePtx(ModuleOp module, const GpuArchitecture &architecture) {
+  const std::string internal = "internal error in code generation: ";
   std::string error;
   std::unique_ptr<llvm::TargetMachine> machine =
       makeMachine(architecture, error);
   if (!machine)
-    return module.emitError("internal error in code generation: LLVM has no "
-                            "code generator for NVIDIA GPUs: ")
-           << error;
+    return llvm::createStringError(
+        internal + "LLVM has no code generator for NVIDIA GPUs: " + error);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code = translateKernels(module, context);
   if (!code)
-    return module.emitError("internal error in code generation: the kernels "
-                            "could not be translated");
+    return llvm::createStringError(internal +
+                                   "the kernels could not be translated");
   code->setTargetTriple(machine->getTargetTriple());
   code->setDataLayout(machine->createDataLayout());
   optimizeKernels(*code, *machine, /*unroll=*/true);
@@ -87,15 +83,8 @@ LogicalResult mpc::compilePtx(ModuleOp module,
   llvm::raw_svector_ostream stream(text);
   if (!emitKernels(*code, *machine, llvm::CodeGenFileType::AssemblyFile,
                    stream))
-    return module.emitError("internal error in code generation: the target "
-                            "emits no PTX");
-  ptx = std::string(text);
-  return success();
-}
-
-static std::string readFile(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  return buffer ? (*buffer)->getBuffer().str() : "";
+    return llvm::createStringError(internal + "the target emits no PTX");
+  return std::string(text);
 }
 
 llvm::Expected<std::optional<Assembly>>
@@ -103,30 +92,15 @@ mpc::assemblePtx(llvm::StringRef ptx, const GpuArchitecture &architecture) {
   llvm::ErrorOr<std::string> ptxas = llvm::sys::findProgramByName("ptxas");
   if (!ptxas)
     return std::nullopt;
-  llvm::SmallString<128> folder;
-  if (std::error_code code =
-          llvm::sys::fs::createUniqueDirectory("mpc-ptx", folder))
-    return llvm::createStringError("cannot create a temporary folder: " +
-                                   code.message());
-  llvm::scope_exit cleanup([&] { llvm::sys::fs::remove_directories(folder); });
-  auto pathOf = [&](llvm::StringRef name) {
-    llvm::SmallString<128> path(folder);
-    llvm::sys::path::append(path, name);
-    return std::string(path);
-  };
-  std::string source = pathOf("kernels.ptx"), cubin = pathOf("kernels.cubin"),
-              log = pathOf("log");
-  {
-    std::error_code code;
-    llvm::raw_fd_ostream file(source, code);
-    file << ptx;
-    file.close();
-    if (code || file.has_error()) {
-      file.clear_error();
-      return llvm::createStringError("cannot write '" + source + "'");
-    }
-  }
-  std::string arch = std::string("-arch=") + architecture.name;
+  llvm::Expected<TemporaryFolder> folder = TemporaryFolder::create("mpc-ptx");
+  if (!folder)
+    return folder.takeError();
+  if (llvm::Error error = folder->write("kernels.ptx", ptx))
+    return std::move(error);
+  std::string source = folder->pathOf("kernels.ptx"),
+              cubin = folder->pathOf("kernels.cubin"),
+              log = folder->pathOf("log"),
+              arch = std::string("-arch=") + architecture.name;
   llvm::StringRef arguments[] = {*ptxas, arch, "-v", "-o", cubin, source};
   std::optional<llvm::StringRef> redirects[] = {
       llvm::StringRef(), llvm::StringRef(log), llvm::StringRef(log)};
@@ -134,11 +108,15 @@ mpc::assemblePtx(llvm::StringRef ptx, const GpuArchitecture &architecture) {
   int code = llvm::sys::ExecuteAndWait(*ptxas, arguments, std::nullopt,
                                        redirects, /*SecondsToWait=*/0,
                                        /*MemoryLimit=*/0, &message);
-  Assembly result;
-  result.log = readFile(log);
+  llvm::Expected<std::string> output = folder->read("log");
+  if (!output)
+    return output.takeError();
   if (code != 0)
-    return llvm::createStringError("ptxas failed for " + arch + ": " + message +
-                                   result.log);
-  result.cubin = readFile(cubin);
-  return result;
+    return llvm::createStringError("internal error in code generation: ptxas "
+                                   "failed for " +
+                                   arch + ": " + message + *output);
+  llvm::Expected<std::string> assembled = folder->read("kernels.cubin");
+  if (!assembled)
+    return assembled.takeError();
+  return Assembly{std::move(*assembled), std::move(*output)};
 }

@@ -26,11 +26,9 @@ const GpuArchitecture *findGpuArchitecture(llvm::StringRef name);
 /// may ask for.
 std::vector<std::string> gpuFeatures(const GpuArchitecture &architecture);
 
-/// Compiles the NVVM kernels of `module` to PTX. Fails with a diagnostic at the
-/// module.
-mlir::LogicalResult compilePtx(mlir::ModuleOp module,
-                               const GpuArchitecture &architecture,
-                               std::string &ptx);
+/// Compiles the NVVM kernels of `module` to PTX. Errors are ours.
+llvm::Expected<std::string> compilePtx(mlir::ModuleOp module,
+                                       const GpuArchitecture &architecture);
 
 /// What the assembler says of its work.
 struct Assembly {
@@ -39,7 +37,8 @@ struct Assembly {
 };
 
 /// Assembles PTX with the CUDA toolkit's `ptxas`, if it is on the path; nothing
-/// if it is not. An error is one of ours: the PTX is wrong.
+/// if it is not. An error with a code is about temporary files; others are
+/// ours: the PTX is wrong.
 llvm::Expected<std::optional<Assembly>>
 assemblePtx(llvm::StringRef ptx, const GpuArchitecture &architecture);
 

@@ -4,14 +4,11 @@
 
 #include "compiler/Target/CpuTarget.h"
 #include "compiler/Target/KernelModule.h"
+#include "compiler/Target/TemporaryFolder.h"
 
 #include "lld/Common/Driver.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
@@ -47,39 +44,44 @@ static void defineRounding(llvm::Module &module) {
   builder.CreateRet(builder.CreateBitCast(high, half));
 }
 
+static llvm::Error internalError(const llvm::Twine &what) {
+  return llvm::createStringError("internal error in code generation: " + what);
+}
+
 /// Makes a shared object of an object file, both in `folder`.
-static LogicalResult link(ModuleOp module, llvm::StringRef folder,
-                          llvm::StringRef objectFile, std::string &object) {
-  llvm::SmallString<128> output(folder);
-  llvm::sys::path::append(output, "kernels.so");
-  std::string input = objectFile.str(), target = std::string(output);
+static llvm::Error link(const TemporaryFolder &folder, const std::string &input,
+                        std::string &object) {
+  std::string output = folder.pathOf("kernels.so");
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   const char *arguments[] = {"ld.lld", "-shared",      "--build-id=none",
                              "-z",     "noexecstack",  "--strip-debug",
-                             "-o",     target.c_str(), input.c_str()};
+                             "-o",     output.c_str(), input.c_str()};
   lld::Result result = lld::lldMain(arguments, llvm::nulls(), stream,
                                     {{lld::Gnu, &lld::elf::link}});
-  if (result.retCode != 0)
-    return module.emitError("internal error in code generation: linking the "
-                            "kernels failed: ")
-           << messages;
-  auto buffer = llvm::MemoryBuffer::getFile(output);
-  if (!buffer)
-    return module.emitError("cannot read the linked kernels: ")
-           << buffer.getError().message();
-  object = (*buffer)->getBuffer().str();
-  return success();
+  if (result.retCode != 0) {
+    // What lld says of its output where the disk is full.
+    for (llvm::StringRef trouble : {"failed to open ", "failed to write "})
+      if (llvm::StringRef(messages).contains(trouble))
+        return llvm::createStringError(
+            std::make_error_code(std::errc::io_error),
+            "cannot write '" + output + "': " + messages);
+    return internalError("linking the kernels failed: " + messages);
+  }
+  llvm::Expected<std::string> linked = folder.read("kernels.so");
+  if (!linked)
+    return linked.takeError();
+  object = std::move(*linked);
+  return llvm::Error::success();
 }
 
-LogicalResult mpc::compileKernels(ModuleOp module, const CpuTarget &target,
-                                  std::string &object, std::string *assembly,
-                                  bool sanitize) {
+llvm::Error mpc::compileKernels(ModuleOp module, const CpuTarget &target,
+                                std::string &object, std::string *assembly,
+                                bool sanitize) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code = translateKernels(module, context);
   if (!code)
-    return module.emitError("internal error in code generation: the kernels "
-                            "could not be translated");
+    return internalError("the kernels could not be translated");
   llvm::TargetMachine &machine = *target.machine;
   code->setTargetTriple(machine.getTargetTriple());
   code->setDataLayout(machine.createDataLayout());
@@ -101,26 +103,15 @@ LogicalResult mpc::compileKernels(ModuleOp module, const CpuTarget &target,
     *assembly = std::string(text);
   }
 
-  llvm::SmallString<128> folder;
-  if (std::error_code error =
-          llvm::sys::fs::createUniqueDirectory("mpc-kernels", folder))
-    return module.emitError("cannot create a temporary folder: ")
-           << error.message();
-  llvm::scope_exit cleanup([&] { llvm::sys::fs::remove_directories(folder); });
-  llvm::SmallString<128> path(folder);
-  llvm::sys::path::append(path, "kernels.o");
-  std::error_code error;
-  llvm::raw_fd_ostream file(path, error);
-  if (error)
-    return module.emitError("cannot write '")
-           << path << "': " << error.message();
-  if (!emitKernels(*code, machine, llvm::CodeGenFileType::ObjectFile, file))
-    return module.emitError("internal error in code generation: the target "
-                            "emits no object files");
-  file.close();
-  if (file.has_error()) {
-    file.clear_error();
-    return module.emitError("cannot write '") << path << "': the disk is full";
-  }
-  return link(module, folder, path, object);
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  if (!emitKernels(*code, machine, llvm::CodeGenFileType::ObjectFile, stream))
+    return internalError("the target emits no object files");
+  llvm::Expected<TemporaryFolder> folder =
+      TemporaryFolder::create("mpc-kernels");
+  if (!folder)
+    return folder.takeError();
+  if (llvm::Error error = folder->write("kernels.o", bytes))
+    return error;
+  return link(*folder, folder->pathOf("kernels.o"), object);
 }

@@ -236,8 +236,9 @@ class Program {
     llvm::Expected<mpc::CpuTarget> target = mpc::findCpuTarget("native");
     if (!target) fail(llvm::toString(target.takeError()));
     std::string object;
-    if (failed(mpc::compileKernels(*module, *target, object, &assembly)))
-      fail("no code for " + name);
+    if (llvm::Error error =
+            mpc::compileKernels(*module, *target, object, &assembly))
+      fail("no code for " + name + ": " + llvm::toString(std::move(error)));
     load(object);
     prepare(resident ? 1 : setsBeyondCache(size_t(bytes)));
   }

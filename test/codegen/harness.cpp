@@ -99,7 +99,8 @@ void Compiled::build(DeviceKind device) {
   parts->source = parts->module->clone();
   runStages(*parts->module, {"plan", "codegen"}, stages);
   std::string object;
-  EXPECT_TRUE(succeeded(compileKernels(*parts->module, *target, object)));
+  if (llvm::Error error = compileKernels(*parts->module, *target, object))
+    FAIL() << llvm::toString(std::move(error));
   parts->library = load(object);
   if (!parts->library)
     return;

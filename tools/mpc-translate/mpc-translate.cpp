@@ -86,10 +86,14 @@ static int compileToPtx() {
   context.loadDialect<mlir::LLVM::LLVMDialect, mlir::NVVM::NVVMDialect,
                       mpc::exec::ExecDialect, mpc::train::TrainDialect>();
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(input, &context);
-  std::string ptx;
-  if (!module || failed(mpc::compilePtx(*module, *architecture, ptx)))
+  if (!module)
     return mpc::exitCode(mpc::ModelError::Invalid);
-  return writeTo(output, [&](raw_ostream &stream) { stream << ptx; });
+  Expected<std::string> ptx = mpc::compilePtx(*module, *architecture);
+  if (!ptx) {
+    errs() << "mpc-translate: error: " << toString(ptx.takeError()) << "\n";
+    return mpc::exitCode(mpc::ModelError::Invalid);
+  }
+  return writeTo(output, [&](raw_ostream &stream) { stream << *ptx; });
 }
 
 static int import() {

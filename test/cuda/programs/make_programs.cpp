@@ -72,9 +72,10 @@ static LogicalResult makeKernel(const test::KernelProgram &program,
     PassManager manager(&context);
     for (const char *stage : {"fusion", "plan", "codegen"})
       addStage(manager, stage, options, target.stages());
-    if (failed(manager.run(*modules.back())) ||
-        failed(generateCode(*modules.back(), target, variants.back())))
-      return failure();
+    if (failed(manager.run(*modules.back()))) return failure();
+    if (llvm::Error error =
+            generateCode(*modules.back(), target, variants.back()))
+      return module->emitError(llvm::toString(std::move(error)));
   }
   PackageContents contents;
   contents.options = {{"low", std::to_string(program.low)},

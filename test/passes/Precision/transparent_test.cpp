@@ -171,9 +171,12 @@ test::ProgramPtr Transparent::build(ModuleOp module) {
     addStage(manager, stage, CompileOptions());
   auto targets = findTargets(CompileOptions());
   PackageVariant variant;
-  if (!targets || failed(manager.run(module)) ||
-      failed(generateCode(module, targets->front(), variant)))
+  if (!targets || failed(manager.run(module)))
     return nullptr;
+  if (llvm::Error error = generateCode(module, targets->front(), variant)) {
+    ADD_FAILURE() << llvm::toString(std::move(error));
+    return nullptr;
+  }
   FailureOr<std::string> package = buildPackage({variant}, {});
   if (failed(package))
     return nullptr;
