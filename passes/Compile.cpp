@@ -11,6 +11,7 @@
 #include "compiler/Export/AtomicFile.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/Report.h"
 #include "compiler/Target/Package.h"
 #include "passes/Pipeline.h"
 #include "passes/Targets.h"
@@ -109,7 +110,10 @@ private:
                                 variants.back()))
         return code;
     }
-    return stopped() ? 0 : writePackage(variants);
+    if (stopped())
+      return 0;
+    result.report = addDevices(result.report, devices);
+    return writePackage(variants);
   }
 
   bool stopped() const { return !options.stopAfter.empty(); }
@@ -124,8 +128,12 @@ private:
       if (stageNames()[i] == options.stopAfter)
         return 0;
     }
+    Attribute kernels = deviceModule->removeAttr(kKernelReportAttr);
     if (llvm::Error error = generateCode(deviceModule, target, variant))
       return reportFailure(std::move(error), deviceModule);
+    devices.push_back({variant.device,
+                       cast<StringAttr>(kernels).getValue().str(),
+                       variant.assembled});
     return 0;
   }
 
@@ -222,6 +230,7 @@ private:
   const CompileOptions &options;
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
+  std::vector<DeviceReport> devices;
   CompileResult result{};
 };
 

@@ -112,6 +112,8 @@ static void addPlan(OpPassManager &pm, const CompileOptions &,
   pm.addPass(createPlanMemoryPass({target.device}));
   // While kernels still have types to check the buffers against.
   pm.addPass(createVerifyPlanPass());
+  // Launches are counted and kernels still say what they do.
+  pm.addPass(createReportKernelsPass());
 }
 
 /// Machine code for every kernel; the package writer assembles it.

@@ -80,9 +80,12 @@ static llvm::Error generatePtx(ModuleOp module, llvm::StringRef name,
   if (!assembly)
     return assembly.takeError();
   variant.code.push_back({CodeSegment::Ptx, name.str(), std::move(*ptx)});
-  if (*assembly)
-    variant.code.push_back(
-        {CodeSegment::Cubin, name.str(), std::move((*assembly)->cubin)});
+  variant.assembled.push_back({name.str(), assembly->has_value(), {}});
+  if (!*assembly)
+    return llvm::Error::success();
+  variant.assembled.back().kernels = std::move((*assembly)->kernels);
+  variant.code.push_back(
+      {CodeSegment::Cubin, name.str(), std::move((*assembly)->cubin)});
   return llvm::Error::success();
 }
 

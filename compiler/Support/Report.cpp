@@ -1,28 +1,22 @@
-//===- Report.cpp - The precision report ----------------------------------===//
+//===- Report.cpp - The report of a compilation ---------------------------===//
 
 #include "compiler/Support/Report.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Unicode.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <array>
+#include <algorithm>
 #include <vector>
 
 using namespace mpc;
 using llvm::StringRef;
 
-namespace {
-
-constexpr size_t kColumns = 8;
-using Row = std::array<std::string, kColumns>;
-
-/// A column that is numeric stands at the right.
-constexpr std::array<bool, kColumns> kRightAligned = {
-    false, false, false, false, false, true, false, false};
-
-} // namespace
+/// The cells of a line of a table.
+using Row = std::vector<std::string>;
 
 //===----------------------------------------------------------------------===//
 // Reading
@@ -79,17 +73,20 @@ static size_t columns(StringRef cell) {
   return width < 0 ? cell.size() : width;
 }
 
-static void printTable(llvm::raw_ostream &os, const std::vector<Row> &rows) {
-  std::array<size_t, kColumns> widths = {};
+/// Columns whose place in `rightAligned` is true stand at the right; those
+/// after its end at the left.
+static void printTable(llvm::raw_ostream &os, const std::vector<Row> &rows,
+                       llvm::ArrayRef<bool> rightAligned) {
+  std::vector<size_t> widths(rows.front().size());
   for (const Row &row : rows)
-    for (size_t i = 0; i < kColumns; ++i)
+    for (size_t i = 0; i < row.size(); ++i)
       widths[i] = std::max(widths[i], columns(row[i]));
   for (const Row &row : rows) {
     std::string line = " ";
-    for (size_t i = 0; i < kColumns; ++i) {
+    for (size_t i = 0; i < row.size(); ++i) {
       std::string blanks(widths[i] - columns(row[i]), ' ');
-      line +=
-          ' ' + (kRightAligned[i] ? blanks + row[i] : row[i] + blanks) + ' ';
+      bool right = i < rightAligned.size() && rightAligned[i];
+      line += ' ' + (right ? blanks + row[i] : row[i] + blanks) + ' ';
     }
     os << StringRef(line).rtrim() << '\n';
   }
@@ -133,6 +130,167 @@ static void printTotals(llvm::raw_ostream &os, StringRef what,
      << number(*totals, "weight_casts") << " of weights\n";
 }
 
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+static llvm::json::Object toJson(const KernelResources &kernel) {
+  return llvm::json::Object{{"name", kernel.kernel},
+                            {"registers", kernel.registers},
+                            {"stack", kernel.stack},
+                            {"spill_stores", kernel.spillStores},
+                            {"spill_loads", kernel.spillLoads},
+                            {"shared", kernel.shared}};
+}
+
+static llvm::json::Object toJson(const DeviceReport &device) {
+  llvm::json::Value parts = llvm::cantFail(llvm::json::parse(device.kernels));
+  llvm::json::Object &object = *parts.getAsObject();
+  object["device"] = device.device;
+  if (device.architectures.empty())
+    return std::move(object);
+  llvm::json::Array architectures;
+  for (const ArchitectureReport &architecture : device.architectures) {
+    llvm::json::Array kernels;
+    for (const KernelResources &kernel : architecture.kernels)
+      kernels.push_back(toJson(kernel));
+    architectures.push_back(
+        llvm::json::Object{{"name", architecture.name},
+                           {"assembled", architecture.assembled},
+                           {"kernels", std::move(kernels)}});
+  }
+  object["architectures"] = std::move(architectures);
+  return std::move(object);
+}
+
+std::string mpc::addDevices(StringRef report,
+                            llvm::ArrayRef<DeviceReport> devices) {
+  llvm::json::Value value = llvm::cantFail(llvm::json::parse(report));
+  llvm::json::Array list;
+  for (const DeviceReport &device : devices)
+    list.push_back(toJson(device));
+  (*value.getAsObject())["devices"] = std::move(list);
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  return text;
+}
+
+/// The objects in the list at `key`, none if it is absent.
+static std::vector<const llvm::json::Object *>
+objectsAt(const llvm::json::Object &object, StringRef key) {
+  std::vector<const llvm::json::Object *> objects;
+  if (const llvm::json::Array *list = object.getArray(key))
+    for (const llvm::json::Value &value : *list)
+      if (const llvm::json::Object *entry = value.getAsObject())
+        objects.push_back(entry);
+  return objects;
+}
+
+static std::string count(size_t number, StringRef noun) {
+  return (llvm::Twine(number) + " " + noun + (number == 1 ? "" : "s")).str();
+}
+
+/// The entry point that runs once for each batch of training.
+static bool isTraining(StringRef function) {
+  return function == "step" || function == "accumulate";
+}
+
+static std::string inBytes(int64_t bytes) { return shorten(bytes) + "B"; }
+
+static void printTransposes(llvm::raw_ostream &os, const std::string &name,
+                            const llvm::json::Object &device) {
+  std::vector<Row> rows = {{"kernel", "bytes", "origin", "node"}};
+  int64_t bytes = 0;
+  for (const llvm::json::Object *transpose : objectsAt(device, "transposes")) {
+    if (!isTraining(text(*transpose, "function")))
+      continue;
+    bytes += number(*transpose, "bytes");
+    rows.push_back({printable(text(*transpose, "kernel")),
+                    inBytes(number(*transpose, "bytes")),
+                    printable(text(*transpose, "origin")),
+                    printable(text(*transpose, "node"))});
+  }
+  if (rows.size() == 1) {
+    os << name << ": no kernel of a step does nothing but transpose\n";
+    return;
+  }
+  size_t layout =
+      llvm::count_if(rows, [](const Row &row) { return row[2] == "layout"; });
+  os << name << ": " << count(rows.size() - 1, "transpose")
+     << " of a step read and write " << inBytes(bytes) << ", " << layout
+     << " to put channels last or first\n";
+  printTable(os, rows, {false, true});
+}
+
+/// How often a step launches a kernel.
+static int64_t launchesOf(const llvm::json::Object &kernel) {
+  int64_t launches = 0;
+  if (const llvm::json::Object *counts = kernel.getObject("launches"))
+    for (const auto &[function, value] : *counts)
+      if (isTraining(function))
+        launches += value.getAsInteger().value_or(0);
+  return launches;
+}
+
+static void printResources(llvm::raw_ostream &os, const std::string &name,
+                           const llvm::json::Object &architecture,
+                           llvm::ArrayRef<const llvm::json::Object *> kernels) {
+  os << name << ": ";
+  if (!architecture.getBoolean("assembled").value_or(false)) {
+    os << "registers, spills and shared memory of "
+       << count(kernels.size(), "kernel")
+       << " are not known, for 'ptxas' was not on the path when this was "
+          "compiled\n";
+    return;
+  }
+  llvm::StringMap<const llvm::json::Object *> assembled;
+  for (const llvm::json::Object *kernel : objectsAt(architecture, "kernels"))
+    assembled[text(*kernel, "name")] = kernel;
+  std::vector<Row> rows = {{"kernel", "launches", "registers", "spilled bytes",
+                            "shared bytes", "node"}};
+  int64_t registers = 0, shared = 0, spilling = 0;
+  for (const llvm::json::Object *kernel : kernels) {
+    Row row = {text(*kernel, "name"), std::to_string(launchesOf(*kernel))};
+    const llvm::json::Object *said = assembled.lookup(row[0]);
+    for (const char *key : {"registers", "spill_stores", "shared"}) {
+      int64_t value = said ? number(*said, key) : -1;
+      row.push_back(value < 0 ? "?" : std::to_string(value));
+    }
+    row.push_back(text(*kernel, "node"));
+    for (std::string &cell : row)
+      cell = printable(std::move(cell));
+    rows.push_back(std::move(row));
+    if (!said)
+      continue;
+    registers = std::max(registers, number(*said, "registers"));
+    shared = std::max(shared, number(*said, "shared"));
+    spilling += number(*said, "spill_stores") > 0;
+  }
+  os << count(kernels.size(), "kernel") << ", at most " << registers
+     << " registers in a thread and " << inBytes(shared)
+     << " of shared memory in a block, "
+     << (spilling == 0 ? "none" : std::to_string(spilling))
+     << (spilling > 1 ? " spill\n" : " spills\n");
+  printTable(os, rows, {false, true, true, true, true});
+}
+
+static void printDevices(llvm::raw_ostream &os,
+                         const llvm::json::Object &report) {
+  for (const llvm::json::Object *device : objectsAt(report, "devices")) {
+    std::string name = printable(text(*device, "device"));
+    os << '\n';
+    printTransposes(os, name, *device);
+    for (const llvm::json::Object *architecture :
+         objectsAt(*device, "architectures"))
+      printResources(os, name + ' ' + printable(text(*architecture, "name")),
+                     *architecture, objectsAt(*device, "kernels"));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
 static llvm::Error malformed(const llvm::Twine &what) {
   return llvm::createStringError("the precision report " + what);
 }
@@ -151,6 +309,10 @@ llvm::Expected<std::string> mpc::renderReport(StringRef json,
     return malformed("has version " + llvm::Twine(number(*report, "version")) +
                      ", but this program reads versions up to " +
                      llvm::Twine(kReportVersion));
+
+  const llvm::json::Value *devices = report->get("devices");
+  if (devices && !devices->getAsArray())
+    return malformed("has devices that are no list");
 
   std::string result;
   llvm::raw_string_ostream os(result);
@@ -173,13 +335,15 @@ llvm::Expected<std::string> mpc::renderReport(StringRef json,
       rows.push_back(makeRow(*op.getAsObject()));
     }
     os << name << '\n';
-    printTable(os, rows);
+    printTable(os, rows, {false, false, false, false, false, true});
     printTotals(os, name, object->getObject("totals"));
     os << '\n';
   }
   if (!found && !function.empty())
     return malformed("has no function '" + function + "'");
-  if (function.empty())
+  if (function.empty()) {
     printTotals(os, "all functions", report->getObject("totals"));
+    printDevices(os, *report);
+  }
   return result;
 }

@@ -87,6 +87,47 @@ mpc::compilePtx(ModuleOp module, const GpuArchitecture &architecture) {
   return std::string(text);
 }
 
+/// The number in front of `unit` in `line`, as in "24 registers"; -1 if there
+/// is none.
+static int64_t numberBefore(llvm::StringRef line, llvm::StringRef unit) {
+  llvm::StringRef before = line.take_front(line.find(unit)).rtrim();
+  if (before.size() == line.size())
+    return -1;
+  size_t digits = before.find_last_not_of("0123456789");
+  int64_t number = -1;
+  if (before.drop_front(digits == llvm::StringRef::npos ? 0 : digits + 1)
+          .getAsInteger(10, number))
+    return -1;
+  return number;
+}
+
+std::vector<KernelResources> mpc::parseAssemblerLog(llvm::StringRef log) {
+  std::vector<KernelResources> kernels;
+  llvm::SmallVector<llvm::StringRef> lines;
+  log.split(lines, '\n');
+  for (llvm::StringRef line : lines) {
+    auto [before, name] = line.split("Compiling entry function '");
+    if (!name.empty()) {
+      kernels.emplace_back();
+      kernels.back().kernel = name.split('\'').first.str();
+    }
+    if (kernels.empty())
+      continue;
+    KernelResources &kernel = kernels.back();
+    if (line.contains("bytes stack frame")) {
+      kernel.stack = numberBefore(line, "bytes stack frame");
+      kernel.spillStores = numberBefore(line, "bytes spill stores");
+      kernel.spillLoads = numberBefore(line, "bytes spill loads");
+    }
+    if (line.contains(": Used ")) {
+      kernel.registers = numberBefore(line, "registers");
+      // Kernels without are said to use none by saying nothing.
+      kernel.shared = std::max<int64_t>(numberBefore(line, "bytes smem"), 0);
+    }
+  }
+  return kernels;
+}
+
 llvm::Expected<std::optional<Assembly>>
 mpc::assemblePtx(llvm::StringRef ptx, const GpuArchitecture &architecture) {
   llvm::ErrorOr<std::string> ptxas = llvm::sys::findProgramByName("ptxas");
@@ -118,5 +159,5 @@ mpc::assemblePtx(llvm::StringRef ptx, const GpuArchitecture &architecture) {
   llvm::Expected<std::string> assembled = folder->read("kernels.cubin");
   if (!assembled)
     return assembled.takeError();
-  return Assembly{std::move(*assembled), std::move(*output)};
+  return Assembly{std::move(*assembled), parseAssemblerLog(*output)};
 }

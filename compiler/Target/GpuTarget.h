@@ -2,6 +2,8 @@
 #ifndef MPC_COMPILER_TARGET_GPUTARGET_H
 #define MPC_COMPILER_TARGET_GPUTARGET_H
 
+#include "compiler/Support/Report.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 
@@ -33,8 +35,11 @@ llvm::Expected<std::string> compilePtx(mlir::ModuleOp module,
 /// What the assembler says of its work.
 struct Assembly {
   std::string cubin;
-  std::string log; ///< Registers, spills and shared memory of each kernel.
+  std::vector<KernelResources> kernels;
 };
+
+/// What the output of `ptxas -v` says of each kernel, in its order.
+std::vector<KernelResources> parseAssemblerLog(llvm::StringRef log);
 
 /// Assembles PTX with the CUDA toolkit's `ptxas`, if it is on the path; nothing
 /// if it is not. An error with a code is about temporary files; others are

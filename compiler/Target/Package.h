@@ -2,6 +2,8 @@
 #ifndef MPC_COMPILER_TARGET_PACKAGE_H
 #define MPC_COMPILER_TARGET_PACKAGE_H
 
+#include "compiler/Support/Report.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <string>
@@ -24,6 +26,7 @@ struct PackageVariant {
   std::string cpu;       ///< Of a CPU: LLVM's name.
   std::vector<std::string> features; ///< Of a CPU, that the code needs.
   std::vector<CodeSegment> code;
+  std::vector<ArchitectureReport> assembled; ///< Of GPUs; not in the file.
 };
 
 /// What goes into a package beside them.

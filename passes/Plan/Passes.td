@@ -36,4 +36,18 @@ def VerifyPlanPass : Pass<"mpc-verify-plan", "::mlir::ModuleOp"> {
   }];
 }
 
+def ReportKernelsPass : Pass<"mpc-report-kernels", "::mlir::ModuleOp"> {
+  let summary = "Write down which generated kernels run and what is transposed";
+  let description = [{
+    Counts the launches of each generated kernel in each entry point, and the
+    transposes that joined no other kernel, with the bytes that they read and
+    write. Their origin is `layout` for what `mpc-use-channels-last` put in, and
+    `model` for nodes Transpose and their gradients.
+
+    Needs: `exec.entry` (`mpc-plan-memory`), kernels still in linalg.
+    Leaves: the same program, and the module attribute `mpc.kernel_report`, JSON
+    as compiler/Support/Report.h describes.
+  }];
+}
+
 #endif // MPC_PASSES_PLAN_PASSES_TD

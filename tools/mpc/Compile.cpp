@@ -4,7 +4,6 @@
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
 #include "tools/mpc/Output.h"
-#include "tools/mpc/Targets.h"
 #include "tools/mpc/Text.h"
 
 #include "passes/Pipeline.h"
@@ -21,8 +20,7 @@ using namespace mpc::tool;
 
 namespace {
 struct Options {
-  std::string model, output, target = "cpu", targetCpu = "native";
-  std::string dumpStages, stopAfter;
+  std::string model, output, dumpStages, stopAfter;
   bool json = false;
   CompileArguments arguments;
 };
@@ -64,9 +62,6 @@ static std::string relativePath(const std::string &model,
 
 static int run(const Options &options) {
   mpc::CompileOptions compile = options.arguments.toOptions(options.model);
-  compile.targets = splitTargets(options.target);
-  checkPrecision(compile.targets, compile.precision);
-  compile.targetCpu = options.targetCpu;
   compile.dumpStages = options.dumpStages;
   compile.stopAfter = options.stopAfter;
   std::string output = options.output;
@@ -104,18 +99,6 @@ Action mpc::tool::addCompile(CLI::App &app) {
                    "Package to write (default: MODEL.mpc, here)")
       ->option_text("OUT.mpc");
   options->arguments.addTo(*compile);
-  // Not check(): the list comes back with every name written out.
-  compile
-      ->add_option("--target", options->target,
-                   "cpu, cuda, cuda:sm_90; several with commas between")
-      ->option_text("LIST")
-      ->transform(TargetList())
-      ->group("Target");
-  compile
-      ->add_option("--target-cpu", options->targetCpu,
-                   "native, x86-64-v3, x86-64-v4 or LLVM's name")
-      ->option_text("NAME")
-      ->group("Target");
   compile
       ->add_option("--dump-stages", options->dumpStages,
                    "Write the IR after each stage")

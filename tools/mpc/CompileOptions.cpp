@@ -3,6 +3,7 @@
 #include "tools/mpc/CompileOptions.h"
 #include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
+#include "tools/mpc/Targets.h"
 #include "tools/mpc/Text.h"
 
 #include <CLI/CLI.hpp>
@@ -35,6 +36,7 @@ void CompileArguments::addTo(CLI::App &command) {
   addModelOptions(command);
   addPrecisionOptions(command);
   addOptimizerOptions(command);
+  addTargetOptions(command);
   added = static_cast<const CLI::App &>(command).get_options();
   added.erase(added.begin(), added.begin() + before.size());
 }
@@ -130,6 +132,21 @@ void CompileArguments::addOptimizerOptions(CLI::App &command) {
       ->check(Whole(1, UINT32_MAX));
 }
 
+void CompileArguments::addTargetOptions(CLI::App &command) {
+  // Not check(): the list comes back with every name written out.
+  command
+      .add_option("--target", target,
+                  "cpu, cuda, cuda:sm_90; several with commas between")
+      ->option_text("LIST")
+      ->transform(TargetList())
+      ->group("Target");
+  command
+      .add_option("--target-cpu", options.targetCpu,
+                  "native, x86-64-v3, x86-64-v4 or LLVM's name")
+      ->option_text("NAME")
+      ->group("Target");
+}
+
 /// An option that its optimizer does not know would be ignored in silence.
 void CompileArguments::checkOptimizer() const {
   bool isAdam = options.optimizer == "adam" || options.optimizer == "adamw";
@@ -174,6 +191,8 @@ CompileArguments::toOptions(const std::string &model) const {
                              options.precision);
   CompileOptions result = options;
   result.model = model;
+  result.targets = splitTargets(target);
+  checkPrecision(result.targets, result.precision);
   result.lossScale = lossScale.value_or(result.lossScale);
   result.beta1 = betas.first;
   result.beta2 = betas.second;

@@ -32,10 +32,12 @@ private:
   void addModelOptions(CLI::App &command);
   void addPrecisionOptions(CLI::App &command);
   void addOptimizerOptions(CLI::App &command);
+  void addTargetOptions(CLI::App &command);
   void checkOptimizer() const;
 
   CompileOptions options;
   std::vector<std::string> dims; ///< NAME=N.
+  std::string target = "cpu";
   std::pair<double, double> betas = {0.9, 0.999};
   std::optional<double> weightDecay, momentum, lossScale;
   bool hasBetas = false, hasEpsilon = false;

@@ -1,4 +1,4 @@
-//===- report_test.cpp - The precision report as text ---------------------===//
+//===- report_test.cpp - The report of a compilation as text --------------===//
 
 #include "compiler/Support/Report.h"
 
@@ -33,13 +33,13 @@ std::string render(llvm::StringRef json, llvm::StringRef function = {}) {
 }
 
 TEST(Report, AlignsColumns) {
-  EXPECT_EQ(render(kReport, "step"),
-            "step\n"
-            "  op            node        class        dtype        sums  casts in/out  rule         reason\n"
-            "  train.matmul  fc1 (Gemm)  low          bf16 -> f32  f32           1/12  class        a product\n"
-            "  train.relu                transparent  bf16         -              0/0  minimum cut  exact\n"
-            "step: 97.0 % of 2.1 kFLOP and 50.0 % of 1.2 kB in 16 bit, 2 casts, 0 of weights\n"
-            "\n");
+  EXPECT_EQ(render(kReport, "step"), R"(step
+  op            node        class        dtype        sums  casts in/out  rule         reason
+  train.matmul  fc1 (Gemm)  low          bf16 -> f32  f32           1/12  class        a product
+  train.relu                transparent  bf16         -              0/0  minimum cut  exact
+step: 97.0 % of 2.1 kFLOP and 50.0 % of 1.2 kB in 16 bit, 2 casts, 0 of weights
+
+)");
 }
 
 TEST(Report, EndsWithTheTotals) {
@@ -49,6 +49,43 @@ TEST(Report, EndsWithTheTotals) {
                       "in 16 bit, 3 casts, 1 of weights\n"),
             std::string::npos)
       << text;
+}
+
+// What a device is told of comes behind; accumulation counts as a step.
+TEST(Report, TellsOfDevices) {
+  const std::string bare = R"({"functions": []})";
+  const std::string kernels = R"({
+      "kernels": [{"name": "kernel_0", "node": "conv1",
+                   "launches": {"accumulate": 3, "predict": 7}},
+                  {"name": "kernel_1", "node": "\u001b", "launches": {}},
+                  {"name": "kernel_2", "node": "", "launches": {}}],
+      "transposes": [{"function": "accumulate", "kernel": "kernel_0",
+                      "node": "conv1", "origin": "layout", "bytes": 3000},
+                     {"function": "predict", "kernel": "kernel_0",
+                      "node": "conv1", "origin": "layout", "bytes": 50},
+                     {"function": "accumulate", "kernel": "kernel_0",
+                      "node": "turn", "origin": "model", "bytes": 200}]})";
+  mpc::ArchitectureReport assembled = {
+      "sm_90",
+      true,
+      {{"kernel_1", -1, -1, 80, -1, -1}, {"kernel_0", 40, 0, 0, 0, 2048}}};
+  std::string report = mpc::addDevices(
+      bare, {{"cpu", R"({"kernels": [], "transposes": []})", {}},
+             {"cuda", kernels, {assembled, {"sm_80", false, {}}}}});
+  EXPECT_EQ(render(report), R"(
+cpu: no kernel of a step does nothing but transpose
+
+cuda: 2 transposes of a step read and write 3.2 kB, 1 to put channels last or first
+  kernel     bytes  origin  node
+  kernel_0  3.0 kB  layout  conv1
+  kernel_0   200 B  model   turn
+cuda sm_90: 3 kernels, at most 40 registers in a thread and 2.0 kB of shared memory in a block, 1 spills
+  kernel    launches  registers  spilled bytes  shared bytes  node
+  kernel_0         3         40              0          2048  conv1
+  kernel_1         0          ?             80             ?  ?
+  kernel_2         0          ?              ?             ?
+cuda sm_80: registers, spills and shared memory of 3 kernels are not known, for 'ptxas' was not on the path when this was compiled
+)");
 }
 
 // Node names come from files: they must not steer the terminal.
@@ -61,7 +98,8 @@ TEST(Report, ReplacesControlCharacters) {
 }
 
 TEST(Report, RefusesWhatIsNoReport) {
-  EXPECT_EQ(render("").rfind("error: the precision report is not JSON: ", 0), 0u);
+  EXPECT_EQ(render("").rfind("error: the precision report is not JSON: ", 0),
+            0u);
   EXPECT_EQ(render("[]"), "error: the precision report has no functions");
   EXPECT_EQ(render("{}"), "error: the precision report has no functions");
   EXPECT_EQ(render(R"({"functions": [1]})"),
@@ -71,6 +109,8 @@ TEST(Report, RefusesWhatIsNoReport) {
   EXPECT_EQ(render(R"({"version": 2, "functions": []})"),
             "error: the precision report has version 2, but this program reads "
             "versions up to 1");
+  EXPECT_EQ(render(R"({"functions": [], "devices": 1})"),
+            "error: the precision report has devices that are no list");
   EXPECT_EQ(render(kReport, "apply"),
             "error: the precision report has no function 'apply'");
 }
@@ -79,7 +119,8 @@ TEST(Report, RefusesWhatIsNoReport) {
 TEST(Report, SurvivesTruncation) {
   llvm::StringRef whole = kReport;
   for (size_t length = 0; length < whole.size(); ++length)
-    EXPECT_EQ(render(whole.take_front(length)).rfind("error: ", 0), 0u) << length;
+    EXPECT_EQ(render(whole.take_front(length)).rfind("error: ", 0), 0u)
+        << length;
 }
 
 } // namespace

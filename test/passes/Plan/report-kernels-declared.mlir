@@ -1,0 +1,9 @@
+// RUN: mpc-opt %s --mpc-report-kernels | FileCheck %s
+
+// A launch of a kernel that is declared elsewhere, and one of none.
+// CHECK:       mpc.kernel_report = "{\22kernels\22:[{\22launches\22:{\22step\22:1},\22name\22:\22kernel_0\22,\22node\22:\22\22}],\22transposes\22:[]}"
+func.func private @kernel_0(tensor<16xf32>) -> tensor<16xf32> attributes {mpc.kernel}
+exec.entry @step inputs = [] outputs = [] {
+  exec.launch @kernel_0 items 1 grain 1 [#exec.buffer<arena + 64 : tensor<16xf32>>, #exec.buffer<arena + 0 : tensor<4x4xf32>>]
+  exec.launch @kernel_1 items 1 grain 1 []
+}

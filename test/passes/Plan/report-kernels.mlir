@@ -1,0 +1,42 @@
+// RUN: mpc-opt %s --mpc-stage-fusion --mpc-plan-memory --mpc-report-kernels --split-input-file | FileCheck %s
+
+// Two layers that share a kernel, in two entry points; the node is that of the
+// first launch. Nothing is transposed.
+// CHECK:       mpc.kernel_report = "{\22kernels\22:[{\22launches\22:{\22predict\22:1,\22step\22:2},\22name\22:\22kernel_0\22,\22node\22:\22relu1\22}],\22transposes\22:[]}"
+func.func @predict(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %0 = train.relu %x : (tensor<64x128xf32>) -> tensor<64x128xf32> loc("relu1"("Relu"))
+  return %0 : tensor<64x128xf32>
+}
+func.func @step(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>) -> (tensor<64x128xf32>, tensor<64x128xf32>) {
+  %0 = train.relu %x : (tensor<64x128xf32>) -> tensor<64x128xf32> loc("relu2"("Relu"))
+  %1 = train.relu %y : (tensor<64x128xf32>) -> tensor<64x128xf32> loc("relu3"("Relu"))
+  return %0, %1 : tensor<64x128xf32>, tensor<64x128xf32>
+}
+
+// -----
+
+// A transpose on its own reads and writes its elements: those of the model are
+// told from those that put channels last. Casts join.
+// CHECK:       mpc.kernel_report
+// CHECK-SAME:  \22transposes\22:[
+// CHECK-SAME:  {\22bytes\22:768,\22function\22:\22step\22,\22kernel\22:\22kernel_{{[01]}}\22,\22node\22:\22turn\22,\22origin\22:\22model\22}
+// CHECK-SAME:  {\22bytes\22:1536,\22function\22:\22step\22,\22kernel\22:\22kernel_{{[01]}}\22,\22node\22:\22conv1\22,\22origin\22:\22layout\22}]}
+func.func @step(%x: tensor<8x16xf32>, %y: tensor<4x3x4x4xf32>) -> (tensor<16x8xbf16>, tensor<4x4x4x3xf32>) {
+  %0 = train.transpose %x {permutation = array<i64: 1, 0>} : (tensor<8x16xf32>) -> tensor<16x8xf32> loc("turn"("Transpose"))
+  %1 = amp.cast %0 : tensor<16x8xf32> to tensor<16x8xbf16> loc("turn"("Transpose"))
+  %2 = train.transpose %y {permutation = array<i64: 0, 2, 3, 1>} : (tensor<4x3x4x4xf32>) -> tensor<4x4x4x3xf32> loc("conv1"("Conv"))
+  return %1, %2 : tensor<16x8xbf16>, tensor<4x4x4x3xf32>
+}
+
+// -----
+
+// What computes besides, or leaves the order, is none: a sum that reads the
+// other way around, a broadcast, a slice.
+// CHECK:       mpc.kernel_report
+// CHECK-SAME:  \22transposes\22:[]}
+func.func @step(%x: tensor<8x16xf32>, %y: tensor<16x8xf32>) -> (tensor<16x8xf32>, tensor<8x8x16xf32>) {
+  %0 = train.transpose %x {permutation = array<i64: 1, 0>} : (tensor<8x16xf32>) -> tensor<16x8xf32>
+  %1 = train.add %0, %y : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
+  %2 = train.broadcast_to %x : (tensor<8x16xf32>) -> tensor<8x8x16xf32>
+  return %1, %2 : tensor<16x8xf32>, tensor<8x8x16xf32>
+}
