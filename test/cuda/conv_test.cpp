@@ -164,11 +164,11 @@ TEST_F(CudaConv, TensorCoresAreForSixteenBits) {
 
 TEST_F(CudaConv, GradientsOfWeightsInF32AreTurned) {
   library.engines = {{5, 1000, {kTensorCore}, true}};
-  EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kTypes[4]),
+  EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kCudaTypes[4]),
             "cudnn:engine 0, 5.0 us, fastest of 1, turned to channels first");
   // In f32 they come as they are wanted.
   library.engines = {{5}};
-  EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kTypes[0]),
+  EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kCudaTypes[0]),
             "cudnn:engine 0, 5.0 us, fastest of 1");
 }
 
