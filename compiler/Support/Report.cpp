@@ -200,11 +200,11 @@ static std::string inBytes(int64_t bytes) { return shorten(bytes) + "B"; }
 static void printTransposes(llvm::raw_ostream &os, const std::string &name,
                             const llvm::json::Object &device) {
   std::vector<Row> rows = {{"kernel", "bytes", "origin", "node"}};
-  int64_t bytes = 0;
+  uint64_t bytes = 0; // A report that lies must not overflow.
   for (const llvm::json::Object *transpose : objectsAt(device, "transposes")) {
     if (!isTraining(text(*transpose, "function")))
       continue;
-    bytes += number(*transpose, "bytes");
+    bytes += static_cast<uint64_t>(number(*transpose, "bytes"));
     rows.push_back({printable(text(*transpose, "kernel")),
                     inBytes(number(*transpose, "bytes")),
                     printable(text(*transpose, "origin")),
@@ -216,20 +216,19 @@ static void printTransposes(llvm::raw_ostream &os, const std::string &name,
   }
   size_t layout =
       llvm::count_if(rows, [](const Row &row) { return row[2] == "layout"; });
-  os << name << ": " << count(rows.size() - 1, "transpose")
-     << " of a step read and write " << inBytes(bytes) << ", " << layout
+  os << name << ": " << count(rows.size() - 1, "transpose") << " in a step, "
+     << inBytes(static_cast<int64_t>(bytes)) << " read and written, " << layout
      << " to put channels last or first\n";
   printTable(os, rows, {false, true});
 }
 
 /// How often a step launches a kernel.
 static int64_t launchesOf(const llvm::json::Object &kernel) {
-  int64_t launches = 0;
   if (const llvm::json::Object *counts = kernel.getObject("launches"))
     for (const auto &[function, value] : *counts)
       if (isTraining(function))
-        launches += value.getAsInteger().value_or(0);
-  return launches;
+        return value.getAsInteger().value_or(0);
+  return 0;
 }
 
 static void printResources(llvm::raw_ostream &os, const std::string &name,

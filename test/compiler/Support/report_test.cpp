@@ -75,7 +75,7 @@ TEST(Report, TellsOfDevices) {
   EXPECT_EQ(render(report), R"(
 cpu: no kernel of a step does nothing but transpose
 
-cuda: 2 transposes of a step read and write 3.2 kB, 1 to put channels last or first
+cuda: 2 transposes in a step, 3.2 kB read and written, 1 to put channels last or first
   kernel     bytes  origin  node
   kernel_0  3.0 kB  layout  conv1
   kernel_0   200 B  model   turn
