@@ -12,12 +12,15 @@
 #include "test/cuda/deviceless_cudnn.h"
 #include "test/cuda/host_driver.h"
 #include "test/cuda/test_images.h"
+#include "test/kernels/attention.h"
 #include "test/kernels/cases.h"
 
 namespace mpc::test {
 namespace {
 
 using namespace kernels;
+using kernels::testing::attention_desc;
+using kernels::testing::AttentionCase;
 using kernels::testing::conv_desc;
 using kernels::testing::ConvCase;
 using kernels::testing::kConvKernels;
@@ -34,14 +37,14 @@ class Deviceless : public ::testing::TestWithParam<int> {
     add_device_kernels(&driver);
   }
 
-  std::string chosen(const KernelDesc& desc) {
+  std::string chosen(const KernelDesc& desc, bool deterministic = true) {
     CudaContext context;
     context.driver = driver.table();
     context.cudnn = cudnn->table();
     context.compute_capability = GetParam();
     context.device_name = "a GPU that is not there";
     context.cache_folder = "";
-    context.deterministic = true;  // There is nothing to time.
+    context.deterministic = deterministic;  // There is nothing to time.
     std::string error;
     const auto kernel = make_cuda_kernel(desc, context, &error);
     return kernel ? kernel->implementation() : error;
@@ -82,6 +85,29 @@ TEST_P(Deviceless, GradientsOfWeightsComeInF32FromSixteenBits) {
       EXPECT_EQ(how.find("widened"), std::string::npos) << how;
     }
   }
+}
+
+TEST_P(Deviceless, AttentionHasAPlan) {
+  const AttentionCase cases[] = {
+      {2, 4, 4, 128, 128, 64, 64, false, 0.125f},
+      {1, 12, 12, 1024, 1024, 64, 64, true, 0.125f},
+      {2, 8, 2, 256, 256, 128, 128, true, 0.1f},
+      {1, 2, 2, 77, 130, 32, 32, false, 0.2f},
+      {1, 2, 2, 130, 77, 32, 64, true, 0.2f},
+  };
+  const auto expect_plan = [&](KernelId id, const AttentionCase& c,
+                               mpc_dtype_t type, bool deterministic) {
+    const KernelDesc desc = attention_desc(id, c, type, type);
+    SCOPED_TRACE(kernels::testing::describe(desc, {1, deterministic}));
+    const std::string how = chosen(desc, deterministic);
+    EXPECT_TRUE(begins_with(how, "cudnn:engine ")) << how;
+  };
+  for (const AttentionCase& c : cases)
+    for (KernelId id : {KernelId::attention, KernelId::attention_grad})
+      expect_plan(id, c, MPC_DTYPE_BF16, true);
+  // Gradients of the query that blocks add to are another graph.
+  for (const AttentionCase& c : {cases[1], cases[2]})
+    expect_plan(KernelId::attention_grad, c, MPC_DTYPE_F16, false);
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, Deviceless,
