@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "kernels/float_types.h"
@@ -552,6 +554,41 @@ bool parse_pool(const KernelDesc& desc, PoolShape* shape, std::string* error) {
   return check_pool_operands(desc, shape, error) &&
          check_pool_window(desc, *shape, error) &&
          check_result(desc, shape->window, shape->input, shape->output, error);
+}
+
+bool parse_embedding(const KernelDesc& desc, EmbeddingShape* shape,
+                     std::string* error) {
+  Attributes attributes(desc, error);
+  if (!attributes.expect(0) || !check_float(desc, 1, error) ||
+      !check_dtype(desc, 1, MPC_DTYPE_I64, MPC_DTYPE_I32, error))
+    return false;
+  shape->dtype = desc.operands[0].dtype;
+  shape->index_dtype = desc.operands[1].dtype;
+  const bool forward = desc.id == KernelId::embedding;
+  const mpc_dtype_t result = forward ? shape->dtype : sum_dtype(shape->dtype);
+  if (!check_dtype(desc, 2, result, result, error)) return false;
+
+  // Indices and rows make up the shape of what was looked up.
+  const size_t table = forward ? 0 : 2, rows = forward ? 2 : 0;
+  const std::vector<int64_t>& of_table = desc.operands[table].shape;
+  if (of_table.empty())
+    return fail(desc, error,
+                "operand " + std::to_string(table) +
+                    " must have rank 1 or more, found 0");
+  std::vector<int64_t> expected = desc.operands[1].shape;
+  expected.insert(expected.end(), of_table.begin() + 1, of_table.end());
+  if (desc.operands[rows].shape != expected)
+    return fail(desc, error,
+                "operand " + std::to_string(rows) + " must have shape " +
+                    text(expected) + ", found " +
+                    text(desc.operands[rows].shape));
+  shape->rows = of_table[0];
+  shape->width = std::accumulate(of_table.begin() + 1, of_table.end(),
+                                 int64_t{1}, std::multiplies<>());
+  const std::vector<int64_t>& indices = desc.operands[1].shape;
+  shape->count = std::accumulate(indices.begin(), indices.end(), int64_t{1},
+                                 std::multiplies<>());
+  return true;
 }
 
 bool parse_bytes(const KernelDesc& desc, size_t* bytes, std::string* error) {

@@ -70,6 +70,19 @@ struct AttentionShape {
   }
 };
 
+// Rows of a table, `width` elements each, and the indices that name `count` of
+// them. `dtype` is that of the table, or of the gradient that arrives.
+struct EmbeddingShape {
+  mpc_dtype_t dtype, index_dtype;
+  int64_t rows, width, count;
+};
+
+// The row that an index of a checked embedding names; -1 if there is none.
+inline int64_t embedding_row(int64_t index, int64_t rows) {
+  if (index < 0) index += rows;
+  return index >= 0 && index < rows ? index : -1;
+}
+
 // Strides, in elements, of an image of `channels` and `extent`.
 struct ImageStrides {
   int64_t n, c, h, w;
@@ -93,6 +106,8 @@ bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
 bool parse_conv(const KernelDesc& desc, ConvShape* shape, std::string* error);
 bool parse_pool(const KernelDesc& desc, PoolShape* shape, std::string* error);
 bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
+                     std::string* error);
+bool parse_embedding(const KernelDesc& desc, EmbeddingShape* shape,
                      std::string* error);
 // Bytes that `copy` copies or `zero` clears.
 bool parse_bytes(const KernelDesc& desc, size_t* bytes, std::string* error);

@@ -5,6 +5,11 @@
 namespace mpc::kernels {
 namespace {
 
+// What runs in f16 too: it moves values, or adds them one by one.
+bool computes_f16(KernelId id) {
+  return id == KernelId::embedding || id == KernelId::embedding_grad;
+}
+
 bool is_f64(const KernelDesc& desc) {
   return !desc.operands.empty() && desc.operands[0].dtype == MPC_DTYPE_F64;
 }
@@ -40,6 +45,12 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
       if (!parse_attention(desc, &shape, error)) return nullptr;
       return cpu::make_attention(desc.id, shape, context);
     }
+    case KernelId::embedding:
+    case KernelId::embedding_grad: {
+      EmbeddingShape shape;
+      if (!parse_embedding(desc, &shape, error)) return nullptr;
+      return cpu::make_embedding(desc.id, shape, context);
+    }
     case KernelId::copy:
     case KernelId::zero: {
       size_t bytes;
@@ -64,7 +75,8 @@ std::unique_ptr<Kernel> make_cpu_kernel(const KernelDesc& desc,
   const bool moves_bytes =
       desc.id == KernelId::copy || desc.id == KernelId::zero;
   if (!moves_bytes && is_f64(desc)) return make_reference_kernel(desc, error);
-  if (!moves_bytes && desc.operands[0].dtype == MPC_DTYPE_F16) {
+  if (!moves_bytes && !computes_f16(desc.id) &&
+      desc.operands[0].dtype == MPC_DTYPE_F16) {
     *error = std::string(kernel_name(desc.id)) +
              ": this CPU computes f16 in f32, so operands must be widened "
              "to f32";

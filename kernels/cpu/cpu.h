@@ -22,6 +22,8 @@ std::unique_ptr<Kernel> make_pool(KernelId id, const PoolShape& shape,
                                   const Context& context);
 std::unique_ptr<Kernel> make_attention(KernelId id, const AttentionShape& shape,
                                        const Context& context);
+std::unique_ptr<Kernel> make_embedding(KernelId id, const EmbeddingShape& shape,
+                                       const Context& context);
 std::unique_ptr<Kernel> make_bytes(KernelId id, size_t bytes,
                                    const Context& context);
 

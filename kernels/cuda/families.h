@@ -31,6 +31,12 @@ std::unique_ptr<CudaKernel> make_cuda_attention(KernelId id,
 std::unique_ptr<CudaKernel> make_composed_attention(
     KernelId id, const AttentionShape& shape, const CudaContext& context,
     std::string why, std::string* error, int64_t score_bytes = 1 << 28);
+std::unique_ptr<CudaKernel> make_cuda_embedding(const EmbeddingShape& shape,
+                                                const CudaContext& context,
+                                                std::string* error);
+std::unique_ptr<CudaKernel> make_cuda_embedding_grad(
+    const EmbeddingShape& shape, const CudaContext& context,
+    std::string* error);
 std::unique_ptr<CudaKernel> make_cuda_bytes(KernelId id, size_t bytes,
                                             const CudaContext& context);
 

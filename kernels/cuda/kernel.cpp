@@ -65,6 +65,15 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
       kernel = make_cuda_attention(desc.id, shape, context, &why);
       break;
     }
+    case KernelId::embedding:
+    case KernelId::embedding_grad: {
+      EmbeddingShape shape;
+      if (!parse_embedding(desc, &shape, error)) return nullptr;
+      kernel = desc.id == KernelId::embedding
+                   ? make_cuda_embedding(shape, context, &why)
+                   : make_cuda_embedding_grad(shape, context, &why);
+      break;
+    }
     case KernelId::copy:
     case KernelId::zero: {
       size_t bytes;

@@ -54,6 +54,12 @@ std::unique_ptr<Kernel> make_reference_kernel(const KernelDesc& desc,
       if (!parse_attention(desc, &shape, error)) return nullptr;
       return reference::make_attention(desc.id, shape);
     }
+    case KernelId::embedding:
+    case KernelId::embedding_grad: {
+      EmbeddingShape shape;
+      if (!parse_embedding(desc, &shape, error)) return nullptr;
+      return reference::make_embedding(desc.id, shape);
+    }
     case KernelId::copy:
     case KernelId::zero: {
       size_t bytes;

@@ -35,6 +35,8 @@ struct Call {
     for (size_t i = 0; i < kernels::testing::input_count(desc); ++i) {
       inputs.push_back(kernels::testing::uniform(
           1, kernels::testing::element_count(desc.operands[i])));
+      if (desc.operands[i].dtype == MPC_DTYPE_I64)
+        inputs.back() = kernels::testing::indices_for(desc);
       if (desc.operands[i].dtype == MPC_DTYPE_U8)
         for (double& value : inputs.back()) value = value > 0 ? 1 : 0;
     }
@@ -162,6 +164,15 @@ void compare_attentions(mpc_dtype_t dtype) {
       }
 }
 
+void compare_embeddings(mpc_dtype_t dtype) {
+  for (KernelId id : {KernelId::embedding, KernelId::embedding_grad})
+    compare(id == KernelId::embedding ? "rows  50257x768, 8x128"
+                                      : "drows 50257x768, 8x128",
+            kernels::testing::embedding_desc(id, {{50257, 768}, {8, 128}},
+                                             dtype, MPC_DTYPE_I64),
+            0);
+}
+
 }  // namespace
 }  // namespace mpc::bench
 
@@ -177,5 +188,6 @@ int main(int argc, char** argv) {
     mpc::bench::compare_convs(dtype);
     mpc::bench::compare_pools(dtype);
     mpc::bench::compare_attentions(dtype);
+    mpc::bench::compare_embeddings(dtype);
   }
 }

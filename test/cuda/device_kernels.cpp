@@ -3,12 +3,16 @@
 #include <utility>
 
 #include "kernels/cuda/attention_params.h"
+#include "kernels/cuda/embedding_params.h"
 #include "kernels/cuda/pool_params.h"
 #include "kernels/float_types.h"
 #include "test/device_sim/device_sim.h"
 
 using mpc::kernels::AttentionParams;
 using mpc::kernels::Bf16;
+using mpc::kernels::EmbeddingParams;
+using mpc::kernels::EmbeddingSortParams;
+using mpc::kernels::EmbeddingSumParams;
 using mpc::kernels::F16;
 using mpc::kernels::PoolParams;
 
@@ -35,6 +39,41 @@ MPC_ATTENTION_KERNELS(f16, F16)
 #undef MPC_ATTENTION_KERNELS
 extern "C" void mpc_channels_first(const float*, float*, int64_t, int64_t,
                                    int64_t);
+#define MPC_EMBEDDING_KERNELS(suffix, Index)                                 \
+  extern "C" void mpc_embedding_2_##suffix(EmbeddingParams, const uint16_t*, \
+                                           const Index*, uint16_t*);         \
+  extern "C" void mpc_embedding_4_##suffix(EmbeddingParams, const uint32_t*, \
+                                           const Index*, uint32_t*);         \
+  extern "C" void mpc_embedding_8_##suffix(EmbeddingParams, const void*,     \
+                                           const Index*, void*);             \
+  extern "C" void mpc_embedding_16_##suffix(EmbeddingParams, const void*,    \
+                                            const Index*, void*);            \
+  extern "C" void mpc_embedding_count_##suffix(EmbeddingSortParams,          \
+                                               const Index*, uint32_t*);     \
+  extern "C" void mpc_embedding_move_##suffix(                               \
+      EmbeddingSortParams, const Index*, const uint32_t*, const uint32_t*,   \
+      uint32_t*, uint32_t*);
+MPC_EMBEDDING_KERNELS(i32, int32_t)
+MPC_EMBEDDING_KERNELS(i64, int64_t)
+#undef MPC_EMBEDDING_KERNELS
+extern "C" void mpc_embedding_count(EmbeddingSortParams, const uint32_t*,
+                                    uint32_t*);
+extern "C" void mpc_embedding_offsets(EmbeddingSortParams, uint32_t*,
+                                      uint32_t*);
+extern "C" void mpc_embedding_move(EmbeddingSortParams, const uint32_t*,
+                                   const uint32_t*, const uint32_t*,
+                                   const uint32_t*, uint32_t*, uint32_t*);
+#define MPC_EMBEDDING_SUM(suffix, T)                                  \
+  extern "C" void mpc_embedding_sum_##suffix(                         \
+      EmbeddingSumParams, const uint32_t*, const uint32_t*, const T*, \
+      const uint32_t*, uint32_t*, float*, float*);
+MPC_EMBEDDING_SUM(f32, float)
+MPC_EMBEDDING_SUM(f32x4, float)
+MPC_EMBEDDING_SUM(bf16, Bf16)
+MPC_EMBEDDING_SUM(bf16x8, Bf16)
+MPC_EMBEDDING_SUM(f16, F16)
+MPC_EMBEDDING_SUM(f16x8, F16)
+#undef MPC_EMBEDDING_SUM
 extern "C" void mpc_widen_bf16(const Bf16*, float*, int64_t);
 extern "C" void mpc_widen_f16(const F16*, float*, int64_t);
 
@@ -71,15 +110,33 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
 #define MPC_ADD_ATTENTION(suffix)         \
   MPC_ADD(mpc_attention_softmax_##suffix) \
   MPC_ADD(mpc_attention_softmax_grad_##suffix)
-#define MPC_ADD_ALL()         \
-  MPC_ADD_ATTENTION(f32)      \
-  MPC_ADD_ATTENTION(bf16)     \
-  MPC_ADD_ATTENTION(f16)      \
-  MPC_ADD_POOL(f32)           \
-  MPC_ADD_POOL(bf16)          \
-  MPC_ADD_POOL(f16)           \
-  MPC_ADD(mpc_channels_first) \
-  MPC_ADD(mpc_widen_bf16)     \
+#define MPC_ADD_EMBEDDING(suffix)       \
+  MPC_ADD(mpc_embedding_2_##suffix)     \
+  MPC_ADD(mpc_embedding_4_##suffix)     \
+  MPC_ADD(mpc_embedding_8_##suffix)     \
+  MPC_ADD(mpc_embedding_16_##suffix)    \
+  MPC_ADD(mpc_embedding_count_##suffix) \
+  MPC_ADD(mpc_embedding_move_##suffix)
+#define MPC_ADD_ALL()               \
+  MPC_ADD_EMBEDDING(i32)            \
+  MPC_ADD_EMBEDDING(i64)            \
+  MPC_ADD(mpc_embedding_count)      \
+  MPC_ADD(mpc_embedding_offsets)    \
+  MPC_ADD(mpc_embedding_move)       \
+  MPC_ADD(mpc_embedding_sum_f32)    \
+  MPC_ADD(mpc_embedding_sum_f32x4)  \
+  MPC_ADD(mpc_embedding_sum_bf16)   \
+  MPC_ADD(mpc_embedding_sum_bf16x8) \
+  MPC_ADD(mpc_embedding_sum_f16)    \
+  MPC_ADD(mpc_embedding_sum_f16x8)  \
+  MPC_ADD_ATTENTION(f32)            \
+  MPC_ADD_ATTENTION(bf16)           \
+  MPC_ADD_ATTENTION(f16)            \
+  MPC_ADD_POOL(f32)                 \
+  MPC_ADD_POOL(bf16)                \
+  MPC_ADD_POOL(f16)                 \
+  MPC_ADD(mpc_channels_first)       \
+  MPC_ADD(mpc_widen_bf16)           \
   MPC_ADD(mpc_widen_f16)
 
 void add_device_kernels(HostDriver* driver) {

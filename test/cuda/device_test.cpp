@@ -263,6 +263,43 @@ TEST(Device, Attention) {
           }
 }
 
+// Sums of eighths are exact in any order.
+void expect_embedding(const KernelDesc& desc,
+                      const std::vector<double>& indices) {
+  SCOPED_TRACE(describe(desc, {1, false}));
+  std::string error;
+  const auto kernel = must_make(desc, device().context);
+  const auto reference = make_reference_kernel(desc, &error);
+  ASSERT_TRUE(kernel && reference) << error;
+  const std::vector<std::vector<double>> inputs = {
+      eighths(0, element_count(desc.operands[0])), indices};
+  const std::vector<Buffer> found = make_operands(desc, inputs);
+  const std::vector<Buffer> expected = make_operands(desc, inputs);
+  run(*kernel, found);
+  run(*reference, expected);
+  const auto a = values_of(desc.operands[2], found[2]);
+  const auto b = values_of(desc.operands[2], expected[2]);
+  for (size_t i = 0; i < a.size(); ++i)
+    ASSERT_TRUE(a[i] == b[i] || (a[i] != a[i] && b[i] != b[i]))
+        << "element " << i << ": expected " << b[i] << ", found " << a[i];
+}
+
+TEST(Device, Embedding) {
+  MPC_NEEDS_IMAGES();
+  std::vector<EmbeddingCase> cases = kEmbeddings;
+  cases.push_back({{50257, 96}, {8, 1024}});
+  cases.push_back({{3, 72}, {100000}});
+  for (const EmbeddingCase& c : cases)
+    for (KernelId id : {KernelId::embedding, KernelId::embedding_grad})
+      for (const Types t : types())
+        for (mpc_dtype_t index : {MPC_DTYPE_I32, MPC_DTYPE_I64}) {
+          if (t.dtype != t.result) continue;
+          const KernelDesc desc = embedding_desc(id, c, t.dtype, index);
+          expect_embedding(desc, indices_for(desc));
+          expect_embedding(desc, indices_beyond(desc));
+        }
+}
+
 TEST(Device, CopyAndZero) {
   MPC_NEEDS_DEVICE();
   const TensorDesc bytes{MPC_DTYPE_U8, {12345}};
@@ -385,6 +422,15 @@ TEST(Device, PoolInGraphs) {
                           device().context);
 }
 
+// All indices are 0: one long run.
+TEST(Device, EmbeddingInGraphs) {
+  MPC_NEEDS_IMAGES();
+  for (KernelId id : {KernelId::embedding, KernelId::embedding_grad})
+    expect_same_in_graphs(
+        embedding_desc(id, {{300, 40}, {5000}}, MPC_DTYPE_F16, MPC_DTYPE_I32),
+        device().context);
+}
+
 // Rows of an operand of more than 2^31 bytes repeat after so many.
 constexpr int64_t kPeriod = 251;
 
@@ -444,6 +490,35 @@ TEST(Device, MatmulBeyond2To31Bytes) {
                   2 * kSums * 0x1p-24 * size)
             << "row " << i << " column " << column;
     }
+}
+
+TEST(Device, EmbeddingBeyond2To31Bytes) {
+  MPC_NEEDS_IMAGES();
+  constexpr int64_t kRows = 1050000, kWidth = 1032;
+  static_assert(kRows * kWidth * 2 > int64_t{1} << 31, "");
+  MPC_NEEDS_MEMORY(size_t{8} << 30);
+  const KernelDesc desc =
+      embedding_desc(KernelId::embedding, {{kRows, kWidth}, {4}}, MPC_DTYPE_F16,
+                     MPC_DTYPE_I64);
+  std::string error;
+  const auto kernel = make_cuda_kernel(desc, device().context, &error);
+  ASSERT_TRUE(kernel) << error;
+  const std::vector<F16> rows = pattern(kPeriod * kWidth);
+  const Memory table(kRows * kWidth * 2), indices(32), y(4 * kWidth * 2);
+  fill_rows(table, rows, kWidth, kRows);
+  const int64_t wanted[] = {kRows - 1, -kRows, 1048576, -7};
+  indices.write(0, wanted, sizeof wanted);
+  const cuda::CUdeviceptr operands[] = {table.address(), indices.address(),
+                                        y.address()};
+  ASSERT_EQ(kernel->enqueue(operands, 0, device().context.stream), "");
+  const std::vector<unsigned char> found = y.read();
+  for (int64_t i = 0; i < 4; ++i) {
+    const int64_t row = wanted[i] < 0 ? wanted[i] + kRows : wanted[i];
+    EXPECT_EQ(std::memcmp(found.data() + i * kWidth * 2,
+                          rows.data() + row % kPeriod * kWidth, kWidth * 2),
+              0)
+        << "index " << wanted[i];
+  }
 }
 
 TEST(Device, PoolBeyond2To31Bytes) {

@@ -112,6 +112,24 @@ inline const std::vector<ConvCase> kPools = {
     {2, 48, 0, {12, 12}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
 };
 
+inline const std::vector<EmbeddingCase> kEmbeddings = {
+    {{1, 1}, {1}},       {{5}, {7}},           {{7, 3}, {}},
+    {{5, 3}, {40}},      {{7, 8}, {3, 11}},    {{19, 2, 20}, {4, 9}},
+    {{300, 4}, {2500}},  {{70000, 1}, {300}},  {{3, 264}, {70}},
+    {{11, 300}, {2, 2}}, {{2, 16}, {1100}},    {{257, 33}, {65}},
+};
+
+// Every index, and those next to the range, as far as the dtype has them.
+inline std::vector<double> indices_beyond(const KernelDesc& desc) {
+  const size_t table = desc.id == KernelId::embedding ? 0 : 2;
+  const double rows = static_cast<double>(desc.operands[table].shape[0]);
+  const double far = desc.operands[1].dtype == MPC_DTYPE_I64 ? 0x1p62 : 0x1p30;
+  const double edges[] = {rows, -rows - 1, 0, -rows, far, -far, rows - 1, -1};
+  std::vector<double> indices(element_count(desc.operands[1]));
+  for (size_t i = 0; i < indices.size(); ++i) indices[i] = edges[i % 8];
+  return indices;
+}
+
 // Indices for max_pool_grad; the others are made up.
 inline std::vector<std::vector<double>> grad_inputs(const KernelDesc& desc) {
   std::vector<std::vector<double>> inputs;

@@ -174,6 +174,43 @@ TEST(Descriptions, Pool) {
                  "max_pool: a window has at most 255 elements, found 256");
 }
 
+KernelDesc look_up(KernelId id = KernelId::embedding) {
+  return embedding_desc(id, {{5, 3}, {2, 4}}, f32, i64);
+}
+
+TEST(Descriptions, Embedding) {
+  KernelDesc desc = look_up();
+  desc.attributes = {5};
+  expect_refused(desc, "embedding: needs 0 attributes, found 1");
+  desc = look_up();
+  desc.operands[0].dtype = i64;
+  expect_refused(desc, "embedding: operand 0 must be a float, found i64");
+  desc = look_up();
+  desc.operands[1].dtype = u8;
+  expect_refused(desc, "embedding: operand 1 must be i64 or i32, found u8");
+  desc = look_up();
+  desc.operands[2].dtype = bf16;
+  expect_refused(desc, "embedding: operand 2 must be f32, found bf16");
+  desc = look_up();
+  desc.operands[0].shape = {};
+  expect_refused(desc,
+                 "embedding: operand 0 must have rank 1 or more, found 0");
+  desc = look_up();
+  desc.operands[2].shape = {2, 4, 4};
+  expect_refused(desc,
+                 "embedding: operand 2 must have shape [2, 4, 3], found "
+                 "[2, 4, 4]");
+  desc = look_up(KernelId::embedding_grad);
+  for (TensorDesc& operand : desc.operands)
+    if (operand.dtype == f32) operand.dtype = f16;
+  expect_refused(desc, "embedding_grad: operand 2 must be f32, found f16");
+  desc = look_up(KernelId::embedding_grad);
+  desc.operands[0].shape = {2, 3};
+  expect_refused(desc,
+                 "embedding_grad: operand 0 must have shape [2, 4, 3], found "
+                 "[2, 3]");
+}
+
 TEST(Descriptions, Bytes) {
   expect_refused({KernelId::copy, {{f32, {3}}, {f32, {4}}}, {}},
                  "copy: input and result must have as many bytes, found 12 and "
@@ -237,6 +274,8 @@ TEST(Descriptions, DamageIsRefusedOrHarmless) {
     calls.push_back(pool(id));
   for (KernelId id : {KernelId::attention, KernelId::attention_grad})
     calls.push_back(attention_desc(id, {3, 6, 3, 2, 7, 2, 2, true}, f32, f32));
+  for (KernelId id : {KernelId::embedding, KernelId::embedding_grad})
+    calls.push_back(look_up(id));
   uint32_t state = 1;
   const auto random = [&](size_t bound) {
     state = state * 1664525 + 1013904223;
@@ -250,6 +289,7 @@ TEST(Descriptions, DamageIsRefusedOrHarmless) {
       TensorDesc& tensor = desc.operands[random(desc.operands.size())];
       switch (random(5)) {
         case 0:
+          if (desc.attributes.empty()) desc.attributes = {0};
           desc.attributes[random(desc.attributes.size())] = number;
           break;
         case 1:

@@ -30,8 +30,15 @@ void store_all(const std::vector<double>& values, void* to) {
 template <typename T>
 std::vector<double> load_all(const void* from, size_t count) {
   std::vector<double> values(count);
-  for (size_t i = 0; i < count; ++i) values[i] = static_cast<const T*>(from)[i];
+  for (size_t i = 0; i < count; ++i)
+    values[i] = static_cast<double>(static_cast<const T*>(from)[i]);
   return values;
+}
+
+template <typename T>
+void store_integers(const std::vector<double>& values, void* to) {
+  for (size_t i = 0; i < values.size(); ++i)
+    static_cast<T*>(to)[i] = static_cast<T>(values[i]);
 }
 
 std::vector<double> absolute(std::vector<double> values) {
@@ -45,7 +52,9 @@ std::vector<std::vector<double>> representable_inputs(const KernelDesc& desc) {
   for (size_t i = 0; i < input_count(desc); ++i) {
     const TensorDesc& tensor = desc.operands[i];
     const Buffer buffer = make_tensor(
-        tensor, uniform(static_cast<int>(i) + 1, element_count(tensor)));
+        tensor, is_float(tensor.dtype)
+                    ? uniform(static_cast<int>(i) + 1, element_count(tensor))
+                    : indices_for(desc));
     inputs.push_back(values_of(tensor, buffer));
   }
   return inputs;
@@ -56,8 +65,9 @@ struct Expectation {
   Expectation(const KernelDesc& desc, int terms)
       : desc(desc), inputs(representable_inputs(desc)) {
     std::vector<std::vector<double>> magnitudes;
-    for (const std::vector<double>& input : inputs)
-      magnitudes.push_back(absolute(input));
+    for (size_t i = 0; i < inputs.size(); ++i)
+      magnitudes.push_back(
+          is_float(desc.operands[i].dtype) ? absolute(inputs[i]) : inputs[i]);
     outputs = exact(desc, inputs);
     bounds = exact(desc, magnitudes);
     const bool wide = desc.operands[0].dtype == MPC_DTYPE_F64;
@@ -136,6 +146,12 @@ Buffer make_tensor(const TensorDesc& desc, const std::vector<double>& values) {
     case MPC_DTYPE_U8:
       store_all<uint8_t>(values, buffer.data());
       break;
+    case MPC_DTYPE_I32:
+      store_integers<int32_t>(values, buffer.data());
+      break;
+    case MPC_DTYPE_I64:
+      store_integers<int64_t>(values, buffer.data());
+      break;
     default:
       std::memcpy(buffer.data(), values.data(), values.size() * sizeof(double));
   }
@@ -153,6 +169,10 @@ std::vector<double> values_of(const TensorDesc& desc, const Buffer& buffer) {
       return load_all<Bf16>(buffer.data(), count);
     case MPC_DTYPE_U8:
       return load_all<uint8_t>(buffer.data(), count);
+    case MPC_DTYPE_I32:
+      return load_all<int32_t>(buffer.data(), count);
+    case MPC_DTYPE_I64:
+      return load_all<int64_t>(buffer.data(), count);
     default:
       return load_all<double>(buffer.data(), count);
   }
@@ -176,6 +196,17 @@ std::vector<double> uniform(int seed, size_t count) {
     value = static_cast<double>(state >> 11) * 0x1p-52 - 1.0;
   }
   return values;
+}
+
+std::vector<double> indices_for(const KernelDesc& desc) {
+  const size_t table = desc.id == KernelId::embedding ? 0 : 2;
+  const int64_t rows = desc.operands[table].shape[0];
+  std::vector<double> indices = uniform(9, element_count(desc.operands[1]));
+  for (double& index : indices)
+    index = std::floor(index * static_cast<double>(rows));
+  // A run of equals in every case that has room for one.
+  for (size_t i = 0; i < indices.size() / 3; ++i) indices[2 * i] = indices[0];
+  return indices;
 }
 
 size_t input_count(const KernelDesc& desc) {
@@ -375,6 +406,17 @@ int conv_terms(KernelId id, const ConvCase& c) {
     default:
       return static_cast<int>(window * c.inputs / c.group) + 1;
   }
+}
+
+KernelDesc embedding_desc(KernelId id, const EmbeddingCase& c,
+                          mpc_dtype_t dtype, mpc_dtype_t index) {
+  Shape rows = c.indices;
+  rows.insert(rows.end(), c.table.begin() + 1, c.table.end());
+  if (id == KernelId::embedding)
+    return {id, {{dtype, c.table}, {index, c.indices}, {dtype, rows}}, {}};
+  const mpc_dtype_t sum =
+      dtype == MPC_DTYPE_F64 ? MPC_DTYPE_F64 : MPC_DTYPE_F32;
+  return {id, {{dtype, rows}, {index, c.indices}, {sum, c.table}}, {}};
 }
 
 KernelDesc pool_desc(KernelId id, const ConvCase& c, bool channels_last,

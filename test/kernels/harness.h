@@ -46,6 +46,10 @@ std::vector<double> eighths(int operand, size_t count);
 // Evenly spread in -1..1.
 std::vector<double> uniform(int seed, size_t count);
 
+// Indices for embedding and embedding_grad: in range, negative ones and many
+// equal ones among them.
+std::vector<double> indices_for(const KernelDesc& desc);
+
 // Inputs come first in a description.
 size_t input_count(const KernelDesc& desc);
 
@@ -98,6 +102,11 @@ KernelDesc conv_desc(KernelId id, const ConvCase& c, bool channels_last,
                      mpc_dtype_t dtype, mpc_dtype_t result);
 // The number of products that one element of the result sums.
 int conv_terms(KernelId id, const ConvCase& c);
+struct EmbeddingCase {
+  Shape table, indices;
+};
+KernelDesc embedding_desc(KernelId id, const EmbeddingCase& c,
+                          mpc_dtype_t dtype, mpc_dtype_t index);
 // `inputs` is the number of channels; `outputs` and `group` are not used.
 KernelDesc pool_desc(KernelId id, const ConvCase& c, bool channels_last,
                      bool count_include_pad, mpc_dtype_t dtype);

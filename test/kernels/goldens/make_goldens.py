@@ -119,6 +119,17 @@ def average_pool(last, include, n, c, extent, kernel, strides, begin, end):
     emit("average_pool_grad", attributes, [ys, xs], [stored(x.grad, last)])
 
 
+def embedding(table, indices):
+    """Indices are eighths times eight, modulo the rows, with their sign."""
+    x, i = operand(0, table), torch.fmod(8 * operand(1, indices), table[0]).long()
+    y = F.embedding(i % table[0], x.reshape(table[0], -1)).reshape(indices + table[1:])
+    emit("embedding", [], [table, indices, y.shape], [y])
+    w = torch.zeros(table[0], y[0].numel() // torch.Size(indices[1:]).numel(),
+                    dtype=torch.float64, requires_grad=True)
+    F.embedding(i % table[0], w).reshape(y.shape).backward(operand(0, y.shape))
+    emit("embedding_grad", [], [y.shape, indices, table], [w.grad])
+
+
 def main():
     torch.manual_seed(0)
     for ta in 0, 1:
@@ -145,6 +156,10 @@ def main():
         for include in False, True:
             average_pool(last, include, 2, 3, [6, 5], [2, 3], [2, 1], [0, 1], [1, 2])
             average_pool(last, include, 1, 2, [7], [3], [2], [1], [2])
+
+    embedding([5, 3], [11])
+    embedding([40, 2, 3], [3, 4])
+    embedding([1, 4], [2])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,167 @@
+// Rows of a table by index, and the gradient of the table. In the gradient each
+// thread owns a part of the table, some columns of some rows, and goes through
+// all indices in order: nothing is sorted, and the bits are the reference's for
+// any number of threads.
+
+#include <cstring>
+#include <string>
+
+#include "kernels/cpu/cpu.h"
+#include "kernels/float_types.h"
+
+namespace mpc::kernels::cpu {
+namespace {
+
+constexpr double kBytesPerThread = 1 << 18;
+// f32 of a cache line: threads do not share one.
+constexpr int64_t kLine = 16;
+
+template <typename Index>
+class EmbeddingKernel final : public Kernel {
+ public:
+  EmbeddingKernel(const EmbeddingShape& shape, int threads)
+      : shape_(shape),
+        row_bytes_(static_cast<size_t>(shape.width) *
+                   mpc_dtype_size(shape.dtype)),
+        threads_(threads) {}
+
+  std::string implementation() const override { return "embedding:rows"; }
+  bool run(void* const* operands, void*) const override {
+    if (threads_ == 1) {
+      look_up(operands, 0, shape_.count);
+      return true;
+    }
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (int i = 0; i < threads_; ++i)
+      look_up(operands, shape_.count * i / threads_,
+              shape_.count * (i + 1) / threads_);
+    return true;
+  }
+
+ private:
+  void look_up(void* const* operands, int64_t begin, int64_t end) const {
+    const char* table = static_cast<const char*>(operands[0]);
+    const Index* indices = static_cast<const Index*>(operands[1]);
+    char* to = static_cast<char*>(operands[2]) + begin * row_bytes_;
+    for (int64_t i = begin; i < end; ++i, to += row_bytes_) {
+      const int64_t row = embedding_row(indices[i], shape_.rows);
+      if (row >= 0)
+        std::memcpy(to, table + row * row_bytes_, row_bytes_);
+      else  // All ones are NaN in every float.
+        std::memset(to, 0xff, row_bytes_);
+    }
+  }
+
+  EmbeddingShape shape_;
+  size_t row_bytes_;
+  int threads_;
+};
+
+template <typename T, typename Index>
+class EmbeddingGradKernel final : public Kernel {
+ public:
+  // Threads take columns as long as each has a cache line, then rows too.
+  EmbeddingGradKernel(const EmbeddingShape& shape, int threads)
+      : shape_(shape),
+        threads_(threads),
+        column_parts_(static_cast<int>(
+            std::min<int64_t>(threads, (shape.width + kLine - 1) / kLine))),
+        row_parts_(threads / column_parts_),
+        rows_together_((kLine + shape.width - 1) / shape.width) {}
+
+  std::string implementation() const override {
+    return "embedding_grad:columns/" + std::to_string(column_parts_) +
+           ",rows/" + std::to_string(row_parts_);
+  }
+  bool run(void* const* operands, void*) const override {
+    const T* dy = static_cast<const T*>(operands[0]);
+    const Index* indices = static_cast<const Index*>(operands[1]);
+    float* table = static_cast<float*>(operands[2]);
+    if (threads_ == 1) {
+      clear(table, 0);
+      add(dy, indices, table, 0);
+      return true;
+    }
+#pragma omp parallel num_threads(threads_)
+    {
+      // OpenMP may give fewer threads than asked for.
+      const int step = omp_get_num_threads();
+      for (int part = omp_get_thread_num(); part < threads_; part += step)
+        clear(table, part);
+#pragma omp barrier
+      for (int part = omp_get_thread_num(); part < column_parts_ * row_parts_;
+           part += step)
+        add(dy, indices, table, part);
+    }
+    return true;
+  }
+
+ private:
+  void clear(float* table, int part) const {
+    const int64_t lines = (shape_.rows * shape_.width + kLine - 1) / kLine;
+    const int64_t begin = lines * part / threads_ * kLine,
+                  end = std::min(lines * (part + 1) / threads_ * kLine,
+                                 shape_.rows * shape_.width);
+    std::fill(table + begin, table + end, 0.0f);
+  }
+
+  void add(const T* dy, const Index* indices, float* table, int part) const {
+    const int64_t lines = (shape_.width + kLine - 1) / kLine,
+                  column = part % column_parts_, mine = part / column_parts_;
+    const int64_t begin = lines * column / column_parts_ * kLine,
+                  end = std::min(lines * (column + 1) / column_parts_ * kLine,
+                                 shape_.width);
+    for (int64_t i = 0; i < shape_.count; ++i) {
+      const int64_t row = embedding_row(indices[i], shape_.rows);
+      if (row < 0 ||
+          (row_parts_ > 1 && row / rows_together_ % row_parts_ != mine))
+        continue;
+      const T* from = dy + i * shape_.width;
+      float* to = table + row * shape_.width;
+      for (int64_t j = begin; j < end; ++j)
+        to[j] += static_cast<float>(from[j]);
+    }
+  }
+
+  EmbeddingShape shape_;
+  int threads_, column_parts_, row_parts_;
+  int64_t rows_together_;  // Rows that make up a cache line.
+};
+
+template <typename T>
+std::unique_ptr<Kernel> make_gradient(const EmbeddingShape& shape,
+                                      int threads) {
+  if (shape.index_dtype == MPC_DTYPE_I32)
+    return std::make_unique<EmbeddingGradKernel<T, int32_t>>(shape, threads);
+  return std::make_unique<EmbeddingGradKernel<T, int64_t>>(shape, threads);
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_embedding(KernelId id, const EmbeddingShape& shape,
+                                       const Context& context) {
+  const double bytes = static_cast<double>(shape.count) *
+                       static_cast<double>(shape.width) *
+                       static_cast<double>(mpc_dtype_size(shape.dtype));
+  if (id == KernelId::embedding) {
+    const int threads = static_cast<int>(std::min<int64_t>(
+        shape.count, threads_for(bytes, kBytesPerThread, context.threads)));
+    if (shape.index_dtype == MPC_DTYPE_I32)
+      return std::make_unique<EmbeddingKernel<int32_t>>(shape, threads);
+    return std::make_unique<EmbeddingKernel<int64_t>>(shape, threads);
+  }
+  const double table =
+      4.0 * static_cast<double>(shape.rows) * static_cast<double>(shape.width);
+  const int threads =
+      threads_for(bytes + table, kBytesPerThread, context.threads);
+  switch (shape.dtype) {
+    case MPC_DTYPE_BF16:
+      return make_gradient<Bf16>(shape, threads);
+    case MPC_DTYPE_F16:
+      return make_gradient<F16>(shape, threads);
+    default:
+      return make_gradient<float>(shape, threads);
+  }
+}
+
+}  // namespace mpc::kernels::cpu
