@@ -437,6 +437,23 @@ GraphImporter::readIntegers(const GraphValue &value, Location loc,
   return mpc::readIntegers(*data, tensor.data_type());
 }
 
+std::optional<SmallVector<int64_t>>
+GraphImporter::readIndices(const GraphValue &value) {
+  if (value.tensor) {
+    auto data = tensors.read(*value.tensor);
+    if (!data) {
+      (void)report(data.takeError(), value.loc);
+      return std::nullopt;
+    }
+    return mpc::readIntegers(*data, value.tensor->data_type());
+  }
+  SmallVector<int64_t> result;
+  for (const APInt &index :
+       cast<DenseIntElementsAttr>(value.constant).getValues<APInt>())
+    result.push_back(index.getSExtValue());
+  return result;
+}
+
 std::optional<double> GraphImporter::readScalar(const GraphValue &value,
                                                 Location loc, StringRef label) {
   ElementsAttr elements = value.constant;

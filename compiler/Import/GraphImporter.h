@@ -67,6 +67,11 @@ public:
   std::optional<double> readScalar(const GraphValue &value, mlir::Location loc,
                                    llvm::StringRef label);
 
+  /// All integers that a known value holds, row-major; nullopt after a
+  /// diagnostic.
+  std::optional<llvm::SmallVector<int64_t>>
+  readIndices(const GraphValue &value);
+
   /// Defines an output; `value` is copied, so an alias shares what it knows.
   void define(llvm::StringRef name, std::shared_ptr<GraphValue> value) {
     values[name] = std::move(value);

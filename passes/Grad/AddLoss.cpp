@@ -388,9 +388,19 @@ static void describeLabels(func::FuncOp func, const Loss &loss) {
     return;
   Builder builder(func.getContext());
   int64_t classes = typeOf(loss.prediction).getDimSize(1);
+  // An input that also picks rows of a table must do for both.
+  bool canIgnore = true;
+  if (auto rows =
+          func.getArgAttrOfType<ArrayAttr>(arg.getArgNumber(), kRangeAttr)) {
+    int64_t low = cast<IntegerAttr>(rows[0]).getInt();
+    int64_t high = cast<IntegerAttr>(rows[1]).getInt();
+    classes = std::min(classes, high);
+    canIgnore = loss.ignoredLabel && loss.ignoredLabel.getInt() >= low &&
+                loss.ignoredLabel.getInt() < high;
+  }
   func.setArgAttr(arg.getArgNumber(), kRangeAttr,
                   builder.getI64ArrayAttr({0, classes}));
-  if (loss.ignoredLabel)
+  if (loss.ignoredLabel && canIgnore)
     func.setArgAttr(arg.getArgNumber(), kIgnoredAttr,
                     builder.getI64IntegerAttr(loss.ignoredLabel.getInt()));
 }

@@ -51,6 +51,12 @@ static bool movesBytes(Operation *op) {
   return cost && !cost.isView();
 }
 
+/// Elements that running an op which moves bytes reads of one operand.
+static int64_t numReads(OpOperand &use) {
+  return cast<train::CostOpInterface>(use.getOwner())
+      .countReads(use.getOperandNumber());
+}
+
 /// Bytes of reading and writing a value once to change its type.
 static int64_t castCost(Value value) { return numElements(value) * (4 + 2); }
 
@@ -186,7 +192,7 @@ void Labelling::addCosts(Operation *op) {
     return;
   for (OpOperand &use : op->getOpOperands())
     if (isF32Tensor(use.get().getType()))
-      cut.addCostOfSource(nodeOf(use), 2 * numElements(use.get()));
+      cut.addCostOfSource(nodeOf(use), 2 * numReads(use));
   for (Value result : op->getResults())
     if (isF32Tensor(result.getType()))
       cut.addCostOfSource(nodeOf(result), 2 * numElements(result));
@@ -248,7 +254,7 @@ int64_t Labelling::costOfValue(Value value, const Trial &trial) const {
     castsDown |= usedLow && !storedLow;
     castsUp |= !usedLow && storedLow;
     if (movesBytes(use.getOwner()))
-      total += elements * (usedLow ? 2 : 4);
+      total += numReads(use) * (usedLow ? 2 : 4);
   }
   if (castsDown && !hasFreeCopy(value))
     total += castCost(value);

@@ -300,6 +300,23 @@ case("Reshape_by_shape", "x[2,3,4]",
      "y = Reshape (x, t)", lambda x: x.flatten(1))
 case("Exported_number", "x[3,5] val_0[] p[5]", "h = Mul (x, val_0)\n y = Add (h, p)",
      lambda x, number, p: x * number.detach() + p)
+# Rows of tables: repeated, from the end, by computed indices, along another axis.
+ROWS = torch.tensor([[0, -1, 3], [3, 1, 0]])
+INDICES = "i = Constant <value = int64[2,3] {0, -1, 3, 3, 1, 0}> ()\n"
+case("Gather_rows", "x[2,3,17] p[5,17]", INDICES + "e = Gather (p, i)\n y = Mul (e, x)",
+     lambda x, p: p[ROWS] * x)
+case("Gather_columns", "x[2,5,3]", INDICES + "y = Gather <axis = 1> (x, i)",
+     lambda x: x[:, ROWS])
+case("Gather_computed", "x[2,3,4] p[6,4]",
+     "i = Cast <to = 6> (input)\n r = Gather (p, i)\n a = Constant <value_ints = [3]> ()\n"
+     "u = Unsqueeze (x, a)\n y = Mul (r, u)")
+case("Gather_tied", "x[2,3,8] p[5,8]",
+     INDICES + "e = Gather (p, i)\n h = Add (e, x)\n a = Tanh (h)\n"
+     "t = Transpose <perm = [1, 0]> (p)\n y = MatMul (a, t)",
+     lambda x, p: torch.tanh(p[ROWS] + x) @ p.T)
+case("Gather_norm", "x[2,3,8] p[5,8] g[8] b[8]",
+     INDICES + "e = Gather (p, i)\n h = Add (e, x)\n y = LayerNormalization (h, g, b)",
+     lambda x, p, g, b: F.layer_norm(p[ROWS] + x, (8,), g, b))
 case("Flatten_one", "x[3,2,5,1]", "y = Flatten <axis = 1> (x)", lambda x: x.flatten(1))
 case("Flatten_last", "x[3,2,5]", "y = Flatten <axis = -1> (x)", lambda x: x.flatten(0, 1))
 case("Identity", "x[3,5]", "y = Identity (x)", lambda x: x)

@@ -1,6 +1,6 @@
 //===- Shape.cpp - Import of ops that move elements -----------------------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Ops/Gather.h"
 
 #include <numeric>
 
@@ -98,9 +98,7 @@ static LogicalResult importShape(ImportedNode &node) {
 static LogicalResult importGather(ImportedNode &node) {
   int64_t axis = node.intAttr("axis", 0);
   if (!node.isKnownList(0) || !node.isKnownInts(1))
-    return node.shapeError()
-           << "is supported for shapes only: both inputs must be integers that "
-              "are known at compile time, such as the output of a Shape node";
+    return importGatherOfData(node);
   node.normalizeAxis(axis, 1, "attribute 'axis'");
   SmallVector<int64_t> values = node.knownInts(0), picked;
   for (int64_t index : node.knownInts(1)) {

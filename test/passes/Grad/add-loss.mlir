@@ -156,3 +156,29 @@ module {
     return %x, %1 : tensor<4x3xf32>, tensor<f32>
   }
 }
+
+// -----
+
+// Labels that also pick rows of a table must be in range for both; nothing is
+// ignored that is no row.
+module {
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK-SAME:    tensor<4xi64> {mpc.name = "i", mpc.range = [0, 3]}
+  func.func @predict(%i: tensor<4xi64> {mpc.name = "i", mpc.range = [-7, 7]}, %t: tensor<7x3xf32> {mpc.name = "t"}) -> (tensor<f32> {mpc.name = "loss"}) {
+    %0 = train.embedding %t, %i : (tensor<7x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
+    %1 = train.softmax_cross_entropy %0, %i {reduction = #train<reduction mean>, ignore_index = -100 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+}
+
+// -----
+
+module {
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK-SAME:    tensor<4xi64> {mpc.ignored = -1 : i64, mpc.name = "i", mpc.range = [0, 2]}
+  func.func @predict(%i: tensor<4xi64> {mpc.name = "i", mpc.range = [-2, 2]}, %t: tensor<2x3xf32> {mpc.name = "t"}) -> (tensor<f32> {mpc.name = "loss"}) {
+    %0 = train.embedding %t, %i : (tensor<2x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
+    %1 = train.softmax_cross_entropy %0, %i {reduction = #train<reduction mean>, ignore_index = -1 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+}

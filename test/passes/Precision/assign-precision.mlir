@@ -230,3 +230,36 @@ func.func @scalars_stay(%w: tensor<4x8xf32>, %n: tensor<f32>) -> tensor<4x4xf32>
   %2 = train.matmul %1, %w {transpose_rhs} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
   return %2 : tensor<4x4xf32>
 }
+
+// -----
+
+// Rows are read as the product behind them wants them; of the table they are
+// all that is read, however large it is. The gradient is stored in f32.
+// CHECK-LABEL: func.func @embedding
+func.func @embedding(%t: tensor<1000x16xf32>, %i: tensor<32xi64>, %w: tensor<16x10xf32>, %d: tensor<32x10xf32>)
+    -> (tensor<32x10xf32>, tensor<1000x16xf32>, tensor<32x10xf32>, tensor<32x16xf32>) {
+  // CHECK: train.embedding {{.*}} -> tensor<32x16xf32>
+  // CHECK-NEXT: amp.cast {{.*}} : tensor<32x16xf32> to tensor<32x16xbf16>
+  %e = train.embedding %t, %i : (tensor<1000x16xf32>, tensor<32xi64>) -> tensor<32x16xf32>
+  %y = train.matmul %e, %w : (tensor<32x16xf32>, tensor<16x10xf32>) -> tensor<32x10xf32>
+  %de = train.matmul %d, %w {transpose_rhs} : (tensor<32x10xf32>, tensor<16x10xf32>) -> tensor<32x16xf32>
+  // CHECK: train.embedding_grad {{.*}} : (tensor<32x16xbf16>, tensor<32xi64>) -> tensor<1000x16xf32>
+  %dt = train.embedding_grad %de, %i {rows = 1000 : i64} : (tensor<32x16xf32>, tensor<32xi64>) -> tensor<1000x16xf32>
+  return %y, %dt, %y, %e : tensor<32x10xf32>, tensor<1000x16xf32>, tensor<32x10xf32>, tensor<32x16xf32>
+}
+
+// -----
+
+// Of a weight the 16-bit copy is read.
+// CHECK-LABEL: func.func @embedding_of_weight
+func.func @embedding_of_weight(%i: tensor<32xi64>, %v: tensor<16x10xf32>) -> tensor<32x10xf32> {
+  // CHECK: %[[T:.*]] = train.read @table
+  // CHECK: %[[LOW:.*]] = amp.cast %[[T]]
+  // CHECK: %[[E:.*]] = train.embedding %[[LOW]], %{{.*}} : (tensor<1000x16xbf16>, tensor<32xi64>) -> tensor<32x16xbf16>
+  // CHECK: train.matmul %[[E]]
+  %t = train.read @table : tensor<1000x16xf32>
+  %e = train.embedding %t, %i : (tensor<1000x16xf32>, tensor<32xi64>) -> tensor<32x16xf32>
+  %y = train.matmul %e, %v : (tensor<32x16xf32>, tensor<16x10xf32>) -> tensor<32x10xf32>
+  return %y : tensor<32x10xf32>
+}
+train.state @table parameter : tensor<1000x16xf32>

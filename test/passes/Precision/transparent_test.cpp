@@ -39,7 +39,8 @@ namespace {
 /// Shapes that fill vectors and leave a rest, and windows of every kind.
 const char *const kMoreOps = R"(
   func.func @more(%x: tensor<5x33xf32>, %y: tensor<2x3x9x11xf32>, %z: tensor<2x9x11x3xf32>,
-                  %g: tensor<2x4x5x3xf32>, %i: tensor<2x4x5x3xi8>, %c: tensor<i1>) {
+                  %g: tensor<2x4x5x3xf32>, %i: tensor<2x4x5x3xi8>, %c: tensor<i1>,
+                  %rows: tensor<7x3xi32>) {
     %0 = train.neg %x : (tensor<5x33xf32>) -> tensor<5x33xf32>
     %1 = train.relu %x : (tensor<5x33xf32>) -> tensor<5x33xf32>
     %2 = train.select %c, %x, %x : (tensor<i1>, tensor<5x33xf32>, tensor<5x33xf32>) -> tensor<5x33xf32>
@@ -47,6 +48,7 @@ const char *const kMoreOps = R"(
     %4, %5 = train.max_pool %y {kernel_shape = array<i64: 3, 2>, strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, pads_begin = array<i64: 1, 0>, pads_end = array<i64: 0, 1>} : (tensor<2x3x9x11xf32>) -> (tensor<2x3x4x10xf32>, tensor<2x3x4x10xi8>)
     %6, %7 = train.max_pool %z {channels_last, kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>} : (tensor<2x9x11x3xf32>) -> (tensor<2x4x5x3xf32>, tensor<2x4x5x3xi8>)
     %8 = train.max_pool_grad %g, %i {channels_last, input_shape = array<i64: 2, 9, 11, 3>, kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>} : (tensor<2x4x5x3xf32>, tensor<2x4x5x3xi8>) -> tensor<2x9x11x3xf32>
+    %9 = train.embedding %x, %rows : (tensor<5x33xf32>, tensor<7x3xi32>) -> tensor<7x3x33xf32>
     return
   })";
 
@@ -278,7 +280,8 @@ TEST_F(Transparent, CommutesWithACast) {
   std::printf("%d samples of %zu ops\n", count, names.size());
   for (const char *name :
        {"train.neg", "train.relu", "train.select", "train.reshape",
-        "train.transpose", "train.max_pool", "train.max_pool_grad"})
+        "train.transpose", "train.max_pool", "train.max_pool_grad",
+        "train.embedding"})
     EXPECT_TRUE(names.count(name)) << name;
 }
 

@@ -112,6 +112,13 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
         another type at most.
       }],
       "bool", "isIdentity", (ins), "", [{ return false; }]>,
+    InterfaceMethod<
+      "Elements of operand `operand` that one execution reads: all, unless the op picks some.",
+      "int64_t", "countReads", (ins "unsigned":$operand), "", [{
+        return ::llvm::cast<::mlir::ShapedType>(
+                   $_op->getOperand(operand).getType())
+            .getNumElements();
+      }]>,
   ];
 }
 

@@ -120,3 +120,22 @@ func.func @train(%x: tensor<4xf32>) -> tensor<f32> {
   %1 = train.reduce_mean %0 {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
   return %1 : tensor<f32>
 }
+
+// -----
+
+// A table gets what its rows gave, in one op; the indices get nothing. A weight
+// that is also the matrix of a product gets the sum of both.
+// CHECK-LABEL: func.func @train
+// CHECK-SAME:    (%[[I:.*]]: tensor<2x3xi64>)
+// CHECK:         %[[DP:.*]] = train.matmul {{.*}}weight_gradient
+// CHECK:         %[[DE:.*]] = train.embedding_grad %{{.*}}, %[[I]] {rows = 7 : i64} : (tensor<2x3x4xf32>, tensor<2x3xi64>) -> tensor<7x4xf32>
+// CHECK:         %[[D:.*]] = train.add %{{.*}}, %[[DE]]
+// CHECK:         return %{{.*}}, %[[D]]
+train.state @w parameter : tensor<7x4xf32>
+func.func @train(%i: tensor<2x3xi64>) -> tensor<f32> {
+  %w = train.read @w : tensor<7x4xf32>
+  %0 = train.embedding %w, %i : (tensor<7x4xf32>, tensor<2x3xi64>) -> tensor<2x3x4xf32>
+  %1 = train.matmul %0, %w {transpose_rhs} : (tensor<2x3x4xf32>, tensor<7x4xf32>) -> tensor<2x3x7xf32>
+  %2 = train.reduce_sum %1 {axes = array<i64: 0, 1, 2>} : (tensor<2x3x7xf32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}

@@ -103,3 +103,12 @@ func.func @element_losses(%p: tensor<4x6xf32>, %t: tensor<4x6xf32>) {
   %de = train.element_loss_grad %e, %p, %t {kind = #train<element_loss bce_with_logits>, reduction = #train<reduction sum>} : (tensor<f32>, tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
   return
 }
+
+// CHECK-LABEL: func.func @embedding
+func.func @embedding(%t: tensor<7x2x3xf32>, %i: tensor<4x5xi64>, %n: tensor<4x5xi32>) {
+  // CHECK: %[[Y:.*]] = train.embedding %{{.*}}, %{{.*}} : (tensor<7x2x3xf32>, tensor<4x5xi64>) -> tensor<4x5x2x3xf32>
+  %y = train.embedding %t, %i : (tensor<7x2x3xf32>, tensor<4x5xi64>) -> tensor<4x5x2x3xf32>
+  // CHECK: train.embedding_grad %[[Y]], %{{.*}} {rows = 7 : i64} : (tensor<4x5x2x3xf32>, tensor<4x5xi32>) -> tensor<7x2x3xf32>
+  %dt = train.embedding_grad %y, %n {rows = 7 : i64} : (tensor<4x5x2x3xf32>, tensor<4x5xi32>) -> tensor<7x2x3xf32>
+  return
+}

@@ -1,0 +1,77 @@
+//===- Embedding.cpp - Rows of a table by index ---------------------------===//
+
+#include "compiler/Dialect/Train/IR/Gradient.h"
+#include "compiler/Dialect/Train/IR/Infer.h"
+#include "compiler/Dialect/Train/IR/OpFacts.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Support/Locations.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+//===----------------------------------------------------------------------===//
+// EmbeddingOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferTypes(EmbeddingOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  ArrayRef<int64_t> table = shapeOf(op.getTable());
+  if (table.empty()) // embedding_c1
+    return error("the table must have rank 1 or more, but has rank 0");
+  SmallVector<int64_t> result(shapeOf(op.getIndices()));
+  llvm::append_range(result, table.drop_front());
+  types.push_back(RankedTensorType::get(result, elementOf(op.getTable())));
+  return success();
+}
+MPC_INFER(EmbeddingOp)
+
+LogicalResult EmbeddingOp::buildGradient(OpBuilder &builder,
+                                         ValueRange resultGrads,
+                                         ArrayRef<bool> needed,
+                                         MutableArrayRef<Value> operandGrads) {
+  if (needed[0])
+    operandGrads[0] =
+        EmbeddingGradOp::create(builder, gradientLoc(getLoc()), resultGrads[0],
+                                getIndices(), shapeOf(getTable())[0]);
+  return success();
+}
+
+MPC_OP_FACTS(EmbeddingOp, Transparent, 0, "only copies rows")
+
+int64_t EmbeddingOp::countReads(unsigned operand) {
+  return countElements(operand == 0 ? getResult() : Value(getIndices()));
+}
+
+StringRef EmbeddingOp::getKernelName() { return "embedding"; }
+SmallVector<int64_t> EmbeddingOp::getKernelAttributes() { return {}; }
+
+//===----------------------------------------------------------------------===//
+// EmbeddingGradOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferTypes(EmbeddingGradOp::Adaptor op,
+                                const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  ArrayRef<int64_t> grad = shapeOf(op.getGrad());
+  ArrayRef<int64_t> indices = shapeOf(op.getIndices());
+  if (grad.take_front(indices.size()) != indices) // embedding_grad_c1
+    return error("'grad' must begin with the dimensions of 'indices', [",
+                 indices, "], but has shape [", grad, "]");
+  auto rows = static_cast<int64_t>(op.getRows());
+  if (rows < 1) // embedding_grad_c2
+    return error("'rows' must be at least 1, but is ", rows);
+  SmallVector<int64_t> table{rows};
+  llvm::append_range(table, grad.drop_front(indices.size()));
+  types.push_back(pinnedType(table, op.getGrad()));
+  return success();
+}
+MPC_INFER(EmbeddingGradOp)
+
+MPC_OP_FACTS(EmbeddingGradOp, Internal, countElements(getGrad()),
+             "gradients of equal rows are added in f32")
+bool EmbeddingGradOp::isOperandPinned(unsigned) { return false; }
+bool EmbeddingGradOp::isResultPinned(unsigned) { return true; }
+
+StringRef EmbeddingGradOp::getKernelName() { return "embedding_grad"; }
+SmallVector<int64_t> EmbeddingGradOp::getKernelAttributes() { return {}; }

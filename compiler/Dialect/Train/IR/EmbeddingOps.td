@@ -1,0 +1,39 @@
+//===- EmbeddingOps.td - Rows of a table by index ----------*- tablegen -*-===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_EMBEDDINGOPS_TD
+#define MPC_COMPILER_DIALECT_TRAIN_IR_EMBEDDINGOPS_TD
+
+include "compiler/Dialect/Train/IR/TrainBase.td"
+
+def Train_EmbeddingOp : Train_InferredOp<"embedding", [Differentiable, Kernel]> {
+  let summary = "Rows of a table by index";
+  let description = [{
+    `table` is [V, D..], `indices` [I..], the result [I.., D..]. A negative index
+    counts from the end. One outside [-V, V) gives a row of NaN; inputs of a
+    program are checked before (`mpc.range`).
+
+    (C1) the table has rank 1 or more.
+  }];
+  let arguments = (ins Train_FloatTensor:$table, Train_IntTensor:$indices); // embedding_c1
+  let results = (outs Train_FloatTensor:$result);
+  let extraClassDeclaration = compatible # [{
+    /// Of the table only what the indices name.
+    int64_t countReads(unsigned operand);
+  }];
+}
+
+def Train_EmbeddingGradOp : Train_InferredOp<"embedding_grad", [Kernel]> {
+  let summary = "Gradient of an embedding with respect to its table, in f32";
+  let description = [{
+    For each of `rows` rows the sum of the gradients that its indices gave, zero
+    without any. Indices outside [-V, V) are passed over.
+
+    (C1) `grad` has the dimensions of `indices` before others.
+    (C2) `rows` is at least 1.
+  }];
+  let arguments = (ins Train_FloatTensor:$grad, Train_IntTensor:$indices, // embedding_grad_c1
+                   I64Attr:$rows);                                        // embedding_grad_c2
+  let results = (outs Train_FloatTensor:$result);
+  let extraClassDeclaration = compatible # pins;
+}
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_EMBEDDINGOPS_TD

@@ -1,0 +1,134 @@
+//===- Gather.cpp - Import of Gather on data ------------------------------===//
+
+#include "compiler/Import/Ops/Gather.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mpc;
+
+/// The dimensions of `data` with those of the indices in place of `axis`.
+static SmallVector<int64_t> gatheredShape(ArrayRef<int64_t> data, int64_t axis,
+                                          ArrayRef<int64_t> indices) {
+  SmallVector<int64_t> shape(data.take_front(axis));
+  llvm::append_range(shape, indices);
+  llvm::append_range(shape, data.drop_front(axis + 1));
+  return shape;
+}
+
+/// The indices of a dimension of `extent`, counted from the front, if they are
+/// known. An error if one is out of range.
+static SmallVector<int64_t> knownIndices(ImportedNode &node, int64_t extent) {
+  Type type = node.isKnown(1) ? node.knownElementType(1) : Type();
+  if (!type || !(type.isInteger(32) || type.isInteger(64)))
+    return {};
+  auto indices = node.graph.readIndices(node.graph.lookup(node.proto.input(1)));
+  if (!indices) {
+    node.error() << "the indices cannot be read";
+    return {};
+  }
+  for (int64_t &index : *indices)
+    index = node.normalizeAxis(index, extent, "an index");
+  return *indices;
+}
+
+static bool areConsecutive(ArrayRef<int64_t> indices) {
+  for (size_t i = 1; i < indices.size(); ++i)
+    if (indices[i] != indices[0] + int64_t(i))
+      return false;
+  return true;
+}
+
+/// Lets the runtime check what an input of the model gives as indices of `rows`
+/// rows, if `indices` is one under another shape or integer type.
+static void limitInput(Value indices, int64_t rows) {
+  while (Operation *op = indices.getDefiningOp()) {
+    bool isSame = isa<train::ReshapeOp, train::TransposeOp>(op) ||
+                  (isa<train::CastOp>(op) &&
+                   getElementTypeOrSelf(op->getOperand(0)).isIntOrIndex());
+    if (!isSame)
+      return;
+    indices = op->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(indices);
+  if (getElementTypeOrSelf(argument.getType()).isInteger(1))
+    return;
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  unsigned number = argument.getArgNumber();
+  // Several tables: all must have the row.
+  if (auto other = function.getArgAttrOfType<ArrayAttr>(number, "mpc.range"))
+    rows = std::min(rows, cast<IntegerAttr>(other[1]).getInt());
+  function.setArgAttr(number, "mpc.range",
+                      Builder(function).getI64ArrayAttr({-rows, rows}));
+}
+
+/// The part of `data` from index `first` on, under the shape of the result.
+static LogicalResult importPart(ImportedNode &node, Value data, int64_t axis,
+                                int64_t first, ArrayRef<int64_t> indices) {
+  auto type = cast<RankedTensorType>(data.getType());
+  SmallVector<int64_t> box(type.getShape()), offsets(type.getRank(), 0);
+  box[axis] = ShapedType::getNumElements(indices);
+  offsets[axis] = first;
+  Value part = data;
+  if (ArrayRef<int64_t>(box) != type.getShape())
+    part = train::SliceOp::create(node.graph.builder, node.loc, type.clone(box),
+                                  data, offsets);
+  return node.setOutput(
+      0, node.reshape(part, gatheredShape(type.getShape(), axis, indices)));
+}
+
+/// Rows of a table lie along its first dimension: another one goes there, and
+/// where it was the dimensions of the indices come.
+static Value lookUp(ImportedNode &node, Value data, int64_t axis,
+                    Value indices) {
+  int64_t rank = shapeOf(data).size(), indexRank = shapeOf(indices).size();
+  if (axis == 0)
+    return node.emit<train::EmbeddingOp>({data, indices});
+  SmallVector<int64_t> toFront = {axis}, back;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (dim != axis)
+      toFront.push_back(dim);
+  Value table =
+      node.emit<train::TransposeOp>(data, node.i64s("permutation", toFront));
+  Value rows = node.emit<train::EmbeddingOp>({table, indices});
+  for (int64_t dim = 0; dim < axis; ++dim)
+    back.push_back(indexRank + dim);
+  for (int64_t dim = 0; dim < indexRank; ++dim)
+    back.push_back(dim);
+  for (int64_t dim = axis; dim < rank - 1; ++dim)
+    back.push_back(indexRank + dim);
+  return node.emit<train::TransposeOp>(rows, node.i64s("permutation", back));
+}
+
+LogicalResult mpc::importGatherOfData(ImportedNode &node) {
+  int64_t axis = node.intAttr("axis", 0);
+  Value data = node.input(0);
+  if (!data)
+    return failure();
+  if (!isa<FloatType>(getElementTypeOrSelf(data.getType())))
+    return node.shapeError()
+           << "picks elements of float data; integers and indices must both be "
+              "known at compile time, such as the output of a Shape node";
+  ArrayRef<int64_t> shape = shapeOf(data);
+  axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'");
+  if (node.failed())
+    return failure();
+  SmallVector<int64_t> indexShape = node.shapeOfInput(1);
+  if (shape.size() - 1 + indexShape.size() > kMaxRank)
+    return node.shapeError()
+           << "the result has " << shape.size() - 1 + indexShape.size()
+           << " dimensions; at most " << kMaxRank << " are supported";
+
+  SmallVector<int64_t> known = knownIndices(node, shape[axis]);
+  if (node.failed())
+    return failure();
+  if (!known.empty() && areConsecutive(known))
+    return importPart(node, data, axis, known.front(), indexShape);
+  Value indices = node.intInput(1);
+  if (!indices)
+    return failure();
+  Value result = lookUp(node, data, axis, indices);
+  if (result)
+    limitInput(indices, shape[axis]);
+  return node.setOutput(0, result);
+}
