@@ -51,14 +51,28 @@ static std::vector<char> convertElements(const std::vector<char> &data) {
   return converted;
 }
 
-/// Converts what NumPy users often have without meaning it: float64 data and
-/// int32 labels. Anything else must be said in the file, above all uint8, of
-/// which nobody knows here whether it is to be scaled.
+static bool fitsInt32(const std::vector<char> &data) {
+  for (size_t i = 0; i < data.size(); i += sizeof(int64_t)) {
+    int64_t value;
+    std::memcpy(&value, data.data() + i, sizeof(value));
+    if (value != static_cast<int32_t>(value))
+      return false;
+  }
+  return true;
+}
+
+/// Converts what NumPy users often have without meaning it: float64 data, and
+/// integers of the other width where all fit. Anything else must be said in the
+/// file, above all uint8, of which nobody knows here whether it is to be
+/// scaled.
 static bool convert(mpc::npz::Array &array, mpc_dtype_t to) {
   if (array.dtype == "float64" && to == MPC_DTYPE_F32)
     array.data = convertElements<double, float>(array.data);
   else if (array.dtype == "int32" && to == MPC_DTYPE_I64)
     array.data = convertElements<int32_t, int64_t>(array.data);
+  else if (array.dtype == "int64" && to == MPC_DTYPE_I32 &&
+           fitsInt32(array.data))
+    array.data = convertElements<int64_t, int32_t>(array.data);
   else
     return false;
   array.dtype = numpyName(to);

@@ -110,6 +110,24 @@ TEST(Dataset, ConvertsWithANote) {
                 "d.npz: array 'labels' is converted from int32 to int64"}));
 }
 
+TEST(Dataset, NarrowsIntegersThatFit) {
+  std::vector<std::string> notes;
+  const Binding tokens = {"tokens", MPC_DTYPE_I32, {2}, 0};
+  constexpr int64_t most = 2147483647;
+  Dataset data("d.npz",
+               {makeArray<int64_t>("tokens", "int64", {2}, {-most - 1, most})},
+               {tokens}, notes);
+  EXPECT_EQ(valuesOf<int32_t>(data.gather({0, 1})[0]),
+            (std::vector<int32_t>{-2147483647 - 1, 2147483647}));
+  EXPECT_EQ(notes,
+            (std::vector<std::string>{
+                "d.npz: array 'tokens' is converted from int64 to int32"}));
+  EXPECT_EQ(failure({makeArray<int64_t>("tokens", "int64", {2}, {0, most + 1})},
+                    {tokens}),
+            "d.npz: array 'tokens' must be i32[N], but is int64[2]; convert "
+            "it, for example with .astype('int32')");
+}
+
 TEST(Dataset, RefusesOtherTypes) {
   npz::Arrays arrays = {
       makeArray<uint8_t>("pairs", "uint8", {2, 2}, {0, 1, 2, 3})};

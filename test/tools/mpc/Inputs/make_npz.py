@@ -7,7 +7,7 @@ import struct
 import sys
 import zipfile
 
-CODES = {"f4": "f", "f8": "d", "i8": "q"}
+CODES = {"f4": "f", "f8": "d", "i4": "i", "i8": "q"}
 
 
 def numbers(text, code):
