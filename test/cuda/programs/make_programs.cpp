@@ -4,7 +4,8 @@
 //
 // Writes packages for the CPU and for a GPU of one architecture ("sm_90", or
 // "sim" for the simulator): every program that kernels are tested on, and the
-// example models in each precision. What runs them needs no compiler. With
+// example models and one of texts in each precision. What runs them needs no
+// compiler. With
 // --if-driver nothing is written where there is no CUDA driver.
 //
 //===----------------------------------------------------------------------===//
@@ -101,11 +102,40 @@ static LogicalResult makeKernels() {
   return success();
 }
 
+/// An initializer with values that are small, of both signs and different.
+static std::string parameter(const std::string &name, unsigned rows,
+                             unsigned columns) {
+  std::string text = "float[" + std::to_string(rows) + ", " +
+                     std::to_string(columns) + "] " + name + " = {";
+  for (unsigned i = 0; i < rows * columns; ++i)
+    text += (i > 0 ? ", " : "") +
+            std::to_string(double((i * 7919 + 13) % 101) / 250 - 0.2);
+  return text + "}";
+}
+
+/// Classes of texts: rows of tables, one of them by the place of the token.
+static std::string tokensModel() {
+  return "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+         "tokens (int64[32, 12] tokens) => (float[32, 10] logits)\n<" +
+         parameter("table", 20, 16) + ", " + parameter("places", 12, 16) +
+         ", " + parameter("w", 10, 192) +
+         ">\n{\n"
+         "  i = Constant <value = int64[12] {3, 1, 4, 0, 5, 9, 2, 6, -1, 8, 7, "
+         "-2}> ()\n"
+         "  e = Gather (table, tokens)\n  p = Gather (places, i)\n"
+         "  s = Add (e, p)\n  h = Tanh (s)\n  f = Flatten (h)\n"
+         "  logits = Gemm <transB = 1> (f, w)\n}\n";
+}
+
 static LogicalResult makeModels() {
-  for (std::string model : {"mlp", "cnn"})
+  if (failed(writeFile("tokens.onnxtxt", tokensModel()))) return failure();
+  for (std::string model : {"mlp", "cnn", "tokens"})
     for (std::string precision : {"fp32", "bf16", "fp16"}) {
       CompileOptions options = commonOptions();
-      options.model = std::string(MPC_DIGITS) + "/" + model + ".onnx";
+      options.model = model == "tokens"
+                          ? folder + "/tokens.onnxtxt"
+                          : std::string(MPC_DIGITS) + "/" + model + ".onnx";
+      if (model == "tokens") options.lr = 0.01;
       options.precision = precision;
       options.output = folder + "/model-" + model + "-" + precision + ".mpc";
       if (compileModel(options).exitCode != 0) return failure();
