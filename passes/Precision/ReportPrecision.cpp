@@ -122,15 +122,17 @@ static void addCost(Operation *op, Totals &totals) {
   auto cost = dyn_cast<train::CostOpInterface>(op);
   if (!cost || cost.isView())
     return;
-  auto add = [&](Type type) {
-    if (!getFloatElementType(type))
-      return;
-    totals.bytes += bytesOf(type);
+  auto add = [&](Type type, int64_t elements) {
+    FloatType element = getFloatElementType(type);
+    int64_t bytes = element ? elements * element.getWidth() / 8 : 0;
+    totals.bytes += bytes;
     if (isLowTensor(type))
-      totals.lowBytes += bytesOf(type);
+      totals.lowBytes += bytes;
   };
-  llvm::for_each(op->getOperandTypes(), add);
-  llvm::for_each(op->getResultTypes(), add);
+  for (OpOperand &use : op->getOpOperands())
+    add(use.get().getType(), cost.countReads(use.getOperandNumber()));
+  for (Type type : op->getResultTypes())
+    add(type, cast<ShapedType>(type).getNumElements());
 
   totals.flops += cost.getFlops();
   auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
