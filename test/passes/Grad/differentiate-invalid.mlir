@@ -1,16 +1,16 @@
 // RUN: mpc-opt %s --mpc-differentiate --split-input-file --verify-diagnostics
 
 // All ops without a gradient are listed at once.
-// expected-error @+1 {{between the parameters and the loss, these nodes have no gradient: 'cut' (Slice), 'train.relu_grad'}}
+// expected-error @+1 {{between the parameters and the loss, these nodes have no gradient: 'cut' (Tile), 'train.relu_grad'}}
 module {
   train.state @w parameter : tensor<4xf32>
   func.func @train() -> tensor<f32> {
     %w = train.read @w : tensor<4xf32>
-    // expected-note @unknown {{'cut' (Slice) has no gradient; freeze what feeds it or take it out of the loss}}
-    %0 = train.slice %w {offsets = array<i64: 1>} : (tensor<4xf32>) -> tensor<2xf32> loc("cut"("Slice"))
+    // expected-note @unknown {{'cut' (Tile) has no gradient; freeze what feeds it or take it out of the loss}}
+    %0 = train.tanh_grad %w, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("cut"("Tile"))
     // expected-note @+1 {{'train.relu_grad' has no gradient}}
-    %1 = train.relu_grad %0, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-    %2 = train.reduce_sum %1 {axes = array<i64: 0>} : (tensor<2xf32>) -> tensor<f32>
+    %1 = train.relu_grad %0, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %2 = train.reduce_sum %1 {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
     return %2 : tensor<f32>
   }
 }
@@ -22,8 +22,8 @@ module {
   train.state @w parameter : tensor<f32>
   func.func @train(%x: tensor<4xf32>) -> tensor<f32> {
     %w = train.read @w : tensor<f32>
-    %0 = train.slice %x {offsets = array<i64: 1>} : (tensor<4xf32>) -> tensor<1xf32>
-    %1 = train.reshape %0 : (tensor<1xf32>) -> tensor<f32>
+    %0 = train.relu_grad %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %1 = train.reduce_sum %0 {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
     %2 = train.mul %w, %1 : (tensor<f32>, tensor<f32>) -> tensor<f32>
     return %2 : tensor<f32>
   }

@@ -40,7 +40,7 @@ namespace {
 const char *const kMoreOps = R"(
   func.func @more(%x: tensor<5x33xf32>, %y: tensor<2x3x9x11xf32>, %z: tensor<2x9x11x3xf32>,
                   %g: tensor<2x4x5x3xf32>, %i: tensor<2x4x5x3xi8>, %c: tensor<i1>,
-                  %rows: tensor<7x3xi32>) {
+                  %rows: tensor<7x3xi32>, %m: tensor<5x1xi1>) {
     %0 = train.neg %x : (tensor<5x33xf32>) -> tensor<5x33xf32>
     %1 = train.relu %x : (tensor<5x33xf32>) -> tensor<5x33xf32>
     %2 = train.select %c, %x, %x : (tensor<i1>, tensor<5x33xf32>, tensor<5x33xf32>) -> tensor<5x33xf32>
@@ -49,6 +49,9 @@ const char *const kMoreOps = R"(
     %6, %7 = train.max_pool %z {channels_last, kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>} : (tensor<2x9x11x3xf32>) -> (tensor<2x4x5x3xf32>, tensor<2x4x5x3xi8>)
     %8 = train.max_pool_grad %g, %i {channels_last, input_shape = array<i64: 2, 9, 11, 3>, kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>} : (tensor<2x4x5x3xf32>, tensor<2x4x5x3xi8>) -> tensor<2x9x11x3xf32>
     %9 = train.embedding %x, %rows : (tensor<5x33xf32>, tensor<7x3xi32>) -> tensor<7x3x33xf32>
+    %10:3 = train.split %y {axis = 3 : i64, sizes = array<i64: 2, 8, 1>} : (tensor<2x3x9x11xf32>) -> (tensor<2x3x9x2xf32>, tensor<2x3x9x8xf32>, tensor<2x3x9x1xf32>)
+    %11 = train.slice %y {offsets = array<i64: 1, 0, 2, 3>} : (tensor<2x3x9x11xf32>) -> tensor<1x3x7x5xf32>
+    %12 = train.select %m, %x, %x : (tensor<5x1xi1>, tensor<5x33xf32>, tensor<5x33xf32>) -> tensor<5x33xf32>
     return
   })";
 
@@ -280,8 +283,8 @@ TEST_F(Transparent, CommutesWithACast) {
   std::printf("%d samples of %zu ops\n", count, names.size());
   for (const char *name :
        {"train.neg", "train.relu", "train.select", "train.reshape",
-        "train.transpose", "train.max_pool", "train.max_pool_grad",
-        "train.embedding"})
+         "train.transpose", "train.slice", "train.split", "train.max_pool",
+         "train.max_pool_grad", "train.embedding"})
     EXPECT_TRUE(names.count(name)) << name;
 }
 

@@ -11,6 +11,7 @@
 #include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
+#include <limits>
 #include <optional>
 
 using namespace mlir;
@@ -35,6 +36,7 @@ MPC_ELEMENTWISE(ReluOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(TanhOp, Follow, 10, "bounded")
 MPC_ELEMENTWISE(SigmoidOp, Follow, 13, "bounded")
 MPC_ELEMENTWISE(SoftsignOp, Follow, 3, "bounded")
+MPC_ELEMENTWISE(SqrtOp, Follow, 5, "halves the relative error")
 MPC_ELEMENTWISE(GeluOp, Follow, 14, "bounded slope, f32 in registers")
 MPC_ELEMENTWISE(ReluGradOp, Follow, 1, "passes the gradient or zero")
 MPC_ELEMENTWISE(TanhGradOp, Follow, 3, "bounded slope")
@@ -42,7 +44,6 @@ MPC_ELEMENTWISE(SigmoidGradOp, Follow, 3, "bounded slope")
 MPC_ELEMENTWISE(SoftsignGradOp, Follow, 4, "bounded slope")
 MPC_ELEMENTWISE(GeluGradOp, Follow, 27, "bounded slope, f32 in registers")
 MPC_ELEMENTWISE(RoundToOp, Internal, 1, "rounds as the model says, once")
-MPC_ELEMENTWISE(SelectOp, Transparent, 0, "moves elements bit for bit")
 
 #undef MPC_ELEMENTWISE
 
@@ -72,26 +73,52 @@ bool CastOp::isIdentity() {
   return !from.isInteger(1) && !to.isInteger(1);
 }
 
+amp::PrecisionClass SelectOp::getPrecisionClass() {
+  Type type = getType();
+  return getOnTrue().getType() == type && getOnFalse().getType() == type
+             ? amp::PrecisionClass::Transparent
+             : amp::PrecisionClass::Follow;
+}
+
+StringRef SelectOp::getPrecisionReason() {
+  return getPrecisionClass() == amp::PrecisionClass::Transparent
+             ? "moves elements bit for bit"
+             : "rounds once, where its operands do";
+}
+
+int64_t SelectOp::getFlops() { return 0; }
+
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
 
 using MaybeLoc = std::optional<Location>;
 
-/// The broadcast shape with the element type of the first operand.
-static LogicalResult inferBroadcast(ValueRange operands, MaybeLoc loc,
-                                    StringRef name,
+/// The broadcast shape of `operands` with the element type of `like`.
+static LogicalResult inferBroadcast(ValueRange operands, Value like,
+                                    MaybeLoc loc, StringRef name,
                                     SmallVectorImpl<Type> &types) {
-  auto lhs = cast<RankedTensorType>(operands[0].getType());
-  auto rhs = cast<RankedTensorType>(operands[1].getType());
   SmallVector<int64_t> shape;
-  if (!OpTrait::util::getBroadcastedShape(lhs.getShape(), rhs.getShape(),
-                                          shape)) // binary_c1
-    return emitOptionalError(loc, "'", name,
-                             "' op shapes must broadcast, but are ", lhs,
-                             " and ", rhs);
-  types.push_back(RankedTensorType::get(shape, lhs.getElementType()));
+  for (Value operand : operands) {
+    SmallVector<int64_t> before = shape;
+    if (!OpTrait::util::getBroadcastedShape(before, shapeOf(operand), shape)) {
+      std::string list;
+      llvm::raw_string_ostream os(list);
+      llvm::interleave(
+          operands.getTypes(), os, [&](Type type) { os << "'" << type << "'"; },
+          " and ");
+      return emitOptionalError(loc, "'", name,
+                               "' op shapes must broadcast, but are ", list);
+    }
+  }
+  types.push_back(RankedTensorType::get(shape, elementOf(like)));
   return success();
+}
+
+static LogicalResult inferBinary(ValueRange operands, MaybeLoc loc,
+                                 StringRef name,
+                                 SmallVectorImpl<Type> &types) { // binary_c1
+  return inferBroadcast(operands, operands[0], loc, name, types);
 }
 
 static LogicalResult inferSame(ValueRange operands, MaybeLoc, StringRef,
@@ -113,21 +140,29 @@ static LogicalResult inferUnaryGrad(ValueRange operands, MaybeLoc loc,
   return success();
 }
 
-static LogicalResult inferSelect(ValueRange operands, MaybeLoc, StringRef,
-                                 SmallVectorImpl<Type> &types) {
-  types.push_back(operands[1].getType());
-  return success();
+static LogicalResult inferSelect(ValueRange operands, MaybeLoc loc,
+                                 StringRef name,
+                                 SmallVectorImpl<Type> &types) { // select_c1
+  Type onTrue = elementOf(operands[1]), onFalse = elementOf(operands[2]);
+  if (onTrue != onFalse &&
+      !(isa<FloatType>(onTrue) && isa<FloatType>(onFalse))) // select_c2
+    return emitOptionalError(loc, "'", name,
+                             "' op must choose between elements of one type, "
+                             "but they are ",
+                             onTrue, " and ", onFalse);
+  return inferBroadcast(operands, operands[1], loc, name, types);
 }
 
-MPC_INFER_FROM_OPERANDS(AddOp, inferBroadcast)
-MPC_INFER_FROM_OPERANDS(SubOp, inferBroadcast)
-MPC_INFER_FROM_OPERANDS(MulOp, inferBroadcast)
-MPC_INFER_FROM_OPERANDS(DivOp, inferBroadcast)
+MPC_INFER_FROM_OPERANDS(AddOp, inferBinary)
+MPC_INFER_FROM_OPERANDS(SubOp, inferBinary)
+MPC_INFER_FROM_OPERANDS(MulOp, inferBinary)
+MPC_INFER_FROM_OPERANDS(DivOp, inferBinary)
 MPC_INFER_FROM_OPERANDS(NegOp, inferSame)
 MPC_INFER_FROM_OPERANDS(ReluOp, inferSame)
 MPC_INFER_FROM_OPERANDS(TanhOp, inferSame)
 MPC_INFER_FROM_OPERANDS(SigmoidOp, inferSame)
 MPC_INFER_FROM_OPERANDS(SoftsignOp, inferSame)
+MPC_INFER_FROM_OPERANDS(SqrtOp, inferSame)
 MPC_INFER_FROM_OPERANDS(GeluOp, inferSame)
 MPC_INFER_FROM_OPERANDS(ReluGradOp, inferUnaryGrad)
 MPC_INFER_FROM_OPERANDS(TanhGradOp, inferUnaryGrad)
@@ -156,16 +191,6 @@ LogicalResult RoundToOp::verify() {
   return success();
 }
 
-LogicalResult SelectOp::verify() {
-  if (getCondition().getType().getRank() != 0) // select_c1
-    return emitOpError("'condition' must have rank 0, but is ")
-           << getCondition().getType();
-  if (getOnTrue().getType() != getOnFalse().getType()) // select_c1
-    return emitOpError("must choose between values of one type, but they are ")
-           << getOnTrue().getType() << " and " << getOnFalse().getType();
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Pins
 //===----------------------------------------------------------------------===//
@@ -176,15 +201,47 @@ static bool isScalarConstant(Value value) {
   return value.getDefiningOp<ConstantOp>() && countElements(value) == 1;
 }
 
-#define MPC_PIN_SCALARS(OP)                                                    \
+/// True if an element is finite, but not as f16.
+template <typename Float> static bool anyExceedsHalf(ArrayRef<char> bytes) {
+  constexpr Float mostHalf = 65504;
+  ArrayRef<Float> elements(reinterpret_cast<const Float *>(bytes.data()),
+                           bytes.size() / sizeof(Float));
+  bool found = false; // No early way out: masks are large and have none.
+  for (Float element : elements)
+    found |= std::abs(element) > mostHalf &&
+             std::abs(element) <= std::numeric_limits<Float>::max();
+  return found;
+}
+
+/// True if `value` is a constant with an element that no f16 holds. Masks add
+/// -1e9 to what shall be ignored; as -inf a row with nothing else would become
+/// NaN.
+static bool exceedsHalf(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto elements =
+      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
+  if (!elements)
+    return false;
+  if (elements.getElementType().isF64())
+    return anyExceedsHalf<double>(elements.getRawData());
+  return elements.getElementType().isF32() &&
+         anyExceedsHalf<float>(elements.getRawData());
+}
+
+#define MPC_PIN_CONSTANTS(OP)                                                  \
   bool OP::isOperandPinned(unsigned index) {                                   \
-    return isScalarConstant(getOperand(index));                                \
+    Value operand = getOperand(index);                                         \
+    return isScalarConstant(operand) || exceedsHalf(operand);                  \
+  }                                                                            \
+  bool OP::isResultPinned(unsigned) {                                          \
+    return llvm::any_of(getOperands(), exceedsHalf);                           \
   }
-MPC_PIN_SCALARS(AddOp)
-MPC_PIN_SCALARS(SubOp)
-MPC_PIN_SCALARS(MulOp)
-MPC_PIN_SCALARS(DivOp)
-#undef MPC_PIN_SCALARS
+MPC_PIN_CONSTANTS(AddOp)
+MPC_PIN_CONSTANTS(SubOp)
+MPC_PIN_CONSTANTS(MulOp)
+MPC_PIN_CONSTANTS(DivOp)
+MPC_PIN_CONSTANTS(SelectOp)
+#undef MPC_PIN_CONSTANTS
 
 //===----------------------------------------------------------------------===//
 // Folding
@@ -394,6 +451,39 @@ MPC_GRADIENT_FROM_OUTPUT(TanhOp, TanhGradOp)
 MPC_GRADIENT_FROM_OUTPUT(SigmoidOp, SigmoidGradOp)
 #undef MPC_GRADIENT_FROM_OUTPUT
 
+LogicalResult SqrtOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                    ArrayRef<bool> needed,
+                                    MutableArrayRef<Value> operandGrads) {
+  if (!needed[0])
+    return success();
+  Location loc = gradientLoc(getLoc());
+  Value twice = AddOp::create(builder, loc, getResult(), getResult());
+  operandGrads[0] = DivOp::create(builder, loc, resultGrads[0], twice);
+  return success();
+}
+
+LogicalResult SelectOp::buildGradient(OpBuilder &builder,
+                                      ValueRange resultGrads,
+                                      ArrayRef<bool> needed,
+                                      MutableArrayRef<Value> operandGrads) {
+  Location loc = gradientLoc(getLoc());
+  Value zero;
+  for (unsigned index : {1u, 2u}) {
+    if (!needed[index])
+      continue;
+    if (!zero)
+      zero = createScalarLike(builder, loc, resultGrads[0], 0.0);
+    Value chosen = resultGrads[0], other = zero;
+    if (index == 2)
+      std::swap(chosen, other);
+    Value passed =
+        SelectOp::create(builder, loc, getCondition(), chosen, other);
+    operandGrads[index] =
+        sumToShape(builder, loc, passed, shapeOf(getOperand(index)));
+  }
+  return success();
+}
+
 // Of the input: 1 - |output|, the same slope's root, cancels for large inputs.
 LogicalResult SoftsignOp::buildGradient(OpBuilder &builder,
                                         ValueRange resultGrads,
@@ -530,6 +620,7 @@ MPC_LOWER(ReluOp, m.max(x[0], m.constant(0, x[0])))
 MPC_LOWER(TanhOp, m.tanh(x[0]))
 MPC_LOWER(SigmoidOp, sigmoid(m, x[0]))
 MPC_LOWER(SoftsignOp, m.div(x[0], softsignDivisor(m, x[0])))
+MPC_LOWER(SqrtOp, m.sqrt(x[0]))
 MPC_LOWER(GeluOp, m.mul(x[0], geluFactor(m, x[0], getApproximate())))
 // Unordered or greater: NaN passes the gradient, as in PyTorch.
 MPC_LOWER(ReluGradOp, m.select(m.compare(arith::CmpFPredicate::UGT, x[1],

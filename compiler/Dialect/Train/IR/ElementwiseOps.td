@@ -8,16 +8,15 @@ class Train_BinaryOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [Differentiable, Generated, ElementByElement]> {
   let summary = what # ", with NumPy broadcasting";
   let description = [{
-    A constant of one element is pinned: it is never rounded to 16 bits.
+    A constant of one element is pinned: it is never rounded to 16 bits. So are
+    constants out of range for f16, and what is computed from them.
 
     (C1) the shapes broadcast.
   }];
   let arguments = (ins Train_FloatTensor:$lhs, Train_FloatTensor:$rhs); // binary_c1
   let results = (outs Train_FloatTensor:$result);
   let hasFolder = 1;
-  let extraClassDeclaration = compatible # [{
-    bool isOperandPinned(unsigned index);
-  }];
+  let extraClassDeclaration = compatible # pins;
 }
 
 def Train_AddOp : Train_BinaryOp<"add", "lhs + rhs">;
@@ -37,6 +36,7 @@ def Train_ReluOp : Train_UnaryOp<"relu", "max(x, 0); NaN stays NaN", [Differenti
 def Train_TanhOp : Train_UnaryOp<"tanh", "tanh(x)", [Differentiable]>;
 def Train_SigmoidOp : Train_UnaryOp<"sigmoid", "1 / (1 + exp(-x))", [Differentiable]>;
 def Train_SoftsignOp : Train_UnaryOp<"softsign", "x / (1 + |x|)", [Differentiable]>;
+def Train_SqrtOp : Train_UnaryOp<"sqrt", "the square root; NaN below 0", [Differentiable]>;
 
 def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, ElementByElement]> {
   let summary = "Gaussian error linear unit";
@@ -114,14 +114,19 @@ def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, E
   }];
 }
 
-def Train_SelectOp : Train_InferredOp<"select", [Generated, ElementByElement]> {
-  let summary = "on_true where the scalar condition holds, else on_false, bit for bit";
+def Train_SelectOp : Train_InferredOp<"select", [Differentiable, Generated, ElementByElement]> {
+  let summary = "on_true where the condition holds, else on_false, with NumPy broadcasting";
   let description = [{
-    (C1) `condition` is rank 0; the other operands have one type.
+    What is not chosen has no influence, be it infinite or NaN, and its gradient
+    is zero: a mask of -inf before a softmax gives zeros and finite gradients.
+    Constants are pinned as those of `train.add`.
+
+    (C1) the shapes broadcast.
+    (C2) the choices have one element type, or are floats.
   }];
-  let arguments = (ins Train_BoolTensor:$condition, Train_Tensor:$on_true, Train_Tensor:$on_false); // select_c1
+  let arguments = (ins Train_BoolTensor:$condition, Train_Tensor:$on_true, Train_Tensor:$on_false); // select_c1, select_c2
   let results = (outs Train_Tensor:$result);
-  let hasVerifier = 1;
+  let extraClassDeclaration = compatible # pins;
 }
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_ELEMENTWISEOPS_TD

@@ -22,6 +22,7 @@ MPC_OP_FACTS(TransposeOp, Transparent, 0, "only moves elements")
 MPC_OP_FACTS(BroadcastToOp, Transparent, 0, "only copies elements")
 MPC_OP_FACTS(ConcatOp, Promote, 0, "joins what may differ in width")
 MPC_OP_FACTS(SliceOp, Transparent, 0, "only copies elements")
+MPC_OP_FACTS(SplitOp, Transparent, 0, "only copies elements")
 
 /// The identity on scalars; the helpers of Lowering.h convert where types
 /// differ.
@@ -363,6 +364,114 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
   return nullptr;
 }
 
+/// A constant of zeros for the positions `extent` of dimension `dim`, next to
+/// `value`.
+static Value zerosBeside(OpBuilder &builder, Location loc, Value value,
+                         int64_t dim, int64_t extent) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = extent;
+  ElementsAttr zeros = DenseElementsAttr::get(
+      type.clone(shape), builder.getFloatAttr(type.getElementType(), 0.0));
+  return ConstantOp::create(builder, loc, zeros);
+}
+
+LogicalResult SliceOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                     ArrayRef<bool> needed,
+                                     MutableArrayRef<Value> operandGrads) {
+  if (!needed[0])
+    return success();
+  Location loc = gradientLoc(getLoc());
+  Value grad = resultGrads[0];
+  RankedTensorType from = getInput().getType(), to = getType();
+  for (int64_t dim = 0; dim < from.getRank(); ++dim) {
+    int64_t before = getOffsets()[dim];
+    int64_t after = from.getDimSize(dim) - before - to.getDimSize(dim);
+    SmallVector<Value> parts;
+    if (before > 0)
+      parts.push_back(zerosBeside(builder, loc, grad, dim, before));
+    parts.push_back(grad);
+    if (after > 0)
+      parts.push_back(zerosBeside(builder, loc, grad, dim, after));
+    if (parts.size() > 1)
+      grad = ConcatOp::create(builder, loc, parts, dim);
+  }
+  operandGrads[0] = grad;
+  return success();
+}
+
+namespace {
+
+/// Slices of one tensor that part one dimension -> train.split. The sum of
+/// their gradients is then one tensor that is written once.
+struct SlicesToSplit : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  /// The only dimension of which `op` takes a part.
+  static std::optional<int64_t> onlyDim(SliceOp op) {
+    std::optional<int64_t> found;
+    for (int64_t dim = 0; dim < op.getType().getRank(); ++dim) {
+      if (op.getType().getDimSize(dim) ==
+          op.getInput().getType().getDimSize(dim))
+        continue;
+      if (found)
+        return std::nullopt;
+      found = dim;
+    }
+    return found;
+  }
+
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<int64_t> axis = onlyDim(op);
+    if (!axis)
+      return rewriter.notifyMatchFailure(op,
+                                         "takes a part of several dimensions");
+    SmallVector<SliceOp> slices;
+    for (Operation *user : op.getInput().getUsers())
+      if (auto slice = dyn_cast<SliceOp>(user))
+        if (onlyDim(slice) == axis && slice->getBlock() == op->getBlock())
+          slices.push_back(slice);
+    llvm::stable_sort(slices, [&](SliceOp a, SliceOp b) {
+      return a.getOffsets()[*axis] < b.getOffsets()[*axis];
+    });
+    if (slices.size() < 2)
+      return rewriter.notifyMatchFailure(op, "is alone");
+
+    // Where parts end, those between slices among them.
+    SmallVector<int64_t> sizes;
+    SmallVector<unsigned> partOf;
+    int64_t end = 0, extent = op.getInput().getType().getDimSize(*axis);
+    for (SliceOp slice : slices) {
+      int64_t begin = slice.getOffsets()[*axis];
+      if (begin < end)
+        return rewriter.notifyMatchFailure(op, "overlaps with another slice");
+      if (begin > end)
+        sizes.push_back(begin - end);
+      partOf.push_back(sizes.size());
+      sizes.push_back(slice.getType().getDimSize(*axis));
+      end = begin + sizes.back();
+    }
+    if (end < extent)
+      sizes.push_back(extent - end);
+
+    rewriter.setInsertionPointAfterValue(op.getInput());
+    auto split = SplitOp::create(rewriter, op.getLoc(), op.getInput(),
+                                 rewriter.getI64IntegerAttr(*axis),
+                                 rewriter.getDenseI64ArrayAttr(sizes));
+    for (auto [slice, part] : llvm::zip_equal(slices, partOf))
+      rewriter.replaceOp(slice, split.getResult(part));
+    return success();
+  }
+};
+
+} // namespace
+
+void SliceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                          MLIRContext *context) {
+  patterns.add<SlicesToSplit>(context);
+}
+
 LogicalResult SliceOp::lowerToLinalg(OpBuilder &builder,
                                      SmallVectorImpl<Value> &results) {
   RankedTensorType from = getInput().getType(), to = getType();
@@ -372,4 +481,180 @@ LogicalResult SliceOp::lowerToLinalg(OpBuilder &builder,
   results.assign(1, emitCopy(builder, getLoc(), getInput(), box, empty,
                              builder.getMultiDimIdentityMap(to.getRank())));
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// SplitOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult SplitOp::inferReturnTypes(MLIRContext *, MaybeLoc loc,
+                                        ValueRange operands,
+                                        DictionaryAttr attributes,
+                                        OpaqueProperties properties,
+                                        RegionRange regions,
+                                        SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  auto input = cast<RankedTensorType>(operands[0].getType());
+  int64_t axis = adaptor.getAxis();
+  if (axis < 0 || axis >= input.getRank()) // split_c1
+    return emitOptionalError(loc, "'train.split' op 'axis' must lie in [0, ",
+                             input.getRank(), "), but is ", axis);
+  int64_t extent = input.getDimSize(axis), left = extent;
+  SmallVector<int64_t> shape(input.getShape());
+  for (int64_t size : adaptor.getSizes()) {
+    if (size < 1 || size > left) // split_c1
+      left = -1;
+    if (left < 0)
+      break;
+    left -= size;
+    shape[axis] = size;
+    types.push_back(input.clone(shape));
+  }
+  if (left != 0) // split_c1
+    return emitOptionalError(
+        loc, "'train.split' op 'sizes' must be positive and add up to ", extent,
+        ", the extent of dimension ", axis, ", but are [", adaptor.getSizes(),
+        "]");
+  return success();
+}
+
+LogicalResult SplitOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                     ArrayRef<bool> needed,
+                                     MutableArrayRef<Value> operandGrads) {
+  if (!needed[0])
+    return success();
+  Location loc = gradientLoc(getLoc());
+  SmallVector<Value> parts(resultGrads);
+  Value known = *llvm::find_if(parts, [](Value part) { return bool(part); });
+  for (auto [part, size] : llvm::zip_equal(parts, getSizes()))
+    if (!part)
+      part = zerosBeside(builder, loc, known, getAxis(), size);
+  operandGrads[0] = ConcatOp::create(builder, loc, parts, getAxis());
+  return success();
+}
+
+LogicalResult SplitOp::lowerToLinalg(OpBuilder &builder,
+                                     SmallVectorImpl<Value> &results) {
+  ArrayRef<int64_t> shape = getInput().getType().getShape();
+  SmallVector<int64_t> offsets(shape.size(), 0);
+  AffineMap identity = builder.getMultiDimIdentityMap(shape.size());
+  for (auto [part, size] : llvm::zip_equal(getParts(), getSizes())) {
+    auto type = cast<RankedTensorType>(part.getType());
+    Value empty = tensor::EmptyOp::create(builder, getLoc(), type.getShape(),
+                                          type.getElementType());
+    AffineMap box = boxMap(builder, type.getShape(), shape, offsets);
+    results.push_back(
+        emitCopy(builder, getLoc(), getInput(), box, empty, identity));
+    offsets[getAxis()] += size;
+  }
+  return success();
+}
+
+namespace {
+
+/// split(x) -> reshapes of all parts becomes split(reshape(x)), where the parts
+/// still lie along one dimension. What follows the reshapes, such as the
+/// transposes of heads, then meets the split itself.
+struct ReshapeBeforeSplit : OpRewritePattern<SplitOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SplitOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<ReshapeOp> reshapes;
+    for (Operation *user : op->getUsers()) {
+      auto reshape = dyn_cast<ReshapeOp>(user);
+      if (!reshape)
+        return rewriter.notifyMatchFailure(op, "not only reshapes use it");
+      reshapes.push_back(reshape);
+    }
+    if (reshapes.empty())
+      return rewriter.notifyMatchFailure(op, "nothing uses it");
+
+    RankedTensorType input = op.getInput().getType();
+    ArrayRef<int64_t> first = reshapes.front().getType().getShape();
+    int64_t before = 1, wanted = 1;
+    for (int64_t extent : input.getShape().take_front(op.getAxis()))
+      wanted *= extent;
+    for (auto [dim, extent] : llvm::enumerate(first)) {
+      if (before == wanted && fits(op, reshapes, dim)) {
+        rewrite(op, reshapes, dim, rewriter);
+        return success();
+      }
+      before *= extent;
+    }
+    return rewriter.notifyMatchFailure(op, "reshapes mix the parts");
+  }
+
+private:
+  /// Elements of one position of dimension `dim`.
+  static int64_t elementsAfter(ArrayRef<int64_t> shape, int64_t dim) {
+    int64_t count = 1;
+    for (int64_t extent : shape.drop_front(dim + 1))
+      count *= extent;
+    return count;
+  }
+
+  /// True if the results of all reshapes are parts along `dim`, which has as
+  /// many elements before it as the axis of `op`.
+  static bool fits(SplitOp op, ArrayRef<ReshapeOp> reshapes, int64_t dim) {
+    SmallVector<int64_t> common(
+        ReshapeOp(reshapes.front()).getType().getShape());
+    for (ReshapeOp reshape : reshapes) {
+      SmallVector<int64_t> shape(reshape.getType().getShape());
+      if (shape.size() != common.size())
+        return false;
+      shape[dim] = common[dim];
+      if (shape != common)
+        return false;
+    }
+    int64_t unit = elementsAfter(common, dim);
+    int64_t each =
+        elementsAfter(op.getInput().getType().getShape(), op.getAxis());
+    return llvm::all_of(op.getSizes(),
+                        [&](int64_t size) { return size * each % unit == 0; });
+  }
+
+  static void rewrite(SplitOp op, ArrayRef<ReshapeOp> reshapes, int64_t dim,
+                      PatternRewriter &rewriter) {
+    RankedTensorType input = op.getInput().getType();
+    SmallVector<int64_t> shape(
+        ReshapeOp(reshapes.front()).getType().getShape());
+    int64_t unit = elementsAfter(shape, dim);
+    int64_t each = elementsAfter(input.getShape(), op.getAxis());
+    SmallVector<int64_t> sizes;
+    for (int64_t size : op.getSizes())
+      sizes.push_back(size * each / unit);
+    shape[dim] = input.getDimSize(op.getAxis()) * each / unit;
+    Value whole = ReshapeOp::create(rewriter, op.getLoc(), input.clone(shape),
+                                    op.getInput());
+    auto split = SplitOp::create(rewriter, op.getLoc(), whole,
+                                 rewriter.getI64IntegerAttr(dim),
+                                 rewriter.getDenseI64ArrayAttr(sizes));
+    for (ReshapeOp reshape : reshapes) {
+      unsigned part = cast<OpResult>(reshape.getInput()).getResultNumber();
+      rewriter.replaceOp(reshape, split.getResult(part));
+    }
+    rewriter.eraseOp(op);
+  }
+};
+
+/// One part is all.
+struct SplitOfOne : OpRewritePattern<SplitOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SplitOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getNumResults() != 1 ||
+        op.getResult(0).getType() != op.getInput().getType())
+      return rewriter.notifyMatchFailure(op, "has several parts, or rounds");
+    rewriter.replaceOp(op, op.getInput());
+    return success();
+  }
+};
+
+} // namespace
+
+void SplitOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                          MLIRContext *context) {
+  patterns.add<ReshapeBeforeSplit, SplitOfOne>(context);
 }

@@ -62,9 +62,12 @@ def Train_ConcatOp : Train_InferredOp<"concat", [Differentiable, Generated]> {
   let hasFolder = 1;
 }
 
-def Train_SliceOp : Train_ShapeOp<"slice", [Generated]> {
+def Train_SliceOp : Train_ShapeOp<"slice", [Differentiable, Generated]> {
   let summary = "A box of consecutive elements";
   let description = [{
+    The gradient is zero outside the box. Several slices of one tensor that part
+    one dimension become a `train.split`, whose gradient is written once.
+
     (C1) `offsets` has one entry per dimension; the box of the result's shape
          lies inside the operand.
   }];
@@ -72,6 +75,27 @@ def Train_SliceOp : Train_ShapeOp<"slice", [Generated]> {
   let results = (outs Train_Tensor:$result);
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Train_SplitOp : Train_InferredOp<"split", [Differentiable, Generated]> {
+  let summary = "Part a tensor along one dimension";
+  let description = [{
+    Result `i` has `sizes[i]` of the positions of dimension `axis`; together
+    they have all. The gradient is the concatenation of theirs. A part that
+    nobody uses costs nothing.
+
+    (C1) `axis` lies in [0, rank); `sizes` are positive and add up to the
+         extent of that dimension.
+
+    ```mlir
+    %q, %k, %v = train.split %x {axis = 1 : i64, sizes = array<i64: 8, 4, 4>}
+      : (tensor<2x16xf32>) -> (tensor<2x8xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+    ```
+  }];
+  let arguments = (ins Train_Tensor:$input, I64Attr:$axis, DenseI64ArrayAttr:$sizes); // split_c1
+  let results = (outs Variadic<Train_Tensor>:$parts);
+  let hasCanonicalizer = 1;
 }
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_SHAPEOPS_TD

@@ -147,3 +147,77 @@ func.func @round_constant() -> tensor<4xf32> {
   %0 = train.round_to %c {to = f16} : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Slices that part one dimension are one op: what lies between them is a part
+// that nobody uses.
+// CHECK-LABEL: func.func @slices
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x9xf32>)
+func.func @slices(%x: tensor<2x9xf32>) -> (tensor<2x4xf32>, tensor<2x2xf32>) {
+  // CHECK: %[[P:.*]]:4 = train.split %[[X]] {axis = 1 : i64, sizes = array<i64: 1, 2, 2, 4>}
+  // CHECK-NOT: train.slice
+  // CHECK: return %[[P]]#3, %[[P]]#1
+  %0 = train.slice %x {offsets = array<i64: 0, 5>} : (tensor<2x9xf32>) -> tensor<2x4xf32>
+  %1 = train.slice %x {offsets = array<i64: 0, 1>} : (tensor<2x9xf32>) -> tensor<2x2xf32>
+  %2 = train.slice %0 {offsets = array<i64: 0, 0>} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %2, %1 : tensor<2x4xf32>, tensor<2x2xf32>
+}
+
+// -----
+
+// Not those that overlap, or part different dimensions.
+// CHECK-LABEL: func.func @slices_apart
+// CHECK-NOT:     train.split
+func.func @slices_apart(%x: tensor<4x9xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<2x9xf32>) {
+  %0 = train.slice %x {offsets = array<i64: 0, 0>} : (tensor<4x9xf32>) -> tensor<4x4xf32>
+  %1 = train.slice %x {offsets = array<i64: 0, 3>} : (tensor<4x9xf32>) -> tensor<4x4xf32>
+  %2 = train.slice %x {offsets = array<i64: 1, 0>} : (tensor<4x9xf32>) -> tensor<2x9xf32>
+  return %0, %1, %2 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<2x9xf32>
+}
+
+// -----
+
+// Heads are parted after the reshape, which is a view of the whole; with fewer
+// heads for keys and values, too.
+// CHECK-LABEL: func.func @heads
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x5x16xf32>)
+func.func @heads(%x: tensor<2x5x16xf32>) -> (tensor<2x5x4x2xf32>, tensor<2x5x2x2xf32>, tensor<2x5x2x2xf32>) {
+  // CHECK: %[[R:.*]] = train.reshape %[[X]] : (tensor<2x5x16xf32>) -> tensor<2x5x8x2xf32>
+  // CHECK: %[[P:.*]]:3 = train.split %[[R]] {axis = 2 : i64, sizes = array<i64: 4, 2, 2>}
+  // CHECK: return %[[P]]#0, %[[P]]#1, %[[P]]#2
+  %0:3 = train.split %x {axis = 2 : i64, sizes = array<i64: 8, 4, 4>} : (tensor<2x5x16xf32>) -> (tensor<2x5x8xf32>, tensor<2x5x4xf32>, tensor<2x5x4xf32>)
+  %1 = train.reshape %0#0 : (tensor<2x5x8xf32>) -> tensor<2x5x4x2xf32>
+  %2 = train.reshape %0#1 : (tensor<2x5x4xf32>) -> tensor<2x5x2x2xf32>
+  %3 = train.reshape %0#2 : (tensor<2x5x4xf32>) -> tensor<2x5x2x2xf32>
+  return %1, %2, %3 : tensor<2x5x4x2xf32>, tensor<2x5x2x2xf32>, tensor<2x5x2x2xf32>
+}
+
+// -----
+
+// Not where the parts would mix, or one is used as it is.
+// CHECK-LABEL: func.func @no_heads
+// CHECK:         train.split
+// CHECK-COUNT-2: train.reshape
+// CHECK:         train.split
+// CHECK:         train.reshape
+func.func @no_heads(%x: tensor<2x6xf32>) -> (tensor<6xf32>, tensor<6xf32>, tensor<2x3x1xf32>, tensor<2x3xf32>) {
+  %0:2 = train.split %x {axis = 1 : i64, sizes = array<i64: 3, 3>} : (tensor<2x6xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
+  %1 = train.reshape %0#0 : (tensor<2x3xf32>) -> tensor<6xf32>
+  %2 = train.reshape %0#1 : (tensor<2x3xf32>) -> tensor<6xf32>
+  %y = train.relu %x : (tensor<2x6xf32>) -> tensor<2x6xf32>
+  %3:2 = train.split %y {axis = 1 : i64, sizes = array<i64: 3, 3>} : (tensor<2x6xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
+  %4 = train.reshape %3#0 : (tensor<2x3xf32>) -> tensor<2x3x1xf32>
+  return %1, %2, %4, %3#1 : tensor<6xf32>, tensor<6xf32>, tensor<2x3x1xf32>, tensor<2x3xf32>
+}
+
+// -----
+
+// One part is all.
+// CHECK-LABEL: func.func @split_of_one
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x6xf32>)
+// CHECK-NEXT:    return %[[X]]
+func.func @split_of_one(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
+  %0 = train.split %x {axis = 1 : i64, sizes = array<i64: 6>} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+  return %0 : tensor<2x6xf32>
+}

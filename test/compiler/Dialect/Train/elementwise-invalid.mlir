@@ -53,16 +53,18 @@ func.func @round_to_c1(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @select_c1_condition(%c: tensor<4xi1>, %x: tensor<4xf32>) {
-  // expected-error @+1 {{'train.select' op 'condition' must have rank 0, but is 'tensor<4xi1>'}}
-  %0 = train.select %c, %x, %x : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+func.func @select_c1(%c: tensor<3xi1>, %x: tensor<4xf32>) {
+  // expected-error @+2 {{'train.select' op shapes must broadcast, but are 'tensor<3xi1>' and 'tensor<4xf32>' and 'tensor<4xf32>'}}
+  // expected-error @+1 {{'train.select' op failed to infer returned types}}
+  %0 = train.select %c, %x, %x : (tensor<3xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
 // -----
 
-func.func @select_c1_types(%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xbf16>) {
-  // expected-error @+1 {{'train.select' op must choose between values of one type, but they are 'tensor<4xf32>' and 'tensor<4xbf16>'}}
-  %0 = train.select %c, %x, %y : (tensor<i1>, tensor<4xf32>, tensor<4xbf16>) -> tensor<4xf32>
+func.func @select_c2(%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xi64>) {
+  // expected-error @+2 {{'train.select' op must choose between elements of one type, but they are 'f32' and 'i64'}}
+  // expected-error @+1 {{'train.select' op failed to infer returned types}}
+  %0 = train.select %c, %x, %y : (tensor<i1>, tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
   return
 }

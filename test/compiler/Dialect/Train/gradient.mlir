@@ -139,3 +139,72 @@ func.func @train(%i: tensor<2x3xi64>) -> tensor<f32> {
   %2 = train.reduce_sum %1 {axes = array<i64: 0, 1, 2>} : (tensor<2x3x7xf32>) -> tensor<f32>
   return %2 : tensor<f32>
 }
+
+// -----
+
+// The parts of a split give one gradient, joined from theirs; what nobody uses
+// has a gradient of zero.
+// CHECK-LABEL: func.func @train
+// CHECK:         %[[P:.*]]:3 = train.split
+// CHECK:         %[[ZERO:.*]] = train.constant dense<0.000000e+00> : tensor<1xf32>
+// CHECK:         train.concat %{{.*}}, %[[ZERO]], %{{.*}} {axis = 0 : i64} : (tensor<3xf32>, tensor<1xf32>, tensor<3xf32>) -> tensor<7xf32>
+// CHECK-NOT:     train.add
+// CHECK:         return
+train.state @w parameter : tensor<7xf32>
+func.func @train() -> tensor<f32> {
+  %w = train.read @w : tensor<7xf32>
+  %0:3 = train.split %w {axis = 0 : i64, sizes = array<i64: 3, 1, 3>} : (tensor<7xf32>) -> (tensor<3xf32>, tensor<1xf32>, tensor<3xf32>)
+  %1 = train.mul %0#0, %0#2 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %2 = train.reduce_sum %1 {axes = array<i64: 0>} : (tensor<3xf32>) -> tensor<f32>
+  return %2 : tensor<f32>
+}
+
+// -----
+
+// Around a slice there are zeros, dimension by dimension.
+// CHECK-LABEL: func.func @train
+// CHECK:         %[[ROWS:.*]] = train.concat %{{.*}}, %{{.*}} {axis = 0 : i64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+// CHECK:         train.concat %{{.*}}, %[[ROWS]], %{{.*}} {axis = 1 : i64} : (tensor<4x1xf32>, tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x5xf32>
+train.state @w parameter : tensor<4x5xf32>
+func.func @train() -> tensor<f32> {
+  %w = train.read @w : tensor<4x5xf32>
+  %0 = train.slice %w {offsets = array<i64: 0, 1>} : (tensor<4x5xf32>) -> tensor<2x3xf32>
+  %1 = train.reduce_sum %0 {axes = array<i64: 0, 1>} : (tensor<2x3xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// What was not chosen gets zero, never a product with the mask.
+// CHECK-LABEL: func.func @train
+// CHECK-SAME:    (%[[M:.*]]: tensor<2x1xi1>)
+// CHECK:         %[[G:.*]] = train.broadcast_to
+// CHECK:         %[[ZERO:.*]] = train.constant dense<0.000000e+00> : tensor<f32>
+// CHECK:         %[[DA:.*]] = train.select %[[M]], %[[G]], %[[ZERO]]
+// CHECK:         %[[DB:.*]] = train.select %[[M]], %[[ZERO]], %[[G]]
+// CHECK:         %[[SUM:.*]] = train.reduce_sum %[[DB]]
+// CHECK:         return %{{.*}}, %[[DA]], %[[SUM]]
+train.state @a parameter : tensor<2x3xf32>
+train.state @b parameter : tensor<f32>
+func.func @train(%m: tensor<2x1xi1>) -> tensor<f32> {
+  %a = train.read @a : tensor<2x3xf32>
+  %b = train.read @b : tensor<f32>
+  %0 = train.select %m, %a, %b : (tensor<2x1xi1>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+  %1 = train.reduce_sum %0 {axes = array<i64: 0, 1>} : (tensor<2x3xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// Half the reciprocal root, from the output.
+// CHECK-LABEL: func.func @train
+// CHECK:         %[[Y:.*]] = train.sqrt
+// CHECK:         %[[TWICE:.*]] = train.add %[[Y]], %[[Y]]
+// CHECK:         train.div %{{.*}}, %[[TWICE]]
+train.state @w parameter : tensor<3xf32>
+func.func @train() -> tensor<f32> {
+  %w = train.read @w : tensor<3xf32>
+  %0 = train.sqrt %w : (tensor<3xf32>) -> tensor<3xf32>
+  %1 = train.reduce_sum %0 {axes = array<i64: 0>} : (tensor<3xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}

@@ -158,3 +158,18 @@ func.func @global_norm(%g: tensor<7x1024xf32>) -> tensor<f32> {
   %0 = train.global_norm %g : (tensor<7x1024xf32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// Each part of a split is a slice; one that nobody uses leaves nothing.
+// CHECK-DAG:   #[[$ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-DAG:   #[[$FIRST:.*]] = affine_map<(d0, d1) -> (d0, d1 mod 7)>
+// CHECK-DAG:   #[[$THIRD:.*]] = affine_map<(d0, d1) -> (d0, d1 + 4)>
+// CHECK-LABEL: func.func @split
+// CHECK-COUNT-1: linalg.generic {indexing_maps = [#[[$FIRST]], #[[$ID]]]
+// CHECK-COUNT-1: linalg.generic {indexing_maps = [#[[$THIRD]], #[[$ID]]]
+// CHECK-NOT:     linalg.generic
+func.func @split(%x: tensor<2x7xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
+  %0:3 = train.split %x {axis = 1 : i64, sizes = array<i64: 3, 1, 3>} : (tensor<2x7xf32>) -> (tensor<2x3xf32>, tensor<2x1xf32>, tensor<2x3xf32>)
+  return %0#0, %0#2 : tensor<2x3xf32>, tensor<2x3xf32>
+}

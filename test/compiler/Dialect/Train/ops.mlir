@@ -72,6 +72,8 @@ func.func @elementwise(%x: tensor<4x3xf32>, %b: tensor<3xf32>, %c: tensor<i1>, %
   %round = train.round_to %x {to = bf16} : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.cast %{{.*}} {to = i64}
   %13 = train.cast %x {to = i64} : (tensor<4x3xf32>) -> tensor<4x3xi64>
+  // CHECK: train.sqrt %{{.*}} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %root = train.sqrt %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.select
   %14 = train.select %c, %x, %4 : (tensor<i1>, tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   return
@@ -89,6 +91,8 @@ func.func @shapes(%x: tensor<2x3x4xf32>, %h: tensor<2x1x4xf16>) {
   %3 = train.concat %x, %h {axis = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x1x4xf16>) -> tensor<2x4x4xf32>
   // CHECK: train.slice %{{.*}} {offsets = array<i64: 0, 1, 2>}
   %4 = train.slice %x {offsets = array<i64: 0, 1, 2>} : (tensor<2x3x4xf32>) -> tensor<2x2x2xf32>
+  // CHECK: %{{.*}}:2 = train.split %{{.*}} {axis = 2 : i64, sizes = array<i64: 1, 3>}
+  %parts:2 = train.split %x {axis = 2 : i64, sizes = array<i64: 1, 3>} : (tensor<2x3x4xf32>) -> (tensor<2x3x1xf32>, tensor<2x3x3xf32>)
   // CHECK: train.reduce_sum %{{.*}} {axes = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>
   %5 = train.reduce_sum %x {axes = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>
   // CHECK: train.reduce_mean %{{.*}} {axes = array<i64: 1>, keepdims}

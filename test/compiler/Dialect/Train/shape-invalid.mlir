@@ -146,3 +146,30 @@ func.func @matmul_c3(%x: tensor<2x4x3xf32>, %y: tensor<5x3x4xf32>) {
   %0 = train.matmul %x, %y : (tensor<2x4x3xf32>, tensor<5x3x4xf32>) -> tensor<2x4x4xf32>
   return
 }
+
+// -----
+
+func.func @split_c1_axis(%x: tensor<4x3xf32>) {
+  // expected-error @+2 {{'train.split' op 'axis' must lie in [0, 2), but is 2}}
+  // expected-error @+1 {{'train.split' op failed to infer returned types}}
+  %0:2 = train.split %x {axis = 2 : i64, sizes = array<i64: 4>} : (tensor<4x3xf32>) -> (tensor<1x3xf32>, tensor<2x3xf32>)
+  return
+}
+
+// -----
+
+func.func @split_c1_sum(%x: tensor<4x3xf32>) {
+  // expected-error @+2 {{'train.split' op 'sizes' must be positive and add up to 4, the extent of dimension 0, but are [1, 2]}}
+  // expected-error @+1 {{'train.split' op failed to infer returned types}}
+  %0:2 = train.split %x {axis = 0 : i64, sizes = array<i64: 1, 2>} : (tensor<4x3xf32>) -> (tensor<1x3xf32>, tensor<2x3xf32>)
+  return
+}
+
+// -----
+
+func.func @split_c1_positive(%x: tensor<4x3xf32>) {
+  // expected-error @+2 {{'train.split' op 'sizes' must be positive and add up to 4, the extent of dimension 0, but are [4, 0]}}
+  // expected-error @+1 {{'train.split' op failed to infer returned types}}
+  %0:2 = train.split %x {axis = 0 : i64, sizes = array<i64: 4, 0>} : (tensor<4x3xf32>) -> (tensor<1x3xf32>, tensor<2x3xf32>)
+  return
+}
