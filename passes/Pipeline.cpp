@@ -97,6 +97,8 @@ static void addFusion(OpPassManager &pm, const CompileOptions &,
   pm.addPass(createLowerToLinalgPass());
   // A value computed twice would be two kernels.
   pm.addPass(createCSEPass());
+  // Kernels could not join them: both walk in the order of what they write.
+  pm.addNestedPass<func::FuncOp>(createComposeMovesPass());
   // Before kernels form, for it decides which sums can share a walk.
   pm.addNestedPass<func::FuncOp>(createSplitReductionsPass({target.device}));
   FormKernelsPassOptions form;

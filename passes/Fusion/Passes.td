@@ -43,6 +43,17 @@ def LowerToLinalgPass : Pass<"mpc-lower-to-linalg", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def ComposeMovesPass : Pass<"mpc-compose-moves", "::mlir::func::FuncOp"> {
+  let summary = "Let moves of moved elements read where those came from";
+  let description = [{
+    A slice, transpose or broadcast that only others read, and parts of a
+    concatenation, leaves no tensor of its own: the heads of an attention are
+    cut out of the product and put in order in one pass, and so are their
+    gradients. Arithmetic goes on reading in memory's order.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
 def SplitReductionsPass : Pass<"mpc-split-reductions", "::mlir::func::FuncOp"> {
   let summary = "Cut reductions into steps that a kernel can walk and threads can share";
   let description = [{
