@@ -15,6 +15,7 @@
 #include "test/cuda/host_driver.h"
 #include "test/cuda/test_images.h"
 #include "test/device_sim/device_sim.h"
+#include "test/kernels/cases.h"
 
 namespace mpc::test {
 namespace {
@@ -24,13 +25,9 @@ using kernels::testing::attention_desc;
 using kernels::testing::AttentionCase;
 using kernels::testing::AttentionExpectation;
 using kernels::testing::kAttentions;
+using kernels::testing::kCudaTypes;
+using kernels::testing::Types;
 
-using Types = std::pair<mpc_dtype_t, mpc_dtype_t>;
-const std::vector<Types> kTypes = {{MPC_DTYPE_F32, MPC_DTYPE_F32},
-                                   {MPC_DTYPE_F16, MPC_DTYPE_F16},
-                                   {MPC_DTYPE_F16, MPC_DTYPE_F32},
-                                   {MPC_DTYPE_BF16, MPC_DTYPE_BF16},
-                                   {MPC_DTYPE_BF16, MPC_DTYPE_F32}};
 constexpr KernelId kBoth[] = {KernelId::attention, KernelId::attention_grad};
 
 class CudaAttention : public ::testing::Test {
@@ -62,14 +59,14 @@ class CudaAttention : public ::testing::Test {
                              const AttentionCase& c, Types types) {
     std::string error;
     const auto kernel = make_cuda_kernel(
-        attention_desc(id, c, types.first, types.second), device, &error);
+        attention_desc(id, c, types.dtype, types.result), device, &error);
     return kernel ? kernel->implementation() : error;
   }
   void expect_all(const CudaContext& device,
                   const std::vector<AttentionCase>& cases) {
     for (const AttentionCase& c : cases)
       for (KernelId id : kBoth)
-        for (const auto& [dtype, result] : kTypes) {
+        for (const auto& [dtype, result] : kCudaTypes) {
           const KernelDesc desc = attention_desc(id, c, dtype, result);
           SCOPED_TRACE(kernels::testing::describe(desc, {1, false}));
           const auto kernel = must_make(desc, device);
@@ -114,7 +111,7 @@ TEST_F(CudaAttention, OldVersionsMaskByAFiniteNumber) {
 }
 
 TEST_F(CudaAttention, SaysWhatComputesIt) {
-  const Types bf16 = kTypes[3];
+  const Types bf16 = kCudaTypes[3];
   const auto said = [&](Types types, const AttentionCase& c = kUsual,
                         KernelId id = KernelId::attention) {
     return implementation(context(true), id, c, types);
@@ -122,12 +119,12 @@ TEST_F(CudaAttention, SaysWhatComputesIt) {
   EXPECT_EQ(said(bf16), "cudnn:engine 0, 10.0 us, fastest of 1");
   const std::string composed =
       "cublasLt:algo 0, 10.0 us, fastest of 1 and mpc_attention_softmax_";
-  EXPECT_EQ(said(kTypes[0]),
+  EXPECT_EQ(said(kCudaTypes[0]),
             composed + "f32, as cuDNN's attention is of 16 bit");
-  EXPECT_EQ(said(kTypes[4]),
+  EXPECT_EQ(said(kCudaTypes[4]),
             composed + "bf16, as cuDNN's attention has results of 16 bit");
   EXPECT_EQ(
-      said(kTypes[1], kAttentions[3], KernelId::attention_grad),
+      said(kCudaTypes[1], kAttentions[3], KernelId::attention_grad),
       composed + "grad_f16, as cuDNN's attention has depths that 8 divides");
   EXPECT_EQ(said(bf16, {1, 1, 1, 1, 1, 8, 8, false}),
             composed + "bf16, as cuDNN's attention has more than one key");
@@ -147,8 +144,9 @@ TEST_F(CudaAttention, SaysWhatComputesIt) {
 // Blocks of keys add to one gradient of the queries as they come, unless the
 // same bits are asked for.
 TEST_F(CudaAttention, DeterministicGradientsHaveNoSums) {
-  const KernelDesc desc = attention_desc(KernelId::attention_grad, kUsual,
-                                         kTypes[1].first, kTypes[1].second);
+  const KernelDesc desc =
+      attention_desc(KernelId::attention_grad, kUsual, kCudaTypes[1].dtype,
+                     kCudaTypes[1].result);
   cudnn.engines = {{10, 512, {cuda::CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}},
                    {20, 512}};
   std::string error;
@@ -171,7 +169,7 @@ TEST_F(CudaAttention, DeterministicGradientsHaveNoSums) {
 TEST_F(CudaAttention, ManyHeadsAreTakenInParts) {
   const AttentionCase c = {5, 2, 1, 3, 7, 4, 6, true};
   for (KernelId id : kBoth)
-    for (const auto& [dtype, result] : kTypes) {
+    for (const auto& [dtype, result] : kCudaTypes) {
       const KernelDesc desc = attention_desc(id, c, dtype, result);
       AttentionShape shape;
       std::string error;

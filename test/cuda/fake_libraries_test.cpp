@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "kernels/cuda/kernel.h"
+#include "test/kernels/attention.h"
 #include "test/kernels/cases.h"
 
 namespace mpc::test {
@@ -135,13 +136,18 @@ TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
   for (KernelId id : {KernelId::max_pool, KernelId::max_pool_grad,
                       KernelId::average_pool, KernelId::average_pool_grad})
     calls.push_back(pool_desc(id, kPools[2], true, true, MPC_DTYPE_F32));
+  for (KernelId id : {KernelId::attention, KernelId::attention_grad})
+    calls.push_back(
+        attention_desc(id, kAttentions[7], MPC_DTYPE_F32, MPC_DTYPE_F32));
   const CublasLt* cublaslt = context.cublaslt;
   const Cudnn* cudnn = context.cudnn;
   for (const KernelDesc& call : calls) {
     SCOPED_TRACE(describe(call, {1, false}));
     const bool multiplies = calls_library(call.id, CudaLibrary::cublaslt);
     const bool convolves = calls_library(call.id, CudaLibrary::cudnn);
-    EXPECT_EQ(multiplies, call.id == KernelId::matmul);
+    EXPECT_EQ(multiplies, call.id == KernelId::matmul ||
+                              call.id == KernelId::attention ||
+                              call.id == KernelId::attention_grad);
     std::string error;
     context.cublaslt = multiplies ? cublaslt : nullptr;
     context.cudnn = convolves ? cudnn : nullptr;

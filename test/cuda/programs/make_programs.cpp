@@ -127,15 +127,33 @@ static std::string tokensModel() {
          "  logits = Gemm <transB = 1> (f, w)\n}\n";
 }
 
+/// Classes of digits: each row looks at those above it, in four heads of which
+/// two share keys.
+static std::string attentionModel() {
+  return "<ir_version: 10, opset_import: [\"\" : 23]>\n"
+         "attention (float[32, 1, 8, 8] images) => (float[32, 10] logits)\n<" +
+         parameter("query", 8, 32) + ", " + parameter("key", 8, 16) + ", " +
+         parameter("value", 8, 16) + ", " + parameter("w", 10, 256) +
+         ">\n{\n"
+         "  s = Constant <value_ints = [32, 8, 8]> ()\n"
+         "  rows = Reshape (images, s)\n  q = MatMul (rows, query)\n"
+         "  k = MatMul (rows, key)\n  v = MatMul (rows, value)\n"
+         "  a = Attention <q_num_heads = 4, kv_num_heads = 2, is_causal = 1> "
+         "(q, k, v)\n"
+         "  f = Flatten (a)\n  logits = Gemm <transB = 1> (f, w)\n}\n";
+}
+
 static LogicalResult makeModels() {
-  if (failed(writeFile("tokens.onnxtxt", tokensModel()))) return failure();
-  for (std::string model : {"mlp", "cnn", "tokens"})
+  if (failed(writeFile("tokens.onnxtxt", tokensModel())) ||
+      failed(writeFile("attention.onnxtxt", attentionModel())))
+    return failure();
+  for (std::string model : {"mlp", "cnn", "tokens", "attention"})
     for (std::string precision : {"fp32", "bf16", "fp16"}) {
       CompileOptions options = commonOptions();
-      options.model = model == "tokens"
-                          ? folder + "/tokens.onnxtxt"
-                          : std::string(MPC_DIGITS) + "/" + model + ".onnx";
-      if (model == "tokens") options.lr = 0.01;
+      const bool isText = model == "tokens" || model == "attention";
+      options.model = isText ? folder + "/" + model + ".onnxtxt"
+                             : std::string(MPC_DIGITS) + "/" + model + ".onnx";
+      if (isText) options.lr = 0.01;
       options.precision = precision;
       options.output = folder + "/model-" + model + "-" + precision + ".mpc";
       if (compileModel(options).exitCode != 0) return failure();
