@@ -10,8 +10,8 @@ def RecognizeAttentionPass : Pass<"mpc-recognize-attention", "::mlir::func::Func
     Replaces softmax(scale Q K' + mask) V by `train.attention`, whose kernels
     never store all scores. The scale may be multiplied or divided by before or
     after the product, in any number of steps; K may be transposed by its
-    product or by an op in front of it. A mask is taken where it is the constant
-    sum that hides later keys; with any other, or where the scores or the
+    product or by an op in front of it. A mask is taken where a constant sum
+    or selection hides later keys; with any other, or where the scores or the
     probabilities are used elsewhere or dropped out, nothing changes.
 
     ```mlir

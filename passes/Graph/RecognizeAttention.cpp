@@ -73,36 +73,72 @@ static Value stripScale(Value value, double *scale, bool alone) {
   return value;
 }
 
-/// The f32 of a constant, however it is stored; empty for other constants.
-static SmallVector<float> elementsOf(train::ConstantOp constant) {
-  if (auto dense = dyn_cast<DenseFPElementsAttr>(constant.getValue()))
-    if (dense.getElementType().isF32())
-      return llvm::to_vector(dense.getValues<float>());
-  if (auto resource =
-          dyn_cast<DenseF32ResourceElementsAttr>(constant.getValue()))
+/// The elements of a constant of type T, however it is stored; empty for other
+/// constants.
+template <typename T, typename Resource>
+static SmallVector<T> elementsOf(Value value) {
+  auto constant = value.getDefiningOp<train::ConstantOp>();
+  if (!constant)
+    return {};
+  if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
+    if (auto values = dense.tryGetValues<T>(); succeeded(values))
+      return llvm::to_vector(*values);
+  if (auto resource = dyn_cast<Resource>(constant.getValue()))
     if (auto values = resource.tryGetAsArrayRef())
-      return SmallVector<float>(*values);
+      return SmallVector<T>(*values);
   return {};
 }
 
-/// Returns true if adding `mask` to scores hides from query i the keys behind
-/// key i, and nothing else. Exponentials of what is -1e9 lower are zero in f32.
-static bool isCausalMask(Value mask, int64_t queries, int64_t keys) {
-  auto constant = mask.getDefiningOp<train::ConstantOp>();
+/// Returns true if `mask` is a constant of one matrix, the elements of which
+/// satisfy `isRight(element, whether query i sees key j)`.
+template <typename T, typename Resource, typename Predicate>
+static bool isCausal(Value mask, int64_t queries, int64_t keys,
+                     Predicate isRight) {
   ArrayRef<int64_t> shape = shapeOf(mask);
-  if (!constant || shape.size() < 2 || shape.back() != keys ||
+  if (shape.size() < 2 || shape.back() != keys ||
       shape[shape.size() - 2] != queries)
     return false;
-  SmallVector<float> values = elementsOf(constant);
+  SmallVector<T> values = elementsOf<T, Resource>(mask);
   if (int64_t(values.size()) != queries * keys)
     return false;
   for (int64_t i = 0; i < queries; ++i)
-    for (int64_t j = 0; j < keys; ++j) {
-      float value = values[i * keys + j];
-      if (j <= i ? value != 0.0f : !(value <= -1e9f))
+    for (int64_t j = 0; j < keys; ++j)
+      if (!isRight(values[i * keys + j], j <= i))
         return false;
-    }
   return true;
+}
+
+/// Exponentials of what is so much lower are zero in f32.
+static bool hides(double number) { return number <= -1e9; }
+
+/// The scores of which `masked` is what remains where query i sees the keys 0
+/// to i and no others; null if it is nothing of the kind.
+static Value causallyMasked(Value masked) {
+  ArrayRef<int64_t> shape = shapeOf(masked);
+  int64_t queries = shape[shape.size() - 2], keys = shape.back();
+  if (auto add = masked.getDefiningOp<train::AddOp>())
+    for (auto [scores, mask] : {std::pair(add.getLhs(), add.getRhs()),
+                                std::pair(add.getRhs(), add.getLhs())})
+      if (scores.getType() == masked.getType() &&
+          isCausal<float, DenseF32ResourceElementsAttr>(
+              mask, queries, keys, [](float value, bool isSeen) {
+                return isSeen ? value == 0 : hides(value);
+              }))
+        return scores;
+  auto select = masked.getDefiningOp<train::SelectOp>();
+  if (!select)
+    return nullptr;
+  // What is seen is chosen by true, or by false.
+  for (bool seen : {true, false}) {
+    Value scores = seen ? select.getOnTrue() : select.getOnFalse();
+    auto hidden = numberOf(seen ? select.getOnFalse() : select.getOnTrue());
+    if (scores.getType() == masked.getType() && hidden && hides(*hidden) &&
+        isCausal<bool, DenseBoolResourceElementsAttr>(
+            select.getCondition(), queries, keys,
+            [&](bool value, bool isSeen) { return value == (isSeen == seen); }))
+      return scores;
+  }
+  return nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -183,17 +219,11 @@ struct RecognizeAttention : OpRewritePattern<train::MatmulOp> {
       return fail("the probabilities are used elsewhere");
 
     Value scores = softmax.getInput();
-    bool causal = false;
-    if (auto add = scores.getDefiningOp<train::AddOp>())
-      for (auto [masked, mask] : {std::pair(add.getLhs(), add.getRhs()),
-                                  std::pair(add.getRhs(), add.getLhs())})
-        if (!causal && masked.getType() == add.getType() &&
-            isCausalMask(mask, scoreShape[rank - 2], scoreShape[rank - 1])) {
-          if (!add->hasOneUse())
-            return fail("the masked scores are used elsewhere");
-          scores = masked;
-          causal = true;
-        }
+    Value masked = causallyMasked(scores);
+    if (masked && !scores.hasOneUse())
+      return fail("the masked scores are used elsewhere");
+    if (masked)
+      scores = masked;
     double scale = 1;
     scores = stripScale(scores, &scale, /*alone=*/true);
     auto inner = scores.getDefiningOp<train::MatmulOp>();
@@ -223,7 +253,7 @@ struct RecognizeAttention : OpRewritePattern<train::MatmulOp> {
         addHead(rewriter, loc, key.build(rewriter, loc)),
         addHead(rewriter, loc, value.build(rewriter, loc)),
         rewriter.getF32FloatAttr(narrow),
-        causal ? rewriter.getUnitAttr() : UnitAttr());
+        masked ? rewriter.getUnitAttr() : UnitAttr());
     Value result = attention.getResult();
     if (rank == 3)
       result =

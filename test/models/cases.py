@@ -133,6 +133,11 @@ attention("joined_groups", "x[2,7,16] k[2,7,8] v[2,7,4]", "y = Attention (x, k, 
           "q_num_heads = 4, kv_num_heads = 2, is_causal = 1")
 attention("mask", f"x[2,3,7,8] {KEY} {VALUE} m[7,5]", "y = Attention (x, k, v, m)",
           lambda x, k, v, m: SDPA(x, k, v, m))
+SEEN = [[1, 0, 0, 1, 1], [0, 0, 0, 0, 1], [1, 1, 1, 1, 1]]
+attention("mask_of_truth", f"x[2,3,3,8] {KEY} {VALUE}",
+     f"b = Constant <value = bool[3,5] {{{', '.join(str(s) for row in SEEN for s in row)}}}> ()\n"
+     "y = Attention (x, k, v, b)",
+     lambda x, k, v: SDPA(x, k, v, torch.tensor(SEEN, dtype=torch.bool)))
 attention("mask_groups", "x[2,6,5,8] k[2,2,5,8] v[2,2,5,6] m[2,1,5,5]",
           "y = Attention (x, k, v, m)",
           lambda x, k, v, m: SDPA(x, k, v, m + torch.full((5, 5), -torch.inf).triu(1),

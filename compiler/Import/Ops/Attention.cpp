@@ -91,6 +91,10 @@ static Value causalMask(ImportedNode &node, int64_t rows, int64_t columns,
       ElementsAttr(DenseElementsAttr::get(type, values)));
 }
 
+static bool isBool(Value mask) {
+  return getElementTypeOrSelf(mask.getType()).isInteger(1);
+}
+
 /// The scores as ONNX defines them, in [batch, heads, queries, keys].
 static Value maskScores(ImportedNode &node, Value scores, Value mask,
                         double softcap, bool causal) {
@@ -100,7 +104,10 @@ static Value maskScores(ImportedNode &node, Value scores, Value mask,
         node.emit<train::DivOp>({scores, node.scalar(softcap)}));
     scores = node.emit<train::MulOp>({bent, node.scalar(softcap)});
   }
-  if (mask)
+  if (mask && isBool(mask))
+    scores = node.emit<train::SelectOp>(
+        {mask, scores, node.scalar(-std::numeric_limits<double>::infinity())});
+  else if (mask)
     scores = node.emit<train::AddOp>({scores, mask});
   if (scores && ArrayRef<int64_t>(shape) != shapeOf(scores)) {
     node.shapeError() << "input 3, the mask, must broadcast to the scores, "
@@ -168,11 +175,11 @@ static Value readMask(ImportedNode &node) {
   if (!node.hasInput(3))
     return nullptr;
   Value mask = node.input(3);
-  if (mask && !isa<FloatType>(getElementTypeOrSelf(mask.getType()))) {
+  if (mask && !isBool(mask) &&
+      !isa<FloatType>(getElementTypeOrSelf(mask.getType()))) {
     node.error() << "input 3, the mask, is " << typeText(mask.getType())
-                 << "; supported are floats that are added to the scores: 0 "
-                    "where a query sees a key, a large negative number "
-                    "elsewhere";
+                 << "; supported are bool, true where a query sees a key, and "
+                    "floats that are added to the scores";
     return nullptr;
   }
   if (mask && shapeOf(mask).size() > 4) {

@@ -53,6 +53,45 @@ func.func @one_head(%q: tensor<2x5x8xf32>, %k: tensor<2x8x7xf32>, %v: tensor<2x4
 
 // -----
 
+// Masks that choose: what is seen, or what is hidden.
+// CHECK-LABEL: func.func @selected
+func.func @selected(%q: tensor<2x2x8xf32>) -> (tensor<2x2x8xf32>, tensor<2x2x8xf32>) {
+  // CHECK: train.attention {{.*}} {causal, scale = 2.000000e+00 : f32}
+  // CHECK: train.attention {{.*}} {causal, scale = 1.000000e+00 : f32}
+  // CHECK-NOT: train.select
+  %two = train.constant dense<2.0> : tensor<f32> : tensor<f32>
+  %low = train.constant dense<-1.0e+30> : tensor<f32> : tensor<f32>
+  %seen = train.constant dense<[[true, false], [true, true]]> : tensor<2x2xi1> : tensor<2x2xi1>
+  %hidden = train.constant dense<[[[false, true], [false, false]]]> : tensor<1x2x2xi1> : tensor<1x2x2xi1>
+  %s = train.matmul %q, %q {transpose_rhs} : (tensor<2x2x8xf32>, tensor<2x2x8xf32>) -> tensor<2x2x2xf32>
+  %d = train.mul %s, %two : (tensor<2x2x2xf32>, tensor<f32>) -> tensor<2x2x2xf32>
+  %m = train.select %seen, %d, %low : (tensor<2x2xi1>, tensor<2x2x2xf32>, tensor<f32>) -> tensor<2x2x2xf32>
+  %p = train.softmax %m {axis = 2 : i64} : (tensor<2x2x2xf32>) -> tensor<2x2x2xf32>
+  %y = train.matmul %p, %q : (tensor<2x2x2xf32>, tensor<2x2x8xf32>) -> tensor<2x2x8xf32>
+  %t = train.matmul %q, %q {transpose_rhs} : (tensor<2x2x8xf32>, tensor<2x2x8xf32>) -> tensor<2x2x2xf32>
+  %n = train.select %hidden, %low, %t : (tensor<1x2x2xi1>, tensor<f32>, tensor<2x2x2xf32>) -> tensor<2x2x2xf32>
+  %o = train.softmax %n {axis = 2 : i64} : (tensor<2x2x2xf32>) -> tensor<2x2x2xf32>
+  %z = train.matmul %o, %q : (tensor<2x2x2xf32>, tensor<2x2x8xf32>) -> tensor<2x2x8xf32>
+  return %y, %z : tensor<2x2x8xf32>, tensor<2x2x8xf32>
+}
+
+// -----
+
+// The selection hides the past.
+// CHECK-LABEL: func.func @other_selection
+// CHECK-NOT: train.attention
+func.func @other_selection(%q: tensor<2x2x8xf32>) -> tensor<2x2x8xf32> {
+  %low = train.constant dense<-1.0e+30> : tensor<f32> : tensor<f32>
+  %seen = train.constant dense<[[true, true], [false, true]]> : tensor<2x2xi1> : tensor<2x2xi1>
+  %s = train.matmul %q, %q {transpose_rhs} : (tensor<2x2x8xf32>, tensor<2x2x8xf32>) -> tensor<2x2x2xf32>
+  %m = train.select %seen, %s, %low : (tensor<2x2xi1>, tensor<2x2x2xf32>, tensor<f32>) -> tensor<2x2x2xf32>
+  %p = train.softmax %m {axis = 2 : i64} : (tensor<2x2x2xf32>) -> tensor<2x2x2xf32>
+  %y = train.matmul %p, %q : (tensor<2x2x2xf32>, tensor<2x2x8xf32>) -> tensor<2x2x8xf32>
+  return %y : tensor<2x2x8xf32>
+}
+
+// -----
+
 // The probabilities are an output.
 // CHECK-LABEL: func.func @used_probabilities
 // CHECK-NOT: train.attention
