@@ -263,3 +263,33 @@ func.func @embedding_of_weight(%i: tensor<32xi64>, %v: tensor<16x10xf32>) -> ten
   return %y : tensor<32x10xf32>
 }
 train.state @table parameter : tensor<1000x16xf32>
+
+// -----
+
+// A mask of infinities goes through 16 bit. A finite number that no f16 holds
+// must stay finite, and so what is chosen or added from it is f32.
+// CHECK-LABEL: func.func @masks
+func.func @masks(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>, %m: tensor<64xi1>)
+    -> (tensor<32x64xf32>, tensor<32x64xf32>, tensor<32x64xf32>) {
+  %0 = train.matmul %x, %w : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
+  %inf = train.constant dense<0xFF800000> : tensor<f32> : tensor<f32>
+  // CHECK: train.select {{.*}} : (tensor<64xi1>, tensor<f32>, tensor<32x64xbf16>) -> tensor<32x64xbf16>
+  %1 = train.select %m, %inf, %0 : (tensor<64xi1>, tensor<f32>, tensor<32x64xf32>) -> tensor<32x64xf32>
+  %2 = train.softmax %1 {axis = 1 : i64} : (tensor<32x64xf32>) -> tensor<32x64xf32>
+  %3 = train.matmul %2, %w : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
+
+  %low = train.constant dense<-1.0e+09> : tensor<f32> : tensor<f32>
+  // CHECK: train.select {{.*}} : (tensor<64xi1>, tensor<f32>, tensor<32x64xbf16>) -> tensor<32x64xf32>
+  %4 = train.select %m, %low, %0 : (tensor<64xi1>, tensor<f32>, tensor<32x64xf32>) -> tensor<32x64xf32>
+  %5 = train.softmax %4 {axis = 1 : i64} : (tensor<32x64xf32>) -> tensor<32x64xf32>
+  %6 = train.matmul %5, %w : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
+
+  %bias = train.constant dense<[[-1.0e+09, 0.0, 0.0, 0.0]]> : tensor<1x4xf32> : tensor<1x4xf32>
+  %r = train.reshape %0 : (tensor<32x64xf32>) -> tensor<512x4xf32>
+  // CHECK: train.add {{.*}} : (tensor<512x4xbf16>, tensor<1x4xf32>) -> tensor<512x4xf32>
+  %7 = train.add %r, %bias : (tensor<512x4xf32>, tensor<1x4xf32>) -> tensor<512x4xf32>
+  %8 = train.softmax %7 {axis = 1 : i64} : (tensor<512x4xf32>) -> tensor<512x4xf32>
+  %9 = train.reshape %8 : (tensor<512x4xf32>) -> tensor<32x64xf32>
+  %10 = train.matmul %9, %w : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
+  return %3, %6, %10 : tensor<32x64xf32>, tensor<32x64xf32>, tensor<32x64xf32>
+}
