@@ -52,6 +52,19 @@ func.func @slices(%x: tensor<9x9xf32>, %y: tensor<4x1xf32>) -> (tensor<2x3xf32>,
 
 // -----
 
+// One row, repeated.
+// CHECK-DAG:   #[[$ROW:.*]] = affine_map<(d0, d1) -> (2, d1)>
+// CHECK-LABEL: func.func @row
+// CHECK:         linalg.generic {indexing_maps = [#[[$ROW]], #{{.*}}]
+// CHECK-NOT:     linalg.generic
+func.func @row(%x: tensor<4x5xf32>) -> tensor<3x5xf32> {
+  %0 = train.slice %x {offsets = array<i64: 2, 0>} : (tensor<4x5xf32>) -> tensor<1x5xf32>
+  %1 = train.broadcast_to %0 : (tensor<1x5xf32>) -> tensor<3x5xf32>
+  return %1 : tensor<3x5xf32>
+}
+
+// -----
+
 // Not a part that becomes a part: its size would stand nowhere.
 // CHECK-LABEL: func.func @part_of_part
 // CHECK-COUNT-3: linalg.generic
