@@ -135,14 +135,23 @@ Expected<ElementsAttr> mpc::makeElements(const TensorBytes &data,
   return DenseResourceElementsAttr::get(type, name, std::move(blob));
 }
 
-SmallVector<int64_t> mpc::readIntegers(const TensorBytes &data,
+std::vector<int64_t> mpc::readIntegers(const TensorBytes &data,
                                        int32_t dataType) {
-  SmallVector<int64_t> result;
+  std::vector<int64_t> result;
+  auto append = [&](size_t, auto value) { result.push_back(value); };
   if (dataType == TensorProto::INT64)
-    forEach<int64_t>(data.bytes,
-                     [&](size_t, int64_t v) { result.push_back(v); });
+    forEach<int64_t>(data.bytes, append);
   else if (dataType == TensorProto::INT32)
-    forEach<int32_t>(data.bytes,
-                     [&](size_t, int32_t v) { result.push_back(v); });
+    forEach<int32_t>(data.bytes, append);
+  else if (dataType == TensorProto::BOOL)
+    for (char byte : data.bytes)
+      result.push_back(byte != 0);
+  return result;
+}
+
+std::vector<double> mpc::readFloats(const TensorBytes &data, int32_t dataType) {
+  unsigned size = dataTypeSize(dataType);
+  std::vector<double> result(size ? data.bytes.size() / size : 0);
+  convertFloats(data.bytes, dataType, result.data());
   return result;
 }

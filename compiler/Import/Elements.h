@@ -25,9 +25,11 @@ llvm::Expected<mlir::ElementsAttr> makeElements(const TensorBytes &data,
                                                 mlir::RankedTensorType type,
                                                 llvm::StringRef name);
 
-/// The values of an integer tensor.
-llvm::SmallVector<int64_t> readIntegers(const TensorBytes &data,
-                                        int32_t dataType);
+/// The values of a tensor of integers or bools; none for other types.
+std::vector<int64_t> readIntegers(const TensorBytes &data, int32_t dataType);
+
+/// The values of a float tensor; none for other types.
+std::vector<double> readFloats(const TensorBytes &data, int32_t dataType);
 
 } // namespace mpc
 

@@ -11,6 +11,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mpc;
 
@@ -365,6 +367,12 @@ static bool isExportedNumber(const onnx::TensorProto &tensor) {
          llvm::all_of(name, [](char c) { return llvm::isDigit(c); });
 }
 
+void GraphImporter::noteExportedNumber(const onnx::TensorProto &tensor) {
+  std::string name = "'" + tensor.name() + "'";
+  if (!llvm::is_contained(exportedNumbers, name))
+    exportedNumbers.push_back(std::move(name));
+}
+
 Value GraphImporter::materialize(GraphValue &value) {
   if (value.value)
     return value.value;
@@ -382,7 +390,7 @@ Value GraphImporter::materialize(GraphValue &value) {
   if (!isFloat && *count <= kMaxConstantElements)
     return value.value = makeConstant(value);
   if (isExportedNumber(tensor)) {
-    exportedNumbers.push_back("'" + tensor.name() + "'");
+    noteExportedNumber(tensor);
     return value.value = makeConstant(value);
   }
   bool isTrained = isFloat && !isFrozen(tensor.name());
@@ -434,24 +442,7 @@ GraphImporter::readIntegers(const GraphValue &value, Location loc,
     emitError(loc) << label << " is too long for a list of dimensions";
     return std::nullopt;
   }
-  return mpc::readIntegers(*data, tensor.data_type());
-}
-
-std::optional<SmallVector<int64_t>>
-GraphImporter::readIndices(const GraphValue &value) {
-  if (value.tensor) {
-    auto data = tensors.read(*value.tensor);
-    if (!data) {
-      (void)report(data.takeError(), value.loc);
-      return std::nullopt;
-    }
-    return mpc::readIntegers(*data, value.tensor->data_type());
-  }
-  SmallVector<int64_t> result;
-  for (const APInt &index :
-       cast<DenseIntElementsAttr>(value.constant).getValues<APInt>())
-    result.push_back(index.getSExtValue());
-  return result;
+  return llvm::to_vector(mpc::readIntegers(*data, tensor.data_type()));
 }
 
 std::optional<double> GraphImporter::readScalar(const GraphValue &value,
@@ -476,4 +467,73 @@ std::optional<double> GraphImporter::readScalar(const GraphValue &value,
   // A bool is 0 or 1, not -1.
   return number.getBitWidth() == 1 ? double(number.getZExtValue())
                                    : double(number.getSExtValue());
+}
+
+//===----------------------------------------------------------------------===//
+// What is computed at import
+//===----------------------------------------------------------------------===//
+
+bool GraphImporter::isConstant(const GraphValue &value) const {
+  if (value.constant)
+    return isa<DenseElementsAttr>(value.constant) &&
+           value.constant.getNumElements() <= kMaxKnownElements;
+  if (!value.tensor)
+    return false;
+  const onnx::TensorProto &tensor = *value.tensor;
+  Type elementType = elementTypeFor(tensor.data_type(), floatType);
+  if (!elementType || (value.isInitializer && isa<FloatType>(elementType) &&
+                       !isExportedNumber(tensor)))
+    return false;
+  llvm::Expected<int64_t> count = countElements(
+      ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()));
+  if (count)
+    return *count <= kMaxKnownElements;
+  llvm::consumeError(count.takeError()); // As data it is an error.
+  return false;
+}
+
+std::optional<KnownTensor> GraphImporter::readConstant(const GraphValue &value,
+                                                       Location loc,
+                                                       StringRef label) {
+  if (value.constant)
+    return KnownTensor::of(cast<DenseElementsAttr>(value.constant));
+  const onnx::TensorProto &tensor = *value.tensor;
+  auto data = tensors.read(tensor);
+  if (!data) {
+    (void)report(data.takeError(), value.loc);
+    return std::nullopt;
+  }
+  KnownTensor result;
+  result.elementType = elementTypeFor(tensor.data_type(), floatType);
+  result.shape.assign(tensor.dims().begin(), tensor.dims().end());
+  if (!result.isFloat()) {
+    result.ints = mpc::readIntegers(*data, tensor.data_type());
+    return result;
+  }
+  result.floats = readFloats(*data, tensor.data_type());
+  for (double &number : result.floats) {
+    double rounded = roundTo(floatType, number);
+    if (std::isinf(rounded) && !std::isinf(number)) {
+      emitError(loc) << label << " holds " << number
+                     << ", which is out of range for float32";
+      return std::nullopt;
+    }
+    number = rounded;
+  }
+  if (value.isInitializer)
+    noteExportedNumber(tensor);
+  return result;
+}
+
+LogicalResult GraphImporter::addConstant(DenseElementsAttr value,
+                                         Location loc) {
+  numKnownTotal += value.getNumElements();
+  if (!value.isSplat() && knownConstants.insert(value).second)
+    numKnownDistinct += value.getNumElements();
+  if (numKnownDistinct <= kMaxKnownDistinct && numKnownTotal <= kMaxKnownTotal)
+    return success();
+  result.error = ModelError::Limit;
+  return emitError(loc) << "with this one the model computes more constants "
+                           "than are computed at compile time; let the "
+                           "exporter store them as initializers";
 }

@@ -9,6 +9,7 @@
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Import/Dimensions.h"
 #include "compiler/Import/Import.h"
+#include "compiler/Import/KnownTensor.h"
 #include "compiler/Import/Statistics.h"
 #include "compiler/Import/TensorData.h"
 
@@ -67,10 +68,19 @@ public:
   std::optional<double> readScalar(const GraphValue &value, mlir::Location loc,
                                    llvm::StringRef label);
 
-  /// All integers that a known value holds, row-major; nullopt after a
-  /// diagnostic.
-  std::optional<llvm::SmallVector<int64_t>>
-  readIndices(const GraphValue &value);
+  /// Whether the value never changes and is small enough to compute with at
+  /// import. A float initializer may be trained; it is not.
+  bool isConstant(const GraphValue &value) const;
+
+  /// The elements of such a value, likewise.
+  std::optional<KnownTensor> readConstant(const GraphValue &value,
+                                          mlir::Location loc,
+                                          llvm::StringRef label);
+
+  /// Counts a constant that was computed. Fails after a diagnostic at `loc` if
+  /// all together have more elements than they may.
+  mlir::LogicalResult addConstant(mlir::DenseElementsAttr value,
+                                  mlir::Location loc);
 
   /// Defines an output; `value` is copied, so an alias shares what it knows.
   void define(llvm::StringRef name, std::shared_ptr<GraphValue> value) {
@@ -109,6 +119,7 @@ private:
   mlir::FailureOr<mlir::ElementsAttr>
   elementsOf(const onnx::TensorProto &tensor, mlir::Location loc);
   bool isFrozen(llvm::StringRef name);
+  void noteExportedNumber(const onnx::TensorProto &tensor);
 
   const std::shared_ptr<const ModelFile> model;
   const onnx::GraphProto &graph;
@@ -129,6 +140,9 @@ private:
   std::vector<std::pair<std::string, std::string>> aliases;
   std::vector<std::string> exportedNumbers; // In quotes, said once.
   int64_t numElements = 0;                  // Of all results so far.
+  // Constants computed so far, and how many elements they had.
+  llvm::DenseSet<mlir::Attribute> knownConstants;
+  int64_t numKnownDistinct = 0, numKnownTotal = 0;
   unsigned numWidened = 0; // Initializers of f16 or bf16, said once.
 };
 

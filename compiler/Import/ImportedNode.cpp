@@ -27,7 +27,8 @@ ImportedNode::ImportedNode(GraphImporter &graph, const onnx::NodeProto &proto,
       graph(graph), index(index) {}
 
 LogicalResult ImportedNode::run(const OpRow &row) {
-  if (mlir::failed(row.import(*this)) || hasFailed)
+  bool folds = row.fold && hasOnlyConstants();
+  if (mlir::failed(folds ? row.fold(*this) : row.import(*this)) || hasFailed)
     return failure();
   // An attribute that nobody looked at might change the meaning.
   for (const AttributeProto &attribute : proto.attribute())
@@ -112,13 +113,6 @@ bool ImportedNode::isKnown(unsigned i) {
   return graph.lookup(proto.input(i)).isKnown();
 }
 
-Type ImportedNode::knownElementType(unsigned i) {
-  const GraphValue &value = graph.lookup(proto.input(i));
-  return value.tensor
-             ? elementTypeFor(value.tensor->data_type(), graph.floatType)
-             : value.constant.getElementType();
-}
-
 SmallVector<int64_t> ImportedNode::shapeOfInput(unsigned i) {
   const GraphValue &value = graph.lookup(proto.input(i));
   if (value.tensor)
@@ -129,11 +123,51 @@ SmallVector<int64_t> ImportedNode::shapeOfInput(unsigned i) {
                              : value.constant.getShapedType().getShape());
 }
 
-bool ImportedNode::isKnownInts(unsigned i) {
-  if (hasFailed || !hasInput(i) || !isKnown(i) || knownRank(i) > 1)
+bool ImportedNode::isConstant(unsigned i) {
+  return graph.isConstant(graph.lookup(proto.input(i)));
+}
+
+bool ImportedNode::hasOnlyConstants() {
+  for (unsigned i = 0; i < numInputs(); ++i)
+    if (hasInput(i) && !isConstant(i))
+      return false;
+  return true;
+}
+
+KnownTensor ImportedNode::constant(unsigned i) {
+  std::optional<KnownTensor> value;
+  if (!hasFailed)
+    value = graph.readConstant(graph.lookup(proto.input(i)), loc, label(i));
+  hasFailed |= !value;
+  return value.value_or(KnownTensor{graph.builder.getI64Type(), {0}, {}, {}});
+}
+
+LogicalResult ImportedNode::refuse() {
+  unsigned i = 0;
+  while (!hasInput(i) || isConstant(i))
+    ++i; // There is one: else the node would have been computed.
+  return error() << label(i)
+                 << " is computed from data; this op is supported on constants "
+                    "only: what Constant nodes, integer initializers and "
+                    "shapes make";
+}
+
+bool ImportedNode::fitsConstant(ArrayRef<int64_t> shape) {
+  if (hasFailed)
     return false;
-  Type type = knownElementType(i);
-  return type && (type.isInteger(32) || type.isInteger(64));
+  llvm::Expected<int64_t> count = countElements(shape);
+  if (!count) {
+    hasFailed = true;
+    (void)graph.report(count.takeError(), loc, "the result");
+    return false;
+  }
+  if (*count <= kMaxKnownElements)
+    return true;
+  error() << "computes a constant of " << *count << " elements; at most "
+          << kMaxKnownElements
+          << " are computed at compile time, so let the exporter store it as "
+             "an initializer";
+  return false;
 }
 
 SmallVector<int64_t> ImportedNode::knownInts(unsigned i) {
@@ -271,15 +305,14 @@ NamedAttribute ImportedNode::flag(StringRef name) {
   return attr(name, graph.builder.getUnitAttr());
 }
 
-/// Sets the result types. The generated builders would end the process where
-/// this returns failure.
-LogicalResult ImportedNode::infer(OperationState &state) {
+/// Sets properties and the result types: `type`, or those that are inferred.
+/// The generated builders would end the process where this returns failure.
+LogicalResult ImportedNode::setTypes(OperationState &state, Type type) {
   auto info = state.name.getRegisteredInfo();
   if (!info) {
     emitError(loc) << "internal error: '" << state.name << "' is unknown";
     return failure();
   }
-  auto *interface = info->getInterface<InferTypeOpInterface>();
   MLIRContext *context = graph.builder.getContext();
   DictionaryAttr attributes = state.attributes.getDictionary(context);
   OpaqueProperties properties = state.getRawProperties();
@@ -287,6 +320,11 @@ LogicalResult ImportedNode::infer(OperationState &state) {
       mlir::failed(info->setOpPropertiesFromAttribute(
           state.name, properties, attributes, [&] { return emitError(loc); })))
     return failure();
+  if (type) {
+    state.addTypes(type);
+    return success();
+  }
+  auto *interface = info->getInterface<InferTypeOpInterface>();
   SmallVector<Type> types;
   if (!interface || mlir::failed(interface->inferReturnTypes(
                         context, loc, state.operands, attributes, properties,
@@ -330,12 +368,7 @@ Operation *ImportedNode::create(OperationState &state, ArrayRef<Value> operands,
       held.push_back(std::move(diagnostic));
       return success();
     });
-    bool isTyped = true;
-    if (type)
-      state.addTypes(type);
-    else
-      isTyped = succeeded(infer(state));
-    if (isTyped) {
+    if (succeeded(setTypes(state, type))) {
       op = graph.builder.create(state);
       if (mlir::failed(checkResults(op))) {
         op->erase();
@@ -412,17 +445,13 @@ LogicalResult ImportedNode::setKnown(ElementsAttr value) {
   return success();
 }
 
-LogicalResult ImportedNode::setKnownInts(ArrayRef<int64_t> values, bool isList,
-                                         Type elementType) {
-  SmallVector<int64_t> shape;
-  if (isList)
-    shape.push_back(values.size());
-  SmallVector<APInt> numbers;
-  unsigned width = elementType.getIntOrFloatBitWidth();
-  for (int64_t value : values)
-    numbers.push_back(APInt(64, value, /*isSigned=*/true).trunc(width));
-  return setKnown(DenseElementsAttr::get(
-      RankedTensorType::get(shape, elementType), numbers));
+LogicalResult ImportedNode::setKnown(const KnownTensor &value) {
+  if (hasFailed)
+    return failure();
+  DenseElementsAttr attribute = value.attribute();
+  if (mlir::failed(graph.addConstant(attribute, loc)))
+    return failure();
+  return setKnown(ElementsAttr(attribute));
 }
 
 LogicalResult ImportedNode::setKnown(const onnx::TensorProto &tensor) {

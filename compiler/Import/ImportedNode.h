@@ -50,12 +50,15 @@ public:
   llvm::SmallVector<int64_t> knownInts(unsigned i);
   double knownScalar(unsigned i);
   bool isKnown(unsigned i);
-  /// Whether knownInts can read it: a list of integers, or a single one. What
-  /// only moves such a list gives a known one, so that it can still be a shape.
-  bool isKnownInts(unsigned i);
-  bool isKnownList(unsigned i) { return isKnownInts(i) && knownRank(i) == 1; }
   /// The dimensions of an input, known or not; nothing becomes data by that.
   llvm::SmallVector<int64_t> shapeOfInput(unsigned i);
+
+  /// Whether input `i` never changes and is small enough to compute with.
+  bool isConstant(unsigned i);
+  /// Its elements; without any after an error.
+  KnownTensor constant(unsigned i);
+  /// Fails with a message if a constant of this shape would be too large.
+  bool fitsConstant(llvm::ArrayRef<int64_t> shape);
 
   //===--------------------------------------------------------------------===//
   // Attributes
@@ -92,21 +95,21 @@ public:
     return op ? op->getResult(0) : mlir::Value();
   }
   template <typename OpTy>
-  mlir::Operation *
-  emitOp(llvm::ArrayRef<mlir::Value> operands,
-         llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
+  mlir::Operation *emitOp(llvm::ArrayRef<mlir::Value> operands,
+                          llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+                          mlir::Type type = nullptr) {
     mlir::OperationState state(loc, OpTy::getOperationName());
     using Properties =
         std::remove_reference_t<decltype(std::declval<OpTy>().getProperties())>;
     if constexpr (!std::is_same_v<Properties, mlir::EmptyProperties>)
       state.getOrAddProperties<Properties>();
-    return create(state, operands, attributes, /*type=*/nullptr);
+    return create(state, operands, attributes, type);
   }
   /// The same for an op whose result type is given.
   template <typename OpTy>
-  mlir::Value emitAs(mlir::Type type, llvm::ArrayRef<mlir::Value> operands) {
-    mlir::OperationState state(loc, OpTy::getOperationName());
-    mlir::Operation *op = create(state, operands, {}, type);
+  mlir::Value emitAs(mlir::Type type, llvm::ArrayRef<mlir::Value> operands,
+                     llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
+    mlir::Operation *op = emitOp<OpTy>(operands, attributes, type);
     return op ? op->getResult(0) : mlir::Value();
   }
 
@@ -138,18 +141,19 @@ public:
   /// Output 0 is known at import.
   mlir::LogicalResult setKnown(mlir::ElementsAttr value);
   mlir::LogicalResult setKnown(const onnx::TensorProto &tensor);
-  /// The same of integers: a list, or a single one of rank 0.
-  mlir::LogicalResult setKnownInts(llvm::ArrayRef<int64_t> values, bool isList,
-                                   mlir::Type elementType);
-  /// The element type of a known input.
-  mlir::Type knownElementType(unsigned i);
+  /// The same, computed here.
+  mlir::LogicalResult setKnown(const KnownTensor &value);
+
+  /// For ops that are computed at import alone: names the input that is no
+  /// constant.
+  mlir::LogicalResult refuse();
 
   const onnx::NodeProto &proto;
   const mlir::Location loc;
   GraphImporter &graph;
 
 private:
-  int64_t knownRank(unsigned i) { return shapeOfInput(i).size(); }
+  bool hasOnlyConstants();
   const onnx::AttributeProto *find(llvm::StringRef name);
   /// "input 1 'w'"
   std::string label(unsigned i) const;
@@ -157,7 +161,7 @@ private:
                           llvm::ArrayRef<mlir::Value> operands,
                           llvm::ArrayRef<mlir::NamedAttribute> attributes,
                           mlir::Type type);
-  mlir::LogicalResult infer(mlir::OperationState &state);
+  mlir::LogicalResult setTypes(mlir::OperationState &state, mlir::Type type);
   mlir::LogicalResult checkResults(mlir::Operation *op);
   void noteShapes(mlir::Diagnostic &diagnostic);
 
@@ -170,6 +174,11 @@ private:
 /// The shape of a ranked tensor.
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+
+/// The import function of ops that constants alone may feed.
+inline mlir::LogicalResult refuseData(ImportedNode &node) {
+  return node.refuse();
 }
 
 /// "32x64xf32"

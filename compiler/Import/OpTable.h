@@ -28,6 +28,9 @@ struct OpRow {
   unsigned minInputs, maxInputs, maxOutputs;
   /// Emits train ops and sets the node's outputs. Fails after a diagnostic.
   mlir::LogicalResult (*import)(ImportedNode &node);
+  /// Computes the output, instead, where all inputs are constants
+  /// (ImportedNode::constant); null for ops that are never computed at import.
+  mlir::LogicalResult (*fold)(ImportedNode &node) = nullptr;
 };
 
 /// The row in force, null if there is none.

@@ -19,17 +19,15 @@ static SmallVector<int64_t> gatheredShape(ArrayRef<int64_t> data, int64_t axis,
 /// The indices of a dimension of `extent`, counted from the front, if they are
 /// known. An error if one is out of range.
 static SmallVector<int64_t> knownIndices(ImportedNode &node, int64_t extent) {
-  Type type = node.isKnown(1) ? node.knownElementType(1) : Type();
-  if (!type || !(type.isInteger(32) || type.isInteger(64)))
+  if (!node.isConstant(1))
     return {};
-  auto indices = node.graph.readIndices(node.graph.lookup(node.proto.input(1)));
-  if (!indices) {
-    node.error() << "the indices cannot be read";
+  KnownTensor known = node.constant(1);
+  if (known.isFloat() || known.isBool())
     return {};
-  }
-  for (int64_t &index : *indices)
+  SmallVector<int64_t> indices(known.ints.begin(), known.ints.end());
+  for (int64_t &index : indices)
     index = node.normalizeAxis(index, extent, "an index");
-  return *indices;
+  return indices;
 }
 
 static bool areConsecutive(ArrayRef<int64_t> indices) {

@@ -2,6 +2,9 @@
 
 #include "compiler/Import/Ops/Gather.h"
 
+#include "mlir/Dialect/Traits.h"
+#include "mlir/IR/TypeUtilities.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -11,19 +14,6 @@ static int64_t product(ArrayRef<int64_t> extents) {
   // Extents of values that exist: no overflow.
   return std::accumulate(extents.begin(), extents.end(), int64_t(1),
                          std::multiplies<>());
-}
-
-static LogicalResult importFlatten(ImportedNode &node) {
-  Value input = node.input(0);
-  int64_t axis = node.intAttr("axis", 1);
-  if (node.failed())
-    return failure();
-  ArrayRef<int64_t> shape = shapeOf(input);
-  axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'",
-                            /*allowEnd=*/true);
-  return node.setOutput(0,
-                        node.reshape(input, {product(shape.take_front(axis)),
-                                             product(shape.drop_front(axis))}));
 }
 
 /// Works out the 0 and -1 of a requested shape.
@@ -69,151 +59,26 @@ resolveShape(ImportedNode &node, ArrayRef<int64_t> from,
 }
 
 //===----------------------------------------------------------------------===//
-// Lists of integers that are known at import
+// The same elements under another shape
 //===----------------------------------------------------------------------===//
 
-/// Gives the numbers of input 0 another rank.
-static LogicalResult moveKnownInts(ImportedNode &node, bool isList) {
-  SmallVector<int64_t> values = node.knownInts(0);
-  return node.failed()
-             ? failure()
-             : node.setKnownInts(values, isList, node.knownElementType(0));
-}
+using MaybeShape = std::optional<SmallVector<int64_t>>;
 
-/// Dimensions are bound, so that every shape is known.
-static LogicalResult importShape(ImportedNode &node) {
-  SmallVector<int64_t> shape = node.shapeOfInput(0);
-  int64_t rank = shape.size();
-  auto clamp = [&](int64_t axis) {
-    return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
-  };
-  int64_t start = clamp(node.intAttr("start", 0));
-  int64_t end = std::max(clamp(node.intAttr("end", rank)), start);
+static MaybeShape flattenedShape(ImportedNode &node, ArrayRef<int64_t> from) {
+  int64_t axis = node.normalizeAxis(node.intAttr("axis", 1), from.size(),
+                                    "attribute 'axis'", /*allowEnd=*/true);
   if (node.failed())
-    return failure();
-  return node.setKnownInts(ArrayRef(shape).slice(start, end - start),
-                           /*isList=*/true, node.graph.builder.getI64Type());
+    return std::nullopt;
+  return SmallVector<int64_t>{product(from.take_front(axis)),
+                              product(from.drop_front(axis))};
 }
 
-static LogicalResult importGather(ImportedNode &node) {
-  int64_t axis = node.intAttr("axis", 0);
-  if (!node.isKnownList(0) || !node.isKnownInts(1))
-    return importGatherOfData(node);
-  node.normalizeAxis(axis, 1, "attribute 'axis'");
-  SmallVector<int64_t> values = node.knownInts(0), picked;
-  for (int64_t index : node.knownInts(1)) {
-    index = node.normalizeAxis(index, values.size(), "an index");
-    if (node.failed())
-      return failure();
-    picked.push_back(values[index]);
-  }
-  return node.setKnownInts(picked, node.isKnownList(1),
-                           node.knownElementType(0));
-}
-
-/// One entry of a known list of integers, or `absent`.
-static int64_t onlyEntry(ImportedNode &node, unsigned i, int64_t absent) {
-  if (!node.hasInput(i))
-    return absent;
-  SmallVector<int64_t> values = node.knownInts(i);
-  if (!node.failed() && values.size() != 1)
-    node.error() << "input " << i << " has " << values.size()
-                 << " entries, but a list has one dimension";
-  return node.failed() ? absent : values.front();
-}
-
-static LogicalResult importSlice(ImportedNode &node) {
-  if (!node.isKnownList(0))
-    return node.shapeError()
-           << "is supported for shapes only: input 0 must be integers that are "
-              "known at compile time, such as the output of a Shape node";
-  SmallVector<int64_t> values = node.knownInts(0), picked;
-  int64_t start = onlyEntry(node, 1, 0), end = onlyEntry(node, 2, 0);
-  int64_t axis = onlyEntry(node, 3, 0), step = onlyEntry(node, 4, 1);
-  node.normalizeAxis(axis, 1, "an entry of 'axes'");
-  if (!node.failed() && step != 1 && step != -1)
-    return node.error() << "the step must be 1 or -1, but is " << step;
-  if (node.failed())
-    return failure();
-  // Backwards, the ends lie one further to the front.
-  int64_t size = values.size(), low = step < 0 ? -1 : 0;
-  auto clamp = [&](int64_t position) {
-    return std::clamp<int64_t>(position < 0 ? position + size : position, low,
-                               size + low);
-  };
-  start = clamp(start);
-  end = clamp(end);
-  for (int64_t i = start; step > 0 ? i < end : i > end; i += step)
-    picked.push_back(values[i]);
-  return node.setKnownInts(picked, /*isList=*/true, node.knownElementType(0));
-}
-
-/// The concatenation of lists; false if they are not all known, or too long for
-/// a shape: a file that joins a list to itself again and again stays small.
-static bool concatKnownInts(ImportedNode &node, LogicalResult &result) {
-  constexpr int64_t most = 1024;
-  int64_t count = 0;
-  for (unsigned i = 0; i < node.numInputs(); ++i) {
-    if (!node.isKnownList(i) ||
-        node.knownElementType(i) != node.knownElementType(0))
-      return false;
-    int64_t extent = node.shapeOfInput(i).front();
-    if (extent < 0 || extent > most || (count += extent) > most)
-      return false;
-  }
-  SmallVector<int64_t> values;
-  for (unsigned i = 0; i < node.numInputs(); ++i)
-    llvm::append_range(values, node.knownInts(i));
-  node.normalizeAxis(node.intAttr("axis", 0), 1, "attribute 'axis'");
-  result = node.failed() ? failure()
-                         : node.setKnownInts(values, /*isList=*/true,
-                                             node.knownElementType(0));
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Data
-//===----------------------------------------------------------------------===//
-
-static LogicalResult importReshape(ImportedNode &node) {
+static MaybeShape reshapedShape(ImportedNode &node, ArrayRef<int64_t> from) {
   bool allowZero = node.boolAttr("allowzero", false);
-  if (node.isKnownInts(0) && node.isKnownList(1)) {
-    // To a list of all, however it is said; others are data.
-    SmallVector<int64_t> wanted = node.knownInts(1);
-    if (!node.failed() && (wanted == ArrayRef<int64_t>{-1} ||
-                           (wanted.empty() && node.knownInts(0).size() == 1)))
-      return moveKnownInts(node, /*isList=*/!wanted.empty());
-  }
-  Value input = node.input(0);
   SmallVector<int64_t> wanted = node.knownInts(1);
   if (node.failed())
-    return failure();
-  auto shape = resolveShape(node, shapeOf(input), wanted, allowZero);
-  if (!shape)
-    return failure();
-  return node.setOutput(0, node.reshape(input, *shape));
-}
-
-static LogicalResult importTranspose(ImportedNode &node) {
-  Value input = node.input(0);
-  auto permutation = node.intsAttr("perm");
-  if (node.failed())
-    return failure();
-  size_t rank = shapeOf(input).size();
-  if (!permutation) {
-    permutation.emplace(rank);
-    std::iota(permutation->rbegin(), permutation->rend(), 0);
-  }
-  SmallVector<int64_t> sorted = *permutation;
-  llvm::sort(sorted);
-  bool isPermutation = sorted.size() == rank;
-  for (size_t i = 0; isPermutation && i < rank; ++i)
-    isPermutation = sorted[i] == int64_t(i);
-  if (!isPermutation)
-    return node.shapeError() << "attribute 'perm' must be a permutation of the "
-                             << rank << " dimensions";
-  return node.setOutput(0, node.emit<train::TransposeOp>(
-                               input, node.i64s("permutation", *permutation)));
+    return std::nullopt;
+  return resolveShape(node, from, wanted, allowZero);
 }
 
 /// Normalized axes, each at most once.
@@ -228,108 +93,524 @@ static SmallVector<int64_t> distinctAxes(ImportedNode &node,
   return result;
 }
 
-static LogicalResult importSqueeze(ImportedNode &node) {
-  if (node.isKnownList(0) && node.shapeOfInput(0).front() == 1 &&
-      (!node.hasInput(1) || node.isKnownList(1))) {
-    SmallVector<int64_t> axes = {0};
-    if (node.hasInput(1))
-      axes = distinctAxes(node, node.knownInts(1), 1);
-    if (node.failed())
-      return failure();
-    return moveKnownInts(node, /*isList=*/axes.empty());
-  }
-  Value input = node.input(0);
+static MaybeShape squeezedShape(ImportedNode &node, ArrayRef<int64_t> from) {
   bool hasAxes = node.hasInput(1);
   SmallVector<int64_t> axes;
   if (hasAxes)
-    axes = node.knownInts(1);
-  if (node.failed())
-    return failure();
-  ArrayRef<int64_t> from = shapeOf(input);
-  axes = distinctAxes(node, axes, from.size());
+    axes = distinctAxes(node, node.knownInts(1), from.size());
   SmallVector<int64_t> shape;
   for (auto [i, extent] : llvm::enumerate(from)) {
     bool isNamed = llvm::is_contained(axes, int64_t(i));
     if (isNamed && extent != 1 && !node.failed())
-      return node.shapeError() << "dimension " << i << " is " << extent
-                               << "; only dimensions of extent 1 can go";
+      node.shapeError() << "dimension " << i << " is " << extent
+                        << "; only dimensions of extent 1 can go";
     if (hasAxes ? !isNamed : extent != 1)
       shape.push_back(extent);
   }
-  return node.setOutput(0, node.reshape(input, shape));
+  return node.failed() ? MaybeShape() : shape;
 }
 
-static LogicalResult importUnsqueeze(ImportedNode &node) {
-  if (node.isKnownInts(0) && !node.isKnownList(0) && node.isKnownList(1) &&
-      node.shapeOfInput(1).front() == 1) {
-    distinctAxes(node, node.knownInts(1), 1);
-    return moveKnownInts(node, /*isList=*/true);
-  }
-  Value input = node.input(0);
+static MaybeShape unsqueezedShape(ImportedNode &node, ArrayRef<int64_t> from) {
   SmallVector<int64_t> axes = node.knownInts(1);
-  if (node.failed())
-    return failure();
-  ArrayRef<int64_t> from = shapeOf(input);
   size_t rank = from.size() + axes.size();
-  if (rank > kMaxRank)
-    return node.shapeError()
-           << "the result has " << rank << " dimensions; at most " << kMaxRank
-           << " are supported";
+  if (rank > kMaxRank && !node.failed())
+    node.shapeError() << "the result has " << rank << " dimensions; at most "
+                      << kMaxRank << " are supported";
   axes = distinctAxes(node, axes, rank);
   if (node.failed())
-    return failure();
+    return std::nullopt;
   SmallVector<int64_t> shape;
   for (size_t i = 0; i < rank; ++i) {
     bool isNew = llvm::is_contained(axes, int64_t(i));
     shape.push_back(isNew ? 1 : from.front());
     from = isNew ? from : from.drop_front();
   }
-  return node.setOutput(0, node.reshape(input, shape));
+  return shape;
+}
+
+template <MaybeShape shapeAfter(ImportedNode &, ArrayRef<int64_t>)>
+static LogicalResult importView(ImportedNode &node) {
+  Value input = node.input(0);
+  MaybeShape shape = input ? shapeAfter(node, shapeOf(input)) : MaybeShape();
+  return shape ? node.setOutput(0, node.reshape(input, *shape)) : failure();
+}
+
+template <MaybeShape shapeAfter(ImportedNode &, ArrayRef<int64_t>)>
+static LogicalResult foldView(ImportedNode &node) {
+  KnownTensor value = node.constant(0);
+  MaybeShape shape =
+      node.failed() ? MaybeShape() : shapeAfter(node, value.shape);
+  if (!shape)
+    return failure();
+  value.shape = *shape;
+  return node.setKnown(value);
+}
+
+/// Dimensions are bound, so that every shape is known.
+static LogicalResult importShape(ImportedNode &node) {
+  SmallVector<int64_t> shape = node.shapeOfInput(0);
+  int64_t rank = shape.size();
+  auto clamp = [&](int64_t axis) {
+    return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
+  };
+  int64_t start = clamp(node.intAttr("start", 0));
+  int64_t end = std::max(clamp(node.intAttr("end", rank)), start);
+  ArrayRef<int64_t> part = ArrayRef(shape).slice(start, end - start);
+  return node.setKnown(KnownTensor{node.graph.builder.getI64Type(),
+                                   {end - start},
+                                   {},
+                                   {part.begin(), part.end()}});
+}
+
+//===----------------------------------------------------------------------===//
+// Other orders
+//===----------------------------------------------------------------------===//
+
+static MaybeShape permutationOf(ImportedNode &node, size_t rank) {
+  auto permutation = node.intsAttr("perm");
+  if (!permutation) {
+    permutation.emplace(rank);
+    std::iota(permutation->rbegin(), permutation->rend(), 0);
+  }
+  SmallVector<int64_t> sorted = *permutation;
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, rank)) && !node.failed())
+    node.shapeError() << "attribute 'perm' must be a permutation of the "
+                      << rank << " dimensions";
+  return node.failed() ? MaybeShape() : permutation;
+}
+
+static LogicalResult importTranspose(ImportedNode &node) {
+  Value input = node.input(0);
+  MaybeShape permutation =
+      input ? permutationOf(node, shapeOf(input).size()) : MaybeShape();
+  if (!permutation)
+    return failure();
+  return node.setOutput(0, node.emit<train::TransposeOp>(
+                               input, node.i64s("permutation", *permutation)));
+}
+
+static LogicalResult foldTranspose(ImportedNode &node) {
+  KnownTensor value = node.constant(0);
+  MaybeShape permutation = permutationOf(node, value.shape.size());
+  if (!permutation)
+    return failure();
+  SmallVector<int64_t> own = value.strides(), shape, strides;
+  for (int64_t dim : *permutation) {
+    shape.push_back(value.shape[dim]);
+    strides.push_back(own[dim]);
+  }
+  return node.setKnown(value.walk(shape, 0, strides));
+}
+
+/// The shape that input 1 broadcasts `from` to.
+static MaybeShape expandedShape(ImportedNode &node, ArrayRef<int64_t> from) {
+  SmallVector<int64_t> wanted = node.knownInts(1), shape;
+  if (node.failed())
+    return std::nullopt;
+  if (wanted.size() > kMaxRank ||
+      llvm::any_of(wanted, [](int64_t extent) { return extent < 1; })) {
+    node.error() << "the shape must have at most " << kMaxRank
+                 << " dimensions, all positive, but is [" << ArrayRef(wanted)
+                 << "]";
+    return std::nullopt;
+  }
+  if (!OpTrait::util::getBroadcastedShape(from, wanted, shape)) {
+    node.shapeError() << "the input does not broadcast to shape ["
+                      << ArrayRef(wanted) << "]";
+    return std::nullopt;
+  }
+  return shape;
+}
+
+static LogicalResult importExpand(ImportedNode &node) {
+  Value input = node.floatInput(0);
+  MaybeShape shape = input ? expandedShape(node, shapeOf(input)) : MaybeShape();
+  if (!shape)
+    return failure();
+  auto type = cast<RankedTensorType>(input.getType());
+  if (ArrayRef<int64_t>(*shape) == type.getShape())
+    return node.forwardInput();
+  return node.setOutput(
+      0, node.emitAs<train::BroadcastToOp>(
+             RankedTensorType::get(*shape, type.getElementType()), input));
+}
+
+static LogicalResult foldExpand(ImportedNode &node) {
+  KnownTensor value = node.constant(0);
+  MaybeShape shape = expandedShape(node, value.shape);
+  if (!shape || !node.fitsConstant(*shape))
+    return failure();
+  return node.setKnown(value.broadcastTo(*shape));
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+static LogicalResult foldGather(ImportedNode &node) {
+  KnownTensor value = node.constant(0), indices = node.constant(1);
+  int64_t axis = node.normalizeAxis(node.intAttr("axis", 0), value.shape.size(),
+                                    "attribute 'axis'");
+  if (!node.failed() && (indices.isFloat() || indices.isBool()))
+    node.error() << "the indices must be int32 or int64";
+  if (node.failed())
+    return failure();
+  int64_t extent = value.shape[axis];
+  for (int64_t &index : indices.ints)
+    index = node.normalizeAxis(index, extent, "an index");
+  ArrayRef<int64_t> from = value.shape;
+  SmallVector<int64_t> shape(from.take_front(axis));
+  llvm::append_range(shape, indices.shape);
+  llvm::append_range(shape, from.drop_front(axis + 1));
+  if (!node.fitsConstant(shape))
+    return failure();
+  int64_t inner = product(from.drop_front(axis + 1));
+  int64_t count = indices.size();
+  return node.setKnown(value.pick(shape, [&](int64_t i) {
+    int64_t outer = i / inner / count, index = indices.ints[i / inner % count];
+    return (outer * extent + index) * inner + i % inner;
+  }));
+}
+
+namespace {
+
+/// Which positions a Slice takes of each dimension.
+struct SliceBox {
+  SmallVector<int64_t> starts, extents, steps;
+};
+
+} // namespace
+
+static std::optional<SliceBox> sliceBox(ImportedNode &node,
+                                        ArrayRef<int64_t> from) {
+  SmallVector<int64_t> starts = node.knownInts(1), ends = node.knownInts(2);
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, starts.size()));
+  SmallVector<int64_t> steps(starts.size(), 1);
+  if (node.hasInput(3))
+    axes = node.knownInts(3);
+  if (node.hasInput(4))
+    steps = node.knownInts(4);
+  if (node.failed())
+    return std::nullopt;
+  if (ends.size() != starts.size() || axes.size() != starts.size() ||
+      steps.size() != starts.size()) {
+    node.error() << "starts, ends, axes and steps must have equally many "
+                    "entries, but have "
+                 << starts.size() << ", " << ends.size() << ", " << axes.size()
+                 << " and " << steps.size();
+    return std::nullopt;
+  }
+  axes = distinctAxes(node, axes, from.size());
+  if (node.failed())
+    return std::nullopt;
+
+  SliceBox box{SmallVector<int64_t>(from.size(), 0), SmallVector<int64_t>(from),
+               SmallVector<int64_t>(from.size(), 1)};
+  for (auto [start, end, axis, step] :
+       llvm::zip_equal(starts, ends, axes, steps)) {
+    if (step == 0 || step == std::numeric_limits<int64_t>::min()) {
+      node.error() << "the step of dimension " << axis << " is " << step
+                   << "; it must not be 0 or the least integer";
+      return std::nullopt;
+    }
+    // Backwards, the ends lie one further to the front.
+    int64_t size = from[axis], low = step < 0 ? -1 : 0;
+    auto clamp = [&, step = step](int64_t position) {
+      return std::clamp<int64_t>(position < 0 ? position + size : position, low,
+                                 size + low);
+    };
+    int64_t first = clamp(start), distance = clamp(end) - first;
+    if (step < 0)
+      distance = -distance;
+    int64_t stride = std::abs(step);
+    box.starts[axis] = first;
+    box.steps[axis] = step;
+    // Not (distance + stride - 1): steps may be huge.
+    box.extents[axis] = distance <= 0 ? 0 : (distance - 1) / stride + 1;
+  }
+  return box;
+}
+
+static LogicalResult importSlice(ImportedNode &node) {
+  Value input = node.input(0);
+  std::optional<SliceBox> box =
+      input ? sliceBox(node, shapeOf(input)) : std::nullopt;
+  if (!box)
+    return failure();
+  auto type = cast<RankedTensorType>(input.getType());
+  for (auto [dim, step] : llvm::enumerate(box->steps)) {
+    if (box->extents[dim] == 0)
+      return node.shapeError()
+             << "takes nothing of dimension " << dim << ", which has "
+             << type.getDimSize(dim) << " positions from 0 on";
+    if (step != 1 && box->extents[dim] > 1)
+      return node.shapeError()
+             << "the step of dimension " << dim << " is " << step
+             << "; on data only steps of 1 are supported";
+  }
+  if (type.getShape() == ArrayRef<int64_t>(box->extents))
+    return node.forwardInput();
+  return node.setOutput(
+      0, node.emitAs<train::SliceOp>(
+             RankedTensorType::get(box->extents, type.getElementType()), input,
+             node.i64s("offsets", box->starts)));
+}
+
+static LogicalResult foldSlice(ImportedNode &node) {
+  KnownTensor value = node.constant(0);
+  std::optional<SliceBox> box = sliceBox(node, value.shape);
+  if (!box)
+    return failure();
+  SmallVector<int64_t> strides = value.strides();
+  int64_t offset = 0;
+  for (size_t dim = 0; dim < strides.size(); ++dim) {
+    offset += box->starts[dim] * strides[dim];
+    // The step of a single position leads nowhere.
+    strides[dim] *= box->extents[dim] > 1 ? box->steps[dim] : 0;
+  }
+  return node.setKnown(value.walk(box->extents, offset, strides));
+}
+
+/// The sizes of the parts, as input 1 or `num_outputs` says or else the number
+/// of outputs.
+static SmallVector<int64_t> splitSizes(ImportedNode &node, int64_t extent) {
+  SmallVector<int64_t> sizes;
+  int64_t count = node.proto.output_size();
+  if (node.hasInput(1)) {
+    if (node.hasAttr("num_outputs"))
+      node.error() << "has both input 1 and attribute 'num_outputs'";
+    sizes = node.knownInts(1);
+  } else {
+    int64_t number = node.intAttr("num_outputs", count);
+    if (number != count && !node.failed())
+      node.error() << "attribute 'num_outputs' is " << number
+                   << ", but the node has " << count << " outputs";
+    // The last part may be smaller, since opset 18.
+    int64_t each = llvm::divideCeil(extent, count);
+    if (node.graph.opset < 18 && extent % count != 0 && !node.failed())
+      node.shapeError() << "dimension " << extent << " does not part into "
+                        << count << " equal parts";
+    for (int64_t left = extent; count-- > 0; left -= sizes.back())
+      sizes.push_back(std::min(each, left));
+  }
+  return sizes;
+}
+
+static LogicalResult importSplit(ImportedNode &node) {
+  Value input = node.input(0);
+  if (!input)
+    return failure();
+  ArrayRef<int64_t> shape = shapeOf(input);
+  int64_t axis = node.normalizeAxis(node.intAttr("axis", 0), shape.size(),
+                                    "attribute 'axis'");
+  if (node.failed())
+    return failure();
+  SmallVector<int64_t> sizes = splitSizes(node, shape[axis]);
+  int64_t sum = 0;
+  for (int64_t size : sizes)
+    sum += size > 0 && sum <= shape[axis] ? size : shape[axis] + 1 - sum;
+  if (node.failed())
+    return failure();
+  if (sum != shape[axis] || int64_t(sizes.size()) != node.proto.output_size())
+    return node.shapeError() << "the parts must be " << node.proto.output_size()
+                             << ", positive, and fill the " << shape[axis]
+                             << " positions of dimension " << axis
+                             << ", but are [" << ArrayRef(sizes) << "]";
+  Operation *split = node.emitOp<train::SplitOp>(
+      input, {node.i64("axis", axis), node.i64s("sizes", sizes)});
+  for (size_t i = 0; split && i < sizes.size(); ++i)
+    if (failed(node.setOutput(i, split->getResult(i))))
+      return failure();
+  return success(split != nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Together
+//===----------------------------------------------------------------------===//
+
+/// Checks what Concat asks of its inputs and returns the normalized axis.
+static int64_t concatAxis(ImportedNode &node, ArrayRef<Type> types,
+                          ArrayRef<SmallVector<int64_t>> shapes) {
+  if (!node.hasAttr("axis"))
+    node.error() << "attribute 'axis' is missing";
+  int64_t axis = node.failed() ? 0 : node.intAttr("axis", 0);
+  axis = node.normalizeAxis(axis, shapes[0].size(), "attribute 'axis'");
+  for (auto [type, shape] : llvm::zip_equal(types, shapes)) {
+    bool fits = type == types[0] && shape.size() == shapes[0].size();
+    for (int64_t i = 0; fits && i < int64_t(shape.size()); ++i)
+      fits = i == axis || shape[i] == shapes[0][i];
+    if (!fits && !node.failed())
+      node.shapeError() << "the inputs must agree in element type and in "
+                           "every dimension but "
+                        << axis;
+  }
+  return axis;
+}
+
+static bool hasAllInputs(ImportedNode &node) {
+  for (unsigned i = 0; i < node.numInputs(); ++i)
+    if (!node.hasInput(i)) {
+      node.error() << "input " << i << " is missing";
+      return false;
+    }
+  return true;
 }
 
 static LogicalResult importConcat(ImportedNode &node) {
-  LogicalResult known = failure();
-  if (node.hasAttr("axis") && concatKnownInts(node, known))
-    return known;
   SmallVector<Value> inputs;
-  for (unsigned i = 0; i < node.numInputs(); ++i) {
-    if (!node.hasInput(i))
-      return node.error() << "input " << i << " is missing";
-    inputs.push_back(node.input(i));
-  }
-  if (!node.hasAttr("axis"))
-    return node.error() << "attribute 'axis' is missing";
-  int64_t axis = node.intAttr("axis", 0);
-  if (node.failed())
+  SmallVector<Type> types;
+  SmallVector<SmallVector<int64_t>> shapes;
+  if (!hasAllInputs(node))
     return failure();
-  auto first = cast<RankedTensorType>(inputs[0].getType());
-  axis = node.normalizeAxis(axis, first.getRank(), "attribute 'axis'");
-  for (Value input : inputs) {
-    auto type = cast<RankedTensorType>(input.getType());
-    bool fits = type.getElementType() == first.getElementType() &&
-                type.getRank() == first.getRank();
-    for (int64_t i = 0; fits && i < type.getRank(); ++i)
-      fits = i == axis || type.getDimSize(i) == first.getDimSize(i);
-    if (!fits && !node.failed())
-      return node.shapeError() << "the inputs must agree in element type and "
-                                  "in every dimension but "
-                               << axis;
+  for (unsigned i = 0; i < node.numInputs(); ++i) {
+    Value input = node.input(i);
+    if (!input)
+      return failure();
+    inputs.push_back(input);
+    types.push_back(getElementTypeOrSelf(input.getType()));
+    shapes.emplace_back(shapeOf(input));
   }
+  int64_t axis = concatAxis(node, types, shapes);
   return node.setOutput(
       0, node.emit<train::ConcatOp>(inputs, node.i64("axis", axis)));
 }
 
+static LogicalResult foldConcat(ImportedNode &node) {
+  std::vector<KnownTensor> inputs;
+  SmallVector<Type> types;
+  SmallVector<SmallVector<int64_t>> shapes;
+  if (!hasAllInputs(node))
+    return failure();
+  int64_t count = 0; // Each is small, and there are not many.
+  for (unsigned i = 0; i < node.numInputs(); ++i)
+    count += product(node.shapeOfInput(i));
+  if (!node.fitsConstant(count))
+    return failure();
+  for (unsigned i = 0; i < node.numInputs(); ++i) {
+    inputs.push_back(node.constant(i));
+    types.push_back(inputs.back().elementType);
+    shapes.push_back(inputs.back().shape);
+  }
+  int64_t axis = concatAxis(node, types, shapes);
+  if (node.failed())
+    return failure();
+  KnownTensor result{types[0], shapes[0], {}, {}};
+  result.shape[axis] = 0;
+  for (ArrayRef<int64_t> shape : shapes)
+    result.shape[axis] += shape[axis];
+  int64_t outer = product(ArrayRef(result.shape).take_front(axis));
+  for (int64_t row = 0; row < outer; ++row)
+    for (const KnownTensor &input : inputs) {
+      int64_t size = input.size() / outer;
+      auto append = [&](auto &to, const auto &from) {
+        to.insert(to.end(), from.begin() + row * size,
+                  from.begin() + (row + 1) * size);
+      };
+      if (result.isFloat())
+        append(result.floats, input.floats);
+      else
+        append(result.ints, input.ints);
+    }
+  return node.setKnown(result);
+}
+
+/// What to add before and after each dimension; negative numbers take away.
+static std::optional<SmallVector<std::pair<int64_t, int64_t>>>
+padsOf(ImportedNode &node, ArrayRef<int64_t> from) {
+  SmallVector<int64_t> pads = node.knownInts(1);
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, from.size()));
+  if (node.hasInput(3))
+    axes = distinctAxes(node, node.knownInts(3), from.size());
+  if (!node.failed() && pads.size() != 2 * axes.size())
+    node.error() << "the pads must be two for each of the " << axes.size()
+                 << " dimensions, but are " << pads.size();
+  if (node.failed())
+    return std::nullopt;
+  SmallVector<std::pair<int64_t, int64_t>> result(from.size(), {0, 0});
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    auto &[before, after] = result[axis];
+    before = pads[i];
+    after = pads[i + axes.size()];
+    int64_t most = kMaxElements, least = -from[axis];
+    bool isSmall =
+        before >= least && before <= most && after >= least && after <= most;
+    if (!isSmall || from[axis] + std::min<int64_t>(before, 0) +
+                            std::min<int64_t>(after, 0) <
+                        1) {
+      node.shapeError() << "the pads of dimension " << axis << ", " << before
+                        << " and " << after << ", leave nothing of its "
+                        << from[axis] << " positions, or are beyond 2^40";
+      return std::nullopt;
+    }
+  }
+  return result;
+}
+
+/// `value` with constants around, dimension by dimension.
+static LogicalResult importPad(ImportedNode &node) {
+  Value value = node.floatInput(0);
+  std::string mode = node.stringAttr("mode", "constant");
+  if (mode != "constant")
+    return node.error() << "pads by '" << mode
+                        << "'; only mode 'constant' is supported";
+  auto pads = value ? padsOf(node, shapeOf(value)) : std::nullopt;
+  double number = node.hasInput(2) ? node.knownScalar(2) : 0;
+  if (!pads || node.failed())
+    return failure();
+  SmallVector<int64_t> shape(shapeOf(value));
+  for (auto [extent, pad] : llvm::zip_equal(shape, *pads))
+    extent += pad.first + pad.second;
+  llvm::Expected<int64_t> count = countElements(shape);
+  if (!count)
+    return node.graph.report(count.takeError(), node.loc, "the result");
+
+  FloatType type = node.graph.floatType;
+  for (auto [dim, pad] : llvm::enumerate(*pads)) {
+    SmallVector<int64_t> inner(shapeOf(value)), offsets(shape.size(), 0);
+    for (int64_t side : {pad.first, pad.second})
+      inner[dim] += std::min<int64_t>(side, 0);
+    offsets[dim] = std::max<int64_t>(-pad.first, 0);
+    if (shapeOf(value) != ArrayRef<int64_t>(inner))
+      value = node.emitAs<train::SliceOp>(RankedTensorType::get(inner, type),
+                                          value, node.i64s("offsets", offsets));
+    auto constant = [&](int64_t extent) -> Value {
+      inner[dim] = extent;
+      auto splat = DenseElementsAttr::get(RankedTensorType::get(inner, type),
+                                          FloatAttr::get(type, number));
+      return train::ConstantOp::create(node.graph.builder, node.loc,
+                                       ElementsAttr(splat));
+    };
+    SmallVector<Value> parts;
+    if (pad.first > 0)
+      parts.push_back(constant(pad.first));
+    parts.push_back(value);
+    if (pad.second > 0)
+      parts.push_back(constant(pad.second));
+    if (parts.size() > 1)
+      value = node.emit<train::ConcatOp>(parts, node.i64("axis", dim));
+  }
+  return node.setOutput(0, value);
+}
+
 ArrayRef<OpRow> mpc::shapeOps() {
   static const OpRow rows[] = {
-      {"Flatten", 11, 1, 1, 1, importFlatten},
-      {"Reshape", 13, 2, 2, 1, importReshape},
-      {"Transpose", 1, 1, 1, 1, importTranspose},
-      {"Squeeze", 13, 1, 2, 1, importSqueeze},
-      {"Unsqueeze", 13, 2, 2, 1, importUnsqueeze},
-      {"Concat", 11, 1, 1u << 16, 1, importConcat},
+      {"Flatten", 11, 1, 1, 1, importView<flattenedShape>,
+       foldView<flattenedShape>},
+      {"Reshape", 13, 2, 2, 1, importView<reshapedShape>,
+       foldView<reshapedShape>},
+      {"Squeeze", 13, 1, 2, 1, importView<squeezedShape>,
+       foldView<squeezedShape>},
+      {"Unsqueeze", 13, 2, 2, 1, importView<unsqueezedShape>,
+       foldView<unsqueezedShape>},
       {"Shape", 13, 1, 1, 1, importShape},
-      {"Gather", 13, 2, 2, 1, importGather},
-      {"Slice", 13, 3, 5, 1, importSlice},
+      {"Transpose", 1, 1, 1, 1, importTranspose, foldTranspose},
+      {"Expand", 8, 2, 2, 1, importExpand, foldExpand},
+      {"Gather", 13, 2, 2, 1, importGatherOfData, foldGather},
+      {"Slice", 13, 3, 5, 1, importSlice, foldSlice},
+      {"Split", 13, 1, 2, 1u << 16, importSplit},
+      {"Concat", 11, 1, 1u << 16, 1, importConcat, foldConcat},
+      {"Pad", 13, 2, 4, 1, importPad},
   };
   return rows;
 }
