@@ -111,6 +111,22 @@ static const std::vector<Model> table = {
     {"Constant_matrix", "a[2,3]",
      "k = Constant <value = float[3, 2] {2.0, 2.0, 2.0, 2.0, 2.0, 2.0}> ()\n"
      " y = MatMul (a, k)", "2,2"},
+    {"Sqrt_plain", "a[6,5]:0.5..4", "y = Sqrt (a)", "6,5"},
+    {"Pow_cube", "a[6,5]",
+     "e = Constant <value = float {3.0}> ()\n y = Pow (a, e)", "6,5"},
+    {"Pow_inverseRoot", "a[6,5]:0.5..4",
+     "e = Constant <value = float {-0.5}> ()\n y = Pow (a, e)", "6,5"},
+    {"Where_mask", "a[3,4] b[4]",
+     "c = Constant <value = bool[3, 1] {1, 0, 1}> ()\n y = Where (c, a, b)",
+     "3,4"},
+    {"Where_infinite", "a[3,4]:-3..3",
+     "c = Constant <value = bool[3, 4] {1,0,1,1, 0,0,1,0, 1,1,1,1}> ()\n"
+     " o = Constant <value = float {-1.0}> ()\n"
+     " z = Constant <value = float {0.0}> ()\n i = Div (o, z)\n m = Where (c, a, i)\n"
+     " y = Softmax (m)", "3,4"},
+    {"Where_scalar", "a[] b[2,3]",
+     "c = Constant <value = bool[2, 3] {1,0,1,1,0,0}> ()\n"
+     " y = Where (c, a, b)", "2,3"},
 
     // Softmax.
     {"Softmax_last", "a[4,7]:-3..3", "y = Softmax (a)", "4,7"},
@@ -232,6 +248,34 @@ static const std::vector<Model> table = {
     {"Unsqueeze_broadcast", "a[3] b[3]",
      "s = Constant <value = int64[1] {1}> ()\n c = Unsqueeze (a, s)\n"
      " y = Mul (c, b)", "3,3"},
+    {"Split_even", "a[2,6,3]",
+     "b, c, d = Split <axis = 1, num_outputs = 3> (a)\n t = Mul (b, c)\n"
+     " y = Mul (t, d)", "2,2,3"},
+    {"Split_unused", "a[2,7]",
+     "s = Constant <value = int64[3] {3, 1, 3}> ()\n"
+     " b, c, d = Split <axis = -1> (a, s)\n y = Mul (b, d)", "2,3"},
+    {"Split_heads", "a[2,3,20]",
+     "s = Constant <value = int64[3] {8, 8, 4}> ()\n"
+     " q, k, v = Split <axis = 2> (a, s)\n"
+     " f = Constant <value = int64[4] {2, 3, 4, 2}> ()\n"
+     " g = Constant <value = int64[4] {2, 3, 2, 2}> ()\n"
+     " q1 = Reshape (q, f)\n k1 = Reshape (k, f)\n v1 = Reshape (v, g)\n"
+     " q2 = Transpose <perm = [0, 2, 1, 3]> (q1)\n"
+     " k2 = Transpose <perm = [0, 2, 3, 1]> (k1)\n p = MatMul (q2, k2)\n"
+     " r = ReduceMean <keepdims = 1> (v1)\n y = Mul (p, r)", "2,4,3,3"},
+    {"Slice_box", "a[4,5]",
+     "b = Constant <value = int64[2] {1, -4}> ()\n"
+     " e = Constant <value = int64[2] {3, 4}> ()\n y = Slice (a, b, e)",
+     "2,3"},
+    {"Slice_overlapping", "a[7]",
+     "o = Constant <value = int64[1] {0}> ()\n"
+     " p = Constant <value = int64[1] {2}> ()\n"
+     " q = Constant <value = int64[1] {5}> ()\n"
+     " r = Constant <value = int64[1] {7}> ()\n"
+     " b = Slice (a, o, q)\n c = Slice (a, p, r)\n y = Mul (b, c)", "5"},
+    {"Expand_plain", "a[3,1,2]",
+     "s = Constant <value = int64[3] {3, 4, 2}> ()\n e = Expand (a, s)\n"
+     " y = Mul (e, e)", "3,4,2"},
     {"Concat_last", "a[3,2] b[3,4] c[3,1]",
      "y = Concat <axis = -1> (a, b, c)", "3,7"},
     {"Concat_first", "a[2,3] b[4,3]", "t = Tanh (b)\n"

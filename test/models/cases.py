@@ -278,6 +278,106 @@ for name, perm in [("heads", [0, 2, 1, 3]), ("back", [0, 3, 2, 1]), ("images", [
                    ("batch", [1, 0, 2, 3])]:
     case(f"Transpose_{name}", "x[2,3,4,5]", f"y = Transpose <perm = {perm}> (x)",
          lambda x, perm=perm: x.permute(perm))
+for name, sizes, axis in [("even", [4, 4, 4], 2), ("uneven", [7, 1, 4], -1), ("batch", [1, 2], 0)]:
+    parts = ", ".join("abc"[:len(sizes)])
+    last = "abc"[len(sizes) - 1]
+    case(f"Split_{name}", "x[3,2,12]",
+         f"s = Constant <value_ints = {sizes}> ()\n {parts} = Split <axis = {axis}> (x, s)\n"
+         f"t = Tanh (a)\n y = Concat <axis = {axis}> ({last}, t)",
+         lambda x, sizes=sizes, axis=axis: torch.cat(
+             [x.split(sizes, axis)[-1], torch.tanh(x.split(sizes, axis)[0])], axis))
+case("Split_last_smaller", "x[3,8]",
+     "a, b, c = Split <axis = 1, num_outputs = 3> (x)\n y = Concat <axis = 1> (c, a)",
+     lambda x: torch.cat([x[:, 6:], x[:, :3]], 1), opset=18)
+case("Split_gate", "x[3,2,34]",
+     "a, b = Split <axis = -1> (x)\n s = Sigmoid (b)\n y = Mul (a, s)",
+     lambda x: F.glu(x, -1))
+# Queries, keys and values of four heads, out of one tensor.
+def heads(x, mask=None, value=None):
+    q, k, v = [t.unflatten(2, (4, -1)).transpose(1, 2) for t in x.split(20, 2)]
+    scores = q @ k.transpose(2, 3) * 0.5
+    if mask is not None:
+        scores = scores.masked_fill(mask, value)
+    return (torch.softmax(scores, -1) @ v).transpose(1, 2).flatten(2)
+
+
+QKV = ("n = Constant <value_ints = [20, 20, 20]> ()\n q0, k0, v0 = Split <axis = 2> (x, n)\n"
+       "d = Constant <value_ints = [0, 0, 4, -1]> ()\n q1 = Reshape (q0, d)\n"
+       "k1 = Reshape (k0, d)\n v1 = Reshape (v0, d)\n"
+       "q = Transpose <perm = [0, 2, 1, 3]> (q1)\n k = Transpose <perm = [0, 2, 3, 1]> (k1)\n"
+       "v = Transpose <perm = [0, 2, 1, 3]> (v1)\n p = MatMul (q, k)\n"
+       "half = Constant <value_float = 0.5> ()\n scores = Mul (p, half)\n")
+REST = ("a = Softmax (m)\n w = MatMul (a, v)\n o = Transpose <perm = [0, 2, 1, 3]> (w)\n"
+        "e = Constant <value_ints = [0, 0, -1]> ()\n y = Reshape (o, e)")
+# As PyTorch's exporters write the mask: ones, their lower triangle, its zeros.
+CAUSAL = ("one = Constant <value_floats = [1.0]> ()\n tt = Constant <value_ints = [7, 7]> ()\n"
+          "ones = Expand (one, tt)\n tri = Trilu <upper = 0> (ones)\n"
+          "zero = Constant <value_float = 0.0> ()\n above = Equal (tri, zero)\n"
+          "VALUE")
+case("Heads", "x[2,7,60]", QKV + REST.replace("(m)", "(scores)"), heads)
+# The text has no infinities.
+INFINITE = ("minus = Constant <value_float = -1.0> ()\n low = Div (minus, zero)\n")
+for name, value in [("inf", -torch.inf), ("1e9", -1e9), ("lowest", -3.4028235e38)]:
+    low = INFINITE if name == "inf" else f"low = Constant <value_float = {value}> ()\n"
+    case(f"Heads_causal_{name}", "x[2,7,60]",
+         QKV + CAUSAL.replace("VALUE", low) + "m = Where (above, low, scores)\n" + REST,
+         lambda x, value=value: heads(x, torch.ones(7, 7).triu(1) == 1, value))
+case("Heads_mask_added", "x[2,7,60]",
+     QKV + CAUSAL.replace("VALUE", INFINITE) + "bias = Where (above, low, zero)\n"
+     "m = Add (scores, bias)\n" + REST,
+     lambda x: heads(x, torch.ones(7, 7).triu(1) == 1, -torch.inf))
+# A row with nothing left: the mean, as long as the mask is finite.
+case("Where_masked_row", "x[3,5]",
+     "c = Constant <value = bool[3,1] {0, 1, 0}> ()\n"
+     "low = Constant <value_float = -1e9> ()\n m = Where (c, low, x)\n y = Softmax (m)",
+     lambda x: torch.softmax(
+         x.masked_fill(torch.tensor([[False], [True], [False]]), -1e9), -1))
+case("Where_both", "x[3,5] p[1,5]",
+     "c = Constant <value = bool[3,5] {0,1,1,0,1,1,0,0,0,1,1,1,0,1,0}> ()\n"
+     "t = Tanh (x)\n y = Where (c, t, p)",
+     lambda x, p: torch.where(torch.tensor(
+         [[0, 1, 1, 0, 1], [1, 0, 0, 0, 1], [1, 1, 0, 1, 0]]) == 1, torch.tanh(x), p))
+# The root of a negative number stays where it is not chosen.
+case("Where_nan", "x[3,5]",
+     "c = Cast <to = 9> (input)\n z = Constant <value_float = 0.0> ()\n"
+     "s = Mul (x, x)\n y = Where (c, s, z)", lambda x: x * x)
+case("Sqrt", "x[3,17]", "s = Sigmoid (x)\n y = Sqrt (s)",
+     lambda x: torch.sqrt(torch.sigmoid(x)))
+for name, exponent in {"two": 2, "three": 3, "root": 0.5, "inverse": -1.5, "five": 5}.items():
+    case(f"Pow_{name}", "x[3,17]",
+         f"e = Constant <value_float = {exponent:.1f}> ()\n"
+         "s = Sigmoid (x)\n h = Constant <value_float = 0.5> ()\n a = Add (s, h)\n"
+         "y = Pow (a, e)", lambda x, e=exponent: (torch.sigmoid(x) + 0.5) ** e)
+case("Expand", "x[3,1,5]",
+     "s = Constant <value_ints = [2, 1, 4, 1]> ()\n e = Expand (x, s)\n y = Tanh (e)",
+     lambda x: torch.tanh(x.expand(2, 3, 4, 5)))
+for name, starts, ends, axes, function in [
+    ("front", [0], [2], [1], lambda x: x[:, :2]),
+    ("back", [-3], [2**63 - 1], [-1], lambda x: x[..., -3:]),
+    ("inside", [1, 1], [3, 6], [1, 2], lambda x: x[:, 1:3, 1:6]),
+    ("batch", [1], [2], [0], lambda x: x[1:2]),
+]:
+    case(f"Slice_{name}", "x[2,4,7]",
+         f"b = Constant <value_ints = {starts}> ()\n e = Constant <value_ints = {ends}> ()\n"
+         f"a = Constant <value_ints = {axes}> ()\n t = Tanh (x)\n y = Slice (t, b, e, a)",
+         lambda x, f=function: f(torch.tanh(x)))
+case("Slice_repeated", "x[4,5]",
+     "b = Constant <value_ints = [2]> ()\n e = Constant <value_ints = [3]> ()\n"
+     "r = Slice (x, b, e)\n s = Constant <value_ints = [3, 5]> ()\n y = Expand (r, s)",
+     lambda x: x[2:3].expand(3, 5))
+case("Pad", "x[2,4,7]",
+     "p = Constant <value_ints = [0, 1, 2, 0, 0, 1]> ()\n"
+     "v = Constant <value_float = 0.5> ()\n t = Tanh (x)\n y = Pad (t, p, v)",
+     lambda x: F.pad(torch.tanh(x), (2, 1, 1, 0), value=0.5))
+case("Pad_crop", "x[2,4,7]",
+     "p = Constant <value_ints = [-1, 2, -2, 1]> ()\n a = Constant <value_ints = [1, -1]> ()\n"
+     "y = Pad (x, p,, a)", lambda x: F.pad(x, (2, 1, -1, -2)), opset=18)
+case("Slice_halves", "x[3,8]",
+     "o = Constant <value_ints = [0]> ()\n h = Constant <value_ints = [4]> ()\n"
+     "n = Constant <value_ints = [8]> ()\n a = Constant <value_ints = [1]> ()\n"
+     "f = Slice (x, o, h, a)\n g = Slice (x, h, n, a)\n m = Neg (g)\n"
+     "y = Concat <axis = 1> (m, f)",  # How rotary embeddings turn a vector.
+     lambda x: torch.cat([-x[:, 4:], x[:, :4]], 1))
 SWAP = "t = Transpose <perm = [0, 2, 1]> (x)\n"
 case("Transpose_Softmax", "x[2,5,7]", SWAP + "y = Softmax <axis = -1> (t)",
      lambda x: torch.softmax(x.transpose(1, 2), -1))
