@@ -108,15 +108,6 @@ static std::string accumulateType(amp::PrecisionOpInterface op) {
   return f64 ? "f64" : "f32";
 }
 
-static int64_t bytesOf(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !tensor.hasStaticShape())
-    return 0;
-  // A bool takes a byte.
-  int64_t bits = tensor.getElementTypeBitWidth();
-  return tensor.getNumElements() * std::max<int64_t>(bits / 8, 1);
-}
-
 /// Adds what `op` computes and moves to `totals`; a view does neither.
 static void addCost(Operation *op, Totals &totals) {
   auto cost = dyn_cast<train::CostOpInterface>(op);
