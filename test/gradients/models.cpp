@@ -96,6 +96,13 @@ static const std::vector<Model> table = {
      "i = Constant <value = int64[2,2] {3, -5, 3, 1}> ()\n"
      " y = Gather (a, i)",
      "2,2,3"},
+    {"Gather_part", "a[5,3] b[4,2]",
+     "i = Constant <value = int64[1,3] {1, 2, -2}> ()\n"
+     " j = Constant <value_int = -1> ()\n p = Gather (a, i)\n"
+     " q = Gather <axis = 1> (b, j)\n"
+     " k = Constant <value_ints = [1, 2]> ()\n u = Unsqueeze (q, k)\n"
+     " y = Mul (p, u)",
+     "4,3,3"},
     {"Gather_tied", "a[5,3]",
      "e = Gather (a, labels)\n t = Transpose <perm = [1, 0]> (a)\n"
      " h = Tanh (e)\n y = MatMul (h, t)",

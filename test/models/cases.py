@@ -410,6 +410,12 @@ ROWS = torch.tensor([[0, -1, 3], [3, 1, 0]])
 INDICES = "i = Constant <value = int64[2,3] {0, -1, 3, 3, 1, 0}> ()\n"
 case("Gather_rows", "x[2,3,17] p[5,17]", INDICES + "e = Gather (p, i)\n y = Mul (e, x)",
      lambda x, p: p[ROWS] * x)
+case("Gather_places", "x[2,3,17] p[5,17]",
+     "i = Constant <value = int64[1,3] {1, 2, 3}> ()\n e = Gather (p, i)\n y = Mul (e, x)",
+     lambda x, p: p[1:4] * x)
+case("Gather_last", "x[2,5,3]",
+     "i = Constant <value_int = -1> ()\n h = Tanh (x)\n y = Gather <axis = 1> (h, i)",
+     lambda x: torch.tanh(x)[:, -1])
 case("Gather_columns", "x[2,5,3]", INDICES + "y = Gather <axis = 1> (x, i)",
      lambda x: x[:, ROWS])
 case("Gather_computed", "x[2,3,4] p[6,4]",
