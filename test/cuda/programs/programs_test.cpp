@@ -245,7 +245,9 @@ TEST_P(GpuModels, TrainAsTheCpuDoes) {
     last = gpu.loss;
   }
   EXPECT_NEAR(gpu_sum, cpu_sum, 0.01 * cpu_sum);
-  if (steps() >= 25) EXPECT_LT(last, 0.8 * first);
+  if (steps() >= 25) {
+    EXPECT_LT(last, 0.8 * first);
+  }
 }
 
 TEST_P(GpuModels, GoOnFromACheckpointBitForBit) {
