@@ -152,9 +152,12 @@ TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
     context.cublaslt = multiplies ? cublaslt : nullptr;
     context.cudnn = convolves ? cudnn : nullptr;
     EXPECT_TRUE(make_cuda_kernel(call, context, &error)) << error;
-    context.cublaslt = nullptr;
-    context.cudnn = nullptr;
-    EXPECT_EQ(make_cuda_kernel(call, context, &error) == nullptr,
+    // Of another device: what was made for this one has its libraries.
+    CudaContext without = context;
+    without.shared = make_cuda_shared();
+    without.cublaslt = nullptr;
+    without.cudnn = nullptr;
+    EXPECT_EQ(make_cuda_kernel(call, without, &error) == nullptr,
               multiplies || convolves);
   }
   EXPECT_FALSE(calls_library(static_cast<KernelId>(0), CudaLibrary::cudnn));

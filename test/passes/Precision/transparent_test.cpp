@@ -73,8 +73,8 @@ protected:
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
     ParserConfig config(&context);
-    for (const char *file :
-         {"/Train/ops.mlir", "/Train/ops-nn.mlir", "/Amp/ops.mlir"})
+    for (const char *file : {"/Train/ops.mlir", "/Train/ops-nn.mlir",
+                             "/Train/attention.mlir", "/Amp/ops.mlir"})
       samples.push_back(parseSourceFile<ModuleOp>(
           std::string(MPC_DIALECT_TESTS) + file, config));
     samples.push_back(parseSourceString<ModuleOp>(kMoreOps, config));
@@ -283,8 +283,8 @@ TEST_F(Transparent, CommutesWithACast) {
   std::printf("%d samples of %zu ops\n", count, names.size());
   for (const char *name :
        {"train.neg", "train.relu", "train.select", "train.reshape",
-         "train.transpose", "train.slice", "train.split", "train.max_pool",
-         "train.max_pool_grad", "train.embedding"})
+        "train.transpose", "train.slice", "train.split", "train.max_pool",
+        "train.max_pool_grad", "train.embedding"})
     EXPECT_TRUE(names.count(name)) << name;
 }
 
