@@ -152,9 +152,19 @@ static Value buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
   llvm_unreachable("all losses handled");
 }
 
-/// Sums everything but dimension 0.
-static Value sumPerSample(OpBuilder &builder, Location loc, Value value) {
+/// Sums everything that belongs to one of `samples`, of which dimension 0 holds
+/// several rows each where a model of texts joined them.
+static Value sumPerSample(OpBuilder &builder, Location loc, Value value,
+                          int64_t samples) {
   RankedTensorType type = typeOf(value);
+  if (type.getRank() > 0 && type.getDimSize(0) > samples &&
+      type.getDimSize(0) % samples == 0) {
+    SmallVector<int64_t> shape(type.getShape());
+    shape.front() /= samples;
+    shape.insert(shape.begin(), samples);
+    type = RankedTensorType::get(shape, type.getElementType());
+    value = train::ReshapeOp::create(builder, loc, type, value);
+  }
   if (type.getRank() == 0)
     return train::ReshapeOp::create(
         builder, loc, RankedTensorType::get({1}, type.getElementType()), value);
@@ -405,9 +415,30 @@ static void describeLabels(func::FuncOp func, const Loss &loss) {
                     builder.getI64IntegerAttr(loss.ignoredLabel.getInt()));
 }
 
+/// The leading dimensions that `value` had, samples first, before a reshape
+/// made one of them: a model of texts counts batch and positions together.
+/// Empty if there is no such reshape.
+static SmallVector<int64_t> joinedDims(func::FuncOp func, Value value) {
+  auto reshape = value.getDefiningOp<train::ReshapeOp>();
+  if (!reshape || typeOf(value).getRank() == 0)
+    return {};
+  ArrayRef<int64_t> from = typeOf(reshape.getInput()).getShape();
+  ArrayRef<int64_t> to = typeOf(value).getShape();
+  if (from.size() <= to.size() ||
+      from.take_back(to.size() - 1) != to.drop_front())
+    return {};
+  bool hasSamples = llvm::any_of(func.getArguments(), [&](BlockArgument input) {
+    return func.getArgAttr(input.getArgNumber(), kBatchDimAttr) &&
+           typeOf(input).getDimSize(0) == from.front();
+  });
+  if (!hasSamples)
+    return {};
+  return SmallVector<int64_t>(from.drop_back(to.size() - 1));
+}
+
 /// Appends the input that the loss compares the output with.
 static Loss appendTarget(func::FuncOp func, const Choice &choice) {
-  Builder builder(func.getContext());
+  OpBuilder builder(func.getContext());
   Value output = getReturn(func).getOperand(choice.output);
   Loss loss{choice.kind, choice.elementKind};
   loss.prediction = findPrediction(output, choice.kind, choice.elementKind);
@@ -421,12 +452,24 @@ static Loss appendTarget(func::FuncOp func, const Choice &choice) {
   }
   std::string name =
       freshInputName(func, loss.isClassification() ? "labels" : "targets");
-  DictionaryAttr attrs =
-      outputAttributes(func.getContext(), name,
-                       func.getResultAttr(choice.output, kBatchDimAttr));
+  Attribute batchDim = func.getResultAttr(choice.output, kBatchDimAttr);
+  RankedTensorType given = type;
+  SmallVector<int64_t> shape = joinedDims(func, loss.prediction);
+  if (!batchDim && !shape.empty()) {
+    llvm::append_range(shape, type.getShape().drop_front());
+    given = RankedTensorType::get(shape, type.getElementType());
+    batchDim = builder.getI64IntegerAttr(0);
+  }
   unsigned index = func.getNumArguments();
-  (void)func.insertArgument(index, type, attrs, func.getLoc());
+  (void)func.insertArgument(index, given,
+                            outputAttributes(func.getContext(), name, batchDim),
+                            func.getLoc());
   loss.target = func.getArgument(index);
+  if (given != type) {
+    builder.setInsertionPointToStart(&func.getBody().front());
+    loss.target =
+        train::ReshapeOp::create(builder, func.getLoc(), type, loss.target);
+  }
   return loss;
 }
 
@@ -499,8 +542,12 @@ static void buildEvaluate(func::FuncOp func, const Choice &choice) {
     BlockArgument labels = findInput(loss->target);
     if (!batchDim && labels)
       batchDim = func.getArgAttr(labels.getArgNumber(), kBatchDimAttr);
+    ArrayRef<int64_t> shape = typeOf(loss->prediction).getShape();
+    int64_t samples = shape.empty() ? 1 : shape.front();
+    if (labels && func.getArgAttr(labels.getArgNumber(), kBatchDimAttr))
+      samples = typeOf(labels).getDimSize(0);
     auto add = [&](Value value, StringRef name) {
-      outputs.push_back({sumPerSample(builder, loc, value),
+      outputs.push_back({sumPerSample(builder, loc, value, samples),
                          outputAttributes(context, name, batchDim)});
     };
     add(buildLoss(builder, loc, *loss, LossReduction::None), "sample_loss");
