@@ -28,11 +28,11 @@ CudaShared::~CudaShared() {
 
 cuda::cublasLtHandle_t CudaShared::cublaslt_handle(const CudaContext& context,
                                                    std::string* error) {
-  if (cublaslt_handle_) return cublaslt_handle_;
   if (!context.cublaslt) {
     *error = "cuBLASLt is missing: " + context.cublaslt_missing;
     return nullptr;
   }
+  if (cublaslt_handle_) return cublaslt_handle_;
   cublaslt_ = context.cublaslt;
   const cuda::cublasStatus_t status =
       cublaslt_->cublasLtCreate(&cublaslt_handle_);
@@ -44,11 +44,11 @@ cuda::cublasLtHandle_t CudaShared::cublaslt_handle(const CudaContext& context,
 
 cuda::cudnnHandle_t CudaShared::cudnn_handle(const CudaContext& context,
                                              std::string* error) {
-  if (cudnn_handle_) return cudnn_handle_;
   if (!context.cudnn) {
     *error = "cuDNN is missing: " + context.cudnn_missing;
     return nullptr;
   }
+  if (cudnn_handle_) return cudnn_handle_;
   cudnn_ = context.cudnn;
   const cuda::cudnnStatus_t status = cudnn_->cudnnCreate(&cudnn_handle_);
   if (status == cuda::CUDNN_STATUS_SUCCESS) return cudnn_handle_;
