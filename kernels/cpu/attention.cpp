@@ -20,7 +20,11 @@ namespace {
 using dnnl::memory;
 
 constexpr double kFlopsPerThread = 1e6;
-constexpr int64_t kMaxStripRows = 64;
+// A product packs the keys for each strip, so that longer ones are cheaper, up
+// to 1.4 times at 1024 queries; with `causal` shorter ones skip more.
+constexpr int64_t kStripsPerHead = 4;
+constexpr int64_t kUsualStripRows = 64;
+constexpr int64_t kMaxStripRows = 256;
 // Scores of a strip, unless the keys are so many that its rows would be few.
 constexpr int64_t kStripElements = 1 << 20;
 constexpr int64_t kMinStripRows = 16;
@@ -89,10 +93,7 @@ Loops best_loops(bool is_bf16, const char** name) {
 class Strips {
  public:
   explicit Strips(const AttentionShape& shape)
-      : shape_(shape),
-        rows_(
-            std::min(shape.queries, std::clamp(kStripElements / shape.keys,
-                                               kMinStripRows, kMaxStripRows))) {
+      : shape_(shape), rows_(std::min(shape.queries, rows_for(shape))) {
     const int64_t step = (shape.keys + kMaxKeySteps - 1) / kMaxKeySteps;
     key_step_ = (step + 31) / 32 * 32;
   }
@@ -109,6 +110,14 @@ class Strips {
   }
 
  private:
+  static int64_t rows_for(const AttentionShape& shape) {
+    const int64_t wanted =
+        shape.causal ? std::clamp(shape.queries / kStripsPerHead / 32 * 32,
+                                  kUsualStripRows, kMaxStripRows)
+                     : kMaxStripRows;
+    return std::clamp(kStripElements / shape.keys, kMinStripRows, wanted);
+  }
+
   const AttentionShape& shape_;
   int64_t rows_, key_step_;
 };

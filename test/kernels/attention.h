@@ -37,6 +37,7 @@ inline const std::vector<AttentionCase> kLargeAttentions = {
     {2, 3, 1, 150, 600, 32, 48, true},
     {1, 2, 2, 600, 150, 24, 16, true},
     {1, 3, 3, 129, 700, 16, 16, false},
+    {1, 1, 1, 1100, 1100, 8, 8, true},
 };
 
 KernelDesc attention_desc(KernelId id, const AttentionCase& c,
