@@ -88,6 +88,20 @@ private:
       op.emitRemark("starts a new kernel: ") << reason;
   }
 
+  /// The ops that read the memory of `root`, as it is or by way of views.
+  static SmallVector<linalg::GenericOp> readersOf(Value root) {
+    SmallVector<linalg::GenericOp> readers;
+    SmallVector<Value> work = {root};
+    while (!work.empty())
+      for (Operation *user : work.pop_back_val().getUsers()) {
+        if (auto generic = dyn_cast<linalg::GenericOp>(user))
+          readers.push_back(generic);
+        else if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
+          work.push_back(user->getResult(0));
+      }
+    return readers;
+  }
+
   /// Kernels of the producers of `op`, then those that share an input with it.
   SmallVector<unsigned> neighbours(linalg::GenericOp op) {
     llvm::SmallSetVector<unsigned, 8> producers, siblings;
@@ -96,10 +110,9 @@ private:
       if (auto def = root.getDefiningOp<linalg::GenericOp>())
         if (groupOf.count(def))
           producers.insert(groupOf[def]);
-      for (Operation *user : root.getUsers())
-        if (auto sibling = dyn_cast<linalg::GenericOp>(user))
-          if (groupOf.count(sibling))
-            siblings.insert(groupOf[sibling]);
+      for (linalg::GenericOp sibling : readersOf(root))
+        if (groupOf.count(sibling))
+          siblings.insert(groupOf[sibling]);
     }
     SmallVector<unsigned> result(producers.begin(), producers.end());
     llvm::sort(result, std::greater<>());

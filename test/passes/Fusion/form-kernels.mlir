@@ -203,3 +203,31 @@ func.func @concats(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (
   %1 = train.concat %x, %z {axis = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
   return %0, %1 : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// What reads one tensor by views of it is one walk, too: the heads of queries,
+// keys and values.
+// CHECK-LABEL: func.func @views
+// CHECK:         %[[HEADS:.*]]:2 = call @kernel_0(%{{.*}}) : ({{.*}}) -> (tensor<2x2x4x3xf32>, tensor<2x2x4x3xf32>)
+// CHECK-NOT:     call
+// CHECK:         return %[[HEADS]]#0, %[[HEADS]]#1
+#queries = affine_map<(d0, d1, d2, d3) -> (d0, d2, d1 mod 4, d3)>
+#keys = affine_map<(d0, d1, d2, d3) -> (d0, d2, d1 + 2, d3)>
+#heads = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
+func.func @views(%x: tensor<2x4x12xf32>) -> (tensor<2x2x4x3xf32>, tensor<2x2x4x3xf32>) {
+  %q = tensor.expand_shape %x [[0], [1], [2, 3]] output_shape [2, 4, 4, 3] : tensor<2x4x12xf32> into tensor<2x4x4x3xf32>
+  %k = tensor.expand_shape %x [[0], [1], [2, 3]] output_shape [2, 4, 4, 3] : tensor<2x4x12xf32> into tensor<2x4x4x3xf32>
+  %empty = tensor.empty() : tensor<2x2x4x3xf32>
+  %0 = linalg.generic {indexing_maps = [#queries, #heads], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%q : tensor<2x4x4x3xf32>) outs(%empty : tensor<2x2x4x3xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x2x4x3xf32>
+  %1 = linalg.generic {indexing_maps = [#keys, #heads], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%k : tensor<2x4x4x3xf32>) outs(%empty : tensor<2x2x4x3xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x2x4x3xf32>
+  return %0, %1 : tensor<2x2x4x3xf32>, tensor<2x2x4x3xf32>
+}
