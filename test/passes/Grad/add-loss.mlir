@@ -182,3 +182,36 @@ module {
     return %1 : tensor<f32>
   }
 }
+
+// -----
+
+// A model of texts joins batch and positions. Its labels come sample by sample,
+// and what belongs to a sample is summed for it.
+module {
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK-SAME:    -> (tensor<2xf32> {mpc.batch_dim = 0 : i64, mpc.name = "sample_loss"}
+  // CHECK:         %[[LOSSES:.*]] = train.softmax_cross_entropy {{.*}}-> tensor<6xf32>
+  // CHECK:         %[[SAMPLES:.*]] = train.reshape %[[LOSSES]] : (tensor<6xf32>) -> tensor<2x3xf32>
+  // CHECK:         train.reduce_sum %[[SAMPLES]] {axes = array<i64: 1>} : (tensor<2x3xf32>) -> tensor<2xf32>
+  // CHECK-LABEL: func.func @train
+  // CHECK-SAME:    %[[L:[^:]*]]: tensor<2x3xi64> {mpc.batch_dim = 0 : i64, mpc.ignored = -100 : i64, mpc.name = "labels", mpc.range = [0, 5]}
+  // CHECK:         %[[ROWS:.*]] = train.reshape %[[L]] : (tensor<2x3xi64>) -> tensor<6xi64>
+  // CHECK:         train.softmax_cross_entropy %{{.*}}, %[[ROWS]]
+  func.func @predict(%x: tensor<2x3x5xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<6x5xf32> {mpc.name = "logits"}) {
+    %0 = train.tanh %x : (tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+    %1 = train.reshape %0 : (tensor<2x3x5xf32>) -> tensor<6x5xf32>
+    return %1 : tensor<6x5xf32>
+  }
+}
+
+// -----
+
+// Rows that were joined in another way are no samples one after the other.
+module {
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK-SAME:    tensor<6xi64> {mpc.ignored = -100 : i64, mpc.name = "labels"
+  func.func @predict(%x: tensor<2x5x3xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<6x5xf32> {mpc.name = "logits"}) {
+    %0 = train.reshape %x : (tensor<2x5x3xf32>) -> tensor<6x5xf32>
+    return %0 : tensor<6x5xf32>
+  }
+}
