@@ -162,6 +162,15 @@ const Source kSources[] = {
       {130, 64},
       {6, 512},
       {130, 1024}}},
+    {"RmsNorm",
+     R"(
+      func.func @f(%x: tensor<{N}x{M}x{T}>, %s: tensor<{M}xf32>, %d: tensor<{N}x{M}x{T}>) -> (tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>, tensor<{M}xf32>) {
+        %0, %i = train.rms_norm %x, %s {axis = 1 : i64, epsilon = 1.0e-5 : f32} : (tensor<{N}x{M}x{T}>, tensor<{M}xf32>) -> (tensor<{N}x{M}x{T}>, tensor<{N}xf32>)
+        %1, %2 = train.rms_norm_grad %d, %x, %s, %i {axis = 1 : i64} : (tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>, tensor<{M}xf32>, tensor<{N}xf32>) -> (tensor<{N}x{M}x{T}>, tensor<{M}xf32>)
+        return %0, %1, %2 : tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>, tensor<{M}xf32>
+      })",
+     kTwoTypes,
+     {{1, 17}, {7, 3}, {13, 10}, {3, 1000}, {130, 64}, {6, 512}}},
 };
 
 std::string fill(std::string text, int64_t n, int64_t m, const char *type) {

@@ -165,6 +165,9 @@ for name, x, axis, dims in [
     case(f"LayerNorm_{name}", f"x[{x}] g[{shape}] b[{shape}]",
          f"y = LayerNormalization <axis = {axis}> (x, g, b)",
          lambda x, g, b: F.layer_norm(x, g.shape, g, b))
+for name, x, axis, g in [("last", "2,3,17", -1, "17"), ("two", "2,3,17", 1, "3,17")]:
+    case(f"RMSNorm_{name}", f"x[{x}] g[{g}]", f"y = RMSNormalization <axis = {axis}> (x, g)",
+         lambda x, g: F.rms_norm(x, g.shape, g, 1e-5), opset=23)
 case("LayerNorm_no_bias", "x[1,7] g[7]", "y = LayerNormalization <epsilon = 0.001> (x, g)",
      lambda x, g: F.layer_norm(x, g.shape, g, None, 1e-3))
 for name, x in [("2d", "3,17"), ("1d", "2,3,5"), ("images", "2,3,5,7"), ("one", "1,1,3,3")]:

@@ -55,6 +55,23 @@ static LogicalResult importLayerNorm(ImportedNode &node) {
   return success();
 }
 
+static LogicalResult importRmsNorm(ImportedNode &node) {
+  Value input = node.floatInput(0), scale = node.floatInput(1);
+  int64_t axis = node.intAttr("axis", -1);
+  double epsilon = node.floatAttr("epsilon", 1e-5);
+  if (node.intAttr("stash_type", 1) != 1)
+    node.error() << "attribute 'stash_type' must be 1: sums are float32";
+  if (node.failed())
+    return failure();
+  ArrayRef<int64_t> shape = shapeOf(input);
+  axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'");
+  SmallVector<Value> operands = {
+      input, broadcastTo(node, scale, shape.drop_front(axis), "scale")};
+  Operation *op = node.emitOp<train::RmsNormOp>(
+      operands, {node.i64("axis", axis), node.f32("epsilon", epsilon)});
+  return op ? node.setOutput(0, op->getResult(0)) : failure();
+}
+
 /// Inference form, whatever the model's mode: training brings its own form, and
 /// the running statistics it updates are the states themselves.
 static LogicalResult importBatchNorm(ImportedNode &node) {
@@ -118,6 +135,7 @@ static LogicalResult importDropout(ImportedNode &node) {
 ArrayRef<OpRow> mpc::normalizationOps() {
   static const OpRow rows[] = {
       {"LayerNormalization", 17, 2, 3, 3, importLayerNorm},
+      {"RMSNormalization", 23, 2, 2, 1, importRmsNorm},
       {"BatchNormalization", 9, 5, 5, 5, importBatchNorm},
       {"BatchNormalization", 14, 5, 5, 3, importBatchNorm},
       {"Softmax", 13, 1, 1, 1, importSoftmax<train::SoftmaxOp>},

@@ -43,6 +43,14 @@ inline mlir::RankedTensorType pinnedType(llvm::ArrayRef<int64_t> shape,
   return mlir::RankedTensorType::get(shape, element);
 }
 
+/// Refuses an attribute `axis` that is no dimension.
+inline llvm::LogicalResult checkAxis(int64_t axis, int64_t rank,
+                                     const OpError &error) {
+  if (axis >= 0 && axis < rank)
+    return mlir::success();
+  return error("'axis' must lie in [0, ", rank, "), but is ", axis);
+}
+
 /// Refuses an operand that has not the shape `expected`.
 inline llvm::LogicalResult checkShape(llvm::StringRef what, mlir::Value operand,
                                       llvm::ArrayRef<int64_t> expected,

@@ -54,13 +54,6 @@ bool BatchNormGradOp::isResultPinned(unsigned index) { return index != 0; }
 // What norms share
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkAxis(int64_t axis, int64_t rank,
-                               const OpError &error) {
-  if (axis >= 0 && axis < rank)
-    return success();
-  return error("'axis' must lie in [0, ", rank, "), but is ", axis);
-}
-
 /// Statistics are not differentiated: where a gradient arrives at one of the
 /// results after the first, there is none.
 static LogicalResult checkResultGrads(Operation *op, ValueRange resultGrads) {

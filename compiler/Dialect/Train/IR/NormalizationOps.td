@@ -38,6 +38,34 @@ def Train_LayerNormGradOp : Train_InferredOp<"layer_norm_grad", [Generated]> {
   let results = (outs Train_FloatTensor:$grad_input, Train_FloatTensor:$grad_scale, Train_FloatTensor:$grad_bias);
 }
 
+def Train_RmsNormOp : Train_InferredOp<"rms_norm", [Differentiable, Generated]> {
+  let summary = "Divide by the root mean square over the dimensions from `axis` on";
+  let description = [{
+    `result = input * inv_rms * scale` with `inv_rms = 1/sqrt(mean(input^2) +
+    epsilon)` over dimensions [axis, rank); `scale` has their shape, `inv_rms`
+    the leading dimensions', [axis] extents, in f32.
+    Source: Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.
+
+    (C1) `axis` lies in [0, rank).
+    (C2) `scale` has the normalized shape.
+  }];
+  let extraClassDeclaration = compatible # pins;
+  let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale, // rms_norm_c2
+                   I64Attr:$axis, F32Attr:$epsilon);                       // rms_norm_c1
+  let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$inv_rms);
+}
+
+def Train_RmsNormGradOp : Train_InferredOp<"rms_norm_grad", [Generated]> {
+  let summary = "Gradients of rms_norm with respect to input and scale";
+  let description = [{
+    (C1) operands have the shapes of the forward op's.
+  }];
+  let extraClassDeclaration = compatible # pins;
+  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, Train_FloatTensor:$scale,
+                   Train_FloatTensor:$inv_rms, I64Attr:$axis); // rms_norm_grad_c1
+  let results = (outs Train_FloatTensor:$grad_input, Train_FloatTensor:$grad_scale);
+}
+
 // The channel dimension is `axis`: 1 in ONNX, the last with channels last.
 def Train_BatchNormOp : Train_InferredOp<"batch_norm", [
     Differentiable, Generated,

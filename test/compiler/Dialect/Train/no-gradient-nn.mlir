@@ -32,6 +32,16 @@ func.func @train(%s: tensor<4xf32>) -> tensor<f32> {
 // -----
 
 train.state @w parameter : tensor<4xf32>
+func.func @train(%s: tensor<4xf32>) -> tensor<f32> {
+  %x = train.read @w : tensor<4xf32>
+  // expected-error @+1 {{'train.rms_norm' op has no gradient through its root mean square; only its first result may lead to the loss}}
+  %0:2 = train.rms_norm %x, %s {axis = 0 : i64, epsilon = 1.0e-05 : f32} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>)
+  return %0#1 : tensor<f32>
+}
+
+// -----
+
+train.state @w parameter : tensor<4xf32>
 func.func @train(%x: tensor<2x4xf32>, %s: tensor<4xf32>) -> tensor<f32> {
   %v = train.read @w : tensor<4xf32>
   // expected-error @+1 {{'train.batch_norm' op has no gradient with respect to 'mean' and 'var'}}

@@ -46,6 +46,33 @@ func.func @layer_norm_grad_c1(%x: tensor<4x6xf32>, %s: tensor<6xf32>) {
 
 // -----
 
+func.func @rms_norm_c1(%x: tensor<4x6xf32>, %s: tensor<6xf32>) {
+  // expected-error @+2 {{'train.rms_norm' op 'axis' must lie in [0, 2), but is 2}}
+  // expected-error @+1 {{'train.rms_norm' op failed to infer returned types}}
+  %0:2 = train.rms_norm %x, %s {axis = 2 : i64, epsilon = 1.0e-05 : f32} : (tensor<4x6xf32>, tensor<6xf32>) -> (tensor<4x6xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @rms_norm_c2(%x: tensor<4x6xf32>, %s: tensor<4xf32>) {
+  // expected-error @+2 {{'train.rms_norm' op 'scale' must have shape [6], but has [4]}}
+  // expected-error @+1 {{'train.rms_norm' op failed to infer returned types}}
+  %0:2 = train.rms_norm %x, %s {axis = 1 : i64, epsilon = 1.0e-05 : f32} : (tensor<4x6xf32>, tensor<4xf32>) -> (tensor<4x6xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @rms_norm_grad_c1(%x: tensor<4x6xf32>, %s: tensor<6xf32>) {
+  // expected-error @+2 {{'train.rms_norm_grad' op 'inv_rms' must have shape [4], but has [6]}}
+  // expected-error @+1 {{'train.rms_norm_grad' op failed to infer returned types}}
+  %0:2 = train.rms_norm_grad %x, %x, %s, %s {axis = 1 : i64} : (tensor<4x6xf32>, tensor<4x6xf32>, tensor<6xf32>, tensor<6xf32>) -> (tensor<4x6xf32>, tensor<6xf32>)
+  return
+}
+
+// -----
+
 func.func @batch_norm_c1(%x: tensor<4x6xf32>, %s: tensor<6xf32>, %v: tensor<4xf32>) {
   // expected-error @+2 {{'train.batch_norm' op 'var' must have shape [6], but has [4]}}
   // expected-error @+1 {{'train.batch_norm' op failed to infer returned types}}

@@ -41,6 +41,15 @@ func.func @pooling(%x: tensor<2x4x9xf32>) {
   return
 }
 
+// CHECK-LABEL: func.func @rms_norm
+func.func @rms_norm(%x: tensor<4x6xbf16>, %s: tensor<6xf32>) {
+  // CHECK: %[[Y:.*]], %[[INV:.*]] = train.rms_norm %{{.*}}, %{{.*}} {axis = 1 : i64, epsilon = 9.99999974E-6 : f32} : (tensor<4x6xbf16>, tensor<6xf32>) -> (tensor<4x6xbf16>, tensor<4xf32>)
+  %y, %inv = train.rms_norm %x, %s {axis = 1 : i64, epsilon = 1.0e-05 : f32} : (tensor<4x6xbf16>, tensor<6xf32>) -> (tensor<4x6xbf16>, tensor<4xf32>)
+  // CHECK: train.rms_norm_grad %[[Y]], %{{.*}}, %{{.*}}, %[[INV]] {axis = 1 : i64} : ({{.*}}) -> (tensor<4x6xbf16>, tensor<6xf32>)
+  %d:2 = train.rms_norm_grad %y, %x, %s, %inv {axis = 1 : i64} : (tensor<4x6xbf16>, tensor<4x6xbf16>, tensor<6xf32>, tensor<4xf32>) -> (tensor<4x6xbf16>, tensor<6xf32>)
+  return
+}
+
 // CHECK-LABEL: func.func @layer_norm
 func.func @layer_norm(%x: tensor<4x6xbf16>, %s: tensor<6xf32>) {
   // CHECK: %[[Y:.*]], %[[MEAN:.*]], %[[INV:.*]] = train.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {axis = 1 : i64, epsilon = 9.99999974E-6 : f32} : (tensor<4x6xbf16>, tensor<6xf32>, tensor<6xf32>) -> (tensor<4x6xbf16>, tensor<4xf32>, tensor<4xf32>)
