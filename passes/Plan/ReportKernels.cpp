@@ -12,6 +12,7 @@
 #include "passes/Plan/Storage.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 
 namespace mpc {
@@ -68,12 +69,14 @@ static bool isTranspose(func::FuncOp kernel) {
          });
 }
 
-/// Returns true if the location is that of a Transpose of the model, or of its
-/// gradient.
+/// Returns true if the location is that of a node of the model that moves
+/// elements itself, or of its gradient.
 static bool isFromModel(Location loc) {
+  static const llvm::StringSet<> moves = {"Transpose", "Split",  "Slice",
+                                          "Concat",    "Gather", "Pad"};
   bool found = false;
   loc->walk([&](Location part) {
-    found |= isa<NameLoc>(part) && nodeType(part) == "Transpose";
+    found |= isa<NameLoc>(part) && moves.contains(nodeType(part));
     return found ? WalkResult::interrupt() : WalkResult::advance();
   });
   return found;
