@@ -172,8 +172,8 @@ private:
     });
   }
 
-  /// Registers of a thread that keeps so many values, with what is computed from
-  /// them, and addresses: about what ptxas takes, a little more.
+  /// Registers of a thread that keeps so many values, with what is computed
+  /// from them, and addresses: about what ptxas takes, a little more.
   static int64_t registersFor(int64_t values) { return values * 5 / 3 + 16; }
 
   /// Finds the smallest group, of `least` threads or more, that holds a row in
