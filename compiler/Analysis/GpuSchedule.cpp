@@ -173,7 +173,8 @@ private:
   }
 
   /// Registers of a thread that keeps so many values, with what is computed
-  /// from them, and addresses: about what ptxas takes, a little more.
+  /// from them, and addresses. An estimate: with it ptxas spills none in the
+  /// kernels of the example models, for sm_80 and sm_90.
   static int64_t registersFor(int64_t values) { return values * 5 / 3 + 16; }
 
   /// Finds the smallest group, of `least` threads or more, that holds a row in

@@ -103,17 +103,19 @@ std::string properties(int compute_capability) {
 }  // namespace
 
 const Cudnn* DevicelessCudnn::find(std::string* missing) {
-  // Parts of the library are linked with the driver's: an empty one does,
-  // where there is none.
+  const Cudnn* library = load_cudnn(missing);
+  if (!library) return nullptr;
+  if (library->cudnnGetVersion() < kFirstVersion) {
+    *missing = "cuDNN " + std::to_string(library->cudnnGetVersion()) +
+               " cannot build plans without a device; 9.8 can";
+    return nullptr;
+  }
+  // Parts of the library, which it loads later, are linked with the driver's:
+  // an empty one does, where there is none. It stays in the process, so not
+  // before it is needed.
   if (!::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) &&
       !::dlopen(MPC_TEST_EMPTY_DRIVER, RTLD_NOW | RTLD_GLOBAL)) {
     *missing = ::dlerror();
-    return nullptr;
-  }
-  const Cudnn* library = load_cudnn(missing);
-  if (library && library->cudnnGetVersion() < kFirstVersion) {
-    *missing = "cuDNN " + std::to_string(library->cudnnGetVersion()) +
-               " cannot build plans without a device; 9.8 can";
     return nullptr;
   }
   return library;
