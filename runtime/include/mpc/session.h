@@ -199,7 +199,8 @@ mpc_session_load_latest(mpc_session_t* session, const char* folder,
 // Removes all but the newest `keep` (at least 1) whole checkpoints
 // `step-<number>` of a folder, and what saves left there that will never finish
 // (their process is gone, or nothing changed for an hour). Removes no
-// checkpoint if none is whole, and no folder that holds other files.
+// checkpoint if none is whole, and no folder that holds other files. Links in
+// the folder are not followed, not counted and not removed.
 MPC_API MPC_MUST_USE mpc_status_t mpc_checkpoint_prune(const char* folder,
                                                        size_t keep);
 

@@ -113,7 +113,8 @@ mpc_status_t read_checkpoint(Files& files, const std::string& path,
 std::string name_beside(const std::string& path, const char* kind);
 
 // Removes a checkpoint's files and its folder. Other files are left alone, and
-// with them the folder. Returns what the first call that failed did.
+// with them the folder; a link is not followed (-ENOTDIR). Returns what the
+// first call that failed did.
 int remove_checkpoint(Files& files, const std::string& path);
 
 // Whether a folder holds nothing but (some of) a checkpoint's files.

@@ -86,8 +86,15 @@ bool parse_candidate(const std::string& name, Candidate* out) {
   return true;
 }
 
-// Everything of the folder that saving may have left, newest first; of the
-// same step the one in its place first.
+// Whether a folder itself stands there: saving makes no links, so a link is
+// somebody else's, and what lies behind it even more so.
+bool is_real_folder(const std::string& path) {
+  struct stat info;
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// Everything of the folder that has a name that saving gives, newest first; of
+// the same step the one in its place first.
 int list_candidates(Files& files, const std::string& folder,
                     std::vector<Candidate>* out) {
   std::vector<std::string> names;
@@ -114,12 +121,12 @@ bool is_stale(Files& files, const std::string& path,
       ::kill(static_cast<pid_t>(candidate.process), 0) != 0 && errno == ESRCH)
     return true;
   struct stat info;
-  if (::stat(path.c_str(), &info) != 0) return false;
+  if (::lstat(path.c_str(), &info) != 0) return false;
   time_t newest = info.st_mtime;
   std::vector<std::string> names;
   (void)files.list(path.c_str(), &names);
   for (const std::string& name : names)
-    if (::stat((path + '/' + name).c_str(), &info) == 0)
+    if (::lstat((path + '/' + name).c_str(), &info) == 0)
       newest = std::max(newest, info.st_mtime);
   return ::time(nullptr) - newest > kStaleSeconds;
 }
@@ -143,6 +150,7 @@ std::string name_beside(const std::string& path, const char* kind) {
 }
 
 int remove_checkpoint(Files& files, const std::string& path) {
+  if (!is_real_folder(path)) return -ENOTDIR;
   int first = 0;
   for (const char* name : kFiles) {
     int result = files.remove_file((path + '/' + name).c_str());
@@ -153,8 +161,7 @@ int remove_checkpoint(Files& files, const std::string& path) {
 }
 
 bool is_checkpoint_folder(Files& files, const std::string& path) {
-  struct stat info;
-  if (::lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return false;
+  if (!is_real_folder(path)) return false;
   std::vector<std::string> names;
   if (files.list(path.c_str(), &names) < 0) return false;
   return std::all_of(names.begin(), names.end(), [](const std::string& name) {
@@ -200,8 +207,10 @@ mpc_status_t prune(Files& files, const std::string& folder, size_t keep) {
   size_t kept = 0;
   for (const Candidate& candidate : candidates) {
     std::string path = folder + '/' + candidate.name;
+    // A link to another run's checkpoint is neither kept for ours nor removed.
+    if (!is_real_folder(path)) continue;
     if (candidate.kind == Kind::kTemporary) {
-      if (is_stale(files, path, candidate))
+      if (is_stale(files, path, candidate) && is_checkpoint_folder(files, path))
         (void)remove_checkpoint(files, path);
       continue;
     }
