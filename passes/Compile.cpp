@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
@@ -38,6 +39,13 @@ static std::string number(double value) {
   return text;
 }
 
+static ImportOptions::BatchNorm batchNormOf(llvm::StringRef name) {
+  if (name.empty())
+    return ImportOptions::BatchNorm::Auto;
+  return name == "train" ? ImportOptions::BatchNorm::Train
+                         : ImportOptions::BatchNorm::Frozen;
+}
+
 /// The options a package remembers.
 static std::vector<std::pair<std::string, std::string>>
 describe(const CompileOptions &options, ModuleOp module) {
@@ -49,6 +57,8 @@ describe(const CompileOptions &options, ModuleOp module) {
           {"weight-decay", number(options.weightDecay)},
           {"clip-norm", number(options.clipNorm)},
           {"accumulate", std::to_string(options.accumulate)},
+          {"freeze", llvm::join(options.freeze, " ")},
+          {"batchnorm", options.batchNorm.empty() ? "auto" : options.batchNorm},
           {"model_path", options.modelPath}};
 }
 
@@ -83,6 +93,7 @@ private:
     importOptions.dims = options.dims;
     importOptions.batch = options.batch;
     importOptions.freeze = options.freeze;
+    importOptions.batchNorm = batchNormOf(options.batchNorm);
     importOptions.float64 = options.precision == "fp64";
     ImportResult imported = importOnnx(options.model, importOptions, context);
     result.notes = imported.notes;

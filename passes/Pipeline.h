@@ -49,6 +49,7 @@ struct CompileOptions {
   std::optional<int64_t> batch;
   std::map<std::string, int64_t> dims;
   std::vector<std::string> freeze; ///< Regexes of parameters not trained.
+  std::string batchNorm; ///< train or frozen; empty: see ImportOptions.
 };
 
 struct CompileResult {

@@ -3,9 +3,9 @@
 #include "compiler/Export/Export.h"
 
 #include "compiler/Export/AtomicFile.h"
-#include "compiler/Import/HalfFloat.h"
 #include "compiler/Import/Statistics.h"
 #include "compiler/Import/TensorData.h"
+#include "compiler/Support/HalfFloat.h"
 
 #include "google/protobuf/io/zero_copy_stream_impl.h"
 #include "llvm/ADT/StringMap.h"

@@ -2,7 +2,7 @@
 
 #include "compiler/Import/Elements.h"
 
-#include "compiler/Import/HalfFloat.h"
+#include "compiler/Support/HalfFloat.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"

@@ -117,7 +117,18 @@ LogicalResult GraphImporter::importGraph() {
     if (failed(ImportedNode(*this, node, index).run(*row)))
       return failure();
   }
-  return importOutputs();
+  return failed(importOutputs()) ? failure() : checkTrained();
+}
+
+/// Training nothing is a mistake, and here is where the options are known.
+LogicalResult GraphImporter::checkTrained() {
+  if (!trained.empty() || frozenReads.empty())
+    return success();
+  result.error = ModelError::Usage;
+  return emitError(UnknownLoc::get(context))
+         << "--freeze matches every parameter of the model ("
+         << int64_t(frozenReads.size())
+         << "): nothing is left to train; leave out at least one";
 }
 
 LogicalResult GraphImporter::compileFreeze() {
@@ -145,7 +156,23 @@ bool GraphImporter::isFrozen(StringRef name) {
   return frozen;
 }
 
+/// Says which norms are frozen, unless the user said it.
+void GraphImporter::noteNorms() {
+  bool isGiven = options.batchNorm != ImportOptions::BatchNorm::Auto;
+  if (isGiven && numNorms == 0)
+    result.notes.push_back("--batchnorm changes nothing: the model has no "
+                           "BatchNormalization");
+  if (isGiven || numFrozenNorms == 0)
+    return;
+  result.notes.push_back(
+      std::to_string(numFrozenNorms) + " of " + std::to_string(numNorms) +
+      " BatchNormalization nodes keep their running statistics and normalize "
+      "by them, for --freeze matches these, or scale and bias; "
+      "--batchnorm=train says otherwise");
+}
+
 void GraphImporter::noteDecisions() {
+  noteNorms();
   for (auto [pattern, entry] : llvm::zip(options.freeze, freeze))
     if (!entry.second)
       result.notes.push_back("--freeze='" + pattern +
@@ -396,19 +423,35 @@ Value GraphImporter::materialize(GraphValue &value) {
   bool isTrained = isFloat && !isFrozen(tensor.name());
   if (isTrained)
     trained.insert(tensor.name());
-  return value.value = readState(tensor, tensor.name(),
-                                 isTrained ? train::StateKind::Parameter
-                                           : train::StateKind::Constant);
+  value.value = readState(tensor, tensor.name(),
+                          isTrained ? train::StateKind::Parameter
+                                    : train::StateKind::Constant);
+  if (value.value && isFloat && !isTrained)
+    frozenReads.insert(value.value);
+  return value.value;
 }
 
-Value GraphImporter::materializeStatistic(int node, int input) {
+bool GraphImporter::freezesStatistics(int node, Value scale, Value bias) {
+  ++numNorms;
+  bool freezes = frozenReads.contains(scale) && frozenReads.contains(bias);
+  // Mean and variance go together: of one that is named both are frozen.
+  for (int input : {3, 4})
+    if (const Statistics::State *state = statistics.find(node, input))
+      freezes |= isFrozen(state->name);
+  if (options.batchNorm != ImportOptions::BatchNorm::Auto)
+    freezes = options.batchNorm == ImportOptions::BatchNorm::Frozen;
+  numFrozenNorms += freezes;
+  return freezes;
+}
+
+Value GraphImporter::materializeStatistic(int node, int input,
+                                          bool isConstant) {
   const Statistics::State *state = statistics.find(node, input);
   if (!state)
     return nullptr;
-  bool frozen = isFrozen(state->name);
   return readState(*lookup(state->initializer).tensor, state->name,
-                   frozen ? train::StateKind::Constant
-                          : train::StateKind::Statistic);
+                   isConstant ? train::StateKind::Constant
+                              : train::StateKind::Statistic);
 }
 
 std::optional<SmallVector<int64_t>>

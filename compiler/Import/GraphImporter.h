@@ -57,7 +57,11 @@ public:
   mlir::Value materialize(GraphValue &value);
 
   /// The read of the state of a BatchNormalization statistic.
-  mlir::Value materializeStatistic(int node, int input);
+  mlir::Value materializeStatistic(int node, int input, bool isConstant);
+
+  /// Whether training leaves the statistics of this BatchNormalization as they
+  /// are.
+  bool freezesStatistics(int node, mlir::Value scale, mlir::Value bias);
 
   /// The integers a known value holds; nullopt after a diagnostic at `loc`.
   std::optional<llvm::SmallVector<int64_t>>
@@ -110,7 +114,9 @@ private:
   mlir::LogicalResult importInputs();
   mlir::LogicalResult importOutputs();
   void defineInitializers();
+  mlir::LogicalResult checkTrained();
   void noteDecisions();
+  void noteNorms();
   mlir::LogicalResult checkOutput(const onnx::ValueInfoProto &output,
                                   mlir::Value value, mlir::Location loc);
   mlir::Value readState(const onnx::TensorProto &tensor, llvm::StringRef name,
@@ -133,7 +139,9 @@ private:
   llvm::StringMap<std::shared_ptr<GraphValue>> values;
   llvm::StringMap<unsigned> used; // How often nodes and outputs use a name.
   llvm::StringSet<> trained;      // Initializers that became parameters.
+  llvm::DenseSet<mlir::Value> frozenReads; // Reads of those that would have.
   std::vector<std::pair<llvm::Regex, bool>> freeze; // And whether it matched.
+  unsigned numNorms = 0, numFrozenNorms = 0;        // BatchNormalization nodes.
   llvm::StringMap<mlir::Value> stateReads;          // By state.
   mlir::func::FuncOp function;
   mlir::Operation *insertStatesBefore = nullptr;

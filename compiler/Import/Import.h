@@ -27,9 +27,14 @@ struct ImportOptions {
   std::optional<int64_t> batch;
 
   /// Regular expressions (POSIX extended, matching anywhere in the name) of
-  /// initializers that are not trained. BatchNormalization statistics that
-  /// match do not change in training either.
+  /// initializers that are not trained.
   std::vector<std::string> freeze;
+
+  /// Whether norms by batches normalize by their running statistics in
+  /// training, too, and leave them as they are (`--batchnorm`). Auto: where
+  /// their scale and bias are frozen, or `freeze` matches a statistic.
+  enum class BatchNorm { Auto, Train, Frozen };
+  BatchNorm batchNorm = BatchNorm::Auto;
 
   /// Import every float as f64 instead of f32, for gradient checks.
   bool float64 = false;

@@ -98,10 +98,14 @@ Value ImportedNode::intInput(unsigned i) {
   return nullptr;
 }
 
-Value ImportedNode::statisticInput(unsigned i) {
+bool ImportedNode::freezesStatistics(Value scale, Value bias) {
+  return !hasFailed && graph.freezesStatistics(index, scale, bias);
+}
+
+Value ImportedNode::statisticInput(unsigned i, bool frozen) {
   if (hasFailed)
     return nullptr;
-  if (Value value = graph.materializeStatistic(index, i))
+  if (Value value = graph.materializeStatistic(index, i, frozen))
     return value;
   hasFailed = true;
   if (!graph.lookup(proto.input(i)).isInitializer)

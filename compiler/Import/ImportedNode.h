@@ -44,7 +44,10 @@ public:
   mlir::Value input(unsigned i);
 
   /// Mean or variance of a BatchNormalization: must be an initializer.
-  mlir::Value statisticInput(unsigned i);
+  mlir::Value statisticInput(unsigned i, bool frozen);
+
+  /// Whether training leaves those of this BatchNormalization as they are.
+  bool freezesStatistics(mlir::Value scale, mlir::Value bias);
 
   /// Inputs that must be known at import: shapes, axes, ratios.
   llvm::SmallVector<int64_t> knownInts(unsigned i);

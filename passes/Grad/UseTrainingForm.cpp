@@ -36,7 +36,8 @@ struct UseTrainingFormPass
         rewriter.setInsertionPoint(op);
         if (!training)
           op.replaceByInferenceForm(rewriter);
-        else if (failed(op.replaceByTrainingForm(rewriter, index)))
+        else if (!op.keepsFormInTraining() &&
+                 failed(op.replaceByTrainingForm(rewriter, index)))
           return signalPassFailure();
       }
       eraseDeadOps(func);

@@ -136,7 +136,8 @@ private:
         verifyWrite(func, write, written);
       if (auto read = dyn_cast<train::ReadOp>(op))
         packReads += verifyRead(read);
-      if (isTraining(func) && isa<train::TrainingFormOpInterface>(op))
+      auto form = dyn_cast<train::TrainingFormOpInterface>(op);
+      if (isTraining(func) && form && !form.keepsFormInTraining())
         fail(op.getLoc(), "mpc-use-training-form",
              "'" + op.getName().getStringRef() +
                  "' is an inference form, but '" + func.getName() + "' trains");

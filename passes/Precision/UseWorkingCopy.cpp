@@ -2,12 +2,14 @@
 //
 // Implements mpc-use-working-copy. A state beside the FP32 masters holds them
 // rounded; whoever writes the masters writes it too, so that forward and
-// backward read 16-bit weights without casting any.
+// backward read 16-bit weights without casting any. What is frozen has no
+// masters: it is rounded here, once, unless something reads it in f32 as well.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
+#include "passes/Precision/RoundElements.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
@@ -90,6 +92,38 @@ static void writeCopy(ModuleOp module, train::StateOp state,
   }
 }
 
+/// Turns the constant `state` into one of `type` if all that its `reads` are
+/// for is a cast to that. Returns false if it cannot be.
+static bool narrowConstant(train::StateOp state, FloatType type,
+                           ArrayRef<train::ReadOp> reads) {
+  auto isCast = [](Operation *user) {
+    auto cast = dyn_cast<amp::CastOp>(user);
+    return cast && isLowTensor(cast.getType());
+  };
+  for (train::ReadOp read : reads)
+    if (!llvm::all_of(read->getUsers(), isCast))
+      return false;
+  ElementsAttr value = state.getInitialValueAttr();
+  ElementsAttr rounded;
+  if (value && !(rounded = roundElements(value, type, state.getSymName())))
+    return false;
+
+  auto shape = cast<RankedTensorType>(state.getType()).getShape();
+  auto narrow = RankedTensorType::get(shape, type);
+  LDBG() << "keeping " << state.getSymName() << " as " << narrow;
+  state.setType(narrow);
+  if (rounded)
+    state.setInitialValueAttr(rounded);
+  for (train::ReadOp read : reads) {
+    read.getResult().setType(narrow);
+    for (Operation *user : llvm::make_early_inc_range(read->getUsers())) {
+      user->replaceAllUsesWith(ValueRange(read.getResult()));
+      user->erase();
+    }
+  }
+  return true;
+}
+
 namespace {
 
 struct UseWorkingCopyPass
@@ -98,24 +132,28 @@ struct UseWorkingCopyPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SmallVector<amp::CastOp> casts;
+    llvm::MapVector<train::StateOp, SmallVector<amp::CastOp>> casts;
     module.walk([&](amp::CastOp cast) {
-      if (isLowTensor(cast.getType()) && getWeightState(cast.getInput()))
-        casts.push_back(cast);
+      if (isLowTensor(cast.getType()))
+        if (train::StateOp state = getWeightState(cast.getInput()))
+          casts[state].push_back(cast);
     });
+    llvm::StringMap<SmallVector<train::ReadOp>> reads;
+    module.walk(
+        [&](train::ReadOp read) { reads[read.getState()].push_back(read); });
 
-    llvm::MapVector<train::StateOp, train::StateOp> copies;
-    for (amp::CastOp cast : casts) {
-      train::StateOp state = getWeightState(cast.getInput());
-      FloatType type = getFloatElementType(cast.getType());
+    for (auto &[state, ofState] : casts) {
+      FloatType type = getFloatElementType(ofState.front().getType());
+      if (state.getKind() == train::StateKind::Constant &&
+          narrowConstant(state, type, reads[state.getSymName()]))
+        continue;
       train::StateOp copy = getOrCreateCopy(module, state, type);
       if (!copy)
         return signalPassFailure();
-      copies[state] = copy;
-      readCopy(cast, copy);
-    }
-    for (auto [state, copy] : copies)
+      for (amp::CastOp cast : ofState)
+        readCopy(cast, copy);
       writeCopy(module, state, copy);
+    }
   }
 };
 

@@ -43,11 +43,12 @@ static LogicalResult verifySignature(func::FuncOp func) {
 
 static LogicalResult verifyState(train::StateOp state) {
   if (!isLowTensor(state.getType()) ||
-      state.getKind() == train::StateKind::WorkingCopy)
+      state.getKind() == train::StateKind::WorkingCopy ||
+      state.getKind() == train::StateKind::Constant)
     return success();
   return blame(emitError(state.getLoc(), "state '")
                    << state.getSymName() << "' must not be 16-bit: only "
-                   << "working copies are",
+                   << "working copies and constants are",
                state, "mpc-use-working-copy");
 }
 

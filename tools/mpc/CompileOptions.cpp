@@ -70,6 +70,11 @@ void CompileArguments::addModelOptions(CLI::App &command) {
       ->option_text("REGEX")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option("--batchnorm", options.batchNorm,
+                  "train or frozen (default: as their scale and bias)")
+      ->option_text("HOW")
+      ->check(Choice({"train", "frozen"}));
 }
 
 void CompileArguments::addPrecisionOptions(CLI::App &command) {

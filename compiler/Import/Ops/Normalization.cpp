@@ -73,11 +73,14 @@ static LogicalResult importRmsNorm(ImportedNode &node) {
 }
 
 /// Inference form, whatever the model's mode: training brings its own form, and
-/// the running statistics it updates are the states themselves.
+/// the running statistics it updates are the states themselves. Frozen ones are
+/// constants.
 static LogicalResult importBatchNorm(ImportedNode &node) {
   Value input = node.floatInput(0), scale = node.floatInput(1);
   Value bias = node.floatInput(2);
-  Value mean = node.statisticInput(3), variance = node.statisticInput(4);
+  bool frozen = node.freezesStatistics(scale, bias);
+  Value mean = node.statisticInput(3, frozen);
+  Value variance = node.statisticInput(4, frozen);
   double epsilon = node.floatAttr("epsilon", 1e-5);
   double momentum = node.floatAttr("momentum", 0.9);
   if (node.graph.opset >= 14)

@@ -221,7 +221,8 @@ mpc_status_t Checker::check_slots(const schema::State& state,
   return check_disjoint(std::move(ranges), "overlaps another slot");
 }
 
-// A working copy rounds a parameter state of the same shape, slot by slot.
+// A working copy rounds a parameter state of the same shape, slot by slot, or a
+// constant that is read in both widths.
 mpc_status_t Checker::check_copies() {
   if (!root_.states()) return nullptr;
   for (const schema::State* state : *root_.states()) {
@@ -239,7 +240,9 @@ mpc_status_t Checker::check_copies() {
                    source.dtype() == schema::DType::F64) &&
                   (state->dtype() == schema::DType::F16 ||
                    state->dtype() == schema::DType::BF16);
-    if (source.kind() != schema::StateKind::Parameter || !widths ||
+    bool is_weight = source.kind() == schema::StateKind::Parameter ||
+                     source.kind() == schema::StateKind::Constant;
+    if (!is_weight || !widths ||
         count_of(source.shape()) != count_of(state->shape()))
       return damaged(where, "it cannot be the 16-bit copy of its state");
   }

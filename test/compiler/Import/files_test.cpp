@@ -1,7 +1,7 @@
 // What stands below the importer: opening files and converting numbers.
 
 #include "compiler/Import/FileMapping.h"
-#include "compiler/Import/HalfFloat.h"
+#include "compiler/Support/HalfFloat.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/SmallString.h"

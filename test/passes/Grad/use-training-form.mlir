@@ -52,3 +52,20 @@ module {
     return %0 : tensor<4x3xf32>
   }
 }
+
+// -----
+
+// Frozen statistics, as constants are, take part in training as they are.
+module {
+  train.state @mean constant : tensor<3xf32>
+  // CHECK-LABEL: func.func @train
+  // CHECK:         %[[Y:.*]] = train.batch_norm %
+  // CHECK-NOT:     train.write
+  // CHECK:         return %[[Y]]
+  func.func @train(%x: tensor<4x3xf32>, %c: tensor<3xf32>) -> tensor<4x3xf32> {
+    %m = train.read @mean : tensor<3xf32>
+    %v = train.constant dense<1.0> : tensor<3xf32> : tensor<3xf32>
+    %0 = train.batch_norm %x, %c, %c, %m, %v {epsilon = 1.0e-5 : f32, momentum = 0.75 : f32, axis = 1 : i64} : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+    return %0 : tensor<4x3xf32>
+  }
+}

@@ -37,16 +37,51 @@ func.func @step(%lr: tensor<f32>) -> (tensor<32xbf16>, tensor<32xf32>) {
 
 // -----
 
-// A tensor that is not trained has a copy too, which nobody needs to write.
-// CHECK: train.state @frozen.f16 working_copy {copy_of = @frozen} : tensor<4x4xf16>
-train.state @frozen constant : tensor<4x4xf32>
+// A tensor that is not trained has no masters: it is rounded here, once.
+// CHECK-NOT: working_copy
+// CHECK: train.state @frozen constant : tensor<3xf16> = dense<[1.000000e+00, 9.997550e-02, 0x7C00]> : tensor<3xf16>
+train.state @frozen constant : tensor<3xf32> = dense<[1.0, 0.1, 1.0e9]> : tensor<3xf32>
+// CHECK: train.state @stored constant : tensor<2xbf16> = dense_resource<stored> : tensor<2xbf16>
+train.state @stored constant : tensor<2xf32> = dense_resource<blob> : tensor<2xf32>
 // CHECK-LABEL: func.func @constant
-func.func @constant() -> tensor<4x4xf16> {
-  // CHECK: %[[W:.*]] = train.read @frozen.f16 : tensor<4x4xf16>
-  // CHECK-NEXT: return %[[W]]
-  %w = train.read @frozen : tensor<4x4xf32>
-  %low = amp.cast %w : tensor<4x4xf32> to tensor<4x4xf16>
-  return %low : tensor<4x4xf16>
+func.func @constant() -> (tensor<3xf16>, tensor<2xbf16>) {
+  // CHECK: %[[W:.*]] = train.read @frozen : tensor<3xf16>
+  // CHECK-NEXT: %[[S:.*]] = train.read @stored : tensor<2xbf16>
+  // CHECK-NEXT: return %[[W]], %[[S]]
+  %w = train.read @frozen : tensor<3xf32>
+  %low = amp.cast %w : tensor<3xf32> to tensor<3xf16>
+  %s = train.read @stored : tensor<2xf32>
+  %lows = amp.cast %s : tensor<2xf32> to tensor<2xbf16>
+  return %low, %lows : tensor<3xf16>, tensor<2xbf16>
+}
+// 1.0, and halfway between two numbers of bf16, to the even one.
+// CHECK: stored: "0x40000000803F803F"
+{-#
+  dialect_resources: {
+    builtin: {
+      blob: "0x400000000000803F0080803F"
+    }
+  }
+#-}
+
+// -----
+
+// Read in both widths, anywhere, it has a copy, which nobody needs to write.
+// CHECK: train.state @both constant : tensor<4xf32>
+// CHECK: train.state @both.f16 working_copy {copy_of = @both} : tensor<4xf16>
+train.state @both constant : tensor<4xf32>
+// CHECK-LABEL: func.func @narrow
+func.func @narrow() -> tensor<4xf16> {
+  // CHECK: train.read @both.f16 : tensor<4xf16>
+  %w = train.read @both : tensor<4xf32>
+  %low = amp.cast %w : tensor<4xf32> to tensor<4xf16>
+  return %low : tensor<4xf16>
+}
+// CHECK-LABEL: func.func @wide
+func.func @wide() -> tensor<4xf32> {
+  // CHECK: train.read @both : tensor<4xf32>
+  %w = train.read @both : tensor<4xf32>
+  return %w : tensor<4xf32>
 }
 
 // -----

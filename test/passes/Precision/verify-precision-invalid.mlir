@@ -18,7 +18,7 @@ module attributes {mpc.precision = "bf16"} {
 // -----
 
 module attributes {mpc.precision = "bf16"} {
-  // expected-error @+2 {{state 'm' must not be 16-bit: only working copies are}}
+  // expected-error @+2 {{state 'm' must not be 16-bit: only working copies and constants are}}
   // expected-note @+1 {{mpc-use-working-copy should have seen to it}}
   train.state @m optimizer : tensor<4xbf16>
 }

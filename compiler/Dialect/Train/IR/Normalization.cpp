@@ -423,6 +423,22 @@ LogicalResult BatchNormOp::replaceByTrainingForm(RewriterBase &rewriter,
 /// The op as it stands is the inference form.
 void BatchNormOp::replaceByInferenceForm(RewriterBase &) {}
 
+/// True if no step changes `value`.
+static bool isFrozen(Value value) {
+  if (value.getDefiningOp<ConstantOp>())
+    return true;
+  auto read = value.getDefiningOp<ReadOp>();
+  auto state = read ? SymbolTable::lookupNearestSymbolFrom<StateOp>(
+                          read, read.getStateAttr())
+                    : StateOp();
+  return state && state.getKind() == StateKind::Constant;
+}
+
+/// Frozen statistics take part in training as they are.
+bool BatchNormOp::keepsFormInTraining() {
+  return isFrozen(getMean()) && isFrozen(getVar());
+}
+
 static LogicalResult inferTypes(BatchNormTrainingOp::Adaptor op,
                                 const OpError &error,
                                 SmallVectorImpl<Type> &types) {

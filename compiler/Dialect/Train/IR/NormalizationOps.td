@@ -69,14 +69,15 @@ def Train_RmsNormGradOp : Train_InferredOp<"rms_norm_grad", [Generated]> {
 // The channel dimension is `axis`: 1 in ONNX, the last with channels last.
 def Train_BatchNormOp : Train_InferredOp<"batch_norm", [
     Differentiable, Generated,
-    DeclareOpInterfaceMethods<TrainingFormOpInterface>,
+    DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm", "keepsFormInTraining"]>,
     DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Batch normalization with given statistics";
   let description = [{
     `(input - mean) / sqrt(var + epsilon) * scale + bias`. In training form
     (`train.batch_norm_training`) statistics come from the batch, and the
     states that `mean` and `var` read become
-    `momentum * old + (1 - momentum) * batch`.
+    `momentum * old + (1 - momentum) * batch`. Statistics that are constants or
+    states of kind `constant` are frozen: training normalizes by them as well.
 
     (C1) `axis` lies in [0, rank), and scale, bias, mean and var have the extent
          of dimension `axis`.

@@ -30,8 +30,8 @@ def Train_StateOp : Train_Op<"state", [
   let description = [{
     `parameter`: trained weights, f32. `statistic`: running mean and variance.
     `constant`: an initializer that is not trained. `optimizer`: moments and
-    accumulated gradients. `working_copy`: the 16-bit copy of a parameter
-    state named by `copy_of`. `control`: step counter, learning rate, random
+    accumulated gradients. `working_copy`: the 16-bit copy of the parameter or
+    constant state named by `copy_of`. `control`: step counter, learning rate, random
     seed, loss scale and its streak.
 
     Without `initial_value` the state starts as zeros (a working copy: as the

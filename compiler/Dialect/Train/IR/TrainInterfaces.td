@@ -45,6 +45,10 @@ def TrainingFormOpInterface : OpInterface<"TrainingFormOpInterface"> {
       than the op itself (Dropout is the identity). Does nothing otherwise.}],
       "void", "replaceByInferenceForm", (ins "::mlir::RewriterBase &":$rewriter),
       "", [{}]>,
+    InterfaceMethod<
+      [{Returns true if training computes what the op says as it stands: a
+      BatchNormalization whose statistics do not change.}],
+      "bool", "keepsFormInTraining", (ins), "", [{ return false; }]>,
   ];
 }
 

@@ -1,11 +1,11 @@
 //===- HalfFloat.h - 16-bit floats to f32 and back --------------*- C++ -*-===//
 //
-// Internal to compiler/Import and compiler/Export: weights are widened one way
-// and rounded the other, millions at a time, so not through APFloat.
+// Weights are widened one way and rounded the other, millions at a time, so not
+// through APFloat.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_COMPILER_IMPORT_HALFFLOAT_H
-#define MPC_COMPILER_IMPORT_HALFFLOAT_H
+#ifndef MPC_COMPILER_SUPPORT_HALFFLOAT_H
+#define MPC_COMPILER_SUPPORT_HALFFLOAT_H
 
 #include <cmath>
 #include <cstdint>
@@ -65,4 +65,4 @@ inline uint16_t floatToHalf(float value) {
 
 } // namespace mpc
 
-#endif // MPC_COMPILER_IMPORT_HALFFLOAT_H
+#endif // MPC_COMPILER_SUPPORT_HALFFLOAT_H

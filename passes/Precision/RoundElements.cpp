@@ -1,0 +1,41 @@
+//===- RoundElements.cpp - Constants in 16 bit ----------------------------===//
+
+#include "passes/Precision/RoundElements.h"
+
+#include "compiler/Support/HalfFloat.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static constexpr size_t kBlobAlignment = 64;
+
+static uint16_t roundTo(FloatType type, float value) {
+  return type.isBF16() ? floatToBfloat(value) : floatToHalf(value);
+}
+
+ElementsAttr mpc::roundElements(ElementsAttr elements, FloatType type,
+                                StringRef name) {
+  if (auto dense = dyn_cast<DenseFPElementsAttr>(elements))
+    return dense.mapValues(type, [&](const APFloat &number) {
+      return APInt(16, roundTo(type, number.convertToFloat()));
+    });
+  auto resource = dyn_cast<DenseResourceElementsAttr>(elements);
+  AsmResourceBlob *data =
+      resource ? resource.getRawHandle().getBlob() : nullptr;
+  if (!data)
+    return nullptr;
+  auto shaped = elements.getShapedType().clone(type);
+  AsmResourceBlob rounded = HeapAsmResourceBlob::allocate(
+      shaped.getNumElements() * sizeof(uint16_t), kBlobAlignment);
+  auto *to = reinterpret_cast<uint16_t *>(rounded.getMutableData().data());
+  const char *from = data->getData().data();
+  for (int64_t i = 0; i < shaped.getNumElements(); ++i) {
+    float value;
+    std::memcpy(&value, from + i * sizeof(value), sizeof(value));
+    to[i] = roundTo(type, value);
+  }
+  return DenseResourceElementsAttr::get(shaped, name, std::move(rounded));
+}

@@ -1,0 +1,17 @@
+//===- RoundElements.h - Constants in 16 bit --------------------*- C++ -*-===//
+#ifndef MPC_PASSES_PRECISION_ROUNDELEMENTS_H
+#define MPC_PASSES_PRECISION_ROUNDELEMENTS_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+namespace mpc {
+
+/// The f32 `elements` rounded to `type`, f16 or bf16, as amp.cast rounds; null
+/// if their values are not in memory. What was a resource becomes one of that
+/// `name`.
+mlir::ElementsAttr roundElements(mlir::ElementsAttr elements,
+                                 mlir::FloatType type, llvm::StringRef name);
+
+} // namespace mpc
+
+#endif // MPC_PASSES_PRECISION_ROUNDELEMENTS_H
