@@ -100,6 +100,10 @@ static Value convert(OpBuilder &builder, Value value, Type type) {
         bool losesInfo;
         copy.convert(target.getFloatSemantics(), APFloat::rmNearestTiesToEven,
                      &losesInfo);
+        // A mask of the lowest f32 shall stay a number.
+        if (copy.isInfinity() && number.isFinite())
+          copy = APFloat::getLargest(target.getFloatSemantics(),
+                                     number.isNegative());
         return copy.bitcastToAPInt();
       });
   return train::ConstantOp::create(builder, loc, rounded);
@@ -200,7 +204,7 @@ struct AssignPrecisionPass
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;
-      Labelling labelling(func, overrideOf);
+      Labelling labelling(func, lowType, minimumGain, overrideOf);
       if (conflict) {
         emitError(conflict->getLoc())
             << "'keep-fp32' and 'force-low' both match node '"

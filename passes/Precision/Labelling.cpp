@@ -2,6 +2,7 @@
 
 #include "passes/Precision/Labelling.h"
 
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -19,29 +20,6 @@ static int64_t numElements(Value value) {
 static bool isKeptScalar(PrecisionOpInterface op, Value value) {
   return numElements(value) == 1 &&
          op.getPrecisionClass() != PrecisionClass::Low;
-}
-
-/// True if an operand is f32 whatever the label of its op.
-static bool isFixed(PrecisionOpInterface op, OpOperand &use) {
-  return op.isOperandPinned(use.getOperandNumber()) ||
-         isKeptScalar(op, use.get());
-}
-
-static bool isFixed(PrecisionOpInterface op, OpResult result) {
-  return op.isResultPinned(result.getResultNumber()) ||
-         isKeptScalar(op, result);
-}
-
-/// True if some f32 operand or result of `op` is fixed.
-static bool hasFixed(PrecisionOpInterface op) {
-  return llvm::any_of(op->getOpOperands(),
-                      [&](OpOperand &use) {
-                        return isF32Tensor(use.get().getType()) &&
-                               isFixed(op, use);
-                      }) ||
-         llvm::any_of(op->getResults(), [&](OpResult result) {
-           return isF32Tensor(result.getType()) && isFixed(op, result);
-         });
 }
 
 /// True if running `op` moves its operands and results. Reads, writes, packing
@@ -67,12 +45,62 @@ static bool hasFreeCopy(Value value) {
   return getWeightState(value) != nullptr;
 }
 
+/// True if rounding `op`'s results rounds nothing that its operands are not.
+static bool isTransparent(Operation *op) {
+  auto precision = dyn_cast_or_null<PrecisionOpInterface>(op);
+  return precision &&
+         precision.getPrecisionClass() == PrecisionClass::Transparent;
+}
+
+/// True if the elements of `value` are computed, not moved from elsewhere.
+static bool isComputed(Value value) {
+  auto op = dyn_cast_or_null<PrecisionOpInterface>(value.getDefiningOp());
+  return op && op.getPrecisionClass() != PrecisionClass::Transparent &&
+         op.getPrecisionClass() != PrecisionClass::Promote;
+}
+
+//===----------------------------------------------------------------------===//
+// What is f32 in any case
+//===----------------------------------------------------------------------===//
+
+/// Weights that are moved are rounded as weights are; weights that are computed
+/// only by who reads the result in 16 bit.
+bool Labelling::staysWide(Value value) const {
+  return origins.isUnbounded(value) || origins.isParameterGradient(value) ||
+         (origins.isOfParameters(value) && isComputed(value));
+}
+
+/// True if an operand is f32 whatever the label of its op.
+bool Labelling::isFixed(PrecisionOpInterface op, OpOperand &use) const {
+  return op.isOperandPinned(use.getOperandNumber()) ||
+         isKeptScalar(op, use.get());
+}
+
+bool Labelling::isFixed(PrecisionOpInterface op, OpResult result) const {
+  return op.isResultPinned(result.getResultNumber()) ||
+         isKeptScalar(op, result) || staysWide(result);
+}
+
+/// True if some f32 operand or result of `op` is fixed.
+bool Labelling::hasFixed(PrecisionOpInterface op) const {
+  return llvm::any_of(op->getOpOperands(),
+                      [&](OpOperand &use) {
+                        return isF32Tensor(use.get().getType()) &&
+                               isFixed(op, use);
+                      }) ||
+         llvm::any_of(op->getResults(), [&](OpResult result) {
+           return isF32Tensor(result.getType()) && isFixed(op, result);
+         });
+}
+
 //===----------------------------------------------------------------------===//
 // Choices and constraints
 //===----------------------------------------------------------------------===//
 
-Labelling::Labelling(func::FuncOp func, OverrideFn overrideOf)
-    : wide(cut.addNode()), narrow(cut.addNode()) {
+Labelling::Labelling(func::FuncOp func, FloatType low, int64_t minimumGain,
+                     OverrideFn overrideOf)
+    : origins(func, low), minimumGain(minimumGain), wide(cut.addNode()),
+      narrow(cut.addNode()) {
   cut.addCostOfSink(wide, MinCut::forbidden);
   cut.addCostOfSource(narrow, MinCut::forbidden);
 
@@ -85,6 +113,7 @@ Labelling::Labelling(func::FuncOp func, OverrideFn overrideOf)
     addOp(&op, override);
     overrides[&op] = std::move(override);
   }
+  keepAwayFromProducts(body);
 
   for (Operation &op : body)
     addCosts(&op);
@@ -107,22 +136,33 @@ void Labelling::addOp(Operation *op, const PrecisionOverride &override) {
     return addClass(precision);
 
   // A weight, the copy of which is free; an op without a class, such as a
-  // return; or the user's word.
+  // return; or the user's word, which pins alone overrule.
   bool low =
       precision && !isWeight && override.kind == PrecisionOverride::ForceLow;
-  if (low && precision.getPrecisionClass() == PrecisionClass::Transparent)
+  auto isPinned = [&](OpResult result) {
+    return precision.isResultPinned(result.getResultNumber()) ||
+           isKeptScalar(precision, result) ||
+           origins.isParameterGradient(result);
+  };
+  if (low && isTransparent(op))
     low = !hasFixed(precision);
   for (OpOperand &use : op->getOpOperands())
     if (isF32Tensor(use.get().getType()))
       used[&use] = low && !isFixed(precision, use) ? narrow : wide;
   for (OpResult result : op->getResults())
     if (isF32Tensor(result.getType()))
-      stored[result] = low && !isFixed(precision, result) ? narrow : wide;
+      stored[result] = low && !isPinned(result) ? narrow : wide;
+}
+
+/// `use` reads f32 where the value is stored in f32: no cast for this op.
+void Labelling::readAsStored(OpOperand &use) {
+  cut.addEdge(nodeOf(use.get()), used.lookup(&use), MinCut::forbidden);
 }
 
 void Labelling::addClass(PrecisionOpInterface op) {
   PrecisionClass kind = op.getPrecisionClass();
-  if (kind == PrecisionClass::Follow || kind == PrecisionClass::Transparent)
+  bool isFollow = kind == PrecisionClass::Follow && !op.isBounded();
+  if (isFollow || kind == PrecisionClass::Transparent)
     return addTied(op);
 
   for (OpResult result : op->getResults()) {
@@ -131,6 +171,7 @@ void Labelling::addClass(PrecisionOpInterface op) {
     bool fixed = kind == PrecisionClass::Sensitive || isFixed(op, result);
     stored[result] = fixed ? wide : cut.addNode();
   }
+  bool isMain = true;
   for (OpOperand &use : op->getOpOperands()) {
     if (!isF32Tensor(use.get().getType()))
       continue;
@@ -139,19 +180,33 @@ void Labelling::addClass(PrecisionOpInterface op) {
                 : kind == PrecisionClass::Low ? narrow
                                               : cut.addNode();
     used[&use] = node;
-    // A result is as wide as the widest operand.
-    if (kind == PrecisionClass::Promote)
+    if (!isFree(node))
+      continue;
+    bool moves = kind == PrecisionClass::Promote;
+    if (!moves || !hasFreeCopy(use.get()))
+      readAsStored(use);
+    // A result is as wide as the widest operand; or as the first, which the
+    // others serve, unless the op bounds it.
+    if (moves || (isMain && !op.isBounded()))
       for (OpResult result : op->getResults())
         if (isF32Tensor(result.getType()))
           cut.addEdge(node, stored[result], MinCut::forbidden);
+    isMain = false;
   }
 }
 
 /// Follow: results and the operands that carry the data share one node; small
-/// operands that are broadcast are read as they are. Transparent: all share.
+/// operands that are broadcast, and what is computed from parameters, are read
+/// as they are. Transparent: all share.
 void Labelling::addTied(PrecisionOpInterface op) {
   bool exact = op.getPrecisionClass() == PrecisionClass::Transparent;
-  Node tied = exact && hasFixed(op) ? wide : cut.addNode();
+  bool anyWide = llvm::any_of(op->getResults(), [&](OpResult result) {
+    return isF32Tensor(result.getType()) && staysWide(result);
+  });
+  // Arithmetic is in registers, so f32 results need no f32 operands; but a
+  // kernel of the catalog has one type.
+  bool mixes = anyWide && !exact && !isa<train::KernelOpInterface>(*op);
+  Node tied = anyWide || (exact && hasFixed(op)) ? wide : cut.addNode();
   int64_t elements = -1;
   for (OpResult result : op->getResults()) {
     if (!isF32Tensor(result.getType()))
@@ -160,9 +215,16 @@ void Labelling::addTied(PrecisionOpInterface op) {
     if (elements < 0)
       elements = numElements(result);
   }
+  if (mixes)
+    return;
 
   OpOperand *first = nullptr;
   bool found = false;
+  auto tie = [&](OpOperand &use) {
+    used[&use] = tied;
+    if (isFree(tied) && !(exact && hasFreeCopy(use.get())))
+      readAsStored(use);
+  };
   for (OpOperand &use : op->getOpOperands()) {
     if (!isF32Tensor(use.get().getType()))
       continue;
@@ -170,24 +232,75 @@ void Labelling::addTied(PrecisionOpInterface op) {
       used[&use] = wide;
       continue;
     }
+    if (!exact && origins.isOfParameters(use.get()))
+      continue;
     if (!first)
       first = &use;
     if (exact || numElements(use.get()) == elements) {
-      used[&use] = tied;
+      tie(use);
       found = true;
     }
   }
   // All operands are broadcast, or the op shrinks its data.
   if (!found && first)
-    used[first] = tied;
+    tie(*first);
+}
+
+/// Forbids 16 bit where no chain of tensors that might be 16-bit leads to a
+/// `low` op: fewer bytes alone are no reason to round a model.
+void Labelling::keepAwayFromProducts(Block &body) {
+  llvm::EquivalenceClasses<Node> regions;
+  regions.insert(narrow);
+  auto join = [&](Node a, Node b) {
+    if (a != wide && b != wide)
+      regions.unionSets(a, b);
+  };
+  for (Operation &op : body) {
+    auto precision = dyn_cast<PrecisionOpInterface>(op);
+    Node center =
+        precision && precision.getPrecisionClass() == PrecisionClass::Low
+            ? narrow
+            : wide;
+    auto touch = [&](Node node) {
+      if (center == wide)
+        center = node;
+      join(center, node);
+    };
+    for (OpOperand &use : op.getOpOperands())
+      if (used.contains(&use)) {
+        touch(nodeOf(use));
+        join(nodeOf(use.get()), nodeOf(use));
+      }
+    for (Value result : op.getResults())
+      if (stored.contains(result))
+        touch(nodeOf(result));
+  }
+  auto keep = [&](Node node) {
+    if (isFree(node) && !regions.isEquivalent(node, narrow) &&
+        apart.insert(node).second)
+      cut.addCostOfSink(node, MinCut::forbidden);
+  };
+  for (Operation &op : body) {
+    for (OpOperand &use : op.getOpOperands())
+      if (used.contains(&use))
+        keep(nodeOf(use));
+    for (Value result : op.getResults())
+      if (stored.contains(result))
+        keep(nodeOf(result));
+  }
 }
 
 //===----------------------------------------------------------------------===//
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// f32 moves two bytes more for each element than 16 bit.
+/// f32 moves two bytes more for each element than 16 bit, and rounding has to
+/// be worth it.
 void Labelling::addCosts(Operation *op) {
+  if (!isTransparent(op))
+    for (Value result : op->getResults())
+      if (isF32Tensor(result.getType()))
+        cut.addCostOfSink(nodeOf(result), minimumGain);
   if (!movesBytes(op))
     return;
   for (OpOperand &use : op->getOpOperands())
@@ -212,11 +325,12 @@ void Labelling::addCasts(Value value) {
   // `noLow` is on the source side if no user reads 16 bit; else one cast down
   // is paid if the value is stored in f32.
   Node noLow = cut.addNode();
-  cut.addEdge(from, noLow, hasFreeCopy(value) ? 0 : castCost(value));
+  int64_t cast = castCost(value) + minimumGain;
+  cut.addEdge(from, noLow, hasFreeCopy(value) ? 0 : cast);
   // `noWide` is on the sink side if no user reads f32; else one cast up is
   // paid if the value is stored in 16 bit.
   Node noWide = cut.addNode();
-  cut.addEdge(noWide, from, castCost(value));
+  cut.addEdge(noWide, from, cast);
   for (Node user : users) {
     cut.addEdge(noLow, user, MinCut::forbidden);
     cut.addEdge(user, noWide, MinCut::forbidden);
@@ -237,34 +351,37 @@ Labelling::Node Labelling::nodeOf(OpOperand &use) const {
   return it == used.end() ? nodeOf(use.get()) : it->second;
 }
 
-/// Bytes that `value` causes: its write, its reads and its casts.
-int64_t Labelling::costOfValue(Value value, const Trial &trial) const {
+/// What `value` causes: its write, its reads and its casts.
+Labelling::Price Labelling::priceOfValue(Value value,
+                                         const Trial &trial) const {
   auto low = [&](Node node) {
     auto it = trial.find(node);
     return it == trial.end() ? isLow(node) : it->second;
   };
   int64_t elements = numElements(value);
+  Operation *op = value.getDefiningOp();
   bool storedLow = low(nodeOf(value));
   bool castsDown = false, castsUp = false;
-  int64_t total = 0;
-  if (value.getDefiningOp() && movesBytes(value.getDefiningOp()))
-    total += elements * (storedLow ? 2 : 4);
+  Price price;
+  if (op && movesBytes(op))
+    price.bytes += elements * (storedLow ? 2 : 4);
+  price.conversions += storedLow && !isTransparent(op);
   for (OpOperand &use : value.getUses()) {
     bool usedLow = low(nodeOf(use));
     castsDown |= usedLow && !storedLow;
     castsUp |= !usedLow && storedLow;
     if (movesBytes(use.getOwner()))
-      total += numReads(use) * (usedLow ? 2 : 4);
+      price.bytes += numReads(use) * (usedLow ? 2 : 4);
   }
-  if (castsDown && !hasFreeCopy(value))
-    total += castCost(value);
-  if (castsUp)
-    total += castCost(value);
-  return total;
+  int casts = (castsDown && !hasFreeCopy(value)) + castsUp;
+  price.bytes += casts * castCost(value);
+  price.conversions += casts;
+  return price;
 }
 
-/// Bytes that `trial`, which differs in labels of `op` alone, moves more.
-int64_t Labelling::extraCost(Operation *op, const Trial &trial) const {
+/// What `trial`, which differs in labels of `op` alone, costs more.
+Labelling::Price Labelling::extraPrice(Operation *op,
+                                       const Trial &trial) const {
   llvm::SmallSetVector<Value, 8> values;
   for (OpOperand &use : op->getOpOperands())
     if (isF32Tensor(use.get().getType()) && trial.contains(nodeOf(use)))
@@ -272,10 +389,60 @@ int64_t Labelling::extraCost(Operation *op, const Trial &trial) const {
   for (Value result : op->getResults())
     if (isF32Tensor(result.getType()) && trial.contains(nodeOf(result)))
       values.insert(result);
-  int64_t more = 0;
-  for (Value value : values)
-    more += costOfValue(value, trial) - costOfValue(value, Trial());
+  Price more;
+  for (Value value : values) {
+    Price with = priceOfValue(value, trial);
+    Price without = priceOfValue(value, Trial());
+    more.bytes += with.bytes - without.bytes;
+    more.conversions += with.conversions - without.conversions;
+  }
   return more;
+}
+
+/// Why `op`, which has no choice, is f32.
+std::string Labelling::explainWide(Operation *op) const {
+  auto isLarge = [](Value value) {
+    return isF32Tensor(value.getType()) && numElements(value) > 1;
+  };
+  if (llvm::none_of(op->getOperands(), isLarge) &&
+      llvm::none_of(op->getResults(), isLarge))
+    return "a single number is never rounded";
+  for (Value result : op->getResults()) {
+    if (!isF32Tensor(result.getType()))
+      continue;
+    if (origins.isParameterGradient(result))
+      return "the gradient of a parameter is f32 up to the optimizer";
+    if (origins.isUnbounded(result))
+      return "inputs stay f32 up to a product or a norm";
+    if (origins.isOfParameters(result))
+      return "what is computed from parameters alone stays f32 up to a product";
+  }
+  return cast<PrecisionOpInterface>(op).getPrecisionReason().str();
+}
+
+/// What the other answer would cost, all else being equal.
+std::string Labelling::explainPrice(Operation *op, Trial other,
+                                    bool low) const {
+  if (!low && llvm::any_of(other, [&](auto entry) {
+        return apart.contains(entry.first);
+      }))
+    return "no product near that reads or writes 16 bit";
+  if (!low)
+    for (OpOperand &use : op->getOpOperands())
+      if (other.contains(nodeOf(use)) && !isLow(nodeOf(use.get())) &&
+          !hasFreeCopy(use.get())) {
+        if (!cast<PrecisionOpInterface>(op).isBounded())
+          return "what it reads is f32";
+        other.erase(nodeOf(use));
+      }
+  Price more = extraPrice(op, other);
+  std::string answer = low ? "f32" : "16 bit";
+  if (more.bytes > 0)
+    return answer + " would move " + std::to_string(more.bytes) + " bytes more";
+  if (more.bytes == 0)
+    return answer + " would save no bytes";
+  return answer + " would save " + std::to_string(-more.bytes) +
+         " bytes, too few";
 }
 
 Labelling::Decision Labelling::explain(Operation *op) const {
@@ -296,25 +463,13 @@ Labelling::Decision Labelling::explain(Operation *op) const {
   for (OpOperand &use : op->getOpOperands())
     if (used.contains(&use) && isFree(nodeOf(use)))
       choices.insert(nodeOf(use));
-  if (choices.empty()) {
-    auto isLarge = [](Value value) {
-      return isF32Tensor(value.getType()) && numElements(value) > 1;
-    };
-    bool large = llvm::any_of(op->getOperands(), isLarge) ||
-                 llvm::any_of(op->getResults(), isLarge);
-    return {kRulePin, large ? reason : "a single number is never rounded"};
-  }
+  if (choices.empty())
+    return {kRulePin, explainWide(op)};
 
-  // The price of the other answer, all else being equal.
   bool low = isLow(choices.front());
   Trial other;
   for (Node node : choices)
     other[node] = !low;
-  int64_t more = extraCost(op, other);
-  assert(more >= 0 && "the cut is not the cheapest");
-  std::string price = more == 0 ? "16 bit would save no bytes"
-                                : (low ? "f32" : "16 bit") +
-                                      std::string(" would move ") +
-                                      std::to_string(more) + " bytes more";
+  std::string price = explainPrice(op, other, low);
   return {kRuleCut, reason.empty() ? price : reason + "; " + price};
 }

@@ -1,8 +1,18 @@
 //===- Labelling.h - Two labels for every float of a function ---*- C++ -*-===//
 //
 // Chooses between f32 and 16 bit for every f32 tensor of a function so that
-// the bytes moved are fewest, among all choices that classes, pins and user
-// options allow. Exact: a minimum cut with f32 on the source side.
+// the bytes moved are fewest, among all choices that classes, pins, origins and
+// user options allow. Exact: a minimum cut with f32 on the source side.
+//
+// Rounding begins at `low` ops: they read 16 bit and may store it. From there
+// 16 bit spreads over what reads or makes their tensors, but
+//
+// - only `low` ops have f32 tensors cast for them; others read them as they
+// are;
+// - inputs stay f32 up to a `low` op or a result that its op bounds; what is
+//   computed from parameters alone, and gradients of parameters, stay f32
+//   (Origins.h);
+// - where no `low` op is, nothing is rounded.
 //
 // Nodes of the cut: one per stored value, one per use of a value by an op that
 // may ask for another type than the stored one. Costs, in bytes:
@@ -10,7 +20,8 @@
 // - each op writes its results and reads its operands at the label's width;
 // - a value that some use wants in the other type is cast once, whatever the
 //   number of such uses: it is read and written again. Weights and constants
-//   exist in both types and cost no cast.
+//   exist in both types and cost no cast;
+// - each tensor that is rounded, and each cast, has to save `minimumGain`.
 //
 // Of equally cheap choices the one with most f32 wins.
 //
@@ -19,6 +30,7 @@
 #define MPC_PASSES_PRECISION_LABELLING_H
 
 #include "compiler/Support/MinCut.h"
+#include "passes/Precision/Origins.h"
 #include "passes/Precision/PrecisionFacts.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -38,9 +50,11 @@ class Labelling {
 public:
   using OverrideFn = llvm::function_ref<PrecisionOverride(mlir::Operation *)>;
 
-  /// Labels the f32 tensors of `func`. Other types are left out: their label
-  /// is f32, which means "as they are".
-  Labelling(mlir::func::FuncOp func, OverrideFn overrideOf);
+  /// Labels the f32 tensors of `func`, 16 bit being `low`. Other types are left
+  /// out: their label is f32, which means "as they are". `minimumGain` is in
+  /// bytes.
+  Labelling(mlir::func::FuncOp func, mlir::FloatType low, int64_t minimumGain,
+            OverrideFn overrideOf);
 
   /// True if `value` is stored in 16 bit.
   bool isLow(mlir::Value value) const { return isLow(nodeOf(value)); }
@@ -63,23 +77,40 @@ private:
   void addOp(mlir::Operation *op, const PrecisionOverride &override);
   void addClass(amp::PrecisionOpInterface op);
   void addTied(amp::PrecisionOpInterface op);
+  void readAsStored(mlir::OpOperand &use);
+  void keepAwayFromProducts(mlir::Block &body);
   void addCosts(mlir::Operation *op);
   void addCasts(mlir::Value value);
 
+  bool staysWide(mlir::Value value) const;
+  bool isFixed(amp::PrecisionOpInterface op, mlir::OpOperand &use) const;
+  bool isFixed(amp::PrecisionOpInterface op, mlir::OpResult result) const;
+  bool hasFixed(amp::PrecisionOpInterface op) const;
   Node nodeOf(mlir::Value value) const;
   Node nodeOf(mlir::OpOperand &use) const;
   bool isFree(Node node) const { return node != wide && node != narrow; }
   bool isLow(Node node) const { return !cut.isSource(node); }
 
-  int64_t extraCost(mlir::Operation *op, const Trial &trial) const;
-  int64_t costOfValue(mlir::Value value, const Trial &trial) const;
+  /// What a choice costs: bytes that move, and tensors that are rounded or
+  /// cast.
+  struct Price {
+    int64_t bytes = 0, conversions = 0;
+  };
+  Price extraPrice(mlir::Operation *op, const Trial &trial) const;
+  Price priceOfValue(mlir::Value value, const Trial &trial) const;
+  std::string explainPrice(mlir::Operation *op, Trial other, bool low) const;
+  std::string explainWide(mlir::Operation *op) const;
 
+  Origins origins;
+  int64_t minimumGain;
   MinCut cut;
   Node wide;   ///< Always f32.
   Node narrow; ///< Always 16 bit.
   llvm::DenseMap<mlir::Value, Node> stored;
   /// Uses that are not here read the value as it is stored.
   llvm::DenseMap<mlir::OpOperand *, Node> used;
+  /// Nodes that no chain of tensors connects with a `low` op.
+  llvm::DenseSet<Node> apart;
   llvm::DenseMap<mlir::Operation *, PrecisionOverride> overrides;
 };
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Precision/Origins.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
 
@@ -65,6 +66,12 @@ static LogicalResult verifyOneLowType(Operation *op, FloatType lowType) {
   return success();
 }
 
+/// True if the user chose the types of `op`, over its class.
+static bool isUsersChoice(Operation *op) {
+  auto rule = op->getAttrOfType<StringAttr>(kRuleAttr);
+  return rule && rule.getValue() == kRuleOption;
+}
+
 static LogicalResult verifyPins(amp::PrecisionOpInterface op) {
   auto refuse = [&](StringRef what, unsigned index, Type type,
                     const char *why) {
@@ -72,9 +79,8 @@ static LogicalResult verifyPins(amp::PrecisionOpInterface op) {
                                    << why << ", but is " << type,
                  op, "mpc-assign-precision");
   };
-  auto rule = op->getAttrOfType<StringAttr>(kRuleAttr);
-  bool sensitive = op.getPrecisionClass() == PrecisionClass::Sensitive &&
-                   !(rule && rule.getValue() == kRuleOption);
+  bool sensitive =
+      op.getPrecisionClass() == PrecisionClass::Sensitive && !isUsersChoice(op);
   for (auto [i, type] : llvm::enumerate(op->getOperandTypes())) {
     if (isLowTensor(type) && op.isOperandPinned(i))
       return refuse("operand", i, type, "being pinned");
@@ -111,6 +117,46 @@ static LogicalResult verifyTransparent(amp::PrecisionOpInterface op) {
   for (Type type : op->getResultTypes())
     if (failed(check(type)))
       return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Origins
+//===----------------------------------------------------------------------===//
+
+/// Where values come from and lead to is read off the final graph again.
+static LogicalResult verifyOrigins(Operation *op, const Origins &origins) {
+  for (Value result : op->getResults()) {
+    if (!isLowTensor(result.getType()))
+      continue;
+    auto refuse = [&](const char *why) {
+      return blame(op->emitOpError("result must be f32, ")
+                       << why << ", but is " << result.getType(),
+                   op, "mpc-assign-precision");
+    };
+    if (origins.isParameterGradient(result))
+      return refuse("leading to gradients of parameters alone");
+    if (origins.isUnbounded(result) && !isUsersChoice(op))
+      return refuse("being computed from inputs that no op has bounded");
+  }
+  return success();
+}
+
+/// Only `low` ops have tensors rounded for them; the optimizer has its weights.
+static LogicalResult verifyReaders(amp::CastOp cast) {
+  if (!isLowTensor(cast.getType()))
+    return success();
+  for (Operation *user : cast->getUsers()) {
+    auto precision = dyn_cast<amp::PrecisionOpInterface>(user);
+    bool isLow =
+        precision && precision.getPrecisionClass() == PrecisionClass::Low;
+    if (isLow || isUsersChoice(user) || isa<train::WriteOp>(user))
+      continue;
+    InFlightDiagnostic error =
+        cast.emitOpError("must not round a tensor for an op that is not low");
+    error.attachNote(user->getLoc()) << "this one";
+    return blame(std::move(error), cast, "mpc-assign-precision");
+  }
   return success();
 }
 
@@ -205,8 +251,23 @@ struct VerifyPrecisionPass
     WalkResult result = module.walk([&](Operation *op) {
       return WalkResult(verifyOp(op, lowType, scales));
     });
-    if (result.wasInterrupted())
+    if (result.wasInterrupted() ||
+        (lowType && failed(verifyAllOrigins(module, lowType))))
       signalPassFailure();
+  }
+
+  static LogicalResult verifyAllOrigins(ModuleOp module, FloatType lowType) {
+    for (auto func : module.getOps<func::FuncOp>()) {
+      if (func.isExternal())
+        continue;
+      Origins origins(func, lowType);
+      for (Operation &op : func.front()) {
+        auto cast = dyn_cast<amp::CastOp>(op);
+        if (failed(cast ? verifyReaders(cast) : verifyOrigins(&op, origins)))
+          return failure();
+      }
+    }
+    return success();
   }
 
   static LogicalResult verifyOp(Operation *op, FloatType lowType, bool scales) {

@@ -192,3 +192,44 @@ module attributes {mpc.precision = "fp16"} {
     return %0 : tensor<f32>
   }
 }
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  func.func @input_rounded(%x: tensor<4x8xf32>) {
+    // expected-error @+2 {{result must be f32, being computed from inputs that no op has bounded, but is 'tensor<4x8xbf16>'}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %0 = train.gelu %x : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  train.state @m optimizer : tensor<1x1024xf32>
+  func.func @gradient_rounded(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
+    %0 = train.matmul %x, %y {transpose_lhs} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+    %1 = train.matmul %0, %0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    // expected-error @+2 {{result must be f32, leading to gradients of parameters alone, but is 'tensor<8x8xbf16>'}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %2 = train.add %1, %0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xbf16>
+    %3 = train.mul %0, %2 : (tensor<8x8xf32>, tensor<8x8xbf16>) -> tensor<8x8xf32>
+    %p = train.pack %3 {offsets = array<i64: 0>} : (tensor<8x8xf32>) -> tensor<1x1024xf32>
+    train.write @m, %p : tensor<1x1024xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  func.func @rounded_for_another(%x: tensor<4x8xf32>, %y: tensor<8x8xf32>) {
+    // expected-error @+2 {{must not round a tensor for an op that is not low}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %low = amp.cast %x : tensor<4x8xf32> to tensor<4x8xbf16>
+    // expected-note @+1 {{this one}}
+    %0 = train.gelu %low : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+    return
+  }
+}

@@ -24,6 +24,11 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
       "bool", "isResultPinned", (ins "unsigned":$index), "",
       [{ return false; }]>,
     InterfaceMethod<
+      [{Returns true if the op itself bounds its results, whatever it reads:
+      norms, softmax, sigmoid. Rounding such a result costs its last bits and
+      nothing else; what follows cannot lose digits of an input by it.}],
+      "bool", "isBounded", (ins), "", [{ return false; }]>,
+    InterfaceMethod<
       [{Returns the reason for the class, one clause for the report.}],
       "::llvm::StringRef", "getPrecisionReason">,
   ];

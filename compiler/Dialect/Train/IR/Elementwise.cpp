@@ -29,14 +29,12 @@ using namespace mpc::train;
 
 MPC_ELEMENTWISE(AddOp, Follow, 1, "rounds once, where its operands do")
 MPC_ELEMENTWISE(SubOp, Follow, 1, "rounds once, where its operands do")
-MPC_ELEMENTWISE(MulOp, Follow, 1, "rounds once, where its operands do")
-MPC_ELEMENTWISE(DivOp, Follow, 1, "rounds once, where its operands do")
 MPC_ELEMENTWISE(NegOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(ReluOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(TanhOp, Follow, 10, "bounded")
 MPC_ELEMENTWISE(SigmoidOp, Follow, 13, "bounded")
 MPC_ELEMENTWISE(SoftsignOp, Follow, 3, "bounded")
-MPC_ELEMENTWISE(SqrtOp, Follow, 5, "halves the relative error")
+MPC_ELEMENTWISE(SqrtOp, Sensitive, 5, "a root of what may exceed 16 bit")
 MPC_ELEMENTWISE(GeluOp, Follow, 14, "bounded slope, f32 in registers")
 MPC_ELEMENTWISE(ReluGradOp, Follow, 1, "passes the gradient or zero")
 MPC_ELEMENTWISE(TanhGradOp, Follow, 3, "bounded slope")
@@ -51,6 +49,38 @@ static bool isFloat(Value tensor) {
   return isa<FloatType>(getElementTypeOrSelf(tensor.getType()));
 }
 
+/// Scalars that the model states (epsilons, factors) are read once per kernel:
+/// rounding them would cost accuracy and save nothing.
+static bool isScalarConstant(Value value) {
+  return value.getDefiningOp<ConstantOp>() && countElements(value) == 1;
+}
+
+// A square leaves f16 from 256 on, a reciprocal below 1.5e-5: what a model
+// writes out as a norm or a power is as sensitive as its parts.
+amp::PrecisionClass MulOp::getPrecisionClass() {
+  return getLhs() == getRhs() ? amp::PrecisionClass::Sensitive
+                              : amp::PrecisionClass::Follow;
+}
+
+StringRef MulOp::getPrecisionReason() {
+  return getLhs() == getRhs() ? "a square exceeds f16 from 256 on"
+                              : "rounds once, where its operands do";
+}
+
+int64_t MulOp::getFlops() { return countElements(getResult()); }
+
+amp::PrecisionClass DivOp::getPrecisionClass() {
+  return isScalarConstant(getLhs()) ? amp::PrecisionClass::Sensitive
+                                    : amp::PrecisionClass::Follow;
+}
+
+StringRef DivOp::getPrecisionReason() {
+  return isScalarConstant(getLhs()) ? "a reciprocal of what may be small"
+                                    : "rounds once, where its operands do";
+}
+
+int64_t DivOp::getFlops() { return countElements(getResult()); }
+
 amp::PrecisionClass CastOp::getPrecisionClass() {
   return isFloat(getInput()) && isFloat(getResult())
              ? amp::PrecisionClass::Transparent
@@ -61,6 +91,10 @@ StringRef CastOp::getPrecisionReason() {
   return getPrecisionClass() == amp::PrecisionClass::Transparent
              ? "the identity between float types"
              : "integers above 256 have no 16-bit float";
+}
+
+bool CastOp::isBounded() {
+  return getElementTypeOrSelf(getInput()).isInteger(1);
 }
 
 int64_t CastOp::getFlops() { return countElements(getResult()); }
@@ -195,47 +229,11 @@ LogicalResult RoundToOp::verify() {
 // Pins
 //===----------------------------------------------------------------------===//
 
-/// Scalars that the model states (epsilons, factors) are read once per kernel:
-/// rounding them would cost accuracy and save nothing.
-static bool isScalarConstant(Value value) {
-  return value.getDefiningOp<ConstantOp>() && countElements(value) == 1;
-}
-
-/// True if an element is finite, but not as f16.
-template <typename Float> static bool anyExceedsHalf(ArrayRef<char> bytes) {
-  constexpr Float mostHalf = 65504;
-  ArrayRef<Float> elements(reinterpret_cast<const Float *>(bytes.data()),
-                           bytes.size() / sizeof(Float));
-  bool found = false; // No early way out: masks are large and have none.
-  for (Float element : elements)
-    found |= std::abs(element) > mostHalf &&
-             std::abs(element) <= std::numeric_limits<Float>::max();
-  return found;
-}
-
-/// True if `value` is a constant with an element that no f16 holds. Masks add
-/// -1e9 to what shall be ignored; as -inf a row with nothing else would become
-/// NaN.
-static bool exceedsHalf(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto elements =
-      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
-  if (!elements)
-    return false;
-  if (elements.getElementType().isF64())
-    return anyExceedsHalf<double>(elements.getRawData());
-  return elements.getElementType().isF32() &&
-         anyExceedsHalf<float>(elements.getRawData());
-}
-
 #define MPC_PIN_CONSTANTS(OP)                                                  \
   bool OP::isOperandPinned(unsigned index) {                                   \
-    Value operand = getOperand(index);                                         \
-    return isScalarConstant(operand) || exceedsHalf(operand);                  \
+    return isScalarConstant(getOperand(index));                                \
   }                                                                            \
-  bool OP::isResultPinned(unsigned) {                                          \
-    return llvm::any_of(getOperands(), exceedsHalf);                           \
-  }
+  bool OP::isResultPinned(unsigned) { return false; }
 MPC_PIN_CONSTANTS(AddOp)
 MPC_PIN_CONSTANTS(SubOp)
 MPC_PIN_CONSTANTS(MulOp)

@@ -8,8 +8,7 @@ class Train_BinaryOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [Differentiable, Generated, ElementByElement]> {
   let summary = what # ", with NumPy broadcasting";
   let description = [{
-    A constant of one element is pinned: it is never rounded to 16 bits. So are
-    constants out of range for f16, and what is computed from them.
+    A constant of one element is pinned: it is never rounded to 16 bits.
 
     (C1) the shapes broadcast.
   }];
@@ -31,11 +30,16 @@ class Train_UnaryOp<string mnemonic, string what, list<Trait> traits = []>
   let results = (outs Train_FloatTensor:$result);
 }
 
+class Train_BoundedOp<string mnemonic, string what>
+    : Train_UnaryOp<mnemonic, what, [Differentiable]> {
+  let extraClassDeclaration = compatible # bounded;
+}
+
 def Train_NegOp : Train_UnaryOp<"neg", "-x", [Differentiable]>;
 def Train_ReluOp : Train_UnaryOp<"relu", "max(x, 0); NaN stays NaN", [Differentiable]>;
-def Train_TanhOp : Train_UnaryOp<"tanh", "tanh(x)", [Differentiable]>;
-def Train_SigmoidOp : Train_UnaryOp<"sigmoid", "1 / (1 + exp(-x))", [Differentiable]>;
-def Train_SoftsignOp : Train_UnaryOp<"softsign", "x / (1 + |x|)", [Differentiable]>;
+def Train_TanhOp : Train_BoundedOp<"tanh", "tanh(x)">;
+def Train_SigmoidOp : Train_BoundedOp<"sigmoid", "1 / (1 + exp(-x))">;
+def Train_SoftsignOp : Train_BoundedOp<"softsign", "x / (1 + |x|)">;
 def Train_SqrtOp : Train_UnaryOp<"sqrt", "the square root; NaN below 0", [Differentiable]>;
 
 def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, ElementByElement]> {
@@ -86,6 +90,8 @@ def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, ElementB
   let extraClassDeclaration = [{
     /// Between floats and between integers, bool apart.
     bool isIdentity();
+    /// Of a condition: 0 or 1.
+    bool isBounded();
   }];
 }
 
@@ -111,6 +117,8 @@ def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, E
   let extraClassDeclaration = compatible # [{
     bool isOperandPinned(unsigned index) { return true; }
     bool isIdentity() { return true; }
+    /// The model itself leaves no more digits than 16 bit hold.
+    bool isBounded() { return true; }
   }];
 }
 
@@ -119,7 +127,7 @@ def Train_SelectOp : Train_InferredOp<"select", [Differentiable, Generated, Elem
   let description = [{
     What is not chosen has no influence, be it infinite or NaN, and its gradient
     is zero: a mask of -inf before a softmax gives zeros and finite gradients.
-    Constants are pinned as those of `train.add`.
+    A constant of one element is pinned.
 
     (C1) the shapes broadcast.
     (C2) the choices have one element type, or are floats.

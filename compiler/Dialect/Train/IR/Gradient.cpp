@@ -56,15 +56,3 @@ bool mpc::train::isParameter(Value value) {
   }
   return false;
 }
-
-bool mpc::train::isPackedGradient(Value value) {
-  SmallVector<Value> worklist = {value};
-  while (!worklist.empty())
-    for (Operation *user : worklist.pop_back_val().getUsers()) {
-      if (isa<PackOp>(user))
-        return true;
-      if (isa<ReshapeOp, TransposeOp>(user))
-        worklist.push_back(user->getResult(0));
-    }
-  return false;
-}

@@ -24,10 +24,6 @@ mlir::Value createScalarLike(mlir::OpBuilder &builder, mlir::Location loc,
 /// parameter state, perhaps unpacked, reshaped, transposed or cast since.
 bool isParameter(mlir::Value value);
 
-/// Returns true if the value ends, perhaps reshaped or transposed, among the
-/// gradients that `train.pack` lays out for the optimizer.
-bool isPackedGradient(mlir::Value value);
-
 } // namespace mpc::train
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_GRADIENT_H

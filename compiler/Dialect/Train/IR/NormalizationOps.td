@@ -20,7 +20,7 @@ def Train_LayerNormOp : Train_InferredOp<"layer_norm", [Differentiable, Generate
     (C1) `axis` lies in [0, rank).
     (C2) `scale` and `bias` have the normalized shape.
   }];
-  let extraClassDeclaration = compatible # pins;
+  let extraClassDeclaration = compatible # pins # bounded;
   let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale,
                    Optional<Train_FloatTensor>:$bias,               // layer_norm_c2
                    I64Attr:$axis, F32Attr:$epsilon);                // layer_norm_c1
@@ -49,7 +49,7 @@ def Train_RmsNormOp : Train_InferredOp<"rms_norm", [Differentiable, Generated]> 
     (C1) `axis` lies in [0, rank).
     (C2) `scale` has the normalized shape.
   }];
-  let extraClassDeclaration = compatible # pins;
+  let extraClassDeclaration = compatible # pins # bounded;
   let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale, // rms_norm_c2
                    I64Attr:$axis, F32Attr:$epsilon);                       // rms_norm_c1
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$inv_rms);
@@ -82,7 +82,7 @@ def Train_BatchNormOp : Train_InferredOp<"batch_norm", [
     (C1) `axis` lies in [0, rank), and scale, bias, mean and var have the extent
          of dimension `axis`.
   }];
-  let extraClassDeclaration = compatible # pins;
+  let extraClassDeclaration = compatible # pins # bounded;
   let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale, Train_FloatTensor:$bias,
                    Train_FloatTensor:$mean, Train_FloatTensor:$var,
                    F32Attr:$epsilon, F32Attr:$momentum, I64Attr:$axis); // batch_norm_c1
@@ -98,7 +98,7 @@ def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differe
     (C1) `axis` lies in [0, rank), and scale and bias have the extent of
          dimension `axis`.
   }];
-  let extraClassDeclaration = compatible # pins;
+  let extraClassDeclaration = compatible # pins # bounded;
   let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale, Train_FloatTensor:$bias,
                    F32Attr:$epsilon, I64Attr:$axis); // batch_norm_training_c1
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$mean,
@@ -123,7 +123,9 @@ class Train_SoftmaxLikeOp<string mnemonic, string what>
   let arguments = (ins Train_FloatTensor:$input, I64Attr:$axis); // softmax_c1
   let results = (outs Train_FloatTensor:$result);
 }
-def Train_SoftmaxOp : Train_SoftmaxLikeOp<"softmax", "exp(x - max) / sum along one dimension">;
+def Train_SoftmaxOp : Train_SoftmaxLikeOp<"softmax", "exp(x - max) / sum along one dimension"> {
+  let extraClassDeclaration = compatible # bounded;
+}
 def Train_LogSoftmaxOp : Train_SoftmaxLikeOp<"log_softmax", "x - max - log(sum exp(x - max)) along one dimension">;
 
 class Train_SoftmaxLikeGradOp<string mnemonic, string what>

@@ -13,13 +13,9 @@ using namespace mpc;
 using namespace mpc::train;
 
 MPC_OP_FACTS(ReduceSumOp, Internal, countElements(getInput()),
-             "16-bit operands, summed in f32")
+             "reads 16 bit, sums and stores f32")
 MPC_OP_FACTS(ReduceMeanOp, Internal, countElements(getInput()),
-             "16-bit operands, summed in f32")
-
-bool ReduceSumOp::isResultPinned(unsigned) {
-  return isPackedGradient(getResult());
-}
+             "reads 16 bit, sums and stores f32")
 
 //===----------------------------------------------------------------------===//
 // Types

@@ -4,23 +4,25 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-class Train_ReduceOp<string mnemonic, string what, string declarations = "">
+class Train_ReduceOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [Differentiable, Generated]> {
   let summary = what;
   let description = [{
-    Sums in f32 in a fixed order. Without `keepdims` the dimensions go away.
+    Sums in f32 in a fixed order, and the result, smaller than the operand, is
+    f32: a sum of f16 numbers may be none. Without `keepdims` the dimensions go
+    away.
 
     (C1) `axes` are distinct, sorted and in [0, rank).
   }];
   let arguments = (ins Train_FloatTensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keepdims); // reduce_c1
   let results = (outs Train_FloatTensor:$result);
   let hasFolder = 1;
-  let extraClassDeclaration = compatible # declarations;
+  let extraClassDeclaration = compatible # [{
+    bool isResultPinned(unsigned) { return true; }
+  }];
 }
 
-// A sum that ends as the gradient of a parameter stays in f32.
-def Train_ReduceSumOp : Train_ReduceOp<"reduce_sum", "Sum over dimensions",
-    "bool isResultPinned(unsigned index);">;
+def Train_ReduceSumOp : Train_ReduceOp<"reduce_sum", "Sum over dimensions">;
 def Train_ReduceMeanOp : Train_ReduceOp<"reduce_mean", "Mean over dimensions">;
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_REDUCTIONOPS_TD

@@ -48,6 +48,8 @@ class Train_InferredOp<string mnemonic, list<Trait> traits = []>
     bool isOperandPinned(unsigned index);
     bool isResultPinned(unsigned index);
   }];
+  // For an op whose results lie in a range that it gives them itself.
+  code bounded = "bool isBounded() { return true; }";
   let extraClassDeclaration = compatible;
 }
 

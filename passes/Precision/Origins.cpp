@@ -1,0 +1,95 @@
+//===- Origins.cpp - Where values come from and lead to -------------------===//
+
+#include "passes/Precision/Origins.h"
+
+#include "compiler/Dialect/Amp/IR/Amp.h"
+#include "passes/Precision/PrecisionFacts.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mpc;
+
+static bool isFloat(Value value) {
+  return getFloatElementType(value.getType()) != nullptr;
+}
+
+static bool isLowOp(Operation *op) {
+  auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
+  return precision && precision.getPrecisionClass() == amp::PrecisionClass::Low;
+}
+
+/// True if an element is finite and larger than `most`.
+template <typename Float>
+static bool anyExceeds(ArrayRef<char> bytes, double most) {
+  ArrayRef<Float> elements(reinterpret_cast<const Float *>(bytes.data()),
+                           bytes.size() / sizeof(Float));
+  bool found = false; // No early way out: masks are large and have none.
+  for (Float element : elements)
+    found |= std::abs(element) > Float(most) &&
+             std::abs(element) <= std::numeric_limits<Float>::max();
+  return found;
+}
+
+/// True if `op` is a constant with an element that `low` would make infinite.
+static bool exceeds(Operation *op, FloatType low) {
+  auto constant = dyn_cast<train::ConstantOp>(op);
+  auto elements =
+      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
+  if (!elements)
+    return false;
+  double most =
+      llvm::APFloat::getLargest(low.getFloatSemantics()).convertToDouble();
+  if (elements.getElementType().isF64())
+    return anyExceeds<double>(elements.getRawData(), most);
+  return elements.getElementType().isF32() &&
+         anyExceeds<float>(elements.getRawData(), most);
+}
+
+Origins::Origins(func::FuncOp func, FloatType low) {
+  Block &body = func.front();
+  unbounded.insert(body.args_begin(), body.args_end());
+  for (Operation &op : body)
+    visitForward(&op, low);
+  for (Operation &op : llvm::reverse(body))
+    for (Value result : op.getResults())
+      if (isFloat(result) && leadsToPack(result))
+        gradients.insert(result);
+}
+
+void Origins::visitForward(Operation *op, FloatType low) {
+  // An index picks and a condition chooses; neither is part of the result.
+  bool floats = llvm::any_of(op->getOperands(), isFloat);
+  bool carries = exceeds(op, low);
+  for (Value operand : op->getOperands())
+    if (floats ? isFloat(operand) : !getElementTypeOrSelf(operand).isInteger(1))
+      carries |= unbounded.contains(operand);
+  auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
+  if (carries && !isLowOp(op) && !(precision && precision.isBounded()))
+    unbounded.insert(op->result_begin(), op->result_end());
+
+  bool isSource = isa<train::ConstantOp>(op) ||
+                  (isa<train::ReadOp>(op) && getWeightState(op->getResult(0)));
+  if (isSource || (op->getNumOperands() > 0 &&
+                   llvm::all_of(op->getOperands(), [&](Value operand) {
+                     return ofParameters.contains(operand);
+                   })))
+    ofParameters.insert(op->result_begin(), op->result_end());
+}
+
+bool Origins::leadsToPack(Value value) const {
+  if (value.use_empty())
+    return false;
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (isa<train::PackOp>(user))
+      return true;
+    auto results = llvm::make_filter_range(user->getResults(), isFloat);
+    return !isLowOp(user) && !results.empty() &&
+           llvm::all_of(results, [&](Value result) {
+             return gradients.contains(result);
+           });
+  });
+}

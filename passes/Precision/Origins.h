@@ -1,0 +1,50 @@
+//===- Origins.h - Where values come from and lead to -----------*- C++ -*-===//
+//
+// Whether rounding a value is safe depends less on the op that makes it than
+// on what it is: an input that a later subtraction centres, a weight, the
+// gradient of a weight. This reads that off the graph, whatever types it has:
+// before types are chosen it bounds the choice, afterwards it proves it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_PASSES_PRECISION_ORIGINS_H
+#define MPC_PASSES_PRECISION_ORIGINS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace mpc {
+
+class Origins {
+public:
+  /// Of the tensors of `func`; `low` is what they might be rounded to.
+  Origins(mlir::func::FuncOp func, mlir::FloatType low);
+
+  /// Computed from inputs of the function, and neither a `low` op nor one whose
+  /// result is bounded stands in between: x - mean(x) has digits only if x has
+  /// its own. Or computed from a constant that is finite, but not in `low`.
+  bool isUnbounded(mlir::Value value) const {
+    return unbounded.contains(value);
+  }
+
+  /// Computed from parameters and constants alone.
+  bool isOfParameters(mlir::Value value) const {
+    return ofParameters.contains(value);
+  }
+
+  /// Leads to packed gradients and nowhere else, and on the way no `low` op
+  /// reads it: a gradient of parameters, or a part of one.
+  bool isParameterGradient(mlir::Value value) const {
+    return gradients.contains(value);
+  }
+
+private:
+  void visitForward(mlir::Operation *op, mlir::FloatType low);
+  bool leadsToPack(mlir::Value value) const;
+
+  llvm::DenseSet<mlir::Value> unbounded, ofParameters, gradients;
+};
+
+} // namespace mpc
+
+#endif // MPC_PASSES_PRECISION_ORIGINS_H

@@ -1,0 +1,32 @@
+// RUN: mpc-opt %s --mpc-assign-precision=precision=bf16 | FileCheck %s
+// RUN: mpc-opt %s --mpc-assign-precision="precision=bf16 minimum-gain=1000000" | FileCheck %s --check-prefix=NONE
+
+// Rounding has to be worth it: between the products of a small batch f32 stays,
+// between those of a large one it does not.
+// CHECK-LABEL: func.func @small
+// NONE-LABEL: func.func @small
+func.func @small(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>) -> tensor<4x64xf32> {
+  // CHECK: train.matmul {{.*}} -> tensor<4x64xf32>
+  %0 = train.matmul %x, %w : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+  // CHECK: train.gelu {{.*}}what it reads is f32{{.*}} -> tensor<4x64xf32>
+  %1 = train.gelu %0 : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  // CHECK: train.softmax {{.*}}16 bit would move 1024 bytes more{{.*}} -> tensor<4x64xf32>
+  %s = train.softmax %1 {axis = 1 : i64} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  %r = train.add %s, %1 : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  // CHECK: amp.cast
+  %2 = train.matmul %r, %w : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+  return %2 : tensor<4x64xf32>
+}
+
+// CHECK-LABEL: func.func @large
+// NONE-LABEL: func.func @large
+func.func @large(%x: tensor<512x64xf32>, %w: tensor<64x64xf32>) -> tensor<512x64xf32> {
+  // CHECK: train.matmul {{.*}} -> tensor<512x64xbf16>
+  // NONE: train.matmul {{.*}} -> tensor<512x64xf32>
+  %0 = train.matmul %x, %w : (tensor<512x64xf32>, tensor<64x64xf32>) -> tensor<512x64xf32>
+  // CHECK: train.gelu {{.*}} -> tensor<512x64xbf16>
+  // NONE: train.gelu {{.*}} -> tensor<512x64xf32>
+  %1 = train.gelu %0 : (tensor<512x64xf32>) -> tensor<512x64xf32>
+  %2 = train.matmul %1, %w : (tensor<512x64xf32>, tensor<64x64xf32>) -> tensor<512x64xf32>
+  return %2 : tensor<512x64xf32>
+}
