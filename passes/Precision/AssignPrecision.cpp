@@ -10,6 +10,7 @@
 #include "passes/Precision/Labelling.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
+#include "passes/Precision/RoundElements.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/DebugLog.h"
@@ -94,19 +95,8 @@ static Value convert(OpBuilder &builder, Value value, Type type) {
     return amp::CastOp::create(builder, loc, type, value);
 
   auto target = cast<FloatType>(getElementTypeOrSelf(type));
-  DenseElementsAttr rounded =
-      elements.mapValues(target, [&](const APFloat &number) {
-        APFloat copy = number;
-        bool losesInfo;
-        copy.convert(target.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                     &losesInfo);
-        // A mask of the lowest f32 shall stay a number.
-        if (copy.isInfinity() && number.isFinite())
-          copy = APFloat::getLargest(target.getFloatSemantics(),
-                                     number.isNegative());
-        return copy.bitcastToAPInt();
-      });
-  return train::ConstantOp::create(builder, loc, rounded);
+  return train::ConstantOp::create(builder, loc,
+                                   roundElements(elements, target, ""));
 }
 
 /// Stores `value` as its label says and gives the uses that want the other type

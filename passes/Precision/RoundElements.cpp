@@ -7,12 +7,18 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace mpc;
 
 static constexpr size_t kBlobAlignment = 64;
 
 static uint16_t roundTo(FloatType type, float value) {
+  // A mask of the lowest f32 stays a number: rows of -inf have no softmax.
+  const float most = type.isBF16() ? 0x1.fep127f : 65504.0f;
+  if (std::isfinite(value))
+    value = std::clamp(value, -most, most);
   return type.isBF16() ? floatToBfloat(value) : floatToHalf(value);
 }
 

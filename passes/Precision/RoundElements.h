@@ -6,8 +6,9 @@
 
 namespace mpc {
 
-/// The f32 `elements` rounded to `type`, f16 or bf16, as amp.cast rounds; null
-/// if their values are not in memory. What was a resource becomes one of that
+/// The f32 `elements` rounded to `type`, f16 or bf16, as amp.cast rounds, but
+/// for finite numbers beyond its range, which become its largest; null if their
+/// values are not in memory. What was a resource becomes one of that
 /// `name`.
 mlir::ElementsAttr roundElements(mlir::ElementsAttr elements,
                                  mlir::FloatType type, llvm::StringRef name);

@@ -9,7 +9,7 @@ assert "architectures" not in cpu
 for device in (cpu, cuda):
     names = {kernel["name"] for kernel in device["kernels"]}
     steps = [t for t in device["transposes"] if t["function"] == "step"]
-    assert [t["bytes"] for t in steps] == [3072, 256], steps
+    assert [t["bytes"] for t in steps] == [4608, 384], steps
     assert all(t["kernel"] in names and t["origin"] == "layout" for t in steps)
 assert [a["name"] for a in cuda["architectures"]] == ["sm_90", "sm_80"]
 for architecture in cuda["architectures"]:
