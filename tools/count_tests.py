@@ -3,8 +3,9 @@
 
 Usage: count_tests.py FOLDER. The folder holds ctest.xml, lit.xml and, for each
 program of GoogleTest that came to its end, gtest/PROGRAM.xml; sanitized/ has
-the same of the builds with sanitizers, and importer.xml in lit's place. Names
-what failed; exits with 1 if anything did, or if there are no results.
+the same of the builds with sanitizers, and importer.xml in lit's place;
+levels/LEVEL/ has it of what ran with fewer instructions. Names what failed;
+exits with 1 if anything did, or if there are no results.
 """
 import collections
 import pathlib
@@ -55,6 +56,9 @@ def collect(folder):
     sanitized = folder / "sanitized"
     for name, outcome in [*read_ctest(sanitized), *read_cases(sanitized / "importer.xml")]:
         yield f"{name} (sanitized)", outcome
+    for level in sorted(folder.glob("levels/*")):
+        for name, outcome in [*read_ctest(level), *read_cases(level / "lit.xml")]:
+            yield f"{name} (with {level.name})", outcome
 
 
 def main(folder):

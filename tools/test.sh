@@ -1,20 +1,26 @@
 #!/usr/bin/env bash
 # Builds everything and runs every test. The last line is "N passed, N failed".
 #
-# usage: tools/test.sh [--no-setup]
+# usage: tools/test.sh [--no-setup] [--long]
 #   --no-setup   do not look for missing packages
+#   --long       run everything at each level of instructions, not a selection
 #
-# MPC_BUILD_DIR names another folder to build in than build/.
+# MPC_BUILD_DIR names another folder to build in than build/, MPC_MAX_CPU_ISA
+# the highest level of instructions (test/README.md).
 source "$(dirname "$0")/common.sh"
 
-case "${1:-}" in
-  "") step "Installing what is missing" "$root/tools/setup.sh" ;;
-  --no-setup) ;;
-  *)
-    sed -n '2,7s/^# \{0,1\}//p' "$0"
-    [ "$1" = --help ] && exit 0 || exit 2
-    ;;
-esac
+setup=yes long=
+for option in "$@"; do
+  case "$option" in
+    --no-setup) setup= ;;
+    --long) long=yes ;;
+    *)
+      sed -n '2,9s/^# \{0,1\}//p' "$0"
+      [ "$option" = --help ] && exit 0 || exit 2
+      ;;
+  esac
+done
+[ -z "$setup" ] || step "Installing what is missing" "$root/tools/setup.sh"
 
 results=$build/test-results
 sanitized=$build/sanitized
@@ -30,11 +36,34 @@ run_ctest() {
     | tail -n 40
 }
 
+# run_lit RESULTS [OPTION...]
 run_lit() {
-  local lit=/usr/lib/llvm-22/bin/lit
+  local lit=/usr/lib/llvm-22/bin/lit results=$1
+  shift
   timeout 15m "$lit" -j "$jobs" --no-progress-bar -v \
-    --xunit-xml-output "$results/lit.xml" "$build/test" \
+    --xunit-xml-output "$results/lit.xml" "$@" "$build/test" \
     | grep -v '^PASS:'
+}
+
+# The levels of kernels/cpu_isa.h below what may be used of this machine.
+lower_levels() {
+  local features
+  features=$("$build/bin/mpc" doctor --json)
+  case "$features" in *'"avx512bw"'*) echo AVX2 ;; esac
+  case "$features" in *'"avx512_bf16"'*) echo AVX512_CORE ;; esac
+  case "$features" in *'"amx_bf16"'*) echo AVX512_CORE_BF16 ;; esac
+}
+
+# run_level LEVEL: what depends on the instructions, or everything.
+run_level() {
+  local -x MPC_MAX_CPU_ISA=$1
+  local results=$results/levels/$1 programs lit
+  programs='^mpc-(codegen|kernels|models)-test$'
+  lit='(goldens|tools/mpc)/(cpu-levels|digits|target|transformers).test'
+  [ -z "$long" ] || programs=. lit=.
+  mkdir -p "$results/gtest"
+  run_ctest "$build" "$results" -R "$programs" || true
+  run_lit "$results" --filter="$lit"
 }
 
 # What reads foreign bytes and what computes, built again with sanitizers: the
@@ -69,5 +98,8 @@ mkdir -p "$results/gtest" "$results/sanitized/gtest"
 # A test that fails must not keep the others from running.
 step "Running the programs that are tests" run_ctest "$build" "$results" || true
 step "Running those with sanitizers" run_sanitized || true
-step "Running lit" run_lit || true
+step "Running lit" run_lit "$results" || true
+for level in $(lower_levels); do
+  step "Running what depends on instructions with $level" run_level "$level" || true
+done
 python3 "$root/tools/count_tests.py" "$results"

@@ -2,6 +2,8 @@
 
 #include "compiler/Target/CpuTarget.h"
 
+#include "kernels/cpu_isa.h"
+
 #include "llvm/ADT/StringMap.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -26,14 +28,15 @@ static bool isVectorFeature(llvm::StringRef name) {
 
 /// Generated code may use what is in this list and nothing else, so that what
 /// the package says it needs is what it needs.
-static std::string hostFeatures() {
+static std::string hostFeatures(kernels::CpuIsa limit) {
   std::string text;
   for (const auto &feature : llvm::sys::getHostCPUFeatures()) {
     // AVX10 changes how registers are used but gives us nothing here.
     if (feature.first().starts_with("avx10"))
       continue;
     text += (text.empty() ? "" : ",");
-    text += (feature.second ? "+" : "-") + feature.first().str();
+    bool usable = feature.second && kernels::isa_allows(limit, feature.first());
+    text += (usable ? "+" : "-") + feature.first().str();
   }
   return text;
 }
@@ -52,7 +55,10 @@ llvm::Expected<CpuTarget> mpc::findCpuTarget(llvm::StringRef name) {
   bool native = name == "native";
   CpuTarget target;
   target.cpu = native ? llvm::sys::getHostCPUName().str() : name.str();
-  std::string features = native ? hostFeatures() : "";
+  const kernels::CpuIsaLimit &limit = kernels::cpu_isa_limit();
+  if (native && !limit.error.empty())
+    return llvm::createStringError(limit.error);
+  std::string features = native ? hostFeatures(limit.isa) : "";
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
   target.machine.reset(backend->createTargetMachine(

@@ -25,8 +25,9 @@ struct CpuTarget {
   ~CpuTarget();
 };
 
-/// Looks up a CPU; "native" is this machine. An unknown name is an error that
-/// lists how to see the known ones.
+/// Looks up a CPU; "native" is this machine, as far as MPC_MAX_CPU_ISA
+/// (kernels/cpu_isa.h) lets it be used. An unknown name is an error that says
+/// how to see the known ones.
 llvm::Expected<CpuTarget> findCpuTarget(llvm::StringRef name);
 
 } // namespace mpc

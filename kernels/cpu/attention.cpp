@@ -74,13 +74,11 @@ namespace avx512 {
 
 Loops best_loops(bool is_bf16, const char** name) {
 #ifdef __x86_64__
-  if (__builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq")) {
+  if (has_avx512()) {
     *name = "attention:avx512";
     return avx512::loops(is_bf16);
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+  if (has_avx2()) {
     *name = "attention:avx2";
     return avx2::loops(is_bf16);
   }

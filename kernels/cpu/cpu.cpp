@@ -1,9 +1,39 @@
 #include "kernels/cpu/cpu.h"
 
+#include <cstdlib>
 #include <dnnl.hpp>
+
+#include "kernels/cpu_isa.h"
 
 namespace mpc::kernels {
 namespace {
+
+dnnl::cpu_isa dnnl_isa(CpuIsa isa) {
+  switch (isa) {
+    case CpuIsa::avx2:
+      return dnnl::cpu_isa::avx2;
+    case CpuIsa::avx512_core:
+      return dnnl::cpu_isa::avx512_core;
+    case CpuIsa::avx512_core_bf16:
+      return dnnl::cpu_isa::avx512_core_bf16;
+    case CpuIsa::all:
+      break;
+  }
+  return dnnl::cpu_isa::all;
+}
+
+// Holds oneDNN to our limit. Who gives it one of its own is heard.
+std::string limit_dnnl() {
+  const CpuIsaLimit& limit = cpu_isa_limit();
+  if (!limit.name || std::getenv("ONEDNN_MAX_CPU_ISA") ||
+      std::getenv("DNNL_MAX_CPU_ISA"))
+    return limit.error;
+  if (dnnl::set_max_cpu_isa(dnnl_isa(limit.isa)) == dnnl::status::success)
+    return "";
+  return std::string("MPC_MAX_CPU_ISA=") + limit.name +
+         " came too late: this process has used oneDNN already; set "
+         "ONEDNN_MAX_CPU_ISA to the same";
+}
 
 // What runs in f16 too: it moves values, or adds them one by one.
 bool computes_f16(KernelId id) {
@@ -63,10 +93,38 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
 
 }  // namespace
 
+#ifdef __x86_64__
+bool cpu::has_avx2() {
+  return isa_allows(cpu_isa_limit().isa, "avx2") &&
+         __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+bool cpu::has_avx512() {
+  return isa_allows(cpu_isa_limit().isa, "avx512bw") &&
+         __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512dq");
+}
+
+bool cpu::has_avx512_bf16() {
+  return isa_allows(cpu_isa_limit().isa, "avx512bf16") && has_avx512() &&
+         __builtin_cpu_supports("avx512bf16");
+}
+#else
+bool cpu::has_avx2() { return false; }
+bool cpu::has_avx512() { return false; }
+bool cpu::has_avx512_bf16() { return false; }
+#endif
+
 std::unique_ptr<Kernel> make_cpu_kernel(const KernelDesc& desc,
                                         const Context& context,
                                         std::string* error) {
   if (!check_description(desc, error)) return nullptr;
+  static const std::string trouble = limit_dnnl();
+  if (!trouble.empty()) {
+    *error = trouble;
+    return nullptr;
+  }
   if (context.threads < 1) {
     *error = "a kernel needs at least one thread, found " +
              std::to_string(context.threads);

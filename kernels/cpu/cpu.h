@@ -27,6 +27,11 @@ std::unique_ptr<Kernel> make_embedding(KernelId id, const EmbeddingShape& shape,
 std::unique_ptr<Kernel> make_bytes(KernelId id, size_t bytes,
                                    const Context& context);
 
+// What the CPU has of what may be used (kernels/cpu_isa.h).
+bool has_avx2();    // With FMA.
+bool has_avx512();  // With BW, DQ, VL.
+bool has_avx512_bf16();
+
 // OpenMP's number of threads for the calling thread, while in scope. Two
 // thread-local accesses where nothing changes.
 class ThreadScope {

@@ -96,13 +96,11 @@ class PoolKernel final : public Kernel {
 template <typename T>
 RowsFunction best_function(KernelId id, const char** name) {
 #ifdef __x86_64__
-  if (__builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq")) {
+  if (has_avx512()) {
     *name = "pool:avx512";
     return avx512::rows_function<T>(id);
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+  if (has_avx2()) {
     *name = "pool:avx2";
     return avx2::rows_function<T>(id);
   }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/cpu/cpu.h"
 #include "kernels/float_types.h"
 
 namespace mpc::kernels::testing {
@@ -332,7 +333,7 @@ std::string describe(const KernelDesc& desc, const Context& context) {
          (context.deterministic ? " deterministic" : "");
 }
 
-bool has_bf16() { return __builtin_cpu_supports("avx512bw"); }
+bool has_bf16() { return cpu::has_avx512(); }
 
 int64_t result_extent(int64_t input, int64_t kernel, int64_t stride,
                       int64_t dilation, int64_t pads) {

@@ -1,5 +1,6 @@
 //===- Doctor.cpp - mpc doctor --------------------------------------------===//
 
+#include "kernels/cpu_isa.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Gpu.h"
 #include "tools/mpc/Text.h"
@@ -41,6 +42,13 @@ struct Cpu {
 };
 } // namespace
 
+/// Whether MPC_MAX_CPU_ISA lets a flag be used. LLVM spells them without the
+/// underscores.
+static bool mayUse(std::string flag) {
+  flag.erase(std::remove(flag.begin(), flag.end(), '_'), flag.end());
+  return mpc::kernels::isa_allows(mpc::kernels::cpu_isa_limit().isa, flag);
+}
+
 static Cpu readCpu() {
   Cpu cpu;
   std::ifstream file("/proc/cpuinfo");
@@ -54,7 +62,8 @@ static Cpu readCpu() {
     if (line.rfind("flags", 0) == 0) {
       std::istringstream words(value);
       for (std::string word; words >> word;)
-        cpu.flags.insert(word);
+        if (mayUse(word))
+          cpu.flags.insert(word);
       break;
     }
   }
@@ -105,6 +114,9 @@ static Json examine() {
         "avx512_fp16", "amx_bf16"})
     if (cpu.flags.count(flag))
       json["features"].push_back(flag);
+  const mpc::kernels::CpuIsaLimit &limit = mpc::kernels::cpu_isa_limit();
+  if (limit.name)
+    json["limit"] = limit.name;
   json["precisions"] = describePrecisions(cpu);
   json["cpus"] = allowedCpus();
   json["threads"] = omp_get_max_threads();
@@ -123,6 +135,8 @@ static Json examine() {
 #endif
 
   Json warnings = Json::array();
+  if (!limit.error.empty())
+    warnings.push_back(limit.error);
   int threads = omp_get_max_threads();
   int cpus = allowedCpus();
   if (threads > cpus)
@@ -153,6 +167,8 @@ static void print(const Json &json) {
   line("mpc", text(json["mpc"]));
   line("CPU", text(json["cpu"]));
   line("features", features.empty() ? "none that mpc knows" : features);
+  if (json.contains("limit"))
+    line("limited to", text(json["limit"]) + ", by MPC_MAX_CPU_ISA");
   for (const auto &[precision, how] : json["precisions"].items())
     line(precision, text(how));
   line("threads", format("%d on %d CPUs", json["threads"].get<int>(),

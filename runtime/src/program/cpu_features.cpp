@@ -1,5 +1,6 @@
 // Which of LLVM's x86 features this CPU has and the system lets us use.
 
+#include "kernels/cpu_isa.h"
 #include "runtime/src/program/program.h"
 
 #if defined(__x86_64__)
@@ -162,14 +163,25 @@ static bool cpu_has(const std::string&, bool* known) {
 #endif
 
 mpc_status_t check_cpu_features(const schema::Variant& variant) {
+  const kernels::CpuIsaLimit& limit = kernels::cpu_isa_limit();
+  if (!limit.error.empty())
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "%s", limit.error.c_str());
   if (!variant.cpu_features()) return nullptr;
   for (const flatbuffers::String* text : *variant.cpu_features()) {
     std::string name = text->str();
     if (!name.empty() && name[0] == '+') name.erase(0, 1);
     if (!name.empty() && name[0] == '-') continue;  // Not used by the code.
     bool known = false;
-    if (cpu_has(name, &known)) continue;
+    const bool has = cpu_has(name, &known);
+    if (has && kernels::isa_allows(limit.isa, name)) continue;
     const char* target = variant.cpu() ? variant.cpu()->c_str() : "another CPU";
+    if (has)
+      return mpc_status_make(
+          MPC_INCOMPATIBLE,
+          "compiled for '%s': needs the CPU feature '%s', which "
+          "MPC_MAX_CPU_ISA=%s rules out; compile the model under that limit "
+          "or with another --target-cpu, or unset it",
+          target, name.c_str(), limit.name);
     return mpc_status_make(
         MPC_INCOMPATIBLE,
         known ? "compiled for '%s': this CPU lacks the feature '%s'; compile "
