@@ -138,6 +138,11 @@ attention("mask_of_truth", f"x[2,3,3,8] {KEY} {VALUE}",
      f"b = Constant <value = bool[3,5] {{{', '.join(str(s) for row in SEEN for s in row)}}}> ()\n"
      "y = Attention (x, k, v, b)",
      lambda x, k, v: SDPA(x, k, v, torch.tensor(SEEN, dtype=torch.bool)))
+EMPTY = [[1, 0, 0, 1, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]]
+attention("empty_row", f"x[2,3,3,8] {KEY} {VALUE}",
+     f"b = Constant <value = bool[3,5] {{{', '.join(str(s) for row in EMPTY for s in row)}}}> ()\n"
+     "y = Attention (x, k, v, b)",
+     lambda x, k, v: SDPA(x, k, v, torch.tensor(EMPTY, dtype=torch.bool)))
 attention("mask_groups", "x[2,6,5,8] k[2,2,5,8] v[2,2,5,6] m[2,1,5,5]",
           "y = Attention (x, k, v, m)",
           lambda x, k, v, m: SDPA(x, k, v, m + torch.full((5, 5), -torch.inf).triu(1),
@@ -146,6 +151,16 @@ attention("softcap", f"x[2,3,7,8] {KEY} {VALUE}", "y = Attention (x, k, v)",
           lambda x, k, v: torch.softmax(
               2 * torch.tanh(x @ k.mT / 8**0.5 / 2), -1) @ v, "softcap = 2.0")
 
+# A sample of padding alone under a mask of the lowest float: its probabilities are equal.
+case("Attention_padded", "x[3,2,7,8] k[3,2,5,8] v[3,2,5,6]",
+     "c = Constant <value = bool[3,1,1,5] {1,1,1,1,1, 1,1,0,0,0, 0,0,0,0,0}> ()\n"
+     "low = Constant <value_float = -3.4028234663852886e38> ()\n"
+     "zero = Constant <value_float = 0.0> ()\n m = Where (c, zero, low)\n"
+     "t = Transpose <perm = [0, 1, 3, 2]> (k)\n s = MatMul (x, t)\n d = Add (s, m)\n"
+     "p = Softmax <axis = 3> (d)\n y = MatMul (p, v)",
+     lambda x, k, v: torch.softmax(x @ k.mT + torch.tensor(
+         [[0.0] * 5, [0.0] * 2 + [-3.4028234663852886e38] * 3, [-3.4028234663852886e38] * 5],
+         dtype=x.dtype)[:, None, None], -1) @ v)
 # The same as products around a softmax, which becomes one op.
 case("Attention_written_out", "x[2,3,7,8] k[2,3,5,8] v[2,3,5,6]",
      "t = Transpose <perm = [0, 1, 3, 2]> (k)\n s = MatMul (x, t)\n"

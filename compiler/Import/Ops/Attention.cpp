@@ -154,7 +154,8 @@ static Value writeOut(ImportedNode &node, const Heads &heads, Value mask,
   Value scores = node.emit<train::MulOp>(
       {regroup(node, product, query[1], 1), node.scalar(scale)});
   scores = maskScores(node, scores, mask, softcap, causal);
-  Value weights = node.emit<train::SoftmaxOp>(scores, node.i64("axis", 3));
+  Value weights = node.emit<train::SoftmaxOp>(
+      scores, {node.i64("axis", 3), node.flag("zero_empty")});
   if (!weights)
     return nullptr;
   Value result =

@@ -17,10 +17,12 @@ Value Scalars::log(Value value) {
   return math::LogOp::create(builder, loc, value);
 }
 
-Value Scalars::toBits(Value x) { return mul(x, constant(M_LOG2E, x)); }
+Value Scalars::log1p(Value value) {
+  return math::Log1pOp::create(builder, loc, value);
+}
 
-Value Scalars::expOffset(Value x, Value offsetBits) {
-  return exp2(fma(x, constant(M_LOG2E, x), neg(offsetBits)));
+Value Scalars::expDifference(Value x, Value offset) {
+  return exp2(mul(sub(x, offset), constant(M_LOG2E, x)));
 }
 
 Value Scalars::equal(Value lhs, Value rhs) {
@@ -96,10 +98,6 @@ Value Emitter::reduce(Combiner combiner, ArrayRef<int64_t> axes,
                            ValueRange scalars) -> SmallVector<Value> {
                          return {body(Scalars(inner, where), scalars)};
                        })[0];
-}
-
-Value Emitter::toBits(Value rows) {
-  return combine(rows, [](Scalars s, ValueRange v) { return s.toBits(v[0]); });
 }
 
 Value Emitter::rowMax(int64_t axis, const Indexed &operand) {

@@ -19,11 +19,11 @@ public:
       : ScalarMath(builder, loc), builder(builder), loc(loc) {}
 
   mlir::Value log(mlir::Value value);
-  /// `x` in units of ln 2: x log2(e).
-  mlir::Value toBits(mlir::Value x);
-  /// e^(x - offset), of an offset from `toBits`: one multiply-add and a power
-  /// of 2, which costs less than one of e.
-  mlir::Value expOffset(mlir::Value x, mlir::Value offsetBits);
+  mlir::Value log1p(mlir::Value value);
+  /// e^(x - offset), by way of a power of 2, which costs less than one of e.
+  /// The difference comes first: of like numbers it is exact however large they
+  /// are, and so e^0 is 1.
+  mlir::Value expDifference(mlir::Value x, mlir::Value offset);
   mlir::Value constantOf(double value, mlir::Type type) {
     return constantFloat(builder, loc, type, value);
   }
@@ -90,8 +90,6 @@ public:
   /// The largest element of each row along `axis`, as softmax subtracts it. NaN
   /// is passed over: the exponentials of the row carry it on.
   mlir::Value rowMax(int64_t axis, const Indexed &operand);
-  /// Each of them in units of ln 2, an offset for Scalars::expOffset.
-  mlir::Value toBits(mlir::Value rows);
 
   /// One element for each point of the iteration space.
   mlir::Value map(mlir::Type result, llvm::ArrayRef<Indexed> operands,

@@ -386,8 +386,8 @@ SoftmaxCrossEntropyOp::lowerToLinalg(OpBuilder &builder,
   ClassLoss loss(builder, *this);
   Value max = loss.emit.rowMax(kClassDim, loss.scores);
   Value sum = loss.emit.sum(
-      kClassDim, {loss.scores, loss.row(loss.emit.toBits(max))},
-      [](Scalars s, ValueRange v) { return s.expOffset(v[0], v[1]); });
+      kClassDim, {loss.scores, loss.row(max)},
+      [](Scalars s, ValueRange v) { return s.expDifference(v[0], v[1]); });
   Value picked = loss.emitPicked();
   Value rows =
       loss.emit.combine({max, sum, picked}, [](Scalars s, ValueRange v) {
@@ -403,10 +403,10 @@ LogicalResult
 SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder,
                                          SmallVectorImpl<Value> &results) {
   ClassLoss loss(builder, *this);
-  Value bits = loss.emit.toBits(loss.emit.rowMax(kClassDim, loss.scores));
+  Value max = loss.emit.rowMax(kClassDim, loss.scores);
   Value exps =
-      loss.emit.map({loss.scores, loss.row(bits)}, [](Scalars s, ValueRange v) {
-        return s.expOffset(v[0], v[1]);
+      loss.emit.map({loss.scores, loss.row(max)}, [](Scalars s, ValueRange v) {
+        return s.expDifference(v[0], v[1]);
       });
   Value sum = loss.emit.sum(kClassDim, {{exps, loss.emit.all()}},
                             [](Scalars, ValueRange v) { return v[0]; });
@@ -514,10 +514,12 @@ static Value emitElementLoss(Scalars s, ElementLoss kind, Value prediction,
   case ElementLoss::MeanAbsoluteError:
     return s.abs(difference);
   case ElementLoss::BinaryCrossEntropyWithLogits: {
+    // max(x, 0) - x t, without the difference of what may be large and alike.
     Value zero = s.constant(0, prediction);
-    Value linear = s.sub(s.max(prediction, zero), s.mul(prediction, target));
-    Value exp = s.exp(s.neg(s.abs(prediction)));
-    return s.add(linear, s.log(s.add(s.constant(1, exp), exp)));
+    Value above = s.compare(arith::CmpFPredicate::OGT, prediction, zero);
+    Value side = s.select(above, s.constant(1, prediction), zero);
+    Value linear = s.mul(prediction, s.sub(side, target));
+    return s.add(linear, s.log1p(s.exp(s.neg(s.abs(prediction)))));
   }
   }
   llvm_unreachable("unknown element loss");

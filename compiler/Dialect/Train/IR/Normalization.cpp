@@ -12,6 +12,8 @@
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Support/Locations.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
@@ -573,17 +575,26 @@ LogicalResult SoftmaxOp::lowerToLinalg(OpBuilder &builder,
   Emitter emit(builder, getLoc(), shapeOf(getInput()),
                getComputeType(getInput(), getType()));
   int64_t axis = getAxis();
+  bool zeroEmpty = getZeroEmpty();
   Indexed input{getInput(), emit.all()};
   Value max = emit.rowMax(axis, input);
-  Value bits = emit.toBits(max);
+  if (zeroEmpty)
+    max = emit.combine(max, [](Scalars s, ValueRange v) {
+      double nothing = -std::numeric_limits<double>::infinity();
+      return s.select(s.equal(v[0], s.constant(nothing, v[0])),
+                      s.constant(0, v[0]), v[0]);
+    });
   Value exps =
-      emit.map({input, {bits, emit.allBut(axis)}},
-               [](Scalars s, ValueRange v) { return s.expOffset(v[0], v[1]); });
+      emit.map({input, {max, emit.allBut(axis)}}, [](Scalars s, ValueRange v) {
+        return s.expDifference(v[0], v[1]);
+      });
   Value sum = emit.sum(axis, {{exps, emit.all()}},
                        [](Scalars, ValueRange v) { return v[0]; });
   // One division per row instead of one per element.
-  Value factor = emit.combine(sum, [](Scalars s, ValueRange v) {
-    return s.div(s.constant(1, v[0]), v[0]);
+  Value factor = emit.combine(sum, [&](Scalars s, ValueRange v) {
+    Value one = s.constant(1, v[0]);
+    // The largest element alone gives 1; nothing gives 0.
+    return s.div(one, zeroEmpty ? s.max(v[0], one) : v[0]);
   });
   results.push_back(
       emit.map(getType(), {{exps, emit.all()}, {factor, emit.allBut(axis)}},
@@ -598,10 +609,9 @@ LogicalResult LogSoftmaxOp::lowerToLinalg(OpBuilder &builder,
   int64_t axis = getAxis();
   Indexed input{getInput(), emit.all()};
   Value max = emit.rowMax(axis, input);
-  Value bits = emit.toBits(max);
-  Value sum =
-      emit.sum(axis, {input, {bits, emit.allBut(axis)}},
-               [](Scalars s, ValueRange v) { return s.expOffset(v[0], v[1]); });
+  Value sum = emit.sum(
+      axis, {input, {max, emit.allBut(axis)}},
+      [](Scalars s, ValueRange v) { return s.expDifference(v[0], v[1]); });
   Value log =
       emit.combine(sum, [](Scalars s, ValueRange v) { return s.log(v[0]); });
   // Not max + log(sum) in one: subtracting the maximum first is exact where

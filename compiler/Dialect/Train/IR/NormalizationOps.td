@@ -125,6 +125,13 @@ class Train_SoftmaxLikeOp<string mnemonic, string what>
 }
 def Train_SoftmaxOp : Train_SoftmaxLikeOp<"softmax", "exp(x - max) / sum along one dimension"> {
   let extraClassDeclaration = compatible # bounded;
+  let description = [{
+    Rows that are minus infinity throughout become NaN, as ONNX and PyTorch have
+    it; with `zero_empty`, as attention has it for a query that sees no key, 0.
+
+    (C1) `axis` lies in [0, rank).
+  }];
+  let arguments = (ins Train_FloatTensor:$input, I64Attr:$axis, UnitAttr:$zero_empty); // softmax_c1
 }
 def Train_LogSoftmaxOp : Train_SoftmaxLikeOp<"log_softmax", "x - max - log(sum exp(x - max)) along one dimension">;
 
