@@ -185,4 +185,94 @@ TEST(Math, Limits) {
   }
 }
 
+/// What is masked counts for nothing, in vectors of every length and on a GPU.
+TEST(Math, PowersOfLowNumbersAreZero) {
+  Elements inputs = {-std::numeric_limits<double>::infinity(),
+                     -std::numeric_limits<float>::max(), -1e10, -1e4, -200};
+  for (size_t count : {5u, 1u})
+    for (mpc::DeviceKind device : {mpc::DeviceKind::Cpu, mpc::DeviceKind::Cuda})
+      for (const char *op : {"exp", "exp2"}) {
+        inputs.resize(count);
+        Compiled compiled = compileFunction(op, count, "f32", device);
+        ASSERT_EQ(compiled.kernels.size(), 1u);
+        EXPECT_EQ(call(compiled.kernels[0], {inputs})[0], Elements(count, 0))
+            << op << " on " << mpc::nameOf(device).str();
+      }
+}
+
+/// Results of an op in f32 for an incoming gradient of 1, if it is a gradient.
+Elements evaluate(const std::string &op, const Elements &inputs) {
+  std::string type = "tensor<" + std::to_string(inputs.size()) + "xf32>";
+  bool isGradient = op.find("_grad") != std::string::npos;
+  bool isApproximate = op.find('~') != std::string::npos;
+  Compiled compiled(
+      "func.func @f(" + std::string(isGradient ? "%g: " + type + ", " : "") +
+      "%x: " + type + ") -> " + type + " { %0 = train." +
+      op.substr(0, op.find('~')) + (isGradient ? " %g, %x" : " %x") +
+      (isApproximate ? " {approximate}" : "") + " : (" +
+      (isGradient ? type + ", " : "") + type + ") -> " + type +
+      " return %0 : " + type + " }");
+  EXPECT_EQ(compiled.kernels.size(), 1u);
+  std::vector<Elements> operands;
+  if (isGradient)
+    operands.push_back(Elements(inputs.size(), 1));
+  operands.push_back(inputs);
+  return call(compiled.kernels[0], operands)[0];
+}
+
+/// Far from zero functions are what they tend to, and nothing is NaN: squares
+/// there are infinite.
+TEST(Math, FarFromZero) {
+  const double most = std::numeric_limits<float>::max();
+  Elements above, below, ones, zeros, minusOnes;
+  for (double magnitude : {1e4, 1e10, 2e19, 1e30, most}) {
+    above.push_back(float(magnitude));
+    below.push_back(-float(magnitude));
+    ones.push_back(1);
+    zeros.push_back(0);
+    minusOnes.push_back(-1);
+  }
+  for (const char *op : {"gelu", "gelu~"}) {
+    EXPECT_EQ(evaluate(op, above), above) << op;
+    EXPECT_EQ(evaluate(op, below), zeros) << op;
+  }
+  for (const char *op : {"gelu_grad", "gelu_grad~"}) {
+    EXPECT_EQ(evaluate(op, above), ones) << op;
+    EXPECT_EQ(evaluate(op, below), zeros) << op;
+  }
+  EXPECT_EQ(evaluate("sigmoid", above), ones);
+  EXPECT_EQ(evaluate("sigmoid", below), zeros);
+  EXPECT_EQ(evaluate("tanh", above), ones);
+  EXPECT_EQ(evaluate("tanh", below), minusOnes);
+}
+
+/// The logarithm's argument near 1 costs nothing of what is small, and a large
+/// logit nothing of the other term.
+TEST(Math, BinaryCrossEntropyKeepsItsDigits) {
+  Elements logits, targets;
+  for (double x : {0.0, 1.0, 10.0, 17.0, 40.0, 80.0, 1e4, 1e10, 3e38})
+    for (double sign : {1.0, -1.0})
+      for (double target : {0.0, 1.0, 0.75, 0.999}) {
+        logits.push_back(float(sign * x));
+        targets.push_back(float(target));
+      }
+  std::string type = "tensor<" + std::to_string(logits.size()) + "xf32>";
+  Compiled compiled(
+      "func.func @f(%x: " + type + ", %t: " + type + ") -> " + type +
+      " { %0 = train.element_loss %x, %t {kind = "
+      "#train<element_loss bce_with_logits>, reduction = "
+      "#train<reduction none>} : (" +
+      type + ", " + type + ") -> " + type + " return %0 : " + type + " }");
+  ASSERT_EQ(compiled.kernels.size(), 1u);
+  Elements found = call(compiled.kernels[0], {logits, targets})[0];
+  for (size_t i = 0; i < logits.size(); ++i) {
+    double x = logits[i], side = x > 0 ? 1 : 0;
+    double wanted =
+        x * (side - targets[i]) + std::log1p(std::exp(-std::fabs(x)));
+    // Some roundings of numbers of one sign; below the normal numbers 0.
+    EXPECT_NEAR(found[i], wanted, 8 * 0x1p-24 * wanted + 3e-38)
+        << x << " against " << targets[i];
+  }
+}
+
 } // namespace

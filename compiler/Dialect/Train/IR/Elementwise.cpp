@@ -591,6 +591,11 @@ static Value geluDerivative(ScalarMath &m, Value x, bool approximate) {
   Value slope;
   if (approximate) { // factor' = 2 factor (1 - factor) inner'
     Value one = m.constant(1, x);
+    // Where the factor is 0 or 1 and the square may be infinite, its product
+    // with 0 is 0 all the same.
+    Value most = m.constant(1e30, x);
+    Value isMore = m.compare(arith::CmpFPredicate::OLT, most, square);
+    square = m.select(isMore, most, square);
     Value inner = m.mul(m.constant(2 * sqrt2OverPi, x),
                         m.add(one, m.mul(m.constant(3 * cubic, x), square)));
     slope = m.mul(m.mul(factor, m.sub(one, factor)), inner);
