@@ -532,7 +532,7 @@ bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
   };
   const std::vector<int64_t> output{query[0], query[1], query[2], value[3]};
   if (!expect(roles.output, output) ||
-      !expect(roles.log_sum_exp, {query[0], query[1], query[2]}))
+      !expect(roles.log_sum_exp, {2, query[0], query[1], query[2]}))
     return false;
   if (desc.id == KernelId::attention) return true;
   return expect(0, output) && expect(roles.results, query) &&

@@ -64,6 +64,8 @@ struct AttentionShape {
   bool causal;
   float scale;
 
+  // Queries of all heads: rows of scores.
+  int64_t rows() const { return batch * heads * queries; }
   // Keys that the query sees.
   int64_t visible(int64_t query) const {
     return causal && query < keys ? query + 1 : keys;

@@ -13,6 +13,7 @@
 
 #include "kernels/cpu/dnnl_kernel.h"
 #include "kernels/float_types.h"
+#include "kernels/log_sum_exp.h"
 
 namespace mpc::kernels::cpu {
 namespace {
@@ -32,12 +33,17 @@ constexpr int64_t kMaxKeySteps = 16;
 
 struct Strip;
 
+// The logarithms of a strip's sums, or of all: LogSumExp, the parts apart.
+template <typename T>
+struct Sums {
+  T *high, *low;
+};
+
 // The loops of one kind of CPU (attention_loops.h).
 struct Loops {
-  void (*softmax)(const Strip& strip, float* scores, void* p,
-                  float* log_sum_exp);
+  void (*softmax)(const Strip& strip, float* scores, void* p, Sums<float> sums);
   void (*softmax_grad)(const Strip& strip, const float* scores,
-                       const float* p_grads, const float* log_sum_exp,
+                       const float* p_grads, Sums<const float> sums,
                        const void* grad, const void* result, void* p,
                        void* score_grads);
   void (*round)(const float* from, int64_t count, uint16_t* to);
@@ -288,6 +294,12 @@ class AttentionKernel : public Kernel {
     return AttentionKernel::row(operand, row, width,
                                 mpc_dtype_size(shape_.result_dtypes[result]));
   }
+  // The sums, an operand, from row `row` on.
+  template <typename T>
+  Sums<T> sums_from(void* operand, int64_t row) const {
+    T* high = static_cast<T*>(operand) + row;
+    return {high, high + shape_.rows()};
+  }
   int64_t key_head_of(int64_t head) const {
     return head / (shape_.heads / shape_.key_heads);
   }
@@ -345,7 +357,7 @@ class Forward final : public AttentionKernel {
     if (!places[kP]) places[kP] = places[kScores];
     if (!multiply(index, 0, places, worker)) return false;
     loops_.softmax(strip, static_cast<float*>(places[kScores]), places[kP],
-                   static_cast<float*>(operands[4]) + first);
+                   sums_from<float>(operands[4], first));
     return multiply(index, 1, places, worker);
   }
 };
@@ -362,7 +374,7 @@ class Backward final : public AttentionKernel {
       room.emplace_back(kP, strip_elements() * 2);
       room.emplace_back(kScoreGrads, strip_elements() * 2);
     }
-    for (const Sums& sums : sums_of(shape))
+    for (const Summed& sums : sums_of(shape))
       if (shape.result_dtypes[sums.result] == MPC_DTYPE_BF16)
         room.emplace_back(sums.place, shape.keys * sums.width * 4);
     make(std::move(room));
@@ -391,7 +403,7 @@ class Backward final : public AttentionKernel {
       places[kP] = places[kScores];
       places[kScoreGrads] = places[kPGrads];
     }
-    for (const Sums& sums : sums_of(shape_)) {
+    for (const Summed& sums : sums_of(shape_)) {
       if (!places[sums.place])
         places[sums.place] =
             result_row(operands[sums.operand], sums.result, keys, sums.width);
@@ -402,7 +414,7 @@ class Backward final : public AttentionKernel {
     for (int64_t head = item * group; head < (item + 1) * group; ++head)
       for (int64_t index = 0; index < strips_.count(); ++index)
         if (!run_strip(head, index, operands, places, worker)) return false;
-    for (const Sums& sums : sums_of(shape_))
+    for (const Summed& sums : sums_of(shape_))
       if (shape_.result_dtypes[sums.result] == MPC_DTYPE_BF16)
         loops_.round(
             static_cast<const float*>(places[sums.place]),
@@ -414,12 +426,12 @@ class Backward final : public AttentionKernel {
 
  private:
   // A result that sums over queries.
-  struct Sums {
+  struct Summed {
     Place place;
     size_t operand, result;
     int64_t width;
   };
-  static std::array<Sums, 2> sums_of(const AttentionShape& shape) {
+  static std::array<Summed, 2> sums_of(const AttentionShape& shape) {
     return {
         {{kKeyGrad, 7, 1, shape.depth}, {kValueGrad, 8, 2, shape.value_depth}}};
   }
@@ -437,7 +449,7 @@ class Backward final : public AttentionKernel {
       return false;
     loops_.softmax_grad(strip, static_cast<const float*>(places[kScores]),
                         static_cast<const float*>(places[kPGrads]),
-                        static_cast<const float*>(operands[5]) + first,
+                        sums_from<const float>(operands[5], first),
                         places[kGrad], places[kResult], places[kP],
                         places[kScoreGrads]);
     return multiply(index, 2, places, worker) &&

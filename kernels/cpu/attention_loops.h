@@ -2,10 +2,11 @@
 // include guard. Sums run in the order that the vector width gives, so that
 // only the kind of CPU decides the bits.
 
-// e^x within 2 units in the last place; 0 where that is below the smallest
-// normal number. n = x / ln 2 rounded, from the sum with 1.5 2^23, whose last
-// bits are n; e^x = 2^n e^(x - n ln 2), and ln 2 in two parts, of which the
-// product with the first is exact. The polynomial is that of Cephes' expf.
+// e^x within 2 units in the last place, for x of at most 0 (1 above); 0 where
+// that is below the smallest normal number. n = x / ln 2 rounded, from the sum
+// with 1.5 2^23, whose last bits are n; e^x = 2^n e^(x - n ln 2), and ln 2 in
+// two parts, of which the product with the first is exact. The polynomial is
+// that of Cephes' expf.
 MPC_ATTENTION_INLINE float exponential(float x) {
   constexpr float kShift = 12582912.0f;
   const float shifted = x * 1.44269504088896341f + kShift;
@@ -22,7 +23,7 @@ MPC_ATTENTION_INLINE float exponential(float x) {
   y *= bits_float((power + 127) << 23);
   y = x < -87.3f ? 0.0f : y;
   // NaN is in none of the ranges and has come through.
-  return x > 88.3f ? INFINITY : y;
+  return x > 0.0f ? 1.0f : y;
 }
 
 // How T lies in memory. The vectorizer does not look into structs.
@@ -41,38 +42,40 @@ struct Raw<Bf16> {
 // rest of `count`. `p` may be the scores. Returns the logarithm of the sum of
 // the exponentials.
 template <typename T>
-float softmax_row(float* scores, float scale, int64_t visible, int64_t count,
-                  typename Raw<T>::type* p) {
+LogSumExp<float> softmax_row(float* scores, float scale, int64_t visible,
+                             int64_t count, typename Raw<T>::type* p) {
   float largest = -INFINITY;
 #pragma omp simd reduction(max : largest)
   for (int64_t j = 0; j < visible; ++j) {
     const float score = scores[j] * scale;
     largest = score > largest ? score : largest;
   }
+  const float shift = softmax_shift(largest);
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (int64_t j = 0; j < visible; ++j) {
-    const float e = exponential(scores[j] * scale - largest);
+    const float e = exponential(scores[j] * scale - shift);
     scores[j] = e;
     sum += e;
   }
-  const float inverse = 1.0f / sum;
+  const float inverse = 1.0f / softmax_divisor(sum);
 #pragma omp simd
   for (int64_t j = 0; j < visible; ++j) p[j] = Raw<T>::of(scores[j] * inverse);
   for (int64_t j = visible; j < count; ++j) p[j] = 0;
-  return largest + std::log(sum);
+  return log_sum_exp<double>(largest, sum);
 }
 
 // Turns scores into probabilities, and gradients of these into gradients of the
 // products that the scores scale.
 template <typename T>
 void softmax_grad_row(const float* scores, const float* p_grads, float scale,
-                      float log_sum_exp, float shared, int64_t visible,
-                      int64_t count, typename Raw<T>::type* p,
+                      const LogSumExp<float>& sum, float shared,
+                      int64_t visible, int64_t count, typename Raw<T>::type* p,
                       typename Raw<T>::type* score_grads) {
+  const float high = sum.high, low = sum.low;
 #pragma omp simd
   for (int64_t j = 0; j < visible; ++j) {
-    const float probability = exponential(scores[j] * scale - log_sum_exp);
+    const float probability = exponential((scores[j] * scale - high) - low);
     const float grad = probability * (p_grads[j] - shared) * scale;
     p[j] = Raw<T>::of(probability);
     score_grads[j] = Raw<T>::of(grad);
@@ -90,17 +93,20 @@ float dot_row(const T* a, const T* b, int64_t count) {
 }
 
 template <typename T>
-void softmax_strip(const Strip& s, float* scores, void* p, float* log_sum_exp) {
-  for (int64_t i = 0; i < s.rows; ++i)
-    log_sum_exp[i] =
+void softmax_strip(const Strip& s, float* scores, void* p, Sums<float> sums) {
+  for (int64_t i = 0; i < s.rows; ++i) {
+    const LogSumExp<float> sum =
         softmax_row<T>(scores + i * s.count, s.shape.scale,
                        std::min(s.shape.visible(s.first + i), s.count), s.count,
                        static_cast<typename Raw<T>::type*>(p) + i * s.count);
+    sums.high[i] = sum.high;
+    sums.low[i] = sum.low;
+  }
 }
 
 template <typename T>
 void softmax_grad_strip(const Strip& s, const float* scores,
-                        const float* p_grads, const float* log_sum_exp,
+                        const float* p_grads, Sums<const float> sums,
                         const void* grad, const void* result, void* p,
                         void* score_grads) {
   using Stored = typename Raw<T>::type;
@@ -111,8 +117,8 @@ void softmax_grad_strip(const Strip& s, const float* scores,
                 static_cast<const T*>(result) + i * depth, depth);
     const int64_t at = i * s.count;
     softmax_grad_row<T>(
-        scores + at, p_grads + at, s.shape.scale, log_sum_exp[i], shared,
-        std::min(s.shape.visible(s.first + i), s.count), s.count,
+        scores + at, p_grads + at, s.shape.scale, {sums.high[i], sums.low[i]},
+        shared, std::min(s.shape.visible(s.first + i), s.count), s.count,
         static_cast<Stored*>(p) + at, static_cast<Stored*>(score_grads) + at);
   }
 }

@@ -24,9 +24,15 @@ size_t aligned(size_t bytes) {
 // workspace.
 class CudnnAttention final : public CudaKernel {
  public:
-  CudnnAttention(const CudaContext& context, const PlanRequest& request,
-                 size_t operands, std::shared_ptr<const CudnnPlan> plan)
-      : context_(context), operands_(operands), plan_(std::move(plan)) {
+  CudnnAttention(const CudaContext& context, const AttentionProblem& problem,
+                 const PlanRequest& request,
+                 std::shared_ptr<const CudnnPlan> plan)
+      : context_(context),
+        forward_(problem.forward),
+        rows_(static_cast<size_t>(problem.shape.rows())),
+        operands_(problem.forward ? 5 : 9),
+        plan_(std::move(plan)) {
+    const size_t operands = operands_;
     for (size_t i = operands; i < request.tensors.size(); ++i) {
       offsets_.push_back(plan_offset_);
       plan_offset_ += aligned(static_cast<size_t>(request.tensors[i].shape[0]) *
@@ -42,6 +48,15 @@ class CudnnAttention final : public CudaKernel {
   }
   std::string enqueue(const CUdeviceptr* operands, CUdeviceptr workspace,
                       CUstream stream) const override {
+    // cuDNN gives and takes the logarithms of the sums as one number: the high
+    // parts. The low ones are then 0.
+    if (forward_) {
+      const size_t bytes = rows_ * sizeof(float);
+      const CUresult result = context_.driver->cuMemsetD8Async(
+          operands[4] + bytes, 0, bytes, stream);
+      if (result != CUDA_SUCCESS)
+        return describe_error(*context_.driver, "cuMemsetD8Async", result);
+    }
     std::vector<CUdeviceptr> tensors(operands, operands + operands_);
     for (size_t offset : offsets_) tensors.push_back(workspace + offset);
     return plan_->run(tensors.data(), workspace + plan_offset_, stream);
@@ -49,6 +64,8 @@ class CudnnAttention final : public CudaKernel {
 
  private:
   const CudaContext context_;  // A copy, which keeps the library's handle.
+  const bool forward_;
+  const size_t rows_;
   const size_t operands_;
   const std::shared_ptr<const CudnnPlan> plan_;
   std::vector<size_t> offsets_;
@@ -64,7 +81,7 @@ PlanRequest request_for(const AttentionProblem& problem) {
     request.uids.push_back(uid);
     request.tensors.push_back({dtype, {elements}});
   };
-  const int64_t rows = s.batch * s.heads * s.queries;
+  const int64_t rows = s.rows();
   const int64_t keys = s.batch * s.key_heads * s.keys;
   if (!problem.forward) add(kUidGrad, s.dtype, rows * s.value_depth);
   add(kUidQuery, s.dtype, rows * s.depth);
@@ -129,8 +146,7 @@ std::unique_ptr<CudaKernel> make_cuda_attention(KernelId id,
         },
         &unsupported, &why);
     if (plan)
-      return std::make_unique<CudnnAttention>(context, request,
-                                              problem.forward ? 5 : 9, plan);
+      return std::make_unique<CudnnAttention>(context, problem, request, plan);
   }
   return make_composed_attention(id, shape, context, std::move(why), error);
 }

@@ -4,12 +4,14 @@
 #include "kernels/cuda/attention_params.h"
 #include "kernels/cuda/device.h"
 #include "kernels/float_types.h"
+#include "kernels/log_sum_exp.h"
 
 namespace {
 
 using mpc::kernels::AttentionParams;
 using mpc::kernels::Bf16;
 using mpc::kernels::F16;
+using mpc::kernels::LogSumExp;
 
 constexpr unsigned kAll = 0xffffffffu;
 constexpr int kLanes = 32;
@@ -46,7 +48,7 @@ __device__ __forceinline__ void for_rows(const AttentionParams& p, F&& body) {
 template <typename T>
 __device__ __forceinline__ void softmax(const AttentionParams& p,
                                         const float* all_scores, T* all_p,
-                                        float* log_sum_exp) {
+                                        float* high, float* low) {
   for_rows(p, [&](int64_t row, int lane, int32_t visible) {
     const float* scores = all_scores + row * p.keys;
     T* out = all_p + row * p.keys;
@@ -54,26 +56,31 @@ __device__ __forceinline__ void softmax(const AttentionParams& p,
     for (int32_t j = lane; j < visible; j += kLanes)
       largest = fmaxf(largest, scores[j] * p.scale);
     largest = warp_max(largest);
+    const float shift = mpc::kernels::softmax_shift(largest);
     float sum = 0;
     for (int32_t j = lane; j < visible; j += kLanes)
-      sum += expf(scores[j] * p.scale - largest);
+      sum += expf(scores[j] * p.scale - shift);
     sum = warp_sum(sum);
+    const float divisor = mpc::kernels::softmax_divisor(sum);
     for (int32_t j = lane; j < p.keys; j += kLanes)
       out[j] =
-          T(j < visible ? expf(scores[j] * p.scale - largest) / sum : 0.0f);
-    if (lane == 0) log_sum_exp[row] = largest + logf(sum);
+          T(j < visible ? expf(scores[j] * p.scale - shift) / divisor : 0.0f);
+    if (lane == 0) {
+      const LogSumExp<float> parts =
+          mpc::kernels::log_sum_exp<double>(largest, sum);
+      high[row] = parts.high;
+      low[row] = parts.low;
+    }
   });
 }
 
 // The same for gradients: probabilities in place of the scores, gradients of
 // the products behind the scores in place of those of the probabilities.
 template <typename T>
-__device__ __forceinline__ void softmax_grad(const AttentionParams& p,
-                                             const float* all_scores,
-                                             const float* all_grads,
-                                             const float* log_sum_exp,
-                                             const T* grad, const T* result,
-                                             T* all_p, T* all_score_grads) {
+__device__ __forceinline__ void softmax_grad(
+    const AttentionParams& p, const float* all_scores, const float* all_grads,
+    const float* high, const float* low, const T* grad, const T* result,
+    T* all_p, T* all_score_grads) {
   for_rows(p, [&](int64_t row, int lane, int32_t visible) {
     const float* scores = all_scores + row * p.keys;
     const float* p_grads = all_grads + row * p.keys;
@@ -84,10 +91,13 @@ __device__ __forceinline__ void softmax_grad(const AttentionParams& p,
       shared += static_cast<float>(grad[row * p.value_depth + e]) *
                 static_cast<float>(result[row * p.value_depth + e]);
     shared = warp_sum(shared);
-    const float sum = log_sum_exp[row];
+    const LogSumExp<float> sum = {high[row], low[row]};
     for (int32_t j = lane; j < p.keys; j += kLanes) {
+      // Another algorithm of the product may give other scores than forward;
+      // large ones must not make probabilities above 1. NaN stays.
+      const float power = (scores[j] * p.scale - sum.high) - sum.low;
       const float probability =
-          j < visible ? expf(scores[j] * p.scale - sum) : 0.0f;
+          j < visible ? expf(power > 0.0f ? 0.0f : power) : 0.0f;
       // What is not seen may hold anything.
       const float score_grad =
           j < visible ? probability * (p_grads[j] - shared) * p.scale : 0.0f;
@@ -99,20 +109,20 @@ __device__ __forceinline__ void softmax_grad(const AttentionParams& p,
 
 }  // namespace
 
-#define MPC_ATTENTION_KERNELS(suffix, T)                                     \
-  extern "C" __global__ void __launch_bounds__(256)                          \
-      mpc_attention_softmax_##suffix(AttentionParams params,                 \
-                                     const float* scores, T* p,              \
-                                     float* log_sum_exp) {                   \
-    softmax(params, scores, p, log_sum_exp);                                 \
-  }                                                                          \
-  extern "C" __global__ void __launch_bounds__(256)                          \
-      mpc_attention_softmax_grad_##suffix(                                   \
-          AttentionParams params, const float* scores, const float* p_grads, \
-          const float* log_sum_exp, const T* grad, const T* result, T* p,    \
-          T* score_grads) {                                                  \
-    softmax_grad(params, scores, p_grads, log_sum_exp, grad, result, p,      \
-                 score_grads);                                               \
+#define MPC_ATTENTION_KERNELS(suffix, T)                                       \
+  extern "C" __global__ void __launch_bounds__(256)                            \
+      mpc_attention_softmax_##suffix(AttentionParams params,                   \
+                                     const float* scores, T* p, float* high,   \
+                                     float* low) {                             \
+    softmax(params, scores, p, high, low);                                     \
+  }                                                                            \
+  extern "C" __global__ void __launch_bounds__(256)                            \
+      mpc_attention_softmax_grad_##suffix(                                     \
+          AttentionParams params, const float* scores, const float* p_grads,   \
+          const float* high, const float* low, const T* grad, const T* result, \
+          T* p, T* score_grads) {                                              \
+    softmax_grad(params, scores, p_grads, high, low, grad, result, p,          \
+                 score_grads);                                                 \
   }
 MPC_ATTENTION_KERNELS(f32, float)
 MPC_ATTENTION_KERNELS(bf16, Bf16)

@@ -186,8 +186,8 @@ class ComposedAttention final : public CudaKernel {
     }
     for (Place place : {kScores, kPGrads, kP, kScoreGrads})
       places[place] = workspace + offsets_[place];
-    CUdeviceptr sums = operands[forward_ ? 4 : 5] +
-                       static_cast<size_t>(head * rows_) * sizeof(float);
+    const CUdeviceptr sums = operands[forward_ ? 4 : 5] +
+                             static_cast<size_t>(head * rows_) * sizeof(float);
 
     const std::vector<Product> all = products();
     std::string error;
@@ -203,8 +203,12 @@ class ComposedAttention final : public CudaKernel {
     return error;
   }
 
+  // `sums` are the high parts of the sums; the low ones follow those of all
+  // heads.
   std::string run_softmax(const Part& part, CUdeviceptr* places,
                           CUdeviceptr sums, cuda::CUstream stream) const {
+    CUdeviceptr rests =
+        sums + static_cast<size_t>(shape_.rows()) * sizeof(float);
     AttentionParams params{part.heads * rows_,
                            static_cast<int32_t>(shape_.queries),
                            static_cast<int32_t>(shape_.keys),
@@ -212,10 +216,16 @@ class ComposedAttention final : public CudaKernel {
                            shape_.causal,
                            shape_.scale};
     constexpr int64_t kWarp = 32;
-    void* forward[] = {&params, &places[kScores], &places[kP], &sums};
-    void* backward[] = {&params,     &places[kScores],    &places[kPGrads],
-                        &sums,       &places[kGrad],      &places[kResult],
-                        &places[kP], &places[kScoreGrads]};
+    void* forward[] = {&params, &places[kScores], &places[kP], &sums, &rests};
+    void* backward[] = {&params,
+                        &places[kScores],
+                        &places[kPGrads],
+                        &sums,
+                        &rests,
+                        &places[kGrad],
+                        &places[kResult],
+                        &places[kP],
+                        &places[kScoreGrads]};
     return launch(*context_.driver, function_, params.rows * kWarp, stream,
                   forward_ ? forward : backward);
   }

@@ -2,8 +2,10 @@
 // sums are f32 (f64 for f64); each result is rounded once.
 
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
+#include "kernels/log_sum_exp.h"
 #include "kernels/reference/reference.h"
 
 namespace mpc::kernels::reference {
@@ -72,25 +74,33 @@ std::vector<Sum<T>> scores_of(const AttentionShape& s, const Places& at,
   return scores;
 }
 
+// Has more digits than Sum<T>.
+template <typename T>
+using Wide =
+    std::conditional_t<std::is_same_v<Sum<T>, double>, long double, double>;
+
 template <typename T>
 void attention(const AttentionShape& s, void* const* operands) {
   const T* query = static_cast<const T*>(operands[0]);
   const T* key = static_cast<const T*>(operands[1]);
   const T* value = static_cast<const T*>(operands[2]);
   const Output result(operands[3], s.result_dtypes[0]);
-  Sum<T>* log_sum_exp = static_cast<Sum<T>*>(operands[4]);
+  Sum<T>* sums = static_cast<Sum<T>*>(operands[4]);
   for_queries(s, [&](const Places& at) {
     std::vector<Sum<T>> p = scores_of(s, at, query, key);
     Sum<T> largest = p[0], sum = 0;
     for (Sum<T> score : p) largest = score > largest ? score : largest;
-    for (Sum<T>& score : p) sum += score = std::exp(score - largest);
+    const Sum<T> shift = softmax_shift(largest);
+    for (Sum<T>& score : p) sum += score = std::exp(score - shift);
     for (int64_t e = 0; e < s.value_depth; ++e) {
       Sum<T> total = 0;
       for (int64_t j = 0; j < at.visible; ++j)
         total += p[j] * Sum<T>(value[(at.keys + j) * s.value_depth + e]);
-      result.store(at.query * s.value_depth + e, total / sum);
+      result.store(at.query * s.value_depth + e, total / softmax_divisor(sum));
     }
-    log_sum_exp[at.query] = largest + std::log(sum);
+    const auto parts = log_sum_exp<Wide<T>>(largest, sum);
+    sums[at.query] = parts.high;
+    sums[s.rows() + at.query] = parts.low;
   });
 }
 
@@ -103,7 +113,7 @@ void attention_grad(const AttentionShape& s, void* const* operands) {
   const T* key = static_cast<const T*>(operands[2]);
   const T* value = static_cast<const T*>(operands[3]);
   const T* result = static_cast<const T*>(operands[4]);
-  const Sum<T>* log_sum_exp = static_cast<const Sum<T>*>(operands[5]);
+  const Sum<T>* sums = static_cast<const Sum<T>*>(operands[5]);
   const int64_t key_rows = s.batch * s.key_heads * s.keys;
   std::vector<Sum<T>> key_grad(static_cast<size_t>(key_rows * s.depth));
   std::vector<Sum<T>> value_grad(static_cast<size_t>(key_rows * s.value_depth));
@@ -116,7 +126,8 @@ void attention_grad(const AttentionShape& s, void* const* operands) {
     std::vector<Sum<T>> query_grad(static_cast<size_t>(s.depth));
     for (int64_t j = 0; j < at.visible; ++j) {
       const int64_t row = at.keys + j;
-      const Sum<T> p = std::exp(scores[j] - log_sum_exp[at.query]);
+      const Sum<T> p =
+          std::exp((scores[j] - sums[at.query]) - sums[s.rows() + at.query]);
       for (int64_t e = 0; e < s.value_depth; ++e)
         value_grad[row * s.value_depth + e] += p * Sum<T>(g[e]);
       const Sum<T> score_grad =

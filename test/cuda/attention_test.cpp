@@ -220,6 +220,16 @@ TEST_F(CudaAttention, SoftmaxIsTheSameInAllOrders) {
   }
 }
 
+TEST_F(CudaAttention, ComposedIsExactForLargeScores) {
+  const auto make = [&](const KernelDesc& desc) {
+    return must_make(desc, context(false));
+  };
+  for (const mpc_dtype_t dtype : {MPC_DTYPE_F32, MPC_DTYPE_BF16, MPC_DTYPE_F16})
+    kernels::testing::expect_exact_for_large_scores(dtype, make);
+  kernels::testing::expect_zeros_for_empty_rows(MPC_DTYPE_F32, make);
+  kernels::testing::expect_zeros_for_empty_rows(MPC_DTYPE_BF16, make);
+}
+
 TEST_F(CudaAttention, SaysWhatIsMissing) {
   const KernelDesc desc =
       attention_desc(KernelId::attention, kUsual, MPC_DTYPE_F32, MPC_DTYPE_F32);

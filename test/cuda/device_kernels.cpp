@@ -27,12 +27,12 @@ MPC_POOL_KERNELS(f32, float)
 MPC_POOL_KERNELS(bf16, Bf16)
 MPC_POOL_KERNELS(f16, F16)
 #undef MPC_POOL_KERNELS
-#define MPC_ATTENTION_KERNELS(suffix, T)                                    \
-  extern "C" void mpc_attention_softmax_##suffix(AttentionParams,           \
-                                                 const float*, T*, float*); \
-  extern "C" void mpc_attention_softmax_grad_##suffix(                      \
-      AttentionParams, const float*, const float*, const float*, const T*,  \
-      const T*, T*, T*);
+#define MPC_ATTENTION_KERNELS(suffix, T)                                       \
+  extern "C" void mpc_attention_softmax_##suffix(                              \
+      AttentionParams, const float*, T*, float*, float*);                      \
+  extern "C" void mpc_attention_softmax_grad_##suffix(                         \
+      AttentionParams, const float*, const float*, const float*, const float*, \
+      const T*, const T*, T*, T*);
 MPC_ATTENTION_KERNELS(f32, float)
 MPC_ATTENTION_KERNELS(bf16, Bf16)
 MPC_ATTENTION_KERNELS(f16, F16)

@@ -25,6 +25,18 @@ std::vector<double> representable(const TensorDesc& desc,
   return values_of(desc, make_tensor(desc, values));
 }
 
+// Sums in two parts, as f64 has them, in those of another type.
+std::vector<double> in_two_parts(const TensorDesc& desc,
+                                 std::vector<double> values) {
+  const std::vector<double> rounded = representable(desc, values);
+  const size_t count = values.size() / 2;
+  for (size_t i = 0; i < count; ++i) {
+    values[count + i] += values[i] - rounded[i];
+    values[i] = rounded[i];
+  }
+  return representable(desc, values);
+}
+
 // One query of one head with its keys, in f64.
 struct Query {
   // Of all keys that it sees: probabilities, how far these are off relative to
@@ -86,7 +98,7 @@ KernelDesc attention_desc(KernelId id, const AttentionCase& c,
   const TensorDesc key{dtype, {c.batch, c.key_heads, c.keys, c.depth}};
   const TensorDesc value{dtype, {c.batch, c.key_heads, c.keys, c.value_depth}};
   const TensorDesc output{dtype, {c.batch, c.heads, c.queries, c.value_depth}};
-  const TensorDesc sums{sum, {c.batch, c.heads, c.queries}};
+  const TensorDesc sums{sum, {2, c.batch, c.heads, c.queries}};
   const auto as_result = [&](const TensorDesc& tensor) {
     return TensorDesc{result, tensor.shape};
   };
@@ -115,7 +127,7 @@ AttentionExpectation::AttentionExpectation(const KernelDesc& desc)
                desc.attributes},
               {inputs_[1], inputs_[2], inputs_[3]});
     inputs_.push_back(representable(all[4], made[0]));
-    inputs_.push_back(representable(all[5], made[1]));
+    inputs_.push_back(in_two_parts(all[5], made[1]));
   }
   outputs_ = exact(desc, inputs_);
   for (const std::vector<double>& output : outputs_)
@@ -144,6 +156,8 @@ void AttentionExpectation::bound_forward() {
         2.0 * (s.depth + 2) * u * q.largest_terms + 4 * u * q.largest_score;
     const double sum = 2.0 * (static_cast<double>(q.p.size()) + 8) * u;
     bounds_[1][row] = 2 * score + sum + 4 * u * std::fabs(q.log_sum_exp);
+    // What rounding took, or nothing.
+    bounds_[1][s.rows() + row] = 2 * u * std::fabs(q.log_sum_exp);
     for (int64_t e = 0; e < s.value_depth; ++e) {
       double& bound = bounds_[0][row * s.value_depth + e];
       for (size_t j = 0; j < q.p.size(); ++j)
@@ -211,6 +225,112 @@ void AttentionExpectation::check(const Kernel& kernel) const {
           << kernel.implementation() << " element " << i << " of output " << o
           << ": expected " << outputs_[o][i] << ", found " << found[i];
   }
+}
+
+namespace {
+
+// Runs the kernel that `make` gives; the values of its outputs.
+std::vector<std::vector<double>> outputs_of(
+    const KernelDesc& desc, const MakeKernel& make,
+    const std::vector<std::vector<double>>& inputs) {
+  const std::unique_ptr<Kernel> kernel = make(desc);
+  const std::vector<Buffer> operands = make_operands(desc, inputs);
+  if (kernel) run(*kernel, operands);
+  std::vector<std::vector<double>> outputs;
+  for (size_t i = inputs.size(); i < operands.size(); ++i)
+    outputs.push_back(values_of(desc.operands[i], operands[i]));
+  return outputs;
+}
+
+// The probabilities of one query with keys of one number each, whose scores are
+// their products: as the values, and so the result, are a unit matrix, and as
+// the gradient of the values, for a gradient of ones.
+struct Probabilities {
+  std::vector<double> forward, backward;
+};
+
+Probabilities probabilities(mpc_dtype_t dtype, const MakeKernel& make,
+                            double query, const std::vector<double>& keys) {
+  const size_t count = keys.size();
+  const int64_t n = static_cast<int64_t>(count);
+  const AttentionCase c{1, 1, 1, 1, n, 1, n, false, 1.0f};
+  std::vector<double> unit(count * count);
+  for (size_t i = 0; i < count; ++i) unit[i * count + i] = 1;
+  const KernelDesc forward =
+      attention_desc(KernelId::attention, c, dtype, dtype);
+  const auto made = outputs_of(forward, make, {{query}, keys, unit});
+  const KernelDesc backward =
+      attention_desc(KernelId::attention_grad, c, dtype, dtype);
+  const auto grads = outputs_of(
+      backward, make,
+      {std::vector<double>(count, 1), {query}, keys, unit, made[0], made[1]});
+  Probabilities result{made[0], {}};
+  for (size_t i = 0; i < count; ++i)
+    result.backward.push_back(grads[2][i * count]);
+  return result;
+}
+
+}  // namespace
+
+void expect_exact_for_large_scores(mpc_dtype_t dtype, const MakeKernel& make) {
+  // Keys are 1 and some units in the last place: products are exact.
+  const bool narrow = dtype != MPC_DTYPE_F32 && dtype != MPC_DTYPE_F64;
+  const double unit = dtype == MPC_DTYPE_BF16  ? 0x1p-7
+                      : dtype == MPC_DTYPE_F16 ? 0x1p-10
+                                               : 0x1p-23;
+  std::vector<double> equal(21, 1.0), apart;
+  for (int i = 0; i < 21; ++i) apart.push_back(1 + i * unit);
+  // Of f16 the queries must be finite.
+  for (const int exponent : {0, 7, 14, 15, 17, 20, 27, 33, 100, 126})
+    for (const double sign : {1.0, -1.0})
+      for (const std::vector<double>& keys : {equal, apart}) {
+        if (dtype == MPC_DTYPE_F16 && exponent > 15) continue;
+        const double query = sign * std::ldexp(1.0, exponent);
+        SCOPED_TRACE(std::string(mpc_dtype_name(dtype)) + ", scores from " +
+                     std::to_string(query * keys.front()) + " to " +
+                     std::to_string(query * keys.back()));
+        const double largest = query * (sign > 0 ? keys.back() : keys.front());
+        double sum = 0;
+        for (double key : keys) sum += std::exp(query * key - largest);
+        const Probabilities p = probabilities(dtype, make, query, keys);
+        for (size_t i = 0; i < keys.size(); ++i) {
+          const double distance = largest - query * keys[i];
+          const double wanted = std::exp(-distance) / sum;
+          // Roundings of the difference, of the exponential (two units), of
+          // the sum and the quotient, or of the logarithm.
+          const double bound =
+              wanted * (8 * 0x1p-24 * std::max(1.0, distance + std::log(sum)) +
+                        (narrow ? 2 * roundoff(dtype) : 0.0)) +
+              underflow(dtype);
+          EXPECT_NEAR(p.forward[i], wanted, bound) << "forward, key " << i;
+          EXPECT_NEAR(p.backward[i], wanted, bound) << "gradient, key " << i;
+        }
+      }
+}
+
+void expect_zeros_for_empty_rows(mpc_dtype_t dtype, const MakeKernel& make) {
+  // The middle query's products overflow.
+  const AttentionCase c{1, 1, 1, 3, 2, 1, 2, false, 1.0f};
+  const double huge = 0x1p100;
+  const std::vector<std::vector<double>> operands = {
+      {0x1p-100, -huge, 0}, {huge, huge}, {1, 2, 3, 4}};
+  const KernelDesc forward =
+      attention_desc(KernelId::attention, c, dtype, dtype);
+  const auto made = outputs_of(forward, make, operands);
+  EXPECT_EQ(made[0], (std::vector<double>{2, 3, 0, 0, 2, 3}));
+  const KernelDesc backward =
+      attention_desc(KernelId::attention_grad, c, dtype, dtype);
+  const auto grads = outputs_of(backward, make,
+                                {{1, 0, 5, 7, 0, 1},
+                                 operands[0],
+                                 operands[1],
+                                 operands[2],
+                                 made[0],
+                                 made[1]});
+  EXPECT_EQ(grads[0][1], 0);
+  EXPECT_EQ(grads[2], (std::vector<double>{0.5, 0.5, 0.5, 0.5}));
+  // Of the first query alone: 2^-100 times p (v - result), p being a half.
+  EXPECT_EQ(grads[1], (std::vector<double>{-0x1p-101, 0x1p-101}));
 }
 
 }  // namespace mpc::kernels::testing

@@ -4,6 +4,8 @@
 #ifndef MPC_TEST_KERNELS_ATTENTION_H_
 #define MPC_TEST_KERNELS_ATTENTION_H_
 
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "test/kernels/harness.h"
@@ -60,6 +62,18 @@ class AttentionExpectation {
   KernelDesc desc_;
   std::vector<std::vector<double>> inputs_, outputs_, bounds_;
 };
+
+using MakeKernel =
+    std::function<std::unique_ptr<Kernel>(const KernelDesc& desc)>;
+
+// Probabilities of scores up to 2^127, of either sign: equal scores, and scores
+// that lie a few units in the last place apart, come out as exact as of small
+// ones, forward and, made again, in the gradient.
+void expect_exact_for_large_scores(mpc_dtype_t dtype, const MakeKernel& make);
+
+// Queries all of whose scores are minus infinity give zeros, and so do their
+// gradients; their neighbours do not notice.
+void expect_zeros_for_empty_rows(mpc_dtype_t dtype, const MakeKernel& make);
 
 }  // namespace mpc::kernels::testing
 

@@ -147,12 +147,39 @@ TEST(Attention, ExponentialIsGoodToTwoUnits) {
               {1, 0},
               {1, 0},
               zeros(count),
-              zeros(count)});
+              zeros(2 * count)});
   const std::vector<double> found = values_of(desc.operands[6], operands[6]);
   for (size_t i = 0; i < found.size(); ++i) {
     const double exact = query[i] < -87.3f ? 0 : std::exp(query[i]);
     EXPECT_NEAR(found[i], exact, 2 * 0x1p-23 * exact) << "of " << query[i];
   }
+}
+
+void on_cpu_and_reference(void (*expect)(mpc_dtype_t, const MakeKernel&)) {
+  // In f64 the empty rows' products do not overflow.
+  const bool all = expect == expect_exact_for_large_scores;
+  for (const auto& [dtype, result] : cpu_types())
+    if (dtype == result && (all || dtype != f64))
+      expect(dtype, [](const KernelDesc& desc) {
+        return must_make(desc, {1, false});
+      });
+  for (const mpc_dtype_t dtype : {f32, bf16, f16}) {
+    if (!all && dtype == f16) continue;  // Nor can f16 hold them.
+    expect(dtype, [](const KernelDesc& desc) {
+      std::string error;
+      auto kernel = make_reference_kernel(desc, &error);
+      EXPECT_TRUE(kernel) << error;
+      return kernel;
+    });
+  }
+}
+
+TEST(Attention, IsExactForLargeScores) {
+  on_cpu_and_reference(expect_exact_for_large_scores);
+}
+
+TEST(Attention, EmptyRowsGiveZeros) {
+  on_cpu_and_reference(expect_zeros_for_empty_rows);
 }
 
 // Both makers refuse it, with this text.
@@ -210,10 +237,10 @@ TEST(Attention, RefusesWhatIsWrong) {
                  "attention: operand 3 must have shape [2, 6, 5, 3], found "
                  "[2, 6, 5, 4]");
   desc = backward();
-  desc.operands[5].shape = {2, 6, 4};
+  desc.operands[5].shape = {2, 2, 6, 4};
   expect_refused(desc,
-                 "attention_grad: operand 5 must have shape [2, 6, 5], found "
-                 "[2, 6, 4]");
+                 "attention_grad: operand 5 must have shape [2, 2, 6, 5], "
+                 "found [2, 2, 6, 4]");
   desc = backward();
   desc.operands[8].shape = {2, 2, 7, 4};
   expect_refused(desc,

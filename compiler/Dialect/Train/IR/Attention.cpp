@@ -38,6 +38,11 @@ static LogicalResult checkAttention(Adaptor op, const OpError &error,
   return success();
 }
 
+/// The shape of `log_sum_exp`, two numbers for each row of the result.
+static SmallVector<int64_t> sumsShape(ArrayRef<int64_t> result) {
+  return {2, result[0], result[1], result[2]};
+}
+
 /// Pairs of a query and a key that it sees, over all heads.
 template <typename Op> static int64_t countPairs(Op op) {
   ArrayRef<int64_t> query = shapeOf(op.getQuery());
@@ -65,8 +70,7 @@ static LogicalResult inferTypes(AttentionOp::Adaptor op, const OpError &error,
   if (failed(checkAttention(op, error, result)))
     return failure();
   types.push_back(RankedTensorType::get(result, elementOf(op.getQuery())));
-  types.push_back(
-      pinnedType(ArrayRef<int64_t>(result).drop_back(), op.getQuery()));
+  types.push_back(pinnedType(sumsShape(result), op.getQuery()));
   return success();
 }
 MPC_INFER(AttentionOp)
@@ -110,8 +114,8 @@ static LogicalResult inferTypes(AttentionGradOp::Adaptor op,
   if (failed(checkAttention(op, error, result)) ||
       failed(checkShape("grad", op.getGrad(), result, error)) ||
       failed(checkShape("result", op.getResult(), result, error)) ||
-      failed(checkShape("log_sum_exp", op.getLogSumExp(),
-                        ArrayRef<int64_t>(result).drop_back(), error)))
+      failed(checkShape("log_sum_exp", op.getLogSumExp(), sumsShape(result),
+                        error)))
     return failure();
   for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
     types.push_back(

@@ -12,7 +12,7 @@ func.func @attention_c1(%q: tensor<2x5x8xf32>) {
 func.func @attention_c2_depth(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x5x6xf32>) {
   // expected-error @+2 {{'train.attention' op a query of [1, 2, 5, 8] needs a key of [1, heads, length, 8] and a value that differs in the last extent at most, but they are [1, 2, 5, 6] and [1, 2, 5, 6]}}
   // expected-error @+1 {{'train.attention' op failed to infer returned types}}
-  %0:2 = train.attention %q, %k, %k {scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x6xf32>, tensor<1x2x5x6xf32>) -> (tensor<1x2x5x6xf32>, tensor<1x2x5xf32>)
+  %0:2 = train.attention %q, %k, %k {scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x6xf32>, tensor<1x2x5x6xf32>) -> (tensor<1x2x5x6xf32>, tensor<2x1x2x5xf32>)
   return
 }
 
@@ -21,7 +21,7 @@ func.func @attention_c2_depth(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x5x6xf32>) 
 func.func @attention_c2_length(%q: tensor<1x2x5x8xf32>, %v: tensor<1x2x7x8xf32>) {
   // expected-error @+2 {{but they are [1, 2, 5, 8] and [1, 2, 7, 8]}}
   // expected-error @+1 {{'train.attention' op failed to infer returned types}}
-  %0:2 = train.attention %q, %q, %v {scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x7x8xf32>) -> (tensor<1x2x5x8xf32>, tensor<1x2x5xf32>)
+  %0:2 = train.attention %q, %q, %v {scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x7x8xf32>) -> (tensor<1x2x5x8xf32>, tensor<2x1x2x5xf32>)
   return
 }
 
@@ -30,7 +30,7 @@ func.func @attention_c2_length(%q: tensor<1x2x5x8xf32>, %v: tensor<1x2x7x8xf32>)
 func.func @attention_c3(%q: tensor<1x3x5x8xf32>, %k: tensor<1x2x5x8xf32>) {
   // expected-error @+2 {{'train.attention' op the 2 heads of the key must divide those of the query, 3}}
   // expected-error @+1 {{'train.attention' op failed to infer returned types}}
-  %0:2 = train.attention %q, %k, %k {scale = 1.0 : f32} : (tensor<1x3x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) -> (tensor<1x3x5x8xf32>, tensor<1x3x5xf32>)
+  %0:2 = train.attention %q, %k, %k {scale = 1.0 : f32} : (tensor<1x3x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) -> (tensor<1x3x5x8xf32>, tensor<2x1x3x5xf32>)
   return
 }
 
@@ -39,15 +39,15 @@ func.func @attention_c3(%q: tensor<1x3x5x8xf32>, %k: tensor<1x2x5x8xf32>) {
 func.func @attention_c4(%q: tensor<1x2x5x8xf32>) {
   // expected-error @+2 {{'train.attention' op 'scale' must be finite}}
   // expected-error @+1 {{'train.attention' op failed to infer returned types}}
-  %0:2 = train.attention %q, %q, %q {scale = 0x7F800000 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) -> (tensor<1x2x5x8xf32>, tensor<1x2x5xf32>)
+  %0:2 = train.attention %q, %q, %q {scale = 0x7F800000 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) -> (tensor<1x2x5x8xf32>, tensor<2x1x2x5xf32>)
   return
 }
 
 // -----
 
-func.func @attention_grad_sums(%q: tensor<1x2x5x8xf32>, %s: tensor<1x2x4xf32>) {
-  // expected-error @+2 {{'train.attention_grad' op 'log_sum_exp' must have shape [1, 2, 5], but has [1, 2, 4]}}
+func.func @attention_grad_sums(%q: tensor<1x2x5x8xf32>, %s: tensor<2x1x2x4xf32>) {
+  // expected-error @+2 {{'train.attention_grad' op 'log_sum_exp' must have shape [2, 1, 2, 5], but has [2, 1, 2, 4]}}
   // expected-error @+1 {{'train.attention_grad' op failed to infer returned types}}
-  %0:3 = train.attention_grad %q, %q, %q, %q, %q, %s {scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x4xf32>) -> (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>)
+  %0:3 = train.attention_grad %q, %q, %q, %q, %q, %s {scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<2x1x2x4xf32>) -> (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>)
   return
 }

@@ -9,10 +9,10 @@ train.state @w parameter : tensor<2x2x7x8xf32>
 // GRAD-LABEL: func.func @train
 func.func @train(%q: tensor<2x6x5x8xf32>, %v: tensor<2x2x7x4xf32>) -> tensor<f32> {
   %k = train.read @w : tensor<2x2x7x8xf32>
-  // CHECK: train.attention %{{.*}}, %{{.*}}, %{{.*}} {causal, scale = 2.500000e-01 : f32} : (tensor<2x6x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x4xf32>) -> (tensor<2x6x5x4xf32>, tensor<2x6x5xf32>)
+  // CHECK: train.attention %{{.*}}, %{{.*}}, %{{.*}} {causal, scale = 2.500000e-01 : f32} : (tensor<2x6x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x4xf32>) -> (tensor<2x6x5x4xf32>, tensor<2x2x6x5xf32>)
   // GRAD: %[[K:.*]] = train.read @w
   // GRAD: %[[Y:.*]], %[[SUMS:.*]] = train.attention %[[Q:.*]], %[[K]], %[[V:.*]] {causal
-  %y, %sums = train.attention %q, %k, %v {causal, scale = 0.25 : f32} : (tensor<2x6x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x4xf32>) -> (tensor<2x6x5x4xf32>, tensor<2x6x5xf32>)
+  %y, %sums = train.attention %q, %k, %v {causal, scale = 0.25 : f32} : (tensor<2x6x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x4xf32>) -> (tensor<2x6x5x4xf32>, tensor<2x2x6x5xf32>)
   // GRAD: %{{.*}}, %[[DK:.*]], %{{.*}} = train.attention_grad %{{.*}}, %[[Q]], %[[K]], %[[V]], %[[Y]], %[[SUMS]] {causal, scale = 2.500000e-01 : f32} : ({{.*}}) -> (tensor<2x6x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x4xf32>)
   // GRAD: return %{{.*}}, %[[DK]] : tensor<f32>, tensor<2x2x7x8xf32>
   %loss = train.reduce_sum %y {axes = array<i64: 0, 1, 2, 3>} : (tensor<2x6x5x4xf32>) -> tensor<f32>
@@ -22,9 +22,9 @@ func.func @train(%q: tensor<2x6x5x8xf32>, %v: tensor<2x2x7x4xf32>) -> tensor<f32
 // Operands and results of 16 bit beside sums of f32; a result may be f32.
 // CHECK-LABEL: func.func @narrow
 func.func @narrow(%q: tensor<1x2x5x8xbf16>, %k: tensor<1x2x5x8xbf16>) {
-  // CHECK: %[[Y:.*]], %[[SUMS:.*]] = train.attention {{.*}} : (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>) -> (tensor<1x2x5x8xbf16>, tensor<1x2x5xf32>)
-  %y, %sums = train.attention %q, %k, %k {scale = 1.0 : f32} : (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>) -> (tensor<1x2x5x8xbf16>, tensor<1x2x5xf32>)
+  // CHECK: %[[Y:.*]], %[[SUMS:.*]] = train.attention {{.*}} : (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>) -> (tensor<1x2x5x8xbf16>, tensor<2x1x2x5xf32>)
+  %y, %sums = train.attention %q, %k, %k {scale = 1.0 : f32} : (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>) -> (tensor<1x2x5x8xbf16>, tensor<2x1x2x5xf32>)
   // CHECK: train.attention_grad %[[Y]], {{.*}}, %[[Y]], %[[SUMS]] {scale = 1.000000e+00 : f32} : ({{.*}}) -> (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xbf16>)
-  %d:3 = train.attention_grad %y, %q, %k, %k, %y, %sums {scale = 1.0 : f32} : (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5xf32>) -> (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xbf16>)
+  %d:3 = train.attention_grad %y, %q, %k, %k, %y, %sums {scale = 1.0 : f32} : (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<2x1x2x5xf32>) -> (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xbf16>)
   return
 }

@@ -56,7 +56,7 @@ train.state @w parameter : tensor<1x2x5x8xf32>
 func.func @train() -> tensor<f32> {
   %x = train.read @w : tensor<1x2x5x8xf32>
   // expected-error @+1 {{'train.attention' op has no gradient through 'log_sum_exp'; only its first result may lead to the loss}}
-  %0:2 = train.attention %x, %x, %x {scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) -> (tensor<1x2x5x8xf32>, tensor<1x2x5xf32>)
-  %1 = train.reduce_sum %0#1 {axes = array<i64: 0, 1, 2>} : (tensor<1x2x5xf32>) -> tensor<f32>
+  %0:2 = train.attention %x, %x, %x {scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) -> (tensor<1x2x5x8xf32>, tensor<2x1x2x5xf32>)
+  %1 = train.reduce_sum %0#1 {axes = array<i64: 0, 1, 2, 3>} : (tensor<2x1x2x5xf32>) -> tensor<f32>
   return %1 : tensor<f32>
 }
