@@ -10,8 +10,10 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Column sums of one kernel of the CPU live on the stack.
+/// Column sums of one kernel of the CPU live on the stack: so many columns, and
+/// so many of all sums together, of which each is at most 8 bytes.
 static constexpr int64_t kMostStackColumns = 16384;
+static constexpr int64_t kMostStackSums = 4 * kMostStackColumns;
 
 static const FusionLimits cpuLimits = {
     /*sharedWork=*/2'000'000, /*fewItems=*/4,
@@ -43,7 +45,12 @@ std::optional<DeviceKind> mpc::findDeviceKind(StringRef name) {
 static std::optional<LaunchShape> onCpu(const KernelDomain &domain) {
   using Walk = KernelSchedule::Walk;
   KernelSchedule schedule = scheduleKernel(domain);
-  if (schedule.walk == Walk::Outer && domain.columns() > kMostStackColumns)
+  int64_t sums = llvm::count_if(domain.nodes, [](const KernelNode &node) {
+    return node.reduction == KernelReduction::Rows;
+  });
+  if (schedule.walk == Walk::Outer &&
+      (domain.columns() > kMostStackColumns ||
+       sums * domain.columns() > kMostStackSums))
     return std::nullopt;
   return LaunchShape{schedule.items, schedule.grain, /*threads=*/0,
                      schedule.lanes, schedule.walk == Walk::Flat};

@@ -27,9 +27,19 @@ bool CpuEmitter::isExpensive(const KernelNode &node) const {
   });
 }
 
+/// Bytes of all rows that wait on the stack: a quarter of what threads of
+/// OpenMP have of it at least, 2 MiB.
+static constexpr int64_t kMostKeptBytes = 512 * 1024;
+
 /// Decides which values wait on the stack for a later phase.
 void CpuEmitter::findKept() {
   unsigned count = domain.nodes.size();
+  int64_t padded = llvm::alignTo(domain.columns(), schedule.lanes);
+  int64_t keptBytes = 0;
+  auto rowBytes = [&](unsigned i) -> int64_t {
+    Type element = storageType(domain.nodes[i].outputs[0].elementType);
+    return padded * storageBytes(element);
+  };
   keptIn.assign(count, ~0u);
   // Which phases ask for each op: those of the sums and stores that need it.
   SmallVector<SmallVector<bool>> asked(count, SmallVector<bool>(phases, false));
@@ -43,7 +53,8 @@ void CpuEmitter::findKept() {
     if (stored || node.reduction != KernelReduction::None)
       asked[i][phaseOf[i]] = true;
     if (llvm::count(asked[i], true) > 1 && isExpensive(node) &&
-        node.outputs.size() == 1 && domain.columns() <= 65536) {
+        node.outputs.size() == 1 && keptBytes + rowBytes(i) <= kMostKeptBytes) {
+      keptBytes += rowBytes(i);
       keptIn[i] = llvm::find(asked[i], true) - asked[i].begin();
       for (unsigned phase = keptIn[i] + 1; phase < phases; ++phase)
         asked[i][phase] = false;
@@ -62,9 +73,8 @@ void CpuEmitter::findKept() {
     return;
   for (unsigned i = 0; i < count; ++i)
     if (keptIn[i] != ~0u)
-      keptBuffers[i] =
-          stackBuffer(storageType(domain.nodes[i].outputs[0].elementType),
-                      llvm::alignTo(domain.columns(), schedule.lanes));
+      keptBuffers[i] = stackBuffer(
+          storageType(domain.nodes[i].outputs[0].elementType), padded);
 }
 
 /// Asks for the part of the next row that lies below `at`, the vector `which`

@@ -58,6 +58,9 @@ void GpuEmitter::emitFlat() {
   });
 }
 
+/// Shared memory that a block of any GPU may declare.
+static constexpr int64_t kMostSharedBytes = 48 * 1024;
+
 /// A block for a square of kTile columns and kTile indices of the dimension
 /// along which some operand lies: that operand is read along it and turned in
 /// shared memory.
@@ -101,6 +104,7 @@ void GpuEmitter::emitTiles() {
     }
   };
   std::map<AccessKey, std::pair<const KernelAccess *, Value>> tiles;
+  int64_t sharedBytes = 0;
   for (const KernelNode &node : domain.nodes)
     for (const KernelAccess &input : node.inputs) {
       if (!operandOf.count(input.root) || producers.count(input.root) ||
@@ -108,8 +112,12 @@ void GpuEmitter::emitTiles() {
           tiles.count(keyOf(input)))
         continue;
       Type element = storageType(input.elementType);
-      Value tile = sharedMemory("tile" + std::to_string(tiles.size()),
-                                kTile * kPitch * storageBytes(element));
+      int64_t bytes = kTile * kPitch * storageBytes(element);
+      // What finds no room is read as it lies.
+      if (sharedBytes + bytes > kMostSharedBytes)
+        continue;
+      sharedBytes += bytes;
+      Value tile = sharedMemory("tile" + std::to_string(tiles.size()), bytes);
       tiles[keyOf(input)] = {&input, tile};
       eachElement(/*turned=*/true, [&](Value place) {
         LLVM::StoreOp::create(builder, loc, loadScalar(input, at),

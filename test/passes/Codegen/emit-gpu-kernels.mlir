@@ -145,3 +145,33 @@ func.func private @turn(%x: tensor<96x64xbf16>) -> tensor<64x96xbf16> attributes
   } -> tensor<64x96xbf16>
   return %0 : tensor<64x96xbf16>
 }
+
+// -----
+
+// As many tiles as a block has shared memory for, 48 KiB: what is left is read
+// as it lies.
+// CHECK-COUNT-11: llvm.mlir.global internal @many_tile{{[0-9]+}}() {{.*}} : !llvm.array<4224 x i8>
+// CHECK-NOT:      llvm.mlir.global
+// CHECK-LABEL:    func.func private @many(
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+#same = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @many(%x0: tensor<64x96xf32>, %x1: tensor<64x96xf32>, %x2: tensor<64x96xf32>, %x3: tensor<64x96xf32>, %x4: tensor<64x96xf32>, %x5: tensor<64x96xf32>, %x6: tensor<64x96xf32>, %x7: tensor<64x96xf32>, %x8: tensor<64x96xf32>, %x9: tensor<64x96xf32>, %x10: tensor<64x96xf32>, %x11: tensor<64x96xf32>) -> tensor<96x64xf32> attributes {mpc.kernel} {
+  %e = tensor.empty() : tensor<96x64xf32>
+  %0 = linalg.generic {indexing_maps = [#turned, #turned, #turned, #turned, #turned, #turned, #turned, #turned, #turned, #turned, #turned, #turned, #same], iterator_types = ["parallel", "parallel"]}
+      ins(%x0, %x1, %x2, %x3, %x4, %x5, %x6, %x7, %x8, %x9, %x10, %x11 : tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>) outs(%e : tensor<96x64xf32>) {
+  ^bb0(%a0: f32, %a1: f32, %a2: f32, %a3: f32, %a4: f32, %a5: f32, %a6: f32, %a7: f32, %a8: f32, %a9: f32, %a10: f32, %a11: f32, %out: f32):
+    %s1 = arith.addf %a0, %a1 : f32
+    %s2 = arith.addf %s1, %a2 : f32
+    %s3 = arith.addf %s2, %a3 : f32
+    %s4 = arith.addf %s3, %a4 : f32
+    %s5 = arith.addf %s4, %a5 : f32
+    %s6 = arith.addf %s5, %a6 : f32
+    %s7 = arith.addf %s6, %a7 : f32
+    %s8 = arith.addf %s7, %a8 : f32
+    %s9 = arith.addf %s8, %a9 : f32
+    %s10 = arith.addf %s9, %a10 : f32
+    %s11 = arith.addf %s10, %a11 : f32
+    linalg.yield %s11 : f32
+  } -> tensor<96x64xf32>
+  return %0 : tensor<96x64xf32>
+}

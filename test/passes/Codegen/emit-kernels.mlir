@@ -195,3 +195,77 @@ func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> {
   } -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Rows that wait on the stack are 512 KiB together at most: the exponentials of
+// one input are computed twice.
+// CHECK-LABEL:   func.func private @long_rows(
+// CHECK-COUNT-2: llvm.alloca %{{.*}} x f32
+// CHECK-NOT:     llvm.alloca
+// CHECK:         return
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func private @long_rows(%x0: tensor<4x65536xf32>, %x1: tensor<4x65536xf32>, %x2: tensor<4x65536xf32>) -> (tensor<4x65536xf32>, tensor<4x65536xf32>, tensor<4x65536xf32>) attributes {mpc.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %r = tensor.empty() : tensor<4xf32>
+  %m = tensor.empty() : tensor<4x65536xf32>
+  %i0 = linalg.fill ins(%zero : f32) outs(%r : tensor<4xf32>) -> tensor<4xf32>
+  %e0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x0 : tensor<4x65536xf32>) outs(%m : tensor<4x65536xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = math.exp2 %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x65536xf32>
+  %s0 = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%e0 : tensor<4x65536xf32>) outs(%i0 : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.addf %out, %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  %y0 = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%e0, %s0 : tensor<4x65536xf32>, tensor<4xf32>) outs(%m : tensor<4x65536xf32>) {
+  ^bb0(%in: f32, %sum: f32, %out: f32):
+    %1 = arith.mulf %in, %sum : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x65536xf32>
+  %i1 = linalg.fill ins(%zero : f32) outs(%r : tensor<4xf32>) -> tensor<4xf32>
+  %e1 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x1 : tensor<4x65536xf32>) outs(%m : tensor<4x65536xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = math.exp2 %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x65536xf32>
+  %s1 = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%e1 : tensor<4x65536xf32>) outs(%i1 : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.addf %out, %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  %y1 = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%e1, %s1 : tensor<4x65536xf32>, tensor<4xf32>) outs(%m : tensor<4x65536xf32>) {
+  ^bb0(%in: f32, %sum: f32, %out: f32):
+    %1 = arith.mulf %in, %sum : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x65536xf32>
+  %i2 = linalg.fill ins(%zero : f32) outs(%r : tensor<4xf32>) -> tensor<4xf32>
+  %e2 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x2 : tensor<4x65536xf32>) outs(%m : tensor<4x65536xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = math.exp2 %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x65536xf32>
+  %s2 = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%e2 : tensor<4x65536xf32>) outs(%i2 : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.addf %out, %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  %y2 = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%e2, %s2 : tensor<4x65536xf32>, tensor<4xf32>) outs(%m : tensor<4x65536xf32>) {
+  ^bb0(%in: f32, %sum: f32, %out: f32):
+    %1 = arith.mulf %in, %sum : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x65536xf32>
+  return %y0, %y1, %y2 : tensor<4x65536xf32>, tensor<4x65536xf32>, tensor<4x65536xf32>
+}
