@@ -18,6 +18,11 @@ enum class KernelId : uint32_t {
 #include "kernels/catalog.def"
 };
 
+// What operands and scratch memory are aligned to, in bytes.
+#define MPC_KERNEL_ALIGNMENT(bytes) \
+  inline constexpr size_t kOperandAlignment = bytes;
+#include "kernels/catalog.def"
+
 // A dense row-major tensor. Rank 0 is a scalar.
 struct TensorDesc {
   mpc_dtype_t dtype;
@@ -45,12 +50,12 @@ class Kernel {
   virtual ~Kernel() = default;
   // What computes it, for people: "brg:avx512_core_bf16", "reference".
   virtual std::string implementation() const = 0;
-  // Bytes of scratch memory that `run` needs, aligned to 64.
+  // Bytes of scratch memory that `run` needs, aligned to kOperandAlignment.
   virtual size_t scratch_bytes() const { return 0; }
   // `operands` has one pointer per operand of the description, each aligned to
-  // 64 bytes. Outputs are overwritten, never accumulated into, and must not
-  // overlap other operands. Throws nothing; returns false if the library
-  // failed.
+  // kOperandAlignment (any for copy and zero). Outputs are overwritten, never
+  // accumulated into, and must not overlap other operands. Throws nothing;
+  // returns false if the library failed.
   virtual bool run(void* const* operands, void* scratch) const = 0;
 };
 

@@ -570,3 +570,44 @@ std::optional<KernelDomain> mpc::analyzeKernel(ArrayRef<linalg::GenericOp> ops,
 bool mpc::hasSimpleReduction(linalg::GenericOp op) {
   return Analyzer({op}, nullptr).run().has_value();
 }
+
+std::optional<unsigned> mpc::continuedArgument(func::FuncOp kernel,
+                                               unsigned result) {
+  Value made =
+      memoryRoot(kernel.getBody().front().getTerminator()->getOperand(result));
+  auto op = made.getDefiningOp<linalg::GenericOp>();
+  if (!op)
+    return std::nullopt;
+  Value init = op.getDpsInits()[cast<OpResult>(made).getResultNumber()];
+  if (auto argument = dyn_cast<BlockArgument>(memoryRoot(init)))
+    return argument.getArgNumber();
+  return std::nullopt;
+}
+
+bool mpc::mayUpdateInPlace(func::FuncOp kernel, unsigned argument,
+                           unsigned result) {
+  SmallVector<linalg::GenericOp> ops(kernel.getOps<linalg::GenericOp>());
+  std::optional<KernelDomain> domain = analyzeKernel(ops);
+  if (!domain || !domain->isOnePass())
+    return false;
+  Value made =
+      memoryRoot(kernel.getBody().front().getTerminator()->getOperand(result));
+  Value old = kernel.getArgument(argument);
+  const KernelAccess *written = nullptr;
+  KernelLevel level = KernelLevel::Full;
+  for (const KernelNode &node : domain->nodes)
+    for (const KernelAccess &output : node.outputs)
+      if (output.root == made) {
+        written = &output;
+        level = node.level;
+      }
+  if (!written)
+    return false;
+  for (const KernelNode &node : domain->nodes)
+    for (const KernelAccess &input : node.inputs)
+      if (input.root == old &&
+          (input.strides != written->strides ||
+           input.offset != written->offset || node.level != level))
+        return false;
+  return true;
+}

@@ -15,6 +15,7 @@
 #ifndef MPC_COMPILER_ANALYSIS_KERNELDOMAIN_H
 #define MPC_COMPILER_ANALYSIS_KERNELDOMAIN_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 #include <optional>
@@ -83,6 +84,17 @@ struct KernelDomain {
 std::optional<KernelDomain>
 analyzeKernel(llvm::ArrayRef<mlir::linalg::GenericOp> ops,
               std::string *reason = nullptr);
+
+/// Where a kernel, a function of generics, goes on writing in the memory of an
+/// argument, as `train.concat` does piece by piece: the number of the argument
+/// that result `result` continues.
+std::optional<unsigned> continuedArgument(mlir::func::FuncOp kernel,
+                                          unsigned result);
+
+/// Returns true if `kernel` reads of `argument` the elements that it writes to
+/// `result` and no others, each before it writes it: both may be one memory.
+bool mayUpdateInPlace(mlir::func::FuncOp kernel, unsigned argument,
+                      unsigned result);
 
 /// Returns true if the reduction of `op` has the form that a kernel can walk:
 /// one range of dimensions, contiguous for every operand.

@@ -14,6 +14,13 @@ std::optional<uint32_t> mpc::kernelId(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
+std::optional<unsigned> mpc::kernelInputs(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<unsigned>>(name)
+#define MPC_KERNEL(name, id, inputs, outputs, attributes) .Case(#name, inputs)
+#include "kernels/catalog.def"
+      .Default(std::nullopt);
+}
+
 namespace {
 struct Row {
   llvm::StringRef kernel, device, type, feature;

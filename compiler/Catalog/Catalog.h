@@ -9,8 +9,16 @@
 
 namespace mpc {
 
+/// What every buffer that a kernel gets starts at a multiple of, in bytes; only
+/// `copy` and `zero` take any.
+#define MPC_KERNEL_ALIGNMENT(bytes) constexpr int64_t kBufferAlignment = bytes;
+#include "kernels/catalog.def"
+
 /// The number packages store for a kernel of kernels/catalog.def.
 std::optional<uint32_t> kernelId(llvm::StringRef name);
+
+/// How many of the operands of a kernel are inputs. They come first.
+std::optional<unsigned> kernelInputs(llvm::StringRef name);
 
 /// Returns true if a device ("cpu", "cuda") with `features` runs the kernel
 /// natively on `element`.

@@ -2,6 +2,8 @@
 
 #include "passes/Grad/Packing.h"
 
+#include "compiler/Catalog/Catalog.h"
+
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -10,8 +12,9 @@
 using namespace mlir;
 using namespace mpc;
 
-// A slot starts where a vector of 16 floats does, a pack has whole rows.
-static constexpr int64_t kSlotAlignment = 16;
+// A slot starts where a buffer may, in a copy of 16 bit, too; a pack has whole
+// rows.
+static constexpr int64_t kSlotAlignment = kBufferAlignment / 2;
 static constexpr int64_t kRowLength = 1024;
 static constexpr size_t kBlobAlignment = 64;
 

@@ -8,9 +8,6 @@
 
 namespace mpc {
 
-/// Every buffer a kernel gets starts at a multiple of this many bytes.
-constexpr int64_t kBufferAlignment = 64;
-
 /// A region that is needed from instruction `first` to `last`, both included.
 struct Lifetime {
   int64_t size;
@@ -19,8 +16,8 @@ struct Lifetime {
 };
 
 /// Places regions so that two that are needed at the same time never overlap:
-/// the largest first, each into the smallest gap it fits. Returns the size of
-/// the memory.
+/// the largest first, each into the smallest gap it fits, at multiples of
+/// kBufferAlignment. Returns the size of the memory.
 int64_t layOutArena(llvm::MutableArrayRef<Lifetime> regions);
 
 } // namespace mpc

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Catalog/Catalog.h"
 #include "compiler/Support/Locations.h"
-#include "passes/Plan/ArenaLayout.h"
+#include "passes/Plan/Dataflow.h"
 #include "passes/Plan/Passes.h"
 #include "passes/Plan/Storage.h"
 
@@ -50,11 +51,12 @@ public:
   EntryWriter(func::FuncOp func, DeviceKind device, SymbolTable &symbols,
               const StoragePlan &plan)
       : func(func), device(device), symbols(symbols), plan(plan),
-        builder(func) {}
+        dataflow(func), builder(func) {}
 
   LogicalResult run() {
     auto entry = exec::EntryOp::create(builder, func.getLoc(), func.getName(),
-                                       describeInputs(), describeOutputs());
+                                       describeInputs(), describeOutputs(),
+                                       dataflow.describe());
     builder.setInsertionPointToStart(&entry.getBody().emplaceBlock());
     SmallVector<train::WriteOp> writes;
     for (Operation &op : func.getBody().front()) {
@@ -65,7 +67,7 @@ public:
     }
     for (train::WriteOp write : writes) {
       auto type = cast<RankedTensorType>(write.getValue().getType());
-      emitCopy(write.getLoc(), plan.bufferOf(write.getValue()),
+      emitCopy(write.getLoc(), write.getValue(),
                plan.stateBuffer(write.getState(), type));
     }
     return success();
@@ -107,7 +109,7 @@ private:
       return emitLaunch(call);
     if (auto kernel = dyn_cast<train::KernelOpInterface>(op)) {
       emitCall(op->getLoc(), kernel.getKernelName(),
-               kernel.getKernelAttributes(), operandsOf(op));
+               kernel.getKernelAttributes(), operandsOf(op), valuesOf(op));
       return success();
     }
     if (auto pack = dyn_cast<train::PackOp>(op)) {
@@ -131,6 +133,15 @@ private:
     return operands;
   }
 
+  ArrayAttr valuesOf(Operation *op) {
+    SmallVector<Attribute> values;
+    for (Value operand : op->getOperands())
+      values.push_back(dataflow.valueOf(operand));
+    for (Value result : op->getResults())
+      values.push_back(dataflow.valueOf(result));
+    return builder.getArrayAttr(values);
+  }
+
   LogicalResult emitLaunch(func::CallOp call) {
     auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
     SmallVector<linalg::GenericOp> ops(kernel.getOps<linalg::GenericOp>());
@@ -144,21 +155,24 @@ private:
                               "has no launch");
     auto launch = exec::LaunchOp::create(
         builder, call.getLoc(), call.getCallee(), shape->items, shape->grain,
-        shape->threads, builder.getArrayAttr(operandsOf(call)));
+        shape->threads, builder.getArrayAttr(operandsOf(call)), valuesOf(call));
     name(launch);
     return success();
   }
 
   void emitCall(Location loc, StringRef kernel, ArrayRef<int64_t> attributes,
-                ArrayRef<Attribute> operands) {
+                ArrayRef<Attribute> operands, ArrayAttr values) {
     auto call = exec::CallOp::create(builder, loc, kernel, attributes,
-                                     builder.getArrayAttr(operands));
+                                     builder.getArrayAttr(operands), values);
     name(call);
   }
 
-  void emitCopy(Location loc, exec::BufferAttr from, exec::BufferAttr to) {
-    if (from != to)
-      emitCall(loc, "copy", {}, {from, to});
+  /// A copy of a tensor is the same tensor.
+  void emitCopy(Location loc, Value from, exec::BufferAttr to) {
+    Attribute value = dataflow.valueOf(from);
+    if (!plan.liesAt(from, to))
+      emitCall(loc, "copy", {}, {plan.bufferOf(from), to},
+               builder.getArrayAttr({value, value}));
   }
 
   /// Parts that were not made in place are copied; gaps become zero.
@@ -169,14 +183,18 @@ private:
       if (until == end)
         return;
       auto gap = RankedTensorType::get({until - end}, type.getElementType());
-      emitCall(pack.getLoc(), "zero", {}, {plan.slice(pack, end, gap)});
+      auto before = RankedTensorType::get({end}, type.getElementType());
+      auto value = exec::ValueAttr::get(builder.getContext(),
+                                        dataflow.valueOf(pack).getNumber(),
+                                        byteSize(before));
+      emitCall(pack.getLoc(), "zero", {}, {plan.slice(pack, end, gap)},
+               builder.getArrayAttr({value}));
     };
     for (auto [input, offset] :
          llvm::zip(pack.getInputs(), pack.getOffsets())) {
       auto part = cast<RankedTensorType>(input.getType());
       clear(offset);
-      emitCopy(pack.getLoc(), plan.bufferOf(input),
-               plan.slice(pack, offset, part));
+      emitCopy(pack.getLoc(), input, plan.slice(pack, offset, part));
       end = offset + part.getNumElements();
     }
     clear(type.getNumElements());
@@ -192,6 +210,7 @@ private:
   DeviceKind device;
   SymbolTable &symbols;
   const StoragePlan &plan;
+  const Dataflow dataflow;
   OpBuilder builder;
 };
 

@@ -3,6 +3,7 @@
 #include "passes/Plan/Storage.h"
 
 #include "compiler/Analysis/KernelDomain.h"
+#include "compiler/Catalog/Catalog.h"
 #include "passes/Plan/ArenaLayout.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -75,15 +76,21 @@ static Value continuedOperand(Value value, SymbolTable &symbols) {
   if (!call)
     return {};
   auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
-  unsigned number = cast<OpResult>(value).getResultNumber();
-  Value made =
-      memoryRoot(kernel.getBody().front().getTerminator()->getOperand(number));
-  auto op = made.getDefiningOp<linalg::GenericOp>();
-  if (!op)
-    return {};
-  Value init = op.getDpsInits()[cast<OpResult>(made).getResultNumber()];
-  auto argument = dyn_cast<BlockArgument>(memoryRoot(init));
-  return argument ? call.getOperand(argument.getArgNumber()) : Value();
+  std::optional<unsigned> argument =
+      continuedArgument(kernel, cast<OpResult>(value).getResultNumber());
+  return argument ? call.getOperand(*argument) : Value();
+}
+
+/// True if `root`, of which `value` is what begins at byte `inside`, is made by
+/// a kernel that may write it to a place of the size of `value`.
+bool StoragePlan::canBeMadeFor(Value value, Value root, int64_t inside) const {
+  Operation *def = root.getDefiningOp();
+  // An unpacked tensor may begin where a larger one does.
+  return def && isa<func::CallOp, train::KernelOpInterface>(def) &&
+         inside == 0 &&
+         byteSize(cast<RankedTensorType>(root.getType())) ==
+             byteSize(cast<RankedTensorType>(value.getType())) &&
+         !places.count(root) && !continuedOperand(root, symbols);
 }
 
 /// Parts of a packed tensor are made inside it.
@@ -97,43 +104,10 @@ void StoragePlan::placePacks() {
          llvm::zip(pack.getInputs(), pack.getOffsets())) {
       int64_t inside = 0;
       Value root = rootOf(input, inside);
-      Operation *def = root.getDefiningOp();
-      bool ownMemory = def && isa<func::CallOp, train::KernelOpInterface>(def);
-      if (ownMemory && inside == 0 && !places.count(root) &&
-          !continuedOperand(root, symbols))
+      if (canBeMadeFor(input, root, inside))
         places[root] = {block, offset * bytes};
     }
   }
-}
-
-/// True if `call` reads the element of `argument` that it writes to `result`,
-/// and no other, in one pass.
-bool StoragePlan::updatesInPlace(func::CallOp call, unsigned argument,
-                                 Value result) {
-  auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
-  SmallVector<linalg::GenericOp> ops(kernel.getOps<linalg::GenericOp>());
-  std::optional<KernelDomain> domain = analyzeKernel(ops);
-  if (!domain || !domain->isOnePass())
-    return false;
-  unsigned number = cast<OpResult>(result).getResultNumber();
-  Value made =
-      memoryRoot(kernel.getBody().front().getTerminator()->getOperand(number));
-  Value old = kernel.getArgument(argument);
-  const KernelAccess *written = nullptr;
-  KernelLevel level = KernelLevel::Full;
-  for (const KernelNode &node : domain->nodes)
-    for (const KernelAccess &output : node.outputs)
-      if (output.root == made) {
-        written = &output;
-        level = node.level;
-      }
-  for (const KernelNode &node : domain->nodes)
-    for (const KernelAccess &input : node.inputs)
-      if (input.root == old &&
-          (input.strides != written->strides ||
-           input.offset != written->offset || node.level != level))
-        return false;
-  return true;
 }
 
 /// Everything that reads the old value of the state is done when `producer`
@@ -157,7 +131,9 @@ bool StoragePlan::canMakeInState(Operation *producer, Value value,
         continue;
       auto call = dyn_cast<func::CallOp>(user);
       if (user != producer || !call ||
-          !updatesInPlace(call, use.getOperandNumber(), value))
+          !mayUpdateInPlace(symbols.lookup<func::FuncOp>(call.getCallee()),
+                            use.getOperandNumber(),
+                            cast<OpResult>(value).getResultNumber()))
         return false;
     }
   }
@@ -170,10 +146,8 @@ void StoragePlan::placeWrites() {
   for (auto write : func.getOps<train::WriteOp>()) {
     int64_t inside = 0;
     Value root = rootOf(write.getValue(), inside);
-    Operation *def = root.getDefiningOp();
-    if (!def || !isa<func::CallOp, train::KernelOpInterface>(def) ||
-        inside != 0 || places.count(root) || continuedOperand(root, symbols) ||
-        !canMakeInState(def, root, write.getState()))
+    if (!canBeMadeFor(write.getValue(), root, inside) ||
+        !canMakeInState(root.getDefiningOp(), root, write.getState()))
       continue;
     unsigned block = newBlock(byteSize(cast<RankedTensorType>(root.getType())));
     blocks[block].inState = true;

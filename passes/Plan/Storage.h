@@ -63,10 +63,9 @@ private:
   void placeWrites();
   void placeRest();
   void findLifetimes();
+  bool canBeMadeFor(mlir::Value value, mlir::Value root, int64_t inside) const;
   bool canMakeInState(mlir::Operation *producer, mlir::Value value,
                       llvm::StringRef state);
-  bool updatesInPlace(mlir::func::CallOp call, unsigned argument,
-                      mlir::Value result);
   Place placeOf(mlir::Value value) const;
   static mlir::Value rootOf(mlir::Value value, int64_t &bytes);
   unsigned newBlock(int64_t size);

@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Catalog/Catalog.h"
+#include "passes/Plan/MemoryProof.h"
 #include "passes/Plan/Passes.h"
 #include "passes/Plan/Storage.h"
 #include "passes/StageFaults.h"
@@ -15,9 +17,6 @@ namespace mpc {
 
 using namespace mlir;
 using namespace mpc;
-
-/// What one access of a thread of a GPU may take.
-static constexpr int64_t kVectorBytes = 16;
 
 namespace {
 
@@ -38,11 +37,26 @@ struct VerifyPlanPass : mpc::impl::VerifyPlanPassBase<VerifyPlanPass>,
         fail(op.getLoc(),
              "a program holds states, entries and kernels, nothing else");
     }
+    // Of what lies inside its memory.
+    if (!failed)
+      proveMemory();
     if (failed)
       signalPassFailure();
   }
 
 private:
+  /// No instruction overwrites what a later one, an output or a state needs.
+  void proveMemory() {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    auto states = llvm::to_vector(module.getOps<train::StateOp>());
+    for (auto entry : module.getOps<exec::EntryOp>())
+      MemoryProof(
+          entry, symbols, states,
+          [&](Location loc, const Twine &message) { fail(loc, message); })
+          .run();
+  }
+
   void fail(Location loc, const Twine &message) {
     StageFaults::fail(loc, "mpc-plan-memory", message);
   }
@@ -82,8 +96,11 @@ private:
         fail(op.getLoc(),
              "'" + op.getName().getStringRef() + "' is not an instruction");
       if (auto operands = op.getAttrOfType<ArrayAttr>("operands"))
-        for (auto buffer : operands.getAsRange<exec::BufferAttr>())
+        for (auto [i, buffer] :
+             llvm::enumerate(operands.getAsRange<exec::BufferAttr>())) {
           verifyBuffer(op.getLoc(), buffer);
+          verifyAlignment(&op, i, buffer);
+        }
     }
   }
 
@@ -109,12 +126,19 @@ private:
                                   launch.getKernel() + "' has " + Twine(given) +
                                   " bytes, but the kernel takes " +
                                   Twine(wanted));
-      if (launch.getThreads() > 0 && buffer.getOffset() % kVectorBytes != 0)
-        fail(launch.getLoc(), "operand " + Twine(i) + " of '" +
-                                  launch.getKernel() +
-                                  "' does not start at a multiple of " +
-                                  Twine(kVectorBytes) + " bytes");
     }
+  }
+
+  /// Copies and zeros go byte by byte and serve the gaps of packed tensors.
+  void verifyAlignment(Operation *op, unsigned i, exec::BufferAttr buffer) {
+    auto call = dyn_cast<exec::CallOp>(op);
+    if (call && (call.getKernel() == "copy" || call.getKernel() == "zero"))
+      return;
+    if (buffer.getOffset() % kBufferAlignment != 0)
+      fail(op->getLoc(), "operand " + Twine(i) + " starts at byte " +
+                             Twine(buffer.getOffset()) +
+                             ", which is no multiple of " +
+                             Twine(kBufferAlignment));
   }
 
   void verifyBuffer(Location loc, exec::BufferAttr buffer) {

@@ -19,10 +19,7 @@ namespace schema = ::mpc::program;
 
 // The package format this runtime reads.
 inline constexpr uint32_t kPackageFormat = 1;
-// What operands of catalog kernels are aligned to. Slots of a packed state
-// start at multiples of 16 elements, which are 32 bytes in a 16-bit copy.
-inline constexpr uint64_t kOperandAlignment = 32;
-// And those of generated kernels on CUDA.
+// What operands of generated kernels are aligned to at least on CUDA.
 inline constexpr uint64_t kVectorAlignment = 16;
 
 // A piece of the file.

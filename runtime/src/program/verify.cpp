@@ -518,7 +518,7 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
       kernel == kernels::KernelId::copy || kernel == kernels::KernelId::zero;
   uint64_t alignment = generated  ? (on_cpu() ? 1 : kVectorAlignment)
                        : by_bytes ? 1
-                                  : kOperandAlignment;
+                                  : kernels::kOperandAlignment;
   for (uint32_t i = 0; i < instruction.operands()->size(); ++i)
     MPC_RETURN_IF_ERROR(check_buffer(*instruction.operands()->Get(i), alignment,
                                      where + ", operand " + std::to_string(i)));

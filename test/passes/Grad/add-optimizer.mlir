@@ -3,10 +3,10 @@
 // RUN: mpc-opt %s --mpc-add-optimizer="optimizer=momentum nesterov" | FileCheck %s --check-prefix=MOMENTUM
 // RUN: mpc-opt %s --mpc-add-optimizer=optimizer=adam | FileCheck %s --check-prefix=ADAM
 
-// All parameters become slots of one state; each begins at a multiple of 16,
+// All parameters become slots of one state; each begins at a multiple of 32,
 // the end is zeros.
 module {
-  // CHECK:     train.state @parameters parameter {slots = [#train.slot<"w", 0, [3, 3]>, #train.slot<"b", 16, [3]>, #train.slot<"zero", 32, [2]>]} : tensor<1x1024xf32> = dense_resource<parameters>
+  // CHECK:     train.state @parameters parameter {slots = [#train.slot<"w", 0, [3, 3]>, #train.slot<"b", 32, [3]>, #train.slot<"zero", 64, [2]>]} : tensor<1x1024xf32> = dense_resource<parameters>
   // CHECK-NOT: @w parameter
   // CHECK:     train.state @learning_rate control : tensor<f32> = dense<1.000000e-03>
   // CHECK:     train.state @step_count control : tensor<i64>
@@ -23,7 +23,7 @@ module {
   // CHECK-LABEL: func.func @predict
   // CHECK-NEXT:    %[[PACK:.*]] = train.read @parameters : tensor<1x1024xf32>
   // CHECK-NEXT:    %[[W:.*]] = train.unpack %[[PACK]] {offset = 0 : i64} {{.*}} -> tensor<3x3xf32>
-  // CHECK-NEXT:    %[[B:.*]] = train.unpack %[[PACK]] {offset = 16 : i64} {{.*}} -> tensor<3xf32>
+  // CHECK-NEXT:    %[[B:.*]] = train.unpack %[[PACK]] {offset = 32 : i64} {{.*}} -> tensor<3xf32>
   // CHECK-NEXT:    train.add %[[W]], %[[B]]
   func.func @predict() -> tensor<3x3xf32> {
     %w = train.read @w : tensor<3x3xf32>
@@ -37,7 +37,7 @@ module {
   // CHECK-SAME:    -> (tensor<f32> {mpc.name = "loss"}, tensor<f32> {mpc.name = "grad_norm"})
   // CHECK:         %[[PACK:.*]] = train.read @parameters
   // CHECK:         %[[LOSS:.*]] = train.reduce_sum
-  // CHECK:         %[[G:.*]] = train.pack %[[DW]], %[[DB]], %[[DZ]] {offsets = array<i64: 0, 16, 32>} {{.*}} -> tensor<1x1024xf32>
+  // CHECK:         %[[G:.*]] = train.pack %[[DW]], %[[DB]], %[[DZ]] {offsets = array<i64: 0, 32, 64>} {{.*}} -> tensor<1x1024xf32>
   // CHECK:         %[[LR:.*]] = train.read @learning_rate
   // CHECK:         %[[STEP:.*]] = train.read @step_count
   // CHECK:         %[[NORM:.*]] = train.global_norm %[[G]]
@@ -75,4 +75,4 @@ module {
 }
 
 // The bytes of the pack: 1 .. 9, seven zeros, three halves, zeros.
-// CHECK: parameters: "0x400000000000803F0000004000004040000080400000A0400000C0400000E0400000004100001041000000000000000000000000000000000000000000000000000000000000003F0000003F0000003F00000000
+// CHECK: parameters: "0x400000000000803F0000004000004040000080400000A0400000C0400000E040000000410000104100000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000003F0000003F0000003F00000000

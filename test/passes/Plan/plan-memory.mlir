@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-stage-fusion --mpc-plan-memory --split-input-file | FileCheck %s
+// RUN: mpc-opt %s --mpc-stage-fusion --mpc-plan-memory --mpc-verify-plan --split-input-file | FileCheck %s
 
 // States follow one another in the state memory, each at a multiple of 64
 // bytes; booleans take a byte.
@@ -18,7 +18,7 @@ train.state @c control : tensor<f32>
 // CHECK-SAME:    inputs = [{batch_dim = 0 : i64, buffer = #exec.buffer<arena + [[X:[0-9]+]] : tensor<64x128xf32>>, name = "x"}]
 // CHECK-SAME:    outputs = [{buffer = #exec.buffer<arena + [[Y:[0-9]+]] : tensor<64x128xf32>>, name = "y"}]
 // CHECK-NEXT:    exec.launch @kernel_0 items 2 grain {{[0-9]+}} [#exec.buffer<arena + [[X]] : {{[^>]*}}>>, #exec.buffer<arena + [[Y]] : {{[^>]*}}>>]
-// CHECK-NEXT:  }
+// CHECK-NEXT:{{^ +}}}
 // CHECK-NOT:   func.func @predict
 func.func @predict(%x: tensor<64x128xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<64x128xf32> {mpc.name = "y"}) {
   %0 = train.relu %x : (tensor<64x128xf32>) -> tensor<64x128xf32>
@@ -32,7 +32,7 @@ func.func @predict(%x: tensor<64x128xf32> {mpc.name = "x", mpc.batch_dim = 0 : i
 // CHECK-LABEL: exec.entry @returned
 // CHECK-SAME:    inputs = [{buffer = #exec.buffer<arena + [[X:[0-9]+]] : tensor<4x8xf32>>}]
 // CHECK-SAME:    outputs = [{buffer = #exec.buffer<arena + [[X]] : tensor<32xf32>>}, {buffer = #exec.buffer<arena + [[X]] : tensor<4x8xf32>>}]
-// CHECK-NEXT:  }
+// CHECK-NEXT:{{^ +}}}
 func.func @returned(%x: tensor<4x8xf32>) -> (tensor<32xf32>, tensor<4x8xf32>) {
   %0 = train.reshape %x : (tensor<4x8xf32>) -> tensor<32xf32>
   return %0, %x : tensor<32xf32>, tensor<4x8xf32>
@@ -44,7 +44,7 @@ func.func @returned(%x: tensor<4x8xf32>) -> (tensor<32xf32>, tensor<4x8xf32>) {
 // each element once.
 // CHECK-LABEL: exec.entry @in_place
 // CHECK-NEXT:    exec.launch @kernel_0 {{.*}} [#exec.buffer<state + 0 : {{[^>]*}}>>, #exec.buffer<arena + 0 : {{[^>]*}}>>, #exec.buffer<state + 0 : {{[^>]*}}>>]
-// CHECK-NEXT:  }
+// CHECK-NEXT:{{^ +}}}
 train.state @w parameter : tensor<64x128xf32>
 func.func @in_place(%g: tensor<64x128xf32>) {
   %w = train.read @w : tensor<64x128xf32>
@@ -60,7 +60,7 @@ func.func @in_place(%g: tensor<64x128xf32>) {
 // CHECK-NEXT:    exec.launch @kernel_0 {{.*}} [#exec.buffer<state + 0 : {{[^>]*}}>>, #exec.buffer<arena + {{.*}}>>, #exec.buffer<arena + [[NEW:[0-9]+]] : tensor<64x64xf32>>]
 // CHECK-NEXT:    exec.call "matmul" [0, 0] [#exec.buffer<state + 0
 // CHECK-NEXT:    exec.call "copy" [] [#exec.buffer<arena + [[NEW]] : tensor<64x64xf32>>, #exec.buffer<state + 0 : tensor<64x64xf32>>]
-// CHECK-NEXT:  }
+// CHECK-NEXT:{{^ +}}}
 train.state @w parameter : tensor<64x64xf32>
 func.func @read_later(%g: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %w = train.read @w : tensor<64x64xf32>
@@ -123,7 +123,7 @@ func.func @moved() {
 // CHECK-NEXT:    exec.call "matmul" [0, 0] [#exec.buffer<state + 0 : {{[^>]*}}>>, #exec.buffer<arena + {{[0-9]+}} : {{[^>]*}}>>, #exec.buffer<arena + [[NEW:[0-9]+]] : {{[^>]*}}>>]
 // CHECK-NEXT:    exec.call "matmul" [0, 0] [#exec.buffer<arena + {{[0-9]+}} : {{[^>]*}}>>, #exec.buffer<arena + {{[0-9]+}} : {{[^>]*}}>>, #exec.buffer<state + 256 : {{[^>]*}}>>]
 // CHECK-NEXT:    exec.call "copy" [] [#exec.buffer<arena + [[NEW]] : {{[^>]*}}>>, #exec.buffer<state + 0 : {{[^>]*}}>>]
-// CHECK-NEXT:  }
+// CHECK-NEXT:{{^ +}}}
 train.state @w statistic : tensor<8x8xf32>
 train.state @v statistic : tensor<8x8xf32>
 func.func @catalog(%x: tensor<8x8xf32>) {
@@ -141,7 +141,7 @@ func.func @catalog(%x: tensor<8x8xf32>) {
 // CHECK-LABEL: exec.entry @two_states
 // CHECK-NEXT:    exec.launch @kernel_0 {{.*}} [#exec.buffer<arena + 0 : {{[^>]*}}>>, #exec.buffer<state + 0 : {{[^>]*}}>>]
 // CHECK-NEXT:    exec.call "copy" [] [#exec.buffer<state + 0 : {{[^>]*}}>>, #exec.buffer<state + 64 : {{[^>]*}}>>]
-// CHECK-NEXT:  }
+// CHECK-NEXT:{{^ +}}}
 train.state @a statistic : tensor<8xf32>
 train.state @b statistic : tensor<8xf32>
 func.func @two_states(%x: tensor<8xf32>) {
@@ -164,7 +164,7 @@ func.func @two_states(%x: tensor<8xf32>) {
 // CHECK-NEXT:    exec.call "zero" [] [#exec.buffer<arena + 128 : tensor<8xf32>>]
 // CHECK-NEXT:    exec.call "copy" [] [#exec.buffer<arena + [[B]] : {{[^>]*}}>>, #exec.buffer<arena + 160 : tensor<8x2xf32>>]
 // CHECK-NEXT:    exec.call "zero" [] [#exec.buffer<arena + 224 : tensor<8xf32>>]
-// CHECK-NEXT:  }
+// CHECK-NEXT:{{^ +}}}
 func.func @pack(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> tensor<64xf32> {
   %0 = train.matmul %a, %b : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
   %1 = train.relu %b : (tensor<8x2xf32>) -> tensor<8x2xf32>
@@ -178,7 +178,7 @@ func.func @pack(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> tensor<64xf32> {
 // CHECK-LABEL: exec.entry @packed_twice
 // CHECK-NEXT:    exec.launch @kernel_0 {{.*}} #exec.buffer<arena + 0 : tensor<16xf32>>]
 // CHECK-NEXT:    exec.call "copy" [] [#exec.buffer<arena + 0 : {{[^>]*}}>>, #exec.buffer<arena + 64 : {{[^>]*}}>>]
-// CHECK-NEXT:  }
+// CHECK-NEXT:{{^ +}}}
 func.func @packed_twice(%x: tensor<16xf32>) -> tensor<32xf32> {
   %0 = train.relu %x : (tensor<16xf32>) -> tensor<16xf32>
   %1 = train.pack %0, %0 {offsets = array<i64: 0, 16>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
@@ -203,9 +203,39 @@ func.func @reuse(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 
 // An instruction is named after the nodes it comes from.
 // CHECK-LABEL: exec.entry @names
-// CHECK:         exec.launch @kernel_0 {{.*}} {name = "fc1 and 1 more"}
+// CHECK:         exec.launch @kernel_0 {{.*}} {name = "fc1 and 1 more", values
 func.func @names(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = train.relu %x : (tensor<8xf32>) -> tensor<8xf32> loc("fc1")
   %1 = train.tanh %0 : (tensor<8xf32>) -> tensor<8xf32> loc("fc2")
   return %1 : tensor<8xf32>
+}
+
+// -----
+
+// A part that begins where a larger tensor does: that has no room in the slot.
+// CHECK-LABEL: exec.entry @part_of_larger
+// CHECK-SAME:    outputs = [{buffer = #exec.buffer<arena + [[PACK:[0-9]+]] : tensor<96xf32>>
+// CHECK:         exec.call "matmul" {{.*}} #exec.buffer<arena + [[LARGE:[0-9]+]] : tensor<64x64xf32>>]
+// CHECK:         exec.call "copy" [] [#exec.buffer<arena + [[LARGE]] : tensor<32xf32>>, #exec.buffer<arena + [[PACK]] : tensor<32xf32>>]
+func.func @part_of_larger(%x: tensor<64x64xf32>, %y: tensor<64xf32>) -> tensor<96xf32> {
+  %0 = train.matmul %x, %x : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = train.unpack %0 {offset = 0 : i64} : (tensor<64x64xf32>) -> tensor<32xf32>
+  %2 = train.relu %y : (tensor<64xf32>) -> tensor<64xf32>
+  %3 = train.pack %1, %2 {offsets = array<i64: 0, 32>} : (tensor<32xf32>, tensor<64xf32>) -> tensor<96xf32>
+  return %3 : tensor<96xf32>
+}
+
+// -----
+
+// Nor a state, which others follow.
+// CHECK-LABEL: exec.entry @state_of_larger
+// CHECK:         exec.call "matmul" {{.*}} #exec.buffer<arena + [[LARGE:[0-9]+]] : tensor<64x64xf32>>]
+// CHECK:         exec.call "copy" [] [#exec.buffer<arena + [[LARGE]] : tensor<32xf32>>, #exec.buffer<state + 0 : tensor<32xf32>>]
+train.state @w parameter : tensor<32xf32>
+train.state @v parameter : tensor<32xf32>
+func.func @state_of_larger(%x: tensor<64x64xf32>) {
+  %0 = train.matmul %x, %x : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = train.unpack %0 {offset = 0 : i64} : (tensor<64x64xf32>) -> tensor<32xf32>
+  train.write @w, %1 : tensor<32xf32>
+  return
 }

@@ -4,9 +4,10 @@
 module attributes {exec.arena_size = 128 : i64, exec.state_size = 64 : i64} {
   train.state @w parameter {exec.offset = 0 : i64} : tensor<16xf32>
   exec.entry @step inputs = [{name = "x", buffer = #exec.buffer<arena + 64 : tensor<16xf32>>}]
-      outputs = [{name = "y", buffer = #exec.buffer<arena + 0 : tensor<4x4xf32>>}] {
-    exec.launch @kernel_0 items 1 grain 1 [#exec.buffer<arena + 64 : tensor<16xf32>>, #exec.buffer<state + 0 : tensor<4x4xf32>>]
-    exec.call "copy" [] [#exec.buffer<state + 0 : tensor<16xf32>>, #exec.buffer<arena + 0 : tensor<16xf32>>]
+      outputs = [{name = "y", buffer = #exec.buffer<arena + 0 : tensor<4x4xf32>>}]
+      attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [#exec.value<1 + 0>], reads = {}, writes = {w = #exec.value<1 + 0>}, parts = []>} {
+    exec.launch @kernel_0 items 1 grain 1 [#exec.buffer<arena + 64 : tensor<16xf32>>, #exec.buffer<state + 0 : tensor<4x4xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>]}
+    exec.call "copy" [] [#exec.buffer<state + 0 : tensor<16xf32>>, #exec.buffer<arena + 0 : tensor<16xf32>>] {values = [#exec.value<1 + 0>, #exec.value<1 + 0>]}
   }
   func.func private @kernel_0(tensor<16xf32>) -> tensor<16xf32> attributes {mpc.kernel}
 }
@@ -71,6 +72,11 @@ module attributes {exec.arena_size = 64 : i64, exec.state_size = 0 : i64} {
     exec.launch @kernel_0 items 1 grain 1 [#exec.buffer<arena + 0 : tensor<4xf32>>]
     // expected-error @+2 {{operand 1 of 'kernel_0' has 8 bytes, but the kernel takes 16}}
     // expected-note @+1 {{mpc-plan-memory should have seen to it}}
-    exec.launch @kernel_0 items 1 grain 1 [#exec.buffer<arena + 0 : tensor<4xf32>>, #exec.buffer<arena + 16 : tensor<4xbf16>>]
+    exec.launch @kernel_0 items 1 grain 1 [#exec.buffer<arena + 0 : tensor<4xf32>>, #exec.buffer<arena + 0 : tensor<4xbf16>>]
+    // expected-error @+2 {{operand 1 starts at byte 32, which is no multiple of 64}}
+    // expected-note @+1 {{mpc-plan-memory should have seen to it}}
+    exec.launch @kernel_0 items 1 grain 1 [#exec.buffer<arena + 0 : tensor<4xf32>>, #exec.buffer<arena + 32 : tensor<4xf32>>]
+    // Bytes are copied and cleared from any place on.
+    exec.call "zero" [] [#exec.buffer<arena + 4 : tensor<4xf32>>]
   }
 }

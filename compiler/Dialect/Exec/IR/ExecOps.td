@@ -21,13 +21,49 @@ def Exec_BufferAttr : AttrDef<Exec_Dialect, "Buffer"> {
   let assemblyFormat = "`<` $space `+` $offset `:` $type `>`";
 }
 
+def Exec_ValueAttr : AttrDef<Exec_Dialect, "Value"> {
+  let mnemonic = "value";
+  let summary = "What a buffer holds: tensor `number`, from byte `offset` of it on";
+  let parameters = (ins "int64_t":$number, "int64_t":$offset);
+  let assemblyFormat = "`<` $number `+` $offset `>`";
+}
+
+def Exec_Values : TypedArrayAttrBase<Exec_ValueAttr, "array of values">;
+
+def Exec_PartAttr : AttrDef<Exec_Dialect, "Part"> {
+  let mnemonic = "part";
+  let summary = "`size` bytes of the tensor `whole`, from `at` on, are `value`";
+  let parameters = (ins "int64_t":$whole, "int64_t":$at, "int64_t":$size,
+                    "ValueAttr":$value);
+  let assemblyFormat = "`<` $whole `+` $at `:` $size `=` $value `>`";
+}
+
+def Exec_Parts : TypedArrayAttrBase<Exec_PartAttr, "array of parts">;
+
+def Exec_DataflowAttr : AttrDef<Exec_Dialect, "Dataflow"> {
+  let mnemonic = "dataflow";
+  let summary = "What an entry computes, apart from where";
+  let description = [{
+    With the `values` of its instructions, which count the tensors of the
+    function that the entry was, and know nothing of places: what memory must
+    hold, so that the plan can be proven. `inputs` and `outputs` are those of
+    the entry; `reads` gives what states hold when it begins, `writes` what when
+    it ends; a packed tensor is its `parts`.
+  }];
+  let parameters = (ins "::mlir::ArrayAttr":$inputs, "::mlir::ArrayAttr":$outputs,
+                    "::mlir::DictionaryAttr":$reads, "::mlir::DictionaryAttr":$writes,
+                    "::mlir::ArrayAttr":$parts);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Exec_Buffers : TypedArrayAttrBase<Exec_BufferAttr, "array of buffers">;
 
 def Exec_EntryOp : Exec_Op<"entry", [NoTerminator, SingleBlock, IsolatedFromAbove, Symbol]> {
   let summary = "An entry point of the program";
   let description = [{
     `inputs` and `outputs` are dictionaries with `name`, `buffer` and, where
-    they apply, `batch_dim`, `range` and `ignored`.
+    they apply, `batch_dim`, `range` and `ignored`. `dataflow` and the `values`
+    of the instructions are for the plan's proof; a package does without.
 
     ```mlir
     exec.entry @predict inputs = [{name = "x", buffer = #exec.buffer<arena + 0 : tensor<4xf32>>} ] outputs = [] {
@@ -35,7 +71,8 @@ def Exec_EntryOp : Exec_Op<"entry", [NoTerminator, SingleBlock, IsolatedFromAbov
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, DictArrayAttr:$inputs, DictArrayAttr:$outputs);
+  let arguments = (ins SymbolNameAttr:$sym_name, DictArrayAttr:$inputs, DictArrayAttr:$outputs,
+                   OptionalAttr<Exec_DataflowAttr>:$dataflow);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `inputs` `=` $inputs `outputs` `=` $outputs attr-dict-with-keyword $body
@@ -55,7 +92,7 @@ def Exec_LaunchOp : Exec_Op<"launch"> {
                    ConfinedAttr<I64Attr, [IntPositive]>:$items, // launch_c1
                    ConfinedAttr<I64Attr, [IntPositive]>:$grain, // launch_c1
                    DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1024>]>, "0">:$threads, // launch_c2
-                   Exec_Buffers:$operands);
+                   Exec_Buffers:$operands, OptionalAttr<Exec_Values>:$values);
   let assemblyFormat = "$kernel `items` $items `grain` $grain (`threads` $threads^)? $operands attr-dict";
 }
 
@@ -64,7 +101,8 @@ def Exec_CallOp : Exec_Op<"call"> {
   let description = [{
     (C1) the catalog has a kernel of this name.
   }];
-  let arguments = (ins StrAttr:$kernel, DenseI64ArrayAttr:$parameters, Exec_Buffers:$operands);
+  let arguments = (ins StrAttr:$kernel, DenseI64ArrayAttr:$parameters, Exec_Buffers:$operands,
+                   OptionalAttr<Exec_Values>:$values);
   let assemblyFormat = "$kernel $parameters $operands attr-dict";
   let hasVerifier = 1;
 }

@@ -17,3 +17,12 @@ exec.entry @step inputs = [{name = "x", buffer = #exec.buffer<arena + 0 : tensor
 // CHECK-LABEL: exec.entry @empty inputs = [] outputs = []
 exec.entry @empty inputs = [] outputs = [] {
 }
+
+// What is computed, apart from where: for the plan's proof.
+// CHECK-LABEL: exec.entry @proven
+// CHECK-SAME:    attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [], reads = {fc1.weight = #exec.value<1 + 0>}, writes = {}, parts = [#exec.part<3 + 64 : 16 = <2 + 0>>]>}
+// CHECK:         exec.call "copy" [] [{{.*}}] {values = [#exec.value<0 + 0>, #exec.value<3 + 64>]}
+exec.entry @proven inputs = [{name = "x", buffer = #exec.buffer<arena + 0 : tensor<4xf32>>}] outputs = []
+    attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [], reads = {fc1.weight = #exec.value<1 + 0>}, writes = {}, parts = [#exec.part<3 + 64 : 16 = <2 + 0>>]>} {
+  exec.call "copy" [] [#exec.buffer<arena + 0 : tensor<4xf32>>, #exec.buffer<arena + 64 : tensor<4xf32>>] {values = [#exec.value<0 + 0>, #exec.value<3 + 64>]}
+}

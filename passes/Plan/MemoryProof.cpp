@@ -1,0 +1,269 @@
+//===- MemoryProof.cpp - Every read finds what it wants -------------------===//
+
+#include "passes/Plan/MemoryProof.h"
+
+#include "compiler/Analysis/KernelDomain.h"
+#include "compiler/Catalog/Catalog.h"
+#include "passes/Plan/Storage.h"
+
+using namespace mlir;
+using namespace mpc;
+
+MemoryProof::MemoryProof(exec::EntryOp entry, const SymbolTable &symbols,
+                         ArrayRef<train::StateOp> states, Fail fail)
+    : entry(entry), symbols(symbols), states(states), fail(fail) {}
+
+void MemoryProof::run() {
+  exec::DataflowAttr dataflow = entry.getDataflowAttr();
+  if (!dataflow)
+    return fail(entry.getLoc(),
+                "'" + entry.getSymName() + "' does not say what it computes");
+  if (dataflow.getInputs().size() != entry.getInputs().size() ||
+      dataflow.getOutputs().size() != entry.getOutputs().size())
+    return fail(entry.getLoc(), "the dataflow of '" + entry.getSymName() +
+                                    "' has other inputs or outputs");
+  for (auto part : dataflow.getParts().getAsRange<exec::PartAttr>())
+    parts[part.getWhole()].push_back(part);
+  for (auto &[whole, list] : parts)
+    llvm::sort(list, [](exec::PartAttr a, exec::PartAttr b) {
+      return a.getAt() < b.getAt();
+    });
+  begin();
+  for (Operation &op : entry.getBody().front())
+    step(&op);
+  end();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static std::string nameOf(Operation *op) {
+  if (auto name = op->getAttrOfType<StringAttr>("name"))
+    return name.str();
+  if (auto launch = dyn_cast<exec::LaunchOp>(op))
+    return launch.getKernel().str();
+  return op->getAttrOfType<StringAttr>("kernel").str();
+}
+
+void MemoryProof::place(const Bytes &bytes, Held held, Operation *writer) {
+  if (bytes.begin >= bytes.end)
+    return;
+  Memory &runs = memory(bytes.space);
+  auto it = runs.lower_bound(bytes.begin);
+  if (it != runs.begin()) {
+    auto before = std::prev(it);
+    if (before->second.end > bytes.end)
+      runs.emplace(bytes.end, before->second);
+    before->second.end = std::min(before->second.end, bytes.begin);
+  }
+  while (it != runs.end() && it->first < bytes.end) {
+    if (it->second.end > bytes.end)
+      runs.emplace(bytes.end, it->second);
+    it = runs.erase(it);
+  }
+  runs.emplace(bytes.begin, Run{bytes.end, held, writer});
+}
+
+const exec::PartAttr *MemoryProof::partAt(const Held &held,
+                                          int64_t byte) const {
+  auto list = parts.find(held.number);
+  if (list == parts.end())
+    return nullptr;
+  int64_t at = byte - held.base;
+  const auto *next =
+      llvm::upper_bound(list->second, at, [](int64_t at, exec::PartAttr part) {
+        return at < part.getAt();
+      });
+  if (next == list->second.begin())
+    return nullptr;
+  const exec::PartAttr *part = std::prev(next);
+  return at < part->getAt() + part->getSize() ? part : nullptr;
+}
+
+std::optional<int64_t> MemoryProof::findFault(const Bytes &bytes,
+                                              Held held) const {
+  const Memory &runs = memory(bytes.space);
+  int64_t byte = bytes.begin;
+  while (byte < bytes.end) {
+    auto it = runs.upper_bound(byte);
+    const Run *run = it == runs.begin() ? nullptr : &std::prev(it)->second;
+    if (run && run->end > byte && run->held == held) {
+      byte = run->end;
+      continue;
+    }
+    // A packed tensor is its parts.
+    const exec::PartAttr *part = partAt(held, byte);
+    if (!part)
+      return byte;
+    int64_t begin = held.base + part->getAt();
+    Held own{part->getValue().getNumber(),
+             begin - part->getValue().getOffset()};
+    int64_t end = std::min(bytes.end, begin + part->getSize());
+    if (auto fault = findFault({bytes.space, byte, end}, own))
+      return fault;
+    byte = end;
+  }
+  return std::nullopt;
+}
+
+void MemoryProof::expect(Location loc, const Twine &what, const Bytes &bytes,
+                         Held held) {
+  std::optional<int64_t> fault = findFault(bytes, held);
+  if (!fault)
+    return;
+  const Memory &runs = memory(bytes.space);
+  auto it = runs.upper_bound(*fault);
+  const Run *run = it == runs.begin() ? nullptr : &std::prev(it)->second;
+  std::string found = "nothing was written there";
+  if (run && run->end > *fault) {
+    found = "that holds byte " + std::to_string(*fault - run->held.base) +
+            " of tensor " + std::to_string(run->held.number);
+    found += run->writer ? ", written by '" + nameOf(run->writer) + "'"
+                         : ", there from the beginning";
+  }
+  fail(loc, what + " is tensor " + Twine(held.number) + ", of which byte " +
+                Twine(*fault - held.base) + " should be byte " + Twine(*fault) +
+                " of the " + exec::stringifySpace(bytes.space) +
+                " memory, but " + found);
+}
+
+//===----------------------------------------------------------------------===//
+// Begin and end of a call
+//===----------------------------------------------------------------------===//
+
+MemoryProof::Bytes MemoryProof::bytesOf(exec::BufferAttr buffer) {
+  return {buffer.getSpace(), buffer.getOffset(),
+          buffer.getOffset() + byteSize(buffer.getType())};
+}
+
+MemoryProof::Held MemoryProof::heldIn(exec::BufferAttr buffer,
+                                      exec::ValueAttr value) {
+  return {value.getNumber(), buffer.getOffset() - value.getOffset()};
+}
+
+static bool overlap(int64_t begin, int64_t end, int64_t otherBegin,
+                    int64_t otherEnd) {
+  return std::max(begin, otherBegin) < std::min(end, otherEnd);
+}
+
+/// Where a state lies.
+static exec::BufferAttr bufferOf(train::StateOp state) {
+  return exec::BufferAttr::get(
+      state.getContext(), exec::Space::State,
+      state->getAttrOfType<IntegerAttr>("exec.offset").getInt(),
+      cast<RankedTensorType>(state.getType()));
+}
+
+void MemoryProof::begin() {
+  exec::DataflowAttr dataflow = entry.getDataflowAttr();
+  int64_t unread = 0;
+  for (train::StateOp state : states) {
+    auto bytes = bytesOf(bufferOf(state));
+    // States that are not read are tensors without a number.
+    auto value = dataflow.getReads().getAs<exec::ValueAttr>(state.getSymName());
+    Held held{value ? value.getNumber() : --unread, bytes.begin};
+    unchanged[state] = held;
+    place(bytes, held, nullptr);
+  }
+  for (train::StateOp state : states)
+    expect(state.getLoc(), "state '" + state.getSymName() + "'",
+           bytesOf(bufferOf(state)), unchanged[state]);
+
+  SmallVector<Operand> inputs;
+  for (auto [binding, value] :
+       llvm::zip(entry.getInputs().getAsRange<DictionaryAttr>(),
+                 dataflow.getInputs().getAsRange<exec::ValueAttr>())) {
+    auto buffer = binding.getAs<exec::BufferAttr>("buffer");
+    inputs.push_back({bytesOf(buffer), heldIn(buffer, value)});
+    place(inputs.back().bytes, inputs.back().held, nullptr);
+  }
+  for (auto [i, input] : llvm::enumerate(inputs))
+    expect(entry.getLoc(),
+           "input " + Twine(i) + " of '" + entry.getSymName() + "'",
+           input.bytes, input.held);
+}
+
+void MemoryProof::end() {
+  exec::DataflowAttr dataflow = entry.getDataflowAttr();
+  for (auto [i, binding, value] :
+       llvm::enumerate(entry.getOutputs().getAsRange<DictionaryAttr>(),
+                       dataflow.getOutputs().getAsRange<exec::ValueAttr>())) {
+    auto buffer = binding.getAs<exec::BufferAttr>("buffer");
+    expect(entry.getLoc(),
+           "output " + Twine(i) + " of '" + entry.getSymName() + "'",
+           bytesOf(buffer), heldIn(buffer, value));
+  }
+  for (train::StateOp state : states) {
+    exec::BufferAttr buffer = bufferOf(state);
+    auto value =
+        dataflow.getWrites().getAs<exec::ValueAttr>(state.getSymName());
+    expect(state.getLoc(),
+           "what '" + entry.getSymName() + "' leaves in state '" +
+               state.getSymName() + "'",
+           bytesOf(buffer), value ? heldIn(buffer, value) : unchanged[state]);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+std::optional<unsigned> MemoryProof::countInputs(Operation *op) const {
+  if (auto call = dyn_cast<exec::CallOp>(op))
+    return kernelInputs(call.getKernel());
+  return symbols.lookup<func::FuncOp>(cast<exec::LaunchOp>(op).getKernel())
+      .getNumArguments();
+}
+
+/// Kernels of the catalog never may.
+bool MemoryProof::mayShare(Operation *op, unsigned input,
+                           unsigned output) const {
+  auto launch = dyn_cast<exec::LaunchOp>(op);
+  if (!launch)
+    return false;
+  auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
+  return !kernel.isExternal() && (continuedArgument(kernel, output) == input ||
+                                  mayUpdateInPlace(kernel, input, output));
+}
+
+void MemoryProof::checkSharing(Operation *op, ArrayRef<Operand> operands,
+                               unsigned inputs) {
+  for (unsigned output = inputs; output < operands.size(); ++output)
+    for (unsigned other = 0; other < output; ++other) {
+      const Bytes &a = operands[output].bytes, &b = operands[other].bytes;
+      if (a.space != b.space || !overlap(a.begin, a.end, b.begin, b.end))
+        continue;
+      std::string what = "operand " + std::to_string(output) + " of '" +
+                         nameOf(op) + "', a result, ";
+      if (other >= inputs)
+        fail(op->getLoc(),
+             what + "overlaps operand " + Twine(other) + ", another");
+      else if (a.begin != b.begin || a.end != b.end)
+        fail(op->getLoc(), what + "overlaps a part of operand " + Twine(other) +
+                               ", which is read");
+      else if (!mayShare(op, other, output - inputs))
+        fail(op->getLoc(), what + "takes the place of operand " + Twine(other) +
+                               ", of which the kernel may read an element "
+                               "after it wrote there");
+    }
+}
+
+void MemoryProof::step(Operation *op) {
+  auto buffers = op->getAttrOfType<ArrayAttr>("operands");
+  auto values = op->getAttrOfType<ArrayAttr>("values");
+  if (!values || values.size() != buffers.size())
+    return fail(op->getLoc(),
+                "'" + nameOf(op) + "' does not say what its operands are");
+  SmallVector<Operand> operands;
+  for (auto [buffer, value] : llvm::zip(buffers.getAsRange<exec::BufferAttr>(),
+                                        values.getAsRange<exec::ValueAttr>()))
+    operands.push_back({bytesOf(buffer), heldIn(buffer, value)});
+  unsigned inputs = *countInputs(op);
+  for (unsigned i = 0; i < inputs; ++i)
+    expect(op->getLoc(), "operand " + Twine(i) + " of '" + nameOf(op) + "'",
+           operands[i].bytes, operands[i].held);
+  checkSharing(op, operands, inputs);
+  for (const Operand &result : ArrayRef(operands).drop_front(inputs))
+    place(result.bytes, result.held, op);
+}

@@ -1,0 +1,97 @@
+//===- MemoryProof.h - Every read finds what it wants -----------*- C++ -*-===//
+//
+// Walks through the instructions of an entry with a map of both memories: which
+// bytes hold which tensor. An operand that is read must be there, whole and at
+// its place; so no two tensors that are still needed ever share a byte. What
+// planned the memory is not asked.
+//
+// That two tensors share bytes on purpose is shown, too: views and parts of a
+// packed tensor are the same bytes of one tensor by what the dataflow says, and
+// a result may take the place of an operand only where its kernel allows that.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_PASSES_PLAN_MEMORYPROOF_H
+#define MPC_PASSES_PLAN_MEMORYPROOF_H
+
+#include "compiler/Dialect/Exec/IR/Exec.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <map>
+
+namespace mpc {
+
+class MemoryProof {
+public:
+  using Fail = llvm::function_ref<void(mlir::Location, const llvm::Twine &)>;
+
+  /// `symbols` has the states and kernels of the program. Faults go to `fail`.
+  MemoryProof(exec::EntryOp entry, const mlir::SymbolTable &symbols,
+              llvm::ArrayRef<train::StateOp> states, Fail fail);
+
+  void run();
+
+private:
+  /// A tensor in memory; `base` is where its first byte would be.
+  struct Held {
+    int64_t number = 0, base = 0;
+    bool operator==(const Held &other) const {
+      return number == other.number && base == other.base;
+    }
+  };
+  /// Bytes up to `end` and who wrote them; null if they were there before.
+  struct Run {
+    int64_t end;
+    Held held;
+    mlir::Operation *writer;
+  };
+  using Memory = std::map<int64_t, Run>; ///< By first byte.
+  struct Bytes {
+    exec::Space space;
+    int64_t begin, end;
+  };
+  /// What one operand of an instruction is.
+  struct Operand {
+    Bytes bytes;
+    Held held;
+  };
+
+  static Bytes bytesOf(exec::BufferAttr buffer);
+  /// `value` in `buffer`.
+  static Held heldIn(exec::BufferAttr buffer, exec::ValueAttr value);
+
+  void begin();
+  void step(mlir::Operation *op);
+  void end();
+  void checkSharing(mlir::Operation *op, llvm::ArrayRef<Operand> operands,
+                    unsigned inputs);
+  bool mayShare(mlir::Operation *op, unsigned input, unsigned output) const;
+  std::optional<unsigned> countInputs(mlir::Operation *op) const;
+
+  void place(const Bytes &bytes, Held held, mlir::Operation *writer);
+  void expect(mlir::Location loc, const llvm::Twine &what, const Bytes &bytes,
+              Held held);
+  /// The first byte that does not hold what it should, if there is one.
+  std::optional<int64_t> findFault(const Bytes &bytes, Held held) const;
+  const exec::PartAttr *partAt(const Held &held, int64_t byte) const;
+  Memory &memory(exec::Space space) {
+    return memories[static_cast<unsigned>(space)];
+  }
+  const Memory &memory(exec::Space space) const {
+    return memories[static_cast<unsigned>(space)];
+  }
+
+  exec::EntryOp entry;
+  const mlir::SymbolTable &symbols;
+  llvm::ArrayRef<train::StateOp> states;
+  Fail fail;
+  Memory memories[2];
+  /// By number of the whole, in order of their places.
+  llvm::DenseMap<int64_t, llvm::SmallVector<exec::PartAttr>> parts;
+  llvm::DenseMap<mlir::Operation *, Held> unchanged; ///< What states hold.
+};
+
+} // namespace mpc
+
+#endif // MPC_PASSES_PLAN_MEMORYPROOF_H
