@@ -50,9 +50,11 @@ static ImportOptions::BatchNorm batchNormOf(llvm::StringRef name) {
 static std::vector<std::pair<std::string, std::string>>
 describe(const CompileOptions &options, ModuleOp module) {
   auto loss = module->getAttrOfType<StringAttr>("mpc.loss");
+  auto metrics = module->getAttrOfType<StringAttr>("mpc.metrics");
   return {{"precision", options.precision},
           {"optimizer", options.optimizer},
           {"loss", loss ? loss.getValue().str() : options.loss},
+          {"metrics", metrics ? metrics.getValue().str() : ""},
           {"lr", number(options.lr)},
           {"weight-decay", number(options.weightDecay)},
           {"clip-norm", number(options.clipNorm)},

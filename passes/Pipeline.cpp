@@ -41,6 +41,7 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options,
   // The functions to be: predict, evaluate, and train, which has the loss.
   AddLossPassOptions loss;
   loss.loss = options.loss;
+  loss.labelAxis = options.labelAxis;
   pm.addPass(createAddLossPass(loss));
   // Only after the functions have parted: train normalizes by the batch.
   pm.addPass(createUseTrainingFormPass());

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Support/Locations.h"
-#include "passes/Grad/EntryPoints.h"
+#include "passes/Grad/LossShapes.h"
 #include "passes/Grad/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -55,25 +55,18 @@ struct Choice {
   bool inGraph = false; ///< The output is the loss, not what it is taken of.
   LossKind kind = LossKind::Element;
   ElementLoss elementKind = ElementLoss::MeanSquaredError;
-  std::string text; ///< For `mpc.loss`.
-  std::string why;  ///< For `mpc.notes`.
+  ClassAxis classes; ///< For a loss of classes that is taken of an output.
+  std::string text;  ///< For `mpc.loss`.
+  std::string why;   ///< For `mpc.notes`.
+
+  /// True if labels become an input of their own.
+  bool takesLabels() const { return !inGraph && kind != LossKind::Element; }
 };
 
 } // namespace
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
-}
-
-/// Follows `value` back through ops that compute nothing, whose gradients are
-/// those of the identity.
-static Value skipIdentities(Value value) {
-  while (auto op = value.getDefiningOp<train::CostOpInterface>()) {
-    if (!op.isIdentity())
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
 }
 
 /// The input of the model that each number of `value` is made of, one by one;
@@ -237,15 +230,6 @@ static std::string listOutputs(func::FuncOp func, ArrayRef<unsigned> indices) {
   return text;
 }
 
-static std::string shapeText(RankedTensorType type) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << type.getElementType() << "[";
-  llvm::interleave(type.getShape(), os, ",");
-  os << "]";
-  return text;
-}
-
 /// `wanted`, or `wanted_2`, ... if an input has the name already.
 static std::string freshInputName(func::FuncOp func, StringRef wanted) {
   auto taken = [&](StringRef name) {
@@ -285,17 +269,18 @@ static FailureOr<unsigned> onlyOutput(func::FuncOp predict) {
 
 /// The prediction that a loss of this kind is taken of: at an output behind a
 /// softmax (for bce: a sigmoid), what goes into it.
-static Value findPrediction(Value output, LossKind kind, ElementLoss element) {
+static Value findPrediction(Value output, const Choice &choice) {
   Operation *op = output.getDefiningOp();
-  if (kind == LossKind::CrossEntropy) {
+  if (choice.kind == LossKind::CrossEntropy) {
+    uint64_t axis = choice.classes.axis;
     if (auto softmax = dyn_cast_or_null<train::SoftmaxOp>(op))
-      if (softmax.getAxis() == 1)
+      if (softmax.getAxis() == axis)
         return softmax.getInput();
     if (auto softmax = dyn_cast_or_null<train::LogSoftmaxOp>(op))
-      if (softmax.getAxis() == 1)
+      if (softmax.getAxis() == axis)
         return softmax.getInput();
   }
-  if (element == ElementLoss::BinaryCrossEntropyWithLogits &&
+  if (choice.elementKind == ElementLoss::BinaryCrossEntropyWithLogits &&
       isa_and_nonnull<train::SigmoidOp>(op))
     return op->getOperand(0);
   return output;
@@ -320,23 +305,65 @@ static LogicalResult describe(func::FuncOp predict, Choice &choice) {
     return success();
   }
 
-  bool classes = choice.kind == LossKind::CrossEntropy;
-  if (classes && (type.getRank() < 2 || type.getDimSize(1) < 2))
+  bool classes = choice.takesLabels();
+  int64_t axis = choice.classes.axis;
+  if (classes && (type.getRank() < 2 || type.getDimSize(axis) < 2))
     return predict.emitError("softmax-cross-entropy needs an output [N, C, ..] "
                              "of two classes or more, but '")
-           << output << "' is " << shapeText(type);
+           << output << "' is " << shapeText(type)
+           << (axis == 1 ? "" : ", with classes along axis ")
+           << (axis == 1 ? "" : std::to_string(axis));
   StringRef name = lossName(choice.kind, choice.elementKind);
   std::string target = freshInputName(predict, classes ? "labels" : "targets");
   choice.text =
       (name + " of output '" + output + "' against input '" + target + "'")
           .str();
-  Value prediction = findPrediction(value, choice.kind, choice.elementKind);
+  if (classes && type.getRank() > 2)
+    choice.text += ", classes along axis " + std::to_string(axis);
+  Value prediction = findPrediction(value, choice);
   if (prediction != value)
     choice.why += ("; '" + output + "' comes from " +
                    value.getDefiningOp()->getName().stripDialect() +
                    ", the loss takes what goes into it")
                       .str();
   return success();
+}
+
+/// Finds the classes for a loss that has some; an axis that is asked for means
+/// nothing to others.
+static LogicalResult chooseAxis(func::FuncOp predict, int64_t asked,
+                                Choice &choice) {
+  if (!choice.takesLabels()) {
+    if (asked == 0)
+      return success();
+    return predict.emitError("label-axis=")
+           << asked << " means nothing to "
+           << (choice.inGraph ? "a loss of the model's own"
+                              : lossName(choice.kind, choice.elementKind));
+  }
+  if (typeOf(getReturn(predict).getOperand(choice.output)).getRank() < 2)
+    return success(); // Described as an error.
+  FailureOr<ClassAxis> found = findClassAxis(predict, choice.output, asked);
+  if (failed(found))
+    return failure();
+  choice.classes = std::move(*found);
+  return success();
+}
+
+/// Adds to the note where the classes stand, and how to say otherwise.
+static void explainAxis(bool isLossAsked, bool isAxisAsked, Choice &choice) {
+  if (choice.inGraph)
+    return;
+  bool hasAxis = choice.takesLabels() && !choice.classes.why.empty();
+  if (hasAxis)
+    choice.why += (isLossAsked ? "; " : ": ") + choice.classes.why +
+                  (isAxisAsked ? ", as asked" : "");
+  bool namesAxis = hasAxis && !isAxisAsked;
+  if (!isLossAsked)
+    choice.why += namesAxis ? "; --loss and --label-axis say otherwise"
+                            : "; --loss says otherwise";
+  else if (namesAxis)
+    choice.why += "; --label-axis says otherwise";
 }
 
 /// Follows the option `loss`: output:NAME, KIND or KIND:NAME.
@@ -359,7 +386,8 @@ static LogicalResult chooseByOption(func::FuncOp predict, StringRef option,
 }
 
 /// Takes the loss of the graph, or one that fits the shape of the output.
-static LogicalResult chooseByGraph(func::FuncOp predict, Choice &choice) {
+static LogicalResult chooseByGraph(func::FuncOp predict, int64_t labelAxis,
+                                   Choice &choice) {
   SmallVector<unsigned> losses;
   for (auto [i, value] : llvm::enumerate(getReturn(predict).getOperands()))
     if (dependsOnLoss(value))
@@ -380,10 +408,17 @@ static LogicalResult chooseByGraph(func::FuncOp predict, Choice &choice) {
     return failure();
   choice.output = *output;
   RankedTensorType type = typeOf(getReturn(predict).getOperand(*output));
-  if (type.getRank() == 2 && type.getDimSize(1) >= 2)
+  choice.why = "chosen from the output's shape " + shapeText(type);
+  bool isAsked = labelAxis != 0;
+  if (type.getRank() == 2 && (isAsked || type.getDimSize(1) >= 2))
     choice.kind = LossKind::CrossEntropy;
-  choice.why = "chosen from the output's shape " + shapeText(type) +
-               "; --loss says otherwise";
+  if (type.getRank() <= 2)
+    return success();
+  FailureOr<ClassAxis> classes = findClassAxis(predict, *output, labelAxis);
+  if (failed(classes))
+    return failure();
+  if (isAsked || classes->fitsInput)
+    choice.kind = LossKind::CrossEntropy;
   return success();
 }
 
@@ -415,25 +450,20 @@ static void describeLabels(func::FuncOp func, const Loss &loss) {
                     builder.getI64IntegerAttr(loss.ignoredLabel.getInt()));
 }
 
-/// The leading dimensions that `value` had, samples first, before a reshape
-/// made one of them: a model of texts counts batch and positions together.
-/// Empty if there is no such reshape.
-static SmallVector<int64_t> joinedDims(func::FuncOp func, Value value) {
-  auto reshape = value.getDefiningOp<train::ReshapeOp>();
-  if (!reshape || typeOf(value).getRank() == 0)
-    return {};
-  ArrayRef<int64_t> from = typeOf(reshape.getInput()).getShape();
-  ArrayRef<int64_t> to = typeOf(value).getShape();
-  if (from.size() <= to.size() ||
-      from.take_back(to.size() - 1) != to.drop_front())
-    return {};
-  bool hasSamples = llvm::any_of(func.getArguments(), [&](BlockArgument input) {
-    return func.getArgAttr(input.getArgNumber(), kBatchDimAttr) &&
-           typeOf(input).getDimSize(0) == from.front();
-  });
-  if (!hasSamples)
-    return {};
-  return SmallVector<int64_t>(from.drop_back(to.size() - 1));
+/// The location of ops that belong to the loss.
+static Location lossLoc(func::FuncOp func, const Choice &choice) {
+  if (choice.inGraph)
+    return skipIdentities(getReturn(func).getOperand(choice.output)).getLoc();
+  return makeNodeLoc(func.getContext(), "loss",
+                     lossName(choice.kind, choice.elementKind));
+}
+
+/// Labels of `scores` whose dimension `axis` counts classes.
+static RankedTensorType labelsOf(RankedTensorType scores, int64_t axis) {
+  SmallVector<int64_t> shape(scores.getShape());
+  shape.erase(shape.begin() + axis);
+  return RankedTensorType::get(shape,
+                               IntegerType::get(scores.getContext(), 64));
 }
 
 /// Appends the input that the loss compares the output with.
@@ -441,23 +471,26 @@ static Loss appendTarget(func::FuncOp func, const Choice &choice) {
   OpBuilder builder(func.getContext());
   Value output = getReturn(func).getOperand(choice.output);
   Loss loss{choice.kind, choice.elementKind};
-  loss.prediction = findPrediction(output, choice.kind, choice.elementKind);
+  Value prediction = findPrediction(output, choice);
+  loss.prediction = prediction;
 
-  RankedTensorType type = typeOf(loss.prediction);
+  // What users give; the loss may take it in another shape.
+  RankedTensorType type = typeOf(prediction), given = type;
   if (loss.isClassification()) {
-    SmallVector<int64_t> shape(type.getShape());
-    shape.erase(shape.begin() + 1);
-    type = RankedTensorType::get(shape, builder.getI64Type());
+    builder.setInsertionPoint(getReturn(func));
+    loss.prediction = joinDimsBefore(builder, lossLoc(func, choice), prediction,
+                                     choice.classes.axis);
+    type = labelsOf(typeOf(loss.prediction), 1);
+    given = labelsOf(given, choice.classes.axis);
     loss.ignoredLabel = builder.getI64IntegerAttr(kIgnoredLabel);
   }
   std::string name =
       freshInputName(func, loss.isClassification() ? "labels" : "targets");
   Attribute batchDim = func.getResultAttr(choice.output, kBatchDimAttr);
-  RankedTensorType given = type;
-  SmallVector<int64_t> shape = joinedDims(func, loss.prediction);
+  SmallVector<int64_t> shape = joinedDims(func, prediction);
   if (!batchDim && !shape.empty()) {
-    llvm::append_range(shape, type.getShape().drop_front());
-    given = RankedTensorType::get(shape, type.getElementType());
+    llvm::append_range(shape, given.getShape().drop_front());
+    given = RankedTensorType::get(shape, given.getElementType());
     batchDim = builder.getI64IntegerAttr(0);
   }
   unsigned index = func.getNumArguments();
@@ -471,14 +504,6 @@ static Loss appendTarget(func::FuncOp func, const Choice &choice) {
         train::ReshapeOp::create(builder, func.getLoc(), type, loss.target);
   }
   return loss;
-}
-
-/// The location of ops that belong to the loss.
-static Location lossLoc(func::FuncOp func, const Choice &choice) {
-  if (choice.inGraph)
-    return skipIdentities(getReturn(func).getOperand(choice.output)).getLoc();
-  return makeNodeLoc(func.getContext(), "loss",
-                     lossName(choice.kind, choice.elementKind));
 }
 
 /// The loss in `func`, a copy of `predict`; none if an output is the loss that
@@ -502,13 +527,35 @@ static Value buildScalar(OpBuilder &builder, func::FuncOp func, Location loc,
   return toScalar(builder, loc, getReturn(func).getOperand(choice.output));
 }
 
-static void buildTrain(func::FuncOp func, const Choice &choice) {
+/// Builds `train` and returns the loss that it minimizes the mean or sum of.
+static std::optional<Loss> buildTrain(func::FuncOp func, const Choice &choice) {
   Location loc = lossLoc(func, choice);
   std::optional<Loss> loss = prepareLoss(func, choice);
   OpBuilder builder(getReturn(func));
   Value value = buildScalar(builder, func, loc, choice, loss);
   setOutputs(func, {{value, outputAttributes(func.getContext(), "loss")}});
   eraseDeadOps(func);
+  return loss;
+}
+
+/// Whether the exponential of the loss is a perplexity: it is the mean over
+/// tokens. `predict` is still as imported.
+static bool hasPerplexity(func::FuncOp predict, const Choice &choice,
+                          const std::optional<Loss> &loss) {
+  bool isMean =
+      !choice.inGraph || (loss && loss->reduction != LossReduction::Sum);
+  return isMean && loss && loss->isClassification() && !loss->weight &&
+         labelsTokens(predict, loss->target);
+}
+
+/// Rows of an output that belong to samples, several to each, are told from
+/// those that belong to the batch as a whole.
+static void describeJoinedOutputs(func::FuncOp predict) {
+  for (auto [i, value] : llvm::enumerate(getReturn(predict).getOperands()))
+    if (!predict.getResultAttr(i, kBatchDimAttr) &&
+        !joinedDims(predict, value).empty())
+      predict.setResultAttr(i, kBatchDimAttr,
+                            Builder(predict.getContext()).getI64IntegerAttr(0));
 }
 
 /// How much each label counts in the mean; for losses without labels, how many
@@ -617,16 +664,23 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
     Choice choice;
     StringRef option = loss;
     LogicalResult chosen = option.empty()
-                               ? chooseByGraph(predict, choice)
+                               ? chooseByGraph(predict, labelAxis, choice)
                                : chooseByOption(predict, option, choice);
-    if (failed(chosen) || failed(describe(predict, choice)))
+    if (failed(chosen) || failed(chooseAxis(predict, labelAxis, choice)))
+      return signalPassFailure();
+    explainAxis(!option.empty(), labelAxis != 0, choice);
+    if (failed(describe(predict, choice)))
       return signalPassFailure();
     LDBG() << "loss: " << choice.text << ", " << choice.why;
 
     buildEvaluate(clone(predict, "evaluate"), choice);
-    buildTrain(clone(predict, "train"), choice);
+    std::optional<Loss> loss = buildTrain(clone(predict, "train"), choice);
+    if (hasPerplexity(predict, choice, loss))
+      module->setAttr("mpc.metrics",
+                      StringAttr::get(&getContext(), "perplexity"));
     if (choice.inGraph)
       stripPredict(predict, choice);
+    describeJoinedOutputs(predict);
 
     module->setAttr("mpc.loss", StringAttr::get(&getContext(), choice.text));
     addNote(module, "loss: " + choice.text + " (" + choice.why + ")");

@@ -65,6 +65,15 @@ void mpc::setOutputs(func::FuncOp func, ArrayRef<Output> outputs) {
   func.setAllResultAttrs(attributes);
 }
 
+Value mpc::skipIdentities(Value value) {
+  while (auto op = value.getDefiningOp<train::CostOpInterface>()) {
+    if (!op.isIdentity())
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
 void mpc::eraseDeadOps(func::FuncOp func) {
   SmallVector<Operation *> ops;
   for (Operation &op : func.front().without_terminator())

@@ -47,6 +47,10 @@ llvm::SmallVector<Output> getOutputs(mlir::func::FuncOp func);
 /// Makes the function return exactly `outputs`, and its type say so.
 void setOutputs(mlir::func::FuncOp func, llvm::ArrayRef<Output> outputs);
 
+/// Follows `value` back through ops that compute nothing, whose gradients are
+/// those of the identity.
+mlir::Value skipIdentities(mlir::Value value);
+
 /// Erases ops that nothing uses and that do nothing.
 void eraseDeadOps(mlir::func::FuncOp func);
 

@@ -13,10 +13,16 @@ def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
 
     With `loss` empty, an output that a loss op of the graph feeds is the loss.
     Without one the only output decides: f32 [N, C] with two classes or more
-    takes softmax cross entropy, anything else the squared error. A softmax (or,
-    for bce-with-logits, a sigmoid) at the end of the model stays in `predict`;
-    the loss starts from its input. The decision is written to the module as
-    `mpc.loss` and added to `mpc.notes`.
+    takes softmax cross entropy, and so does [B, T, V] if an input of integers
+    is [B, T]; anything else the squared error. Classes stand at dimension 1 or,
+    where labels then have the shape of such an input, at another. A softmax
+    (or, for bce-with-logits, a sigmoid) at the end of the model stays in
+    `predict`; the loss starts from its input. The decision is written to the
+    module as `mpc.loss` and added to `mpc.notes`; `mpc.metrics` is `perplexity`
+    for a mean over the tokens of texts.
+
+    Outputs of `predict` whose dimension 0 joins samples and positions get
+    `mpc.batch_dim`: each sample has several rows there.
 
     Needs: `predict`, in inference form.
     Leaves: `predict`, `evaluate`, `train`. `train` returns one rank-0 float.
@@ -32,6 +38,9 @@ def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
     Option<"loss", "loss", "std::string", /*default=*/"",
            "softmax-cross-entropy, mse, l1 or bce-with-logits, with :NAME to "
            "say on which output; or output:NAME; empty: found or chosen">,
+    Option<"labelAxis", "label-axis", "int64_t", /*default=*/"0",
+           "The dimension of the output that counts classes, below 0 from the "
+           "end; 0: chosen">,
   ];
 }
 

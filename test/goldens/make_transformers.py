@@ -85,6 +85,22 @@ def export(model, example, name, dynamo):
     onnx.save(proto, path)
 
 
+def keep_classes_last(name, to):
+    """Logits [B, T, V], as most models of language give them: without the last Transpose."""
+    proto = onnx.load(HERE / f"{name}.onnx")
+    last, output = proto.graph.node[-1], proto.graph.output[0]
+    assert last.op_type == "Transpose" and last.output[0] == output.name
+    for node in proto.graph.node:
+        for i, result in enumerate(node.output):
+            if result == last.input[0]:
+                node.output[i] = output.name
+    del proto.graph.node[-1]
+    dims = output.type.tensor_type.shape.dim
+    dims[1].CopyFrom(onnx.TensorShapeProto.Dimension(dim_value=LENGTH))
+    dims[2].CopyFrom(onnx.TensorShapeProto.Dimension(dim_value=VOCABULARY))
+    onnx.save(proto, HERE / f"{to}.onnx")
+
+
 def train(model, data, criterion):
     update = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01)
     inputs, targets = [torch.from_numpy(values) for values in data.values()]
@@ -115,6 +131,7 @@ def main():
         kind, exporter = name.split("-")
         example = signals["x"] if kind == "encoder" else text
         export(make(kind), torch.from_numpy(example[:BATCH]), name, exporter == "dynamo")
+    keep_classes_last("plain-script", "logits-script")
     golden = {"gpt": {"adamw": train(make("plain"), texts, F.cross_entropy)},
               "encoder": {"adamw": train(make("encoder"), signals, F.mse_loss)}}
     (HERE / "transformers.json").write_text(json.dumps(golden, indent=1) + "\n")

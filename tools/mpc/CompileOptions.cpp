@@ -30,6 +30,23 @@ static CLI::Validator lossChoice() {
       "", "loss");
 }
 
+/// Axis 0 counts samples.
+static CLI::Validator labelAxis() {
+  return CLI::Validator(
+      [](std::string &value) -> std::string {
+        char *end = nullptr;
+        errno = 0;
+        long long axis = std::strtoll(value.c_str(), &end, 10);
+        bool isWhole = errno == 0 && end != value.c_str() && *end == 0;
+        return isWhole && axis != 0
+                   ? ""
+                   : "must be an axis behind the first, 1 or more or below 0, "
+                     "but is '" +
+                         value + "'";
+      },
+      "", "label-axis");
+}
+
 void CompileArguments::addTo(CLI::App &command) {
   std::vector<const CLI::Option *> before =
       static_cast<const CLI::App &>(command).get_options();
@@ -55,6 +72,11 @@ void CompileArguments::addModelOptions(CLI::App &command) {
                   "output:NAME; found or chosen if absent")
       ->option_text("LOSS")
       ->check(lossChoice());
+  command
+      .add_option("--label-axis", options.labelAxis,
+                  "Axis of the output that counts classes; -1: the last")
+      ->option_text("N")
+      ->check(labelAxis());
   command
       .add_option("--batch", options.batch,
                   "Size of an open batch dimension (default: 32)")

@@ -66,11 +66,19 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
   result.samples = metrics.samples;
   if (metrics.has_accuracy)
     result.accuracy = metrics.correct / metrics.weight_sum;
+  if (hasPerplexity(program))
+    result.perplexity = std::exp(result.loss);
   return result;
+}
+
+bool mpc::tool::hasPerplexity(const Program &program) {
+  return program.option("metrics") == "perplexity";
 }
 
 std::string mpc::tool::formatEvaluation(const Evaluation &evaluation) {
   std::string text = format("loss %.4f", evaluation.loss);
+  if (evaluation.perplexity)
+    text += format(", perplexity %.2f", *evaluation.perplexity);
   if (evaluation.accuracy)
     text += format(", accuracy %.2f %% (%.12g of %.12g)",
                    100 * *evaluation.accuracy, evaluation.correct,
@@ -82,6 +90,8 @@ nlohmann::ordered_json mpc::tool::toJson(const Evaluation &evaluation) {
   nlohmann::ordered_json json;
   // nlohmann writes what is not finite as null.
   json["eval_loss"] = evaluation.loss;
+  if (evaluation.perplexity)
+    json["perplexity"] = *evaluation.perplexity;
   json["accuracy"] = nullptr;
   if (evaluation.accuracy)
     json["accuracy"] = *evaluation.accuracy;

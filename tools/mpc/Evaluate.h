@@ -13,9 +13,10 @@
 namespace mpc::tool {
 
 struct Evaluation {
-  double loss;                    ///< Weighted mean over all samples.
-  std::optional<double> accuracy; ///< Share of 1; models that classify only.
-  double correct, weight;         ///< accuracy = correct / weight.
+  double loss;                      ///< Weighted mean over all samples.
+  std::optional<double> accuracy;   ///< Share of 1; models that classify only.
+  std::optional<double> perplexity; ///< Models of language only.
+  double correct, weight;           ///< accuracy = correct / weight.
   uint64_t samples;
 };
 
@@ -28,10 +29,15 @@ void requireEvaluate(const Program &program);
 /// on stderr.
 Evaluation evaluate(Session &session, const Program &program, Dataset &data);
 
+/// Whether the exponential of a mean loss of `program` is its perplexity: the
+/// loss is taken of the tokens of texts.
+bool hasPerplexity(const Program &program);
+
 /// "loss 0.0661, accuracy 98.32 % (292 of 297)".
 std::string formatEvaluation(const Evaluation &evaluation);
 
-/// {"eval_loss": ..., "accuracy": ...}; null for what is not a number.
+/// {"eval_loss": ..., "accuracy": ...}; null for what is not a number. Models
+/// of language have "perplexity", too.
 nlohmann::ordered_json toJson(const Evaluation &evaluation);
 
 } // namespace mpc::tool

@@ -27,6 +27,15 @@ Predictions::Predictions(const std::vector<Binding> &outputs, uint64_t batch,
       else if (static_cast<int64_t>(i) > output.batchDim)
         column.innerBytes *= output.shape[i];
     }
+    if (output.batchDim >= 0) {
+      // A model may join samples and positions: then each has several rows.
+      column.rows = output.shape[output.batchDim] / batch;
+      if (column.rows * batch != uint64_t(output.shape[output.batchDim]))
+        throw Failure(Damaged, "output '" + output.name +
+                                   "' has no whole number of rows for each "
+                                   "sample of a batch");
+      column.innerBytes *= column.rows;
+    }
     takeMemory(column.batch, all, "a batch of '" + output.name + "'");
     takeMemory(column.all, output.batchDim < 0 ? all : all / batch * samples,
                "the output '" + output.name + "'");
@@ -93,7 +102,7 @@ mpc::npz::Arrays Predictions::take() {
     array.dtype = numpyName(column.output.dtype);
     array.shape = column.output.shape;
     if (column.output.batchDim >= 0)
-      array.shape[column.output.batchDim] = samples;
+      array.shape[column.output.batchDim] = samples * column.rows;
     array.data = column.output.dtype == MPC_DTYPE_BF16 ? widenBf16(column.all)
                                                        : std::move(column.all);
     arrays.push_back(std::move(array));

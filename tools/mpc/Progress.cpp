@@ -39,6 +39,11 @@ static std::string formatRate(double samplesPerSecond) {
   return formatCount(std::llround(samplesPerSecond)) + " samples/s";
 }
 
+static std::string formatPerplexity(const ProgressState &state) {
+  return state.hasPerplexity ? format("perplexity %.2f", std::exp(state.loss))
+                             : "";
+}
+
 static double shareDone(const ProgressState &state) {
   if (state.total == 0)
     return 0;
@@ -78,6 +83,7 @@ std::string mpc::tool::formatProgressBar(const ProgressState &state,
   std::vector<Field> after = {
       {format("%3.0f %%", std::floor(100 * shareDone(state))), 0},
       {format("loss %.4f", state.loss), 0},
+      {formatPerplexity(state), 4},
       {accuracy, 4},
       {formatRate(state.samplesPerSecond), 3},
       {formatScale(state.lossScale), 2},
@@ -123,6 +129,8 @@ std::string mpc::tool::formatProgressLine(const ProgressState &state) {
   if (std::string epoch = formatEpoch(state); !epoch.empty())
     line = epoch + ", " + line;
   line += format(": loss %.4f", state.loss);
+  if (std::string perplexity = formatPerplexity(state); !perplexity.empty())
+    line += ", " + perplexity;
   if (state.accuracy >= 0)
     line += format(", accuracy %.2f %%", 100 * state.accuracy);
   if (std::string rate = formatRate(state.samplesPerSecond); !rate.empty())

@@ -17,6 +17,7 @@ struct ProgressState {
   uint64_t epoch = 0;          ///< Counts from 1; 0: not shown.
   uint64_t epochs = 0;         ///< 0: their number is not given.
   double loss = 0;             ///< Smoothed.
+  bool hasPerplexity = false;  ///< Shown beside the loss, of which it is exp.
   double samplesPerSecond = 0; ///< 0: not known yet.
   float lossScale = 1;         ///< Shown unless 1.
   double accuracy = -1;        ///< Of the last evaluation; below 0: none yet.
@@ -24,8 +25,8 @@ struct ProgressState {
 };
 
 /// One line of at most `columns` columns for a terminal. What matters least
-/// gives way first when there is little room: the title, then the accuracy,
-/// the rate, the loss scale and at last the bar.
+/// gives way first when there is little room: the title, then accuracy and
+/// perplexity, the rate, the loss scale and at last the bar.
 std::string formatProgressBar(const ProgressState &state, unsigned columns,
                               bool utf8);
 

@@ -282,6 +282,8 @@ void Trainer::report(const mpc_step_info_t &info, double loss) {
     nlohmann::ordered_json json;
     json["step"] = step;
     json["loss"] = asShortest(static_cast<float>(loss));
+    if (hasPerplexity(program))
+      json["perplexity"] = asShortest(static_cast<float>(std::exp(loss)));
     json["loss_scale"] = asShortest(info.loss_scale);
     json["skipped"] = info.skipped != 0;
     json["lr"] = asShortest(currentRate);
@@ -316,6 +318,7 @@ ProgressState Trainer::progressState() const {
   state.epoch = at.batch == 0 && at.epoch > 0 ? at.epoch : at.epoch + 1;
   state.epochs = options.steps ? 0 : options.epochs.value_or(1);
   state.loss = smoothLoss;
+  state.hasPerplexity = hasPerplexity(program);
   state.lossScale = lossScale;
   if (lastEvaluation && lastEvaluation->accuracy)
     state.accuracy = *lastEvaluation->accuracy;
@@ -442,10 +445,14 @@ void Trainer::printSummary() const {
   } else {
     ProgressState state = progressState();
     double seconds = std::chrono::duration<double>(stepTime).count();
-    std::printf(
-        "trained %s in %s (%s samples/s), loss %.4f\n",
-        formatCount(steps, "step").c_str(), formatDuration(seconds).c_str(),
-        formatCount(std::llround(state.samplesPerSecond)).c_str(), smoothLoss);
+    std::string perplexity =
+        state.hasPerplexity ? format(", perplexity %.2f", std::exp(smoothLoss))
+                            : "";
+    std::printf("trained %s in %s (%s samples/s), loss %.4f%s\n",
+                formatCount(steps, "step").c_str(),
+                formatDuration(seconds).c_str(),
+                formatCount(std::llround(state.samplesPerSecond)).c_str(),
+                smoothLoss, perplexity.c_str());
     if (skipped > 0)
       std::printf("%s skipped because a gradient overflowed; loss scale %.9g\n",
                   formatCount(skipped, "step").c_str(), lossScale);

@@ -20,7 +20,9 @@ typedef struct mpc_binding_info_s {
   mpc_dtype_t dtype;
   uint32_t rank;
   const int64_t* shape;
-  int32_t batch_dim;    // Dimension that counts samples, -1 if none does.
+  int32_t batch_dim;    // Dimension that counts samples, -1 if none does. In
+                        // outputs a sample may have several rows there, one
+                        // after the other.
   uint8_t has_range;    // Integer inputs: every value lies in [low, high) or,
   uint8_t has_ignored;  // where has_ignored is 1, equals `ignored`, which the
   int64_t low, high;    // loss leaves out. Others are refused.

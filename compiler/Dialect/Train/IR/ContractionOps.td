@@ -9,7 +9,8 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-def Train_MatmulOp : Train_InferredOp<"matmul", [Differentiable, Kernel]> {
+def Train_MatmulOp : Train_InferredOp<"matmul", [
+    Differentiable, Kernel, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "Matrix product of the last two dimensions";
   let description = [{
     `lhs` is [B.., M, K] ([B.., K, M] with `transpose_lhs`), `rhs` [B.., K, N]

@@ -35,6 +35,14 @@ MPC_OP_FACTS(MatmulOp, Low,
 
 StringRef MatmulOp::getKernelName() { return "matmul"; }
 
+/// A product of matrices, or of many by one: row by row.
+Value MatmulOp::getRowsOperand() {
+  auto lhs = cast<RankedTensorType>(getLhs().getType());
+  auto rhs = cast<RankedTensorType>(getRhs().getType());
+  bool mixes = lhs.getRank() == 2 && getTransposeLhs();
+  return rhs.getRank() == 2 && !mixes ? getLhs() : Value();
+}
+
 SmallVector<int64_t> MatmulOp::getKernelAttributes() {
   return {getTransposeLhs(), getTransposeRhs()};
 }

@@ -357,6 +357,24 @@ LogicalResult BatchNormOp::lowerToLinalg(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+// What is normalized within a row leaves the others alone.
+Value LayerNormOp::getRowsOperand() {
+  return getAxis() > 0 ? getInput() : Value();
+}
+Value RmsNormOp::getRowsOperand() {
+  return getAxis() > 0 ? getInput() : Value();
+}
+Value SoftmaxOp::getRowsOperand() {
+  return getAxis() > 0 ? getInput() : Value();
+}
+Value LogSoftmaxOp::getRowsOperand() {
+  return getAxis() > 0 ? getInput() : Value();
+}
+
+//===----------------------------------------------------------------------===//
 // BatchNormOp in training
 //===----------------------------------------------------------------------===//
 

@@ -9,7 +9,8 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-def Train_LayerNormOp : Train_InferredOp<"layer_norm", [Differentiable, Generated]> {
+def Train_LayerNormOp : Train_InferredOp<"layer_norm", [
+    Differentiable, Generated, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "Normalize over the dimensions from `axis` on";
   let description = [{
     `result = (input - mean) * inv_std * scale + bias` with the population
@@ -38,7 +39,8 @@ def Train_LayerNormGradOp : Train_InferredOp<"layer_norm_grad", [Generated]> {
   let results = (outs Train_FloatTensor:$grad_input, Train_FloatTensor:$grad_scale, Train_FloatTensor:$grad_bias);
 }
 
-def Train_RmsNormOp : Train_InferredOp<"rms_norm", [Differentiable, Generated]> {
+def Train_RmsNormOp : Train_InferredOp<"rms_norm", [
+    Differentiable, Generated, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "Divide by the root mean square over the dimensions from `axis` on";
   let description = [{
     `result = input * inv_rms * scale` with `inv_rms = 1/sqrt(mean(input^2) +
@@ -117,7 +119,8 @@ def Train_BatchNormGradOp : Train_InferredOp<"batch_norm_grad", [Generated]> {
 }
 
 class Train_SoftmaxLikeOp<string mnemonic, string what>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated]> {
+    : Train_InferredOp<mnemonic, [
+        Differentiable, Generated, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = what;
   let description = "(C1) `axis` lies in [0, rank).";
   let arguments = (ins Train_FloatTensor:$input, I64Attr:$axis); // softmax_c1

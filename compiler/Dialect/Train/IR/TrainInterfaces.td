@@ -52,6 +52,20 @@ def TrainingFormOpInterface : OpInterface<"TrainingFormOpInterface"> {
   ];
 }
 
+def RowsOpInterface : OpInterface<"RowsOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op that may keep rows apart: what belongs to one index of dimension 0.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        The operand of which row `i`, and no other, goes into row `i` of the
+        first result; null if rows mix.
+      }],
+      "::mlir::Value", "getRowsOperand">,
+  ];
+}
+
 def LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
