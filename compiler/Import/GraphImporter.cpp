@@ -37,6 +37,9 @@ static bool isReserved(StringRef name) {
                                           train::kStepState,
                                           train::kLearningRateState,
                                           train::kRandomSeedState,
+                                          "loss_sum",
+                                          "loss_divisor",
+                                          "micro_step",
                                           "loss_scale",
                                           "loss_scale_streak"};
   return names.contains(name);

@@ -25,6 +25,8 @@ static constexpr StringLiteral kVelocity = "momentum.velocity";
 static constexpr StringLiteral kFirstMoment = "adam.first_moment";
 static constexpr StringLiteral kSecondMoment = "adam.second_moment";
 static constexpr StringLiteral kMicroStep = "micro_step";
+static constexpr StringLiteral kLossSum = "loss_sum";
+static constexpr StringLiteral kLossDivisor = "loss_divisor";
 
 // PyTorch's default of AdamW; its other optimizers do not decay.
 static constexpr double kAdamWDecay = 0.01;
@@ -201,9 +203,10 @@ private:
   }
 
   /// Clips the gradients and updates weights, moments and the step counter.
-  /// Returns the norm of the gradients before clipping.
+  /// `factor`, if not null, makes true gradients of those given. Returns their
+  /// norm before clipping.
   Value buildUpdate(OpBuilder &builder, func::FuncOp func, Value gradients,
-                    const Packing &packing) {
+                    const Packing &packing, Value factor = nullptr) {
     Location loc = updateLoc();
     Value weights = readParameters(builder, func);
     auto rate = FloatAttr::get(packing.elementType(), lr);
@@ -212,12 +215,17 @@ private:
                                          train::kLearningRateState, rate));
     Value step = readCounter(builder, train::kStepState);
 
-    Value norm = train::GlobalNormOp::create(builder, loc, gradients);
-    if (clipNorm > 0) {
-      Value factor =
-          train::ClipFactorOp::create(builder, loc, norm, f32(clipNorm));
-      gradients = train::MulOp::create(builder, loc, gradients, factor);
-    }
+    // Numbers first: gradients are then read twice and never written.
+    auto multiply = [&](Value a, Value b) -> Value {
+      return a && b ? train::MulOp::create(builder, loc, a, b).getResult()
+                    : (a ? a : b);
+    };
+    Value norm =
+        multiply(train::GlobalNormOp::create(builder, loc, gradients), factor);
+    Value clip;
+    if (clipNorm > 0)
+      clip = train::ClipFactorOp::create(builder, loc, norm, f32(clipNorm));
+    gradients = multiply(gradients, multiply(factor, clip));
     if (isAdam()) {
       buildAdam(builder, weights, gradients, learningRate, step, packing);
     } else if (optimizer == "momentum") {
@@ -250,29 +258,89 @@ private:
   // Accumulation
   //===--------------------------------------------------------------------===//
 
-  /// Adds the gradients of one micro-batch to `@gradients`.
+  /// How micro-batches make up one batch: the sum of their losses, each over
+  /// `terms`, and likewise of gradients; where means divide by what differs, a
+  /// micro-batch counts by its `divisor`, and the sum of these is divided by.
+  struct Accumulation {
+    double terms;
+    Value divisor; ///< Of one micro-batch; null if all are the same.
+  };
+
+  /// What the loss of `train` says of it; the mean of the losses if it is no
+  /// sum, mean or loss op that could say.
+  Accumulation analyzeLoss(OpBuilder &builder, Value loss) {
+    Accumulation result{double(accumulate), nullptr};
+    auto op = skipIdentities(loss).getDefiningOp<train::BatchLossOpInterface>();
+    if (!op)
+      return result;
+    if (op.addsUp())
+      return {1.0, nullptr};
+    if ((result.divisor = op.buildDivisor(builder)))
+      result.terms *= double(op.countTerms());
+    return result;
+  }
+
+  /// The constant that the backward pass starts from.
+  static train::ConstantOp findSeed(func::FuncOp func) {
+    train::ConstantOp seed;
+    func.walk([&](train::ConstantOp op) {
+      if (op->hasAttr(train::kLossSeedAttr))
+        seed = op;
+    });
+    return seed;
+  }
+
+  /// The backward pass starts from the share of the loss.
+  void divideSeed(OpBuilder &builder, train::ConstantOp seed,
+                  const Accumulation &how) {
+    auto type = cast<RankedTensorType>(seed.getType());
+    Attribute share = FloatAttr::get(type.getElementType(), 1.0 / how.terms);
+    seed.setValueAttr(DenseElementsAttr::get(type, share));
+    if (!how.divisor)
+      return;
+    auto weighted = train::MulOp::create(builder, seed.getLoc(),
+                                         seed.getResult(), how.divisor);
+    seed.getResult().replaceAllUsesExcept(weighted.getResult(), weighted);
+  }
+
+  /// Adds `value` to the state `name`, which starts as zero.
+  void addTo(OpBuilder &builder, StringRef name, Value value) {
+    auto zero = FloatAttr::get(getElementTypeOrSelf(value), 0.0);
+    Value sum = read(builder, getOrCreateControl(getOperation(), name, zero));
+    write(builder, name,
+          train::AddOp::create(builder, updateLoc(), sum, value));
+  }
+
+  void clear(OpBuilder &builder, StringRef name, Type element) {
+    write(builder, name, createScalar(builder, updateLoc(), element, 0.0));
+  }
+
+  /// Adds the gradients of one micro-batch to `@gradients`, its share of the
+  /// loss to `@loss_sum`.
   void buildAccumulate(func::FuncOp func, Value gradients,
                        const Packing &packing) {
     func.setName("accumulate");
-    divideSeed(func);
-    OpBuilder builder(getReturn(func));
+    train::ConstantOp seed = findSeed(func);
+    Value loss = getReturn(func).getOperand(0);
+    OpBuilder builder(func.getContext());
+    builder.setInsertionPointAfter(seed);
+    Accumulation how = analyzeLoss(builder, loss);
+    divideSeed(builder, seed, how);
+
+    builder.setInsertionPoint(getReturn(func));
     Value sum = readMoment(builder, kGradients, packing);
     write(builder, kGradients,
           train::AddOp::create(builder, updateLoc(), sum, gradients));
+    Value share = loss;
+    if (how.divisor) {
+      share =
+          train::LossShareOp::create(builder, updateLoc(), loss, how.divisor,
+                                     builder.getF64FloatAttr(how.terms));
+      addTo(builder, kLossDivisor, how.divisor);
+    }
+    addTo(builder, kLossSum, share);
     countMicroSteps(builder, func);
-    buildApply(packing);
-  }
-
-  /// The mean over micro-batches is taken where the backward pass starts.
-  void divideSeed(func::FuncOp func) {
-    func.walk([&](train::ConstantOp op) {
-      if (!op->hasAttr(train::kLossSeedAttr))
-        return;
-      auto type = cast<RankedTensorType>(op.getType());
-      Attribute share =
-          FloatAttr::get(type.getElementType(), 1.0 / double(accumulate));
-      op.setValueAttr(DenseElementsAttr::get(type, share));
-    });
+    buildApply(packing, how, getElementTypeOrSelf(loss));
   }
 
   /// Random numbers are keyed by the step, which stands still between two
@@ -292,20 +360,39 @@ private:
     advance(builder, kMicroStep, reads.front());
   }
 
-  /// Updates from `@gradients` and empties it.
-  void buildApply(const Packing &packing) {
+  /// Updates from `@gradients` and empties the sums.
+  void buildApply(const Packing &packing, const Accumulation &how,
+                  Type lossType) {
+    Location loc = updateLoc();
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
-    auto func = func::FuncOp::create(builder, updateLoc(), "apply",
+    auto func = func::FuncOp::create(builder, loc, "apply",
                                      builder.getFunctionType({}, {}));
     builder.setInsertionPointToStart(func.addEntryBlock());
-    builder.setInsertionPoint(func::ReturnOp::create(builder, updateLoc()));
+    builder.setInsertionPoint(func::ReturnOp::create(builder, loc));
     Value gradients = read(builder, kGradients);
-    Value norm = buildUpdate(builder, func, gradients, packing);
-    Value zero = createScalar(builder, updateLoc(), packing.elementType(), 0.0);
-    write(
-        builder, kGradients,
-        train::BroadcastToOp::create(builder, updateLoc(), packing.type, zero));
-    setOutputs(func, {{norm, outputAttributes(&getContext(), "grad_norm")}});
+    Value loss = read(builder, kLossSum), factor;
+    auto terms = builder.getF64FloatAttr(how.terms);
+    if (how.divisor) {
+      Value divisor = read(builder, kLossDivisor);
+      factor = train::MeanFactorOp::create(builder, loc, divisor, terms);
+      // Where nothing counted, no gradient moves a weight, but the loss of one
+      // batch would be no number, and neither is this.
+      Value mean = train::DivOp::create(builder, loc, loss, divisor);
+      loss = train::MulOp::create(
+          builder, loc, mean, createScalar(builder, loc, lossType, how.terms));
+      clear(builder, kLossDivisor, lossType);
+    } else {
+      // Also where this is 1: the sum itself is gone when the function returns.
+      Value one = createScalar(builder, loc, lossType, 1.0);
+      loss = train::LossShareOp::create(builder, loc, loss, one, terms);
+    }
+    clear(builder, kLossSum, lossType);
+    Value norm = buildUpdate(builder, func, gradients, packing, factor);
+    Value zero = createScalar(builder, loc, packing.elementType(), 0.0);
+    write(builder, kGradients,
+          train::BroadcastToOp::create(builder, loc, packing.type, zero));
+    setOutputs(func, {{loss, outputAttributes(&getContext(), "loss")},
+                      {norm, outputAttributes(&getContext(), "grad_norm")}});
   }
 };
 

@@ -88,7 +88,10 @@ def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
     unpacks what it needs. `train` becomes `step`, which packs the gradients,
     takes their norm, clips if asked and updates parameters, moments and the
     step counter. With `accumulate` above 1 it becomes `accumulate`, which adds
-    gradients of loss / K to the state `@gradients`, and `apply`, which updates.
+    gradients to the state `@gradients` and the loss to `@loss_sum`, and `apply`,
+    which updates. Both count as one batch of all samples would: a loss that
+    sums (`BatchLossOpInterface`) is summed, a mean weighs micro-batches by what
+    it divides by (`@loss_divisor`), anything else is averaged.
 
     Needs: gradients as results of `train` (`mpc-differentiate`).
     Leaves: `step`, or `accumulate` and `apply`; no unpacked parameter.

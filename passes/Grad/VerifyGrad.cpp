@@ -64,7 +64,7 @@ private:
            "there must be either 'step' or 'accumulate' and 'apply'");
     verifyScalars(step, {"loss", "grad_norm"});
     verifyScalars(accumulate, {"loss"});
-    verifyScalars(apply, {"grad_norm"});
+    verifyScalars(apply, {"loss", "grad_norm"});
     verifySamples(find("evaluate"));
   }
 

@@ -129,10 +129,11 @@ static void unscaleGradients(TrainingFunction &training, Value finite,
       SmallPtrSet<Operation *, 2>{unscaled, finite.getDefiningOp()});
 }
 
-/// Writes that change whatever happens: the sum over micro-batches. It carries
-/// an overflow from accumulate to apply, and starts anew after each.
+/// Writes that change whatever happens: sums over micro-batches. That of the
+/// gradients carries an overflow from accumulate to apply; all start anew after
+/// each.
 static bool isUngated(train::WriteOp write) {
-  return write.getState() == kGradientsState;
+  return isMicroBatchSum(write.getState());
 }
 
 /// Lets `write` keep the old value after an overflow. A working copy rounds

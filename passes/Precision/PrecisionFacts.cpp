@@ -7,6 +7,11 @@
 using namespace mlir;
 using namespace mpc;
 
+bool mpc::isMicroBatchSum(StringRef state) {
+  return state == kGradientsState || state == "loss_sum" ||
+         state == "loss_divisor";
+}
+
 FloatType mpc::getFloatElementType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? dyn_cast<FloatType>(tensor.getElementType()) : FloatType();

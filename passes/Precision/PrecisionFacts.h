@@ -29,6 +29,11 @@ inline constexpr llvm::StringLiteral kLossScaleState = "loss_scale";
 inline constexpr llvm::StringLiteral kStreakState = "loss_scale_streak";
 inline constexpr llvm::StringLiteral kGradientsState = "gradients";
 
+/// True for states that sum over micro-batches: gradients, losses, and what
+/// these count. `apply` starts them anew after each update, also one that is
+/// skipped.
+bool isMicroBatchSum(llvm::StringRef state);
+
 /// The element type if `type` is a tensor of floats, else null.
 mlir::FloatType getFloatElementType(mlir::Type type);
 

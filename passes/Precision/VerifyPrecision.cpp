@@ -200,7 +200,7 @@ static bool isScaling(Operation *op) {
 static bool isGated(train::WriteOp write) {
   StringRef state = write.getState();
   if (state == kLossScaleState || state == kStreakState ||
-      state == kGradientsState)
+      isMicroBatchSum(state))
     return true;
   Value value = write.getValue();
   if (auto cast = value.getDefiningOp<amp::CastOp>())

@@ -114,9 +114,14 @@ TEST(Session, AccumulatesMicroBatches) {
   SessionPtr session = create(program, 2);
   Bytes before = read_state(session, "w");
   for (int round = 0; round < 2; ++round) {
+    double losses = 0;
     for (int micro = 0; micro < 3; ++micro) {
       EXPECT_EQ(read_state(session, "w"), before);
-      mpc_step_info_t info = step(session, 1.0f);
+      mpc_step_info_t info = step(session, 1.0f + static_cast<float>(micro));
+      losses += static_cast<double>(info.loss);
+      // This package's apply gives no loss of its own: their mean.
+      EXPECT_EQ(info.update_loss,
+                micro == 2 ? static_cast<float>(losses / 3) : 0.0f);
       EXPECT_EQ(info.updated, micro == 2);
       EXPECT_EQ(info.step, static_cast<uint64_t>(round + (micro == 2)));
     }

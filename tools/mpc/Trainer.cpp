@@ -182,11 +182,10 @@ bool Trainer::isDone() const {
 
 /// Data can make the loss nan, in fp16 too, where it would pass for an
 /// overflow: a value that is nan, or a batch none of whose labels counts.
-void Trainer::checkLoss(const mpc_step_info_t &info,
-                        const std::vector<uint64_t> &samples) const {
-  if (!std::isnan(info.loss))
+void Trainer::checkLoss(const mpc_step_info_t &info) const {
+  if (!std::isnan(info.update_loss))
     return;
-  if (std::string cause = data.explainNan(samples); !cause.empty())
+  if (std::string cause = data.explainNan(stepSamples); !cause.empty())
     throw Failure(Usage, format("the loss of step %llu is nan: %s",
                                 static_cast<unsigned long long>(step + 1),
                                 cause.c_str()));
@@ -229,17 +228,15 @@ void Trainer::settle(const mpc_step_info_t &info) {
                   format("the runtime told of call %llu before %llu",
                          static_cast<unsigned long long>(info.call),
                          static_cast<unsigned long long>(queued.front().call)));
-  checkLoss(info, queued.front().samples);
+  const std::vector<uint64_t> &samples = queued.front().samples;
+  stepSamples.insert(stepSamples.end(), samples.begin(), samples.end());
   queued.pop_front();
-  batchLosses += info.loss;
-  ++numBatches;
   if (!info.updated && !info.skipped)
     return;
-  double loss = batchLosses / numBatches;
-  batchLosses = 0;
-  numBatches = 0;
+  checkLoss(info);
+  stepSamples.clear();
   ++step;
-  report(info, loss);
+  report(info, info.update_loss);
 }
 
 /// True if what is queued may have to be known before the next batch: it may
@@ -400,7 +397,7 @@ ExitCode Trainer::run() {
       drain();
     // Whoever trains epoch by epoch leaves gradients that do not make up a
     // whole update where they are.
-    bool stepEnds = queued.empty() && (numBatches == 0 || isDone());
+    bool stepEnds = queued.empty() && (stepSamples.empty() || isDone());
     if (stepEnds) {
       // The checkpoint first: an evaluation that fails must not cost the epoch.
       if (isCheckpointDue(epochEnds))

@@ -66,8 +66,7 @@ private:
   void drain();
   void settle(const mpc_step_info_t &info);
   bool mustDrain(bool epochEnds) const;
-  void checkLoss(const mpc_step_info_t &info,
-                 const std::vector<uint64_t> &samples) const;
+  void checkLoss(const mpc_step_info_t &info) const;
   void report(const mpc_step_info_t &info, double loss);
   void evaluateNow();
   void saveCheckpoint();
@@ -92,10 +91,9 @@ private:
   StopOnSignal signals;
 
   std::deque<Queued> queued;
-  uint64_t calls = 0;      ///< Of mpc_session_step.
-  double batchLosses = 0;  ///< Sum over batches of the step that is not done.
-  uint64_t numBatches = 0; ///< Of that step.
-  double currentRate = 0;  ///< Learning rate of all steps.
+  uint64_t calls = 0;                ///< Of mpc_session_step.
+  std::vector<uint64_t> stepSamples; ///< Of the step that is not done.
+  double currentRate = 0;            ///< Learning rate of all steps.
 
   uint64_t step = 0;      ///< Taken since the beginning, skipped ones included.
   uint64_t firstStep = 0; ///< Of this run.

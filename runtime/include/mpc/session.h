@@ -39,17 +39,20 @@ typedef struct mpc_session_options_s {
 // the caller's version lacks are not written.
 typedef struct mpc_step_info_s {
   size_t struct_size;
-  float loss;        // Unscaled, as the model reduces it.
-  float loss_scale;  // In force during this step; 1 without loss scaling.
-  float grad_norm;   // Of the unscaled gradients before clipping; of the last
-                     // update when gradients are accumulated.
-  uint8_t skipped;   // 1 if a gradient overflowed and no weight changed.
-  uint8_t updated;   // 1 if this call updated the weights: 0 if it skipped,
-                     // and between the updates of an accumulating program.
-  uint64_t step;     // Updates since the start, this one included.
-  uint64_t call;     // Which call of mpc_session_step this describes, counted
-                     // from 1; refused calls do not count. 0: none yet, and
-                     // everything else is 0.
+  float loss;         // Unscaled, as the model reduces it.
+  float loss_scale;   // In force during this step; 1 without loss scaling.
+  float grad_norm;    // Of the unscaled gradients before clipping; of the last
+                      // update when gradients are accumulated.
+  uint8_t skipped;    // 1 if a gradient overflowed and no weight changed.
+  uint8_t updated;    // 1 if this call updated the weights: 0 if it skipped,
+                      // and between the updates of an accumulating program.
+  uint64_t step;      // Updates since the start, this one included.
+  uint64_t call;      // Which call of mpc_session_step this describes, counted
+                      // from 1; refused calls do not count. 0: none yet, and
+                      // everything else is 0.
+  float update_loss;  // If this call updated or skipped: the loss of all
+                      // batches since the update before, as one batch of them
+                      // would have it. Else 0.
 } mpc_step_info_t;
 
 // Creates a session: takes memory for states and arena, sets initial values,

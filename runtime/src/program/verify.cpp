@@ -396,6 +396,7 @@ constexpr Output kOutputs[] = {
     {"step", "grad_norm", false, 0, false},
     {"step", "finite", true, 0, false},
     {"accumulate", "loss", false, 0, true},
+    {"apply", "loss", false, 0, false},
     {"apply", "grad_norm", false, 0, false},
     {"apply", "finite", true, 0, false},
     {"evaluate", "loss", false, 0, false},

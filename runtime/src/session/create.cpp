@@ -41,6 +41,8 @@ KnownEntries find_known_entries(const mpc_program_t& program,
   known.evaluate = find_entry(variant, "evaluate");
   int last = known.apply >= 0 ? known.apply : known.step;
   known.loss = output_of(variant, known.step, "loss");
+  if (known.apply >= 0)
+    known.update_loss = output_of(variant, known.apply, "loss");
   known.grad_norm = output_of(variant, last, "grad_norm");
   known.step_counter = control_state(program, "step_count");
   if (program.root->loss_scaling()) {

@@ -27,6 +27,7 @@ struct KnownEntries {
   int apply = -1;
   int evaluate = -1;
   const schema::Buffer* loss = nullptr;
+  const schema::Buffer* update_loss = nullptr;  // Of all micro-batches.
   const schema::Buffer* grad_norm = nullptr;
   const schema::Buffer* finite = nullptr;
   const StateTensor* step_counter = nullptr;
@@ -39,6 +40,7 @@ struct Progress {
   uint64_t micro_step = 0;  // Micro-batches since the last update.
   uint64_t floor_overflows = 0;
   float grad_norm = 0;  // Of the last update.
+  double loss_sum = 0;  // Since the last update, where `apply` gives no loss.
 };
 
 // What a step reads for its report. An index of `values`, or -1.
@@ -46,6 +48,7 @@ struct StepReads {
   Value values[kMostValues];
   size_t count = 0;
   int loss = -1;
+  int update_loss = -1;
   int grad_norm = -1;
   int finite = -1;
   int loss_scale = -1;

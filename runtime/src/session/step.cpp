@@ -75,6 +75,13 @@ mpc_status_t queue_step(mpc_session_t* session, const mpc_tensor_t* inputs,
   return nullptr;
 }
 
+// The mean over the micro-batches of an update.
+float mean_loss(const mpc_session_t& session) {
+  double batches =
+      session.known.apply >= 0 ? session.program->root->accumulate() : 1;
+  return static_cast<float>(session.progress.loss_sum / batches);
+}
+
 // Waits for the oldest step that is queued and takes in what it reports.
 mpc_status_t finish_oldest(mpc_session_t* session) {
   Values values;
@@ -94,12 +101,17 @@ mpc_status_t finish_oldest(mpc_session_t* session) {
   mpc_step_info_t info = {};
   info.call = step.call;
   info.loss = float_of(values, reads.loss, *known.loss);
+  progress.loss_sum += static_cast<double>(info.loss);
   info.loss_scale =
       reads.loss_scale >= 0 ? value_of<float>(values, reads.loss_scale) : 1.0f;
   if (step.updates) {
     info.skipped =
         reads.finite >= 0 && value_of<uint8_t>(values, reads.finite) == 0;
     info.updated = !info.skipped;
+    info.update_loss = known.update_loss ? float_of(values, reads.update_loss,
+                                                    *known.update_loss)
+                                         : mean_loss(*session);
+    progress.loss_sum = 0;
     if (known.grad_norm)
       progress.grad_norm = float_of(values, reads.grad_norm, *known.grad_norm);
     if (!info.skipped) ++progress.steps;
@@ -180,6 +192,7 @@ StepReads find_step_reads(const KnownEntries& known) {
   // the last entry point.
   reads.loss_scale = add_state(&reads, known.loss_scale, 0);
   reads.loss = add_output(&reads, known.loss, 1);
+  reads.update_loss = add_output(&reads, known.update_loss, 2);
   reads.grad_norm = add_output(&reads, known.grad_norm, 2);
   reads.finite = add_output(&reads, known.finite, 2);
   reads.step_counter = add_state(&reads, known.step_counter, 2);

@@ -66,13 +66,13 @@ module {
   }
   // expected-error @+2 {{'apply' reads the parameters more than once}}
   // expected-note @+1 {{mpc-add-optimizer should have seen to it}}
-  func.func @apply(%x: tensor<f32>) -> (tensor<f32> {mpc.name = "grad_norm"}) {
+  func.func @apply(%x: tensor<f32>) -> (tensor<f32> {mpc.name = "loss"}, tensor<f32> {mpc.name = "grad_norm"}) {
     %0 = train.read @parameters : tensor<1x1024xf32>
     %1 = train.read @parameters : tensor<1x1024xf32>
     train.write @parameters, %0 : tensor<1x1024xf32>
     // expected-error @+2 {{'apply' writes 'parameters' twice}}
     // expected-note @+1 {{mpc-add-optimizer should have seen to it}}
     train.write @parameters, %1 : tensor<1x1024xf32>
-    return %x : tensor<f32>
+    return %x, %x : tensor<f32>, tensor<f32>
   }
 }

@@ -230,6 +230,35 @@ ElementLossOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
 }
 
 //===----------------------------------------------------------------------===//
+// Batches
+//===----------------------------------------------------------------------===//
+
+/// The sum over labels of how much each counts; null if each counts once.
+template <typename Op>
+static Value buildClassDivisor(Op op, OpBuilder &builder) {
+  if (!op.getWeight() && !op.getIgnoreIndex())
+    return nullptr;
+  auto type =
+      RankedTensorType::get(shapeOf(op.getLabels()), elementOf(op.getLoss()));
+  Value counts = IsCountedOp::create(builder, op.getLoc(), type, op.getLabels(),
+                                     op.getWeight(), op.getIgnoreIndexAttr());
+  return ReduceSumOp::create(builder, op.getLoc(), counts, allDims(counts),
+                             /*keepdims=*/false);
+}
+
+#define MPC_BATCH_LOSS(OP, TERMS, DIVISOR)                                     \
+  bool OP::addsUp() { return getReduction() == LossReduction::Sum; }           \
+  int64_t OP::countTerms() { return countElements(TERMS); }                    \
+  Value OP::buildDivisor([[maybe_unused]] OpBuilder &builder) {                \
+    return DIVISOR;                                                            \
+  }
+MPC_BATCH_LOSS(SoftmaxCrossEntropyOp, getLabels(),
+               buildClassDivisor(*this, builder))
+MPC_BATCH_LOSS(NllLossOp, getLabels(), buildClassDivisor(*this, builder))
+MPC_BATCH_LOSS(ElementLossOp, getPrediction(), nullptr)
+#undef MPC_BATCH_LOSS
+
+//===----------------------------------------------------------------------===//
 // Steps of classification losses
 //===----------------------------------------------------------------------===//
 
@@ -369,8 +398,12 @@ Value ClassLoss::emitRowFactors(Value grad) {
     Value factor = v[1];
     if (isMean)
       factor = s.div(factor, divisor ? v[2] : s.constant(count, factor));
-    if (weights)
-      factor = s.mul(factor, v.back());
+    if (weights) {
+      // Not by the product alone: if all weights are 0, so is the divisor.
+      Value zero = s.constant(0, v.back());
+      factor = s.select(s.equal(v.back(), zero), s.constant(0, factor),
+                        s.mul(factor, v.back()));
+    }
     // Not by the weight alone: if all labels are ignored, the divisor is 0.
     return zeroIfIgnored(s, factor, v[0], ignored);
   });

@@ -15,7 +15,8 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 // divisor of the mean. mean: sum(w l) / sum(w). Other labels outside [0, C)
 // are refused by the runtime before the step.
 class Train_ClassLossOp<string mnemonic, string what>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated]> {
+    : Train_InferredOp<mnemonic, [
+        Differentiable, Generated, DeclareOpInterfaceMethods<BatchLossOpInterface>]> {
   let summary = what;
   let description = [{
     (C1) labels have the shape of the first operand without dimension 1.
@@ -61,7 +62,8 @@ def Train_ElementLoss : I32EnumAttr<"ElementLoss", "a loss that compares element
 }
 def Train_ElementLossAttr : EnumAttr<Train_Dialect, Train_ElementLoss, "element_loss">;
 
-def Train_ElementLossOp : Train_InferredOp<"element_loss", [Differentiable, Generated]> {
+def Train_ElementLossOp : Train_InferredOp<"element_loss", [
+    Differentiable, Generated, DeclareOpInterfaceMethods<BatchLossOpInterface>]> {
   let summary = "Squared error, absolute error, or stable binary cross-entropy of logits";
   let description = [{
     mse: `(p - t)^2`; l1: `|p - t|`; bce_with_logits:

@@ -25,6 +25,8 @@ MPC_OP_FACTS(IncrementOp, Sensitive, 0, "counts steps")
 MPC_OP_FACTS(GlobalNormOp, Sensitive, 2 * countElements(getPacked()),
              "a long sum of squares")
 MPC_OP_FACTS(ClipFactorOp, Sensitive, 3, "a ratio of long sums")
+MPC_OP_FACTS(LossShareOp, Sensitive, 2, "a sum of losses")
+MPC_OP_FACTS(MeanFactorOp, Sensitive, 1, "a ratio of long sums")
 
 /// The decimal number that a float attribute was written as: 0.999 rather than
 /// the f32 next to it, whose distance from 1 differs by 1e-5 of itself.
@@ -106,6 +108,8 @@ MPC_INFER_FROM_OPERANDS(BiasCorrectionOp, inferBiasCorrection)
 MPC_INFER_FROM_OPERANDS(IncrementOp, inferScalar)
 MPC_INFER_FROM_OPERANDS(GlobalNormOp, inferGlobalNorm)
 MPC_INFER_FROM_OPERANDS(ClipFactorOp, inferScalar)
+MPC_INFER_FROM_OPERANDS(LossShareOp, inferScalar)
+MPC_INFER_FROM_OPERANDS(MeanFactorOp, inferScalar)
 
 //===----------------------------------------------------------------------===//
 // Verifiers
@@ -137,6 +141,15 @@ LogicalResult ClipFactorOp::verify() {
            << getMaxNormAttr();
   return success();
 }
+
+template <typename Op> static LogicalResult verifyTerms(Op op) {
+  if (!(op.getTerms().convertToDouble() > 0)) // loss_share_c1, mean_factor_c1
+    return op.emitOpError("'terms' must be positive, but is ")
+           << op.getTermsAttr();
+  return success();
+}
+LogicalResult LossShareOp::verify() { return verifyTerms(*this); }
+LogicalResult MeanFactorOp::verify() { return verifyTerms(*this); }
 
 //===----------------------------------------------------------------------===//
 // Updates
@@ -297,6 +310,39 @@ LogicalResult ClipFactorOp::lowerToLinalg(OpBuilder &builder,
         Value factor = m.div(m.constant(decimal(getMaxNorm()), x[0]),
                              m.add(x[0], m.constant(1e-6, x[0])));
         return SmallVector<Value>{m.min(m.constant(1, x[0]), factor)};
+      });
+  return success();
+}
+
+/// `value` where the divisor is not 0, else 0.
+static Value zeroWithout(ScalarMath &m, Value divisor, Value value) {
+  Value zero = m.constant(0, value);
+  Value isZero = m.compare(arith::CmpFPredicate::OEQ, divisor, zero);
+  return m.select(isZero, zero, value);
+}
+
+LogicalResult LossShareOp::lowerToLinalg(OpBuilder &builder,
+                                         SmallVectorImpl<Value> &results) {
+  double share = 1 / getTerms().convertToDouble();
+  results = emitElementwise(
+      builder, getLoc(), getOperation()->getResultTypes(), getOperands(),
+      [&](OpBuilder &inner, Location loc, ValueRange x) {
+        ScalarMath m(inner, loc);
+        Value weight = m.mul(x[1], m.constant(share, x[1]));
+        return SmallVector<Value>{zeroWithout(m, x[1], m.mul(x[0], weight))};
+      });
+  return success();
+}
+
+LogicalResult MeanFactorOp::lowerToLinalg(OpBuilder &builder,
+                                          SmallVectorImpl<Value> &results) {
+  double terms = getTerms().convertToDouble();
+  results = emitElementwise(
+      builder, getLoc(), getOperation()->getResultTypes(), getDivisor(),
+      [&](OpBuilder &inner, Location loc, ValueRange x) {
+        ScalarMath m(inner, loc);
+        Value factor = m.div(m.constant(terms, x[0]), x[0]);
+        return SmallVector<Value>{zeroWithout(m, x[0], factor)};
       });
   return success();
 }

@@ -90,4 +90,21 @@ def Train_ClipFactorOp : Train_UpdateOp<"clip_factor"> {
   let hasVerifier = 1;
 }
 
+// Micro-batches count by what their means divide by.
+def Train_LossShareOp : Train_UpdateOp<"loss_share"> {
+  let summary = "loss divisor / terms; 0, whatever the loss, where the divisor is 0";
+  let description = "(C1) `terms` is positive.";
+  let arguments = (ins Train_FloatTensor:$loss, Train_FloatTensor:$divisor, F64Attr:$terms); // loss_share_c1
+  let results = (outs Train_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
+def Train_MeanFactorOp : Train_UpdateOp<"mean_factor"> {
+  let summary = "terms / divisor; 0 where the divisor is 0, so that nothing counted";
+  let description = "(C1) `terms` is positive.";
+  let arguments = (ins Train_FloatTensor:$divisor, F64Attr:$terms); // mean_factor_c1
+  let results = (outs Train_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_OPTIMIZEROPS_TD

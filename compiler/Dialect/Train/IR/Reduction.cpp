@@ -17,6 +17,10 @@ MPC_OP_FACTS(ReduceSumOp, Internal, countElements(getInput()),
 MPC_OP_FACTS(ReduceMeanOp, Internal, countElements(getInput()),
              "reads 16 bit, sums and stores f32")
 
+bool ReduceSumOp::addsUp() { return true; }
+int64_t ReduceSumOp::countTerms() { return 1; }
+Value ReduceSumOp::buildDivisor(OpBuilder &) { return nullptr; }
+
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//

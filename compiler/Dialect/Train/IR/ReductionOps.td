@@ -4,8 +4,8 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-class Train_ReduceOp<string mnemonic, string what>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated]> {
+class Train_ReduceOp<string mnemonic, string what, list<Trait> traits = []>
+    : Train_InferredOp<mnemonic, !listconcat(traits, [Differentiable, Generated])> {
   let summary = what;
   let description = [{
     Sums in f32 in a fixed order, and the result, smaller than the operand, is
@@ -22,7 +22,8 @@ class Train_ReduceOp<string mnemonic, string what>
   }];
 }
 
-def Train_ReduceSumOp : Train_ReduceOp<"reduce_sum", "Sum over dimensions">;
+def Train_ReduceSumOp : Train_ReduceOp<"reduce_sum", "Sum over dimensions",
+    [DeclareOpInterfaceMethods<BatchLossOpInterface>]>;
 def Train_ReduceMeanOp : Train_ReduceOp<"reduce_mean", "Mean over dimensions">;
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_REDUCTIONOPS_TD

@@ -66,6 +66,28 @@ def RowsOpInterface : OpInterface<"RowsOpInterface"> {
   ];
 }
 
+def BatchLossOpInterface : OpInterface<"BatchLossOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op that may end a batch's loss. Micro-batches are put together by what it
+    says as one batch of them would be.
+  }];
+  let methods = [
+    InterfaceMethod<
+      "Whether the losses of batches add up; otherwise the op takes a mean.",
+      "bool", "addsUp">,
+    InterfaceMethod<[{
+        What the mean divides by, of rank 0 and in the type of the loss, if that
+        depends on the data: labels that count, weights of classes. Null if it is
+        the same for every batch.
+      }],
+      "::mlir::Value", "buildDivisor", (ins "::mlir::OpBuilder &":$builder)>,
+    InterfaceMethod<
+      "What the mean would divide by if everything counted once.",
+      "int64_t", "countTerms">,
+  ];
+}
+
 def LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
