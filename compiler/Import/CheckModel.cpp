@@ -10,6 +10,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
 
 using namespace llvm;
 using namespace mpc;
@@ -196,9 +197,23 @@ private:
 
 } // namespace
 
+/// Packages and checkpoints store names, as text that ends at a NUL.
+static LogicalResult checkText(StringRef name, Location loc) {
+  const char *fault = name.contains('\0')         ? "holds a NUL"
+                      : !llvm::json::isUTF8(name) ? "is not UTF-8"
+                                                  : nullptr;
+  if (!fault)
+    return success();
+  return emitError(loc) << "its name " << fault
+                        << "; rename it in the model: names are UTF-8 text "
+                           "without NUL";
+}
+
 LogicalResult NameChecker::define(StringRef name, Location loc) {
   if (name.empty())
     return emitError(loc, "has no name");
+  if (failed(checkText(name, loc)))
+    return failure();
   auto [entry, isNew] = defined.try_emplace(name, loc);
   if (isNew)
     return success();
@@ -225,6 +240,8 @@ LogicalResult NameChecker::reportUndefined(StringRef name, StringRef label,
 
 LogicalResult NameChecker::checkNode(const onnx::NodeProto &node) {
   Location loc = nodeLocation(node, context);
+  if (failed(checkText(node.name(), loc)))
+    return failure();
   for (auto [i, input] : enumerate(node.input()))
     if (!input.empty() && !defined.contains(input))
       return reportUndefined(input, ("input " + Twine(i)).str(), loc);

@@ -21,28 +21,21 @@ constexpr int64_t kMaxConstantElements = 1024;
 
 /// Symbols that later stages define in the same module.
 static bool isReserved(StringRef name) {
-  static const llvm::StringSet<> names = {"predict",
-                                          "evaluate",
-                                          "train",
-                                          "step",
-                                          "accumulate",
-                                          "apply",
-                                          "parameters",
-                                          "parameters.bf16",
-                                          "parameters.f16",
-                                          "gradients",
-                                          "adam.first_moment",
-                                          "adam.second_moment",
-                                          "momentum.velocity",
-                                          train::kStepState,
-                                          train::kLearningRateState,
-                                          train::kRandomSeedState,
-                                          "loss_sum",
-                                          "loss_divisor",
-                                          "micro_step",
-                                          "loss_scale",
-                                          "loss_scale_streak"};
-  return names.contains(name);
+  static const llvm::StringSet<> names = {
+      "predict", "evaluate", "train", "step", "accumulate", "apply",
+      "parameters", "parameters.bf16", "parameters.f16", "gradients",
+      "adam.first_moment", "adam.second_moment", "momentum.velocity",
+      train::kStepState, train::kLearningRateState, train::kRandomSeedState,
+      "loss_sum", "loss_divisor", "micro_step", "loss_scale",
+      "loss_scale_streak",
+      // Of safetensors files.
+      "__metadata__"};
+  // What belongs to a weight is stored as "adam.first_moment/<weight>".
+  static const llvm::StringSet<> prefixes = {
+      "parameters.bf16", "parameters.f16", "adam.first_moment",
+      "adam.second_moment", "momentum.velocity"};
+  auto [prefix, rest] = name.split('/');
+  return names.contains(name) || (!rest.empty() && prefixes.contains(prefix));
 }
 
 GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model,

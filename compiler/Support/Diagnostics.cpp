@@ -6,6 +6,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 
@@ -86,8 +87,17 @@ void mpc::ModelDiagnosticHandler::print(const Diagnostic &diagnostic) {
     message = dropOpPrefix(message);
   }
   os << severityName(diagnostic.getSeverity()) << ": " << message;
-  for (char &c : line)
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
-      c = '?';
+  if (!llvm::json::isUTF8(line))
+    line = llvm::json::fixUTF8(line);
+  for (size_t i = 0; i < line.size(); ++i) {
+    unsigned char c = line[i];
+    // ESC also goes as U+009B, which is two bytes.
+    bool isLate = c == 0xc2 && i + 1 < line.size() &&
+                  static_cast<unsigned char>(line[i + 1]) < 0xa0;
+    if (isLate)
+      line.erase(i, 1);
+    if (isLate || c < ' ' || c == 0x7f)
+      line[i] = '?';
+  }
   out << line << "\n";
 }
