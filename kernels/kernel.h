@@ -62,7 +62,8 @@ class Kernel {
 // Makes a call ready on the CPU. The description is checked in full (it may
 // come from a damaged package): ranks, shapes against each other, dtypes,
 // attribute counts and ranges. Returns null and says why in `*error` where it
-// is wrong or cannot run on this machine.
+// is wrong or cannot run on this machine; throws std::bad_alloc where memory
+// ends, also inside the library.
 std::unique_ptr<Kernel> make_cpu_kernel(const KernelDesc& desc,
                                         const Context& context,
                                         std::string* error);

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <dnnl.hpp>
+#include <new>
 
 #include "kernels/cpu_isa.h"
 
@@ -42,6 +43,14 @@ bool computes_f16(KernelId id) {
 
 bool is_f64(const KernelDesc& desc) {
   return !desc.operands.empty() && desc.operands[0].dtype == MPC_DTYPE_F64;
+}
+
+// oneDNN does not look at every allocation that it makes for code and
+// primitives, and crashes where one failed. These are megabytes at most: where
+// there is more than that, it is not the end of memory.
+void require_room() {
+  constexpr size_t kRoom = 32 << 20;
+  ::operator delete(::operator new(kRoom));
 }
 
 std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
@@ -140,9 +149,12 @@ std::unique_ptr<Kernel> make_cpu_kernel(const KernelDesc& desc,
              "to f32";
     return nullptr;
   }
+  require_room();
   try {
     return make_checked(desc, context, error);
   } catch (const dnnl::error& failure) {
+    // As if it had thrown what the standard library does.
+    if (failure.status == dnnl_out_of_memory) throw std::bad_alloc();
     *error = std::string(kernel_name(desc.id)) + " of " +
              mpc_dtype_name(desc.operands[0].dtype) +
              " is not available on this CPU: " + failure.what();

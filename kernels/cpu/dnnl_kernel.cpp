@@ -1,6 +1,7 @@
 #include "kernels/cpu/dnnl_kernel.h"
 
 #include <atomic>
+#include <exception>
 
 namespace mpc::kernels::cpu {
 namespace {
@@ -88,9 +89,15 @@ bool DnnlCall::run(void* const* operands, void* scratch, size_t piece) {
       return false;
     argument.address = address;
   }
-  return dnnl_primitive_execute(primitive_.get(), stream_.get(),
-                                static_cast<int>(c_arguments_.size()),
-                                c_arguments_.data()) == dnnl_success;
+  // It allocates, and throws where memory ends: out of a parallel region that
+  // would be the end.
+  try {
+    return dnnl_primitive_execute(primitive_.get(), stream_.get(),
+                                  static_cast<int>(c_arguments_.size()),
+                                  c_arguments_.data()) == dnnl_success;
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 bool DnnlKernel::run(void* const* operands, void* scratch) const {

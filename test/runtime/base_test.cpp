@@ -92,7 +92,8 @@ TEST(Number, KnowsUtf8) {
 std::string parse_error(const std::string& text) {
   Json json;
   std::string error;
-  return Json::parse(text.data(), text.size(), &json, &error) ? "" : error;
+  return Json::parse(text.data(), text.size(), 1000, &json, &error) ? ""
+                                                                    : error;
 }
 
 TEST(JsonText, Parses) {
@@ -100,7 +101,8 @@ TEST(JsonText, Parses) {
       " {\"b\":[1,-2,3.5e+1,true,null], \"a\\u00e4\\ud83d\\ude00\\n\":\"x\"} ";
   Json json;
   std::string error;
-  ASSERT_TRUE(Json::parse(text.data(), text.size(), &json, &error)) << error;
+  ASSERT_TRUE(Json::parse(text.data(), text.size(), 1000, &json, &error))
+      << error;
   const Json* list = json.find("b");
   ASSERT_TRUE(list && list->items.size() == 5);
   int64_t value;
@@ -149,7 +151,7 @@ TEST(JsonText, QuotesWhatItReads) {
   std::string quoted = json_quote(text);
   Json json;
   std::string error;
-  ASSERT_TRUE(Json::parse(quoted.data(), quoted.size(), &json, &error));
+  ASSERT_TRUE(Json::parse(quoted.data(), quoted.size(), 1, &json, &error));
   EXPECT_EQ(json.text, text);
   uint64_t value;
   EXPECT_TRUE(parse_hex(hex_of(0x0123456789abcdef), &value));

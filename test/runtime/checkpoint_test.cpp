@@ -221,6 +221,11 @@ TEST(Checkpoint, SurvivesSealedNonsense) {
     write_bytes(folder / "a/" + runtime::kManifestFile,
                 Bytes(manifest.begin(), manifest.end()));
     mpc_code_t code = restore(other, folder / "a").code;
+    uint64_t bytes;
+    Outcome verified = take(runtime::verify_checkpoint(runtime::system_files(),
+                                                       folder / "a", &bytes));
+    ASSERT_EQ(verified.code, code == MPC_DAMAGED ? MPC_DAMAGED : MPC_OK)
+        << verified.message;
     if (code == MPC_OK) {
       ++accepted;
       other = create(program);

@@ -18,7 +18,8 @@ struct CheckpointInfo {
 /// Failure if the folder cannot be read.
 std::vector<std::string> listCheckpoints(const std::string &folder);
 
-/// Compares files with the manifest: by size alone, or by checksum as well.
+/// Compares files with the manifest: by size alone; or by checksum as well, and
+/// by what is in them. What passes that, loading finds whole.
 CheckpointInfo glanceAtCheckpoint(const std::string &path);
 CheckpointInfo verifyCheckpoint(const std::string &path);
 

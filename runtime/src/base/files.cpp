@@ -79,48 +79,55 @@ mpc_status_t io_error(const char* what, const std::string& path, int error) {
                          reason);
 }
 
-// Reads what `file` holds; `size` is what fstat said.
-static mpc_status_t read_open_file(Files& files, int file,
-                                   const std::string& path, uint64_t size,
-                                   Memory* out_data) {
-  Memory data;
-  MPC_RETURN_IF_ERROR(data.allocate(default_allocator(), size, path.c_str()));
+mpc_status_t OpenFile::open(Files& files, const std::string& path) {
+  path_ = path;
+  // Without O_NONBLOCK opening a FIFO would wait for a writer.
+  int file = files.open(path.c_str(), O_RDONLY | O_NONBLOCK, 0);
+  if (file < 0) return io_error("open", path, file);
+  files_ = &files;
+  file_ = file;
+  struct stat info;
+  if (::fstat(file, &info) != 0) return io_error("read", path, errno);
+  if (!S_ISREG(info.st_mode))
+    return mpc_status_make(MPC_IO, "'%s' is not a regular file", path.c_str());
+  size_ = static_cast<uint64_t>(info.st_size);
+  return nullptr;
+}
+
+OpenFile::~OpenFile() {
+  if (files_) (void)files_->close(file_);
+}
+
+mpc_status_t OpenFile::read(void* data, uint64_t size) {
+  auto* bytes = static_cast<uint8_t*>(data);
   uint64_t done = 0;
   while (done < size) {
-    int64_t count = files.read(file, data.data() + done, size - done);
+    int64_t count = files_->read(file_, bytes + done, size - done);
     if (count == -EINTR) continue;
-    if (count < 0) return io_error("read", path, static_cast<int>(count));
+    if (count < 0) return io_error("read", path_, static_cast<int>(count));
     if (count == 0)
       return mpc_status_make(MPC_IO, "'%s' became shorter while it was read",
-                             path.c_str());
+                             path_.c_str());
     done += static_cast<uint64_t>(count);
   }
-  *out_data = std::move(data);
   return nullptr;
 }
 
 mpc_status_t read_file(Files& files, const std::string& path, uint64_t limit,
                        Memory* out_data) {
-  // Without O_NONBLOCK opening a FIFO would wait for a writer.
-  int file = files.open(path.c_str(), O_RDONLY | O_NONBLOCK, 0);
-  if (file < 0) return io_error("open", path, file);
-  struct Closer {
-    Files& files;
-    int file;
-    ~Closer() { (void)files.close(file); }
-  } closer{files, file};
-
-  struct stat info;
-  if (::fstat(file, &info) != 0) return io_error("read", path, errno);
-  if (!S_ISREG(info.st_mode))
-    return mpc_status_make(MPC_IO, "'%s' is not a regular file", path.c_str());
-  uint64_t size = static_cast<uint64_t>(info.st_size);
+  OpenFile file;
+  MPC_RETURN_IF_ERROR(file.open(files, path));
+  uint64_t size = file.size();
   if (size > limit)
     return mpc_status_make(MPC_DAMAGED,
                            "'%s' has %" PRIu64 " bytes, more than the %" PRIu64
                            " it may have",
                            path.c_str(), size, limit);
-  return read_open_file(files, file, path, size, out_data);
+  Memory data;
+  MPC_RETURN_IF_ERROR(data.allocate(default_allocator(), size, path.c_str()));
+  MPC_RETURN_IF_ERROR(file.read(data.data(), size));
+  *out_data = std::move(data);
+  return nullptr;
 }
 
 mpc_status_t sync_folder(Files& files, const std::string& path) {

@@ -40,8 +40,27 @@ Files& system_files();
 // MPC_IO: "cannot write 'path': no space left on device".
 mpc_status_t io_error(const char* what, const std::string& path, int error);
 
-// Reads a regular file whole; anything else (a folder, a FIFO, a device) is
-// refused without blocking. More than `limit` bytes are MPC_DAMAGED.
+// A regular file that is read from its beginning; anything else (a folder, a
+// FIFO, a device) is refused without blocking.
+class OpenFile {
+ public:
+  OpenFile() = default;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile();
+  mpc_status_t open(Files& files, const std::string& path);
+  uint64_t size() const { return size_; }  // When it was opened.
+  // The next `size` bytes. MPC_IO if there are fewer.
+  mpc_status_t read(void* data, uint64_t size);
+
+ private:
+  Files* files_ = nullptr;
+  int file_ = -1;
+  uint64_t size_ = 0;
+  std::string path_;
+};
+
+// Reads such a file whole. More than `limit` bytes are MPC_DAMAGED.
 mpc_status_t read_file(Files& files, const std::string& path, uint64_t limit,
                        Memory* out_data);
 

@@ -43,12 +43,19 @@ namespace {
 
 class Parser {
  public:
-  Parser(const char* data, size_t size)
-      : at_(data), begin_(data), end_(data + size) {}
+  using Visit = std::function<bool(std::string name, Json value)>;
 
-  bool parse_document(Json* out, std::string* error) {
+  Parser(const char* data, size_t size, size_t most_values)
+      : at_(data),
+        begin_(data),
+        end_(data + size),
+        most_values_(most_values),
+        values_left_(most_values) {}
+
+  // Keeps the value in `out`, or gives its members to `visit`.
+  bool parse_document(Json* out, const Visit* visit, std::string* error) {
     bool good = is_utf8(begin_, static_cast<size_t>(end_ - begin_))
-                    ? parse_value(out, 0)
+                    ? (visit ? visit_members(*visit) : parse_value(out, 0))
                     : fail("the text is not UTF-8");
     if (good) {
       skip_space();
@@ -89,8 +96,25 @@ class Parser {
     return true;
   }
 
+  bool visit_members(const Visit& visit) {
+    skip_space();
+    if (!take('{')) return fail("expected an object");
+    skip_space();
+    if (take('}')) return true;
+    do {
+      values_left_ = most_values_;
+      Json::Member member;
+      if (!parse_member(&member, 0)) return false;
+      if (!visit(std::move(member.first), std::move(member.second)))
+        return fail("a member is not as it should be before");
+    } while (take(','));
+    return take('}') || fail("expected ',' or '}'");
+  }
+
   bool parse_value(Json* out, int depth) {
     if (depth > kMaxDepth) return fail("nested too deeply");
+    if (values_left_ == 0) return fail("too many values");
+    --values_left_;
     skip_space();
     if (at_ == end_) return fail("the text ends too early");
     switch (*at_) {
@@ -119,15 +143,8 @@ class Parser {
     skip_space();
     if (take('}')) return true;
     do {
-      skip_space();
-      if (at_ == end_ || *at_ != '"') return fail("expected a name");
       out->members.emplace_back();
-      Json::Member& member = out->members.back();
-      if (!parse_string(&member.first)) return false;
-      skip_space();
-      if (!take(':')) return fail("expected ':'");
-      if (!parse_value(&member.second, depth + 1)) return false;
-      skip_space();
+      if (!parse_member(&out->members.back(), depth)) return false;
     } while (take(','));
     if (!take('}')) return fail("expected ',' or '}'");
     auto& members = out->members;
@@ -137,6 +154,18 @@ class Parser {
         std::adjacent_find(members.begin(), members.end(),
                            [](auto& a, auto& b) { return a.first == b.first; });
     return twin == members.end() || fail("a name occurs twice before");
+  }
+
+  // With the space before and behind it.
+  bool parse_member(Json::Member* member, int depth) {
+    skip_space();
+    if (at_ == end_ || *at_ != '"') return fail("expected a name");
+    if (!parse_string(&member->first)) return false;
+    skip_space();
+    if (!take(':')) return fail("expected ':'");
+    if (!parse_value(&member->second, depth + 1)) return false;
+    skip_space();
+    return true;
   }
 
   bool parse_array(Json* out, int depth) {
@@ -250,13 +279,23 @@ class Parser {
   const char* at_;
   const char* const begin_;
   const char* const end_;
+  const size_t most_values_;
+  size_t values_left_;
   const char* reason_ = "";
 };
 
 }  // namespace
 
-bool Json::parse(const char* data, size_t size, Json* out, std::string* error) {
-  return Parser(data, size).parse_document(out, error);
+bool Json::parse(const char* data, size_t size, size_t most_values, Json* out,
+                 std::string* error) {
+  return Parser(data, size, most_values).parse_document(out, nullptr, error);
+}
+
+bool Json::parse_members(
+    const char* data, size_t size, size_t most_values,
+    const std::function<bool(std::string name, Json value)>& visit,
+    std::string* error) {
+  return Parser(data, size, most_values).parse_document(nullptr, &visit, error);
 }
 
 std::string json_quote(const std::string& text) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,9 +33,19 @@ class Json {
   bool to_signed(int64_t* value) const;
 
   // Parses a text that is one value and nothing else. On failure returns false
-  // and says what is wrong and where.
-  static bool parse(const char* data, size_t size, Json* out,
-                    std::string* error);
+  // and says what is wrong and where. A value takes a hundred bytes of memory
+  // and may take two of the text: more than `most_values` are refused.
+  static bool parse(const char* data, size_t size, size_t most_values,
+                    Json* out, std::string* error);
+
+  // Parses a text that is one object, and gives each member to `visit` instead
+  // of keeping it; `most_values` counts for each anew. Members come in the
+  // order of the text; that names differ is for the caller to see to. Stops
+  // with an error where `visit` returns false.
+  static bool parse_members(
+      const char* data, size_t size, size_t most_values,
+      const std::function<bool(std::string name, Json value)>& visit,
+      std::string* error);
 };
 
 // `text` in quotes, with what JSON forbids in strings escaped.

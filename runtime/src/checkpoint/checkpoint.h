@@ -16,6 +16,7 @@
 #ifndef MPC_RUNTIME_SRC_CHECKPOINT_CHECKPOINT_H_
 #define MPC_RUNTIME_SRC_CHECKPOINT_CHECKPOINT_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,25 @@ std::string manifest_text(const std::vector<FileRecord>& records);
 mpc_status_t parse_manifest(const std::string& path, const char* data,
                             size_t size, std::vector<FileRecord>* out_records);
 
+// MANIFEST.json of a checkpoint.
+mpc_status_t read_manifest(Files& files, const std::string& folder,
+                           std::vector<FileRecord>* out_records);
+
+// MPC_DAMAGED if a file is not the one that is recorded.
+mpc_status_t check_size(const std::string& path, uint64_t size,
+                        const FileRecord& record);
+mpc_status_t check_checksum(const std::string& path, uint64_t sum,
+                            const FileRecord& record);
+
+// `status`, or that the checkpoint is not whole if a file could not be read
+// because it is not there.
+mpc_status_t name_missing(Files& files, const std::string& folder,
+                          const std::string& name, mpc_status_t status);
+
+// What is read into memory as a whole and parsed has a limit.
+inline constexpr uint64_t kMostState = uint64_t{1} << 26;
+uint64_t most_bytes_of(const std::string& name);
+
 //===----------------------------------------------------------------------===//
 // *.safetensors
 //===----------------------------------------------------------------------===//
@@ -67,8 +87,13 @@ struct StoredTensor {
 // before the first: length and header.
 std::string safetensors_header(std::vector<StoredTensor>* tensors);
 
-// Reads the header of a whole file and checks it against the file: every byte
-// belongs to exactly one tensor. Sorted by name.
+// How many bytes at the beginning of a file of `size` bytes parse_safetensors
+// looks at, read from the first 8 of them; 0 if there is no such file.
+uint64_t safetensors_header_size(const uint8_t* data, uint64_t size);
+
+// Reads the header of a file and checks it against the file's size: every byte
+// belongs to exactly one tensor. Sorted by name. Takes memory in proportion to
+// the header, whatever it says.
 mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
                                uint64_t size,
                                std::vector<StoredTensor>* out_tensors);
@@ -82,12 +107,25 @@ mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
 // programs that can exchange checkpoints as they are.
 uint64_t program_hash(const mpc_program_t& program);
 
+// MPC_INVALID_ARGUMENT if there are more properties than can be read again.
 mpc_status_t state_text(const mpc_session_t& session, std::string* out_text);
 
-// What state.json says, applied to `states`, a copy of the state memory.
+// What state.json says, whatever the program.
+struct StateFile {
+  struct Control {
+    std::string type;            // "f32[2,3]".
+    std::vector<uint8_t> bytes;  // As many as the type has.
+  };
+  std::map<std::string, Control> control;
+  Progress progress;
+  Properties properties;
+};
 mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
-                         const mpc_program_t& program, uint8_t* states,
-                         Progress* out_progress, Properties* out_properties);
+                         StateFile* out_state);
+
+// Writes the control states to `states`, a copy of the state memory.
+mpc_status_t apply_state(const std::string& path, const StateFile& state,
+                         const mpc_program_t& program, uint8_t* states);
 
 // The file of a checkpoint that stores a tensor.
 enum class StoredIn { kNowhere, kModel, kOptimizer, kState };
@@ -100,12 +138,15 @@ StoredIn stored_in(const StateTensor& tensor);
 mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& path);
 mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path);
 
-// The files of a checkpoint, each whole and as the manifest says.
-struct CheckpointFiles {
-  Memory model, optimizer, state;
-};
-mpc_status_t read_checkpoint(Files& files, const std::string& path,
-                             CheckpointFiles* out_files);
+// Whether a checkpoint is whole and well formed, which can be said without its
+// program: what this passes, load_checkpoint may only find incompatible. Reads
+// everything and keeps little. `out_bytes`: what its files have.
+mpc_status_t verify_checkpoint(Files& files, const std::string& path,
+                               uint64_t* out_bytes);
+
+// The same by manifest and sizes alone.
+mpc_status_t glance_at_checkpoint(Files& files, const std::string& path,
+                                  uint64_t* out_bytes);
 
 // "<path>.<kind>-<pid>-<host>-<random>": a name beside `path` that nobody
 // else uses. `kind` is "tmp" (unfinished or to be removed) or "old" (whole,

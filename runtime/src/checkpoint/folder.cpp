@@ -215,8 +215,8 @@ mpc_status_t prune(Files& files, const std::string& folder, size_t keep) {
       continue;
     }
     if (kept < keep && candidate.step != last_kept) {
-      CheckpointFiles contents;
-      mpc_status_t status = read_checkpoint(files, path, &contents);
+      uint64_t bytes;
+      mpc_status_t status = verify_checkpoint(files, path, &bytes);
       if (!status) {
         last_kept = candidate.step;
         ++kept;

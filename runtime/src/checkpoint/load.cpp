@@ -1,6 +1,5 @@
 // Reading a checkpoint: everything is checked before the session changes.
 
-#include <cinttypes>
 #include <cstring>
 
 #include "runtime/src/base/guard.h"
@@ -11,38 +10,16 @@ namespace mpc::runtime {
 
 namespace {
 
-constexpr uint64_t kMostManifest = uint64_t{1} << 16;
-constexpr uint64_t kMostState = uint64_t{1} << 30;
-
-// Reads a file that must be there: without it the checkpoint is not whole.
-mpc_status_t read_member(Files& files, const std::string& folder,
-                         const char* name, uint64_t limit, Memory* out_data) {
-  mpc_status_t status = read_file(files, folder + '/' + name, limit, out_data);
-  if (mpc_status_code(status) != MPC_IO) return status;
-  std::vector<std::string> names;
-  if (files.list(folder.c_str(), &names) < 0) return status;
-  for (const std::string& present : names)
-    if (present == name) return status;
-  mpc_status_free(status);
-  return mpc_status_make(MPC_DAMAGED, "'%s' is not a whole checkpoint: no %s",
-                         folder.c_str(), name);
-}
-
 mpc_status_t read_recorded(Files& files, const std::string& folder,
-                           const FileRecord& record, uint64_t limit,
-                           Memory* out_data) {
-  Memory data;
-  MPC_RETURN_IF_ERROR(
-      read_member(files, folder, record.name.c_str(), limit, &data));
+                           const FileRecord& record, Memory* out_data) {
   std::string path = folder + '/' + record.name;
-  if (data.size() != record.size)
-    return mpc_status_make(MPC_DAMAGED,
-                           "'%s' is damaged: it has %zu bytes instead of "
-                           "%" PRIu64,
-                           path.c_str(), data.size(), record.size);
-  if (checksum(data.data(), data.size()) != record.checksum)
-    return mpc_status_make(
-        MPC_DAMAGED, "'%s' is damaged: its checksum is wrong", path.c_str());
+  Memory data;
+  mpc_status_t status =
+      read_file(files, path, most_bytes_of(record.name), &data);
+  if (status) return name_missing(files, folder, record.name, status);
+  MPC_RETURN_IF_ERROR(check_size(path, data.size(), record));
+  MPC_RETURN_IF_ERROR(
+      check_checksum(path, checksum(data.data(), data.size()), record));
   *out_data = std::move(data);
   return nullptr;
 }
@@ -54,11 +31,9 @@ std::string type_of(const StoredTensor& tensor) {
 // Copies the tensors of one file to their places in `states`. Both sides must
 // have the same tensors.
 mpc_status_t apply_tensors(const std::string& path, const Memory& file,
+                           const std::vector<StoredTensor>& stored,
                            const mpc_program_t& program, StoredIn kind,
                            uint8_t* states) {
-  std::vector<StoredTensor> stored;
-  MPC_RETURN_IF_ERROR(
-      parse_safetensors(path, file.data(), file.size(), &stored));
   auto incompatible = [&path](const std::string& what) {
     return mpc_status_make(MPC_INCOMPATIBLE,
                            "'%s' belongs to another program: %s", path.c_str(),
@@ -87,27 +62,23 @@ mpc_status_t apply_tensors(const std::string& path, const Memory& file,
   return nullptr;
 }
 
-}  // namespace
+// The files of a checkpoint, each whole and as the manifest says.
+struct CheckpointFiles {
+  Memory model, optimizer, state;
+};
 
 mpc_status_t read_checkpoint(Files& files, const std::string& path,
                              CheckpointFiles* out_files) {
-  Memory manifest;
-  MPC_RETURN_IF_ERROR(
-      read_member(files, path, kManifestFile, kMostManifest, &manifest));
   std::vector<FileRecord> records;
-  MPC_RETURN_IF_ERROR(parse_manifest(path + '/' + kManifestFile,
-                                     reinterpret_cast<char*>(manifest.data()),
-                                     manifest.size(), &records));
-  CheckpointFiles contents;
+  MPC_RETURN_IF_ERROR(read_manifest(files, path, &records));
   MPC_RETURN_IF_ERROR(
-      read_recorded(files, path, records[0], UINT64_MAX, &contents.model));
+      read_recorded(files, path, records[0], &out_files->model));
   MPC_RETURN_IF_ERROR(
-      read_recorded(files, path, records[1], UINT64_MAX, &contents.optimizer));
-  MPC_RETURN_IF_ERROR(
-      read_recorded(files, path, records[2], kMostState, &contents.state));
-  *out_files = std::move(contents);
-  return nullptr;
+      read_recorded(files, path, records[1], &out_files->optimizer));
+  return read_recorded(files, path, records[2], &out_files->state);
 }
+
+}  // namespace
 
 mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path) {
   const mpc_program_t& program = *session->program;
@@ -115,20 +86,31 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path) {
   CheckpointFiles contents;
   MPC_RETURN_IF_ERROR(read_checkpoint(*session->files, path, &contents));
 
+  // What is damaged is damaged for every program: that comes first.
+  StateFile state;
+  MPC_RETURN_IF_ERROR(parse_state(
+      path + '/' + kStateFile, reinterpret_cast<char*>(contents.state.data()),
+      contents.state.size(), &state));
+  std::vector<StoredTensor> model, optimizer;
+  MPC_RETURN_IF_ERROR(parse_safetensors(path + '/' + kModelFile,
+                                        contents.model.data(),
+                                        contents.model.size(), &model));
+  MPC_RETURN_IF_ERROR(parse_safetensors(path + '/' + kOptimizerFile,
+                                        contents.optimizer.data(),
+                                        contents.optimizer.size(), &optimizer));
+
   // A copy of the states takes the new values; the session gets it whole. It
   // starts from the program's own, for what a checkpoint need not have.
   Memory states;
   MPC_RETURN_IF_ERROR(make_initial_states(program, 0, &states));
   MPC_RETURN_IF_ERROR(apply_tensors(path + '/' + kModelFile, contents.model,
-                                    program, StoredIn::kModel, states.data()));
+                                    model, program, StoredIn::kModel,
+                                    states.data()));
   MPC_RETURN_IF_ERROR(apply_tensors(path + '/' + kOptimizerFile,
-                                    contents.optimizer, program,
+                                    contents.optimizer, optimizer, program,
                                     StoredIn::kOptimizer, states.data()));
-  Progress progress;
-  Properties properties;
-  MPC_RETURN_IF_ERROR(parse_state(
-      path + '/' + kStateFile, reinterpret_cast<char*>(contents.state.data()),
-      contents.state.size(), program, states.data(), &progress, &properties));
+  MPC_RETURN_IF_ERROR(
+      apply_state(path + '/' + kStateFile, state, program, states.data()));
   renew_working_copies(program, states.data());
 
   // What is queued has happened, whatever the weights became: they go.
@@ -138,8 +120,8 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path) {
   MPC_RETURN_IF_ERROR(note_loss(
       session, session->device->upload(schema::Space::State, 0, states.data(),
                                        states.size())));
-  session->progress = progress;
-  session->properties.swap(properties);
+  session->progress = state.progress;
+  session->properties.swap(state.properties);
   return nullptr;
 }
 

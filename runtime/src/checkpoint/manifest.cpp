@@ -19,6 +19,9 @@ std::string manifest_text(const std::vector<FileRecord>& records) {
   return text + "\n}}\n";
 }
 
+// It has a dozen; one of a newer format may have more.
+static constexpr size_t kMostManifestValues = 1024;
+
 static mpc_status_t damaged(const std::string& path, const char* what) {
   return mpc_status_make(MPC_DAMAGED, "'%s' is damaged: %s", path.c_str(),
                          what);
@@ -28,7 +31,7 @@ mpc_status_t parse_manifest(const std::string& path, const char* data,
                             size_t size, std::vector<FileRecord>* out_records) {
   Json json;
   std::string error;
-  if (!Json::parse(data, size, &json, &error))
+  if (!Json::parse(data, size, kMostManifestValues, &json, &error))
     return damaged(path, error.c_str());
   uint64_t format = 0;
   const Json* number = json.find("format");

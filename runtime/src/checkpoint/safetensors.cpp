@@ -12,7 +12,8 @@ namespace mpc::runtime {
 
 namespace {
 
-constexpr uint64_t kMostHeader = 100'000'000;  // What the reference allows.
+// Of one tensor: type, offsets, a shape of any rank there is.
+constexpr size_t kMostTensorValues = 256;
 
 struct TypeName {
   mpc_dtype_t dtype;
@@ -75,15 +76,15 @@ bool parse_tensor(const Json& json, uint64_t data_begin, uint64_t limit,
   return tensor->bytes == end - begin;
 }
 
-// Without holes, overlaps, or bytes behind the last tensor.
-bool covers_all(std::vector<StoredTensor> tensors, uint64_t begin,
+// Without holes, overlaps, or bytes behind the last tensor. Sorts the tensors.
+bool covers_all(std::vector<StoredTensor>* tensors, uint64_t begin,
                 uint64_t end) {
-  std::sort(tensors.begin(), tensors.end(),
+  std::sort(tensors->begin(), tensors->end(),
             [](const StoredTensor& a, const StoredTensor& b) {
               return a.offset != b.offset ? a.offset < b.offset
                                           : a.bytes < b.bytes;
             });
-  for (const StoredTensor& tensor : tensors) {
+  for (const StoredTensor& tensor : *tensors) {
     if (tensor.offset != begin) return false;
     begin += tensor.bytes;
   }
@@ -121,35 +122,49 @@ std::string safetensors_header(std::vector<StoredTensor>* tensors) {
   return header + json;
 }
 
-mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
-                               uint64_t size,
-                               std::vector<StoredTensor>* out_tensors) {
-  if (size < 8) return damaged(path, "it is too short");
+uint64_t safetensors_header_size(const uint8_t* data, uint64_t size) {
+  constexpr uint64_t kMostHeader = 100'000'000;  // What the reference allows.
+  if (size < 8) return 0;
   uint64_t length = 0;
   for (size_t i = 0; i < 8; ++i)
     length |= static_cast<uint64_t>(data[i]) << (8 * i);
-  if (length > size - 8 || length > kMostHeader)
-    return damaged(path, "its header does not fit");
-  Json json;
-  std::string error;
-  if (!Json::parse(reinterpret_cast<const char*>(data + 8), length, &json,
-                   &error))
-    return damaged(path, "its header: " + error);
-  if (json.kind != Json::Kind::kObject || data[8] != '{')
+  return length > size - 8 || length > kMostHeader ? 0 : 8 + length;
+}
+
+mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
+                               uint64_t size,
+                               std::vector<StoredTensor>* out_tensors) {
+  uint64_t begin = safetensors_header_size(data, size);
+  if (begin == 0) return damaged(path, "its header does not fit");
+  auto* header = reinterpret_cast<const char*>(data + 8);
+  if (begin == 8 || *header != '{')
     return damaged(path, "its header is not an object");
 
   std::vector<StoredTensor> tensors;
-  for (const auto& [name, value] : json.members) {
-    if (name == "__metadata__") continue;
+  std::string wrong, error;
+  auto visit = [&](std::string name, Json value) {
+    if (name == "__metadata__") return true;
     StoredTensor tensor;
-    tensor.name = name;
-    if (!parse_tensor(value, 8 + length, size, &tensor))
-      return damaged(path, "tensor '" + name + "' is not described rightly");
+    tensor.name = std::move(name);
+    if (!parse_tensor(value, begin, size, &tensor)) {
+      wrong = "tensor '" + tensor.name + "' is not described rightly";
+      return false;
+    }
     tensors.push_back(std::move(tensor));
-  }
-  if (!covers_all(tensors, 8 + length, size))
+    return true;
+  };
+  if (!Json::parse_members(header, begin - 8, kMostTensorValues, visit, &error))
+    return damaged(path, wrong.empty() ? "its header: " + error : wrong);
+  auto by_name = [](const StoredTensor& a, const StoredTensor& b) {
+    return a.name < b.name;
+  };
+  if (!covers_all(&tensors, begin, size))
     return damaged(path, "its tensors overlap or leave bytes over");
-  *out_tensors = std::move(tensors);  // JSON members come sorted by name.
+  std::sort(tensors.begin(), tensors.end(), by_name);
+  for (size_t i = 1; i < tensors.size(); ++i)
+    if (tensors[i].name == tensors[i - 1].name)
+      return damaged(path, "tensor '" + tensors[i].name + "' occurs twice");
+  *out_tensors = std::move(tensors);
   return nullptr;
 }
 

@@ -45,7 +45,25 @@ static std::string bits_of(float value) {
   return hex_of_bytes(&value, sizeof(value));
 }
 
+// A control state has three values, a property one.
+static constexpr size_t kMostStateValues = 1 << 16;
+static constexpr size_t kMostProperties = kMostStateValues / 2;
+
+static mpc_status_t check_properties(const Properties& properties) {
+  size_t bytes = 0;
+  for (const auto& [name, value] : properties)
+    bytes += json_quote(name).size() + json_quote(value).size();
+  if (properties.size() <= kMostProperties && bytes <= kMostState / 2)
+    return nullptr;
+  return mpc_status_make(MPC_INVALID_ARGUMENT,
+                         "the session has %zu properties of %zu bytes; a "
+                         "checkpoint holds at most %zu of %zu bytes",
+                         properties.size(), bytes, kMostProperties,
+                         static_cast<size_t>(kMostState / 2));
+}
+
 mpc_status_t state_text(const mpc_session_t& session, std::string* out_text) {
+  MPC_RETURN_IF_ERROR(check_properties(session.properties));
   const schema::Program& root = *session.program->root;
   auto text_of = [](const flatbuffers::String* text) {
     std::string value = text ? text->str() : "";
@@ -99,26 +117,127 @@ mpc_status_t incompatible(const std::string& path, const std::string& what) {
                          what.c_str());
 }
 
-mpc_status_t parse_control(const std::string& path, const Json& control,
-                           const mpc_program_t& program, uint8_t* states) {
+// Bytes of a type as type_text writes it; false if it is none.
+bool bytes_of_type(const std::string& text, uint64_t* bytes) {
+  size_t open = text.find('[');
+  if (open == std::string::npos || text.back() != ']') return false;
+  size_t size = 0;
+  for (mpc_dtype_t dtype :
+       {MPC_DTYPE_F32, MPC_DTYPE_F16, MPC_DTYPE_BF16, MPC_DTYPE_F64,
+        MPC_DTYPE_I64, MPC_DTYPE_I32, MPC_DTYPE_U8, MPC_DTYPE_BOOL}) {
+    if (text.compare(0, open, mpc_dtype_name(dtype)) == 0)
+      size = mpc_dtype_size(dtype);
+  }
+  std::string list = '[' + text.substr(open + 1);
+  Json shape;
+  std::string error;
+  constexpr size_t kMostDimensions = 64;
+  if (size == 0 || !Json::parse(list.data(), list.size(), 1 + kMostDimensions,
+                                &shape, &error))
+    return false;
+  std::vector<int64_t> extents(shape.items.size());
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (!shape.items[i].to_signed(&extents[i])) return false;
+  uint64_t count;
+  return count_elements(extents.data(), extents.size(), &count) &&
+         multiply_sizes(count, size, bytes);
+}
+
+bool parse_control(const Json& json, StateFile::Control* control) {
+  const Json* type = json.find("type");
+  const Json* bits = json.find("bits");
+  uint64_t bytes;
+  if (!type || type->kind != Json::Kind::kString || !bits ||
+      bits->kind != Json::Kind::kString || !bytes_of_type(type->text, &bytes) ||
+      bytes > bits->text.size())
+    return false;
+  control->type = type->text;
+  control->bytes.resize(bytes);
+  return parse_hex_bytes(bits->text, control->bytes.data(), bytes);
+}
+
+// Steps are counted in an int64.
+bool to_count(const Json* json, uint64_t* value) {
+  return json && json->to_unsigned(value) &&
+         *value <= static_cast<uint64_t>(INT64_MAX);
+}
+
+bool parse_progress(const Json& json, Progress* progress) {
+  const Json* norm = json.find("grad_norm_bits");
+  return to_count(json.find("updates"), &progress->steps) &&
+         to_count(json.find("micro_step"), &progress->micro_step) &&
+         to_count(json.find("floor_overflows"), &progress->floor_overflows) &&
+         norm && norm->kind == Json::Kind::kString &&
+         parse_hex_bytes(norm->text, &progress->grad_norm,
+                         sizeof(progress->grad_norm));
+}
+
+// What the file says for people is what the program counts.
+bool is_right_step(const Json& json, const StateFile& state) {
+  uint64_t step;
+  if (!to_count(json.find("step"), &step)) return false;
+  auto counter = state.control.find("step_count");
+  if (counter == state.control.end() || counter->second.type != "i64[]")
+    return true;
+  return std::memcmp(counter->second.bytes.data(), &step, sizeof(step)) == 0;
+}
+
+}  // namespace
+
+mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
+                         StateFile* out_state) {
+  Json json;
+  std::string error;
+  if (!Json::parse(data, size, kMostStateValues + kMostProperties, &json,
+                   &error))
+    return damaged(path, error);
+  StateFile state;
+  if (!parse_progress(json, &state.progress))
+    return damaged(path, "it does not say where training stands");
+  const Json* control = json.find("control");
+  const Json* named = json.find("properties");
+  if (!control || control->kind != Json::Kind::kObject || !named ||
+      named->kind != Json::Kind::kObject)
+    return damaged(path, "it lacks control states or properties");
+  for (const auto& [name, value] : named->members) {
+    // What set_property takes; it ends at the first NUL.
+    if (value.kind != Json::Kind::kString ||
+        name.find('\0') != std::string::npos ||
+        value.text.find('\0') != std::string::npos)
+      return damaged(path, "a property is not a string");
+    state.properties[name] = value.text;
+  }
+  for (const auto& [name, value] : control->members)
+    if (!parse_control(value, &state.control[name]))
+      return damaged(path, "'" + name + "' has no value");
+  if (!is_right_step(json, state))
+    return damaged(path, "its step is not what the program counted");
+  *out_state = std::move(state);
+  return nullptr;
+}
+
+mpc_status_t apply_state(const std::string& path, const StateFile& state,
+                         const mpc_program_t& program, uint8_t* states) {
+  if (state.progress.micro_step >= program.root->accumulate() &&
+      state.progress.micro_step > 0)
+    return incompatible(path, "it accumulates more micro-batches");
   for (const StateTensor& tensor : program.tensors) {
     if (stored_in(tensor) != StoredIn::kState) continue;
-    const Json* value = control.find(tensor.name.c_str());
-    if (!value && is_loss_scaling(tensor.name)) continue;
-    if (!value) return incompatible(path, "it lacks '" + tensor.name + "'");
-    const Json* type = value->find("type");
-    const Json* bits = value->find("bits");
-    if (!type || type->kind != Json::Kind::kString || !bits ||
-        bits->kind != Json::Kind::kString)
-      return damaged(path, "'" + tensor.name + "' has no value");
+    auto found = state.control.find(tensor.name);
+    if (found == state.control.end()) {
+      if (is_loss_scaling(tensor.name)) continue;
+      return incompatible(path, "it lacks '" + tensor.name + "'");
+    }
     std::string wanted = type_text(tensor.dtype, tensor.shape, tensor.rank);
-    if (type->text != wanted)
-      return incompatible(path, "'" + tensor.name + "' is " + type->text +
-                                    ", the program's is " + wanted);
-    if (!parse_hex_bytes(bits->text, states + tensor.offset, tensor.bytes))
-      return damaged(path, "'" + tensor.name + "' has no value");
+    if (found->second.type != wanted)
+      return incompatible(path, "'" + tensor.name + "' is " +
+                                    found->second.type + ", the program's is " +
+                                    wanted);
+    if (tensor.bytes > 0)
+      std::memcpy(states + tensor.offset, found->second.bytes.data(),
+                  tensor.bytes);
   }
-  for (const auto& [name, value] : control.members) {
+  for (const auto& [name, value] : state.control) {
     int64_t index = program.find_tensor(name.c_str());
     bool known =
         index >= 0 && stored_in(program.tensors[static_cast<size_t>(index)]) ==
@@ -126,54 +245,6 @@ mpc_status_t parse_control(const std::string& path, const Json& control,
     if (!known && !is_loss_scaling(name))
       return incompatible(path, "the program has no '" + name + "'");
   }
-  return nullptr;
-}
-
-bool parse_progress(const Json& json, Progress* progress) {
-  auto number = [&json](const char* name, uint64_t* value) {
-    const Json* found = json.find(name);
-    return found && found->to_unsigned(value);
-  };
-  const Json* norm = json.find("grad_norm_bits");
-  return number("updates", &progress->steps) &&
-         number("micro_step", &progress->micro_step) &&
-         number("floor_overflows", &progress->floor_overflows) && norm &&
-         norm->kind == Json::Kind::kString &&
-         parse_hex_bytes(norm->text, &progress->grad_norm,
-                         sizeof(progress->grad_norm));
-}
-
-}  // namespace
-
-mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
-                         const mpc_program_t& program, uint8_t* states,
-                         Progress* out_progress, Properties* out_properties) {
-  Json json;
-  std::string error;
-  if (!Json::parse(data, size, &json, &error)) return damaged(path, error);
-  Progress progress;
-  if (!parse_progress(json, &progress))
-    return damaged(path, "it does not say where training stands");
-  if (progress.micro_step >= program.root->accumulate() &&
-      progress.micro_step > 0)
-    return incompatible(path, "it accumulates more micro-batches");
-  const Json* control = json.find("control");
-  const Json* named = json.find("properties");
-  if (!control || control->kind != Json::Kind::kObject || !named ||
-      named->kind != Json::Kind::kObject)
-    return damaged(path, "it lacks control states or properties");
-  Properties properties;
-  for (const auto& [name, value] : named->members) {
-    // What set_property takes; it ends at the first NUL.
-    if (value.kind != Json::Kind::kString ||
-        name.find('\0') != std::string::npos ||
-        value.text.find('\0') != std::string::npos)
-      return damaged(path, "a property is not a string");
-    properties[name] = value.text;
-  }
-  MPC_RETURN_IF_ERROR(parse_control(path, *control, program, states));
-  *out_progress = progress;
-  *out_properties = std::move(properties);
   return nullptr;
 }
 

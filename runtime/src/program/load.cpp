@@ -33,6 +33,24 @@ mpc_status_t check_seal(const uint8_t* file, size_t size) {
   return nullptr;
 }
 
+// The verifier counts tables, but not the strings of a vector, of which each
+// variant has one. There are as many variants as kinds of devices.
+bool has_few_variants(const uint8_t* file, uint64_t size) {
+  constexpr uint32_t kMostVariants = 64;
+  using Variants = flatbuffers::Vector<flatbuffers::Offset<schema::Variant>>;
+  flatbuffers::Verifier verifier(file, size);
+  flatbuffers::uoffset_t start = verifier.VerifyOffset(0);
+  if (start == 0) return false;
+  auto* root = reinterpret_cast<const flatbuffers::Table*>(file + start);
+  if (!root->VerifyTableStart(verifier) ||
+      !root->VerifyOffset(verifier, schema::Program::VT_VARIANTS))
+    return false;
+  auto* variants =
+      root->GetPointer<const Variants*>(schema::Program::VT_VARIANTS);
+  return verifier.VerifyVector(variants) &&
+         (!variants || variants->size() <= kMostVariants);
+}
+
 // Runs the FlatBuffers verifier over the first `size` bytes.
 bool verify_tables(const uint8_t* file, uint64_t size) {
   constexpr uint64_t kMost = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
@@ -42,12 +60,16 @@ bool verify_tables(const uint8_t* file, uint64_t size) {
   // A table takes at least 4 bytes: the limit is no limit for honest files.
   options.max_tables = static_cast<flatbuffers::uoffset_t>(size / 4);
   flatbuffers::Verifier verifier(file, size, options);
-  return schema::VerifyProgramBuffer(verifier);
+  return has_few_variants(file, size) && schema::VerifyProgramBuffer(verifier);
 }
 
 mpc_status_t verify_file(const uint8_t* file, uint64_t size) {
   if (!verify_tables(file, size))
     return mpc_status_make(MPC_DAMAGED, "the package's tables are damaged");
+  if (!has_no_shared_parts(*schema::GetProgram(file), size))
+    return mpc_status_make(MPC_DAMAGED,
+                           "the package's tables are damaged: they share "
+                           "parts");
   const schema::Program& root = *schema::GetProgram(file);
   if (root.format() > kPackageFormat)
     return mpc_status_make(

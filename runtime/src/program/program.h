@@ -42,9 +42,15 @@ struct StateTensor {
   uint64_t bytes;
 };
 
+// Whether the tables are worth no more than the bytes of their file. Tables
+// may refer to the same strings and vectors, and a small file then cost as much
+// as a large one; our writer shares none. After the verifier of FlatBuffers,
+// before anything else.
+bool has_no_shared_parts(const schema::Program& root, uint64_t size);
+
 // Checks everything behind the checksums: what each number in `root` points
 // at, and that this CPU can run the code. `size` is that of the file without
-// its seal.
+// its seal. MPC_INCOMPATIBLE only if nothing else is wrong.
 mpc_status_t verify_program(const schema::Program& root, const uint8_t* file,
                             uint64_t size);
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <memory>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -55,6 +57,12 @@ bool is_name(const flatbuffers::String* name) {
          name->string_view().find('\0') == std::string_view::npos;
 }
 
+// Checkpoints give the name another meaning.
+constexpr char kNotStorable[] = "no checkpoint could store it under its name";
+bool is_storable(const flatbuffers::String* name) {
+  return name->string_view() != "__metadata__";
+}
+
 bool is_dtype(schema::DType dtype) {
   return mpc_dtype_size(dtype_of(dtype)) != 0;
 }
@@ -68,7 +76,8 @@ bool is_aligned(const flatbuffers::Vector<int64_t>* numbers) {
 
 // Elements of a shape; false if they have no number.
 bool measure_shape(const Shape* shape, uint64_t* count) {
-  return is_aligned(shape) &&
+  constexpr uint32_t kMostDimensions = 64;
+  return is_aligned(shape) && rank_of(shape) <= kMostDimensions &&
          count_elements(extents_of(shape), rank_of(shape), count);
 }
 
@@ -89,10 +98,18 @@ class Checker {
     MPC_RETURN_IF_ERROR(check_states());
     MPC_RETURN_IF_ERROR(check_copies());
     MPC_RETURN_IF_ERROR(check_options());
-    return check_variants();
+    MPC_RETURN_IF_ERROR(check_variants());
+    return obstacle_.release();
   }
 
  private:
+  // A package that is only not for this runtime or machine is checked to its
+  // end all the same: mpc inspect shows it. The first obstacle is reported.
+  void note_obstacle(mpc_status_t status) {
+    Status owned(status);
+    if (!obstacle_) obstacle_ = std::move(owned);
+  }
+
   mpc_status_t check_segments();
   mpc_status_t check_states();
   mpc_status_t check_state(const schema::State& state);
@@ -121,6 +138,12 @@ class Checker {
   bool on_cpu() const { return variant_->device()->string_view() == "cpu"; }
 
   const schema::Program& root_;
+  struct StatusDeleter {
+    void operator()(mpc_status_t status) const { mpc_status_free(status); }
+  };
+  using Status =
+      std::unique_ptr<std::remove_pointer_t<mpc_status_t>, StatusDeleter>;
+  Status obstacle_;
   const schema::Variant* variant_ = nullptr;  // That is being checked.
   const uint8_t* const file_;
   const uint64_t size_;
@@ -185,6 +208,7 @@ mpc_status_t Checker::check_states() {
 mpc_status_t Checker::check_state(const schema::State& state) {
   if (!is_name(state.name())) return damaged("states", "a name is not text");
   std::string where = "state '" + state.name()->str() + "'";
+  if (!is_storable(state.name())) return damaged(where, kNotStorable);
   if (state.kind() > schema::StateKind::MAX)
     return damaged(where, "its kind is unknown");
   uint64_t count, bytes;
@@ -212,6 +236,7 @@ mpc_status_t Checker::check_slots(const schema::State& state,
                      "a slot's name is not text");
     std::string where = "slot '" + slot->name()->str() + "' of state '" +
                         state.name()->str() + "'";
+    if (!is_storable(slot->name())) return damaged(where, kNotStorable);
     uint64_t count;
     if (!measure_shape(slot->shape(), &count) ||
         !fits(slot->offset(), count, elements))
@@ -263,7 +288,8 @@ mpc_status_t Checker::check_variants() {
     MPC_RETURN_IF_ERROR(check_variant());
   }
   // What runs nowhere else must run here.
-  if (variants.size() == 1 && on_cpu()) return check_cpu_features(*variant_);
+  if (variants.size() == 1 && on_cpu())
+    note_obstacle(check_cpu_features(*variant_));
   return nullptr;
 }
 
@@ -318,9 +344,10 @@ mpc_status_t Checker::check_functions() {
       return damaged("function " + std::to_string(i), "its symbol is not text");
   if (num_functions() > 0 && on_cpu() &&
       find_segment(root_, file_, schema::SegmentKind::Code, "cpu").size == 0)
-    return mpc_status_make(MPC_INCOMPATIBLE,
-                           "the package has no code for the device 'cpu'; "
-                           "compile the model with --target=cpu");
+    note_obstacle(mpc_status_make(MPC_INCOMPATIBLE,
+                                  "the package has no code for the device "
+                                  "'cpu'; compile the model with "
+                                  "--target=cpu"));
   return nullptr;
 }
 
@@ -558,10 +585,12 @@ mpc_status_t Checker::check_catalog_call(const schema::Instruction& instruction,
       return damaged(where, "has the wrong number of operands");
     return nullptr;
   }
-  return mpc_status_make(MPC_INCOMPATIBLE,
-                         "%s: kernel %u is not in this runtime's catalog; "
-                         "use the runtime of the compiler's version",
-                         where.c_str(), instruction.kernel());
+  note_obstacle(
+      mpc_status_make(MPC_INCOMPATIBLE,
+                      "%s: kernel %u is not in this runtime's catalog; "
+                      "use the runtime of the compiler's version",
+                      where.c_str(), instruction.kernel()));
+  return nullptr;
 }
 
 }  // namespace

@@ -15,8 +15,13 @@ const mpc_tensor_t& tensor_at(const mpc_tensor_t* tensors, size_t index) {
       reinterpret_cast<const char*>(tensors) + index * tensors->struct_size);
 }
 
-// Structs of before `device` was added end there.
-static constexpr size_t kOldestTensor = offsetof(mpc_tensor_t, device);
+bool is_tensor_size(size_t struct_size) {
+  // Structs of before `device` was added end there. Arrays are walked by this
+  // size: what is larger than any struct to come was never set.
+  constexpr size_t kOldest = offsetof(mpc_tensor_t, device), kLargest = 1024;
+  return struct_size >= kOldest && struct_size <= kLargest &&
+         struct_size % alignof(mpc_tensor_t) == 0;
+}
 
 mpc_device_t device_of(const mpc_tensor_t& tensor) {
   if (tensor.struct_size < sizeof(mpc_tensor_t)) return {MPC_DEVICE_HOST, 0};
@@ -144,7 +149,7 @@ mpc_status_t check_tensors(const Device& device, const Bindings* bindings,
   for (size_t i = 0; i < expected; ++i) {
     const schema::Binding& binding = *bindings->Get(static_cast<uint32_t>(i));
     const mpc_tensor_t& tensor = tensor_at(tensors, i);
-    if (tensor.struct_size < kOldestTensor ||
+    if (!is_tensor_size(tensor.struct_size) ||
         tensor.struct_size != tensors->struct_size)
       return mpc_status_make(MPC_INVALID_ARGUMENT,
                              "%s: struct_size is not sizeof(mpc_tensor_t)",

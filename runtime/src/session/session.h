@@ -108,6 +108,8 @@ mpc_status_t check_tensors(const Device& device, const Bindings* bindings,
 
 // Element `index` of an array whose elements may be larger or, if older,
 // smaller than ours; in a smaller one `device` is not there.
+// Whether a caller can have set this as sizeof(mpc_tensor_t).
+bool is_tensor_size(size_t struct_size);
 const mpc_tensor_t& tensor_at(const mpc_tensor_t* tensors, size_t index);
 mpc_device_t device_of(const mpc_tensor_t& tensor);
 inline Place place_of(const mpc_tensor_t& tensor) {

@@ -1,6 +1,6 @@
 // States by name, their initial values and their 16-bit copies.
 
-#include <cstddef>
+#include <cinttypes>
 #include <cstring>
 #include <vector>
 
@@ -59,9 +59,9 @@ mpc_status_t find_state(const mpc_session_t& session, const char* name,
                            "the program has no state '%s'", name);
   const StateTensor& state =
       session.program->tensors[static_cast<size_t>(index)];
-  if (tensor.struct_size < offsetof(mpc_tensor_t, device))
+  if (!is_tensor_size(tensor.struct_size))
     return mpc_status_make(MPC_INVALID_ARGUMENT,
-                           "struct_size of the tensor is not set");
+                           "struct_size is not sizeof(mpc_tensor_t)");
   bool same =
       tensor.dtype == state.dtype && tensor.rank == state.rank &&
       (state.rank == 0 ||
@@ -99,6 +99,13 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
                            "write the parameter",
                            name);
   MPC_RETURN_IF_ERROR(check_alive(*session));
+  int64_t steps = 0;
+  if (state == session->known.step_counter)
+    std::memcpy(&steps, tensor.data, sizeof(steps));
+  if (steps < 0)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "state '%s' counts steps; it cannot be %" PRId64,
+                           name, steps);
   // Round first: after this point only the device can fail, which is the end.
   std::vector<Rounded> copies;
   Memory aligned;

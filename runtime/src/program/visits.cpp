@@ -1,0 +1,90 @@
+// What a package's tables come to if everything is looked at once.
+
+#include "runtime/src/program/program.h"
+
+namespace mpc::runtime {
+
+namespace {
+
+// Counts bytes as often as they are reached, up to those there are.
+class Visits {
+ public:
+  explicit Visits(uint64_t size) : left_(size) {}
+
+  bool program(const schema::Program& root) {
+    return text(root.producer()) && text(root.model()) &&
+           all(root.options(), &Visits::option) &&
+           all(root.states(), &Visits::state) &&
+           all(root.variants(), &Visits::variant) &&
+           all(root.segments(), &Visits::segment);
+  }
+
+ private:
+  bool take(uint64_t bytes) {
+    if (bytes > left_) return false;
+    left_ -= bytes;
+    return true;
+  }
+
+  // Length and zero at the end; absent ones cost nothing.
+  bool text(const flatbuffers::String* string) {
+    return !string || take(uint64_t{string->size()} + 5);
+  }
+  bool numbers(const flatbuffers::Vector<int64_t>* vector) {
+    return !vector || take(uint64_t{vector->size()} * 8 + 4);
+  }
+  // A table has at least its place in the vector and the offset of what
+  // describes it.
+  template <typename Table>
+  bool all(const flatbuffers::Vector<flatbuffers::Offset<Table>>* tables,
+           bool (Visits::*visit)(const Table&)) {
+    if (!tables) return true;
+    for (const Table* table : *tables)
+      if (!take(8) || !(this->*visit)(*table)) return false;
+    return true;
+  }
+
+  bool option(const schema::Option& table) {
+    return text(table.name()) && text(table.value());
+  }
+  bool state(const schema::State& table) {
+    return text(table.name()) && numbers(table.shape()) &&
+           all(table.slots(), &Visits::slot);
+  }
+  bool slot(const schema::Slot& table) {
+    return text(table.name()) && numbers(table.shape());
+  }
+  bool segment(const schema::Segment& table) { return text(table.target()); }
+  bool function(const schema::Function& table) { return text(table.symbol()); }
+  bool buffer(const schema::Buffer& table) { return numbers(table.shape()); }
+  bool binding(const schema::Binding& table) {
+    return text(table.name()) && take(8) && buffer(*table.buffer());
+  }
+  bool instruction(const schema::Instruction& table) {
+    return text(table.name()) && all(table.operands(), &Visits::buffer) &&
+           numbers(table.attributes());
+  }
+  bool entry(const schema::Entry& table) {
+    return text(table.name()) && all(table.inputs(), &Visits::binding) &&
+           all(table.outputs(), &Visits::binding) &&
+           all(table.instructions(), &Visits::instruction);
+  }
+  bool variant(const schema::Variant& table) {
+    if (!text(table.device()) || !text(table.cpu())) return false;
+    if (const auto* features = table.cpu_features())
+      for (const flatbuffers::String* feature : *features)
+        if (!take(4) || !text(feature)) return false;
+    return all(table.entries(), &Visits::entry) &&
+           all(table.functions(), &Visits::function);
+  }
+
+  uint64_t left_;
+};
+
+}  // namespace
+
+bool has_no_shared_parts(const schema::Program& root, uint64_t size) {
+  return Visits(size).program(root);
+}
+
+}  // namespace mpc::runtime
