@@ -6,7 +6,10 @@
 #include "compiler/Import/FileMapping.h"
 #include "compiler/Import/GraphImporter.h"
 
+#include "llvm/Support/Path.h"
+
 #include <new>
+#include <set>
 
 using namespace mlir;
 using namespace mpc;
@@ -67,4 +70,30 @@ ImportResult mpc::importOnnx(StringRef path, const ImportOptions &options,
   return importOnnx(
       llvm::MemoryBufferRef(StringRef(bytes.data(), bytes.size()), path),
       options, context);
+}
+
+std::vector<std::string> mpc::externalFiles(StringRef path) {
+  llvm::Expected<std::shared_ptr<ModelFile>> model = readModelFile(path);
+  if (!model) {
+    llvm::consumeError(model.takeError());
+    return {};
+  }
+  std::set<std::string> locations;
+  auto visit = [&](const onnx::TensorProto &tensor) {
+    for (const onnx::StringStringEntryProto &entry : tensor.external_data())
+      if (entry.key() == "location")
+        locations.insert(entry.value());
+  };
+  for (const onnx::TensorProto &tensor : (*model)->proto.graph().initializer())
+    visit(tensor);
+  for (const onnx::NodeProto &node : (*model)->proto.graph().node())
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      visit(attribute.t());
+  std::vector<std::string> paths;
+  for (const std::string &location : locations) {
+    llvm::SmallString<256> below((*model)->folder);
+    llvm::sys::path::append(below, location);
+    paths.push_back(below.str().str());
+  }
+  return paths;
 }

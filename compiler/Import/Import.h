@@ -73,6 +73,10 @@ ImportResult importOnnx(llvm::MemoryBufferRef buffer,
                         const ImportOptions &options,
                         mlir::MLIRContext &context);
 
+/// The files below the model's folder that hold its external data, as paths;
+/// empty if the model has none or cannot be read.
+std::vector<std::string> externalFiles(llvm::StringRef path);
+
 } // namespace mpc
 
 #endif // MPC_COMPILER_IMPORT_IMPORT_H

@@ -3,6 +3,7 @@
 #include "tools/mpc/Checkpoints.h"
 #include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
+#include "tools/mpc/Print.h"
 #include "tools/mpc/Runtime.h"
 #include "tools/mpc/Text.h"
 
@@ -32,11 +33,11 @@ static void print(const std::vector<CheckpointInfo> &checkpoints, bool json) {
                      {"good", info.fault.empty()}};
       if (!info.fault.empty())
         object["fault"] = info.fault;
-      std::puts(object.dump().c_str());
+      sayJson(object);
     } else {
-      std::printf("%-32s %10s  %s\n", info.path.c_str(),
-                  formatBytes(info.bytes).c_str(),
-                  info.fault.empty() ? "good" : info.fault.c_str());
+      say("%-32s %10s  %s\n", info.path.c_str(),
+          formatBytes(info.bytes).c_str(),
+          info.fault.empty() ? "good" : printable(info.fault).c_str());
     }
   }
 }
@@ -75,12 +76,12 @@ static int prune(const Options &options) {
     if (std::find(after.begin(), after.end(), path) == after.end())
       removed.push_back(path);
   if (options.json) {
-    std::puts(Json{{"removed", removed}, {"kept", after}}.dump().c_str());
+    sayJson(Json{{"removed", removed}, {"kept", after}});
     return Ok;
   }
-  std::printf("removed %s, kept %s\n",
-              formatCount(removed.size(), "checkpoint").c_str(),
-              formatCount(after.size()).c_str());
+  say("removed %s, kept %s\n",
+      formatCount(removed.size(), "checkpoint").c_str(),
+      formatCount(after.size()).c_str());
   return Ok;
 }
 

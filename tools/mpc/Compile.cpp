@@ -4,8 +4,12 @@
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
 #include "tools/mpc/Output.h"
+#include "tools/mpc/Package.h"
+#include "tools/mpc/Print.h"
+#include "tools/mpc/Runtime.h"
 #include "tools/mpc/Text.h"
 
+#include "compiler/Import/Import.h"
 #include "passes/Pipeline.h"
 
 #include <CLI/CLI.hpp>
@@ -34,19 +38,17 @@ static void print(const Options &options, const mpc::CompileOptions &compiled,
     json["bytes"] = result.packageBytes;
     json["seconds"] = seconds;
     json["notes"] = result.notes;
-    std::puts(json.dump().c_str());
+    sayJson(json);
     return;
   }
   if (compiled.output.empty()) {
-    std::printf(
-        "%s: stopped after stage '%s' as asked; no package is written\n",
+    say("%s: stopped after stage '%s' as asked; no package is written\n",
         compiled.model.c_str(), compiled.stopAfter.c_str());
     return;
   }
-  std::printf("%s: %s, %s, %s, compiled in %s\n", compiled.output.c_str(),
-              formatBytes(result.packageBytes).c_str(),
-              compiled.precision.c_str(), compiled.optimizer.c_str(),
-              formatDuration(seconds).c_str());
+  say("%s: %s, %s, %s, compiled in %s\n", compiled.output.c_str(),
+      formatBytes(result.packageBytes).c_str(), compiled.precision.c_str(),
+      compiled.optimizer.c_str(), formatDuration(seconds).c_str());
 }
 
 /// Where `model` is, seen from the folder of `package`: `mpc export` finds it
@@ -60,10 +62,27 @@ static std::string relativePath(const std::string &model,
   return error ? "" : relative.string();
 }
 
+/// Where the package goes.
+static std::string findOutput(const std::string &output,
+                              const std::string &model) {
+  std::vector<InputFile> inputs = {{"the model", model}};
+  std::string place = findPlace(output, inputs);
+  // To know the other files of the model it must be read: only where there is
+  // something to lose.
+  if (!std::filesystem::exists(place) || isPackage(place))
+    return place;
+  for (const std::string &file : mpc::externalFiles(model))
+    inputs.push_back({"data of the model,", file});
+  return findPlace(output, inputs);
+}
+
 static int run(const Options &options) {
   mpc::CompileOptions compile = options.arguments.toOptions(options.model);
   compile.dumpStages = options.dumpStages;
   compile.stopAfter = options.stopAfter;
+  if (isCheckpoint(compile.dumpStages))
+    throw Failure(Usage, "--dump-stages='" + compile.dumpStages +
+                             "' is a checkpoint; give another folder");
   std::string output = options.output;
   // As other compilers do: the result goes to where the user is.
   if (output.empty())
@@ -72,7 +91,7 @@ static int run(const Options &options) {
     output.clear();
   if (!output.empty()) {
     compile.modelPath = relativePath(compile.model, output);
-    compile.output = findPlace(output);
+    compile.output = findOutput(output, compile.model);
   }
 
   auto begin = std::chrono::steady_clock::now();

@@ -3,6 +3,7 @@
 #include "tools/mpc/CompileOptions.h"
 #include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
+#include "tools/mpc/Print.h"
 #include "tools/mpc/Targets.h"
 #include "tools/mpc/Text.h"
 
@@ -235,6 +236,6 @@ CompileArguments::toOptions(const std::string &model) const {
 }
 
 void mpc::tool::printNotes(const CompileResult &result) {
-  for (const std::string &note : result.notes)
-    std::fprintf(stderr, "mpc: note: %s\n", note.c_str());
+  for (const std::string &text : result.notes)
+    note(text);
 }

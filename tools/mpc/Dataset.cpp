@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Dataset.h"
 #include "tools/mpc/Memory.h"
+#include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
 
 #include <algorithm>
@@ -61,10 +62,16 @@ static bool fitsInt32(const std::vector<char> &data) {
   return true;
 }
 
-/// Converts what NumPy users often have without meaning it: float64 data, and
-/// integers of the other width where all fit. Anything else must be said in the
-/// file, above all uint8, of which nobody knows here whether it is to be
-/// scaled.
+/// What NumPy users often have without meaning it: float64 data, and integers
+/// of the other width where all fit. Anything else must be said in the file,
+/// above all uint8, of which nobody knows here whether it is to be scaled.
+static bool isConvertible(const std::string &from, mpc_dtype_t to) {
+  return (from == "float64" && to == MPC_DTYPE_F32) ||
+         (from == "int32" && to == MPC_DTYPE_I64) ||
+         (from == "int64" && to == MPC_DTYPE_I32);
+}
+
+/// Converts the elements; false if the array cannot be converted.
 static bool convert(mpc::npz::Array &array, mpc_dtype_t to) {
   if (array.dtype == "float64" && to == MPC_DTYPE_F32)
     array.data = convertElements<double, float>(array.data);
@@ -83,53 +90,29 @@ static bool convert(mpc::npz::Array &array, mpc_dtype_t to) {
 // Binding
 //===----------------------------------------------------------------------===//
 
-static mpc::npz::Arrays readArrays(const std::string &path) {
-  try {
-    return mpc::npz::read(path);
-  } catch (const mpc::npz::FileError &error) {
-    throw Failure(InputOutput, error.what());
-  } catch (const mpc::npz::MemoryError &error) {
-    throw Failure(Limit, error.what());
-  }
-}
-
-Dataset::Dataset(const std::string &path, const std::vector<Binding> &inputs)
-    : path(path) {
-  npz::Arrays arrays = readArrays(path);
-  std::vector<std::string> notes;
-  for (const Binding &input : inputs)
-    bind(arrays, input, notes);
-  prepareTensors();
-  for (const std::string &note : notes)
-    std::fprintf(stderr, "mpc: note: %s\n", note.c_str());
-}
-
-Dataset::Dataset(const std::string &path, npz::Arrays arrays,
-                 const std::vector<Binding> &inputs,
-                 std::vector<std::string> &notes)
-    : path(path) {
-  for (const Binding &input : inputs)
-    bind(arrays, input, notes);
-  prepareTensors();
-}
-
 /// Takes the array that `input` asks for out of `arrays`.
-static mpc::npz::Array takeArray(mpc::npz::Arrays &arrays, const Binding &input,
-                                 const std::string &path) {
+static mpc::npz::Array takeArray(mpc::npz::Arrays &arrays,
+                                 const Binding &input) {
   auto found = std::find_if(
       arrays.begin(), arrays.end(),
       [&](const mpc::npz::Array &array) { return array.name == input.name; });
-  if (found != arrays.end()) {
-    mpc::npz::Array array = std::move(*found);
-    arrays.erase(found);
-    return array;
-  }
+  mpc::npz::Array array = std::move(*found);
+  arrays.erase(found);
+  return array;
+}
 
-  std::vector<std::string> names, quoted;
-  for (const mpc::npz::Array &array : arrays) {
-    names.push_back(array.name);
-    quoted.push_back("'" + array.name + "'");
-  }
+/// Throws unless one of `names` is that of the input.
+static void requireName(const std::vector<std::string> &names,
+                        const Binding &input, const std::string &path) {
+  if (std::find(names.begin(), names.end(), input.name) != names.end())
+    return;
+  // A message is for people: of many names some are enough.
+  constexpr size_t mostNamed = 16;
+  std::vector<std::string> quoted;
+  for (size_t i = 0; i < std::min(mostNamed, names.size()); ++i)
+    quoted.push_back("'" + names[i] + "'");
+  if (names.size() > mostNamed)
+    quoted.push_back(formatCount(names.size() - mostNamed, "other"));
   std::string message = path + ": has no array '" + input.name +
                         "', which the model takes as " +
                         formatType(input.dtype, input.shape);
@@ -160,17 +143,73 @@ static std::string expectedType(const Binding &input) {
   return text + "]";
 }
 
+/// Throws unless an array of this type and shape can be bound to the input.
+static void requireType(const mpc::npz::Array &array, const Binding &input,
+                        const std::string &path) {
+  std::string text = path + ": array '" + input.name + "' must be " +
+                     expectedType(input) + ", but is " +
+                     mpc::npz::typeText(array);
+  if (!fits(array.shape, input))
+    throw Failure(Usage, text);
+  std::string wanted = numpyName(input.dtype);
+  if (array.dtype != wanted && !isConvertible(array.dtype, input.dtype))
+    throw Failure(Usage, text + "; convert it, for example with .astype('" +
+                             wanted + "')");
+}
+
+/// Reads what the inputs ask for and nothing else, and that only where it fits:
+/// a file may hold, and claim, far more.
+static mpc::npz::Arrays readArrays(const std::string &path,
+                                   const std::vector<Binding> &inputs) {
+  try {
+    mpc::npz::Reader reader(path);
+    for (const Binding &input : inputs) {
+      requireName(reader.names(), input, path);
+      requireType(reader.header(input.name), input, path);
+    }
+    mpc::npz::Arrays arrays;
+    for (const Binding &input : inputs)
+      arrays.push_back(reader.read(input.name));
+    return arrays;
+  } catch (const mpc::npz::FileError &error) {
+    throw Failure(InputOutput, error.what());
+  } catch (const mpc::npz::MemoryError &error) {
+    throw Failure(Limit, error.what());
+  }
+}
+
+Dataset::Dataset(const std::string &path, const std::vector<Binding> &inputs)
+    : path(path) {
+  npz::Arrays arrays = readArrays(path, inputs);
+  std::vector<std::string> notes;
+  for (const Binding &input : inputs)
+    bind(arrays, input, notes);
+  prepareTensors();
+  for (const std::string &text : notes)
+    note(text);
+}
+
+Dataset::Dataset(const std::string &path, npz::Arrays arrays,
+                 const std::vector<Binding> &inputs,
+                 std::vector<std::string> &notes)
+    : path(path) {
+  for (const Binding &input : inputs)
+    bind(arrays, input, notes);
+  prepareTensors();
+}
+
 void Dataset::bind(npz::Arrays &arrays, const Binding &input,
                    std::vector<std::string> &notes) {
   Column column;
   column.input = input;
-  column.array = takeArray(arrays, input, path);
+  std::vector<std::string> names;
+  for (const npz::Array &array : arrays)
+    names.push_back(array.name);
+  requireName(names, input, path);
+  column.array = takeArray(arrays, input);
   npz::Array &array = column.array;
+  requireType(array, input, path);
   std::string where = path + ": array '" + input.name + "'";
-
-  if (!fits(array.shape, input))
-    throw Failure(Usage, where + " must be " + expectedType(input) +
-                             ", but is " + npz::typeText(array));
   std::string wanted = numpyName(input.dtype), found = array.dtype;
   if (found != wanted) {
     if (!convert(array, input.dtype))

@@ -3,6 +3,7 @@
 #include "kernels/cpu_isa.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Gpu.h"
+#include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
 #include "tools/mpc/Version.h"
 
@@ -198,12 +199,12 @@ Action mpc::tool::addDoctor(CLI::App &app) {
         return Ok;
       }
       gpus["tools"] = std::move(tools);
-      std::puts(gpus.dump(2).c_str());
+      sayJson(gpus, 2);
       return Ok;
     }
     Json findings = examine();
     if (options->json)
-      std::puts(findings.dump(2).c_str());
+      sayJson(findings, 2);
     else
       print(findings);
     return Ok;

@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Evaluate.h"
+#include "tools/mpc/Print.h"
 
 #include <CLI/CLI.hpp>
 
@@ -24,16 +25,15 @@ static int run(const Options &options) {
   Dataset data(options.data, program.inputs("evaluate"));
   Session session(program, options.session);
   if (options.checkpoint.empty())
-    std::fprintf(stderr, "mpc: note: no --checkpoint: these are the initial "
-                         "weights\n");
+    note("no --checkpoint: these are the initial weights");
   else
     session.load(options.checkpoint);
 
   Evaluation evaluation = evaluate(session, program, data);
   if (options.json)
-    std::puts(toJson(evaluation).dump().c_str());
+    sayJson(toJson(evaluation));
   else
-    std::puts(formatEvaluation(evaluation).c_str());
+    say("%s\n", formatEvaluation(evaluation).c_str());
   return Ok;
 }
 

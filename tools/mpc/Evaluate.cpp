@@ -1,6 +1,7 @@
 //===- Evaluate.cpp - Loss and accuracy over a data set -------------------===//
 
 #include "tools/mpc/Evaluate.h"
+#include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
 
 #include <algorithm>
@@ -36,11 +37,9 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
                            data.path.c_str(),
                            formatCount(data.numSamples(), "sample").c_str(),
                            static_cast<unsigned long long>(batch)));
-    std::fprintf(stderr,
-                 "mpc: note: this loss needs whole batches: the last %s of %s "
-                 "are left out\n",
-                 formatCount(data.numSamples() - count, "sample").c_str(),
-                 data.path.c_str());
+    note("this loss needs whole batches: the last " +
+         formatCount(data.numSamples() - count, "sample") + " of " + data.path +
+         " are left out");
   }
 
   mpc_metrics_t metrics = {};
@@ -53,10 +52,18 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
     check(mpc_session_evaluate(session.get(), inputs.data(), inputs.size(),
                                indices.size(), &metrics),
           data.path);
-    if (!std::isnan(metrics.loss_sum))
+    if (std::isfinite(metrics.loss_sum))
       continue;
-    if (std::string cause = data.explainNan(indices); !cause.empty())
+    std::string cause = data.explainNan(indices);
+    if (std::isnan(metrics.loss_sum) && !cause.empty())
       throw Failure(Usage, "the loss is nan: " + cause);
+    throw Failure(
+        Numeric,
+        format("%s: the loss of samples %llu to %llu is %g: a value in them is "
+               "too large for the model, or its weights are not finite",
+               data.path.c_str(), static_cast<unsigned long long>(first),
+               static_cast<unsigned long long>(indices.back()),
+               metrics.loss_sum));
   }
 
   Evaluation result;

@@ -3,10 +3,12 @@
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Output.h"
 #include "tools/mpc/Package.h"
+#include "tools/mpc/Print.h"
 #include "tools/mpc/Runtime.h"
 #include "tools/mpc/Text.h"
 
 #include "compiler/Export/Export.h"
+#include "compiler/Import/Import.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -120,10 +122,22 @@ static void check(llvm::Error error) {
       });
 }
 
+/// Where the model goes. Large ones have a second file beside it.
+static std::string findOutput(const Options &options,
+                              const std::string &model) {
+  std::vector<InputFile> inputs = {{"the package", options.package},
+                                   {"the model", model}};
+  for (const std::string &file : mpc::externalFiles(model))
+    inputs.push_back({"data of the model,", file});
+  std::string place = findPlace(options.output, inputs);
+  (void)findPlace(place + ".data", inputs);
+  return place;
+}
+
 static int run(const Options &options) {
-  std::string place = findPlace(options.output);
   Package package(options.package);
   std::string model = findModel(options, package);
+  std::string place = findOutput(options, model);
   Program program(options.package);
   // States are all that is needed: no GPU for that where there is another way.
   SessionSettings settings;
@@ -144,12 +158,11 @@ static int run(const Options &options) {
     json["model"] = model;
     json["checkpoint"] = loaded;
     json["tensors"] = values.size();
-    std::puts(json.dump().c_str());
+    sayJson(json);
     return Ok;
   }
-  std::printf("%s: '%s' with %s from '%s'\n", options.output.c_str(),
-              model.c_str(), formatCount(values.size(), "tensor").c_str(),
-              loaded.c_str());
+  say("%s: '%s' with %s from '%s'\n", options.output.c_str(), model.c_str(),
+      formatCount(values.size(), "tensor").c_str(), loaded.c_str());
   return Ok;
 }
 

@@ -2,6 +2,7 @@
 
 #include "tools/mpc/FolderLock.h"
 #include "tools/mpc/Command.h"
+#include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
 
 #include <cerrno>
@@ -52,10 +53,8 @@ void FolderLock::take(const std::string &folder) {
                                    "--checkpoint-dir");
   }
   if (result != 0) {
-    std::fprintf(stderr,
-                 "mpc: warning: cannot lock '%s': %s; see to it that no other "
-                 "run writes there\n",
-                 path.c_str(), std::strerror(errno));
+    warn("cannot lock '" + path + "': " + std::strerror(errno) +
+         "; see to it that no other run writes there");
     return;
   }
   // For people: the lock holds whether or not this can be written.

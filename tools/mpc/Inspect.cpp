@@ -7,6 +7,7 @@
 
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Package.h"
+#include "tools/mpc/Print.h"
 #include "tools/mpc/Runtime.h"
 #include "tools/mpc/Text.h"
 
@@ -99,13 +100,13 @@ static Json describe(const mpc::program::Entry &entry,
   Json json = {{"name", textOf(entry.name())},
                {"inputs", listOf(entry.inputs(), binding)},
                {"outputs", listOf(entry.outputs(), binding)}};
-  Json instructions =
-      listOf(entry.instructions(), [&](const mpc::program::Instruction &table) {
-        return describe(table, variant);
-      });
-  json["instruction_count"] = instructions.size();
+  json["instruction_count"] =
+      entry.instructions() ? entry.instructions()->size() : 0;
   if (withInstructions)
-    json["instructions"] = std::move(instructions);
+    json["instructions"] = listOf(entry.instructions(),
+                                  [&](const mpc::program::Instruction &table) {
+                                    return describe(table, variant);
+                                  });
   return json;
 }
 
@@ -233,16 +234,17 @@ static Json describe(const Package &package, const Options &options) {
 // From JSON to text
 //===----------------------------------------------------------------------===//
 
+/// In a table, a name stays on its line.
 static std::string textAt(const Json &json, const char *key) {
-  return json.at(key).get<std::string>();
+  return printable(json.at(key).get<std::string>());
 }
 
 static void printEntries(const Json &entries) {
   for (const Json &entry : entries) {
-    std::printf("\n%s: %s\n", textAt(entry, "name").c_str(),
-                formatCount(entry.at("instruction_count").get<uint64_t>(),
-                            "instruction")
-                    .c_str());
+    say("\n%s: %s\n", textAt(entry, "name").c_str(),
+        formatCount(entry.at("instruction_count").get<uint64_t>(),
+                    "instruction")
+            .c_str());
     for (const char *side : {"inputs", "outputs"})
       for (const Json &binding : entry.at(side)) {
         std::string range;
@@ -251,9 +253,9 @@ static void printEntries(const Json &entries) {
                   binding["range"][1].dump() + ")";
         if (binding.contains("ignored"))
           range += ", ignores " + binding["ignored"].dump();
-        std::printf("  %-3s %-24s %s%s\n", side[0] == 'i' ? "in" : "out",
-                    textAt(binding, "name").c_str(),
-                    textAt(binding, "type").c_str(), range.c_str());
+        say("  %-3s %-24s %s%s\n", side[0] == 'i' ? "in" : "out",
+            textAt(binding, "name").c_str(), textAt(binding, "type").c_str(),
+            range.c_str());
       }
     if (!entry.contains("instructions"))
       continue;
@@ -264,22 +266,22 @@ static void printEntries(const Json &entries) {
       std::string code = instruction.contains("function")
                              ? textAt(instruction, "function")
                              : "kernel " + instruction["kernel"].dump();
-      std::printf("      %-24s %s:%s\n", code.c_str(),
-                  textAt(instruction, "name").c_str(), operands.c_str());
+      say("      %-24s %s:%s\n", code.c_str(),
+          textAt(instruction, "name").c_str(), operands.c_str());
     }
   }
 }
 
 static void printStates(const Json &states) {
-  std::printf("\nstates\n");
+  say("\nstates\n");
   for (const Json &state : states) {
-    std::printf("  %-13s %-32s %s\n", textAt(state, "kind").c_str(),
-                textAt(state, "name").c_str(), textAt(state, "type").c_str());
+    say("  %-13s %-32s %s\n", textAt(state, "kind").c_str(),
+        textAt(state, "name").c_str(), textAt(state, "type").c_str());
     if (state["kind"] != "parameter" || !state.contains("slots"))
       continue;
     for (const Json &slot : state["slots"])
-      std::printf("  %-13s   %-30s %s\n", "", textAt(slot, "name").c_str(),
-                  textAt(slot, "type").c_str());
+      say("  %-13s   %-30s %s\n", "", textAt(slot, "name").c_str(),
+          textAt(slot, "type").c_str());
   }
 }
 
@@ -287,24 +289,25 @@ static void print(const Json &json) {
   auto bytes = [](const Json &number) {
     return formatBytes(number.get<uint64_t>());
   };
-  std::printf("%s: %s, from %s by %s\n", textAt(json, "package").c_str(),
-              bytes(json["bytes"]).c_str(), textAt(json, "model").c_str(),
-              textAt(json, "producer").c_str());
+  say("%s: %s, from %s by %s\n", textAt(json, "package").c_str(),
+      bytes(json["bytes"]).c_str(), textAt(json, "model").c_str(),
+      textAt(json, "producer").c_str());
   if (json.contains("obstacle"))
-    std::printf("cannot run here: %s\n", textAt(json, "obstacle").c_str());
+    say("cannot run here: %s\n", textAt(json, "obstacle").c_str());
 
-  std::printf("\noptions\n");
+  say("\noptions\n");
   for (const auto &[name, value] : json["options"].items())
-    std::printf("  %-24s %s\n", name.c_str(), value.get<std::string>().c_str());
+    say("  %-24s %s\n", printable(name).c_str(),
+        printable(value.get<std::string>()).c_str());
 
-  std::printf("\nmemory of a session\n");
-  std::printf("  states                   %s\n",
-              bytes(json["memory"]["states"]).c_str());
+  say("\nmemory of a session\n");
+  say("  states                   %s\n",
+      bytes(json["memory"]["states"]).c_str());
   for (const Json &variant : json["variants"])
-    std::printf("  arena on %-15s %s (%s if no buffers shared memory)\n",
-                textAt(variant, "device").c_str(),
-                bytes(variant["memory"]["arena"]).c_str(),
-                bytes(variant["memory"]["arena_without_reuse"]).c_str());
+    say("  arena on %-15s %s (%s if no buffers shared memory)\n",
+        textAt(variant, "device").c_str(),
+        bytes(variant["memory"]["arena"]).c_str(),
+        bytes(variant["memory"]["arena_without_reuse"]).c_str());
 
   for (const Json &variant : json["variants"]) {
     std::string device = textAt(variant, "device");
@@ -314,17 +317,15 @@ static void print(const Json &json) {
       device += " (" +
                 joinWords(variant["images"].get<std::vector<std::string>>()) +
                 ")";
-    std::printf(
-        "\nfor %s: %s of generated code\n", device.c_str(),
+    say("\nfor %s: %s of generated code\n", device.c_str(),
         formatCount(variant["functions"].get<uint64_t>(), "function").c_str());
     printEntries(variant["entries"]);
   }
   printStates(json["states"]);
 
-  std::printf("\nsegments\n");
+  say("\nsegments\n");
   for (const Json &segment : json["segments"])
-    std::printf(
-        "  %-24s %s\n",
+    say("  %-24s %s\n",
         (textAt(segment, "kind") + " " + textAt(segment, "target")).c_str(),
         bytes(segment["bytes"]).c_str());
 }
@@ -332,7 +333,11 @@ static void print(const Json &json) {
 /// Prints the PTX for one architecture.
 static int printPtx(const Package &package, const std::string &architecture) {
   std::string others;
-  for (const mpc::program::Segment *segment : *package.root().segments()) {
+  std::vector<const mpc::program::Segment *> segments;
+  if (package.root().segments())
+    segments.assign(package.root().segments()->begin(),
+                    package.root().segments()->end());
+  for (const mpc::program::Segment *segment : segments) {
     if (segment->kind() != mpc::program::SegmentKind::Ptx)
       continue;
     if (textOf(segment->target()) == architecture) {
@@ -352,7 +357,7 @@ static int run(const Options &options) {
     return printPtx(package, options.ptx);
   Json json = describe(package, options);
   if (options.json)
-    std::puts(json.dump(2).c_str());
+    sayJson(json, 2);
   else
     print(json);
   return Ok;

@@ -2,6 +2,9 @@
 
 #include "tools/mpc/Output.h"
 #include "tools/mpc/Command.h"
+#include "tools/mpc/Runtime.h"
+
+#include "runtime/src/base/files.h"
 
 #include <cerrno>
 #include <cstring>
@@ -30,7 +33,33 @@ static fs::path followLinks(fs::path path, std::error_code &error) {
   return path;
 }
 
-std::string mpc::tool::findPlace(const std::string &path) {
+/// True if both paths lead to one file that is there.
+static bool isSameFile(const std::string &a, const std::string &b) {
+  struct stat one, other;
+  return stat(a.c_str(), &one) == 0 && stat(b.c_str(), &other) == 0 &&
+         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/// Refuses to write what is worth more than the output.
+static void protect(const std::string &path, const fs::path &place,
+                    const std::vector<InputFile> &inputs) {
+  auto refuse = [&path](const std::string &what) {
+    throw Failure(Usage, "cannot write '" + path + "': " + what +
+                             "; give another name for the output");
+  };
+  for (const InputFile &input : inputs)
+    if (isSameFile(place, input.path))
+      refuse("it is " + input.what + " '" + input.path +
+             "', which would be lost");
+  std::string folder = place.parent_path().string();
+  if (folder.empty())
+    folder = ".";
+  if (isCheckpoint(folder))
+    refuse("it would lie in the checkpoint '" + folder + "'");
+}
+
+std::string mpc::tool::findPlace(const std::string &path,
+                                 const std::vector<InputFile> &inputs) {
   auto refuse = [&path](const std::string &what) {
     throw Failure(InputOutput, "cannot write '" + path + "': " + what);
   };
@@ -53,5 +82,35 @@ std::string mpc::tool::findPlace(const std::string &path) {
     refuse("'" + folder + "' is no folder");
   if (access(folder.c_str(), W_OK | X_OK) != 0)
     refuse("folder '" + folder + "': " + std::strerror(errno));
+  protect(path, place, inputs);
   return place.string();
+}
+
+void mpc::tool::createFolders(const std::string &path) {
+  auto refuse = [&path](int cause) {
+    throw Failure(InputOutput,
+                  "cannot create '" + path + "': " + std::strerror(cause));
+  };
+  // The folders to be, the innermost first.
+  std::vector<std::string> missing;
+  struct stat info;
+  for (fs::path at = path; !at.empty() && stat(at.c_str(), &info) != 0;
+       at = at.parent_path()) {
+    if (errno != ENOENT)
+      refuse(errno);
+    if (at.has_filename()) // "a/" is "a".
+      missing.push_back(at.string());
+  }
+  if (missing.empty() && stat(path.c_str(), &info) == 0 &&
+      !S_ISDIR(info.st_mode))
+    refuse(ENOTDIR);
+  for (; !missing.empty(); missing.pop_back()) {
+    const std::string &folder = missing.back();
+    // Another run may be as fast.
+    if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
+      refuse(errno);
+    mpc::runtime::Files &files = mpc::runtime::system_files();
+    std::string parent = mpc::runtime::parent_folder(folder);
+    check(mpc::runtime::sync_folder(files, parent), parent);
+  }
 }

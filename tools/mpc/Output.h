@@ -3,15 +3,28 @@
 #define MPC_TOOLS_MPC_OUTPUT_H
 
 #include <string>
+#include <vector>
 
 namespace mpc::tool {
+
+/// A file that a command reads, and what it is to the user: "the model".
+struct InputFile {
+  std::string what, path;
+};
 
 /// Where a file written to `path` comes to lie: at the end of links, which stay
 /// what they are. Throws a Failure if it can certainly not be written, so that
 /// nobody waits for a result that has no place. What else stands there than a
 /// file, above all a device, is refused: files are written beside their place
-/// and renamed into it, and would replace it.
-[[nodiscard]] std::string findPlace(const std::string &path);
+/// and renamed into it, and would replace it. So is one of `inputs`, by
+/// whatever name or link, and every place in a checkpoint: that would destroy
+/// what cannot be made again.
+[[nodiscard]] std::string findPlace(const std::string &path,
+                                    const std::vector<InputFile> &inputs);
+
+/// Makes a folder and those above it. What is made survives a power loss: a
+/// checkpoint that does is of no use in a folder that does not.
+void createFolders(const std::string &path);
 
 } // namespace mpc::tool
 

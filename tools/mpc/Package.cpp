@@ -5,40 +5,37 @@
 #include "tools/mpc/Runtime.h"
 
 #include "mpc/program.h"
+#include "runtime/src/program/program.h"
 
-#include <cerrno>
 #include <cstring>
 #include <fstream>
 
 using namespace mpc::tool;
 
-static std::vector<uint8_t> readFile(const std::string &path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-  std::vector<uint8_t> bytes(size < 0 ? 0 : size);
-  file.seekg(0);
-  if (size < 0 || !file.read(reinterpret_cast<char *>(bytes.data()), size))
-    throw Failure(InputOutput,
-                  "cannot read '" + path + "': " + std::strerror(errno));
-  return bytes;
+Package::Package(const std::string &path) {
+  check(runtime::read_file(runtime::system_files(), path, UINT64_MAX, &file),
+        path);
+  // The runtime has the stricter eye, and looks at these very bytes. That this
+  // machine lacks something is no reason not to look at the package.
+  mpc_program_t *loaded = nullptr;
+  mpc_status_t status =
+      mpc_program_load_memory(file.data(), file.size(), &loaded);
+  mpc_program_destroy(loaded);
+  if (mpc_status_code(status) != MPC_INCOMPATIBLE) {
+    check(status, path);
+    return;
+  }
+  whyNot = mpc_status_message(status);
+  mpc_status_free(status);
+  // Of a newer format nobody here knows what is in it.
+  if (root().format() > runtime::kPackageFormat)
+    throw Failure(Damaged, path + ": " + whyNot);
 }
 
-Package::Package(const std::string &path) {
-  // The runtime has the stricter eye. That this machine lacks something is no
-  // reason not to look at the package.
-  mpc_program_t *loaded = nullptr;
-  mpc_status_t status = mpc_program_load_file(path.c_str(), &loaded);
-  mpc_program_destroy(loaded);
-  if (mpc_status_code(status) == MPC_INCOMPATIBLE) {
-    whyNot = mpc_status_message(status);
-    mpc_status_free(status);
-  } else {
-    check(status, path);
-  }
-
-  bytes = readFile(path);
-  flatbuffers::Verifier verifier(bytes.data(), bytes.size());
-  if (!verifier.VerifyBuffer<program::Program>(program::ProgramIdentifier()))
-    throw Failure(Damaged,
-                  whyNot.empty() ? "'" + path + "' is not a package" : whyNot);
+bool mpc::tool::isPackage(const std::string &path) {
+  constexpr size_t offset = 4;
+  char begin[offset + flatbuffers::kFileIdentifierLength] = {};
+  std::ifstream(path, std::ios::binary).read(begin, sizeof(begin));
+  return std::memcmp(begin + offset, program::ProgramIdentifier(),
+                     flatbuffers::kFileIdentifierLength) == 0;
 }

@@ -4,6 +4,7 @@
 #include "tools/mpc/Dataset.h"
 #include "tools/mpc/Output.h"
 #include "tools/mpc/Predictions.h"
+#include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
 
 #include <CLI/CLI.hpp>
@@ -50,8 +51,8 @@ static void print(const Options &options, const mpc::npz::Arrays &arrays,
     for (const mpc::npz::Array &array : arrays)
       shapes += (shapes.empty() ? "" : ", ") + array.name + " " +
                 mpc::npz::typeText(array);
-    std::printf("%s: %s (%s)\n", options.output.c_str(), shapes.c_str(),
-                formatCount(samples, "sample").c_str());
+    say("%s: %s (%s)\n", options.output.c_str(), printable(shapes).c_str(),
+        formatCount(samples, "sample").c_str());
     return;
   }
   nlohmann::ordered_json json;
@@ -59,11 +60,13 @@ static void print(const Options &options, const mpc::npz::Arrays &arrays,
   json["samples"] = samples;
   for (const mpc::npz::Array &array : arrays)
     json["arrays"][array.name] = array.shape;
-  std::puts(json.dump().c_str());
+  sayJson(json);
 }
 
 static int run(const Options &options) {
-  std::string place = findPlace(options.output);
+  std::string place =
+      findPlace(options.output,
+                {{"the package", options.package}, {"the data", options.data}});
   Program program(options.package);
   if (!program.has("predict"))
     throw Failure(Usage, program.path + ": the program has no entry point "
@@ -71,8 +74,7 @@ static int run(const Options &options) {
   Dataset data(options.data, program.inputs("predict"));
   Session session(program, options.session);
   if (options.checkpoint.empty())
-    std::fprintf(stderr, "mpc: note: no --checkpoint: these are the initial "
-                         "weights\n");
+    note("no --checkpoint: these are the initial weights");
   else
     session.load(options.checkpoint);
 

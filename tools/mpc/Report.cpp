@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/Print.h"
 #include "tools/mpc/Runtime.h"
 
 #include "compiler/Support/Report.h"
@@ -55,7 +56,7 @@ static int run(const Options &options) {
   if (!table)
     throw Failure(Damaged,
                   options.path + ": " + llvm::toString(table.takeError()));
-  std::fputs(table->c_str(), stdout);
+  say("%s", table->c_str());
   return Ok;
 }
 

@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Runtime.h"
 #include "tools/mpc/Checks.h"
+#include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
 
 #include <CLI/CLI.hpp>
@@ -183,12 +184,13 @@ Session::Session(const Program &program, const SessionSettings &settings)
   handle.reset(session);
   std::string device = mpc_session_device(session);
   if (device != "cpu")
-    std::fprintf(stderr, "mpc: note: running on %s\n", device.c_str());
+    note("running on " + device);
 }
 
 bool mpc::tool::isCheckpoint(const std::string &path) {
   std::error_code ignored;
-  return std::filesystem::exists(path + "/MANIFEST.json", ignored);
+  return !path.empty() &&
+         std::filesystem::exists(path + "/MANIFEST.json", ignored);
 }
 
 std::string Session::load(const std::string &path) {
@@ -214,7 +216,7 @@ std::string Session::loadLatest(const std::string &folder) {
         folder);
   std::string loaded = path ? path : "";
   if (warning)
-    std::fprintf(stderr, "mpc: warning: %s\n", warning);
+    warn(warning);
   mpc_string_free(path);
   mpc_string_free(warning);
   return loaded;

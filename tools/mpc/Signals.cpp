@@ -11,7 +11,7 @@ using namespace mpc::tool;
 
 // A handler has no other way to reach anything.
 static volatile std::sig_atomic_t receivedSignal = 0;
-static struct sigaction previousInterrupt, previousTerminate;
+static struct sigaction previousInterrupt, previousTerminate, previousPipe;
 
 /// A step can take minutes: whoever sits there must see that the key arrived.
 static void noteSignal(int number) {
@@ -35,6 +35,12 @@ StopOnSignal::StopOnSignal() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &previousInterrupt);
   sigaction(SIGTERM, &action, &previousTerminate);
+  // Whoever read the log has gone: `mpc train --json | head`. It comes with
+  // every write from then on.
+  action.sa_flags = 0;
+  sigaction(SIGPIPE, &action, &previousPipe);
+  if (previousPipe.sa_handler == SIG_IGN)
+    sigaction(SIGPIPE, &previousPipe, nullptr);
   // A shell starts background jobs with SIGINT ignored; leave it so.
   if (previousInterrupt.sa_handler == SIG_IGN)
     sigaction(SIGINT, &previousInterrupt, nullptr);
@@ -43,6 +49,11 @@ StopOnSignal::StopOnSignal() {
 StopOnSignal::~StopOnSignal() {
   sigaction(SIGINT, &previousInterrupt, nullptr);
   sigaction(SIGTERM, &previousTerminate, nullptr);
+  // What is left in the buffers is still to be written, to nobody.
+  if (receivedSignal == SIGPIPE)
+    std::signal(SIGPIPE, SIG_IGN);
+  else
+    sigaction(SIGPIPE, &previousPipe, nullptr);
 }
 
 const char *StopOnSignal::received() const {
@@ -51,6 +62,8 @@ const char *StopOnSignal::received() const {
     return "SIGINT";
   case SIGTERM:
     return "SIGTERM";
+  case SIGPIPE:
+    return "SIGPIPE";
   }
   return nullptr;
 }

@@ -4,8 +4,9 @@
 
 namespace mpc::tool {
 
-/// While one exists, SIGINT and SIGTERM only leave a mark, and SIGINT a note on
-/// stderr. A second signal of the same kind ends the process at once, as usual.
+/// While one exists, SIGINT, SIGTERM and SIGPIPE only leave a mark, and SIGINT
+/// a note on stderr. A second SIGINT or SIGTERM ends the process at once, as
+/// usual. After a SIGPIPE no other one does harm.
 class StopOnSignal {
 public:
   StopOnSignal();

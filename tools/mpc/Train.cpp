@@ -17,6 +17,11 @@ static int run(const TrainOptions &options) {
   if (options.checkpointEvery != 0 && options.checkpointDir.empty())
     throw Failure(Usage, "--checkpoint-every needs --checkpoint-dir");
 
+  if (isCheckpoint(options.checkpointDir))
+    throw Failure(Usage, "--checkpoint-dir='" + options.checkpointDir +
+                             "' is a checkpoint; give the folder that holds "
+                             "it");
+
   Program program(options.package);
   const char *entry = program.stepEntry();
   if (options.lossScale && program.option("precision") != "fp16")

@@ -1,6 +1,7 @@
 //===- Trainer.cpp - The training loop ------------------------------------===//
 
 #include "tools/mpc/Trainer.h"
+#include "tools/mpc/Output.h"
 #include "tools/mpc/Text.h"
 
 #include <nlohmann/json.hpp>
@@ -79,11 +80,7 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
 /// it: of two runs that start at once, one ends here.
 void Trainer::openCheckpointDir() {
   const std::string &folder = options.checkpointDir;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    throw Failure(InputOutput,
-                  "cannot create '" + folder + "': " + error.message());
+  createFolders(folder);
   lock.take(folder);
   if (!options.resume && hasCheckpoints(folder))
     throw Failure(Usage, "'" + folder +
@@ -287,7 +284,7 @@ void Trainer::report(const mpc_step_info_t &info, double loss) {
     json["grad_norm"] = asShortest(info.grad_norm);
     // A log that ends in the middle is worth stopping for; training is not
     // lost.
-    if (std::puts(json.dump().c_str()) < 0) {
+    if (std::puts(json.dump().c_str()) < 0 && !signals.received()) {
       std::string cause = std::strerror(errno);
       saveCheckpoint();
       throw Failure(InputOutput,

@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Help.h"
+#include "tools/mpc/Print.h"
 #include "tools/mpc/Version.h"
 
 #include <CLI/CLI.hpp>
@@ -21,22 +22,23 @@ using namespace mpc::tool;
 static int runAction(const std::string &name, const Action &action) {
   try {
     int exitCode = action();
-    // A full disk shows only now.
-    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    // A full disk shows only now. Who was stopped by a reader that went away
+    // has said so.
+    if (exitCode != Stopped &&
+        (std::fflush(stdout) != 0 || std::ferror(stdout)))
       throw Failure(InputOutput, std::string("cannot write the output: ") +
                                      std::strerror(errno));
     return exitCode;
   } catch (const AlreadyReported &failure) {
     return failure.exitCode;
   } catch (const Failure &failure) {
-    std::fprintf(stderr, "%s: error: %s\n", name.c_str(), failure.what());
+    tell(name, "error", failure.what());
     return failure.exitCode;
   } catch (const std::bad_alloc &) {
-    std::fprintf(stderr, "%s: error: out of memory\n", name.c_str());
+    tell(name, "error", "out of memory");
     return Limit;
   } catch (const std::exception &unexpected) {
-    std::fprintf(stderr, "%s: internal error: %s\n", name.c_str(),
-                 unexpected.what());
+    tell(name, "internal error", unexpected.what());
     return Error;
   }
 }
@@ -83,8 +85,8 @@ int main(int argc, char **argv) {
     if (error.get_exit_code() == 0) // --help, --version
       return app.exit(error);
     std::string name = commandName(app);
-    std::fprintf(stderr, "%s: error: %s\nsee %s --help\n", name.c_str(),
-                 describeUsageError(app, error).c_str(), name.c_str());
+    tell(name, "error", describeUsageError(app, error));
+    std::fprintf(stderr, "see %s --help\n", name.c_str());
     return Usage;
   }
 

@@ -26,6 +26,9 @@ static constexpr Type kTypes[] = {
     {"int64", "i8", 8},   {"uint8", "u1", 1},   {"uint16", "u2", 2},
     {"uint32", "u4", 4},  {"uint64", "u8", 8},  {"bool", "b1", 1}};
 
+/// What NumPy allows.
+static constexpr size_t kMostDimensions = 64;
+
 static const Type *findType(const std::string &name) {
   for (const Type &type : kTypes)
     if (name == type.name)
@@ -137,7 +140,8 @@ private:
       return false;
     shape.clear();
     while (!take(')')) {
-      if (!parseExtent())
+      // One too many is enough to know.
+      if (shape.size() > kMostDimensions || !parseExtent())
         return false;
       if (!take(',') && !(at < text.size() && text[at] == ')'))
         return false;
@@ -219,8 +223,20 @@ static bool countBytes(const std::vector<int64_t> &shape, unsigned size,
   return true;
 }
 
-bool mpc::npz::parseNpy(std::vector<char> bytes, Array &array,
-                        std::string &what) {
+namespace {
+/// What a header says, and where the data begins.
+struct Layout {
+  const Type *type = nullptr;
+  bool isBigEndian = false, isFortran = false;
+  std::vector<int64_t> shape;
+  uint64_t begin = 0, bytes = 0; ///< Of the data.
+};
+} // namespace
+
+/// Where the text of the header lies; false if the bytes do not begin as they
+/// should.
+static bool findHeader(const std::vector<char> &bytes, size_t &begin,
+                       size_t &length, std::string &what) {
   constexpr size_t magicSize = 8;
   what = "it is not in NumPy's format";
   if (bytes.size() < magicSize + 2 ||
@@ -235,43 +251,75 @@ bool mpc::npz::parseNpy(std::vector<char> bytes, Array &array,
   size_t lengthSize = version == 1 ? 2 : 4;
   if (bytes.size() < magicSize + lengthSize)
     return false;
-  size_t length = 0;
+  length = 0;
   for (size_t i = 0; i < lengthSize; ++i)
     length |= size_t(static_cast<unsigned char>(bytes[magicSize + i]))
               << (8 * i);
-  size_t begin = magicSize + lengthSize;
-  if (length > bytes.size() - begin)
-    return false;
+  begin = magicSize + lengthSize;
+  return length <= bytes.size() - begin;
+}
 
+static bool parseLayout(const std::vector<char> &bytes, Layout &layout,
+                        std::string &what) {
+  size_t begin, length;
+  if (!findHeader(bytes, begin, length, what))
+    return false;
   std::string text(bytes.data() + begin, length);
   HeaderParser header(text);
   bool parsed = header.parse();
-  const Type *type = nullptr;
   if (header.descr.size() == 3 && std::strchr("<>|=", header.descr[0]))
     for (const Type &candidate : kTypes)
       if (header.descr.substr(1) == candidate.letters)
-        type = &candidate;
-  if (!type && !header.descr.empty()) {
+        layout.type = &candidate;
+  if (!layout.type && !header.descr.empty()) {
     what = "its type '" + header.descr + "' is not supported";
     return false;
   }
-  if (!parsed || !type)
+  if (header.shape.size() > kMostDimensions) {
+    what = "it has more than " + std::to_string(kMostDimensions) +
+           " dimensions, the most there may be";
     return false;
+  }
+  if (!parsed || !layout.type)
+    return false;
+  layout.begin = begin + length;
+  layout.isBigEndian = header.descr[0] == '>';
+  layout.isFortran = header.fortranOrder;
+  layout.shape = std::move(header.shape);
+  if (countBytes(layout.shape, layout.type->size, layout.bytes))
+    return true;
+  what = "its shape has no size";
+  return false;
+}
 
-  uint64_t expected;
-  if (!countBytes(header.shape, type->size, expected) ||
-      bytes.size() - begin - length != expected) {
-    what = "it has " + std::to_string(bytes.size() - begin - length) +
+bool mpc::npz::parseNpyHeader(const std::vector<char> &bytes, Array &array,
+                              uint64_t &begin, std::string &what) {
+  Layout layout;
+  if (!parseLayout(bytes, layout, what))
+    return false;
+  array.dtype = layout.type->name;
+  array.shape = std::move(layout.shape);
+  begin = layout.begin;
+  return true;
+}
+
+bool mpc::npz::parseNpy(std::vector<char> bytes, Array &array,
+                        std::string &what) {
+  Layout layout;
+  if (!parseLayout(bytes, layout, what))
+    return false;
+  if (bytes.size() - layout.begin != layout.bytes) {
+    what = "it has " + std::to_string(bytes.size() - layout.begin) +
            " bytes, which is not what its shape says";
     return false;
   }
-  bytes.erase(bytes.begin(), bytes.begin() + begin + length);
-  array.dtype = type->name;
-  array.shape = std::move(header.shape);
+  bytes.erase(bytes.begin(), bytes.begin() + layout.begin);
+  array.dtype = layout.type->name;
+  array.shape = std::move(layout.shape);
   array.data = std::move(bytes);
-  if (header.descr[0] == '>')
-    swapBytes(array.data, type->size);
-  if (header.fortranOrder && array.shape.size() > 1)
+  if (layout.isBigEndian)
+    swapBytes(array.data, layout.type->size);
+  if (layout.isFortran && array.shape.size() > 1)
     toRowMajor(array);
   return true;
 }

@@ -14,8 +14,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
+#include <map>
 #include <memory>
 #include <new>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace mpc::npz;
@@ -50,66 +53,159 @@ static Archive openArchive(const std::string &path) {
   fail(path, what);
 }
 
-static uint64_t memberSize(zip_t *archive, uint64_t index,
-                           const std::string &path, const std::string &name) {
+namespace {
+/// What the directory says of an array.
+struct Member {
+  zip_uint64_t index;
+  uint64_t size, packed; ///< As it is, and in the file.
+  uint16_t method;
+};
+} // namespace
+
+struct Reader::File {
+  std::string path;
+  Archive archive;
+  std::vector<std::string> names;
+  std::map<std::string, Member> members;
+};
+
+static Member memberAt(zip_t *archive, zip_uint64_t index,
+                       const std::string &path, const std::string &name) {
+  constexpr zip_uint64_t wanted =
+      ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   zip_stat_t stat;
   zip_stat_init(&stat);
   if (zip_stat_index(archive, index, 0, &stat) != 0 ||
-      !(stat.valid & ZIP_STAT_SIZE))
+      (stat.valid & wanted) != wanted)
     fail(path, "array '" + name + "' has no size");
-  return stat.size;
+  return {index, stat.size, stat.comp_size, stat.comp_method};
 }
 
-/// Reads one member whole. Memory grows with what really comes out, so that a
-/// size that is a lie costs nothing.
-static std::vector<char> readMember(zip_t *archive, uint64_t index,
-                                    uint64_t size, const std::string &path,
-                                    const std::string &name) {
-  ArchiveFile file(zip_fopen_index(archive, index, 0));
+/// Entries may point at the same bytes of the file, and a small one then hold
+/// any number of large arrays.
+static void refuseOverlaps(const std::map<std::string, Member> &members,
+                           uint64_t duplicates, const std::string &path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0)
+    fail(path, std::strerror(errno));
+  uint64_t left = info.st_size;
+  auto take = [&](uint64_t bytes) {
+    if (bytes > left)
+      fail(path, "its arrays overlap");
+    left -= bytes;
+  };
+  take(duplicates);
+  for (const auto &[name, member] : members)
+    take(member.packed);
+}
+
+Reader::Reader(const std::string &path) : file(std::make_unique<File>()) {
+  file->path = path;
+  file->archive = openArchive(path);
+  zip_t *archive = file->archive.get();
+  uint64_t duplicates = 0;
+  zip_int64_t count = zip_get_num_entries(archive, 0);
+  for (zip_int64_t i = 0; i < count; ++i) {
+    const char *entry = zip_get_name(archive, i, 0);
+    std::string name = entry ? entry : "";
+    if (name.size() > 4 && name.compare(name.size() - 4, 4, ".npy") == 0)
+      name.resize(name.size() - 4);
+    Member member = memberAt(archive, i, path, name);
+    auto [found, isNew] = file->members.try_emplace(name, member);
+    if (isNew)
+      file->names.push_back(name);
+    else
+      __builtin_add_overflow(duplicates, found->second.packed, &duplicates);
+    found->second = member;
+  }
+  refuseOverlaps(file->members, duplicates, path);
+}
+
+Reader::Reader(Reader &&) noexcept = default;
+Reader::~Reader() = default;
+
+const std::vector<std::string> &Reader::names() const { return file->names; }
+
+bool Reader::has(const std::string &name) const {
+  return file->members.count(name) > 0;
+}
+
+static ArchiveFile openMember(zip_t *archive, const Member &member,
+                              const std::string &path,
+                              const std::string &name) {
+  // Of the others a byte can become anything: those of bzip2 a megabyte.
+  if (member.method != ZIP_CM_STORE && member.method != ZIP_CM_DEFLATE)
+    fail(path, "array '" + name +
+                   "' is compressed in a way that NumPy does not use; write "
+                   "it with numpy.savez or numpy.savez_compressed");
+  ArchiveFile file(zip_fopen_index(archive, member.index, 0));
   if (!file)
     fail(path, "array '" + name + "': " + zip_strerror(archive));
+  return file;
+}
 
+/// Reads the first `size` bytes of a member. Memory grows with what really
+/// comes out, so that a size that is a lie costs nothing.
+static std::vector<char> readBytes(zip_file_t *file, uint64_t size,
+                                   const std::string &path,
+                                   const std::string &name) {
   constexpr uint64_t chunk = 16 << 20;
   std::vector<char> bytes;
   while (bytes.size() < size) {
     uint64_t old = bytes.size(), want = std::min(chunk, size - old);
     bytes.resize(old + want);
-    zip_int64_t got = zip_fread(file.get(), bytes.data() + old, want);
+    zip_int64_t got = zip_fread(file, bytes.data() + old, want);
     if (got <= 0)
       fail(path, "array '" + name + "' is damaged");
     bytes.resize(old + got);
   }
-  // Only at the end of the file does libzip compare the checksum.
-  char beyond;
-  if (zip_fread(file.get(), &beyond, 1) != 0)
-    fail(path, "array '" + name + "' is damaged");
   return bytes;
 }
 
-Arrays mpc::npz::read(const std::string &path) {
-  Archive archive = openArchive(path);
-  Arrays arrays;
-  zip_int64_t count = zip_get_num_entries(archive.get(), 0);
-  for (zip_int64_t i = 0; i < count; ++i) {
-    const char *member = zip_get_name(archive.get(), i, 0);
-    std::string name = member ? member : "";
-    if (name.size() > 4 && name.compare(name.size() - 4, 4, ".npy") == 0)
-      name.resize(name.size() - 4);
-    uint64_t size = memberSize(archive.get(), i, path, name);
-    std::string what;
-    Array array;
-    try {
-      std::vector<char> bytes = readMember(archive.get(), i, size, path, name);
-      if (!parseNpy(std::move(bytes), array, what))
-        fail(path, "array '" + name + "': " + what);
-    } catch (const std::bad_alloc &) {
-      throw MemoryError("cannot read '" + path + "': out of memory for the " +
-                        std::to_string(size) + " bytes of array '" + name +
-                        "'");
-    }
-    array.name = std::move(name);
-    arrays.push_back(std::move(array));
+Array Reader::header(const std::string &name) const {
+  const Member &member = file->members.at(name);
+  ArchiveFile opened =
+      openMember(file->archive.get(), member, file->path, name);
+  std::vector<char> bytes = readBytes(
+      opened.get(), std::min(member.size, kMostNpyHeader), file->path, name);
+  Array array;
+  uint64_t begin;
+  std::string what;
+  if (!parseNpyHeader(bytes, array, begin, what))
+    fail(file->path, "array '" + name + "': " + what);
+  array.name = name;
+  return array;
+}
+
+Array Reader::read(const std::string &name) const {
+  const Member &member = file->members.at(name);
+  Array array;
+  std::string what;
+  try {
+    ArchiveFile opened =
+        openMember(file->archive.get(), member, file->path, name);
+    std::vector<char> bytes =
+        readBytes(opened.get(), member.size, file->path, name);
+    // Only at the end of the file does libzip compare the checksum.
+    char beyond;
+    if (zip_fread(opened.get(), &beyond, 1) != 0)
+      fail(file->path, "array '" + name + "' is damaged");
+    if (!parseNpy(std::move(bytes), array, what))
+      fail(file->path, "array '" + name + "': " + what);
+  } catch (const std::bad_alloc &) {
+    throw MemoryError(
+        "cannot read '" + file->path + "': out of memory for the " +
+        std::to_string(member.size) + " bytes of array '" + name + "'");
   }
+  array.name = name;
+  return array;
+}
+
+Arrays mpc::npz::read(const std::string &path) {
+  Reader reader(path);
+  Arrays arrays;
+  for (const std::string &name : reader.names())
+    arrays.push_back(reader.read(name));
   return arrays;
 }
 
@@ -143,6 +239,24 @@ static void addMember(zip_t *archive, const Array &array,
     failWrite(path, zip_strerror(archive));
 }
 
+/// Waits until what `path` names is on the disk. Some file systems cannot sync
+/// a folder and say EINVAL.
+static bool syncPath(const std::string &path, int flags) {
+  int file = ::open(path.c_str(), flags | O_CLOEXEC);
+  if (file < 0)
+    return false;
+  bool done = fsync(file) == 0 || ((flags & O_DIRECTORY) && errno == EINVAL);
+  int cause = errno;
+  ::close(file);
+  errno = cause;
+  return done;
+}
+
+static std::string folderOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
 void mpc::npz::write(const std::string &path, const Arrays &arrays) {
   std::string temporary = path + ".tmp-" + std::to_string(getpid());
   int code = 0;
@@ -162,9 +276,13 @@ void mpc::npz::write(const std::string &path, const Arrays &arrays) {
     failWrite(path, zip_strerror(archive.get()));
   (void)archive.release(); // Closed.
 
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+  // The name must not reach the disk before what it names.
+  if (!syncPath(temporary, O_RDONLY) ||
+      std::rename(temporary.c_str(), path.c_str()) != 0) {
     std::string what = std::strerror(errno);
     std::remove(temporary.c_str());
     failWrite(path, what);
   }
+  if (!syncPath(folderOf(path), O_RDONLY | O_DIRECTORY))
+    failWrite(path, std::string("its folder: ") + std::strerror(errno));
 }

@@ -3,6 +3,7 @@
 #define MPC_TOOLS_NPZ_NPZ_H
 
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -33,13 +34,36 @@ class MemoryError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Reads all arrays: stored or deflated, of numbers or booleans of any byte
-/// order, in C or Fortran order. Objects, strings and structures are refused.
-/// No file makes it crash or take more memory than the file says it holds.
+/// A file and its arrays, read one by one: stored or deflated, of numbers or
+/// booleans of any byte order, in C or Fortran order. Objects, strings and
+/// structures are refused. No file makes it crash; what an array takes in time
+/// and memory is bounded by its part of the file, times what deflate can make
+/// of a byte.
+class Reader {
+public:
+  explicit Reader(const std::string &path);
+  Reader(Reader &&) noexcept;
+  ~Reader();
+
+  /// In the order of the file, each once: of several arrays of one name the
+  /// last counts, as for NumPy.
+  const std::vector<std::string> &names() const;
+  bool has(const std::string &name) const;
+
+  /// Type and shape of an array, without its data.
+  Array header(const std::string &name) const;
+  Array read(const std::string &name) const;
+
+private:
+  struct File;
+  std::unique_ptr<File> file;
+};
+
+/// Reads all arrays of a file.
 Arrays read(const std::string &path);
 
 /// Writes arrays as numpy.savez does. The file appears whole or not at all; the
-/// same arrays give the same bytes.
+/// same arrays give the same bytes. What it returns from survives a power loss.
 void write(const std::string &path, const Arrays &arrays);
 
 /// "float32[1500,1,8,8]".

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <functional>
 
 using namespace mpc;
 
@@ -42,6 +43,87 @@ TEST(Inspect, TellsTheImagesOfAGpu) {
   std::string json = inspect(path, true);
   EXPECT_NE(json.find("\"threads\": 1"), std::string::npos) << json;
   EXPECT_NE(json.find("\"cubin sm_90\""), std::string::npos) << json;
+}
+
+/// The message of the Failure that looking at the package ends in.
+std::string failure(const std::string &path, const std::string &more = "") {
+  CLI::App app;
+  tool::Action action = tool::addInspect(app);
+  app.parse("inspect " + path + more);
+  try {
+    action();
+  } catch (const tool::Failure &failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+std::string writePackage(const test::Folder &folder,
+                         std::function<void(program::ProgramT &)> edit) {
+  test::PackageOptions options;
+  options.edit = std::move(edit);
+  test::write_bytes(folder / "m.mpc", test::make_package(options));
+  return folder / "m.mpc";
+}
+
+TEST(Inspect, LooksAtNothingThatIsNotVerified) {
+  test::Folder folder;
+  std::string newer =
+      writePackage(folder, [](program::ProgramT &p) { p.format = 2; });
+  EXPECT_EQ(failure(newer),
+            newer + ": package format 2 is newer than the 1 that this runtime "
+                    "reads");
+  // What this machine cannot run is shown, but only if nothing else is wrong.
+  std::string foreign = writePackage(folder, [](program::ProgramT &p) {
+    p.variants[0]->cpu_features = {"avx9000"};
+  });
+  EXPECT_NE(inspect(foreign, false).find("cannot run here: "),
+            std::string::npos);
+  std::string wrong = writePackage(folder, [](program::ProgramT &p) {
+    p.variants[0]->entries[2]->instructions[0]->kernel = 999;
+    p.variants[0]->entries.back()->instructions[0]->operands[0]->offset = 1
+                                                                          << 30;
+  });
+  EXPECT_NE(failure(wrong).find("lies outside the "), std::string::npos)
+      << failure(wrong);
+}
+
+TEST(Inspect, NeedsNoSegments) {
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<flatbuffers::Offset<program::Entry>> entries;
+  std::vector<flatbuffers::Offset<program::Variant>> variants = {
+      program::CreateVariantDirect(builder, "cpu", nullptr, nullptr, 0, 0,
+                                   &entries)};
+  program::FinishProgramBuffer(
+      builder, program::CreateProgramDirect(builder, 1, nullptr, nullptr,
+                                            nullptr, nullptr, 0, &variants));
+  test::Bytes bytes(builder.GetBufferPointer(),
+                    builder.GetBufferPointer() + builder.GetSize());
+  bytes.resize(bytes.size() + 16);
+  test::seal(&bytes);
+  test::Folder folder;
+  test::write_bytes(folder / "m.mpc", bytes);
+  EXPECT_NE(inspect(folder / "m.mpc", false).find("segments"),
+            std::string::npos);
+  EXPECT_EQ(failure(folder / "m.mpc", " --ptx sm_80"),
+            "the package has no PTX for 'sm_80'");
+}
+
+// A terminal would clear its screen, or show another line.
+TEST(Inspect, ShowsNamesAndObeysNone) {
+  test::Folder folder;
+  std::string path = writePackage(folder, [](program::ProgramT &p) {
+    p.model = "m\x1b[2J\r\xff";
+    p.states[0]->slots[0]->name = "w\nstates\xc2\x9b";
+  });
+  std::string text = inspect(path, false);
+  EXPECT_EQ(text.find_first_of("\x1b\r\xff\xc2"), std::string::npos) << text;
+  EXPECT_NE(text.find("from m\\x1b[2J\\x0d\\xff by"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("w\\x0astates\\xc2\\x9b"), std::string::npos) << text;
+  // JSON has escapes of its own, but none for what is no text.
+  EXPECT_NE(inspect(path, true).find("m\\u001b[2J\\r\xef\xbf\xbd"),
+            std::string::npos);
 }
 
 } // namespace

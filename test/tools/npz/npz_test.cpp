@@ -1,10 +1,14 @@
 // NumPy's files: what comes back is what was written, and damage is noticed.
 
+#include "test/tools/sync_log.h"
 #include "tools/npz/Npy.h"
 #include "tools/npz/Npz.h"
 
 #include <gtest/gtest.h>
 
+#include <zip.h>
+
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -197,7 +201,7 @@ TEST(Npy, SaysWhatIsWrong) {
   EXPECT_EQ(fault(npyFile("{'descr': '<f4', 'fortran_order': False, 'shape': "
                           "(4294967296, 4294967296, 4294967296), }",
                           "")),
-            "it has 0 bytes, which is not what its shape says");
+            "its shape has no size");
   EXPECT_EQ(fault(npyFile("{'descr': '<f4'}", "")),
             "it is not in NumPy's format");
   EXPECT_EQ(fault(npyFile("{'descr': '<f4', 'fortran_order': False, "
@@ -232,6 +236,166 @@ TEST(Npz, SaysForWhatThereIsNoMemory) {
   EXPECT_EQ(said, "cannot read '" + path +
                       "': out of memory for the 67108992 bytes of array "
                       "'tokens'");
+}
+
+// The name must not reach the disk before what it names.
+TEST(Npz, IsOnTheDiskBeforeItHasItsName) {
+  char folder[] = "/tmp/mpc-npz-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  std::string path = std::string(folder) + "/x.npz";
+  std::vector<std::string> &log = mpc::test::syncLog();
+  log.clear();
+  write(path, someArrays());
+  std::string temporary = path + ".tmp-" + std::to_string(getpid());
+  std::vector<std::string> wanted = {"sync " + temporary,
+                                     "rename " + temporary + " " + path,
+                                     std::string("sync ") + folder};
+  ASSERT_GE(log.size(), wanted.size());
+  EXPECT_EQ(std::vector<std::string>(log.end() - wanted.size(), log.end()),
+            wanted);
+  std::remove(path.c_str());
+  rmdir(folder);
+}
+
+//===----------------------------------------------------------------------===//
+// Files that cost more than they are
+//===----------------------------------------------------------------------===//
+
+template <typename Integer>
+void put(std::vector<char> &bytes, size_t at, Integer value) {
+  std::memcpy(&bytes[at], &value, sizeof(value));
+}
+
+/// A .npz file with an entry for each of `names`, all of which are one array of
+/// `count` zeros, deflated or not.
+std::vector<char> archiveOf(const std::vector<std::string> &names, size_t count,
+                            zip_int32_t method) {
+  std::string path = temporaryPath("archive.npz");
+  std::remove(path.c_str());
+  Array zeros = makeArray("x", "uint8", {static_cast<int64_t>(count)});
+  std::fill(zeros.data.begin(), zeros.data.end(), 0);
+  std::string content = formatNpy(zeros);
+  zip_t *archive = zip_open(path.c_str(), ZIP_CREATE, nullptr);
+  for (const std::string &name : names) {
+    zip_source_t *source =
+        zip_source_buffer(archive, content.data(), content.size(), 0);
+    zip_int64_t index =
+        zip_file_add(archive, name.c_str(), source, ZIP_FL_ENC_UTF_8);
+    EXPECT_EQ(zip_set_file_compression(archive, index, method, 9), 0);
+  }
+  EXPECT_EQ(zip_close(archive), 0);
+  return readBytes(path);
+}
+
+/// The bytes with every entry of the directory pointing at the first one.
+std::vector<char> overlapped(std::vector<char> bytes) {
+  const std::string mark = "PK\x01\x02";
+  constexpr size_t offsetOfOffset = 42;
+  auto at = bytes.begin();
+  while ((at = std::search(at, bytes.end(), mark.begin(), mark.end())) !=
+         bytes.end()) {
+    put(bytes, at - bytes.begin() + offsetOfOffset, uint32_t(0));
+    ++at;
+  }
+  return bytes;
+}
+
+std::string readError(const std::vector<char> &bytes,
+                      const std::string &array = "") {
+  std::string path = temporaryPath("hostile.npz");
+  writeBytes(path, bytes);
+  try {
+    Reader reader(path);
+    if (!array.empty())
+      reader.read(array);
+  } catch (const FileError &error) {
+    return std::string(error.what()).substr(path.size() + 16);
+  }
+  return "";
+}
+
+TEST(Npz, EntriesDoNotOverlap) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 9; ++i)
+    names.push_back("x" + std::to_string(i) + ".npy");
+  std::vector<char> whole = archiveOf(names, 100000, ZIP_CM_STORE);
+  EXPECT_EQ(readError(whole, "x8"), "");
+  // Without what the others held: nine arrays in the bytes of one.
+  std::vector<char> bytes = overlapped(whole);
+  std::string mark("PK\x01\x02", 4), end("PK\x05\x06", 4);
+  size_t directory =
+      std::search(bytes.begin(), bytes.end(), mark.begin(), mark.end()) -
+      bytes.begin();
+  std::string second("PK\x03\x04", 4);
+  size_t first = std::search(bytes.begin() + 4, bytes.end(), second.begin(),
+                             second.end()) -
+                 bytes.begin();
+  bytes.erase(bytes.begin() + first, bytes.begin() + directory);
+  size_t tail =
+      std::search(bytes.begin(), bytes.end(), end.begin(), end.end()) -
+      bytes.begin();
+  put(bytes, tail + 16, static_cast<uint32_t>(first));
+  EXPECT_EQ(readError(bytes), "its arrays overlap");
+}
+
+// Nobody asked for it, so nobody pays for it.
+TEST(Npz, ReadsWhatIsAskedFor) {
+  std::string path = temporaryPath("some.npz");
+  Arrays arrays = someArrays();
+  write(path, arrays);
+  Reader reader(path);
+  EXPECT_EQ(reader.names(),
+            (std::vector<std::string>{"images", "labels", "scalar", "none"}));
+  Array header = reader.header("images");
+  EXPECT_EQ(typeText(header), "float32[5,1,2,2]");
+  EXPECT_TRUE(header.data.empty());
+  EXPECT_EQ(reader.read("labels").data, arrays[1].data);
+  EXPECT_FALSE(reader.has("nothing"));
+}
+
+TEST(Npz, TakesTheLastOfOneName) {
+  Arrays arrays = {makeArray("x", "uint8", {1}), makeArray("y", "uint8", {2})};
+  std::string path = temporaryPath("twice.npz");
+  write(path, arrays);
+  std::vector<char> bytes = readBytes(path);
+  // "y.npy" becomes another "x.npy", in its place and in the directory.
+  for (char &c : bytes)
+    if (c == 'y' && std::memcmp(&c, "y.npy", 5) == 0)
+      c = 'x';
+  writeBytes(path, bytes);
+  Reader reader(path);
+  EXPECT_EQ(reader.names(), std::vector<std::string>{"x"});
+  EXPECT_EQ(typeText(reader.read("x")), "uint8[2]");
+  EXPECT_EQ(read(path).size(), 1u);
+}
+
+TEST(Npz, KnowsWhatNumpyWrites) {
+  EXPECT_EQ(readError(archiveOf({"x.npy"}, 1000, ZIP_CM_DEFLATE), "x"), "");
+  if (!zip_compression_method_supported(ZIP_CM_BZIP2, 1))
+    GTEST_SKIP() << "libzip was built without bzip2";
+  EXPECT_EQ(readError(archiveOf({"x.npy"}, 1000, ZIP_CM_BZIP2), "x"),
+            "array 'x' is compressed in a way that NumPy does not use; write "
+            "it with numpy.savez or numpy.savez_compressed");
+}
+
+// Every dimension was a step for every element.
+TEST(Npy, HasFewDimensions) {
+  auto shapeOf = [](size_t rank) {
+    std::string shape;
+    for (size_t i = 0; i < rank; ++i)
+      shape += "1,";
+    std::string header =
+        "{'descr': '|u1', 'fortran_order': True, 'shape': (" + shape + "), }";
+    std::vector<char> bytes = npyFile(header, "x", 2);
+    // Longer than npyFile can say.
+    put(bytes, 8, static_cast<uint32_t>(header.size()));
+    return bytes;
+  };
+  Array array;
+  std::string what;
+  EXPECT_TRUE(parseNpy(shapeOf(64), array, what)) << what;
+  EXPECT_FALSE(parseNpy(shapeOf(300000), array, what));
+  EXPECT_EQ(what, "it has more than 64 dimensions, the most there may be");
 }
 
 TEST(Npy, AlignsTheData) {

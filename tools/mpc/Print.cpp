@@ -1,0 +1,67 @@
+//===- Print.cpp - What people and machines read --------------------------===//
+
+#include "tools/mpc/Print.h"
+#include "tools/mpc/Text.h"
+
+#include "runtime/src/base/number.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+
+using namespace mpc::tool;
+
+/// Bytes of the character that begins the text; 0 if none does.
+static size_t characterSize(std::string_view text) {
+  for (size_t size = 1; size <= std::min<size_t>(4, text.size()); ++size)
+    if (mpc::runtime::is_utf8(text.data(), size))
+      return size;
+  return 0;
+}
+
+std::string mpc::tool::printable(std::string_view text, bool lines) {
+  std::string shown;
+  while (!text.empty()) {
+    size_t size = characterSize(text);
+    auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+    bool isControl = size == 1 && (byte(0) < ' ' || byte(0) == 0x7f) &&
+                     !(lines && text[0] == '\n');
+    // U+0080 to U+009F; the last but four is another ESC [.
+    isControl |= size == 2 && byte(0) == 0xc2 && byte(1) < 0xa0;
+    if (size > 0 && !isControl) {
+      shown += text.substr(0, size);
+      text.remove_prefix(size);
+      continue;
+    }
+    for (size_t i = 0; i < std::max<size_t>(size, 1); ++i)
+      shown += format("\\x%02x", byte(i));
+    text.remove_prefix(std::max<size_t>(size, 1));
+  }
+  return shown;
+}
+
+void mpc::tool::say(const char *pattern, ...) {
+  va_list args, again;
+  va_start(args, pattern);
+  va_copy(again, args);
+  std::string text(std::max(0, std::vsnprintf(nullptr, 0, pattern, args)), ' ');
+  std::vsnprintf(text.data(), text.size() + 1, pattern, again);
+  va_end(again);
+  va_end(args);
+  std::fputs(printable(text, /*lines=*/true).c_str(), stdout);
+}
+
+bool mpc::tool::sayJson(const nlohmann::ordered_json &json, int indent) {
+  std::string text =
+      json.dump(indent, ' ', /*ensure_ascii=*/false,
+                nlohmann::ordered_json::error_handler_t::replace);
+  return std::puts(text.c_str()) >= 0;
+}
+
+void mpc::tool::tell(const std::string &subject, const char *kind,
+                     const std::string &text) {
+  std::fprintf(stderr, "%s: %s: %s\n", subject.c_str(), kind,
+               printable(text).c_str());
+}
