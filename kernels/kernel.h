@@ -37,8 +37,8 @@ struct KernelDesc {
 };
 
 struct Context {
-  // OpenMP threads the kernel may use, at least 1. The caller sets as many with
-  // omp_set_num_threads before `run`, once for many calls.
+  // Threads the kernel may use, at least 1: those of the team that the caller
+  // is in (see cpu/team.h) or OpenMP's, as many as ThreadScope says.
   int threads;
   bool deterministic;  // Same bits for every number of threads.
 };

@@ -181,16 +181,16 @@ class AttentionKernel : public Kernel {
     // Products were made for one thread.
     const ThreadScope scope(1);
     std::atomic<bool> ok{true};
-#pragma omp parallel for num_threads(threads_) \
-    schedule(dynamic) if (threads_ > 1)
-    for (int64_t i = 0; i < items_; ++i) {
-      const int worker = omp_get_thread_num() % threads_;
-      void* places[kPlaces] = {};
+    std::atomic<int64_t> next{0};
+    parallel(threads_, [&](int worker, int) {
       char* memory = static_cast<char*>(scratch) + worker * worker_bytes_;
-      for (const auto& [place, offset] : scratch_)
-        places[place] = memory + offset;
-      if (!run_item(i, operands, places, worker)) ok = false;
-    }
+      for (int64_t i; (i = next++) < items_;) {
+        void* places[kPlaces] = {};
+        for (const auto& [place, offset] : scratch_)
+          places[place] = memory + offset;
+        if (!run_item(i, operands, places, worker)) ok = false;
+      }
+    });
     return ok;
   }
 

@@ -25,11 +25,12 @@ class BytesKernel final : public Kernel {
     }
     // Whole cache lines for each thread.
     const size_t chunk = (bytes_ / threads_ + 63) / 64 * 64;
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (int i = 0; i < threads_; ++i) {
-      const size_t begin = std::min(bytes_, i * chunk);
-      move(operands, begin, std::min(chunk, bytes_ - begin));
-    }
+    parallel(threads_, [&](int part, int parts) {
+      for (int i = part; i < threads_; i += parts) {
+        const size_t begin = std::min(bytes_, i * chunk);
+        move(operands, begin, std::min(chunk, bytes_ - begin));
+      }
+    });
     return true;
   }
 

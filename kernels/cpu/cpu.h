@@ -4,11 +4,10 @@
 #ifndef MPC_KERNELS_CPU_CPU_H_
 #define MPC_KERNELS_CPU_CPU_H_
 
-#include <omp.h>
-
 #include <algorithm>
 #include <memory>
 
+#include "kernels/cpu/team.h"
 #include "kernels/kernel.h"
 #include "kernels/shapes.h"
 
@@ -31,25 +30,6 @@ std::unique_ptr<Kernel> make_bytes(KernelId id, size_t bytes,
 bool has_avx2();    // With FMA.
 bool has_avx512();  // With BW, DQ, VL.
 bool has_avx512_bf16();
-
-// OpenMP's number of threads for the calling thread, while in scope. Two
-// thread-local accesses where nothing changes.
-class ThreadScope {
- public:
-  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {
-    if (threads != before_) omp_set_num_threads(threads);
-    changed_ = threads != before_;
-  }
-  ~ThreadScope() {
-    if (changed_) omp_set_num_threads(before_);
-  }
-  ThreadScope(const ThreadScope&) = delete;
-  ThreadScope& operator=(const ThreadScope&) = delete;
-
- private:
-  int before_;
-  bool changed_;
-};
 
 // Waking the other threads costs about as much as `grain` units of work: with
 // less than that for each of them one thread is faster.

@@ -43,10 +43,12 @@ void run_sum(const PartialSums& sum, size_t pieces, int threads,
   const int64_t blocks = (sum.count + kBlock - 1) / kBlock;
   const int wanted =
       threads_for(static_cast<double>(sum.count * pieces), 1 << 16, threads);
-#pragma omp parallel for num_threads(wanted) if (wanted > 1)
-  for (int64_t b = 0; b < blocks; ++b)
-    add_partials(partials, stride, pieces, b * kBlock,
-                 std::min(sum.count, (b + 1) * kBlock), result);
+  parallel(wanted, [&](int part, int parts) {
+    const Range mine = share(blocks, part, parts);
+    for (int64_t b = mine.begin; b < mine.end; ++b)
+      add_partials(partials, stride, pieces, b * kBlock,
+                   std::min(sum.count, (b + 1) * kBlock), result);
+  });
 }
 
 }  // namespace
@@ -115,14 +117,14 @@ bool DnnlKernel::run_pieces(void* const* operands, void* scratch) const {
   std::atomic<bool> ok{true};
   // Inside the region oneDNN finds itself on one thread, as the primitives were
   // made for.
-#pragma omp parallel for num_threads(piece_threads) \
-    schedule(static) if (piece_threads > 1)
-  for (int64_t i = 0; i < total; ++i) {
-    const size_t piece = static_cast<size_t>(i);
-    DnnlCall& call =
-        piece == pieces ? *tail : workers[omp_get_thread_num() % piece_threads];
-    if (!call.run(operands, scratch, piece)) ok = false;
-  }
+  parallel(piece_threads, [&](int thread, int threads) {
+    const Range mine = share(total, thread, threads);
+    for (int64_t i = mine.begin; i < mine.end; ++i) {
+      const size_t piece = static_cast<size_t>(i);
+      DnnlCall& call = piece == pieces ? *tail : workers[thread];
+      if (!call.run(operands, scratch, piece)) ok = false;
+    }
+  });
   return ok;
 }
 

@@ -27,14 +27,10 @@ class EmbeddingKernel final : public Kernel {
 
   std::string implementation() const override { return "embedding:rows"; }
   bool run(void* const* operands, void*) const override {
-    if (threads_ == 1) {
-      look_up(operands, 0, shape_.count);
-      return true;
-    }
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (int i = 0; i < threads_; ++i)
-      look_up(operands, shape_.count * i / threads_,
-              shape_.count * (i + 1) / threads_);
+    parallel(threads_, [&](int part, int parts) {
+      const Range mine = share(shape_.count, part, parts);
+      look_up(operands, mine.begin, mine.end);
+    });
     return true;
   }
 
@@ -82,17 +78,14 @@ class EmbeddingGradKernel final : public Kernel {
       add(dy, indices, table, 0);
       return true;
     }
-#pragma omp parallel num_threads(threads_)
-    {
-      // OpenMP may give fewer threads than asked for.
-      const int step = omp_get_num_threads();
-      for (int part = omp_get_thread_num(); part < threads_; part += step)
+    parallel(threads_, [&](int thread, int threads) {
+      for (int part = thread; part < threads_; part += threads)
         clear(table, part);
-#pragma omp barrier
-      for (int part = omp_get_thread_num(); part < column_parts_ * row_parts_;
-           part += step)
+      parallel_barrier();
+      for (int part = thread; part < column_parts_ * row_parts_;
+           part += threads)
         add(dy, indices, table, part);
-    }
+    });
     return true;
   }
 

@@ -73,14 +73,10 @@ class PoolKernel final : public Kernel {
 
   std::string implementation() const override { return name_; }
   bool run(Operands operands, void*) const override {
-    if (threads_ == 1) {
-      function_(planes_, operands, 0, rows_);
-      return true;
-    }
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (int i = 0; i < threads_; ++i)
-      function_(planes_, operands, rows_ * i / threads_,
-                rows_ * (i + 1) / threads_);
+    parallel(threads_, [&](int part, int parts) {
+      const Range mine = share(rows_, part, parts);
+      function_(planes_, operands, mine.begin, mine.end);
+    });
     return true;
   }
 

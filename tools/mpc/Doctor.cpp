@@ -1,6 +1,7 @@
 //===- Doctor.cpp - mpc doctor --------------------------------------------===//
 
 #include "kernels/cpu_isa.h"
+#include "runtime/src/device/cpu_count.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Gpu.h"
 #include "tools/mpc/Print.h"
@@ -16,16 +17,15 @@
 #include <nlohmann/json.hpp>
 
 #include <dnnl.h>
-#include <omp.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <set>
 #include <sstream>
 
@@ -71,16 +71,6 @@ static Cpu readCpu() {
   return cpu;
 }
 
-/// CPUs that the control group may use at once; empty if it is not limited.
-static std::optional<double> readCpuQuota() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0)
-    return std::nullopt;
-  return std::strtod(quota.c_str(), nullptr) / period;
-}
-
 static unsigned allowedCpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -120,7 +110,7 @@ static Json examine() {
     json["limit"] = limit.name;
   json["precisions"] = describePrecisions(cpu);
   json["cpus"] = allowedCpus();
-  json["threads"] = omp_get_max_threads();
+  json["threads"] = mpc::runtime::default_threads();
   uint64_t pages = sysconf(_SC_PHYS_PAGES), pageSize = sysconf(_SC_PAGESIZE);
   json["memory"] = pages * pageSize;
 
@@ -138,17 +128,18 @@ static Json examine() {
   Json warnings = Json::array();
   if (!limit.error.empty())
     warnings.push_back(limit.error);
-  int threads = omp_get_max_threads();
+  int threads = json["threads"];
   int cpus = allowedCpus();
   if (threads > cpus)
     warnings.push_back(format("OMP_NUM_THREADS asks for %d threads, but there "
                               "are %d CPUs: training will be slow",
                               threads, cpus));
-  std::optional<double> quota = readCpuQuota();
-  if (quota && threads > *quota + 0.5)
+  double quota = mpc::runtime::cpu_quota();
+  if (quota > 0 && threads > quota + 0.5)
     warnings.push_back(format("the control group allows %.1f CPUs, but there "
                               "are %d threads: give --threads=%d",
-                              *quota, threads, std::max(1, int(*quota))));
+                              quota, threads,
+                              std::max(1, int(std::lround(quota)))));
   json["warnings"] = warnings;
   return json;
 }

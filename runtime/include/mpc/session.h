@@ -24,8 +24,9 @@ typedef struct mpc_allocator_s {
 // Zero the struct, set `struct_size`, then what differs.
 typedef struct mpc_session_options_s {
   size_t struct_size;
-  const char* device;                // NULL: "cpu". See mpc_session_device.
-  uint32_t threads;                  // 0: OpenMP's choice.
+  const char* device;  // NULL: "cpu". See mpc_session_device.
+  uint32_t threads;    // 0: OMP_NUM_THREADS or, where that is not set, as many
+                       // as the calling thread and its control group have CPUs.
   uint8_t deterministic;             // Same bits for every number of threads.
   uint64_t seed;                     // State "random_seed": of dropout.
   const mpc_allocator_t* allocator;  // NULL: aligned_alloc. Must outlive it.

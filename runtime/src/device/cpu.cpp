@@ -1,6 +1,5 @@
-// The CPU: memory of the process, OpenMP threads, calls in a flat array.
+// The CPU: memory of the process, a team of threads, calls in a flat array.
 
-#include <omp.h>
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
@@ -12,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cpu/team.h"
 #include "kernels/kernel.h"
 #include "runtime/src/device/code.h"
+#include "runtime/src/device/cpu_count.h"
 #include "runtime/src/device/device.h"
 #include "runtime/src/device/kernel_call.h"
 
@@ -40,21 +41,52 @@ class DefaultFloats {
 #endif
 };
 
-// OpenMP's number of threads for regions that this thread starts; oneDNN reads
-// it as well.
-class ThreadScope {
+// The threads of a session: a team of its own or, where oneDNN cannot use one,
+// OpenMP's.
+class Threads {
  public:
-  explicit ThreadScope(int threads)
-      : saved_(omp_get_max_threads()), changed_(saved_ != threads) {
-    if (changed_) omp_set_num_threads(threads);
-  }
-  ~ThreadScope() {
-    if (changed_) omp_set_num_threads(saved_);
-  }
+  mpc_status_t start(int count);
+  // Again, where the process is a copy of the one that started them.
+  mpc_status_t check() const;
+  int count() const { return count_; }
+  kernels::Team* team() const { return team_.get(); }
 
  private:
-  const int saved_;
-  const bool changed_;
+  static mpc_status_t refused(int count, const std::string& why) {
+    return mpc_status_make(MPC_OUT_OF_MEMORY,
+                           "a session on %d threads: %s; fewer can be asked "
+                           "for (threads)",
+                           count, why.c_str());
+  }
+
+  int count_ = 1;
+  std::unique_ptr<kernels::Team> team_;
+};
+
+mpc_status_t Threads::start(int count) {
+  count_ = count;
+  if (!kernels::dnnl_runs_on_teams()) return nullptr;
+  std::string why;
+  team_ = kernels::Team::start(count, &why);
+  return team_ ? nullptr : refused(count, why);
+}
+
+mpc_status_t Threads::check() const {
+  std::string why;
+  if (!team_ || team_->survive_fork(&why)) return nullptr;
+  return refused(count_, why);
+}
+
+// While in scope, kernels that the calling thread runs use these.
+class Work {
+ public:
+  explicit Work(const Threads& threads)
+      : team_(threads.team()), threads_(threads.count()) {}
+
+ private:
+  DefaultFloats floats_;
+  kernels::TeamScope team_;
+  kernels::ThreadScope threads_;
 };
 
 // One instruction made ready. Exactly one of `function` and `kernel` is set.
@@ -66,30 +98,26 @@ struct Call {
   int threads = 1;
 };
 
-// Splits the items into equal contiguous parts, the first ones one longer.
 void run_shared(const Call& call) {
-#pragma omp parallel num_threads(call.threads)
-  {
+  kernels::parallel(call.threads, [&](int part, int parts) {
     DefaultFloats floats;
-    int64_t parts = omp_get_num_threads();
-    int64_t part = omp_get_thread_num();
-    int64_t size = call.items / parts, longer = call.items % parts;
-    int64_t begin = part * size + std::min(part, longer);
-    int64_t end = begin + size + (part < longer ? 1 : 0);
-    if (begin < end) call.function(call.operands, begin, end);
-  }
+    const kernels::Range mine = kernels::share(call.items, part, parts);
+    if (mine.begin < mine.end)
+      call.function(call.operands, mine.begin, mine.end);
+  });
 }
 
 class CpuExecutable : public Executable {
  public:
   CpuExecutable(const mpc_program_t& program, const schema::Variant& variant,
-                uint8_t* states, uint8_t* arena,
-                const kernels::Context& context)
+                uint8_t* states, uint8_t* arena, const Threads& threads,
+                bool deterministic)
       : program_(program),
         variant_(variant),
         states_(states),
         arena_(arena),
-        context_(context) {}
+        threads_(threads),
+        context_{threads.count(), deterministic} {}
 
   mpc_status_t prepare(const mpc_allocator_t& allocator);
   mpc_status_t submit(const Submission& submission) override;
@@ -134,6 +162,7 @@ class CpuExecutable : public Executable {
   const schema::Variant& variant_;
   uint8_t* const states_;
   uint8_t* const arena_;
+  const Threads& threads_;
   const kernels::Context context_;
   Code code_;
   std::vector<GeneratedFunction> functions_;
@@ -246,8 +275,8 @@ void CpuExecutable::read_values(const Submission& submission,
 }
 
 mpc_status_t CpuExecutable::submit(const Submission& submission) {
-  DefaultFloats floats;
-  ThreadScope threads(context_.threads);
+  MPC_RETURN_IF_ERROR(threads_.check());
+  Work work(threads_);
   for (size_t i = 0; i < submission.num_inputs; ++i) {
     const schema::Buffer& buffer = *submission.inputs[i].buffer;
     uint64_t size = bytes_of(buffer);
@@ -271,8 +300,8 @@ mpc_status_t CpuExecutable::run(uint32_t entry) const {
 }
 
 mpc_status_t CpuExecutable::trace(uint32_t entry, Observer& observer) {
-  DefaultFloats floats;
-  ThreadScope threads(context_.threads);
+  MPC_RETURN_IF_ERROR(threads_.check());
+  Work work(threads_);
   const std::vector<Call>& calls = calls_[entry];
   for (uint32_t i = 0; i < calls.size(); ++i) {
     if (!run_call(calls[i])) return failed(entry, i);
@@ -318,12 +347,13 @@ class CpuDevice : public Device {
   }
 
   mpc_status_t prepare(std::unique_ptr<Executable>* out_executable) override {
-    int threads = options_.threads > 0 ? static_cast<int>(options_.threads)
-                                       : omp_get_max_threads();
-    kernels::Context context{threads, options_.deterministic};
-    ThreadScope scope(threads);
+    MPC_RETURN_IF_ERROR(threads_.start(options_.threads > 0
+                                           ? static_cast<int>(options_.threads)
+                                           : default_threads()));
+    Work work(threads_);
     auto executable = std::make_unique<CpuExecutable>(
-        program_, variant_, states_.data(), arena_.data(), context);
+        program_, variant_, states_.data(), arena_.data(), threads_,
+        options_.deterministic);
     MPC_RETURN_IF_ERROR(executable->prepare(options_.allocator));
     *out_executable = std::move(executable);
     return nullptr;
@@ -338,6 +368,7 @@ class CpuDevice : public Device {
   const schema::Variant& variant_;
   const DeviceOptions options_;
   const std::string name_ = "cpu";
+  Threads threads_;
   Memory states_;
   Memory arena_;
 };

@@ -1,0 +1,85 @@
+// Debian's oneDNN runs its parallel regions on libgomp, by six functions. On a
+// thread that has a team they are answered here; elsewhere, in a program that
+// uses oneDNN itself, by libgomp as before.
+
+#include <dnnl.h>
+
+#include "kernels/cpu/position.h"
+#include "kernels/cpu/redirect.h"
+
+namespace mpc::kernels {
+namespace {
+
+enum Call {
+  kParallel,
+  kBarrier,
+  kMaxThreads,
+  kNumThreads,
+  kThreadNum,
+  kInParallel,
+  kNumCalls
+};
+extern Redirection calls[kNumCalls];
+
+template <typename Function>
+Function* before(Call call) {
+  return reinterpret_cast<Function*>(calls[call].before);
+}
+
+void parallel_region(void (*body)(void*), void* data, unsigned threads,
+                     unsigned flags) {
+  if (here.team)
+    here.team->run(threads > 0 ? static_cast<int>(threads) : here.limit, body,
+                   data);
+  else
+    before<void(void (*)(void*), void*, unsigned, unsigned)>(kParallel)(
+        body, data, threads, flags);
+}
+
+void barrier() {
+  if (here.team)
+    here.team->barrier();
+  else
+    before<void()>(kBarrier)();
+}
+
+int max_threads() {
+  return here.team ? here.limit : before<int()>(kMaxThreads)();
+}
+
+int num_threads() {
+  return here.team ? here.count : before<int()>(kNumThreads)();
+}
+
+int thread_num() {
+  return here.team ? here.number : before<int()>(kThreadNum)();
+}
+
+int in_parallel() {
+  return here.team ? here.in_parallel : before<int()>(kInParallel)();
+}
+
+template <typename Function>
+Redirection redirection(const char* name, Function* replacement) {
+  return {name, reinterpret_cast<void*>(replacement), nullptr};
+}
+
+Redirection calls[kNumCalls] = {
+    redirection("GOMP_parallel", parallel_region),
+    redirection("GOMP_barrier", barrier),
+    redirection("omp_get_max_threads", max_threads),
+    redirection("omp_get_num_threads", num_threads),
+    redirection("omp_get_thread_num", thread_num),
+    redirection("omp_in_parallel", in_parallel),
+};
+
+}  // namespace
+
+bool dnnl_runs_on_teams() {
+  // Once for all: other sessions may be running.
+  static const bool redirected =
+      redirect_calls(dnnl_version(), calls, kNumCalls);
+  return redirected;
+}
+
+}  // namespace mpc::kernels

@@ -1,0 +1,139 @@
+#include "kernels/cpu/redirect.h"
+
+#if defined(__linux__) && defined(__x86_64__)
+
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace mpc::kernels {
+namespace {
+
+// What a library was told about itself when it was linked.
+struct Library {
+  uintptr_t base = 0;
+  const Elf64_Phdr* headers = nullptr;
+  int num_headers = 0;
+  const Elf64_Sym* symbols = nullptr;
+  const char* names = nullptr;
+  const Elf64_Rela* calls = nullptr;  // Slots with addresses of functions.
+  size_t num_calls = 0;
+
+  const Elf64_Phdr* find(uint32_t type) const {
+    for (int i = 0; i < num_headers; ++i)
+      if (headers[i].p_type == type) return &headers[i];
+    return nullptr;
+  }
+  bool contains(const void* address) const {
+    for (int i = 0; i < num_headers; ++i) {
+      const uintptr_t begin = base + headers[i].p_vaddr;
+      if (headers[i].p_type == PT_LOAD &&
+          reinterpret_cast<uintptr_t>(address) - begin < headers[i].p_memsz)
+        return true;
+    }
+    return false;
+  }
+};
+
+struct Search {
+  const void* inside;
+  Library library;
+};
+
+void read_calls(Library& library, const Elf64_Dyn* entry) {
+  for (; entry->d_tag != DT_NULL; ++entry) {
+    // glibc turns offsets in the table into addresses, others do not.
+    const Elf64_Addr value = entry->d_un.d_ptr;
+    const Elf64_Addr address =
+        value < library.base ? library.base + value : value;
+    if (entry->d_tag == DT_SYMTAB)
+      library.symbols = reinterpret_cast<const Elf64_Sym*>(address);
+    else if (entry->d_tag == DT_STRTAB)
+      library.names = reinterpret_cast<const char*>(address);
+    else if (entry->d_tag == DT_JMPREL)
+      library.calls = reinterpret_cast<const Elf64_Rela*>(address);
+    else if (entry->d_tag == DT_PLTRELSZ)
+      library.num_calls = value / sizeof(Elf64_Rela);
+  }
+}
+
+int find_library(dl_phdr_info* info, size_t, void* data) {
+  Search& search = *static_cast<Search*>(data);
+  Library library;
+  library.base = info->dlpi_addr;
+  library.headers = info->dlpi_phdr;
+  library.num_headers = info->dlpi_phnum;
+  if (!library.contains(search.inside)) return 0;
+  const Elf64_Phdr* dynamic = library.find(PT_DYNAMIC);
+  // A program, which has no name here, need not call through slots.
+  if (dynamic && info->dlpi_name[0] != '\0')
+    read_calls(library, reinterpret_cast<const Elf64_Dyn*>(library.base +
+                                                           dynamic->p_vaddr));
+  search.library = library;
+  return 1;
+}
+
+void** find_slot(const Library& library, const char* name) {
+  for (size_t i = 0; i < library.num_calls; ++i) {
+    const Elf64_Rela& call = library.calls[i];
+    const Elf64_Sym& symbol = library.symbols[ELF64_R_SYM(call.r_info)];
+    if (ELF64_R_TYPE(call.r_info) != R_X86_64_JUMP_SLOT ||
+        std::strcmp(library.names + symbol.st_name, name) != 0)
+      continue;
+    void** slot = reinterpret_cast<void**>(library.base + call.r_offset);
+    // Not looked up yet.
+    return library.contains(*slot) ? nullptr : slot;
+  }
+  return nullptr;
+}
+
+// The part that is read-only once the library is linked.
+bool protect(const Library& library, int protection) {
+  const Elf64_Phdr* header = library.find(PT_GNU_RELRO);
+  if (!header) return true;
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t address = library.base + header->p_vaddr;
+  const uintptr_t begin = address / page * page,
+                  end = (address + header->p_memsz) / page * page;
+  return begin >= end ||
+         mprotect(reinterpret_cast<void*>(begin), end - begin, protection) == 0;
+}
+
+}  // namespace
+
+bool redirect_calls(const void* inside, Redirection* redirections,
+                    size_t count) {
+  Search search = {inside, {}};
+  dl_iterate_phdr(find_library, &search);
+  const Library& library = search.library;
+  if (!library.symbols || !library.names || !library.calls) return false;
+  std::vector<void**> slots;
+  for (size_t i = 0; i < count; ++i) {
+    slots.push_back(find_slot(library, redirections[i].name));
+    if (!slots.back()) return false;
+  }
+  if (!protect(library, PROT_READ | PROT_WRITE)) return false;
+  for (size_t i = 0; i < count; ++i) {
+    redirections[i].before = *slots[i];
+    __atomic_store_n(slots[i], redirections[i].replacement, __ATOMIC_RELEASE);
+  }
+  // If this fails the library works as well.
+  (void)protect(library, PROT_READ);
+  return true;
+}
+
+}  // namespace mpc::kernels
+
+#else
+
+namespace mpc::kernels {
+
+bool redirect_calls(const void*, Redirection*, size_t) { return false; }
+
+}  // namespace mpc::kernels
+
+#endif

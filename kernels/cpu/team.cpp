@@ -1,0 +1,315 @@
+#include "kernels/cpu/team.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <vector>
+
+#include "kernels/cpu/futex_word.h"
+#include "kernels/cpu/position.h"
+
+namespace mpc::kernels {
+
+thread_local Position here;
+
+namespace {
+
+// Long enough for what one thread does between two regions of a step, short
+// beside a time slice, which is milliseconds.
+constexpr std::chrono::microseconds kSpin(50);
+
+int available_cpus() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+// Where OpenMP's threads would be, if it is told to bind them (OMP_PROC_BIND,
+// OMP_PLACES). A thread of its own asks, so that OpenMP's end with it.
+struct Places {
+  std::vector<cpu_set_t> sets;  // Of each thread; empty: they are not bound.
+  int threads;
+};
+
+void* look_up_places(void* data) {
+  Places& places = *static_cast<Places*>(data);
+#pragma omp parallel num_threads(places.threads)
+  {
+    const size_t number = static_cast<size_t>(omp_get_thread_num());
+    sched_getaffinity(0, sizeof(cpu_set_t), &places.sets[number]);
+  }
+  return nullptr;
+}
+
+std::vector<cpu_set_t> openmp_places(int threads) {
+  if (omp_get_proc_bind() == omp_proc_bind_false) return {};
+  Places places = {std::vector<cpu_set_t>(threads), threads};
+  for (cpu_set_t& set : places.sets) CPU_ZERO(&set);
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, look_up_places, &places) != 0) return {};
+  pthread_join(thread, nullptr);
+  return std::move(places.sets);
+}
+
+// Threads inherit the mask of blocked signals: those that the program handles
+// are for its own threads.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+// A cache line each, so that waiting for one's own work disturbs nobody.
+struct alignas(64) Team::Worker {
+  // Odd while there is a part that nobody has taken. Who makes it even, the
+  // worker or the thread that started the region, runs the part; only then is
+  // the region sure to last, and may be looked at.
+  FutexWord ticket;
+  Team* team = nullptr;
+  int number = 0;
+  pthread_t thread;
+
+  bool take() {
+    uint32_t value = ticket.value.load(std::memory_order_relaxed);
+    return value % 2 == 1 && ticket.value.compare_exchange_strong(
+                                 value, value + 1, std::memory_order_acq_rel);
+  }
+};
+
+struct Team::Region {
+  void (*body)(void*) = nullptr;  // Null: the worker ends.
+  void* data = nullptr;
+  int count = 1, limit = 1;
+  FutexWord::Duration spin{};
+  alignas(64) FutexWord running;  // Parts of workers that are not done yet.
+  alignas(64) std::atomic<int> arrived{0};
+  FutexWord barriers;  // That were passed.
+};
+
+Team::Team(int size) : size_(size) {}
+
+Team::~Team() {
+  // In a child of fork() there are none to end.
+  if (process_ == getpid()) end_workers();
+}
+
+std::unique_ptr<Team> Team::start(int size, std::string* error) {
+  std::unique_ptr<Team> team(new Team(size));
+  if (!team->start_workers(error)) return nullptr;
+  return team;
+}
+
+bool Team::survive_fork(std::string* error) {
+  return process_ == getpid() || start_workers(error);
+}
+
+bool Team::start_workers(std::string* error) {
+  started_ = 0;  // In a child of fork() the others were not copied.
+  region_ = std::make_unique<Region>();
+  // More threads than CPUs would only wait for those that wait.
+  if (size_ <= available_cpus()) region_->spin = kSpin;
+  workers_ = std::make_unique<Worker[]>(size_ - 1);
+  process_ = getpid();
+  const std::vector<cpu_set_t> places = openmp_places(size_);
+  const BlockedSignals blocked;
+  for (int i = 0; i < size_ - 1; ++i) {
+    Worker& worker = workers_[i];
+    worker.team = this;
+    worker.number = i + 1;
+    const int failure =
+        pthread_create(&worker.thread, nullptr, start_worker, &worker);
+    if (failure != 0) {
+      *error = "cannot start a thread: ";
+      *error += std::strerror(failure);
+      end_workers();
+      return false;
+    }
+    ++started_;
+    if (!places.empty() && CPU_COUNT(&places[i + 1]) > 0)
+      pthread_setaffinity_np(worker.thread, sizeof(cpu_set_t), &places[i + 1]);
+  }
+  return true;
+}
+
+void Team::end_workers() {
+  if (started_ == 0) return;
+  region_->body = nullptr;
+  for (int i = 0; i < started_; ++i) {
+    workers_[i].ticket.value.fetch_add(1, std::memory_order_seq_cst);
+    workers_[i].ticket.wake();
+    pthread_join(workers_[i].thread, nullptr);
+  }
+  started_ = 0;
+}
+
+void* Team::start_worker(void* data) {
+  Worker& worker = *static_cast<Worker*>(data);
+  pthread_setname_np(pthread_self(), "mpc-worker");
+#if defined(__SSE2__)
+  _mm_setcsr(0x1f80);  // Not what the program's thread was left in.
+#endif
+  worker.team->work(worker);
+  return nullptr;
+}
+
+void Team::work(Worker& worker) {
+  Region& region = *region_;
+  for (;;) {
+    worker.ticket.wait(region.spin,
+                       [](uint32_t value) { return value % 2 == 1; });
+    if (!worker.take()) continue;
+    if (!region.body) return;
+    run_part(worker.number);
+    if (region.running.value.fetch_sub(1, std::memory_order_seq_cst) == 1)
+      region.running.wake();
+  }
+}
+
+void Team::run_part(int number) {
+  const Region& region = *region_;
+  here = {this, region.limit, number, region.count, true};
+  region.body(region.data);
+}
+
+// A thread that another process keeps from running, or that is not awake yet,
+// has not taken its part, and then it is quicker to run that here than to wait.
+// Barriers inside a region are no danger: a part is done only when all of those
+// that it waits for were taken, and each part that was not has a thread of its
+// own that will.
+void Team::run_left_over_parts(int workers) {
+  for (int i = 0; i < workers; ++i)
+    if (workers_[i].take()) {
+      run_part(workers_[i].number);
+      region_->running.value.fetch_sub(1, std::memory_order_relaxed);
+    }
+}
+
+void Team::run(int threads, void (*body)(void*), void* data) {
+  const Position before = here;
+  threads = std::min(threads, size_);
+  if (threads <= 1 || here.in_parallel) {
+    here.number = 0;
+    here.count = 1;
+    body(data);
+    here = before;
+    return;
+  }
+  Region& region = *region_;
+  region.body = body;
+  region.data = data;
+  region.count = threads;
+  region.limit = here.limit;
+  const int workers = threads - 1;
+  region.running.value.store(static_cast<uint32_t>(workers),
+                             std::memory_order_relaxed);
+  // All lines are on their way before the first of them must have arrived.
+  for (int i = 0; i < workers; ++i) {
+    std::atomic<uint32_t>& ticket = workers_[i].ticket.value;
+    ticket.store(ticket.load(std::memory_order_relaxed) + 1,
+                 std::memory_order_release);
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (int i = 0; i < workers; ++i) workers_[i].ticket.wake();
+  run_part(0);
+  run_left_over_parts(workers);
+  region.running.wait(region.spin, [](uint32_t value) { return value == 0; });
+  here = before;
+}
+
+void Team::barrier() {
+  if (here.count <= 1) return;
+  Region& region = *region_;
+  const uint32_t passed = region.barriers.value.load(std::memory_order_acquire);
+  if (region.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < here.count) {
+    region.barriers.wait(region.spin,
+                         [&](uint32_t value) { return value != passed; });
+    return;
+  }
+  region.arrived.store(0, std::memory_order_relaxed);
+  region.barriers.value.store(passed + 1, std::memory_order_seq_cst);
+  region.barriers.wake();
+}
+
+TeamScope::TeamScope(Team* team)
+    : before_(here.team), limit_before_(here.limit) {
+  here.team = team;
+  here.limit = team ? team->size() : 1;
+}
+
+TeamScope::~TeamScope() {
+  here.team = before_;
+  here.limit = limit_before_;
+}
+
+ThreadScope::ThreadScope(int threads)
+    : before_(here.team ? here.limit : omp_get_max_threads()),
+      changed_(threads != before_) {
+  if (!changed_) return;
+  if (here.team)
+    here.limit = threads;
+  else
+    omp_set_num_threads(threads);
+}
+
+ThreadScope::~ThreadScope() {
+  if (!changed_) return;
+  if (here.team)
+    here.limit = before_;
+  else
+    omp_set_num_threads(before_);
+}
+
+namespace {
+
+struct Job {
+  void (*call)(const void* body, int part, int parts);
+  const void* body;
+};
+
+void run_job(void* data) {
+  const Job& job = *static_cast<const Job*>(data);
+  job.call(job.body, here.number, here.count);
+}
+
+}  // namespace
+
+void run_parallel(int threads,
+                  void (*call)(const void* body, int part, int parts),
+                  const void* body) {
+  if (here.team) {
+    Job job = {call, body};
+    here.team->run(threads, run_job, &job);
+    return;
+  }
+#pragma omp parallel num_threads(threads)
+  call(body, omp_get_thread_num(), omp_get_num_threads());
+}
+
+void parallel_barrier() {
+  if (here.team) {
+    here.team->barrier();
+    return;
+  }
+#pragma omp barrier
+}
+
+}  // namespace mpc::kernels
