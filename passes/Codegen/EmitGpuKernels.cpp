@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Codegen/GpuOps.h"
 #include "passes/Codegen/KernelEmitter.h"
 #include "passes/Codegen/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -27,6 +27,11 @@ namespace {
 struct EmitGpuKernelsPass
     : mpc::impl::EmitGpuKernelsPassBase<EmitGpuKernelsPass> {
   using Base::Base;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    Base::getDependentDialects(registry);
+    registerGpuOps(registry);
+  }
 
   void runOnOperation() override {
     SmallVector<func::FuncOp> kernels;

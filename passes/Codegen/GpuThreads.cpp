@@ -1,9 +1,9 @@
 //===- GpuThreads.cpp - What the threads of a kernel do together ----------===//
 
 #include "passes/Codegen/GpuEmitter.h"
+#include "passes/Codegen/GpuOps.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -42,9 +42,8 @@ void GpuEmitter::onlyIf(Value condition, llvm::function_ref<void()> body) {
 
 /// Which thread runs, of which group.
 void GpuEmitter::findThread() {
-  Type type = builder.getI32Type();
-  thread = NVVM::ThreadIdXOp::create(builder, loc, type);
-  block = NVVM::BlockIdXOp::create(builder, loc, type);
+  thread = createThreadIndex(builder, loc);
+  block = createBlockIndex(builder, loc);
   unsigned size = schedule.groupThreads;
   threadOfGroup = thread;
   group = i32(0);
@@ -54,7 +53,7 @@ void GpuEmitter::findThread() {
   group = arith::DivUIOp::create(builder, loc, thread, i32(size));
 }
 
-void GpuEmitter::barrier() { NVVM::Barrier0Op::create(builder, loc); }
+void GpuEmitter::barrier() { createBarrier(builder, loc); }
 
 /// The value of the thread whose number differs in the bit `distance`.
 Value GpuEmitter::shuffle(Value value, unsigned distance) {
@@ -64,9 +63,8 @@ Value GpuEmitter::shuffle(Value value, unsigned distance) {
   if (type != bits)
     value = arith::BitcastOp::create(builder, loc, bits, value);
   auto exchange = [&](Value number) -> Value {
-    return NVVM::ShflOp::create(builder, loc, word, i32(-1), number,
-                                i32(distance), i32(kWarp - 1),
-                                NVVM::ShflKind::bfly, UnitAttr());
+    return createShuffle(builder, loc, i32(-1), number, i32(distance),
+                         i32(kWarp - 1));
   };
   if (width == 64) {
     Value high = arith::ShRUIOp::create(builder, loc, value, i64(32));
@@ -176,9 +174,9 @@ Value GpuEmitter::sharedMemory(StringRef what, int64_t bytes) {
   if (!global) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(func);
-    global = LLVM::GlobalOp::create(
-        builder, loc, type, /*isConstant=*/false, LLVM::Linkage::Internal, name,
-        Attribute(), /*alignment=*/16, unsigned(NVVM::NVVMMemorySpace::Shared));
+    global = LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/false,
+                                    LLVM::Linkage::Internal, name, Attribute(),
+                                    /*alignment=*/16, sharedMemorySpace());
   } else if (cast<LLVM::LLVMArrayType>(global.getType()).getNumElements() <
              uint64_t(bytes)) {
     global.setGlobalType(type);

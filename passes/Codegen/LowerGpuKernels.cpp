@@ -5,15 +5,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Codegen/ApproximateMath.h"
+#include "passes/Codegen/GpuOps.h"
 #include "passes/Codegen/Passes.h"
 #include "passes/Codegen/SimulateThreads.h"
 
-#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -35,6 +41,11 @@ namespace {
 struct LowerGpuKernelsPass
     : mpc::impl::LowerGpuKernelsPassBase<LowerGpuKernelsPass> {
   using Base::Base;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    Base::getDependentDialects(registry);
+    registerGpuOps(registry);
+  }
 
   void runOnOperation() override {
     if (simulate)
@@ -69,15 +80,11 @@ struct LowerGpuKernelsPass
 
   /// Tells the code generator what starts a grid, and of how many threads.
   void markKernels() {
-    Builder builder(&getContext());
     for (auto func : getOperation().getOps<LLVM::LLVMFuncOp>()) {
       auto threads = func->getAttrOfType<IntegerAttr>("mpc.threads");
       if (!threads)
         continue;
-      func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
-                    builder.getUnitAttr());
-      func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
-                    builder.getDenseI32ArrayAttr({int32_t(threads.getInt())}));
+      markAsKernel(func, threads.getInt());
       func->removeAttr("mpc.threads");
     }
   }

@@ -50,7 +50,7 @@ def EmitGpuKernelsPass : Pass<"mpc-emit-gpu-kernels", "::mlir::ModuleOp"> {
     Leaves: NVVM kernels without linalg and without tensors.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect", "::mlir::math::MathDialect"];
 }
 
@@ -72,7 +72,7 @@ def LowerGpuKernelsPass : Pass<"mpc-lower-gpu-kernels", "::mlir::ModuleOp"> {
            "Write kernels for the host simulator">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect", "::mlir::math::MathDialect",
                            "::mlir::cf::ControlFlowDialect"];
 }

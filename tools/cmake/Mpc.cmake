@@ -1,5 +1,6 @@
-# Finds MLIR and defines mpc_add_library, mpc_add_dialect, mpc_add_passes and
-# mpc_add_tool: thin wrappers that hide one idiom each and nothing else.
+# Finds MLIR and defines mpc_add_library, mpc_add_dialect, mpc_add_passes,
+# mpc_add_tool and mpc_use_mlir: thin wrappers that hide one idiom each and
+# nothing else.
 
 # The default is Debian's place. It is not a HINT: CMake would go there when
 # -DMLIR_DIR names another version, instead of refusing it.
@@ -25,6 +26,22 @@ include_directories(${PROJECT_SOURCE_DIR})
 include_directories(SYSTEM
   ${PROJECT_BINARY_DIR} ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 
+# Parsing MLIR's headers takes ten times as long as compiling what stands below
+# them, so it is done once. That wants the same flags everywhere: exceptions,
+# as ONNX and running out of memory throw, and code of programs like that of
+# libraries.
+set(LLVM_REQUIRES_EH ON)
+set(LLVM_REQUIRES_RTTI ON)
+set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)
+add_library(mpc_mlir_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/headers.cpp)
+target_precompile_headers(mpc_mlir_headers PRIVATE <tools/cmake/headers.h>)
+
+# mpc_use_mlir(TARGET): for whose sources include MLIR. Each file includes what
+# it needs all the same: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds, too.
+function(mpc_use_mlir target)
+  target_precompile_headers(${target} REUSE_FROM mpc_mlir_headers)
+endfunction()
+
 # mpc_add_library(MPCName SOURCES… DEPENDS targets… LINK libs…): `libs` are ours.
 # MLIR means libMLIR.so, which brings libLLVM.so. Never name an archive of MLIR
 # or LLVM beside them: a second copy has a second registry of options, targets
@@ -33,6 +50,9 @@ function(mpc_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
   add_mlir_library(${name} ${ARG_SOURCES} EXCLUDE_FROM_LIBMLIR DISABLE_INSTALL
     DEPENDS ${ARG_DEPENDS} LINK_LIBS PUBLIC ${ARG_LINK} MLIR)
+  mpc_use_mlir(${name})
+  # Its time is spent in MLIR and LLVM; half of a build's would go here.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
 # mpc_add_dialect(Amp amp SOURCES… LINK libs…): <Name>Ops.td and, if it exists,
@@ -70,4 +90,6 @@ function(mpc_add_tool name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_llvm_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  mpc_use_mlir(${name})
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()

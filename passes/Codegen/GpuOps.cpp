@@ -1,0 +1,41 @@
+//===- GpuOps.cpp - What a thread asks of the GPU -------------------------===//
+
+#include "passes/Codegen/GpuOps.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+void mpc::registerGpuOps(DialectRegistry &registry) {
+  registry.insert<NVVM::NVVMDialect>();
+}
+
+Value mpc::createThreadIndex(OpBuilder &builder, Location loc) {
+  return NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+}
+
+Value mpc::createBlockIndex(OpBuilder &builder, Location loc) {
+  return NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
+}
+
+void mpc::createBarrier(OpBuilder &builder, Location loc) {
+  NVVM::Barrier0Op::create(builder, loc);
+}
+
+Value mpc::createShuffle(OpBuilder &builder, Location loc, Value all,
+                         Value word, Value distance, Value last) {
+  return NVVM::ShflOp::create(builder, loc, builder.getI32Type(), all, word,
+                              distance, last, NVVM::ShflKind::bfly, UnitAttr());
+}
+
+unsigned mpc::sharedMemorySpace() {
+  return unsigned(NVVM::NVVMMemorySpace::Shared);
+}
+
+void mpc::markAsKernel(Operation *func, int64_t threads) {
+  Builder builder(func->getContext());
+  func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                builder.getUnitAttr());
+  func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                builder.getDenseI32ArrayAttr({int32_t(threads)}));
+}

@@ -1,0 +1,1 @@
+// CMake wants a source to go with the headers that it compiles.
