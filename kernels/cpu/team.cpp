@@ -61,13 +61,16 @@ std::vector<cpu_set_t> openmp_places(int threads) {
   return std::move(places.sets);
 }
 
-// Threads inherit the mask of blocked signals: those that the program handles
-// are for its own threads.
+// Threads inherit the mask of blocked signals: those that the program is sent
+// are for its own threads, those that a thread causes for who catches them.
 class BlockedSignals {
  public:
   BlockedSignals() {
     sigset_t all;
     sigfillset(&all);
+    for (int caused : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGPROF, SIGSEGV,
+                       SIGSYS, SIGTRAP})
+      sigdelset(&all, caused);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
