@@ -68,8 +68,8 @@ class BlockedSignals {
   BlockedSignals() {
     sigset_t all;
     sigfillset(&all);
-    for (int caused : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGPROF, SIGSEGV,
-                       SIGSYS, SIGTRAP})
+    for (int caused :
+         {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGPROF, SIGSEGV, SIGSYS, SIGTRAP})
       sigdelset(&all, caused);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
