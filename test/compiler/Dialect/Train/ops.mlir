@@ -134,5 +134,9 @@ func.func @updates(%w: tensor<1x1024xf32>, %g: tensor<1x1024xf32>, %m: tensor<1x
   %4 = train.global_norm %g : (tensor<1x1024xf32>) -> tensor<f32>
   // CHECK: train.clip_factor %{{.*}} {max_norm = 1.000000e+00 : f32}
   %5 = train.clip_factor %4 {max_norm = 1.0 : f32} : (tensor<f32>) -> tensor<f32>
+  // CHECK: train.mean_factor %{{.*}} {terms = 8.000000e+00 : f64}
+  %6 = train.mean_factor %4 {terms = 8.0 : f64} : (tensor<f32>) -> tensor<f32>
+  // CHECK: train.loss_share %{{.*}}, %{{.*}} {terms = 8.000000e+00 : f64}
+  %7 = train.loss_share %4, %6 {terms = 8.0 : f64} : (tensor<f32>, tensor<f32>) -> tensor<f32>
   return
 }

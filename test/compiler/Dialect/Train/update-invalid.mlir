@@ -71,3 +71,19 @@ func.func @clip_factor_c1(%norm: tensor<f32>) {
   %0 = train.clip_factor %norm {max_norm = 0.0 : f32} : (tensor<f32>) -> tensor<f32>
   return
 }
+
+// -----
+
+func.func @loss_share_c1(%loss: tensor<f32>) {
+  // expected-error @+1 {{'train.loss_share' op 'terms' must be positive, but is 0.000000e+00 : f64}}
+  %0 = train.loss_share %loss, %loss {terms = 0.0 : f64} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @mean_factor_c1(%divisor: tensor<f32>) {
+  // expected-error @+1 {{'train.mean_factor' op 'terms' must be positive, but is -1.000000e+00 : f64}}
+  %0 = train.mean_factor %divisor {terms = -1.0 : f64} : (tensor<f32>) -> tensor<f32>
+  return
+}
