@@ -4,6 +4,9 @@
 // the keys) is one thread's work, and how it is cut depends on the shape alone,
 // so that any number of threads gives the same bits.
 //
+// Where the CPU does not compute in the type, all of this is done in f32:
+// strips and heads are widened as they come, and results rounded as they go.
+//
 // With `causal` a strip takes part with the keys that its last query sees,
 // rounded up so that there are few different products.
 
@@ -11,7 +14,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/cpu/dnnl_kernel.h"
+#include "kernels/cpu/widened_call.h"
 #include "kernels/float_types.h"
 #include "kernels/log_sum_exp.h"
 
@@ -46,7 +49,6 @@ struct Loops {
                        const float* p_grads, Sums<const float> sums,
                        const void* grad, const void* result, void* p,
                        void* score_grads);
-  void (*round)(const float* from, int64_t count, uint16_t* to);
 };
 
 // A strip of rows of one head.
@@ -199,8 +201,10 @@ class AttentionKernel : public Kernel {
                   const Context& context, double products)
       : shape_(shape),
         strips_(shape_),
-        element_(mpc_dtype_size(shape.dtype)),
-        items_(items) {
+        widened_(is_widened(shape.dtype)),
+        type_(widened_ ? memory::data_type::f32 : dnnl_type(shape.dtype)),
+        items_(items),
+        conversion_(shape.dtype) {
     const double work = 2.0 * products * static_cast<double>(shape.batch) *
                         static_cast<double>(shape.heads) *
                         static_cast<double>(shape.queries) *
@@ -209,7 +213,7 @@ class AttentionKernel : public Kernel {
                         (shape.causal ? 0.5 : 1.0);
     threads_ = static_cast<int>(std::min<int64_t>(
         items, threads_for(work, kFlopsPerThread, context.threads)));
-    loops_ = best_loops(shape.dtype == MPC_DTYPE_BF16, &loops_name_);
+    loops_ = best_loops(type_ == memory::data_type::bf16, &loops_name_);
   }
 
   // What an item does; the places of scratch memory are set.
@@ -221,7 +225,6 @@ class AttentionKernel : public Kernel {
   void make(std::vector<std::pair<Place, int64_t>> room) {
     const ThreadScope scope(1);
     const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-    const memory::data_type type = dnnl_type(shape_.dtype);
     std::vector<std::pair<int64_t, int64_t>> known;
     std::vector<std::vector<Product>> lists;
     for (int64_t i = 0; i < strips_.count(); ++i) {
@@ -238,13 +241,13 @@ class AttentionKernel : public Kernel {
     for (const std::vector<Product>& list : lists) {
       descriptions.emplace_back();
       for (const Product& product : list) {
-        descriptions.back().push_back(describe(engine, product, type));
+        descriptions.back().push_back(describe(engine, product, type_));
         scratchpad =
             std::max(scratchpad,
                      descriptions.back().back().scratchpad_desc().get_size());
       }
     }
-    name_ = loops_name_;
+    name_ = std::string(widened_ ? "widened:" : "") + loops_name_;
     for (const dnnl::matmul::primitive_desc& pd : descriptions.back()) {
       const std::string name = std::string(", ") + pd.impl_info_str();
       if (name_.find(name) == std::string::npos) name_ += name;
@@ -281,18 +284,28 @@ class AttentionKernel : public Kernel {
         places, nullptr);
   }
 
-  // Row `row` of an operand with rows of `width` elements of `bytes`.
-  static char* row(void* operand, int64_t row, int64_t width, size_t bytes) {
+  // Rows of `width` elements of an operand, from `row` on.
+  static char* at(void* operand, int64_t row, int64_t width,
+                  mpc_dtype_t dtype) {
     return static_cast<char*>(operand) +
-           static_cast<size_t>(row * width) * bytes;
+           static_cast<size_t>(row * width) * mpc_dtype_size(dtype);
   }
-  char* row(void* operand, int64_t row, int64_t width) const {
-    return AttentionKernel::row(operand, row, width, element_);
+  // Makes `rows` of an input what products read at the place.
+  void bring(void** places, Place place, void* operand, int64_t row,
+             int64_t rows, int64_t width) const {
+    void* from = at(operand, row, width, shape_.dtype);
+    if (widened_)
+      conversion_.widen(from, Part::flat(0, rows * width),
+                        static_cast<float*>(places[place]));
+    else
+      places[place] = from;
   }
-  char* result_row(void* operand, size_t result, int64_t row,
-                   int64_t width) const {
-    return AttentionKernel::row(operand, row, width,
-                                mpc_dtype_size(shape_.result_dtypes[result]));
+  // Room for what `bring` widens.
+  void add_inputs(std::vector<std::pair<Place, int64_t>>* room,
+                  std::initializer_list<std::pair<Place, int64_t>> inputs) {
+    if (!widened_) return;
+    for (const auto& [place, elements] : inputs)
+      room->emplace_back(place, elements * 4);
   }
   // The sums, an operand, from row `row` on.
   template <typename T>
@@ -300,6 +313,19 @@ class AttentionKernel : public Kernel {
     T* high = static_cast<T*>(operand) + row;
     return {high, high + shape_.rows()};
   }
+  // Whether products leave f32 in scratch memory for a result that is none.
+  bool is_rounded(size_t result) const {
+    return widened_ && shape_.result_dtypes[result] != MPC_DTYPE_F32;
+  }
+  memory::data_type result_type(size_t result) const {
+    return widened_ ? type_ : dnnl_type(shape_.result_dtypes[result]);
+  }
+  void round(const void* from, int64_t elements, void* to) const {
+    conversion_.round(static_cast<const float*>(from), Part::flat(0, elements),
+                      to);
+  }
+  // Probabilities and their gradients are not where the scores are.
+  bool is_narrow() const { return type_ != memory::data_type::f32; }
   int64_t key_head_of(int64_t head) const {
     return head / (shape_.heads / shape_.key_heads);
   }
@@ -307,11 +333,13 @@ class AttentionKernel : public Kernel {
 
   const AttentionShape shape_;
   const Strips strips_;
-  const size_t element_;
+  const bool widened_;
+  const memory::data_type type_;  // Of what the products read.
   Loops loops_;
 
  private:
   const int64_t items_;
+  const Conversion conversion_;
   int threads_;
   const char* loops_name_;
   std::string name_;
@@ -330,7 +358,12 @@ class Forward final : public AttentionKernel {
                         context, 1) {
     std::vector<std::pair<Place, int64_t>> room = {
         {kScores, strip_elements() * 4}};
-    if (element_ == 2) room.emplace_back(kP, strip_elements() * 2);
+    if (is_narrow()) room.emplace_back(kP, strip_elements() * 2);
+    add_inputs(&room, {{kQuery, strips_.rows() * shape.depth},
+                       {kKey, shape.keys * shape.depth},
+                       {kValue, shape.keys * shape.value_depth}});
+    if (is_rounded(0))
+      room.emplace_back(kResult, strips_.rows() * shape.value_depth * 4);
     make(std::move(room));
   }
 
@@ -339,7 +372,7 @@ class Forward final : public AttentionKernel {
     return {{kQuery, kKey, kScores, s.rows, s.count, shape_.depth, false, true,
              memory::data_type::f32},
             {kP, kValue, kResult, s.rows, shape_.value_depth, s.count, false,
-             false, dnnl_type(shape_.result_dtypes[0])}};
+             false, result_type(0)}};
   }
 
   bool run_item(int64_t item, void* const* operands, void** places,
@@ -350,15 +383,19 @@ class Forward final : public AttentionKernel {
     const Strip strip = strips_.at(index);
     const int64_t first = head * shape_.queries + strip.first;
     const int64_t keys = key_head_of(head) * shape_.keys;
-    places[kQuery] = row(operands[0], first, shape_.depth);
-    places[kKey] = row(operands[1], keys, shape_.depth);
-    places[kValue] = row(operands[2], keys, shape_.value_depth);
-    places[kResult] = result_row(operands[3], 0, first, shape_.value_depth);
+    const int64_t width = shape_.value_depth;
+    bring(places, kQuery, operands[0], first, strip.rows, shape_.depth);
+    bring(places, kKey, operands[1], keys, strip.count, shape_.depth);
+    bring(places, kValue, operands[2], keys, strip.count, width);
+    void* result = at(operands[3], first, width, shape_.result_dtypes[0]);
+    if (!is_rounded(0)) places[kResult] = result;
     if (!places[kP]) places[kP] = places[kScores];
     if (!multiply(index, 0, places, worker)) return false;
     loops_.softmax(strip, static_cast<float*>(places[kScores]), places[kP],
                    sums_from<float>(operands[4], first));
-    return multiply(index, 1, places, worker);
+    if (!multiply(index, 1, places, worker)) return false;
+    if (is_rounded(0)) round(places[kResult], strip.rows * width, result);
+    return true;
   }
 };
 
@@ -370,12 +407,19 @@ class Backward final : public AttentionKernel {
       : AttentionKernel(shape, shape.batch * shape.key_heads, context, 2.5) {
     std::vector<std::pair<Place, int64_t>> room = {
         {kScores, strip_elements() * 4}, {kPGrads, strip_elements() * 4}};
-    if (element_ == 2) {
+    if (is_narrow()) {
       room.emplace_back(kP, strip_elements() * 2);
       room.emplace_back(kScoreGrads, strip_elements() * 2);
     }
+    const int64_t rows = strips_.rows();
+    add_inputs(&room, {{kGrad, rows * shape.value_depth},
+                       {kQuery, rows * shape.depth},
+                       {kKey, shape.keys * shape.depth},
+                       {kValue, shape.keys * shape.value_depth},
+                       {kResult, rows * shape.value_depth}});
+    if (is_rounded(0)) room.emplace_back(kQueryGrad, rows * shape.depth * 4);
     for (const Summed& sums : sums_of(shape))
-      if (shape.result_dtypes[sums.result] == MPC_DTYPE_BF16)
+      if (shape.result_dtypes[sums.result] != MPC_DTYPE_F32)
         room.emplace_back(sums.place, shape.keys * sums.width * 4);
     make(std::move(room));
   }
@@ -390,15 +434,15 @@ class Backward final : public AttentionKernel {
             {kScoreGrads, kQuery, kKeyGrad, s.count, d, s.rows, true, false,
              f32, true},
             {kScoreGrads, kKey, kQueryGrad, s.rows, d, s.count, false, false,
-             dnnl_type(shape_.result_dtypes[0])}};
+             result_type(0)}};
   }
 
   bool run_item(int64_t item, void* const* operands, void** places,
                 int worker) const override {
     const int64_t keys = item * shape_.keys;
     const int64_t group = shape_.heads / shape_.key_heads;
-    places[kKey] = row(operands[2], keys, shape_.depth);
-    places[kValue] = row(operands[3], keys, shape_.value_depth);
+    bring(places, kKey, operands[2], keys, shape_.keys, shape_.depth);
+    bring(places, kValue, operands[3], keys, shape_.keys, shape_.value_depth);
     if (!places[kP]) {
       places[kP] = places[kScores];
       places[kScoreGrads] = places[kPGrads];
@@ -406,7 +450,7 @@ class Backward final : public AttentionKernel {
     for (const Summed& sums : sums_of(shape_)) {
       if (!places[sums.place])
         places[sums.place] =
-            result_row(operands[sums.operand], sums.result, keys, sums.width);
+            at(operands[sums.operand], keys, sums.width, MPC_DTYPE_F32);
       std::memset(places[sums.place], 0,
                   static_cast<size_t>(shape_.keys * sums.width) * 4);
     }
@@ -415,12 +459,9 @@ class Backward final : public AttentionKernel {
       for (int64_t index = 0; index < strips_.count(); ++index)
         if (!run_strip(head, index, operands, places, worker)) return false;
     for (const Summed& sums : sums_of(shape_))
-      if (shape_.result_dtypes[sums.result] == MPC_DTYPE_BF16)
-        loops_.round(
-            static_cast<const float*>(places[sums.place]),
-            shape_.keys * sums.width,
-            reinterpret_cast<uint16_t*>(result_row(
-                operands[sums.operand], sums.result, keys, sums.width)));
+      if (shape_.result_dtypes[sums.result] != MPC_DTYPE_F32)
+        round(places[sums.place], shape_.keys * sums.width,
+              at(operands[sums.operand], keys, sums.width, shape_.dtype));
     return true;
   }
 
@@ -440,10 +481,13 @@ class Backward final : public AttentionKernel {
                  void** places, int worker) const {
     const Strip strip = strips_.at(index);
     const int64_t first = head * shape_.queries + strip.first;
-    places[kGrad] = row(operands[0], first, shape_.value_depth);
-    places[kQuery] = row(operands[1], first, shape_.depth);
-    places[kResult] = row(operands[4], first, shape_.value_depth);
-    places[kQueryGrad] = result_row(operands[6], 0, first, shape_.depth);
+    const int64_t rows = strip.rows;
+    bring(places, kGrad, operands[0], first, rows, shape_.value_depth);
+    bring(places, kQuery, operands[1], first, rows, shape_.depth);
+    bring(places, kResult, operands[4], first, rows, shape_.value_depth);
+    void* query_grad =
+        at(operands[6], first, shape_.depth, shape_.result_dtypes[0]);
+    if (!is_rounded(0)) places[kQueryGrad] = query_grad;
     if (!multiply(index, 0, places, worker) ||
         !multiply(index, 1, places, worker))
       return false;
@@ -452,9 +496,13 @@ class Backward final : public AttentionKernel {
                         sums_from<const float>(operands[5], first),
                         places[kGrad], places[kResult], places[kP],
                         places[kScoreGrads]);
-    return multiply(index, 2, places, worker) &&
-           multiply(index, 3, places, worker) &&
-           multiply(index, 4, places, worker);
+    if (!multiply(index, 2, places, worker) ||
+        !multiply(index, 3, places, worker) ||
+        !multiply(index, 4, places, worker))
+      return false;
+    if (is_rounded(0))
+      round(places[kQueryGrad], rows * shape_.depth, query_grad);
+    return true;
   }
 };
 

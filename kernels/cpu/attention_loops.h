@@ -123,13 +123,7 @@ void softmax_grad_strip(const Strip& s, const float* scores,
   }
 }
 
-inline void round_to_bf16(const float* from, int64_t count, uint16_t* to) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) to[i] = Bf16::round(from[i]);
-}
-
 inline Loops loops(bool is_bf16) {
-  if (is_bf16)
-    return {softmax_strip<Bf16>, softmax_grad_strip<Bf16>, round_to_bf16};
-  return {softmax_strip<float>, softmax_grad_strip<float>, round_to_bf16};
+  if (is_bf16) return {softmax_strip<Bf16>, softmax_grad_strip<Bf16>};
+  return {softmax_strip<float>, softmax_grad_strip<float>};
 }

@@ -1,10 +1,11 @@
 // Convolution and its gradients. Activations are used as they lie in memory;
 // weights are small, so they are brought into the layout that the primitive
-// likes best on the way in, and back on the way out.
+// likes best on the way in, and back on the way out. Where the CPU does not
+// compute in the type, strips of images are widened for f32 primitives.
 
 #include <cstring>
 
-#include "kernels/cpu/dnnl_kernel.h"
+#include "kernels/cpu/image_strips.h"
 
 namespace mpc::kernels::cpu {
 namespace {
@@ -22,12 +23,14 @@ constexpr int64_t kFewChannels = 32;
 // Everything oneDNN needs, for `batch` images.
 struct Problem {
   explicit Problem(const ConvShape& s, int64_t batch) {
-    const auto type = dnnl_type(s.dtype);
+    const auto type = [&s](mpc_dtype_t dtype) {
+      return is_widened(s.dtype) ? memory::data_type::f32 : dnnl_type(dtype);
+    };
     input = image(s, batch, s.input_channels, s.input);
     output = image(s, batch, s.output_channels, s.output);
-    input_type = output_type = weight_type = type;
-    result_type = dnnl_type(s.result_dtype);
-    bias = memory::desc({s.output_channels}, dnnl_type(s.bias_dtype), tag::a);
+    input_type = output_type = weight_type = type(s.dtype);
+    result_type = type(s.result_dtype);
+    bias = memory::desc({s.output_channels}, type(s.bias_dtype), tag::a);
     weight = {s.output_channels, s.input_channels / s.group, s.window.kernel[0],
               s.window.kernel[1]};
     plain = tag::oihw;
@@ -135,21 +138,38 @@ class Builder {
     std::string name;
     memory::desc weight, scratchpad;
   };
+  // Where the images of a call lie: the two that it reads, or the one that it
+  // reads and the one that it writes.
+  struct Images {
+    Slot first, second;
+  };
   // A call for `batch` images with a weight of this layout.
   Call make(const Problem& p, const memory::desc& weight) const;
-  DnnlCall bind(const Problem& p, const Call& call);
-  void bind_weight(const Call& call);
+  DnnlCall bind(const Problem& p, const Call& call, const Images& images,
+                Slot weight, Slot scratchpad) const;
+  DnnlCall bind_native(const Problem& p, const Call& call);
+  WidenedCall bind_widened(const std::vector<Call>& calls);
+  void build_native(const Call& call);
+  void build_widened(const Call& call);
+  void bring_bias();
   void bring_weight(const Call& call);
   void take_weight(const Call& call);
+  Slot widen_operand(int operand, mpc_dtype_t dtype, int64_t count);
   Slot image_slot(int operand, const Problem::Image& image,
                   memory::data_type type) const;
+  Slot scratchpad_slot(size_t bytes) {
+    return bytes == 0 ? Slot{Slot::kScratch} : kernel_->layout.add(bytes);
+  }
+  bool to_weight() const { return id_ == KernelId::conv_grad_weight; }
+  int result_operand() const { return shape_.has_bias ? 3 : 2; }
 
   const KernelId id_;
   const ConvShape& shape_;
   const dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   std::unique_ptr<DnnlKernel> kernel_ = std::make_unique<DnnlKernel>();
   Cut pieces_;
-  Slot weight_{1};
+  std::shared_ptr<const ImageStrips> strips_;  // Null where native.
+  Slot weight_{1}, bias_{2};
 };
 
 double conv_flops(const ConvShape& s) {
@@ -162,10 +182,17 @@ double conv_flops(const ConvShape& s) {
 Builder::Builder(KernelId id, const ConvShape& shape, const Context& context)
     : id_(id), shape_(shape) {
   const double work = conv_flops(shape);
-  kernel_->set_threads(threads_for(work, kFlopsPerThread, context.threads),
-                       context.deterministic);
+  const int threads = threads_for(work, kFlopsPerThread, context.threads);
+  kernel_->set_threads(threads, context.deterministic);
   pieces_ = context.deterministic ? cut(shape.batch, 1, work)
                                   : Cut{shape.batch, 1, 0};
+  if (!is_widened(shape.dtype)) return;
+  strips_ = std::make_shared<const ImageStrips>(
+      id, shape, work, Context{threads, context.deterministic});
+  pieces_ = {strips_->strip(), strips_->pieces(), 0};
+  kernel_->inner_threads = strips_->inner_threads() ? threads : 1;
+  kernel_->piece_threads = strips_->inner_threads() ? 1 : threads;
+  kernel_->outer_threads = threads;
 }
 
 Builder::Call Builder::make(const Problem& p,
@@ -204,59 +231,124 @@ Slot Builder::image_slot(int operand, const Problem::Image& image,
   return {operand, 0, stride};
 }
 
-DnnlCall Builder::bind(const Problem& p, const Call& call) {
+DnnlCall Builder::bind(const Problem& p, const Call& call, const Images& images,
+                       Slot weight, Slot scratchpad) const {
   DnnlCall bound(engine_, call.primitive);
-  const auto bind_image = [&](int argument, int operand,
-                              const Problem::Image& image,
-                              memory::data_type type) {
-    bound.bind(argument, image.desc(type), image_slot(operand, image, type));
-  };
   switch (id_) {
     case KernelId::conv_grad_input:
-      bind_image(DNNL_ARG_DIFF_DST, 0, p.output, p.output_type);
-      bound.bind(DNNL_ARG_WEIGHTS, call.weight, weight_);
-      bind_image(DNNL_ARG_DIFF_SRC, 2, p.input, p.result_type);
+      bound.bind(DNNL_ARG_DIFF_DST, p.output.desc(p.output_type), images.first);
+      bound.bind(DNNL_ARG_WEIGHTS, call.weight, weight);
+      bound.bind(DNNL_ARG_DIFF_SRC, p.input.desc(p.result_type), images.second);
       break;
     case KernelId::conv_grad_weight:
-      bind_image(DNNL_ARG_DIFF_DST, 0, p.output, p.output_type);
-      bind_image(DNNL_ARG_SRC, 1, p.input, p.input_type);
-      bound.bind(DNNL_ARG_DIFF_WEIGHTS, call.weight, weight_);
+      bound.bind(DNNL_ARG_DIFF_DST, p.output.desc(p.output_type), images.first);
+      bound.bind(DNNL_ARG_SRC, p.input.desc(p.input_type), images.second);
+      bound.bind(DNNL_ARG_DIFF_WEIGHTS, call.weight, weight);
       break;
     default:
-      bind_image(DNNL_ARG_SRC, 0, p.input, p.input_type);
-      bound.bind(DNNL_ARG_WEIGHTS, call.weight, weight_);
-      if (shape_.has_bias) bound.bind(DNNL_ARG_BIAS, p.bias, {2});
-      bind_image(DNNL_ARG_DST, shape_.has_bias ? 3 : 2, p.output,
-                 p.result_type);
+      bound.bind(DNNL_ARG_SRC, p.input.desc(p.input_type), images.first);
+      bound.bind(DNNL_ARG_WEIGHTS, call.weight, weight);
+      if (shape_.has_bias) bound.bind(DNNL_ARG_BIAS, p.bias, bias_);
+      bound.bind(DNNL_ARG_DST, p.output.desc(p.result_type), images.second);
   }
-  bound.bind_scratchpad(call.scratchpad, &kernel_->layout);
+  if (call.scratchpad.get_size() != 0)
+    bound.bind(DNNL_ARG_SCRATCHPAD, call.scratchpad, scratchpad);
   return bound;
 }
 
-// Where the weight that the primitive reads or writes lies.
-void Builder::bind_weight(const Call& call) {
-  if (id_ == KernelId::conv_grad_weight)
-    take_weight(call);
-  else
-    bring_weight(call);
+DnnlCall Builder::bind_native(const Problem& p, const Call& call) {
+  const Slot scratchpad = scratchpad_slot(call.scratchpad.get_size());
+  Images images;
+  switch (id_) {
+    case KernelId::conv_grad_input:
+      images = {image_slot(0, p.output, p.output_type),
+                image_slot(2, p.input, p.result_type)};
+      break;
+    case KernelId::conv_grad_weight:
+      images = {image_slot(0, p.output, p.output_type),
+                image_slot(1, p.input, p.input_type)};
+      break;
+    default:
+      images = {image_slot(0, p.input, p.input_type),
+                image_slot(result_operand(), p.output, p.result_type)};
+  }
+  return bind(p, call, images, weight_, scratchpad);
 }
 
+// What one thread needs; the primitives are for a strip and for the rest.
+WidenedCall Builder::bind_widened(const std::vector<Call>& calls) {
+  const auto images = [&](int64_t elements) {
+    return kernel_->layout.add(
+        sizeof(float) * static_cast<size_t>(strips_->strip() * elements));
+  };
+  WidenedCall bound(strips_, kernel_->inner_threads);
+  const Slot first = images(strips_->input_elements(0));
+  const Slot second = images(to_weight() ? strips_->input_elements(1)
+                                         : strips_->result_elements());
+  bound.inputs = {{0, Conversion(shape_.dtype), first}};
+  if (to_weight())
+    bound.inputs.push_back({1, Conversion(shape_.dtype), second});
+  else
+    bound.result = {result_operand(), Conversion(shape_.result_dtype), second};
+
+  size_t scratchpad = 0;
+  for (const Call& call : calls)
+    scratchpad = std::max(scratchpad, call.scratchpad.get_size());
+  const Slot pad = scratchpad_slot(scratchpad);
+  const auto add_calls = [&](Slot weight) {
+    for (size_t i = 0; i < calls.size(); ++i)
+      bound.calls.push_back(
+          bind(Problem(shape_, i == 0 ? strips_->strip() : strips_->rest()),
+               calls[i], {first, second}, weight, pad));
+  };
+  add_calls(weight_);
+  if (to_weight() && strips_->sums()) {
+    const size_t bytes = calls[0].weight.get_size();
+    const Slot addend = kernel_->layout.add(bytes);
+    bound.sum = {addend, weight_, static_cast<int64_t>(bytes / sizeof(float))};
+    add_calls(addend);
+  }
+  return bound;
+}
+
+// The whole operand in f32, made before the pieces.
+Slot Builder::widen_operand(int operand, mpc_dtype_t dtype, int64_t count) {
+  const Slot to =
+      kernel_->layout.add(sizeof(float) * static_cast<size_t>(count));
+  kernel_->prepare.push_back(std::make_unique<WidenOperand>(
+      operand, dtype, count, to, kernel_->outer_threads));
+  return to;
+}
+
+void Builder::bring_bias() {
+  if (strips_ && shape_.has_bias && shape_.bias_dtype != MPC_DTYPE_F32)
+    bias_ = widen_operand(2, shape_.bias_dtype, shape_.output_channels);
+}
+
+// Where the weight that the primitive reads lies.
 void Builder::bring_weight(const Call& call) {
-  const Problem p(shape_, pieces_.size);
+  const Problem p(shape_, 1);
   const memory::desc plain = p.plain_weight(p.weight_type);
-  weight_ = {1};
+  Slot from{1};
+  if (strips_)
+    from =
+        widen_operand(1, shape_.dtype,
+                      static_cast<int64_t>(plain.get_size() / sizeof(float)));
+  weight_ = from;
   if (call.weight == plain) return;
   weight_ = kernel_->layout.add(call.weight.get_size());
   const dnnl::reorder::primitive_desc pd(engine_, plain, engine_, call.weight,
                                          user_scratchpad());
-  kernel_->prepare.emplace(engine_, dnnl::reorder(pd));
-  kernel_->prepare->bind(DNNL_ARG_FROM, plain, {1});
-  kernel_->prepare->bind(DNNL_ARG_TO, call.weight, weight_);
-  kernel_->prepare->bind_scratchpad(pd.scratchpad_desc(), &kernel_->layout);
+  DnnlCall reorder(engine_, dnnl::reorder(pd));
+  reorder.bind(DNNL_ARG_FROM, plain, from);
+  reorder.bind(DNNL_ARG_TO, call.weight, weight_);
+  reorder.bind_scratchpad(pd.scratchpad_desc(), &kernel_->layout);
+  kernel_->prepare.push_back(DnnlKernel::own(std::move(reorder)));
 }
 
+// Where the weight's gradient lies that the primitive writes.
 void Builder::take_weight(const Call& call) {
-  const Problem p(shape_, pieces_.size);
+  const Problem p(shape_, 1);
   const memory::desc plain = p.plain_weight(p.result_type);
   const size_t bytes = call.weight.get_size();
   const bool reorder = call.weight != plain, several = pieces_.total() > 1;
@@ -271,25 +363,48 @@ void Builder::take_weight(const Call& call) {
   if (!reorder) return;
   const dnnl::reorder::primitive_desc pd(engine_, call.weight, engine_, plain,
                                          user_scratchpad());
-  kernel_->finish.emplace(engine_, dnnl::reorder(pd));
-  kernel_->finish->bind(DNNL_ARG_FROM, call.weight, sum);
-  kernel_->finish->bind(DNNL_ARG_TO, plain, {2});
-  kernel_->finish->bind_scratchpad(pd.scratchpad_desc(), &kernel_->layout);
+  DnnlCall back(engine_, dnnl::reorder(pd));
+  back.bind(DNNL_ARG_FROM, call.weight, sum);
+  back.bind(DNNL_ARG_TO, plain, {2});
+  back.bind_scratchpad(pd.scratchpad_desc(), &kernel_->layout);
+  kernel_->finish = DnnlKernel::own(std::move(back));
+}
+
+void Builder::build_native(const Call& call) {
+  kernel_->add_workers(pieces_, [&] {
+    return bind_native(Problem(shape_, pieces_.size), call);
+  });
+  if (pieces_.rest == 0) return;
+  const Problem rest(shape_, pieces_.rest);
+  kernel_->tail = DnnlKernel::own(bind_native(rest, make(rest, call.weight)));
+}
+
+void Builder::build_widened(const Call& call) {
+  std::vector<Call> calls = {call};
+  if (strips_->rest() != 0)
+    calls.push_back(make(Problem(shape_, strips_->rest()), call.weight));
+  kernel_->name = "widened:" + call.name;
+  kernel_->add_workers(pieces_, [&] { return bind_widened(calls); });
 }
 
 std::unique_ptr<Kernel> Builder::build() {
-  const ThreadScope scope(kernel_->inner_threads);
+  const ThreadScope inner(kernel_->inner_threads);
   const Problem p(shape_, pieces_.size);
   const Call call =
-      make(p, p.any_weight(id_ == KernelId::conv_grad_weight ? p.result_type
-                                                             : p.weight_type));
+      make(p, p.any_weight(to_weight() ? p.result_type : p.weight_type));
   kernel_->name = call.name;
-  bind_weight(call);
-  kernel_->add_workers(pieces_, [&] { return bind(p, call); });
-  if (pieces_.rest != 0) {
-    const Problem rest(shape_, pieces_.rest);
-    kernel_->tail = bind(rest, make(rest, call.weight));
+  {
+    const ThreadScope outer(kernel_->outer_threads);
+    bring_bias();
+    if (to_weight())
+      take_weight(call);
+    else
+      bring_weight(call);
   }
+  if (strips_)
+    build_widened(call);
+  else
+    build_native(call);
   return std::move(kernel_);
 }
 

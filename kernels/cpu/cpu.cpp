@@ -36,11 +36,6 @@ std::string limit_dnnl() {
          "ONEDNN_MAX_CPU_ISA to the same";
 }
 
-// What runs in f16 too: it moves values, or adds them one by one.
-bool computes_f16(KernelId id) {
-  return id == KernelId::embedding || id == KernelId::embedding_grad;
-}
-
 bool is_f64(const KernelDesc& desc) {
   return !desc.operands.empty() && desc.operands[0].dtype == MPC_DTYPE_F64;
 }
@@ -105,7 +100,8 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
 #ifdef __x86_64__
 bool cpu::has_avx2() {
   return isa_allows(cpu_isa_limit().isa, "avx2") &&
-         __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+         __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("f16c");
 }
 
 bool cpu::has_avx512() {
@@ -142,13 +138,6 @@ std::unique_ptr<Kernel> make_cpu_kernel(const KernelDesc& desc,
   const bool moves_bytes =
       desc.id == KernelId::copy || desc.id == KernelId::zero;
   if (!moves_bytes && is_f64(desc)) return make_reference_kernel(desc, error);
-  if (!moves_bytes && !computes_f16(desc.id) &&
-      desc.operands[0].dtype == MPC_DTYPE_F16) {
-    *error = std::string(kernel_name(desc.id)) +
-             ": this CPU computes f16 in f32, so operands must be widened "
-             "to f32";
-    return nullptr;
-  }
   require_room();
   try {
     return make_checked(desc, context, error);

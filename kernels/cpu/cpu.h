@@ -27,7 +27,7 @@ std::unique_ptr<Kernel> make_bytes(KernelId id, size_t bytes,
                                    const Context& context);
 
 // What the CPU has of what may be used (kernels/cpu_isa.h).
-bool has_avx2();    // With FMA.
+bool has_avx2();    // With F16C and FMA.
 bool has_avx512();  // With BW, DQ, VL.
 bool has_avx512_bf16();
 

@@ -11,13 +11,6 @@ namespace {
 constexpr double kFlopsPerPiece = 4e6;
 constexpr int64_t kMaxPieces = 16;
 
-void* address_of(Slot slot, void* const* operands, void* scratch,
-                 size_t piece) {
-  void* base =
-      slot.operand == Slot::kScratch ? scratch : operands[slot.operand];
-  return static_cast<char*>(base) + slot.offset + slot.stride * piece;
-}
-
 // result = partial 0 + partial 1 + ...
 void add_partials(const float* partials, size_t stride, size_t count,
                   int64_t begin, int64_t end, float* result) {
@@ -52,6 +45,13 @@ void run_sum(const PartialSums& sum, size_t pieces, int threads,
 }
 
 }  // namespace
+
+void* address_of(Slot slot, void* const* operands, void* scratch,
+                 size_t piece) {
+  void* base =
+      slot.operand == Slot::kScratch ? scratch : operands[slot.operand];
+  return static_cast<char*>(base) + slot.offset + slot.stride * piece;
+}
 
 dnnl::memory::data_type dnnl_type(mpc_dtype_t dtype) {
   switch (dtype) {
@@ -103,17 +103,21 @@ bool DnnlCall::run(void* const* operands, void* scratch, size_t piece) {
 }
 
 bool DnnlKernel::run(void* const* operands, void* scratch) const {
-  const ThreadScope scope(inner_threads);
-  if (prepare && !prepare->run(operands, scratch)) return false;
-  if (!run_pieces(operands, scratch)) return false;
+  const ThreadScope outer(outer_threads);
+  for (const std::unique_ptr<PieceCall>& call : prepare)
+    if (!call->run(operands, scratch, 0)) return false;
+  {
+    const ThreadScope inner(inner_threads);
+    if (!run_pieces(operands, scratch)) return false;
+  }
   if (sum)
-    run_sum(*sum, pieces + tail.has_value(), piece_threads, operands, scratch);
-  return !finish || finish->run(operands, scratch);
+    run_sum(*sum, pieces + (tail != nullptr), piece_threads, operands, scratch);
+  return !finish || finish->run(operands, scratch, 0);
 }
 
 bool DnnlKernel::run_pieces(void* const* operands, void* scratch) const {
-  const int64_t total = static_cast<int64_t>(pieces + tail.has_value());
-  if (total == 1) return workers[0].run(operands, scratch);
+  const int64_t total = static_cast<int64_t>(pieces + (tail != nullptr));
+  if (total == 1) return workers[0]->run(operands, scratch, 0);
   std::atomic<bool> ok{true};
   // Inside the region oneDNN finds itself on one thread, as the primitives were
   // made for.
@@ -121,7 +125,7 @@ bool DnnlKernel::run_pieces(void* const* operands, void* scratch) const {
     const Range mine = share(total, thread, threads);
     for (int64_t i = mine.begin; i < mine.end; ++i) {
       const size_t piece = static_cast<size_t>(i);
-      DnnlCall& call = piece == pieces ? *tail : workers[thread];
+      PieceCall& call = piece == pieces ? *tail : *workers[thread];
       if (!call.run(operands, scratch, piece)) ok = false;
     }
   });

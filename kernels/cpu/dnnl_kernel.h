@@ -27,6 +27,8 @@ struct Slot {
   size_t stride = 0;
 };
 
+void* address_of(Slot slot, void* const* operands, void* scratch, size_t piece);
+
 // Hands out scratch memory.
 class ScratchLayout {
  public:
@@ -49,11 +51,18 @@ class ScratchLayout {
   size_t size_ = 0;
 };
 
+// A part of a kernel that one thread calls at a time.
+class PieceCall {
+ public:
+  virtual ~PieceCall() = default;
+  virtual bool run(void* const* operands, void* scratch, size_t piece) = 0;
+};
+
 // A primitive with its argument array. Memory objects are made once; a run
 // only gives them addresses, and that only where an address is new: they are
 // the same in every step, and oneDNN zeroes the padding of a memory that gets
 // another one.
-class DnnlCall {
+class DnnlCall final : public PieceCall {
  public:
   DnnlCall(const dnnl::engine& engine, const dnnl::primitive& primitive)
       : engine_(engine), stream_(engine), primitive_(primitive) {}
@@ -66,7 +75,7 @@ class DnnlCall {
   void bind(int argument, const dnnl::memory::desc& desc, Slot slot);
   // Binds scratch memory of its own if the primitive wants any.
   void bind_scratchpad(const dnnl::memory::desc& desc, ScratchLayout* layout);
-  bool run(void* const* operands, void* scratch, size_t piece = 0);
+  bool run(void* const* operands, void* scratch, size_t piece = 0) override;
 
  private:
   struct Argument {
@@ -116,25 +125,30 @@ class DnnlKernel final : public Kernel {
     pieces = static_cast<size_t>(cut.count);
     piece_threads =
         static_cast<int>(std::min<int64_t>(piece_threads, cut.total()));
-    for (int i = 0; i < piece_threads; ++i) workers.push_back(make_call());
+    for (int i = 0; i < piece_threads; ++i) workers.push_back(own(make_call()));
+  }
+  template <typename Call>
+  static std::unique_ptr<PieceCall> own(Call call) {
+    return std::make_unique<Call>(std::move(call));
   }
   // Divides `threads` between the pieces and what is inside of them.
   void set_threads(int threads, bool deterministic) {
-    inner_threads = deterministic ? 1 : threads;
+    inner_threads = outer_threads = deterministic ? 1 : threads;
     piece_threads = deterministic ? threads : 1;
   }
 
   std::string name;
-  int inner_threads = 1, piece_threads = 1;
+  // Inside a piece, for pieces at a time, and before and after them.
+  int inner_threads = 1, piece_threads = 1, outer_threads = 1;
   ScratchLayout layout;
-  mutable std::optional<DnnlCall> prepare;
+  std::vector<std::unique_ptr<PieceCall>> prepare;
   // One per thread of the pieces, as calls remember addresses.
-  mutable std::vector<DnnlCall> workers;
+  std::vector<std::unique_ptr<PieceCall>> workers;
   size_t pieces = 1;
-  // The last piece, if smaller than the others.
-  mutable std::optional<DnnlCall> tail;
+  // The last piece, if it needs a call of its own.
+  std::unique_ptr<PieceCall> tail;
   std::optional<PartialSums> sum;
-  mutable std::optional<DnnlCall> finish;
+  std::unique_ptr<PieceCall> finish;
 
  private:
   bool run_pieces(void* const* operands, void* scratch) const;

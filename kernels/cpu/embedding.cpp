@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
+#include "kernels/cpu/conversion.h"
 #include "kernels/cpu/cpu.h"
-#include "kernels/float_types.h"
 
 namespace mpc::kernels::cpu {
 namespace {
@@ -53,12 +53,14 @@ class EmbeddingKernel final : public Kernel {
   int threads_;
 };
 
-template <typename T, typename Index>
+template <typename Index>
 class EmbeddingGradKernel final : public Kernel {
  public:
   // Threads take columns as long as each has a cache line, then rows too.
   EmbeddingGradKernel(const EmbeddingShape& shape, int threads)
       : shape_(shape),
+        element_(mpc_dtype_size(shape.dtype)),
+        loops_(Conversion(shape.dtype).loops()),
         threads_(threads),
         column_parts_(static_cast<int>(
             std::min<int64_t>(threads, (shape.width + kLine - 1) / kLine))),
@@ -70,7 +72,7 @@ class EmbeddingGradKernel final : public Kernel {
            ",rows/" + std::to_string(row_parts_);
   }
   bool run(void* const* operands, void*) const override {
-    const T* dy = static_cast<const T*>(operands[0]);
+    const char* dy = static_cast<const char*>(operands[0]);
     const Index* indices = static_cast<const Index*>(operands[1]);
     float* table = static_cast<float*>(operands[2]);
     if (threads_ == 1) {
@@ -98,7 +100,7 @@ class EmbeddingGradKernel final : public Kernel {
     std::fill(table + begin, table + end, 0.0f);
   }
 
-  void add(const T* dy, const Index* indices, float* table, int part) const {
+  void add(const char* dy, const Index* indices, float* table, int part) const {
     const int64_t lines = (shape_.width + kLine - 1) / kLine,
                   column = part % column_parts_, mine = part / column_parts_;
     const int64_t begin = lines * column / column_parts_ * kLine,
@@ -109,25 +111,17 @@ class EmbeddingGradKernel final : public Kernel {
       if (row < 0 ||
           (row_parts_ > 1 && row / rows_together_ % row_parts_ != mine))
         continue;
-      const T* from = dy + i * shape_.width;
-      float* to = table + row * shape_.width;
-      for (int64_t j = begin; j < end; ++j)
-        to[j] += static_cast<float>(from[j]);
+      loops_.add(dy + static_cast<size_t>(i * shape_.width + begin) * element_,
+                 end - begin, table + row * shape_.width + begin);
     }
   }
 
   EmbeddingShape shape_;
+  size_t element_;
+  ConversionLoops loops_;
   int threads_, column_parts_, row_parts_;
   int64_t rows_together_;  // Rows that make up a cache line.
 };
-
-template <typename T>
-std::unique_ptr<Kernel> make_gradient(const EmbeddingShape& shape,
-                                      int threads) {
-  if (shape.index_dtype == MPC_DTYPE_I32)
-    return std::make_unique<EmbeddingGradKernel<T, int32_t>>(shape, threads);
-  return std::make_unique<EmbeddingGradKernel<T, int64_t>>(shape, threads);
-}
 
 }  // namespace
 
@@ -147,14 +141,9 @@ std::unique_ptr<Kernel> make_embedding(KernelId id, const EmbeddingShape& shape,
       4.0 * static_cast<double>(shape.rows) * static_cast<double>(shape.width);
   const int threads =
       threads_for(bytes + table, kBytesPerThread, context.threads);
-  switch (shape.dtype) {
-    case MPC_DTYPE_BF16:
-      return make_gradient<Bf16>(shape, threads);
-    case MPC_DTYPE_F16:
-      return make_gradient<F16>(shape, threads);
-    default:
-      return make_gradient<float>(shape, threads);
-  }
+  if (shape.index_dtype == MPC_DTYPE_I32)
+    return std::make_unique<EmbeddingGradKernel<int32_t>>(shape, threads);
+  return std::make_unique<EmbeddingGradKernel<int64_t>>(shape, threads);
 }
 
 }  // namespace mpc::kernels::cpu

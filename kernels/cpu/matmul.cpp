@@ -1,7 +1,10 @@
 // Matrix product. Leading dimensions of the left operand become rows where the
 // right one has none, so that a linear layer is always one 2-D product.
 
+#include "kernels/cpu/matmul.h"
+
 #include "kernels/cpu/dnnl_kernel.h"
+#include "kernels/cpu/widened_call.h"
 
 namespace mpc::kernels::cpu {
 namespace {
@@ -119,14 +122,17 @@ DnnlCall make_call(const dnnl::engine& engine,
 
 std::unique_ptr<Kernel> make_matmul(const MatmulShape& given,
                                     const Context& context) {
-  const Product whole = whole_product(normalize(given));
-  double work = 2.0 * static_cast<double>(given.k);
+  const MatmulShape shape = normalize(given);
+  const Product whole = whole_product(shape);
+  double work = 2.0 * static_cast<double>(shape.k);
   for (int64_t extent : whole.result) work *= static_cast<double>(extent);
+  const int threads = threads_for(work, kFlopsPerThread, context.threads);
+  if (is_widened(shape.dtype))
+    return make_widened_matmul(shape, threads, context.deterministic);
 
   auto kernel = std::make_unique<DnnlKernel>();
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  kernel->set_threads(threads_for(work, kFlopsPerThread, context.threads),
-                      context.deterministic);
+  kernel->set_threads(threads, context.deterministic);
   const size_t dim = cut_dimension(whole);
   const size_t row = whole.result.size() - 2;
   // Whole tiles of the micro-kernels.
@@ -142,9 +148,9 @@ std::unique_ptr<Kernel> make_matmul(const MatmulShape& given,
   kernel->add_workers(
       pieces, [&] { return make_call(engine, pd, slots, &kernel->layout); });
   if (pieces.rest != 0)
-    kernel->tail =
+    kernel->tail = DnnlKernel::own(
         make_call(engine, resized(whole, dim, pieces.rest).make(engine), slots,
-                  &kernel->layout);
+                  &kernel->layout));
   return kernel;
 }
 

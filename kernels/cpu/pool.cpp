@@ -10,6 +10,10 @@
 #include <cstring>
 #include <type_traits>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #include "kernels/cpu/cpu.h"
 #include "kernels/float_types.h"
 
@@ -35,15 +39,18 @@ using RowsFunction = void (*)(const Planes&, Operands, int64_t, int64_t);
 
 namespace baseline {
 #define MPC_POOL_WIDTH 4
+#define MPC_POOL_F16 0
 #include "kernels/cpu/pool_loops.h"
+#undef MPC_POOL_F16
 #undef MPC_POOL_WIDTH
 }  // namespace baseline
 
 #ifdef __x86_64__
+#define MPC_POOL_F16 1
 // Not a file of its own with flags of its own: inline functions of headers
 // would then be compiled with them, and the linker could take those for all.
 #pragma GCC push_options
-#pragma GCC target("avx2,fma")
+#pragma GCC target("avx2,fma,f16c")
 namespace avx2 {
 #define MPC_POOL_WIDTH 8
 #include "kernels/cpu/pool_loops.h"
@@ -52,13 +59,14 @@ namespace avx2 {
 #pragma GCC pop_options
 
 #pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")
+#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
 namespace avx512 {
 #define MPC_POOL_WIDTH 16
 #include "kernels/cpu/pool_loops.h"
 #undef MPC_POOL_WIDTH
 }  // namespace avx512
 #pragma GCC pop_options
+#undef MPC_POOL_F16
 #endif
 
 class PoolKernel final : public Kernel {
@@ -125,9 +133,10 @@ std::unique_ptr<Kernel> make_pool(KernelId id, const PoolShape& s,
   const int threads = static_cast<int>(std::min<int64_t>(
       rows, threads_for(elements, kElementsPerThread, context.threads)));
   const char* name;
-  const RowsFunction function = s.dtype == MPC_DTYPE_BF16
-                                    ? best_function<Bf16>(id, &name)
-                                    : best_function<float>(id, &name);
+  const RowsFunction function =
+      s.dtype == MPC_DTYPE_BF16  ? best_function<Bf16>(id, &name)
+      : s.dtype == MPC_DTYPE_F16 ? best_function<F16>(id, &name)
+                                 : best_function<float>(id, &name);
   return std::make_unique<PoolKernel>(planes, rows, threads, function, name);
 }
 

@@ -1,6 +1,7 @@
 // The loops of pooling. pool.cpp includes this once for each instruction set,
-// inside a namespace, with MPC_POOL_WIDTH floats to a vector: it has no guard
-// and includes nothing.
+// inside a namespace, with MPC_POOL_WIDTH floats to a vector and, if
+// MPC_POOL_F16 is 1, instructions that convert halves: it has no guard and
+// includes nothing.
 
 // As many lanes as a register holds. Vectors are passed by address: how they
 // would be passed by value depends on the CPU.
@@ -32,6 +33,36 @@ struct Wide {
     const U32 upper = from != from ? (bits >> 16 | 0x40) : rounded;
     const U16 half = __builtin_convertvector(upper, U16);
     std::memcpy(&to->bits, &half, sizeof half);
+  }
+  static MPC_POOL_INLINE void load(const F16* from, F32* to) {
+#if MPC_POOL_F16 && MPC_POOL_WIDTH == 16
+    __m256i half;
+    std::memcpy(&half, from, sizeof half);
+    const __m512 wide = _mm512_cvtph_ps(half);
+    std::memcpy(to, &wide, sizeof wide);
+#elif MPC_POOL_F16
+    __m128i half;
+    std::memcpy(&half, from, sizeof half);
+    const __m256 wide = _mm256_cvtph_ps(half);
+    std::memcpy(to, &wide, sizeof wide);
+#else
+    for (int64_t i = 0; i < kWidth; ++i) (*to)[i] = from[i];
+#endif
+  }
+  static MPC_POOL_INLINE void store(const F32& from, F16* to) {
+#if MPC_POOL_F16 && MPC_POOL_WIDTH == 16
+    __m512 wide;
+    std::memcpy(&wide, &from, sizeof wide);
+    const __m256i half = _mm512_cvtps_ph(wide, _MM_FROUND_TO_NEAREST_INT);
+    std::memcpy(&to->bits, &half, sizeof half);
+#elif MPC_POOL_F16
+    __m256 wide;
+    std::memcpy(&wide, &from, sizeof wide);
+    const __m128i half = _mm256_cvtps_ph(wide, _MM_FROUND_TO_NEAREST_INT);
+    std::memcpy(&to->bits, &half, sizeof half);
+#else
+    for (int64_t i = 0; i < kWidth; ++i) to[i] = F16(from[i]);
+#endif
   }
   static MPC_POOL_INLINE void store(const I32& from, uint8_t* to) {
     // By way of 16 bits: in one step GCC goes element by element.

@@ -8,12 +8,13 @@ def WidenKernelsPass : Pass<"mpc-widen-kernels", "::mlir::ModuleOp"> {
   let summary = "Give catalog kernels only the element types the device computes in";
   let description = [{
     A contraction or pooling on a type that `kernels/catalog.def` does not list
-    for the target (f16 on every x86 before AVX10; bf16 without AVX-512) gets
-    its operands widened to f32, exactly, and its result rounded back. Storage
-    keeps its 16 bits. The conversions fuse into the kernels around.
+    for the target (bf16 on GPUs before sm_80) gets its operands widened to f32,
+    exactly, and its result rounded back. Storage keeps its 16 bits. The
+    conversions fuse into the kernels around. On a CPU every type is listed:
+    kernels widen what the CPU does not compute in, strip by strip.
 
     ```mlir
-    %c = train.matmul %a, %b : (tensor<4x8xf16>, tensor<8x2xf16>) -> tensor<4x2xf16>
+    %c = train.matmul %a, %b : (tensor<4x8xbf16>, tensor<8x2xbf16>) -> tensor<4x2xbf16>
     // becomes cast, cast, matmul in f32, cast
     ```
   }];
@@ -23,7 +24,7 @@ def WidenKernelsPass : Pass<"mpc-widen-kernels", "::mlir::ModuleOp"> {
            "What the kernels are for", [{::llvm::cl::values(
              clEnumValN(::mpc::DeviceKind::Cpu, "cpu", "A CPU"),
              clEnumValN(::mpc::DeviceKind::Cuda, "cuda", "A GPU of NVIDIA's"))}]>,
-    Option<"features", "features", "std::string", /*default=*/"\"avx512bw\"",
+    Option<"features", "features", "std::string", /*default=*/"\"\"",
            "CPU features or architectures of the target, separated by commas">,
   ];
 }

@@ -19,20 +19,14 @@ constexpr KernelId kBoth[] = {KernelId::attention, KernelId::attention_grad};
 
 using Types = std::pair<mpc_dtype_t, mpc_dtype_t>;
 
-std::vector<Types> cpu_types() {
-  std::vector<Types> types = {{f32, f32}, {f64, f64}};
-  if (has_bf16()) {
-    types.push_back({bf16, bf16});
-    types.push_back({bf16, f32});
-  }
-  return types;
-}
+constexpr Types kTypes[] = {{f32, f32},  {f64, f64}, {bf16, bf16},
+                            {bf16, f32}, {f16, f16}, {f16, f32}};
 
 void expect_on_cpu(const std::vector<AttentionCase>& cases,
                    const std::vector<Context>& contexts) {
   for (const AttentionCase& c : cases)
     for (KernelId id : kBoth)
-      for (const auto& [dtype, result] : cpu_types()) {
+      for (const auto& [dtype, result] : kTypes) {
         const KernelDesc desc = attention_desc(id, c, dtype, result);
         const AttentionExpectation expectation(desc);
         for (const Context& context : contexts) {
@@ -68,15 +62,15 @@ TEST(Attention, ReferenceStaysWithinTheBound) {
 
 // Each gradient may have a type of its own.
 TEST(Attention, ResultsMayDifferInType) {
-  if (!has_bf16()) GTEST_SKIP() << "no AVX-512";
-  for (size_t wide : {6, 7, 8}) {
-    KernelDesc desc =
-        attention_desc(KernelId::attention_grad, kAttentions[6], bf16, bf16);
-    desc.operands[wide].dtype = f32;
-    SCOPED_TRACE(describe(desc, {2, false}));
-    if (const auto kernel = must_make(desc, {2, false}))
-      AttentionExpectation(desc).check(*kernel);
-  }
+  for (mpc_dtype_t dtype : {bf16, f16})
+    for (size_t wide : {6, 7, 8}) {
+      KernelDesc desc = attention_desc(KernelId::attention_grad, kAttentions[6],
+                                       dtype, dtype);
+      desc.operands[wide].dtype = f32;
+      SCOPED_TRACE(describe(desc, {2, false}));
+      if (const auto kernel = must_make(desc, {2, false}))
+        AttentionExpectation(desc).check(*kernel);
+    }
 }
 
 std::vector<Buffer> run_on(const KernelDesc& desc, const Context& context,
@@ -90,7 +84,7 @@ std::vector<Buffer> run_on(const KernelDesc& desc, const Context& context,
 TEST(Attention, AnyNumberOfThreadsGivesTheSameBits) {
   for (const AttentionCase& c : kLargeAttentions)
     for (KernelId id : kBoth)
-      for (const auto& [dtype, result] : cpu_types()) {
+      for (const auto& [dtype, result] : kTypes) {
         if (dtype == f64) continue;
         const KernelDesc desc = attention_desc(id, c, dtype, result);
         const auto inputs = AttentionExpectation(desc).inputs();

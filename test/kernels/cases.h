@@ -62,6 +62,9 @@ inline const std::vector<MatmulCase> kLargeMatmuls = {
     {{19, 64, 96}, {19, 96, 96}, {19, 64, 96}},
     {{19, 64, 96}, {1, 96, 96}, {19, 64, 96}},
     {{1, 64, 96}, {19, 96, 96}, {19, 64, 96}},
+    {{150, 530}, {530, 70}, {150, 70}},
+    {{301, 9, 10}, {301, 10, 11}, {301, 9, 11}},
+    {{1, 9, 70}, {301, 70, 11}, {301, 9, 11}},
 };
 
 // batch, inputs, outputs, image, kernel, strides, dilations, pads, group
@@ -87,6 +90,9 @@ inline const std::vector<ConvCase> kLargeConvs = {
     {37, 16, 32, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
     {19, 24, 24, {14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
     {19, 70, 40, {9, 9}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+    {1, 24, 20, {28, 28}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+    // A single image is more than a strip should be.
+    {5, 4, 4, {180, 181}, {3, 1}, {1, 1}, {1, 1}, {1, 0}, {1, 0}},
 };
 
 inline const KernelId kConvKernels[] = {KernelId::conv, KernelId::conv_bias,

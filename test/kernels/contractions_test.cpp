@@ -10,17 +10,7 @@
 namespace mpc::kernels::testing {
 namespace {
 
-std::vector<Types> cpu_types() {
-  std::vector<Types> types = {{MPC_DTYPE_F32, MPC_DTYPE_F32},
-                              {MPC_DTYPE_F64, MPC_DTYPE_F64}};
-  if (has_bf16()) {
-    types.push_back({MPC_DTYPE_BF16, MPC_DTYPE_BF16});
-    types.push_back({MPC_DTYPE_BF16, MPC_DTYPE_F32});
-  }
-  return types;
-}
-
-const std::vector<Types> kReferenceTypes = {
+const std::vector<Types> kTypes = {
     {MPC_DTYPE_F32, MPC_DTYPE_F32},   {MPC_DTYPE_F64, MPC_DTYPE_F64},
     {MPC_DTYPE_F16, MPC_DTYPE_F16},   {MPC_DTYPE_F16, MPC_DTYPE_F32},
     {MPC_DTYPE_BF16, MPC_DTYPE_BF16}, {MPC_DTYPE_BF16, MPC_DTYPE_F32}};
@@ -31,7 +21,7 @@ const std::vector<Context> kContexts = {{1, false}, {2, false}, {1, true},
 TEST(Matmul, StaysWithinTheBound) {
   for (const MatmulCase& c : kMatmuls)
     for (int flags = 0; flags < 4; ++flags)
-      for (const Types types : cpu_types())
+      for (const Types types : kTypes)
         expect_close(matmul_desc(c, flags & 1, flags & 2, types), kContexts,
                      static_cast<int>(c.lhs.back()));
 }
@@ -39,7 +29,7 @@ TEST(Matmul, StaysWithinTheBound) {
 TEST(Matmul, StaysWithinTheBoundInPieces) {
   for (const MatmulCase& c : kLargeMatmuls)
     for (int flags = 0; flags < 4; ++flags)
-      for (const Types types : cpu_types())
+      for (const Types types : kTypes)
         if (types.dtype != MPC_DTYPE_F64)
           expect_close(matmul_desc(c, flags & 1, flags & 2, types), kContexts,
                        static_cast<int>(c.lhs.back()));
@@ -48,7 +38,7 @@ TEST(Matmul, StaysWithinTheBoundInPieces) {
 TEST(Matmul, ReferenceStaysWithinTheBound) {
   for (const MatmulCase& c : kMatmuls)
     for (int flags = 0; flags < 4; ++flags)
-      for (const Types types : kReferenceTypes)
+      for (const Types types : kTypes)
         expect_reference_close(matmul_desc(c, flags & 1, flags & 2, types),
                                static_cast<int>(c.lhs.back()));
 }
@@ -56,7 +46,7 @@ TEST(Matmul, ReferenceStaysWithinTheBound) {
 TEST(Conv, StaysWithinTheBound) {
   for (const ConvCase& c : kConvs)
     for (KernelId id : kConvKernels)
-      for (const Types types : cpu_types())
+      for (const Types types : kTypes)
         for (bool last : {false, true})
           if (allowed(id, types))
             expect_close(conv_desc(id, c, last, types.dtype, types.result),
@@ -66,7 +56,7 @@ TEST(Conv, StaysWithinTheBound) {
 TEST(Conv, StaysWithinTheBoundInPieces) {
   for (const ConvCase& c : kLargeConvs)
     for (KernelId id : kConvKernels)
-      for (const Types types : cpu_types())
+      for (const Types types : kTypes)
         for (bool last : {false, true})
           if (allowed(id, types) && types.dtype != MPC_DTYPE_F64)
             expect_close(conv_desc(id, c, last, types.dtype, types.result),
@@ -76,7 +66,7 @@ TEST(Conv, StaysWithinTheBoundInPieces) {
 TEST(Conv, ReferenceStaysWithinTheBound) {
   for (const ConvCase& c : kConvs)
     for (KernelId id : kConvKernels)
-      for (const Types types : kReferenceTypes)
+      for (const Types types : kTypes)
         for (bool last : {false, true})
           if (allowed(id, types))
             expect_reference_close(
@@ -84,12 +74,48 @@ TEST(Conv, ReferenceStaysWithinTheBound) {
                 conv_terms(id, c));
 }
 
-TEST(Conv, BiasMayBeF32BesideBf16) {
-  if (!has_bf16()) GTEST_SKIP() << "no AVX-512";
-  KernelDesc desc = conv_desc(KernelId::conv_bias, kConvs[2], true,
-                              MPC_DTYPE_BF16, MPC_DTYPE_BF16);
-  desc.operands[2].dtype = MPC_DTYPE_F32;
-  expect_close(desc, kContexts, conv_terms(KernelId::conv_bias, kConvs[2]));
+TEST(Conv, BiasMayBeF32BesideSixteenBits) {
+  for (mpc_dtype_t dtype : {MPC_DTYPE_BF16, MPC_DTYPE_F16}) {
+    KernelDesc desc =
+        conv_desc(KernelId::conv_bias, kConvs[2], true, dtype, dtype);
+    desc.operands[2].dtype = MPC_DTYPE_F32;
+    expect_close(desc, kContexts, conv_terms(KernelId::conv_bias, kConvs[2]));
+  }
+}
+
+// Scratch memory does not grow with the operands: a tile of each, or an image
+// and the sums of weights, for each thread.
+TEST(Scratch, OfWidenedProductsIsTiles) {
+  const KernelDesc logits =
+      matmul_desc({{4096, 768}, {768, 50304}, {4096, 50304}}, false, true,
+                  {MPC_DTYPE_F16, MPC_DTYPE_F16});
+  for (const Context context :
+       {Context{1, false}, Context{4, false}, Context{4, true}}) {
+    const auto kernel = must_make(logits, context);
+    ASSERT_TRUE(kernel);
+    EXPECT_LE(kernel->scratch_bytes(),
+              (size_t{1} << 20) * static_cast<size_t>(context.threads));
+  }
+}
+
+TEST(Scratch, OfWidenedConvolutionsIsStrips) {
+  const ConvCase c = {64,     64,     64,     {56, 56}, {3, 3},
+                      {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+  const size_t images = 2 * 56 * 56 * 64 * sizeof(float),
+               weights = 64 * 64 * 9 * sizeof(float);
+  for (KernelId id : kConvKernels) {
+    const mpc_dtype_t result =
+        id == KernelId::conv_grad_weight ? MPC_DTYPE_F32 : MPC_DTYPE_F16;
+    const KernelDesc desc = conv_desc(id, c, true, MPC_DTYPE_F16, result);
+    for (size_t threads : {1, 4}) {
+      const Context context{static_cast<int>(threads), false};
+      SCOPED_TRACE(describe(desc, context));
+      const auto kernel = must_make(desc, context);
+      ASSERT_TRUE(kernel);
+      EXPECT_LE(kernel->scratch_bytes(),
+                2 * weights + threads * (images + 8 * weights));
+    }
+  }
 }
 
 bool contains(const std::string& text, const char* part) {
@@ -100,12 +126,6 @@ bool contains(const std::string& text, const char* part) {
 TEST(Conv, ChannelsLastRunsOnJitKernels) {
   if (!cpu::has_avx2()) GTEST_SKIP() << "no AVX2";
   const char* isa = cpu::has_avx512() ? "avx512_core" : "avx2";
-  std::vector<Types> all_types = {{MPC_DTYPE_F32, MPC_DTYPE_F32}};
-  // Without instructions for bf16 oneDNN has no kernel for some.
-  if (cpu::has_avx512_bf16()) {
-    all_types.push_back({MPC_DTYPE_BF16, MPC_DTYPE_BF16});
-    all_types.push_back({MPC_DTYPE_BF16, MPC_DTYPE_F32});
-  }
   const std::vector<ConvCase> shapes = {
       {64, 1, 16, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
       {64, 16, 32, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
@@ -119,8 +139,8 @@ TEST(Conv, ChannelsLastRunsOnJitKernels) {
   };
   for (const ConvCase& c : shapes)
     for (KernelId id : kConvKernels)
-      for (const Types types : all_types) {
-        if (!allowed(id, types)) continue;
+      for (const Types types : kTypes) {
+        if (types.dtype == MPC_DTYPE_F64 || !allowed(id, types)) continue;
         const KernelDesc desc =
             conv_desc(id, c, true, types.dtype, types.result);
         SCOPED_TRACE(describe(desc, {2, false}));

@@ -66,9 +66,9 @@ TEST(CpuIsa, KernelsStayBelowTheLimit) {
   else if (!isa_allows(cpu_isa_limit().isa, "avx512bf16"))
     above = "avx512_core_bf16";
   if (above.empty()) GTEST_SKIP() << "no limit that a name would tell";
-  std::vector<Types> types = {{MPC_DTYPE_F32, MPC_DTYPE_F32}};
-  if (has_bf16()) types.push_back({MPC_DTYPE_BF16, MPC_DTYPE_BF16});
-  for (const Types type : types) {
+  for (const Types type : {Types{MPC_DTYPE_F32, MPC_DTYPE_F32},
+                           Types{MPC_DTYPE_F16, MPC_DTYPE_F16},
+                           Types{MPC_DTYPE_BF16, MPC_DTYPE_BF16}}) {
     std::vector<KernelDesc> calls = {
         matmul_desc(kMatmuls[4], false, false, type)};
     for (KernelId id : kConvKernels)

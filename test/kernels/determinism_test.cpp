@@ -8,10 +8,7 @@
 namespace mpc::kernels::testing {
 namespace {
 
-std::vector<mpc_dtype_t> cpu_types() {
-  if (has_bf16()) return {MPC_DTYPE_F32, MPC_DTYPE_BF16};
-  return {MPC_DTYPE_F32};
-}
+constexpr mpc_dtype_t kTypes[] = {MPC_DTYPE_F32, MPC_DTYPE_BF16, MPC_DTYPE_F16};
 
 std::vector<KernelDesc> calls() {
   // Long sums, few results: what a library likes to split by threads.
@@ -23,7 +20,7 @@ std::vector<KernelDesc> calls() {
       {16, 64, 64, {28, 28}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 64},
   };
   std::vector<KernelDesc> result;
-  for (mpc_dtype_t dtype : cpu_types()) {
+  for (mpc_dtype_t dtype : kTypes) {
     for (const ConvCase& c : convs)
       for (bool last : {false, true}) {
         if (c.group > 1 && !last) continue;
@@ -44,6 +41,7 @@ std::vector<KernelDesc> calls() {
     matmul({300, 500}, {700, 500}, {300, 700}, false, true);
     matmul({1, 8192}, {8192, 300}, {1, 300}, false, false);
     matmul({12, 100, 64}, {12, 100, 64}, {12, 100, 100}, false, true);
+    matmul({501, 9, 10}, {501, 10, 11}, {501, 9, 11}, false, false);
   }
   return result;
 }

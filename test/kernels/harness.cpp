@@ -333,8 +333,6 @@ std::string describe(const KernelDesc& desc, const Context& context) {
          (context.deterministic ? " deterministic" : "");
 }
 
-bool has_bf16() { return cpu::has_avx512(); }
-
 int64_t result_extent(int64_t input, int64_t kernel, int64_t stride,
                       int64_t dilation, int64_t pads) {
   return (input + pads - dilation * (kernel - 1) - 1) / stride + 1;

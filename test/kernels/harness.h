@@ -87,9 +87,6 @@ std::unique_ptr<Kernel> must_make(const KernelDesc& desc,
 // A printable form, for SCOPED_TRACE.
 std::string describe(const KernelDesc& desc, const Context& context);
 
-// The CPU runs bf16 kernels.
-bool has_bf16();
-
 // Descriptions. Shapes of results follow from the others.
 struct ConvCase {
   int64_t batch, inputs, outputs;

@@ -12,11 +12,8 @@
 namespace mpc::kernels::testing {
 namespace {
 
-std::vector<mpc_dtype_t> cpu_types() {
-  std::vector<mpc_dtype_t> types = {MPC_DTYPE_F32, MPC_DTYPE_F64};
-  if (has_bf16()) types.push_back(MPC_DTYPE_BF16);
-  return types;
-}
+constexpr mpc_dtype_t kTypes[] = {MPC_DTYPE_F32, MPC_DTYPE_F64, MPC_DTYPE_BF16,
+                                  MPC_DTYPE_F16};
 
 void expect_same(const KernelDesc& desc,
                  const std::vector<std::vector<double>>& inputs,
@@ -44,7 +41,7 @@ TEST(Pool, IsTheReferenceBitByBit) {
   for (const ConvCase& c : kPools)
     for (KernelId id : {KernelId::max_pool, KernelId::max_pool_grad,
                         KernelId::average_pool, KernelId::average_pool_grad})
-      for (mpc_dtype_t dtype : cpu_types())
+      for (mpc_dtype_t dtype : kTypes)
         for (bool last : {false, true})
           for (bool include : {false, true}) {
             const KernelDesc desc = pool_desc(id, c, last, include, dtype);
@@ -66,7 +63,7 @@ TEST(Pool, ReferenceRoundsOnce) {
 
 TEST(Pool, TiesAndNanAreTheReferences) {
   for (const ConvCase& c : kPools)
-    for (mpc_dtype_t dtype : cpu_types())
+    for (mpc_dtype_t dtype : kTypes)
       for (bool last : {false, true}) {
         const KernelDesc desc =
             pool_desc(KernelId::max_pool, c, last, false, dtype);

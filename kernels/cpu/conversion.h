@@ -1,0 +1,52 @@
+// Rows of floats in and out of f32, as fast as the CPU's vectors go. Values are
+// those of kernels/float_types.h.
+
+#ifndef MPC_KERNELS_CPU_CONVERSION_H_
+#define MPC_KERNELS_CPU_CONVERSION_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpc/dtype.h"
+
+namespace mpc::kernels::cpu {
+
+// The loops for one type. Memory must not overlap.
+struct ConversionLoops {
+  void (*widen)(const void* from, int64_t count, float* to);
+  void (*round)(const float* from, int64_t count, void* to);
+  // to[i] += from[i]
+  void (*add)(const void* from, int64_t count, float* to);
+};
+
+// A rectangle of an operand, in elements.
+struct Part {
+  int64_t offset = 0, rows = 1, columns = 0, stride = 0;
+
+  static Part flat(int64_t offset, int64_t count) {
+    return {offset, 1, count, count};
+  }
+  int64_t count() const { return rows * columns; }
+};
+
+// Between f32 and a type: bf16, f16 or f32 itself, which is then copied.
+class Conversion {
+ public:
+  explicit Conversion(mpc_dtype_t dtype);
+
+  // The part of `operand` becomes f32 without gaps, on up to `threads` threads.
+  void widen(const void* operand, const Part& part, float* to,
+             int threads = 1) const;
+  // The reverse.
+  void round(const float* from, const Part& part, void* operand,
+             int threads = 1) const;
+  const ConversionLoops& loops() const { return loops_; }
+
+ private:
+  ConversionLoops loops_;
+  size_t element_;
+};
+
+}  // namespace mpc::kernels::cpu
+
+#endif  // MPC_KERNELS_CPU_CONVERSION_H_

@@ -1,0 +1,17 @@
+// The kinds of products.
+
+#ifndef MPC_KERNELS_CPU_MATMUL_H_
+#define MPC_KERNELS_CPU_MATMUL_H_
+
+#include "kernels/cpu/cpu.h"
+
+namespace mpc::kernels::cpu {
+
+// Of 16-bit matrices, by f32 products; the same bits for any number of threads
+// if `deterministic`. Leading dimensions that could be rows are rows already.
+std::unique_ptr<Kernel> make_widened_matmul(const MatmulShape& shape,
+                                            int threads, bool deterministic);
+
+}  // namespace mpc::kernels::cpu
+
+#endif  // MPC_KERNELS_CPU_MATMUL_H_
