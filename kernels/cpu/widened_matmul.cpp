@@ -141,6 +141,11 @@ class Tiles final : public Cutting {
     return part(tile, 2, m_, tile.row, n_, tile.column);
   }
   const BatchDim& last() const { return last_; }
+  // Tiles of whole rows follow each other, so that products may write them in
+  // place.
+  bool are_whole_rows() const {
+    return n_.count() == 1 && last_.extent == 1 && shape_.batch.empty();
+  }
 
  private:
   struct Tile {
@@ -261,14 +266,17 @@ std::unique_ptr<Kernel> make_widened_matmul(const MatmulShape& s, int threads,
     return kernel->layout.add(sizeof(float) *
                               static_cast<size_t>(sizes.batch * count));
   };
+  const bool in_place =
+      s.result_dtype == MPC_DTYPE_F32 && tiles->are_whole_rows();
   kernel->add_workers({1, tiles->pieces(), 0}, [&] {
     const Slot lhs = floats(sizes.m * sizes.k), rhs = floats(sizes.k * sizes.n),
-               result = floats(sizes.m * sizes.n),
                pad = kernel->layout.add(scratchpad);
+    const size_t tile = sizeof(float) * static_cast<size_t>(sizes.m * sizes.n);
+    const Slot result = in_place ? Slot{2, 0, tile} : floats(sizes.m * sizes.n);
     WidenedCall call(tiles, 1);
     call.inputs = {{0, Conversion(s.dtype), lhs},
                    {1, Conversion(s.dtype), rhs}};
-    call.result = {2, Conversion(s.result_dtype), result};
+    if (!in_place) call.result = {2, Conversion(s.result_dtype), result};
     for (const dnnl::matmul::primitive_desc& pd : descriptions) {
       DnnlCall product(engine, dnnl::matmul(pd));
       product.bind(DNNL_ARG_SRC, pd.src_desc(), lhs);
