@@ -88,7 +88,6 @@ static Json describePrecisions(const Cpu &cpu) {
                                 : "native";
   json["bf16"] = has("amx_bf16")      ? "native (AMX)"
                  : has("avx512_bf16") ? "native (AVX-512 BF16)"
-                 : has("avx512bw")    ? "emulated with AVX-512"
                                       : "storage in bf16, arithmetic in f32";
   json["fp16"] = "storage in fp16, arithmetic in f32";
   return json;
