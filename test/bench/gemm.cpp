@@ -44,7 +44,10 @@ class Product {
   }
 
   void run_ours() { kernel_->run(operands_, scratch_.get()); }
-  void run_dnnl() { primitive_.execute(stream_, arguments_); }
+  void run_dnnl() {
+    if (has_dnnl()) primitive_.execute(stream_, arguments_);
+  }
+  bool has_dnnl() const { return static_cast<bool>(primitive_); }
   double flops() const { return flops_; }
   std::string implementation() const { return kernel_->implementation(); }
 
@@ -73,7 +76,11 @@ class Product {
     const memory::desc lhs({m, k}, type, tag), rhs({k, n}, type, tag),
         result({m, n}, type, tag);
     const dnnl::matmul::desc desc(lhs, rhs, result);
-    primitive_ = dnnl::matmul(dnnl::matmul::primitive_desc(desc, engine_));
+    try {
+      primitive_ = dnnl::matmul(dnnl::matmul::primitive_desc(desc, engine_));
+    } catch (const dnnl::error&) {
+      return;  // No bf16 below AVX-512.
+    }
     arguments_ = {{DNNL_ARG_SRC, memory(lhs, engine_, lhs_.get())},
                   {DNNL_ARG_WEIGHTS, memory(rhs, engine_, rhs_.get())},
                   {DNNL_ARG_DST, memory(result, engine_, result_.get())}};
@@ -90,7 +97,9 @@ class Product {
 };
 
 struct Round {
-  double ours, dnnl, canary;  // GFLOP/s; the lower one of the two canaries.
+  // GFLOP/s; 0 where oneDNN has none; the lower one of the two canaries.
+  double ours = 0, dnnl = 0, canary = 0;
+  double ratio() const { return dnnl > 0 ? ours / dnnl : 0; }
 };
 
 Round run_round(Product* product, bool ours_first, double (*canary)()) {
@@ -100,7 +109,7 @@ Round run_round(Product* product, bool ours_first, double (*canary)()) {
     if ((turn == 0) == ours_first)
       round.ours = product->flops() * 1e-9 /
                    time_per_call(0.006, [&] { product->run_ours(); });
-    else
+    else if (product->has_dnnl())
       round.dnnl = product->flops() * 1e-9 /
                    time_per_call(0.006, [&] { product->run_dnnl(); });
   }
@@ -122,11 +131,11 @@ Summary summarize(const char* name, const std::vector<Round>& rounds,
     if (round.canary < 0.95 * peak) continue;
     ours.push_back(round.ours);
     dnnl.push_back(round.dnnl);
-    ratios.push_back(round.ours / round.dnnl);
+    ratios.push_back(round.ratio());
   }
   const Summary summary{median(ours), median(dnnl)};
   std::printf("%-5s %9.1f %9.1f %7.3f  %.3f..%.3f %9.1f %6.1f%% %4zu/%zu  %s\n",
-              name, summary.ours, summary.dnnl, summary.ours / summary.dnnl,
+              name, summary.ours, summary.dnnl, median(ratios),
               *std::min_element(ratios.begin(), ratios.end()),
               *std::max_element(ratios.begin(), ratios.end()), peak,
               peak > 0 ? 100 * summary.ours / peak : 0, ours.size(),

@@ -183,7 +183,7 @@ int main(int argc, char** argv) {
               mpc::bench::canary_bf16());
   std::printf("%-26s %-4s %9s %8s %9s %6s  %s\n", "kernel", "type", "us",
               "GFLOP/s", "same us", "ratio", "implementation");
-  for (mpc_dtype_t dtype : {MPC_DTYPE_F32, MPC_DTYPE_BF16}) {
+  for (mpc_dtype_t dtype : {MPC_DTYPE_F32, MPC_DTYPE_BF16, MPC_DTYPE_F16}) {
     mpc::bench::compare_matmuls(dtype);
     mpc::bench::compare_convs(dtype);
     mpc::bench::compare_pools(dtype);
