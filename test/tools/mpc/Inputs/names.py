@@ -20,7 +20,7 @@ ODD = [
     "w",
     "a/b",
     "esc\\033[2J\\r\\n",
-    "quote\\"back\\\\slash",
+    "quote\\\"back\\\\slash",
     "w\\303\\244gt",
     "adam.first_moment",
     "adam.first_moment/",
