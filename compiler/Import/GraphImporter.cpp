@@ -376,6 +376,12 @@ Value GraphImporter::makeConstant(const GraphValue &value) {
       return nullptr;
     elements = *read;
   }
+  // Stages count on data that is there; of shapes nothing may be.
+  if (elements.getNumElements() == 0) {
+    emitError(value.loc) << "the result, " << typeText(elements.getShapedType())
+                         << ", has no elements";
+    return nullptr;
+  }
   return train::ConstantOp::create(builder, value.loc, elements);
 }
 
