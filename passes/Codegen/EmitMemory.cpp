@@ -4,6 +4,8 @@
 #include "passes/Codegen/VectorBody.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -61,6 +63,14 @@ Value Emitter::gather(const KernelAccess &access, const Position &at,
 
 static Value allLanes(OpBuilder &builder, Location loc, unsigned lanes) {
   return constantLanes(builder, loc, builder.getBoolAttr(true), lanes);
+}
+
+/// Whether one lane exists, the first. A masked store of it alone must not be
+/// left to LLVM 22: of a value that was narrowed it writes the wide one.
+static bool isFirstLane(Value mask) {
+  DenseElementsAttr lanes;
+  return matchPattern(mask, m_Constant(&lanes)) &&
+         llvm::count(lanes.getValues<bool>(), true) == 1;
 }
 
 /// Zeros of a stored type, for lanes that do not exist.
@@ -144,7 +154,11 @@ void Emitter::store(const KernelAccess &access, const Position &at,
     if (hasColumns())
       pointer = LLVM::GEPOp::create(builder, loc, pointer.getType(), element,
                                     pointer, ValueRange{at.column});
-    if (at.mask)
+    if (at.mask && isFirstLane(at.mask))
+      LLVM::StoreOp::create(builder, loc,
+                            vector::ExtractOp::create(builder, loc, value, 0),
+                            pointer, bytes);
+    else if (at.mask)
       LLVM::MaskedStoreOp::create(builder, loc, value, pointer, at.mask, bytes);
     else
       LLVM::StoreOp::create(builder, loc, value, pointer,

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Codegen/ApproximateMath.h"
+#include "passes/Codegen/Bf16Bits.h"
 #include "passes/Codegen/Passes.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -57,13 +58,14 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
 
+    if (!llvm::is_contained(available, "avx512bf16"))
+      for (auto func : getOperation().getOps<func::FuncOp>())
+        if (func->hasAttr("mpc.kernel"))
+          keepBf16AsBits(func);
+
     OpPassManager lower(ModuleOp::getOperationName());
     lower.addPass(createCSEPass());
-    // Without instructions for it LLVM calls a function for each element, which
-    // most libraries of compilers lack.
-    arith::ArithExpandOpsPassOptions expandOptions;
-    expandOptions.includeBf16 = !llvm::is_contained(available, "avx512bf16");
-    lower.addPass(arith::createArithExpandOpsPass(expandOptions));
+    lower.addPass(arith::createArithExpandOpsPass());
     lower.addPass(createSCFToControlFlowPass());
     ConvertVectorToLLVMPassOptions vectorOptions;
     vectorOptions.reassociateFPReductions = true;

@@ -24,7 +24,8 @@ def LowerKernelsPass : Pass<"mpc-lower-kernels", "::mlir::ModuleOp"> {
   let summary = "Lower emitted kernels to the LLVM dialect";
   let description = [{
     exp, exp2, log, tanh and erf on f32 become polynomials on vectors; on f64,
-    which only gradient checks use, calls of libm.
+    which only gradient checks use, calls of libm. bf16 becomes integers where
+    the CPU has no instructions for it.
 
     Needs: `mpc-emit-kernels`.
     Leaves: kernels in the LLVM dialect alone.

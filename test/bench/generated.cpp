@@ -504,6 +504,7 @@ int main(int argc, char **argv) {
   std::vector<Case> cases;
   addCases("f32", cases);
   addCases("bf16", cases);
+  addCases("f16", cases);
   cases.push_back(adamCase());
   FILE *json =
       options.json.empty() ? nullptr : std::fopen(options.json.c_str(), "w");

@@ -113,16 +113,54 @@ exec.entry @e inputs = [] outputs = [] {
 
 // -----
 
-// Only AVX512_BF16 has instructions that round to bf16; the function that LLVM
-// calls otherwise is in no library of older compilers.
+// Only AVX512_BF16 has instructions that round to bf16, and only with it does
+// LLVM know vectors of bf16: elsewhere they are integers.
 // CHECK-LABEL: llvm.func @round_bf16
-// PLAIN-NOT:     llvm.fptrunc
-// AVX512-NOT:    llvm.fptrunc
+// PLAIN-NOT:     bf16
+// AVX512-NOT:    bf16
+// PLAIN:         %[[NAN:.*]] = llvm.fcmp "uno"
+// PLAIN:         %[[WIDE:.*]] = llvm.select %[[NAN]]
+// PLAIN:         %[[HIGH:.*]] = llvm.lshr %[[WIDE]]
+// PLAIN:         llvm.trunc %[[HIGH]] : vector<16xi32> to vector<16xi16>
+// AVX512:        llvm.trunc {{.*}} : vector<16xi32> to vector<16xi16>
 // BF16:          llvm.fptrunc {{.*}} vector<16xf32> to vector<16xbf16>
+// PLAIN-NOT:     bf16
+// AVX512-NOT:    bf16
 // CHECK:         llvm.return
 func.func @round_bf16(%p: !llvm.ptr) attributes {mpc.kernel} {
   %0 = llvm.load %p : !llvm.ptr -> vector<16xf32>
   %1 = arith.truncf %0 : vector<16xf32> to vector<16xbf16>
   llvm.store %1, %p : vector<16xbf16>, !llvm.ptr
+  return
+}
+
+// -----
+
+// Whatever only moves them, too. 1.5 is 0x3fc0, 16320.
+// CHECK-LABEL: llvm.func @move_bf16
+// PLAIN-NOT:     bf16
+// AVX512-NOT:    bf16
+// BF16:          llvm.mlir.constant(dense<1.500000e+00> : vector<16xbf16>)
+// PLAIN:         llvm.mlir.constant(dense<16320> : vector<16xi16>)
+// PLAIN:         llvm.select {{.*}} vector<16xi1>, vector<16xi16>
+// PLAIN:         llvm.zext {{.*}} : vector<16xi16> to vector<16xi32>
+// PLAIN:         llvm.shl
+// PLAIN-NOT:     bf16
+// AVX512-NOT:    bf16
+// CHECK:         llvm.return
+func.func @move_bf16(%p: !llvm.ptr, %n: i64) attributes {mpc.kernel} {
+  %one = arith.constant 1 : i64
+  %constant = arith.constant dense<1.5> : vector<16xbf16>
+  %first = llvm.load %p : !llvm.ptr -> bf16
+  %all = vector.broadcast %first : bf16 to vector<16xbf16>
+  %last = scf.for %i = %one to %n step %one iter_args(%x = %all) -> (vector<16xbf16>) : i64 {
+    %y = llvm.load %p : !llvm.ptr -> vector<16xbf16>
+    %mask = llvm.load %p : !llvm.ptr -> vector<16xi1>
+    %z = arith.select %mask, %y, %constant : vector<16xi1>, vector<16xbf16>
+    llvm.intr.masked.store %x, %p, %mask {alignment = 2 : i32} : vector<16xbf16>, vector<16xi1> into !llvm.ptr
+    scf.yield %z : vector<16xbf16>
+  }
+  %wide = arith.extf %last : vector<16xbf16> to vector<16xf32>
+  llvm.store %wide, %p : vector<16xf32>, !llvm.ptr
   return
 }
