@@ -10,6 +10,8 @@
 #include <algorithm>
 
 #include "runtime/src/checkpoint/checkpoint.h"
+#include "test/fuzz/replay.h"
+#include "test/fuzz/targets.h"
 #include "test/runtime/package.h"
 
 namespace mpc::test {
@@ -263,6 +265,12 @@ TEST(Hostile, TensorsAreNoLargerThanTheyCanBe) {
     EXPECT_EQ(outcome.message,
               "input 0 ('x'): struct_size is not sizeof(mpc_tensor_t)");
   }
+}
+
+// What fuzzing began with and what it found.
+TEST(Hostile, Corpora) {
+  fuzz::replay(MPC_FUZZ_CORPORA "/package", fuzz::package);
+  fuzz::replay(MPC_FUZZ_CORPORA "/checkpoint", fuzz::checkpoint);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // NumPy's files: what comes back is what was written, and damage is noticed.
 
+#include "test/fuzz/replay.h"
+#include "test/fuzz/targets.h"
 #include "test/tools/sync_log.h"
 #include "tools/npz/Npy.h"
 #include "tools/npz/Npz.h"
@@ -376,6 +378,11 @@ TEST(Npz, KnowsWhatNumpyWrites) {
   EXPECT_EQ(readError(archiveOf({"x.npy"}, 1000, ZIP_CM_BZIP2), "x"),
             "array 'x' is compressed in a way that NumPy does not use; write "
             "it with numpy.savez or numpy.savez_compressed");
+}
+
+// What fuzzing began with and what it found.
+TEST(Npz, Corpus) {
+  mpc::fuzz::replay(MPC_FUZZ_CORPORA "/npz", mpc::fuzz::npz);
 }
 
 // Every dimension was a step for every element.
