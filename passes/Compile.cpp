@@ -61,6 +61,11 @@ describe(const CompileOptions &options, ModuleOp module) {
           {"accumulate", std::to_string(options.accumulate)},
           {"freeze", llvm::join(options.freeze, " ")},
           {"batchnorm", options.batchNorm.empty() ? "auto" : options.batchNorm},
+          {"beta1", number(options.beta1)},
+          {"beta2", number(options.beta2)},
+          {"epsilon", number(options.epsilon)},
+          {"momentum", number(options.momentum)},
+          {"nesterov", options.nesterov ? "yes" : "no"},
           {"model_path", options.modelPath}};
 }
 

@@ -58,6 +58,8 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options,
   optimizer.clipNorm = options.clipNorm;
   optimizer.accumulate = options.accumulate;
   pm.addPass(createAddOptimizerPass(optimizer));
+  // After all writes: what is written later would change by micro-batch.
+  pm.addPass(createDeferStatesPass());
   // Forward values that gradients recompute, sums with zero, dead branches.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -76,7 +78,9 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   pm.addNestedPass<func::FuncOp>(createElideCastsPass());
   // Weights are cast nowhere but where they are written.
   pm.addPass(createUseWorkingCopyPass());
-  // Last, so that it sees every write of a state, the working copy's too.
+  // So late that it sees every write of a state, the working copy's too.
+  pm.addPass(createGuardStatesPass());
+  // The scale learns from what the guard found.
   if (options.precision == "fp16") {
     InsertLossScalingPassOptions scaling;
     scaling.initScale = options.lossScale;

@@ -174,6 +174,11 @@ private:
       reason = "it needs the sum over all elements, which is one thread's work";
       return false;
     }
+    if (isLongSum(merged) &&
+        ((isShared(lhs) && !isLong(rhs)) || (!isLong(lhs) && isShared(rhs)))) {
+      reason = "for a short sum what threads share would be one thread's work";
+      return false;
+    }
     int64_t before = std::max(lhs.shape.items, rhs.shape.items);
     if (merged.shape.items < limits.fewItems && before >= limits.fewItems &&
         merged.work() > limits.sharedWork) {
@@ -196,6 +201,15 @@ private:
   bool isLongSum(const Group &group) const {
     return isLong(group) && group.domain.hasColumnReduction() &&
            group.shape.items == 1;
+  }
+
+  /// True if `group` computes many elements by more than one thread.
+  bool isShared(const Group &group) const {
+    return isLong(group) && group.shape.items >= limits.fewItems &&
+           llvm::any_of(group.domain.nodes, [](const KernelNode &node) {
+             return node.level == KernelLevel::Full &&
+                    node.reduction == KernelReduction::None;
+           });
   }
 
   /// True if an op that is not one of `ops` depends on one and feeds another:

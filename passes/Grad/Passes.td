@@ -130,6 +130,30 @@ def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
   ];
 }
 
+def DeferStatesPass : Pass<"mpc-defer-states", "::mlir::ModuleOp"> {
+  let summary = "Let micro-batches change nothing before their update";
+  let description = [{
+    With accumulation: a state that `accumulate` writes and `apply` does not
+    (statistics, the counter of micro-batches) gets a second one, `pending/NAME`,
+    which `accumulate` reads and writes instead; `apply` takes its value over. So
+    an update that is not made leaves no trace of any of its micro-batches.
+
+    Needs: `mpc-add-optimizer`.
+    Leaves: `accumulate` writes states that it shares with `apply`, and pending
+    ones. Nothing changes without accumulation.
+
+    ```mlir
+    // accumulate
+    %mean = train.read @"pending/bn.mean" : tensor<64xf32>
+    train.write @"pending/bn.mean", %new : tensor<64xf32>
+    // apply
+    %new = train.read @"pending/bn.mean" : tensor<64xf32>
+    train.write @bn.mean, %new : tensor<64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+}
+
 def VerifyGradPass : Pass<"mpc-verify-grad", "::mlir::ModuleOp"> {
   let summary = "Check what may exist after the gradient stage";
   let description = [{

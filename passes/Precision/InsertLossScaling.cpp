@@ -1,9 +1,9 @@
 //===- InsertLossScaling.cpp - Gradients that fit into f16 ----------------===//
 //
 // Implements mpc-insert-loss-scaling. The order is fixed: scaled gradients,
-// overflow test, unscale, and only then norm, clipping and optimizer. After an
-// overflow no state changes but the scale and its streak; every write is
-// replaced by a select between the new value and the old.
+// unscale, and only then norm, clipping and optimizer. The norm, which stays
+// infinite or NaN when what it sums is multiplied, tells of an overflow
+// (GuardStates.cpp): then no state changes but the scale and its streak.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,6 @@
 #include "passes/Precision/PrecisionFacts.h"
 
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/DebugLog.h"
 
 #include <cmath>
@@ -37,22 +36,18 @@ namespace {
 /// not update, `apply` has no seed.
 struct TrainingFunction {
   func::FuncOp func;
-  train::ConstantOp seed; ///< Null in apply.
-  Value gradients;        ///< Packed; a sum over micro-batches in apply.
-  SmallVector<train::WriteOp> writes;
+  train::ConstantOp seed;      ///< Null in apply.
+  Value gradients;             ///< Packed; a sum over micro-batches in apply.
+  Value finite;                ///< The test of the step; null in accumulate.
   bool startsBackward = false; ///< Packs gradients of its own.
   bool updates = false;        ///< Writes parameters.
 };
 
 } // namespace
 
-static train::StateOp stateOf(train::WriteOp write) {
-  return SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-      write, write.getStateAttr());
-}
-
 static TrainingFunction inspect(func::FuncOp func) {
   TrainingFunction found{func, {}, {}, {}};
+  found.updates = updatesParameters(func);
   Value sum;
   for (Operation &op : func.front()) {
     if (auto constant = dyn_cast<train::ConstantOp>(op);
@@ -63,11 +58,11 @@ static TrainingFunction inspect(func::FuncOp func) {
     if (auto read = dyn_cast<train::ReadOp>(op);
         read && read.getState() == kGradientsState)
       sum = read.getResult();
-    if (auto write = dyn_cast<train::WriteOp>(op)) {
-      found.writes.push_back(write);
-      found.updates |= stateOf(write).getKind() == train::StateKind::Parameter;
-    }
   }
+  for (unsigned i = 0; i < func.getNumResults(); ++i)
+    if (auto name = func.getResultAttrOfType<StringAttr>(i, "mpc.name");
+        name && name.getValue() == "finite")
+      found.finite = func.front().getTerminator()->getOperand(i);
   found.startsBackward = found.gradients != nullptr;
   if (!found.gradients)
     found.gradients = sum;
@@ -106,87 +101,14 @@ static void scaleSeed(TrainingFunction &training, Value scale) {
   training.seed.getResult().replaceAllUsesExcept(scaled.getResult(), scaled);
 }
 
-/// Tests the scaled gradients.
-static Value testGradients(TrainingFunction &training) {
+/// Gives everything behind the pack unscaled gradients.
+static void unscaleGradients(TrainingFunction &training, Value scale) {
   OpBuilder builder(training.func.getContext());
   builder.setInsertionPointAfterValue(training.gradients);
-  auto finite = amp::AllFiniteOp::create(builder, training.gradients.getLoc(),
-                                         training.gradients);
-  setDecision(finite, kRuleScaling, "tests the scaled gradients");
-  return finite;
-}
-
-/// Gives everything behind the test unscaled gradients.
-static void unscaleGradients(TrainingFunction &training, Value finite,
-                             Value scale) {
-  OpBuilder builder(training.func.getContext());
-  builder.setInsertionPointAfterValue(finite);
   auto unscaled = amp::UnscaleOp::create(builder, training.gradients.getLoc(),
                                          training.gradients, scale);
   setDecision(unscaled, kRuleScaling, "clipping and optimizer get true sizes");
-  training.gradients.replaceAllUsesExcept(
-      unscaled.getResult(),
-      SmallPtrSet<Operation *, 2>{unscaled, finite.getDefiningOp()});
-}
-
-/// Writes that change whatever happens: sums over micro-batches. That of the
-/// gradients carries an overflow from accumulate to apply; all start anew after
-/// each.
-static bool isUngated(train::WriteOp write) {
-  return isMicroBatchSum(write.getState());
-}
-
-/// Lets `write` keep the old value after an overflow. A working copy rounds
-/// what its masters became instead of being read for its old value.
-static void gateWrite(OpBuilder &builder, func::FuncOp func,
-                      train::WriteOp write, Value finite,
-                      llvm::StringMap<Value> &gated) {
-  train::StateOp state = stateOf(write);
-  Location loc = write.getLoc();
-  Value value = write.getValue();
-  auto cast = value.getDefiningOp<amp::CastOp>();
-  if (auto masters = state.getCopyOf(); masters && cast) {
-    auto it = gated.find(*masters);
-    assert(it != gated.end() && "masters are written with their copy");
-    auto rounded = amp::CastOp::create(builder, cast.getLoc(), value.getType(),
-                                       it->second);
-    rounded->setDiscardableAttrs(cast->getDiscardableAttrDictionary());
-    write.getValueMutable().assign(rounded);
-    if (cast->use_empty())
-      cast.erase();
-    return;
-  }
-  Value old = getOrCreateRead(func, state);
-  auto select = train::SelectOp::create(builder, loc, value.getType(), finite,
-                                        value, old);
-  setDecision(select, kRuleScaling, "keeps the old value after an overflow");
-  write.getValueMutable().assign(select.getResult());
-  gated[state.getSymName()] = select;
-}
-
-/// Gates all writes and moves them behind everything they now depend on.
-static void gateWrites(TrainingFunction &training, Value finite) {
-  Operation *end = training.func.front().getTerminator();
-  OpBuilder builder(end);
-  // Masters before the copies that are rounded from them.
-  llvm::stable_sort(training.writes, [](train::WriteOp l, train::WriteOp r) {
-    return !stateOf(l).getCopyOf() && stateOf(r).getCopyOf();
-  });
-  llvm::StringMap<Value> gated;
-  for (train::WriteOp write : training.writes) {
-    if (!isUngated(write))
-      gateWrite(builder, training.func, write, finite, gated);
-    write->moveBefore(end);
-  }
-}
-
-static void appendResult(func::FuncOp func, Value value, StringRef name) {
-  Operation *end = func.front().getTerminator();
-  end->insertOperands(end->getNumOperands(), value);
-  auto attrs = NamedAttribute(StringAttr::get(func.getContext(), "mpc.name"),
-                              StringAttr::get(func.getContext(), name));
-  (void)func.insertResult(func.getNumResults(), value.getType(),
-                          DictionaryAttr::get(func.getContext(), attrs));
+  training.gradients.replaceAllUsesExcept(unscaled.getResult(), unscaled);
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,6 +172,10 @@ struct InsertLossScalingPass
       return emitError(func.getLoc())
              << "'" << func.getSymName() << "' has gradients, but no constant "
              << "marked '" << train::kLossSeedAttr << "' to scale";
+    if (training.updates && !training.finite)
+      return emitError(func.getLoc())
+             << "'" << func.getSymName() << "' does not tell whether its step "
+             << "is finite; mpc-guard-states should have seen to it";
     return success();
   }
 
@@ -260,17 +186,10 @@ struct InsertLossScalingPass
     Value factor = getOrCreateRead(func, scale);
     if (training.seed)
       scaleSeed(training, factor);
-    // Of the micro-batches, statistics alone are at stake: their gradients
-    // wait for apply.
-    if (training.updates || !llvm::all_of(training.writes, isUngated)) {
-      Value finite = testGradients(training);
-      gateWrites(training, finite);
-      if (training.updates) {
-        unscaleGradients(training, finite, factor);
-        updateScale(func, factor, getOrCreateRead(func, streak), finite);
-        appendResult(func, finite, "finite");
-      }
-    }
+    if (!training.updates)
+      return;
+    unscaleGradients(training, factor);
+    updateScale(func, factor, getOrCreateRead(func, streak), training.finite);
   }
 
   void updateScale(func::FuncOp func, Value scale, Value streak, Value finite) {

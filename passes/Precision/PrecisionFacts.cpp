@@ -7,11 +7,6 @@
 using namespace mlir;
 using namespace mpc;
 
-bool mpc::isMicroBatchSum(StringRef state) {
-  return state == kGradientsState || state == "loss_sum" ||
-         state == "loss_divisor";
-}
-
 FloatType mpc::getFloatElementType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? dyn_cast<FloatType>(tensor.getElementType()) : FloatType();
@@ -56,6 +51,26 @@ Value mpc::getOrCreateRead(func::FuncOp func, train::StateOp state) {
   OpBuilder builder = OpBuilder::atBlockBegin(&func.front());
   return train::ReadOp::create(builder, state.getLoc(), state.getType(),
                                FlatSymbolRefAttr::get(state.getSymNameAttr()));
+}
+
+bool mpc::updatesParameters(func::FuncOp func) {
+  if (func.isExternal())
+    return false;
+  return llvm::any_of(
+      func.front().getOps<train::WriteOp>(), [](train::WriteOp write) {
+        auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
+            write, write.getStateAttr());
+        return state && state.getKind() == train::StateKind::Parameter;
+      });
+}
+
+llvm::StringSet<> mpc::findCarriedStates(ModuleOp module) {
+  llvm::StringSet<> carried;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (!func.isExternal() && !updatesParameters(func))
+      for (auto write : func.front().getOps<train::WriteOp>())
+        carried.insert(write.getState());
+  return carried;
 }
 
 bool mpc::isReported(Operation *op) {

@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mpc {
 
@@ -23,16 +24,12 @@ inline constexpr llvm::StringLiteral kRuleOption = "user option";
 inline constexpr llvm::StringLiteral kRuleCut = "minimum cut";
 inline constexpr llvm::StringLiteral kRulePrecision = "precision";
 inline constexpr llvm::StringLiteral kRuleScaling = "loss scaling";
+inline constexpr llvm::StringLiteral kRuleGuard = "guard";
 
 // States of the loss scale, and of gradients summed over micro-batches.
 inline constexpr llvm::StringLiteral kLossScaleState = "loss_scale";
 inline constexpr llvm::StringLiteral kStreakState = "loss_scale_streak";
 inline constexpr llvm::StringLiteral kGradientsState = "gradients";
-
-/// True for states that sum over micro-batches: gradients, losses, and what
-/// these count. `apply` starts them anew after each update, also one that is
-/// skipped.
-bool isMicroBatchSum(llvm::StringRef state);
 
 /// The element type if `type` is a tensor of floats, else null.
 mlir::FloatType getFloatElementType(mlir::Type type);
@@ -52,6 +49,13 @@ train::StateOp getWeightState(mlir::Value value);
 
 /// The only read of `state` in `func`, made at its entry if there is none.
 mlir::Value getOrCreateRead(mlir::func::FuncOp func, train::StateOp state);
+
+/// True if `func` trains: writes a state of kind parameter.
+bool updatesParameters(mlir::func::FuncOp func);
+
+/// The states that functions write which update no parameters: they carry sums
+/// from micro-batch to update, and begin anew with each update, made or not.
+llvm::StringSet<> findCarriedStates(mlir::ModuleOp module);
 
 /// True if `op` has a line in the report: it has a class and works on floats.
 /// Parts of packed states are read in place and have none.

@@ -188,33 +188,57 @@ static LogicalResult verifyCast(amp::CastOp cast) {
 }
 
 //===----------------------------------------------------------------------===//
-// Loss scaling
+// Guards and loss scaling
 //===----------------------------------------------------------------------===//
 
 static bool isScaling(Operation *op) {
-  return isa<amp::ScaleLossOp, amp::AllFiniteOp, amp::UnscaleOp,
-             amp::UpdateScaleOp>(op);
+  return isa<amp::ScaleLossOp, amp::UnscaleOp, amp::UpdateScaleOp>(op);
 }
 
-/// True if `write` may change its state after an overflow, or keeps it then.
-static bool isGated(train::WriteOp write) {
-  StringRef state = write.getState();
-  if (state == kLossScaleState || state == kStreakState ||
-      isMicroBatchSum(state))
-    return true;
+/// True if the state of `write` keeps its old value in a step that is not
+/// finite.
+static bool isGuarded(train::WriteOp write) {
   Value value = write.getValue();
   if (auto cast = value.getDefiningOp<amp::CastOp>())
-    value = cast.getInput(); // A working copy of gated masters.
-  auto select = value.getDefiningOp<train::SelectOp>();
-  return select && select.getCondition().getDefiningOp<amp::AllFiniteOp>();
+    value = cast.getInput(); // A working copy of guarded masters.
+  auto commit = value.getDefiningOp<amp::CommitOp>();
+  return commit && commit.getFinite().getDefiningOp<amp::AllFiniteOp>();
 }
 
+/// In functions that train every write is guarded, but for sums that begin
+/// anew, and the loss scale, which learns from such a step.
+static LogicalResult verifyGuards(func::FuncOp func,
+                                  const llvm::StringSet<> &carried) {
+  if (!updatesParameters(func))
+    return success();
+  for (auto write : func.front().getOps<train::WriteOp>()) {
+    StringRef state = write.getState();
+    if (state == kLossScaleState || state == kStreakState ||
+        carried.contains(state) || isGuarded(write))
+      continue;
+    return blame(write.emitOpError("must keep the old value of '")
+                     << state << "' in a step that is not finite",
+                 write, "mpc-guard-states");
+  }
+  return success();
+}
+
+/// Micro-batches write what carries sums to the update, and what is pending;
+/// statistics of the model they leave alone.
+static LogicalResult verifyCarried(ModuleOp module,
+                                   const llvm::StringSet<> &carried) {
+  for (auto state : module.getOps<train::StateOp>())
+    if (carried.contains(state.getSymName()) &&
+        state.getKind() == train::StateKind::Statistic)
+      return blame(emitError(state.getLoc(), "statistic '")
+                       << state.getSymName() << "' must not change without "
+                       << "the weights",
+                   state, "mpc-defer-states");
+  return success();
+}
+
+/// With fp16 every backward pass starts from a scaled loss.
 static LogicalResult verifyScaling(Operation *op) {
-  constexpr StringLiteral pass = "mpc-insert-loss-scaling";
-  if (auto write = dyn_cast<train::WriteOp>(op); write && !isGated(write))
-    return blame(op->emitOpError("must keep the old value of '")
-                     << write.getState() << "' after an overflow",
-                 op, pass);
   if (!isa<train::ConstantOp>(op) || !op->hasAttr(train::kLossSeedAttr))
     return success();
   for (Operation *user : op->getUsers())
@@ -222,7 +246,7 @@ static LogicalResult verifyScaling(Operation *op) {
       InFlightDiagnostic error =
           op->emitOpError("starts a backward pass whose loss is not scaled");
       error.attachNote(user->getLoc()) << "used here";
-      return blame(std::move(error), op, pass);
+      return blame(std::move(error), op, "mpc-insert-loss-scaling");
     }
   return success();
 }
@@ -248,6 +272,12 @@ struct VerifyPrecisionPass
     }
     bool scales = attr.getValue() == "fp16";
     FloatType lowType = getLowType(&getContext(), attr.getValue());
+    llvm::StringSet<> carried = findCarriedStates(module);
+    if (failed(verifyCarried(module, carried)))
+      return signalPassFailure();
+    for (auto func : module.getOps<func::FuncOp>())
+      if (failed(verifyGuards(func, carried)))
+        return signalPassFailure();
     WalkResult result = module.walk([&](Operation *op) {
       return WalkResult(verifyOp(op, lowType, scales));
     });

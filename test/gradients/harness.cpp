@@ -260,13 +260,25 @@ struct Inputs {
 } // namespace
 
 mpc_step_info_t Session::step(const std::vector<Values> &values) {
+  Outcome outcome = tryStep(values);
+  EXPECT_EQ(outcome.code, MPC_OK) << outcome.message;
+  return outcome.info;
+}
+
+Session::Outcome Session::tryStep(const std::vector<Values> &values) {
   bool accumulates = !mpc_program_has_entry(program.get(), "step");
   Inputs inputs(program.get(), accumulates ? "accumulate" : "step", values);
-  mpc_step_info_t result = {};
-  result.struct_size = sizeof(result);
-  isOk(mpc_session_step(session.get(), inputs.tensors.data(),
-                        inputs.tensors.size(), &result));
-  return result;
+  mpc_step_info_t info = {};
+  info.struct_size = sizeof(info);
+  mpc_status_t status = mpc_session_step(session.get(), inputs.tensors.data(),
+                                         inputs.tensors.size(), &info);
+  Outcome outcome = {MPC_OK, "", info};
+  if (status) {
+    outcome.code = mpc_status_code(status);
+    outcome.message = mpc_status_message(status);
+    mpc_status_free(status);
+  }
+  return outcome;
 }
 
 std::map<std::string, Values> Session::run(const std::string &entry,

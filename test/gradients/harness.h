@@ -82,6 +82,14 @@ public:
   /// One training step. Values go by the order of the program's inputs.
   mpc_step_info_t step(const std::vector<Values> &inputs);
 
+  /// The same of a step that may fail.
+  struct Outcome {
+    mpc_code_t code;
+    std::string message;
+    mpc_step_info_t info;
+  };
+  Outcome tryStep(const std::vector<Values> &inputs);
+
   /// Runs an entry point; the outputs by name.
   std::map<std::string, Values> run(const std::string &entry,
                                     const std::vector<Values> &inputs);

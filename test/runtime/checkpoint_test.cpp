@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "mpc/runtime.hpp"
@@ -100,6 +101,32 @@ TEST(Checkpoint, KeepsTheCountOfOverflows) {
   Batch batch(1e6f);
   EXPECT_EQ(take(mpc_session_step(other.get(), batch.tensors, 2, nullptr)).code,
             MPC_NUMERIC);
+}
+
+// Such weights are worth nothing, unless somebody asks for them.
+TEST(Checkpoint, SavesNoWeightsThatAreNotFinite) {
+  ProgramPtr program = load(make_package());
+  Folder folder;
+  for (bool allowed : {false, true}) {
+    mpc_session_options_t options = {};
+    options.struct_size = sizeof(options);
+    options.allow_non_finite = allowed;
+    mpc_session_t* raw = nullptr;
+    EXPECT_OK(mpc_session_create(program.get(), &options, &raw));
+    SessionPtr session(raw);
+    float b[2] = {1, std::numeric_limits<float>::quiet_NaN()};
+    int64_t shape[1] = {2};
+    mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_F32, 1, shape, b, {}};
+    EXPECT_OK(mpc_session_write_state(session.get(), "b", &tensor));
+    Outcome outcome = save(session, folder / "a");
+    EXPECT_EQ(outcome.code, allowed ? MPC_OK : MPC_NUMERIC);
+    EXPECT_EQ(outcome.message,
+              allowed ? ""
+                      : "the checkpoint is not saved: 'b' is not finite at "
+                        "position 1; the session's option allow_non_finite "
+                        "saves it all the same");
+    EXPECT_EQ(names_in(folder.path()).size(), allowed ? 1u : 0u);
+  }
 }
 
 TEST(Checkpoint, ReplacesOnlyCheckpoints) {

@@ -207,6 +207,38 @@ TEST_F(Cuda, StopsWhenTrainingDiverges) {
   }
 }
 
+// Found a call later, when the arena holds the batch of the next step, and that
+// only in part. It is the step that failed whose inputs are looked at.
+TEST_F(Cuda, BlamesTheBatchThatWasNotFinite) {
+  PackageOptions options = cuda_package();
+  options.loss_scaling = false;
+  options.guarded = true;
+  ProgramPtr program = load(make_package(options));
+  for (bool last : {false, true}) {
+    SessionPtr session = create_on(program);
+    (void)step(session, 1.0f);
+    Batch bad(1.0f);
+    bad.x[5] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_OK(mpc_session_step(session.get(), bad.tensors, 2, nullptr));
+    std::memset(bad.x, 0, sizeof(bad.x));
+    mpc_step_info_t info = {};
+    info.struct_size = sizeof(info);
+    Batch good(2.0f);
+    Outcome outcome =
+        last ? take(mpc_session_synchronize(session.get(), &info))
+             : take(mpc_session_step(session.get(), good.tensors, 2, &info));
+    EXPECT_EQ(outcome.code, MPC_NUMERIC);
+    EXPECT_EQ(outcome.message,
+              "the loss is nan, so the weights are not updated; input 'x' is "
+              "not finite (nan at position 5); lower the learning rate or look "
+              "at the data");
+    EXPECT_EQ(info.call, 2u);
+    EXPECT_EQ(info.skipped, 1);
+    // The step behind it was made.
+    EXPECT_EQ(synchronize(session).step, last ? 1u : 2u);
+  }
+}
+
 TEST_F(Cuda, FindsDivergenceWhenItSynchronizes) {
   PackageOptions options = cuda_package();
   options.loss_scale = 2;
@@ -219,7 +251,8 @@ TEST_F(Cuda, FindsDivergenceWhenItSynchronizes) {
   EXPECT_EQ(outcome.code, MPC_NUMERIC);
   EXPECT_NE(outcome.message.find("'test_gradient (node)'"), std::string::npos)
       << outcome.message;
-  EXPECT_EQ(info.call, 0u) << "nothing is written on an error";
+  EXPECT_EQ(info.call, 21u);
+  EXPECT_EQ(info.skipped, 1);
   EXPECT_EQ(synchronize(session).call, 21u);
 }
 

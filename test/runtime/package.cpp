@@ -264,7 +264,8 @@ void add_update(Builder& builder, EntryT& entry, const BufferT& gradient,
   add(update, norm);
   add(update, finite);
   add_binding(entry.outputs, "grad_norm", norm);
-  if (options.loss_scaling) add_binding(entry.outputs, "finite", finite);
+  if (options.loss_scaling || options.guarded)
+    add_binding(entry.outputs, "finite", finite);
 }
 
 void add_training(Builder& builder, const BufferT& x, const BufferT& labels,

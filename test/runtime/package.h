@@ -20,6 +20,8 @@ using Bytes = std::vector<uint8_t>;
 struct PackageOptions {
   bool loss_scaling = true;
   float loss_scale = 8;
+  bool guarded = false;  // Tells whether a step was made; so it does anyway
+                         // if the loss is scaled.
   uint32_t accumulate = 1;
   bool working_copy = true;
   std::string parameter = "w";  // Name of the first slot.

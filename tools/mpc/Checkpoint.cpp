@@ -1,5 +1,6 @@
 //===- Checkpoint.cpp - mpc checkpoint ------------------------------------===//
 
+#include "tools/mpc/CheckWeights.h"
 #include "tools/mpc/Checkpoints.h"
 #include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
@@ -22,6 +23,7 @@ struct Options {
   std::string path;
   uint64_t keep = 3;
   bool json = false;
+  bool allowNonFinite = false; ///< Weights that are nan are good, too.
 };
 } // namespace
 
@@ -42,7 +44,8 @@ static void print(const std::vector<CheckpointInfo> &checkpoints, bool json) {
   }
 }
 
-/// Checksums of everything at `path`, one checkpoint or a folder of some.
+/// Checksums of everything at `path`, one checkpoint or a folder of some, and
+/// whether the weights are numbers.
 static int verify(const Options &options) {
   std::vector<CheckpointInfo> checkpoints;
   if (isCheckpoint(options.path))
@@ -52,6 +55,9 @@ static int verify(const Options &options) {
       checkpoints.push_back(verifyCheckpoint(path));
   if (checkpoints.empty())
     throw Failure(InputOutput, "'" + options.path + "' holds no checkpoint");
+  for (CheckpointInfo &info : checkpoints)
+    if (info.fault.empty() && !options.allowNonFinite)
+      info.fault = findNonFiniteWeight(info.path);
   print(checkpoints, options.json);
   bool damaged = std::any_of(
       checkpoints.begin(), checkpoints.end(),
@@ -102,6 +108,8 @@ Action mpc::tool::addCheckpoint(CLI::App &app) {
       add("list", "Show the checkpoints of a folder", "Folder of checkpoints");
   CLI::App *verifyCommand = add("verify", "Read all and compare checksums",
                                 "A checkpoint, or a folder of some");
+  verifyCommand->add_flag("--allow-non-finite", options->allowNonFinite,
+                          "Weights that are nan or infinite are no fault");
   CLI::App *pruneCommand =
       add("prune", "Remove all but the newest", "Folder of checkpoints");
   pruneCommand

@@ -399,10 +399,10 @@ Dataset::explainNoLabels(const std::vector<uint64_t> &indices) const {
   return "";
 }
 
-/// The first nan among `count` floats from `first` on; `first + count` if there
-/// is none. Infinities can be meant, in masks.
-static uint64_t findNan(const mpc::npz::Array &array, mpc_dtype_t dtype,
-                        uint64_t first, uint64_t count) {
+/// The first nan, or infinity, among `count` floats from `first` on;
+/// `first + count` if there is none.
+static uint64_t findValue(const mpc::npz::Array &array, mpc_dtype_t dtype,
+                          bool infinite, uint64_t first, uint64_t count) {
   for (uint64_t i = first; i < first + count; ++i) {
     float single = 0;
     double wide = 0;
@@ -415,37 +415,51 @@ static uint64_t findNan(const mpc::npz::Array &array, mpc_dtype_t dtype,
     else if (dtype == MPC_DTYPE_F16)
       std::memcpy(&half, array.data.data() + i * sizeof(half), sizeof(half));
     // Behind the sign, nan comes after infinity.
-    if (std::isnan(single) || std::isnan(wide) || (half & 0x7fff) > 0x7c00)
+    half &= 0x7fff;
+    if (infinite ? std::isinf(single) || std::isinf(wide) || half == 0x7c00
+                 : std::isnan(single) || std::isnan(wide) || half > 0x7c00)
       return i;
   }
   return first + count;
 }
 
-std::string
-Dataset::explainNanValue(const std::vector<uint64_t> &indices) const {
-  auto explain = [this](const Column &column, uint64_t first, uint64_t count) {
-    uint64_t found = findNan(column.array, column.input.dtype, first, count);
+/// "x[2,1] of data.npz" for the first nan, or infinity, of the samples.
+std::string Dataset::findValue(const std::vector<uint64_t> &indices,
+                               bool infinite) const {
+  auto find = [&](const Column &column, uint64_t first, uint64_t count) {
+    uint64_t found =
+        ::findValue(column.array, column.input.dtype, infinite, first, count);
     return found == first + count
                ? std::string()
-               : "so is " + nameOfElement(column.array, found) + " of " + path +
-                     "; repair such samples, or leave them out";
+               : nameOfElement(column.array, found) + " of " + path;
   };
   for (const Column &column : columns) {
-    std::string cause;
+    std::string place;
     if (column.input.batchDim < 0)
-      cause = explain(column, 0, column.array.count());
+      place = find(column, 0, column.array.count());
     uint64_t inner = column.innerBytes / mpc_dtype_size(column.input.dtype);
     for (uint64_t o = 0; column.input.batchDim >= 0 && o < column.outer; ++o)
       for (uint64_t sample : indices)
-        if (cause.empty())
-          cause = explain(column, (o * samples + sample) * inner, inner);
-    if (!cause.empty())
-      return cause;
+        if (place.empty())
+          place = find(column, (o * samples + sample) * inner, inner);
+    if (!place.empty())
+      return place;
   }
   return "";
 }
 
+/// Infinities can be meant, in masks: they explain no nan by themselves.
 std::string Dataset::explainNan(const std::vector<uint64_t> &indices) const {
-  std::string cause = explainNanValue(indices);
-  return cause.empty() ? explainNoLabels(indices) : cause;
+  std::string place = findValue(indices, /*infinite=*/false);
+  return place.empty()
+             ? explainNoLabels(indices)
+             : "so is " + place + "; repair such samples, or leave them out";
+}
+
+std::string
+Dataset::locateNonFinite(const std::vector<uint64_t> &indices) const {
+  for (bool infinite : {false, true})
+    if (std::string place = findValue(indices, infinite); !place.empty())
+      return place + (infinite ? " is inf" : " is nan");
+  return "";
 }

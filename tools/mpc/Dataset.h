@@ -38,6 +38,13 @@ public:
   /// or labels that the loss ignores, all of them. "" if neither.
   std::string explainNan(const std::vector<uint64_t> &indices) const;
 
+  /// That the loss ignores the labels of all these samples, "" if not.
+  std::string explainNoLabels(const std::vector<uint64_t> &indices) const;
+
+  /// "x[2,1] of data.npz is nan": the first nan of these samples, or else their
+  /// first infinity; "" if there is neither.
+  std::string locateNonFinite(const std::vector<uint64_t> &indices) const;
+
   const std::string path;
 
 private:
@@ -55,8 +62,8 @@ private:
             std::vector<std::string> &notes);
   void countSamples(const Column &column);
   void checkValues(const Column &column) const;
-  std::string explainNanValue(const std::vector<uint64_t> &indices) const;
-  std::string explainNoLabels(const std::vector<uint64_t> &indices) const;
+  std::string findValue(const std::vector<uint64_t> &indices,
+                        bool infinite) const;
   void prepareTensors();
 
   std::vector<Column> columns;

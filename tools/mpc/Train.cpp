@@ -61,8 +61,12 @@ static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
       ->check(Whole(0))
       ->group("Checkpoints");
   train
-      ->add_flag("--resume", options.resume,
-                 "Go on from the newest good checkpoint, bit for bit")
+      ->add_flag(
+          "--resume{yes}", options.resumeMode,
+          "Go on from the newest good checkpoint, bit for bit; options of "
+          "MODEL.mpc that differ are followed (--resume=force: loss and "
+          "optimizer too)")
+      ->check(Choice({"yes", "force"}))
       ->group("Checkpoints");
 }
 
@@ -113,5 +117,9 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->group("Output");
   train->add_flag("--quiet,-q", options->quiet, "Print no progress")
       ->group("Output");
-  return [options] { return run(*options); };
+  return [options] {
+    options->resume = !options->resumeMode.empty();
+    options->force = options->resumeMode == "force";
+    return run(*options);
+  };
 }

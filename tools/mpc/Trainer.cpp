@@ -3,6 +3,7 @@
 #include "tools/mpc/Trainer.h"
 #include "tools/mpc/Output.h"
 #include "tools/mpc/Text.h"
+#include "tools/mpc/TrainedOptions.h"
 
 #include <nlohmann/json.hpp>
 
@@ -112,10 +113,42 @@ void Trainer::resume() {
                  options.checkpointDir.c_str());
     return;
   }
+  takeOptions();
   restorePosition();
   lastCheckpoint = loaded;
   std::fprintf(stderr, "mpc: note: going on after step %llu from '%s'\n",
                static_cast<unsigned long long>(step), loaded.c_str());
+}
+
+/// Says what the program was compiled with and the checkpoint was not. Training
+/// goes on with the program's; that it is the same training must be true, or
+/// asked for.
+void Trainer::takeOptions() {
+  OptionChanges changes = compareOptions(session, program);
+  if (!changes.graver.empty() && !options.force)
+    throw Failure(Usage, "the checkpoint was trained with other options: " +
+                             joinWords(changes.graver) +
+                             "; give --resume=force to go on all the same");
+  std::vector<std::string> said = changes.graver;
+  said.insert(said.end(), changes.milder.begin(), changes.milder.end());
+  if (!said.empty())
+    std::fprintf(stderr, "mpc: note: going on with %s\n",
+                 joinWords(said).c_str());
+  if (!changes.known)
+    std::fprintf(stderr,
+                 "mpc: note: the checkpoint does not say what it was trained "
+                 "with; its learning rate is %g\n",
+                 session.readScalar("learning_rate"));
+  // A rate that was compiled anew is meant; otherwise that of the checkpoint,
+  // which --lr may have set, goes on.
+  if (changes.rate)
+    session.writeScalar("learning_rate",
+                        std::strtod(program.option("lr").c_str(), nullptr));
+  std::string before = session.property(kBatchSize).value_or("");
+  if (!before.empty() && before != std::to_string(data.batchSize()))
+    std::fprintf(
+        stderr, "mpc: note: going on with batches of %llu instead of %s\n",
+        static_cast<unsigned long long>(data.batchSize()), before.c_str());
 }
 
 void Trainer::restorePosition() {
@@ -177,8 +210,8 @@ bool Trainer::isDone() const {
   return sampler.position().epoch >= options.epochs.value_or(1);
 }
 
-/// Data can make the loss nan, in fp16 too, where it would pass for an
-/// overflow: a value that is nan, or a batch none of whose labels counts.
+/// Data can make the loss nan: a value that is nan, or a batch none of whose
+/// labels counts. Programs of before steps were tested say nothing of it.
 void Trainer::checkLoss(const mpc_step_info_t &info) const {
   if (!std::isnan(info.update_loss))
     return;
@@ -196,10 +229,10 @@ void Trainer::queueBatch() {
   queued.push_back({++calls, samples});
   mpc_step_info_t info = {};
   info.struct_size = sizeof(info);
-  check(mpc_session_step(session.get(), inputs.data(), inputs.size(), &info),
-        format("step %llu", static_cast<unsigned long long>(step + 1)));
+  mpc_status_t status =
+      mpc_session_step(session.get(), inputs.data(), inputs.size(), &info);
   stepTime += Clock::now() - begin;
-  settle(info);
+  take(status, info);
 }
 
 /// Waits for all that is queued.
@@ -209,10 +242,47 @@ void Trainer::drain() {
   Clock::time_point begin = Clock::now();
   mpc_step_info_t info = {};
   info.struct_size = sizeof(info);
-  check(mpc_session_synchronize(session.get(), &info),
-        format("step %llu", static_cast<unsigned long long>(step + 1)));
+  mpc_status_t status = mpc_session_synchronize(session.get(), &info);
   stepTime += Clock::now() - begin;
+  take(status, info);
+}
+
+/// Settles what a call told of, or ends training if a step was not finite.
+void Trainer::take(mpc_status_t status, const mpc_step_info_t &info) {
+  if (status && mpc_status_code(status) == MPC_NUMERIC && info.call != 0) {
+    std::string cause = mpc_status_message(status);
+    mpc_status_free(status);
+    failStep(cause, info);
+  }
+  check(status, format("step %llu", static_cast<unsigned long long>(step + 1)));
   settle(info);
+}
+
+/// Says what the runtime found out about a step that was not finite, and where
+/// in the data it may come from.
+void Trainer::failStep(const std::string &cause, const mpc_step_info_t &info) {
+  // Steps before it are not settled if both became known at once.
+  uint64_t before = info.call - queued.front().call;
+  const std::vector<uint64_t> &samples = queued[before].samples;
+  uint64_t batches = stepSamples.size() / data.batchSize() + before;
+  uint64_t failed = step + 1 + batches / program.microBatches();
+  bool ends = info.updated || info.skipped;
+  double loss = ends ? info.update_loss : info.loss;
+  log(info, loss, failed);
+  progress.clear();
+  auto number = static_cast<unsigned long long>(failed);
+  std::vector<uint64_t> all = stepSamples;
+  all.insert(all.end(), samples.begin(), samples.end());
+  std::string labels = std::isnan(loss) ? data.explainNoLabels(all) : "";
+  if (!labels.empty())
+    throw Failure(Usage, format("the loss of step %llu is nan: %s", number,
+                                labels.c_str()));
+  std::string place = data.locateNonFinite(samples);
+  if (!place.empty())
+    place =
+        "; in the data " + place + ": repair such samples, or leave them out";
+  throw Failure(
+      Numeric, format("step %llu: %s%s", number, cause.c_str(), place.c_str()));
 }
 
 /// Takes note of what one call did, unless that is known already. Calls become
@@ -263,6 +333,29 @@ static double asShortest(double value) {
   return value;
 }
 
+/// Prints one line of JSON about a step.
+void Trainer::log(const mpc_step_info_t &info, double loss, uint64_t step) {
+  if (!options.json)
+    return;
+  nlohmann::ordered_json json;
+  json["step"] = step;
+  json["loss"] = asShortest(static_cast<float>(loss));
+  if (hasPerplexity(program))
+    json["perplexity"] = asShortest(static_cast<float>(std::exp(loss)));
+  json["loss_scale"] = asShortest(info.loss_scale);
+  json["skipped"] = info.skipped != 0;
+  json["lr"] = asShortest(currentRate);
+  json["grad_norm"] = asShortest(info.grad_norm);
+  // A log that ends in the middle is worth stopping for; training is not lost.
+  if (std::puts(json.dump().c_str()) >= 0 || signals.received())
+    return;
+  std::string cause = std::strerror(errno);
+  saveCheckpoint();
+  throw Failure(InputOutput,
+                format("cannot write the output of step %llu: %s",
+                       static_cast<unsigned long long>(step), cause.c_str()));
+}
+
 void Trainer::report(const mpc_step_info_t &info, double loss) {
   lossScale = info.loss_scale;
   skipped += info.skipped;
@@ -272,27 +365,7 @@ void Trainer::report(const mpc_step_info_t &info, double loss) {
         smoothLoss == 0 ? loss : memory * smoothLoss + (1 - memory) * loss;
   }
 
-  if (options.json) {
-    nlohmann::ordered_json json;
-    json["step"] = step;
-    json["loss"] = asShortest(static_cast<float>(loss));
-    if (hasPerplexity(program))
-      json["perplexity"] = asShortest(static_cast<float>(std::exp(loss)));
-    json["loss_scale"] = asShortest(info.loss_scale);
-    json["skipped"] = info.skipped != 0;
-    json["lr"] = asShortest(currentRate);
-    json["grad_norm"] = asShortest(info.grad_norm);
-    // A log that ends in the middle is worth stopping for; training is not
-    // lost.
-    if (std::puts(json.dump().c_str()) < 0 && !signals.received()) {
-      std::string cause = std::strerror(errno);
-      saveCheckpoint();
-      throw Failure(InputOutput,
-                    format("cannot write the output of step %llu: %s",
-                           static_cast<unsigned long long>(step),
-                           cause.c_str()));
-    }
-  }
+  log(info, loss, step);
   if (!info.skipped && !std::isfinite(loss)) {
     progress.clear();
     throw Failure(Numeric,
@@ -358,6 +431,7 @@ void Trainer::saveCheckpoint() {
   session.setProperty(kSeed, std::to_string(seed));
   session.setProperty(kSamples, std::to_string(data.numSamples()));
   session.setProperty(kShuffle, options.noShuffle ? "0" : "1");
+  rememberOptions(session, program);
   check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
   lastCheckpoint = path;
   if (options.keep > 0)

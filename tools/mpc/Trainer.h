@@ -26,6 +26,8 @@ struct TrainOptions {
   uint64_t checkpointEvery = 0; ///< In steps; 0: once an epoch.
   uint64_t keep = 3;            ///< Checkpoints to keep; 0: all.
   bool resume = false, noShuffle = false, json = false, quiet = false;
+  std::string resumeMode; ///< As the option says it: yes, force; else empty.
+  bool force = false;     ///< Resume with another loss or optimizer, too.
   SessionSettings session;
 };
 
@@ -60,6 +62,7 @@ private:
 
   void openCheckpointDir();
   void resume();
+  void takeOptions();
   void restorePosition();
   void noteSamplesLeftOut() const;
   void queueBatch();
@@ -67,7 +70,11 @@ private:
   void settle(const mpc_step_info_t &info);
   bool mustDrain(bool epochEnds) const;
   void checkLoss(const mpc_step_info_t &info) const;
+  void take(mpc_status_t status, const mpc_step_info_t &info);
+  [[noreturn]] void failStep(const std::string &cause,
+                             const mpc_step_info_t &info);
   void report(const mpc_step_info_t &info, double loss);
+  void log(const mpc_step_info_t &info, double loss, uint64_t step);
   void evaluateNow();
   void saveCheckpoint();
   bool isCheckpointDue(bool epochEnds) const;

@@ -34,6 +34,8 @@ typedef struct mpc_session_options_s {
   void* stream;  // CUDA: the CUstream that all work is queued on, of the
                  // device's primary context; must outlive the session. NULL:
                  // a stream of its own.
+  uint8_t allow_non_finite;  // Checkpoints may be saved whose weights are not
+                             // finite.
 } mpc_session_options_t;
 
 // What one step did. Set `struct_size` to sizeof(mpc_step_info_t); fields that
@@ -44,7 +46,8 @@ typedef struct mpc_step_info_s {
   float loss_scale;   // In force during this step; 1 without loss scaling.
   float grad_norm;    // Of the unscaled gradients before clipping; of the last
                       // update when gradients are accumulated.
-  uint8_t skipped;    // 1 if a gradient overflowed and no weight changed.
+  uint8_t skipped;    // 1 if loss or gradients were not finite and no weight
+                      // changed.
   uint8_t updated;    // 1 if this call updated the weights: 0 if it skipped,
                       // and between the updates of an accumulating program.
   uint64_t step;      // Updates since the start, this one included.
@@ -77,18 +80,29 @@ MPC_API void mpc_session_destroy(mpc_session_t* session);
 // that CUDA graphs cannot be used. Borrowed until the next call.
 MPC_API const char* mpc_session_device(const mpc_session_t* session);
 
-// Runs one training step: forward, backward, overflow test, weight update. In
-// a program that accumulates gradients over k micro-batches, each call is one
-// micro-batch and every k-th ends with the update.
+// Runs one training step: forward, backward, test, weight update. In a program
+// that accumulates gradients over k micro-batches, each call is one micro-batch
+// and every k-th ends with the update.
 //
 // `inputs` holds `num_inputs` tensors in the order of the program's `step`
 // (or `accumulate`) inputs; they are borrowed until the call returns.
-// `out_info` may be NULL and is written only on success.
+// `out_info` may be NULL and is written on success and with MPC_NUMERIC.
 //
-// Blocks until the device has finished. An overflow is not an error: weights
-// stay as they were, the loss scale shrinks and `out_info->skipped` is 1. On
-// error weights and scale are those of before the call, except after
-// MPC_DEVICE_LOST, which leaves the session good for destruction only.
+// A step whose loss or gradients are not finite changes no weight, moment,
+// statistic or counter (`out_info->skipped` is 1), and returns MPC_NUMERIC with
+// a message that names where the first such value appears. The session goes on
+// as if there had been no such call, but for the loss scale, which shrinks. Of
+// the micro-batches of an update each one whose loss is not finite is reported;
+// the update is then skipped without another error. Of a step that is finite,
+// weights that would become infinite or NaN keep their values, and MPC_NUMERIC
+// tells of it (`out_info->updated` is 1).
+//
+// With loss scaling an overflow of gradients, the loss being finite, is no
+// error, but for 20 in a row with the scale at its floor.
+//
+// Blocks until the device has finished. On other errors weights and scale are
+// those of before the call, except after MPC_DEVICE_LOST, which leaves the
+// session good for destruction only.
 //
 // With the option `asynchronous` it returns once the work is queued, and
 // `out_info` describes an earlier call, which its field `call` tells: on CUDA
@@ -97,15 +111,15 @@ MPC_API const char* mpc_session_device(const mpc_session_t* session);
 // are until the step is done (or be changed by work queued behind it on the
 // session's stream). In either mode they must be ready: what another stream
 // still writes is not waited for. What goes wrong later is reported by the call
-// that finds it, of this function or another, and MPC_NUMERIC then speaks of an
-// earlier step: the one of this call was done as well.
+// that finds it, of this function or another. MPC_NUMERIC then speaks of an
+// earlier step, which `out_info` describes; those queued behind it were done as
+// well, the one of this call too.
 //
 // Thread-compatible: one thread at a time per session.
 //
 // Returns MPC_INVALID_ARGUMENT if a tensor does not match the signature or an
-// integer lies outside its range, MPC_NUMERIC if the loss scale has been at
-// its floor for 20 overflows in a row (the message names where the first value
-// that is not finite appears), MPC_DEVICE_LOST if a kernel failed half-way.
+// integer lies outside its range, MPC_NUMERIC as said above, MPC_DEVICE_LOST if
+// a kernel failed half-way.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_step(mpc_session_t* session,
                                                    const mpc_tensor_t* inputs,
                                                    size_t num_inputs,
@@ -171,7 +185,8 @@ MPC_API const char* mpc_session_get_property(const mpc_session_t* session,
 // alone. The folder above must exist.
 //
 // Returns MPC_IO with the cause (no space, no permission, something that is not
-// a checkpoint in the way).
+// a checkpoint in the way); MPC_NUMERIC if a weight or statistic is not finite
+// and the session does not allow that.
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_save_checkpoint(mpc_session_t* session, const char* path);
 

@@ -5,6 +5,9 @@
 //   state.json             control states bit for bit, progress, properties
 //   MANIFEST.json          size and XXH3 of the others; written last
 //
+// "pending/NAME" is what micro-batches since the last update made of NAME;
+// where a checkpoint of before there were such lacks it, it starts from NAME.
+//
 // Constants and working copies are not stored: the program has the first, the
 // second are rounded again. A checkpoint fits a program if every tensor that
 // the program would store is in it under the same name, with the same type and
@@ -123,9 +126,15 @@ struct StateFile {
 mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
                          StateFile* out_state);
 
-// Writes the control states to `states`, a copy of the state memory.
+// Writes the control states to `states`, a copy of the state memory, and lists
+// in `missing` those that the checkpoint need not have and has not.
 mpc_status_t apply_state(const std::string& path, const StateFile& state,
-                         const mpc_program_t& program, uint8_t* states);
+                         const mpc_program_t& program, uint8_t* states,
+                         std::vector<const StateTensor*>* missing);
+
+// What micro-batches make of a tensor before its update: null for other names.
+const StateTensor* pending_of(const mpc_program_t& program,
+                              const StateTensor& tensor);
 
 // The file of a checkpoint that stores a tensor.
 enum class StoredIn { kNowhere, kModel, kOptimizer, kState };

@@ -33,7 +33,8 @@ std::string type_of(const StoredTensor& tensor) {
 mpc_status_t apply_tensors(const std::string& path, const Memory& file,
                            const std::vector<StoredTensor>& stored,
                            const mpc_program_t& program, StoredIn kind,
-                           uint8_t* states) {
+                           uint8_t* states,
+                           std::vector<const StateTensor*>* missing) {
   auto incompatible = [&path](const std::string& what) {
     return mpc_status_make(MPC_INCOMPATIBLE,
                            "'%s' belongs to another program: %s", path.c_str(),
@@ -44,8 +45,12 @@ mpc_status_t apply_tensors(const std::string& path, const Memory& file,
   for (uint32_t index : program.by_name) {
     const StateTensor& tensor = program.tensors[index];
     if (stored_in(tensor) != kind) continue;
-    if (next == stored.size() || stored[next].name > tensor.name)
-      return incompatible("it lacks '" + tensor.name + "'");
+    bool lacks = next == stored.size() || stored[next].name > tensor.name;
+    if (lacks && pending_of(program, tensor)) {
+      missing->push_back(&tensor);
+      continue;
+    }
+    if (lacks) return incompatible("it lacks '" + tensor.name + "'");
     const StoredTensor& found = stored[next++];
     if (found.name != tensor.name)
       return incompatible("the program has no '" + found.name + "'");
@@ -103,14 +108,19 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path) {
   // starts from the program's own, for what a checkpoint need not have.
   Memory states;
   MPC_RETURN_IF_ERROR(make_initial_states(program, 0, &states));
+  std::vector<const StateTensor*> missing;
   MPC_RETURN_IF_ERROR(apply_tensors(path + '/' + kModelFile, contents.model,
                                     model, program, StoredIn::kModel,
-                                    states.data()));
-  MPC_RETURN_IF_ERROR(apply_tensors(path + '/' + kOptimizerFile,
-                                    contents.optimizer, optimizer, program,
-                                    StoredIn::kOptimizer, states.data()));
+                                    states.data(), &missing));
   MPC_RETURN_IF_ERROR(
-      apply_state(path + '/' + kStateFile, state, program, states.data()));
+      apply_tensors(path + '/' + kOptimizerFile, contents.optimizer, optimizer,
+                    program, StoredIn::kOptimizer, states.data(), &missing));
+  MPC_RETURN_IF_ERROR(apply_state(path + '/' + kStateFile, state, program,
+                                  states.data(), &missing));
+  for (const StateTensor* tensor : missing)
+    std::memcpy(states.data() + tensor->offset,
+                states.data() + pending_of(program, *tensor)->offset,
+                tensor->bytes);
   renew_working_copies(program, states.data());
 
   // What is queued has happened, whatever the weights became: they go.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <cstring>
 #include <new>
 
@@ -12,6 +13,7 @@
 #include <xxhash.h>
 
 #include "runtime/src/base/guard.h"
+#include "runtime/src/base/number.h"
 #include "runtime/src/checkpoint/checkpoint.h"
 
 namespace mpc::runtime {
@@ -88,6 +90,20 @@ mpc_status_t write_text(Files& files, const std::string& folder,
   return writer.finish(out_record);
 }
 
+// Weights that are no numbers are worth nothing, and saving them may push out a
+// checkpoint that is.
+mpc_status_t check_finite(const StateTensor& tensor, const void* values,
+                          uint64_t first, uint64_t count) {
+  uint64_t found = find_non_finite(tensor.dtype, values, count, true);
+  if (found == count) return nullptr;
+  return mpc_status_make(MPC_NUMERIC,
+                         "the checkpoint is not saved: '%s' is not finite at "
+                         "position %" PRIu64
+                         "; the session's option "
+                         "allow_non_finite saves it all the same",
+                         tensor.name.c_str(), first + found);
+}
+
 mpc_status_t write_tensors(const mpc_session_t& session,
                            const std::string& folder, StoredIn kind,
                            const char* name, FileRecord* out_record) {
@@ -116,6 +132,10 @@ mpc_status_t write_tensors(const mpc_session_t& session,
       uint64_t count = std::min(kPiece, source->bytes - done);
       MPC_RETURN_IF_ERROR(session.device->download(
           schema::Space::State, source->offset + done, piece.data(), count));
+      const uint64_t size = mpc_dtype_size(source->dtype);
+      if (kind == StoredIn::kModel && !session.allow_non_finite)
+        MPC_RETURN_IF_ERROR(
+            check_finite(*source, piece.data(), done / size, count / size));
       MPC_RETURN_IF_ERROR(writer.write(piece.data(), count));
     }
   return writer.finish(out_record);

@@ -27,6 +27,19 @@ static bool is_loss_scaling(const std::string& name) {
   return name == "loss_scale" || name == "loss_scale_streak";
 }
 
+const StateTensor* pending_of(const mpc_program_t& program,
+                              const StateTensor& tensor) {
+  constexpr char kPrefix[] = "pending/";
+  constexpr size_t kLength = sizeof(kPrefix) - 1;
+  if (tensor.name.compare(0, kLength, kPrefix) != 0) return nullptr;
+  int64_t index = program.find_tensor(tensor.name.c_str() + kLength);
+  const StateTensor* base =
+      index < 0 ? nullptr : &program.tensors[static_cast<size_t>(index)];
+  bool same = base && base->dtype == tensor.dtype &&
+              base->bytes == tensor.bytes && base->rank == tensor.rank;
+  return same ? base : nullptr;
+}
+
 uint64_t program_hash(const mpc_program_t& program) {
   std::string text;
   for (uint32_t index : program.by_name) {
@@ -217,7 +230,8 @@ mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
 }
 
 mpc_status_t apply_state(const std::string& path, const StateFile& state,
-                         const mpc_program_t& program, uint8_t* states) {
+                         const mpc_program_t& program, uint8_t* states,
+                         std::vector<const StateTensor*>* missing) {
   if (state.progress.micro_step >= program.root->accumulate() &&
       state.progress.micro_step > 0)
     return incompatible(path, "it accumulates more micro-batches");
@@ -225,7 +239,9 @@ mpc_status_t apply_state(const std::string& path, const StateFile& state,
     if (stored_in(tensor) != StoredIn::kState) continue;
     auto found = state.control.find(tensor.name);
     if (found == state.control.end()) {
-      if (is_loss_scaling(tensor.name)) continue;
+      bool is_pending = pending_of(program, tensor) != nullptr;
+      if (is_pending) missing->push_back(&tensor);
+      if (is_pending || is_loss_scaling(tensor.name)) continue;
       return incompatible(path, "it lacks '" + tensor.name + "'");
     }
     std::string wanted = type_text(tensor.dtype, tensor.shape, tensor.rank);

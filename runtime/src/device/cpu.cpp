@@ -127,6 +127,11 @@ class CpuExecutable : public Executable {
   }
   size_t depth() const override { return 0; }
   const std::string& note() const override { return note_; }
+  // They came with the call, whose caller has them.
+  mpc_status_t restore_inputs(size_t, bool* out_restored) override {
+    *out_restored = false;
+    return nullptr;
+  }
   mpc_status_t trace(uint32_t entry, Observer& observer) override;
 
  private:
@@ -304,8 +309,10 @@ mpc_status_t CpuExecutable::trace(uint32_t entry, Observer& observer) {
   Work work(threads_);
   const std::vector<Call>& calls = calls_[entry];
   for (uint32_t i = 0; i < calls.size(); ++i) {
+    const schema::Instruction& instruction = *instructions_of(entry)->Get(i);
+    if (!observer.before(instruction)) break;
     if (!run_call(calls[i])) return failed(entry, i);
-    if (!observer.after(*instructions_of(entry)->Get(i))) break;
+    if (!observer.after(instruction)) break;
   }
   return nullptr;
 }

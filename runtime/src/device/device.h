@@ -23,10 +23,12 @@ struct DeviceOptions {
   mpc_allocator_t allocator;
 };
 
-// Told after each instruction of a traced run; returns false to stop.
+// Told before and after each instruction of a traced run; returns false to
+// stop.
 class Observer {
  public:
   virtual ~Observer() = default;
+  virtual bool before(const schema::Instruction& instruction) = 0;
   virtual bool after(const schema::Instruction& instruction) = 0;
 };
 
@@ -85,6 +87,12 @@ class Executable {
   // Submissions that may run on while the host prepares the next one. 0 if
   // submit() does the work itself.
   virtual size_t depth() const = 0;
+
+  // Puts the inputs of a submission that was waited for back where its entry
+  // point wants them; `later` were submitted and waited for after it. What
+  // instructions need lies there no longer: memory is shared. Nothing may be in
+  // flight. `*out_restored` is false if they are gone.
+  virtual mpc_status_t restore_inputs(size_t later, bool* out_restored) = 0;
 
   // Runs an entry point one instruction at a time, for finding where something
   // went wrong. Nothing may be in flight.

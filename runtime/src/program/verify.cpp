@@ -422,10 +422,12 @@ constexpr Output kOutputs[] = {
     {"step", "loss", false, 0, true},
     {"step", "grad_norm", false, 0, false},
     {"step", "finite", true, 0, false},
+    {"step", "update_finite", true, 0, false},
     {"accumulate", "loss", false, 0, true},
     {"apply", "loss", false, 0, false},
     {"apply", "grad_norm", false, 0, false},
     {"apply", "finite", true, 0, false},
+    {"apply", "update_finite", true, 0, false},
     {"evaluate", "loss", false, 0, false},
     {"evaluate", "sample_loss", false, 1, false},
     {"evaluate", "sample_weight", false, 1, false},
@@ -440,9 +442,11 @@ mpc_status_t check_outputs(const schema::Program& root,
     if (entry.name()->string_view() != output.entry) continue;
     std::string there = where + ": output '" + output.name + "'";
     int index = find_binding(entry.outputs(), output.name);
-    bool is_finite = output.is_flag && root.loss_scaling();
+    bool is_needed =
+        output.required ||
+        (output.name == std::string_view("finite") && root.loss_scaling());
     if (index < 0) {
-      if (output.required || is_finite) return damaged(there, "is missing");
+      if (is_needed) return damaged(there, "is missing");
       continue;
     }
     const schema::Buffer& buffer =

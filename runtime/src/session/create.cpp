@@ -44,11 +44,12 @@ KnownEntries find_known_entries(const mpc_program_t& program,
   if (known.apply >= 0)
     known.update_loss = output_of(variant, known.apply, "loss");
   known.grad_norm = output_of(variant, last, "grad_norm");
+  if (known.apply >= 0) known.loss_sum = control_state(program, "loss_sum");
   known.step_counter = control_state(program, "step_count");
-  if (program.root->loss_scaling()) {
-    known.finite = output_of(variant, last, "finite");
+  known.finite = output_of(variant, last, "finite");
+  known.update_finite = output_of(variant, last, "update_finite");
+  if (program.root->loss_scaling())
     known.loss_scale = control_state(program, "loss_scale");
-  }
   return known;
 }
 
@@ -90,6 +91,7 @@ mpc_status_t create_session(const mpc_program_t* program,
   session->program = program;
   session->files = &files;
   session->asynchronous = options.asynchronous != 0;
+  session->allow_non_finite = options.allow_non_finite != 0;
   OpenedDevice opened;
   MPC_RETURN_IF_ERROR(open_device(options.device ? options.device : "cpu",
                                   *program, device_options, &opened));

@@ -1,5 +1,8 @@
 // Finding where numbers stopped being finite.
 
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,83 +14,196 @@ namespace mpc::runtime {
 
 namespace {
 
-// Whether a tensor of the device holds a value that is not finite.
-mpc_status_t find_broken(const Device& device, schema::Space space,
-                         uint64_t offset, mpc_dtype_t dtype, uint64_t count,
-                         std::vector<uint64_t>* room, bool* out_broken) {
-  uint64_t bytes = count * mpc_dtype_size(dtype);
-  room->resize(bytes / sizeof(uint64_t) + 1);
-  MPC_RETURN_IF_ERROR(device.download(space, offset, room->data(), bytes));
-  *out_broken = find_non_finite(dtype, room->data(), count, true) < count;
+using Room = std::vector<uint64_t>;  // Aligned for every type.
+
+// A tensor of the device.
+struct Region {
+  schema::Space space;
+  uint64_t offset;
+  mpc_dtype_t dtype;
+  uint64_t count;
+  uint64_t bytes() const { return count * mpc_dtype_size(dtype); }
+};
+
+Region region_of(const schema::Buffer& buffer) {
+  return {buffer.space(), buffer.offset(), dtype_of(buffer.dtype()),
+          count_of(buffer.shape())};
+}
+
+mpc_status_t download(const Device& device, const Region& region, Room* room) {
+  room->resize(region.bytes() / sizeof(uint64_t) + 1);
+  return device.download(region.space, region.offset, room->data(),
+                         region.bytes());
+}
+
+// The first NaN of a tensor, or the first infinity if it has none.
+struct Broken {
+  bool found = false;
+  bool is_nan = false;
+  uint64_t position = 0;
+  const char* kind() const { return is_nan ? "nan" : "inf"; }
+};
+
+mpc_status_t find_broken(const Device& device, const Region& region, Room* room,
+                         Broken* out_broken) {
+  MPC_RETURN_IF_ERROR(download(device, region, room));
+  *out_broken = {};
+  for (bool infinities : {false, true}) {
+    uint64_t position =
+        find_non_finite(region.dtype, room->data(), region.count, infinities);
+    if (position == region.count) continue;
+    *out_broken = {true, !infinities, position};
+    break;
+  }
   return nullptr;
 }
 
-mpc_status_t find_broken(const Device& device, const schema::Buffer& buffer,
-                         std::vector<uint64_t>* room, bool* out_broken) {
-  return find_broken(device, buffer.space(), buffer.offset(),
-                     dtype_of(buffer.dtype()), count_of(buffer.shape()), room,
-                     out_broken);
-}
-
-// Remembers the first instruction one of whose buffers is not finite.
+// Remembers the first instructions that write an infinity and a NaN. What was
+// there before does not count: an instruction may write a part of its operand,
+// and the rest is what another one left there, perhaps in another type.
 class FirstBroken : public Observer {
  public:
   explicit FirstBroken(const Device& device) : device_(device) {}
   ~FirstBroken() override { mpc_status_free(status_); }
 
-  bool after(const schema::Instruction& instruction) override {
-    for (const schema::Buffer* buffer : *instruction.operands()) {
-      if (buffer->space() != schema::Space::Arena) continue;
-      status_ = find_broken(device_, *buffer, &room_, &found_);
-      if (status_) return false;
-      if (!found_) continue;
-      name_ = instruction.name() ? instruction.name()->str() : "";
-      return false;
+  bool before(const schema::Instruction& instruction) override {
+    before_.resize(instruction.operands()->size());
+    for (uint32_t i = 0; i < instruction.operands()->size() && !status_; ++i) {
+      const schema::Buffer& buffer = *instruction.operands()->Get(i);
+      if (buffer.space() == schema::Space::Arena)
+        status_ = download(device_, region_of(buffer), &before_[i]);
     }
-    return true;
+    return !status_;
   }
 
-  bool found() const { return found_; }
-  const std::string& name() const { return name_; }
+  bool after(const schema::Instruction& instruction) override {
+    for (uint32_t i = 0; i < instruction.operands()->size(); ++i) {
+      const schema::Buffer& buffer = *instruction.operands()->Get(i);
+      if (buffer.space() != schema::Space::Arena) continue;
+      status_ = download(device_, region_of(buffer), &room_);
+      if (status_) return false;
+      if (!nan_ && writes(region_of(buffer), before_[i], false))
+        nan_ = &instruction;
+      if (!infinity_ && writes(region_of(buffer), before_[i], true))
+        infinity_ = &instruction;
+    }
+    return !nan_;
+  }
+
+  // Null if there is none.
+  const schema::Instruction* nan() const { return nan_; }
+  // The same instruction if its first value of either kind is a NaN.
+  const schema::Instruction* infinity() const { return infinity_; }
   mpc_status_t take_status() { return std::exchange(status_, nullptr); }
 
  private:
+  // Whether room_ has a NaN (or an infinity) that `before` has not.
+  bool writes(const Region& region, const Room& before, bool infinities) const {
+    const uint64_t size = mpc_dtype_size(region.dtype);
+    auto* now = reinterpret_cast<const char*>(room_.data());
+    auto* then = reinterpret_cast<const char*>(before.data());
+    for (uint64_t i = 0; i < region.count; ++i) {
+      i += find_non_finite(region.dtype, now + i * size, region.count - i,
+                           infinities);
+      if (i < region.count &&
+          std::memcmp(now + i * size, then + i * size, size) != 0)
+        return true;
+    }
+    return false;
+  }
+
   const Device& device_;
-  std::vector<uint64_t> room_;
-  std::string name_;
-  bool found_ = false;
+  std::vector<Room> before_;
+  Room room_;
+  const schema::Instruction* nan_ = nullptr;
+  const schema::Instruction* infinity_ = nullptr;
   mpc_status_t status_ = nullptr;
 };
 
+// A NaN in an input ends the search; an infinity can be meant, as in a mask.
 mpc_status_t find_broken_input(const mpc_session_t& session, uint32_t entry,
-                               std::string* out_text) {
-  std::vector<uint64_t> room;
+                               bool* out_is_nan, std::string* out_text) {
+  Room room;
+  *out_is_nan = false;
   const Bindings* bindings = session.variant->entries()->Get(entry)->inputs();
   if (!bindings) return nullptr;
   for (const schema::Binding* binding : *bindings) {
-    bool broken;
-    MPC_RETURN_IF_ERROR(
-        find_broken(*session.device, *binding->buffer(), &room, &broken));
-    if (!broken) continue;
-    *out_text = "input '" + binding->name()->str() + "' is not finite";
+    Broken broken;
+    MPC_RETURN_IF_ERROR(find_broken(
+        *session.device, region_of(*binding->buffer()), &room, &broken));
+    if (!broken.found || (!out_text->empty() && !broken.is_nan)) continue;
+    *out_text = "input '" + binding->name()->str() + "' is not finite (" +
+                broken.kind() + " at position " +
+                std::to_string(broken.position) + ")";
+    *out_is_nan = broken.is_nan;
+    if (broken.is_nan) break;
+  }
+  return nullptr;
+}
+
+// What was accumulated says nothing new: it is of the step that is explained.
+bool is_carried(const StateTensor& state) {
+  return state.name.rfind("gradients/", 0) == 0 ||
+         state.name.rfind("pending/", 0) == 0 || state.name == "loss_sum" ||
+         state.name == "loss_divisor";
+}
+
+mpc_status_t find_broken_state(const mpc_session_t& session,
+                               std::string* out_text) {
+  Room room;
+  for (const StateTensor& state : session.program->tensors) {
+    // Masks may be infinite, and so may a rounded weight that nobody reads.
+    if (state.kind == schema::StateKind::Constant ||
+        state.kind == schema::StateKind::WorkingCopy || is_carried(state))
+      continue;
+    Broken broken;
+    MPC_RETURN_IF_ERROR(find_broken(
+        *session.device,
+        {schema::Space::State, state.offset, state.dtype, state.count}, &room,
+        &broken));
+    if (!broken.found) continue;
+    *out_text = "state '" + state.name + "' is not finite (" + broken.kind() +
+                " at position " + std::to_string(broken.position) + ")";
     break;
   }
   return nullptr;
 }
 
-mpc_status_t find_broken_state(const mpc_session_t& session,
-                               std::string* out_text) {
-  std::vector<uint64_t> room;
-  for (const StateTensor& state : session.program->tensors) {
-    if (state.kind == schema::StateKind::Constant) continue;
-    bool broken;
-    MPC_RETURN_IF_ERROR(find_broken(*session.device, schema::Space::State,
-                                    state.offset, state.dtype, state.count,
-                                    &room, &broken));
-    if (!broken) continue;
-    *out_text = "state '" + state.name + "' is not finite";
-    break;
+// The 16-bit copies that an instruction reads may have infinities of their own.
+mpc_status_t find_broken_copy(const mpc_session_t& session,
+                              const schema::Instruction& instruction,
+                              std::string* out_text) {
+  Room room;
+  for (const schema::Buffer* buffer : *instruction.operands()) {
+    if (buffer->space() != schema::Space::State) continue;
+    for (const StateTensor& state : session.program->tensors) {
+      if (state.kind != schema::StateKind::WorkingCopy ||
+          state.offset < buffer->offset() ||
+          state.offset >= buffer->offset() + bytes_of(*buffer))
+        continue;
+      Broken broken;
+      MPC_RETURN_IF_ERROR(find_broken(
+          *session.device,
+          {schema::Space::State, state.offset, state.dtype, state.count}, &room,
+          &broken));
+      if (!broken.found) continue;
+      *out_text += ", which reads '" + state.name +
+                   "': the weight exceeds its range (" + broken.kind() +
+                   " at position " + std::to_string(broken.position) + ")";
+      return nullptr;
+    }
   }
+  return nullptr;
+}
+
+mpc_status_t clear_arena(mpc_session_t* session) {
+  constexpr uint64_t kPiece = uint64_t{1} << 20;
+  const uint64_t size = session->variant->arena_size();
+  std::vector<uint8_t> zeros(std::min(size, kPiece));
+  for (uint64_t done = 0; done < size; done += kPiece)
+    MPC_RETURN_IF_ERROR(session->device->upload(schema::Space::Arena, done,
+                                                zeros.data(),
+                                                std::min(kPiece, size - done)));
   return nullptr;
 }
 
@@ -105,7 +221,30 @@ mpc_status_t upload_inputs(mpc_session_t* session, uint32_t entry,
   return nullptr;
 }
 
-// Runs the entry point on what the arena has as inputs. States are put back.
+std::string name_of(const schema::Instruction& instruction) {
+  return instruction.name() ? "'" + instruction.name()->str() + "'"
+                            : "an instruction without a name";
+}
+
+mpc_status_t describe(const mpc_session_t& session, const FirstBroken& broken,
+                      std::string* out_text) {
+  const schema::Instruction *infinity = broken.infinity(), *nan = broken.nan();
+  if (!infinity && !nan) return nullptr;
+  const char* separator = out_text->empty() ? "" : ", ";
+  if (!nan || infinity == nan) {
+    *out_text += std::string(separator) +
+                 "the first value that is not finite appears in " +
+                 name_of(*infinity);
+    return find_broken_copy(session, *infinity, out_text);
+  }
+  *out_text += std::string(separator) + "the first infinite value appears in " +
+               name_of(*infinity);
+  MPC_RETURN_IF_ERROR(find_broken_copy(session, *infinity, out_text));
+  *out_text += ", the first nan in " + name_of(*nan);
+  return nullptr;
+}
+
+// Runs the entry point on the inputs in the arena. States are put back.
 mpc_status_t find_broken_instruction(mpc_session_t* session, uint32_t entry,
                                      std::string* out_text) {
   Device& device = *session->device;
@@ -117,33 +256,38 @@ mpc_status_t find_broken_instruction(mpc_session_t* session, uint32_t entry,
   MPC_RETURN_IF_ERROR(observer.take_status());
   MPC_RETURN_IF_ERROR(
       device.upload(schema::Space::State, 0, states.data(), states.size()));
-  if (observer.found())
-    *out_text = "the first value that is not finite appears in '" +
-                observer.name() + "'";
-  return nullptr;
+  return describe(*session, observer, out_text);
 }
 
 }  // namespace
 
 mpc_status_t find_first_non_finite(mpc_session_t* session, uint32_t entry,
-                                   const mpc_tensor_t* inputs,
-                                   size_t num_inputs, std::string* out_text) {
+                                   const StepInputs& inputs,
+                                   std::string* out_text) {
   MPC_RETURN_IF_ERROR(find_broken_state(*session, out_text));
   if (!out_text->empty()) return nullptr;
-  if (inputs) {
-    MPC_RETURN_IF_ERROR(upload_inputs(session, entry, inputs, num_inputs));
-  } else if (session->known.apply >= 0) {
-    // `apply` has used the arena since.
-    *out_text = "the batch is gone: train synchronously to see where";
+  MPC_RETURN_IF_ERROR(clear_arena(session));
+  bool has_inputs = inputs.tensors != nullptr;
+  if (has_inputs)
+    MPC_RETURN_IF_ERROR(
+        upload_inputs(session, entry, inputs.tensors, inputs.count));
+  else
+    MPC_RETURN_IF_ERROR(
+        session->executable->restore_inputs(inputs.later, &has_inputs));
+  if (!has_inputs) {
+    *out_text = "its batch is gone: train synchronously to see where";
     return nullptr;
   }
-  MPC_RETURN_IF_ERROR(find_broken_input(*session, entry, out_text));
-  if (!out_text->empty()) return nullptr;
+  bool is_nan;
+  MPC_RETURN_IF_ERROR(find_broken_input(*session, entry, &is_nan, out_text));
+  if (is_nan) return nullptr;
   MPC_RETURN_IF_ERROR(find_broken_instruction(session, entry, out_text));
   if (out_text->empty())
     *out_text =
-        "no value of the last batch is infinite or NaN before the gradients "
-        "are tested";
+        inputs.later > 0
+            ? "with the weights of the step behind it all values are finite"
+            : "no value of the batch is infinite or NaN before the gradients "
+              "are tested";
   return nullptr;
 }
 

@@ -29,8 +29,10 @@ struct KnownEntries {
   const schema::Buffer* loss = nullptr;
   const schema::Buffer* update_loss = nullptr;  // Of all micro-batches.
   const schema::Buffer* grad_norm = nullptr;
-  const schema::Buffer* finite = nullptr;
+  const schema::Buffer* finite = nullptr;  // Null: steps are not tested.
+  const schema::Buffer* update_finite = nullptr;
   const StateTensor* step_counter = nullptr;
+  const StateTensor* loss_sum = nullptr;    // Of micro-batches, for `apply`.
   const StateTensor* loss_scale = nullptr;  // Only if the loss is scaled.
 };
 
@@ -41,6 +43,7 @@ struct Progress {
   uint64_t floor_overflows = 0;
   float grad_norm = 0;  // Of the last update.
   double loss_sum = 0;  // Since the last update, where `apply` gives no loss.
+  bool spoilt = false;  // A micro-batch since then was not finite.
 };
 
 // What a step reads for its report. An index of `values`, or -1.
@@ -48,9 +51,11 @@ struct StepReads {
   Value values[kMostValues];
   size_t count = 0;
   int loss = -1;
+  int loss_sum = -1;
   int update_loss = -1;
   int grad_norm = -1;
   int finite = -1;
+  int update_finite = -1;
   int loss_scale = -1;
   int step_counter = -1;
 };
@@ -85,6 +90,7 @@ struct mpc_session_s {
   mpc_step_info_t last_step = {};  // Of the last step that was looked at.
   uint64_t num_calls = 0;          // Steps that were queued.
   bool asynchronous = false;
+  bool allow_non_finite = false;  // In checkpoints that are saved.
   mpc::runtime::Properties properties;
   std::vector<mpc::runtime::Input> input_room;  // For the largest entry.
   std::string device_note;                      // Why it is not another device.
@@ -149,12 +155,21 @@ void renew_working_copies(const mpc_program_t& program, uint8_t* states);
 // Updates since the start.
 mpc_status_t steps_done(const mpc_session_t& session, uint64_t* out_steps);
 
-// Runs `entry` once more, one instruction at a time, and says where the first
-// value that is not finite comes from. Leaves the states as they are. Its
-// inputs are those given or, if `inputs` is null, what the arena still holds.
+// Where the inputs of a step that is over can be had: from the caller, or from
+// the device, if it still has them. What the arena holds are not they: their
+// memory was used for other things.
+struct StepInputs {
+  const mpc_tensor_t* tensors = nullptr;
+  size_t count = 0;
+  size_t later = 0;  // Steps that were made after it.
+};
+
+// Runs `entry` once more on these inputs, one instruction at a time, and says
+// where the first value that is not finite comes from. Leaves the states as
+// they are. Nothing may be in flight.
 mpc_status_t find_first_non_finite(mpc_session_t* session, uint32_t entry,
-                                   const mpc_tensor_t* inputs,
-                                   size_t num_inputs, std::string* out_text);
+                                   const StepInputs& inputs,
+                                   std::string* out_text);
 
 }  // namespace mpc::runtime
 

@@ -2,9 +2,11 @@
 // some devices comes later.
 
 #include <algorithm>
-#include <cinttypes>
+#include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "runtime/src/base/guard.h"
 #include "runtime/src/session/session.h"
@@ -82,8 +84,53 @@ float mean_loss(const mpc_session_t& session) {
   return static_cast<float>(session.progress.loss_sum / batches);
 }
 
+// What is wrong with a step. An overflow of scaled gradients is nothing wrong,
+// unless it goes on although the scale is as small as can be.
+enum class Fault { kNone, kLoss, kGradients, kUpdate, kFloor };
+
+struct StepOutcome {
+  Fault fault = Fault::kNone;
+  float loss = 0;  // Of the update, or of the batch between two.
+  mpc_step_info_t info = {};
+};
+
+bool is_set(const Values& values, int flag) {
+  return flag < 0 || value_of<uint8_t>(values, flag) != 0;
+}
+
+// Whether this is the first batch since the last update that makes the loss
+// infinite or NaN. Of several the sum tells: a batch none of whose labels
+// counts has no loss, and adds nothing. Of programs that test nothing, nothing
+// is said.
+bool spoils_loss(const mpc_session_t& session, const Values& values,
+                 float loss) {
+  const StepReads& reads = session.reads;
+  if (reads.finite < 0 || session.progress.spoilt) return false;
+  if (reads.loss_sum < 0) return !std::isfinite(loss);
+  return session.known.loss_sum->dtype == MPC_DTYPE_F64
+             ? !std::isfinite(value_of<double>(values, reads.loss_sum))
+             : !std::isfinite(value_of<float>(values, reads.loss_sum));
+}
+
+// Takes in what an update says of itself.
+Fault take_update(mpc_session_t* session, const mpc_step_info_t& info,
+                  bool spoils, bool update_finite) {
+  Progress& progress = session->progress;
+  if (!info.skipped) {
+    progress.floor_overflows = 0;
+    return update_finite ? Fault::kNone : Fault::kUpdate;
+  }
+  if (progress.spoilt) return Fault::kNone;  // Was reported.
+  if (spoils || !std::isfinite(info.update_loss)) return Fault::kLoss;
+  if (!session->program->root->loss_scaling()) return Fault::kGradients;
+  const bool at_floor = info.loss_scale <= kLossScaleFloor;
+  progress.floor_overflows = at_floor ? progress.floor_overflows + 1 : 0;
+  return progress.floor_overflows >= kMostFloorOverflows ? Fault::kFloor
+                                                         : Fault::kNone;
+}
+
 // Waits for the oldest step that is queued and takes in what it reports.
-mpc_status_t finish_oldest(mpc_session_t* session) {
+mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
   Values values;
   mpc_status_t status = session->executable->wait(&values);
   if (status) {
@@ -104,9 +151,9 @@ mpc_status_t finish_oldest(mpc_session_t* session) {
   progress.loss_sum += static_cast<double>(info.loss);
   info.loss_scale =
       reads.loss_scale >= 0 ? value_of<float>(values, reads.loss_scale) : 1.0f;
+  const bool spoils = spoils_loss(*session, values, info.loss);
   if (step.updates) {
-    info.skipped =
-        reads.finite >= 0 && value_of<uint8_t>(values, reads.finite) == 0;
+    info.skipped = !is_set(values, reads.finite);
     info.updated = !info.skipped;
     info.update_loss = known.update_loss ? float_of(values, reads.update_loss,
                                                     *known.update_loss)
@@ -115,45 +162,108 @@ mpc_status_t finish_oldest(mpc_session_t* session) {
     if (known.grad_norm)
       progress.grad_norm = float_of(values, reads.grad_norm, *known.grad_norm);
     if (!info.skipped) ++progress.steps;
-    bool at_floor = info.loss_scale <= kLossScaleFloor;
-    progress.floor_overflows =
-        info.skipped && at_floor ? progress.floor_overflows + 1 : 0;
+    outcome->fault =
+        take_update(session, info, spoils, is_set(values, reads.update_finite));
+  } else if (spoils) {
+    outcome->fault = Fault::kLoss;
   }
+  outcome->loss = step.updates ? info.update_loss : info.loss;
+  progress.spoilt = !step.updates && (progress.spoilt || spoils);
   info.grad_norm = progress.grad_norm;
   info.step = progress.steps;
   if (reads.step_counter >= 0)
     info.step = static_cast<uint64_t>(
         std::max<int64_t>(0, value_of<int64_t>(values, reads.step_counter)));
-  session->last_step = info;
+  session->last_step = outcome->info = info;
   return nullptr;
 }
 
-mpc_status_t diverged(mpc_session_t* session, const mpc_tensor_t* inputs,
-                      size_t num_inputs) {
-  uint64_t overflows = session->progress.floor_overflows;
-  std::string where;
-  MPC_RETURN_IF_ERROR(note_loss(
-      session,
-      find_first_non_finite(session, static_cast<uint32_t>(session->known.step),
-                            inputs, num_inputs, &where)));
-  return mpc_status_make(
-      MPC_NUMERIC,
-      "training diverged: gradients overflowed %" PRIu64
-      " times in a row at the smallest loss scale; %s; lower the learning rate "
-      "or look at the data",
-      overflows, where.c_str());
+std::string number_text(float value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g", static_cast<double>(value));
+  return text;
 }
 
-// Finishes steps until at most `keep` are in flight, or all if one diverged.
-// `inputs` are those of the last step, null if they are gone.
-mpc_status_t finish_until(mpc_session_t* session, size_t keep,
-                          const mpc_tensor_t* inputs, size_t num_inputs) {
-  bool has_diverged = false;
-  while (session->pending.count > (has_diverged ? 0 : keep)) {
-    MPC_RETURN_IF_ERROR(finish_oldest(session));
-    has_diverged |= session->progress.floor_overflows >= kMostFloorOverflows;
+// An update that f32 could not hold has no place to look for but itself.
+mpc_status_t explain_update(mpc_session_t* session, std::string* out_text) {
+  const mpc_program_t* program = session->program;
+  const char* optimizer = mpc_program_option(program, "optimizer");
+  *out_text = std::string(
+                  "weights that would become infinite or nan in "
+                  "'optimizer (") +
+              (optimizer ? optimizer : "unknown") + ")' kept their values";
+  int64_t rate = program->find_tensor("learning_rate");
+  if (rate < 0) return nullptr;
+  const StateTensor& tensor = program->tensors[static_cast<size_t>(rate)];
+  if (tensor.dtype != MPC_DTYPE_F32 || tensor.count != 1) return nullptr;
+  float value;
+  MPC_RETURN_IF_ERROR(session->device->download(
+      schema::Space::State, tensor.offset, &value, sizeof(value)));
+  *out_text += "; the learning rate is " + number_text(value);
+  return nullptr;
+}
+
+// What to say of a step whose fault is known, by looking at it once more.
+mpc_status_t explain(mpc_session_t* session, const StepOutcome& outcome,
+                     const StepInputs& inputs) {
+  std::string where;
+  mpc_status_t status =
+      outcome.fault == Fault::kUpdate
+          ? explain_update(session, &where)
+          : find_first_non_finite(session,
+                                  static_cast<uint32_t>(session->known.step),
+                                  inputs, &where);
+  MPC_RETURN_IF_ERROR(note_loss(session, status));
+  std::string what;
+  switch (outcome.fault) {
+    case Fault::kNone:
+      return nullptr;
+    case Fault::kLoss:
+      what = "the loss is " + number_text(outcome.loss) +
+             ", so the weights are not updated";
+      break;
+    case Fault::kGradients:
+      what = "the norm of the gradients is " +
+             number_text(outcome.info.grad_norm) +
+             ", so the weights are not updated";
+      break;
+    case Fault::kUpdate:
+      what = "the update is not finite";
+      break;
+    case Fault::kFloor:
+      what = "training diverged: gradients overflowed " +
+             std::to_string(session->progress.floor_overflows) +
+             " times in a row at the smallest loss scale";
+      break;
   }
-  return has_diverged ? diverged(session, inputs, num_inputs) : nullptr;
+  return mpc_status_make(MPC_NUMERIC,
+                         "%s; %s; lower the learning rate or look at the data",
+                         what.c_str(), where.c_str());
+}
+
+// Finishes steps until at most `keep` are in flight, or all if something is
+// wrong with one: the first such is explained, and told of in `*out_info`.
+// `inputs` are those of the last step that was queued, null if they are gone.
+mpc_status_t finish_until(mpc_session_t* session, size_t keep,
+                          const mpc_tensor_t* inputs, size_t num_inputs,
+                          mpc_step_info_t* out_info) {
+  StepOutcome first;
+  while (session->pending.count >
+         (first.fault != Fault::kNone ? size_t{0} : keep)) {
+    StepOutcome outcome;
+    MPC_RETURN_IF_ERROR(finish_oldest(session, &outcome));
+    if (first.fault == Fault::kNone) first = outcome;
+  }
+  *out_info = session->last_step;
+  if (first.fault == Fault::kNone) return nullptr;
+  *out_info = first.info;
+  StepInputs found;
+  found.later = session->num_calls - first.info.call;
+  if (found.later == 0) {
+    found.tensors = inputs;
+    found.count = num_inputs;
+  }
+  return explain(session, first, found);
 }
 
 mpc_status_t check_info(const mpc_step_info_t* out_info) {
@@ -161,6 +271,17 @@ mpc_status_t check_info(const mpc_step_info_t* out_info) {
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "struct_size of the result is not set");
   return nullptr;
+}
+
+// Passes `status` on. A step that was not finite is told of like any other.
+mpc_status_t tell(mpc_status_t status, const mpc_step_info_t& info,
+                  mpc_step_info_t* out_info) {
+  if (!out_info || (status && mpc_status_code(status) != MPC_NUMERIC))
+    return status;
+  mpc_status_t copied = copy_out(info, out_info);
+  if (!status) return copied;
+  mpc_status_free(copied);
+  return status;
 }
 
 mpc_status_t step(mpc_session_t* session, const mpc_tensor_t* inputs,
@@ -172,15 +293,16 @@ mpc_status_t step(mpc_session_t* session, const mpc_tensor_t* inputs,
   MPC_RETURN_IF_ERROR(check_alive(*session));
   MPC_RETURN_IF_ERROR(queue_step(session, inputs, num_inputs));
   size_t keep = session->asynchronous ? session->executable->depth() : 0;
-  MPC_RETURN_IF_ERROR(finish_until(session, keep, inputs, num_inputs));
-  return out_info ? copy_out(session->last_step, out_info) : nullptr;
+  mpc_step_info_t info;
+  return tell(finish_until(session, keep, inputs, num_inputs, &info), info,
+              out_info);
 }
 
 mpc_status_t synchronize(mpc_session_t* session, mpc_step_info_t* out_info) {
   MPC_RETURN_IF_ERROR(check_info(out_info));
   MPC_RETURN_IF_ERROR(check_alive(*session));
-  MPC_RETURN_IF_ERROR(finish_steps(session));
-  return out_info ? copy_out(session->last_step, out_info) : nullptr;
+  mpc_step_info_t info;
+  return tell(finish_until(session, 0, nullptr, 0, &info), info, out_info);
 }
 
 }  // namespace
@@ -192,15 +314,18 @@ StepReads find_step_reads(const KnownEntries& known) {
   // the last entry point.
   reads.loss_scale = add_state(&reads, known.loss_scale, 0);
   reads.loss = add_output(&reads, known.loss, 1);
+  reads.loss_sum = add_state(&reads, known.loss_sum, 1);
   reads.update_loss = add_output(&reads, known.update_loss, 2);
   reads.grad_norm = add_output(&reads, known.grad_norm, 2);
   reads.finite = add_output(&reads, known.finite, 2);
+  reads.update_finite = add_output(&reads, known.update_finite, 2);
   reads.step_counter = add_state(&reads, known.step_counter, 2);
   return reads;
 }
 
 mpc_status_t finish_steps(mpc_session_t* session) {
-  return finish_until(session, 0, nullptr, 0);
+  mpc_step_info_t info;
+  return finish_until(session, 0, nullptr, 0, &info);
 }
 
 mpc_status_t steps_done(const mpc_session_t& session, uint64_t* out_steps) {

@@ -1,6 +1,6 @@
-// RUN: mpc-opt %s --mpc-insert-loss-scaling="init-scale=1024 growth=4 backoff=0.25 interval=7 floor=2 ceiling=4096" | FileCheck %s
-// RUN: not mpc-opt %s --mpc-insert-loss-scaling=init-scale=0 2>&1 | FileCheck %s --check-prefix=INIT
-// RUN: not mpc-opt %s --mpc-insert-loss-scaling=growth=1 2>&1 | FileCheck %s --check-prefix=GROWTH
+// RUN: mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling="init-scale=1024 growth=4 backoff=0.25 interval=7 floor=2 ceiling=4096" | FileCheck %s
+// RUN: not mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=init-scale=0 2>&1 | FileCheck %s --check-prefix=INIT
+// RUN: not mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=growth=1 2>&1 | FileCheck %s --check-prefix=GROWTH
 
 // INIT: error: 'init-scale' must be finite and above 0, but is 0
 // The op checks the other options.

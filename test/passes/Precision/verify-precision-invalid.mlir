@@ -155,11 +155,29 @@ module attributes {mpc.precision = "bf16"} {
 
 // -----
 
-module attributes {mpc.precision = "fp16"} {
+module attributes {mpc.precision = "fp32"} {
+  train.state @parameters parameter : tensor<4xf32>
+  func.func @unguarded(%x: tensor<4xf32>) {
+    // expected-error @+2 {{must keep the old value of 'parameters' in a step that is not finite}}
+    // expected-note @+1 {{mpc-guard-states should have seen to it}}
+    train.write @parameters, %x : tensor<4xf32>
+    return
+  }
+}
+
+// -----
+
+// Of a function that trains, everything is guarded.
+module attributes {mpc.precision = "bf16"} {
+  train.state @parameters parameter : tensor<4xf32>
   train.state @mean statistic : tensor<4xf32>
-  func.func @ungated(%x: tensor<4xf32>) {
-    // expected-error @+2 {{must keep the old value of 'mean' after an overflow}}
-    // expected-note @+1 {{mpc-insert-loss-scaling should have seen to it}}
+  func.func @unguarded_statistic(%x: tensor<4xf32>) {
+    %old = train.read @parameters : tensor<4xf32>
+    %finite = amp.all_finite %x : tensor<4xf32>
+    %new = amp.commit %x over %old if %finite : tensor<4xf32>
+    train.write @parameters, %new : tensor<4xf32>
+    // expected-error @+2 {{must keep the old value of 'mean' in a step that is not finite}}
+    // expected-note @+1 {{mpc-guard-states should have seen to it}}
     train.write @mean, %x : tensor<4xf32>
     return
   }
@@ -167,15 +185,28 @@ module attributes {mpc.precision = "fp16"} {
 
 // -----
 
-// A select on something else than the test is no gate.
+// A commit by something else than the test is no guard.
 module attributes {mpc.precision = "fp16"} {
+  train.state @parameters parameter : tensor<4xf32>
+  func.func @wrong_guard(%x: tensor<4xf32>, %flag: tensor<i1>) {
+    %old = train.read @parameters : tensor<4xf32>
+    %0 = amp.commit %x over %old if %flag : tensor<4xf32>
+    // expected-error @+2 {{must keep the old value of 'parameters' in a step that is not finite}}
+    // expected-note @+1 {{mpc-guard-states should have seen to it}}
+    train.write @parameters, %0 : tensor<4xf32>
+    return
+  }
+}
+
+// -----
+
+// Between two updates the model stays what it is.
+module attributes {mpc.precision = "bf16"} {
+  // expected-error @+2 {{statistic 'mean' must not change without the weights}}
+  // expected-note @+1 {{mpc-defer-states should have seen to it}}
   train.state @mean statistic : tensor<4xf32>
-  func.func @wrong_gate(%x: tensor<4xf32>, %flag: tensor<i1>) {
-    %old = train.read @mean : tensor<4xf32>
-    %0 = train.select %flag, %x, %old : (tensor<i1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    // expected-error @+2 {{must keep the old value of 'mean' after an overflow}}
-    // expected-note @+1 {{mpc-insert-loss-scaling should have seen to it}}
-    train.write @mean, %0 : tensor<4xf32>
+  func.func @accumulate(%x: tensor<4xf32>) {
+    train.write @mean, %x : tensor<4xf32>
     return
   }
 }

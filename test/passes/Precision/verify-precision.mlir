@@ -1,7 +1,7 @@
-// RUN: mpc-opt %s --mpc-assign-precision=precision=bf16 --mpc-elide-casts --mpc-use-working-copy --mpc-insert-loss-scaling --mpc-verify-precision | FileCheck %s
-// RUN: mpc-opt %s --mpc-assign-precision=precision=fp16 --mpc-elide-casts --mpc-use-working-copy --mpc-insert-loss-scaling --mpc-verify-precision | FileCheck %s
-// RUN: mpc-opt %s --mpc-assign-precision=precision=fp32 --mpc-elide-casts --mpc-use-working-copy --mpc-insert-loss-scaling --mpc-verify-precision | FileCheck %s
-// RUN: mpc-opt %s --mpc-assign-precision="precision=fp16 keep-fp32=head force-low=loss" --mpc-elide-casts --mpc-use-working-copy --mpc-insert-loss-scaling --mpc-verify-precision | FileCheck %s
+// RUN: mpc-opt %s --mpc-assign-precision=precision=bf16 --mpc-elide-casts --mpc-use-working-copy --mpc-guard-states --mpc-insert-loss-scaling --mpc-verify-precision | FileCheck %s
+// RUN: mpc-opt %s --mpc-assign-precision=precision=fp16 --mpc-elide-casts --mpc-use-working-copy --mpc-guard-states --mpc-insert-loss-scaling --mpc-verify-precision | FileCheck %s
+// RUN: mpc-opt %s --mpc-assign-precision=precision=fp32 --mpc-elide-casts --mpc-use-working-copy --mpc-guard-states --mpc-insert-loss-scaling --mpc-verify-precision | FileCheck %s
+// RUN: mpc-opt %s --mpc-assign-precision="precision=fp16 keep-fp32=head force-low=loss" --mpc-elide-casts --mpc-use-working-copy --mpc-guard-states --mpc-insert-loss-scaling --mpc-verify-precision | FileCheck %s
 
 // What the passes of the stage leave is what the stage promises.
 train.state @parameters parameter : tensor<2x1024xf32>

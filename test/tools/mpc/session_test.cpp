@@ -3,6 +3,7 @@
 #include "kernels/cuda/driver.h"
 #include "test/runtime/package.h"
 #include "tools/mpc/Runtime.h"
+#include "tools/mpc/TrainedOptions.h"
 
 #include <gtest/gtest.h>
 
@@ -43,6 +44,57 @@ TEST(Session, ADeviceThatIsNotThereIsExitStatus8) {
               std::string::npos)
         << failure.what();
   }
+}
+
+/// A program that says it was compiled with these options.
+tool::Program
+makeProgram(const test::Folder &folder, const char *name,
+            const std::vector<std::pair<std::string, std::string>> &compiled) {
+  test::PackageOptions options;
+  options.edit = [&](program::ProgramT &program) {
+    program.options.clear();
+    for (const auto &[option, value] : compiled) {
+      program.options.push_back(std::make_unique<program::OptionT>());
+      program.options.back()->name = option;
+      program.options.back()->value = value;
+    }
+  };
+  std::string path = folder / name;
+  test::write_bytes(path, test::make_package(options));
+  return tool::Program(path);
+}
+
+TEST(TrainedOptions, TellWhatDiffers) {
+  test::Folder folder;
+  tool::Program first = makeProgram(folder, "a.mpc",
+                                    {{"loss", "mse"},
+                                     {"optimizer", "adam"},
+                                     {"lr", "0.1"},
+                                     {"weight-decay", "-1"},
+                                     {"precision", "bf16"}});
+  tool::Session session(first, {});
+  // A checkpoint of before they were kept.
+  EXPECT_FALSE(tool::compareOptions(session, first).known);
+
+  tool::rememberOptions(session, first);
+  tool::OptionChanges none = tool::compareOptions(session, first);
+  EXPECT_TRUE(none.known);
+  EXPECT_TRUE(none.milder.empty() && none.graver.empty() && !none.rate);
+
+  // What one of the two does not know is not compared.
+  tool::Program second = makeProgram(folder, "b.mpc",
+                                     {{"loss", "l1"},
+                                      {"optimizer", "adam"},
+                                      {"lr", "0.2"},
+                                      {"weight-decay", "0.5"},
+                                      {"beta1", "0.8"}});
+  tool::OptionChanges changes = tool::compareOptions(session, second);
+  EXPECT_EQ(changes.graver,
+            std::vector<std::string>{"loss 'l1' instead of 'mse'"});
+  EXPECT_EQ(changes.milder, (std::vector<std::string>{
+                                "lr '0.2' instead of '0.1'",
+                                "weight-decay '0.5' instead of its default"}));
+  EXPECT_TRUE(changes.rate);
 }
 
 TEST(Session, AutoFallsBackToTheCpuAloud) {

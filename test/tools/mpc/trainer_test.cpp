@@ -182,7 +182,7 @@ TEST_F(TrainerTest, DataThatIsNoNumberIsNamedLateToo) {
   options.noShuffle = true;
   options.epochs = 3;
   std::string expected = train("cpu");
-  EXPECT_NE(expected.find("error 2: the loss of step 2 is nan: "),
+  EXPECT_NE(expected.find("error 6: step 2: the loss is nan, "),
             std::string::npos)
       << expected;
   EXPECT_NE(expected.find("x[6,"), std::string::npos) << expected;

@@ -55,13 +55,12 @@ static LogicalResult lower(amp::UnscaleOp op, OpBuilder &builder,
   return success();
 }
 
-static LogicalResult lower(amp::AllFiniteOp op, OpBuilder &builder,
-                           SmallVectorImpl<Value> &results) {
-  // x * 0 is a zero if x is finite and NaN if not, and one NaN makes the sum
-  // NaN: a plain sum, which vectorises, in two steps, so that the first has a
-  // loop over rows to share out.
-  Location loc = op.getLoc();
-  Value sum = op.getInput();
+/// Zero if all elements of `input` are finite, else NaN, as a scalar: x * 0 is
+/// a zero if x is finite and NaN if not, and one NaN makes the sum NaN. A plain
+/// sum, which vectorises, in two steps, so that the first has a loop over rows
+/// to share out.
+static Value nanUnlessFinite(Value input, OpBuilder &builder, Location loc) {
+  Value sum = input;
   auto timesZero = [](OpBuilder &b, Location l,
                       ValueRange args) -> SmallVector<Value> {
     Value zero = constantFloat(b, l, args[0].getType(), 0.0);
@@ -70,8 +69,7 @@ static LogicalResult lower(amp::AllFiniteOp op, OpBuilder &builder,
   auto asIs = [](OpBuilder &, Location, ValueRange args) -> SmallVector<Value> {
     return {args[0]};
   };
-
-  ArrayRef<int64_t> shape = op.getInput().getType().getShape();
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(input.getType()).getShape();
   int64_t rank = shape.size();
   if (rank == 0)
     sum = emitElementwise(builder, loc, sum.getType(), sum, timesZero)[0];
@@ -81,14 +79,44 @@ static LogicalResult lower(amp::AllFiniteOp op, OpBuilder &builder,
   if (rank > 1)
     sum = emitReduction(builder, loc, shape.drop_back(), allDims(sum),
                         Combiner::Sum, sum, {allDims(sum)}, asIs)[0];
+  return sum;
+}
 
+static LogicalResult lower(amp::AllFiniteOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  Location loc = op.getLoc();
+  SmallVector<Value> sums;
+  for (Value input : op.getInputs())
+    sums.push_back(nanUnlessFinite(input, builder, loc));
   results = emitElementwise(
-      builder, loc, op->getResultTypes(), sum,
+      builder, loc, op->getResultTypes(), sums,
       [](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
-        Value zero = constantFloat(b, l, args[0].getType(), 0.0);
-        return {arith::CmpFOp::create(b, l, arith::CmpFPredicate::OEQ, args[0],
-                                      zero)};
+        Value sum = args[0];
+        for (Value other : args.drop_front())
+          sum = arith::AddFOp::create(b, l, sum, other);
+        Value zero = constantFloat(b, l, sum.getType(), 0.0);
+        return {
+            arith::CmpFOp::create(b, l, arith::CmpFPredicate::OEQ, sum, zero)};
       });
+  return success();
+}
+
+static LogicalResult lower(amp::CommitOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  auto body = [](OpBuilder &b, Location loc,
+                 ValueRange args) -> SmallVector<Value> {
+    Value value = args[0], old = args[1], keep = args[2];
+    if (isa<FloatType>(value.getType())) {
+      Value zero = constantFloat(b, loc, value.getType(), 0.0);
+      Value gone = arith::MulFOp::create(b, loc, value, zero);
+      Value finite =
+          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, gone, gone);
+      keep = arith::AndIOp::create(b, loc, keep, finite);
+    }
+    return {arith::SelectOp::create(b, loc, keep, value, old)};
+  };
+  results = emitElementwise(builder, op.getLoc(), op->getResultTypes(),
+                            op->getOperands(), body);
   return success();
 }
 
@@ -160,6 +188,7 @@ void mpc::train::registerAmpLowering(DialectRegistry &registry) {
     attach<amp::CastOp, 0>(context);
     attach<amp::ScaleLossOp, 1>(context);
     attach<amp::AllFiniteOp, 2>(context);
+    attach<amp::CommitOp, 1>(context);
     attach<amp::UnscaleOp, 1>(context);
     attach<amp::UpdateScaleOp, 2>(context);
   });

@@ -27,6 +27,9 @@ inline constexpr llvm::StringLiteral kStepState = "step_count";
 inline constexpr llvm::StringLiteral kRandomSeedState = "random_seed";
 inline constexpr llvm::StringLiteral kLearningRateState = "learning_rate";
 
+// "pending/NAME" is what micro-batches make of a state before their update.
+inline constexpr llvm::StringLiteral kPendingPrefix = "pending/";
+
 /// Marks the constant that starts the backward pass.
 inline constexpr llvm::StringLiteral kLossSeedAttr = "mpc.loss_seed";
 

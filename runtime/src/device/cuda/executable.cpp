@@ -73,12 +73,20 @@ uint64_t CudaExecutable::most_input_bytes() const {
   return most;
 }
 
+size_t CudaExecutable::most_inputs() const {
+  size_t most = 0;
+  for (const schema::Entry* entry : *variant_.entries())
+    if (entry->inputs()) most = std::max<size_t>(most, entry->inputs()->size());
+  return most;
+}
+
 mpc_status_t CudaExecutable::prepare(const schema::Segment* code,
                                      bool deterministic) {
   MPC_RETURN_IF_ERROR(create_stream(gpu_, &side_stream_));
   MPC_RETURN_IF_ERROR(calls_.prepare(code, side_stream_.get(), deterministic));
   const uint64_t input_bytes = most_input_bytes();
   for (Slot& slot : slots_) {
+    slot.sources.reserve(most_inputs());
     MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, input_bytes,
                                         "inputs on their way", &slot.inputs));
     MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, kMostValues * kWindow,
@@ -104,6 +112,8 @@ mpc_status_t CudaExecutable::submit(const Submission& submission) {
 
 mpc_status_t CudaExecutable::queue(const Submission& submission, Slot& slot) {
   slot.num_values = submission.num_values;
+  slot.sources.assign(submission.inputs,
+                      submission.inputs + submission.num_inputs);
   std::fill(std::begin(slot.places), std::end(slot.places), nullptr);
   MPC_RETURN_IF_ERROR(queue_inputs(submission, slot));
   MPC_RETURN_IF_ERROR(queue_values(submission, 0, slot));
@@ -247,6 +257,30 @@ mpc_status_t CudaExecutable::wait(Values* out_values) {
   return nullptr;
 }
 
+// What came from the host is still in pinned memory. Memory of the device is
+// the caller's, who may have put other things there.
+mpc_status_t CudaExecutable::restore_inputs(size_t later, bool* out_restored) {
+  *out_restored = false;
+  if (later >= kSlots || later >= num_waited_) return nullptr;
+  const Slot& slot = slots_[(num_waited_ - 1 - later) % kSlots];
+  for (const Input& input : slot.sources)
+    if (input.place == Place::kDevice) return nullptr;
+  ContextScope scope(gpu_);
+  MPC_RETURN_IF_ERROR(scope.take_status());
+  const uint8_t* pinned = static_cast<const uint8_t*>(slot.inputs.get());
+  for (const Input& input : slot.sources) {
+    const uint64_t size = bytes_of(*input.buffer);
+    if (size == 0) continue;
+    MPC_RETURN_IF_ERROR(
+        MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyHtoDAsync_v2,
+                 addresses_.at(input.buffer->space(), input.buffer->offset()),
+                 pinned, size, stream_));
+    pinned += padded(size);
+  }
+  *out_restored = true;
+  return MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuStreamSynchronize, stream_);
+}
+
 mpc_status_t CudaExecutable::trace(uint32_t entry, Observer& observer) {
   ContextScope scope(gpu_);
   MPC_RETURN_IF_ERROR(scope.take_status());
@@ -254,12 +288,14 @@ mpc_status_t CudaExecutable::trace(uint32_t entry, Observer& observer) {
 }
 
 mpc_status_t CudaExecutable::trace_calls(uint32_t entry, Observer& observer) {
+  const auto& instructions = *variant_.entries()->Get(entry)->instructions();
   for (size_t i = 0; i < calls_.count(entry); ++i) {
+    const auto& instruction = *instructions.Get(static_cast<uint32_t>(i));
+    if (!observer.before(instruction)) break;
     MPC_RETURN_IF_ERROR(calls_.enqueue(entry, i, stream_));
     MPC_RETURN_IF_ERROR(
         MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuStreamSynchronize, stream_));
-    const auto& instructions = *variant_.entries()->Get(entry)->instructions();
-    if (!observer.after(*instructions.Get(static_cast<uint32_t>(i)))) break;
+    if (!observer.after(instruction)) break;
   }
   return nullptr;
 }

@@ -31,6 +31,7 @@ class CudaExecutable : public Executable {
   mpc_status_t submit(const Submission& submission) override;
   mpc_status_t wait(Values* out_values) override;
   size_t depth() const override { return kSlots - 1; }
+  mpc_status_t restore_inputs(size_t later, bool* out_restored) override;
   mpc_status_t trace(uint32_t entry, Observer& observer) override;
   const std::string& note() const override { return note_; }
 
@@ -38,7 +39,8 @@ class CudaExecutable : public Executable {
   // What a submission in flight needs of pinned memory. Values that lie close
   // together come in one copy, which has a window of its own.
   struct Slot {
-    PinnedMemory inputs;
+    PinnedMemory inputs;         // Those on the host, one behind the other.
+    std::vector<Input> sources;  // Of the submission. Their data may be gone.
     // Of the device: where large inputs land while the step before still runs.
     DeviceMemory landing;
     CudaEvent landed;
@@ -63,6 +65,7 @@ class CudaExecutable : public Executable {
                                   const Slot& slot);
   mpc_status_t copy_from_device(const Input& input, uint64_t size);
   uint64_t most_input_bytes() const;
+  size_t most_inputs() const;
 
   const Gpu& gpu_;
   const schema::Variant& variant_;

@@ -49,6 +49,32 @@ func.func @all_finite_scalar(%g: tensor<f32>) -> tensor<i1> {
   return %0 : tensor<i1>
 }
 
+// CHECK-LABEL: func.func @all_finite_of_several
+func.func @all_finite_of_several(%g: tensor<f32>, %h: tensor<f32>) -> tensor<i1> {
+  // CHECK: arith.addf
+  // CHECK-NEXT: arith.cmpf oeq
+  %0 = amp.all_finite %g, %h : tensor<f32>, tensor<f32>
+  return %0 : tensor<i1>
+}
+
+// The new value where x * 0 is no NaN; integers as the flag says.
+// CHECK-LABEL: func.func @commit
+func.func @commit(%new: tensor<8xf32>, %old: tensor<8xf32>, %n: tensor<i64>, %m: tensor<i64>, %ok: tensor<i1>)
+    -> (tensor<8xf32>, tensor<i64>) {
+  // CHECK: linalg.generic
+  // CHECK: ^bb0(%[[NEW:.*]]: f32, %[[OLD:.*]]: f32, %[[OK:.*]]: i1,
+  // CHECK: %[[ZERO:.*]] = arith.mulf %[[NEW]], %{{.*}} : f32
+  // CHECK: %[[FINITE:.*]] = arith.cmpf ord, %[[ZERO]], %[[ZERO]] : f32
+  // CHECK: %[[KEEP:.*]] = arith.andi %[[OK]], %[[FINITE]]
+  // CHECK: arith.select %[[KEEP]], %[[NEW]], %[[OLD]] : f32
+  %0 = amp.commit %new over %old if %ok : tensor<8xf32>
+  // CHECK: linalg.generic
+  // CHECK-NOT: arith.cmpf
+  // CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : i64
+  %1 = amp.commit %n over %m if %ok : tensor<i64>
+  return %0, %1 : tensor<8xf32>, tensor<i64>
+}
+
 // One division, on a scalar; a product for each element.
 // CHECK-LABEL: func.func @unscale
 func.func @unscale(%g: tensor<3x1024xf32>, %s: tensor<f32>) -> tensor<3x1024xf32> {

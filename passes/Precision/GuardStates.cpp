@@ -1,0 +1,159 @@
+//===- GuardStates.cpp - Steps that are not finite change nothing ---------===//
+//
+// Implements mpc-guard-states. It comes after everything that writes a state,
+// working copies included: a write that it does not see is not guarded.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Precision/Passes.h"
+#include "passes/Precision/PrecisionFacts.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "mpc-guard-states"
+
+namespace mpc {
+#define GEN_PASS_DEF_GUARDSTATESPASS
+#include "passes/Precision/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+static train::StateOp stateOf(train::WriteOp write) {
+  return SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
+      write, write.getStateAttr());
+}
+
+/// What decides whether a step is made: the norm of the gradients, which is
+/// finite only if each of them is, and the loss, with accumulation that of all
+/// micro-batches. Without a norm the gradients themselves. Empty if there are
+/// no gradients.
+static SmallVector<Value> findTested(func::FuncOp func) {
+  Value gradients, loss;
+  for (Operation &op : func.front()) {
+    if (auto pack = dyn_cast<train::PackOp>(op))
+      gradients = pack.getResult();
+    auto read = dyn_cast<train::ReadOp>(op);
+    if (read && read.getState() == kGradientsState && !gradients)
+      gradients = read.getResult();
+  }
+  if (!gradients)
+    return {};
+  for (unsigned i = 0; i < func.getNumResults(); ++i)
+    if (auto name = func.getResultAttrOfType<StringAttr>(i, "mpc.name");
+        name && name.getValue() == "loss")
+      loss = func.front().getTerminator()->getOperand(i);
+  for (Operation *user : gradients.getUsers())
+    if (auto norm = dyn_cast<train::GlobalNormOp>(user))
+      gradients = norm.getResult();
+  SmallVector<Value> tested = {gradients};
+  if (loss)
+    tested.push_back(loss);
+  return tested;
+}
+
+namespace {
+
+struct GuardStatesPass : mpc::impl::GuardStatesPassBase<GuardStatesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> functions;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (updatesParameters(func))
+        functions.push_back(func);
+    llvm::StringSet<> carried = findCarriedStates(getOperation());
+    for (func::FuncOp func : functions)
+      if (failed(guard(func, carried)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult guard(func::FuncOp func, const llvm::StringSet<> &carried) {
+    LDBG() << "guarding " << func.getSymName();
+    SmallVector<Value> tested = findTested(func);
+    if (tested.empty())
+      return emitError(func.getLoc())
+             << "'" << func.getSymName()
+             << "' trains, but packs no gradients that could be tested";
+    Operation *end = func.front().getTerminator();
+    OpBuilder builder(end);
+    Location loc = tested[0].getLoc();
+    Value finite = amp::AllFiniteOp::create(builder, loc, tested);
+    setDecision(finite.getDefiningOp(), kRuleGuard,
+                "a step that is not finite changes nothing");
+    Value updated = guardWrites(builder, func, finite, carried);
+    appendResult(func, finite, "finite");
+    appendResult(func, updated, "update_finite");
+    return success();
+  }
+
+  /// Guards all writes and moves them behind everything they now depend on.
+  /// Returns whether what the parameters were to become is finite.
+  Value guardWrites(OpBuilder &builder, func::FuncOp func, Value finite,
+                    const llvm::StringSet<> &carried) {
+    SmallVector<train::WriteOp> writes(func.front().getOps<train::WriteOp>());
+    // Masters before the copies that are rounded from them.
+    llvm::stable_sort(writes, [](train::WriteOp l, train::WriteOp r) {
+      return !stateOf(l).getCopyOf() && stateOf(r).getCopyOf();
+    });
+    llvm::StringMap<Value> kept;
+    SmallVector<Value> weights;
+    for (train::WriteOp write : writes) {
+      if (stateOf(write).getKind() == train::StateKind::Parameter)
+        weights.push_back(write.getValue());
+      if (!carried.contains(write.getState()))
+        guardWrite(builder, func, write, finite, kept);
+      write->moveBefore(func.front().getTerminator());
+    }
+    // Behind the commits: kernels form in this order, and it is the update and
+    // they that must be one.
+    auto updated =
+        amp::AllFiniteOp::create(builder, weights[0].getLoc(), weights);
+    setDecision(updated, kRuleGuard,
+                "tells of weights that would not have been finite");
+    return updated;
+  }
+
+  /// Lets `write` keep the old value in a step that is not finite. A working
+  /// copy rounds what its masters became instead of being read for its old
+  /// value.
+  void guardWrite(OpBuilder &builder, func::FuncOp func, train::WriteOp write,
+                  Value finite, llvm::StringMap<Value> &kept) {
+    train::StateOp state = stateOf(write);
+    Value value = write.getValue();
+    auto cast = value.getDefiningOp<amp::CastOp>();
+    if (auto masters = state.getCopyOf(); masters && cast) {
+      auto it = kept.find(*masters);
+      assert(it != kept.end() && "masters are written with their copy");
+      auto rounded = amp::CastOp::create(builder, cast.getLoc(),
+                                         value.getType(), it->second);
+      rounded->setDiscardableAttrs(cast->getDiscardableAttrDictionary());
+      write.getValueMutable().assign(rounded);
+      if (cast->use_empty())
+        cast.erase();
+      return;
+    }
+    Value committed = amp::CommitOp::create(
+        builder, write.getLoc(), value, getOrCreateRead(func, state), finite);
+    write.getValueMutable().assign(committed);
+    kept[state.getSymName()] = committed;
+    // Micro-batches go on from what became of their update.
+    std::string name = (train::kPendingPrefix + state.getSymName()).str();
+    if (getOperation().lookupSymbol<train::StateOp>(name))
+      train::WriteOp::create(builder, write.getLoc(), name, committed);
+  }
+
+  static void appendResult(func::FuncOp func, Value value, StringRef name) {
+    Operation *end = func.front().getTerminator();
+    end->insertOperands(end->getNumOperands(), value);
+    auto attrs = NamedAttribute(StringAttr::get(func.getContext(), "mpc.name"),
+                                StringAttr::get(func.getContext(), name));
+    (void)func.insertResult(func.getNumResults(), value.getType(),
+                            DictionaryAttr::get(func.getContext(), attrs));
+  }
+};
+
+} // namespace
