@@ -96,7 +96,7 @@ TEST_P(NonFinite, InputsChangeNothing) {
                             ? "input 'x' is not finite (nan at position 7)"
                             : "input 'x' is not finite (inf at position 7), ");
     if (std::isinf(bad))
-      expectText(outcome, "appears in 'first");
+      expectText(outcome, "the first infinite value appears in '");
     EXPECT_EQ(outcome.info.skipped, 1);
     EXPECT_EQ(outcome.info.updated, 0);
     EXPECT_EQ(outcome.info.step, 1u);

@@ -179,6 +179,7 @@ mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
 }
 
 std::string number_text(float value) {
+  if (std::isnan(value)) return "nan";  // Its sign tells nothing.
   char text[32];
   std::snprintf(text, sizeof(text), "%g", static_cast<double>(value));
   return text;

@@ -227,7 +227,7 @@ module {
   // CHECK-SAME:    %[[LABELS:[^:]*]]: tensor<2x3xi64> {mpc.batch_dim = 0 : i64, mpc.ignored = -100 : i64, mpc.name = "labels", mpc.range = [0, 5]}
   // CHECK-SAME:    -> (tensor<2xf32> {mpc.batch_dim = 0 : i64, mpc.name = "sample_loss"}
   // CHECK-LABEL: func.func @train
-  // CHECK-SAME:    %[[LABELS:[^:]*]]: tensor<2x3xi64> {mpc.batch_dim
+  // CHECK-SAME:    %[[LABELS:[^:]*]]: tensor<2x3xi64> {mpc.batch_dim = 0 : i64, mpc.ignored
   // CHECK:         %[[FLAT:.*]] = train.reshape %[[LABELS]] : (tensor<2x3xi64>) -> tensor<6xi64>
   // CHECK:         %[[ROWS:.*]] = train.reshape %{{.*}} : (tensor<2x3x5xf32>) -> tensor<6x5xf32>
   // CHECK:         train.softmax_cross_entropy %[[ROWS]], %[[FLAT]]

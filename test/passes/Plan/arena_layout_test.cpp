@@ -2,6 +2,8 @@
 
 #include "passes/Plan/ArenaLayout.h"
 
+#include "compiler/Catalog/Catalog.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/MathExtras.h"
 #include "gtest/gtest.h"

@@ -19,10 +19,10 @@ train.state @step_count control : tensor<i64>
 func.func @states(%g: tensor<2x3xf32>) {
   // CHECK: train.read @parameters : tensor<1x1024xf32>
   %p = train.read @parameters : tensor<1x1024xf32>
-  // CHECK: train.unpack %{{.*}} {offset = 16 : i64} : (tensor<1x1024xf32>) -> tensor<3xf32>
-  %b = train.unpack %p {offset = 16 : i64} : (tensor<1x1024xf32>) -> tensor<3xf32>
-  // CHECK: train.pack %{{.*}}, %{{.*}} {offsets = array<i64: 0, 16>} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<1x1024xf32>
-  %packed = train.pack %g, %b {offsets = array<i64: 0, 16>} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<1x1024xf32>
+  // CHECK: train.unpack %{{.*}} {offset = 32 : i64} : (tensor<1x1024xf32>) -> tensor<3xf32>
+  %b = train.unpack %p {offset = 32 : i64} : (tensor<1x1024xf32>) -> tensor<3xf32>
+  // CHECK: train.pack %{{.*}}, %{{.*}} {offsets = array<i64: 0, 32>} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<1x1024xf32>
+  %packed = train.pack %g, %b {offsets = array<i64: 0, 32>} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<1x1024xf32>
   // CHECK: train.write @parameters, %{{.*}} : tensor<1x1024xf32>
   train.write @parameters, %packed : tensor<1x1024xf32>
   return
