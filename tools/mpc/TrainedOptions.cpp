@@ -22,11 +22,6 @@ static std::string propertyOf(const Option &option) {
   return std::string("train.option.") + option.name;
 }
 
-/// A negative weight decay is that of the optimizer.
-static std::string shown(const std::string &value) {
-  return value == "-1" ? "its default" : "'" + value + "'";
-}
-
 void mpc::tool::rememberOptions(Session &session, const Program &program) {
   for (const Option &option : kOptions)
     if (std::string value = program.option(option.name); !value.empty())
@@ -43,8 +38,8 @@ OptionChanges mpc::tool::compareOptions(const Session &session,
     // Packages did not always have every option.
     if (!before || now.empty() || now == *before)
       continue;
-    std::string text = std::string(option.name) + " " + shown(now) +
-                       " instead of " + shown(*before);
+    std::string text = std::string(option.name) + " '" + now +
+                       "' instead of '" + *before + "'";
     (option.isGrave ? changes.graver : changes.milder).push_back(text);
     changes.rate |= option.name == std::string("lr");
   }

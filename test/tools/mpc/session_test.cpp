@@ -70,7 +70,7 @@ TEST(TrainedOptions, TellWhatDiffers) {
                                     {{"loss", "mse"},
                                      {"optimizer", "adam"},
                                      {"lr", "0.1"},
-                                     {"weight-decay", "-1"},
+                                     {"weight-decay", "0.1"},
                                      {"precision", "bf16"}});
   tool::Session session(first, {});
   // A checkpoint of before they were kept.
@@ -91,9 +91,9 @@ TEST(TrainedOptions, TellWhatDiffers) {
   tool::OptionChanges changes = tool::compareOptions(session, second);
   EXPECT_EQ(changes.graver,
             std::vector<std::string>{"loss 'l1' instead of 'mse'"});
-  EXPECT_EQ(changes.milder, (std::vector<std::string>{
-                                "lr '0.2' instead of '0.1'",
-                                "weight-decay '0.5' instead of its default"}));
+  EXPECT_EQ(changes.milder,
+            (std::vector<std::string>{"lr '0.2' instead of '0.1'",
+                                      "weight-decay '0.5' instead of '0.1'"}));
   EXPECT_TRUE(changes.rate);
 }
 
