@@ -1,7 +1,7 @@
 //===- FormKernels.cpp - Group linalg ops into kernels --------------------===//
 //
-// Implements mpc-form-kernels: grouping in program order, then one function
-// per group.
+// Implements mpc-form-kernels: grouping in program order, with producers before
+// siblings, then one function per group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,8 +60,21 @@ public:
     unsigned position = 0;
     for (Operation &op : func.getBody().front())
       order[&op] = position++;
-    for (auto op : func.getOps<linalg::GenericOp>())
-      place(op);
+    SmallVector<linalg::GenericOp> ops(func.getOps<linalg::GenericOp>());
+    for (linalg::GenericOp op : ops) {
+      groupOf[op] = groups.size();
+      groups.push_back(makeGroup({op}));
+    }
+    // With its producer in one kernel an op saves a write and a read, with a
+    // sibling a read: no sibling takes the place of a producer that comes late.
+    std::vector<Placement> placements(ops.size());
+    for (auto [op, placement] : llvm::zip(ops, placements))
+      join(op, producersOf(op), placement);
+    for (auto [op, placement] : llvm::zip(ops, placements)) {
+      join(op, siblingsOf(op), placement);
+      if (report && !placement.joined)
+        op.emitRemark("starts a new kernel: ") << placement.reason;
+    }
   }
 
   std::vector<Group> takeGroups() {
@@ -73,19 +86,19 @@ public:
   }
 
 private:
-  /// Lets `op` join the kernel of one of its producers, then of one that reads
-  /// the same memory; merges the kernels it connects.
-  void place(linalg::GenericOp op) {
-    SmallVector<unsigned> candidates = neighbours(op);
-    groups.push_back(makeGroup({op}));
-    unsigned home = groups.size() - 1;
-    groupOf[op] = home;
+  /// Whether an op joined the kernel of an earlier one, else why not.
+  struct Placement {
+    bool joined = false;
     std::string reason = "no kernel makes or shares its operands";
-    for (unsigned candidate : candidates)
-      if (groups[candidate] && candidate != home)
-        tryMerge(candidate, home, reason);
-    if (report && groups[home]->ops.size() == 1)
-      op.emitRemark("starts a new kernel: ") << reason;
+  };
+
+  /// Merges the kernel of `op` with those of `earlier` that it fits.
+  void join(linalg::GenericOp op, ArrayRef<linalg::GenericOp> earlier,
+            Placement &placement) {
+    for (linalg::GenericOp other : earlier)
+      if (groupOf[other] != groupOf[op] &&
+          tryMerge(groupOf[other], groupOf[op], placement.reason))
+        placement.joined = true;
   }
 
   /// The ops that read the memory of `root`, as it is or by way of views.
@@ -102,24 +115,27 @@ private:
     return readers;
   }
 
-  /// Kernels of the producers of `op`, then those that share an input with it.
-  SmallVector<unsigned> neighbours(linalg::GenericOp op) {
-    llvm::SmallSetVector<unsigned, 8> producers, siblings;
-    for (Value input : op.getDpsInputs()) {
-      Value root = memoryRoot(input);
-      if (auto def = root.getDefiningOp<linalg::GenericOp>())
-        if (groupOf.count(def))
-          producers.insert(groupOf[def]);
-      for (linalg::GenericOp sibling : readersOf(root))
-        if (groupOf.count(sibling))
-          siblings.insert(groupOf[sibling]);
-    }
-    SmallVector<unsigned> result(producers.begin(), producers.end());
-    llvm::sort(result, std::greater<>());
-    for (unsigned sibling : siblings)
-      if (!producers.contains(sibling))
-        result.push_back(sibling);
-    return result;
+  /// The ops that make the inputs of `op`, the latest first.
+  SmallVector<linalg::GenericOp> producersOf(linalg::GenericOp op) {
+    llvm::SmallSetVector<linalg::GenericOp, 8> found;
+    for (Value input : op.getDpsInputs())
+      if (auto def = memoryRoot(input).getDefiningOp<linalg::GenericOp>())
+        found.insert(def);
+    SmallVector<linalg::GenericOp> producers = found.takeVector();
+    llvm::sort(producers, [&](linalg::GenericOp a, linalg::GenericOp b) {
+      return order[a] > order[b];
+    });
+    return producers;
+  }
+
+  /// The ops before `op` that share an input with it.
+  SmallVector<linalg::GenericOp> siblingsOf(linalg::GenericOp op) {
+    llvm::SmallSetVector<linalg::GenericOp, 8> siblings;
+    for (Value input : op.getDpsInputs())
+      for (linalg::GenericOp reader : readersOf(memoryRoot(input)))
+        if (order[reader] < order[op])
+          siblings.insert(reader);
+    return siblings.takeVector();
   }
 
   std::optional<Group> makeGroup(ArrayRef<linalg::GenericOp> ops,
@@ -137,8 +153,9 @@ private:
     return group;
   }
 
-  /// Merges group `from` into group `home` if that makes one good kernel.
-  void tryMerge(unsigned from, unsigned home, std::string &reason) {
+  /// Merges group `from` into group `home` if that makes one good kernel, else
+  /// says why not.
+  bool tryMerge(unsigned from, unsigned home, std::string &reason) {
     SmallVector<linalg::GenericOp> ops = groups[from]->ops;
     ops.append(groups[home]->ops);
     llvm::sort(ops, [&](linalg::GenericOp a, linalg::GenericOp b) {
@@ -146,15 +163,16 @@ private:
     });
     std::optional<Group> merged = makeGroup(ops, &reason);
     if (!merged || !isWorthwhile(*groups[from], *groups[home], *merged, reason))
-      return;
+      return false;
     if (hasPathOutside(ops)) {
       reason = "an op outside runs between them";
-      return;
+      return false;
     }
     groups[home] = std::move(merged);
     groups[from].reset();
     for (linalg::GenericOp op : ops)
       groupOf[op] = home;
+    return true;
   }
 
   bool isWorthwhile(const Group &lhs, const Group &rhs, const Group &merged,

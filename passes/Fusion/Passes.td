@@ -77,7 +77,8 @@ def FormKernelsPass : Pass<"mpc-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Group linalg ops into kernels, one function per distinct kernel";
   let description = [{
     Ops join a kernel if they share its domain (compiler/Analysis/KernelDomain.h)
-    and no op outside would have to run between them. Identical kernels become
+    and no op outside would have to run between them: first with the ops that
+    make their inputs, then with those that share them. Identical kernels become
     one function.
 
     ```mlir

@@ -48,7 +48,7 @@ func.func @path_outside(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 // -----
 
 // A kernel counts as a whole: the last add needs no slice of the relu, but the
-// kernel of what it needs (%3) also computes one (%2).
+// kernel of what it needs (%4) also computes one (%3).
 // CHECK-LABEL: func.func @path_through_kernel
 // CHECK-NEXT:    %[[RELU:.*]] = call @kernel_0
 // CHECK-NEXT:    %[[R:.*]]:2 = call @kernel_1(%[[RELU]], %{{.*}})
@@ -57,11 +57,32 @@ func.func @path_outside(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 func.func @path_through_kernel(%x: tensor<8x8xf32>, %y: tensor<6x6xf32>) -> (tensor<8x8xf32>, tensor<6x6xf32>) {
   %0 = train.relu %x : (tensor<8x8xf32>) -> tensor<8x8xf32>
   %1 = train.slice %0 {offsets = array<i64: 1, 1>} : (tensor<8x8xf32>) -> tensor<6x6xf32>
-  %2 = train.add %1, %y : (tensor<6x6xf32>, tensor<6x6xf32>) -> tensor<6x6xf32>
-  %3 = train.tanh %y : (tensor<6x6xf32>) -> tensor<6x6xf32>
-  %4 = train.slice %3 {offsets = array<i64: 1, 1>} : (tensor<6x6xf32>) -> tensor<1x1xf32>
-  %5 = train.add %0, %4 : (tensor<8x8xf32>, tensor<1x1xf32>) -> tensor<8x8xf32>
-  return %5, %2 : tensor<8x8xf32>, tensor<6x6xf32>
+  %2 = train.sigmoid %y : (tensor<6x6xf32>) -> tensor<6x6xf32>
+  %3 = train.add %1, %2 : (tensor<6x6xf32>, tensor<6x6xf32>) -> tensor<6x6xf32>
+  %4 = train.tanh %2 : (tensor<6x6xf32>) -> tensor<6x6xf32>
+  %5 = train.slice %4 {offsets = array<i64: 1, 1>} : (tensor<6x6xf32>) -> tensor<1x1xf32>
+  %6 = train.add %0, %5 : (tensor<8x8xf32>, tensor<1x1xf32>) -> tensor<8x8xf32>
+  return %6, %3 : tensor<8x8xf32>, tensor<6x6xf32>
+}
+
+// -----
+
+// The square and the update read the same gradient, but one kernel for both
+// could not hold the choice between old and new, which needs the whole sum:
+// what the update makes for it alone would go through memory.
+// CHECK-LABEL: func.func @producers_before_siblings
+// CHECK-SAME:    (%[[G:.*]]: tensor<64x128xf32>, %[[W:.*]]: tensor<64x128xf32>)
+// CHECK:         %[[ROWS:.*]] = call @kernel_0(%[[G]])
+// CHECK-NEXT:    %[[KEEP:.*]] = call @kernel_1(%[[ROWS]])
+// CHECK-NEXT:    %[[R:.*]] = call @kernel_2(%[[W]], %[[G]], %[[KEEP]])
+// CHECK-NEXT:    return %[[R]]
+func.func @producers_before_siblings(%g: tensor<64x128xf32>, %w: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %0 = train.mul %g, %g : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
+  %1 = train.reduce_sum %0 {axes = array<i64: 1>} : (tensor<64x128xf32>) -> tensor<64xf32>
+  %2 = train.sub %w, %g : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
+  %3 = amp.all_finite %1 : tensor<64xf32>
+  %4 = amp.commit %2 over %w if %3 : tensor<64x128xf32>
+  return %4 : tensor<64x128xf32>
 }
 
 // -----
