@@ -16,8 +16,7 @@ typedef enum mpc_dtype_e
 #ifdef __cplusplus
     : uint32_t
 #endif
-{
-  MPC_DTYPE_F32 = 1,
+{ MPC_DTYPE_F32 = 1,
   MPC_DTYPE_F16 = 2,
   MPC_DTYPE_BF16 = 3,
   MPC_DTYPE_F64 = 4,
@@ -49,14 +48,22 @@ static inline size_t mpc_dtype_size(mpc_dtype_t dtype) {
 // Short name ("f32"); "?" for a number that is not a dtype.
 static inline const char* mpc_dtype_name(mpc_dtype_t dtype) {
   switch (dtype) {
-    case MPC_DTYPE_F32: return "f32";
-    case MPC_DTYPE_F16: return "f16";
-    case MPC_DTYPE_BF16: return "bf16";
-    case MPC_DTYPE_F64: return "f64";
-    case MPC_DTYPE_I64: return "i64";
-    case MPC_DTYPE_I32: return "i32";
-    case MPC_DTYPE_U8: return "u8";
-    case MPC_DTYPE_BOOL: return "bool";
+    case MPC_DTYPE_F32:
+      return "f32";
+    case MPC_DTYPE_F16:
+      return "f16";
+    case MPC_DTYPE_BF16:
+      return "bf16";
+    case MPC_DTYPE_F64:
+      return "f64";
+    case MPC_DTYPE_I64:
+      return "i64";
+    case MPC_DTYPE_I32:
+      return "i32";
+    case MPC_DTYPE_U8:
+      return "u8";
+    case MPC_DTYPE_BOOL:
+      return "bool";
   }
   return "?";
 }
