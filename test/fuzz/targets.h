@@ -1,5 +1,5 @@
-// Readers of foreign bytes as libFuzzer calls them; tests give them the corpora
-// beside this file. Each returns normally whatever the bytes are.
+// What readers of foreign bytes are given by libFuzzer, and by tests from the
+// corpora beside this file. Each returns normally whatever the bytes are.
 
 #ifndef MPC_TEST_FUZZ_TARGETS_H
 #define MPC_TEST_FUZZ_TARGETS_H
@@ -19,6 +19,9 @@ void checkpoint(const uint8_t *data, size_t size);
 
 // A .npz file.
 void npz(const uint8_t *data, size_t size);
+
+// An ONNX model in protobuf's binary form.
+void import(const uint8_t *data, size_t size);
 
 } // namespace mpc::fuzz
 

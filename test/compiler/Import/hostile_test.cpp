@@ -4,6 +4,8 @@
 #include "models.h"
 
 #include "compiler/Import/Import.h"
+#include "test/fuzz/replay.h"
+#include "test/fuzz/targets.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -239,6 +241,11 @@ TEST(Hostile, DamagedText) {
     damaged[random() % damaged.size()] = char(32 + random() % 95);
     importer.expectClearAnswer(damaged, "model.onnxtxt");
   }
+}
+
+// What fuzzing began with and what it found.
+TEST(Hostile, Corpus) {
+  mpc::fuzz::replay(MPC_FUZZ_CORPORA "/import", mpc::fuzz::import);
 }
 
 } // namespace

@@ -1,0 +1,28 @@
+// Models.
+
+#include "test/fuzz/targets.h"
+
+#include "compiler/Import/Import.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+
+#include <cstdlib>
+
+void mpc::fuzz::import(const uint8_t *data, size_t size) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  unsigned numErrors = 0;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        numErrors +=
+            diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+        return mlir::success();
+      });
+  llvm::StringRef bytes(reinterpret_cast<const char *>(data), size);
+  ImportResult result =
+      importOnnx(llvm::MemoryBufferRef(bytes, "model.onnx"), {}, context);
+  // A module, or an error that was said.
+  if (bool(result.module) != (numErrors == 0) ||
+      bool(result.module) != (result.error == ModelError::None))
+    std::abort();
+}
