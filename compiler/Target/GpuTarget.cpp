@@ -137,7 +137,7 @@ mpc::assemblePtx(llvm::StringRef ptx, const GpuArchitecture &architecture) {
   if (!folder)
     return folder.takeError();
   if (llvm::Error error = folder->write("kernels.ptx", ptx))
-    return std::move(error);
+    return error;
   std::string source = folder->pathOf("kernels.ptx"),
               cubin = folder->pathOf("kernels.cubin"),
               log = folder->pathOf("log"),

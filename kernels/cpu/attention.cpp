@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/cpu/target.h"
 #include "kernels/cpu/widened_call.h"
 #include "kernels/float_types.h"
 #include "kernels/log_sum_exp.h"
@@ -65,19 +66,17 @@ namespace baseline {
 }  // namespace baseline
 
 #ifdef __x86_64__
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+MPC_BEGIN_TARGET(MPC_AVX2)
 namespace avx2 {
 #include "kernels/cpu/attention_loops.h"
 }  // namespace avx2
-#pragma GCC pop_options
+MPC_END_TARGET
 
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma")
+MPC_BEGIN_TARGET(MPC_AVX512)
 namespace avx512 {
 #include "kernels/cpu/attention_loops.h"
 }  // namespace avx512
-#pragma GCC pop_options
+MPC_END_TARGET
 #endif
 
 Loops best_loops(bool is_bf16, const char** name) {

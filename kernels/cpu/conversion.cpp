@@ -7,6 +7,7 @@
 #endif
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/target.h"
 #include "kernels/float_types.h"
 
 namespace mpc::kernels::cpu {
@@ -22,23 +23,21 @@ namespace baseline {
 }  // namespace baseline
 
 #ifdef __x86_64__
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c")
+MPC_BEGIN_TARGET(MPC_AVX2)
 namespace avx2 {
 #define MPC_F16_WIDTH 8
 #include "kernels/cpu/conversion_loops.h"
 #undef MPC_F16_WIDTH
 }  // namespace avx2
-#pragma GCC pop_options
+MPC_END_TARGET
 
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
+MPC_BEGIN_TARGET(MPC_AVX512)
 namespace avx512 {
 #define MPC_F16_WIDTH 16
 #include "kernels/cpu/conversion_loops.h"
 #undef MPC_F16_WIDTH
 }  // namespace avx512
-#pragma GCC pop_options
+MPC_END_TARGET
 #endif
 
 ConversionLoops best_loops(mpc_dtype_t dtype) {

@@ -43,13 +43,14 @@ ConversionLoops loops_of() {
 
 #if MPC_F16_WIDTH == 16
 inline __m512 load_halves(const uint16_t* from) {
-  return _mm512_cvtph_ps(
-      _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  return _mm512_maskz_cvtph_ps(
+      0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
 inline void store_halves(__m512 value, uint16_t* to) {
   _mm256_storeu_si256(
       reinterpret_cast<__m256i*>(to),
-      _mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+      _mm512_maskz_cvtps_ph(0xffff, value,
+                            _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 inline __m512 load_floats(const float* from) { return _mm512_loadu_ps(from); }
 inline void store_floats(__m512 value, float* to) {

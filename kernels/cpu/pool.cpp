@@ -15,6 +15,7 @@
 #endif
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/target.h"
 #include "kernels/float_types.h"
 
 namespace mpc::kernels::cpu {
@@ -47,25 +48,21 @@ namespace baseline {
 
 #ifdef __x86_64__
 #define MPC_POOL_F16 1
-// Not a file of its own with flags of its own: inline functions of headers
-// would then be compiled with them, and the linker could take those for all.
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c")
+MPC_BEGIN_TARGET(MPC_AVX2)
 namespace avx2 {
 #define MPC_POOL_WIDTH 8
 #include "kernels/cpu/pool_loops.h"
 #undef MPC_POOL_WIDTH
 }  // namespace avx2
-#pragma GCC pop_options
+MPC_END_TARGET
 
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
+MPC_BEGIN_TARGET(MPC_AVX512)
 namespace avx512 {
 #define MPC_POOL_WIDTH 16
 #include "kernels/cpu/pool_loops.h"
 #undef MPC_POOL_WIDTH
 }  // namespace avx512
-#pragma GCC pop_options
+MPC_END_TARGET
 #undef MPC_POOL_F16
 #endif
 

@@ -38,7 +38,7 @@ struct Wide {
 #if MPC_POOL_F16 && MPC_POOL_WIDTH == 16
     __m256i half;
     std::memcpy(&half, from, sizeof half);
-    const __m512 wide = _mm512_cvtph_ps(half);
+    const __m512 wide = _mm512_maskz_cvtph_ps(0xffff, half);
     std::memcpy(to, &wide, sizeof wide);
 #elif MPC_POOL_F16
     __m128i half;
@@ -46,14 +46,17 @@ struct Wide {
     const __m256 wide = _mm256_cvtph_ps(half);
     std::memcpy(to, &wide, sizeof wide);
 #else
-    for (int64_t i = 0; i < kWidth; ++i) (*to)[i] = from[i];
+    F32 wide = {};
+    for (int64_t i = 0; i < kWidth; ++i) wide[i] = from[i];
+    *to = wide;
 #endif
   }
   static MPC_POOL_INLINE void store(const F32& from, F16* to) {
 #if MPC_POOL_F16 && MPC_POOL_WIDTH == 16
     __m512 wide;
     std::memcpy(&wide, &from, sizeof wide);
-    const __m256i half = _mm512_cvtps_ph(wide, _MM_FROUND_TO_NEAREST_INT);
+    const __m256i half =
+        _mm512_maskz_cvtps_ph(0xffff, wide, _MM_FROUND_TO_NEAREST_INT);
     std::memcpy(&to->bits, &half, sizeof half);
 #elif MPC_POOL_F16
     __m256 wide;

@@ -127,10 +127,10 @@ protected:
             session.step({part(samples[0]), part(samples[1])});
         bool isLast = batch + 1 == batches;
         EXPECT_EQ(info.updated, isLast);
-        if (!isLast)
+        if (!isLast) {
           EXPECT_EQ(info.update_loss, 0);
-        if (!isLast)
           continue;
+        }
         trained.losses.push_back(info.update_loss);
         trained.norms.push_back(info.grad_norm);
       }

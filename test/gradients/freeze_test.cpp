@@ -261,9 +261,10 @@ TEST_P(Freeze, KeepsItsBitsInEveryPrecision) {
     train(resumed, program, 3, 5);
     EXPECT_EQ(resumed.snapshot(), session.snapshot());
     // Precision is no part of a checkpoint.
-    if (!last.empty())
+    if (!last.empty()) {
       EXPECT_TRUE(
           isOk(mpc_session_load_checkpoint(resumed.handle(), last.c_str())));
+    }
     last = path;
   }
 }

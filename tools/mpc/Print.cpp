@@ -43,12 +43,9 @@ std::string mpc::tool::printable(std::string_view text, bool lines) {
 }
 
 void mpc::tool::say(const char *pattern, ...) {
-  va_list args, again;
+  va_list args;
   va_start(args, pattern);
-  va_copy(again, args);
-  std::string text(std::max(0, std::vsnprintf(nullptr, 0, pattern, args)), ' ');
-  std::vsnprintf(text.data(), text.size() + 1, pattern, again);
-  va_end(again);
+  std::string text = formatList(pattern, args);
   va_end(args);
   std::fputs(printable(text, /*lines=*/true).c_str(), stdout);
 }

@@ -4,18 +4,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdarg>
 #include <cstdio>
 
 using namespace mpc::tool;
 
-std::string mpc::tool::format(const char *pattern, ...) {
-  va_list args, again;
-  va_start(args, pattern);
+std::string mpc::tool::formatList(const char *pattern, va_list args) {
+  va_list again;
   va_copy(again, args);
   std::string text(std::max(0, std::vsnprintf(nullptr, 0, pattern, args)), ' ');
   std::vsnprintf(text.data(), text.size() + 1, pattern, again);
   va_end(again);
+  return text;
+}
+
+std::string mpc::tool::format(const char *pattern, ...) {
+  va_list args;
+  va_start(args, pattern);
+  std::string text = formatList(pattern, args);
   va_end(args);
   return text;
 }

@@ -2,6 +2,7 @@
 #ifndef MPC_TOOLS_MPC_TEXT_H
 #define MPC_TOOLS_MPC_TEXT_H
 
+#include <cstdarg>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@ namespace mpc::tool {
 /// printf into a string.
 std::string format(const char *pattern, ...)
     __attribute__((format(printf, 1, 2)));
+std::string formatList(const char *pattern, va_list args)
+    __attribute__((format(printf, 1, 0)));
 
 /// "1 234 567".
 std::string formatCount(uint64_t count);

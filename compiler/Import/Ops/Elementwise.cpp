@@ -142,10 +142,12 @@ static SmallVector<KnownTensor> broadcastConstants(ImportedNode &node) {
   }
   if (!node.fitsConstant(shape))
     return {};
-  for (unsigned i = 0; i < node.numInputs(); ++i)
-    inputs.push_back(node.constant(i).broadcastTo(shape));
-  if (node.failed())
-    inputs.clear();
+  for (unsigned i = 0; i < node.numInputs(); ++i) {
+    KnownTensor value = node.constant(i);
+    if (node.failed())
+      return {};
+    inputs.push_back(value.broadcastTo(shape));
+  }
   return inputs;
 }
 

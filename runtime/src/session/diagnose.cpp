@@ -58,6 +58,13 @@ mpc_status_t find_broken(const Device& device, const Region& region, Room* room,
   return nullptr;
 }
 
+mpc_status_t find_broken(const mpc_session_t& session, const StateTensor& state,
+                         Room* room, Broken* out_broken) {
+  const Region region = {schema::Space::State, state.offset, state.dtype,
+                         state.count};
+  return find_broken(*session.device, region, room, out_broken);
+}
+
 // Remembers the first instructions that write an infinity and a NaN. What was
 // there before does not count: an instruction may write a part of its operand,
 // and the rest is what another one left there, perhaps in another type.
@@ -157,10 +164,7 @@ mpc_status_t find_broken_state(const mpc_session_t& session,
         state.kind == schema::StateKind::WorkingCopy || is_carried(state))
       continue;
     Broken broken;
-    MPC_RETURN_IF_ERROR(find_broken(
-        *session.device,
-        {schema::Space::State, state.offset, state.dtype, state.count}, &room,
-        &broken));
+    MPC_RETURN_IF_ERROR(find_broken(session, state, &room, &broken));
     if (!broken.found) continue;
     *out_text = "state '" + state.name + "' is not finite (" + broken.kind() +
                 " at position " + std::to_string(broken.position) + ")";
@@ -182,10 +186,7 @@ mpc_status_t find_broken_copy(const mpc_session_t& session,
           state.offset >= buffer->offset() + bytes_of(*buffer))
         continue;
       Broken broken;
-      MPC_RETURN_IF_ERROR(find_broken(
-          *session.device,
-          {schema::Space::State, state.offset, state.dtype, state.count}, &room,
-          &broken));
+      MPC_RETURN_IF_ERROR(find_broken(session, state, &room, &broken));
       if (!broken.found) continue;
       *out_text += ", which reads '" + state.name +
                    "': the weight exceeds its range (" + broken.kind() +
