@@ -10,9 +10,9 @@
 // inline functions of headers would then be compiled with them, and the linker
 // could take those for all.
 #ifdef __clang__
-#define MPC_BEGIN_TARGET(features) \
-  MPC_PRAGMA(clang attribute push( \
-      __attribute__((target(features))), apply_to = function))
+#define MPC_BEGIN_TARGET(features)                                   \
+  MPC_PRAGMA(clang attribute push(__attribute__((target(features))), \
+                                  apply_to = function))
 #define MPC_END_TARGET MPC_PRAGMA(clang attribute pop)
 #else
 #define MPC_BEGIN_TARGET(features) \

@@ -448,18 +448,11 @@ std::string Dataset::findValue(const std::vector<uint64_t> &indices,
   return "";
 }
 
-/// Infinities can be meant, in masks: they explain no nan by themselves.
-std::string Dataset::explainNan(const std::vector<uint64_t> &indices) const {
-  std::string place = findValue(indices, /*infinite=*/false);
-  return place.empty()
-             ? explainNoLabels(indices)
-             : "so is " + place + "; repair such samples, or leave them out";
-}
-
 std::string
-Dataset::locateNonFinite(const std::vector<uint64_t> &indices) const {
+Dataset::explainNonFinite(const std::vector<uint64_t> &indices) const {
   for (bool infinite : {false, true})
     if (std::string place = findValue(indices, infinite); !place.empty())
-      return place + (infinite ? " is inf" : " is nan");
+      return "in the data " + place + (infinite ? " is inf" : " is nan") +
+             ": repair such samples, or leave them out";
   return "";
 }

@@ -34,16 +34,13 @@ public:
   /// numSamples(); the rest of the batch repeats the last of them.
   const std::vector<mpc_tensor_t> &gather(const std::vector<uint64_t> &indices);
 
-  /// What makes the loss of these samples nan: a value of theirs that is nan,
-  /// or labels that the loss ignores, all of them. "" if neither.
-  std::string explainNan(const std::vector<uint64_t> &indices) const;
-
   /// That the loss ignores the labels of all these samples, "" if not.
   std::string explainNoLabels(const std::vector<uint64_t> &indices) const;
 
-  /// "x[2,1] of data.npz is nan": the first nan of these samples, or else their
-  /// first infinity; "" if there is neither.
-  std::string locateNonFinite(const std::vector<uint64_t> &indices) const;
+  /// "in the data x[2,1] of data.npz is nan: ...": the first nan of these
+  /// samples, or else their first infinity, which can be meant, as in masks; ""
+  /// if there is neither.
+  std::string explainNonFinite(const std::vector<uint64_t> &indices) const;
 
   const std::string path;
 

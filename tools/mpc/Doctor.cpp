@@ -116,7 +116,7 @@ static Json examine() {
   const dnnl_version_t *dnnl = dnnl_version();
   json["libraries"]["oneDNN"] =
       format("%d.%d.%d", dnnl->major, dnnl->minor, dnnl->patch);
-  json["libraries"]["OpenMP"] = format("%d", _OPENMP);
+  json["libraries"]["OpenMP"] = format("%d", mpc::runtime::openmp_version());
   json["libraries"]["FlatBuffers"] =
       format("%d.%d.%d", FLATBUFFERS_VERSION_MAJOR, FLATBUFFERS_VERSION_MINOR,
              FLATBUFFERS_VERSION_REVISION);

@@ -54,16 +54,18 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
           data.path);
     if (std::isfinite(metrics.loss_sum))
       continue;
-    std::string cause = data.explainNan(indices);
-    if (std::isnan(metrics.loss_sum) && !cause.empty())
+    if (std::string cause = data.explainNoLabels(indices); !cause.empty())
       throw Failure(Usage, "the loss is nan: " + cause);
+    std::string place = data.explainNonFinite(indices);
     throw Failure(
         Numeric,
-        format("%s: the loss of samples %llu to %llu is %g: a value in them is "
-               "too large for the model, or its weights are not finite",
+        format("%s: the loss of samples %llu to %llu is %g: %s",
                data.path.c_str(), static_cast<unsigned long long>(first),
                static_cast<unsigned long long>(indices.back()),
-               metrics.loss_sum));
+               metrics.loss_sum,
+               place.empty() ? "a value in them is too large for the model, or "
+                               "its weights are not finite"
+                             : place.c_str()));
   }
 
   Evaluation result;

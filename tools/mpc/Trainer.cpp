@@ -210,12 +210,12 @@ bool Trainer::isDone() const {
   return sampler.position().epoch >= options.epochs.value_or(1);
 }
 
-/// Data can make the loss nan: a value that is nan, or a batch none of whose
-/// labels counts. Programs of before steps were tested say nothing of it.
+/// A batch none of whose labels counts makes the mean of the loss nan, though
+/// nothing in it is.
 void Trainer::checkLoss(const mpc_step_info_t &info) const {
   if (!std::isnan(info.update_loss))
     return;
-  if (std::string cause = data.explainNan(stepSamples); !cause.empty())
+  if (std::string cause = data.explainNoLabels(stepSamples); !cause.empty())
     throw Failure(Usage, format("the loss of step %llu is nan: %s",
                                 static_cast<unsigned long long>(step + 1),
                                 cause.c_str()));
@@ -277,12 +277,9 @@ void Trainer::failStep(const std::string &cause, const mpc_step_info_t &info) {
   if (!labels.empty())
     throw Failure(Usage, format("the loss of step %llu is nan: %s", number,
                                 labels.c_str()));
-  std::string place = data.locateNonFinite(samples);
-  if (!place.empty())
-    place =
-        "; in the data " + place + ": repair such samples, or leave them out";
-  throw Failure(
-      Numeric, format("step %llu: %s%s", number, cause.c_str(), place.c_str()));
+  std::string place = data.explainNonFinite(samples);
+  throw Failure(Numeric, format("step %llu: %s%s%s", number, cause.c_str(),
+                                place.empty() ? "" : "; ", place.c_str()));
 }
 
 /// Takes note of what one call did, unless that is known already. Calls become

@@ -64,4 +64,6 @@ int default_threads() {
   return std::max(1, threads);
 }
 
+int openmp_version() { return _OPENMP; }
+
 }  // namespace mpc::runtime

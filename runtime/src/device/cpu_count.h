@@ -16,6 +16,10 @@ double cpu_quota(const std::string& groups = "/proc/self/cgroup",
 // else one for each CPU that the calling thread and the control groups may use.
 int default_threads();
 
+// The OpenMP that default_threads() asks, by the date of its specification:
+// 201511 is 4.5.
+int openmp_version();
+
 }  // namespace mpc::runtime
 
 #endif  // MPC_RUNTIME_SRC_DEVICE_CPU_COUNT_H_

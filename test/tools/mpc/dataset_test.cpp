@@ -203,15 +203,15 @@ TEST(Dataset, ExplainsBatchesWithoutLabels) {
                {makeArray<int64_t>("labels", "int64", {2, 4},
                                    {-1, -1, 3, -1, -1, 0, -1, -1})},
                {ranged(MPC_DTYPE_I64, {2, 2}, 1)}, notes);
-  EXPECT_EQ(data.explainNan({0, 1}), "");
-  EXPECT_EQ(data.explainNan({2, 3}), "");
-  EXPECT_EQ(data.explainNan({3, 0}),
+  EXPECT_EQ(data.explainNoLabels({0, 1}), "");
+  EXPECT_EQ(data.explainNoLabels({2, 3}), "");
+  EXPECT_EQ(data.explainNoLabels({3, 0}),
             "no label of the batch counts: 'labels' is -1, which the loss "
             "ignores, for samples 3 and 0 of d.npz; leave out what has no "
             "label, or compile with a larger --batch");
 }
 
-TEST(Dataset, ExplainsNans) {
+TEST(Dataset, ExplainsWhatIsNotFinite) {
   std::vector<std::string> notes;
   npz::Arrays arrays = {
       makeArray<float>("pairs", "float32", {3, 2}, {0, 1, INFINITY, NAN, 2, 3}),
@@ -219,12 +219,13 @@ TEST(Dataset, ExplainsNans) {
                           {0, 0x7c00, 0xfc00, 1, 2, 0xfe00})};
   Dataset data("d.npz", arrays, {kPairs, {"halves", MPC_DTYPE_F16, {2, 2}, 1}},
                notes);
-  EXPECT_EQ(data.explainNan({0, 0}), "");
-  EXPECT_EQ(
-      data.explainNan({0, 1}),
-      "so is pairs[1,1] of d.npz; repair such samples, or leave them out");
-  EXPECT_EQ(data.explainNan({2, 0}), "so is halves[1,2] of d.npz; repair such "
-                                     "samples, or leave them out");
+  EXPECT_EQ(data.explainNonFinite({0, 0}), "");
+  EXPECT_EQ(data.explainNonFinite({0, 1}),
+            "in the data pairs[1,1] of d.npz is nan: repair such samples, or "
+            "leave them out");
+  EXPECT_EQ(data.explainNonFinite({2, 0}),
+            "in the data halves[1,2] of d.npz is nan: repair such samples, or "
+            "leave them out");
 }
 
 TEST(Predictions, KeepsOnlyRealSamples) {
