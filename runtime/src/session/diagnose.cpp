@@ -68,6 +68,8 @@ mpc_status_t find_broken(const mpc_session_t& session, const StateTensor& state,
 // Remembers the first instructions that write an infinity and a NaN. What was
 // there before does not count: an instruction may write a part of its operand,
 // and the rest is what another one left there, perhaps in another type.
+// Instructions of the optimizer count only if no other does: the norm of the
+// gradients may be computed before the loss, and is not what made that infinite.
 class FirstBroken : public Observer {
  public:
   explicit FirstBroken(const Device& device) : device_(device) {}
@@ -89,21 +91,34 @@ class FirstBroken : public Observer {
       if (buffer.space() != schema::Space::Arena) continue;
       status_ = download(device_, region_of(buffer), &room_);
       if (status_) return false;
-      if (!nan_ && writes(region_of(buffer), before_[i], false))
-        nan_ = &instruction;
-      if (!infinity_ && writes(region_of(buffer), before_[i], true))
-        infinity_ = &instruction;
+      Found& found = is_optimizer(instruction) ? optimizer_ : model_;
+      if (!found.nan && writes(region_of(buffer), before_[i], false))
+        found.nan = &instruction;
+      if (!found.infinity && writes(region_of(buffer), before_[i], true))
+        found.infinity = &instruction;
     }
-    return !nan_;
+    return !model_.nan;
   }
 
   // Null if there is none.
-  const schema::Instruction* nan() const { return nan_; }
+  const schema::Instruction* nan() const { return found().nan; }
   // The same instruction if its first value of either kind is a NaN.
-  const schema::Instruction* infinity() const { return infinity_; }
+  const schema::Instruction* infinity() const { return found().infinity; }
   mpc_status_t take_status() { return std::exchange(status_, nullptr); }
 
  private:
+  struct Found {
+    const schema::Instruction* nan = nullptr;
+    const schema::Instruction* infinity = nullptr;
+  };
+
+  static bool is_optimizer(const schema::Instruction& instruction) {
+    return instruction.name() && instruction.name()->str() == "optimizer";
+  }
+  const Found& found() const {
+    return model_.nan || model_.infinity ? model_ : optimizer_;
+  }
+
   // Whether room_ has a NaN (or an infinity) that `before` has not.
   bool writes(const Region& region, const Room& before, bool infinities) const {
     const uint64_t size = mpc_dtype_size(region.dtype);
@@ -122,8 +137,7 @@ class FirstBroken : public Observer {
   const Device& device_;
   std::vector<Room> before_;
   Room room_;
-  const schema::Instruction* nan_ = nullptr;
-  const schema::Instruction* infinity_ = nullptr;
+  Found model_, optimizer_;
   mpc_status_t status_ = nullptr;
 };
 
