@@ -22,6 +22,9 @@ constexpr int64_t kOldestOpset = 13, kNewestOpset = 23;
 
 /// How an ONNX op is imported from opset `since` on, until the next row of the
 /// same op. Counts include optional inputs and outputs.
+/// Inputs of an op that takes as many as there are.
+inline constexpr unsigned kAnyNumber = 1u << 16;
+
 struct OpRow {
   llvm::StringLiteral op;
   int64_t since;
@@ -41,6 +44,7 @@ int64_t firstOpset(llvm::StringRef op);
 
 // The families.
 llvm::ArrayRef<OpRow> elementwiseOps();
+llvm::ArrayRef<OpRow> functionOps();
 llvm::ArrayRef<OpRow> constantOps();
 llvm::ArrayRef<OpRow> shapeOps();
 llvm::ArrayRef<OpRow> reductionOps();

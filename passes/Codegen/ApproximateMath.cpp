@@ -57,6 +57,20 @@ public:
     return x;
   }
 
+  Value select(Value condition, Value a, Value b) const {
+    return make<arith::SelectOp>(condition, a, b);
+  }
+  Value isAbove(Value x, double bound) const {
+    return isAbove(x, constant(bound));
+  }
+  Value isAbove(Value a, Value b) const {
+    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);
+  }
+  Value magnitude(Value x) const { return make<math::AbsFOp>(x); }
+  Value withSignOf(Value x, Value positive) const {
+    return make<math::CopySignOp>(positive, x);
+  }
+
   /// The sum of coefficients[i] x^i.
   Value polynomial(Value x, ArrayRef<double> coefficients) const {
     Value sum = constant(coefficients.back());
@@ -238,6 +252,97 @@ Value normalCdf(const Formula &f, Value x) {
   return f.add(f.constant(0.5f), f.div(f.mul(x, above), below));
 }
 
+/// atan(x) by a polynomial up to tan(pi/8), and by the angle to pi/4 or pi/2
+/// beyond.
+Value atan(const Formula &f, Value x) {
+  Value magnitude = f.magnitude(x), one = f.constant(1);
+  Value isSteep = f.isAbove(magnitude, 1 + M_SQRT2);
+  Value isShallow = f.isAbove(f.constant(M_SQRT2 - 1), magnitude);
+  Value above =
+      f.select(isSteep, f.constant(-1),
+               f.sub(magnitude, f.select(isShallow, f.constant(0), one)));
+  Value below = f.select(isShallow, one,
+                         f.select(isSteep, magnitude, f.add(magnitude, one)));
+  Value base =
+      f.select(isShallow, f.constant(0),
+               f.select(isSteep, f.constant(M_PI_2), f.constant(M_PI_4)));
+  Value t = f.div(above, below);
+  Value square = f.mul(t, t);
+  Value bend = f.polynomial(
+      square, {-0.333329499f, 0.199777097f, -0.138776779f, 0.0805372223f});
+  Value angle = f.add(base, f.fma(f.mul(t, square), bend, t));
+  return f.withSignOf(x, angle);
+}
+
+/// An angle in quarters of a turn and what is left of it, about [-pi/4, pi/4].
+struct Quarters {
+  Value isOdd, isNegative; ///< Of the number of quarters, of its half.
+  Value rest;
+};
+
+/// Takes `first` quarters more than the angle has. In f64, with pi/2 in two
+/// parts: an f32 has no bits to lose, and comes within 2^-30 of multiples of
+/// pi/2. Beyond 1e12 the rest loses digits, and is bounded.
+Quarters quartersOf(OpBuilder &builder, Location loc, Value x, double first,
+                    MathTarget target) {
+  Type single = x.getType(), element = builder.getF64Type();
+  auto vector = dyn_cast<VectorType>(single);
+  Type wide = vector ? Type(vector.clone(element)) : element;
+  Formula f(builder, loc, wide, target), narrow(builder, loc, single, target);
+  Value angle = arith::ExtFOp::create(builder, loc, wide, x);
+  Value count =
+      math::RoundEvenOp::create(builder, loc, f.mul(angle, f.constant(M_2_PI)));
+  Value rest = f.fma(count, f.constant(-0x1.921fb54442d18p0), angle);
+  rest = f.fma(count, f.constant(-0x1.1a62633145c07p-54), rest);
+  rest = arith::TruncFOp::create(builder, loc, single, rest);
+  // Modulo 4 and 2 in f64, in which whole numbers are exact.
+  auto modulo = [&](Value n, double divisor) {
+    Value times =
+        math::FloorOp::create(builder, loc, f.mul(n, f.constant(1 / divisor)));
+    return f.fma(times, f.constant(-divisor), n);
+  };
+  auto isAtLeast = [&](Value n, double bound) -> Value {
+    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGE, n,
+                                 f.constant(bound));
+  };
+  Value quarter = modulo(f.add(count, f.constant(first)), 4);
+  return {isAtLeast(modulo(quarter, 2), 1), isAtLeast(quarter, 2),
+          narrow.clamp(rest, -1, 1)};
+}
+
+/// sin(x + first pi/2) by the minimax polynomials of sine and cosine near 0.
+Value sineFrom(OpBuilder &builder, Location loc, Value x, double first,
+               MathTarget target) {
+  Quarters q = quartersOf(builder, loc, x, first, target);
+  Formula f(builder, loc, x.getType(), target);
+  Value square = f.mul(q.rest, q.rest);
+  Value sine = f.fma(
+      f.mul(q.rest, square),
+      f.polynomial(square, {-0.166666552f, 0.00833216123f, -0.000195152956f}),
+      q.rest);
+  Value cosine = f.polynomial(
+      square, {1.0f, -0.5f, 0.0416666456f, -0.00138873106f, 0.0000243797868f});
+  Value value = arith::SelectOp::create(builder, loc, q.isOdd, cosine, sine);
+  Value negative = arith::NegFOp::create(builder, loc, value);
+  return arith::SelectOp::create(builder, loc, q.isNegative, negative, value);
+}
+
+template <typename Op, int first> struct Sine : OpRewritePattern<Op> {
+  Sine(MLIRContext *context, MathTarget target)
+      : OpRewritePattern<Op>(context, /*benefit=*/2), target(target) {}
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "is not of f32");
+    rewriter.replaceOp(
+        op, sineFrom(rewriter, op.getLoc(), op.getOperand(), first, target));
+    return success();
+  }
+
+  const MathTarget target;
+};
+
 /// The other operand, if one of a commutative op's is the constant.
 Value operandBeside(Operation *op, double constant) {
   for (unsigned i = 0; i < 2; ++i) {
@@ -342,7 +447,9 @@ void mpc::populateApproximateMathPatterns(RewritePatternSet &patterns,
                                           MathTarget target) {
   // Before the library's patterns for the same ops.
   patterns.add<Approximate<math::ExpOp, exp>, Approximate<math::Exp2Op, exp2>,
-               Approximate<math::ErfOp, erf>>(patterns.getContext(), target);
+               Approximate<math::ErfOp, erf>, Approximate<math::AtanOp, atan>,
+               Sine<math::SinOp, 0>, Sine<math::CosOp, 1>>(
+      patterns.getContext(), target);
   if (target == MathTarget::Avx512)
     patterns.add<Exp2Avx512>(patterns.getContext(), /*benefit=*/3);
   if (target == MathTarget::Nvptx)

@@ -40,6 +40,46 @@ case("Neg", "x[3,17]", "y = Neg (x)", torch.neg)
 case("Gelu", "x[5,13]", "y = Gelu (x)", F.gelu, opset=20)
 case("Gelu_tanh", "x[5,13]", 'y = Gelu <approximate = "tanh"> (x)',
      lambda x: F.gelu(x, approximate="tanh"), opset=20)
+for name, function in {
+    "Exp": torch.exp, "Sin": torch.sin, "Cos": torch.cos, "Tan": torch.tan,
+    "Atan": torch.atan, "Sinh": torch.sinh, "Cosh": torch.cosh, "Asinh": torch.asinh,
+    "Erf": torch.erf, "Abs": torch.abs, "Softplus": F.softplus, "HardSwish": F.hardswish,
+    "Elu": F.elu, "Selu": F.selu, "LeakyRelu": F.leaky_relu,
+}.items():
+    case(name, "x[3,2,17]", f"y = {name} (x)", function)
+for name, function in {
+    "Log": torch.log, "Acosh": lambda x: torch.acosh(x), "Reciprocal": torch.reciprocal,
+}.items():
+    case(name, "x[3,17]", f"two = Constant <value_float = 2.0> ()\n s = Softplus (x)\n"
+         f"a = Add (s, two)\n y = {name} (a)", lambda x, f=function: f(F.softplus(x) + 2))
+for name, function in {"Asin": torch.asin, "Acos": torch.acos, "Atanh": torch.atanh}.items():
+    case(name, "x[3,17]", f"half = Constant <value_float = 0.5> ()\n s = Tanh (x)\n"
+         f"a = Mul (s, half)\n y = {name} (a)", lambda x, f=function: f(torch.tanh(x) * 0.5))
+for name, function in {"Sign": torch.sign, "Floor": torch.floor, "Ceil": torch.ceil,
+                       "Round": torch.round}.items():
+    case(name, "x[3,17]", f"s = {name} (x)\n y = Mul (s, x)", lambda x, f=function: f(x) * x)
+case("Celu", "x[3,17]", "y = Celu <alpha = 0.7> (x)", lambda x: F.celu(x, 0.7))
+case("Mish", "x[3,17]", "y = Mish (x)", F.mish, opset=18)
+case("Silu", "x[3,17]", "s = Sigmoid (x)\n y = Mul (x, s)", F.silu)
+case("HardSigmoid", "x[3,17]", "y = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x)",
+     F.hardsigmoid)
+case("ThresholdedRelu", "x[3,17]", "y = ThresholdedRelu <alpha = 0.5> (x)",
+     lambda x: F.threshold(x, 0.5, 0.0))
+case("Shrink_soft", "x[3,17]", "y = Shrink <bias = 0.3, lambd = 0.3> (x)",
+     lambda x: F.softshrink(x, 0.3))
+case("Shrink_hard", "x[3,17]", "y = Shrink <lambd = 0.4> (x)", lambda x: F.hardshrink(x, 0.4))
+case("PRelu", "x[2,3,17] p[3,1]+", "y = PRelu (x, p)", lambda x, p: torch.where(x > 0, x, p * x))
+case("Relu6", "x[3,17]", "l = Constant <value_float = 0.0> ()\n"
+     "h = Constant <value_float = 6.0> ()\n y = Clip (x, l, h)", F.relu6)
+case("Clip", "x[3,17]", "l = Constant <value_float = -0.5> ()\n"
+     "h = Constant <value_float = 0.7> ()\n y = Clip (x, l, h)",
+     lambda x: torch.clamp(x, -0.5, 0.7))
+for name, function in {"Max": torch.maximum, "Min": torch.minimum}.items():
+    case(f"{name}_row", "x[2,3,17] p[3,1]+", f"y = {name} (x, p)", function)
+    case(f"{name}_tie", "x[2,3,17]", f"a = Relu (x)\n m = {name} (a, x)\n y = Mul (m, x)",
+         lambda x, f=function: f(torch.relu(x), x) * x)
+case("Where_less", "x[2,3,17] p[17]+", "c = Less (x, p)\n s = Mul (x, p)\n y = Where (c, s, p)",
+     lambda x, p: torch.where(x < p, x * p, p))
 BINARY = {"Add": torch.add, "Sub": torch.sub, "Mul": torch.mul, "Div": torch.div}
 for op, function in BINARY.items():
     for label, shape in {"scalar": "", "row": "3,1", "outer": "1,1,1,17"}.items():

@@ -2,11 +2,13 @@
 
 #include "compiler/Import/Elements.h"
 #include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Ops/Fold.h"
 
 #include "mlir/Dialect/Traits.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace mpc;
@@ -126,43 +128,92 @@ static LogicalResult importWhere(ImportedNode &node) {
       0, node.emit<train::SelectOp>({condition, onTrue, onFalse}));
 }
 
+/// `order` is of the first two inputs, or of the second and the first.
+template <train::Comparison order, bool swapped = false>
+static LogicalResult importComparison(ImportedNode &node) {
+  Value lhs = node.input(0), rhs = node.input(1);
+  if (node.failed())
+    return failure();
+  if (getElementTypeOrSelf(lhs.getType()) !=
+      getElementTypeOrSelf(rhs.getType()))
+    return node.shapeError() << "must compare elements of one type";
+  if (swapped)
+    std::swap(lhs, rhs);
+  return node.setOutput(
+      0, node.emit<train::CompareOp>(
+             {lhs, rhs},
+             node.attr("comparison",
+                       train::ComparisonAttr::get(lhs.getContext(), order))));
+}
+
+/// And, Or, Xor, Not.
+template <typename OpTy> static LogicalResult importLogic(ImportedNode &node) {
+  SmallVector<Value> inputs;
+  for (unsigned i = 0; i < node.numInputs(); ++i)
+    inputs.push_back(node.input(i));
+  if (node.failed())
+    return failure();
+  for (Value input : inputs)
+    if (!getElementTypeOrSelf(input.getType()).isInteger(1))
+      return node.shapeError() << "the inputs must be bool";
+  return node.setOutput(0, node.emit<OpTy>(inputs));
+}
+
+static Value emitEqual(ImportedNode &node, Value lhs, Value rhs) {
+  if (node.failed())
+    return nullptr;
+  return node.emit<train::CompareOp>(
+      {lhs, rhs},
+      node.attr("comparison", train::ComparisonAttr::get(
+                                  lhs.getContext(), train::Comparison::Equal)));
+}
+
+/// NaN alone is not equal to itself.
+static LogicalResult importIsNaN(ImportedNode &node) {
+  Value input = node.floatInput(0);
+  Value isNumber = emitEqual(node, input, input);
+  return node.setOutput(0, node.emit<train::NotOp>(isNumber));
+}
+
+static LogicalResult importIsInf(ImportedNode &node) {
+  Value input = node.floatInput(0);
+  bool positive = node.boolAttr("detect_positive", true);
+  bool negative = node.boolAttr("detect_negative", true);
+  if (!node.failed() && !positive && !negative)
+    return node.error() << "detects neither infinity";
+  if (!node.failed() && positive && negative)
+    input = node.emit<train::AbsOp>(input);
+  double infinity = std::numeric_limits<double>::infinity();
+  Value wanted = node.scalar(positive ? infinity : -infinity);
+  return node.setOutput(0, emitEqual(node, input, wanted));
+}
+
+/// The first two, then what is left.
+template <typename OpTy>
+static LogicalResult importExtreme(ImportedNode &node) {
+  Value result = node.floatInput(0);
+  for (unsigned i = 1; i < node.numInputs(); ++i)
+    result = node.emit<OpTy>({result, node.floatInput(i)});
+  return node.setOutput(0, result);
+}
+
+/// x above 0, else slope x; so is the derivative at 0.
+static LogicalResult importPRelu(ImportedNode &node) {
+  Value input = node.floatInput(0), slope = node.floatInput(1);
+  Value zero = node.scalar(0.0);
+  if (node.failed())
+    return failure();
+  Value isAbove = node.emit<train::CompareOp>(
+      {zero, input}, node.attr("comparison", train::ComparisonAttr::get(
+                                                 input.getContext(),
+                                                 train::Comparison::Less)));
+  Value below = node.emit<train::MulOp>({slope, input});
+  return node.setOutput(0, node.emit<train::SelectOp>({isAbove, input, below}));
+}
+
 //===----------------------------------------------------------------------===//
 // On constants
 //===----------------------------------------------------------------------===//
-
-/// All inputs, broadcast to one shape; nothing after an error.
-static SmallVector<KnownTensor> broadcastConstants(ImportedNode &node) {
-  SmallVector<KnownTensor> inputs;
-  SmallVector<int64_t> shape;
-  for (unsigned i = 0; i < node.numInputs(); ++i) {
-    SmallVector<int64_t> before = shape;
-    if (!node.failed() && !OpTrait::util::getBroadcastedShape(
-                              before, node.shapeOfInput(i), shape))
-      node.shapeError() << "the shapes of the inputs do not broadcast";
-  }
-  if (!node.fitsConstant(shape))
-    return {};
-  for (unsigned i = 0; i < node.numInputs(); ++i) {
-    KnownTensor value = node.constant(i);
-    if (node.failed())
-      return {};
-    inputs.push_back(value.broadcastTo(shape));
-  }
-  return inputs;
-}
-
-namespace {
-
-/// What a constant's element is computed from: those of both inputs, or twice
-/// that of the only one. A null function refuses such elements.
-struct Rule {
-  double (*ofFloats)(double, double);
-  int64_t (*ofInts)(int64_t, int64_t); ///< Integers wrap around.
-  bool takesBools = false;             ///< As integers.
-  bool makesBools = false;
-};
-
-} // namespace
 
 using Float = double;
 using Int = int64_t;
@@ -179,13 +230,21 @@ static constexpr Rule mul = {
     [](Int a, Int b) { return Int(Bits(a) * Bits(b)); }};
 static constexpr Rule quotient = {
     [](Float a, Float b) { return a / b; },
-    [](Int a, Int b) { return b == -1 ? Int(-Bits(a)) : a / b; }};
+    [](Int a, Int b) { return b == -1 ? Int(-Bits(a)) : a / b; },
+    /*takesBools=*/false, /*makesBools=*/false, /*divides=*/true};
 static constexpr Rule power = {[](Float a, Float b) { return std::pow(a, b); },
                                nullptr};
 static constexpr Rule negative = {[](Float a, Float) { return -a; },
                                   [](Int a, Int) { return Int(-Bits(a)); }};
 static constexpr Rule squareRoot = {[](Float a, Float) { return std::sqrt(a); },
                                     nullptr};
+
+static constexpr Rule larger = {
+    [](Float a, Float b) { return std::isnan(a) || a > b ? a : b; },
+    [](Int a, Int b) { return std::max(a, b); }};
+static constexpr Rule smaller = {
+    [](Float a, Float b) { return std::isnan(a) || a < b ? a : b; },
+    [](Int a, Int b) { return std::min(a, b); }};
 
 static constexpr Rule equal = {[](Float a, Float b) { return Float(a == b); },
                                [](Int a, Int b) { return Int(a == b); },
@@ -210,49 +269,10 @@ static constexpr Rule both = {nullptr, [](Int a, Int b) { return a & b; },
                               /*takesBools=*/true, /*makesBools=*/true};
 static constexpr Rule either = {nullptr, [](Int a, Int b) { return a | b; },
                                 /*takesBools=*/true, /*makesBools=*/true};
+static constexpr Rule oneOf = {nullptr, [](Int a, Int b) { return a ^ b; },
+                               /*takesBools=*/true, /*makesBools=*/true};
 static constexpr Rule inverse = {nullptr, [](Int a, Int) { return 1 - a; },
                                  /*takesBools=*/true, /*makesBools=*/true};
-
-static bool takes(const Rule &rule, const KnownTensor &input) {
-  if (input.isFloat())
-    return rule.ofFloats;
-  bool logical = !rule.ofFloats;
-  return input.isBool() ? rule.takesBools : rule.ofInts && !logical;
-}
-
-/// Arithmetic in f64 rounded once gives for + - * / and the square root the
-/// correctly rounded f32.
-template <const Rule &rule> static LogicalResult fold(ImportedNode &node) {
-  SmallVector<KnownTensor> in = broadcastConstants(node);
-  if (in.empty())
-    return failure();
-  const KnownTensor &lhs = in.front(), &rhs = in.back();
-  // Only a power may have an exponent of another type.
-  if (!takes(rule, lhs) || (rule.ofInts && !takes(rule, rhs)) ||
-      (rule.ofInts && lhs.elementType != rhs.elementType))
-    return node.error() << "is not defined for elements of type "
-                        << lhs.elementType << (in.size() == 1 ? "" : " and ")
-                        << (in.size() == 1 ? Type() : rhs.elementType);
-  bool divides = rule.ofInts == quotient.ofInts && !lhs.isFloat();
-  if (divides && llvm::is_contained(rhs.ints, 0))
-    return node.error() << "divides an integer by 0";
-
-  KnownTensor out{lhs.elementType, lhs.shape, {}, {}};
-  auto type = dyn_cast<FloatType>(lhs.elementType);
-  for (int64_t i = 0, count = lhs.size(); i < count; ++i) {
-    if (!type)
-      out.ints.push_back(
-          wrapTo(lhs.elementType, rule.ofInts(lhs.ints[i], rhs.ints[i])));
-    else if (rule.makesBools)
-      out.ints.push_back(rule.ofFloats(lhs.floats[i], rhs.floats[i]) != 0);
-    else
-      out.floats.push_back(
-          roundTo(type, rule.ofFloats(lhs.floats[i], rhs.number(i))));
-  }
-  if (rule.makesBools)
-    out.elementType = node.graph.builder.getI1Type();
-  return node.setKnown(out);
-}
 
 static LogicalResult foldWhere(ImportedNode &node) {
   SmallVector<KnownTensor> in = broadcastConstants(node);
@@ -304,6 +324,7 @@ static LogicalResult foldCast(ImportedNode &node) {
 }
 
 ArrayRef<OpRow> mpc::elementwiseOps() {
+  using train::Comparison;
   static const OpRow rows[] = {
       {"Add", 7, 2, 2, 1, importBinary<train::AddOp>, fold<add>},
       {"Sub", 7, 2, 2, 1, importBinary<train::SubOp>, fold<sub>},
@@ -313,20 +334,28 @@ ArrayRef<OpRow> mpc::elementwiseOps() {
       {"Neg", 6, 1, 1, 1, importUnary<train::NegOp>, fold<negative>},
       {"Sqrt", 6, 1, 1, 1, importUnary<train::SqrtOp>, fold<squareRoot>},
       {"Relu", 6, 1, 1, 1, importUnary<train::ReluOp>},
-      {"Tanh", 6, 1, 1, 1, importUnary<train::TanhOp>},
-      {"Sigmoid", 6, 1, 1, 1, importUnary<train::SigmoidOp>},
-      {"Softsign", 1, 1, 1, 1, importUnary<train::SoftsignOp>},
       {"Gelu", 20, 1, 1, 1, importGelu},
       {"Cast", 9, 1, 1, 1, importCast, foldCast},
       {"Where", 9, 3, 3, 1, importWhere, foldWhere},
-      {"Equal", 11, 2, 2, 1, refuseData, fold<equal>},
-      {"Greater", 9, 2, 2, 1, refuseData, fold<greater>},
-      {"GreaterOrEqual", 12, 2, 2, 1, refuseData, fold<greaterOrEqual>},
-      {"Less", 9, 2, 2, 1, refuseData, fold<less>},
-      {"LessOrEqual", 12, 2, 2, 1, refuseData, fold<lessOrEqual>},
-      {"And", 7, 2, 2, 1, refuseData, fold<both>},
-      {"Or", 7, 2, 2, 1, refuseData, fold<either>},
-      {"Not", 1, 1, 1, 1, refuseData, fold<inverse>},
+      {"PRelu", 7, 2, 2, 1, importPRelu},
+      {"Max", 8, 1, kAnyNumber, 1, importExtreme<train::MaximumOp>,
+       fold<larger>},
+      {"Min", 8, 1, kAnyNumber, 1, importExtreme<train::MinimumOp>,
+       fold<smaller>},
+      {"Equal", 11, 2, 2, 1, importComparison<Comparison::Equal>, fold<equal>},
+      {"Greater", 9, 2, 2, 1, importComparison<Comparison::Less, true>,
+       fold<greater>},
+      {"GreaterOrEqual", 12, 2, 2, 1,
+       importComparison<Comparison::LessOrEqual, true>, fold<greaterOrEqual>},
+      {"Less", 9, 2, 2, 1, importComparison<Comparison::Less>, fold<less>},
+      {"LessOrEqual", 12, 2, 2, 1, importComparison<Comparison::LessOrEqual>,
+       fold<lessOrEqual>},
+      {"And", 7, 2, 2, 1, importLogic<train::AndOp>, fold<both>},
+      {"Or", 7, 2, 2, 1, importLogic<train::OrOp>, fold<either>},
+      {"Xor", 7, 2, 2, 1, importLogic<train::XorOp>, fold<oneOf>},
+      {"Not", 1, 1, 1, 1, importLogic<train::NotOp>, fold<inverse>},
+      {"IsNaN", 9, 1, 1, 1, importIsNaN},
+      {"IsInf", 10, 1, 1, 1, importIsInf},
   };
   return rows;
 }

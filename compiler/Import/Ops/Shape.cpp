@@ -609,7 +609,7 @@ ArrayRef<OpRow> mpc::shapeOps() {
       {"Gather", 13, 2, 2, 1, importGatherOfData, foldGather},
       {"Slice", 13, 3, 5, 1, importSlice, foldSlice},
       {"Split", 13, 1, 2, 1u << 16, importSplit},
-      {"Concat", 11, 1, 1u << 16, 1, importConcat, foldConcat},
+      {"Concat", 11, 1, kAnyNumber, 1, importConcat, foldConcat},
       {"Pad", 13, 2, 4, 1, importPad},
   };
   return rows;

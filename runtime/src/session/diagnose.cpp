@@ -69,7 +69,8 @@ mpc_status_t find_broken(const mpc_session_t& session, const StateTensor& state,
 // there before does not count: an instruction may write a part of its operand,
 // and the rest is what another one left there, perhaps in another type.
 // Instructions of the optimizer count only if no other does: the norm of the
-// gradients may be computed before the loss, and is not what made that infinite.
+// gradients may be computed before the loss, and is not what made that
+// infinite.
 class FirstBroken : public Observer {
  public:
   explicit FirstBroken(const Device& device) : device_(device) {}

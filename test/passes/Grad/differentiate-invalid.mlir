@@ -7,7 +7,7 @@ module {
   func.func @train() -> tensor<f32> {
     %w = train.read @w : tensor<4xf32>
     // expected-note @unknown {{'cut' (Tile) has no gradient; freeze what feeds it or take it out of the loss}}
-    %0 = train.tanh_grad %w, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("cut"("Tile"))
+    %0 = train.function_grad %w, %w {function = "tanh", parameters = array<f64>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("cut"("Tile"))
     // expected-note @+1 {{'train.relu_grad' has no gradient}}
     %1 = train.relu_grad %0, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     %2 = train.reduce_sum %1 {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>

@@ -39,7 +39,7 @@ module {
     // CHECK: %[[SEED:.*]] = train.constant {mpc.loss_seed}
     // CHECK: %[[LHS:.*]] = train.mul %[[SEED]], %[[W:.*]] :
     // CHECK: %[[RHS:.*]] = train.mul %[[SEED]], %[[V:.*]] :
-    // CHECK: %[[TANH:.*]] = train.tanh_grad %[[RHS]]
+    // CHECK: %[[TANH:.*]] = train.function_grad %[[RHS]]
     // CHECK: %[[SUM:.*]] = train.add %[[LHS]], %[[TANH]]
     // CHECK: return %{{.*}}, %[[SUM]]
     %w = train.read @w : tensor<f32>

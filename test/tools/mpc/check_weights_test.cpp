@@ -20,14 +20,13 @@ void writeModel(const test::Folder &folder, const std::vector<float> &a,
                 const std::vector<double> &b) {
   size_t middle = a.size() * sizeof(float);
   size_t end = middle + b.size() * sizeof(double);
-  std::string header = R"({"__metadata__":{"format":"pt"},)"
-                       R"("a":{"dtype":"F32","shape":[)" +
-                       std::to_string(a.size()) + R"(],"data_offsets":[0,)" +
-                       std::to_string(middle) +
-                       R"(]},"b":{"dtype":"F64","shape":[)" +
-                       std::to_string(b.size()) + R"(],"data_offsets":[)" +
-                       std::to_string(middle) + "," + std::to_string(end) +
-                       "]}}";
+  std::string header =
+      R"({"__metadata__":{"format":"pt"},)"
+      R"("a":{"dtype":"F32","shape":[)" +
+      std::to_string(a.size()) + R"(],"data_offsets":[0,)" +
+      std::to_string(middle) + R"(]},"b":{"dtype":"F64","shape":[)" +
+      std::to_string(b.size()) + R"(],"data_offsets":[)" +
+      std::to_string(middle) + "," + std::to_string(end) + "]}}";
   uint64_t length = header.size();
   test::Bytes bytes(sizeof(length) + header.size() + end);
   std::memcpy(bytes.data(), &length, sizeof(length));
@@ -47,9 +46,11 @@ TEST(CheckWeights, NamesTheTensor) {
   writeModel(folder, {1, -3e38f}, {1e300, 0});
   EXPECT_EQ(find(folder), "");
   writeModel(folder, {1, NAN}, {1, 2});
-  EXPECT_EQ(find(folder), "'a' holds nan; --allow-non-finite takes it for good");
+  EXPECT_EQ(find(folder),
+            "'a' holds nan; --allow-non-finite takes it for good");
   writeModel(folder, {1, 2}, {1, -INFINITY});
-  EXPECT_EQ(find(folder), "'b' holds inf; --allow-non-finite takes it for good");
+  EXPECT_EQ(find(folder),
+            "'b' holds inf; --allow-non-finite takes it for good");
 }
 
 TEST(CheckWeights, LooksBehindTheFirstPiece) {
@@ -57,10 +58,12 @@ TEST(CheckWeights, LooksBehindTheFirstPiece) {
   std::vector<float> many((1 << 20) + 3, 1.0f);
   many.back() = INFINITY;
   writeModel(folder, many, {});
-  EXPECT_EQ(find(folder), "'a' holds inf; --allow-non-finite takes it for good");
+  EXPECT_EQ(find(folder),
+            "'a' holds inf; --allow-non-finite takes it for good");
   many.front() = NAN;
   writeModel(folder, many, {});
-  EXPECT_EQ(find(folder), "'a' holds nan; --allow-non-finite takes it for good");
+  EXPECT_EQ(find(folder),
+            "'a' holds nan; --allow-non-finite takes it for good");
 }
 
 TEST(CheckWeights, TellsOfFilesThatAreNone) {
@@ -70,9 +73,8 @@ TEST(CheckWeights, TellsOfFilesThatAreNone) {
   std::string path = folder / "model.safetensors";
   for (size_t size : {12, 8, 7, 0}) {
     std::filesystem::resize_file(path, size);
-    EXPECT_EQ(find(folder), size < 8
-                                ? "'model.safetensors' cannot be read"
-                                : "'model.safetensors' has no header");
+    EXPECT_EQ(find(folder), size < 8 ? "'model.safetensors' cannot be read"
+                                     : "'model.safetensors' has no header");
   }
 }
 

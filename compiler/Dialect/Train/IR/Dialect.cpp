@@ -1,5 +1,6 @@
 //===- Dialect.cpp - Registration of the training dialect -----------------===//
 
+#include "compiler/Dialect/Train/IR/Functions.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 
 #include "mlir/IR/DialectImplementation.h"

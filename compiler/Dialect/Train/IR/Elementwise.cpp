@@ -31,17 +31,20 @@ MPC_ELEMENTWISE(AddOp, Follow, 1, "rounds once, where its operands do")
 MPC_ELEMENTWISE(SubOp, Follow, 1, "rounds once, where its operands do")
 MPC_ELEMENTWISE(NegOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(ReluOp, Transparent, 1, "commutes exactly with a cast")
-MPC_ELEMENTWISE(TanhOp, Follow, 10, "bounded")
-MPC_ELEMENTWISE(SigmoidOp, Follow, 13, "bounded")
-MPC_ELEMENTWISE(SoftsignOp, Follow, 3, "bounded")
 MPC_ELEMENTWISE(SqrtOp, Sensitive, 5, "a root of what may exceed 16 bit")
 MPC_ELEMENTWISE(GeluOp, Follow, 14, "bounded slope, f32 in registers")
 MPC_ELEMENTWISE(ReluGradOp, Follow, 1, "passes the gradient or zero")
-MPC_ELEMENTWISE(TanhGradOp, Follow, 3, "bounded slope")
-MPC_ELEMENTWISE(SigmoidGradOp, Follow, 3, "bounded slope")
-MPC_ELEMENTWISE(SoftsignGradOp, Follow, 4, "bounded slope")
 MPC_ELEMENTWISE(GeluGradOp, Follow, 27, "bounded slope, f32 in registers")
 MPC_ELEMENTWISE(RoundToOp, Internal, 1, "rounds as the model says, once")
+
+MPC_ELEMENTWISE(MaximumOp, Follow, 1, "passes one of its operands")
+MPC_ELEMENTWISE(MinimumOp, Follow, 1, "passes one of its operands")
+MPC_ELEMENTWISE(CompareOp, Sensitive, 1,
+                "rounding may make equal what is not, and turn a decision")
+MPC_ELEMENTWISE(AndOp, Internal, 0, "no floats")
+MPC_ELEMENTWISE(OrOp, Internal, 0, "no floats")
+MPC_ELEMENTWISE(XorOp, Internal, 0, "no floats")
+MPC_ELEMENTWISE(NotOp, Internal, 0, "no floats")
 
 #undef MPC_ELEMENTWISE
 
@@ -187,21 +190,32 @@ static LogicalResult inferSelect(ValueRange operands, MaybeLoc loc,
   return inferBroadcast(operands, operands[1], loc, name, types);
 }
 
+static LogicalResult inferCompare(ValueRange operands, MaybeLoc loc,
+                                  StringRef name,
+                                  SmallVectorImpl<Type> &types) { // compare_c1
+  if (failed(inferBinary(operands, loc, name, types)))
+    return failure();
+  auto type = cast<RankedTensorType>(types[0]);
+  types[0] = type.clone(IntegerType::get(type.getContext(), 1));
+  return success();
+}
+
+MPC_INFER_FROM_OPERANDS(MaximumOp, inferBinary)
+MPC_INFER_FROM_OPERANDS(MinimumOp, inferBinary)
+MPC_INFER_FROM_OPERANDS(CompareOp, inferCompare)
+MPC_INFER_FROM_OPERANDS(AndOp, inferBinary)
+MPC_INFER_FROM_OPERANDS(OrOp, inferBinary)
+MPC_INFER_FROM_OPERANDS(XorOp, inferBinary)
+MPC_INFER_FROM_OPERANDS(NotOp, inferSame)
 MPC_INFER_FROM_OPERANDS(AddOp, inferBinary)
 MPC_INFER_FROM_OPERANDS(SubOp, inferBinary)
 MPC_INFER_FROM_OPERANDS(MulOp, inferBinary)
 MPC_INFER_FROM_OPERANDS(DivOp, inferBinary)
 MPC_INFER_FROM_OPERANDS(NegOp, inferSame)
 MPC_INFER_FROM_OPERANDS(ReluOp, inferSame)
-MPC_INFER_FROM_OPERANDS(TanhOp, inferSame)
-MPC_INFER_FROM_OPERANDS(SigmoidOp, inferSame)
-MPC_INFER_FROM_OPERANDS(SoftsignOp, inferSame)
 MPC_INFER_FROM_OPERANDS(SqrtOp, inferSame)
 MPC_INFER_FROM_OPERANDS(GeluOp, inferSame)
 MPC_INFER_FROM_OPERANDS(ReluGradOp, inferUnaryGrad)
-MPC_INFER_FROM_OPERANDS(TanhGradOp, inferUnaryGrad)
-MPC_INFER_FROM_OPERANDS(SigmoidGradOp, inferUnaryGrad)
-MPC_INFER_FROM_OPERANDS(SoftsignGradOp, inferUnaryGrad)
 MPC_INFER_FROM_OPERANDS(GeluGradOp, inferUnaryGrad)
 MPC_INFER_FROM_OPERANDS(RoundToOp, inferSame)
 MPC_INFER_FROM_OPERANDS(SelectOp, inferSelect)
@@ -225,6 +239,16 @@ LogicalResult RoundToOp::verify() {
   return success();
 }
 
+LogicalResult CompareOp::verify() {
+  Type lhs = elementOf(getLhs()), rhs = elementOf(getRhs());
+  if (lhs != rhs && !(isa<FloatType>(lhs) && isa<FloatType>(rhs))) // compare_c2
+    return emitOpError("must compare elements of one type, but they are ")
+           << lhs << " and " << rhs;
+  if (lhs.isInteger(1) && getComparison() != Comparison::Equal) // compare_c3
+    return emitOpError("compares bools for equality alone");
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Pins
 //===----------------------------------------------------------------------===//
@@ -239,6 +263,8 @@ MPC_PIN_CONSTANTS(SubOp)
 MPC_PIN_CONSTANTS(MulOp)
 MPC_PIN_CONSTANTS(DivOp)
 MPC_PIN_CONSTANTS(SelectOp)
+MPC_PIN_CONSTANTS(MaximumOp)
+MPC_PIN_CONSTANTS(MinimumOp)
 #undef MPC_PIN_CONSTANTS
 
 //===----------------------------------------------------------------------===//
@@ -433,21 +459,60 @@ LogicalResult NegOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
   return success();
 }
 
-// What the gradient needs of the forward op is the smaller evil to keep: the
-// output where it suffices, because the next op keeps it anyway.
-#define MPC_GRADIENT_FROM_OUTPUT(OP, GRAD)                                     \
-  LogicalResult OP::buildGradient(OpBuilder &builder, ValueRange resultGrads,  \
-                                  ArrayRef<bool> needed,                       \
-                                  MutableArrayRef<Value> operandGrads) {       \
-    if (needed[0])                                                             \
-      operandGrads[0] = GRAD::create(builder, gradientLoc(getLoc()),           \
-                                     resultGrads[0], getResult());             \
-    return success();                                                          \
-  }
-MPC_GRADIENT_FROM_OUTPUT(ReluOp, ReluGradOp)
-MPC_GRADIENT_FROM_OUTPUT(TanhOp, TanhGradOp)
-MPC_GRADIENT_FROM_OUTPUT(SigmoidOp, SigmoidGradOp)
-#undef MPC_GRADIENT_FROM_OUTPUT
+// Of the output, which the next op keeps anyway.
+LogicalResult ReluOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                    ArrayRef<bool> needed,
+                                    MutableArrayRef<Value> operandGrads) {
+  if (needed[0])
+    operandGrads[0] = ReluGradOp::create(builder, gradientLoc(getLoc()),
+                                         resultGrads[0], getResult());
+  return success();
+}
+
+/// The gradient of a maximum or minimum at `operand`: all of it where that is
+/// the result alone, half where the other one is too. NaN counts as both.
+static Value extremeGradient(OpBuilder &builder, Location loc, Value grad,
+                             Value operand, Value other, bool isMaximum) {
+  Value low = isMaximum ? operand : other, high = isMaximum ? other : operand;
+  auto compare = [&](Value lhs, Value rhs, Comparison comparison) -> Value {
+    return CompareOp::create(builder, loc, lhs, rhs, comparison);
+  };
+  Value zero = createScalarLike(builder, loc, grad, 0);
+  Value half = MulOp::create(builder, loc, grad,
+                             createScalarLike(builder, loc, grad, 0.5));
+  Value isTie = compare(operand, other, Comparison::Equal);
+  Value shared = SelectOp::create(builder, loc, isTie, half, grad);
+  Value isLost = compare(low, high, Comparison::Less);
+  Value passed = SelectOp::create(builder, loc, isLost, zero, shared);
+  return sumToShape(builder, loc, passed, shapeOf(operand));
+}
+
+template <typename OpTy>
+static void buildExtremeGradient(OpTy op, OpBuilder &builder, Value grad,
+                                 ArrayRef<bool> needed,
+                                 MutableArrayRef<Value> operandGrads) {
+  for (unsigned i : {0u, 1u})
+    if (needed[i])
+      operandGrads[i] = extremeGradient(builder, gradientLoc(op.getLoc()), grad,
+                                        op.getOperand(i), op.getOperand(1 - i),
+                                        std::is_same_v<OpTy, MaximumOp>);
+}
+
+LogicalResult MaximumOp::buildGradient(OpBuilder &builder,
+                                       ValueRange resultGrads,
+                                       ArrayRef<bool> needed,
+                                       MutableArrayRef<Value> operandGrads) {
+  buildExtremeGradient(*this, builder, resultGrads[0], needed, operandGrads);
+  return success();
+}
+
+LogicalResult MinimumOp::buildGradient(OpBuilder &builder,
+                                       ValueRange resultGrads,
+                                       ArrayRef<bool> needed,
+                                       MutableArrayRef<Value> operandGrads) {
+  buildExtremeGradient(*this, builder, resultGrads[0], needed, operandGrads);
+  return success();
+}
 
 LogicalResult SqrtOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                     ArrayRef<bool> needed,
@@ -479,17 +544,6 @@ LogicalResult SelectOp::buildGradient(OpBuilder &builder,
     operandGrads[index] =
         sumToShape(builder, loc, passed, shapeOf(getOperand(index)));
   }
-  return success();
-}
-
-// Of the input: 1 - |output|, the same slope's root, cancels for large inputs.
-LogicalResult SoftsignOp::buildGradient(OpBuilder &builder,
-                                        ValueRange resultGrads,
-                                        ArrayRef<bool> needed,
-                                        MutableArrayRef<Value> operandGrads) {
-  if (needed[0])
-    operandGrads[0] = SoftsignGradOp::create(builder, gradientLoc(getLoc()),
-                                             resultGrads[0], getInput());
   return success();
 }
 
@@ -545,24 +599,6 @@ static LogicalResult lower(Operation *op, OpBuilder &builder,
   return success();
 }
 
-static Value sigmoid(ScalarMath &m, Value x) {
-  // exp(-|x|) never overflows: 1 / (1 + z) for x >= 0, z / (1 + z) otherwise.
-  Value z = m.exp(m.neg(m.abs(x)));
-  Value one = m.constant(1, x);
-  Value negative = m.compare(arith::CmpFPredicate::OLT, x, m.constant(0, x));
-  return m.div(m.select(negative, z, one), m.add(one, z));
-}
-
-/// 1 + |x|: x over it is softsign.
-static Value softsignDivisor(ScalarMath &m, Value x) {
-  return m.add(m.constant(1, x), m.abs(x));
-}
-
-static Value softsignGrad(ScalarMath &m, Value grad, Value x) {
-  Value divisor = softsignDivisor(m, x);
-  return m.div(grad, m.mul(divisor, divisor));
-}
-
 // Numbers of both forms of gelu.
 static constexpr double rsqrt2 = M_SQRT1_2;
 static constexpr double sqrt2OverPi = M_2_SQRTPI * M_SQRT1_2;
@@ -606,6 +642,24 @@ static Value geluDerivative(ScalarMath &m, Value x, bool approximate) {
   return m.add(factor, m.mul(x, slope));
 }
 
+/// False if one is NaN; integers have signs.
+static Value compareScalars(ScalarMath &m, Comparison comparison, Value a,
+                            Value b) {
+  bool isFloat = isa<FloatType>(a.getType());
+  switch (comparison) {
+  case Comparison::Equal:
+    return isFloat ? m.compare(arith::CmpFPredicate::OEQ, a, b)
+                   : m.compare(arith::CmpIPredicate::eq, a, b);
+  case Comparison::Less:
+    return isFloat ? m.compare(arith::CmpFPredicate::OLT, a, b)
+                   : m.compare(arith::CmpIPredicate::slt, a, b);
+  case Comparison::LessOrEqual:
+    return isFloat ? m.compare(arith::CmpFPredicate::OLE, a, b)
+                   : m.compare(arith::CmpIPredicate::sle, a, b);
+  }
+  llvm_unreachable("unknown comparison");
+}
+
 #define MPC_LOWER(OP, FORMULA)                                                 \
   LogicalResult OP::lowerToLinalg(OpBuilder &builder,                          \
                                   SmallVectorImpl<Value> &results) {           \
@@ -620,22 +674,21 @@ MPC_LOWER(MulOp, m.mul(x[0], x[1]))
 MPC_LOWER(DivOp, m.div(x[0], x[1]))
 MPC_LOWER(NegOp, m.neg(x[0]))
 MPC_LOWER(ReluOp, m.max(x[0], m.constant(0, x[0])))
-MPC_LOWER(TanhOp, m.tanh(x[0]))
-MPC_LOWER(SigmoidOp, sigmoid(m, x[0]))
-MPC_LOWER(SoftsignOp, m.div(x[0], softsignDivisor(m, x[0])))
 MPC_LOWER(SqrtOp, m.sqrt(x[0]))
 MPC_LOWER(GeluOp, m.mul(x[0], geluFactor(m, x[0], getApproximate())))
 // Unordered or greater: NaN passes the gradient, as in PyTorch.
 MPC_LOWER(ReluGradOp, m.select(m.compare(arith::CmpFPredicate::UGT, x[1],
                                          m.constant(0, x[1])),
                                x[0], m.constant(0, x[0])))
-MPC_LOWER(TanhGradOp,
-          m.mul(x[0], m.sub(m.constant(1, x[1]), m.mul(x[1], x[1]))))
-MPC_LOWER(SigmoidGradOp,
-          m.mul(x[0], m.mul(x[1], m.sub(m.constant(1, x[1]), x[1]))))
-MPC_LOWER(SoftsignGradOp, softsignGrad(m, x[0], x[1]))
 MPC_LOWER(GeluGradOp, m.mul(x[0], geluDerivative(m, x[1], getApproximate())))
 MPC_LOWER(SelectOp, m.select(x[0], x[1], x[2]))
+MPC_LOWER(MaximumOp, m.max(x[0], x[1]))
+MPC_LOWER(MinimumOp, m.min(x[0], x[1]))
+MPC_LOWER(CompareOp, compareScalars(m, getComparison(), x[0], x[1]))
+MPC_LOWER(AndOp, m.bothOf(x[0], x[1]))
+MPC_LOWER(OrOp, m.eitherOf(x[0], x[1]))
+MPC_LOWER(XorOp, m.oneOf(x[0], x[1]))
+MPC_LOWER(NotOp, m.oneOf(x[0], m.trueLike(x[0])))
 #undef MPC_LOWER
 
 /// ONNX Cast of one scalar; floats come and go in the compute type.

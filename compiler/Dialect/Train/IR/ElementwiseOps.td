@@ -23,6 +23,22 @@ def Train_SubOp : Train_BinaryOp<"sub", "lhs - rhs">;
 def Train_MulOp : Train_BinaryOp<"mul", "lhs * rhs">;
 def Train_DivOp : Train_BinaryOp<"div", "lhs / rhs">;
 
+class Train_ExtremeOp<string mnemonic, string what>
+    : Train_InferredOp<mnemonic, [Differentiable, Generated, ElementByElement]> {
+  let summary = what # ", with NumPy broadcasting; NaN if either is NaN";
+  let description = [{
+    Where both are equal, each gets half of the gradient.
+
+    (C1) the shapes broadcast.
+  }];
+  let arguments = (ins Train_FloatTensor:$lhs, Train_FloatTensor:$rhs); // binary_c1
+  let results = (outs Train_FloatTensor:$result);
+  let extraClassDeclaration = compatible # pins;
+}
+
+def Train_MaximumOp : Train_ExtremeOp<"maximum", "the larger of lhs and rhs">;
+def Train_MinimumOp : Train_ExtremeOp<"minimum", "the smaller of lhs and rhs">;
+
 class Train_UnaryOp<string mnemonic, string what, list<Trait> traits = []>
     : Train_InferredOp<mnemonic, !listconcat(traits, [Generated, ElementByElement])> {
   let summary = what;
@@ -30,16 +46,8 @@ class Train_UnaryOp<string mnemonic, string what, list<Trait> traits = []>
   let results = (outs Train_FloatTensor:$result);
 }
 
-class Train_BoundedOp<string mnemonic, string what>
-    : Train_UnaryOp<mnemonic, what, [Differentiable]> {
-  let extraClassDeclaration = compatible # bounded;
-}
-
 def Train_NegOp : Train_UnaryOp<"neg", "-x", [Differentiable]>;
 def Train_ReluOp : Train_UnaryOp<"relu", "max(x, 0); NaN stays NaN", [Differentiable]>;
-def Train_TanhOp : Train_BoundedOp<"tanh", "tanh(x)">;
-def Train_SigmoidOp : Train_BoundedOp<"sigmoid", "1 / (1 + exp(-x))">;
-def Train_SoftsignOp : Train_BoundedOp<"softsign", "x / (1 + |x|)">;
 def Train_SqrtOp : Train_UnaryOp<"sqrt", "the square root; NaN below 0", [Differentiable]>;
 
 def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, ElementByElement]> {
@@ -63,12 +71,6 @@ class Train_UnaryGradOp<string mnemonic, string what, dag ins>
 
 def Train_ReluGradOp : Train_UnaryGradOp<"relu_grad", "grad where output > 0 or NaN, else 0",
     (ins Train_FloatTensor:$grad, Train_FloatTensor:$output)>;
-def Train_TanhGradOp : Train_UnaryGradOp<"tanh_grad", "grad (1 - output^2)",
-    (ins Train_FloatTensor:$grad, Train_FloatTensor:$output)>;
-def Train_SigmoidGradOp : Train_UnaryGradOp<"sigmoid_grad", "grad output (1 - output)",
-    (ins Train_FloatTensor:$grad, Train_FloatTensor:$output)>;
-def Train_SoftsignGradOp : Train_UnaryGradOp<"softsign_grad", "grad / (1 + |input|)^2",
-    (ins Train_FloatTensor:$grad, Train_FloatTensor:$input)>;
 def Train_GeluGradOp : Train_UnaryGradOp<"gelu_grad", "grad times the derivative of gelu at input",
     (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, UnitAttr:$approximate)>;
 
@@ -135,6 +137,48 @@ def Train_SelectOp : Train_InferredOp<"select", [Differentiable, Generated, Elem
   let arguments = (ins Train_BoolTensor:$condition, Train_Tensor:$on_true, Train_Tensor:$on_false); // select_c1, select_c2
   let results = (outs Train_Tensor:$result);
   let extraClassDeclaration = compatible # pins;
+}
+
+def ComparisonEqual : I32EnumAttrCase<"Equal", 0, "equal">;
+def ComparisonLess : I32EnumAttrCase<"Less", 1, "less">;
+def ComparisonLessOrEqual : I32EnumAttrCase<"LessOrEqual", 2, "less_or_equal">;
+def Train_Comparison : I32EnumAttr<"Comparison", "how two numbers are compared",
+    [ComparisonEqual, ComparisonLess, ComparisonLessOrEqual]> {
+  let cppNamespace = "::mpc::train";
+  let genSpecializedAttr = 0;
+}
+def Train_ComparisonAttr : EnumAttr<Train_Dialect, Train_Comparison, "comparison">;
+
+def Train_CompareOp : Train_InferredOp<"compare", [Generated, ElementByElement]> {
+  let summary = "Whether lhs is less than, at most or equal to rhs, with NumPy broadcasting";
+  let description = [{
+    False if either is NaN. Floats are compared as the model computes them, never
+    rounded to 16 bits before. There is no gradient.
+
+    (C1) the shapes broadcast.
+    (C2) both sides have one element type, or are floats.
+    (C3) bools are compared for equality alone.
+  }];
+  let arguments = (ins Train_Tensor:$lhs, Train_Tensor:$rhs, Train_ComparisonAttr:$comparison); // compare_c1, compare_c2, compare_c3
+  let results = (outs Train_BoolTensor:$result);
+  let hasVerifier = 1;
+}
+
+class Train_LogicOp<string mnemonic, string what>
+    : Train_InferredOp<mnemonic, [Generated, ElementByElement]> {
+  let summary = what # ", with NumPy broadcasting";
+  let arguments = (ins Train_BoolTensor:$lhs, Train_BoolTensor:$rhs);
+  let results = (outs Train_BoolTensor:$result);
+}
+
+def Train_AndOp : Train_LogicOp<"and", "lhs and rhs">;
+def Train_OrOp : Train_LogicOp<"or", "lhs or rhs">;
+def Train_XorOp : Train_LogicOp<"xor", "lhs or rhs, but not both">;
+
+def Train_NotOp : Train_InferredOp<"not", [Generated, ElementByElement]> {
+  let summary = "Whether the operand is false";
+  let arguments = (ins Train_BoolTensor:$input);
+  let results = (outs Train_BoolTensor:$result);
 }
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_ELEMENTWISEOPS_TD

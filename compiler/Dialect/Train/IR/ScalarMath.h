@@ -36,11 +36,31 @@ public:
   Value fma(Value a, Value b, Value c) {
     return create<mlir::math::FmaOp>(a, b, c);
   }
+  Value expm1(Value a) { return create<mlir::math::ExpM1Op>(a); }
+  Value log(Value a) { return create<mlir::math::LogOp>(a); }
+  Value log1p(Value a) { return create<mlir::math::Log1pOp>(a); }
+  Value sin(Value a) { return create<mlir::math::SinOp>(a); }
+  Value cos(Value a) { return create<mlir::math::CosOp>(a); }
+  Value atan(Value a) { return create<mlir::math::AtanOp>(a); }
   Value erf(Value a) { return create<mlir::math::ErfOp>(a); }
   Value sqrt(Value a) { return create<mlir::math::SqrtOp>(a); }
   Value tanh(Value a) { return create<mlir::math::TanhOp>(a); }
+  Value floor(Value a) { return create<mlir::math::FloorOp>(a); }
+  Value ceil(Value a) { return create<mlir::math::CeilOp>(a); }
+  Value roundeven(Value a) { return create<mlir::math::RoundEvenOp>(a); }
   Value compare(mlir::arith::CmpFPredicate predicate, Value a, Value b) {
     return mlir::arith::CmpFOp::create(builder, loc, predicate, a, b);
+  }
+  Value compare(mlir::arith::CmpIPredicate predicate, Value a, Value b) {
+    return mlir::arith::CmpIOp::create(builder, loc, predicate, a, b);
+  }
+  // Of bools.
+  Value bothOf(Value a, Value b) { return create<mlir::arith::AndIOp>(a, b); }
+  Value eitherOf(Value a, Value b) { return create<mlir::arith::OrIOp>(a, b); }
+  Value oneOf(Value a, Value b) { return create<mlir::arith::XOrIOp>(a, b); }
+  Value trueLike(Value like) {
+    return mlir::arith::ConstantOp::create(
+        builder, loc, builder.getIntegerAttr(like.getType(), 1));
   }
   Value select(Value condition, Value a, Value b) {
     return create<mlir::arith::SelectOp>(condition, a, b);

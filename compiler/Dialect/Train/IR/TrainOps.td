@@ -5,6 +5,7 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 include "compiler/Dialect/Train/IR/StateOps.td"
 include "compiler/Dialect/Train/IR/ElementwiseOps.td"
+include "compiler/Dialect/Train/IR/FunctionOps.td"
 include "compiler/Dialect/Train/IR/ShapeOps.td"
 include "compiler/Dialect/Train/IR/ReductionOps.td"
 include "compiler/Dialect/Train/IR/ContractionOps.td"

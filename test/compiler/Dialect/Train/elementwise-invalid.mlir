@@ -68,3 +68,61 @@ func.func @select_c2(%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xi64>) {
   %0 = train.select %c, %x, %y : (tensor<i1>, tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @compare_c1(%x: tensor<4x3xf32>, %y: tensor<2xf32>) {
+  // expected-error @+2 {{'train.compare' op shapes must broadcast, but are 'tensor<4x3xf32>' and 'tensor<2xf32>'}}
+  // expected-error @+1 {{'train.compare' op failed to infer returned types}}
+  %0 = train.compare %x, %y {comparison = #train<comparison less>} : (tensor<4x3xf32>, tensor<2xf32>) -> tensor<4x3xi1>
+  return
+}
+
+// -----
+
+func.func @compare_c2(%x: tensor<4xf32>, %y: tensor<4xi64>) {
+  // expected-error @+1 {{'train.compare' op must compare elements of one type, but they are 'f32' and 'i64'}}
+  %0 = train.compare %x, %y {comparison = #train<comparison less>} : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @compare_c3(%x: tensor<4xi1>) {
+  // expected-error @+1 {{'train.compare' op compares bools for equality alone}}
+  %0 = train.compare %x, %x {comparison = #train<comparison less>} : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @function_grad_c1(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'train.function_grad' op 'function' must be the name of a function with a derivative, but is 'gelu'}}
+  %0 = train.function_grad %x, %x {function = "gelu", parameters = array<f64>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @function_grad_c1_zero(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'train.function_grad' op 'function' must be the name of a function with a derivative, but is 'floor'}}
+  %0 = train.function_grad %x, %x {function = "floor", parameters = array<f64>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @function_grad_c2(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'train.function_grad' op 'train.elu' has 3 parameters, but 'parameters' has 1}}
+  %0 = train.function_grad %x, %x {function = "elu", parameters = array<f64: 1.0>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @function_grad_c3(%x: tensor<4x3xf32>, %y: tensor<4xf32>) {
+  // expected-error @+2 {{'train.function_grad' op operands must have one shape, but are 'tensor<4x3xf32>' and 'tensor<4xf32>'}}
+  // expected-error @+1 {{'train.function_grad' op failed to infer returned types}}
+  %0 = train.function_grad %x, %y {function = "exp", parameters = array<f64>} : (tensor<4x3xf32>, tensor<4xf32>) -> tensor<4x3xf32>
+  return
+}

@@ -60,12 +60,28 @@ func.func @elementwise(%x: tensor<4x3xf32>, %b: tensor<3xf32>, %c: tensor<i1>, %
   %8 = train.gelu %x {approximate} : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.relu_grad
   %9 = train.relu_grad %x, %5 : (tensor<4x3xf32>, tensor<4x3xbf16>) -> tensor<4x3xf32>
-  // CHECK: train.tanh_grad
-  %10 = train.tanh_grad %x, %6 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
-  // CHECK: train.sigmoid_grad
-  %11 = train.sigmoid_grad %x, %7 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
-  // CHECK: train.softsign_grad
-  %softsign_grad = train.softsign_grad %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.function_grad %{{.*}} {function = "tanh", parameters = array<f64>}
+  %10 = train.function_grad %x, %6 {function = "tanh", parameters = array<f64>} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.function_grad %{{.*}} {function = "silu", parameters = array<f64: 1.000000e+00>} : (tensor<4x3xbf16>, tensor<4x3xf32>) -> tensor<4x3xbf16>
+  %11 = train.function_grad %h, %x {function = "silu", parameters = array<f64: 1.0>} : (tensor<4x3xbf16>, tensor<4x3xf32>) -> tensor<4x3xbf16>
+  // CHECK: train.exp
+  %exp = train.exp %h : (tensor<4x3xbf16>) -> tensor<4x3xbf16>
+  // CHECK: train.elu %{{.*}} {alpha = 1.000000e+00 : f64, scale = 2.000000e+00 : f64, width = 5.000000e-01 : f64}
+  %elu = train.elu %x {alpha = 1.0 : f64, scale = 2.0 : f64, width = 0.5 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.maximum
+  %maximum = train.maximum %x, %b : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.minimum
+  %minimum = train.minimum %b, %x : (tensor<3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.compare %{{.*}} {comparison = #train<comparison less_or_equal>}
+  %compare = train.compare %x, %b {comparison = #train<comparison less_or_equal>} : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xi1>
+  // CHECK: train.and
+  %and = train.and %compare, %c : (tensor<4x3xi1>, tensor<i1>) -> tensor<4x3xi1>
+  // CHECK: train.or
+  %or = train.or %compare, %c : (tensor<4x3xi1>, tensor<i1>) -> tensor<4x3xi1>
+  // CHECK: train.xor
+  %xor = train.xor %compare, %c : (tensor<4x3xi1>, tensor<i1>) -> tensor<4x3xi1>
+  // CHECK: train.not
+  %not = train.not %compare : (tensor<4x3xi1>) -> tensor<4x3xi1>
   // CHECK: train.gelu_grad
   %12 = train.gelu_grad %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.round_to %{{.*}} {to = bf16} : (tensor<4x3xf32>) -> tensor<4x3xf32>
