@@ -13,6 +13,7 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Report.h"
 #include "compiler/Target/Package.h"
+#include "passes/Grad/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/Targets.h"
 
@@ -107,6 +108,12 @@ private:
     if (!imported.module)
       return exitCode(imported.error);
     module = std::move(imported.module);
+    result.predictsOnly = llvm::none_of(
+        module->getOps<train::StateOp>(), [](train::StateOp state) {
+          return state.getKind() == train::StateKind::Parameter;
+        });
+    if (result.predictsOnly)
+      (*module)->setAttr(kPredictOnlyAttr, UnitAttr::get(&context));
     if (int code = dump(*module, "0-import"))
       return code;
     // Every device has a module of its own from here on.

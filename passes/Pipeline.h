@@ -58,6 +58,7 @@ struct CompileResult {
   std::vector<std::string> notes; ///< Decisions to say aloud, one line each.
   std::string report;             ///< Precision report, JSON.
   uint64_t packageBytes = 0;
+  bool predictsOnly = false; ///< The model has no parameters to train.
 };
 
 /// Compiles one model. Diagnostics go to stderr, naming the ONNX node.

@@ -661,6 +661,11 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
         return signalPassFailure();
       }
 
+    if (predictsOnly(module)) {
+      describeJoinedOutputs(predict);
+      return addNote(module, "the model has no parameters: it is compiled for "
+                             "prediction alone");
+    }
     Choice choice;
     StringRef option = loss;
     LogicalResult chosen = option.empty()

@@ -41,6 +41,8 @@ struct AddOptimizerPass : mpc::impl::AddOptimizerPassBase<AddOptimizerPass> {
     auto func = module.lookupSymbol<func::FuncOp>("train");
     if (failed(checkOptions()))
       return signalPassFailure();
+    if (predictsOnly(module))
+      return;
     if (!func || func.getNumResults() < 2 ||
         !func.getResultAttr(1, kGradientOfAttr)) {
       module.emitError("a function 'train' that returns gradients is needed")

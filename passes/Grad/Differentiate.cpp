@@ -145,6 +145,8 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto func = module.lookupSymbol<func::FuncOp>("train");
+    if (predictsOnly(module))
+      return;
     if (!func || func.getNumResults() != 1) {
       module.emitError("a function 'train' that returns the loss is needed")
               .attachNote()

@@ -2,6 +2,8 @@
 
 #include "passes/Grad/EntryPoints.h"
 
+#include "passes/Grad/Passes.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -36,6 +38,10 @@ DictionaryAttr mpc::outputAttributes(MLIRContext *context, StringRef name,
   if (batchDim)
     attrs.set(kBatchDimAttr, batchDim);
   return attrs.getDictionary(context);
+}
+
+bool mpc::predictsOnly(ModuleOp module) {
+  return module->hasAttr(kPredictOnlyAttr);
 }
 
 func::ReturnOp mpc::getReturn(func::FuncOp func) {

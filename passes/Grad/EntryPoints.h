@@ -39,6 +39,9 @@ mlir::DictionaryAttr outputAttributes(mlir::MLIRContext *context,
                                       llvm::StringRef name,
                                       mlir::Attribute batchDim = nullptr);
 
+/// Whether `predict` is to be the only entry point (kPredictOnlyAttr).
+bool predictsOnly(mlir::ModuleOp module);
+
 mlir::func::ReturnOp getReturn(mlir::func::FuncOp func);
 
 /// The present results of a function with their attributes.

@@ -27,8 +27,12 @@ struct VerifyGradPass : mpc::impl::VerifyGradPassBase<VerifyGradPass>,
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    verifyEntryPoints();
-    verifyParameters();
+    if (predictsOnly(module)) {
+      verifyPredictAlone();
+    } else {
+      verifyEntryPoints();
+      verifyParameters();
+    }
     for (auto func : module.getOps<func::FuncOp>())
       verifyFunction(func);
     if (failed)
@@ -42,6 +46,19 @@ private:
 
   func::FuncOp find(StringRef name) {
     return getOperation().lookupSymbol<func::FuncOp>(name);
+  }
+
+  void verifyPredictAlone() {
+    if (!find("predict"))
+      fail(getOperation().getLoc(), "import", "there is no function 'predict'");
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (func.getName() != "predict")
+        fail(func.getLoc(), "mpc-add-loss",
+             "'" + func.getName() + "' trains a model without parameters");
+    for (auto state : getOperation().getOps<train::StateOp>())
+      if (state.getKind() == train::StateKind::Parameter)
+        fail(state.getLoc(), "import",
+             "parameter '" + state.getSymName() + "' is not trained");
   }
 
   void verifyEntryPoints() {

@@ -48,7 +48,8 @@ static void print(const Options &options, const mpc::CompileOptions &compiled,
   }
   say("%s: %s, %s, %s, compiled in %s\n", compiled.output.c_str(),
       formatBytes(result.packageBytes).c_str(), compiled.precision.c_str(),
-      compiled.optimizer.c_str(), formatDuration(seconds).c_str());
+      result.predictsOnly ? "prediction alone" : compiled.optimizer.c_str(),
+      formatDuration(seconds).c_str());
 }
 
 /// Where `model` is, seen from the folder of `package`: `mpc export` finds it

@@ -13,8 +13,8 @@ using namespace mpc::tool;
 
 void mpc::tool::requireEvaluate(const Program &program) {
   if (!program.has("evaluate"))
-    throw Failure(Usage, program.path + ": the program has no entry point "
-                                        "'evaluate'");
+    throw Failure(Usage, program.path + ": the program predicts alone, and has "
+                                        "no loss: its model has no parameters");
 }
 
 /// True if `evaluate` gives a loss for each sample rather than one for all.

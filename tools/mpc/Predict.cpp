@@ -73,9 +73,10 @@ static int run(const Options &options) {
                                         "'predict'");
   Dataset data(options.data, program.inputs("predict"));
   Session session(program, options.session);
-  if (options.checkpoint.empty())
+  bool hasWeights = program.has("step") || program.has("accumulate");
+  if (options.checkpoint.empty() && hasWeights)
     note("no --checkpoint: these are the initial weights");
-  else
+  if (!options.checkpoint.empty())
     session.load(options.checkpoint);
 
   mpc::npz::Arrays arrays = predict(session, program, data).take();

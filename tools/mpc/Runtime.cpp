@@ -122,7 +122,8 @@ const char *Program::stepEntry() const {
     return "step";
   if (has("accumulate") && has("apply"))
     return "accumulate";
-  throw Failure(Damaged, path + ": the program has no training step");
+  throw Failure(Usage, path + ": the program predicts alone, and cannot be "
+                              "trained: its model has no parameters");
 }
 
 uint64_t Program::microBatches() const {

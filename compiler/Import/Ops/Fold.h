@@ -21,7 +21,8 @@ struct Rule {
 llvm::SmallVector<KnownTensor> broadcastConstants(ImportedNode &node);
 
 /// Computes the output of `node` from its constant inputs. Arithmetic in f64
-/// rounded once gives for + - * / and the square root the correctly rounded f32.
+/// rounded once gives for + - * / and the square root the correctly rounded
+/// f32.
 mlir::LogicalResult foldBy(const Rule &rule, ImportedNode &node);
 
 /// The same as a function of OpRow.

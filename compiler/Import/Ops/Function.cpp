@@ -32,25 +32,25 @@ static LogicalResult import(ImportedNode &node, ArrayRef<Number> numbers) {
 }
 
 static LogicalResult importLeakyRelu(ImportedNode &node) {
-  return import<train::LeakyReluOp>(node, {{"alpha", "alpha", 0.01f}});
+  return import <train::LeakyReluOp>(node, {{"alpha", "alpha", 0.01f}});
 }
 
 static LogicalResult importThresholdedRelu(ImportedNode &node) {
-  return import<train::ThresholdedReluOp>(node, {{"alpha", "alpha", 1}});
+  return import <train::ThresholdedReluOp>(node, {{"alpha", "alpha", 1}});
 }
 
 static LogicalResult importHardSigmoid(ImportedNode &node) {
-  return import<train::HardSigmoidOp>(
+  return import <train::HardSigmoidOp>(
       node, {{"alpha", "alpha", 0.2f}, {"beta", "beta", 0.5}});
 }
 
 static LogicalResult importShrink(ImportedNode &node) {
-  return import<train::ShrinkOp>(
+  return import <train::ShrinkOp>(
       node, {{"bias", "bias", 0}, {"lambd", "lambda", 0.5}});
 }
 
 static LogicalResult importSwish(ImportedNode &node) {
-  return import<train::SiluOp>(node, {{"alpha", "alpha", 1}});
+  return import <train::SiluOp>(node, {{"alpha", "alpha", 1}});
 }
 
 /// Elu, Selu and Celu are one op.
@@ -62,10 +62,9 @@ static LogicalResult importElu(ImportedNode &node, double alpha, double scale,
     return node.attr(name, node.graph.builder.getF64FloatAttr(value));
   };
   return node.setOutput(
-      0, node.emit<train::EluOp>(
-             node.floatInput(0), {number("alpha", alpha),
-                                  number("scale", scale),
-                                  number("width", width)}));
+      0, node.emit<train::EluOp>(node.floatInput(0), {number("alpha", alpha),
+                                                      number("scale", scale),
+                                                      number("width", width)}));
 }
 
 static LogicalResult importElu(ImportedNode &node) {
@@ -74,7 +73,8 @@ static LogicalResult importElu(ImportedNode &node) {
 
 static LogicalResult importSelu(ImportedNode &node) {
   double alpha = node.floatAttr("alpha", 1.67326319217681884765625f);
-  return importElu(node, alpha, node.floatAttr("gamma", 1.05070102214813232421875f), 1);
+  return importElu(node, alpha,
+                   node.floatAttr("gamma", 1.05070102214813232421875f), 1);
 }
 
 static LogicalResult importCelu(ImportedNode &node) {
@@ -85,8 +85,7 @@ static LogicalResult importCelu(ImportedNode &node) {
 /// 1 / x, rounded once.
 static LogicalResult importReciprocal(ImportedNode &node) {
   Value input = node.floatInput(0);
-  return node.setOutput(0,
-                        node.emit<train::DivOp>({node.scalar(1.0), input}));
+  return node.setOutput(0, node.emit<train::DivOp>({node.scalar(1.0), input}));
 }
 
 /// Bounds are inputs; what is computed from data makes them a maximum and a
@@ -135,34 +134,34 @@ static constexpr Rule magnitude = {
 ArrayRef<OpRow> mpc::functionOps() {
   using namespace mpc::train;
   static const OpRow rows[] = {
-      {"Exp", 6, 1, 1, 1, import<ExpOp>, fold<exponential>},
-      {"Log", 6, 1, 1, 1, import<LogOp>, fold<logarithm>},
-      {"Sin", 7, 1, 1, 1, import<SinOp>, fold<sine>},
-      {"Cos", 7, 1, 1, 1, import<CosOp>, fold<cosine>},
-      {"Tan", 7, 1, 1, 1, import<TanOp>},
-      {"Asin", 7, 1, 1, 1, import<AsinOp>},
-      {"Acos", 7, 1, 1, 1, import<AcosOp>},
-      {"Atan", 7, 1, 1, 1, import<AtanOp>},
-      {"Sinh", 9, 1, 1, 1, import<SinhOp>},
-      {"Cosh", 9, 1, 1, 1, import<CoshOp>},
-      {"Asinh", 9, 1, 1, 1, import<AsinhOp>},
-      {"Acosh", 9, 1, 1, 1, import<AcoshOp>},
-      {"Atanh", 9, 1, 1, 1, import<AtanhOp>},
-      {"Erf", 9, 1, 1, 1, import<ErfOp>},
-      {"Abs", 6, 1, 1, 1, import<AbsOp>, fold<magnitude>},
-      {"Sign", 9, 1, 1, 1, import<SignOp>},
-      {"Floor", 6, 1, 1, 1, import<FloorOp>, fold<lower>},
-      {"Ceil", 6, 1, 1, 1, import<CeilOp>, fold<upper>},
-      {"Round", 11, 1, 1, 1, import<RoundOp>, fold<nearest>},
+      {"Exp", 6, 1, 1, 1, import <ExpOp>, fold<exponential>},
+      {"Log", 6, 1, 1, 1, import <LogOp>, fold<logarithm>},
+      {"Sin", 7, 1, 1, 1, import <SinOp>, fold<sine>},
+      {"Cos", 7, 1, 1, 1, import <CosOp>, fold<cosine>},
+      {"Tan", 7, 1, 1, 1, import <TanOp>},
+      {"Asin", 7, 1, 1, 1, import <AsinOp>},
+      {"Acos", 7, 1, 1, 1, import <AcosOp>},
+      {"Atan", 7, 1, 1, 1, import <AtanOp>},
+      {"Sinh", 9, 1, 1, 1, import <SinhOp>},
+      {"Cosh", 9, 1, 1, 1, import <CoshOp>},
+      {"Asinh", 9, 1, 1, 1, import <AsinhOp>},
+      {"Acosh", 9, 1, 1, 1, import <AcoshOp>},
+      {"Atanh", 9, 1, 1, 1, import <AtanhOp>},
+      {"Erf", 9, 1, 1, 1, import <ErfOp>},
+      {"Abs", 6, 1, 1, 1, import <AbsOp>, fold<magnitude>},
+      {"Sign", 9, 1, 1, 1, import <SignOp>},
+      {"Floor", 6, 1, 1, 1, import <FloorOp>, fold<lower>},
+      {"Ceil", 6, 1, 1, 1, import <CeilOp>, fold<upper>},
+      {"Round", 11, 1, 1, 1, import <RoundOp>, fold<nearest>},
       {"Reciprocal", 6, 1, 1, 1, importReciprocal, fold<reciprocal>},
       {"Clip", 11, 1, 3, 1, importClip},
-      {"Tanh", 6, 1, 1, 1, import<TanhOp>},
-      {"Sigmoid", 6, 1, 1, 1, import<SigmoidOp>},
-      {"Softsign", 1, 1, 1, 1, import<SoftsignOp>},
-      {"Softplus", 1, 1, 1, 1, import<SoftplusOp>},
-      {"Mish", 18, 1, 1, 1, import<MishOp>},
+      {"Tanh", 6, 1, 1, 1, import <TanhOp>},
+      {"Sigmoid", 6, 1, 1, 1, import <SigmoidOp>},
+      {"Softsign", 1, 1, 1, 1, import <SoftsignOp>},
+      {"Softplus", 1, 1, 1, 1, import <SoftplusOp>},
+      {"Mish", 18, 1, 1, 1, import <MishOp>},
       {"Swish", 24, 1, 1, 1, importSwish},
-      {"HardSwish", 14, 1, 1, 1, import<HardSwishOp>},
+      {"HardSwish", 14, 1, 1, 1, import <HardSwishOp>},
       {"HardSigmoid", 6, 1, 1, 1, importHardSigmoid},
       {"Elu", 6, 1, 1, 1, importElu},
       {"Selu", 6, 1, 1, 1, importSelu},

@@ -108,8 +108,9 @@ static Value asinh(ScalarMath &m, Value x) {
   Value magnitude = m.abs(x), one = m.constant(1, x);
   Value square = m.mul(magnitude, magnitude);
   Value more = m.div(square, m.add(one, m.sqrt(m.add(square, one))));
-  Value area = m.select(isAbove(m, magnitude, largeArea), logTwice(m, magnitude),
-                        m.log1p(m.add(magnitude, more)));
+  Value area =
+      m.select(isAbove(m, magnitude, largeArea), logTwice(m, magnitude),
+               m.log1p(m.add(magnitude, more)));
   return withSignOf(m, x, area);
 }
 
@@ -198,8 +199,8 @@ static Value eluDerivative(ScalarMath &m, Value x, Parameters p) {
 
 static Value shrink(ScalarMath &m, Value x, double bias, double lambda) {
   Value offset = m.constant(bias, x);
-  Value low = m.select(isBelow(m, x, -lambda), m.add(x, offset),
-                       m.constant(0, x));
+  Value low =
+      m.select(isBelow(m, x, -lambda), m.add(x, offset), m.constant(0, x));
   return m.select(isAbove(m, x, lambda), m.sub(x, offset), low);
 }
 
@@ -239,8 +240,7 @@ static const Function table[] = {
      MPC_FORMULA(m.mul(m.constant(2, x),
                        m.atan(m.sqrt(m.div(m.sub(m.constant(1, x), x),
                                            m.add(m.constant(1, x), x)))))),
-     kInput,
-     MPC_FORMULA(m.neg(reciprocal(m, m.sqrt(oneMinusSquare(m, x)))))},
+     kInput, MPC_FORMULA(m.neg(reciprocal(m, m.sqrt(oneMinusSquare(m, x)))))},
     {"atan", kFollow, "bounded", true, 10, 3, MPC_FORMULA(m.atan(x)), kInput,
      MPC_FORMULA(reciprocal(m, m.add(m.constant(1, x), m.mul(x, x))))},
     {"sinh", kSensitive, "grows as e^x does", false, 20, 15,
@@ -249,17 +249,14 @@ static const Function table[] = {
      MPC_FORMULA(cosh(m, x)), kInput, MPC_FORMULA(sinh(m, x))},
     {"asinh", kFollow, "bounded slope", false, 20, 5, MPC_FORMULA(asinh(m, x)),
      kInput,
-     MPC_FORMULA(reciprocal(
-         m, m.sqrt(m.add(m.mul(x, x), m.constant(1, x)))))},
+     MPC_FORMULA(reciprocal(m, m.sqrt(m.add(m.mul(x, x), m.constant(1, x)))))},
     {"acosh", kSensitive, "steep at 1", false, 20, 5, MPC_FORMULA(acosh(m, x)),
-     kInput,
-     MPC_FORMULA(reciprocal(m, m.sqrt(m.neg(oneMinusSquare(m, x)))))},
+     kInput, MPC_FORMULA(reciprocal(m, m.sqrt(m.neg(oneMinusSquare(m, x)))))},
     {"atanh", kSensitive, "steep at -1 and 1", false, 15, 4,
      MPC_FORMULA(atanh(m, x)), kInput,
      MPC_FORMULA(reciprocal(m, oneMinusSquare(m, x)))},
     {"erf", kFollow, "bounded", true, 10, 12, MPC_FORMULA(m.erf(x)), kInput,
-     MPC_FORMULA(
-         m.mul(m.constant(M_2_SQRTPI, x), m.exp(m.neg(m.mul(x, x)))))},
+     MPC_FORMULA(m.mul(m.constant(M_2_SQRTPI, x), m.exp(m.neg(m.mul(x, x)))))},
 
     {"abs", PrecisionClass::Transparent, "commutes exactly with a cast", false,
      1, 3, MPC_FORMULA(m.abs(x)), kInput, MPC_FORMULA(sign(m, x))},
@@ -273,8 +270,7 @@ static const Function table[] = {
      false, 1, 0, MPC_FORMULA(m.roundeven(x)), Function::Nothing, nullptr},
     {"clip", kFollow, "rounds once, where its operand does", false, 2, 4,
      MPC_FORMULA(clip(m, x, p[0], p[1])), kInput,
-     MPC_FORMULA(
-         between(m, x, p[0], p[1], !(p[0] == 0 && p[1] == 6)))},
+     MPC_FORMULA(between(m, x, p[0], p[1], !(p[0] == 0 && p[1] == 6)))},
 
     {"tanh", kFollow, "bounded", true, 10, 3, MPC_FORMULA(m.tanh(x)), kOutput,
      MPC_FORMULA(m.sub(m.constant(1, x), m.mul(x, x)))},
@@ -294,15 +290,14 @@ static const Function table[] = {
     {"elu", kFollow, "bounded slope, f32 in registers", false, 13, 13,
      MPC_FORMULA(elu(m, x, p)), kInput, MPC_FORMULA(eluDerivative(m, x, p))},
     {"leaky_relu", kFollow, "bounded slope", false, 2, 2,
-     MPC_FORMULA(m.select(isAbove(m, x, 0), x,
-                          m.mul(m.constant(p[0], x), x))),
+     MPC_FORMULA(m.select(isAbove(m, x, 0), x, m.mul(m.constant(p[0], x), x))),
      kInput,
-     MPC_FORMULA(m.select(isAbove(m, x, 0), m.constant(1, x),
-                          m.constant(p[0], x)))},
+     MPC_FORMULA(
+         m.select(isAbove(m, x, 0), m.constant(1, x), m.constant(p[0], x)))},
     {"thresholded_relu", kFollow, "passes its operand or zero", false, 1, 2,
      MPC_FORMULA(m.select(isAbove(m, x, p[0]), x, m.constant(0, x))), kInput,
-     MPC_FORMULA(m.select(isAbove(m, x, p[0]), m.constant(1, x),
-                          m.constant(0, x)))},
+     MPC_FORMULA(
+         m.select(isAbove(m, x, p[0]), m.constant(1, x), m.constant(0, x)))},
     {"hard_sigmoid", kFollow, "bounded", true, 4, 5,
      MPC_FORMULA(hardSigmoid(m, x, p[0], p[1])), kInput,
      MPC_FORMULA(m.mul(m.constant(p[0], x),
@@ -371,16 +366,18 @@ Value mpc::train::buildFunctionGradient(Operation *op, OpBuilder &builder,
   if (!function.derivative)
     return BroadcastToOp::create(builder, loc, grad.getType(),
                                  createScalarLike(builder, loc, grad, 0));
-  Value saved = function.from == Function::Input ? op->getOperand(0)
-                                                 : op->getResult(0);
+  Value saved =
+      function.from == Function::Input ? op->getOperand(0) : op->getResult(0);
   return FunctionGradOp::create(builder, loc, grad, saved, function.name,
                                 parametersOf(op));
 }
 
-LogicalResult FunctionGradOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> loc, ValueRange operands,
-    DictionaryAttr, OpaqueProperties, RegionRange,
-    SmallVectorImpl<Type> &types) {
+LogicalResult FunctionGradOp::inferReturnTypes(MLIRContext *,
+                                               std::optional<Location> loc,
+                                               ValueRange operands,
+                                               DictionaryAttr, OpaqueProperties,
+                                               RegionRange,
+                                               SmallVectorImpl<Type> &types) {
   Type grad = operands[0].getType(), saved = operands[1].getType();
   if (!haveSameShapes(grad, saved)) // function_grad_c3
     return emitOptionalError(loc, "'", getOperationName(),
@@ -397,13 +394,13 @@ LogicalResult FunctionGradOp::verify() {
                        "derivative, but is '")
            << getFunction() << "'";
   std::string name = "train." + function->name.str();
-  size_t wanted =
-      RegisteredOperationName::lookup(name, getContext())->getAttributeNames()
-          .size();
+  size_t wanted = RegisteredOperationName::lookup(name, getContext())
+                      ->getAttributeNames()
+                      .size();
   if (getParameters().size() != wanted) // function_grad_c2
-    return emitOpError("'") << name << "' has " << wanted
-                            << " parameters, but 'parameters' has "
-                            << getParameters().size();
+    return emitOpError("'")
+           << name << "' has " << wanted << " parameters, but 'parameters' has "
+           << getParameters().size();
   return success();
 }
 

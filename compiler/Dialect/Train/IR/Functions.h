@@ -34,8 +34,8 @@ struct Function {
 const Function &findFunction(llvm::StringRef op);
 
 /// The gradient of an op of the table.
-mlir::Value buildFunctionGradient(mlir::Operation *op,
-                                  mlir::OpBuilder &builder, mlir::Value grad);
+mlir::Value buildFunctionGradient(mlir::Operation *op, mlir::OpBuilder &builder,
+                                  mlir::Value grad);
 
 /// What an op of the table computes.
 mlir::Value lowerFunction(mlir::Operation *op, mlir::OpBuilder &builder);
