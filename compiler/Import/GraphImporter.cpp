@@ -3,6 +3,7 @@
 #include "compiler/Import/GraphImporter.h"
 
 #include "compiler/Import/CheckModel.h"
+#include "compiler/Import/Contents.h"
 #include "compiler/Import/Elements.h"
 #include "compiler/Import/ImportedNode.h"
 #include "compiler/Support/Locations.h"
@@ -191,10 +192,39 @@ void GraphImporter::noteDecisions() {
                            "a model's code: " +
                            llvm::join(exportedNumbers, ", ") +
                            "; rename what is a parameter");
+  if (!masks.empty())
+    result.notes.push_back("not trained, for they hold 0 and numbers below "
+                           "-1e4 alone, as masks do: " +
+                           llvm::join(masks, ", "));
+  noteCopies();
   if (numWidened > 0)
     result.notes.push_back(std::to_string(numWidened) +
                            " initializers of 16-bit floats are imported as " +
                            (floatType.isF64() ? "f64" : "f32"));
+}
+
+/// Of tied weights PyTorch's exporter folds one into another initializer.
+void GraphImporter::noteCopies() {
+  SmallVector<std::pair<const onnx::TensorProto *, TensorBytes>> seen;
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    if (!trained.contains(tensor.name()))
+      continue;
+    auto data = tensors.read(tensor);
+    if (!data) {
+      llvm::consumeError(data.takeError()); // It was read before.
+      continue;
+    }
+    for (const auto &[other, otherData] : seen)
+      if (auto how = findCopy(tensor, *data, *other, otherData)) {
+        result.notes.push_back(
+            "'" + tensor.name() + "' holds '" + other->name() + "'" +
+            how->str() +
+            ", but is trained apart from it; if they are one "
+            "weight of the model, export it with optimize=False");
+        break;
+      }
+    seen.emplace_back(&tensor, *data);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -386,14 +416,28 @@ Value GraphImporter::makeConstant(const GraphValue &value) {
 }
 
 /// PyTorch's exporter stores the numbers of the model's code (`0.5 * x`) as
-/// initializers with such names, alone or in a list, and gives parameters their
-/// own. More dimensions have the weights that it transposed.
-static bool isExportedNumber(const onnx::TensorProto &tensor) {
-  StringRef name = tensor.name();
-  bool isNumber = tensor.dims_size() == 0 ||
-                  (tensor.dims_size() == 1 && tensor.dims(0) == 1);
-  return isNumber && name.consume_front("val_") && !name.empty() &&
-         llvm::all_of(name, [](char c) { return llvm::isDigit(c); });
+/// initializers with names of its own, and tables that it computed under the
+/// name of the function. Of `val_7`, lists of different numbers and matrices
+/// are weights that it transposed or cut.
+bool GraphImporter::isExportedNumber(const onnx::TensorProto &tensor) {
+  if (isExportersTable(tensor.name()))
+    return true;
+  if (!isExportersValue(tensor.name()) || tensor.dims_size() > 1)
+    return false;
+  auto data = tensors.read(tensor);
+  if (data)
+    return isSplat(*data, dataTypeSize(tensor.data_type()));
+  llvm::consumeError(data.takeError()); // Who wants its elements says so.
+  return false;
+}
+
+/// A mask that is trained would become a bias of every score.
+bool GraphImporter::isMaskOfScores(const onnx::TensorProto &tensor) {
+  auto data = tensors.read(tensor);
+  if (data)
+    return isMask(*data, tensor.data_type());
+  llvm::consumeError(data.takeError());
+  return false;
 }
 
 void GraphImporter::noteExportedNumber(const onnx::TensorProto &tensor) {
@@ -418,11 +462,15 @@ Value GraphImporter::materialize(GraphValue &value) {
   }
   if (!isFloat && *count <= kMaxConstantElements)
     return value.value = makeConstant(value);
-  if (isExportedNumber(tensor)) {
+  bool isNumber = isFloat && isExportedNumber(tensor);
+  if (isNumber)
     noteExportedNumber(tensor);
+  if (isNumber && *count <= kMaxConstantElements)
     return value.value = makeConstant(value);
-  }
-  bool isTrained = isFloat && !isFrozen(tensor.name());
+  bool isMask = isFloat && isMaskOfScores(tensor);
+  if (isMask && !isNumber && !isFrozen(tensor.name()))
+    masks.push_back("'" + tensor.name() + "'");
+  bool isTrained = isFloat && !isFrozen(tensor.name()) && !isMask && !isNumber;
   if (isTrained)
     trained.insert(tensor.name());
   value.value = readState(tensor, tensor.name(),
@@ -518,7 +566,7 @@ std::optional<double> GraphImporter::readScalar(const GraphValue &value,
 // What is computed at import
 //===----------------------------------------------------------------------===//
 
-bool GraphImporter::isConstant(const GraphValue &value) const {
+bool GraphImporter::isConstant(const GraphValue &value) {
   if (value.constant)
     return isa<DenseElementsAttr>(value.constant) &&
            value.constant.getNumElements() <= kMaxKnownElements;

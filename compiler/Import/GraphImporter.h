@@ -74,7 +74,7 @@ public:
 
   /// Whether the value never changes and is small enough to compute with at
   /// import. A float initializer may be trained; it is not.
-  bool isConstant(const GraphValue &value) const;
+  bool isConstant(const GraphValue &value);
 
   /// The elements of such a value, likewise.
   std::optional<KnownTensor> readConstant(const GraphValue &value,
@@ -125,6 +125,9 @@ private:
   mlir::FailureOr<mlir::ElementsAttr>
   elementsOf(const onnx::TensorProto &tensor, mlir::Location loc);
   bool isFrozen(llvm::StringRef name);
+  bool isExportedNumber(const onnx::TensorProto &tensor);
+  bool isMaskOfScores(const onnx::TensorProto &tensor);
+  void noteCopies();
   void noteExportedNumber(const onnx::TensorProto &tensor);
 
   const std::shared_ptr<const ModelFile> model;
@@ -147,6 +150,7 @@ private:
   mlir::Operation *insertStatesBefore = nullptr;
   std::vector<std::pair<std::string, std::string>> aliases;
   std::vector<std::string> exportedNumbers; // In quotes, said once.
+  std::vector<std::string> masks;           // The same.
   int64_t numElements = 0;                  // Of all results so far.
   // Constants computed so far, and how many elements they had.
   llvm::DenseSet<mlir::Attribute> knownConstants;

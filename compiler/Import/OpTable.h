@@ -18,7 +18,7 @@ namespace mpc {
 class ImportedNode;
 
 /// The opsets of domain "" that rows speak about.
-constexpr int64_t kOldestOpset = 13, kNewestOpset = 23;
+constexpr int64_t kOldestOpset = 13, kNewestOpset = 28;
 
 /// How an ONNX op is imported from opset `since` on, until the next row of the
 /// same op. Counts include optional inputs and outputs.

@@ -27,19 +27,21 @@ struct Options {
 };
 } // namespace
 
-static void print(const std::vector<CheckpointInfo> &checkpoints, bool json) {
+/// `sound` says what those without a fault are.
+static void print(const std::vector<CheckpointInfo> &checkpoints, bool json,
+                  const char *sound) {
   for (const CheckpointInfo &info : checkpoints) {
     if (json) {
       Json object = {{"checkpoint", info.path},
                      {"bytes", info.bytes},
-                     {"good", info.fault.empty()}};
+                     {sound, info.fault.empty()}};
       if (!info.fault.empty())
         object["fault"] = info.fault;
       sayJson(object);
     } else {
       say("%-32s %10s  %s\n", info.path.c_str(),
           formatBytes(info.bytes).c_str(),
-          info.fault.empty() ? "good" : printable(info.fault).c_str());
+          info.fault.empty() ? sound : printable(info.fault).c_str());
     }
   }
 }
@@ -58,22 +60,28 @@ static int verify(const Options &options) {
   for (CheckpointInfo &info : checkpoints)
     if (info.fault.empty() && !options.allowNonFinite)
       info.fault = findNonFiniteWeight(info.path);
-  print(checkpoints, options.json);
+  print(checkpoints, options.json, "good");
   bool damaged = std::any_of(
       checkpoints.begin(), checkpoints.end(),
       [](const CheckpointInfo &info) { return !info.fault.empty(); });
   return damaged ? Damaged : Ok;
 }
 
+/// Looks whether all files are there, not into them.
 static int list(const Options &options) {
   std::vector<CheckpointInfo> checkpoints;
+  if (isCheckpoint(options.path))
+    checkpoints.push_back(glanceAtCheckpoint(options.path));
   for (const std::string &path : listCheckpoints(options.path))
     checkpoints.push_back(glanceAtCheckpoint(path));
-  print(checkpoints, options.json);
+  print(checkpoints, options.json, "complete");
   return Ok;
 }
 
 static int prune(const Options &options) {
+  if (isCheckpoint(options.path))
+    throw Failure(Usage, "'" + options.path +
+                             "' is a checkpoint, not a folder of some");
   std::vector<std::string> before = listCheckpoints(options.path);
   check(mpc_checkpoint_prune(options.path.c_str(), options.keep), options.path);
   std::vector<std::string> after = listCheckpoints(options.path);

@@ -45,11 +45,13 @@ Whole::Whole(uint64_t low, uint64_t high) : CLI::Validator("") {
   };
 }
 
-/// Parses the whole of `text` as a finite number.
+/// Parses the whole of `text` as a number that an f32 holds, which is what
+/// programs compute with: finite, and 0 only if it says so.
 static bool parseFinite(const std::string &text, double &value) {
   char *end = nullptr;
   value = std::strtod(text.c_str(), &end);
-  return end != text.c_str() && *end == 0 && std::isfinite(value);
+  return end != text.c_str() && *end == 0 && std::isfinite(float(value)) &&
+         (value == 0 || float(value) != 0);
 }
 
 AtLeast::AtLeast(double low) : CLI::Validator("") {
@@ -57,8 +59,9 @@ AtLeast::AtLeast(double low) : CLI::Validator("") {
     double value;
     if (parseFinite(text, value) && value >= low)
       return "";
-    return format("must be a number of at least %g, but is '%s'", low,
-                  text.c_str());
+    return format("must be a number of at least %g that fits 32 bits, but is "
+                  "'%s'",
+                  low, text.c_str());
   };
 }
 
@@ -67,6 +70,7 @@ Above::Above(double low) : CLI::Validator("") {
     double value;
     if (parseFinite(text, value) && value > low)
       return "";
-    return format("must be a number above %g, but is '%s'", low, text.c_str());
+    return format("must be a number above %g that fits 32 bits, but is '%s'",
+                  low, text.c_str());
   };
 }

@@ -7,6 +7,8 @@
 #include "tools/mpc/Targets.h"
 #include "tools/mpc/Text.h"
 
+#include "llvm/Support/Regex.h"
+
 #include <CLI/CLI.hpp>
 
 #include <cerrno>
@@ -211,12 +213,21 @@ static std::pair<std::string, int64_t> parseDim(const std::string &text) {
                            text + "'");
 }
 
+static void checkRegex(const char *option, const std::string &pattern) {
+  std::string reason;
+  if (!pattern.empty() && !llvm::Regex(pattern).isValid(reason))
+    throw Failure(Usage, std::string(option) + "='" + pattern +
+                             "' is not a regular expression: " + reason);
+}
+
 mpc::CompileOptions
 CompileArguments::toOptions(const std::string &model) const {
   checkOptimizer();
   if (lossScale && options.precision != "fp16")
     throw Failure(Usage, "--loss-scale means nothing to --precision=" +
                              options.precision);
+  checkRegex("--keep-fp32", options.keepFp32);
+  checkRegex("--force-low", options.forceLow);
   CompileOptions result = options;
   result.model = model;
   result.targets = splitTargets(target);

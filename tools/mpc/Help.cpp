@@ -185,8 +185,10 @@ std::string mpc::tool::describeUsageError(const CLI::App &app,
   if (dynamic_cast<const CLI::ArgumentMismatch *>(&error))
     if (const CLI::Option *option =
             command->get_option_no_throw(message.substr(0, message.find(':'))))
-      return option->get_name() + " must be given as " + option->get_name() +
-             " " + option->get_option_text();
+      return option->count() > 1
+                 ? option->get_name() + " is given more than once"
+                 : option->get_name() + " must be given as " +
+                       option->get_name() + " " + option->get_option_text();
   if (!message.empty())
     message[0] = std::tolower(static_cast<unsigned char>(message[0]));
   return message;

@@ -64,8 +64,8 @@ static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
       ->add_flag(
           "--resume{yes}", options.resumeMode,
           "Go on from the newest good checkpoint, bit for bit; options of "
-          "MODEL.mpc that differ are followed (--resume=force: loss and "
-          "optimizer too)")
+          "MODEL.mpc that differ are followed (--resume=force: another loss "
+          "too)")
       ->check(Choice({"yes", "force"}))
       ->group("Checkpoints");
 }

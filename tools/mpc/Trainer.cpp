@@ -513,11 +513,13 @@ void Trainer::printSummary() const {
     std::string perplexity =
         state.hasPerplexity ? format(", perplexity %.2f", std::exp(smoothLoss))
                             : "";
-    std::printf("trained %s in %s (%s samples/s), loss %.4f%s\n",
-                formatCount(steps, "step").c_str(),
-                formatDuration(seconds).c_str(),
-                formatCount(std::llround(state.samplesPerSecond)).c_str(),
-                smoothLoss, perplexity.c_str());
+    bool learned = skipped < steps;
+    std::printf(
+        "trained %s in %s (%s samples/s), %s%s\n",
+        formatCount(steps, "step").c_str(), formatDuration(seconds).c_str(),
+        formatCount(std::llround(state.samplesPerSecond)).c_str(),
+        learned ? format("loss %.4f", smoothLoss).c_str() : "no weight changed",
+        learned ? perplexity.c_str() : "");
     if (skipped > 0)
       std::printf("%s skipped because a gradient overflowed; loss scale %.9g\n",
                   formatCount(skipped, "step").c_str(), lossScale);

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Runs ONNX's own node tests through `mpc compile` and `mpc predict`, in fp32.
+
+usage: node_tests.py MPC [--filter=REGEX] [--json=FILE] [--verbose]
+
+Needs the onnx package, which makes the cases, and numpy. Prints how many cases pass,
+how many are refused and why, and every one whose result differs or that crashes.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+import onnx
+from onnx.backend.test.case.node import collect_testcases
+
+RTOL, ATOL = 1e-3, 1e-6
+REFUSED = 3  # Exit status of a model that mpc does not take.
+
+
+def array(value):
+    """A tensor of a test as NumPy's, None for sequences, maps and optionals."""
+    if isinstance(value, onnx.TensorProto):
+        value = onnx.numpy_helper.to_array(value)
+    return value if isinstance(value, np.ndarray) or np.isscalar(value) else None
+
+
+def is_float(case):
+    """Whether all of its tensors are of f32, with i64 and bool beside them."""
+    kinds = set()
+    for value in list(case.model.graph.input) + list(case.model.graph.output):
+        if value.type.WhichOneof("value") != "tensor_type":
+            return False
+        kinds.add(value.type.tensor_type.elem_type)
+    types = onnx.TensorProto
+    return types.FLOAT in kinds and kinds <= {types.FLOAT, types.INT64, types.INT32,
+                                              types.BOOL}
+
+
+def run(mpc, case, folder):
+    """How a case ends, and why: ("passed", "") or another word and a line."""
+    model, data, out = (folder / name for name in ("m.onnx", "d.npz", "o.npz"))
+    package = folder / "m.mpc"
+    for path in (data, out, package):
+        path.unlink(missing_ok=True)
+    onnx.save(case.model, model)
+    command = [mpc, "compile", model, "--precision=fp32", "-o", package]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if "error" in line]
+        word = "refused" if done.returncode == REFUSED else "crashed"
+        return word, (lines or done.stderr.splitlines() or [str(done.returncode)])[0]
+    names = [i.name for i in case.model.graph.input]
+    initialized = {i.name for i in case.model.graph.initializer}
+    names = [name for name in names if name not in initialized]
+    for inputs, outputs in case.data_sets:
+        np.savez(data, **{n: np.asarray(array(v)) for n, v in zip(names, inputs)})
+        command = [mpc, "predict", package, "--data", data, "-o", out]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        if done.returncode:
+            return ("unpredicted" if done.returncode > 0 else "crashed"), done.stderr.strip().splitlines()[-1]
+        found = np.load(out)
+        for value, wanted in zip(case.model.graph.output, outputs):
+            wanted = np.asarray(array(wanted))
+            got = found[value.name]
+            if got.shape != wanted.shape:
+                return "wrong", f"{value.name} is {got.shape}, not {wanted.shape}"
+            close = np.isclose(got.astype(float), wanted.astype(float), RTOL, ATOL, True)
+            if not close.all():
+                off = np.abs(got.astype(float) - wanted.astype(float))[~close].max()
+                return "wrong", f"{value.name} is off by {off}"
+    return "passed", ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("mpc")
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--json")
+    parser.add_argument("--verbose", action="store_true")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    cases = [case for case in collect_testcases(None)
+             if is_float(case) and re.search(arguments.filter, case.name)]
+    results, reasons = {}, collections.defaultdict(list)
+    with tempfile.TemporaryDirectory() as name:
+        for case in cases:
+            word, why = run(arguments.mpc, case, pathlib.Path(name))
+            results[case.name] = [word, why]
+            if word in ("refused", "unpredicted"):
+                reasons[re.sub(r"^.*?error: ", "", re.sub(r"'[^']*'", "'...'", why))].append(case.name)
+            elif word != "passed" or arguments.verbose:
+                print(f"{word} {case.name}: {why}", flush=True)
+    print()
+    for why, names in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        print(f"{len(names):5} {why} ({', '.join(names[:3])}{', ...' if names[3:] else ''})")
+    print()
+    for word, count in collections.Counter(r[0] for r in results.values()).most_common():
+        print(f"{count:5} {word}")
+    if arguments.json:
+        pathlib.Path(arguments.json).write_text(json.dumps(results, indent=1))
+    return any(word in ("wrong", "crashed") for word, _ in results.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
