@@ -80,6 +80,21 @@ for name, function in {"Max": torch.maximum, "Min": torch.minimum}.items():
          lambda x, f=function: f(torch.relu(x), x) * x)
 case("Where_less", "x[2,3,17] p[17]+", "c = Less (x, p)\n s = Mul (x, p)\n y = Where (c, s, p)",
      lambda x, p: torch.where(x < p, x * p, p))
+for name, function in {
+    "Max": torch.amax, "Min": torch.amin, "L1": lambda x, axes: x.abs().sum(axes),
+    "L2": lambda x, axes: torch.linalg.vector_norm(x, dim=axes),
+    "SumSquare": lambda x, axes: (x * x).sum(axes), "LogSumExp": torch.logsumexp,
+}.items():
+    case(f"Reduce{name}", "x[3,5,17]", f"y = Reduce{name} <axes = [1, 2], keepdims = 0> (x)",
+         lambda x, f=function: f(x, (1, 2)))
+# All elements are the largest of their rows, or zero: gradients are shared, or 0.
+case("ReduceMax_ties", "x[3,17]", "z = Constant <value_float = 5.0> ()\n a = Max (x, z)\n"
+     "b = ReduceMax <axes = [1]> (a)\n y = Add (b, x)",
+     lambda x: torch.amax(torch.maximum(x, torch.tensor(5.0)), 1, True) + x)
+case("ReduceL2_zero", "x[3,17]", "z = Constant <value_float = 0.0> ()\n a = Mul (x, z)\n"
+     "b = ReduceL2 <axes = [1]> (a)\n y = Add (b, x)",
+     lambda x: torch.linalg.vector_norm(x * 0, dim=1, keepdim=True) + x)
+case("Mean", "x[2,3,17] p[3,1]+", "y = Mean (x, p, x)", lambda x, p: (x + p + x) / 3)
 BINARY = {"Add": torch.add, "Sub": torch.sub, "Mul": torch.mul, "Div": torch.div}
 for op, function in BINARY.items():
     for label, shape in {"scalar": "", "row": "3,1", "outer": "1,1,1,17"}.items():

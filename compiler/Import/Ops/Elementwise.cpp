@@ -197,6 +197,22 @@ static LogicalResult importExtreme(ImportedNode &node) {
   return node.setOutput(0, result);
 }
 
+static Value sumOfInputs(ImportedNode &node) {
+  Value result = node.floatInput(0);
+  for (unsigned i = 1; i < node.numInputs(); ++i)
+    result = node.emit<train::AddOp>({result, node.floatInput(i)});
+  return result;
+}
+
+static LogicalResult importSum(ImportedNode &node) {
+  return node.setOutput(0, sumOfInputs(node));
+}
+
+static LogicalResult importMean(ImportedNode &node) {
+  Value sum = sumOfInputs(node), count = node.scalar(node.numInputs());
+  return node.setOutput(0, node.emit<train::DivOp>({sum, count}));
+}
+
 /// x above 0, else slope x; so is the derivative at 0.
 static LogicalResult importPRelu(ImportedNode &node) {
   Value input = node.floatInput(0), slope = node.floatInput(1);
@@ -338,6 +354,8 @@ ArrayRef<OpRow> mpc::elementwiseOps() {
       {"Cast", 9, 1, 1, 1, importCast, foldCast},
       {"Where", 9, 3, 3, 1, importWhere, foldWhere},
       {"PRelu", 7, 2, 2, 1, importPRelu},
+      {"Sum", 8, 1, kAnyNumber, 1, importSum, fold<add>},
+      {"Mean", 8, 1, kAnyNumber, 1, importMean},
       {"Max", 8, 1, kAnyNumber, 1, importExtreme<train::MaximumOp>,
        fold<larger>},
       {"Min", 8, 1, kAnyNumber, 1, importExtreme<train::MinimumOp>,

@@ -1,4 +1,4 @@
-//===- Reduction.cpp - Sums and means -------------------------------------===//
+//===- Reduction.cpp - Sums, means and maxima -----------------------------===//
 
 #include "compiler/Dialect/Train/IR/Gradient.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"
@@ -16,6 +16,9 @@ MPC_OP_FACTS(ReduceSumOp, Internal, countElements(getInput()),
              "reads 16 bit, sums and stores f32")
 MPC_OP_FACTS(ReduceMeanOp, Internal, countElements(getInput()),
              "reads 16 bit, sums and stores f32")
+
+MPC_OP_FACTS(ReduceMaxOp, Follow, countElements(getInput()),
+             "passes one of its elements")
 
 bool ReduceSumOp::addsUp() { return true; }
 int64_t ReduceSumOp::countTerms() { return 1; }
@@ -64,6 +67,7 @@ static LogicalResult inferReduction(RankedTensorType input,
   }
 MPC_INFER_REDUCTION(ReduceSumOp)
 MPC_INFER_REDUCTION(ReduceMeanOp)
+MPC_INFER_REDUCTION(ReduceMaxOp)
 #undef MPC_INFER_REDUCTION
 
 /// Without axes nothing is reduced.
@@ -75,6 +79,7 @@ template <typename Op> static OpFoldResult foldReduction(Op op) {
 
 OpFoldResult ReduceSumOp::fold(FoldAdaptor) { return foldReduction(*this); }
 OpFoldResult ReduceMeanOp::fold(FoldAdaptor) { return foldReduction(*this); }
+OpFoldResult ReduceMaxOp::fold(FoldAdaptor) { return foldReduction(*this); }
 
 //===----------------------------------------------------------------------===//
 // Gradients
@@ -123,22 +128,46 @@ LogicalResult ReduceMeanOp::buildGradient(OpBuilder &builder,
   return success();
 }
 
+LogicalResult ReduceMaxOp::buildGradient(OpBuilder &builder,
+                                         ValueRange resultGrads,
+                                         ArrayRef<bool> needed,
+                                         MutableArrayRef<Value> operandGrads) {
+  if (!needed[0])
+    return success();
+  Location loc = gradientLoc(getLoc());
+  Value grad = resultGrads[0], input = getInput();
+  ArrayRef<int64_t> shape = getInput().getType().getShape();
+  SmallVector<int64_t> kept = reducedShape(shape, getAxes(), /*keepdims=*/true);
+  Value largest = reshapeTo(builder, loc, getResult(), kept);
+  Value isLargest =
+      CompareOp::create(builder, loc, input, largest, Comparison::Equal);
+  Value ones = CastOp::create(builder, loc, isLargest,
+                              getElementTypeOrSelf(grad.getType()));
+  Value count = ReduceSumOp::create(builder, loc, ones, getAxesAttr(),
+                                    builder.getUnitAttr());
+  Value share =
+      DivOp::create(builder, loc, reshapeTo(builder, loc, grad, kept), count);
+  operandGrads[0] = SelectOp::create(builder, loc, isLargest, share,
+                                     createScalarLike(builder, loc, grad, 0));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Lowering
 //===----------------------------------------------------------------------===//
 
-/// Sums in the compute type, multiplies, rounds, and restores unit dimensions
-/// with a view.
+/// Combines in the compute type, multiplies, rounds, and restores unit
+/// dimensions with a view.
 template <typename Op>
-static Value lowerReduction(Op op, OpBuilder &builder, double factor) {
+static Value lowerReduction(Op op, OpBuilder &builder, double factor,
+                            Combiner combiner = Combiner::Sum) {
   Location loc = op.getLoc();
   RankedTensorType input = op.getInput().getType();
-  Value sum =
-      emitReduction(builder, loc, input.getShape(), op.getAxes(), Combiner::Sum,
-                    op.getInput(), allDims(op.getInput()),
-                    [](OpBuilder &, Location, ValueRange x) {
-                      return SmallVector<Value>{x[0]};
-                    })[0];
+  Value sum = emitReduction(builder, loc, input.getShape(), op.getAxes(),
+                            combiner, op.getInput(), allDims(op.getInput()),
+                            [](OpBuilder &, Location, ValueRange x) {
+                              return SmallVector<Value>{x[0]};
+                            })[0];
   auto type = cast<RankedTensorType>(sum.getType())
                   .clone(op.getType().getElementType());
   if (factor != 1.0 || type != sum.getType())
@@ -161,5 +190,11 @@ LogicalResult ReduceSumOp::lowerToLinalg(OpBuilder &builder,
 LogicalResult ReduceMeanOp::lowerToLinalg(OpBuilder &builder,
                                           SmallVectorImpl<Value> &results) {
   results.assign(1, lowerReduction(*this, builder, 1.0 / countReduced(*this)));
+  return success();
+}
+
+LogicalResult ReduceMaxOp::lowerToLinalg(OpBuilder &builder,
+                                         SmallVectorImpl<Value> &results) {
+  results.assign(1, lowerReduction(*this, builder, 1.0, Combiner::Max));
   return success();
 }

@@ -26,4 +26,17 @@ def Train_ReduceSumOp : Train_ReduceOp<"reduce_sum", "Sum over dimensions",
     [DeclareOpInterfaceMethods<BatchLossOpInterface>]>;
 def Train_ReduceMeanOp : Train_ReduceOp<"reduce_mean", "Mean over dimensions">;
 
+def Train_ReduceMaxOp : Train_InferredOp<"reduce_max", [Differentiable, Generated]> {
+  let summary = "The largest element over dimensions; NaN if one is NaN";
+  let description = [{
+    The gradient goes in equal parts to all elements that are the largest.
+    Without `keepdims` the dimensions go away.
+
+    (C1) `axes` are distinct, sorted and in [0, rank).
+  }];
+  let arguments = (ins Train_FloatTensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keepdims); // reduce_c1
+  let results = (outs Train_FloatTensor:$result);
+  let hasFolder = 1;
+}
+
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_REDUCTIONOPS_TD

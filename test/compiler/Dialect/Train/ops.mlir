@@ -113,6 +113,8 @@ func.func @shapes(%x: tensor<2x3x4xf32>, %h: tensor<2x1x4xf16>) {
   %5 = train.reduce_sum %x {axes = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>
   // CHECK: train.reduce_mean %{{.*}} {axes = array<i64: 1>, keepdims}
   %6 = train.reduce_mean %x {axes = array<i64: 1>, keepdims} : (tensor<2x3x4xf32>) -> tensor<2x1x4xf32>
+  // CHECK: train.reduce_max %{{.*}} {axes = array<i64: 0, 2>}
+  %reduce_max = train.reduce_max %x {axes = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>
   return
 }
 
