@@ -230,15 +230,25 @@ private:
            });
   }
 
+  /// The last op of the kernel of `op`, or `op` itself if it is in none.
+  Operation *lastBeside(Operation *op) {
+    auto found = groupOf.find(dyn_cast<linalg::GenericOp>(op));
+    if (found == groupOf.end() || !groups[found->second])
+      return op;
+    return groups[found->second]->ops.back();
+  }
+
   /// True if an op that is not one of `ops` depends on one and feeds another:
-  /// the kernel would have to run before and after it.
+  /// the kernel would have to run before and after it. `ops` are in order.
   bool hasPathOutside(ArrayRef<linalg::GenericOp> ops) {
     llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
     llvm::SmallPtrSet<Operation *, 32> seen;
     SmallVector<Operation *> work;
+    // What runs whole before the first of them depends on none of them.
+    unsigned first = order[ops.front()];
     auto push = [&](Operation *op) {
       if (op && op->getBlock() == &func.getBody().front() &&
-          seen.insert(op).second)
+          order[lastBeside(op)] > first && seen.insert(op).second)
         work.push_back(op);
     };
     for (linalg::GenericOp op : ops)

@@ -116,7 +116,7 @@ TEST(Math, EveryBrainFloatOfFunctions) {
   checkFunction("hard_sigmoid", "alpha = 0.2 : f64, beta = 0.5 : f64",
                 "0.2, 0.5");
   checkFunction("shrink", "bias = 0.5 : f64, lambda = 0.5 : f64", "0.5, 0.5");
-  checkFunction("clip", "low = -1.0 : f64, high = 6.0 : f64", "-1.0, 6.0");
+  checkFunction("clip", "high = 6.0 : f64, low = -1.0 : f64", "6.0, -1.0");
 }
 
 /// A kernel that applies a function of the math dialect to floats.

@@ -68,7 +68,8 @@ TEST(Hostile, TheModelItselfIsFine) {
   Importer importer;
   ImportResult result = importer.run(makeNetwork().SerializeAsString());
   EXPECT_TRUE(result.module) << importer.last;
-  EXPECT_EQ(result.notes.size(), 1u); // The batch dimension.
+  // The batch dimension, and weights that are equal.
+  EXPECT_EQ(result.notes.size(), 2u);
 }
 
 TEST(Hostile, TruncatedAtEveryLength) {

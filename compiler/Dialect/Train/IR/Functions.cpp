@@ -268,9 +268,10 @@ static const Function table[] = {
      false, 1, 0, MPC_FORMULA(m.ceil(x)), Function::Nothing, nullptr},
     {"round", kSensitive, "rounding before it may change the whole number",
      false, 1, 0, MPC_FORMULA(m.roundeven(x)), Function::Nothing, nullptr},
+    // Of `high`, then `low`.
     {"clip", kFollow, "rounds once, where its operand does", false, 2, 4,
-     MPC_FORMULA(clip(m, x, p[0], p[1])), kInput,
-     MPC_FORMULA(between(m, x, p[0], p[1], !(p[0] == 0 && p[1] == 6)))},
+     MPC_FORMULA(clip(m, x, p[1], p[0])), kInput,
+     MPC_FORMULA(between(m, x, p[1], p[0], !(p[1] == 0 && p[0] == 6)))},
 
     {"tanh", kFollow, "bounded", true, 10, 3, MPC_FORMULA(m.tanh(x)), kOutput,
      MPC_FORMULA(m.sub(m.constant(1, x), m.mul(x, x)))},

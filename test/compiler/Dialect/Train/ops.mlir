@@ -68,6 +68,60 @@ func.func @elementwise(%x: tensor<4x3xf32>, %b: tensor<3xf32>, %c: tensor<i1>, %
   %exp = train.exp %h : (tensor<4x3xbf16>) -> tensor<4x3xbf16>
   // CHECK: train.elu %{{.*}} {alpha = 1.000000e+00 : f64, scale = 2.000000e+00 : f64, width = 5.000000e-01 : f64}
   %elu = train.elu %x {alpha = 1.0 : f64, scale = 2.0 : f64, width = 0.5 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.log
+  %f_log = train.log %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.sin
+  %f_sin = train.sin %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.cos
+  %f_cos = train.cos %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.tan
+  %f_tan = train.tan %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.asin
+  %f_asin = train.asin %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.acos
+  %f_acos = train.acos %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.atan
+  %f_atan = train.atan %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.sinh
+  %f_sinh = train.sinh %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.cosh
+  %f_cosh = train.cosh %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.asinh
+  %f_asinh = train.asinh %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.acosh
+  %f_acosh = train.acosh %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.atanh
+  %f_atanh = train.atanh %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.erf
+  %f_erf = train.erf %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.abs
+  %f_abs = train.abs %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.sign
+  %f_sign = train.sign %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.floor
+  %f_floor = train.floor %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.ceil
+  %f_ceil = train.ceil %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.round
+  %f_round = train.round %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.mish
+  %f_mish = train.mish %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.softplus
+  %f_softplus = train.softplus %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.hard_swish
+  %f_hard_swish = train.hard_swish %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.silu %{{.*}} {
+  %f_silu = train.silu %x {alpha = 1.0 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.leaky_relu %{{.*}} {
+  %f_leaky_relu = train.leaky_relu %x {alpha = 0.5 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.thresholded_relu %{{.*}} {
+  %f_thresholded_relu = train.thresholded_relu %x {alpha = 0.5 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.hard_sigmoid %{{.*}} {
+  %f_hard_sigmoid = train.hard_sigmoid %x {alpha = 0.5 : f64, beta = 0.5 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.shrink %{{.*}} {
+  %f_shrink = train.shrink %x {bias = 0.5 : f64, lambda = 0.5 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.clip %{{.*}} {
+  %f_clip = train.clip %x {high = 0.5 : f64, low = 0.0 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.maximum
   %maximum = train.maximum %x, %b : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
   // CHECK: train.minimum
