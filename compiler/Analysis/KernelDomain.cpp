@@ -3,6 +3,7 @@
 #include "compiler/Analysis/KernelDomain.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -213,6 +214,8 @@ private:
       const RawNode &node = raw[i];
       KernelNode &out = nodes[i];
       out.op = node.op;
+      for (Value read : computedReads(node.op))
+        out.reads.push_back(memoryRoot(read));
       bool usesRow = false, usesColumn = false, usesOuter = false;
       for (const KernelAccess &input : node.inputs) {
         int from = producer(input.root);
@@ -483,6 +486,9 @@ private:
         if (!same)
           return fail("reads a value of the kernel at another place");
       }
+      for (Value read : node.reads)
+        if (producer(read) >= 0)
+          return fail("reads a value of the kernel at computed places");
     }
     return true;
   }
@@ -499,6 +505,20 @@ private:
 };
 
 } // namespace
+
+SmallVector<Value> mpc::computedReads(linalg::GenericOp op) {
+  llvm::SmallSetVector<Value, 4> tensors;
+  op.getBody()->walk(
+      [&](tensor::ExtractOp read) { tensors.insert(read.getTensor()); });
+  return tensors.takeVector();
+}
+
+SmallVector<Value> mpc::valuesNeeded(Operation *op) {
+  SmallVector<Value> values(op->getOperands());
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    llvm::append_range(values, computedReads(generic));
+  return values;
+}
 
 Value mpc::memoryRoot(Value value) {
   while (Operation *op = value.getDefiningOp()) {
@@ -603,11 +623,14 @@ bool mpc::mayUpdateInPlace(func::FuncOp kernel, unsigned argument,
       }
   if (!written)
     return false;
-  for (const KernelNode &node : domain->nodes)
+  for (const KernelNode &node : domain->nodes) {
+    if (llvm::is_contained(node.reads, old))
+      return false;
     for (const KernelAccess &input : node.inputs)
       if (input.root == old &&
           (input.strides != written->strides ||
            input.offset != written->offset || node.level != level))
         return false;
+  }
   return true;
 }

@@ -27,6 +27,12 @@ namespace mpc {
 /// The value whose memory `value` is: views are looked through.
 mlir::Value memoryRoot(mlir::Value value);
 
+/// The tensors that the body of `op` reads at computed places.
+llvm::SmallVector<mlir::Value> computedReads(mlir::linalg::GenericOp op);
+
+/// All that `op` needs: its operands and its computed reads.
+llvm::SmallVector<mlir::Value> valuesNeeded(mlir::Operation *op);
+
 /// Where a generic reads or writes: element `offset + sum(strides * indices)`
 /// of `root`, strides per dimension of the domain.
 struct KernelAccess {
@@ -57,6 +63,8 @@ struct KernelNode {
   KernelReduction reduction = KernelReduction::None;
   llvm::SmallVector<KernelAccess> inputs;
   llvm::SmallVector<KernelAccess> outputs;
+  /// The memory that the body reads at computed places.
+  llvm::SmallVector<mlir::Value> reads;
   /// For each dimension of the op: how `linalg.index` of it moves with the
   /// dimensions of the domain.
   llvm::SmallVector<llvm::SmallVector<int64_t>> indices;

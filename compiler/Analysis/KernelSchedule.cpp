@@ -3,6 +3,7 @@
 #include "compiler/Analysis/KernelSchedule.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -18,6 +19,24 @@ static constexpr int64_t kFlatItem = 4096;
 /// Registers that column sums may take.
 static constexpr int64_t kSumRegisters = 16;
 
+/// More than any element costs that is worth computing.
+static constexpr int64_t kMostCost = int64_t(1) << 30;
+
+/// Work of a body or of a region in it.
+static int64_t costOf(Block &block) {
+  int64_t cost = 0;
+  for (Operation &inner : block.without_terminator()) {
+    cost += isa<math::MathDialect>(inner.getDialect()) ? 12 : 1;
+    int64_t turns = 1;
+    if (auto loop = dyn_cast<scf::ForOp>(inner))
+      turns = loop.getStaticTripCount().value_or(APInt(64, 1)).getSExtValue();
+    for (Region &region : inner.getRegions())
+      for (Block &nested : region)
+        cost += std::min(turns, kMostCost) * costOf(nested);
+  }
+  return std::min(cost, kMostCost);
+}
+
 int64_t mpc::elementCost(const KernelDomain &domain) {
   int64_t cost = 0;
   for (const KernelNode &node : domain.nodes) {
@@ -25,8 +44,7 @@ int64_t mpc::elementCost(const KernelDomain &domain) {
       continue;
     linalg::GenericOp op = node.op;
     cost += op.getNumOperands();
-    for (Operation &inner : op.getBody()->without_terminator())
-      cost += isa<math::MathDialect>(inner.getDialect()) ? 12 : 1;
+    cost += costOf(*op.getBody());
   }
   return std::max<int64_t>(cost, 1);
 }

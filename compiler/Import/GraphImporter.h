@@ -28,6 +28,8 @@ struct GraphValue {
   bool isInitializer = false;
   mlir::ElementsAttr constant; ///< Without a TensorProto.
   mlir::Location loc;          ///< Who defines it.
+  bool isSequence = false;
+  std::vector<std::shared_ptr<GraphValue>> elements = {}; ///< Of a sequence.
 
   /// Whether its value is known at import.
   bool isKnown() const { return tensor || constant; }
@@ -99,6 +101,9 @@ public:
   /// machine can run would still take its time to compile.
   mlir::LogicalResult addElements(int64_t count, mlir::Location loc);
 
+  /// The number of the next op that makes random numbers.
+  int64_t nextRandom() { return numRandom++; }
+
   /// Remembers that an Identity node gives an initializer a second name.
   void addAlias(llvm::StringRef initializer, llvm::StringRef alias) {
     aliases.emplace_back(initializer, alias);
@@ -151,6 +156,7 @@ private:
   std::vector<std::pair<std::string, std::string>> aliases;
   std::vector<std::string> exportedNumbers; // In quotes, said once.
   std::vector<std::string> masks;           // The same.
+  int64_t numRandom = 0;
   int64_t numElements = 0;                  // Of all results so far.
   // Constants computed so far, and how many elements they had.
   llvm::DenseSet<mlir::Attribute> knownConstants;

@@ -5,6 +5,7 @@
 #include "compiler/Import/CheckModel.h"
 #include "compiler/Import/Elements.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -27,6 +28,10 @@ ImportedNode::ImportedNode(GraphImporter &graph, const onnx::NodeProto &proto,
       graph(graph), index(index) {}
 
 LogicalResult ImportedNode::run(const OpRow &row) {
+  for (unsigned i = 0; i < numInputs(); ++i)
+    if (hasInput(i) && graph.lookup(proto.input(i)).isSequence &&
+        !row.takesSequences)
+      return error() << label(i) << " is a sequence; this op takes tensors";
   bool folds = row.fold && hasOnlyConstants();
   if (mlir::failed(folds ? row.fold(*this) : row.import(*this)) || hasFailed)
     return failure();
@@ -74,6 +79,10 @@ Value ImportedNode::input(unsigned i) {
   return value;
 }
 
+static bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value));
+}
+
 Value ImportedNode::floatInput(unsigned i) {
   Value value = input(i);
   if (!value)
@@ -98,6 +107,15 @@ Value ImportedNode::intInput(unsigned i) {
   return nullptr;
 }
 
+Value ImportedNode::numberInput(unsigned i) {
+  Value value = input(i);
+  if (!value || isFloat(value) || !getElementTypeOrSelf(value).isInteger(1))
+    return value;
+  error() << label(i) << " is " << typeText(value.getType())
+          << "; it must hold numbers";
+  return nullptr;
+}
+
 bool ImportedNode::freezesStatistics(Value scale, Value bias) {
   return !hasFailed && graph.freezesStatistics(index, scale, bias);
 }
@@ -115,6 +133,14 @@ Value ImportedNode::statisticInput(unsigned i, bool frozen) {
 
 bool ImportedNode::isKnown(unsigned i) {
   return graph.lookup(proto.input(i)).isKnown();
+}
+
+Type ImportedNode::typeOfInput(unsigned i) {
+  const GraphValue &value = graph.lookup(proto.input(i));
+  if (value.tensor)
+    return elementTypeFor(value.tensor->data_type(), graph.floatType);
+  return value.value ? getElementTypeOrSelf(value.value)
+                     : value.constant.getElementType();
 }
 
 SmallVector<int64_t> ImportedNode::shapeOfInput(unsigned i) {
@@ -202,6 +228,30 @@ double ImportedNode::knownScalar(unsigned i) {
   auto number = graph.readScalar(value, loc, label(i));
   hasFailed = !number;
   return number.value_or(0);
+}
+
+std::vector<double> ImportedNode::knownFloats(unsigned i) {
+  constexpr int64_t kMostFloats = 1 << 16;
+  if (hasFailed)
+    return {};
+  GraphValue &value = graph.lookup(proto.input(i));
+  if (!value.isKnown()) {
+    error() << label(i)
+            << " must be known at compile time: an initializer or "
+               "the output of a Constant node";
+    return {};
+  }
+  SmallVector<int64_t> shape = shapeOfInput(i);
+  if (shape.size() != 1 || shape[0] > kMostFloats) {
+    error() << label(i) << " must be a short list of numbers, but has shape ["
+            << ArrayRef(shape) << "]";
+    return {};
+  }
+  std::optional<KnownTensor> known = graph.readConstant(value, loc, label(i));
+  hasFailed = !known;
+  if (known && !known->isFloat())
+    error() << label(i) << " must hold floats";
+  return hasFailed ? std::vector<double>() : known->floats;
 }
 
 //===----------------------------------------------------------------------===//
@@ -408,6 +458,68 @@ Value ImportedNode::scalar(double value) {
   auto number = graph.builder.getFloatAttr(graph.floatType, value);
   return train::ConstantOp::create(
       graph.builder, loc, ElementsAttr(DenseElementsAttr::get(type, number)));
+}
+
+Value ImportedNode::numberLike(Value like, double value) {
+  if (!like)
+    return nullptr;
+  if (isFloat(like))
+    return scalar(value);
+  Type element = getElementTypeOrSelf(like);
+  return train::ConstantOp::create(
+      graph.builder, loc,
+      ElementsAttr(DenseElementsAttr::get(
+          RankedTensorType::get({}, element),
+          graph.builder.getIntegerAttr(element, int64_t(value)))));
+}
+
+Value ImportedNode::integers(ArrayRef<int64_t> values,
+                             ArrayRef<int64_t> shape) {
+  auto type = RankedTensorType::get(shape, graph.builder.getI64Type());
+  return train::ConstantOp::create(
+      graph.builder, loc, ElementsAttr(DenseElementsAttr::get(type, values)));
+}
+
+Value ImportedNode::compare(Value lhs, Value rhs,
+                            train::Comparison comparison) {
+  return emit<train::CompareOp>(
+      {lhs, rhs},
+      attr("comparison", train::ComparisonAttr::get(
+                             graph.builder.getContext(), comparison)));
+}
+
+Value ImportedNode::integerOp(train::IntegerOperation kind, Value lhs,
+                              Value rhs) {
+  return emit<train::IntegerOp>(
+      {lhs, rhs}, attr("kind", train::IntegerOperationAttr::get(
+                                   graph.builder.getContext(), kind)));
+}
+
+Value ImportedNode::castTo(Value value, Type element) {
+  if (!value || getElementTypeOrSelf(value) == element)
+    return value;
+  return emit<train::CastOp>(value, attr("to", TypeAttr::get(element)));
+}
+
+Value ImportedNode::broadcast(Value value, ArrayRef<int64_t> shape) {
+  if (!value || shapeOf(value) == shape)
+    return value;
+  auto type = cast<RankedTensorType>(value.getType());
+  return emitAs<train::BroadcastToOp>(type.clone(shape), value);
+}
+
+Value ImportedNode::transpose(Value value, ArrayRef<int64_t> permutation) {
+  if (llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
+    return value;
+  return emit<train::TransposeOp>(value, i64s("permutation", permutation));
+}
+
+Value ImportedNode::pick(Value value, int64_t axis, ArrayRef<int64_t> places) {
+  if (!value)
+    return nullptr;
+  auto count = static_cast<int64_t>(places.size());
+  return emit<train::ResampleOp>({value, integers(places, {count, 1})},
+                                 i64("axis", axis));
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,6 +41,8 @@ public:
   /// Inputs as data. The first two also check the element type.
   mlir::Value floatInput(unsigned i);
   mlir::Value intInput(unsigned i);
+  /// Floats or integers, not bools.
+  mlir::Value numberInput(unsigned i);
   mlir::Value input(unsigned i);
 
   /// Mean or variance of a BatchNormalization: must be an initializer.
@@ -52,7 +54,11 @@ public:
   /// Inputs that must be known at import: shapes, axes, ratios.
   llvm::SmallVector<int64_t> knownInts(unsigned i);
   double knownScalar(unsigned i);
+  /// A short list of floats.
+  std::vector<double> knownFloats(unsigned i);
   bool isKnown(unsigned i);
+  /// The element type of an input, known or not; null if it is not supported.
+  mlir::Type typeOfInput(unsigned i);
   /// The dimensions of an input, known or not; nothing becomes data by that.
   llvm::SmallVector<int64_t> shapeOfInput(unsigned i);
 
@@ -120,6 +126,23 @@ public:
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   /// A rank-0 float constant.
   mlir::Value scalar(double value);
+  /// A rank-0 constant of the element type of `like`, be it floats or integers.
+  mlir::Value numberLike(mlir::Value like, double value);
+  /// A constant of i64.
+  mlir::Value integers(llvm::ArrayRef<int64_t> values,
+                       llvm::ArrayRef<int64_t> shape);
+  mlir::Value compare(mlir::Value lhs, mlir::Value rhs,
+                      train::Comparison comparison);
+  mlir::Value integerOp(train::IntegerOperation kind, mlir::Value lhs,
+                        mlir::Value rhs);
+  /// The elements under another type, if they have another.
+  mlir::Value castTo(mlir::Value value, mlir::Type element);
+  /// What Expand does; `shape` must be one that `value` broadcasts to.
+  mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape);
+  mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
+  /// Along `axis` the elements at `places`, zero where that is -1.
+  mlir::Value pick(mlir::Value value, int64_t axis,
+                   llvm::ArrayRef<int64_t> places);
 
   // Attributes of train ops.
   mlir::NamedAttribute i64(llvm::StringRef name, int64_t value);

@@ -12,6 +12,7 @@ static const llvm::StringMap<llvm::SmallVector<const OpRow *, 2>> &table() {
     llvm::StringMap<llvm::SmallVector<const OpRow *, 2>> result;
     for (auto family :
          {elementwiseOps(), functionOps(), constantOps(), shapeOps(),
+          indexOps(), alongAxisOps(), resampleOps(), randomOps(), sequenceOps(),
           reductionOps(), contractionOps(), attentionOps(), poolingOps(),
           normalizationOps(), lossOps()})
       for (const OpRow &row : family) {

@@ -34,6 +34,8 @@ struct OpRow {
   /// Computes the output, instead, where all inputs are constants
   /// (ImportedNode::constant); null for ops that are never computed at import.
   mlir::LogicalResult (*fold)(ImportedNode &node) = nullptr;
+  /// Other ops take tensors alone.
+  bool takesSequences = false;
 };
 
 /// The row in force, null if there is none.
@@ -47,6 +49,11 @@ llvm::ArrayRef<OpRow> elementwiseOps();
 llvm::ArrayRef<OpRow> functionOps();
 llvm::ArrayRef<OpRow> constantOps();
 llvm::ArrayRef<OpRow> shapeOps();
+llvm::ArrayRef<OpRow> indexOps();
+llvm::ArrayRef<OpRow> alongAxisOps();
+llvm::ArrayRef<OpRow> resampleOps();
+llvm::ArrayRef<OpRow> randomOps();
+llvm::ArrayRef<OpRow> sequenceOps();
 llvm::ArrayRef<OpRow> reductionOps();
 llvm::ArrayRef<OpRow> contractionOps();
 llvm::ArrayRef<OpRow> attentionOps();

@@ -23,7 +23,7 @@ bool CpuEmitter::isExpensive(const KernelNode &node) const {
   linalg::GenericOp op = node.op;
   return llvm::any_of(op.getBody()->without_terminator(), [](Operation &inner) {
     return isa<math::MathDialect>(inner.getDialect()) ||
-           isa<arith::DivFOp>(inner);
+           isa<arith::DivFOp, scf::ForOp, scf::IfOp>(inner);
   });
 }
 

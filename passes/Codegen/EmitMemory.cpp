@@ -112,7 +112,62 @@ Value Emitter::load(const KernelAccess &access, const Position &at) {
           ValueRange{zeroLanes(builder, loc, element, at.lanes)}, bytes);
     }
   }
-  return fromStorage(access, value);
+  return fromStorage(access.elementType, value);
+}
+
+/// Elements at computed places: one that all lanes share, neighbours, or a
+/// gather.
+Value Emitter::loadComputed(const ComputedPlace &place, const Position &at) {
+  Type stored = getElementTypeOrSelf(place.tensor.getType());
+  Type element = storageType(stored);
+  unsigned bytes = storageBytes(element);
+  Value base = pointers[operandOf.at(memoryRoot(place.tensor))];
+  auto addressOf = [&](Value offset) -> Value {
+    return LLVM::GEPOp::create(builder, loc, base.getType(), element, base,
+                               ValueRange{offset});
+  };
+  bool isShared = place.steps && place.steps->step == 0 && !place.guard;
+  if (at.lanes == 0 || isShared) {
+    Value offset = place.steps ? place.steps->first : place.offsets;
+    Value value =
+        LLVM::LoadOp::create(builder, loc, element, addressOf(offset), bytes);
+    return fromStorage(stored, broadcastLanes(builder, loc, value, at.lanes));
+  }
+  Value mask = at.mask;
+  if (mask && place.guard)
+    mask = arith::AndIOp::create(builder, loc, mask, place.guard);
+  else if (!mask)
+    mask = place.guard;
+  Type type = vectorType(element, at.lanes);
+  Value none = zeroLanes(builder, loc, element, at.lanes);
+  if (place.steps && place.steps->step == 1) {
+    Value pointer = addressOf(place.steps->first);
+    if (!mask)
+      return fromStorage(stored, LLVM::LoadOp::create(builder, loc, type,
+                                                      pointer, bytes));
+    return fromStorage(stored,
+                       LLVM::MaskedLoadOp::create(builder, loc, type, pointer,
+                                                  mask, none, bytes));
+  }
+  Value offsets = place.offsets;
+  if (place.steps) {
+    base = addressOf(place.steps->first);
+    SmallVector<int64_t> steps;
+    for (unsigned lane = 0; lane < at.lanes; ++lane)
+      steps.push_back(lane * place.steps->step);
+    auto indexType = VectorType::get({int64_t(at.lanes)}, builder.getI64Type());
+    offsets = arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(indexType, ArrayRef<int64_t>(steps)));
+  }
+  auto pointersType = VectorType::get({int64_t(at.lanes)}, base.getType());
+  Value addresses = LLVM::GEPOp::create(builder, loc, pointersType, element,
+                                        base, ValueRange{offsets});
+  if (!mask)
+    mask = allLanes(builder, loc, at.lanes);
+  return fromStorage(stored, LLVM::masked_gather::create(
+                                 builder, loc, type, addresses, mask,
+                                 ValueRange{none}, bytes));
 }
 
 /// One element, as it is stored.
@@ -128,8 +183,8 @@ Value Emitter::loadScalar(const KernelAccess &access, const Position &at) {
 }
 
 /// Stored elements as bodies use them: booleans are bytes in memory.
-Value Emitter::fromStorage(const KernelAccess &access, Value value) {
-  if (!access.elementType.isInteger(1))
+Value Emitter::fromStorage(Type elementType, Value value) {
+  if (!elementType.isInteger(1))
     return value;
   Value zero = arith::ConstantOp::create(builder, loc,
                                          builder.getZeroAttr(value.getType()));

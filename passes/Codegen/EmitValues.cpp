@@ -33,14 +33,21 @@ SmallVector<Value> Emitter::delinearize(Value index, unsigned begin,
   return result;
 }
 
+/// `linalg.index dim` of `node`.
+Steps Emitter::indexSteps(const KernelNode &node, unsigned dim,
+                          const Position &at) {
+  ArrayRef<int64_t> strides = node.indices[dim];
+  Value first = dot(at.row, strides.take_front(at.row.size()), 0);
+  int64_t stride = at.lanes == 0 ? 0 : columnStride(strides);
+  if (stride != 0)
+    first = add(first, scaled(at.column, stride));
+  return {first, stride};
+}
+
 /// `linalg.index dim` of `node` as integers of `type`.
 Value Emitter::indexValue(const KernelNode &node, unsigned dim,
                           const Position &at, Type type) {
-  ArrayRef<int64_t> strides = node.indices[dim];
-  Value scalar = dot(at.row, strides.take_front(at.row.size()), 0);
-  int64_t stride = at.lanes == 0 ? 0 : columnStride(strides);
-  if (stride != 0)
-    scalar = add(scalar, scaled(at.column, stride));
+  auto [scalar, stride] = indexSteps(node, dim, at);
   unsigned width = type.getIntOrFloatBitWidth();
   if (width < 64)
     scalar = arith::TruncIOp::create(builder, loc, type, scalar);
@@ -59,9 +66,23 @@ Value Emitter::indexValue(const KernelNode &node, unsigned dim,
 /// The body of `node` at a position.
 SmallVector<Value> Emitter::body(const KernelNode &node, ValueRange inputs,
                                  const Position &at) {
-  return emitBody(
-      builder, node.op, inputs, at.lanes,
-      [&](unsigned dim, Type type) { return indexValue(node, dim, at, type); });
+  struct Source : BodySource {
+    Source(Emitter &emitter, const KernelNode &node, const Position &at)
+        : emitter(emitter), node(node), at(at) {}
+    Value indexValue(unsigned dim, Type type) override {
+      return emitter.indexValue(node, dim, at, type);
+    }
+    Steps indexSteps(unsigned dim) override {
+      return emitter.indexSteps(node, dim, at);
+    }
+    Value read(const ComputedPlace &place) override {
+      return emitter.loadComputed(place, at);
+    }
+    Emitter &emitter;
+    const KernelNode &node;
+    const Position &at;
+  } source(*this, node, at);
+  return BodyEmitter(builder, node.op, at.lanes, source).emit(inputs);
 }
 
 Value Emitter::inputValue(const KernelAccess &input, const Position &at) {

@@ -11,6 +11,7 @@
 #define MPC_PASSES_CODEGEN_EMITTER_H
 
 #include "compiler/Analysis/KernelDomain.h"
+#include "passes/Codegen/BodyEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -72,6 +73,7 @@ protected:
 
   mlir::Value indexValue(const KernelNode &node, unsigned dim,
                          const Position &at, mlir::Type type);
+  Steps indexSteps(const KernelNode &node, unsigned dim, const Position &at);
   llvm::SmallVector<mlir::Value>
   body(const KernelNode &node, mlir::ValueRange inputs, const Position &at);
   mlir::Value inputValue(const KernelAccess &input, const Position &at);
@@ -93,8 +95,9 @@ protected:
   mlir::Value gather(const KernelAccess &access, const Position &at,
                      mlir::Value pointer);
   mlir::Value load(const KernelAccess &access, const Position &at);
+  mlir::Value loadComputed(const ComputedPlace &place, const Position &at);
   mlir::Value loadScalar(const KernelAccess &access, const Position &at);
-  mlir::Value fromStorage(const KernelAccess &access, mlir::Value value);
+  mlir::Value fromStorage(mlir::Type elementType, mlir::Value value);
   void store(const KernelAccess &access, const Position &at, mlir::Value value);
   void loadRowScalars(const Position &at);
   using Stores =

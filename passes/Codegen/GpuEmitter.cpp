@@ -136,7 +136,8 @@ void GpuEmitter::emitTiles() {
       Value value = LLVM::LoadOp::create(builder, loc, element,
                                          elementAt(memory, element, place),
                                          storageBytes(element));
-      loaded[key] = fromStorage(*input, broadcastLanes(builder, loc, value, 1));
+      loaded[key] = fromStorage(input->elementType,
+                                broadcastLanes(builder, loc, value, 1));
     }
     storeOutputs(all, at);
   });

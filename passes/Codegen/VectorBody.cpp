@@ -1,10 +1,9 @@
-//===- VectorBody.cpp - The body of a linalg op on vectors ----------------===//
+//===- VectorBody.cpp - Vectors of elements and their sums ----------------===//
 
 #include "passes/Codegen/VectorBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -97,89 +96,4 @@ Value mpc::reduceLanes(OpBuilder &builder, Location loc,
     lanes = combine(builder, loc, info, half(0), half(width));
   }
   return vector::ExtractOp::create(builder, loc, lanes, 0);
-}
-
-/// `arith.index_cast` disappears where index is i64 already.
-static Value emitIndexCast(OpBuilder &builder, Operation &op, Value value,
-                           unsigned lanes) {
-  Type to = vectorType(op.getResult(0).getType(), lanes);
-  unsigned from = getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
-  unsigned width = getElementTypeOrSelf(to).getIntOrFloatBitWidth();
-  if (from == width)
-    return value;
-  if (from > width)
-    return arith::TruncIOp::create(builder, op.getLoc(), to, value);
-  if (isa<arith::IndexCastUIOp>(op))
-    return arith::ExtUIOp::create(builder, op.getLoc(), to, value);
-  return arith::ExtSIOp::create(builder, op.getLoc(), to, value);
-}
-
-static Value emitConstant(OpBuilder &builder, arith::ConstantOp op,
-                          unsigned lanes) {
-  return constantLanes(builder, op.getLoc(), cast<TypedAttr>(op.getValue()),
-                       lanes);
-}
-
-SmallVector<Value>
-mpc::emitBody(OpBuilder &builder, linalg::GenericOp op, ValueRange inputs,
-              unsigned lanes,
-              llvm::function_ref<Value(unsigned, Type)> indexOf) {
-  Block *body = op.getBody();
-  CombinerInfo combiner = findCombiner(op);
-  IRMapping values;
-  for (auto [argument, input] : llvm::zip(body->getArguments(), inputs))
-    values.map(argument, input);
-
-  auto lookup = [&](Value value) {
-    if (Value mapped = values.lookupOrNull(value))
-      return mapped;
-    // Scalars from outside of the body: constants of the function.
-    auto constant = value.getDefiningOp<arith::ConstantOp>();
-    assert(constant && "a body uses constants from outside only");
-    Value mapped = emitConstant(builder, constant, lanes);
-    values.map(value, mapped);
-    return mapped;
-  };
-  for (Operation &inner : body->without_terminator()) {
-    if (&inner == combiner.op)
-      continue;
-    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
-      if (!llvm::all_of(inner.getUsers(), llvm::IsaPred<arith::IndexCastOp>))
-        values.map(index.getResult(),
-                   indexOf(index.getDim(), builder.getI64Type()));
-      continue;
-    }
-    if (auto constant = dyn_cast<arith::ConstantOp>(inner)) {
-      values.map(constant.getResult(), emitConstant(builder, constant, lanes));
-      continue;
-    }
-    if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(inner)) {
-      // In the type it is cast to from the start: fewer bits, more lanes.
-      auto index = inner.getOperand(0).getDefiningOp<linalg::IndexOp>();
-      if (index && !values.contains(index)) {
-        values.map(inner.getResult(0),
-                   indexOf(index.getDim(), inner.getResult(0).getType()));
-        continue;
-      }
-      values.map(
-          inner.getResult(0),
-          emitIndexCast(builder, inner, lookup(inner.getOperand(0)), lanes));
-      continue;
-    }
-    OperationState state(inner.getLoc(), inner.getName());
-    for (Value operand : inner.getOperands())
-      state.addOperands(lookup(operand));
-    for (Type type : inner.getResultTypes())
-      state.addTypes(vectorType(type, lanes));
-    state.propertiesAttr = inner.getPropertiesAsAttribute();
-    Operation *made = builder.create(state);
-    for (auto [from, to] : llvm::zip(inner.getResults(), made->getResults()))
-      values.map(from, to);
-  }
-  SmallVector<Value> results;
-  if (combiner.op)
-    return {lookup(combiner.added)};
-  for (Value yielded : body->getTerminator()->getOperands())
-    results.push_back(lookup(yielded));
-  return results;
 }

@@ -1,4 +1,4 @@
-//===- VectorBody.h - The body of a linalg op on vectors --------*- C++ -*-===//
+//===- VectorBody.h - Vectors of elements and their sums --------*- C++ -*-===//
 #ifndef MPC_PASSES_CODEGEN_VECTORBODY_H
 #define MPC_PASSES_CODEGEN_VECTORBODY_H
 
@@ -42,15 +42,6 @@ mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc,
 /// Joins all lanes of a vector, always in the same order.
 mlir::Value reduceLanes(mlir::OpBuilder &builder, mlir::Location loc,
                         const CombinerInfo &info, mlir::Value lanes);
-
-/// Emits the body of `op` for `lanes` elements at once. `inputs` are the values
-/// of the input operands, `indexOf(d, type)` gives `linalg.index d` as an
-/// integer of that type. Returns the yielded values; of a reduction, what is
-/// added.
-llvm::SmallVector<mlir::Value>
-emitBody(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
-         mlir::ValueRange inputs, unsigned lanes,
-         llvm::function_ref<mlir::Value(unsigned, mlir::Type)> indexOf);
 
 } // namespace mpc
 

@@ -181,6 +181,8 @@ private:
     for (linalg::GenericOp op : merged.ops) {
       for (Value input : op.getDpsInputs())
         operands.insert(memoryRoot(input));
+      for (Value read : computedReads(op))
+        operands.insert(memoryRoot(read));
       operands.insert(op.getResults().begin(), op.getResults().end());
     }
     if (operands.size() > limits.operands) {
@@ -252,7 +254,7 @@ private:
         work.push_back(op);
     };
     for (linalg::GenericOp op : ops)
-      for (Value operand : op->getOperands()) {
+      for (Value operand : valuesNeeded(op)) {
         Operation *def = memoryRoot(operand).getDefiningOp();
         if (def && !inside.contains(def))
           push(def);
@@ -270,7 +272,7 @@ private:
       for (Operation *member : together) {
         if (inside.contains(member))
           continue;
-        for (Value operand : member->getOperands()) {
+        for (Value operand : valuesNeeded(member)) {
           Operation *def = memoryRoot(operand).getDefiningOp();
           if (def && inside.contains(def))
             return true;
@@ -300,7 +302,7 @@ public:
                                               group.ops.end());
     llvm::SmallSetVector<Value, 16> inputs, outputs;
     for (linalg::GenericOp op : group.ops) {
-      for (Value operand : op->getOperands())
+      for (Value operand : valuesNeeded(op))
         collectInput(operand, inside, inputs);
       for (Value result : op.getResults())
         if (isUsedOutside(result, inside))
@@ -392,7 +394,7 @@ private:
     for (linalg::GenericOp op : group.ops) {
       for (Value operand : op->getOperands())
         cloneFree(builder, operand, map);
-      // Constants that the body takes from outside.
+      // Constants, and tensors that the body reads at computed places.
       llvm::SetVector<Value> captured;
       getUsedValuesDefinedAbove(op.getRegion(), captured);
       for (Value value : captured)

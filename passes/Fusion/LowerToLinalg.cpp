@@ -83,21 +83,27 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
     for (auto write : func.getOps<train::WriteOp>())
       written.insert(write.getState());
     DenseMap<Value, Value> copies;
+    auto give = [&](Operation *user, OpOperand &operand) {
+      Value &copy = copies[operand.get()];
+      if (!copy)
+        copy = emitCopy(user, operand.get());
+      operand.set(copy);
+    };
     for (Operation &op : func.getBody().front()) {
-      bool isCode = isa<linalg::LinalgDialect>(op.getDialect());
       bool isView = isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
-      if (isCode || isView)
+      if (isView)
         continue;
-      for (OpOperand &operand : op.getOpOperands()) {
-        Value value = operand.get();
-        if (!isa<RankedTensorType>(value.getType()) ||
-            (!isConstant(value) && !outlivesState(operand, written)))
-          continue;
-        Value &copy = copies[value];
-        if (!copy)
-          copy = emitCopy(&op, value);
-        operand.set(copy);
+      if (isa<linalg::LinalgDialect>(op.getDialect())) {
+        op.walk([&](tensor::ExtractOp read) {
+          if (isConstant(read.getTensor()))
+            give(&op, read.getTensorMutable());
+        });
+        continue;
       }
+      for (OpOperand &operand : op.getOpOperands())
+        if (isa<RankedTensorType>(operand.get().getType()) &&
+            (isConstant(operand.get()) || outlivesState(operand, written)))
+          give(&op, operand);
     }
   }
 

@@ -17,9 +17,60 @@ template <typename OpTy> static LogicalResult importUnary(ImportedNode &node) {
   return node.setOutput(0, node.emit<OpTy>(node.floatInput(0)));
 }
 
-template <typename OpTy> static LogicalResult importBinary(ImportedNode &node) {
-  Value lhs = node.floatInput(0), rhs = node.floatInput(1);
-  return node.setOutput(0, node.emit<OpTy>({lhs, rhs}));
+static bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+/// Of two floats or two integers.
+template <typename OpTy, train::IntegerOperation kind>
+static Value arithmetic(ImportedNode &node, Value lhs, Value rhs) {
+  if (node.failed())
+    return nullptr;
+  if (getElementTypeOrSelf(lhs) != getElementTypeOrSelf(rhs)) {
+    node.shapeError() << "the inputs must have one element type";
+    return nullptr;
+  }
+  return isFloat(lhs) ? node.emit<OpTy>({lhs, rhs})
+                      : node.integerOp(kind, lhs, rhs);
+}
+
+template <typename OpTy, train::IntegerOperation kind>
+static LogicalResult importBinary(ImportedNode &node) {
+  Value lhs = node.numberInput(0), rhs = node.numberInput(1);
+  return node.setOutput(0, arithmetic<OpTy, kind>(node, lhs, rhs));
+}
+
+/// -x, also of integers.
+static LogicalResult importNeg(ImportedNode &node) {
+  Value input = node.numberInput(0);
+  if (!input || isFloat(input))
+    return node.setOutput(0, node.emit<train::NegOp>(input));
+  return node.setOutput(0, node.integerOp(train::IntegerOperation::Sub,
+                                          node.numberLike(input, 0), input));
+}
+
+/// The rest of a division: with the sign of the divisor, or with `fmod` that of
+/// the dividend, as floats need it.
+static LogicalResult importMod(ImportedNode &node) {
+  using train::IntegerOperation;
+  Value lhs = node.numberInput(0), rhs = node.numberInput(1);
+  bool fmod = node.boolAttr("fmod", false);
+  if (node.failed())
+    return failure();
+  if (!isFloat(lhs))
+    return node.setOutput(
+        0, node.integerOp(fmod ? IntegerOperation::Rem : IntegerOperation::Mod,
+                          lhs, rhs));
+  Value quotient = node.emit<train::DivOp>({lhs, rhs});
+  Value whole = node.emit<train::FloorOp>(quotient);
+  if (fmod) { // Toward zero.
+    Value isBelow =
+        node.compare(quotient, node.scalar(0), train::Comparison::Less);
+    whole = node.emit<train::SelectOp>(
+        {isBelow, node.emit<train::CeilOp>(quotient), whole});
+  }
+  return node.setOutput(
+      0, node.emit<train::SubOp>({lhs, node.emit<train::MulOp>({whole, rhs})}));
 }
 
 static LogicalResult importGelu(ImportedNode &node) {
@@ -139,11 +190,7 @@ static LogicalResult importComparison(ImportedNode &node) {
     return node.shapeError() << "must compare elements of one type";
   if (swapped)
     std::swap(lhs, rhs);
-  return node.setOutput(
-      0, node.emit<train::CompareOp>(
-             {lhs, rhs},
-             node.attr("comparison",
-                       train::ComparisonAttr::get(lhs.getContext(), order))));
+  return node.setOutput(0, node.compare(lhs, rhs, order));
 }
 
 /// And, Or, Xor, Not.
@@ -159,19 +206,10 @@ template <typename OpTy> static LogicalResult importLogic(ImportedNode &node) {
   return node.setOutput(0, node.emit<OpTy>(inputs));
 }
 
-static Value emitEqual(ImportedNode &node, Value lhs, Value rhs) {
-  if (node.failed())
-    return nullptr;
-  return node.emit<train::CompareOp>(
-      {lhs, rhs},
-      node.attr("comparison", train::ComparisonAttr::get(
-                                  lhs.getContext(), train::Comparison::Equal)));
-}
-
 /// NaN alone is not equal to itself.
 static LogicalResult importIsNaN(ImportedNode &node) {
   Value input = node.floatInput(0);
-  Value isNumber = emitEqual(node, input, input);
+  Value isNumber = node.compare(input, input, train::Comparison::Equal);
   return node.setOutput(0, node.emit<train::NotOp>(isNumber));
 }
 
@@ -185,15 +223,16 @@ static LogicalResult importIsInf(ImportedNode &node) {
     input = node.emit<train::AbsOp>(input);
   double infinity = std::numeric_limits<double>::infinity();
   Value wanted = node.scalar(positive ? infinity : -infinity);
-  return node.setOutput(0, emitEqual(node, input, wanted));
+  return node.setOutput(
+      0, node.compare(input, wanted, train::Comparison::Equal));
 }
 
 /// The first two, then what is left.
-template <typename OpTy>
+template <typename OpTy, train::IntegerOperation kind>
 static LogicalResult importExtreme(ImportedNode &node) {
-  Value result = node.floatInput(0);
+  Value result = node.numberInput(0);
   for (unsigned i = 1; i < node.numInputs(); ++i)
-    result = node.emit<OpTy>({result, node.floatInput(i)});
+    result = arithmetic<OpTy, kind>(node, result, node.numberInput(i));
   return node.setOutput(0, result);
 }
 
@@ -219,10 +258,7 @@ static LogicalResult importPRelu(ImportedNode &node) {
   Value zero = node.scalar(0.0);
   if (node.failed())
     return failure();
-  Value isAbove = node.emit<train::CompareOp>(
-      {zero, input}, node.attr("comparison", train::ComparisonAttr::get(
-                                                 input.getContext(),
-                                                 train::Comparison::Less)));
+  Value isAbove = node.compare(zero, input, train::Comparison::Less);
   Value below = node.emit<train::MulOp>({slope, input});
   return node.setOutput(0, node.emit<train::SelectOp>({isAbove, input, below}));
 }
@@ -290,6 +326,23 @@ static constexpr Rule oneOf = {nullptr, [](Int a, Int b) { return a ^ b; },
 static constexpr Rule inverse = {nullptr, [](Int a, Int) { return 1 - a; },
                                  /*takesBools=*/true, /*makesBools=*/true};
 
+/// As importMod.
+static constexpr Rule floorRest = {
+    [](Float a, Float b) { return a - std::floor(a / b) * b; },
+    [](Int a, Int b) {
+      Int rest = b == -1 ? 0 : a % b;
+      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    },
+    /*takesBools=*/false, /*makesBools=*/false, /*divides=*/true};
+static constexpr Rule rest = {
+    [](Float a, Float b) { return std::fmod(a, b); },
+    [](Int a, Int b) { return b == -1 ? 0 : a % b; },
+    /*takesBools=*/false, /*makesBools=*/false, /*divides=*/true};
+
+static LogicalResult foldMod(ImportedNode &node) {
+  return foldBy(node.boolAttr("fmod", false) ? rest : floorRest, node);
+}
+
 static LogicalResult foldWhere(ImportedNode &node) {
   SmallVector<KnownTensor> in = broadcastConstants(node);
   if (in.empty())
@@ -311,54 +364,87 @@ static LogicalResult foldWhere(ImportedNode &node) {
   return node.setKnown(out);
 }
 
+/// The elements in another type, rounded to `narrow` if there is one.
+static std::optional<KnownTensor> convert(ImportedNode &node,
+                                          const KnownTensor &from, Type type,
+                                          FloatType narrow) {
+  KnownTensor to{type, from.shape, {}, {}};
+  auto floatType = dyn_cast<FloatType>(type);
+  for (int64_t i = 0, count = from.size(); i < count; ++i) {
+    double number = from.number(i);
+    if (floatType) {
+      if (narrow)
+        number = roundTo(narrow, number);
+      to.floats.push_back(roundTo(floatType, number));
+    } else if (to.isBool()) {
+      to.ints.push_back(number != 0); // NaN is not zero.
+    } else if (!from.isFloat()) {
+      to.ints.push_back(wrapTo(type, from.ints[i]));
+    } else {
+      double limit = std::ldexp(1.0, type.isInteger(32) ? 31 : 63);
+      if (!(number >= -limit && number < limit)) {
+        node.error() << "casts " << number << " to " << type
+                     << ", which has no such number";
+        return std::nullopt;
+      }
+      to.ints.push_back(number);
+    }
+  }
+  return to;
+}
+
 static LogicalResult foldCast(ImportedNode &node) {
   std::optional<CastTarget> target = castTarget(node);
   KnownTensor from = node.constant(0);
   if (!target || node.failed())
     return failure();
-  KnownTensor to{target->type, from.shape, {}, {}};
-  auto type = dyn_cast<FloatType>(to.elementType);
-  for (int64_t i = 0, count = from.size(); i < count; ++i) {
-    double number = from.number(i);
-    if (type) {
-      if (target->narrow)
-        number = roundTo(target->narrow, number);
-      to.floats.push_back(roundTo(type, number));
-    } else if (to.isBool()) {
-      to.ints.push_back(number != 0); // NaN is not zero.
-    } else if (!from.isFloat()) {
-      to.ints.push_back(wrapTo(to.elementType, from.ints[i]));
-    } else {
-      double limit = std::ldexp(1.0, to.elementType.isInteger(32) ? 31 : 63);
-      if (!(number >= -limit && number < limit))
-        return node.error() << "casts " << number << " to " << to.elementType
-                            << ", which has no such number";
-      to.ints.push_back(number);
-    }
-  }
-  return node.setKnown(to);
+  auto to = convert(node, from, target->type, target->narrow);
+  return to ? node.setKnown(*to) : failure();
+}
+
+/// To the type of input 1, whatever that holds. A constant stays one.
+static LogicalResult importCastLike(ImportedNode &node) {
+  node.boolAttr("saturate", true);
+  node.stringAttr("round_mode", "up");
+  if (node.failed())
+    return failure();
+  Type to = node.typeOfInput(1);
+  if (!to)
+    return node.error() << "input 1 has a type that is not supported";
+  if (node.typeOfInput(0) == to)
+    return node.forwardInput();
+  if (!node.isConstant(0))
+    return node.setOutput(0, node.castTo(node.input(0), to));
+  KnownTensor from = node.constant(0);
+  if (node.failed())
+    return failure();
+  auto known = convert(node, from, to, FloatType());
+  return known ? node.setKnown(*known) : failure();
 }
 
 ArrayRef<OpRow> mpc::elementwiseOps() {
   using train::Comparison;
+  using Kind = train::IntegerOperation;
   static const OpRow rows[] = {
-      {"Add", 7, 2, 2, 1, importBinary<train::AddOp>, fold<add>},
-      {"Sub", 7, 2, 2, 1, importBinary<train::SubOp>, fold<sub>},
-      {"Mul", 7, 2, 2, 1, importBinary<train::MulOp>, fold<mul>},
-      {"Div", 7, 2, 2, 1, importBinary<train::DivOp>, fold<quotient>},
+      {"Add", 7, 2, 2, 1, importBinary<train::AddOp, Kind::Add>, fold<add>},
+      {"Sub", 7, 2, 2, 1, importBinary<train::SubOp, Kind::Sub>, fold<sub>},
+      {"Mul", 7, 2, 2, 1, importBinary<train::MulOp, Kind::Mul>, fold<mul>},
+      {"Div", 7, 2, 2, 1, importBinary<train::DivOp, Kind::Div>, fold<quotient>},
       {"Pow", 7, 2, 2, 1, importPow, fold<power>},
-      {"Neg", 6, 1, 1, 1, importUnary<train::NegOp>, fold<negative>},
+      {"Neg", 6, 1, 1, 1, importNeg, fold<negative>},
+      {"Mod", 10, 2, 2, 1, importMod, foldMod},
       {"Sqrt", 6, 1, 1, 1, importUnary<train::SqrtOp>, fold<squareRoot>},
       {"Relu", 6, 1, 1, 1, importUnary<train::ReluOp>},
       {"Gelu", 20, 1, 1, 1, importGelu},
       {"Cast", 9, 1, 1, 1, importCast, foldCast},
+      {"CastLike", 15, 2, 2, 1, importCastLike},
       {"Where", 9, 3, 3, 1, importWhere, foldWhere},
       {"PRelu", 7, 2, 2, 1, importPRelu},
       {"Sum", 8, 1, kAnyNumber, 1, importSum, fold<add>},
       {"Mean", 8, 1, kAnyNumber, 1, importMean},
-      {"Max", 8, 1, kAnyNumber, 1, importExtreme<train::MaximumOp>,
+      {"Max", 8, 1, kAnyNumber, 1, importExtreme<train::MaximumOp, Kind::Max>,
        fold<larger>},
-      {"Min", 8, 1, kAnyNumber, 1, importExtreme<train::MinimumOp>,
+      {"Min", 8, 1, kAnyNumber, 1, importExtreme<train::MinimumOp, Kind::Min>,
        fold<smaller>},
       {"Equal", 11, 2, 2, 1, importComparison<Comparison::Equal>, fold<equal>},
       {"Greater", 9, 2, 2, 1, importComparison<Comparison::Less, true>,

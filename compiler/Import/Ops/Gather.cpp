@@ -80,15 +80,21 @@ static LogicalResult importPart(ImportedNode &node, Value data, int64_t axis,
 static Value lookUp(ImportedNode &node, Value data, int64_t axis,
                     Value indices) {
   int64_t rank = shapeOf(data).size(), indexRank = shapeOf(indices).size();
+  // Kernels copy floats.
+  auto rowsOf = [&](Value table) {
+    return isa<FloatType>(getElementTypeOrSelf(data.getType()))
+               ? node.emit<train::EmbeddingOp>({table, indices})
+               : node.emit<train::GatherOp>({table, indices});
+  };
   if (axis == 0)
-    return node.emit<train::EmbeddingOp>({data, indices});
+    return rowsOf(data);
   SmallVector<int64_t> toFront = {axis}, back;
   for (int64_t dim = 0; dim < rank; ++dim)
     if (dim != axis)
       toFront.push_back(dim);
   Value table =
       node.emit<train::TransposeOp>(data, node.i64s("permutation", toFront));
-  Value rows = node.emit<train::EmbeddingOp>({table, indices});
+  Value rows = rowsOf(table);
   for (int64_t dim = 0; dim < axis; ++dim)
     back.push_back(indexRank + dim);
   for (int64_t dim = 0; dim < indexRank; ++dim)
@@ -103,10 +109,6 @@ LogicalResult mpc::importGatherOfData(ImportedNode &node) {
   Value data = node.input(0);
   if (!data)
     return failure();
-  if (!isa<FloatType>(getElementTypeOrSelf(data.getType())))
-    return node.shapeError()
-           << "picks elements of float data; integers and indices must both be "
-              "known at compile time, such as the output of a Shape node";
   ArrayRef<int64_t> shape = shapeOf(data);
   axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'");
   if (node.failed())

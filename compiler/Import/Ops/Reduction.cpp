@@ -110,13 +110,7 @@ static Value sumOfSquares(ImportedNode &node, Value x, const Axes &axes) {
 }
 
 static Value isEqual(ImportedNode &node, Value x, double number) {
-  Value other = node.scalar(number);
-  if (node.failed())
-    return nullptr;
-  return node.emit<train::CompareOp>(
-      {x, other},
-      node.attr("comparison", train::ComparisonAttr::get(
-                                  x.getContext(), train::Comparison::Equal)));
+  return node.compare(x, node.scalar(number), train::Comparison::Equal);
 }
 
 /// The root of a sum of squares. Where that is 0 so is the gradient, as in

@@ -224,16 +224,13 @@ static MaybeShape expandedShape(ImportedNode &node, ArrayRef<int64_t> from) {
 }
 
 static LogicalResult importExpand(ImportedNode &node) {
-  Value input = node.floatInput(0);
+  Value input = node.input(0);
   MaybeShape shape = input ? expandedShape(node, shapeOf(input)) : MaybeShape();
   if (!shape)
     return failure();
-  auto type = cast<RankedTensorType>(input.getType());
-  if (ArrayRef<int64_t>(*shape) == type.getShape())
+  if (ArrayRef<int64_t>(*shape) == shapeOf(input))
     return node.forwardInput();
-  return node.setOutput(
-      0, node.emitAs<train::BroadcastToOp>(
-             RankedTensorType::get(*shape, type.getElementType()), input));
+  return node.setOutput(0, node.broadcast(input, *shape));
 }
 
 static LogicalResult foldExpand(ImportedNode &node) {
@@ -338,19 +335,25 @@ static LogicalResult importSlice(ImportedNode &node) {
       input ? sliceBox(node, shapeOf(input)) : std::nullopt;
   if (!box)
     return failure();
-  auto type = cast<RankedTensorType>(input.getType());
   for (auto [dim, step] : llvm::enumerate(box->steps)) {
-    if (box->extents[dim] == 0)
+    int64_t count = box->extents[dim];
+    if (count == 0)
       return node.shapeError()
              << "takes nothing of dimension " << dim << ", which has "
-             << type.getDimSize(dim) << " positions from 0 on";
-    if (step != 1 && box->extents[dim] > 1)
-      return node.shapeError()
-             << "the step of dimension " << dim << " is " << step
-             << "; on data only steps of 1 are supported";
+             << shapeOf(input)[dim] << " positions from 0 on";
+    if (step == 1 || count == 1)
+      continue;
+    SmallVector<int64_t> places;
+    for (int64_t i = 0; i < count; ++i)
+      places.push_back(box->starts[dim] + i * step);
+    input = node.pick(input, dim, places);
+    box->starts[dim] = 0;
   }
+  if (node.failed())
+    return failure();
+  auto type = cast<RankedTensorType>(input.getType());
   if (type.getShape() == ArrayRef<int64_t>(box->extents))
-    return node.forwardInput();
+    return node.setOutput(0, input);
   return node.setOutput(
       0, node.emitAs<train::SliceOp>(
              RankedTensorType::get(box->extents, type.getElementType()), input,
@@ -547,15 +550,30 @@ padsOf(ImportedNode &node, ArrayRef<int64_t> from) {
   return result;
 }
 
-/// `value` with constants around, dimension by dimension.
+/// Which element of `extent` stands at `place` of a dimension that is padded.
+static int64_t paddedFrom(StringRef mode, int64_t place, int64_t extent) {
+  if (mode == "edge")
+    return std::clamp<int64_t>(place, 0, extent - 1);
+  if (mode == "wrap")
+    return (place % extent + extent) % extent;
+  if (extent == 1)
+    return 0;
+  // Reflected: there and back without the ends twice.
+  int64_t period = 2 * (extent - 1);
+  int64_t offset = (place % period + period) % period;
+  return std::min(offset, period - offset);
+}
+
+/// `value` with what the mode says around, dimension by dimension.
 static LogicalResult importPad(ImportedNode &node) {
-  Value value = node.floatInput(0);
+  Value value = node.input(0);
   std::string mode = node.stringAttr("mode", "constant");
-  if (mode != "constant")
-    return node.error() << "pads by '" << mode
-                        << "'; only mode 'constant' is supported";
+  bool isConstant = mode == "constant";
+  if (!isConstant && mode != "reflect" && mode != "edge" && mode != "wrap")
+    return node.error() << "attribute 'mode' is '" << mode
+                        << "'; known are constant, reflect, edge and wrap";
   auto pads = value ? padsOf(node, shapeOf(value)) : std::nullopt;
-  double number = node.hasInput(2) ? node.knownScalar(2) : 0;
+  double number = isConstant && node.hasInput(2) ? node.knownScalar(2) : 0;
   if (!pads || node.failed())
     return failure();
   SmallVector<int64_t> shape(shapeOf(value));
@@ -565,9 +583,18 @@ static LogicalResult importPad(ImportedNode &node) {
   if (!count)
     return node.graph.report(count.takeError(), node.loc, "the result");
 
-  FloatType type = node.graph.floatType;
+  Type type = getElementTypeOrSelf(value.getType());
   for (auto [dim, pad] : llvm::enumerate(*pads)) {
+    if (pad.first == 0 && pad.second == 0)
+      continue;
     SmallVector<int64_t> inner(shapeOf(value)), offsets(shape.size(), 0);
+    if (!isConstant) {
+      SmallVector<int64_t> places;
+      for (int64_t i = -pad.first; i < inner[dim] + pad.second; ++i)
+        places.push_back(paddedFrom(mode, i, inner[dim]));
+      value = node.pick(value, dim, places);
+      continue;
+    }
     for (int64_t side : {pad.first, pad.second})
       inner[dim] += std::min<int64_t>(side, 0);
     offsets[dim] = std::max<int64_t>(-pad.first, 0);
@@ -576,10 +603,7 @@ static LogicalResult importPad(ImportedNode &node) {
                                           value, node.i64s("offsets", offsets));
     auto constant = [&](int64_t extent) -> Value {
       inner[dim] = extent;
-      auto splat = DenseElementsAttr::get(RankedTensorType::get(inner, type),
-                                          FloatAttr::get(type, number));
-      return train::ConstantOp::create(node.graph.builder, node.loc,
-                                       ElementsAttr(splat));
+      return node.broadcast(node.numberLike(value, number), inner);
     };
     SmallVector<Value> parts;
     if (pad.first > 0)

@@ -165,6 +165,24 @@ static LogicalResult inferTypes(ConvGradInputOp::Adaptor op,
 }
 MPC_INFER(ConvGradInputOp)
 
+LogicalResult
+ConvGradInputOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                               ArrayRef<bool> needed,
+                               MutableArrayRef<Value> operandGrads) {
+  Location loc = gradientLoc(getLoc());
+  if (needed[0])
+    operandGrads[0] = ConvOp::create(
+        builder, loc, resultGrads[0], getWeight(), /*bias=*/Value(),
+        getStrides(), getDilations(), getPadsBegin(), getPadsEnd(), getGroup(),
+        getChannelsLast());
+  if (needed[1])
+    operandGrads[1] = ConvGradWeightOp::create(
+        builder, loc, getGrad(), resultGrads[0],
+        shapeOf(getWeight()).drop_front(2), getStrides(), getDilations(),
+        getPadsBegin(), getPadsEnd(), getGroup(), getChannelsLast());
+  return success();
+}
+
 MPC_OP_FACTS(ConvGradInputOp, Low, countFlops(getGrad(), shapeOf(getWeight())),
              "convolution: 16-bit operands, sums in f32")
 

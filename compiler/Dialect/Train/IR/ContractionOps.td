@@ -61,8 +61,8 @@ def Train_ConvOp : Train_ConvLikeOp<"conv", [
 }
 
 def Train_ConvGradInputOp : Train_ConvLikeOp<"conv_grad_input", [
-    DeclareOpInterfaceMethods<LayoutOpInterface>]> {
-  let summary = "Gradient of a convolution with respect to its input";
+    Differentiable, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
+  let summary = "Gradient of a convolution with respect to its input: a transposed convolution";
   let description = [{
     `input_shape` is the shape of the forward input, in the layout in force.
     Constraints as `train.conv`; `grad` has the shape of its result (conv_c3).

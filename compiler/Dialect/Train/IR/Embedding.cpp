@@ -68,6 +68,37 @@ static LogicalResult inferTypes(EmbeddingGradOp::Adaptor op,
 }
 MPC_INFER(EmbeddingGradOp)
 
+LogicalResult
+EmbeddingGradOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                               ArrayRef<bool> needed,
+                               MutableArrayRef<Value> operandGrads) {
+  if (!needed[0])
+    return success();
+  Location loc = gradientLoc(getLoc());
+  Value rows = EmbeddingOp::create(builder, loc, resultGrads[0], getIndices());
+  // What an index out of range gives was passed over.
+  Value zero = createScalarLike(builder, loc, rows, 0.0);
+  auto limit = [&](int64_t value) -> Value {
+    Type element = elementOf(getIndices());
+    return ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(RankedTensorType::get({}, element),
+                               builder.getIntegerAttr(element, value)));
+  };
+  auto count = static_cast<int64_t>(getRows());
+  Value isAbove = CompareOp::create(builder, loc, limit(-count), getIndices(),
+                                    Comparison::LessOrEqual);
+  Value isBelow = CompareOp::create(builder, loc, getIndices(), limit(count),
+                                    Comparison::Less);
+  Value exists = AndOp::create(builder, loc, isAbove, isBelow);
+  SmallVector<int64_t> shape(shapeOf(getIndices()));
+  shape.resize(shapeOf(rows).size(), 1);
+  operandGrads[0] =
+      SelectOp::create(builder, loc, reshapeTo(builder, loc, exists, shape),
+                       rows, zero);
+  return success();
+}
+
 MPC_OP_FACTS(EmbeddingGradOp, Internal, countElements(getGrad()),
              "gradients of equal rows are added in f32")
 bool EmbeddingGradOp::isOperandPinned(unsigned) { return false; }

@@ -21,8 +21,8 @@ def Train_EmbeddingOp : Train_InferredOp<"embedding", [Differentiable, Kernel]> 
   }];
 }
 
-def Train_EmbeddingGradOp : Train_InferredOp<"embedding_grad", [Kernel]> {
-  let summary = "Gradient of an embedding with respect to its table, in f32";
+def Train_EmbeddingGradOp : Train_InferredOp<"embedding_grad", [Differentiable, Kernel]> {
+  let summary = "Gradient of an embedding with respect to its table, in f32: adds by index";
   let description = [{
     For each of `rows` rows the sum of the gradients that its indices gave, zero
     without any. Indices outside [-V, V) are passed over.

@@ -13,6 +13,11 @@
 // - reductions over dimensions marked so, whose init is a `linalg.fill` with
 //   the identity of the one combiner in the body (addf, maximumf), and whose
 //   accumulation type is f32 or f64;
+// - in a body, computed reads: `tensor.extract` of a tensor from outside at
+//   indices computed from positions, constants and operands, under an `scf.if`
+//   wherever they can fall outside; `scf.for` with bounds that do not depend on
+//   elements. A generic with a computed read of a value starts a new kernel.
+//   ElementBody.h writes such bodies;
 // - `tensor.collapse_shape`, `tensor.expand_shape`, `tensor.reshape`-free views
 //   through `emitReshape`.
 //

@@ -1,5 +1,6 @@
-//===- Random.cpp - Dropout -----------------------------------------------===//
+//===- Random.cpp - Dropout and random numbers ----------------------------===//
 
+#include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"
 #include "compiler/Dialect/Train/IR/ScalarMath.h"
 #include "compiler/Dialect/Train/IR/Train.h"
@@ -8,11 +9,15 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
 
 MPC_OP_FACTS(DropoutOp, Follow, 0, "the identity at inference")
+MPC_OP_FACTS(RandomOp, Follow, 20 * countElements(getResult()),
+             "made of integers")
 MPC_OP_FACTS(DropoutTrainingOp, Follow, countElements(getResult()),
              "zero or one exact scale")
 
@@ -156,11 +161,11 @@ static Value elementNumber(OpBuilder &builder, Location loc,
   return number;
 }
 
-/// Word 0 of Philox2x32-10. The words are carried in 64 bits with the upper
-/// half clear: vector units multiply 32 x 32 -> 64 bits in such lanes in one
+/// The words of Philox2x32-10. They are carried in 64 bits with the upper half clear: vector units multiply 32 x 32 -> 64 bits in such lanes in one
 /// instruction, and splitting products would cost more than the products.
-static Value philox(OpBuilder &builder, Location loc, Value counter0,
-                    Value counter1, Value key) {
+static std::pair<Value, Value> philox(OpBuilder &builder, Location loc,
+                                      Value counter0, Value counter1,
+                                      Value key) {
   Type i64 = builder.getI64Type();
   auto widen = [&](Value word) -> Value {
     return arith::ExtUIOp::create(builder, loc, i64, word);
@@ -180,7 +185,7 @@ static Value philox(OpBuilder &builder, Location loc, Value counter0,
     counter0 = arith::XOrIOp::create(builder, loc, mixed, counter1);
     counter1 = arith::AndIOp::create(builder, loc, product, low);
   }
-  return counter0;
+  return {counter0, counter1};
 }
 
 /// One step of SplitMix64, the generator that seeds generators: every bit of
@@ -213,7 +218,7 @@ static Value splitMix(OpBuilder &builder, Location loc, Value word) {
 /// The key of op `index`. Both words pass through the mixer, and the one of the
 /// op twice, so that no seed gives an op the stream of another: with a sum, op
 /// 1 under seed 0 would drop what op 0 drops under seed 1.
-static Value dropoutKey(OpBuilder &builder, Location loc, Value seed,
+static Value keyOf(OpBuilder &builder, Location loc, Value seed,
                         uint64_t index) {
   if (!seed.getType().isInteger(64))
     seed = arith::ExtSIOp::create(builder, loc, builder.getI64Type(), seed);
@@ -234,16 +239,99 @@ DropoutTrainingOp::lowerToLinalg(OpBuilder &builder,
       builder, getLoc(), getOperation()->getResultTypes(),
       getOperation()->getOperands(),
       [&](OpBuilder &inner, Location loc, ValueRange x) -> SmallVector<Value> {
-        Value key = dropoutKey(inner, loc, x[1], getIndex());
+        Value key = keyOf(inner, loc, x[1], getIndex());
         Value word =
             philox(inner, loc, elementNumber(inner, loc, getType().getShape()),
-                   truncateToI32(inner, loc, x[2]), key);
+                   truncateToI32(inner, loc, x[2]), key)
+                .first;
         Value dropped =
             arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::ult, word,
                                   constantI64(inner, loc, threshold));
         ScalarMath m(inner, loc);
         Value scaled = m.mul(x[0], m.constant(1 / (1 - ratio), x[0]));
         return {m.select(dropped, m.constant(0, x[0]), scaled)};
+      });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// RandomOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferTypes(RandomOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  if (llvm::any_of(op.getShape(),
+                   [](int64_t extent) { return extent < 1; })) // random_c2
+    return error("'shape' must be positive, but is [", op.getShape(), "]");
+  // With f64 the importer says so by a cast.
+  auto attributes = op.getAttributes();
+  types.push_back(RankedTensorType::get(
+      op.getShape(), Float32Type::get(attributes.getContext())));
+  return success();
+}
+MPC_INFER(RandomOp)
+
+LogicalResult RandomOp::verify() {
+  if (!getSeed() != !getStep()) // random_c1
+    return emitOpError("must have both 'seed' and 'step', or neither");
+  for (Value scalar : getOperands())
+    if (!shapeOf(scalar).empty()) // random_c1
+      return emitOpError("'seed' and 'step' must have rank 0, but one is ")
+             << scalar.getType();
+  return success();
+}
+
+bool RandomOp::keepsFormInTraining() { return getSeed() != nullptr; }
+void RandomOp::replaceByInferenceForm(RewriterBase &) {}
+
+LogicalResult RandomOp::replaceByTrainingForm(RewriterBase &rewriter,
+                                              int64_t index) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(*this);
+  Value seed = readControlState(rewriter, *this, kRandomSeedState);
+  Value step = seed ? readControlState(rewriter, *this, kStepState) : Value();
+  if (!step)
+    return failure();
+  rewriter.replaceOpWithNewOp<RandomOp>(*this, getType(), seed, step,
+                                        getShapeAttr(), getNormalAttr(),
+                                        rewriter.getI64IntegerAttr(index));
+  return success();
+}
+
+/// 24 bits of a word as a number in [0, 1).
+static Value uniformOf(OpBuilder &builder, Location loc, Value word,
+                       Type type) {
+  Value high = arith::ShRUIOp::create(builder, loc, word,
+                                      constantI64(builder, loc, 8));
+  high = truncateToI32(builder, loc, high);
+  Value number = arith::SIToFPOp::create(builder, loc, type, high);
+  return arith::MulFOp::create(builder, loc, number,
+                               constantFloat(builder, loc, type, 0x1p-24));
+}
+
+LogicalResult RandomOp::lowerToLinalg(OpBuilder &builder,
+                                      SmallVectorImpl<Value> &results) {
+  FloatType compute = getComputeType({}, getType());
+  results = emitElementwise(
+      builder, getLoc(), TypeRange(getType()), getOperands(),
+      [&](OpBuilder &inner, Location loc, ValueRange x) -> SmallVector<Value> {
+        Value seed = x.empty() ? constantI64(inner, loc, 0) : x[0];
+        Value step = x.empty() ? constantI32(inner, loc, 0)
+                               : truncateToI32(inner, loc, x[1]);
+        auto [first, second] =
+            philox(inner, loc, elementNumber(inner, loc, getShape()), step,
+                   keyOf(inner, loc, seed, getIndex()));
+        Value uniform = uniformOf(inner, loc, first, compute);
+        if (!getNormal())
+          return {uniform};
+        // sqrt(-2 log(1 - u)) cos(2 pi v); 1 - u is never 0.
+        ScalarMath m(inner, loc);
+        Value one = m.constant(1, uniform);
+        Value radius = m.sqrt(
+            m.mul(m.constant(-2, uniform), m.log(m.sub(one, uniform))));
+        Value angle = m.mul(m.constant(2 * M_PI, uniform),
+                            uniformOf(inner, loc, second, compute));
+        return {m.mul(radius, m.cos(angle))};
       });
   return success();
 }

@@ -45,8 +45,8 @@ def Train_BroadcastToOp : Train_ShapeOp<"broadcast_to", [Differentiable, Generat
   let description = [{
     (C1) the operand's shape broadcasts to the result's.
   }];
-  let arguments = (ins Train_FloatTensor:$input); // broadcast_to_c1
-  let results = (outs Train_FloatTensor:$result);
+  let arguments = (ins Train_Tensor:$input); // broadcast_to_c1
+  let results = (outs Train_Tensor:$result);
   let hasVerifier = 1;
   let hasFolder = 1;
 }

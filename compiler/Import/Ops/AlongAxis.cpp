@@ -1,0 +1,144 @@
+//===- AlongAxis.cpp - Import of order and sums along a dimension ---------===//
+
+#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Ops/Index.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static LogicalResult importCumSum(ImportedNode &node) {
+  Value input = node.numberInput(0);
+  bool exclusive = node.boolAttr("exclusive", false);
+  bool reverse = node.boolAttr("reverse", false);
+  double axis = node.knownScalar(1);
+  if (node.failed())
+    return failure();
+  SmallVector<NamedAttribute> attributes = {node.i64(
+      "axis", node.normalizeAxis(axis, shapeOf(input).size(), "the axis"))};
+  if (exclusive)
+    attributes.push_back(node.flag("exclusive"));
+  if (reverse)
+    attributes.push_back(node.flag("reverse"));
+  return node.setOutput(0, node.emit<train::CumSumOp>(input, attributes));
+}
+
+static LogicalResult foldCumSum(ImportedNode &node) {
+  KnownTensor value = node.constant(0);
+  bool exclusive = node.boolAttr("exclusive", false);
+  bool reverse = node.boolAttr("reverse", false);
+  double number = node.knownScalar(1);
+  if (!node.failed() && value.isBool())
+    node.error() << "adds numbers, not bools";
+  int64_t axis = node.normalizeAxis(number, value.shape.size(), "the axis");
+  if (node.failed())
+    return failure();
+  int64_t stride = value.strides()[axis], extent = value.shape[axis];
+  KnownTensor sums = value;
+  for (int64_t i = 0, count = value.size(); i < count; ++i) {
+    int64_t place = i / stride % extent;
+    int64_t first = i - place * stride;
+    int64_t begin = reverse ? place + exclusive : 0;
+    int64_t end = reverse ? extent : place + !exclusive;
+    double sum = 0;
+    uint64_t total = 0;
+    for (int64_t at = begin; at < end; ++at) {
+      if (value.isFloat())
+        sum += value.floats[first + at * stride];
+      else
+        total += value.ints[first + at * stride];
+    }
+    if (value.isFloat())
+      sums.floats[i] = roundTo(node.graph.floatType, sum);
+    else
+      sums.ints[i] = wrapTo(value.elementType, total);
+  }
+  return node.setKnown(sums);
+}
+
+template <bool smallest>
+static LogicalResult importArgExtreme(ImportedNode &node) {
+  Value input = node.input(0);
+  int64_t axis = node.intAttr("axis", 0);
+  bool keepDims = node.boolAttr("keepdims", true);
+  bool last = node.boolAttr("select_last_index", false);
+  if (node.failed())
+    return failure();
+  SmallVector<int64_t> shape(shapeOf(input));
+  axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'");
+  SmallVector<NamedAttribute> attributes = {node.i64("axis", axis)};
+  if (smallest)
+    attributes.push_back(node.flag("smallest"));
+  if (last)
+    attributes.push_back(node.flag("last"));
+  Value result = node.emit<train::ArgExtremeOp>(input, attributes);
+  shape[axis] = 1;
+  return node.setOutput(0, keepDims ? node.reshape(result, shape) : result);
+}
+
+/// Which they are, then what stands there.
+static LogicalResult importTopK(ImportedNode &node) {
+  Value input = node.numberInput(0);
+  SmallVector<int64_t> k = node.knownInts(1);
+  int64_t axis = node.intAttr("axis", -1);
+  bool largest = node.boolAttr("largest", true);
+  node.boolAttr("sorted", true); // They always are.
+  if (node.failed())
+    return failure();
+  SmallVector<int64_t> shape(shapeOf(input));
+  axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'");
+  if (!node.failed() && (k.size() != 1 || k[0] < 1 || k[0] > shape[axis]))
+    return node.shapeError() << "K must be one number from 1 to "
+                             << shape[axis] << ", but is [" << ArrayRef(k)
+                             << "]";
+  if (node.failed())
+    return failure();
+  SmallVector<NamedAttribute> attributes = {node.i64("axis", axis),
+                                            node.i64("k", k[0])};
+  if (!largest)
+    attributes.push_back(node.flag("smallest"));
+  Value indices = node.emit<train::TopIndicesOp>(input, attributes);
+  if (!indices)
+    return failure();
+  FlatIndex index;
+  index.rows = node.emit<train::FlatIndexOp>(
+      indices, {node.i64s("axes", axis), node.i64s("extents", shape)});
+  index.tableRows = ShapedType::getNumElements(shape);
+  if (failed(node.setOutput(0, gatherRows(node, input, index))))
+    return failure();
+  return node.setOutput(1, indices);
+}
+
+/// 1 at the first largest element of each row, else 0.
+static LogicalResult importHardmax(ImportedNode &node) {
+  Value input = node.floatInput(0);
+  int64_t axis = node.intAttr("axis", -1);
+  if (node.failed())
+    return failure();
+  SmallVector<int64_t> shape(shapeOf(input)), classes(shape.size(), 1);
+  axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'");
+  Value largest =
+      node.emit<train::ArgExtremeOp>(input, node.i64("axis", axis));
+  if (!largest)
+    return failure();
+  classes[axis] = shape[axis];
+  SmallVector<int64_t> numbers =
+      llvm::to_vector(llvm::seq<int64_t>(0, shape[axis]));
+  shape[axis] = 1;
+  Value isLargest = node.compare(node.reshape(largest, shape),
+                                 node.integers(numbers, classes),
+                                 train::Comparison::Equal);
+  return node.setOutput(0, node.castTo(isLargest, node.graph.floatType));
+}
+
+ArrayRef<OpRow> mpc::alongAxisOps() {
+  static const OpRow rows[] = {
+      {"CumSum", 11, 2, 2, 1, importCumSum, foldCumSum},
+      {"ArgMax", 12, 1, 1, 1, importArgExtreme<false>},
+      {"ArgMin", 12, 1, 1, 1, importArgExtreme<true>},
+      {"TopK", 11, 2, 2, 2, importTopK},
+      {"Hardmax", 13, 1, 1, 1, importHardmax},
+  };
+  return rows;
+}

@@ -1,0 +1,34 @@
+//===- Index.h - Where elements stand ---------------------------*- C++ -*-===//
+#ifndef MPC_COMPILER_IMPORT_OPS_INDEX_H
+#define MPC_COMPILER_IMPORT_OPS_INDEX_H
+
+#include "compiler/Import/ImportedNode.h"
+
+namespace mpc {
+
+/// The rows of a flat table that indices name.
+struct FlatIndex {
+  mlir::Value rows;                   ///< i64, of any shape.
+  std::optional<KnownTensor> known;   ///< The same, if all are constants.
+  int64_t tableRows = 0;              ///< Rows of the table.
+  llvm::SmallVector<int64_t> rowShape; ///< Of one row.
+};
+
+/// Indices of GatherElements and ScatterElements along `axis`.
+std::optional<FlatIndex> elementIndex(ImportedNode &node,
+                                      llvm::ArrayRef<int64_t> data,
+                                      int64_t axis);
+
+/// Indices of GatherND and ScatterND: the last dimension holds one for each
+/// dimension of `data` after the first `batch`.
+std::optional<FlatIndex> tupleIndex(ImportedNode &node,
+                                    llvm::ArrayRef<int64_t> data,
+                                    int64_t batch);
+
+/// Elements of `data`, under the shape of the indices and that of a row.
+mlir::Value gatherRows(ImportedNode &node, mlir::Value data,
+                       const FlatIndex &index);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_IMPORT_OPS_INDEX_H

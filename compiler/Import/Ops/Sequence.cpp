@@ -1,0 +1,196 @@
+//===- Sequence.cpp - Import of sequences ---------------------------------===//
+//
+// Exporters write lists of tensors (what torch.split gives, what is stacked) as
+// sequences. Their lengths and the places that are asked for must be known; no
+// trace of them is left.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Import/ImportedNode.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mpc;
+
+using Elements = std::vector<std::shared_ptr<GraphValue>>;
+
+static std::optional<Elements> sequenceInput(ImportedNode &node, unsigned i) {
+  const GraphValue &value = node.graph.lookup(node.proto.input(i));
+  if (node.failed())
+    return std::nullopt;
+  if (value.isSequence)
+    return value.elements;
+  node.error() << "input " << i << " '" << node.proto.input(i)
+               << "' must be a sequence";
+  return std::nullopt;
+}
+
+static LogicalResult setSequence(ImportedNode &node, Elements elements) {
+  if (node.failed())
+    return failure();
+  GraphValue entry{{}, nullptr, false, {}, node.loc};
+  entry.isSequence = true;
+  entry.elements = std::move(elements);
+  node.graph.define(node.proto.output(0),
+                    std::make_shared<GraphValue>(std::move(entry)));
+  return success();
+}
+
+static std::shared_ptr<GraphValue> element(ImportedNode &node, Value value) {
+  return std::make_shared<GraphValue>(
+      GraphValue{value, nullptr, false, {}, node.loc});
+}
+
+/// A place in a sequence of `count`, which input `i` gives; the end is one if
+/// `mayBeEnd`.
+static int64_t placeIn(ImportedNode &node, unsigned i, int64_t count,
+                       bool mayBeEnd = false) {
+  int64_t place = node.knownScalar(i), last = mayBeEnd ? count : count - 1;
+  if (!node.failed() && (place < -count || place > last))
+    node.error() << "position " << place << " lies outside of a sequence of "
+                 << count;
+  return place < 0 ? place + count : place;
+}
+
+static LogicalResult importSplitToSequence(ImportedNode &node) {
+  Value input = node.input(0);
+  int64_t axis = node.intAttr("axis", 0);
+  bool keepDims = node.boolAttr("keepdims", true);
+  if (node.failed())
+    return failure();
+  SmallVector<int64_t> shape(shapeOf(input));
+  axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'");
+  if (node.failed())
+    return failure();
+  SmallVector<int64_t> sizes(shape[axis], 1);
+  bool isSplit = node.hasInput(1);
+  if (isSplit && !node.shapeOfInput(1).empty()) {
+    sizes = node.knownInts(1);
+  } else if (isSplit) {
+    int64_t each = node.knownScalar(1);
+    if (!node.failed() && each < 1)
+      node.error() << "the parts must not be empty";
+    sizes.clear();
+    for (int64_t left = shape[axis]; left > 0 && !node.failed(); left -= each)
+      sizes.push_back(std::min(left, each));
+  }
+  int64_t sum = 0;
+  for (int64_t size : sizes)
+    sum = size < 1 || sum > shape[axis] ? shape[axis] + 1 : sum + size;
+  if (!node.failed() && sum != shape[axis])
+    node.shapeError() << "the parts [" << ArrayRef(sizes)
+                      << "] do not fill dimension " << axis;
+  Operation *split = node.emitOp<train::SplitOp>(
+      input, {node.i64("axis", axis), node.i64s("sizes", sizes)});
+  Elements elements;
+  for (size_t i = 0; split && i < sizes.size(); ++i) {
+    Value part = split->getResult(i);
+    SmallVector<int64_t> without(shape);
+    without.erase(without.begin() + axis);
+    if (!isSplit && !keepDims)
+      part = node.reshape(part, without);
+    elements.push_back(element(node, part));
+  }
+  return setSequence(node, std::move(elements));
+}
+
+static LogicalResult importSequenceAt(ImportedNode &node) {
+  auto elements = sequenceInput(node, 0);
+  int64_t place = elements ? placeIn(node, 1, elements->size()) : 0;
+  if (node.failed())
+    return failure();
+  node.graph.define(node.proto.output(0), (*elements)[place]);
+  return success();
+}
+
+static LogicalResult importSequenceConstruct(ImportedNode &node) {
+  Elements elements;
+  for (const std::string &name : node.proto.input())
+    elements.push_back(node.graph.share(name));
+  return setSequence(node, std::move(elements));
+}
+
+static LogicalResult importSequenceEmpty(ImportedNode &node) {
+  node.intAttr("dtype", 1);
+  return setSequence(node, {});
+}
+
+static LogicalResult importSequenceInsert(ImportedNode &node) {
+  auto elements = sequenceInput(node, 0);
+  if (!elements)
+    return failure();
+  auto place = static_cast<int64_t>(elements->size());
+  if (node.hasInput(2))
+    place = placeIn(node, 2, place, /*mayBeEnd=*/true);
+  if (node.failed())
+    return failure();
+  elements->insert(elements->begin() + place,
+                   node.graph.share(node.proto.input(1)));
+  return setSequence(node, std::move(*elements));
+}
+
+static LogicalResult importSequenceErase(ImportedNode &node) {
+  auto elements = sequenceInput(node, 0);
+  if (!elements)
+    return failure();
+  int64_t last = elements->size() - 1;
+  int64_t place = node.hasInput(1) ? placeIn(node, 1, last + 1) : last;
+  if (!node.failed() && place < 0)
+    node.error() << "the sequence is empty";
+  if (node.failed())
+    return failure();
+  elements->erase(elements->begin() + place);
+  return setSequence(node, std::move(*elements));
+}
+
+static LogicalResult importSequenceLength(ImportedNode &node) {
+  auto elements = sequenceInput(node, 0);
+  if (!elements)
+    return failure();
+  return node.setKnown(KnownTensor{node.graph.builder.getI64Type(),
+                                   {},
+                                   {},
+                                   {int64_t(elements->size())}});
+}
+
+static LogicalResult importConcatFromSequence(ImportedNode &node) {
+  auto elements = sequenceInput(node, 0);
+  int64_t axis = node.intAttr("axis", 0);
+  bool isNew = node.boolAttr("new_axis", false);
+  if (node.failed())
+    return failure();
+  if (elements->empty())
+    return node.error() << "the sequence is empty";
+  SmallVector<Value> parts;
+  for (const auto &value : *elements) {
+    Value part = value->isSequence ? Value() : node.graph.materialize(*value);
+    if (!part)
+      return failure();
+    if (parts.empty())
+      axis = node.normalizeAxis(axis, shapeOf(part).size() + isNew,
+                                "attribute 'axis'");
+    SmallVector<int64_t> shape(shapeOf(part));
+    if (isNew) {
+      shape.insert(shape.begin() + std::min<int64_t>(axis, shape.size()), 1);
+      part = node.reshape(part, shape);
+    }
+    parts.push_back(part);
+  }
+  return node.setOutput(
+      0, node.emit<train::ConcatOp>(parts, node.i64("axis", axis)));
+}
+
+ArrayRef<OpRow> mpc::sequenceOps() {
+  static const OpRow rows[] = {
+      {"SplitToSequence", 11, 1, 2, 1, importSplitToSequence},
+      {"SequenceAt", 11, 2, 2, 1, importSequenceAt, nullptr, true},
+      {"SequenceConstruct", 11, 1, kAnyNumber, 1, importSequenceConstruct},
+      {"SequenceEmpty", 11, 0, 0, 1, importSequenceEmpty},
+      {"SequenceInsert", 11, 2, 3, 1, importSequenceInsert, nullptr, true},
+      {"SequenceErase", 11, 1, 2, 1, importSequenceErase, nullptr, true},
+      {"SequenceLength", 11, 1, 1, 1, importSequenceLength, nullptr, true},
+      {"ConcatFromSequence", 11, 1, 1, 1, importConcatFromSequence, nullptr, true},
+  };
+  return rows;
+}

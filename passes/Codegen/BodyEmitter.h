@@ -1,0 +1,85 @@
+//===- BodyEmitter.h - The body of a linalg op on vectors -------*- C++ -*-===//
+#ifndef MPC_PASSES_CODEGEN_BODYEMITTER_H
+#define MPC_PASSES_CODEGEN_BODYEMITTER_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+#include <optional>
+
+namespace mpc {
+
+/// What lanes have in steps: lane `l` has `first + l * step`.
+struct Steps {
+  mlir::Value first; ///< A scalar.
+  int64_t step = 0;
+};
+
+/// Which elements of a tensor the lanes read: `steps`, or a vector of
+/// `offsets` from its first element.
+struct ComputedPlace {
+  mlir::Value tensor;
+  std::optional<Steps> steps;
+  mlir::Value offsets;
+  mlir::Value guard; ///< Lanes that may read; null if all may.
+};
+
+/// What a body asks its kernel for.
+class BodySource {
+public:
+  virtual ~BodySource() = default;
+  /// `linalg.index dim` as integers of `type`, which is at most 64 bits wide.
+  virtual mlir::Value indexValue(unsigned dim, mlir::Type type) = 0;
+  virtual Steps indexSteps(unsigned dim) = 0;
+  /// Elements as bodies use them; anything in lanes that may not read.
+  virtual mlir::Value read(const ComputedPlace &place) = 0;
+};
+
+/// Emits the body of `op` for `lanes` elements at once, or one scalar if that
+/// is 0. Where the body reads at computed places (compiler/Dialect/Train/IR/
+/// Lowering.h), what all lanes share stays scalar: an address that moves with
+/// the lanes is one load, a condition that they share is a branch.
+class BodyEmitter {
+public:
+  BodyEmitter(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
+              unsigned lanes, BodySource &source);
+
+  /// `inputs` are the values of the input operands. Returns the yielded values;
+  /// of a reduction, what is added.
+  llvm::SmallVector<mlir::Value> emit(mlir::ValueRange inputs);
+
+private:
+  mlir::Value spread(Steps steps);
+  mlir::Value vector(mlir::Value value);
+  std::optional<Steps> steps(mlir::Value value);
+  void setSteps(mlir::Value value, Steps steps);
+  mlir::Value constantOf(mlir::arith::ConstantOp op, unsigned count);
+
+  void emitOps(mlir::Block &block);
+  void emitOp(mlir::Operation &op);
+  bool emitInSteps(mlir::Operation &op);
+  void emitPlain(mlir::Operation &op);
+  void emitIndexCast(mlir::Operation &op);
+  void emitRead(mlir::tensor::ExtractOp op);
+  void emitFor(mlir::scf::ForOp op);
+  void emitIf(mlir::scf::IfOp op);
+  void emitBranch(mlir::scf::IfOp op, mlir::Value condition);
+
+  mlir::OpBuilder &builder;
+  mlir::linalg::GenericOp op;
+  const unsigned lanes;
+  BodySource &source;
+  mlir::Operation *combiner = nullptr; ///< Left to whoever adds up.
+  bool reads = false;
+  mlir::Block *home = nullptr; ///< Where the body is emitted.
+  mlir::Value guard; ///< Lanes for which the ops at hand count; null: all.
+  mlir::IRMapping values;
+  llvm::DenseMap<mlir::Value, Steps> stepsOf;
+};
+
+} // namespace mpc
+
+#endif // MPC_PASSES_CODEGEN_BODYEMITTER_H
