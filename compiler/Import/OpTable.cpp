@@ -13,7 +13,8 @@ static const llvm::StringMap<llvm::SmallVector<const OpRow *, 2>> &table() {
     for (auto family :
          {elementwiseOps(), functionOps(), constantOps(), shapeOps(),
           indexOps(), alongAxisOps(), resampleOps(), randomOps(), sequenceOps(),
-          reductionOps(), contractionOps(), attentionOps(), poolingOps(),
+          reductionOps(), contractionOps(), convolutionOps(), einsumOps(),
+          imageOps(), signalOps(), attentionOps(), poolingOps(),
           normalizationOps(), lossOps()})
       for (const OpRow &row : family) {
         auto &entries = result[row.op];

@@ -1,5 +1,6 @@
 //===- Constant.cpp - Import of what makes constants ----------------------===//
 
+#include "compiler/Import/Elements.h"
 #include "compiler/Import/ImportedNode.h"
 
 #include <cmath>
@@ -114,6 +115,120 @@ static LogicalResult foldRange(ImportedNode &node) {
   return node.setKnown(result);
 }
 
+static LogicalResult importSize(ImportedNode &node) {
+  int64_t count = ShapedType::getNumElements(node.shapeOfInput(0));
+  return node.setKnown(
+      KnownTensor{node.graph.builder.getI64Type(), {}, {}, {count}});
+}
+
+/// The element type of attribute `dtype`; `otherwise` without one.
+static Type typeAttr(ImportedNode &node, Type otherwise) {
+  if (!node.hasAttr("dtype"))
+    return otherwise;
+  int64_t number = node.intAttr("dtype", 0);
+  bool isType = number > 0 && number < 1000;
+  Type type = isType ? elementTypeFor(number, node.graph.floatType) : Type();
+  if (!type && !node.failed())
+    node.error() << "attribute 'dtype' is " << dataTypeName(isType ? number : -1)
+                 << "; supported are floats, int32, int64 and bool";
+  return type;
+}
+
+/// Ones on a diagonal of a matrix of the shape of the input.
+static LogicalResult importEyeLike(ImportedNode &node) {
+  SmallVector<int64_t> shape = node.shapeOfInput(0);
+  Type type = typeAttr(node, node.typeOfInput(0));
+  int64_t diagonal = node.intAttr("k", 0);
+  if (!node.failed() && (shape.size() != 2 || !type))
+    node.error() << "takes a matrix of numbers";
+  if (node.failed() || !node.fitsConstant(shape))
+    return failure();
+  KnownTensor result{type, shape, {}, {}};
+  for (int64_t i = 0; i < shape[0] * shape[1]; ++i) {
+    bool isOn = i % shape[1] - i / shape[1] == diagonal;
+    if (result.isFloat())
+      result.floats.push_back(isOn);
+    else
+      result.ints.push_back(isOn);
+  }
+  return node.setKnown(result);
+}
+
+/// The places of elements that are not zero, a column each.
+static LogicalResult foldNonZero(ImportedNode &node) {
+  KnownTensor value = node.constant(0);
+  SmallVector<int64_t> strides = value.strides(), found;
+  for (int64_t i = 0, count = value.size(); i < count; ++i)
+    if (value.number(i) != 0)
+      found.push_back(i);
+  auto count = static_cast<int64_t>(found.size());
+  auto rank = static_cast<int64_t>(value.shape.size());
+  KnownTensor result{node.graph.builder.getI64Type(), {rank, count}, {}, {}};
+  for (int64_t dim = 0; dim < rank; ++dim)
+    for (int64_t at : found)
+      result.ints.push_back(at / strides[dim] % value.shape[dim]);
+  return node.failed() ? failure() : node.setKnown(result);
+}
+
+/// A window of weights for signals: sums of cosines.
+static LogicalResult importWindow(ImportedNode &node,
+                                  ArrayRef<double> terms) {
+  bool periodic = node.boolAttr("periodic", true);
+  node.intAttr("output_datatype", onnx::TensorProto::FLOAT);
+  double size = node.knownScalar(0);
+  if (!node.failed() && !(size >= 1 && size <= double(kMaxKnownElements)))
+    node.error() << "the size must be from 1 to " << kMaxKnownElements
+                 << ", but is " << size;
+  if (node.failed())
+    return failure();
+  auto count = static_cast<int64_t>(size);
+  KnownTensor window{node.graph.floatType, {count}, {}, {}};
+  for (int64_t i = 0; i < count; ++i) {
+    double angle = 2 * M_PI * double(i) / double(periodic ? count : count - 1);
+    double value = 0, sign = 1;
+    for (auto [k, term] : llvm::enumerate(terms)) {
+      value += sign * term * std::cos(double(k) * angle);
+      sign = -sign;
+    }
+    window.floats.push_back(roundTo(node.graph.floatType, value));
+  }
+  return node.setKnown(window);
+}
+
+static LogicalResult importHannWindow(ImportedNode &node) {
+  return importWindow(node, {0.5, 0.5});
+}
+static LogicalResult importHammingWindow(ImportedNode &node) {
+  return importWindow(node, {25.0 / 46, 21.0 / 46});
+}
+static LogicalResult importBlackmanWindow(ImportedNode &node) {
+  return importWindow(node, {0.42, 0.5, 0.08});
+}
+
+/// The triangle of data: a mask chooses.
+static LogicalResult importTrilu(ImportedNode &node) {
+  Value value = node.input(0);
+  bool upper = node.boolAttr("upper", true);
+  int64_t diagonal = node.hasInput(1) ? int64_t(node.knownScalar(1)) : 0;
+  if (node.failed())
+    return failure();
+  if (shapeOf(value).size() < 2)
+    return node.shapeError() << "takes matrices";
+  ArrayRef<int64_t> shape = shapeOf(value).take_back(2);
+  if (!node.fitsConstant(shape))
+    return failure();
+  KnownTensor mask{node.graph.builder.getI1Type(), llvm::to_vector(shape), {},
+                   {}};
+  for (int64_t i = 0; i < shape[0] * shape[1]; ++i) {
+    int64_t distance = i % shape[1] - i / shape[1];
+    mask.ints.push_back(upper ? distance >= diagonal : distance <= diagonal);
+  }
+  Value keeps = train::ConstantOp::create(node.graph.builder, node.loc,
+                                          ElementsAttr(mask.attribute()));
+  return node.setOutput(0, node.emit<train::SelectOp>(
+                               {keeps, value, node.numberLike(value, 0)}));
+}
+
 /// The upper or lower triangle of the last two dimensions, the rest zero.
 static LogicalResult foldTrilu(ImportedNode &node) {
   KnownTensor value = node.constant(0);
@@ -144,7 +259,13 @@ ArrayRef<OpRow> mpc::constantOps() {
       {"Identity", 1, 1, 1, 1, importIdentity},
       {"ConstantOfShape", 9, 1, 1, 1, refuseData, foldConstantOfShape},
       {"Range", 11, 3, 3, 1, refuseData, foldRange},
-      {"Trilu", 14, 1, 2, 1, refuseData, foldTrilu},
+      {"Trilu", 14, 1, 2, 1, importTrilu, foldTrilu},
+      {"Size", 1, 1, 1, 1, importSize},
+      {"EyeLike", 9, 1, 1, 1, importEyeLike},
+      {"NonZero", 9, 1, 1, 1, refuseData, foldNonZero},
+      {"HannWindow", 17, 1, 1, 1, importHannWindow},
+      {"HammingWindow", 17, 1, 1, 1, importHammingWindow},
+      {"BlackmanWindow", 17, 1, 1, 1, importBlackmanWindow},
   };
   return rows;
 }

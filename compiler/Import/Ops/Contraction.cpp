@@ -1,6 +1,6 @@
-//===- Contraction.cpp - Import of matrix products and convolution --------===//
+//===- Contraction.cpp - Import of matrix products ------------------------===//
 
-#include "compiler/Import/Ops/Window.h"
+#include "compiler/Import/ImportedNode.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -59,54 +59,10 @@ static LogicalResult importMatMul(ImportedNode &node) {
   return node.setOutput(0, node.reshape(result, shape));
 }
 
-static LogicalResult importConv(ImportedNode &node) {
-  Value input = node.floatInput(0), weight = node.floatInput(1);
-  SmallVector<Value> operands = {input, weight};
-  if (node.hasInput(2))
-    operands.push_back(node.floatInput(2));
-  int64_t group = node.intAttr("group", 1);
-  auto kernelShape = node.intsAttr("kernel_shape");
-  if (node.failed())
-    return failure();
-  ArrayRef<int64_t> image = shapeOf(input), filter = shapeOf(weight);
-  if (image.size() < 3 || image.size() > 4)
-    return node.shapeError() << "input 0 has " << image.size()
-                             << " dimensions; convolutions with one or two "
-                                "spatial dimensions are supported";
-  if (filter.size() != image.size())
-    return node.shapeError()
-           << "the weight must have " << image.size()
-           << " dimensions like the input, but has " << filter.size();
-  ArrayRef<int64_t> kernel = filter.drop_front(2);
-  if (kernelShape && ArrayRef<int64_t>(*kernelShape) != kernel)
-    return node.shapeError() << "attribute 'kernel_shape' does not agree with "
-                                "the weight";
-  if (group < 1 || group > filter[0] || filter[0] % group != 0)
-    return node.shapeError() << "attribute 'group' is " << group
-                             << ", which does not divide the weight's "
-                             << filter[0] << " output channels";
-  if (image[1] % group != 0 || image[1] / group != filter[1])
-    return node.shapeError()
-           << "the input has " << image[1]
-           << " channels, but the weight expects " << filter[1]
-           << " in each of " << group << " groups";
-  auto window = readWindow(node, input, kernel, /*isPooling=*/false);
-  if (!window)
-    return failure();
-  return node.setOutput(
-      0, node.emit<train::ConvOp>(operands,
-                                  {node.i64s("strides", window->strides),
-                                   node.i64s("dilations", window->dilations),
-                                   node.i64s("pads_begin", window->padsBegin),
-                                   node.i64s("pads_end", window->padsEnd),
-                                   node.i64("group", group)}));
-}
-
 ArrayRef<OpRow> mpc::contractionOps() {
   static const OpRow rows[] = {
       {"Gemm", 11, 2, 3, 1, importGemm},
       {"MatMul", 9, 2, 2, 1, importMatMul},
-      {"Conv", 11, 2, 3, 1, importConv},
   };
   return rows;
 }

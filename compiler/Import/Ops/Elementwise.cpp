@@ -3,6 +3,7 @@
 #include "compiler/Import/Elements.h"
 #include "compiler/Import/ImportedNode.h"
 #include "compiler/Import/Ops/Fold.h"
+#include "compiler/Import/Ops/Power.h"
 
 #include "mlir/Dialect/Traits.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -137,35 +138,6 @@ static LogicalResult importCast(ImportedNode &node) {
     value = node.emit<train::RoundToOp>(value,
                                         node.attr("to", TypeAttr::get(narrow)));
   return node.setOutput(0, value);
-}
-
-/// x^exponent by products and a square root: numbers of halves alone.
-static LogicalResult importPow(ImportedNode &node) {
-  Value input = node.floatInput(0);
-  double exponent = node.knownScalar(1), twice = 2 * std::abs(exponent);
-  constexpr double most = 64;
-  if (node.failed())
-    return failure();
-  if (exponent == 0 || !(twice <= most) || twice != std::floor(twice))
-    return node.error() << "the exponent is " << exponent
-                        << "; on data 0.5, 1, 1.5, ... " << most / 2
-                        << " and their negatives are supported";
-  if (exponent == 1)
-    return node.forwardInput();
-  Value result, power = input;
-  for (int64_t left = twice / 2; left > 0; left /= 2) {
-    if (left % 2 == 1)
-      result = result ? node.emit<train::MulOp>({result, power}) : power;
-    if (left > 1)
-      power = node.emit<train::MulOp>({power, power});
-  }
-  if (std::fmod(twice, 2) != 0) {
-    Value root = node.emit<train::SqrtOp>(input);
-    result = result ? node.emit<train::MulOp>({result, root}) : root;
-  }
-  if (exponent < 0)
-    result = node.emit<train::DivOp>({node.scalar(1.0), result});
-  return node.setOutput(0, result);
 }
 
 static LogicalResult importWhere(ImportedNode &node) {

@@ -1,6 +1,7 @@
 //===- Normalization.cpp - Import of norms, softmax and dropout -----------===//
 
 #include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Ops/Power.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -105,6 +106,160 @@ static LogicalResult importBatchNorm(ImportedNode &node) {
                                         node.i64("axis", 1)}));
 }
 
+/// Rows of `value`, which parts into `rows`, with mean 0 and variance 1.
+static Value standardize(ImportedNode &node, Value value,
+                         ArrayRef<int64_t> rows, double epsilon) {
+  int64_t length =
+      ShapedType::getNumElements(shapeOf(value)) /
+      ShapedType::getNumElements(rows);
+  SmallVector<int64_t> shape(rows);
+  shape.push_back(length);
+  Value parted = node.reshape(value, shape);
+  auto repeated = [&](double number) {
+    return node.broadcast(node.scalar(number), length);
+  };
+  int64_t axis = rows.size();
+  Value result = node.emit<train::LayerNormOp>(
+      {parted, repeated(1), repeated(0)},
+      {node.i64("axis", axis), node.f32("epsilon", epsilon)});
+  return node.reshape(result, shapeOf(value));
+}
+
+/// scale value + bias, both of one number for each channel or for each group of
+/// neighbouring channels.
+static Value scaleChannels(ImportedNode &node, Value value, Value scale,
+                           Value bias) {
+  SmallVector<int64_t> shape(shapeOf(value)), parted, ones;
+  int64_t count = shapeOf(scale)[0];
+  parted = {shape[0], count, shape[1] / count};
+  parted.append(shape.begin() + 2, shape.end());
+  ones.assign(parted.size(), 1);
+  ones[1] = count;
+  value = node.reshape(value, parted);
+  value = node.emit<train::MulOp>({value, node.reshape(scale, ones)});
+  value = node.emit<train::AddOp>({value, node.reshape(bias, ones)});
+  return node.reshape(value, shape);
+}
+
+/// Checks the scale and bias of `count` numbers each.
+static bool haveCount(ImportedNode &node, Value input, Value scale, Value bias,
+                      int64_t count) {
+  if (node.failed())
+    return false;
+  if (shapeOf(input).size() >= 3 && shapeOf(scale) == ArrayRef(count) &&
+      shapeOf(bias) == ArrayRef(count))
+    return true;
+  node.shapeError() << "takes an image, and scale and bias of " << count
+                    << " numbers each";
+  return false;
+}
+
+static LogicalResult importInstanceNorm(ImportedNode &node) {
+  Value input = node.floatInput(0), scale = node.floatInput(1);
+  Value bias = node.floatInput(2);
+  double epsilon = node.floatAttr("epsilon", 1e-5);
+  if (node.failed())
+    return failure();
+  ArrayRef<int64_t> shape = shapeOf(input);
+  if (!haveCount(node, input, scale, bias, shape.size() > 1 ? shape[1] : 0))
+    return failure();
+  Value rows = standardize(node, input, shape.take_front(2), epsilon);
+  return node.setOutput(0,
+                        rows ? scaleChannels(node, rows, scale, bias) : rows);
+}
+
+/// Until opset 21 scale and bias have one number for each group.
+static LogicalResult importGroupNorm(ImportedNode &node) {
+  Value input = node.floatInput(0), scale = node.floatInput(1);
+  Value bias = node.floatInput(2);
+  int64_t groups = node.intAttr("num_groups", 0);
+  double epsilon = node.floatAttr("epsilon", 1e-5);
+  node.intAttr("stash_type", 1);
+  if (node.failed())
+    return failure();
+  ArrayRef<int64_t> shape = shapeOf(input);
+  int64_t channels = shape.size() > 1 ? shape[1] : 0;
+  if (groups < 1 || channels % groups != 0)
+    return node.shapeError() << "attribute 'num_groups' is " << groups
+                             << ", which does not part the " << channels
+                             << " channels";
+  if (!haveCount(node, input, scale, bias,
+                 node.graph.opset < 21 ? groups : channels))
+    return failure();
+  Value rows = standardize(node, input, {shape[0], groups}, epsilon);
+  return node.setOutput(0,
+                        rows ? scaleChannels(node, rows, scale, bias) : rows);
+}
+
+/// x / (bias + alpha / size * sum of squares of neighbouring channels)^beta
+static LogicalResult importLrn(ImportedNode &node) {
+  Value input = node.floatInput(0);
+  int64_t size = node.intAttr("size", 0);
+  double alpha = node.floatAttr("alpha", 1e-4);
+  double beta = node.floatAttr("beta", 0.75), bias = node.floatAttr("bias", 1);
+  if (node.failed())
+    return failure();
+  ArrayRef<int64_t> shape = shapeOf(input);
+  if (shape.size() < 3 || size < 1 || size > 4096)
+    return node.shapeError()
+           << "takes an image and a 'size' from 1 to 4096, but that is "
+           << size;
+  SmallVector<int64_t> places;
+  for (int64_t channel = 0; channel < shape[1]; ++channel)
+    for (int64_t i = 0; i < size; ++i) {
+      int64_t place = channel - (size - 1) / 2 + i;
+      places.push_back(place < shape[1] ? std::max<int64_t>(place, -1) : -1);
+    }
+  Value squares = node.emit<train::MulOp>({input, input});
+  Value sums = node.emit<train::ResampleOp>(
+      {squares, node.integers(places, {shape[1], size})}, node.i64("axis", 1));
+  Value base = node.emit<train::MulOp>({sums, node.scalar(alpha / size)});
+  base = node.emit<train::AddOp>({base, node.scalar(bias)});
+  return node.setOutput(
+      0, node.emit<train::DivOp>({input, emitPower(node, base, beta)}));
+}
+
+/// x divided by its norm along an axis; 0 where that is 0.
+static LogicalResult importLpNorm(ImportedNode &node) {
+  Value input = node.floatInput(0);
+  int64_t axis = node.intAttr("axis", -1), p = node.intAttr("p", 2);
+  if (!node.failed() && p != 1 && p != 2)
+    return node.error() << "attribute 'p' must be 1 or 2, but is " << p;
+  if (node.failed())
+    return failure();
+  axis = node.normalizeAxis(axis, shapeOf(input).size(), "attribute 'axis'");
+  Value terms = p == 1 ? node.emit<train::AbsOp>(input)
+                       : node.emit<train::MulOp>({input, input});
+  Value sum = node.emit<train::ReduceSumOp>(
+      terms, {node.i64s("axes", axis), node.flag("keepdims")});
+  Value isZero = node.compare(sum, node.scalar(0), train::Comparison::Equal);
+  Value norm = node.emit<train::SelectOp>({isZero, node.scalar(1), sum});
+  if (p == 2)
+    norm = node.emit<train::SqrtOp>(norm);
+  return node.setOutput(0, node.emit<train::DivOp>({input, norm}));
+}
+
+/// (x - mean) / (deviation + 1e-9), as ONNX writes the op out.
+static LogicalResult importMeanVariance(ImportedNode &node) {
+  Value input = node.floatInput(0);
+  SmallVector<int64_t> axes =
+      node.intsAttr("axes").value_or(SmallVector<int64_t>{0, 2, 3});
+  if (node.failed())
+    return failure();
+  for (int64_t &axis : axes)
+    axis = node.normalizeAxis(axis, shapeOf(input).size(), "an entry of 'axes'");
+  llvm::sort(axes);
+  auto mean = [&](Value value) {
+    return node.emit<train::ReduceMeanOp>(
+        value, {node.i64s("axes", axes), node.flag("keepdims")});
+  };
+  Value centred = node.emit<train::SubOp>({input, mean(input)});
+  Value variance = mean(node.emit<train::MulOp>({centred, centred}));
+  Value deviation = node.emit<train::AddOp>(
+      {node.emit<train::SqrtOp>(variance), node.scalar(1e-9)});
+  return node.setOutput(0, node.emit<train::DivOp>({centred, deviation}));
+}
+
 template <typename OpTy>
 static LogicalResult importSoftmax(ImportedNode &node) {
   Value input = node.floatInput(0);
@@ -141,6 +296,11 @@ ArrayRef<OpRow> mpc::normalizationOps() {
       {"RMSNormalization", 23, 2, 2, 1, importRmsNorm},
       {"BatchNormalization", 9, 5, 5, 5, importBatchNorm},
       {"BatchNormalization", 14, 5, 5, 3, importBatchNorm},
+      {"InstanceNormalization", 6, 3, 3, 1, importInstanceNorm},
+      {"GroupNormalization", 18, 3, 3, 1, importGroupNorm},
+      {"LRN", 13, 1, 1, 1, importLrn},
+      {"LpNormalization", 1, 1, 1, 1, importLpNorm},
+      {"MeanVarianceNormalization", 13, 1, 1, 1, importMeanVariance},
       {"Softmax", 13, 1, 1, 1, importSoftmax<train::SoftmaxOp>},
       {"LogSoftmax", 13, 1, 1, 1, importSoftmax<train::LogSoftmaxOp>},
       {"Dropout", 12, 1, 3, 2, importDropout},

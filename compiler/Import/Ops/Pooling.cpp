@@ -1,6 +1,9 @@
 //===- Pooling.cpp - Import of pooling ------------------------------------===//
 
+#include "compiler/Import/Ops/Power.h"
 #include "compiler/Import/Ops/Window.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace mpc;
@@ -12,10 +15,8 @@ static std::optional<Window> readPool(ImportedNode &node, Value &input) {
   if (node.failed())
     return std::nullopt;
   size_t rank = shapeOf(input).size();
-  if (rank < 3 || rank > 4) {
-    node.shapeError() << "input 0 has " << rank
-                      << " dimensions; pooling over one or two spatial "
-                         "dimensions is supported";
+  if (rank < 3) {
+    node.shapeError() << "input 0 has no spatial dimension";
     return std::nullopt;
   }
   if (!kernel || kernel->size() != rank - 2) {
@@ -42,15 +43,173 @@ static SmallVector<NamedAttribute> windowAttributes(ImportedNode &node,
           node.i64s("pads_end", window.padsEnd)};
 }
 
+/// Positions of the window.
+static SmallVector<int64_t> positionsOf(const Window &window,
+                                        ArrayRef<int64_t> image) {
+  SmallVector<int64_t> positions;
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    int64_t span = (window.kernel[i] - 1) * window.dilations[i] + 1;
+    int64_t room =
+        image[2 + i] + window.padsBegin[i] + window.padsEnd[i] - span;
+    positions.push_back(room / window.strides[i] + 1);
+  }
+  return positions;
+}
+
+static int64_t product(ArrayRef<int64_t> shape) {
+  return ShapedType::getNumElements(shape);
+}
+
+/// Kernels have windows of up to 255 elements in up to two dimensions, each of
+/// which covers part of the image.
+static bool hasKernel(const Window &window, ArrayRef<int64_t> image) {
+  if (image.size() > 4 || product(window.kernel) > 255)
+    return false;
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    int64_t span = (window.kernel[i] - 1) * window.dilations[i] + 1;
+    // Less dilated windows on no less than they span are never empty.
+    if (std::max(window.padsBegin[i], window.padsEnd[i]) >= span ||
+        (window.dilations[i] > 1 && image[2 + i] < span))
+      return false;
+  }
+  return true;
+}
+
+/// The elements of each position: [N, C, elements, positions].
+static Value unfold(ImportedNode &node, Value input, const Window &window,
+                    double padding) {
+  SmallVector<NamedAttribute> attributes = windowAttributes(node, window);
+  attributes.push_back(node.attr(
+      "padding", node.graph.builder.getF64FloatAttr(padding)));
+  Value windows = node.emit<train::UnfoldOp>(input, attributes);
+  if (!windows)
+    return nullptr;
+  ArrayRef<int64_t> shape = shapeOf(windows);
+  size_t spatial = window.kernel.size();
+  return node.reshape(windows,
+                      {shape[0], shape[1], product(window.kernel),
+                       product(shape.take_back(spatial))});
+}
+
+/// Where the elements of the windows stand on the image (-1: nowhere), row by
+/// row or, with `columnMajor`, column by column: [elements, positions].
+static std::vector<int64_t> placesOf(const Window &window,
+                                     ArrayRef<int64_t> image,
+                                     ArrayRef<int64_t> positions,
+                                     bool columnMajor) {
+  int64_t taps = product(window.kernel), count = product(positions);
+  std::vector<int64_t> places;
+  size_t spatial = positions.size();
+  for (int64_t tap = 0; tap < taps; ++tap)
+    for (int64_t position = 0; position < count; ++position) {
+      int64_t restTap = tap, rest = position;
+      SmallVector<int64_t> at(spatial);
+      bool isInside = true;
+      for (size_t i = spatial; i-- > 0;) {
+        at[i] = rest % positions[i] * window.strides[i] -
+                window.padsBegin[i] +
+                restTap % window.kernel[i] * window.dilations[i];
+        rest /= positions[i];
+        restTap /= window.kernel[i];
+        isInside &= at[i] >= 0 && at[i] < image[2 + i];
+      }
+      int64_t place = 0;
+      for (size_t i = 0; i < spatial; ++i) {
+        size_t dim = columnMajor ? spatial - 1 - i : i;
+        place = place * image[2 + dim] + at[dim];
+      }
+      places.push_back(isInside ? place : -1);
+    }
+  return places;
+}
+
+/// The largest element of any window, and with `wantsIndices` where in the
+/// whole input it stands. The gradient goes to the first of equals.
+static LogicalResult poolByUnfolding(ImportedNode &node, Value input,
+                                     const Window &window, bool columnMajor) {
+  SmallVector<int64_t> image(shapeOf(input));
+  Value windows = unfold(node, input, window,
+                         -std::numeric_limits<double>::infinity());
+  Value first = node.emit<train::ArgExtremeOp>(windows, node.i64("axis", 2));
+  if (!first)
+    return failure();
+  SmallVector<int64_t> positions = positionsOf(window, image);
+  int64_t channels = image[0] * image[1], count = product(positions);
+  int64_t taps = product(window.kernel);
+  SmallVector<int64_t> shape = {image[0], image[1]};
+  llvm::append_range(shape, positions);
+  first = node.reshape(first, {channels, count});
+  // [channel, element, position]: positions move, and channels do.
+  Value taken = node.emit<train::FlatIndexOp>(
+      node.reshape(first, {channels, 1, count}),
+      {node.i64s("axes", 1), node.i64s("extents", {channels, taps, count})});
+  Value flat = node.reshape(windows, channels * taps * count);
+  Value result = node.emit<train::GatherOp>({flat, taken});
+  if (failed(node.setOutput(0, node.reshape(result, shape))))
+    return failure();
+  if (!node.isOutputUsed(1))
+    return success();
+  if (!node.fitsConstant({taps, count}))
+    return failure();
+  Value places = node.integers(
+      placesOf(window, image, positions, columnMajor), taps * count);
+  // Of element `first` of the window at a position: rows are positions.
+  Value which = node.integerOp(
+      train::IntegerOperation::Add,
+      node.integerOp(train::IntegerOperation::Mul, first,
+                     node.numberLike(first, count)),
+      node.integers(llvm::to_vector(llvm::seq<int64_t>(0, count)), count));
+  Value place = node.emit<train::GatherOp>({places, which});
+  SmallVector<int64_t> starts;
+  for (int64_t i = 0; i < channels; ++i)
+    starts.push_back(i * product(ArrayRef<int64_t>(image).drop_front(2)));
+  Value index = node.integerOp(train::IntegerOperation::Add, place,
+                               node.integers(starts, {channels, 1}));
+  return node.setOutput(1, node.reshape(index, shape));
+}
+
 static LogicalResult importMaxPool(ImportedNode &node) {
   Value input;
   auto window = readPool(node, input);
-  node.intAttr("storage_order", 0); // Concerns the indices only.
-  node.refuseOutput(1, "is used; indices of MaxPool are not supported");
+  bool columnMajor = node.boolAttr("storage_order", false);
   if (node.failed())
     return failure();
+  if (node.isOutputUsed(1) || !hasKernel(*window, shapeOf(input)))
+    return poolByUnfolding(node, input, *window, columnMajor);
   return node.setOutput(
       0, node.emit<train::MaxPoolOp>(input, windowAttributes(node, *window)));
+}
+
+/// Sums over windows, one dimension after the other; each is divided by
+/// `divisor(dim, position)`.
+static Value
+sumWindows(ImportedNode &node, Value value, const Window &window,
+           llvm::function_ref<double(size_t, int64_t)> divisor) {
+  if (node.failed())
+    return nullptr;
+  SmallVector<int64_t> image(shapeOf(value));
+  SmallVector<int64_t> positions = positionsOf(window, image);
+  for (size_t dim = 0; dim < positions.size(); ++dim) {
+    std::vector<int64_t> places;
+    KnownTensor weights{node.graph.floatType,
+                        {positions[dim], window.kernel[dim]}, {}, {}};
+    if (!node.fitsConstant(weights.shape))
+      return nullptr;
+    for (int64_t at = 0; at < positions[dim]; ++at)
+      for (int64_t tap = 0; tap < window.kernel[dim]; ++tap) {
+        int64_t place = at * window.strides[dim] - window.padsBegin[dim] +
+                        tap * window.dilations[dim];
+        places.push_back(place >= 0 && place < image[2 + dim] ? place : -1);
+        weights.floats.push_back(
+            roundTo(node.graph.floatType, 1 / divisor(dim, at)));
+      }
+    Value table = train::ConstantOp::create(
+        node.graph.builder, node.loc, ElementsAttr(weights.attribute()));
+    value = node.emit<train::ResampleOp>(
+        {value, node.integers(places, weights.shape), table},
+        node.i64("axis", 2 + dim));
+  }
+  return value;
 }
 
 static LogicalResult importAveragePool(ImportedNode &node) {
@@ -59,16 +218,91 @@ static LogicalResult importAveragePool(ImportedNode &node) {
   bool includePad = node.boolAttr("count_include_pad", false);
   if (node.failed())
     return failure();
-  if (includePad && window->dimWithCeil)
-    return node.shapeError()
-           << "ceil_mode adds a window that is partly outside in spatial "
-              "dimension "
-           << *window->dimWithCeil
-           << ", which is not supported with count_include_pad; pad the input";
+  SmallVector<int64_t> image(shapeOf(input));
   SmallVector<NamedAttribute> attributes = windowAttributes(node, *window);
   if (includePad)
     attributes.push_back(node.flag("count_include_pad"));
-  return node.setOutput(0, node.emit<train::AveragePoolOp>(input, attributes));
+  if (hasKernel(*window, image) && !(includePad && window->dimWithCeil))
+    return node.setOutput(0,
+                          node.emit<train::AveragePoolOp>(input, attributes));
+  // What counts lies on the image, or between the pads of the model.
+  auto divisor = [&](size_t dim, int64_t at) {
+    int64_t low = includePad ? -window->padsBegin[dim] : 0;
+    int64_t high = image[2 + dim] + (includePad ? window->modelPadsEnd[dim] : 0);
+    int64_t count = 0;
+    for (int64_t tap = 0; tap < window->kernel[dim]; ++tap) {
+      int64_t place = at * window->strides[dim] - window->padsBegin[dim] +
+                      tap * window->dilations[dim];
+      count += place >= low && place < high;
+    }
+    return double(std::max<int64_t>(count, 1));
+  };
+  return node.setOutput(0, sumWindows(node, input, *window, divisor));
+}
+
+/// The root of order `p` of a sum of powers of magnitudes.
+static Value norm(ImportedNode &node, Value input, int64_t p,
+                  llvm::function_ref<Value(Value)> sum) {
+  if (!node.failed() && (p < 1 || p > 32))
+    node.error() << "attribute 'p' must be from 1 to 32, but is " << p;
+  Value size = p % 2 == 0 ? input : node.emit<train::AbsOp>(input);
+  return emitPower(node, sum(emitPower(node, size, double(p))), 1.0 / double(p));
+}
+
+static LogicalResult importLpPool(ImportedNode &node) {
+  Value input;
+  auto window = readPool(node, input);
+  int64_t p = node.intAttr("p", 2);
+  if (node.failed())
+    return failure();
+  return node.setOutput(0, norm(node, input, p, [&](Value terms) {
+    return sumWindows(node, terms, *window,
+                      [](size_t, int64_t) { return 1.0; });
+  }));
+}
+
+/// All spatial dimensions as one, and the shape of what is left.
+static Value flattenImage(ImportedNode &node, Value input,
+                          SmallVectorImpl<int64_t> &kept) {
+  if (node.failed())
+    return nullptr;
+  ArrayRef<int64_t> shape = shapeOf(input);
+  if (shape.size() < 3) {
+    node.shapeError() << "input 0 has no spatial dimension";
+    return nullptr;
+  }
+  kept.assign(shape.begin(), shape.begin() + 2);
+  kept.resize(shape.size(), 1);
+  return node.reshape(input,
+                      {shape[0] * shape[1], product(shape.drop_front(2))});
+}
+
+static LogicalResult importGlobalLpPool(ImportedNode &node) {
+  Value input = node.floatInput(0);
+  int64_t p = node.intAttr("p", 2);
+  SmallVector<int64_t> kept;
+  Value rows = flattenImage(node, input, kept);
+  Value result = norm(node, rows, p, [&](Value terms) {
+    return node.emit<train::ReduceSumOp>(terms, node.i64s("axes", 1));
+  });
+  return node.setOutput(0, node.reshape(result, kept));
+}
+
+/// The gradient goes to the first of equals, as in MaxPool.
+static LogicalResult importGlobalMaxPool(ImportedNode &node) {
+  Value input = node.floatInput(0);
+  SmallVector<int64_t> kept;
+  Value rows = flattenImage(node, input, kept);
+  if (!rows)
+    return failure();
+  SmallVector<int64_t> shape(shapeOf(rows));
+  Value first = node.emit<train::ArgExtremeOp>(rows, node.i64("axis", 1));
+  Value taken = node.emit<train::FlatIndexOp>(
+      node.reshape(first, {shape[0], 1}),
+      {node.i64s("axes", 1), node.i64s("extents", shape)});
+  Value result = node.emit<train::GatherOp>(
+      {node.reshape(rows, shape[0] * shape[1]), taken});
+  return node.setOutput(0, node.reshape(result, kept));
 }
 
 static LogicalResult importGlobalAveragePool(ImportedNode &node) {
@@ -84,6 +318,9 @@ ArrayRef<OpRow> mpc::poolingOps() {
   static const OpRow rows[] = {
       {"MaxPool", 12, 1, 1, 2, importMaxPool},
       {"AveragePool", 11, 1, 1, 1, importAveragePool},
+      {"LpPool", 11, 1, 1, 1, importLpPool},
+      {"GlobalMaxPool", 1, 1, 1, 1, importGlobalMaxPool},
+      {"GlobalLpPool", 2, 1, 1, 1, importGlobalLpPool},
       {"GlobalAveragePool", 1, 1, 1, 1, importGlobalAveragePool},
   };
   return rows;

@@ -2,6 +2,8 @@
 
 #include "compiler/Import/ImportedNode.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 #include <limits>
 #include <numeric>
 
@@ -20,6 +22,17 @@ struct Axes {
     if (keepDims)
       attributes.push_back(node.flag("keepdims"));
     return node.emit<OpTy>(input, attributes);
+  }
+
+  Value reduceBy(ImportedNode &node, Value input,
+                 train::IntegerOperation kind) const {
+    SmallVector<NamedAttribute> attributes = {
+        node.i64s("axes", dims),
+        node.attr("kind", train::IntegerOperationAttr::get(
+                              node.graph.builder.getContext(), kind))};
+    if (keepDims)
+      attributes.push_back(node.flag("keepdims"));
+    return node.emit<train::ReduceByOp>(input, attributes);
   }
 };
 
@@ -60,17 +73,30 @@ static std::optional<Axes> axesOf(ImportedNode &node, Value input,
 }
 
 /// An op that is `formula` of its input and its axes; of no axes at all, what
-/// `single` makes of each element.
+/// `single` makes of each element. Of integers, a reduction by `ofIntegers`, an
+/// IntegerOperation; a negative number refuses them.
 using Formula = Value (*)(ImportedNode &, Value, const Axes &);
 using Single = Value (*)(ImportedNode &, Value);
 
-template <Formula formula, int64_t axesInput, Single single>
+template <Formula formula, int64_t axesInput, Single single,
+          int ofIntegers = -1>
 static LogicalResult import(ImportedNode &node) {
-  Value input = node.floatInput(0);
+  Value input = ofIntegers >= 0 ? node.input(0) : node.floatInput(0);
   if (node.failed())
     return failure();
-  if (std::optional<Axes> axes = axesOf(node, input, axesInput))
-    return node.setOutput(0, formula(node, input, *axes));
+  Type type = getElementTypeOrSelf(input.getType());
+  bool isFloat = isa<FloatType>(type);
+  if (std::optional<Axes> axes = axesOf(node, input, axesInput)) {
+    if (isFloat)
+      return node.setOutput(0, formula(node, input, *axes));
+    // Bools are 0 and 1: their maximum is whether any is set.
+    Value numbers = type.isInteger(1)
+                        ? node.castTo(input, node.graph.builder.getI32Type())
+                        : input;
+    Value result = axes->reduceBy(
+        node, numbers, static_cast<train::IntegerOperation>(ofIntegers));
+    return node.setOutput(0, node.castTo(result, type));
+  }
   if (node.failed())
     return failure();
   return node.setOutput(0, single(node, input));
@@ -93,6 +119,10 @@ static Value reduce(ImportedNode &node, Value x, const Axes &axes) {
 
 static Value sum(ImportedNode &node, Value x, const Axes &axes) {
   return axes.reduce<train::ReduceSumOp>(node, x);
+}
+
+static Value product(ImportedNode &node, Value x, const Axes &axes) {
+  return axes.reduceBy(node, x, train::IntegerOperation::Mul);
 }
 
 static Value minimum(ImportedNode &node, Value x, const Axes &axes) {
@@ -152,15 +182,21 @@ static Value logOfSumOfExp(ImportedNode &node, Value x, const Axes &axes) {
 }
 
 ArrayRef<OpRow> mpc::reductionOps() {
+  constexpr int kAdd = int(train::IntegerOperation::Add),
+                kMul = int(train::IntegerOperation::Mul),
+                kMax = int(train::IntegerOperation::Max),
+                kMin = int(train::IntegerOperation::Min);
   using namespace mpc::train;
   static const OpRow rows[] = {
-      {"ReduceSum", 13, 1, 2, 1, import <sum, 13, asIs>},
+      {"ReduceSum", 13, 1, 2, 1, import <sum, 13, asIs, kAdd>},
       {"ReduceMean", 11, 1, 1, 1, import <reduce<ReduceMeanOp>, 18, asIs>},
       {"ReduceMean", 18, 1, 2, 1, import <reduce<ReduceMeanOp>, 18, asIs>},
-      {"ReduceMax", 11, 1, 1, 1, import <reduce<ReduceMaxOp>, 18, asIs>},
-      {"ReduceMax", 18, 1, 2, 1, import <reduce<ReduceMaxOp>, 18, asIs>},
-      {"ReduceMin", 11, 1, 1, 1, import <minimum, 18, asIs>},
-      {"ReduceMin", 18, 1, 2, 1, import <minimum, 18, asIs>},
+      {"ReduceMax", 11, 1, 1, 1, import <reduce<ReduceMaxOp>, 18, asIs, kMax>},
+      {"ReduceMax", 18, 1, 2, 1, import <reduce<ReduceMaxOp>, 18, asIs, kMax>},
+      {"ReduceMin", 11, 1, 1, 1, import <minimum, 18, asIs, kMin>},
+      {"ReduceMin", 18, 1, 2, 1, import <minimum, 18, asIs, kMin>},
+      {"ReduceProd", 11, 1, 1, 1, import <product, 18, asIs, kMul>},
+      {"ReduceProd", 18, 1, 2, 1, import <product, 18, asIs, kMul>},
       {"ReduceL1", 11, 1, 1, 1, import <sumOfMagnitudes, 18, apply<AbsOp>>},
       {"ReduceL1", 18, 1, 2, 1, import <sumOfMagnitudes, 18, apply<AbsOp>>},
       {"ReduceL2", 11, 1, 1, 1, import <norm, 18, apply<AbsOp>>},

@@ -81,6 +81,7 @@ std::optional<Window> mpc::readWindow(ImportedNode &node, Value input,
   if (isSame)
     padSame(window, extents, autoPad == "SAME_UPPER");
 
+  window.modelPadsEnd = window.padsEnd;
   for (size_t i = 0; i < count; ++i) {
     int64_t span = (kernel[i] - 1) * window.dilations[i] + 1;
     int64_t room = extents[i] + window.padsBegin[i] + window.padsEnd[i] - span;

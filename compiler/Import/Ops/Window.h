@@ -14,6 +14,7 @@ struct Window {
   /// outside. `padsEnd` makes room for it, so it holds more than the model's
   /// pads there.
   std::optional<size_t> dimWithCeil;
+  llvm::SmallVector<int64_t> modelPadsEnd; ///< Without that room.
 };
 
 /// Reads auto_pad, dilations, pads, strides and, in pooling, ceil_mode for a

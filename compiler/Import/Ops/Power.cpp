@@ -1,0 +1,92 @@
+//===- Power.cpp - Import of Pow ------------------------------------------===//
+
+#include "compiler/Import/Ops/Power.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mpc;
+using train::Comparison;
+
+/// Numbers of halves up to 32: products and a square root.
+static bool isShort(double exponent) {
+  double twice = 2 * std::fabs(exponent);
+  return exponent != 0 && twice <= 64 && twice == std::floor(twice);
+}
+
+static Value byProducts(ImportedNode &node, Value base, double exponent) {
+  double twice = 2 * std::fabs(exponent);
+  Value result, power = base;
+  for (int64_t left = twice / 2; left > 0; left /= 2) {
+    if (left % 2 == 1)
+      result = result ? node.emit<train::MulOp>({result, power}) : power;
+    if (left > 1)
+      power = node.emit<train::MulOp>({power, power});
+  }
+  if (std::fmod(twice, 2) != 0) {
+    Value root = node.emit<train::SqrtOp>(base);
+    result = result ? node.emit<train::MulOp>({result, root}) : root;
+  }
+  if (exponent < 0)
+    result = node.emit<train::DivOp>({node.scalar(1.0), result});
+  return result;
+}
+
+Value mpc::emitPower(ImportedNode &node, Value base, double exponent) {
+  if (exponent == 1 || node.failed())
+    return base;
+  if (isShort(exponent))
+    return byProducts(node, base, exponent);
+  return emitPower(node, base, node.scalar(exponent));
+}
+
+/// e^(y log |x|) with the sign that x and an integer y give; NaN where x < 0
+/// and y is none. At 0 the power of a positive y is 0, and so is its gradient.
+Value mpc::emitPower(ImportedNode &node, Value base, Value exponent) {
+  auto select = [&](Value condition, Value yes, Value no) {
+    return node.emit<train::SelectOp>({condition, yes, no});
+  };
+  auto equal = [&](Value a, Value b) {
+    return node.compare(a, b, Comparison::Equal);
+  };
+  Value zero = node.scalar(0), one = node.scalar(1);
+  Value isZero = equal(base, zero);
+  Value size = node.emit<train::AbsOp>(base);
+  Value logarithm = node.emit<train::LogOp>(select(isZero, one, size));
+  Value power = node.emit<train::ExpOp>(
+      node.emit<train::MulOp>({exponent, logarithm}));
+  // Below 0.
+  Value half = node.emit<train::MulOp>({exponent, node.scalar(0.5)});
+  Value isWhole = equal(node.emit<train::FloorOp>(exponent), exponent);
+  Value isEven = equal(node.emit<train::FloorOp>(half), half);
+  Value odd = select(isWhole, node.emit<train::NegOp>(power),
+                     node.scalar(std::nan("")));
+  Value isBelow = node.compare(base, zero, Comparison::Less);
+  power = select(isBelow, select(isEven, power, odd), power);
+  // At 0, and to the power of 0.
+  Value isPositive = node.compare(zero, exponent, Comparison::Less);
+  power = select(isZero, select(isPositive, zero, node.scalar(INFINITY)),
+                 power);
+  return select(equal(exponent, zero), one, power);
+}
+
+LogicalResult mpc::importPow(ImportedNode &node) {
+  Value base = node.numberInput(0);
+  if (node.failed())
+    return failure();
+  Type type = getElementTypeOrSelf(base.getType());
+  // Powers of integers are those of floats, truncated.
+  base = node.castTo(base, node.graph.floatType);
+  Value result;
+  bool isNumber = node.isKnown(1) &&
+                  ShapedType::getNumElements(node.shapeOfInput(1)) == 1 &&
+                  node.shapeOfInput(1).size() <= shapeOf(base).size();
+  if (isNumber)
+    result = emitPower(node, base, node.knownScalar(1));
+  else
+    result = emitPower(node, base,
+                       node.castTo(node.numberInput(1), node.graph.floatType));
+  return node.setOutput(0, node.castTo(result, type));
+}
