@@ -14,7 +14,7 @@ static const llvm::StringMap<llvm::SmallVector<const OpRow *, 2>> &table() {
          {elementwiseOps(), functionOps(), constantOps(), shapeOps(),
           indexOps(), alongAxisOps(), resampleOps(), randomOps(), sequenceOps(),
           reductionOps(), contractionOps(), convolutionOps(), einsumOps(),
-          imageOps(), signalOps(), attentionOps(), poolingOps(),
+          imageOps(), recurrentOps(), signalOps(), attentionOps(), poolingOps(),
           normalizationOps(), lossOps()})
       for (const OpRow &row : family) {
         auto &entries = result[row.op];

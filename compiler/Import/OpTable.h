@@ -59,6 +59,7 @@ llvm::ArrayRef<OpRow> contractionOps();
 llvm::ArrayRef<OpRow> convolutionOps();
 llvm::ArrayRef<OpRow> einsumOps();
 llvm::ArrayRef<OpRow> imageOps();
+llvm::ArrayRef<OpRow> recurrentOps();
 llvm::ArrayRef<OpRow> signalOps();
 llvm::ArrayRef<OpRow> attentionOps();
 llvm::ArrayRef<OpRow> poolingOps();

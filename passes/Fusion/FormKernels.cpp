@@ -58,8 +58,12 @@ public:
 
   void run() {
     unsigned position = 0;
-    for (Operation &op : func.getBody().front())
+    for (Operation &op : func.getBody().front()) {
       order[&op] = position++;
+      for (Value value : valuesNeeded(&op))
+        if (Operation *def = memoryRoot(value).getDefiningOp())
+          needs[&op].push_back(def);
+    }
     SmallVector<linalg::GenericOp> ops(func.getOps<linalg::GenericOp>());
     for (linalg::GenericOp op : ops) {
       groupOf[op] = groups.size();
@@ -128,12 +132,17 @@ private:
     return producers;
   }
 
+  /// A read that is shared this many ops away has left the caches; and to look
+  /// for paths between ops far apart takes long.
+  static constexpr unsigned kSiblingReach = 256;
+
   /// The ops before `op` that share an input with it.
   SmallVector<linalg::GenericOp> siblingsOf(linalg::GenericOp op) {
     llvm::SmallSetVector<linalg::GenericOp, 8> siblings;
     for (Value input : op.getDpsInputs())
       for (linalg::GenericOp reader : readersOf(memoryRoot(input)))
-        if (order[reader] < order[op])
+        if (order[reader] < order[op] &&
+            order[op] - order[reader] <= kSiblingReach)
           siblings.insert(reader);
     return siblings.takeVector();
   }
@@ -241,7 +250,8 @@ private:
   }
 
   /// True if an op that is not one of `ops` depends on one and feeds another:
-  /// the kernel would have to run before and after it. `ops` are in order.
+  /// the kernel would have to run before and after it. `ops` are in order. So
+  /// answers a search that finds no end, too.
   bool hasPathOutside(ArrayRef<linalg::GenericOp> ops) {
     llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
     llvm::SmallPtrSet<Operation *, 32> seen;
@@ -249,17 +259,18 @@ private:
     // What runs whole before the first of them depends on none of them.
     unsigned first = order[ops.front()];
     auto push = [&](Operation *op) {
-      if (op && op->getBlock() == &func.getBody().front() &&
+      if (op->getBlock() == &func.getBody().front() &&
           order[lastBeside(op)] > first && seen.insert(op).second)
         work.push_back(op);
     };
     for (linalg::GenericOp op : ops)
-      for (Value operand : valuesNeeded(op)) {
-        Operation *def = memoryRoot(operand).getDefiningOp();
-        if (def && !inside.contains(def))
+      for (Operation *def : needs[op])
+        if (!inside.contains(def))
           push(def);
-      }
+    constexpr unsigned kMostSeen = 4096;
     while (!work.empty()) {
+      if (seen.size() > kMostSeen)
+        return true;
       Operation *op = work.pop_back_val();
       // A kernel runs whole: what any of its ops needs, it needs.
       SmallVector<Operation *> together = {op};
@@ -272,9 +283,8 @@ private:
       for (Operation *member : together) {
         if (inside.contains(member))
           continue;
-        for (Value operand : valuesNeeded(member)) {
-          Operation *def = memoryRoot(operand).getDefiningOp();
-          if (def && inside.contains(def))
+        for (Operation *def : needs[member]) {
+          if (inside.contains(def))
             return true;
           push(def);
         }
@@ -290,6 +300,8 @@ private:
   std::vector<std::optional<Group>> groups;
   DenseMap<linalg::GenericOp, unsigned> groupOf;
   DenseMap<Operation *, unsigned> order;
+  /// What makes the values that an op needs, views looked through.
+  DenseMap<Operation *, SmallVector<Operation *, 4>> needs;
 };
 
 /// Moves groups into functions, one for each distinct content.

@@ -3,6 +3,8 @@
 #include "compiler/Import/ImportedNode.h"
 #include "compiler/Import/Ops/Fold.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 #include <cmath>
 #include <limits>
 
@@ -88,22 +90,33 @@ static LogicalResult importReciprocal(ImportedNode &node) {
   return node.setOutput(0, node.emit<train::DivOp>({node.scalar(1.0), input}));
 }
 
-/// Bounds are inputs; what is computed from data makes them a maximum and a
-/// minimum.
+/// The larger or the smaller of two numbers.
+static Value extreme(ImportedNode &node, Value lhs, Value rhs, bool larger) {
+  if (node.failed())
+    return nullptr;
+  if (!isa<FloatType>(getElementTypeOrSelf(lhs.getType())))
+    return node.integerOp(larger ? train::IntegerOperation::Max
+                                 : train::IntegerOperation::Min,
+                          lhs, rhs);
+  return larger ? node.emit<train::MaximumOp>({lhs, rhs})
+                : node.emit<train::MinimumOp>({lhs, rhs});
+}
+
+/// Bounds are inputs; what is computed from data, and those of integers, make
+/// them a maximum and a minimum.
 static LogicalResult importClip(ImportedNode &node) {
-  Value input = node.floatInput(0);
+  Value input = node.numberInput(0);
   constexpr double infinity = std::numeric_limits<double>::infinity();
   double bounds[2] = {-infinity, infinity};
+  bool isFloat =
+      input && isa<FloatType>(getElementTypeOrSelf(input.getType()));
   for (unsigned i : {1u, 2u}) {
     if (!node.hasInput(i))
       continue;
-    if (!node.isKnown(i)) {
-      Value bound = node.floatInput(i);
-      input = i == 1 ? node.emit<train::MaximumOp>({input, bound})
-                     : node.emit<train::MinimumOp>({input, bound});
-      continue;
-    }
-    bounds[i - 1] = node.knownScalar(i);
+    if (isFloat && node.isKnown(i))
+      bounds[i - 1] = node.knownScalar(i);
+    else
+      input = extreme(node, input, node.numberInput(i), /*larger=*/i == 1);
   }
   if (bounds[0] == -infinity && bounds[1] == infinity)
     return node.setOutput(0, input);
