@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <cmath>
 #include <cstring>
 
 using namespace mpc;
@@ -19,13 +20,25 @@ bool mpc::isExportersValue(llvm::StringRef name) {
   return name.consume_front("val_") && isNumber(name);
 }
 
+/// One of these names, perhaps with a number.
+static bool isNameOf(const llvm::StringSet<> &functions, llvm::StringRef name) {
+  auto [stem, number] = name.rsplit('_');
+  return functions.contains(name) ||
+         (isNumber(number) && functions.contains(stem));
+}
+
 bool mpc::isExportersTable(llvm::StringRef name) {
   static const llvm::StringSet<> functions = {
       "arange", "cos",  "linspace", "scalar_tensor_default",
       "sin",    "tril", "triu"};
-  auto [stem, number] = name.rsplit('_');
-  return functions.contains(name) ||
-         (isNumber(number) && functions.contains(stem));
+  return isNameOf(functions, name);
+}
+
+bool mpc::isExportersFilling(llvm::StringRef name) {
+  static const llvm::StringSet<> functions = {
+      "eye",  "full",  "full_like", "new_full", "new_ones", "new_zeros",
+      "ones", "zeros", "ones_like", "zeros_like"};
+  return isNameOf(functions, name);
 }
 
 bool mpc::isSplat(const TensorBytes &data, size_t size) {
@@ -47,6 +60,72 @@ bool mpc::isMask(const TensorBytes &data, int32_t dataType) {
   std::vector<double> values = readFloats(data, dataType);
   return llvm::all_of(values, isPart) &&
          llvm::any_of(values, [](double value) { return value != 0; });
+}
+
+/// Rows of pairs at distance `step`: sin^2 + cos^2 = 1.
+static bool hasPairs(llvm::ArrayRef<double> values, int64_t columns,
+                     int64_t step) {
+  auto isPair = [](double a, double b) {
+    return std::fabs(a * a + b * b - 1) < 1e-4;
+  };
+  bool any = false;
+  for (; !values.empty(); values = values.drop_front(columns)) {
+    llvm::ArrayRef<double> row = values.take_front(columns);
+    if (llvm::all_of(row, [](double value) { return value == 0; }))
+      continue; // Of padding.
+    for (int64_t i = 0; i < columns; ++i)
+      if (i / step % 2 == 0 && !isPair(row[i], row[i + step]))
+        return false;
+    any = true;
+  }
+  return any;
+}
+
+/// Columns that are all sines or all cosines of multiples of an angle: the next
+/// is 2 cos(angle) times this, less the one before.
+static bool goesOn(llvm::ArrayRef<double> values, int64_t rows,
+                   int64_t columns) {
+  double first = values[0];
+  if (rows < 4 || (first != 0 && first != 1))
+    return false;
+  bool varies = false;
+  for (int64_t column = 0; column < columns; ++column) {
+    auto at = [&](int64_t row) { return values[row * columns + column]; };
+    if (at(0) != first)
+      return false;
+    double cosine = first == 1 ? at(1) : at(1) == 0 ? 1 : at(2) / (2 * at(1));
+    for (int64_t row = 2; row < rows; ++row)
+      if (std::fabs(at(row) - 2 * cosine * at(row - 1) + at(row - 2)) > 1e-3)
+        return false;
+    varies |= at(1) != at(0);
+  }
+  return varies;
+}
+
+bool mpc::isTableOfSines(const TensorBytes &data,
+                         const onnx::TensorProto &tensor) {
+  llvm::SmallVector<int64_t> shape;
+  for (int64_t extent : tensor.dims())
+    if (extent != 1)
+      shape.push_back(extent);
+  size_t size = dataTypeSize(tensor.data_type());
+  if (shape.size() != 2 || shape[0] < 2 || size == 0)
+    return false;
+  int64_t rows = shape[0], columns = shape[1];
+  auto isSmall = [](double value) { return std::fabs(value) <= 1 + 1e-6; };
+  // Of a weight already the first numbers tell.
+  TensorBytes begin = data;
+  begin.bytes = begin.bytes.take_front(size * std::min<size_t>(columns, 4096));
+  std::vector<double> row = readFloats(begin, tensor.data_type());
+  bool isFirst = llvm::all_of(row, [](double v) { return v == 0 || v == 1; });
+  if (!isFirst && (columns % 2 != 0 || !llvm::all_of(row, isSmall)))
+    return false;
+  std::vector<double> values = readFloats(data, tensor.data_type());
+  if (!llvm::all_of(values, isSmall))
+    return false;
+  return (columns % 2 == 0 && (hasPairs(values, columns, columns / 2) ||
+                               hasPairs(values, columns, 1))) ||
+         goesOn(values, rows, columns);
 }
 
 std::optional<llvm::StringRef> mpc::findCopy(const onnx::TensorProto &copy,

@@ -31,6 +31,15 @@ bool isSplat(const TensorBytes &data, size_t size);
 /// and not all are 0.
 bool isMask(const TensorBytes &data, int32_t dataType);
 
+/// Whether floats are a table of sines and cosines of positions: each row but
+/// one of zeros has pairs of a sine and a cosine, or each column goes on from
+/// two numbers as one of them does.
+bool isTableOfSines(const TensorBytes &data, const onnx::TensorProto &tensor);
+
+/// Whether `name` is that of a function of PyTorch's which fills a tensor with
+/// one number. In a file whose parameters are known it names no parameter.
+bool isExportersFilling(llvm::StringRef name);
+
 /// How `copy` holds what `original` does: "" if as it is, " transposed" if as a
 /// matrix turned over, nothing if it does not. A tensor of equal elements is a
 /// copy of none.

@@ -46,7 +46,8 @@ GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model,
       floatType(options.float64 ? FloatType(builder.getF64Type())
                                 : FloatType(builder.getF32Type())),
       model(model), graph(model->proto.graph()), options(options),
-      context(context), result(result), tensors(model), statistics(graph) {}
+      context(context), result(result), tensors(model), statistics(graph),
+      signature(model->proto) {}
 
 LogicalResult GraphImporter::report(llvm::Error error, Location loc,
                                     StringRef label) {
@@ -186,16 +187,7 @@ void GraphImporter::noteDecisions() {
   if (!shared.empty())
     result.notes.push_back("used in several places, and trained as one: " +
                            llvm::join(shared, ", "));
-  if (!exportedNumbers.empty())
-    result.notes.push_back("not trained, for PyTorch's exporter gives such "
-                           "names to the numbers of "
-                           "a model's code: " +
-                           llvm::join(exportedNumbers, ", ") +
-                           "; rename what is a parameter");
-  if (!masks.empty())
-    result.notes.push_back("not trained, for they hold 0 and numbers below "
-                           "-1e4 alone, as masks do: " +
-                           llvm::join(masks, ", "));
+  noteUses();
   noteCopies();
   if (numWidened > 0)
     result.notes.push_back(std::to_string(numWidened) +
@@ -419,31 +411,85 @@ Value GraphImporter::makeConstant(const GraphValue &value) {
 /// initializers with names of its own, and tables that it computed under the
 /// name of the function. Of `val_7`, lists of different numbers and matrices
 /// are weights that it transposed or cut.
-bool GraphImporter::isExportedNumber(const onnx::TensorProto &tensor) {
-  if (isExportersTable(tensor.name()))
-    return true;
-  if (!isExportersValue(tensor.name()) || tensor.dims_size() > 1)
-    return false;
-  auto data = tensors.read(tensor);
-  if (data)
-    return isSplat(*data, dataTypeSize(tensor.data_type()));
-  llvm::consumeError(data.takeError()); // Who wants its elements says so.
-  return false;
+GraphImporter::Use GraphImporter::useOf(const onnx::TensorProto &tensor) {
+  auto found = uses.find(tensor.name());
+  if (found != uses.end())
+    return found->second;
+  return uses[tensor.name()] = decideUse(tensor);
 }
 
-/// A mask that is trained would become a bias of every score.
-bool GraphImporter::isMaskOfScores(const onnx::TensorProto &tensor) {
+/// Who wants elements that cannot be read says so later.
+GraphImporter::Use GraphImporter::decideUse(const onnx::TensorProto &tensor) {
+  using Role = Signature::Role;
+  StringRef name = tensor.name();
+  if (isFrozen(name))
+    return Use::Frozen;
+  Role role = signature.roleOf(name);
+  if (role == Role::Parameter)
+    return Use::Trained;
+  bool isAllThatIsLeft = signature.missing().empty();
+  if (role == Role::Buffer || (role == Role::Computed && isAllThatIsLeft))
+    return Use::Buffer;
+  if (isExportersTable(name))
+    return Use::Number;
+  if (role == Role::Computed && isExportersFilling(name))
+    return Use::Filling;
   auto data = tensors.read(tensor);
-  if (data)
-    return isMask(*data, tensor.data_type());
-  llvm::consumeError(data.takeError());
-  return false;
+  if (!data) {
+    llvm::consumeError(data.takeError());
+    return Use::Trained;
+  }
+  // A mask that is trained would become a bias of every score.
+  if (isMask(*data, tensor.data_type()))
+    return Use::Mask;
+  bool isSplatOfNumbers = isSplat(*data, dataTypeSize(tensor.data_type()));
+  if (isSplatOfNumbers && isExportersValue(name) && tensor.dims_size() <= 1)
+    return Use::Number;
+  if (isSplatOfNumbers && role == Role::Computed && tensor.dims_size() > 2)
+    return Use::Filling;
+  return isTableOfSines(*data, tensor) ? Use::Sines : Use::Trained;
 }
 
-void GraphImporter::noteExportedNumber(const onnx::TensorProto &tensor) {
-  std::string name = "'" + tensor.name() + "'";
-  if (!llvm::is_contained(exportedNumbers, name))
-    exportedNumbers.push_back(std::move(name));
+/// Says which initializers are not trained, though nobody froze them.
+void GraphImporter::noteUses() {
+  static constexpr std::pair<Use, StringLiteral> reasons[] = {
+      {Use::Buffer, "not trained, for PyTorch's exporter says they are no "
+                    "parameters: "},
+      {Use::Number, "not trained, for PyTorch's exporter gives such names to "
+                    "the numbers of a model's code: "},
+      {Use::Filling, "not trained, for PyTorch's exporter computed them, of one "
+                     "number: "},
+      {Use::Sines, "not trained, for they hold sines and cosines of positions: "},
+      {Use::Mask, "not trained, for they hold 0 and numbers below -1e4 alone, "
+                  "as masks do: "}};
+  for (const auto &[use, reason] : reasons) {
+    std::vector<std::string> names;
+    for (const onnx::TensorProto &tensor : graph.initializer())
+      if (auto found = uses.find(tensor.name());
+          found != uses.end() && found->second == use)
+        names.push_back("'" + tensor.name() + "'");
+    if (!names.empty())
+      result.notes.push_back(
+          (reason + llvm::join(names, ", ") +
+           (use == Use::Number ? "; rename what is a parameter" : ""))
+              .str());
+  }
+  const std::vector<std::string> &missing = signature.missing();
+  if (missing.empty())
+    return;
+  constexpr size_t kShown = 5;
+  std::string names;
+  for (size_t i = 0; i < std::min(kShown, missing.size()); ++i)
+    names += (i ? ", '" : "'") + missing[i] + "'";
+  if (missing.size() > kShown)
+    names += " and " + std::to_string(missing.size() - kShown) + " more";
+  result.notes.push_back(
+      std::to_string(missing.size()) +
+      " parameters of the model are not in the file, for PyTorch's exporter "
+      "computed with them: " +
+      names +
+      "; what it made of them is trained by itself, if at all; export with "
+      "optimize=False");
 }
 
 Value GraphImporter::materialize(GraphValue &value) {
@@ -462,15 +508,10 @@ Value GraphImporter::materialize(GraphValue &value) {
   }
   if (!isFloat && *count <= kMaxConstantElements)
     return value.value = makeConstant(value);
-  bool isNumber = isFloat && isExportedNumber(tensor);
-  if (isNumber)
-    noteExportedNumber(tensor);
-  if (isNumber && *count <= kMaxConstantElements)
+  Use use = isFloat ? useOf(tensor) : Use::Frozen;
+  if (use == Use::Number && *count <= kMaxConstantElements)
     return value.value = makeConstant(value);
-  bool isMask = isFloat && isMaskOfScores(tensor);
-  if (isMask && !isNumber && !isFrozen(tensor.name()))
-    masks.push_back("'" + tensor.name() + "'");
-  bool isTrained = isFloat && !isFrozen(tensor.name()) && !isMask && !isNumber;
+  bool isTrained = use == Use::Trained;
   if (isTrained)
     trained.insert(tensor.name());
   value.value = readState(tensor, tensor.name(),
@@ -575,7 +616,7 @@ bool GraphImporter::isConstant(const GraphValue &value) {
   const onnx::TensorProto &tensor = *value.tensor;
   Type elementType = elementTypeFor(tensor.data_type(), floatType);
   if (!elementType || (value.isInitializer && isa<FloatType>(elementType) &&
-                       !isExportedNumber(tensor)))
+                       useOf(tensor) == Use::Trained))
     return false;
   llvm::Expected<int64_t> count = countElements(
       ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()));
@@ -613,8 +654,6 @@ std::optional<KnownTensor> GraphImporter::readConstant(const GraphValue &value,
     }
     number = rounded;
   }
-  if (value.isInitializer)
-    noteExportedNumber(tensor);
   return result;
 }
 

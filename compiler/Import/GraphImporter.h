@@ -10,6 +10,7 @@
 #include "compiler/Import/Dimensions.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Import/KnownTensor.h"
+#include "compiler/Import/Signature.h"
 #include "compiler/Import/Statistics.h"
 #include "compiler/Import/TensorData.h"
 
@@ -130,10 +131,12 @@ private:
   mlir::FailureOr<mlir::ElementsAttr>
   elementsOf(const onnx::TensorProto &tensor, mlir::Location loc);
   bool isFrozen(llvm::StringRef name);
-  bool isExportedNumber(const onnx::TensorProto &tensor);
-  bool isMaskOfScores(const onnx::TensorProto &tensor);
+  /// What becomes of a float initializer, and why.
+  enum class Use { Trained, Frozen, Buffer, Number, Filling, Sines, Mask };
+  Use useOf(const onnx::TensorProto &tensor);
+  Use decideUse(const onnx::TensorProto &tensor);
   void noteCopies();
-  void noteExportedNumber(const onnx::TensorProto &tensor);
+  void noteUses();
 
   const std::shared_ptr<const ModelFile> model;
   const onnx::GraphProto &graph;
@@ -144,6 +147,7 @@ private:
   TensorReader tensors;
   Dimensions dimensions;
   Statistics statistics;
+  Signature signature;
   llvm::StringMap<std::shared_ptr<GraphValue>> values;
   llvm::StringMap<unsigned> used; // How often nodes and outputs use a name.
   llvm::StringSet<> trained;      // Initializers that became parameters.
@@ -154,8 +158,7 @@ private:
   mlir::func::FuncOp function;
   mlir::Operation *insertStatesBefore = nullptr;
   std::vector<std::pair<std::string, std::string>> aliases;
-  std::vector<std::string> exportedNumbers; // In quotes, said once.
-  std::vector<std::string> masks;           // The same.
+  llvm::StringMap<Use> uses; // Of initializers that were looked at.
   int64_t numRandom = 0;
   int64_t numElements = 0;                  // Of all results so far.
   // Constants computed so far, and how many elements they had.

@@ -64,6 +64,9 @@ void CpuEmitter::emitRows() {
   });
 }
 
+/// Rows that are added up before they go to the sum.
+static constexpr int64_t kBlockOfRows = 64;
+
 /// One strip: `vectors` whole vectors of columns from `first` on and, if `tail`
 /// is not 0, one with that many lanes.
 void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
@@ -93,9 +96,10 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
       totals.push_back(constantLanes(builder, loc, combiners.back().identity,
                                      schedule.lanes));
   }
-  auto forOp = scf::ForOp::create(builder, loc, i64(0), i64(domain.rows()),
-                                  i64(1), totals);
-  {
+  // The sums of rows [first, end), onto `begin`.
+  auto sumRows = [&](Value first, Value end,
+                     ValueRange begin) -> SmallVector<Value> {
+    auto forOp = scf::ForOp::create(builder, loc, first, end, i64(1), begin);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(forOp.getBody());
     SmallVector<Value> next(forOp.getRegionIterArgs());
@@ -114,7 +118,31 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
       }
       storeOutputs(elementwise, at);
     }
-    scf::YieldOp::create(builder, loc, next);
+    if (!next.empty())
+      scf::YieldOp::create(builder, loc, next);
+    return forOp.getResults();
+  };
+  // Blocks of many rows, each from nothing: the rounding errors of a sum grow
+  // with the number of its terms.
+  SmallVector<Value> sumsOfRows;
+  int64_t rows = domain.rows();
+  if (rows <= 2 * kBlockOfRows) {
+    sumsOfRows = sumRows(i64(0), i64(rows), totals);
+  } else {
+    auto blocks = scf::ForOp::create(builder, loc, i64(0), i64(rows),
+                                     i64(kBlockOfRows), totals);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(blocks.getBody());
+    Value first = blocks.getInductionVar();
+    Value end = arith::MinSIOp::create(
+        builder, loc, add(first, i64(kBlockOfRows)), i64(rows));
+    SmallVector<Value> next = sumRows(first, end, totals);
+    for (auto [i, sum] : llvm::enumerate(next))
+      sum = combine(builder, loc, combiners[i / places.size()],
+                    blocks.getRegionIterArgs()[i], sum);
+    if (!next.empty())
+      scf::YieldOp::create(builder, loc, next);
+    sumsOfRows = blocks.getResults();
   }
   for (auto [p, place] : llvm::enumerate(places)) {
     newPosition();
@@ -123,7 +151,7 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
     // Column ops do not move with the row: any index will do.
     at.row.append(domain.columnBegin - domain.rowBegin, i64(0));
     for (auto [s, sum] : llvm::enumerate(sums)) {
-      columnSums[sum] = forOp.getResult(s * places.size() + p);
+      columnSums[sum] = sumsOfRows[s * places.size() + p];
       made[{sum, 0}] = columnSums[sum];
     }
     storeOutputs(sums, at);

@@ -621,7 +621,7 @@ for name, options, function in [
          lambda x, o=function: F.interpolate(x, (7, 17), **o), opset=18)
 case("Resize_antialias", "x[1,2,17,13]",
      "z = Constant <value_ints = [1, 2, 6, 5]> ()\n"
-     'y = Resize <mode = "linear", antialias = 1> (x, , , z)',
+     'y = Resize <mode = "linear", antialias = 1, exclude_outside = 1> (x, , , z)',
      lambda x: F.interpolate(x, (6, 5), mode="bilinear", antialias=True), opset=18)
 for mode in ("linear", "nearest", "cubic"):
     for padding in ("zeros", "border", "reflection"):
