@@ -91,6 +91,18 @@ static LogicalResult checkFeatures(const onnx::ModelProto &model,
   return success();
 }
 
+/// Subgraphs of subgraphs, deeper than any model has them, are not looked into
+/// by the parser either.
+static void forEachNode(const onnx::GraphProto &graph,
+                        function_ref<void(const onnx::NodeProto &)> visit) {
+  for (const onnx::NodeProto &node : graph.node()) {
+    visit(node);
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        forEachNode(attribute.g(), visit);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Unsupported ops
 //===----------------------------------------------------------------------===//
@@ -105,10 +117,7 @@ struct OpUses {
 } // namespace
 
 /// Says why `node` cannot be imported; empty if it can.
-static std::string refusal(const onnx::NodeProto &node, int64_t opset,
-                           const StringSet<> &functions) {
-  if (functions.contains(qualifiedOp(node)))
-    return "a function of the model; inline it (onnx.inliner)";
+static std::string refusal(const onnx::NodeProto &node, int64_t opset) {
   if (!isDefaultDomain(node.domain()))
     return "not an op of the default domain";
   if (findOp(node.op_type(), opset))
@@ -124,24 +133,19 @@ static std::string refusal(const onnx::NodeProto &node, int64_t opset,
 /// first use: the user wants to know the whole distance at once.
 static LogicalResult checkOps(const onnx::ModelProto &model, int64_t opset,
                               Location loc) {
-  StringSet<> functions;
-  for (const onnx::FunctionProto &function : model.functions())
-    functions.insert(isDefaultDomain(function.domain())
-                         ? function.name()
-                         : function.domain() + "." + function.name());
   MapVector<StringRef, OpUses> unsupported;
   StringSet<> names; // Owns the keys.
   unsigned numNodes = 0;
-  for (const onnx::NodeProto &node : model.graph().node()) {
-    std::string hint = refusal(node, opset, functions);
+  forEachNode(model.graph(), [&](const onnx::NodeProto &node) {
+    std::string hint = refusal(node, opset);
     if (hint.empty())
-      continue;
+      return;
     StringRef name = names.insert(qualifiedOp(node)).first->getKey();
     OpUses &uses = unsupported[name];
     uses.nodes.push_back(&node);
     uses.hint = hint;
     ++numNodes;
-  }
+  });
   if (unsupported.empty())
     return success();
 
@@ -187,6 +191,7 @@ private:
   }
   LogicalResult define(StringRef name, Location loc);
   LogicalResult checkNode(const onnx::NodeProto &node);
+  LogicalResult checkSubgraph(const onnx::GraphProto &body);
   LogicalResult reportUndefined(StringRef name, StringRef label, Location loc);
 
   const onnx::GraphProto &graph;
@@ -260,6 +265,36 @@ LogicalResult NameChecker::checkNode(const onnx::NodeProto &node) {
     if (!attributes.insert(attribute.name()).second)
       return emitError(loc)
              << "has attribute '" << attribute.name() << "' twice";
+  for (const onnx::AttributeProto &attribute : node.attribute())
+    if (attribute.has_g() && failed(checkSubgraph(attribute.g())))
+      return failure();
+  return success();
+}
+
+/// A subgraph sees the names around it; nobody sees its own.
+LogicalResult NameChecker::checkSubgraph(const onnx::GraphProto &body) {
+  SmallVector<std::string> own;
+  auto defineOwn = [&](const std::string &name, StringRef type) {
+    own.push_back(name);
+    return define(name, thingLocation(name, type));
+  };
+  for (const onnx::ValueInfoProto &input : body.input())
+    if (failed(defineOwn(input.name(), "input")))
+      return failure();
+  for (const onnx::TensorProto &tensor : body.initializer())
+    if (failed(defineOwn(tensor.name(), "initializer")))
+      return failure();
+  for (const onnx::NodeProto &node : body.node()) {
+    if (failed(checkNode(node)))
+      return failure();
+    own.append(node.output().begin(), node.output().end());
+  }
+  for (const onnx::ValueInfoProto &output : body.output())
+    if (!defined.contains(output.name()))
+      return emitError(thingLocation(output.name(), "output"),
+                       "of a subgraph is not defined");
+  for (const std::string &name : own)
+    defined.erase(name);
   return success();
 }
 
@@ -338,9 +373,12 @@ FailureOr<int64_t> mpc::checkModel(const ModelFile &model,
   if (failed(opset) || failed(checkOps(model.proto, *opset, loc)) ||
       failed(NameChecker(model.proto.graph(), context).check()))
     return failure();
-  for (const onnx::NodeProto &node : model.proto.graph().node())
-    if (failed(checkCounts(node, *findOp(node.op_type(), *opset),
-                           nodeLocation(node, context))))
-      return failure();
+  bool fits = true;
+  forEachNode(model.proto.graph(), [&](const onnx::NodeProto &node) {
+    fits = fits && succeeded(checkCounts(node, *findOp(node.op_type(), *opset),
+                                         nodeLocation(node, context)));
+  });
+  if (!fits)
+    return failure();
   return opset;
 }

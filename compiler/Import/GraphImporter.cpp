@@ -101,12 +101,7 @@ LogicalResult GraphImporter::importGraph() {
       failed(
           dimensions.bind(graph, options, context, result.error, result.notes)))
     return failure();
-  for (const onnx::NodeProto &node : graph.node())
-    for (const std::string &name : node.input())
-      ++used[name];
-  for (const onnx::ValueInfoProto &output : graph.output())
-    ++used[output.name()];
-
+  countUses(graph);
   defineInitializers();
   if (failed(importInputs()))
     return failure();
@@ -116,6 +111,40 @@ LogicalResult GraphImporter::importGraph() {
       return failure();
   }
   return failed(importOutputs()) ? failure() : checkTrained();
+}
+
+/// Also those of subgraphs.
+void GraphImporter::countUses(const onnx::GraphProto &graph) {
+  for (const onnx::NodeProto &node : graph.node()) {
+    for (const std::string &name : node.input())
+      ++used[name];
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        countUses(attribute.g());
+  }
+  for (const onnx::ValueInfoProto &output : graph.output())
+    ++used[output.name()];
+}
+
+LogicalResult GraphImporter::importBody(const onnx::GraphProto &body) {
+  constexpr int64_t kMostNodes = 1'000'000;
+  for (const onnx::TensorProto &tensor : body.initializer()) {
+    GraphValue value{{}, &tensor, false, {},
+                     makeNodeLoc(context, tensor.name(), "initializer")};
+    define(tensor.name(), std::make_shared<GraphValue>(value));
+  }
+  for (const onnx::NodeProto &node : body.node()) {
+    if (++numNested > kMostNodes) {
+      result.error = ModelError::Limit;
+      return emitError(nodeLocation(node, context))
+             << "with this one the trips of all loops have more than "
+             << kMostNodes << " nodes";
+    }
+    const OpRow *row = findOp(node.op_type(), opset);
+    if (failed(ImportedNode(*this, node, /*index=*/-1).run(*row)))
+      return failure();
+  }
+  return success();
 }
 
 /// Training nothing is a mistake, and here is where the options are known.

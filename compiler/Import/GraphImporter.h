@@ -102,6 +102,10 @@ public:
   /// machine can run would still take its time to compile.
   mlir::LogicalResult addElements(int64_t count, mlir::Location loc);
 
+  /// Imports the nodes of a subgraph, whose inputs are defined. Initializers
+  /// of its own are constants.
+  mlir::LogicalResult importBody(const onnx::GraphProto &body);
+
   /// The number of the next op that makes random numbers.
   int64_t nextRandom() { return numRandom++; }
 
@@ -116,6 +120,7 @@ public:
 
 private:
   mlir::LogicalResult importGraph();
+  void countUses(const onnx::GraphProto &graph);
   mlir::LogicalResult compileFreeze();
   mlir::LogicalResult importInputs();
   mlir::LogicalResult importOutputs();
@@ -160,6 +165,7 @@ private:
   std::vector<std::pair<std::string, std::string>> aliases;
   llvm::StringMap<Use> uses; // Of initializers that were looked at.
   int64_t numRandom = 0;
+  int64_t numNested = 0; // Nodes of bodies that were imported.
   int64_t numElements = 0;                  // Of all results so far.
   // Constants computed so far, and how many elements they had.
   llvm::DenseSet<mlir::Attribute> knownConstants;

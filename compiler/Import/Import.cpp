@@ -5,6 +5,7 @@
 #include "compiler/Import/CheckModel.h"
 #include "compiler/Import/FileMapping.h"
 #include "compiler/Import/GraphImporter.h"
+#include "compiler/Import/InlineFunctions.h"
 
 #include "llvm/Support/Path.h"
 
@@ -31,7 +32,9 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
                                  MLIRContext &context) {
   ImportResult result;
   context.loadDialect<train::TrainDialect, func::FuncDialect>();
-  FailureOr<int64_t> opset = checkModel(*model, &context);
+  FailureOr<int64_t> opset = failure();
+  if (succeeded(inlineFunctions(model->proto, &context)))
+    opset = checkModel(*model, &context);
   if (failed(opset)) {
     result.error = ModelError::Invalid;
     return result;

@@ -555,19 +555,21 @@ LogicalResult ImportedNode::forwardInput() {
   return success();
 }
 
-LogicalResult ImportedNode::setKnown(ElementsAttr value) {
+LogicalResult ImportedNode::setKnown(ElementsAttr value, unsigned output) {
   GraphValue entry{{}, nullptr, false, value, loc};
-  graph.define(proto.output(0), std::make_shared<GraphValue>(entry));
+  if (int(output) < proto.output_size() && !proto.output(output).empty())
+    graph.define(proto.output(output), std::make_shared<GraphValue>(entry));
   return success();
 }
 
-LogicalResult ImportedNode::setKnown(const KnownTensor &value) {
+LogicalResult ImportedNode::setKnown(const KnownTensor &value,
+                                     unsigned output) {
   if (hasFailed)
     return failure();
   DenseElementsAttr attribute = value.attribute();
   if (mlir::failed(graph.addConstant(attribute, loc)))
     return failure();
-  return setKnown(ElementsAttr(attribute));
+  return setKnown(ElementsAttr(attribute), output);
 }
 
 LogicalResult ImportedNode::setKnown(const onnx::TensorProto &tensor) {

@@ -28,6 +28,8 @@ public:
   /// The same with notes that tell the shapes of all tensor inputs.
   mlir::InFlightDiagnostic shapeError();
   bool failed() const { return hasFailed; }
+  /// Makes the node fail after somebody else's diagnostic.
+  void fail() { hasFailed = true; }
 
   //===--------------------------------------------------------------------===//
   // Inputs
@@ -164,11 +166,11 @@ public:
   mlir::LogicalResult setOutput(unsigned i, mlir::Value value);
   /// Output 0 is input 0, known or not.
   mlir::LogicalResult forwardInput();
-  /// Output 0 is known at import.
-  mlir::LogicalResult setKnown(mlir::ElementsAttr value);
+  /// An output is known at import.
+  mlir::LogicalResult setKnown(mlir::ElementsAttr value, unsigned output = 0);
   mlir::LogicalResult setKnown(const onnx::TensorProto &tensor);
   /// The same, computed here.
-  mlir::LogicalResult setKnown(const KnownTensor &value);
+  mlir::LogicalResult setKnown(const KnownTensor &value, unsigned output = 0);
 
   /// For ops that are computed at import alone: names the input that is no
   /// constant.

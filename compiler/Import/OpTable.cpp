@@ -13,7 +13,7 @@ static const llvm::StringMap<llvm::SmallVector<const OpRow *, 2>> &table() {
     for (auto family :
          {elementwiseOps(), functionOps(), constantOps(), shapeOps(),
           indexOps(), alongAxisOps(), resampleOps(), randomOps(), sequenceOps(),
-          reductionOps(), contractionOps(), convolutionOps(), einsumOps(),
+          reductionOps(), contractionOps(), controlOps(), convolutionOps(), einsumOps(),
           imageOps(), recurrentOps(), signalOps(), attentionOps(), poolingOps(),
           normalizationOps(), lossOps()})
       for (const OpRow &row : family) {

@@ -56,6 +56,7 @@ llvm::ArrayRef<OpRow> randomOps();
 llvm::ArrayRef<OpRow> sequenceOps();
 llvm::ArrayRef<OpRow> reductionOps();
 llvm::ArrayRef<OpRow> contractionOps();
+llvm::ArrayRef<OpRow> controlOps();
 llvm::ArrayRef<OpRow> convolutionOps();
 llvm::ArrayRef<OpRow> einsumOps();
 llvm::ArrayRef<OpRow> imageOps();

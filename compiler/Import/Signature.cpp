@@ -2,7 +2,7 @@
 
 #include "compiler/Import/Signature.h"
 
-#include <google/protobuf/unknown_field_set.h>
+#include "compiler/Import/NewerFields.h"
 
 using namespace llvm;
 using namespace mpc;
@@ -10,34 +10,13 @@ using namespace mpc;
 constexpr StringLiteral kSignature =
     "pkg.torch.export.ExportedProgram.graph_signature";
 
-/// `metadata_props` of a graph, which older versions of libonnx do not know.
-static std::vector<onnx::StringStringEntryProto>
-metadataOf(const onnx::GraphProto &graph) {
-  constexpr int kField = 16;
-  std::vector<onnx::StringStringEntryProto> entries;
-  const auto &unknown = graph.GetReflection()->GetUnknownFields(graph);
-  for (int i = 0; i < unknown.field_count(); ++i) {
-    const auto &field = unknown.field(i);
-    onnx::StringStringEntryProto entry;
-    if (field.number() == kField &&
-        field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED &&
-        entry.ParseFromString(field.length_delimited()))
-      entries.push_back(std::move(entry));
-  }
-  const auto *known = graph.GetDescriptor()->FindFieldByNumber(kField);
-  for (int i = 0; known && i < graph.GetReflection()->FieldSize(graph, known);
-       ++i) {
-    const auto &message =
-        graph.GetReflection()->GetRepeatedMessage(graph, known, i);
-    entries.push_back(
-        static_cast<const onnx::StringStringEntryProto &>(message));
-  }
-  return entries;
-}
+/// `metadata_props` of a GraphProto.
+constexpr int kMetadata = 16;
 
 Signature::Signature(const onnx::ModelProto &model) {
   std::string text;
-  for (const auto &entry : metadataOf(model.graph()))
+  for (const auto &entry : readNewerField<onnx::StringStringEntryProto>(
+           model.graph(), kMetadata))
     if (entry.key() == kSignature)
       text = entry.value();
   exists = !text.empty();

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "gtest/gtest.h"
@@ -183,6 +184,14 @@ static uint64_t evaluateWhole(Operation &op, ArrayRef<uint64_t> x) {
       .Case([&](arith::AndIOp) { return x[0] & x[1]; })
       .Case([&](arith::OrIOp) { return x[0] | x[1]; })
       .Case([&](arith::XOrIOp) { return x[0] ^ x[1]; })
+      .Case([&](arith::MinSIOp) {
+        return std::min(int64_t(x[0]), int64_t(x[1]));
+      })
+      .Case([&](arith::MaxSIOp) {
+        return std::max(int64_t(x[0]), int64_t(x[1]));
+      })
+      .Case([&](arith::DivSIOp) { return int64_t(x[0]) / int64_t(x[1]); })
+      .Case([&](arith::RemSIOp) { return int64_t(x[0]) % int64_t(x[1]); })
       .Case([&](arith::ShLIOp) { return x[0] << x[1]; })
       .Case([&](arith::ShRUIOp) { return (x[0] & all) >> x[1]; })
       .Case<arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp>(
@@ -275,6 +284,58 @@ struct Interpreter {
     return tensors[root] = Elements(count, first);
   }
 
+  /// The ops of a body, or of a loop or branch in it; returns what it yields.
+  SmallVector<Scalar> run(Block &block, ArrayRef<int64_t> dims,
+                          DenseMap<Value, Scalar> &scalars) {
+    auto lookup = [&](Value value) {
+      if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+        return constantOf(constant.getValue());
+      return scalars.lookup(value);
+    };
+    auto all = [&](ValueRange values) {
+      return SmallVector<Scalar>(llvm::map_range(values, lookup));
+    };
+    auto set = [&](ValueRange values, ArrayRef<Scalar> to) {
+      for (auto [value, scalar] : llvm::zip_equal(values, to))
+        scalars[value] = scalar;
+    };
+    for (Operation &inner : block.without_terminator()) {
+      if (isa<arith::ConstantOp>(inner))
+        continue;
+      if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+        scalars[index] = {0, dims[index.getDim()]};
+      } else if (auto read = dyn_cast<tensor::ExtractOp>(inner)) {
+        int64_t element = 0;
+        for (auto [index, extent] : llvm::zip_equal(
+                 read.getIndices(), read.getTensor().getType().getShape())) {
+          int64_t place = lookup(index).whole;
+          EXPECT_TRUE(place >= 0 && place < extent) << "reads outside";
+          element = element * extent + place;
+        }
+        scalars[read] = scalarOf(read.getType(),
+                                 tensor(read.getTensor())[element]);
+      } else if (auto choice = dyn_cast<scf::IfOp>(inner)) {
+        bool holds = lookup(choice.getCondition()).whole != 0;
+        set(choice.getResults(),
+            run(holds ? *choice.thenBlock() : *choice.elseBlock(), dims,
+                scalars));
+      } else if (auto loop = dyn_cast<scf::ForOp>(inner)) {
+        SmallVector<Scalar> carried = all(loop.getInitArgs());
+        int64_t end = lookup(loop.getUpperBound()).whole;
+        for (int64_t turn = lookup(loop.getLowerBound()).whole; turn < end;
+             turn += lookup(loop.getStep()).whole) {
+          scalars[loop.getInductionVar()] = {0, turn};
+          set(loop.getRegionIterArgs(), carried);
+          carried = run(*loop.getBody(), dims, scalars);
+        }
+        set(loop.getResults(), carried);
+      } else {
+        scalars[inner.getResult(0)] = evaluate(inner, all(inner.getOperands()));
+      }
+    }
+    return all(block.getTerminator()->getOperands());
+  }
+
   void run(linalg::GenericOp op) {
     SmallVector<int64_t> loops = op.getStaticLoopRanges();
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
@@ -297,26 +358,11 @@ struct Interpreter {
             argument.getType(),
             operands[k][elementAt(maps[k], dims, op->getOperand(k).getType())]);
       }
-      auto lookup = [&](Value value) {
-        if (auto constant = value.getDefiningOp<arith::ConstantOp>())
-          return constantOf(constant.getValue());
-        return scalars.lookup(value);
-      };
-      for (Operation &inner : op.getBody()->without_terminator()) {
-        if (isa<arith::ConstantOp>(inner))
-          continue;
-        if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
-          scalars[index] = {0, dims[index.getDim()]};
-          continue;
-        }
-        SmallVector<Scalar> x(llvm::map_range(inner.getOperands(), lookup));
-        scalars[inner.getResult(0)] = evaluate(inner, x);
-      }
-      auto yielded = op.getBody()->getTerminator()->getOperands();
+      SmallVector<Scalar> yielded = run(*op.getBody(), dims, scalars);
       for (unsigned k = inputs; k < operands.size(); ++k)
         operands[k][elementAt(maps[k], dims, op->getOperand(k).getType())] =
-            elementOf(yielded[k - inputs].getType(),
-                      lookup(yielded[k - inputs]));
+            elementOf(getElementTypeOrSelf(op->getOperand(k).getType()),
+                      yielded[k - inputs]);
     }
     for (auto [k, result] : llvm::enumerate(op.getResults()))
       tensors[result] = operands[inputs + k];

@@ -171,6 +171,77 @@ const Source kSources[] = {
       })",
      kTwoTypes,
      {{1, 17}, {7, 3}, {13, 10}, {3, 1000}, {130, 64}, {6, 512}}},
+    // Places that are data, beside elements in order.
+    {"ComputedReads",
+     R"(
+      func.func @f(%t: tensor<5x{M}x{T}>, %i: tensor<{N}xi64>, %j: tensor<{N}x{M}xi32>, %x: tensor<{N}x{M}x{T}>) -> (tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>, tensor<{N}x{M}xi64>) {
+        %0 = train.gather %t, %i : (tensor<5x{M}x{T}>, tensor<{N}xi64>) -> tensor<{N}x{M}x{T}>
+        %1 = train.add %0, %x : (tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}>
+        %2 = train.slice %t {offsets = array<i64: 0, 0>} : (tensor<5x{M}x{T}>) -> tensor<5x1x{T}>
+        %3 = train.reshape %2 : (tensor<5x1x{T}>) -> tensor<5x{T}>
+        %4 = train.gather %3, %j : (tensor<5x{T}>, tensor<{N}x{M}xi32>) -> tensor<{N}x{M}x{T}>
+        %5 = train.flat_index %j {axes = array<i64: 1>, extents = array<i64: {N}, 3>} : (tensor<{N}x{M}xi32>) -> tensor<{N}x{M}xi64>
+        return %1, %4, %5 : tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>, tensor<{N}x{M}xi64>
+      })",
+     kAllTypes, kShapes},
+    {"Resampled",
+     R"(
+      func.func @f(%x: tensor<{N}x3x{M}x{T}>, %y: tensor<{M}x{N}x3x{T}>) -> (tensor<{N}x4x{M}x{T}>, tensor<{M}x{N}x4x{T}>, tensor<{M}x{N}x4x{T}>) {
+        %p = train.constant dense<[[0, 1], [2, -1], [1, 1], [-1, -1]]> : tensor<4x2xi64> : tensor<4x2xi64>
+        %w = train.constant dense<[[0.5, 0.25], [2.0, 1.0], [1.0, -1.0], [3.0, 4.0]]> : tensor<4x2xf32> : tensor<4x2xf32>
+        %q = train.constant dense<[[2], [0], [-1], [1]]> : tensor<4x1xi64> : tensor<4x1xi64>
+        %0 = train.resample %x, %p, %w {axis = 1 : i64} : (tensor<{N}x3x{M}x{T}>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<{N}x4x{M}x{T}>
+        %1 = train.resample %y, %p, %w {axis = 2 : i64} : (tensor<{M}x{N}x3x{T}>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<{M}x{N}x4x{T}>
+        %2 = train.resample %y, %q {axis = 2 : i64} : (tensor<{M}x{N}x3x{T}>, tensor<4x1xi64>) -> tensor<{M}x{N}x4x{T}>
+        return %0, %1, %2 : tensor<{N}x4x{M}x{T}>, tensor<{M}x{N}x4x{T}>, tensor<{M}x{N}x4x{T}>
+      })",
+     kTwoTypes, kShapes},
+    {"CumulativeSums",
+     R"(
+      func.func @f(%x: tensor<{N}x{M}x{T}>, %i: tensor<{N}x{M}xi32>) -> (tensor<{N}x{M}xf32>, tensor<{N}x{M}xf32>, tensor<{N}x{M}xi32>) {
+        %0 = train.cumsum %x {axis = 1 : i64} : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}xf32>
+        %1 = train.cumsum %x {axis = 0 : i64, exclusive, reverse} : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}xf32>
+        %2 = train.cumsum %i {axis = 1 : i64, reverse} : (tensor<{N}x{M}xi32>) -> tensor<{N}x{M}xi32>
+        return %0, %1, %2 : tensor<{N}x{M}xf32>, tensor<{N}x{M}xf32>, tensor<{N}x{M}xi32>
+      })",
+     {"f32"}, {{1, 1}, {33, 1}, {7, 3}, {5, 33}, {2, 300}, {70, 5}}, -1, 1},
+    {"Order",
+     R"(
+      func.func @f(%x: tensor<{N}x{M}x{T}>) -> (tensor<{N}xi64>, tensor<{M}xi64>, tensor<{N}x{M}xi64>, tensor<1x{M}xi64>) {
+        %0 = train.arg_extreme %x {axis = 1 : i64, last} : (tensor<{N}x{M}x{T}>) -> tensor<{N}xi64>
+        %1 = train.arg_extreme %x {axis = 0 : i64, smallest} : (tensor<{N}x{M}x{T}>) -> tensor<{M}xi64>
+        %2 = train.top_indices %x {axis = 1 : i64, k = {M} : i64} : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}xi64>
+        %3 = train.top_indices %x {axis = 0 : i64, k = 1 : i64, smallest} : (tensor<{N}x{M}x{T}>) -> tensor<1x{M}xi64>
+        return %0, %1, %2, %3 : tensor<{N}xi64>, tensor<{M}xi64>, tensor<{N}x{M}xi64>, tensor<1x{M}xi64>
+      })",
+     {"f32", "f64"}, {{1, 1}, {1, 17}, {33, 1}, {7, 3}, {13, 10}, {5, 33}}},
+    {"Windows",
+     R"(
+      func.func @f(%x: tensor<{N}x2x7x{M}x{T}>) -> (tensor<{N}x2x3x1x4x{M}x{T}>, tensor<{N}x2x7x{M}x{T}>) {
+        %0 = train.unfold %x {kernel_shape = array<i64: 3, 1>, strides = array<i64: 2, 1>, dilations = array<i64: 1, 1>, pads_begin = array<i64: 1, 0>, pads_end = array<i64: 1, 0>, padding = -2.0 : f64} : (tensor<{N}x2x7x{M}x{T}>) -> tensor<{N}x2x3x1x4x{M}x{T}>
+        %1 = train.fold %0 {image_shape = array<i64: {N}, 2, 7, {M}>, strides = array<i64: 2, 1>, dilations = array<i64: 1, 1>, pads_begin = array<i64: 1, 0>, pads_end = array<i64: 1, 0>} : (tensor<{N}x2x3x1x4x{M}x{T}>) -> tensor<{N}x2x7x{M}x{T}>
+        return %0, %1 : tensor<{N}x2x3x1x4x{M}x{T}>, tensor<{N}x2x7x{M}x{T}>
+      })",
+     kTwoTypes, {{1, 1}, {1, 17}, {7, 3}, {2, 33}}},
+    {"Integers",
+     R"(
+      func.func @f(%a: tensor<{N}x{M}xi32>, %b: tensor<{M}xi32>) -> (tensor<{N}x{M}xi32>, tensor<{N}x{M}xi32>, tensor<{N}xi32>, tensor<{M}xi32>) {
+        %0 = train.integer %a, %b {kind = #train<integer_operation div>} : (tensor<{N}x{M}xi32>, tensor<{M}xi32>) -> tensor<{N}x{M}xi32>
+        %1 = train.integer %a, %b {kind = #train<integer_operation mod>} : (tensor<{N}x{M}xi32>, tensor<{M}xi32>) -> tensor<{N}x{M}xi32>
+        %2 = train.reduce_by %a {axes = array<i64: 1>, kind = #train<integer_operation max>} : (tensor<{N}x{M}xi32>) -> tensor<{N}xi32>
+        %3 = train.reduce_by %a {axes = array<i64: 0>, kind = #train<integer_operation add>} : (tensor<{N}x{M}xi32>) -> tensor<{M}xi32>
+        return %0, %1, %2, %3 : tensor<{N}x{M}xi32>, tensor<{N}x{M}xi32>, tensor<{N}xi32>, tensor<{M}xi32>
+      })",
+     {"f32"}, kShapes},
+    {"LastIndices",
+     R"(
+      func.func @f(%i: tensor<{N}xi64>, %s: tensor<i64>, %c: tensor<i64>) -> (tensor<4xi64>, tensor<{M}xf32>, tensor<{M}xf32>) {
+        %0 = train.last_index %i {rows = 4 : i64} : (tensor<{N}xi64>) -> tensor<4xi64>
+        %1 = train.random %s, %c {shape = array<i64: {M}>, index = 2 : i64} : (tensor<i64>, tensor<i64>) -> tensor<{M}xf32>
+        %2 = train.random %s, %c {shape = array<i64: {M}>, index = 2 : i64, normal} : (tensor<i64>, tensor<i64>) -> tensor<{M}xf32>
+        return %0, %1, %2 : tensor<4xi64>, tensor<{M}xf32>, tensor<{M}xf32>
+      })",
+     {"f32"}, kShapes},
 };
 
 std::string fill(std::string text, int64_t n, int64_t m, const char *type) {

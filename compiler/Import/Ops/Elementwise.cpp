@@ -100,7 +100,8 @@ namespace {
 
 struct CastTarget {
   Type type;
-  FloatType narrow; ///< Null unless the model rounds.
+  FloatType narrow;    ///< Null unless the model rounds.
+  int64_t low, high;   ///< Of integers in fewer than 32 bits, else 0.
 };
 
 } // namespace
@@ -112,13 +113,37 @@ static std::optional<CastTarget> castTarget(ImportedNode &node) {
   int64_t dataType = node.failed() ? 0 : node.intAttr("to", 0);
   if (node.failed())
     return std::nullopt;
+  // Short integers are held in 32 bits.
+  static constexpr struct {
+    int32_t dataType;
+    int64_t low, high;
+  } shorts[] = {{onnx::TensorProto::UINT8, 0, 255},
+                {onnx::TensorProto::INT8, -128, 127},
+                {onnx::TensorProto::UINT16, 0, 65535},
+                {onnx::TensorProto::INT16, -32768, 32767}};
+  for (const auto &range : shorts)
+    if (dataType == range.dataType)
+      return CastTarget{
+          node.graph.builder.getI32Type(), {}, range.low, range.high};
   bool isType = dataType > 0 && dataType < 1000;
   Type to = isType ? elementTypeFor(dataType, node.graph.floatType) : Type();
   if (to)
-    return CastTarget{to, narrowFloat(dataType, node.graph.builder)};
+    return CastTarget{to, narrowFloat(dataType, node.graph.builder), 0, 0};
   node.error() << "casts to " << dataTypeName(isType ? dataType : -1)
-               << "; supported are floats, int32, int64 and bool";
+               << "; supported are floats, bool, and integers but uint32 and "
+                  "uint64";
   return std::nullopt;
+}
+
+/// Integers as the lowest bits of them give them.
+static Value wrapShort(ImportedNode &node, Value value, int64_t low,
+                       int64_t high) {
+  using train::IntegerOperation;
+  Value offset = node.numberLike(value, low);
+  Value shifted = node.integerOp(IntegerOperation::Sub, value, offset);
+  Value rest = node.integerOp(IntegerOperation::Mod, shifted,
+                              node.numberLike(value, high - low + 1));
+  return node.integerOp(IntegerOperation::Add, rest, offset);
 }
 
 static LogicalResult importCast(ImportedNode &node) {
@@ -128,12 +153,14 @@ static LogicalResult importCast(ImportedNode &node) {
     return failure();
   // All floats have one type here: to a wider one nothing happens, and to a
   // narrower one the model rounds, whatever its values are stored in later.
-  auto [to, narrow] = *target;
+  auto [to, narrow, low, high] = *target;
   bool converts = getElementTypeOrSelf(value.getType()) != to;
-  if (!converts && !narrow)
+  if (!converts && !narrow && low == high)
     return node.forwardInput();
   if (converts)
     value = node.emit<train::CastOp>(value, node.attr("to", TypeAttr::get(to)));
+  if (low != high)
+    value = wrapShort(node, value, low, high);
   if (narrow)
     value = node.emit<train::RoundToOp>(value,
                                         node.attr("to", TypeAttr::get(narrow)));
@@ -337,9 +364,8 @@ static LogicalResult foldWhere(ImportedNode &node) {
 }
 
 /// The elements in another type, rounded to `narrow` if there is one.
-static std::optional<KnownTensor> convert(ImportedNode &node,
-                                          const KnownTensor &from, Type type,
-                                          FloatType narrow) {
+static KnownTensor convert(const KnownTensor &from, Type type,
+                           FloatType narrow) {
   KnownTensor to{type, from.shape, {}, {}};
   auto floatType = dyn_cast<FloatType>(type);
   for (int64_t i = 0, count = from.size(); i < count; ++i) {
@@ -353,13 +379,11 @@ static std::optional<KnownTensor> convert(ImportedNode &node,
     } else if (!from.isFloat()) {
       to.ints.push_back(wrapTo(type, from.ints[i]));
     } else {
+      // What has no integer is whatever the machine makes of it; exporters
+      // leave it where a Where does not choose it.
       double limit = std::ldexp(1.0, type.isInteger(32) ? 31 : 63);
-      if (!(number >= -limit && number < limit)) {
-        node.error() << "casts " << number << " to " << type
-                     << ", which has no such number";
-        return std::nullopt;
-      }
-      to.ints.push_back(number);
+      bool fits = number >= -limit && number < limit;
+      to.ints.push_back(fits ? int64_t(number) : wrapTo(type, -limit));
     }
   }
   return to;
@@ -370,8 +394,13 @@ static LogicalResult foldCast(ImportedNode &node) {
   KnownTensor from = node.constant(0);
   if (!target || node.failed())
     return failure();
-  auto to = convert(node, from, target->type, target->narrow);
-  return to ? node.setKnown(*to) : failure();
+  KnownTensor to = convert(from, target->type, target->narrow);
+  if (int64_t range = target->high - target->low)
+    for (int64_t &number : to.ints) {
+      int64_t rest = (number - target->low) % (range + 1);
+      number = target->low + (rest < 0 ? rest + range + 1 : rest);
+    }
+  return node.setKnown(to);
 }
 
 /// To the type of input 1, whatever that holds. A constant stays one.
@@ -390,8 +419,7 @@ static LogicalResult importCastLike(ImportedNode &node) {
   KnownTensor from = node.constant(0);
   if (node.failed())
     return failure();
-  auto known = convert(node, from, to, FloatType());
-  return known ? node.setKnown(*known) : failure();
+  return node.setKnown(convert(from, to, FloatType()));
 }
 
 ArrayRef<OpRow> mpc::elementwiseOps() {

@@ -84,6 +84,31 @@ static LogicalResult importCelu(ImportedNode &node) {
   return importElu(node, alpha, 1, alpha);
 }
 
+static bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+/// |x| and the sign of x, also of integers.
+static LogicalResult importAbs(ImportedNode &node) {
+  Value input = node.numberInput(0);
+  if (node.failed() || isFloat(input))
+    return node.setOutput(0, node.emit<train::AbsOp>(input));
+  Value negative = node.integerOp(train::IntegerOperation::Sub,
+                                  node.numberLike(input, 0), input);
+  return node.setOutput(
+      0, node.integerOp(train::IntegerOperation::Max, input, negative));
+}
+
+static LogicalResult importSign(ImportedNode &node) {
+  Value input = node.numberInput(0);
+  if (node.failed() || isFloat(input))
+    return node.setOutput(0, node.emit<train::SignOp>(input));
+  Value atMost = node.integerOp(train::IntegerOperation::Min, input,
+                                node.numberLike(input, 1));
+  return node.setOutput(0, node.integerOp(train::IntegerOperation::Max, atMost,
+                                          node.numberLike(input, -1)));
+}
+
 /// 1 / x, rounded once.
 static LogicalResult importReciprocal(ImportedNode &node) {
   Value input = node.floatInput(0);
@@ -94,7 +119,7 @@ static LogicalResult importReciprocal(ImportedNode &node) {
 static Value extreme(ImportedNode &node, Value lhs, Value rhs, bool larger) {
   if (node.failed())
     return nullptr;
-  if (!isa<FloatType>(getElementTypeOrSelf(lhs.getType())))
+  if (!isFloat(lhs))
     return node.integerOp(larger ? train::IntegerOperation::Max
                                  : train::IntegerOperation::Min,
                           lhs, rhs);
@@ -108,12 +133,10 @@ static LogicalResult importClip(ImportedNode &node) {
   Value input = node.numberInput(0);
   constexpr double infinity = std::numeric_limits<double>::infinity();
   double bounds[2] = {-infinity, infinity};
-  bool isFloat =
-      input && isa<FloatType>(getElementTypeOrSelf(input.getType()));
   for (unsigned i : {1u, 2u}) {
     if (!node.hasInput(i))
       continue;
-    if (isFloat && node.isKnown(i))
+    if (input && isFloat(input) && node.isKnown(i))
       bounds[i - 1] = node.knownScalar(i);
     else
       input = extreme(node, input, node.numberInput(i), /*larger=*/i == 1);
@@ -140,6 +163,9 @@ MPC_FOLD(upper, std::ceil(a));
 MPC_FOLD(nearest, std::nearbyint(a));
 MPC_FOLD(reciprocal, 1 / a);
 #undef MPC_FOLD
+static constexpr Rule signOf = {
+    [](double a, double) { return double((a > 0) - (a < 0)); },
+    [](int64_t a, int64_t) { return int64_t((a > 0) - (a < 0)); }};
 static constexpr Rule magnitude = {
     [](double a, double) { return std::fabs(a); },
     [](int64_t a, int64_t) { return a < 0 ? int64_t(-uint64_t(a)) : a; }};
@@ -161,8 +187,8 @@ ArrayRef<OpRow> mpc::functionOps() {
       {"Acosh", 9, 1, 1, 1, import <AcoshOp>},
       {"Atanh", 9, 1, 1, 1, import <AtanhOp>},
       {"Erf", 9, 1, 1, 1, import <ErfOp>},
-      {"Abs", 6, 1, 1, 1, import <AbsOp>, fold<magnitude>},
-      {"Sign", 9, 1, 1, 1, import <SignOp>},
+      {"Abs", 6, 1, 1, 1, importAbs, fold<magnitude>},
+      {"Sign", 9, 1, 1, 1, importSign, fold<signOf>},
       {"Floor", 6, 1, 1, 1, import <FloorOp>, fold<lower>},
       {"Ceil", 6, 1, 1, 1, import <CeilOp>, fold<upper>},
       {"Round", 11, 1, 1, 1, import <RoundOp>, fold<nearest>},

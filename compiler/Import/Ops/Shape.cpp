@@ -329,6 +329,14 @@ static std::optional<SliceBox> sliceBox(ImportedNode &node,
   return box;
 }
 
+/// An output without elements: Concat leaves it out, other ops refuse it.
+static LogicalResult setEmpty(ImportedNode &node, unsigned output, Value like,
+                              ArrayRef<int64_t> shape) {
+  KnownTensor empty{getElementTypeOrSelf(like.getType()),
+                    llvm::to_vector(shape), {}, {}};
+  return node.setKnown(empty, output);
+}
+
 static LogicalResult importSlice(ImportedNode &node) {
   Value input = node.input(0);
   std::optional<SliceBox> box =
@@ -338,9 +346,7 @@ static LogicalResult importSlice(ImportedNode &node) {
   for (auto [dim, step] : llvm::enumerate(box->steps)) {
     int64_t count = box->extents[dim];
     if (count == 0)
-      return node.shapeError()
-             << "takes nothing of dimension " << dim << ", which has "
-             << shapeOf(input)[dim] << " positions from 0 on";
+      return setEmpty(node, 0, input, box->extents);
     if (step == 1 || count == 1)
       continue;
     SmallVector<int64_t> places;
@@ -412,7 +418,7 @@ static LogicalResult importSplit(ImportedNode &node) {
   SmallVector<int64_t> sizes = splitSizes(node, shape[axis]);
   int64_t sum = 0;
   for (int64_t size : sizes)
-    sum += size > 0 && sum <= shape[axis] ? size : shape[axis] + 1 - sum;
+    sum += size >= 0 && sum <= shape[axis] ? size : shape[axis] + 1 - sum;
   if (node.failed())
     return failure();
   if (sum != shape[axis] || int64_t(sizes.size()) != node.proto.output_size())
@@ -420,11 +426,19 @@ static LogicalResult importSplit(ImportedNode &node) {
                              << ", positive, and fill the " << shape[axis]
                              << " positions of dimension " << axis
                              << ", but are [" << ArrayRef(sizes) << "]";
+  SmallVector<int64_t> parts;
+  llvm::copy_if(sizes, std::back_inserter(parts),
+                [](int64_t size) { return size > 0; });
   Operation *split = node.emitOp<train::SplitOp>(
-      input, {node.i64("axis", axis), node.i64s("sizes", sizes)});
-  for (size_t i = 0; split && i < sizes.size(); ++i)
-    if (failed(node.setOutput(i, split->getResult(i))))
+      input, {node.i64("axis", axis), node.i64s("sizes", parts)});
+  unsigned next = 0;
+  for (size_t i = 0; split && i < sizes.size(); ++i) {
+    SmallVector<int64_t> empty(shapeOf(input));
+    empty[axis] = 0;
+    if (failed(sizes[i] == 0 ? setEmpty(node, i, input, empty)
+                             : node.setOutput(i, split->getResult(next++))))
       return failure();
+  }
   return success(split != nullptr);
 }
 
@@ -467,6 +481,8 @@ static LogicalResult importConcat(ImportedNode &node) {
   if (!hasAllInputs(node))
     return failure();
   for (unsigned i = 0; i < node.numInputs(); ++i) {
+    if (ShapedType::getNumElements(node.shapeOfInput(i)) == 0)
+      continue;
     Value input = node.input(i);
     if (!input)
       return failure();
@@ -474,9 +490,13 @@ static LogicalResult importConcat(ImportedNode &node) {
     types.push_back(getElementTypeOrSelf(input.getType()));
     shapes.emplace_back(shapeOf(input));
   }
+  if (inputs.empty())
+    return node.error() << "all inputs are empty";
   int64_t axis = concatAxis(node, types, shapes);
   return node.setOutput(
-      0, node.emit<train::ConcatOp>(inputs, node.i64("axis", axis)));
+      0, inputs.size() == 1
+             ? inputs[0]
+             : node.emit<train::ConcatOp>(inputs, node.i64("axis", axis)));
 }
 
 static LogicalResult foldConcat(ImportedNode &node) {

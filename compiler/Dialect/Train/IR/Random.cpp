@@ -272,16 +272,17 @@ static LogicalResult inferTypes(RandomOp::Adaptor op, const OpError &error,
 MPC_INFER(RandomOp)
 
 LogicalResult RandomOp::verify() {
-  if (!getSeed() != !getStep()) // random_c1
-    return emitOpError("must have both 'seed' and 'step', or neither");
-  for (Value scalar : getOperands())
+  if (!getKey().empty() && getKey().size() != 2) // random_c1
+    return emitOpError("must have a seed and a step, or neither, but has ")
+           << getKey().size() << " operands";
+  for (Value scalar : getKey())
     if (!shapeOf(scalar).empty()) // random_c1
-      return emitOpError("'seed' and 'step' must have rank 0, but one is ")
+      return emitOpError("seed and step must have rank 0, but one is ")
              << scalar.getType();
   return success();
 }
 
-bool RandomOp::keepsFormInTraining() { return getSeed() != nullptr; }
+bool RandomOp::keepsFormInTraining() { return !getKey().empty(); }
 void RandomOp::replaceByInferenceForm(RewriterBase &) {}
 
 LogicalResult RandomOp::replaceByTrainingForm(RewriterBase &rewriter,
@@ -292,8 +293,8 @@ LogicalResult RandomOp::replaceByTrainingForm(RewriterBase &rewriter,
   Value step = seed ? readControlState(rewriter, *this, kStepState) : Value();
   if (!step)
     return failure();
-  rewriter.replaceOpWithNewOp<RandomOp>(*this, getType(), seed, step,
-                                        getShapeAttr(), getNormalAttr(),
+  rewriter.replaceOpWithNewOp<RandomOp>(*this, getType(),
+                                        ValueRange{seed, step}, getShapeAttr(), getNormalAttr(),
                                         rewriter.getI64IntegerAttr(index));
   return success();
 }

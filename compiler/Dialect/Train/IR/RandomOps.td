@@ -37,20 +37,20 @@ def Train_DropoutTrainingOp : Train_InferredOp<"dropout_training", [Differentiab
 }
 
 def Train_RandomOp : Train_InferredOp<"random", [
-    Generated, AttrSizedOperandSegments, DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm", "keepsFormInTraining"]>]> {
+    Generated, DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm", "keepsFormInTraining"]>]> {
   let summary = "Random numbers in [0, 1), or of the standard normal distribution";
   let description = [{
     Element i comes from Philox2x32-10 with counter (i, step) and the key of
     `train.dropout_training`: in training the numbers follow from the seed, the
-    step, and the op. Without `seed` and `step` (both or none) they are those of
-    seed 0 in step 0: the same at each call. A normal number is made of the two
+    step, and the op: `key` is the two of them. Without a key they are those of seed
+    0 in step 0, the same at each call. A normal number is made of the two
     words by Box and Muller's formula.
 
-    (C1) `seed` and `step` have rank 0, and there are both or none.
+    (C1) the key is two operands of rank 0, or none.
     (C2) `shape` is positive throughout.
   }];
-  let arguments = (ins Optional<Train_IntTensor>:$seed, Optional<Train_IntTensor>:$step, // random_c1
-                   DenseI64ArrayAttr:$shape,                                             // random_c2
+  let arguments = (ins Variadic<Train_IntTensor>:$key, // random_c1
+                   DenseI64ArrayAttr:$shape,           // random_c2
                    UnitAttr:$normal, I64Attr:$index);
   let results = (outs Train_FloatTensor:$result);
   let hasVerifier = 1;

@@ -150,13 +150,15 @@ func.func @elementwise(%x: tensor<4x3xf32>, %b: tensor<3xf32>, %c: tensor<i1>, %
 }
 
 // CHECK-LABEL: func.func @shapes
-func.func @shapes(%x: tensor<2x3x4xf32>, %h: tensor<2x1x4xf16>) {
+func.func @shapes(%x: tensor<2x3x4xf32>, %h: tensor<2x1x4xf16>, %i: tensor<3xi64>) {
   // CHECK: train.reshape
   %0 = train.reshape %x : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
   // CHECK: train.transpose %{{.*}} {permutation = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
   %1 = train.transpose %x {permutation = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
   // CHECK: train.broadcast_to
   %2 = train.broadcast_to %h : (tensor<2x1x4xf16>) -> tensor<5x2x3x4xf16>
+  // CHECK: train.broadcast_to %{{.*}} : (tensor<3xi64>) -> tensor<2x3xi64>
+  %any = train.broadcast_to %i : (tensor<3xi64>) -> tensor<2x3xi64>
   // CHECK: train.concat %{{.*}}, %{{.*}} {axis = 1 : i64}
   %3 = train.concat %x, %h {axis = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x1x4xf16>) -> tensor<2x4x4xf32>
   // CHECK: train.slice %{{.*}} {offsets = array<i64: 0, 1, 2>}
@@ -187,6 +189,72 @@ func.func @random(%x: tensor<4x3xf32>, %seed: tensor<i64>, %step: tensor<i64>) {
   %0 = train.dropout %x {ratio = 0.5 : f32} : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.dropout_training %{{.*}}, %{{.*}}, %{{.*}} {index = 3 : i64, ratio = 1.000000e-01 : f32}
   %1 = train.dropout_training %x, %seed, %step {index = 3 : i64, ratio = 0.1 : f32} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
+  // CHECK: train.random {index = 4 : i64, operandSegmentSizes = array<i32: 0, 0>, shape = array<i64: 4, 3>} : () -> tensor<4x3xf32>
+  %2 = train.random {index = 4 : i64, shape = array<i64: 4, 3>, operandSegmentSizes = array<i32: 0, 0>} : () -> tensor<4x3xf32>
+  // CHECK: train.random %{{.*}}, %{{.*}} {index = 5 : i64, normal, operandSegmentSizes = array<i32: 1, 1>, shape = array<i64>} : (tensor<i64>, tensor<i64>) -> tensor<f32>
+  %3 = train.random %seed, %step {index = 5 : i64, normal, shape = array<i64>, operandSegmentSizes = array<i32: 1, 1>} : (tensor<i64>, tensor<i64>) -> tensor<f32>
+  return
+}
+
+// CHECK-LABEL: func.func @indexing
+func.func @indexing(%t: tensor<4x5xf32>, %b: tensor<4xi1>, %i: tensor<4x3xi64>, %n: tensor<3xi32>, %h: tensor<2x4x5xbf16>) {
+  // CHECK: train.flat_index %{{.*}}, %{{.*}} {axes = array<i64: 0, 1>, extents = array<i64: 4, 5>} : (tensor<4x3xi64>, tensor<3xi32>) -> tensor<4x3xi64>
+  %flat = train.flat_index %i, %n {axes = array<i64: 0, 1>, extents = array<i64: 4, 5>} : (tensor<4x3xi64>, tensor<3xi32>) -> tensor<4x3xi64>
+  // CHECK: train.gather %{{.*}}, %{{.*}} : (tensor<4x5xf32>, tensor<4x3xi64>) -> tensor<4x3x5xf32>
+  %rows = train.gather %t, %i : (tensor<4x5xf32>, tensor<4x3xi64>) -> tensor<4x3x5xf32>
+  // CHECK: train.gather %{{.*}}, %{{.*}} : (tensor<4xi1>, tensor<3xi32>) -> tensor<3xi1>
+  %bools = train.gather %b, %n : (tensor<4xi1>, tensor<3xi32>) -> tensor<3xi1>
+  // CHECK: train.last_index %{{.*}} {rows = 7 : i64} : (tensor<3xi32>) -> tensor<7xi64>
+  %last = train.last_index %n {rows = 7 : i64} : (tensor<3xi32>) -> tensor<7xi64>
+  %places = train.constant dense<[[-1], [0], [2], [1], [2], [-1]]> : tensor<6x1xi64> : tensor<6x1xi64>
+  // CHECK: train.resample %{{.*}}, %{{.*}} {axis = 1 : i64} : (tensor<2x4x5xbf16>, tensor<6x1xi64>) -> tensor<2x6x5xbf16>
+  %moved = train.resample %h, %places {axis = 1 : i64} : (tensor<2x4x5xbf16>, tensor<6x1xi64>) -> tensor<2x6x5xbf16>
+  %pairs = train.constant dense<[[0, 1], [2, 3]]> : tensor<2x2xi64> : tensor<2x2xi64>
+  %shares = train.constant dense<[[0.5, 0.5], [0.25, 0.75]]> : tensor<2x2xf32> : tensor<2x2xf32>
+  // CHECK: train.resample %{{.*}}, %{{.*}}, %{{.*}} {axis = 0 : i64} : (tensor<4x5xf32>, tensor<2x2xi64>, tensor<2x2xf32>) -> tensor<2x5xf32>
+  %means = train.resample %t, %pairs, %shares {axis = 0 : i64} : (tensor<4x5xf32>, tensor<2x2xi64>, tensor<2x2xf32>) -> tensor<2x5xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @along_axis
+func.func @along_axis(%x: tensor<4x5xf32>, %i: tensor<4x3xi64>, %c: tensor<4x3xi1>) {
+  // CHECK: train.cumsum %{{.*}} {axis = 1 : i64} : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  %sums = train.cumsum %x {axis = 1 : i64} : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  // CHECK: train.cumsum %{{.*}} {axis = 0 : i64, exclusive, reverse} : (tensor<4x3xi64>) -> tensor<4x3xi64>
+  %counts = train.cumsum %i {axis = 0 : i64, exclusive, reverse} : (tensor<4x3xi64>) -> tensor<4x3xi64>
+  // CHECK: train.arg_extreme %{{.*}} {axis = 0 : i64} : (tensor<4x5xf32>) -> tensor<5xi64>
+  %largest = train.arg_extreme %x {axis = 0 : i64} : (tensor<4x5xf32>) -> tensor<5xi64>
+  // CHECK: train.arg_extreme %{{.*}} {axis = 1 : i64, last, smallest} : (tensor<4x3xi1>) -> tensor<4xi64>
+  %smallest = train.arg_extreme %c {axis = 1 : i64, last, smallest} : (tensor<4x3xi1>) -> tensor<4xi64>
+  // CHECK: train.top_indices %{{.*}} {axis = 1 : i64, k = 2 : i64} : (tensor<4x5xf32>) -> tensor<4x2xi64>
+  %top = train.top_indices %x {axis = 1 : i64, k = 2 : i64} : (tensor<4x5xf32>) -> tensor<4x2xi64>
+  // CHECK: train.top_indices %{{.*}} {axis = 0 : i64, k = 4 : i64, smallest} : (tensor<4x3xi64>) -> tensor<4x3xi64>
+  %order = train.top_indices %i {axis = 0 : i64, k = 4 : i64, smallest} : (tensor<4x3xi64>) -> tensor<4x3xi64>
+  return
+}
+
+// CHECK-LABEL: func.func @integers
+func.func @integers(%i: tensor<4x3xi64>, %n: tensor<3xi64>, %x: tensor<4x3xf32>) {
+  // CHECK: train.integer %{{.*}}, %{{.*}} {kind = #train<integer_operation mod>} : (tensor<4x3xi64>, tensor<3xi64>) -> tensor<4x3xi64>
+  %mod = train.integer %i, %n {kind = #train<integer_operation mod>} : (tensor<4x3xi64>, tensor<3xi64>) -> tensor<4x3xi64>
+  // CHECK: train.reduce_by %{{.*}} {axes = array<i64: 0>, keepdims, kind = #train<integer_operation max>} : (tensor<4x3xi64>) -> tensor<1x3xi64>
+  %max = train.reduce_by %i {axes = array<i64: 0>, keepdims, kind = #train<integer_operation max>} : (tensor<4x3xi64>) -> tensor<1x3xi64>
+  // CHECK: train.reduce_by %{{.*}} {axes = array<i64: 0, 1>, kind = #train<integer_operation mul>} : (tensor<4x3xf32>) -> tensor<f32>
+  %product = train.reduce_by %x {axes = array<i64: 0, 1>, kind = #train<integer_operation mul>} : (tensor<4x3xf32>) -> tensor<f32>
+  // CHECK: train.product_of_others %{{.*}} {axes = array<i64: 1>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %others = train.product_of_others %x {axes = array<i64: 1>} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// Images of any rank: here with three spatial dimensions, and with one.
+// CHECK-LABEL: func.func @windows
+func.func @windows(%x: tensor<1x2x3x4x5xf32>, %y: tensor<2x3x9xbf16>) {
+  // CHECK: %[[W:.*]] = train.unfold %{{.*}} {dilations = array<i64: 1, 1, 2>, kernel_shape = array<i64: 2, 3, 2>, pads_begin = array<i64: 0, 1, 0>, pads_end = array<i64: 0, 1, 1>, strides = array<i64: 1, 2, 1>} : (tensor<1x2x3x4x5xf32>) -> tensor<1x2x2x3x2x2x2x4xf32>
+  %w = train.unfold %x {kernel_shape = array<i64: 2, 3, 2>, strides = array<i64: 1, 2, 1>, dilations = array<i64: 1, 1, 2>, pads_begin = array<i64: 0, 1, 0>, pads_end = array<i64: 0, 1, 1>} : (tensor<1x2x3x4x5xf32>) -> tensor<1x2x2x3x2x2x2x4xf32>
+  // CHECK: train.fold %[[W]] {dilations = array<i64: 1, 1, 2>, image_shape = array<i64: 1, 2, 3, 4, 5>, pads_begin = array<i64: 0, 1, 0>, pads_end = array<i64: 0, 1, 1>, strides = array<i64: 1, 2, 1>} : (tensor<1x2x2x3x2x2x2x4xf32>) -> tensor<1x2x3x4x5xf32>
+  %f = train.fold %w {image_shape = array<i64: 1, 2, 3, 4, 5>, strides = array<i64: 1, 2, 1>, dilations = array<i64: 1, 1, 2>, pads_begin = array<i64: 0, 1, 0>, pads_end = array<i64: 0, 1, 1>} : (tensor<1x2x2x3x2x2x2x4xf32>) -> tensor<1x2x3x4x5xf32>
+  // CHECK: train.unfold %{{.*}} {{{.*}}padding = 0xFFF0000000000000 : f64{{.*}}} : (tensor<2x3x9xbf16>) -> tensor<2x3x3x5xbf16>
+  %v = train.unfold %y {kernel_shape = array<i64: 3>, strides = array<i64: 2>, dilations = array<i64: 1>, pads_begin = array<i64: 1>, pads_end = array<i64: 1>, padding = 0xFFF0000000000000 : f64} : (tensor<2x3x9xbf16>) -> tensor<2x3x3x5xbf16>
   return
 }
 

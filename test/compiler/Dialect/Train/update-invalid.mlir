@@ -24,6 +24,31 @@ func.func @dropout_training_c2(%x: tensor<4xf32>, %s: tensor<i64>, %t: tensor<4x
 
 // -----
 
+func.func @random_c1_both(%s: tensor<i64>) {
+  // expected-error @+1 {{'train.random' op must have both 'seed' and 'step', or neither}}
+  %0 = train.random %s {index = 0 : i64, shape = array<i64: 4>, operandSegmentSizes = array<i32: 1, 0>} : (tensor<i64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @random_c1_rank(%s: tensor<i64>, %t: tensor<1xi64>) {
+  // expected-error @+1 {{'train.random' op 'seed' and 'step' must have rank 0, but one is 'tensor<1xi64>'}}
+  %0 = train.random %s, %t {index = 0 : i64, shape = array<i64: 4>, operandSegmentSizes = array<i32: 1, 1>} : (tensor<i64>, tensor<1xi64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @random_c2() {
+  // expected-error @+2 {{'train.random' op 'shape' must be positive, but is [4, 0]}}
+  // expected-error @+1 {{'train.random' op failed to infer returned types}}
+  %0 = train.random {index = 0 : i64, shape = array<i64: 4, 0>, operandSegmentSizes = array<i32: 0, 0>} : () -> tensor<4x0xf32>
+  return
+}
+
+// -----
+
 func.func @update_c1(%w: tensor<1x1024xf32>, %g: tensor<2x1024xf32>, %lr: tensor<f32>) {
   // expected-error @+2 {{'train.sgd' op packed tensors must have one shape, but are 'tensor<1x1024xf32>' and 'tensor<2x1024xf32>'}}
   // expected-error @+1 {{'train.sgd' op failed to infer returned types}}

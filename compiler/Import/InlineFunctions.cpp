@@ -1,0 +1,282 @@
+//===- InlineFunctions.cpp - Calls of a model's own functions -------------===//
+
+#include "compiler/Import/InlineFunctions.h"
+
+#include "compiler/Import/CheckModel.h"
+#include "compiler/Import/NewerFields.h"
+#include "compiler/Import/OpTable.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace llvm;
+using namespace mpc;
+using mlir::emitError;
+using mlir::failed;
+using mlir::failure;
+using mlir::Location;
+using mlir::LogicalResult;
+using mlir::success;
+using mlir::UnknownLoc;
+using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+
+static std::string keyOf(StringRef domain, StringRef name) {
+  bool isDefault = domain.empty() || domain == "ai.onnx";
+  return isDefault ? name.str() : (domain + "." + name).str();
+}
+
+static int64_t opsetOf(
+    const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto> &sets) {
+  int64_t opset = 0;
+  for (const onnx::OperatorSetIdProto &set : sets)
+    if (set.domain().empty() || set.domain() == "ai.onnx")
+      opset = std::max<int64_t>(opset, set.version());
+  return opset;
+}
+
+namespace {
+
+class Inliner {
+public:
+  Inliner(onnx::ModelProto &model, mlir::MLIRContext *context)
+      : model(model), context(context), opset(opsetOf(model.opset_import())) {}
+
+  LogicalResult run();
+
+private:
+  using Names = StringMap<std::string>;
+
+  LogicalResult inlineInto(Nodes &nodes);
+  LogicalResult inlineSubgraphs(onnx::NodeProto &node);
+  LogicalResult expand(const onnx::NodeProto &call,
+                       const onnx::FunctionProto &function, Nodes &result);
+  LogicalResult checkOpset(const onnx::FunctionProto &function, Location loc);
+  void rename(onnx::NodeProto &node, const Names &outer,
+              const std::string &prefix);
+  void renameGraph(onnx::GraphProto &graph, const Names &outer,
+                   const std::string &prefix);
+  using Attributes = std::vector<onnx::AttributeProto>;
+  static void resolve(onnx::NodeProto &node, const onnx::NodeProto &call,
+                      const Attributes &defaults);
+
+  onnx::ModelProto &model;
+  mlir::MLIRContext *context;
+  const int64_t opset;
+  StringMap<const onnx::FunctionProto *> functions;
+  StringMap<unsigned> numCalls; ///< With one name: prefixes must differ.
+  StringSet<> active;           ///< Functions that are being expanded.
+  int64_t numNodes = 0;
+};
+
+} // namespace
+
+/// In the body of `function` ops must be what they are in the model.
+LogicalResult Inliner::checkOpset(const onnx::FunctionProto &function,
+                                  Location loc) {
+  int64_t own = opsetOf(function.opset_import());
+  if (own == 0 || own == opset)
+    return success();
+  for (const onnx::NodeProto &node : function.node())
+    if (findOp(node.op_type(), own) != findOp(node.op_type(), opset))
+      return emitError(loc)
+             << "calls a function of opset " << own << ", in which "
+             << node.op_type() << " is not what it is in opset " << opset
+             << " of the model; convert the function";
+  return success();
+}
+
+template <typename Attributes>
+static const onnx::AttributeProto *findAttribute(const Attributes &attributes,
+                                                 StringRef name) {
+  for (const onnx::AttributeProto &attribute : attributes)
+    if (attribute.name() == name)
+      return &attribute;
+  return nullptr;
+}
+
+/// Attributes that stand for those of the call get their values, or the
+/// function's, or go away. In subgraphs too.
+void Inliner::resolve(onnx::NodeProto &node, const onnx::NodeProto &call,
+                      const Attributes &defaults) {
+  auto *attributes = node.mutable_attribute();
+  for (int i = attributes->size(); i-- > 0;) {
+    onnx::AttributeProto &attribute = *attributes->Mutable(i);
+    if (!attribute.ref_attr_name().empty()) {
+      const std::string name = attribute.name();
+      const std::string &wanted = attribute.ref_attr_name();
+      const onnx::AttributeProto *value =
+          findAttribute(call.attribute(), wanted);
+      if (!value)
+        value = findAttribute(defaults, wanted);
+      if (!value) {
+        attributes->DeleteSubrange(i, 1);
+        continue;
+      }
+      onnx::AttributeProto chosen = *value; // Perhaps of `attribute` itself.
+      chosen.set_name(name);
+      attribute = chosen;
+      continue;
+    }
+    if (attribute.has_g())
+      for (onnx::NodeProto &inner : *attribute.mutable_g()->mutable_node())
+        resolve(inner, call, defaults);
+  }
+}
+
+/// Names of a subgraph are its own but for those of `outer`.
+void Inliner::renameGraph(onnx::GraphProto &graph, const Names &outer,
+                          const std::string &prefix) {
+  Names names = outer;
+  auto own = [&](std::string *name) {
+    if (name->empty())
+      return;
+    std::string renamed = prefix + *name;
+    names[*name] = renamed;
+    *name = renamed;
+  };
+  for (onnx::ValueInfoProto &input : *graph.mutable_input())
+    own(input.mutable_name());
+  for (onnx::TensorProto &tensor : *graph.mutable_initializer())
+    own(tensor.mutable_name());
+  for (onnx::NodeProto &node : *graph.mutable_node()) {
+    rename(node, names, prefix);
+    for (std::string &output : *node.mutable_output())
+      own(&output);
+  }
+  for (onnx::ValueInfoProto &output : *graph.mutable_output()) {
+    auto found = names.find(output.name());
+    if (found != names.end())
+      output.set_name(found->second);
+  }
+}
+
+/// Gives a node, its inputs and its subgraphs their names in the model.
+void Inliner::rename(onnx::NodeProto &node, const Names &names,
+                     const std::string &prefix) {
+  node.set_name(prefix + nodeLabel(node).str());
+  for (std::string &input : *node.mutable_input()) {
+    auto found = names.find(input);
+    if (found != names.end())
+      input = found->second;
+  }
+  for (onnx::AttributeProto &attribute : *node.mutable_attribute())
+    if (attribute.has_g())
+      renameGraph(*attribute.mutable_g(), names, prefix);
+}
+
+LogicalResult Inliner::expand(const onnx::NodeProto &call,
+                              const onnx::FunctionProto &function,
+                              Nodes &result) {
+  Location loc = nodeLocation(call, context);
+  std::string key = keyOf(function.domain(), function.name());
+  if (!active.insert(key).second)
+    return emitError(loc) << "calls function '" << key
+                          << "', which calls itself";
+  if (failed(checkOpset(function, loc)))
+    return failure();
+  if (call.input_size() > function.input_size() ||
+      call.output_size() > function.output_size())
+    return emitError(loc) << "has " << call.input_size() << " inputs and "
+                          << call.output_size() << " outputs, but function '"
+                          << key << "' has " << function.input_size()
+                          << " and " << function.output_size();
+  numNodes += function.node_size();
+  if (numNodes > kMaxModelParts)
+    return emitError(loc) << "with this call the functions of the model make "
+                             "more than "
+                          << kMaxModelParts << " nodes";
+  std::string label = nodeLabel(call).str();
+  unsigned count = numCalls[label]++;
+  std::string prefix =
+      label + (count ? "#" + std::to_string(count) : std::string()) + "/";
+  Names names;
+  for (int i = 0; i < function.input_size(); ++i)
+    names[function.input(i)] = i < call.input_size() ? call.input(i) : "";
+  Names results; // What the caller calls outputs.
+  for (int i = 0; i < call.output_size(); ++i)
+    if (!call.output(i).empty())
+      results[function.output(i)] = call.output(i);
+  // `attribute_proto` of a FunctionProto.
+  Attributes defaults = readNewerField<onnx::AttributeProto>(function, 11);
+  Nodes body = function.node();
+  for (onnx::NodeProto &node : body) {
+    resolve(node, call, defaults);
+    rename(node, names, prefix);
+    for (std::string &output : *node.mutable_output()) {
+      if (output.empty())
+        continue;
+      auto found = results.find(output);
+      std::string renamed =
+          found != results.end() ? found->second : prefix + output;
+      names[output] = renamed;
+      output = renamed;
+    }
+  }
+  // An output that is an input as it came.
+  for (int i = 0; i < call.output_size(); ++i) {
+    auto found = names.find(function.output(i));
+    if (call.output(i).empty() ||
+        (found != names.end() && found->second == call.output(i)))
+      continue;
+    onnx::NodeProto &identity = *body.Add();
+    identity.set_op_type("Identity");
+    identity.set_name(prefix + function.output(i));
+    identity.add_input(found != names.end() ? found->second
+                                            : prefix + function.output(i));
+    identity.add_output(call.output(i));
+  }
+  if (failed(inlineInto(body)))
+    return failure();
+  for (onnx::NodeProto &node : body)
+    result.Add()->Swap(&node);
+  active.erase(key);
+  return success();
+}
+
+LogicalResult Inliner::inlineSubgraphs(onnx::NodeProto &node) {
+  for (onnx::AttributeProto &attribute : *node.mutable_attribute())
+    if (attribute.has_g() &&
+        failed(inlineInto(*attribute.mutable_g()->mutable_node())))
+      return failure();
+  return success();
+}
+
+LogicalResult Inliner::inlineInto(Nodes &nodes) {
+  Nodes result;
+  for (onnx::NodeProto &node : nodes) {
+    auto found = functions.find(keyOf(node.domain(), node.op_type()));
+    if (found != functions.end()) {
+      if (failed(expand(node, *found->second, result)))
+        return failure();
+      continue;
+    }
+    if (failed(inlineSubgraphs(node)))
+      return failure();
+    result.Add()->Swap(&node);
+  }
+  nodes.Swap(&result);
+  return success();
+}
+
+LogicalResult Inliner::run() {
+  for (const onnx::FunctionProto &function : model.functions()) {
+    std::string key = keyOf(function.domain(), function.name());
+    if (!functions.try_emplace(key, &function).second)
+      return emitError(UnknownLoc::get(context))
+             << "the model has two functions '" << key
+             << "'; overloads are not supported: inline them (onnx.inliner)";
+  }
+  if (functions.empty())
+    return success();
+  numNodes = model.graph().node_size();
+  if (failed(inlineInto(*model.mutable_graph()->mutable_node())))
+    return failure();
+  model.clear_functions();
+  return success();
+}
+
+LogicalResult mpc::inlineFunctions(onnx::ModelProto &model,
+                                   mlir::MLIRContext *context) {
+  return Inliner(model, context).run();
+}

@@ -1,0 +1,22 @@
+//===- InlineFunctions.h - Calls of a model's own functions -----*- C++ -*-===//
+#ifndef MPC_COMPILER_IMPORT_INLINEFUNCTIONS_H
+#define MPC_COMPILER_IMPORT_INLINEFUNCTIONS_H
+
+#include "compiler/Import/ModelFile.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/LLVM.h"
+
+namespace mpc {
+
+/// Replaces every call of a function of the model, nested ones too, by its
+/// nodes, and removes the functions. A node `n` of a call `c` is called `c/n`,
+/// and so are its values. Fails after a diagnostic where functions call each
+/// other in a circle, share a name, use another opset in which an op is another
+/// one, or would make more than kMaxModelParts nodes.
+mlir::LogicalResult inlineFunctions(onnx::ModelProto &model,
+                                    mlir::MLIRContext *context);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_IMPORT_INLINEFUNCTIONS_H
