@@ -61,6 +61,7 @@ describe(const CompileOptions &options, ModuleOp module) {
           {"clip-norm", number(options.clipNorm)},
           {"accumulate", std::to_string(options.accumulate)},
           {"freeze", llvm::join(options.freeze, " ")},
+          {"train", llvm::join(options.train, " ")},
           {"batchnorm", options.batchNorm.empty() ? "auto" : options.batchNorm},
           {"beta1", number(options.beta1)},
           {"beta2", number(options.beta2)},
@@ -101,6 +102,7 @@ private:
     importOptions.dims = options.dims;
     importOptions.batch = options.batch;
     importOptions.freeze = options.freeze;
+    importOptions.train = options.train;
     importOptions.batchNorm = batchNormOf(options.batchNorm);
     importOptions.float64 = options.precision == "fp64";
     ImportResult imported = importOnnx(options.model, importOptions, context);

@@ -50,6 +50,8 @@ struct CompileOptions {
   std::optional<int64_t> batch;
   std::map<std::string, int64_t> dims;
   std::vector<std::string> freeze; ///< Regexes of parameters not trained.
+  std::vector<std::string>
+      train;             ///< Of what is trained, whatever it looks like.
   std::string batchNorm; ///< train or frozen; empty: see ImportOptions.
 };
 

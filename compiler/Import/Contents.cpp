@@ -36,8 +36,8 @@ bool mpc::isExportersTable(llvm::StringRef name) {
 
 bool mpc::isExportersFilling(llvm::StringRef name) {
   static const llvm::StringSet<> functions = {
-      "eye",  "full",  "full_like", "new_full", "new_ones", "new_zeros",
-      "ones", "zeros", "ones_like", "zeros_like"};
+      "eye",       "full", "full_like", "new_full",  "new_ones",
+      "new_zeros", "ones", "zeros",     "ones_like", "zeros_like"};
   return isNameOf(functions, name);
 }
 

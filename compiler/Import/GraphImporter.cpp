@@ -97,8 +97,12 @@ void GraphImporter::run() {
 }
 
 LogicalResult GraphImporter::importGraph() {
-  if (failed(compileFreeze()) ||
-      failed(
+  if (failed(freeze.compile(options.freeze, context)) ||
+      failed(train.compile(options.train, context))) {
+    result.error = ModelError::Usage;
+    return failure();
+  }
+  if (failed(
           dimensions.bind(graph, options, context, result.error, result.notes)))
     return failure();
   countUses(graph);
@@ -129,7 +133,10 @@ void GraphImporter::countUses(const onnx::GraphProto &graph) {
 LogicalResult GraphImporter::importBody(const onnx::GraphProto &body) {
   constexpr int64_t kMostNodes = 1'000'000;
   for (const onnx::TensorProto &tensor : body.initializer()) {
-    GraphValue value{{}, &tensor, false, {},
+    GraphValue value{{},
+                     &tensor,
+                     false,
+                     {},
                      makeNodeLoc(context, tensor.name(), "initializer")};
     define(tensor.name(), std::make_shared<GraphValue>(value));
   }
@@ -158,31 +165,6 @@ LogicalResult GraphImporter::checkTrained() {
          << "): nothing is left to train; leave out at least one";
 }
 
-LogicalResult GraphImporter::compileFreeze() {
-  for (const std::string &pattern : options.freeze) {
-    llvm::Regex regex(pattern);
-    std::string reason;
-    if (!regex.isValid(reason)) {
-      result.error = ModelError::Usage;
-      return emitError(UnknownLoc::get(context))
-             << "--freeze='" << pattern
-             << "' is not a regular expression: " << reason;
-    }
-    freeze.emplace_back(std::move(regex), false);
-  }
-  return success();
-}
-
-bool GraphImporter::isFrozen(StringRef name) {
-  bool frozen = false;
-  for (auto &[regex, matched] : freeze) {
-    bool matches = regex.match(name);
-    matched |= matches;
-    frozen |= matches;
-  }
-  return frozen;
-}
-
 /// Says which norms are frozen, unless the user said it.
 void GraphImporter::noteNorms() {
   bool isGiven = options.batchNorm != ImportOptions::BatchNorm::Auto;
@@ -200,13 +182,11 @@ void GraphImporter::noteNorms() {
 
 void GraphImporter::noteDecisions() {
   noteNorms();
-  for (auto [pattern, entry] : llvm::zip(options.freeze, freeze))
-    if (!entry.second)
-      result.notes.push_back("--freeze='" + pattern +
-                             "' matches no initializer that the graph uses");
+  freeze.noteUnmatched(result.notes);
+  train.noteUnmatched(result.notes);
   // Exporters do so with initializers that merely have equal values.
   for (const auto &[name, alias] : aliases)
-    if (stateReads.contains(name) && !isFrozen(name))
+    if (stateReads.contains(name) && !freeze.match(name))
       result.notes.push_back("initializer '" + name + "' also goes by '" +
                              alias + "': both are trained as one");
   std::vector<std::string> shared;
@@ -451,15 +431,16 @@ GraphImporter::Use GraphImporter::useOf(const onnx::TensorProto &tensor) {
 GraphImporter::Use GraphImporter::decideUse(const onnx::TensorProto &tensor) {
   using Role = Signature::Role;
   StringRef name = tensor.name();
-  if (isFrozen(name))
+  if (freeze.match(name))
     return Use::Frozen;
-  Role role = signature.roleOf(name);
-  if (role == Role::Parameter)
+  if (train.match(name))
     return Use::Trained;
+  Role role = signature.roleOf(name);
   bool isAllThatIsLeft = signature.missing().empty();
   if (role == Role::Buffer || (role == Role::Computed && isAllThatIsLeft))
     return Use::Buffer;
-  if (isExportersTable(name))
+  bool isParameter = role == Role::Parameter;
+  if (isExportersTable(name) && !isParameter)
     return Use::Number;
   if (role == Role::Computed && isExportersFilling(name))
     return Use::Filling;
@@ -468,6 +449,11 @@ GraphImporter::Use GraphImporter::decideUse(const onnx::TensorProto &tensor) {
     llvm::consumeError(data.takeError());
     return Use::Trained;
   }
+  // Parameters of PyTorch's can be such tables, which it does not train.
+  if (isTableOfSines(*data, tensor))
+    return Use::Sines;
+  if (isParameter)
+    return Use::Trained;
   // A mask that is trained would become a bias of every score.
   if (isMask(*data, tensor.data_type()))
     return Use::Mask;
@@ -476,7 +462,7 @@ GraphImporter::Use GraphImporter::decideUse(const onnx::TensorProto &tensor) {
     return Use::Number;
   if (isSplatOfNumbers && role == Role::Computed && tensor.dims_size() > 2)
     return Use::Filling;
-  return isTableOfSines(*data, tensor) ? Use::Sines : Use::Trained;
+  return Use::Trained;
 }
 
 /// Says which initializers are not trained, though nobody froze them.
@@ -486,9 +472,11 @@ void GraphImporter::noteUses() {
                     "parameters: "},
       {Use::Number, "not trained, for PyTorch's exporter gives such names to "
                     "the numbers of a model's code: "},
-      {Use::Filling, "not trained, for PyTorch's exporter computed them, of one "
-                     "number: "},
-      {Use::Sines, "not trained, for they hold sines and cosines of positions: "},
+      {Use::Filling,
+       "not trained, for PyTorch's exporter computed them, of one "
+       "number: "},
+      {Use::Sines,
+       "not trained, for they hold sines and cosines of positions: "},
       {Use::Mask, "not trained, for they hold 0 and numbers below -1e4 alone, "
                   "as masks do: "}};
   for (const auto &[use, reason] : reasons) {
@@ -499,8 +487,7 @@ void GraphImporter::noteUses() {
         names.push_back("'" + tensor.name() + "'");
     if (!names.empty())
       result.notes.push_back(
-          (reason + llvm::join(names, ", ") +
-           (use == Use::Number ? "; rename what is a parameter" : ""))
+          (reason + llvm::join(names, ", ") + "; --train=REGEX says otherwise")
               .str());
   }
   const std::vector<std::string> &missing = signature.missing();
@@ -557,7 +544,7 @@ bool GraphImporter::freezesStatistics(int node, Value scale, Value bias) {
   // Mean and variance go together: of one that is named both are frozen.
   for (int input : {3, 4})
     if (const Statistics::State *state = statistics.find(node, input))
-      freezes |= isFrozen(state->name);
+      freezes |= freeze.match(state->name);
   if (options.batchNorm != ImportOptions::BatchNorm::Auto)
     freezes = options.batchNorm == ImportOptions::BatchNorm::Frozen;
   numFrozenNorms += freezes;

@@ -10,13 +10,13 @@
 #include "compiler/Import/Dimensions.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Import/KnownTensor.h"
+#include "compiler/Import/NamePatterns.h"
 #include "compiler/Import/Signature.h"
 #include "compiler/Import/Statistics.h"
 #include "compiler/Import/TensorData.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/Support/Regex.h"
 
 namespace mpc {
 
@@ -121,7 +121,6 @@ public:
 private:
   mlir::LogicalResult importGraph();
   void countUses(const onnx::GraphProto &graph);
-  mlir::LogicalResult compileFreeze();
   mlir::LogicalResult importInputs();
   mlir::LogicalResult importOutputs();
   void defineInitializers();
@@ -135,7 +134,6 @@ private:
   mlir::Value makeConstant(const GraphValue &value);
   mlir::FailureOr<mlir::ElementsAttr>
   elementsOf(const onnx::TensorProto &tensor, mlir::Location loc);
-  bool isFrozen(llvm::StringRef name);
   /// What becomes of a float initializer, and why.
   enum class Use { Trained, Frozen, Buffer, Number, Filling, Sines, Mask };
   Use useOf(const onnx::TensorProto &tensor);
@@ -157,16 +155,16 @@ private:
   llvm::StringMap<unsigned> used; // How often nodes and outputs use a name.
   llvm::StringSet<> trained;      // Initializers that became parameters.
   llvm::DenseSet<mlir::Value> frozenReads; // Reads of those that would have.
-  std::vector<std::pair<llvm::Regex, bool>> freeze; // And whether it matched.
-  unsigned numNorms = 0, numFrozenNorms = 0;        // BatchNormalization nodes.
-  llvm::StringMap<mlir::Value> stateReads;          // By state.
+  NamePatterns freeze{"--freeze"}, train{"--train"};
+  unsigned numNorms = 0, numFrozenNorms = 0; // BatchNormalization nodes.
+  llvm::StringMap<mlir::Value> stateReads;   // By state.
   mlir::func::FuncOp function;
   mlir::Operation *insertStatesBefore = nullptr;
   std::vector<std::pair<std::string, std::string>> aliases;
   llvm::StringMap<Use> uses; // Of initializers that were looked at.
   int64_t numRandom = 0;
-  int64_t numNested = 0; // Nodes of bodies that were imported.
-  int64_t numElements = 0;                  // Of all results so far.
+  int64_t numNested = 0;   // Nodes of bodies that were imported.
+  int64_t numElements = 0; // Of all results so far.
   // Constants computed so far, and how many elements they had.
   llvm::DenseSet<mlir::Attribute> knownConstants;
   int64_t numKnownDistinct = 0, numKnownTotal = 0;

@@ -30,6 +30,10 @@ struct ImportOptions {
   /// initializers that are not trained.
   std::vector<std::string> freeze;
 
+  /// The same of those that are trained though names, contents or PyTorch say
+  /// that they are no parameters.
+  std::vector<std::string> train;
+
   /// Whether norms by batches normalize by their running statistics in
   /// training, too, and leave them as they are (`--batchnorm`). Auto: where
   /// their scale and bias are frozen, or `freeze` matches a statistic.

@@ -484,8 +484,8 @@ Value ImportedNode::compare(Value lhs, Value rhs,
                             train::Comparison comparison) {
   return emit<train::CompareOp>(
       {lhs, rhs},
-      attr("comparison", train::ComparisonAttr::get(
-                             graph.builder.getContext(), comparison)));
+      attr("comparison",
+           train::ComparisonAttr::get(graph.builder.getContext(), comparison)));
 }
 
 Value ImportedNode::integerOp(train::IntegerOperation kind, Value lhs,

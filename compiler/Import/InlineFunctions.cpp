@@ -179,8 +179,8 @@ LogicalResult Inliner::expand(const onnx::NodeProto &call,
       call.output_size() > function.output_size())
     return emitError(loc) << "has " << call.input_size() << " inputs and "
                           << call.output_size() << " outputs, but function '"
-                          << key << "' has " << function.input_size()
-                          << " and " << function.output_size();
+                          << key << "' has " << function.input_size() << " and "
+                          << function.output_size();
   numNodes += function.node_size();
   if (numNodes > kMaxModelParts)
     return emitError(loc) << "with this call the functions of the model make "

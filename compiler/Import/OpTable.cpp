@@ -10,12 +10,13 @@ using namespace mpc;
 static const llvm::StringMap<llvm::SmallVector<const OpRow *, 2>> &table() {
   static const auto rows = [] {
     llvm::StringMap<llvm::SmallVector<const OpRow *, 2>> result;
-    for (auto family :
-         {elementwiseOps(), functionOps(), constantOps(), shapeOps(),
-          indexOps(), alongAxisOps(), resampleOps(), randomOps(), sequenceOps(),
-          reductionOps(), contractionOps(), controlOps(), convolutionOps(), einsumOps(),
-          imageOps(), recurrentOps(), signalOps(), attentionOps(), poolingOps(),
-          normalizationOps(), lossOps()})
+    for (auto family : {elementwiseOps(), functionOps(),      constantOps(),
+                        shapeOps(),       indexOps(),         alongAxisOps(),
+                        resampleOps(),    randomOps(),        sequenceOps(),
+                        reductionOps(),   contractionOps(),   controlOps(),
+                        convolutionOps(), einsumOps(),        imageOps(),
+                        recurrentOps(),   signalOps(),        attentionOps(),
+                        poolingOps(),     normalizationOps(), lossOps()})
       for (const OpRow &row : family) {
         auto &entries = result[row.op];
         assert((entries.empty() || entries.back()->since < row.since) &&

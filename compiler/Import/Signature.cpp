@@ -15,8 +15,8 @@ constexpr int kMetadata = 16;
 
 Signature::Signature(const onnx::ModelProto &model) {
   std::string text;
-  for (const auto &entry : readNewerField<onnx::StringStringEntryProto>(
-           model.graph(), kMetadata))
+  for (const auto &entry :
+       readNewerField<onnx::StringStringEntryProto>(model.graph(), kMetadata))
     if (entry.key() == kSignature)
       text = entry.value();
   exists = !text.empty();

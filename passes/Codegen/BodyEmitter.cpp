@@ -222,8 +222,7 @@ void BodyEmitter::emitRead(tensor::ExtractOp read) {
   auto addScaled = [&](Value sum, Value index, int64_t stride,
                        unsigned count) -> Value {
     if (stride != 1)
-      index =
-          arith::MulIOp::create(builder, loc, index, number(stride, count));
+      index = arith::MulIOp::create(builder, loc, index, number(stride, count));
     return sum ? arith::AddIOp::create(builder, loc, sum, index).getResult()
                : index;
   };
@@ -313,8 +312,7 @@ void BodyEmitter::emitIf(scf::IfOp choice) {
   Location loc = choice.getLoc();
   Value condition = vector(choice.getCondition()), outer = guard;
   auto emitSide = [&](Block *side, Value holds) {
-    guard = outer ? arith::AndIOp::create(builder, loc, outer, holds)
-                  : holds;
+    guard = outer ? arith::AndIOp::create(builder, loc, outer, holds) : holds;
     emitOps(*side);
     guard = outer;
   };
@@ -324,9 +322,8 @@ void BodyEmitter::emitIf(scf::IfOp choice) {
       constantLanes(builder, loc, builder.getBoolAttr(true), lanes));
   emitSide(choice.elseBlock(), inverse);
   for (auto [i, result] : llvm::enumerate(choice.getResults()))
-    values.map(result,
-               arith::SelectOp::create(
-                   builder, loc, condition,
-                   vector(choice.thenYield().getOperand(i)),
-                   vector(choice.elseYield().getOperand(i))));
+    values.map(result, arith::SelectOp::create(
+                           builder, loc, condition,
+                           vector(choice.thenYield().getOperand(i)),
+                           vector(choice.elseYield().getOperand(i))));
 }

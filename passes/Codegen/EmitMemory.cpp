@@ -143,8 +143,8 @@ Value Emitter::loadComputed(const ComputedPlace &place, const Position &at) {
   if (place.steps && place.steps->step == 1) {
     Value pointer = addressOf(place.steps->first);
     if (!mask)
-      return fromStorage(stored, LLVM::LoadOp::create(builder, loc, type,
-                                                      pointer, bytes));
+      return fromStorage(
+          stored, LLVM::LoadOp::create(builder, loc, type, pointer, bytes));
     return fromStorage(stored,
                        LLVM::MaskedLoadOp::create(builder, loc, type, pointer,
                                                   mask, none, bytes));
@@ -165,9 +165,9 @@ Value Emitter::loadComputed(const ComputedPlace &place, const Position &at) {
                                         base, ValueRange{offsets});
   if (!mask)
     mask = allLanes(builder, loc, at.lanes);
-  return fromStorage(stored, LLVM::masked_gather::create(
-                                 builder, loc, type, addresses, mask,
-                                 ValueRange{none}, bytes));
+  return fromStorage(
+      stored, LLVM::masked_gather::create(builder, loc, type, addresses, mask,
+                                          ValueRange{none}, bytes));
 }
 
 /// One element, as it is stored.

@@ -122,7 +122,9 @@ private:
   /// The ops that make the inputs of `op`, the latest first.
   SmallVector<linalg::GenericOp> producersOf(linalg::GenericOp op) {
     llvm::SmallSetVector<linalg::GenericOp, 8> found;
-    for (Value input : op.getDpsInputs())
+    SmallVector<Value> inputs(op.getDpsInputs());
+    llvm::append_range(inputs, computedReads(op));
+    for (Value input : inputs)
       if (auto def = memoryRoot(input).getDefiningOp<linalg::GenericOp>())
         found.insert(def);
     SmallVector<linalg::GenericOp> producers = found.takeVector();

@@ -312,8 +312,8 @@ struct Interpreter {
           EXPECT_TRUE(place >= 0 && place < extent) << "reads outside";
           element = element * extent + place;
         }
-        scalars[read] = scalarOf(read.getType(),
-                                 tensor(read.getTensor())[element]);
+        scalars[read] =
+            scalarOf(read.getType(), tensor(read.getTensor())[element]);
       } else if (auto choice = dyn_cast<scf::IfOp>(inner)) {
         bool holds = lookup(choice.getCondition()).whole != 0;
         set(choice.getResults(),

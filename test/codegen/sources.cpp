@@ -204,7 +204,10 @@ const Source kSources[] = {
         %2 = train.cumsum %i {axis = 1 : i64, reverse} : (tensor<{N}x{M}xi32>) -> tensor<{N}x{M}xi32>
         return %0, %1, %2 : tensor<{N}x{M}xf32>, tensor<{N}x{M}xf32>, tensor<{N}x{M}xi32>
       })",
-     {"f32"}, {{1, 1}, {33, 1}, {7, 3}, {5, 33}, {2, 300}, {70, 5}}, -1, 1},
+     {"f32"},
+     {{1, 1}, {33, 1}, {7, 3}, {5, 33}, {2, 300}, {70, 5}},
+     -1,
+     1},
     {"Order",
      R"(
       func.func @f(%x: tensor<{N}x{M}x{T}>) -> (tensor<{N}xi64>, tensor<{M}xi64>, tensor<{N}x{M}xi64>, tensor<1x{M}xi64>) {
@@ -214,7 +217,8 @@ const Source kSources[] = {
         %3 = train.top_indices %x {axis = 0 : i64, k = 1 : i64, smallest} : (tensor<{N}x{M}x{T}>) -> tensor<1x{M}xi64>
         return %0, %1, %2, %3 : tensor<{N}xi64>, tensor<{M}xi64>, tensor<{N}x{M}xi64>, tensor<1x{M}xi64>
       })",
-     {"f32", "f64"}, {{1, 1}, {1, 17}, {33, 1}, {7, 3}, {13, 10}, {5, 33}}},
+     {"f32", "f64"},
+     {{1, 1}, {1, 17}, {33, 1}, {7, 3}, {13, 10}, {5, 33}}},
     {"Windows",
      R"(
       func.func @f(%x: tensor<{N}x2x7x{M}x{T}>) -> (tensor<{N}x2x3x1x4x{M}x{T}>, tensor<{N}x2x7x{M}x{T}>) {
@@ -222,7 +226,8 @@ const Source kSources[] = {
         %1 = train.fold %0 {image_shape = array<i64: {N}, 2, 7, {M}>, strides = array<i64: 2, 1>, dilations = array<i64: 1, 1>, pads_begin = array<i64: 1, 0>, pads_end = array<i64: 1, 0>} : (tensor<{N}x2x3x1x4x{M}x{T}>) -> tensor<{N}x2x7x{M}x{T}>
         return %0, %1 : tensor<{N}x2x3x1x4x{M}x{T}>, tensor<{N}x2x7x{M}x{T}>
       })",
-     kTwoTypes, {{1, 1}, {1, 17}, {7, 3}, {2, 33}}},
+     kTwoTypes,
+     {{1, 1}, {1, 17}, {7, 3}, {2, 33}}},
     {"Integers",
      R"(
       func.func @f(%a: tensor<{N}x{M}xi32>, %b: tensor<{M}xi32>) -> (tensor<{N}x{M}xi32>, tensor<{N}x{M}xi32>, tensor<{N}xi32>, tensor<{M}xi32>) {
@@ -232,7 +237,8 @@ const Source kSources[] = {
         %3 = train.reduce_by %a {axes = array<i64: 0>, kind = #train<integer_operation add>} : (tensor<{N}x{M}xi32>) -> tensor<{M}xi32>
         return %0, %1, %2, %3 : tensor<{N}x{M}xi32>, tensor<{N}x{M}xi32>, tensor<{N}xi32>, tensor<{M}xi32>
       })",
-     {"f32"}, kShapes},
+     {"f32"},
+     kShapes},
     {"LastIndices",
      R"(
       func.func @f(%i: tensor<{N}xi64>, %s: tensor<i64>, %c: tensor<i64>) -> (tensor<4xi64>, tensor<{M}xf32>, tensor<{M}xf32>) {
@@ -241,7 +247,8 @@ const Source kSources[] = {
         %2 = train.random %s, %c {shape = array<i64: {M}>, index = 2 : i64, normal} : (tensor<i64>, tensor<i64>) -> tensor<{M}xf32>
         return %0, %1, %2 : tensor<4xi64>, tensor<{M}xf32>, tensor<{M}xf32>
       })",
-     {"f32"}, kShapes},
+     {"f32"},
+     kShapes},
 };
 
 std::string fill(std::string text, int64_t n, int64_t m, const char *type) {

@@ -714,8 +714,8 @@ static const std::vector<Model> table = {
     {"Pow_fraction", "x[5]:0.5..2",
      "e = Constant <value_float = 0.3> ()\n y = Pow (x, e)", "5"},
     {"Pow_tensors", "x[4]:0.5..2 e[3,1]:-1.5..1.5", "y = Pow (x, e)", "3,4"},
-    {"Mod_float", "x[5]:2.6..2.9 d[5]:1.5..1.9",
-     "y = Mod <fmod = 1> (x, d)", "5"},
+    {"Mod_float", "x[5]:2.6..2.9 d[5]:1.5..1.9", "y = Mod <fmod = 1> (x, d)",
+     "5"},
     {"ReduceProd_inner", "x[3,4]:0.5..1.5",
      "a = Constant <value_ints = [1]> ()\n"
      " y = ReduceProd <keepdims = 0> (x, a)",
@@ -776,8 +776,7 @@ static const std::vector<Model> table = {
 
     // Recurrent.
     {"RNN_bidirectional", "x[4,3,2] w[2,5,2] r[2,5,5] b[2,10] h[2,3,5]",
-     "y = RNN <direction = \"bidirectional\"> (x, w, r, b, , h)",
-     "4,2,3,5"},
+     "y = RNN <direction = \"bidirectional\"> (x, w, r, b, , h)", "4,2,3,5"},
     {"LSTM_plain", "x[4,3,2] w[1,20,2] r[1,20,5] b[1,40]",
      "y = LSTM (x, w, r, b)", "4,1,3,5"},
     {"LSTM_peepholes",

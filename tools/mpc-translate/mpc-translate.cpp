@@ -45,6 +45,8 @@ static cl::opt<int64_t> batch("batch", cl::desc("Bind the batch dimension"));
 static cl::list<std::string>
     freeze("freeze", cl::value_desc("regex"),
            cl::desc("Do not train initializers that match"));
+static cl::list<std::string> train("train", cl::value_desc("regex"),
+                                   cl::desc("Train initializers that match"));
 static cl::opt<bool> float64("float64", cl::desc("Import floats as f64"));
 static cl::opt<bool> locations("locations", cl::desc("Print locations"));
 
@@ -103,6 +105,7 @@ static int import() {
   if (batch.getNumOccurrences())
     options.batch = batch;
   options.freeze.assign(freeze.begin(), freeze.end());
+  options.train.assign(train.begin(), train.end());
   options.float64 = float64;
 
   mlir::MLIRContext context;

@@ -96,6 +96,13 @@ void CompileArguments::addModelOptions(CLI::App &command) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
+      .add_option("--train", options.train,
+                  "Train initializers with such names, though they look like "
+                  "masks, tables or buffers")
+      ->option_text("REGEX")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
       .add_option("--batchnorm", options.batchNorm,
                   "train or frozen (default: as their scale and bias)")
       ->option_text("HOW")

@@ -89,9 +89,8 @@ static LogicalResult importTopK(ImportedNode &node) {
   SmallVector<int64_t> shape(shapeOf(input));
   axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'");
   if (!node.failed() && (k.size() != 1 || k[0] < 1 || k[0] > shape[axis]))
-    return node.shapeError() << "K must be one number from 1 to "
-                             << shape[axis] << ", but is [" << ArrayRef(k)
-                             << "]";
+    return node.shapeError() << "K must be one number from 1 to " << shape[axis]
+                             << ", but is [" << ArrayRef(k) << "]";
   if (node.failed())
     return failure();
   SmallVector<NamedAttribute> attributes = {node.i64("axis", axis),
@@ -118,17 +117,16 @@ static LogicalResult importHardmax(ImportedNode &node) {
     return failure();
   SmallVector<int64_t> shape(shapeOf(input)), classes(shape.size(), 1);
   axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'");
-  Value largest =
-      node.emit<train::ArgExtremeOp>(input, node.i64("axis", axis));
+  Value largest = node.emit<train::ArgExtremeOp>(input, node.i64("axis", axis));
   if (!largest)
     return failure();
   classes[axis] = shape[axis];
   SmallVector<int64_t> numbers =
       llvm::to_vector(llvm::seq<int64_t>(0, shape[axis]));
   shape[axis] = 1;
-  Value isLargest = node.compare(node.reshape(largest, shape),
-                                 node.integers(numbers, classes),
-                                 train::Comparison::Equal);
+  Value isLargest =
+      node.compare(node.reshape(largest, shape),
+                   node.integers(numbers, classes), train::Comparison::Equal);
   return node.setOutput(0, node.castTo(isLargest, node.graph.floatType));
 }
 

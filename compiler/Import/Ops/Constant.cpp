@@ -129,7 +129,8 @@ static Type typeAttr(ImportedNode &node, Type otherwise) {
   bool isType = number > 0 && number < 1000;
   Type type = isType ? elementTypeFor(number, node.graph.floatType) : Type();
   if (!type && !node.failed())
-    node.error() << "attribute 'dtype' is " << dataTypeName(isType ? number : -1)
+    node.error() << "attribute 'dtype' is "
+                 << dataTypeName(isType ? number : -1)
                  << "; supported are floats, int32, int64 and bool";
   return type;
 }
@@ -171,8 +172,7 @@ static LogicalResult foldNonZero(ImportedNode &node) {
 }
 
 /// A window of weights for signals: sums of cosines.
-static LogicalResult importWindow(ImportedNode &node,
-                                  ArrayRef<double> terms) {
+static LogicalResult importWindow(ImportedNode &node, ArrayRef<double> terms) {
   bool periodic = node.boolAttr("periodic", true);
   node.intAttr("output_datatype", onnx::TensorProto::FLOAT);
   double size = node.knownScalar(0);
@@ -217,16 +217,16 @@ static LogicalResult importTrilu(ImportedNode &node) {
   ArrayRef<int64_t> shape = shapeOf(value).take_back(2);
   if (!node.fitsConstant(shape))
     return failure();
-  KnownTensor mask{node.graph.builder.getI1Type(), llvm::to_vector(shape), {},
-                   {}};
+  KnownTensor mask{
+      node.graph.builder.getI1Type(), llvm::to_vector(shape), {}, {}};
   for (int64_t i = 0; i < shape[0] * shape[1]; ++i) {
     int64_t distance = i % shape[1] - i / shape[1];
     mask.ints.push_back(upper ? distance >= diagonal : distance <= diagonal);
   }
   Value keeps = train::ConstantOp::create(node.graph.builder, node.loc,
                                           ElementsAttr(mask.attribute()));
-  return node.setOutput(0, node.emit<train::SelectOp>(
-                               {keeps, value, node.numberLike(value, 0)}));
+  return node.setOutput(
+      0, node.emit<train::SelectOp>({keeps, value, node.numberLike(value, 0)}));
 }
 
 /// The upper or lower triangle of the last two dimensions, the rest zero.

@@ -19,8 +19,7 @@ using Shared = std::shared_ptr<GraphValue>;
 constexpr int64_t kMostTrips = 4096;
 
 static const onnx::GraphProto *graphAttr(ImportedNode &node, StringRef name) {
-  const auto *attribute =
-      node.typedAttr(name, onnx::AttributeProto::GRAPH);
+  const auto *attribute = node.typedAttr(name, onnx::AttributeProto::GRAPH);
   if (!attribute && !node.failed())
     node.error() << "attribute '" << name << "' is missing";
   return attribute ? &attribute->g() : nullptr;
@@ -119,8 +118,8 @@ static LogicalResult importIf(ImportedNode &node) {
     return node.shapeError() << "the condition must be bool";
   chooses = node.reshape(chooses, {});
   for (int i = 0; i < count; ++i)
-    if (failed(node.setOutput(
-            i, choose(node, chooses, (*ofYes)[i], (*ofNo)[i]))))
+    if (failed(
+            node.setOutput(i, choose(node, chooses, (*ofYes)[i], (*ofNo)[i]))))
       return failure();
   return success();
 }
@@ -171,8 +170,8 @@ static LogicalResult importLoop(ImportedNode &node) {
   }
   bool runs = true;
   if (node.hasInput(1)) {
-    auto known = knownBool(node, node.graph.share(node.proto.input(1)),
-                           "the condition");
+    auto known =
+        knownBool(node, node.graph.share(node.proto.input(1)), "the condition");
     if (!known)
       return node.error() << "the condition must be known at compile time";
     runs = *known;
@@ -196,9 +195,8 @@ static LogicalResult importLoop(ImportedNode &node) {
   for (int64_t trip = 0; runs && trip < trips; ++trip) {
     if (trip == kMostTrips)
       return node.error() << "runs more than " << kMostTrips << " trips";
-    SmallVector<Shared> inputs = {
-        known(node, KnownTensor{i64, {}, {}, {trip}}),
-        known(node, KnownTensor{i1, {}, {}, {1}})};
+    SmallVector<Shared> inputs = {known(node, KnownTensor{i64, {}, {}, {trip}}),
+                                  known(node, KnownTensor{i1, {}, {}, {1}})};
     inputs.append(carried);
     auto outputs = runBody(node, *body, inputs);
     if (!outputs)

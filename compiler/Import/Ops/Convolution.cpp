@@ -41,8 +41,7 @@ static Value byUnfolding(ImportedNode &node, ArrayRef<Value> operands,
   int64_t batch = unfolded[0], outputs = filter[0];
   int64_t depth = product(filter.drop_front());
   windows = node.reshape(windows, {batch, group, depth, product(positions)});
-  Value weight =
-      node.reshape(operands[1], {1, group, outputs / group, depth});
+  Value weight = node.reshape(operands[1], {1, group, outputs / group, depth});
   SmallVector<int64_t> shape = {batch, outputs};
   llvm::append_range(shape, positions);
   Value result =
@@ -107,10 +106,10 @@ transposedWindow(ImportedNode &node, ArrayRef<int64_t> image,
     auto values = node.intsAttr(name);
     if (!values)
       return SmallVector<int64_t>(length, standard);
-    bool fits = values->size() == length &&
-                llvm::all_of(*values, [&](int64_t value) {
-                  return value >= 0 && value < (int64_t(1) << 31);
-                });
+    bool fits =
+        values->size() == length && llvm::all_of(*values, [&](int64_t value) {
+          return value >= 0 && value < (int64_t(1) << 31);
+        });
     if (!fits && !node.failed())
       node.error() << "attribute '" << name << "' must have " << length
                    << " entries, none negative";
@@ -126,8 +125,8 @@ transposedWindow(ImportedNode &node, ArrayRef<int64_t> image,
   if (node.hasAttr("output_shape"))
     wanted = list("output_shape", 0, count);
   std::string autoPad = node.stringAttr("auto_pad", "NOTSET");
-  bool isUpper = autoPad == "SAME_UPPER", isSame = isUpper ||
-                                                   autoPad == "SAME_LOWER";
+  bool isUpper = autoPad == "SAME_UPPER",
+       isSame = isUpper || autoPad == "SAME_LOWER";
   if (!node.failed() && !isSame && autoPad != "NOTSET" && autoPad != "VALID")
     node.error() << "attribute 'auto_pad' is '" << autoPad
                  << "'; known are NOTSET, SAME_UPPER, SAME_LOWER and VALID";
@@ -197,17 +196,17 @@ static LogicalResult importConvTranspose(ImportedNode &node) {
   } else {
     int64_t positions = product(image.drop_front(2));
     int64_t depth = product(filter.drop_front());
-    Value rows = node.reshape(
-        input, {image[0], group, image[1] / group, positions});
+    Value rows =
+        node.reshape(input, {image[0], group, image[1] / group, positions});
     Value matrix = node.reshape(weight, {1, group, image[1] / group, depth});
-    Value windows = node.emit<train::MatmulOp>({matrix, rows},
-                                               node.flag("transpose_lhs"));
+    Value windows =
+        node.emit<train::MatmulOp>({matrix, rows}, node.flag("transpose_lhs"));
     SmallVector<int64_t> unfolded = {image[0], channels};
     llvm::append_range(unfolded, kernel);
     llvm::append_range(unfolded, image.drop_front(2));
     attributes.push_back(node.i64s("image_shape", shape));
-    result = node.emit<train::FoldOp>(node.reshape(windows, unfolded),
-                                      attributes);
+    result =
+        node.emit<train::FoldOp>(node.reshape(windows, unfolded), attributes);
   }
   return node.setOutput(0, addBias(node, result, bias));
 }
@@ -250,9 +249,9 @@ static LogicalResult importCol2Im(ImportedNode &node) {
     fits = taps < (1 << 30) && total < (int64_t(1) << 40);
   }
   if (!fits || shape[1] % taps != 0 || shape[2] != total)
-    return node.shapeError() << "the columns are not those of windows of ["
-                             << ArrayRef(kernel) << "] on an image of ["
-                             << ArrayRef(extents) << "]";
+    return node.shapeError()
+           << "the columns are not those of windows of [" << ArrayRef(kernel)
+           << "] on an image of [" << ArrayRef(extents) << "]";
   SmallVector<int64_t> unfolded = {shape[0], shape[1] / taps};
   SmallVector<int64_t> image = unfolded;
   llvm::append_range(unfolded, kernel);

@@ -199,8 +199,8 @@ Term Einsum::product(Term lhs, Term rhs, const Labels &kept) {
       for (const Term *term : {&lhs, &rhs})
         if (auto *found = llvm::find(term->labels, label);
             found != term->labels.end())
-          extent = std::max(
-              extent, shapeOf(term->value)[found - term->labels.begin()]);
+          extent = std::max(extent,
+                            shapeOf(term->value)[found - term->labels.begin()]);
       extents.push_back(extent);
     }
     return extents;
@@ -239,8 +239,8 @@ LogicalResult Einsum::run() {
   // One letter, one extent, or 1 where an ellipsis broadcasts.
   llvm::DenseMap<Label, int64_t> extents;
   for (const Term &term : terms)
-    for (auto [label, extent] : llvm::zip_equal(term.labels,
-                                                shapeOf(term.value))) {
+    for (auto [label, extent] :
+         llvm::zip_equal(term.labels, shapeOf(term.value))) {
       int64_t &known = extents.try_emplace(label, extent).first->second;
       bool broadcasts = label > kEllipsis && (known == 1 || extent == 1);
       if (known != extent && !broadcasts)

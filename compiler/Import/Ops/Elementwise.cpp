@@ -100,8 +100,8 @@ namespace {
 
 struct CastTarget {
   Type type;
-  FloatType narrow;    ///< Null unless the model rounds.
-  int64_t low, high;   ///< Of integers in fewer than 32 bits, else 0.
+  FloatType narrow;  ///< Null unless the model rounds.
+  int64_t low, high; ///< Of integers in fewer than 32 bits, else 0.
 };
 
 } // namespace
@@ -222,8 +222,8 @@ static LogicalResult importIsInf(ImportedNode &node) {
     input = node.emit<train::AbsOp>(input);
   double infinity = std::numeric_limits<double>::infinity();
   Value wanted = node.scalar(positive ? infinity : -infinity);
-  return node.setOutput(
-      0, node.compare(input, wanted, train::Comparison::Equal));
+  return node.setOutput(0,
+                        node.compare(input, wanted, train::Comparison::Equal));
 }
 
 /// The first two, then what is left.
@@ -333,10 +333,10 @@ static constexpr Rule floorRest = {
       return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
     },
     /*takesBools=*/false, /*makesBools=*/false, /*divides=*/true};
-static constexpr Rule rest = {
-    [](Float a, Float b) { return std::fmod(a, b); },
-    [](Int a, Int b) { return b == -1 ? 0 : a % b; },
-    /*takesBools=*/false, /*makesBools=*/false, /*divides=*/true};
+static constexpr Rule rest = {[](Float a, Float b) { return std::fmod(a, b); },
+                              [](Int a, Int b) { return b == -1 ? 0 : a % b; },
+                              /*takesBools=*/false, /*makesBools=*/false,
+                              /*divides=*/true};
 
 static LogicalResult foldMod(ImportedNode &node) {
   return foldBy(node.boolAttr("fmod", false) ? rest : floorRest, node);
@@ -429,7 +429,8 @@ ArrayRef<OpRow> mpc::elementwiseOps() {
       {"Add", 7, 2, 2, 1, importBinary<train::AddOp, Kind::Add>, fold<add>},
       {"Sub", 7, 2, 2, 1, importBinary<train::SubOp, Kind::Sub>, fold<sub>},
       {"Mul", 7, 2, 2, 1, importBinary<train::MulOp, Kind::Mul>, fold<mul>},
-      {"Div", 7, 2, 2, 1, importBinary<train::DivOp, Kind::Div>, fold<quotient>},
+      {"Div", 7, 2, 2, 1, importBinary<train::DivOp, Kind::Div>,
+       fold<quotient>},
       {"Pow", 7, 2, 2, 1, importPow, fold<power>},
       {"Neg", 6, 1, 1, 1, importNeg, fold<negative>},
       {"Mod", 10, 2, 2, 1, importMod, foldMod},

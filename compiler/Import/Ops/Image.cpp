@@ -29,9 +29,9 @@ public:
     for (size_t dim = 2; dim < shape.size(); ++dim)
       toLast.push_back(dim);
     toLast.push_back(1);
-    rows = node.reshape(node.transpose(image, toLast),
-                        {ShapedType::getNumElements(shape) / channels,
-                         channels});
+    rows =
+        node.reshape(node.transpose(image, toLast),
+                     {ShapedType::getNumElements(shape) / channels, channels});
   }
 
   /// The place in spatial dimension `dim` that a number in [-1, 1] names.
@@ -40,9 +40,8 @@ public:
     Value shifted = node.emit<train::AddOp>({number, node.scalar(1)});
     double scale = (alignCorners ? extent - 1 : extent) / 2;
     Value place = node.emit<train::MulOp>({shifted, node.scalar(scale)});
-    return alignCorners
-               ? place
-               : node.emit<train::SubOp>({place, node.scalar(0.5)});
+    return alignCorners ? place
+                        : node.emit<train::SubOp>({place, node.scalar(0.5)});
   }
 
   /// What a place outside of the image means.
@@ -64,8 +63,7 @@ public:
       Value inside = clip(place, 0, last);
       Value isInside = node.compare(place, inside, Comparison::Equal);
       exists = exists ? node.emit<train::AndOp>({exists, isInside}) : isInside;
-      indices.push_back(
-          node.castTo(inside, node.graph.builder.getI64Type()));
+      indices.push_back(node.castTo(inside, node.graph.builder.getI64Type()));
       axes.push_back(1 + dim);
       table.push_back(extents[dim]);
     }
@@ -74,8 +72,7 @@ public:
     Value pixels = node.emit<train::EmbeddingOp>({rows, index});
     if (!pixels)
       return nullptr;
-    return node.emit<train::SelectOp>(
-        {column(exists), pixels, node.scalar(0)});
+    return node.emit<train::SelectOp>({column(exists), pixels, node.scalar(0)});
   }
 
   /// A number for each place, to go with pixels.
@@ -107,8 +104,8 @@ private:
     Value rest = node.emit<train::SubOp>(
         {distance, node.emit<train::MulOp>({turns, node.scalar(span)})});
     Value half = node.emit<train::MulOp>({turns, node.scalar(0.5)});
-    Value isEven = node.compare(node.emit<train::FloorOp>(half), half,
-                                Comparison::Equal);
+    Value isEven =
+        node.compare(node.emit<train::FloorOp>(half), half, Comparison::Equal);
     Value back = node.emit<train::SubOp>({node.scalar(span), rest});
     Value inside = node.emit<train::SelectOp>({isEven, rest, back});
     return node.emit<train::AddOp>({inside, node.scalar(low)});
@@ -226,7 +223,8 @@ static LogicalResult importGridSample(ImportedNode &node) {
   SmallVector<int64_t> toFirst = {0, int64_t(spatial) + 1};
   for (size_t dim = 0; dim < spatial; ++dim)
     toFirst.push_back(1 + dim);
-  return node.setOutput(0, node.failed() ? Value() : node.transpose(sum, toFirst));
+  return node.setOutput(0,
+                        node.failed() ? Value() : node.transpose(sum, toFirst));
 }
 
 //===----------------------------------------------------------------------===//
@@ -242,8 +240,7 @@ static LogicalResult importAffineGrid(ImportedNode &node) {
     return failure();
   int64_t spatial = int64_t(size.size()) - 2;
   if (spatial < 2 || spatial > 3 ||
-      shapeOf(theta) !=
-          ArrayRef<int64_t>({size[0], spatial, spatial + 1}))
+      shapeOf(theta) != ArrayRef<int64_t>({size[0], spatial, spatial + 1}))
     return node.shapeError() << "takes matrices [N, 2, 3] or [N, 3, 4] and the "
                                 "shape of an image";
   SmallVector<int64_t> extents(size.begin() + 2, size.end());
@@ -260,8 +257,8 @@ static LogicalResult importAffineGrid(ImportedNode &node) {
       double place = rest % extents[dim], extent = extents[dim];
       double last = std::max(extent - 1, 1.0);
       // The first number is that of the last dimension.
-      at[spatial - 1 - dim] = alignCorners ? 2 * place / last - 1
-                                           : (2 * place + 1) / extent - 1;
+      at[spatial - 1 - dim] =
+          alignCorners ? 2 * place / last - 1 : (2 * place + 1) / extent - 1;
     }
     for (double number : at)
       points.floats.push_back(roundTo(node.graph.floatType, number));
@@ -304,8 +301,8 @@ static LogicalResult importCenterCropPad(ImportedNode &node) {
       continue;
     if (!node.fitsConstant(extent))
       return failure();
-    int64_t offset = from > extent ? (from - extent) / 2
-                                   : -((extent - from) / 2);
+    int64_t offset =
+        from > extent ? (from - extent) / 2 : -((extent - from) / 2);
     SmallVector<int64_t> places;
     for (int64_t i = 0; i < extent; ++i) {
       int64_t place = i + offset;

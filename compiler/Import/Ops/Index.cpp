@@ -18,9 +18,8 @@ static int64_t product(ArrayRef<int64_t> shape) {
 /// The op, or its numbers where the indices are constants: `parts[i]` goes with
 /// `axes[i]` of a table of `extents`.
 static std::optional<FlatIndex>
-flatIndex(ImportedNode &node, ArrayRef<int64_t> axes,
-          ArrayRef<int64_t> extents, ArrayRef<int64_t> rowShape,
-          llvm::function_ref<Value(unsigned)> part,
+flatIndex(ImportedNode &node, ArrayRef<int64_t> axes, ArrayRef<int64_t> extents,
+          ArrayRef<int64_t> rowShape, llvm::function_ref<Value(unsigned)> part,
           llvm::function_ref<KnownTensor(unsigned)> knownPart) {
   FlatIndex index;
   index.tableRows = product(extents);
@@ -65,9 +64,8 @@ flatIndex(ImportedNode &node, ArrayRef<int64_t> axes,
   return index;
 }
 
-std::optional<FlatIndex> mpc::elementIndex(ImportedNode &node,
-                                           ArrayRef<int64_t> data,
-                                           int64_t axis) {
+std::optional<FlatIndex>
+mpc::elementIndex(ImportedNode &node, ArrayRef<int64_t> data, int64_t axis) {
   SmallVector<int64_t> shape = node.shapeOfInput(1);
   if (node.failed())
     return std::nullopt;
@@ -85,9 +83,8 @@ std::optional<FlatIndex> mpc::elementIndex(ImportedNode &node,
       [&](unsigned) { return node.constant(1); });
 }
 
-std::optional<FlatIndex> mpc::tupleIndex(ImportedNode &node,
-                                         ArrayRef<int64_t> data,
-                                         int64_t batch) {
+std::optional<FlatIndex>
+mpc::tupleIndex(ImportedNode &node, ArrayRef<int64_t> data, int64_t batch) {
   SmallVector<int64_t> shape = node.shapeOfInput(1);
   if (node.failed())
     return std::nullopt;
@@ -159,8 +156,8 @@ static LogicalResult importGatherElements(ImportedNode &node) {
   if (node.failed())
     return failure();
   axis = node.normalizeAxis(axis, shapeOf(data).size(), "attribute 'axis'");
-  auto index = node.failed() ? std::nullopt
-                             : elementIndex(node, shapeOf(data), axis);
+  auto index =
+      node.failed() ? std::nullopt : elementIndex(node, shapeOf(data), axis);
   return index ? node.setOutput(0, gatherRows(node, data, *index)) : failure();
 }
 
@@ -174,8 +171,7 @@ static LogicalResult importGatherND(ImportedNode &node) {
 }
 
 /// Of constants: what the op would pick.
-template <bool isTuple>
-static LogicalResult foldGather(ImportedNode &node) {
+template <bool isTuple> static LogicalResult foldGather(ImportedNode &node) {
   KnownTensor data = node.constant(0);
   int64_t number = node.intAttr(isTuple ? "batch_dims" : "axis", 0);
   if (node.failed())
@@ -232,8 +228,8 @@ static Value scatterRows(ImportedNode &node, Value data, Value updates,
   if (reduction == "none") {
     Value last = lastUpdates(node, index);
     Value chosen = node.emit<train::GatherOp>({updates, last});
-    Value isKept = node.compare(last, node.numberLike(last, 0),
-                                train::Comparison::Less);
+    Value isKept =
+        node.compare(last, node.numberLike(last, 0), train::Comparison::Less);
     SmallVector<int64_t> ones = {index.tableRows};
     ones.resize(flat.size(), 1);
     isKept = node.reshape(isKept, ones);
@@ -261,8 +257,8 @@ static LogicalResult importScatter(ImportedNode &node, bool isTuple) {
     axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'");
   if (node.failed())
     return failure();
-  auto index = isTuple ? tupleIndex(node, shape, 0)
-                       : elementIndex(node, shape, axis);
+  auto index =
+      isTuple ? tupleIndex(node, shape, 0) : elementIndex(node, shape, axis);
   if (!index)
     return failure();
   SmallVector<int64_t> expected(shapeOf(index->rows));
@@ -273,8 +269,7 @@ static LogicalResult importScatter(ImportedNode &node, bool isTuple) {
     return node.shapeError()
            << "the updates must have the type of the data and shape ["
            << ArrayRef(expected) << "]";
-  return node.setOutput(0,
-                        scatterRows(node, data, updates, *index, reduction));
+  return node.setOutput(0, scatterRows(node, data, updates, *index, reduction));
 }
 
 static LogicalResult importScatterElements(ImportedNode &node) {
@@ -286,8 +281,7 @@ static LogicalResult importScatterND(ImportedNode &node) {
 }
 
 /// Of constants, in the order of the updates.
-template <bool isTuple>
-static LogicalResult foldScatter(ImportedNode &node) {
+template <bool isTuple> static LogicalResult foldScatter(ImportedNode &node) {
   KnownTensor data = node.constant(0), updates = node.constant(2);
   int64_t axis = isTuple ? 0 : node.intAttr("axis", 0);
   std::string reduction = node.stringAttr("reduction", "none");
@@ -326,15 +320,24 @@ static LogicalResult foldScatter(ImportedNode &node) {
 
 static LogicalResult importOneHot(ImportedNode &node) {
   Value indices = node.numberInput(0);
-  SmallVector<int64_t> depth = node.isKnown(1) ? SmallVector<int64_t>{int64_t(
-                                                     node.knownScalar(1))}
-                                               : node.knownInts(1);
-  Value values = node.input(2);
+  SmallVector<int64_t> depth =
+      node.isKnown(1) ? SmallVector<int64_t>{int64_t(node.knownScalar(1))}
+                      : node.knownInts(1);
   int64_t axis = node.intAttr("axis", -1);
   if (node.failed())
     return failure();
-  if (shapeOf(values) != ArrayRef<int64_t>(2))
-    return node.shapeError() << "input 2 must hold the off and the on value";
+  if (node.shapeOfInput(2) != ArrayRef<int64_t>(2))
+    return node.error() << "input 2 must hold the off and the on value";
+  // Numbers of the op, not parameters.
+  bool areFloats = isa_and_present<FloatType>(node.typeOfInput(2));
+  std::vector<double> numbers;
+  Value values;
+  if (areFloats && node.isKnown(2))
+    numbers = node.knownFloats(2);
+  else
+    values = node.input(2);
+  if (node.failed())
+    return failure();
   if (depth[0] < 1)
     return node.error() << "the depth must be positive, but is " << depth[0];
   int64_t rank = shapeOf(indices).size();
@@ -352,13 +355,13 @@ static LogicalResult importOneHot(ImportedNode &node) {
   column.insert(column.begin() + axis, 1);
   SmallVector<int64_t> classes(rank + 1, 1);
   classes[axis] = depth[0];
-  SmallVector<int64_t> numbers =
-      llvm::to_vector(llvm::seq<int64_t>(0, depth[0]));
-  Value isOn = node.compare(node.reshape(indices, column),
-                            node.integers(numbers, classes),
-                            train::Comparison::Equal);
+  Value isOn = node.compare(
+      node.reshape(indices, column),
+      node.integers(llvm::to_vector(llvm::seq<int64_t>(0, depth[0])), classes),
+      train::Comparison::Equal);
   auto valueAt = [&](int64_t place) {
-    return node.reshape(node.pick(values, 0, place), {});
+    return values ? node.reshape(node.pick(values, 0, place), {})
+                  : node.scalar(numbers[place]);
   };
   return node.setOutput(
       0, node.emit<train::SelectOp>({isOn, valueAt(1), valueAt(0)}));

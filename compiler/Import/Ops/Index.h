@@ -8,22 +8,20 @@ namespace mpc {
 
 /// The rows of a flat table that indices name.
 struct FlatIndex {
-  mlir::Value rows;                   ///< i64, of any shape.
-  std::optional<KnownTensor> known;   ///< The same, if all are constants.
-  int64_t tableRows = 0;              ///< Rows of the table.
+  mlir::Value rows;                    ///< i64, of any shape.
+  std::optional<KnownTensor> known;    ///< The same, if all are constants.
+  int64_t tableRows = 0;               ///< Rows of the table.
   llvm::SmallVector<int64_t> rowShape; ///< Of one row.
 };
 
 /// Indices of GatherElements and ScatterElements along `axis`.
-std::optional<FlatIndex> elementIndex(ImportedNode &node,
-                                      llvm::ArrayRef<int64_t> data,
-                                      int64_t axis);
+std::optional<FlatIndex>
+elementIndex(ImportedNode &node, llvm::ArrayRef<int64_t> data, int64_t axis);
 
 /// Indices of GatherND and ScatterND: the last dimension holds one for each
 /// dimension of `data` after the first `batch`.
-std::optional<FlatIndex> tupleIndex(ImportedNode &node,
-                                    llvm::ArrayRef<int64_t> data,
-                                    int64_t batch);
+std::optional<FlatIndex>
+tupleIndex(ImportedNode &node, llvm::ArrayRef<int64_t> data, int64_t batch);
 
 /// Elements of `data`, under the shape of the indices and that of a row.
 mlir::Value gatherRows(ImportedNode &node, mlir::Value data,

@@ -109,9 +109,8 @@ static LogicalResult importBatchNorm(ImportedNode &node) {
 /// Rows of `value`, which parts into `rows`, with mean 0 and variance 1.
 static Value standardize(ImportedNode &node, Value value,
                          ArrayRef<int64_t> rows, double epsilon) {
-  int64_t length =
-      ShapedType::getNumElements(shapeOf(value)) /
-      ShapedType::getNumElements(rows);
+  int64_t length = ShapedType::getNumElements(shapeOf(value)) /
+                   ShapedType::getNumElements(rows);
   SmallVector<int64_t> shape(rows);
   shape.push_back(length);
   Value parted = node.reshape(value, shape);
@@ -180,9 +179,9 @@ static LogicalResult importGroupNorm(ImportedNode &node) {
   ArrayRef<int64_t> shape = shapeOf(input);
   int64_t channels = shape.size() > 1 ? shape[1] : 0;
   if (groups < 1 || channels % groups != 0)
-    return node.shapeError() << "attribute 'num_groups' is " << groups
-                             << ", which does not part the " << channels
-                             << " channels";
+    return node.shapeError()
+           << "attribute 'num_groups' is " << groups
+           << ", which does not part the " << channels << " channels";
   if (!haveCount(node, input, scale, bias,
                  node.graph.opset < 21 ? groups : channels))
     return failure();
@@ -247,7 +246,8 @@ static LogicalResult importMeanVariance(ImportedNode &node) {
   if (node.failed())
     return failure();
   for (int64_t &axis : axes)
-    axis = node.normalizeAxis(axis, shapeOf(input).size(), "an entry of 'axes'");
+    axis =
+        node.normalizeAxis(axis, shapeOf(input).size(), "an entry of 'axes'");
   llvm::sort(axes);
   auto mean = [&](Value value) {
     return node.emit<train::ReduceMeanOp>(

@@ -79,16 +79,15 @@ static bool hasKernel(const Window &window, ArrayRef<int64_t> image) {
 static Value unfold(ImportedNode &node, Value input, const Window &window,
                     double padding) {
   SmallVector<NamedAttribute> attributes = windowAttributes(node, window);
-  attributes.push_back(node.attr(
-      "padding", node.graph.builder.getF64FloatAttr(padding)));
+  attributes.push_back(
+      node.attr("padding", node.graph.builder.getF64FloatAttr(padding)));
   Value windows = node.emit<train::UnfoldOp>(input, attributes);
   if (!windows)
     return nullptr;
   ArrayRef<int64_t> shape = shapeOf(windows);
   size_t spatial = window.kernel.size();
-  return node.reshape(windows,
-                      {shape[0], shape[1], product(window.kernel),
-                       product(shape.take_back(spatial))});
+  return node.reshape(windows, {shape[0], shape[1], product(window.kernel),
+                                product(shape.take_back(spatial))});
 }
 
 /// Where the elements of the windows stand on the image (-1: nowhere), row by
@@ -106,8 +105,7 @@ static std::vector<int64_t> placesOf(const Window &window,
       SmallVector<int64_t> at(spatial);
       bool isInside = true;
       for (size_t i = spatial; i-- > 0;) {
-        at[i] = rest % positions[i] * window.strides[i] -
-                window.padsBegin[i] +
+        at[i] = rest % positions[i] * window.strides[i] - window.padsBegin[i] +
                 restTap % window.kernel[i] * window.dilations[i];
         rest /= positions[i];
         restTap /= window.kernel[i];
@@ -128,8 +126,8 @@ static std::vector<int64_t> placesOf(const Window &window,
 static LogicalResult poolByUnfolding(ImportedNode &node, Value input,
                                      const Window &window, bool columnMajor) {
   SmallVector<int64_t> image(shapeOf(input));
-  Value windows = unfold(node, input, window,
-                         -std::numeric_limits<double>::infinity());
+  Value windows =
+      unfold(node, input, window, -std::numeric_limits<double>::infinity());
   Value first = node.emit<train::ArgExtremeOp>(windows, node.i64("axis", 2));
   if (!first)
     return failure();
@@ -151,8 +149,8 @@ static LogicalResult poolByUnfolding(ImportedNode &node, Value input,
     return success();
   if (!node.fitsConstant({taps, count}))
     return failure();
-  Value places = node.integers(
-      placesOf(window, image, positions, columnMajor), taps * count);
+  Value places = node.integers(placesOf(window, image, positions, columnMajor),
+                               taps * count);
   // Of element `first` of the window at a position: rows are positions.
   Value which = node.integerOp(
       train::IntegerOperation::Add,
@@ -182,17 +180,16 @@ static LogicalResult importMaxPool(ImportedNode &node) {
 
 /// Sums over windows, one dimension after the other; each is divided by
 /// `divisor(dim, position)`.
-static Value
-sumWindows(ImportedNode &node, Value value, const Window &window,
-           llvm::function_ref<double(size_t, int64_t)> divisor) {
+static Value sumWindows(ImportedNode &node, Value value, const Window &window,
+                        llvm::function_ref<double(size_t, int64_t)> divisor) {
   if (node.failed())
     return nullptr;
   SmallVector<int64_t> image(shapeOf(value));
   SmallVector<int64_t> positions = positionsOf(window, image);
   for (size_t dim = 0; dim < positions.size(); ++dim) {
     std::vector<int64_t> places;
-    KnownTensor weights{node.graph.floatType,
-                        {positions[dim], window.kernel[dim]}, {}, {}};
+    KnownTensor weights{
+        node.graph.floatType, {positions[dim], window.kernel[dim]}, {}, {}};
     if (!node.fitsConstant(weights.shape))
       return nullptr;
     for (int64_t at = 0; at < positions[dim]; ++at)
@@ -203,8 +200,8 @@ sumWindows(ImportedNode &node, Value value, const Window &window,
         weights.floats.push_back(
             roundTo(node.graph.floatType, 1 / divisor(dim, at)));
       }
-    Value table = train::ConstantOp::create(
-        node.graph.builder, node.loc, ElementsAttr(weights.attribute()));
+    Value table = train::ConstantOp::create(node.graph.builder, node.loc,
+                                            ElementsAttr(weights.attribute()));
     value = node.emit<train::ResampleOp>(
         {value, node.integers(places, weights.shape), table},
         node.i64("axis", 2 + dim));
@@ -228,7 +225,8 @@ static LogicalResult importAveragePool(ImportedNode &node) {
   // What counts lies on the image, or between the pads of the model.
   auto divisor = [&](size_t dim, int64_t at) {
     int64_t low = includePad ? -window->padsBegin[dim] : 0;
-    int64_t high = image[2 + dim] + (includePad ? window->modelPadsEnd[dim] : 0);
+    int64_t high =
+        image[2 + dim] + (includePad ? window->modelPadsEnd[dim] : 0);
     int64_t count = 0;
     for (int64_t tap = 0; tap < window->kernel[dim]; ++tap) {
       int64_t place = at * window->strides[dim] - window->padsBegin[dim] +
@@ -246,7 +244,8 @@ static Value norm(ImportedNode &node, Value input, int64_t p,
   if (!node.failed() && (p < 1 || p > 32))
     node.error() << "attribute 'p' must be from 1 to 32, but is " << p;
   Value size = p % 2 == 0 ? input : node.emit<train::AbsOp>(input);
-  return emitPower(node, sum(emitPower(node, size, double(p))), 1.0 / double(p));
+  return emitPower(node, sum(emitPower(node, size, double(p))),
+                   1.0 / double(p));
 }
 
 static LogicalResult importLpPool(ImportedNode &node) {
@@ -256,9 +255,10 @@ static LogicalResult importLpPool(ImportedNode &node) {
   if (node.failed())
     return failure();
   return node.setOutput(0, norm(node, input, p, [&](Value terms) {
-    return sumWindows(node, terms, *window,
-                      [](size_t, int64_t) { return 1.0; });
-  }));
+                          return sumWindows(
+                              node, terms, *window,
+                              [](size_t, int64_t) { return 1.0; });
+                        }));
 }
 
 /// All spatial dimensions as one, and the shape of what is left.

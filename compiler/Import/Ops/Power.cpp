@@ -55,8 +55,8 @@ Value mpc::emitPower(ImportedNode &node, Value base, Value exponent) {
   Value isZero = equal(base, zero);
   Value size = node.emit<train::AbsOp>(base);
   Value logarithm = node.emit<train::LogOp>(select(isZero, one, size));
-  Value power = node.emit<train::ExpOp>(
-      node.emit<train::MulOp>({exponent, logarithm}));
+  Value power =
+      node.emit<train::ExpOp>(node.emit<train::MulOp>({exponent, logarithm}));
   // Below 0.
   Value half = node.emit<train::MulOp>({exponent, node.scalar(0.5)});
   Value isWhole = equal(node.emit<train::FloorOp>(exponent), exponent);
@@ -67,8 +67,8 @@ Value mpc::emitPower(ImportedNode &node, Value base, Value exponent) {
   power = select(isBelow, select(isEven, power, odd), power);
   // At 0, and to the power of 0.
   Value isPositive = node.compare(zero, exponent, Comparison::Less);
-  power = select(isZero, select(isPositive, zero, node.scalar(INFINITY)),
-                 power);
+  power =
+      select(isZero, select(isPositive, zero, node.scalar(INFINITY)), power);
   return select(equal(exponent, zero), one, power);
 }
 

@@ -151,8 +151,7 @@ bool Recurrent::read(ArrayRef<StringRef> activations) {
   x = shapeOf(sequence);
   steps = x[0];
   batch = x[1];
-  if (shapeOf(weights) !=
-      ArrayRef<int64_t>({directions, gates * hidden, x[2]}))
+  if (shapeOf(weights) != ArrayRef<int64_t>({directions, gates * hidden, x[2]}))
     return fail("the weights must be [directions, " + Twine(gates) +
                 " * hidden_size, features]");
   if (bias &&
@@ -187,13 +186,12 @@ Value Recurrent::recur(int64_t direction, Value state, int64_t first,
                        int64_t count) {
   Value rows = part(directionOf(recurrence, direction), 0, first * hidden,
                     count * hidden);
-  return node.emit<train::MatmulOp>({state, rows},
-                                    node.flag("transpose_rhs"));
+  return node.emit<train::MatmulOp>({state, rows}, node.flag("transpose_rhs"));
 }
 
 Value Recurrent::recurrentBias(int64_t direction, int64_t gate) {
-  return bias ? part(directionOf(bias, direction), 0,
-                     (gates + gate) * hidden, hidden)
+  return bias ? part(directionOf(bias, direction), 0, (gates + gate) * hidden,
+                     hidden)
               : Value();
 }
 
@@ -263,8 +261,8 @@ LogicalResult Recurrent::run(unsigned numStates, Step step) {
     bool backward = isReverse || direction == 1;
     for (int64_t i = 0; i < steps && !node.failed(); ++i) {
       int64_t time = backward ? steps - 1 - i : i;
-      Value input = node.reshape(part(inputs, 0, time, 1),
-                                 {batch, gates * hidden});
+      Value input =
+          node.reshape(part(inputs, 0, time, 1), {batch, gates * hidden});
       SmallVector<Value> next = step(direction, input, states);
       Value shown = next.empty() ? Value() : next[0];
       if (lengths && shown) {
@@ -282,10 +280,9 @@ LogicalResult Recurrent::run(unsigned numStates, Step step) {
     }
     if (node.failed())
       return failure();
-    outputs.push_back(rows.size() == 1
-                          ? rows[0]
-                          : node.emit<train::ConcatOp>(rows,
-                                                       node.i64("axis", 0)));
+    outputs.push_back(rows.size() == 1 ? rows[0]
+                                       : node.emit<train::ConcatOp>(
+                                             rows, node.i64("axis", 0)));
     for (unsigned i = 0; i < numStates; ++i)
       lasts[i].push_back(node.reshape(states[i], {1, batch, hidden}));
   }
@@ -318,11 +315,13 @@ static LogicalResult importRnn(ImportedNode &node) {
   Recurrent op(node, 1);
   if (!op.read({"Tanh"}))
     return failure();
-  return op.run(1, [&](int64_t direction, Value input,
-                       ArrayRef<Value> states) -> SmallVector<Value> {
-    Value sum = op.add(input, op.recur(direction, states[0], 0, 1));
-    return {op.activate(direction, 0, sum)};
-  });
+  return op.run(1,
+                [&](int64_t direction, Value input,
+                    ArrayRef<Value> states) -> SmallVector<Value> {
+                  Value sum =
+                      op.add(input, op.recur(direction, states[0], 0, 1));
+                  return {op.activate(direction, 0, sum)};
+                });
 }
 
 /// Gates z (update), r (reset) and the candidate.
@@ -332,31 +331,34 @@ static LogicalResult importGru(ImportedNode &node) {
   op.addsRecurrentBias = false;
   if (!op.read({"Sigmoid", "Tanh"}))
     return failure();
-  return op.run(1, [&](int64_t direction, Value input,
-                       ArrayRef<Value> states) -> SmallVector<Value> {
-    Value state = states[0];
-    auto plusBias = [&](Value value, int64_t gate) {
-      Value bias = op.recurrentBias(direction, gate);
-      return bias ? op.add(value, bias) : value;
-    };
-    Value product = op.recur(direction, state, 0, afterProduct ? 3 : 2);
-    auto gateOf = [&](int64_t gate) {
-      Value own = op.part(product, 1, gate * op.hidden, op.hidden);
-      return op.activate(direction, 0,
-                         op.add(op.gate(input, gate), plusBias(own, gate)));
-    };
-    Value update = gateOf(0), reset = gateOf(1), candidate;
-    if (afterProduct) {
-      Value own = op.part(product, 1, 2 * op.hidden, op.hidden);
-      candidate = op.mul(reset, plusBias(own, 2));
-    } else {
-      candidate = plusBias(
-          op.recur(direction, op.mul(reset, state), 2, 1), 2);
-    }
-    candidate = op.activate(direction, 1, op.add(op.gate(input, 2), candidate));
-    // (1 - z) h~ + z h
-    return {op.add(candidate, op.mul(update, op.sub(state, candidate)))};
-  });
+  return op.run(
+      1,
+      [&](int64_t direction, Value input,
+          ArrayRef<Value> states) -> SmallVector<Value> {
+        Value state = states[0];
+        auto plusBias = [&](Value value, int64_t gate) {
+          Value bias = op.recurrentBias(direction, gate);
+          return bias ? op.add(value, bias) : value;
+        };
+        Value product = op.recur(direction, state, 0, afterProduct ? 3 : 2);
+        auto gateOf = [&](int64_t gate) {
+          Value own = op.part(product, 1, gate * op.hidden, op.hidden);
+          return op.activate(direction, 0,
+                             op.add(op.gate(input, gate), plusBias(own, gate)));
+        };
+        Value update = gateOf(0), reset = gateOf(1), candidate;
+        if (afterProduct) {
+          Value own = op.part(product, 1, 2 * op.hidden, op.hidden);
+          candidate = op.mul(reset, plusBias(own, 2));
+        } else {
+          candidate =
+              plusBias(op.recur(direction, op.mul(reset, state), 2, 1), 2);
+        }
+        candidate =
+            op.activate(direction, 1, op.add(op.gate(input, 2), candidate));
+        // (1 - z) h~ + z h
+        return {op.add(candidate, op.mul(update, op.sub(state, candidate)))};
+      });
 }
 
 /// Gates i, o, f and the candidate; peepholes look at the cell.
@@ -366,32 +368,35 @@ static LogicalResult importLstm(ImportedNode &node) {
   if (!op.read({"Sigmoid", "Tanh", "Tanh"}))
     return failure();
   Value peepholes = node.hasInput(7) ? node.floatInput(7) : Value();
-  if (peepholes && shapeOf(peepholes) !=
-                       ArrayRef<int64_t>({op.directions, 3 * op.hidden}))
+  if (peepholes &&
+      shapeOf(peepholes) != ArrayRef<int64_t>({op.directions, 3 * op.hidden}))
     return node.shapeError()
            << "the peepholes must be [directions, 3 * hidden_size]";
   if (node.failed())
     return failure();
-  return op.run(2, [&](int64_t direction, Value input,
-                       ArrayRef<Value> states) -> SmallVector<Value> {
-    Value cell = states[1];
-    Value all = op.add(input, op.recur(direction, states[0], 0, 4));
-    auto gateOf = [&](int64_t gate, int64_t peephole, Value seen) {
-      Value sum = op.gate(all, gate);
-      if (peepholes) {
-        Value row = op.part(op.part(peepholes, 0, direction, 1), 1,
-                            peephole * op.hidden, op.hidden);
-        sum = op.add(sum, op.mul(row, seen));
-      }
-      return op.activate(direction, 0, sum);
-    };
-    Value in = gateOf(0, 0, cell);
-    Value forget = couples ? op.sub(node.scalar(1), in) : gateOf(2, 2, cell);
-    Value candidate = op.activate(direction, 1, op.gate(all, 3));
-    Value next = op.add(op.mul(forget, cell), op.mul(in, candidate));
-    Value out = gateOf(1, 1, next);
-    return {op.mul(out, op.activate(direction, 2, next)), next};
-  });
+  return op.run(
+      2,
+      [&](int64_t direction, Value input,
+          ArrayRef<Value> states) -> SmallVector<Value> {
+        Value cell = states[1];
+        Value all = op.add(input, op.recur(direction, states[0], 0, 4));
+        auto gateOf = [&](int64_t gate, int64_t peephole, Value seen) {
+          Value sum = op.gate(all, gate);
+          if (peepholes) {
+            Value row = op.part(op.part(peepholes, 0, direction, 1), 1,
+                                peephole * op.hidden, op.hidden);
+            sum = op.add(sum, op.mul(row, seen));
+          }
+          return op.activate(direction, 0, sum);
+        };
+        Value in = gateOf(0, 0, cell);
+        Value forget =
+            couples ? op.sub(node.scalar(1), in) : gateOf(2, 2, cell);
+        Value candidate = op.activate(direction, 1, op.gate(all, 3));
+        Value next = op.add(op.mul(forget, cell), op.mul(in, candidate));
+        Value out = gateOf(1, 1, next);
+        return {op.mul(out, op.activate(direction, 2, next)), next};
+      });
 }
 
 ArrayRef<OpRow> mpc::recurrentOps() {

@@ -115,8 +115,7 @@ static Taps tapsOf(const ResizeMode &mode, const ResizedDim &dim) {
     x = std::clamp(x, -4.0 * dim.from - 8, 4.0 * dim.from + 8);
     double before = std::ceil(x) - 1;
     int64_t first;
-    std::vector<double> weights =
-        weightsOf(mode, x - before, dim.scale, first);
+    std::vector<double> weights = weightsOf(mode, x - before, dim.scale, first);
     taps.count = weights.size();
     double kept = 0;
     for (auto [i, weight] : llvm::enumerate(weights)) {
@@ -137,8 +136,10 @@ static Taps tapsOf(const ResizeMode &mode, const ResizedDim &dim) {
 
 static Value floats(ImportedNode &node, ArrayRef<double> values,
                     ArrayRef<int64_t> shape) {
-  KnownTensor known{node.graph.floatType, llvm::to_vector(shape),
-                    {values.begin(), values.end()}, {}};
+  KnownTensor known{node.graph.floatType,
+                    llvm::to_vector(shape),
+                    {values.begin(), values.end()},
+                    {}};
   return train::ConstantOp::create(node.graph.builder, node.loc,
                                    ElementsAttr(known.attribute()));
 }
@@ -153,8 +154,7 @@ static Value resizeAlong(ImportedNode &node, Value value, int64_t axis,
   if (mode.mode == "nearest")
     return node.pick(value, axis, taps.places);
   SmallVector<int64_t> shape = {dim.to, taps.count};
-  return node.emit<train::ResampleOp>({value,
-                                       node.integers(taps.places, shape),
+  return node.emit<train::ResampleOp>({value, node.integers(taps.places, shape),
                                        floats(node, taps.weights, shape)},
                                       node.i64("axis", axis));
 }
@@ -165,7 +165,9 @@ static Value replaceOutside(ImportedNode &node, Value value, int64_t axis,
                             const std::vector<bool> &outside, double by) {
   SmallVector<int64_t> shape(shapeOf(value).size(), 1);
   shape[axis] = outside.size();
-  KnownTensor mask{node.graph.builder.getI1Type(), shape, {},
+  KnownTensor mask{node.graph.builder.getI1Type(),
+                   shape,
+                   {},
                    {outside.begin(), outside.end()}};
   Value isOutside = train::ConstantOp::create(node.graph.builder, node.loc,
                                               ElementsAttr(mask.attribute()));
@@ -186,7 +188,8 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape) {
   std::vector<double> scales, roi;
   SmallVector<int64_t> sizes;
   auto isGiven = [&](unsigned i) {
-    return node.hasInput(i) && ShapedType::getNumElements(node.shapeOfInput(i)) > 0;
+    return node.hasInput(i) &&
+           ShapedType::getNumElements(node.shapeOfInput(i)) > 0;
   };
   if (isGiven(3))
     sizes = node.knownInts(3);
@@ -216,8 +219,9 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape) {
     ResizedDim dim{shape[axis], shape[axis], 1};
     if (!sizes.empty()) {
       dim.scale = policy == "stretch" ? double(sizes[i]) / dim.from : common;
-      dim.to = policy == "stretch" ? sizes[i]
-                                   : int64_t(std::floor(common * dim.from + 0.5));
+      dim.to = policy == "stretch"
+                   ? sizes[i]
+                   : int64_t(std::floor(common * dim.from + 0.5));
     } else {
       dim.scale = scales[i];
       double to = std::floor(dim.from * scales[i]);
@@ -230,8 +234,8 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape) {
     double taps = 6 + 4 / std::min(dim.scale, 1.0);
     if (!(dim.to >= 1 && dim.to * taps < double(kMostTaps))) {
       node.shapeError() << "the new extent of dimension " << axis
-                        << " must be positive, and no more than "
-                        << kMostTaps << " weights may be needed for it";
+                        << " must be positive, and no more than " << kMostTaps
+                        << " weights may be needed for it";
       return std::nullopt;
     }
     dims.push_back({axis, dim});
@@ -294,10 +298,10 @@ static LogicalResult importTile(ImportedNode &node) {
   if (node.failed())
     return failure();
   SmallVector<int64_t> shape(shapeOf(value));
-  bool fits = repeats.size() == shape.size() &&
-              llvm::all_of(repeats, [](int64_t n) {
-                return n >= 1 && n <= kMaxElements;
-              });
+  bool fits =
+      repeats.size() == shape.size() && llvm::all_of(repeats, [](int64_t n) {
+        return n >= 1 && n <= kMaxElements;
+      });
   if (!fits)
     return node.shapeError() << "must have a positive number of repeats for "
                                 "each dimension, but has ["
@@ -341,8 +345,7 @@ static LogicalResult foldTile(ImportedNode &node) {
 }
 
 /// Depth and space trade places: blocks of an image and channels.
-template <bool toSpace>
-static LogicalResult importBlocks(ImportedNode &node) {
+template <bool toSpace> static LogicalResult importBlocks(ImportedNode &node) {
   Value value = node.input(0);
   int64_t block = node.intAttr("blocksize", 0);
   std::string mode = toSpace ? node.stringAttr("mode", "DCR") : "DCR";
@@ -354,8 +357,8 @@ static LogicalResult importBlocks(ImportedNode &node) {
               (toSpace ? shape[1] % (block * block) == 0
                        : shape[2] % block == 0 && shape[3] % block == 0);
   if (!fits)
-    return node.shapeError() << "cannot part an image into blocks of "
-                             << block << " in mode '" << mode << "'";
+    return node.shapeError() << "cannot part an image into blocks of " << block
+                             << " in mode '" << mode << "'";
   int64_t n = shape[0], c = shape[1], h = shape[2], w = shape[3];
   if (toSpace) {
     int64_t depth = c / (block * block);
@@ -366,8 +369,8 @@ static LogicalResult importBlocks(ImportedNode &node) {
       value = node.reshape(value, {n, depth, block, block, h, w});
       value = node.transpose(value, {0, 1, 4, 2, 5, 3});
     }
-    return node.setOutput(0,
-                          node.reshape(value, {n, depth, h * block, w * block}));
+    return node.setOutput(
+        0, node.reshape(value, {n, depth, h * block, w * block}));
   }
   value = node.reshape(value, {n, c, h / block, block, w / block, block});
   value = node.transpose(value, {0, 3, 5, 1, 2, 4});

@@ -148,10 +148,8 @@ static LogicalResult importSequenceLength(ImportedNode &node) {
   auto elements = sequenceInput(node, 0);
   if (!elements)
     return failure();
-  return node.setKnown(KnownTensor{node.graph.builder.getI64Type(),
-                                   {},
-                                   {},
-                                   {int64_t(elements->size())}});
+  return node.setKnown(KnownTensor{
+      node.graph.builder.getI64Type(), {}, {}, {int64_t(elements->size())}});
 }
 
 static LogicalResult importConcatFromSequence(ImportedNode &node) {
@@ -190,7 +188,8 @@ ArrayRef<OpRow> mpc::sequenceOps() {
       {"SequenceInsert", 11, 2, 3, 1, importSequenceInsert, nullptr, true},
       {"SequenceErase", 11, 1, 2, 1, importSequenceErase, nullptr, true},
       {"SequenceLength", 11, 1, 1, 1, importSequenceLength, nullptr, true},
-      {"ConcatFromSequence", 11, 1, 1, 1, importConcatFromSequence, nullptr, true},
+      {"ConcatFromSequence", 11, 1, 1, 1, importConcatFromSequence, nullptr,
+       true},
   };
   return rows;
 }

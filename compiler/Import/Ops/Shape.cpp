@@ -332,8 +332,8 @@ static std::optional<SliceBox> sliceBox(ImportedNode &node,
 /// An output without elements: Concat leaves it out, other ops refuse it.
 static LogicalResult setEmpty(ImportedNode &node, unsigned output, Value like,
                               ArrayRef<int64_t> shape) {
-  KnownTensor empty{getElementTypeOrSelf(like.getType()),
-                    llvm::to_vector(shape), {}, {}};
+  KnownTensor empty{
+      getElementTypeOrSelf(like.getType()), llvm::to_vector(shape), {}, {}};
   return node.setKnown(empty, output);
 }
 

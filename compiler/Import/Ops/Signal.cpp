@@ -114,8 +114,8 @@ static LogicalResult importDft(ImportedNode &node) {
   SmallVector<int64_t> back(rank);
   for (auto [to, from] : llvm::enumerate(order))
     back[from] = to;
-  return node.setOutput(0, node.failed() ? Value()
-                                         : node.transpose(result, back));
+  return node.setOutput(0,
+                        node.failed() ? Value() : node.transpose(result, back));
 }
 
 ArrayRef<OpRow> mpc::signalOps() {

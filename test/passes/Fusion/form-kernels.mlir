@@ -252,3 +252,44 @@ func.func @views(%x: tensor<2x4x12xf32>) -> (tensor<2x2x4x3xf32>, tensor<2x2x4x3
   } -> tensor<2x2x4x3xf32>
   return %0, %1 : tensor<2x2x4x3xf32>, tensor<2x2x4x3xf32>
 }
+
+// -----
+
+// What an op reads at computed places is made before, by another kernel. It is
+// an operand of its own kernel, which takes on ops that follow.
+// CHECK-LABEL: func.func @reads_where_it_computes
+// CHECK-SAME:    (%[[X:.*]]: tensor<64x8xf32>, %[[I:.*]]: tensor<64xi64>)
+// CHECK-NEXT:    %[[TABLE:.*]] = call @kernel_0(%[[X]])
+// CHECK-NEXT:    %[[R:.*]] = call @kernel_1(%[[I]], %[[TABLE]])
+// CHECK-NEXT:    return %[[R]]
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK:         math.tanh
+// CHECK-LABEL: func.func private @kernel_1
+// CHECK-SAME:    (%{{.*}}: tensor<64xi64>, %[[READ:.*]]: tensor<64x8xf32>)
+// CHECK:         scf.if
+// CHECK-NEXT:      tensor.extract %[[READ]]
+// CHECK:         arith.maximumf
+func.func @reads_where_it_computes(%x: tensor<64x8xf32>, %i: tensor<64xi64>) -> tensor<64x8xf32> {
+  %0 = train.tanh %x : (tensor<64x8xf32>) -> tensor<64x8xf32>
+  %1 = train.gather %0, %i : (tensor<64x8xf32>, tensor<64xi64>) -> tensor<64x8xf32>
+  %2 = train.relu %1 : (tensor<64x8xf32>) -> tensor<64x8xf32>
+  return %2 : tensor<64x8xf32>
+}
+
+// -----
+
+// A tensor that one kernel reads in both ways is one operand of it.
+// CHECK-LABEL: func.func @reads_both_ways
+// CHECK-SAME:    (%[[X:.*]]: tensor<64x8xf32>)
+// CHECK-NEXT:    %[[R:.*]] = call @kernel_0(%[[X]])
+// CHECK-NEXT:    return %[[R]]
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK:         scf.for
+// CHECK:           scf.if
+// CHECK-NEXT:        tensor.extract
+// CHECK:         arith.divf
+func.func @reads_both_ways(%x: tensor<64x8xf32>) -> tensor<64x8xf32> {
+  %0 = train.cumsum %x {axis = 1 : i64} : (tensor<64x8xf32>) -> tensor<64x8xf32>
+  %1 = train.div %0, %x : (tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
+  return %1 : tensor<64x8xf32>
+}

@@ -72,6 +72,23 @@ func.func @read_later(%g: tensor<64x64xf32>) -> tensor<64x64xf32> {
 
 // -----
 
+// Nor where the kernel reads the old value at places that it computes: another
+// element may want what this one would overwrite.
+// CHECK-LABEL: exec.entry @computed_read
+// CHECK-NEXT:    exec.launch @kernel_0 {{.*}} [#exec.buffer<arena + {{[0-9]+}} : tensor<64xi64>>, #exec.buffer<state + 0 : {{[^>]*}}>>, #exec.buffer<arena + [[NEW:[0-9]+]] : tensor<64x128xf32>>]
+// CHECK-NEXT:    exec.call "copy" [] [#exec.buffer<arena + [[NEW]] : tensor<64x128xf32>>, #exec.buffer<state + 0 : tensor<64x128xf32>>]
+// CHECK-NEXT:{{^ +}}}
+train.state @w parameter : tensor<64x128xf32>
+func.func @computed_read(%i: tensor<64xi64>) {
+  %w = train.read @w : tensor<64x128xf32>
+  %0 = train.gather %w, %i : (tensor<64x128xf32>, tensor<64xi64>) -> tensor<64x128xf32>
+  %1 = train.sub %w, %0 : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
+  train.write @w, %1 : tensor<64x128xf32>
+  return
+}
+
+// -----
+
 // Nor where the last reader is a view of a part, and later.
 // CHECK-LABEL: exec.entry @part_read_later
 // CHECK:         exec.launch @kernel_0 {{.*}} #exec.buffer<arena + [[NEW:[0-9]+]] : tensor<16x1024xf32>>]

@@ -20,14 +20,25 @@ MPC_OP_FACTS(ArgExtremeOp, Sensitive, countElements(getInput()),
 MPC_OP_FACTS(TopIndicesOp, Sensitive, countElements(getInput()),
              "rounded numbers would tie")
 
+/// Refuses an axis that is no dimension, or has no elements.
+static LogicalResult checkRow(int64_t axis, ArrayRef<int64_t> shape,
+                              const OpError &error) {
+  if (failed(checkAxis(axis, shape.size(), error)))
+    return failure();
+  if (shape[axis] < 1)
+    return error("dimension ", axis, " must have elements, but has extent ",
+                 shape[axis]);
+  return success();
+}
+
 /// Places of the element that stands at `place` along `axis` and elsewhere
 /// where the element of the result stands. `removed`: the result lacks `axis`.
 static Values placesAlong(ElementBody &body, int64_t rank, int64_t axis,
                           Value place, bool removed = false) {
   Values places;
   for (int64_t dim = 0; dim < rank; ++dim)
-    places.push_back(dim == axis ? place
-                                 : body.position(dim - (removed && dim > axis)));
+    places.push_back(
+        dim == axis ? place : body.position(dim - (removed && dim > axis)));
   return places;
 }
 
@@ -37,8 +48,8 @@ static Values placesAlong(ElementBody &body, int64_t rank, int64_t axis,
 
 static LogicalResult inferTypes(CumSumOp::Adaptor op, const OpError &error,
                                 SmallVectorImpl<Type> &types) {
-  if (failed(checkAxis(op.getAxis(), shapeOf(op.getInput()).size(),
-                       error))) // cumsum_c1
+  if (failed(checkRow(op.getAxis(), shapeOf(op.getInput()),
+                      error))) // cumsum_c1
     return failure();
   types.push_back(op.getInput().getType());
   return success();
@@ -67,7 +78,8 @@ LogicalResult CumSumOp::lowerToLinalg(OpBuilder &builder,
   Location loc = getLoc();
   Value input = getInput();
   auto type = cast<RankedTensorType>(getType());
-  int64_t axis = getAxis(), rank = type.getRank(), extent = type.getDimSize(axis);
+  int64_t axis = getAxis(), rank = type.getRank(),
+          extent = type.getDimSize(axis);
   FloatType compute = getComputeType(input, type);
   bool isFloat = isa<FloatType>(type.getElementType());
   Type sumType = isFloat ? Type(compute) : type.getElementType();
@@ -90,9 +102,9 @@ LogicalResult CumSumOp::lowerToLinalg(OpBuilder &builder,
           return body.loop(
               block, zero, [&](Value turn, ValueRange sum) -> Values {
                 Value place = body.plus(first, turn);
-                Value element = body.readIf(
-                    body.isWithin(place, extent), input,
-                    placesAlong(body, rank, axis, place), zero);
+                Value element =
+                    body.readIf(body.isWithin(place, extent), input,
+                                placesAlong(body, rank, axis, place), zero);
                 return {addNumbers(body, sum[0], element)};
               });
         })[0];
@@ -117,16 +129,17 @@ LogicalResult CumSumOp::lowerToLinalg(OpBuilder &builder,
                 return {body.select(isBefore(turn, ownBlock), added, sum[0])};
               })[0];
         Value first = body.times(ownBlock, block);
-        return body.loop(block, total, [&](Value turn, ValueRange sum) -> Values {
-          Value place = body.plus(first, turn);
-          Value counts = isBefore(place, own);
-          if (!exclusive)
-            counts = body.eitherOf(counts, body.equals(place, own));
-          counts = body.bothOf(counts, body.isWithin(place, extent));
-          Value element = body.readIf(
-              counts, input, placesAlong(body, rank, axis, place), zero);
-          return {addNumbers(body, sum[0], element)};
-        });
+        return body.loop(
+            block, total, [&](Value turn, ValueRange sum) -> Values {
+              Value place = body.plus(first, turn);
+              Value counts = isBefore(place, own);
+              if (!exclusive)
+                counts = body.eitherOf(counts, body.equals(place, own));
+              counts = body.bothOf(counts, body.isWithin(place, extent));
+              Value element = body.readIf(
+                  counts, input, placesAlong(body, rank, axis, place), zero);
+              return {addNumbers(body, sum[0], element)};
+            });
       });
   return success();
 }
@@ -143,9 +156,7 @@ struct Order {
   bool smallest;
   bool nanFirst; ///< NaN comes first in either direction.
 
-  Value isNan(Value x) {
-    return body.compare(arith::CmpFPredicate::UNO, x, x);
-  }
+  Value isNan(Value x) { return body.compare(arith::CmpFPredicate::UNO, x, x); }
   Value both(Value a, Value b) { return body.bothOf(a, b); }
   Value inverse(Value a) { return body.oneOf(a, body.trueLike(a)); }
 
@@ -176,7 +187,7 @@ static LogicalResult inferTypes(ArgExtremeOp::Adaptor op, const OpError &error,
                                 SmallVectorImpl<Type> &types) {
   SmallVector<int64_t> shape(shapeOf(op.getInput()));
   auto axis = static_cast<int64_t>(op.getAxis());
-  if (failed(checkAxis(axis, shape.size(), error))) // arg_extreme_c1
+  if (failed(checkRow(axis, shape, error))) // arg_extreme_c1
     return failure();
   shape.erase(shape.begin() + axis);
   types.push_back(RankedTensorType::get(
@@ -200,17 +211,17 @@ LogicalResult ArgExtremeOp::lowerToLinalg(OpBuilder &builder,
                                               /*removed=*/true));
         };
         Value zero = body.place(0);
-        Value best = body.loop(
-            extent, {elementAt(zero), zero},
-            [&](Value place, ValueRange best) -> Values {
-              Value element = elementAt(place);
-              Value isBetter = order.isBefore(element, best[0]);
-              if (getLast())
-                isBetter =
-                    body.eitherOf(isBetter, order.isEqual(element, best[0]));
-              return {body.select(isBetter, element, best[0]),
-                      body.select(isBetter, place, best[1])};
-            })[1];
+        Value best =
+            body.loop(extent, {elementAt(zero), zero},
+                      [&](Value place, ValueRange best) -> Values {
+                        Value element = elementAt(place);
+                        Value isBetter = order.isBefore(element, best[0]);
+                        if (getLast())
+                          isBetter = body.eitherOf(
+                              isBetter, order.isEqual(element, best[0]));
+                        return {body.select(isBetter, element, best[0]),
+                                body.select(isBetter, place, best[1])};
+                      })[1];
         return {body.toInteger(best, builder.getI64Type())};
       });
   return success();
@@ -220,7 +231,7 @@ static LogicalResult inferTypes(TopIndicesOp::Adaptor op, const OpError &error,
                                 SmallVectorImpl<Type> &types) {
   SmallVector<int64_t> shape(shapeOf(op.getInput()));
   auto axis = static_cast<int64_t>(op.getAxis());
-  if (failed(checkAxis(axis, shape.size(), error))) // top_indices_c1
+  if (failed(checkRow(axis, shape, error))) // top_indices_c1
     return failure();
   auto k = static_cast<int64_t>(op.getK());
   if (k < 1 || k > shape[axis]) // top_indices_c2
@@ -251,8 +262,7 @@ LogicalResult TopIndicesOp::lowerToLinalg(OpBuilder &builder,
           Value other = body.read(input, placesAlong(body, rank, axis, turn));
           Value isFirst = body.bothOf(order.isEqual(other, own[0]),
                                       body.isLess(turn, place));
-          Value before =
-              body.eitherOf(order.isBefore(other, own[0]), isFirst);
+          Value before = body.eitherOf(order.isBefore(other, own[0]), isFirst);
           return {body.plus(n[0], body.select(before, one, zero))};
         });
       })[0];

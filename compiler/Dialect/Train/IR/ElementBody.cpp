@@ -52,8 +52,8 @@ Value ElementBody::toFloat(Value value) {
 }
 
 Value ElementBody::floorToPlace(Value value) {
-  Value low = arith::FPToSIOp::create(builder, loc, builder.getI32Type(),
-                                      floor(value));
+  Value low =
+      arith::FPToSIOp::create(builder, loc, builder.getI32Type(), floor(value));
   return toPlace(low);
 }
 
@@ -137,8 +137,8 @@ Value ElementBody::readIf(Value condition, Value tensor, ValueRange places,
 ElementBody::Values
 ElementBody::loop(int64_t count, ValueRange inits,
                   llvm::function_ref<Values(Value, ValueRange)> step) {
-  auto loop = scf::ForOp::create(builder, loc, place(0), place(count), place(1),
-                                 inits);
+  auto loop =
+      scf::ForOp::create(builder, loc, place(0), place(count), place(1), inits);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Values next = step(loop.getInductionVar(), loop.getRegionIterArgs());

@@ -93,9 +93,8 @@ EmbeddingGradOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
   Value exists = AndOp::create(builder, loc, isAbove, isBelow);
   SmallVector<int64_t> shape(shapeOf(getIndices()));
   shape.resize(shapeOf(rows).size(), 1);
-  operandGrads[0] =
-      SelectOp::create(builder, loc, reshapeTo(builder, loc, exists, shape),
-                       rows, zero);
+  operandGrads[0] = SelectOp::create(
+      builder, loc, reshapeTo(builder, loc, exists, shape), rows, zero);
   return success();
 }
 

@@ -93,8 +93,8 @@ LogicalResult FlatIndexOp::lowerToLinalg(OpBuilder &builder,
           Value place;
           if (axis != getAxes().end() && *axis == int64_t(dim)) {
             Value isPlace;
-            std::tie(place, isPlace) = placeOf(
-                body, indices[axis++ - getAxes().begin()], extent);
+            std::tie(place, isPlace) =
+                placeOf(body, indices[axis++ - getAxes().begin()], extent);
             exists = exists ? body.bothOf(exists, isPlace) : isPlace;
           } else {
             place = body.position(dim);
@@ -155,9 +155,8 @@ LogicalResult GatherOp::lowerToLinalg(OpBuilder &builder,
         auto [place, exists] = placeOf(body, x[0], shapeOf(table)[0]);
         Values places = {place};
         llvm::append_range(places, positions(body, indexRank, rank));
-        Value none = isa<FloatType>(element)
-                         ? body.number(NAN)
-                         : body.zero(element);
+        Value none =
+            isa<FloatType>(element) ? body.number(NAN) : body.zero(element);
         return {body.readIf(exists, table, places, none)};
       });
   return success();

@@ -94,7 +94,7 @@ def Train_CumSumOp : Train_InferredOp<"cumsum", [Differentiable, Generated]> {
     With `exclusive` without the element itself; with `reverse` from the end.
     Floats are added in f32, block by block; integers wrap around.
 
-    (C1) `axis` is a dimension of the input.
+    (C1) `axis` is a dimension of the input that has elements.
   }];
   let arguments = (ins AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$input,
                    I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse); // cumsum_c1
@@ -107,7 +107,7 @@ def Train_ArgExtremeOp : Train_InferredOp<"arg_extreme", [Generated]> {
     The first of equal ones, or with `last` the last. NaN counts as more extreme
     than any number, as in NumPy. The dimension goes away.
 
-    (C1) `axis` is a dimension of the input.
+    (C1) `axis` is a dimension of the input that has elements.
   }];
   let arguments = (ins Train_Tensor:$input, I64Attr:$axis, // arg_extreme_c1
                    UnitAttr:$smallest, UnitAttr:$last);
@@ -121,7 +121,7 @@ def Train_TopIndicesOp : Train_InferredOp<"top_indices", [Generated]> {
     larger than any number, as in PyTorch. Each element is compared with all others
     of its row, so that elements need not wait for each other.
 
-    (C1) `axis` is a dimension of the input.
+    (C1) `axis` is a dimension of the input that has elements.
     (C2) `k` lies in [1, extent of the axis].
   }];
   let arguments = (ins Train_Tensor:$input, I64Attr:$axis, // top_indices_c1

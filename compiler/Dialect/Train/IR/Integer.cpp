@@ -54,10 +54,10 @@ static Value divide(ElementBody &m, OpBuilder &builder, Location loc,
   Value rest = arith::RemSIOp::create(builder, loc, a, divisor);
   if (operation == IntegerOperation::Mod) {
     // The sign of b.
-    Value differs = m.isLess(arith::XOrIOp::create(builder, loc, rest, divisor),
-                             zero);
-    Value wraps = m.bothOf(
-        differs, m.compare(arith::CmpIPredicate::ne, rest, zero));
+    Value differs =
+        m.isLess(arith::XOrIOp::create(builder, loc, rest, divisor), zero);
+    Value wraps =
+        m.bothOf(differs, m.compare(arith::CmpIPredicate::ne, rest, zero));
     rest = m.select(wraps, m.plus(rest, divisor), rest);
   }
   return m.select(m.eitherOf(isZero, isMinus), zero, rest);
@@ -116,9 +116,8 @@ static LogicalResult checkAxes(ArrayRef<int64_t> axes, int64_t rank,
   return success();
 }
 
-static SmallVector<int64_t> shapeWithout(ArrayRef<int64_t> shape,
-                                         ArrayRef<int64_t> axes,
-                                         bool keepdims) {
+static SmallVector<int64_t>
+shapeWithout(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes, bool keepdims) {
   SmallVector<int64_t> result;
   for (auto [dim, extent] : llvm::enumerate(shape)) {
     if (!llvm::is_contained(axes, int64_t(dim)))
@@ -137,9 +136,10 @@ static LogicalResult inferTypes(ReduceByOp::Adaptor op, const OpError &error,
     return failure();
   using Kind = IntegerOperation;
   Kind kind = op.getKind();
-  bool isKnown = kind == Kind::Mul ||
-                 (!isa<FloatType>(element) &&
-                  (kind == Kind::Add || kind == Kind::Max || kind == Kind::Min));
+  bool isKnown =
+      kind == Kind::Mul ||
+      (!isa<FloatType>(element) &&
+       (kind == Kind::Add || kind == Kind::Max || kind == Kind::Min));
   if (!isKnown) // reduce_by_c2
     return error("'kind' cannot be ", stringifyIntegerOperation(kind),
                  " for elements of ", element);
@@ -214,8 +214,8 @@ LogicalResult ReduceByOp::lowerToLinalg(OpBuilder &builder,
               return {apply(body, inner, loc, getKind(), all[0], next)};
             });
       })[0];
-  results.assign(1, emitReshape(builder, getLoc(), reduced,
-                                shapeOf(getResult())));
+  results.assign(1,
+                 emitReshape(builder, getLoc(), reduced, shapeOf(getResult())));
   return success();
 }
 

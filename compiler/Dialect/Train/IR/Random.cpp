@@ -161,7 +161,8 @@ static Value elementNumber(OpBuilder &builder, Location loc,
   return number;
 }
 
-/// The words of Philox2x32-10. They are carried in 64 bits with the upper half clear: vector units multiply 32 x 32 -> 64 bits in such lanes in one
+/// The words of Philox2x32-10. They are carried in 64 bits with the upper half
+/// clear: vector units multiply 32 x 32 -> 64 bits in such lanes in one
 /// instruction, and splitting products would cost more than the products.
 static std::pair<Value, Value> philox(OpBuilder &builder, Location loc,
                                       Value counter0, Value counter1,
@@ -219,7 +220,7 @@ static Value splitMix(OpBuilder &builder, Location loc, Value word) {
 /// op twice, so that no seed gives an op the stream of another: with a sum, op
 /// 1 under seed 0 would drop what op 0 drops under seed 1.
 static Value keyOf(OpBuilder &builder, Location loc, Value seed,
-                        uint64_t index) {
+                   uint64_t index) {
   if (!seed.getType().isInteger(64))
     seed = arith::ExtSIOp::create(builder, loc, builder.getI64Type(), seed);
   Value word = arith::XOrIOp::create(
@@ -293,17 +294,17 @@ LogicalResult RandomOp::replaceByTrainingForm(RewriterBase &rewriter,
   Value step = seed ? readControlState(rewriter, *this, kStepState) : Value();
   if (!step)
     return failure();
-  rewriter.replaceOpWithNewOp<RandomOp>(*this, getType(),
-                                        ValueRange{seed, step}, getShapeAttr(), getNormalAttr(),
-                                        rewriter.getI64IntegerAttr(index));
+  rewriter.replaceOpWithNewOp<RandomOp>(
+      *this, getType(), ValueRange{seed, step}, getShapeAttr(), getNormalAttr(),
+      rewriter.getI64IntegerAttr(index));
   return success();
 }
 
 /// 24 bits of a word as a number in [0, 1).
 static Value uniformOf(OpBuilder &builder, Location loc, Value word,
                        Type type) {
-  Value high = arith::ShRUIOp::create(builder, loc, word,
-                                      constantI64(builder, loc, 8));
+  Value high =
+      arith::ShRUIOp::create(builder, loc, word, constantI64(builder, loc, 8));
   high = truncateToI32(builder, loc, high);
   Value number = arith::SIToFPOp::create(builder, loc, type, high);
   return arith::MulFOp::create(builder, loc, number,
@@ -328,8 +329,8 @@ LogicalResult RandomOp::lowerToLinalg(OpBuilder &builder,
         // sqrt(-2 log(1 - u)) cos(2 pi v); 1 - u is never 0.
         ScalarMath m(inner, loc);
         Value one = m.constant(1, uniform);
-        Value radius = m.sqrt(
-            m.mul(m.constant(-2, uniform), m.log(m.sub(one, uniform))));
+        Value radius =
+            m.sqrt(m.mul(m.constant(-2, uniform), m.log(m.sub(one, uniform))));
         Value angle = m.mul(m.constant(2 * M_PI, uniform),
                             uniformOf(inner, loc, second, compute));
         return {m.mul(radius, m.cos(angle))};

@@ -12,17 +12,23 @@ using namespace mpc::train;
 
 using Values = ElementBody::Values;
 
+/// Elements that an element of the result is the sum of.
+static int64_t countTaps(ResampleOp op) { return shapeOf(op.getPlaces())[1]; }
+
+static bool isMove(ResampleOp op) {
+  return !op.getWeights() && countTaps(op) == 1;
+}
+
 amp::PrecisionClass ResampleOp::getPrecisionClass() {
-  return getWeights() ? amp::PrecisionClass::Follow
-                      : amp::PrecisionClass::Transparent;
+  return isMove(*this) ? amp::PrecisionClass::Transparent
+                       : amp::PrecisionClass::Follow;
 }
 StringRef ResampleOp::getPrecisionReason() {
-  return getWeights() ? "means of a few elements, taken in f32"
-                      : "only moves elements";
+  return isMove(*this) ? "only moves elements"
+                       : "sums of a few elements, taken in f32";
 }
 int64_t ResampleOp::getFlops() {
-  return getWeights() ? 2 * countElements(getResult()) * shapeOf(getPlaces())[1]
-                      : 0;
+  return isMove(*this) ? 0 : 2 * countElements(getResult()) * countTaps(*this);
 }
 bool ResampleOp::isOperandPinned(unsigned index) { return index == 2; }
 bool ResampleOp::isResultPinned(unsigned) { return false; }
@@ -54,9 +60,13 @@ static DenseElementsAttr constantOf(Value value) {
 
 LogicalResult ResampleOp::verify() {
   DenseElementsAttr places = constantOf(getPlaces());
+  // What inference is about to say.
+  ArrayRef<int64_t> shape = shapeOf(getInput());
+  if (getAxis() >= shape.size() || shapeOf(getPlaces()).size() != 2)
+    return success();
   if (!places) // resample_c2
     return emitOpError("'places' must be a constant");
-  int64_t extent = shapeOf(getInput())[getAxis()];
+  int64_t extent = shape[getAxis()];
   for (int64_t place : places.getValues<int64_t>())
     if (place < -1 || place >= extent) // resample_c2
       return emitOpError("places must lie in [-1, ")
@@ -64,7 +74,7 @@ LogicalResult ResampleOp::verify() {
   if (getWeights() && !constantOf(getWeights())) // resample_c3
     return emitOpError("'weights' must be a constant");
   bool isFloat = isa<FloatType>(elementOf(getInput()));
-  if (!isFloat && (getWeights() || shapeOf(getPlaces())[1] != 1)) // resample_c3
+  if (!isFloat && !isMove(*this)) // resample_c3
     return emitOpError("only floats can be added up, but the elements are ")
            << elementOf(getInput());
   return success();
@@ -87,23 +97,21 @@ LogicalResult ResampleOp::buildGradient(OpBuilder &builder,
   SmallVector<APFloat> weights;
   if (getWeights()) {
     weightType = elementOf(getWeights());
-    llvm::append_range(weights,
-                       constantOf(getWeights()).getValues<APFloat>());
+    llvm::append_range(weights, constantOf(getWeights()).getValues<APFloat>());
   }
   std::vector<SmallVector<Tap, 2>> users(extent);
   for (auto [i, place] :
        llvm::enumerate(constantOf(getPlaces()).getValues<int64_t>()))
     if (place >= 0)
-      users[place].push_back({int64_t(i) / taps, weights.empty()
-                                                     ? APFloat(1.0f)
-                                                     : weights[i]});
+      users[place].push_back(
+          {int64_t(i) / taps, weights.empty() ? APFloat(1.0f) : weights[i]});
   size_t most = 1;
   for (const auto &list : users)
     most = std::max(most, list.size());
   std::vector<int64_t> places;
   std::vector<APFloat> factors;
-  APFloat zero = APFloat::getZero(
-      cast<FloatType>(weightType).getFloatSemantics());
+  APFloat zero =
+      APFloat::getZero(cast<FloatType>(weightType).getFloatSemantics());
   for (const auto &list : users)
     for (size_t i = 0; i < most; ++i) {
       places.push_back(i < list.size() ? list[i].place : -1);

@@ -103,10 +103,9 @@ LogicalResult UnfoldOp::lowerToLinalg(OpBuilder &builder,
         Value isInside;
         for (size_t d = 0; d < spatial; ++d) {
           Value tap = body.times(body.position(2 + d), getDilations()[d]);
-          Value first =
-              body.minus(body.times(body.position(2 + spatial + d),
-                                    getStrides()[d]),
-                         body.place(getPadsBegin()[d]));
+          Value first = body.minus(
+              body.times(body.position(2 + spatial + d), getStrides()[d]),
+              body.place(getPadsBegin()[d]));
           places.push_back(body.plus(first, tap));
           Value isPlace = body.isWithin(places.back(), image[2 + d]);
           isInside = isInside ? body.bothOf(isInside, isPlace) : isPlace;

@@ -236,3 +236,12 @@ func.func @top_indices_c2_beyond(%x: tensor<4x5xf32>) {
   %0 = train.top_indices %x {axis = 1 : i64, k = 6 : i64} : (tensor<4x5xf32>) -> tensor<4x6xi64>
   return
 }
+
+// -----
+
+func.func @cumsum_empty(%x: tensor<4x0xf32>) {
+  // expected-error@+2 {{'train.cumsum' op dimension 1 must have elements, but has extent 0}}
+  // expected-error@+1 {{'train.cumsum' op failed to infer returned types}}
+  %0 = train.cumsum %x {axis = 1 : i64} : (tensor<4x0xf32>) -> tensor<4x0xf32>
+  return
+}

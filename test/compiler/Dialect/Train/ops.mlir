@@ -189,10 +189,10 @@ func.func @random(%x: tensor<4x3xf32>, %seed: tensor<i64>, %step: tensor<i64>) {
   %0 = train.dropout %x {ratio = 0.5 : f32} : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.dropout_training %{{.*}}, %{{.*}}, %{{.*}} {index = 3 : i64, ratio = 1.000000e-01 : f32}
   %1 = train.dropout_training %x, %seed, %step {index = 3 : i64, ratio = 0.1 : f32} : (tensor<4x3xf32>, tensor<i64>, tensor<i64>) -> tensor<4x3xf32>
-  // CHECK: train.random {index = 4 : i64, operandSegmentSizes = array<i32: 0, 0>, shape = array<i64: 4, 3>} : () -> tensor<4x3xf32>
-  %2 = train.random {index = 4 : i64, shape = array<i64: 4, 3>, operandSegmentSizes = array<i32: 0, 0>} : () -> tensor<4x3xf32>
-  // CHECK: train.random %{{.*}}, %{{.*}} {index = 5 : i64, normal, operandSegmentSizes = array<i32: 1, 1>, shape = array<i64>} : (tensor<i64>, tensor<i64>) -> tensor<f32>
-  %3 = train.random %seed, %step {index = 5 : i64, normal, shape = array<i64>, operandSegmentSizes = array<i32: 1, 1>} : (tensor<i64>, tensor<i64>) -> tensor<f32>
+  // CHECK: train.random {index = 4 : i64, shape = array<i64: 4, 3>} : () -> tensor<4x3xf32>
+  %2 = train.random {index = 4 : i64, shape = array<i64: 4, 3>} : () -> tensor<4x3xf32>
+  // CHECK: train.random %{{.*}}, %{{.*}} {index = 5 : i64, normal, shape = array<i64>} : (tensor<i64>, tensor<i64>) -> tensor<f32>
+  %3 = train.random %seed, %step {index = 5 : i64, normal, shape = array<i64>} : (tensor<i64>, tensor<i64>) -> tensor<f32>
   return
 }
 

@@ -24,17 +24,17 @@ func.func @dropout_training_c2(%x: tensor<4xf32>, %s: tensor<i64>, %t: tensor<4x
 
 // -----
 
-func.func @random_c1_both(%s: tensor<i64>) {
-  // expected-error @+1 {{'train.random' op must have both 'seed' and 'step', or neither}}
-  %0 = train.random %s {index = 0 : i64, shape = array<i64: 4>, operandSegmentSizes = array<i32: 1, 0>} : (tensor<i64>) -> tensor<4xf32>
+func.func @random_c1_count(%s: tensor<i64>) {
+  // expected-error @+1 {{'train.random' op must have a seed and a step, or neither, but has 1 operands}}
+  %0 = train.random %s {index = 0 : i64, shape = array<i64: 4>} : (tensor<i64>) -> tensor<4xf32>
   return
 }
 
 // -----
 
 func.func @random_c1_rank(%s: tensor<i64>, %t: tensor<1xi64>) {
-  // expected-error @+1 {{'train.random' op 'seed' and 'step' must have rank 0, but one is 'tensor<1xi64>'}}
-  %0 = train.random %s, %t {index = 0 : i64, shape = array<i64: 4>, operandSegmentSizes = array<i32: 1, 1>} : (tensor<i64>, tensor<1xi64>) -> tensor<4xf32>
+  // expected-error @+1 {{'train.random' op seed and step must have rank 0, but one is 'tensor<1xi64>'}}
+  %0 = train.random %s, %t {index = 0 : i64, shape = array<i64: 4>} : (tensor<i64>, tensor<1xi64>) -> tensor<4xf32>
   return
 }
 
@@ -43,7 +43,7 @@ func.func @random_c1_rank(%s: tensor<i64>, %t: tensor<1xi64>) {
 func.func @random_c2() {
   // expected-error @+2 {{'train.random' op 'shape' must be positive, but is [4, 0]}}
   // expected-error @+1 {{'train.random' op failed to infer returned types}}
-  %0 = train.random {index = 0 : i64, shape = array<i64: 4, 0>, operandSegmentSizes = array<i32: 0, 0>} : () -> tensor<4x0xf32>
+  %0 = train.random {index = 0 : i64, shape = array<i64: 4, 0>} : () -> tensor<4x0xf32>
   return
 }
 

@@ -1,0 +1,117 @@
+// What PyTorch's exporter says of initializers, and what they hold.
+
+#include "compiler/Import/Contents.h"
+#include "compiler/Import/Signature.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+#include <google/protobuf/unknown_field_set.h>
+
+using namespace mpc;
+
+namespace {
+
+/// A model with these initializers and, in the metadata of its graph, this
+/// signature: as bytes, for not every libonnx knows the field.
+onnx::ModelProto modelWith(std::initializer_list<const char *> initializers,
+                           const char *signature) {
+  onnx::ModelProto model;
+  for (const char *name : initializers)
+    model.mutable_graph()->add_initializer()->set_name(name);
+  onnx::StringStringEntryProto entry;
+  entry.set_key("pkg.torch.export.ExportedProgram.graph_signature");
+  entry.set_value(signature);
+  auto *graph = model.mutable_graph();
+  graph->GetReflection()->MutableUnknownFields(graph)->AddLengthDelimited(
+      16, entry.SerializeAsString());
+  onnx::ModelProto parsed;
+  EXPECT_TRUE(parsed.ParseFromString(model.SerializeAsString()));
+  return parsed;
+}
+
+TEST(Signature, TellsParametersFromTheRest) {
+  Signature signature(modelWith(
+      {"fc.weight", "pe", "lifted_tensor_0", "val_3"},
+      "\n# inputs\np_fc_weight: PARAMETER target='fc.weight'\n"
+      "p_cls: PARAMETER target='cls'\n"
+      "b_pe: BUFFER target='pe' persistent=True\n"
+      "c_lifted_tensor_0: CONSTANT_TENSOR target='lifted_tensor_0'\n"
+      "x: USER_INPUT\n\n# outputs\nlinear: USER_OUTPUT\n"));
+  EXPECT_EQ(signature.roleOf("fc.weight"), Signature::Role::Parameter);
+  EXPECT_EQ(signature.roleOf("pe"), Signature::Role::Buffer);
+  EXPECT_EQ(signature.roleOf("lifted_tensor_0"), Signature::Role::Buffer);
+  EXPECT_EQ(signature.roleOf("val_3"), Signature::Role::Computed);
+  EXPECT_EQ(signature.missing(), std::vector<std::string>{"cls"});
+}
+
+TEST(Signature, IsUnknownWithoutMetadata) {
+  onnx::ModelProto model;
+  model.mutable_graph()->add_initializer()->set_name("w");
+  Signature signature(model);
+  EXPECT_EQ(signature.roleOf("w"), Signature::Role::Unknown);
+  EXPECT_TRUE(signature.missing().empty());
+}
+
+TEST(Signature, OfNonsenseIsNoParameter) {
+  Signature signature(modelWith({"w"}, ": PARAMETER target='\ntarget=''\nw"));
+  EXPECT_EQ(signature.roleOf("w"), Signature::Role::Computed);
+  EXPECT_TRUE(signature.missing().empty());
+}
+
+using Table = double (*)(int row, int column);
+
+bool isTable(Table table, int rows = 9, int columns = 6) {
+  std::vector<float> values;
+  for (int row = 0; row < rows; ++row)
+    for (int column = 0; column < columns; ++column)
+      values.push_back(float(table(row, column)));
+  onnx::TensorProto tensor;
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  for (int extent : {1, rows, columns})
+    tensor.add_dims(extent);
+  TensorBytes data;
+  data.bytes = {reinterpret_cast<const char *>(values.data()),
+                values.size() * sizeof(float)};
+  return isTableOfSines(data, tensor);
+}
+
+double angle(int row, int pair) { return row * std::pow(10, -pair); }
+
+TEST(TableOfSines, IsFoundInEveryLayout) {
+  EXPECT_TRUE(isTable([](int row, int column) { // Sine and cosine in turn.
+    double x = angle(row, column / 2);
+    return column % 2 ? std::cos(x) : std::sin(x);
+  }));
+  EXPECT_TRUE(isTable([](int row, int column) { // All sines first.
+    double x = angle(row, column % 3);
+    return column < 3 ? std::sin(x) : std::cos(x);
+  }));
+  EXPECT_TRUE(isTable([](int row, int column) { // After a row of padding.
+    double x = angle(row, column / 2);
+    return row == 0 ? 0 : column % 2 ? std::cos(x) : std::sin(x);
+  }));
+  EXPECT_TRUE(isTable(
+      [](int row, int column) { return std::cos(angle(row, column)); }));
+  EXPECT_TRUE(isTable(
+      [](int row, int column) { return std::sin(angle(row, column)); }));
+}
+
+TEST(TableOfSines, IsNoOtherMatrix) {
+  EXPECT_FALSE(isTable([](int, int) { return 0.0; }));
+  EXPECT_FALSE(isTable([](int, int) { return 1.0; }));
+  EXPECT_FALSE(
+      isTable([](int row, int column) { return double(row == column); }));
+  EXPECT_FALSE(isTable([](int row, int column) { // A weight.
+    return std::sin(12.9898 * row + 78.233 * column * column);
+  }));
+  EXPECT_FALSE(isTable([](int row, int column) { // Nearly one.
+    double x = angle(row, column / 2);
+    return (column % 2 ? std::cos(x) : std::sin(x)) + (row == 5 ? 0.01 : 0);
+  }));
+  EXPECT_FALSE(isTable(
+      [](int row, int column) { return std::cos(angle(row, column)); }, 3));
+}
+
+} // namespace
