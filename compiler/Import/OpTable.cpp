@@ -1,23 +1,52 @@
 //===- OpTable.cpp - Which ONNX ops become what ---------------------------===//
 
-#include "compiler/Import/OpTable.h"
+#include "compiler/Import/ImportedNode.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mpc;
+
+namespace {
+
+struct Family {
+  llvm::StringLiteral name;
+  llvm::ArrayRef<OpRow> (*rows)();
+};
+
+} // namespace
+
+static constexpr Family kFamilies[] = {
+    {"Element by element", elementwiseOps},
+    {"Functions of one number", functionOps},
+    {"Constants", constantOps},
+    {"Shape and order", shapeOps},
+    {"By index", indexOps},
+    {"Along a dimension", alongAxisOps},
+    {"Resampling", resampleOps},
+    {"Random numbers", randomOps},
+    {"Sequences", sequenceOps},
+    {"Control flow", controlOps},
+    {"Reductions", reductionOps},
+    {"Products", contractionOps},
+    {"Convolutions", convolutionOps},
+    {"Sums of products", einsumOps},
+    {"Images", imageOps},
+    {"Pooling", poolingOps},
+    {"Recurrent", recurrentOps},
+    {"Signals", signalOps},
+    {"Attention", attentionOps},
+    {"Norms, softmax, dropout", normalizationOps},
+    {"Losses", lossOps},
+};
 
 /// Rows by op, in ascending order of `since`.
 static const llvm::StringMap<llvm::SmallVector<const OpRow *, 2>> &table() {
   static const auto rows = [] {
     llvm::StringMap<llvm::SmallVector<const OpRow *, 2>> result;
-    for (auto family : {elementwiseOps(), functionOps(),      constantOps(),
-                        shapeOps(),       indexOps(),         alongAxisOps(),
-                        resampleOps(),    randomOps(),        sequenceOps(),
-                        reductionOps(),   contractionOps(),   controlOps(),
-                        convolutionOps(), einsumOps(),        imageOps(),
-                        recurrentOps(),   signalOps(),        attentionOps(),
-                        poolingOps(),     normalizationOps(), lossOps()})
-      for (const OpRow &row : family) {
+    for (const Family &family : kFamilies)
+      for (const OpRow &row : family.rows()) {
         auto &entries = result[row.op];
         assert((entries.empty() || entries.back()->since < row.since) &&
                "rows of an op stand in ascending order");
@@ -26,6 +55,38 @@ static const llvm::StringMap<llvm::SmallVector<const OpRow *, 2>> &table() {
     return result;
   }();
   return rows;
+}
+
+void mpc::listOps(llvm::raw_ostream &os) {
+  os << "# ONNX ops that mpc takes\n\nWritten by `mpc-translate --list-ops`; a "
+        "test compares. Opsets "
+     << kOldestOpset << " to " << kNewestOpset
+     << " of domain ai.onnx; f32 (f64, and f16 and bf16 as f32), i64, i32 and "
+        "bool.\nEvery op runs on CPUs and GPUs. \"Constants\": computed at "
+        "import where all inputs are known, or there alone.\n";
+  for (const Family &family : kFamilies) {
+    os << "\n## " << family.name
+       << "\n\n| op | from opset | inputs | constants |\n| --- | --- | --- | "
+          "--- |\n";
+    llvm::StringSet<> seen;
+    for (const OpRow &row : family.rows()) {
+      if (!seen.insert(row.op).second)
+        continue;
+      const OpRow *newest = findOp(row.op, kNewestOpset);
+      os << "| " << row.op << " | "
+         << (row.since <= kOldestOpset ? kOldestOpset : row.since) << " | "
+         << newest->minInputs;
+      if (newest->maxInputs == kAnyNumber)
+        os << " or more";
+      else if (newest->maxInputs != newest->minInputs)
+        os << " to " << newest->maxInputs;
+      os << " | "
+         << (row.import == refuseData ? "alone"
+             : row.fold               ? "too"
+                                      : "")
+         << " |\n";
+    }
+  }
 }
 
 const OpRow *mpc::findOp(llvm::StringRef op, int64_t opset) {

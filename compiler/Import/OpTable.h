@@ -41,6 +41,9 @@ struct OpRow {
 /// The row in force, null if there is none.
 const OpRow *findOp(llvm::StringRef op, int64_t opset);
 
+/// Prints them all, as OPS.md has them.
+void listOps(llvm::raw_ostream &os);
+
 /// The opset from which on `op` is known; 0 if it is not.
 int64_t firstOpset(llvm::StringRef op);
 

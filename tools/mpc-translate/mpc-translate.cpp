@@ -8,6 +8,7 @@
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Import/Import.h"
+#include "compiler/Import/OpTable.h"
 #include "compiler/Support/DebugFlags.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Target/GpuTarget.h"
@@ -25,13 +26,15 @@
 
 using namespace llvm;
 
-enum class Action { ImportOnnx, ToPtx };
+enum class Action { ImportOnnx, ToPtx, ListOps };
 static cl::opt<Action>
     action(cl::Required, cl::desc("What to do:"),
            cl::values(clEnumValN(Action::ImportOnnx, "import-onnx",
                                  "Import an ONNX model"),
                       clEnumValN(Action::ToPtx, "kernels-to-ptx",
-                                 "Compile lowered GPU kernels (IR) to PTX")));
+                                 "Compile lowered GPU kernels (IR) to PTX"),
+                      clEnumValN(Action::ListOps, "list-ops",
+                                 "List the ONNX ops that are imported")));
 static cl::opt<std::string> input(cl::Positional, cl::init("-"),
                                   cl::desc("<model.onnx or kernels.mlir>"));
 static cl::opt<std::string> arch("arch", cl::init("sm_80"),
@@ -129,5 +132,12 @@ int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   mpc::registerDebugFlags();
   cl::ParseCommandLineOptions(argc, argv, "mpc importer and PTX compiler\n");
-  return action == Action::ToPtx ? compileToPtx() : import();
+  switch (action) {
+  case Action::ToPtx:
+    return compileToPtx();
+  case Action::ListOps:
+    return writeTo(output, mpc::listOps);
+  case Action::ImportOnnx:
+    return import();
+  }
 }

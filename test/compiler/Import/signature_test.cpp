@@ -32,13 +32,13 @@ onnx::ModelProto modelWith(std::initializer_list<const char *> initializers,
 }
 
 TEST(Signature, TellsParametersFromTheRest) {
-  Signature signature(modelWith(
-      {"fc.weight", "pe", "lifted_tensor_0", "val_3"},
-      "\n# inputs\np_fc_weight: PARAMETER target='fc.weight'\n"
-      "p_cls: PARAMETER target='cls'\n"
-      "b_pe: BUFFER target='pe' persistent=True\n"
-      "c_lifted_tensor_0: CONSTANT_TENSOR target='lifted_tensor_0'\n"
-      "x: USER_INPUT\n\n# outputs\nlinear: USER_OUTPUT\n"));
+  Signature signature(
+      modelWith({"fc.weight", "pe", "lifted_tensor_0", "val_3"},
+                "\n# inputs\np_fc_weight: PARAMETER target='fc.weight'\n"
+                "p_cls: PARAMETER target='cls'\n"
+                "b_pe: BUFFER target='pe' persistent=True\n"
+                "c_lifted_tensor_0: CONSTANT_TENSOR target='lifted_tensor_0'\n"
+                "x: USER_INPUT\n\n# outputs\nlinear: USER_OUTPUT\n"));
   EXPECT_EQ(signature.roleOf("fc.weight"), Signature::Role::Parameter);
   EXPECT_EQ(signature.roleOf("pe"), Signature::Role::Buffer);
   EXPECT_EQ(signature.roleOf("lifted_tensor_0"), Signature::Role::Buffer);
