@@ -3,6 +3,7 @@
 #include "compiler/Export/Export.h"
 
 #include "compiler/Export/AtomicFile.h"
+#include "compiler/Import/NormalizeModel.h"
 #include "compiler/Import/Statistics.h"
 #include "compiler/Import/TensorData.h"
 #include "compiler/Support/HalfFloat.h"
@@ -214,6 +215,7 @@ Error mpc::exportTrained(StringRef originalPath, const TrainedStates &states,
     if (!model)
       return model.takeError();
     onnx::ModelProto &proto = (*model)->proto;
+    liftWeights(proto); // As the import did.
     if (Error error = replaceValues(*proto.mutable_graph(), states))
       return error;
     if (Error error = inlineExternalData(*model))

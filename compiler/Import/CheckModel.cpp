@@ -2,6 +2,7 @@
 
 #include "compiler/Import/CheckModel.h"
 
+#include "compiler/Import/NormalizeModel.h"
 #include "compiler/Import/OpTable.h"
 #include "compiler/Support/Locations.h"
 
@@ -61,11 +62,11 @@ static FailureOr<int64_t> checkOpset(const onnx::ModelProto &model,
     return emitError(loc, "the model does not say which opset it uses");
   if (opset < kOldestOpset)
     return emitError(loc, "the model uses opset ")
-           << opset << "; supported are " << kOldestOpset << " to "
+           << opset << "; supported are " << kOldestUpgraded << " to "
            << kNewestOpset << ", so convert it (onnx.version_converter)";
   if (opset > kNewestOpset)
     return emitError(loc, "the model uses opset ")
-           << opset << "; supported are " << kOldestOpset << " to "
+           << opset << "; supported are " << kOldestUpgraded << " to "
            << kNewestOpset
            << ", so export it with opset_version=" << kNewestOpset;
   return opset;

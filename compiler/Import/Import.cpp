@@ -6,6 +6,7 @@
 #include "compiler/Import/FileMapping.h"
 #include "compiler/Import/GraphImporter.h"
 #include "compiler/Import/InlineFunctions.h"
+#include "compiler/Import/NormalizeModel.h"
 
 #include "llvm/Support/Path.h"
 
@@ -32,6 +33,12 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
                                  MLIRContext &context) {
   ImportResult result;
   context.loadDialect<train::TrainDialect, func::FuncDialect>();
+  upgradeOpset(model->proto);
+  std::vector<std::string> lifted = liftWeights(model->proto);
+  if (!lifted.empty())
+    result.notes.push_back("trained as weights, though nodes give them: '" +
+                           lifted[0] + "' and " +
+                           std::to_string(lifted.size() - 1) + " more");
   FailureOr<int64_t> opset = failure();
   if (succeeded(inlineFunctions(model->proto, &context)))
     opset = checkModel(*model, &context);

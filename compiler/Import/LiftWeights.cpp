@@ -1,0 +1,162 @@
+//===- LiftWeights.cpp - Weights that nodes give --------------------------===//
+
+#include "compiler/Import/NormalizeModel.h"
+#include "compiler/Import/TensorData.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <cstring>
+
+using namespace llvm;
+using namespace mpc;
+using onnx::TensorProto;
+
+/// The inputs of an op that are weights, wherever they come from.
+static ArrayRef<int> weightInputs(StringRef op) {
+  static constexpr int filter[] = {1, 2}, norm[] = {1, 2, 3, 4},
+                       right[] = {1}, table[] = {0}, recurrent[] = {1, 2, 3};
+  if (op == "Conv" || op == "ConvTranspose" || op == "Gemm" ||
+      op == "LayerNormalization" || op == "InstanceNormalization" ||
+      op == "GroupNormalization")
+    return filter;
+  if (op == "BatchNormalization")
+    return norm;
+  if (op == "MatMul" || op == "PRelu" || op == "RMSNormalization")
+    return right;
+  if (op == "Gather")
+    return table;
+  if (op == "LSTM" || op == "GRU" || op == "RNN")
+    return recurrent;
+  return {};
+}
+
+static bool isFloat(int32_t type) {
+  return type == TensorProto::FLOAT || type == TensorProto::DOUBLE ||
+         type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16;
+}
+
+static const TensorProto *valueOf(const onnx::NodeProto &node) {
+  for (const onnx::AttributeProto &attribute : node.attribute())
+    if (attribute.name() == "value" && attribute.has_t())
+      return &attribute.t();
+  return nullptr;
+}
+
+/// Most bytes of one weight: those of a message of protobuf.
+constexpr int64_t kMostBytes = (int64_t(1) << 31) - (1 << 20);
+
+/// The shape that an initializer of i64 holds.
+static std::optional<SmallVector<int64_t>> shapeIn(const TensorProto &tensor) {
+  if (tensor.data_type() != TensorProto::INT64 || tensor.dims_size() != 1 ||
+      tensor.has_data_location())
+    return std::nullopt;
+  SmallVector<int64_t> shape(tensor.int64_data().begin(),
+                             tensor.int64_data().end());
+  const std::string &raw = tensor.raw_data();
+  if (shape.empty() && raw.size() % sizeof(int64_t) == 0) {
+    shape.resize(raw.size() / sizeof(int64_t));
+    std::memcpy(shape.data(), raw.data(), raw.size());
+  }
+  if (shape.empty() || int64_t(shape.size()) != tensor.dims(0))
+    return std::nullopt;
+  return shape;
+}
+
+/// The float tensor that a node gives, without a name; nothing if it gives none.
+static std::optional<TensorProto>
+weightOf(const onnx::NodeProto &node,
+         const StringMap<const TensorProto *> &initializers) {
+  const TensorProto *value = valueOf(node);
+  if (node.op_type() == "Constant")
+    return value && isFloat(value->data_type()) && value->dims_size() > 0
+               ? std::optional(*value)
+               : std::nullopt;
+  if (node.op_type() != "ConstantOfShape" || node.input_size() != 1)
+    return std::nullopt;
+  const TensorProto *from = initializers.lookup(node.input(0));
+  auto shape = from ? shapeIn(*from) : std::nullopt;
+  float number = 0;
+  if (value && value->data_type() != TensorProto::FLOAT)
+    return std::nullopt;
+  if (value && value->float_data_size() == 1)
+    number = value->float_data(0);
+  else if (value && value->raw_data().size() == sizeof(float))
+    std::memcpy(&number, value->raw_data().data(), sizeof(float));
+  else if (value)
+    return std::nullopt;
+  if (!shape)
+    return std::nullopt;
+  Expected<int64_t> count = countElements(*shape);
+  if (!count) {
+    consumeError(count.takeError());
+    return std::nullopt;
+  }
+  if (*count < 1 || *count > kMostBytes / int64_t(sizeof(float)))
+    return std::nullopt;
+  TensorProto tensor;
+  tensor.set_data_type(TensorProto::FLOAT);
+  for (int64_t extent : *shape)
+    tensor.add_dims(extent);
+  std::string raw(*count * sizeof(float), '\0');
+  for (int64_t i = 0; number != 0 && i < *count; ++i)
+    std::memcpy(raw.data() + i * sizeof(float), &number, sizeof(float));
+  tensor.set_raw_data(std::move(raw));
+  return tensor;
+}
+
+std::vector<std::string> mpc::liftWeights(onnx::ModelProto &model) {
+  if (!model.has_graph())
+    return {};
+  onnx::GraphProto &graph = *model.mutable_graph();
+  StringMap<const TensorProto *> initializers;
+  for (const TensorProto &tensor : graph.initializer())
+    initializers[tensor.name()] = &tensor;
+  StringMap<int> makers;
+  for (int i = 0; i < graph.node_size(); ++i) {
+    StringRef op = graph.node(i).op_type();
+    if ((op == "Constant" || op == "ConstantOfShape") &&
+        graph.node(i).output_size() == 1)
+      makers.try_emplace(graph.node(i).output(0), i);
+  }
+  // Weights by the node that gives them, in the order of their use.
+  std::vector<std::pair<int, std::string>> found;
+  std::vector<bool> gone(graph.node_size(), false);
+  size_t numInitializers = 0;
+  for (const onnx::NodeProto &node : graph.node())
+    for (int i : weightInputs(node.op_type())) {
+      if (i >= node.input_size())
+        continue;
+      const TensorProto *initializer = initializers.lookup(node.input(i));
+      numInitializers += initializer && isFloat(initializer->data_type());
+      auto maker = makers.find(node.input(i));
+      if (maker == makers.end() || gone[maker->second])
+        continue;
+      gone[maker->second] = true;
+      found.emplace_back(maker->second, node.input(i));
+    }
+  // Where most weights are initializers, nodes give numbers of the code.
+  std::vector<std::string> names;
+  if (found.size() <= numInitializers)
+    return names;
+  std::vector<TensorProto> weights;
+  for (const auto &[maker, name] : found) {
+    auto weight = weightOf(graph.node(maker), initializers);
+    gone[maker] = weight.has_value();
+    if (!weight)
+      continue;
+    weight->set_name(name);
+    names.push_back(name);
+    weights.push_back(std::move(*weight));
+  }
+  if (names.empty())
+    return names;
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> left;
+  for (int i = 0; i < graph.node_size(); ++i)
+    if (!gone[i])
+      left.Add()->Swap(graph.mutable_node(i));
+  graph.mutable_node()->Swap(&left);
+  for (TensorProto &weight : weights)
+    graph.add_initializer()->Swap(&weight);
+  return names;
+}
