@@ -631,9 +631,15 @@ bool GraphImporter::isConstant(const GraphValue &value) {
     return false;
   const onnx::TensorProto &tensor = *value.tensor;
   Type elementType = elementTypeFor(tensor.data_type(), floatType);
-  if (!elementType || (value.isInitializer && isa<FloatType>(elementType) &&
-                       useOf(tensor) == Use::Trained))
+  if (!elementType)
     return false;
+  if (value.isInitializer && isa<FloatType>(elementType)) {
+    Use use = useOf(tensor);
+    // A frozen matrix is a weight, which keeps its name; a frozen list may be
+    // what positions are multiplied by.
+    if (use == Use::Trained || (use == Use::Frozen && tensor.dims_size() > 1))
+      return false;
+  }
   llvm::Expected<int64_t> count = countElements(
       ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()));
   if (count)

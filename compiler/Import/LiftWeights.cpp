@@ -14,8 +14,8 @@ using onnx::TensorProto;
 
 /// The inputs of an op that are weights, wherever they come from.
 static ArrayRef<int> weightInputs(StringRef op) {
-  static constexpr int filter[] = {1, 2}, norm[] = {1, 2, 3, 4},
-                       right[] = {1}, table[] = {0}, recurrent[] = {1, 2, 3};
+  static constexpr int filter[] = {1, 2}, norm[] = {1, 2, 3, 4}, right[] = {1},
+                       table[] = {0}, recurrent[] = {1, 2, 3};
   if (op == "Conv" || op == "ConvTranspose" || op == "Gemm" ||
       op == "LayerNormalization" || op == "InstanceNormalization" ||
       op == "GroupNormalization")
@@ -63,7 +63,8 @@ static std::optional<SmallVector<int64_t>> shapeIn(const TensorProto &tensor) {
   return shape;
 }
 
-/// The float tensor that a node gives, without a name; nothing if it gives none.
+/// The float tensor that a node gives, without a name; nothing if it gives
+/// none.
 static std::optional<TensorProto>
 weightOf(const onnx::NodeProto &node,
          const StringMap<const TensorProto *> &initializers) {

@@ -12,10 +12,10 @@ namespace mpc {
 /// The oldest opset that upgradeOpset converts.
 constexpr int64_t kOldestUpgraded = 9;
 
-/// Rewrites the ops of a model of opset 9 to 12 to those of opset 13: lists that
-/// were attributes become inputs, Upsample a Resize, Scatter a ScatterElements,
-/// and a softmax over several dimensions one over their product. Does nothing
-/// to other models.
+/// Rewrites the ops of a model of opset 9 to 12 to those of opset 13: lists
+/// that were attributes become inputs, Upsample a Resize, Scatter a
+/// ScatterElements, and a softmax over several dimensions one over their
+/// product. Does nothing to other models.
 void upgradeOpset(onnx::ModelProto &model);
 
 /// In a model whose weights - of convolutions, products, norms and tables - are
