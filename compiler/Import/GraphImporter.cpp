@@ -156,7 +156,7 @@ LogicalResult GraphImporter::importBody(const onnx::GraphProto &body) {
 
 /// Training nothing is a mistake, and here is where the options are known.
 LogicalResult GraphImporter::checkTrained() {
-  if (!trained.empty() || frozenReads.empty())
+  if (!trained.empty() || frozenReads.empty() || options.freeze.empty())
     return success();
   result.error = ModelError::Usage;
   return emitError(UnknownLoc::get(context))

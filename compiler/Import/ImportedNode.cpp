@@ -79,10 +79,6 @@ Value ImportedNode::input(unsigned i) {
   return value;
 }
 
-static bool isFloat(Value value) {
-  return isa<FloatType>(getElementTypeOrSelf(value));
-}
-
 Value ImportedNode::floatInput(unsigned i) {
   Value value = input(i);
   if (!value)

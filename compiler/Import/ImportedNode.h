@@ -13,6 +13,7 @@
 #include "compiler/Import/OpTable.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace mpc {
 
@@ -198,6 +199,17 @@ private:
   llvm::StringSet<> readAttributes;
   llvm::SmallVector<std::pair<unsigned, mlir::Value>> dataInputs;
 };
+
+/// Whether the elements of a tensor are floats.
+inline bool isFloat(mlir::Value tensor) {
+  return llvm::isa<mlir::FloatType>(
+      mlir::getElementTypeOrSelf(tensor.getType()));
+}
+
+/// The number of elements of a tensor of this shape.
+inline int64_t product(llvm::ArrayRef<int64_t> shape) {
+  return mlir::ShapedType::getNumElements(shape);
+}
 
 /// The shape of a ranked tensor.
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {

@@ -111,8 +111,11 @@ std::vector<std::string> mpc::liftWeights(onnx::ModelProto &model) {
     return {};
   onnx::GraphProto &graph = *model.mutable_graph();
   StringMap<const TensorProto *> initializers;
-  for (const TensorProto &tensor : graph.initializer())
+  size_t numInitializers = 0;
+  for (const TensorProto &tensor : graph.initializer()) {
     initializers[tensor.name()] = &tensor;
+    numInitializers += isFloat(tensor.data_type()) && tensor.dims_size() > 0;
+  }
   StringMap<int> makers;
   for (int i = 0; i < graph.node_size(); ++i) {
     StringRef op = graph.node(i).op_type();
@@ -123,20 +126,17 @@ std::vector<std::string> mpc::liftWeights(onnx::ModelProto &model) {
   // Weights by the node that gives them, in the order of their use.
   std::vector<std::pair<int, std::string>> found;
   std::vector<bool> gone(graph.node_size(), false);
-  size_t numInitializers = 0;
   for (const onnx::NodeProto &node : graph.node())
     for (int i : weightInputs(node.op_type())) {
       if (i >= node.input_size())
         continue;
-      const TensorProto *initializer = initializers.lookup(node.input(i));
-      numInitializers += initializer && isFloat(initializer->data_type());
       auto maker = makers.find(node.input(i));
       if (maker == makers.end() || gone[maker->second])
         continue;
       gone[maker->second] = true;
       found.emplace_back(maker->second, node.input(i));
     }
-  // Where most weights are initializers, nodes give numbers of the code.
+  // Beside weights that are initializers, nodes give numbers of the code.
   std::vector<std::string> names;
   if (found.size() <= numInitializers)
     return names;

@@ -18,9 +18,10 @@ constexpr int64_t kOldestUpgraded = 9;
 /// product. Does nothing to other models.
 void upgradeOpset(onnx::ModelProto &model);
 
-/// In a model whose weights - of convolutions, products, norms and tables - are
-/// for the most part what Constant and ConstantOfShape nodes give, makes
-/// initializers of these. Returns their names. Some exporters write so.
+/// In a model where Constant and ConstantOfShape nodes give more weights - of
+/// convolutions, products, norms and tables - than there are initializers of
+/// floats, makes initializers of these. Returns their names. Some exporters
+/// write so.
 std::vector<std::string> liftWeights(onnx::ModelProto &model);
 
 } // namespace mpc

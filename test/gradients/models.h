@@ -22,6 +22,8 @@ struct Model {
 };
 
 const std::vector<Model> &models();
+/// Those of them that models_by_index.cpp has.
+const std::vector<Model> &modelsByIndex();
 
 /// The model as text.
 std::string textOf(const Model &model);

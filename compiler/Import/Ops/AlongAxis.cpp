@@ -3,8 +3,6 @@
 #include "compiler/Import/ImportedNode.h"
 #include "compiler/Import/Ops/Index.h"
 
-#include "mlir/IR/TypeUtilities.h"
-
 using namespace mlir;
 using namespace mpc;
 

@@ -2,14 +2,8 @@
 
 #include "compiler/Import/Ops/Window.h"
 
-#include "mlir/IR/TypeUtilities.h"
-
 using namespace mlir;
 using namespace mpc;
-
-static int64_t product(ArrayRef<int64_t> shape) {
-  return ShapedType::getNumElements(shape);
-}
 
 static SmallVector<NamedAttribute> geometry(ImportedNode &node,
                                             const Window &window) {

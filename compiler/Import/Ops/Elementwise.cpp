@@ -6,7 +6,6 @@
 #include "compiler/Import/Ops/Power.h"
 
 #include "mlir/Dialect/Traits.h"
-#include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
 #include <limits>
@@ -16,10 +15,6 @@ using namespace mpc;
 
 template <typename OpTy> static LogicalResult importUnary(ImportedNode &node) {
   return node.setOutput(0, node.emit<OpTy>(node.floatInput(0)));
-}
-
-static bool isFloat(Value value) {
-  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
 /// Of two floats or two integers.

@@ -3,8 +3,6 @@
 #include "compiler/Import/ImportedNode.h"
 #include "compiler/Import/Ops/Fold.h"
 
-#include "mlir/IR/TypeUtilities.h"
-
 #include <cmath>
 #include <limits>
 
@@ -82,10 +80,6 @@ static LogicalResult importSelu(ImportedNode &node) {
 static LogicalResult importCelu(ImportedNode &node) {
   double alpha = node.floatAttr("alpha", 1);
   return importElu(node, alpha, 1, alpha);
-}
-
-static bool isFloat(Value value) {
-  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
 /// |x| and the sign of x, also of integers.

@@ -82,9 +82,8 @@ static Value lookUp(ImportedNode &node, Value data, int64_t axis,
   int64_t rank = shapeOf(data).size(), indexRank = shapeOf(indices).size();
   // Kernels copy floats.
   auto rowsOf = [&](Value table) {
-    return isa<FloatType>(getElementTypeOrSelf(data.getType()))
-               ? node.emit<train::EmbeddingOp>({table, indices})
-               : node.emit<train::GatherOp>({table, indices});
+    return isFloat(data) ? node.emit<train::EmbeddingOp>({table, indices})
+                         : node.emit<train::GatherOp>({table, indices});
   };
   if (axis == 0)
     return rowsOf(data);

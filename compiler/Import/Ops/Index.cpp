@@ -2,14 +2,8 @@
 
 #include "compiler/Import/Ops/Index.h"
 
-#include "mlir/IR/TypeUtilities.h"
-
 using namespace mlir;
 using namespace mpc;
-
-static int64_t product(ArrayRef<int64_t> shape) {
-  return ShapedType::getNumElements(shape);
-}
 
 //===----------------------------------------------------------------------===//
 // Flat indices
@@ -138,10 +132,10 @@ Value mpc::gatherRows(ImportedNode &node, Value data, const FlatIndex &index) {
   Value table = asTable(node, data, index);
   if (!table)
     return nullptr;
-  bool isFloat = isa<FloatType>(getElementTypeOrSelf(table.getType()));
+  bool isFloatTable = isFloat(table);
   // Whole rows are copied by a kernel.
   constexpr int64_t kLongRow = 16;
-  if (isFloat && product(index.rowShape) >= kLongRow)
+  if (isFloatTable && product(index.rowShape) >= kLongRow)
     return node.emit<train::EmbeddingOp>({table, index.rows});
   return node.emit<train::GatherOp>({table, index.rows});
 }
@@ -223,7 +217,7 @@ static Value scatterRows(ImportedNode &node, Value data, Value updates,
   Value rows = node.reshape(index.rows, flat[0]);
   if (node.failed())
     return nullptr;
-  bool isFloat = isa<FloatType>(getElementTypeOrSelf(data.getType()));
+  bool areFloats = isFloat(data);
   Value result;
   if (reduction == "none") {
     Value last = lastUpdates(node, index);
@@ -234,7 +228,7 @@ static Value scatterRows(ImportedNode &node, Value data, Value updates,
     ones.resize(flat.size(), 1);
     isKept = node.reshape(isKept, ones);
     result = node.emit<train::SelectOp>({isKept, table, chosen});
-  } else if (reduction == "add" && isFloat) {
+  } else if (reduction == "add" && areFloats) {
     Value sums = node.emit<train::EmbeddingGradOp>(
         {updates, rows}, node.i64("rows", index.tableRows));
     result = node.emit<train::AddOp>({table, sums});

@@ -56,10 +56,6 @@ static SmallVector<int64_t> positionsOf(const Window &window,
   return positions;
 }
 
-static int64_t product(ArrayRef<int64_t> shape) {
-  return ShapedType::getNumElements(shape);
-}
-
 /// Kernels have windows of up to 255 elements in up to two dimensions, each of
 /// which covers part of the image.
 static bool hasKernel(const Window &window, ArrayRef<int64_t> image) {

@@ -2,8 +2,6 @@
 
 #include "compiler/Import/Ops/Power.h"
 
-#include "mlir/IR/TypeUtilities.h"
-
 #include <cmath>
 
 using namespace mlir;

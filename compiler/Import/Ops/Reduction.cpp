@@ -2,8 +2,6 @@
 
 #include "compiler/Import/ImportedNode.h"
 
-#include "mlir/IR/TypeUtilities.h"
-
 #include <limits>
 #include <numeric>
 
@@ -121,7 +119,7 @@ static Value sum(ImportedNode &node, Value x, const Axes &axes) {
   return axes.reduce<train::ReduceSumOp>(node, x);
 }
 
-static Value product(ImportedNode &node, Value x, const Axes &axes) {
+static Value productOf(ImportedNode &node, Value x, const Axes &axes) {
   return axes.reduceBy(node, x, train::IntegerOperation::Mul);
 }
 
@@ -195,8 +193,8 @@ ArrayRef<OpRow> mpc::reductionOps() {
       {"ReduceMax", 18, 1, 2, 1, import <reduce<ReduceMaxOp>, 18, asIs, kMax>},
       {"ReduceMin", 11, 1, 1, 1, import <minimum, 18, asIs, kMin>},
       {"ReduceMin", 18, 1, 2, 1, import <minimum, 18, asIs, kMin>},
-      {"ReduceProd", 11, 1, 1, 1, import <product, 18, asIs, kMul>},
-      {"ReduceProd", 18, 1, 2, 1, import <product, 18, asIs, kMul>},
+      {"ReduceProd", 11, 1, 1, 1, import <productOf, 18, asIs, kMul>},
+      {"ReduceProd", 18, 1, 2, 1, import <productOf, 18, asIs, kMul>},
       {"ReduceL1", 11, 1, 1, 1, import <sumOfMagnitudes, 18, apply<AbsOp>>},
       {"ReduceL1", 18, 1, 2, 1, import <sumOfMagnitudes, 18, apply<AbsOp>>},
       {"ReduceL2", 11, 1, 1, 1, import <norm, 18, apply<AbsOp>>},

@@ -7,8 +7,6 @@
 
 #include "compiler/Import/ImportedNode.h"
 
-#include "mlir/IR/TypeUtilities.h"
-
 #include <cmath>
 
 using namespace mlir;

@@ -8,8 +8,6 @@
 
 #include "compiler/Import/ImportedNode.h"
 
-#include "mlir/IR/TypeUtilities.h"
-
 using namespace mlir;
 using namespace mpc;
 

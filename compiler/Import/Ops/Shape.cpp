@@ -3,18 +3,11 @@
 #include "compiler/Import/Ops/Gather.h"
 
 #include "mlir/Dialect/Traits.h"
-#include "mlir/IR/TypeUtilities.h"
 
 #include <numeric>
 
 using namespace mlir;
 using namespace mpc;
-
-static int64_t product(ArrayRef<int64_t> extents) {
-  // Extents of values that exist: no overflow.
-  return std::accumulate(extents.begin(), extents.end(), int64_t(1),
-                         std::multiplies<>());
-}
 
 /// Works out the 0 and -1 of a requested shape.
 static std::optional<SmallVector<int64_t>>
