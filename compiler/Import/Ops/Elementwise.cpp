@@ -65,8 +65,24 @@ static LogicalResult importMod(ImportedNode &node) {
     whole = node.emit<train::SelectOp>(
         {isBelow, node.emit<train::CeilOp>(quotient), whole});
   }
+  Value rest =
+      node.emit<train::SubOp>({lhs, node.emit<train::MulOp>({whole, rhs})});
+  // Of an infinite divisor the number itself is the rest, or the divisor that
+  // has the sign asked for.
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Value isWide = node.compare(node.emit<train::AbsOp>(rhs),
+                              node.scalar(infinity), train::Comparison::Equal);
+  Value isFinite = node.compare(node.emit<train::SubOp>({lhs, lhs}),
+                                node.scalar(0), train::Comparison::Equal);
+  Value ofWide = lhs;
+  if (!fmod) {
+    Value isApart = node.compare(node.emit<train::MulOp>({lhs, rhs}),
+                                 node.scalar(0), train::Comparison::Less);
+    ofWide = node.emit<train::SelectOp>({isApart, rhs, lhs});
+  }
   return node.setOutput(
-      0, node.emit<train::SubOp>({lhs, node.emit<train::MulOp>({whole, rhs})}));
+      0, node.emit<train::SelectOp>(
+             {node.emit<train::AndOp>({isWide, isFinite}), ofWide, rest}));
 }
 
 static LogicalResult importGelu(ImportedNode &node) {
