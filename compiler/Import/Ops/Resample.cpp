@@ -346,7 +346,7 @@ static LogicalResult foldTile(ImportedNode &node) {
 template <bool toSpace> static LogicalResult importBlocks(ImportedNode &node) {
   Value value = node.input(0);
   int64_t block = node.intAttr("blocksize", 0);
-  std::string mode = toSpace ? node.stringAttr("mode", "DCR") : "DCR";
+  std::string mode = node.stringAttr("mode", "DCR");
   if (node.failed())
     return failure();
   ArrayRef<int64_t> shape = shapeOf(value);
@@ -371,7 +371,10 @@ template <bool toSpace> static LogicalResult importBlocks(ImportedNode &node) {
         0, node.reshape(value, {n, depth, h * block, w * block}));
   }
   value = node.reshape(value, {n, c, h / block, block, w / block, block});
-  value = node.transpose(value, {0, 3, 5, 1, 2, 4});
+  if (mode == "DCR")
+    value = node.transpose(value, {0, 3, 5, 1, 2, 4});
+  else
+    value = node.transpose(value, {0, 1, 3, 5, 2, 4});
   return node.setOutput(
       0, node.reshape(value, {n, c * block * block, h / block, w / block}));
 }
