@@ -196,54 +196,49 @@ bool ImportedNode::fitsConstant(ArrayRef<int64_t> shape) {
   return false;
 }
 
-SmallVector<int64_t> ImportedNode::knownInts(unsigned i) {
+/// Null after an error, one at an input that is not known among them.
+const GraphValue *ImportedNode::knownInput(unsigned i) {
   if (hasFailed)
+    return nullptr;
+  const GraphValue &value = graph.lookup(proto.input(i));
+  if (value.isKnown())
+    return &value;
+  error() << label(i)
+          << " must be known at compile time: an initializer or "
+             "the output of a Constant node";
+  return nullptr;
+}
+
+SmallVector<int64_t> ImportedNode::knownInts(unsigned i) {
+  const GraphValue *value = knownInput(i);
+  if (!value)
     return {};
-  GraphValue &value = graph.lookup(proto.input(i));
-  if (!value.isKnown()) {
-    error() << label(i)
-            << " must be known at compile time: an initializer or "
-               "the output of a Constant node";
-    return {};
-  }
-  auto integers = graph.readIntegers(value, loc, label(i));
+  auto integers = graph.readIntegers(*value, loc, label(i));
   hasFailed = !integers;
   return integers.value_or(SmallVector<int64_t>());
 }
 
 double ImportedNode::knownScalar(unsigned i) {
-  if (hasFailed)
+  const GraphValue *value = knownInput(i);
+  if (!value)
     return 0;
-  GraphValue &value = graph.lookup(proto.input(i));
-  if (!value.isKnown()) {
-    error() << label(i)
-            << " must be known at compile time: an initializer or "
-               "the output of a Constant node";
-    return 0;
-  }
-  auto number = graph.readScalar(value, loc, label(i));
+  auto number = graph.readScalar(*value, loc, label(i));
   hasFailed = !number;
   return number.value_or(0);
 }
 
 std::vector<double> ImportedNode::knownFloats(unsigned i) {
   constexpr int64_t kMostFloats = 1 << 16;
-  if (hasFailed)
+  const GraphValue *value = knownInput(i);
+  if (!value)
     return {};
-  GraphValue &value = graph.lookup(proto.input(i));
-  if (!value.isKnown()) {
-    error() << label(i)
-            << " must be known at compile time: an initializer or "
-               "the output of a Constant node";
-    return {};
-  }
   SmallVector<int64_t> shape = shapeOfInput(i);
   if (shape.size() != 1 || shape[0] > kMostFloats) {
     error() << label(i) << " must be a short list of numbers, but has shape ["
             << ArrayRef(shape) << "]";
     return {};
   }
-  std::optional<KnownTensor> known = graph.readConstant(value, loc, label(i));
+  std::optional<KnownTensor> known = graph.readConstant(*value, loc, label(i));
   hasFailed = !known;
   if (known && !known->isFloat())
     error() << label(i) << " must hold floats";

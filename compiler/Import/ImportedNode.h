@@ -183,6 +183,7 @@ public:
 
 private:
   bool hasOnlyConstants();
+  const GraphValue *knownInput(unsigned i);
   const onnx::AttributeProto *find(llvm::StringRef name);
   /// "input 1 'w'"
   std::string label(unsigned i) const;

@@ -62,7 +62,8 @@ void mpc::listOps(llvm::raw_ostream &os) {
         "test compares. Opsets "
      << kOldestOpset << " to " << kNewestOpset
      << " of domain ai.onnx; f32 (f64, and f16 and bf16 as f32), i64, i32 and "
-        "bool.\nEvery op runs on CPUs and GPUs. \"Constants\": computed at "
+        "bool.\nEvery op is compiled for CPUs and GPUs (no GPU has run one "
+        "yet). \"Constants\": computed at "
         "import where all inputs are known, or there alone.\n";
   for (const Family &family : kFamilies) {
     os << "\n## " << family.name
