@@ -99,6 +99,8 @@ static void addFusion(OpPassManager &pm, const CompileOptions &,
   widen.device = target.device;
   widen.features = llvm::join(target.features, ",");
   pm.addPass(createWidenKernelsPass(widen));
+  // While slices are slices: generated code would read them by an offset.
+  pm.addNestedPass<func::FuncOp>(createUseViewsPass());
   pm.addPass(createLowerToLinalgPass());
   // A value computed twice would be two kernels.
   pm.addPass(createCSEPass());

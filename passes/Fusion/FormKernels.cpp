@@ -96,13 +96,20 @@ private:
     std::string reason = "no kernel makes or shares its operands";
   };
 
-  /// Merges the kernel of `op` with those of `earlier` that it fits.
+  /// Merges the kernel of `op` with those of `earlier` that it fits, the first
+  /// of them first.
   void join(linalg::GenericOp op, ArrayRef<linalg::GenericOp> earlier,
             Placement &placement) {
-    for (linalg::GenericOp other : earlier)
-      if (groupOf[other] != groupOf[op] &&
-          tryMerge(groupOf[other], groupOf[op], placement.reason))
+    llvm::SmallDenseSet<unsigned> tried;
+    for (linalg::GenericOp other : earlier) {
+      unsigned from = groupOf[other];
+      if (from == groupOf[op] || !tried.insert(from).second)
+        continue;
+      if (tryMerge(from, groupOf[op], placement.reason))
         placement.joined = true;
+      else if (tried.size() >= kMostTried)
+        break;
+    }
   }
 
   /// The ops that read the memory of `root`, as it is or by way of views.
@@ -127,18 +134,25 @@ private:
     for (Value input : inputs)
       if (auto def = memoryRoot(input).getDefiningOp<linalg::GenericOp>())
         found.insert(def);
-    SmallVector<linalg::GenericOp> producers = found.takeVector();
-    llvm::sort(producers, [&](linalg::GenericOp a, linalg::GenericOp b) {
+    return latestFirst(found.takeVector());
+  }
+
+  SmallVector<linalg::GenericOp>
+  latestFirst(SmallVector<linalg::GenericOp> ops) {
+    llvm::sort(ops, [&](linalg::GenericOp a, linalg::GenericOp b) {
       return order[a] > order[b];
     });
-    return producers;
+    return ops;
   }
 
   /// A read that is shared this many ops away has left the caches; and to look
   /// for paths between ops far apart takes long.
   static constexpr unsigned kSiblingReach = 256;
 
-  /// The ops before `op` that share an input with it.
+  /// Nor does it help to ask many kernels, when the nearest ones did not fit.
+  static constexpr unsigned kMostTried = 16;
+
+  /// The ops before `op` that share an input with it, the latest first.
   SmallVector<linalg::GenericOp> siblingsOf(linalg::GenericOp op) {
     llvm::SmallSetVector<linalg::GenericOp, 8> siblings;
     for (Value input : op.getDpsInputs())
@@ -146,7 +160,7 @@ private:
         if (order[reader] < order[op] &&
             order[op] - order[reader] <= kSiblingReach)
           siblings.insert(reader);
-    return siblings.takeVector();
+    return latestFirst(siblings.takeVector());
   }
 
   std::optional<Group> makeGroup(ArrayRef<linalg::GenericOp> ops,
@@ -172,6 +186,9 @@ private:
     llvm::sort(ops, [&](linalg::GenericOp a, linalg::GenericOp b) {
       return order[a] < order[b];
     });
+    // What takes least time to find out comes first.
+    if (!canHoldOperands(ops, reason))
+      return false;
     std::optional<Group> merged = makeGroup(ops, &reason);
     if (!merged || !isWorthwhile(*groups[from], *groups[home], *merged, reason))
       return false;
@@ -186,20 +203,25 @@ private:
     return true;
   }
 
-  bool isWorthwhile(const Group &lhs, const Group &rhs, const Group &merged,
-                    std::string &reason) {
+  /// True if a kernel of `ops` has few enough operands.
+  bool canHoldOperands(ArrayRef<linalg::GenericOp> ops,
+                       std::string &reason) const {
     llvm::SmallSetVector<Value, 16> operands;
-    for (linalg::GenericOp op : merged.ops) {
+    for (linalg::GenericOp op : ops) {
       for (Value input : op.getDpsInputs())
         operands.insert(memoryRoot(input));
       for (Value read : computedReads(op))
         operands.insert(memoryRoot(read));
       operands.insert(op.getResults().begin(), op.getResults().end());
     }
-    if (operands.size() > limits.operands) {
-      reason = "the kernel has as many operands as it can hold";
-      return false;
-    }
+    if (operands.size() <= limits.operands)
+      return true;
+    reason = "the kernel has as many operands as it can hold";
+    return false;
+  }
+
+  bool isWorthwhile(const Group &lhs, const Group &rhs, const Group &merged,
+                    std::string &reason) {
     if (isLongSum(lhs) ? isLong(rhs) && !isLongSum(rhs)
                        : isLong(lhs) && isLongSum(rhs)) {
       reason = "it needs the sum over all elements, which is one thread's work";

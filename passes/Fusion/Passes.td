@@ -29,6 +29,26 @@ def WidenKernelsPass : Pass<"mpc-widen-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def UseViewsPass : Pass<"mpc-use-views", "::mlir::func::FuncOp"> {
+  let summary = "Make slices and concatenations of whole runs of memory views";
+  let description = [{
+    A slice of which the elements lie side by side becomes `train.unpack`, a
+    concatenation along the outermost dimension `train.pack`, where each part
+    begins at a multiple of the alignment of operands. Nothing is then copied
+    that can be made in its place, and kernels that differed in an offset, as
+    those of the steps of a recurrent net do, become one.
+
+    A slice of what is transposed or repeated stays: moves compose.
+
+    ```mlir
+    %s = train.slice %x {offsets = array<i64: 1, 0>} : (tensor<4x16xf32>) -> tensor<1x16xf32>
+    // becomes
+    %f = train.reshape %x : (tensor<4x16xf32>) -> tensor<64xf32>
+    %s = train.unpack %f {offset = 16 : i64} : (tensor<64xf32>) -> tensor<1x16xf32>
+    ```
+  }];
+}
+
 def LowerToLinalgPass : Pass<"mpc-lower-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Replace every op that becomes generated code by linalg on tensors";
   let description = [{

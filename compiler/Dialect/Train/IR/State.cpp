@@ -131,8 +131,11 @@ LogicalResult PackOp::verify() {
       return emitOpError("operands must follow each other, but operand ")
              << index << " begins at " << offsets[index]
              << ", before the end of what precedes it at " << end;
-    end = offsets[index] +
-          cast<RankedTensorType>(input.getType()).getNumElements();
+    auto part = cast<RankedTensorType>(input.getType());
+    if (part.getElementType() != getType().getElementType()) // pack_c2
+      return emitOpError("operands must have the element type of ")
+             << getType() << ", but operand " << index << " is " << part;
+    end = offsets[index] + part.getNumElements();
   }
   if (end > getType().getNumElements()) // pack_c1
     return emitOpError("operands must lie inside ")

@@ -91,22 +91,23 @@ def Train_PackOp : Train_Op<"pack", [Pure]> {
 
     (C1) one offset per operand; operands lie inside the result, in order, and
          do not overlap.
+    (C2) operands and result have one element type.
   }];
-  let arguments = (ins Variadic<Train_FloatTensor>:$inputs, DenseI64ArrayAttr:$offsets); // pack_c1
-  let results = (outs Train_FloatTensor:$result);
+  let arguments = (ins Variadic<Train_Tensor>:$inputs, DenseI64ArrayAttr:$offsets); // pack_c1, pack_c2
+  let results = (outs Train_Tensor:$result);
   let hasVerifier = 1;
 }
 
 def Train_UnpackOp : Train_Op<"unpack", [
     Pure, DeclareOpInterfaceMethods<PrecisionOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface>]> {
-  let summary = "One tensor of a packed state; a view, never a copy";
+  let summary = "One tensor of a packed one; a view, never a copy";
   let description = [{
     (C1) `offset` and the elements of the result lie inside the operand.
     (C2) operand and result have one element type.
   }];
-  let arguments = (ins Train_FloatTensor:$packed, I64Attr:$offset); // unpack_c1, unpack_c2
-  let results = (outs Train_FloatTensor:$result);
+  let arguments = (ins Train_Tensor:$packed, I64Attr:$offset); // unpack_c1, unpack_c2
+  let results = (outs Train_Tensor:$result);
   let hasVerifier = 1;
   let extraClassDeclaration = "bool isView() { return true; }";
 }

@@ -101,6 +101,14 @@ func.func @pack_c1_end(%x: tensor<2xf32>) {
 
 // -----
 
+func.func @pack_c2(%x: tensor<2xf32>, %y: tensor<2xbf16>) {
+  // expected-error @+1 {{'train.pack' op operands must have the element type of 'tensor<8xf32>', but operand 1 is 'tensor<2xbf16>'}}
+  %0 = train.pack %x, %y {offsets = array<i64: 0, 2>} : (tensor<2xf32>, tensor<2xbf16>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
 func.func @unpack_c1(%x: tensor<8xf32>) {
   // expected-error @+1 {{'train.unpack' op elements 7 to 9 must lie inside 'tensor<8xf32>'}}
   %0 = train.unpack %x {offset = 7 : i64} : (tensor<8xf32>) -> tensor<2xf32>
