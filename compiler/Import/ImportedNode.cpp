@@ -505,6 +505,18 @@ Value ImportedNode::transpose(Value value, ArrayRef<int64_t> permutation) {
   return emit<train::TransposeOp>(value, i64s("permutation", permutation));
 }
 
+Value ImportedNode::part(Value value, int64_t dim, int64_t begin,
+                         int64_t count) {
+  if (!value || shapeOf(value)[dim] == count)
+    return value;
+  SmallVector<int64_t> shape(shapeOf(value)), offsets(shape.size(), 0);
+  shape[dim] = count;
+  offsets[dim] = begin;
+  return emitAs<train::SliceOp>(
+      cast<RankedTensorType>(value.getType()).clone(shape), value,
+      i64s("offsets", offsets));
+}
+
 Value ImportedNode::pick(Value value, int64_t axis, ArrayRef<int64_t> places) {
   if (!value)
     return nullptr;

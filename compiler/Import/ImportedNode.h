@@ -143,6 +143,9 @@ public:
   /// What Expand does; `shape` must be one that `value` broadcasts to.
   mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
+  /// Positions [begin, begin + count) of dimension `dim`.
+  mlir::Value part(mlir::Value value, int64_t dim, int64_t begin,
+                   int64_t count);
   /// Along `axis` the elements at `places`, zero where that is -1.
   mlir::Value pick(mlir::Value value, int64_t axis,
                    llvm::ArrayRef<int64_t> places);

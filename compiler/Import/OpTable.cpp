@@ -37,6 +37,8 @@ static constexpr Family kFamilies[] = {
     {"Recurrent", recurrentOps},
     {"Signals", signalOps},
     {"Attention", attentionOps},
+    {"Positions that turn", rotaryOps},
+    {"Attention with a state", linearAttentionOps},
     {"Norms, softmax, dropout", normalizationOps},
     {"Losses", lossOps},
 };

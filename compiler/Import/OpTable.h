@@ -66,6 +66,8 @@ llvm::ArrayRef<OpRow> imageOps();
 llvm::ArrayRef<OpRow> recurrentOps();
 llvm::ArrayRef<OpRow> signalOps();
 llvm::ArrayRef<OpRow> attentionOps();
+llvm::ArrayRef<OpRow> linearAttentionOps();
+llvm::ArrayRef<OpRow> rotaryOps();
 llvm::ArrayRef<OpRow> poolingOps();
 llvm::ArrayRef<OpRow> normalizationOps();
 llvm::ArrayRef<OpRow> lossOps();

@@ -37,6 +37,7 @@ struct Group {
   SmallVector<linalg::GenericOp> ops;
   KernelDomain domain;
   LaunchShape shape;
+  unsigned end = 0; ///< See Grouping::endOf.
 
   int64_t elements() const {
     return domain.outer() * domain.rows() * domain.columns();
@@ -59,15 +60,17 @@ public:
   void run() {
     unsigned position = 0;
     for (Operation &op : func.getBody().front()) {
-      order[&op] = position++;
+      ends[&op] = order[&op] = position++;
       for (Value value : valuesNeeded(&op))
-        if (Operation *def = memoryRoot(value).getDefiningOp())
+        if (Operation *def = memoryRoot(value).getDefiningOp()) {
           needs[&op].push_back(def);
+          feeds[def].push_back(&op);
+        }
     }
     SmallVector<linalg::GenericOp> ops(func.getOps<linalg::GenericOp>());
     for (linalg::GenericOp op : ops) {
-      groupOf[op] = groups.size();
       groups.push_back(makeGroup({op}));
+      groupOf[op] = groups.size() - 1;
     }
     // With its producer in one kernel an op saves a write and a read, with a
     // sibling a read: no sibling takes the place of a producer that comes late.
@@ -173,6 +176,8 @@ private:
       return std::nullopt;
     Group group;
     group.ops.assign(ops.begin(), ops.end());
+    for (linalg::GenericOp op : ops)
+      group.end = std::max(group.end, endOf(op));
     group.domain = std::move(*domain);
     group.shape = *shape;
     return group;
@@ -200,6 +205,7 @@ private:
     groups[from].reset();
     for (linalg::GenericOp op : ops)
       groupOf[op] = home;
+    delayUsers(home);
     return true;
   }
 
@@ -265,12 +271,38 @@ private:
            });
   }
 
-  /// The last op of the kernel of `op`, or `op` itself if it is in none.
-  Operation *lastBeside(Operation *op) {
+  /// The kernel of `op`, if it is in one.
+  Group *kernelOf(Operation *op) {
     auto found = groupOf.find(dyn_cast<linalg::GenericOp>(op));
     if (found == groupOf.end() || !groups[found->second])
-      return op;
-    return groups[found->second]->ops.back();
+      return nullptr;
+    return &*groups[found->second];
+  }
+
+  /// The position of the last op that `op` waits for, itself included: a kernel
+  /// runs whole, and so waits for what any of its ops needs.
+  unsigned &endOf(Operation *op) {
+    Group *kernel = kernelOf(op);
+    return kernel ? kernel->end : ends[op];
+  }
+
+  /// What depends on the new kernel `home` waits for all of it.
+  void delayUsers(unsigned home) {
+    SmallVector<Operation *> work(groups[home]->ops.begin(),
+                                  groups[home]->ops.end());
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val();
+      unsigned end = endOf(op);
+      for (Operation *user : feeds[op]) {
+        if (endOf(user) >= end)
+          continue;
+        endOf(user) = end;
+        if (Group *kernel = kernelOf(user))
+          work.append(kernel->ops.begin(), kernel->ops.end());
+        else
+          work.push_back(user);
+      }
+    }
   }
 
   /// True if an op that is not one of `ops` depends on one and feeds another:
@@ -280,11 +312,11 @@ private:
     llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
     llvm::SmallPtrSet<Operation *, 32> seen;
     SmallVector<Operation *> work;
-    // What runs whole before the first of them depends on none of them.
+    // What ends before the first of them depends on none of them.
     unsigned first = order[ops.front()];
     auto push = [&](Operation *op) {
-      if (op->getBlock() == &func.getBody().front() &&
-          order[lastBeside(op)] > first && seen.insert(op).second)
+      if (op->getBlock() == &func.getBody().front() && endOf(op) > first &&
+          seen.insert(op).second)
         work.push_back(op);
     };
     for (linalg::GenericOp op : ops)
@@ -298,12 +330,8 @@ private:
       Operation *op = work.pop_back_val();
       // A kernel runs whole: what any of its ops needs, it needs.
       SmallVector<Operation *> together = {op};
-      if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
-        auto found = groupOf.find(generic);
-        if (found != groupOf.end() && groups[found->second])
-          together.assign(groups[found->second]->ops.begin(),
-                          groups[found->second]->ops.end());
-      }
+      if (Group *kernel = kernelOf(op))
+        together.assign(kernel->ops.begin(), kernel->ops.end());
       for (Operation *member : together) {
         if (inside.contains(member))
           continue;
@@ -326,6 +354,10 @@ private:
   DenseMap<Operation *, unsigned> order;
   /// What makes the values that an op needs, views looked through.
   DenseMap<Operation *, SmallVector<Operation *, 4>> needs;
+  /// And the other way around.
+  DenseMap<Operation *, SmallVector<Operation *, 4>> feeds;
+  /// Of ops in no kernel; see endOf.
+  DenseMap<Operation *, unsigned> ends;
 };
 
 /// Moves groups into functions, one for each distinct content.

@@ -73,8 +73,8 @@ static void viewPart(Operation *op, Value whole, ArrayRef<int64_t> offsets,
     return;
   OpBuilder builder(op);
   Value flat = flatten(builder, op->getLoc(), whole);
-  part.replaceAllUsesWith(train::UnpackOp::create(builder, op->getLoc(), type,
-                                                  flat, *begin));
+  part.replaceAllUsesWith(
+      train::UnpackOp::create(builder, op->getLoc(), type, flat, *begin));
 }
 
 static void viewSlice(train::SliceOp op) {
@@ -111,8 +111,8 @@ static void packParts(train::ConcatOp op) {
   }
   OpBuilder builder(op);
   auto flat = RankedTensorType::get({begin}, type.getElementType());
-  Value pack = train::PackOp::create(builder, op.getLoc(), flat, op.getInputs(),
-                                     begins);
+  Value pack =
+      train::PackOp::create(builder, op.getLoc(), flat, op.getInputs(), begins);
   op.replaceAllUsesWith(
       train::ReshapeOp::create(builder, op.getLoc(), type, pack).getResult());
 }

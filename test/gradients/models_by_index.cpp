@@ -52,6 +52,9 @@ const std::vector<Model> &modelsByIndex() {
        "k = Constant <value_ints = [3]> ()\n"
        " y, i = TopK <axis = 0, largest = 0> (x, k)",
        "3,2,3"},
+      {"ReverseSequence_lengths", "x[4,3,2]",
+       "n = Constant <value_ints = [3, 4, 1]> ()\n y = ReverseSequence (x, n)",
+       "4,3,2"},
       {"CumSum_inner", "x[3,5]",
        "a = Constant <value_int = 1> ()\n y = CumSum (x, a)", "3,5"},
       {"CumSum_reverse", "x[5,3]",

@@ -128,6 +128,54 @@ static LogicalResult importHardmax(ImportedNode &node) {
   return node.setOutput(0, node.castTo(isLargest, node.graph.floatType));
 }
 
+/// The first steps of each sample backwards, as many as its length says: rows
+/// of the table that time and batch make.
+static LogicalResult importReverseSequence(ImportedNode &node) {
+  Value input = node.input(0), lengths = node.intInput(1);
+  int64_t timeAxis = node.intAttr("time_axis", 0);
+  int64_t batchAxis = node.intAttr("batch_axis", 1);
+  if (node.failed())
+    return failure();
+  ArrayRef<int64_t> shape = shapeOf(input);
+  if (shape.size() < 2 || timeAxis + batchAxis != 1 ||
+      timeAxis * batchAxis != 0)
+    return node.shapeError() << "attributes 'time_axis' and 'batch_axis' must "
+                                "be 0 and 1, or 1 and 0, of at least 2 "
+                                "dimensions";
+  int64_t steps = shape[timeAxis], batch = shape[batchAxis];
+  if (shapeOf(lengths) != ArrayRef<int64_t>({batch}))
+    return node.shapeError() << "input 1 must have " << batch << " elements";
+  auto count = [&](int64_t extent, int64_t axis) {
+    SmallVector<int64_t> places, stands(2, 1);
+    for (int64_t i = 0; i < extent; ++i)
+      places.push_back(i);
+    stands[axis] = extent;
+    return node.integers(places, stands);
+  };
+  using Operation = train::IntegerOperation;
+  Value times = count(steps, timeAxis);
+  SmallVector<int64_t> stands(2, 1);
+  stands[batchAxis] = batch;
+  lengths = node.reshape(node.castTo(lengths, node.graph.builder.getI64Type()),
+                         stands);
+  Value last = node.integerOp(Operation::Sub, lengths, node.integers({1}, {}));
+  Value places = node.emit<train::SelectOp>(
+      {node.compare(times, lengths, train::Comparison::Less),
+       node.integerOp(Operation::Sub, last, times), times});
+  Value rows = node.integerOp(
+      Operation::Add,
+      node.integerOp(Operation::Mul, places,
+                     node.integers({timeAxis == 0 ? batch : 1}, {})),
+      node.integerOp(Operation::Mul, count(batch, batchAxis),
+                     node.integers({timeAxis == 0 ? 1 : steps}, {})));
+  FlatIndex index;
+  index.rows = rows;
+  index.tableRows = steps * batch;
+  llvm::append_range(index.rowShape, shape.drop_front(2));
+  return node.setOutput(0, node.failed() ? Value()
+                                         : gatherRows(node, input, index));
+}
+
 ArrayRef<OpRow> mpc::alongAxisOps() {
   static const OpRow rows[] = {
       {"CumSum", 11, 2, 2, 1, importCumSum, foldCumSum},
@@ -135,6 +183,7 @@ ArrayRef<OpRow> mpc::alongAxisOps() {
       {"ArgMin", 12, 1, 1, 1, importArgExtreme<true>},
       {"TopK", 11, 2, 2, 2, importTopK},
       {"Hardmax", 13, 1, 1, 1, importHardmax},
+      {"ReverseSequence", 10, 2, 2, 1, importReverseSequence},
   };
   return rows;
 }

@@ -1,12 +1,12 @@
 //===- Attention.cpp - Import of attention --------------------------------===//
 //
 // One op where the scores are only scaled and masked causally. What else may
-// happen to them (a mask as an input, softcap) is written out as products and a
-// softmax.
+// happen to them (AttentionMask.h, softcap) is written out as products and a
+// softmax. Keys and values of earlier calls come before those of this one.
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Ops/AttentionMask.h"
 
 #include <cmath>
 #include <limits>
@@ -16,11 +16,13 @@ using namespace mpc;
 
 namespace {
 
-/// Inputs as [batch, heads, length, depth].
+/// Inputs as [batch, heads, length, depth], those of earlier calls included.
 struct Heads {
   Value query, key, value;
+  /// How many of the keys are of earlier calls.
+  int64_t past = 0;
   /// They came with the heads side by side, and so the result goes.
-  bool wereJoined;
+  bool wereJoined = false;
 };
 
 } // namespace
@@ -39,6 +41,23 @@ static Value splitHeads(ImportedNode &node, unsigned index, Value input,
       node.reshape(input, {shape[0], shape[1], heads, shape[2] / heads});
   return node.emit<train::TransposeOp>(split,
                                        node.i64s("permutation", {0, 2, 1, 3}));
+}
+
+/// Puts the keys and values of earlier calls before the others.
+static void addPast(ImportedNode &node, Heads &heads) {
+  Value keys = node.floatInput(4), values = node.floatInput(5);
+  if (node.failed())
+    return;
+  if (shapeOf(keys).size() != 4 || shapeOf(values).size() != 4) {
+    node.shapeError() << "inputs 4 and 5, keys and values of earlier calls, "
+                         "must have 4 dimensions";
+    return;
+  }
+  heads.past = shapeOf(keys)[2];
+  heads.key =
+      node.emit<train::ConcatOp>({keys, heads.key}, node.i64("axis", 2));
+  heads.value =
+      node.emit<train::ConcatOp>({values, heads.value}, node.i64("axis", 2));
 }
 
 /// Reads the inputs and the numbers of heads.
@@ -72,54 +91,13 @@ static Heads readHeads(ImportedNode &node) {
                       << ", must be dimension 1 of the inputs";
     return {};
   }
-  return {inputs[0], inputs[1], inputs[2], rank == 3};
-}
-
-/// 0 where query i sees key j, minus infinity elsewhere.
-static Value causalMask(ImportedNode &node, int64_t rows, int64_t columns,
-                        Type element) {
-  SmallVector<APFloat> values;
-  const llvm::fltSemantics &semantics =
-      cast<FloatType>(element).getFloatSemantics();
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j)
-      values.push_back(j <= i ? APFloat::getZero(semantics)
-                              : APFloat::getInf(semantics, /*Negative=*/true));
-  auto type = RankedTensorType::get({rows, columns}, element);
-  return train::ConstantOp::create(
-      node.graph.builder, node.loc,
-      ElementsAttr(DenseElementsAttr::get(type, values)));
-}
-
-static bool isBool(Value mask) {
-  return getElementTypeOrSelf(mask.getType()).isInteger(1);
-}
-
-/// The scores as ONNX defines them, in [batch, heads, queries, keys].
-static Value maskScores(ImportedNode &node, Value scores, Value mask,
-                        double softcap, bool causal) {
-  SmallVector<int64_t> shape(shapeOf(scores));
-  if (softcap != 0.0) {
-    Value bent = node.emit<train::TanhOp>(
-        node.emit<train::DivOp>({scores, node.scalar(softcap)}));
-    scores = node.emit<train::MulOp>({bent, node.scalar(softcap)});
-  }
-  if (mask && isBool(mask))
-    scores = node.emit<train::SelectOp>(
-        {mask, scores, node.scalar(-std::numeric_limits<double>::infinity())});
-  else if (mask)
-    scores = node.emit<train::AddOp>({scores, mask});
-  if (scores && ArrayRef<int64_t>(shape) != shapeOf(scores)) {
-    node.shapeError() << "input 3, the mask, must broadcast to the scores, "
-                      << shape[0] << "x" << shape[1] << "x" << shape[2] << "x"
-                      << shape[3];
-    return nullptr;
-  }
-  if (causal && scores)
-    scores = node.emit<train::AddOp>(
-        {scores, causalMask(node, shape[2], shape[3],
-                            getElementTypeOrSelf(scores.getType()))});
-  return scores;
+  Heads result{inputs[0], inputs[1], inputs[2], 0, rank == 3};
+  if (node.hasInput(4) != node.hasInput(5))
+    node.error() << "inputs 4 and 5, keys and values of earlier calls, come "
+                    "together or not at all";
+  else if (node.hasInput(4))
+    addPast(node, result);
+  return result;
 }
 
 /// A value as [batch, key heads, heads / key heads, ...], or back.
@@ -135,8 +113,49 @@ static Value regroup(ImportedNode &node, Value value, int64_t outer,
   return node.reshape(value, shape);
 }
 
-static Value writeOut(ImportedNode &node, const Heads &heads, Value mask,
-                      double scale, double softcap, bool causal) {
+namespace {
+
+/// What the scores go through, and what becomes of them.
+struct Scoring {
+  AttentionMask seen;
+  double scale = 1.0, softcap = 0.0;
+  /// Which stage output 3 is, if anything uses that: 0 the product, 1 bent by
+  /// softcap, 2 masked, 3 after the softmax.
+  std::optional<int64_t> wantedStage;
+};
+
+} // namespace
+
+static Scoring readScoring(ImportedNode &node, const Heads &heads) {
+  Scoring scoring;
+  scoring.seen = readAttentionMask(node, heads.past);
+  double depth = shapeOf(heads.query)[3];
+  scoring.scale = node.floatAttr("scale", 1.0 / std::sqrt(depth));
+  scoring.softcap = node.floatAttr("softcap", 0.0);
+  // The softmax is computed in f32, or f64 with everything else.
+  node.intAttr("softmax_precision", 1);
+  int64_t stage = node.intAttr("qk_matmul_output_mode", 0);
+  if (node.isOutputUsed(3))
+    scoring.wantedStage = stage;
+  if (node.failed())
+    return scoring;
+  double most = std::numeric_limits<float>::max();
+  if (!(scoring.scale > 0.0) || scoring.scale > most)
+    node.error() << "attribute 'scale' must be positive and finite, but is "
+                 << std::to_string(scoring.scale);
+  else if (!(scoring.softcap >= 0.0) || scoring.softcap > most)
+    node.error() << "attribute 'softcap' must be 0 or positive, but is "
+                 << std::to_string(scoring.softcap);
+  else if (stage < 0 || stage > 3)
+    node.error() << "attribute 'qk_matmul_output_mode' must lie in [0, 3], but "
+                    "is "
+                 << stage;
+  return scoring;
+}
+
+/// Attention as products and a softmax; sets output 3.
+static Value writeOut(ImportedNode &node, const Heads &heads,
+                      const Scoring &scoring) {
   ArrayRef<int64_t> query = shapeOf(heads.query), key = shapeOf(heads.key);
   if (query[1] % key[1] != 0) {
     node.shapeError() << "the " << key[1]
@@ -151,77 +170,46 @@ static Value writeOut(ImportedNode &node, const Heads &heads, Value mask,
                                  node.flag("transpose_rhs"));
   if (!product)
     return nullptr;
-  Value scores = node.emit<train::MulOp>(
-      {regroup(node, product, query[1], 1), node.scalar(scale)});
-  scores = maskScores(node, scores, mask, softcap, causal);
-  Value weights = node.emit<train::SoftmaxOp>(
-      scores, {node.i64("axis", 3), node.flag("zero_empty")});
-  if (!weights)
+  Value stages[4];
+  stages[0] = node.emit<train::MulOp>(
+      {regroup(node, product, query[1], 1), node.scalar(scoring.scale)});
+  stages[1] = stages[0];
+  if (scoring.softcap != 0.0) {
+    Value bent = node.emit<train::TanhOp>(
+        node.emit<train::DivOp>({stages[0], node.scalar(scoring.softcap)}));
+    stages[1] = node.emit<train::MulOp>({bent, node.scalar(scoring.softcap)});
+  }
+  stages[2] = maskScores(node, stages[1], scoring.seen);
+  stages[3] = node.emit<train::SoftmaxOp>(
+      stages[2], {node.i64("axis", 3), node.flag("zero_empty")});
+  if (!stages[3] ||
+      (scoring.wantedStage &&
+       mlir::failed(node.setOutput(3, stages[*scoring.wantedStage]))))
     return nullptr;
   Value result =
-      node.emit<train::MatmulOp>({regroup(node, weights, outer, inner),
+      node.emit<train::MatmulOp>({regroup(node, stages[3], outer, inner),
                                   regroup(node, heads.value, outer, 1)});
   return result ? regroup(node, result, query[1], 1) : Value();
-}
-
-/// Reads what changes the scores beyond their scale; null if there is no mask.
-static Value readMask(ImportedNode &node) {
-  for (unsigned i : {4, 5})
-    if (node.hasInput(i)) {
-      node.error() << "input " << i << " '" << node.proto.input(i)
-                   << "' holds keys or values of earlier calls, which training "
-                      "does not have; export the model without a cache";
-      return nullptr;
-    }
-  if (!node.hasInput(3))
-    return nullptr;
-  Value mask = node.input(3);
-  if (mask && !isBool(mask) &&
-      !isa<FloatType>(getElementTypeOrSelf(mask.getType()))) {
-    node.error() << "input 3, the mask, is " << typeText(mask.getType())
-                 << "; supported are bool, true where a query sees a key, and "
-                    "floats that are added to the scores";
-    return nullptr;
-  }
-  if (mask && shapeOf(mask).size() > 4) {
-    node.shapeError() << "input 3, the mask, must have at most 4 dimensions";
-    return nullptr;
-  }
-  return mask;
 }
 
 static LogicalResult importAttention(ImportedNode &node) {
   Heads heads = readHeads(node);
   if (node.failed())
     return failure();
-  Value mask = readMask(node);
-  bool causal = node.boolAttr("is_causal", false);
-  double depth = shapeOf(heads.query)[3];
-  double scale = node.floatAttr("scale", 1.0 / std::sqrt(depth));
-  double softcap = node.floatAttr("softcap", 0.0);
-  // The softmax is computed in f32, or f64 with everything else.
-  node.intAttr("softmax_precision", 1);
-  node.intAttr("qk_matmul_output_mode", 0);
-  node.refuseOutput(3, "is used; the scores of Attention are not stored");
+  Scoring scoring = readScoring(node, heads);
   if (node.failed())
     return failure();
-  if (!(scale > 0.0) || scale > std::numeric_limits<float>::max())
-    return node.error() << "attribute 'scale' must be positive and finite, but "
-                           "is "
-                        << std::to_string(scale);
-  if (!(softcap >= 0.0) || softcap > std::numeric_limits<float>::max())
-    return node.error() << "attribute 'softcap' must be 0 or positive, but is "
-                        << std::to_string(softcap);
 
   Value result;
-  if (mask || softcap != 0.0) {
-    result = writeOut(node, heads, mask, scale, softcap, causal);
-  } else {
-    SmallVector<NamedAttribute> attributes = {node.f32("scale", scale)};
-    if (causal)
+  if (scoring.seen.isPlain() && scoring.softcap == 0.0 &&
+      !scoring.wantedStage) {
+    SmallVector<NamedAttribute> attributes = {node.f32("scale", scoring.scale)};
+    if (scoring.seen.causal)
       attributes.push_back(node.flag("causal"));
     result = node.emit<train::AttentionOp>(
         {heads.query, heads.key, heads.value}, attributes);
+  } else {
+    result = writeOut(node, heads, scoring);
   }
   if (!result)
     return failure();
@@ -231,7 +219,6 @@ static LogicalResult importAttention(ImportedNode &node) {
         result, node.i64s("permutation", {0, 2, 1, 3}));
     result = node.reshape(result, {shape[0], shape[2], shape[1] * shape[3]});
   }
-  // Without a cache the present is what came in.
   for (auto [index, present] :
        {std::pair(1u, heads.key), std::pair(2u, heads.value)})
     if (node.isOutputUsed(index) && failed(node.setOutput(index, present)))
@@ -241,7 +228,7 @@ static LogicalResult importAttention(ImportedNode &node) {
 
 ArrayRef<OpRow> mpc::attentionOps() {
   static const OpRow rows[] = {
-      {"Attention", 23, 3, 6, 4, importAttention},
+      {"Attention", 23, 3, 7, 4, importAttention},
   };
   return rows;
 }

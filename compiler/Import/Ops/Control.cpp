@@ -275,14 +275,8 @@ static LogicalResult importScan(ImportedNode &node) {
   for (int64_t trip = 0; trip < trips; ++trip) {
     SmallVector<Shared> inputs(states);
     for (auto [value, axis, back] : llvm::zip_equal(scanned, axes, backward)) {
-      SmallVector<int64_t> box(shapeOf(value)), offsets(box.size(), 0);
-      offsets[axis] = back ? trips - 1 - trip : trip;
-      box[axis] = 1;
-      auto type = cast<RankedTensorType>(value.getType());
-      Value part = value;
-      if (trips > 1)
-        part = node.emitAs<train::SliceOp>(type.clone(box), value,
-                                           node.i64s("offsets", offsets));
+      Value part = node.part(value, axis, back ? trips - 1 - trip : trip, 1);
+      SmallVector<int64_t> box(shapeOf(value));
       box.erase(box.begin() + axis);
       inputs.push_back(shared(node, node.reshape(part, box)));
     }

@@ -53,6 +53,18 @@ static LogicalResult importSwish(ImportedNode &node) {
   return import <train::SiluOp>(node, {{"alpha", "alpha", 1}});
 }
 
+static LogicalResult importSwiGlu(ImportedNode &node) {
+  Value gate = node.floatInput(0), linear = node.floatInput(1);
+  double alpha = node.floatAttr("alpha", 1);
+  if (node.failed())
+    return failure();
+  if (shapeOf(gate) != shapeOf(linear))
+    return node.shapeError() << "both inputs must have one shape";
+  Value open = node.emit<train::SiluOp>(
+      gate, node.attr("alpha", node.graph.builder.getF64FloatAttr(alpha)));
+  return node.setOutput(0, node.emit<train::MulOp>({open, linear}));
+}
+
 /// Elu, Selu and Celu are one op.
 static LogicalResult importElu(ImportedNode &node, double alpha, double scale,
                                double width) {
@@ -194,6 +206,7 @@ ArrayRef<OpRow> mpc::functionOps() {
       {"Softplus", 1, 1, 1, 1, import <SoftplusOp>},
       {"Mish", 18, 1, 1, 1, import <MishOp>},
       {"Swish", 24, 1, 1, 1, importSwish},
+      {"SwiGLU", 28, 2, 2, 1, importSwiGlu},
       {"HardSwish", 14, 1, 1, 1, import <HardSwishOp>},
       {"HardSigmoid", 6, 1, 1, 1, importHardSigmoid},
       {"Elu", 6, 1, 1, 1, importElu},

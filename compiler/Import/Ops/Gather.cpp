@@ -103,6 +103,14 @@ static Value lookUp(ImportedNode &node, Value data, int64_t axis,
   return node.emit<train::TransposeOp>(rows, node.i64s("permutation", back));
 }
 
+Value mpc::gatherAlong(ImportedNode &node, Value data, int64_t axis,
+                       Value indices) {
+  Value result = lookUp(node, data, axis, indices);
+  if (result)
+    limitInput(indices, shapeOf(data)[axis]);
+  return result;
+}
+
 LogicalResult mpc::importGatherOfData(ImportedNode &node) {
   int64_t axis = node.intAttr("axis", 0);
   Value data = node.input(0);
@@ -126,8 +134,5 @@ LogicalResult mpc::importGatherOfData(ImportedNode &node) {
   Value indices = node.intInput(1);
   if (!indices)
     return failure();
-  Value result = lookUp(node, data, axis, indices);
-  if (result)
-    limitInput(indices, shape[axis]);
-  return node.setOutput(0, result);
+  return node.setOutput(0, gatherAlong(node, data, axis, indices));
 }

@@ -167,14 +167,8 @@ static LogicalResult importGridSample(ImportedNode &node) {
   SmallVector<Value> places, wholes, rests;
   SmallVector<int64_t> target(points.drop_back());
   for (size_t dim = 0; dim < spatial; ++dim) {
-    SmallVector<int64_t> box(points), offsets(points.size(), 0);
-    box.back() = 1;
-    offsets.back() = spatial - 1 - dim;
-    Value number = grid;
-    if (spatial > 1)
-      number = node.emitAs<train::SliceOp>(
-          RankedTensorType::get(box, node.graph.floatType), grid,
-          node.i64s("offsets", offsets));
+    Value number =
+        node.part(grid, int64_t(points.size()) - 1, spatial - 1 - dim, 1);
     Value place = sampler.placeOf(node.reshape(number, target), dim);
     if (mode != "cubic")
       place = sampler.pad(place, dim);

@@ -103,15 +103,8 @@ mpc::tupleIndex(ImportedNode &node, ArrayRef<int64_t> data, int64_t batch) {
       indices = node.intInput(1);
     if (!indices)
       return nullptr;
-    SmallVector<int64_t> box(shape), offsets(shape.size(), 0);
-    box.back() = 1;
-    offsets.back() = i;
-    Value one = indices;
-    if (length > 1)
-      one = node.emitAs<train::SliceOp>(
-          RankedTensorType::get(box, getElementTypeOrSelf(indices.getType())),
-          indices, node.i64s("offsets", offsets));
-    return node.reshape(one, outer);
+    return node.reshape(node.part(indices, int64_t(shape.size()) - 1, i, 1),
+                        outer);
   };
   auto knownPart = [&](unsigned i) {
     return node.constant(1).pick(outer,

@@ -36,11 +36,9 @@ public:
   Value add(Value a, Value b) { return node.emit<train::AddOp>({a, b}); }
   Value sub(Value a, Value b) { return node.emit<train::SubOp>({a, b}); }
   Value mul(Value a, Value b) { return node.emit<train::MulOp>({a, b}); }
-  /// Rows or columns [begin, begin + count) of dimension `dim`.
-  Value part(Value value, int64_t dim, int64_t begin, int64_t count);
   /// Part `gate` of [N, gates * H].
   Value gate(Value all, int64_t gate) {
-    return part(all, 1, gate * hidden, hidden);
+    return node.part(all, 1, gate * hidden, hidden);
   }
   /// `state` times the rows of gates [first, first + count) of R.
   Value recur(int64_t direction, Value state, int64_t first, int64_t count);
@@ -72,20 +70,9 @@ private:
 
 } // namespace
 
-Value Recurrent::part(Value value, int64_t dim, int64_t begin, int64_t count) {
-  if (!value || shapeOf(value)[dim] == count)
-    return value;
-  SmallVector<int64_t> shape(shapeOf(value)), offsets(shape.size(), 0);
-  shape[dim] = count;
-  offsets[dim] = begin;
-  return node.emitAs<train::SliceOp>(
-      cast<RankedTensorType>(value.getType()).clone(shape), value,
-      node.i64s("offsets", offsets));
-}
-
 /// What belongs to a direction, without that dimension.
 Value Recurrent::directionOf(Value value, int64_t direction) {
-  Value own = part(value, 0, direction, 1);
+  Value own = node.part(value, 0, direction, 1);
   return own ? node.reshape(own, shapeOf(own).drop_front()) : own;
 }
 
@@ -172,9 +159,9 @@ Value Recurrent::inputGates(int64_t direction) {
       {rows, directionOf(weights, direction)}, node.flag("transpose_rhs"));
   if (bias) {
     Value own = directionOf(bias, direction);
-    Value first = part(own, 0, 0, gates * hidden);
+    Value first = node.part(own, 0, 0, gates * hidden);
     if (addsRecurrentBias)
-      first = add(first, part(own, 0, gates * hidden, gates * hidden));
+      first = add(first, node.part(own, 0, gates * hidden, gates * hidden));
     result = add(result, first);
   }
   return node.reshape(result, {steps, batch, gates * hidden});
@@ -182,14 +169,14 @@ Value Recurrent::inputGates(int64_t direction) {
 
 Value Recurrent::recur(int64_t direction, Value state, int64_t first,
                        int64_t count) {
-  Value rows = part(directionOf(recurrence, direction), 0, first * hidden,
-                    count * hidden);
+  Value rows = node.part(directionOf(recurrence, direction), 0, first * hidden,
+                         count * hidden);
   return node.emit<train::MatmulOp>({state, rows}, node.flag("transpose_rhs"));
 }
 
 Value Recurrent::recurrentBias(int64_t direction, int64_t gate) {
-  return bias ? part(directionOf(bias, direction), 0, (gates + gate) * hidden,
-                     hidden)
+  return bias ? node.part(directionOf(bias, direction), 0,
+                          (gates + gate) * hidden, hidden)
               : Value();
 }
 
@@ -260,7 +247,7 @@ LogicalResult Recurrent::run(unsigned numStates, Step step) {
     for (int64_t i = 0; i < steps && !node.failed(); ++i) {
       int64_t time = backward ? steps - 1 - i : i;
       Value input =
-          node.reshape(part(inputs, 0, time, 1), {batch, gates * hidden});
+          node.reshape(node.part(inputs, 0, time, 1), {batch, gates * hidden});
       SmallVector<Value> next = step(direction, input, states);
       Value shown = next.empty() ? Value() : next[0];
       if (lengths && shown) {
@@ -340,13 +327,13 @@ static LogicalResult importGru(ImportedNode &node) {
         };
         Value product = op.recur(direction, state, 0, afterProduct ? 3 : 2);
         auto gateOf = [&](int64_t gate) {
-          Value own = op.part(product, 1, gate * op.hidden, op.hidden);
+          Value own = op.node.part(product, 1, gate * op.hidden, op.hidden);
           return op.activate(direction, 0,
                              op.add(op.gate(input, gate), plusBias(own, gate)));
         };
         Value update = gateOf(0), reset = gateOf(1), candidate;
         if (afterProduct) {
-          Value own = op.part(product, 1, 2 * op.hidden, op.hidden);
+          Value own = op.node.part(product, 1, 2 * op.hidden, op.hidden);
           candidate = op.mul(reset, plusBias(own, 2));
         } else {
           candidate =
@@ -381,8 +368,8 @@ static LogicalResult importLstm(ImportedNode &node) {
         auto gateOf = [&](int64_t gate, int64_t peephole, Value seen) {
           Value sum = op.gate(all, gate);
           if (peepholes) {
-            Value row = op.part(op.part(peepholes, 0, direction, 1), 1,
-                                peephole * op.hidden, op.hidden);
+            Value row = op.node.part(op.node.part(peepholes, 0, direction, 1),
+                                     1, peephole * op.hidden, op.hidden);
             sum = op.add(sum, op.mul(row, seen));
           }
           return op.activate(direction, 0, sum);

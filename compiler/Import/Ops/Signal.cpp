@@ -63,15 +63,7 @@ static LogicalResult importDft(ImportedNode &node) {
     return failure();
   SmallVector<int64_t> rows(shapeOf(moved).drop_back());
   auto part = [&](int64_t which) -> Value {
-    SmallVector<int64_t> box(shapeOf(moved)), offsets(rank, 0);
-    box.back() = 1;
-    offsets.back() = which;
-    Value one = moved;
-    if (parts == 2)
-      one = node.emitAs<train::SliceOp>(
-          RankedTensorType::get(box, node.graph.floatType), moved,
-          node.i64s("offsets", offsets));
-    one = node.reshape(one, rows);
+    Value one = node.reshape(node.part(moved, rank - 1, which, 1), rows);
     return rank == 2 ? node.reshape(one, {1, length}) : one;
   };
   KnownTensor cosines{node.graph.floatType, {length, out}, {}, {}};

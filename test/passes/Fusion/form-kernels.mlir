@@ -293,3 +293,40 @@ func.func @reads_both_ways(%x: tensor<64x8xf32>) -> tensor<64x8xf32> {
   %1 = train.div %0, %x : (tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
   return %1 : tensor<64x8xf32>
 }
+
+// -----
+
+// A kernel runs whole: %f must not join %a, for it reads %r by way of a view,
+// and the kernel of %r needs %a.
+// CHECK-LABEL: func.func @view_of_a_late_kernel
+// CHECK-COUNT-3: call @kernel
+// CHECK:         return
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+func.func @view_of_a_late_kernel(%x: tensor<8x16xf32>, %y: tensor<16x8xf32>) -> (tensor<8x16xf32>, tensor<16x8xf32>) {
+  %empty = tensor.empty() : tensor<8x16xf32>
+  %turned = tensor.empty() : tensor<16x8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<8x16xf32>) outs(%empty : tensor<8x16xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.negf %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x16xf32>
+  %flat = tensor.collapse_shape %r [[0, 1]] : tensor<8x16xf32> into tensor<128xf32>
+  %k = train.unpack %flat {offset = 0 : i64} : (tensor<128xf32>) -> tensor<16x8xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<16x8xf32>) outs(%turned : tensor<16x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.negf %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<16x8xf32>
+  %l = linalg.generic {indexing_maps = [#id, #turned, #id], iterator_types = ["parallel", "parallel"]} ins(%r, %a : tensor<8x16xf32>, tensor<16x8xf32>) outs(%empty : tensor<8x16xf32>) {
+  ^bb0(%in: f32, %other: f32, %out: f32):
+    %0 = arith.addf %in, %other : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x16xf32>
+  %f = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%a, %k : tensor<16x8xf32>, tensor<16x8xf32>) outs(%turned : tensor<16x8xf32>) {
+  ^bb0(%in: f32, %other: f32, %out: f32):
+    %0 = arith.mulf %in, %other : f32
+    linalg.yield %0 : f32
+  } -> tensor<16x8xf32>
+  return %l, %f : tensor<8x16xf32>, tensor<16x8xf32>
+}
