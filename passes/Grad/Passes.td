@@ -11,8 +11,9 @@ def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
     and, for classes, hits per sample) from `predict`, which loses the loss and
     the inputs that only the loss wants.
 
-    With `loss` empty, an output that a loss op of the graph feeds is the loss.
-    Without one the only output decides: f32 [N, C] with two classes or more
+    With `loss` empty, an output that a loss op of the graph feeds is the loss;
+    without one, the output that is one number, unless it is that of a single
+    sample. Else the only output decides: f32 [N, C] with two classes or more
     takes softmax cross entropy, and so does [B, T, V] if an input of integers
     is [B, T]; anything else the squared error. Classes stand at dimension 1 or,
     where labels then have the shape of such an input, at another. A softmax
