@@ -47,6 +47,16 @@ static ImportOptions::BatchNorm batchNormOf(llvm::StringRef name) {
                          : ImportOptions::BatchNorm::Frozen;
 }
 
+/// "table:0 other:1"
+static std::string describe(const std::map<std::string, int64_t> &rows) {
+  return llvm::join(llvm::map_range(rows,
+                                    [](const auto &row) {
+                                      return row.first + ":" +
+                                             std::to_string(row.second);
+                                    }),
+                    " ");
+}
+
 /// The options a package remembers.
 static std::vector<std::pair<std::string, std::string>>
 describe(const CompileOptions &options, ModuleOp module) {
@@ -62,6 +72,8 @@ describe(const CompileOptions &options, ModuleOp module) {
           {"accumulate", std::to_string(options.accumulate)},
           {"freeze", llvm::join(options.freeze, " ")},
           {"train", llvm::join(options.train, " ")},
+          {"detach", llvm::join(options.detach, " ")},
+          {"padding-idx", describe(options.paddingRows)},
           {"batchnorm", options.batchNorm.empty() ? "auto" : options.batchNorm},
           {"beta1", number(options.beta1)},
           {"beta2", number(options.beta2)},
@@ -103,6 +115,8 @@ private:
     importOptions.batch = options.batch;
     importOptions.freeze = options.freeze;
     importOptions.train = options.train;
+    importOptions.detach = options.detach;
+    importOptions.paddingRows = options.paddingRows;
     importOptions.batchNorm = batchNormOf(options.batchNorm);
     importOptions.float64 = options.precision == "fp64";
     ImportResult imported = importOnnx(options.model, importOptions, context);

@@ -98,7 +98,9 @@ void GraphImporter::run() {
 
 LogicalResult GraphImporter::importGraph() {
   if (failed(freeze.compile(options.freeze, context)) ||
-      failed(train.compile(options.train, context))) {
+      failed(train.compile(options.train, context)) ||
+      failed(detach.compile(options.detach, context)) ||
+      failed(padding.bind(options.paddingRows, graph, context))) {
     result.error = ModelError::Usage;
     return failure();
   }
@@ -114,7 +116,7 @@ LogicalResult GraphImporter::importGraph() {
     if (failed(ImportedNode(*this, node, index).run(*row)))
       return failure();
   }
-  return failed(importOutputs()) ? failure() : checkTrained();
+  return failed(importOutputs()) ? failure() : checkOptions();
 }
 
 /// Also those of subgraphs.
@@ -154,8 +156,12 @@ LogicalResult GraphImporter::importBody(const onnx::GraphProto &body) {
   return success();
 }
 
-/// Training nothing is a mistake, and here is where the options are known.
-LogicalResult GraphImporter::checkTrained() {
+/// Options that change nothing, or leave nothing to train, are mistakes.
+LogicalResult GraphImporter::checkOptions() {
+  if (failed(padding.checkUsed(context))) {
+    result.error = ModelError::Usage;
+    return failure();
+  }
   if (!trained.empty() || frozenReads.empty() || options.freeze.empty())
     return success();
   result.error = ModelError::Usage;
@@ -184,6 +190,7 @@ void GraphImporter::noteDecisions() {
   noteNorms();
   freeze.noteUnmatched(result.notes);
   train.noteUnmatched(result.notes);
+  detach.noteUnmatched(result.notes);
   // Exporters do so with initializers that merely have equal values.
   for (const auto &[name, alias] : aliases)
     if (stateReads.contains(name) && !freeze.match(name))
@@ -198,10 +205,26 @@ void GraphImporter::noteDecisions() {
                            llvm::join(shared, ", "));
   noteUses();
   noteCopies();
+  noteDetached();
   if (numWidened > 0)
     result.notes.push_back(std::to_string(numWidened) +
                            " initializers of 16-bit floats are imported as " +
                            (floatType.isF64() ? "f64" : "f32"));
+}
+
+/// PyTorch's exporter writes `detach()` as an Identity of such a name.
+void GraphImporter::noteDetached() {
+  static const llvm::Regex isDetach("^node_detach(_[0-9]+)?$");
+  std::vector<std::string> names;
+  for (const onnx::NodeProto &node : graph.node())
+    if (node.op_type() == "Identity" && isDetach.match(node.name()) &&
+        !detach.match(node.output(0)))
+      names.push_back("'" + node.output(0) + "'");
+  if (!names.empty())
+    result.notes.push_back(
+        "gradients flow back through what PyTorch's detach() stood for, of "
+        "which ONNX knows nothing: " +
+        llvm::join(names, ", ") + "; --detach=REGEX stops them");
 }
 
 /// Of tied weights PyTorch's exporter folds one into another initializer.

@@ -11,6 +11,7 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Import/KnownTensor.h"
 #include "compiler/Import/NamePatterns.h"
+#include "compiler/Import/PaddingRows.h"
 #include "compiler/Import/Signature.h"
 #include "compiler/Import/Statistics.h"
 #include "compiler/Import/TensorData.h"
@@ -109,6 +110,15 @@ public:
   /// The number of the next op that makes random numbers.
   int64_t nextRandom() { return numRandom++; }
 
+  /// Whether `--detach` names this value: no gradient flows back from it.
+  bool isDetached(llvm::StringRef name) { return detach.match(name); }
+
+  /// The row of a table whose lookups train nothing; nullopt if there is none.
+  std::optional<int64_t> paddingRowOf(const GraphValue &table) {
+    return table.isInitializer ? padding.find(table.tensor->name())
+                               : std::nullopt;
+  }
+
   /// Remembers that an Identity node gives an initializer a second name.
   void addAlias(llvm::StringRef initializer, llvm::StringRef alias) {
     aliases.emplace_back(initializer, alias);
@@ -124,7 +134,7 @@ private:
   mlir::LogicalResult importInputs();
   mlir::LogicalResult importOutputs();
   void defineInitializers();
-  mlir::LogicalResult checkTrained();
+  mlir::LogicalResult checkOptions();
   void noteDecisions();
   void noteNorms();
   mlir::LogicalResult checkOutput(const onnx::ValueInfoProto &output,
@@ -139,6 +149,7 @@ private:
   Use useOf(const onnx::TensorProto &tensor);
   Use decideUse(const onnx::TensorProto &tensor);
   void noteCopies();
+  void noteDetached();
   void noteUses();
 
   const std::shared_ptr<const ModelFile> model;
@@ -155,7 +166,10 @@ private:
   llvm::StringMap<unsigned> used; // How often nodes and outputs use a name.
   llvm::StringSet<> trained;      // Initializers that became parameters.
   llvm::DenseSet<mlir::Value> frozenReads; // Reads of those that would have.
-  NamePatterns freeze{"--freeze"}, train{"--train"};
+  NamePatterns freeze{"--freeze", "initializer that the graph uses"};
+  NamePatterns train{"--train", "initializer that the graph uses"};
+  NamePatterns detach{"--detach", "value that a node computes"};
+  PaddingRows padding;
   unsigned numNorms = 0, numFrozenNorms = 0; // BatchNormalization nodes.
   llvm::StringMap<mlir::Value> stateReads;   // By state.
   mlir::func::FuncOp function;

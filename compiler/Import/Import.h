@@ -34,6 +34,13 @@ struct ImportOptions {
   /// that they are no parameters.
   std::vector<std::string> train;
 
+  /// The same of values that nodes compute and no gradient flows back from.
+  std::vector<std::string> detach;
+
+  /// Tables whose row of this number is padding, counted from the end if below
+  /// 0: lookups of it do not train it (`--padding-idx=NAME:ROW`).
+  std::map<std::string, int64_t> paddingRows;
+
   /// Whether norms by batches normalize by their running statistics in
   /// training, too, and leave them as they are (`--batchnorm`). Auto: where
   /// their scale and bias are frozen, or `freeze` matches a statistic.

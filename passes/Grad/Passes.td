@@ -71,12 +71,13 @@ def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
     constant 1.0 that starts the chain is marked `mpc.loss_seed`: passes that
     scale the loss change it, so nothing merges or folds it before.
 
-    A parameter that the loss does not depend on becomes a state of kind
+    A parameter that the loss does not depend on, or that no gradient gets back
+    to because ops stop it (`train.stop_gradient`), becomes a state of kind
     `constant`, and a note says so: training leaves it as it is.
 
     Needs: `train` in training form.
     Leaves: all ops between parameters and loss differentiated, or an error
-    that lists all that have no gradient.
+    that lists all that have no gradient; no op that stops gradients.
   }];
   let dependentDialects = ["::mpc::train::TrainDialect"];
 }

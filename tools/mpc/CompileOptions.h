@@ -36,7 +36,8 @@ private:
   void checkOptimizer() const;
 
   CompileOptions options;
-  std::vector<std::string> dims; ///< NAME=N.
+  std::vector<std::string> dims;     ///< NAME=N.
+  std::vector<std::string> paddings; ///< NAME:ROW.
   std::string target = "cpu";
   std::pair<double, double> betas = {0.9, 0.999};
   std::optional<double> weightDecay, momentum, lossScale;
