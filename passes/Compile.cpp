@@ -14,6 +14,7 @@
 #include "compiler/Support/Report.h"
 #include "compiler/Target/Package.h"
 #include "passes/Grad/Passes.h"
+#include "passes/ImportOptions.h"
 #include "passes/Pipeline.h"
 #include "passes/Targets.h"
 
@@ -38,13 +39,6 @@ static std::string number(double value) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%g", value);
   return text;
-}
-
-static ImportOptions::BatchNorm batchNormOf(llvm::StringRef name) {
-  if (name.empty())
-    return ImportOptions::BatchNorm::Auto;
-  return name == "train" ? ImportOptions::BatchNorm::Train
-                         : ImportOptions::BatchNorm::Frozen;
 }
 
 /// "table:0 other:1"
@@ -110,16 +104,8 @@ private:
       return kUsage;
     }
     std::vector<DeviceTarget> targets = std::move(*found);
-    ImportOptions importOptions;
-    importOptions.dims = options.dims;
-    importOptions.batch = options.batch;
-    importOptions.freeze = options.freeze;
-    importOptions.train = options.train;
-    importOptions.detach = options.detach;
-    importOptions.paddingRows = options.paddingRows;
-    importOptions.batchNorm = batchNormOf(options.batchNorm);
-    importOptions.float64 = options.precision == "fp64";
-    ImportResult imported = importOnnx(options.model, importOptions, context);
+    ImportResult imported =
+        importOnnx(options.model, toImportOptions(options), context);
     result.notes = imported.notes;
     if (!imported.module)
       return exitCode(imported.error);

@@ -91,7 +91,11 @@ void GraphImporter::run() {
   if (succeeded(importGraph()) && succeeded(verify(*module))) {
     noteDecisions();
     result.module = std::move(module);
-  } else if (result.error == ModelError::None) {
+    return;
+  }
+  if (options.survey)
+    noteModel();
+  if (result.error == ModelError::None) {
     result.error = ModelError::Invalid;
   }
 }
@@ -111,12 +115,59 @@ LogicalResult GraphImporter::importGraph() {
   defineInitializers();
   if (failed(importInputs()))
     return failure();
-  for (auto [index, node] : llvm::enumerate(graph.node())) {
-    const OpRow *row = findOp(node.op_type(), opset);
-    if (failed(ImportedNode(*this, node, index).run(*row)))
+  for (auto [index, node] : llvm::enumerate(graph.node()))
+    if (failed(importNode(node, index)))
       return failure();
-  }
+  if (options.survey && !options.survey->isComplete())
+    return failure();
   return failed(importOutputs()) ? failure() : checkOptions();
+}
+
+/// In a survey a node that fails is one of many.
+LogicalResult GraphImporter::importNode(const onnx::NodeProto &node,
+                                        int index) {
+  ModelSurvey *survey = options.survey;
+  if (survey && !refusalOf(node, opset).empty())
+    return success(); // Counted by checkModel.
+  llvm::StringSet<> own;
+  if (survey && !seesAll(node, own)) {
+    ++survey->numUnseen;
+    return success();
+  }
+  const OpRow *row = findOp(node.op_type(), opset);
+  if (succeeded(ImportedNode(*this, node, index).run(*row)))
+    return success();
+  if (!survey || result.error == ModelError::Limit)
+    return failure();
+  ++survey->numFailed;
+  for (const std::string &output : node.output())
+    values.erase(output);
+  return success();
+}
+
+/// Whether all that a node and its subgraphs use has been imported; `own` are
+/// the names of the subgraphs.
+bool GraphImporter::seesAll(const onnx::NodeProto &node,
+                            llvm::StringSet<> &own) {
+  for (const std::string &input : node.input())
+    if (!input.empty() && !values.contains(input) && !own.contains(input))
+      return false;
+  for (const onnx::AttributeProto &attribute : node.attribute()) {
+    const onnx::GraphProto &body = attribute.g();
+    for (const onnx::ValueInfoProto &input : body.input())
+      own.insert(input.name());
+    for (const onnx::TensorProto &tensor : body.initializer())
+      own.insert(tensor.name());
+    for (const onnx::NodeProto &inner : body.node()) {
+      if (!refusalOf(inner, opset).empty() || !seesAll(inner, own))
+        return false;
+      own.insert(inner.output().begin(), inner.output().end());
+    }
+    for (const onnx::ValueInfoProto &output : body.output())
+      if (!values.contains(output.name()) && !own.contains(output.name()))
+        return false;
+  }
+  return true;
 }
 
 /// Also those of subgraphs.
@@ -203,13 +254,18 @@ void GraphImporter::noteDecisions() {
   if (!shared.empty())
     result.notes.push_back("used in several places, and trained as one: " +
                            llvm::join(shared, ", "));
-  noteUses();
-  noteCopies();
-  noteDetached();
+  noteModel();
   if (numWidened > 0)
     result.notes.push_back(std::to_string(numWidened) +
                            " initializers of 16-bit floats are imported as " +
                            (floatType.isF64() ? "f64" : "f32"));
+}
+
+/// What the model shows, whatever the options are.
+void GraphImporter::noteModel() {
+  noteUses();
+  noteCopies();
+  noteDetached();
 }
 
 /// PyTorch's exporter writes `detach()` as an Identity of such a name.

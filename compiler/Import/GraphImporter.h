@@ -130,6 +130,8 @@ public:
 
 private:
   mlir::LogicalResult importGraph();
+  mlir::LogicalResult importNode(const onnx::NodeProto &node, int index);
+  bool seesAll(const onnx::NodeProto &node, llvm::StringSet<> &own);
   void countUses(const onnx::GraphProto &graph);
   mlir::LogicalResult importInputs();
   mlir::LogicalResult importOutputs();
@@ -148,6 +150,7 @@ private:
   enum class Use { Trained, Frozen, Buffer, Number, Filling, Sines, Mask };
   Use useOf(const onnx::TensorProto &tensor);
   Use decideUse(const onnx::TensorProto &tensor);
+  void noteModel();
   void noteCopies();
   void noteDetached();
   void noteUses();

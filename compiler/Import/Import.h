@@ -3,6 +3,7 @@
 #define MPC_COMPILER_IMPORT_IMPORT_H
 
 #include "compiler/Import/ModelError.h"
+#include "compiler/Import/Survey.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -46,6 +47,10 @@ struct ImportOptions {
   /// their scale and bias are frozen, or `freeze` matches a statistic.
   enum class BatchNorm { Auto, Train, Frozen };
   BatchNorm batchNorm = BatchNorm::Auto;
+
+  /// What is found out about the model; null: nothing. With it the import goes
+  /// on after nodes that fail, to hear of all of them, and then fails.
+  ModelSurvey *survey = nullptr;
 
   /// Import every float as f64 instead of f32, for gradient checks.
   bool float64 = false;

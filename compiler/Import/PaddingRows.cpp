@@ -19,12 +19,12 @@ LogicalResult PaddingRows::bind(const std::map<std::string, int64_t> &rows,
                                 const onnx::GraphProto &graph,
                                 MLIRContext *context) {
   for (const auto &[table, row] : rows) {
-    auto found = llvm::find_if(
-        graph.initializer(),
-        [&](const onnx::TensorProto &tensor) { return tensor.name() == table; });
+    auto found = llvm::find_if(graph.initializer(),
+                               [&](const onnx::TensorProto &tensor) {
+                                 return tensor.name() == table;
+                               });
     if (found == graph.initializer().end())
-      return error(table, row, context)
-             << "names no initializer of the model";
+      return error(table, row, context) << "names no initializer of the model";
     int64_t extent = found->dims_size() > 0 ? found->dims(0) : 0;
     if (row < -extent || row >= extent)
       return error(table, row, context)

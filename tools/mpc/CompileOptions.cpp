@@ -50,15 +50,25 @@ static CLI::Validator labelAxis() {
       "", "label-axis");
 }
 
+static std::vector<const CLI::Option *> optionsOf(const CLI::App &command) {
+  return command.get_options();
+}
+
+void CompileArguments::addModelTo(CLI::App &command) {
+  size_t before = optionsOf(command).size();
+  addModelOptions(command);
+  added = optionsOf(command);
+  added.erase(added.begin(), added.begin() + before);
+}
+
 void CompileArguments::addTo(CLI::App &command) {
-  std::vector<const CLI::Option *> before =
-      static_cast<const CLI::App &>(command).get_options();
+  size_t before = optionsOf(command).size();
   addModelOptions(command);
   addPrecisionOptions(command);
   addOptimizerOptions(command);
   addTargetOptions(command);
-  added = static_cast<const CLI::App &>(command).get_options();
-  added.erase(added.begin(), added.begin() + before.size());
+  added = optionsOf(command);
+  added.erase(added.begin(), added.begin() + before);
 }
 
 std::string CompileArguments::firstGiven() const {

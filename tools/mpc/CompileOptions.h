@@ -21,6 +21,9 @@ public:
   /// Adds the options that decide how a model is compiled.
   void addTo(CLI::App &command);
 
+  /// Only those about the model, not how it is computed or for what.
+  void addModelTo(CLI::App &command);
+
   /// The options for the compiler; throws a Failure if they contradict each
   /// other.
   CompileOptions toOptions(const std::string &model) const;
