@@ -17,8 +17,9 @@ inline ImportOptions toImportOptions(const CompileOptions &options) {
   result.detach = options.detach;
   result.paddingRows = options.paddingRows;
   if (!options.batchNorm.empty())
-    result.batchNorm =
-        options.batchNorm == "train" ? BatchNorm::Train : BatchNorm::Frozen;
+    result.batchNorm = options.batchNorm == "train"    ? BatchNorm::Train
+                       : options.batchNorm == "frozen" ? BatchNorm::Frozen
+                                                       : BatchNorm::AsExported;
   result.float64 = options.precision == "fp64";
   return result;
 }

@@ -54,7 +54,7 @@ struct CompileOptions {
       train; ///< Of what is trained, whatever it looks like.
   std::vector<std::string> detach; ///< Regexes of values without gradients.
   std::map<std::string, int64_t> paddingRows; ///< Of tables: see ImportOptions.
-  std::string batchNorm; ///< train or frozen; empty: see ImportOptions.
+  std::string batchNorm; ///< train, frozen, as-exported; or see ImportOptions.
 };
 
 struct CompileResult {

@@ -39,6 +39,16 @@ static bool isReserved(StringRef name) {
   return names.contains(name) || (!rest.empty() && prefixes.contains(prefix));
 }
 
+/// Before opset 14 a BatchNormalization in training form is one with several
+/// outputs.
+static bool isTrainingNorm(const onnx::NodeProto &node) {
+  for (const onnx::AttributeProto &attribute : node.attribute())
+    if (attribute.name() == "training_mode")
+      return attribute.i() != 0;
+  return llvm::any_of(llvm::drop_begin(node.output()),
+                      [](const std::string &name) { return !name.empty(); });
+}
+
 GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model,
                              int64_t opset, const ImportOptions &options,
                              MLIRContext *context, ImportResult &result)
@@ -112,6 +122,9 @@ LogicalResult GraphImporter::importGraph() {
           dimensions.bind(graph, options, context, result.error, result.notes)))
     return failure();
   countUses(graph);
+  hasTrainingNorm = llvm::any_of(graph.node(), [](const auto &node) {
+    return node.op_type() == "BatchNormalization" && isTrainingNorm(node);
+  });
   defineInitializers();
   if (failed(importInputs()))
     return failure();
@@ -222,19 +235,28 @@ LogicalResult GraphImporter::checkOptions() {
          << "): nothing is left to train; leave out at least one";
 }
 
-/// Says which norms are frozen, unless the user said it.
+/// Says so where `--batchnorm` has nothing to decide.
 void GraphImporter::noteNorms() {
   bool isGiven = options.batchNorm != ImportOptions::BatchNorm::Auto;
   if (isGiven && numNorms == 0)
     result.notes.push_back("--batchnorm changes nothing: the model has no "
                            "BatchNormalization");
-  if (isGiven || numFrozenNorms == 0)
-    return;
-  result.notes.push_back(
-      std::to_string(numFrozenNorms) + " of " + std::to_string(numNorms) +
-      " BatchNormalization nodes keep their running statistics and normalize "
-      "by them, for --freeze matches these, or scale and bias; "
-      "--batchnorm=train says otherwise");
+}
+
+/// Says which norms are frozen, unless the user said it.
+void GraphImporter::noteFrozenNorms() {
+  auto add = [&](unsigned count, StringRef why) {
+    if (count > 0)
+      result.notes.push_back(
+          (Twine(count) + " of " + Twine(numNorms) +
+           " BatchNormalization nodes keep their running statistics and "
+           "normalize by them, for " +
+           why + "; --batchnorm=train says otherwise")
+              .str());
+  };
+  add(numFrozenNorms, "--freeze matches these, or scale and bias");
+  add(numEvalNorms, "the model has them in eval form, and others in training "
+                    "form");
 }
 
 void GraphImporter::noteDecisions() {
@@ -263,6 +285,7 @@ void GraphImporter::noteDecisions() {
 
 /// What the model shows, whatever the options are.
 void GraphImporter::noteModel() {
+  noteFrozenNorms();
   noteUses();
   noteCopies();
   noteDetached();
@@ -624,10 +647,20 @@ bool GraphImporter::freezesStatistics(int node, Value scale, Value bias) {
   for (int input : {3, 4})
     if (const Statistics::State *state = statistics.find(node, input))
       freezes |= freeze.match(state->name);
-  if (options.batchNorm != ImportOptions::BatchNorm::Auto)
-    freezes = options.batchNorm == ImportOptions::BatchNorm::Frozen;
-  numFrozenNorms += freezes;
-  return freezes;
+  bool isEval = node >= 0 && !isTrainingNorm(graph.node(node));
+  switch (options.batchNorm) {
+  case ImportOptions::BatchNorm::Auto:
+    numFrozenNorms += freezes;
+    numEvalNorms += !freezes && isEval && hasTrainingNorm;
+    return freezes || (isEval && hasTrainingNorm);
+  case ImportOptions::BatchNorm::Train:
+    return false;
+  case ImportOptions::BatchNorm::Frozen:
+    return true;
+  case ImportOptions::BatchNorm::AsExported:
+    return isEval;
+  }
+  llvm_unreachable("all choices handled");
 }
 
 Value GraphImporter::materializeStatistic(int node, int input,

@@ -139,6 +139,7 @@ private:
   mlir::LogicalResult checkOptions();
   void noteDecisions();
   void noteNorms();
+  void noteFrozenNorms();
   mlir::LogicalResult checkOutput(const onnx::ValueInfoProto &output,
                                   mlir::Value value, mlir::Location loc);
   mlir::Value readState(const onnx::TensorProto &tensor, llvm::StringRef name,
@@ -173,8 +174,10 @@ private:
   NamePatterns train{"--train", "initializer that the graph uses"};
   NamePatterns detach{"--detach", "value that a node computes"};
   PaddingRows padding;
-  unsigned numNorms = 0, numFrozenNorms = 0; // BatchNormalization nodes.
-  llvm::StringMap<mlir::Value> stateReads;   // By state.
+  // BatchNormalization nodes, and those that nobody but us froze.
+  unsigned numNorms = 0, numFrozenNorms = 0, numEvalNorms = 0;
+  bool hasTrainingNorm = false;
+  llvm::StringMap<mlir::Value> stateReads; // By state.
   mlir::func::FuncOp function;
   mlir::Operation *insertStatesBefore = nullptr;
   std::vector<std::pair<std::string, std::string>> aliases;

@@ -43,9 +43,10 @@ struct ImportOptions {
   std::map<std::string, int64_t> paddingRows;
 
   /// Whether norms by batches normalize by their running statistics in
-  /// training, too, and leave them as they are (`--batchnorm`). Auto: where
+  /// training, too, and leave them as they are (`--batchnorm`). AsExported:
+  /// those in eval form. Auto: those if others are in training form, and where
   /// their scale and bias are frozen, or `freeze` matches a statistic.
-  enum class BatchNorm { Auto, Train, Frozen };
+  enum class BatchNorm { Auto, Train, Frozen, AsExported };
   BatchNorm batchNorm = BatchNorm::Auto;
 
   /// What is found out about the model; null: nothing. With it the import goes

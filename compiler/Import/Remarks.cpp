@@ -48,7 +48,6 @@ public:
 
   Names find() {
     remarkFoldedNorms();
-    remarkNorms();
     remarkDropout();
     remarkBatch();
     remarkNames();
@@ -72,25 +71,6 @@ private:
           "that it folded a BatchNormalization into, so that there is none to "
           "train; export with training=TrainingMode.TRAINING and "
           "do_constant_folding=False");
-  }
-
-  void remarkNorms() {
-    Names evaluating;
-    unsigned numTraining = 0;
-    for (const onnx::NodeProto &node : graph.node()) {
-      if (node.op_type() != "BatchNormalization")
-        continue;
-      const onnx::AttributeProto *mode = findAttribute(node, "training_mode");
-      if (mode && mode->i() != 0)
-        ++numTraining;
-      else
-        evaluating.push_back(nodeLabel(node).str());
-    }
-    if (numTraining > 0 && !evaluating.empty())
-      remarks.push_back(
-          "exported in eval form, beside " + std::to_string(numTraining) +
-          " in training form: " + describe("BatchNormalization", evaluating) +
-          "; all are trained, unless --freeze matches their scale and bias");
   }
 
   void remarkDropout() {

@@ -14,7 +14,7 @@
 namespace mpc {
 
 /// What a graph shows of an export that was not made for training: norms that
-/// were folded or frozen, Dropout without effect, a batch size that is fixed.
+/// were folded, Dropout without effect, a batch size that is fixed.
 std::vector<std::string> findRemarks(const onnx::GraphProto &graph);
 
 } // namespace mpc

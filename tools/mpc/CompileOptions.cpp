@@ -125,9 +125,9 @@ void CompileArguments::addModelOptions(CLI::App &command) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
       .add_option("--batchnorm", options.batchNorm,
-                  "train or frozen (default: as their scale and bias)")
+                  "Statistics of norms: train, frozen or as-exported")
       ->option_text("HOW")
-      ->check(Choice({"train", "frozen"}));
+      ->check(Choice({"train", "frozen", "as-exported"}));
 }
 
 void CompileArguments::addPrecisionOptions(CLI::App &command) {
