@@ -14,6 +14,7 @@
 #include "compiler/Support/Report.h"
 #include "compiler/Target/Package.h"
 #include "passes/Grad/Passes.h"
+#include "passes/ImportOptions.h"
 #include "passes/Pipeline.h"
 #include "passes/Targets.h"
 
@@ -40,11 +41,14 @@ static std::string number(double value) {
   return text;
 }
 
-static ImportOptions::BatchNorm batchNormOf(llvm::StringRef name) {
-  if (name.empty())
-    return ImportOptions::BatchNorm::Auto;
-  return name == "train" ? ImportOptions::BatchNorm::Train
-                         : ImportOptions::BatchNorm::Frozen;
+/// "table:0 other:1"
+static std::string describe(const std::map<std::string, int64_t> &rows) {
+  return llvm::join(llvm::map_range(rows,
+                                    [](const auto &row) {
+                                      return row.first + ":" +
+                                             std::to_string(row.second);
+                                    }),
+                    " ");
 }
 
 /// The options a package remembers.
@@ -62,6 +66,8 @@ describe(const CompileOptions &options, ModuleOp module) {
           {"accumulate", std::to_string(options.accumulate)},
           {"freeze", llvm::join(options.freeze, " ")},
           {"train", llvm::join(options.train, " ")},
+          {"detach", llvm::join(options.detach, " ")},
+          {"padding-idx", describe(options.paddingRows)},
           {"batchnorm", options.batchNorm.empty() ? "auto" : options.batchNorm},
           {"beta1", number(options.beta1)},
           {"beta2", number(options.beta2)},
@@ -98,14 +104,8 @@ private:
       return kUsage;
     }
     std::vector<DeviceTarget> targets = std::move(*found);
-    ImportOptions importOptions;
-    importOptions.dims = options.dims;
-    importOptions.batch = options.batch;
-    importOptions.freeze = options.freeze;
-    importOptions.train = options.train;
-    importOptions.batchNorm = batchNormOf(options.batchNorm);
-    importOptions.float64 = options.precision == "fp64";
-    ImportResult imported = importOnnx(options.model, importOptions, context);
+    ImportResult imported =
+        importOnnx(options.model, toImportOptions(options), context);
     result.notes = imported.notes;
     if (!imported.module)
       return exitCode(imported.error);

@@ -51,8 +51,10 @@ struct CompileOptions {
   std::map<std::string, int64_t> dims;
   std::vector<std::string> freeze; ///< Regexes of parameters not trained.
   std::vector<std::string>
-      train;             ///< Of what is trained, whatever it looks like.
-  std::string batchNorm; ///< train or frozen; empty: see ImportOptions.
+      train; ///< Of what is trained, whatever it looks like.
+  std::vector<std::string> detach; ///< Regexes of values without gradients.
+  std::map<std::string, int64_t> paddingRows; ///< Of tables: see ImportOptions.
+  std::string batchNorm; ///< train, frozen, as-exported; or see ImportOptions.
 };
 
 struct CompileResult {

@@ -117,8 +117,7 @@ struct OpUses {
 
 } // namespace
 
-/// Says why `node` cannot be imported; empty if it can.
-static std::string refusal(const onnx::NodeProto &node, int64_t opset) {
+std::string mpc::refusalOf(const onnx::NodeProto &node, int64_t opset) {
   if (!isDefaultDomain(node.domain()))
     return "not an op of the default domain";
   if (findOp(node.op_type(), opset))
@@ -133,12 +132,14 @@ static std::string refusal(const onnx::NodeProto &node, int64_t opset) {
 /// Reports all unsupported ops in one error with one note each, ops in order of
 /// first use: the user wants to know the whole distance at once.
 static LogicalResult checkOps(const onnx::ModelProto &model, int64_t opset,
-                              Location loc) {
+                              ModelSurvey *survey, Location loc) {
   MapVector<StringRef, OpUses> unsupported;
   StringSet<> names; // Owns the keys.
   unsigned numNodes = 0;
   forEachNode(model.graph(), [&](const onnx::NodeProto &node) {
-    std::string hint = refusal(node, opset);
+    if (survey)
+      ++survey->numNodes;
+    std::string hint = refusalOf(node, opset);
     if (hint.empty())
       return;
     StringRef name = names.insert(qualifiedOp(node)).first->getKey();
@@ -147,6 +148,14 @@ static LogicalResult checkOps(const onnx::ModelProto &model, int64_t opset,
     uses.hint = hint;
     ++numNodes;
   });
+  if (survey) {
+    for (auto &[name, uses] : unsupported) {
+      survey->refusals.push_back({name.str(), uses.hint, {}});
+      for (const onnx::NodeProto *node : uses.nodes)
+        survey->refusals.back().nodes.push_back(nodeLabel(*node).str());
+    }
+    return success();
+  }
   if (unsupported.empty())
     return success();
 
@@ -365,19 +374,21 @@ static LogicalResult checkCounts(const onnx::NodeProto &node, const OpRow &row,
   return success();
 }
 
-FailureOr<int64_t> mpc::checkModel(const ModelFile &model,
-                                   MLIRContext *context) {
+FailureOr<int64_t> mpc::checkModel(const ModelFile &model, MLIRContext *context,
+                                   ModelSurvey *survey) {
   Location loc = UnknownLoc::get(context);
   if (failed(checkFeatures(model.proto, loc)))
     return failure();
   FailureOr<int64_t> opset = checkOpset(model.proto, loc);
-  if (failed(opset) || failed(checkOps(model.proto, *opset, loc)) ||
+  if (failed(opset) || failed(checkOps(model.proto, *opset, survey, loc)) ||
       failed(NameChecker(model.proto.graph(), context).check()))
     return failure();
   bool fits = true;
   forEachNode(model.proto.graph(), [&](const onnx::NodeProto &node) {
-    fits = fits && succeeded(checkCounts(node, *findOp(node.op_type(), *opset),
-                                         nodeLocation(node, context)));
+    if (refusalOf(node, *opset).empty())
+      fits =
+          fits && succeeded(checkCounts(node, *findOp(node.op_type(), *opset),
+                                        nodeLocation(node, context)));
   });
   if (!fits)
     return failure();

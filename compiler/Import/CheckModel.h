@@ -7,6 +7,7 @@
 #define MPC_COMPILER_IMPORT_CHECKMODEL_H
 
 #include "compiler/Import/ModelFile.h"
+#include "compiler/Import/Survey.h"
 
 #include "mlir/IR/Location.h"
 #include "mlir/Support/LLVM.h"
@@ -28,8 +29,13 @@ mlir::Location nodeLocation(const onnx::NodeProto &node,
 /// ops (all unsupported ones in one error), names defined once and before
 /// their use, numbers of inputs and outputs. Returns the opset of the default
 /// domain, or fails after diagnostics.
+/// With a survey, unsupported ops are written there and are no error.
 mlir::FailureOr<int64_t> checkModel(const ModelFile &model,
-                                    mlir::MLIRContext *context);
+                                    mlir::MLIRContext *context,
+                                    ModelSurvey *survey = nullptr);
+
+/// Says why a node cannot be imported; empty if it can.
+std::string refusalOf(const onnx::NodeProto &node, int64_t opset);
 
 } // namespace mpc
 

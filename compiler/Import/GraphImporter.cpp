@@ -39,6 +39,16 @@ static bool isReserved(StringRef name) {
   return names.contains(name) || (!rest.empty() && prefixes.contains(prefix));
 }
 
+/// Before opset 14 a BatchNormalization in training form is one with several
+/// outputs.
+static bool isTrainingNorm(const onnx::NodeProto &node) {
+  for (const onnx::AttributeProto &attribute : node.attribute())
+    if (attribute.name() == "training_mode")
+      return attribute.i() != 0;
+  return llvm::any_of(llvm::drop_begin(node.output()),
+                      [](const std::string &name) { return !name.empty(); });
+}
+
 GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model,
                              int64_t opset, const ImportOptions &options,
                              MLIRContext *context, ImportResult &result)
@@ -91,14 +101,20 @@ void GraphImporter::run() {
   if (succeeded(importGraph()) && succeeded(verify(*module))) {
     noteDecisions();
     result.module = std::move(module);
-  } else if (result.error == ModelError::None) {
+    return;
+  }
+  if (options.survey)
+    noteModel();
+  if (result.error == ModelError::None) {
     result.error = ModelError::Invalid;
   }
 }
 
 LogicalResult GraphImporter::importGraph() {
   if (failed(freeze.compile(options.freeze, context)) ||
-      failed(train.compile(options.train, context))) {
+      failed(train.compile(options.train, context)) ||
+      failed(detach.compile(options.detach, context)) ||
+      failed(padding.bind(options.paddingRows, graph, context))) {
     result.error = ModelError::Usage;
     return failure();
   }
@@ -106,15 +122,65 @@ LogicalResult GraphImporter::importGraph() {
           dimensions.bind(graph, options, context, result.error, result.notes)))
     return failure();
   countUses(graph);
+  hasTrainingNorm = llvm::any_of(graph.node(), [](const auto &node) {
+    return node.op_type() == "BatchNormalization" && isTrainingNorm(node);
+  });
   defineInitializers();
   if (failed(importInputs()))
     return failure();
-  for (auto [index, node] : llvm::enumerate(graph.node())) {
-    const OpRow *row = findOp(node.op_type(), opset);
-    if (failed(ImportedNode(*this, node, index).run(*row)))
+  for (auto [index, node] : llvm::enumerate(graph.node()))
+    if (failed(importNode(node, index)))
       return failure();
+  if (options.survey && !options.survey->isComplete())
+    return failure();
+  return failed(importOutputs()) ? failure() : checkOptions();
+}
+
+/// In a survey a node that fails is one of many.
+LogicalResult GraphImporter::importNode(const onnx::NodeProto &node,
+                                        int index) {
+  ModelSurvey *survey = options.survey;
+  if (survey && !refusalOf(node, opset).empty())
+    return success(); // Counted by checkModel.
+  llvm::StringSet<> own;
+  if (survey && !seesAll(node, own)) {
+    ++survey->numUnseen;
+    return success();
   }
-  return failed(importOutputs()) ? failure() : checkTrained();
+  const OpRow *row = findOp(node.op_type(), opset);
+  if (succeeded(ImportedNode(*this, node, index).run(*row)))
+    return success();
+  if (!survey || result.error == ModelError::Limit)
+    return failure();
+  ++survey->numFailed;
+  for (const std::string &output : node.output())
+    values.erase(output);
+  return success();
+}
+
+/// Whether all that a node and its subgraphs use has been imported; `own` are
+/// the names of the subgraphs.
+bool GraphImporter::seesAll(const onnx::NodeProto &node,
+                            llvm::StringSet<> &own) {
+  for (const std::string &input : node.input())
+    if (!input.empty() && !values.contains(input) && !own.contains(input))
+      return false;
+  for (const onnx::AttributeProto &attribute : node.attribute()) {
+    const onnx::GraphProto &body = attribute.g();
+    for (const onnx::ValueInfoProto &input : body.input())
+      own.insert(input.name());
+    for (const onnx::TensorProto &tensor : body.initializer())
+      own.insert(tensor.name());
+    for (const onnx::NodeProto &inner : body.node()) {
+      if (!refusalOf(inner, opset).empty() || !seesAll(inner, own))
+        return false;
+      own.insert(inner.output().begin(), inner.output().end());
+    }
+    for (const onnx::ValueInfoProto &output : body.output())
+      if (!values.contains(output.name()) && !own.contains(output.name()))
+        return false;
+  }
+  return true;
 }
 
 /// Also those of subgraphs.
@@ -154,8 +220,12 @@ LogicalResult GraphImporter::importBody(const onnx::GraphProto &body) {
   return success();
 }
 
-/// Training nothing is a mistake, and here is where the options are known.
-LogicalResult GraphImporter::checkTrained() {
+/// Options that change nothing, or leave nothing to train, are mistakes.
+LogicalResult GraphImporter::checkOptions() {
+  if (failed(padding.checkUsed(context))) {
+    result.error = ModelError::Usage;
+    return failure();
+  }
   if (!trained.empty() || frozenReads.empty() || options.freeze.empty())
     return success();
   result.error = ModelError::Usage;
@@ -165,25 +235,35 @@ LogicalResult GraphImporter::checkTrained() {
          << "): nothing is left to train; leave out at least one";
 }
 
-/// Says which norms are frozen, unless the user said it.
+/// Says so where `--batchnorm` has nothing to decide.
 void GraphImporter::noteNorms() {
   bool isGiven = options.batchNorm != ImportOptions::BatchNorm::Auto;
   if (isGiven && numNorms == 0)
     result.notes.push_back("--batchnorm changes nothing: the model has no "
                            "BatchNormalization");
-  if (isGiven || numFrozenNorms == 0)
-    return;
-  result.notes.push_back(
-      std::to_string(numFrozenNorms) + " of " + std::to_string(numNorms) +
-      " BatchNormalization nodes keep their running statistics and normalize "
-      "by them, for --freeze matches these, or scale and bias; "
-      "--batchnorm=train says otherwise");
+}
+
+/// Says which norms are frozen, unless the user said it.
+void GraphImporter::noteFrozenNorms() {
+  auto add = [&](unsigned count, StringRef why) {
+    if (count > 0)
+      result.notes.push_back(
+          (Twine(count) + " of " + Twine(numNorms) +
+           " BatchNormalization nodes keep their running statistics and "
+           "normalize by them, for " +
+           why + "; --batchnorm=train says otherwise")
+              .str());
+  };
+  add(numFrozenNorms, "--freeze matches these, or scale and bias");
+  add(numEvalNorms, "the model has them in eval form, and others in training "
+                    "form");
 }
 
 void GraphImporter::noteDecisions() {
   noteNorms();
   freeze.noteUnmatched(result.notes);
   train.noteUnmatched(result.notes);
+  detach.noteUnmatched(result.notes);
   // Exporters do so with initializers that merely have equal values.
   for (const auto &[name, alias] : aliases)
     if (stateReads.contains(name) && !freeze.match(name))
@@ -196,12 +276,34 @@ void GraphImporter::noteDecisions() {
   if (!shared.empty())
     result.notes.push_back("used in several places, and trained as one: " +
                            llvm::join(shared, ", "));
-  noteUses();
-  noteCopies();
+  noteModel();
   if (numWidened > 0)
     result.notes.push_back(std::to_string(numWidened) +
                            " initializers of 16-bit floats are imported as " +
                            (floatType.isF64() ? "f64" : "f32"));
+}
+
+/// What the model shows, whatever the options are.
+void GraphImporter::noteModel() {
+  noteFrozenNorms();
+  noteUses();
+  noteCopies();
+  noteDetached();
+}
+
+/// PyTorch's exporter writes `detach()` as an Identity of such a name.
+void GraphImporter::noteDetached() {
+  static const llvm::Regex isDetach("^node_detach(_[0-9]+)?$");
+  std::vector<std::string> names;
+  for (const onnx::NodeProto &node : graph.node())
+    if (node.op_type() == "Identity" && isDetach.match(node.name()) &&
+        !detach.match(node.output(0)))
+      names.push_back("'" + node.output(0) + "'");
+  if (!names.empty())
+    result.notes.push_back(
+        "gradients flow back through what PyTorch's detach() stood for, of "
+        "which ONNX knows nothing: " +
+        llvm::join(names, ", ") + "; --detach=REGEX stops them");
 }
 
 /// Of tied weights PyTorch's exporter folds one into another initializer.
@@ -545,10 +647,20 @@ bool GraphImporter::freezesStatistics(int node, Value scale, Value bias) {
   for (int input : {3, 4})
     if (const Statistics::State *state = statistics.find(node, input))
       freezes |= freeze.match(state->name);
-  if (options.batchNorm != ImportOptions::BatchNorm::Auto)
-    freezes = options.batchNorm == ImportOptions::BatchNorm::Frozen;
-  numFrozenNorms += freezes;
-  return freezes;
+  bool isEval = node >= 0 && !isTrainingNorm(graph.node(node));
+  switch (options.batchNorm) {
+  case ImportOptions::BatchNorm::Auto:
+    numFrozenNorms += freezes;
+    numEvalNorms += !freezes && isEval && hasTrainingNorm;
+    return freezes || (isEval && hasTrainingNorm);
+  case ImportOptions::BatchNorm::Train:
+    return false;
+  case ImportOptions::BatchNorm::Frozen:
+    return true;
+  case ImportOptions::BatchNorm::AsExported:
+    return isEval;
+  }
+  llvm_unreachable("all choices handled");
 }
 
 Value GraphImporter::materializeStatistic(int node, int input,

@@ -11,6 +11,7 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Import/KnownTensor.h"
 #include "compiler/Import/NamePatterns.h"
+#include "compiler/Import/PaddingRows.h"
 #include "compiler/Import/Signature.h"
 #include "compiler/Import/Statistics.h"
 #include "compiler/Import/TensorData.h"
@@ -109,6 +110,15 @@ public:
   /// The number of the next op that makes random numbers.
   int64_t nextRandom() { return numRandom++; }
 
+  /// Whether `--detach` names this value: no gradient flows back from it.
+  bool isDetached(llvm::StringRef name) { return detach.match(name); }
+
+  /// The row of a table whose lookups train nothing; nullopt if there is none.
+  std::optional<int64_t> paddingRowOf(const GraphValue &table) {
+    return table.isInitializer ? padding.find(table.tensor->name())
+                               : std::nullopt;
+  }
+
   /// Remembers that an Identity node gives an initializer a second name.
   void addAlias(llvm::StringRef initializer, llvm::StringRef alias) {
     aliases.emplace_back(initializer, alias);
@@ -120,13 +130,16 @@ public:
 
 private:
   mlir::LogicalResult importGraph();
+  mlir::LogicalResult importNode(const onnx::NodeProto &node, int index);
+  bool seesAll(const onnx::NodeProto &node, llvm::StringSet<> &own);
   void countUses(const onnx::GraphProto &graph);
   mlir::LogicalResult importInputs();
   mlir::LogicalResult importOutputs();
   void defineInitializers();
-  mlir::LogicalResult checkTrained();
+  mlir::LogicalResult checkOptions();
   void noteDecisions();
   void noteNorms();
+  void noteFrozenNorms();
   mlir::LogicalResult checkOutput(const onnx::ValueInfoProto &output,
                                   mlir::Value value, mlir::Location loc);
   mlir::Value readState(const onnx::TensorProto &tensor, llvm::StringRef name,
@@ -138,7 +151,9 @@ private:
   enum class Use { Trained, Frozen, Buffer, Number, Filling, Sines, Mask };
   Use useOf(const onnx::TensorProto &tensor);
   Use decideUse(const onnx::TensorProto &tensor);
+  void noteModel();
   void noteCopies();
+  void noteDetached();
   void noteUses();
 
   const std::shared_ptr<const ModelFile> model;
@@ -155,9 +170,14 @@ private:
   llvm::StringMap<unsigned> used; // How often nodes and outputs use a name.
   llvm::StringSet<> trained;      // Initializers that became parameters.
   llvm::DenseSet<mlir::Value> frozenReads; // Reads of those that would have.
-  NamePatterns freeze{"--freeze"}, train{"--train"};
-  unsigned numNorms = 0, numFrozenNorms = 0; // BatchNormalization nodes.
-  llvm::StringMap<mlir::Value> stateReads;   // By state.
+  NamePatterns freeze{"--freeze", "initializer that the graph uses"};
+  NamePatterns train{"--train", "initializer that the graph uses"};
+  NamePatterns detach{"--detach", "value that a node computes"};
+  PaddingRows padding;
+  // BatchNormalization nodes, and those that nobody but us froze.
+  unsigned numNorms = 0, numFrozenNorms = 0, numEvalNorms = 0;
+  bool hasTrainingNorm = false;
+  llvm::StringMap<mlir::Value> stateReads; // By state.
   mlir::func::FuncOp function;
   mlir::Operation *insertStatesBefore = nullptr;
   std::vector<std::pair<std::string, std::string>> aliases;

@@ -7,6 +7,7 @@
 #include "compiler/Import/GraphImporter.h"
 #include "compiler/Import/InlineFunctions.h"
 #include "compiler/Import/NormalizeModel.h"
+#include "compiler/Import/Remarks.h"
 
 #include "llvm/Support/Path.h"
 
@@ -28,11 +29,24 @@ static ModelError reportFileError(llvm::Error error, StringRef path,
   return kind;
 }
 
+/// Notes who made the model, as the file has it.
+static void beginSurvey(const onnx::ModelProto &model, ModelSurvey &survey) {
+  survey.isRead = true;
+  survey.producer = model.producer_name();
+  if (!model.producer_version().empty())
+    survey.producer += " " + model.producer_version();
+  for (const onnx::OperatorSetIdProto &entry : model.opset_import())
+    if (entry.domain().empty() || entry.domain() == "ai.onnx")
+      survey.opset = std::max<int64_t>(survey.opset, entry.version());
+}
+
 static ImportResult importParsed(std::shared_ptr<ModelFile> model,
                                  const ImportOptions &options,
                                  MLIRContext &context) {
   ImportResult result;
   context.loadDialect<train::TrainDialect, func::FuncDialect>();
+  if (options.survey)
+    beginSurvey(model->proto, *options.survey);
   upgradeOpset(model->proto);
   std::vector<std::string> lifted = liftWeights(model->proto);
   if (!lifted.empty())
@@ -40,8 +54,11 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
                            lifted[0] + "' and " +
                            std::to_string(lifted.size() - 1) + " more");
   FailureOr<int64_t> opset = failure();
-  if (succeeded(inlineFunctions(model->proto, &context)))
-    opset = checkModel(*model, &context);
+  if (succeeded(inlineFunctions(model->proto, &context))) {
+    if (options.survey)
+      options.survey->remarks = findRemarks(model->proto.graph());
+    opset = checkModel(*model, &context, options.survey);
+  }
   if (failed(opset)) {
     result.error = ModelError::Invalid;
     return result;

@@ -3,6 +3,7 @@
 #define MPC_COMPILER_IMPORT_IMPORT_H
 
 #include "compiler/Import/ModelError.h"
+#include "compiler/Import/Survey.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -34,11 +35,23 @@ struct ImportOptions {
   /// that they are no parameters.
   std::vector<std::string> train;
 
+  /// The same of values that nodes compute and no gradient flows back from.
+  std::vector<std::string> detach;
+
+  /// Tables whose row of this number is padding, counted from the end if below
+  /// 0: lookups of it do not train it (`--padding-idx=NAME:ROW`).
+  std::map<std::string, int64_t> paddingRows;
+
   /// Whether norms by batches normalize by their running statistics in
-  /// training, too, and leave them as they are (`--batchnorm`). Auto: where
+  /// training, too, and leave them as they are (`--batchnorm`). AsExported:
+  /// those in eval form. Auto: those if others are in training form, and where
   /// their scale and bias are frozen, or `freeze` matches a statistic.
-  enum class BatchNorm { Auto, Train, Frozen };
+  enum class BatchNorm { Auto, Train, Frozen, AsExported };
   BatchNorm batchNorm = BatchNorm::Auto;
+
+  /// What is found out about the model; null: nothing. With it the import goes
+  /// on after nodes that fail, to hear of all of them, and then fails.
+  ModelSurvey *survey = nullptr;
 
   /// Import every float as f64 instead of f32, for gradient checks.
   bool float64 = false;

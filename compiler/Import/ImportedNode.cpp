@@ -546,6 +546,11 @@ LogicalResult ImportedNode::setOutput(unsigned i, Value value) {
   }
   if (i >= unsigned(proto.output_size()) || proto.output(i).empty())
     return success();
+  if (graph.isDetached(proto.output(i)) && isFloat(value)) {
+    value = emit<train::StopGradientOp>(value);
+    if (hasFailed)
+      return failure();
+  }
   GraphValue entry{value, nullptr, false, {}, loc};
   graph.define(proto.output(i), std::make_shared<GraphValue>(entry));
   return success();
@@ -554,6 +559,9 @@ LogicalResult ImportedNode::setOutput(unsigned i, Value value) {
 LogicalResult ImportedNode::forwardInput() {
   if (hasFailed)
     return failure();
+  bool isData = !graph.lookup(proto.input(0)).isSequence && !isConstant(0);
+  if (isData && graph.isDetached(proto.output(0)))
+    return setOutput(0, input(0));
   graph.define(proto.output(0), graph.share(proto.input(0)));
   return success();
 }

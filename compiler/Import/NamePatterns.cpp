@@ -1,4 +1,4 @@
-//===- NamePatterns.cpp - Options that name initializers ------------------===//
+//===- NamePatterns.cpp - Options that name parts of a model --------------===//
 
 #include "compiler/Import/NamePatterns.h"
 
@@ -35,6 +35,5 @@ bool NamePatterns::match(StringRef name) {
 void NamePatterns::noteUnmatched(std::vector<std::string> &notes) const {
   for (const Pattern &pattern : patterns)
     if (!pattern.matched)
-      notes.push_back(option + "='" + pattern.text +
-                      "' matches no initializer that the graph uses");
+      notes.push_back(option + "='" + pattern.text + "' matches no " + kind);
 }

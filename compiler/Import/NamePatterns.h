@@ -1,4 +1,4 @@
-//===- NamePatterns.h - Options that name initializers ----------*- C++ -*-===//
+//===- NamePatterns.h - Options that name parts of a model ------*- C++ -*-===//
 #ifndef MPC_COMPILER_IMPORT_NAMEPATTERNS_H
 #define MPC_COMPILER_IMPORT_NAMEPATTERNS_H
 
@@ -11,11 +11,13 @@
 
 namespace mpc {
 
-/// The regular expressions that one option was given (`--freeze`, `--train`),
-/// and which of them matched.
+/// The regular expressions that one option was given (`--freeze`, `--train`,
+/// `--detach`), and which of them matched.
 class NamePatterns {
 public:
-  explicit NamePatterns(std::string option) : option(std::move(option)) {}
+  /// `kind` is what there must be of such a name.
+  NamePatterns(std::string option, std::string kind)
+      : option(std::move(option)), kind(std::move(kind)) {}
 
   /// Fails after a diagnostic if one is no regular expression.
   mlir::LogicalResult compile(llvm::ArrayRef<std::string> patterns,
@@ -30,7 +32,7 @@ private:
     llvm::Regex regex;
     bool matched = false;
   };
-  std::string option;
+  std::string option, kind;
   std::vector<Pattern> patterns;
 };
 

@@ -48,6 +48,17 @@ static void printSubject(raw_ostream &os, StringRef name, StringRef type) {
   os << ": ";
 }
 
+std::string mpc::describe(const Diagnostic &diagnostic) {
+  std::string text = diagnostic.str(), line;
+  llvm::raw_string_ostream os(line);
+  Location loc = diagnostic.getLocation();
+  if (nodeName(loc).empty())
+    return text;
+  printSubject(os, nodeName(loc), nodeType(loc));
+  os << dropOpPrefix(text);
+  return line;
+}
+
 mpc::ModelDiagnosticHandler::ModelDiagnosticHandler(MLIRContext *context,
                                                     StringRef model,
                                                     raw_ostream &os)

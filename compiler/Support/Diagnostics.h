@@ -35,6 +35,10 @@ private:
   unsigned numErrors = 0;
 };
 
+/// "node 'fc1' (Gemm): input 1 ...": the same without model and severity, as
+/// the file has its names.
+std::string describe(const mlir::Diagnostic &diagnostic);
+
 } // namespace mpc
 
 #endif // MPC_COMPILER_SUPPORT_DIAGNOSTICS_H

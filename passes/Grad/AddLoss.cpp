@@ -385,7 +385,22 @@ static LogicalResult chooseByOption(func::FuncOp predict, StringRef option,
   return success();
 }
 
-/// Takes the loss of the graph, or one that fits the shape of the output.
+/// Whether an output is one number, and not that of a single sample.
+static bool isOneNumber(func::FuncOp predict, unsigned output) {
+  RankedTensorType type = typeOf(getReturn(predict).getOperand(output));
+  if (!isa<FloatType>(type.getElementType()) || type.getNumElements() != 1)
+    return false;
+  auto isOneSample = [](BlockArgument input) {
+    RankedTensorType type = typeOf(input);
+    return type.getRank() > 0 && type.getDimSize(0) == 1;
+  };
+  return type.getRank() == 0 ||
+         (!predict.getResultAttr(output, kBatchDimAttr) &&
+          llvm::none_of(predict.getArguments(), isOneSample));
+}
+
+/// Takes the loss of the graph: what a loss op makes, else what is one number.
+/// Else takes one that fits the shape of the output.
 static LogicalResult chooseByGraph(func::FuncOp predict, int64_t labelAxis,
                                    Choice &choice) {
   SmallVector<unsigned> losses;
@@ -400,6 +415,17 @@ static LogicalResult chooseByGraph(func::FuncOp predict, int64_t labelAxis,
     choice.inGraph = true;
     choice.output = losses.front();
     choice.why = "found in the model";
+    return success();
+  }
+
+  SmallVector<unsigned> numbers;
+  for (unsigned i : llvm::seq(predict.getNumResults()))
+    if (isOneNumber(predict, i))
+      numbers.push_back(i);
+  if (numbers.size() == 1) {
+    choice.inGraph = true;
+    choice.output = numbers.front();
+    choice.why = "the model's output of one number; --loss says otherwise";
     return success();
   }
 

@@ -2,7 +2,8 @@
 //
 // Implements mpc-differentiate. Knows no op: gradients come from
 // DifferentiableOpInterface. A value is active if a parameter feeds it through
-// floats and the loss depends on it; only active values get a gradient.
+// floats, but not by way of an op that stops gradients, and the loss depends on
+// it; only active values get a gradient.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,25 +36,37 @@ public:
   Activity(func::FuncOp func, ModuleOp module, Value loss) {
     auto ops = func.front().without_terminator();
     for (Operation &op : ops)
-      if (readsParameter(op, module) ||
-          llvm::any_of(op.getOperands(),
-                       [&](Value operand) { return varied.contains(operand); }))
+      if (!op.hasTrait<train::StopsGradient>() &&
+          (readsParameter(op, module) ||
+           llvm::any_of(op.getOperands(), [&](Value operand) {
+             return varied.contains(operand);
+           })))
         for (Value result : op.getResults())
           if (isa<FloatType>(getElementTypeOrSelf(result)))
             varied.insert(result);
 
     useful.insert(loss);
-    for (Operation &op : llvm::reverse(ops))
-      if (llvm::any_of(op.getResults(),
-                       [&](Value result) { return useful.contains(result); }))
+    feeding.insert(loss);
+    for (Operation &op : llvm::reverse(ops)) {
+      if (hasResultIn(op, feeding))
+        feeding.insert(op.operand_begin(), op.operand_end());
+      if (hasResultIn(op, useful) && !op.hasTrait<train::StopsGradient>())
         useful.insert(op.operand_begin(), op.operand_end());
+    }
   }
 
   bool isActive(Value value) const {
     return varied.contains(value) && useful.contains(value);
   }
+  /// Also by way of ops that stop gradients.
+  bool feedsLoss(Value value) const { return feeding.contains(value); }
 
 private:
+  static bool hasResultIn(Operation &op, const llvm::DenseSet<Value> &set) {
+    return llvm::any_of(op.getResults(),
+                        [&](Value result) { return set.contains(result); });
+  }
+
   static bool readsParameter(Operation &op, ModuleOp module) {
     auto read = dyn_cast<train::ReadOp>(op);
     auto state = read ? module.lookupSymbol<train::StateOp>(read.getState())
@@ -61,8 +74,9 @@ private:
     return state && state.getKind() == train::StateKind::Parameter;
   }
 
-  llvm::DenseSet<Value> varied; ///< Changes when a parameter does.
-  llvm::DenseSet<Value> useful; ///< Changes the loss.
+  llvm::DenseSet<Value> varied;  ///< Changes when a parameter does.
+  llvm::DenseSet<Value> useful;  ///< Changes the loss, and is told so.
+  llvm::DenseSet<Value> feeding; ///< Changes the loss.
 };
 
 } // namespace
@@ -162,7 +176,11 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
 
     Activity activity(func, module, loss);
     if (!activity.isActive(loss)) {
-      func.emitError("the loss depends on no parameter: nothing to train");
+      InFlightDiagnostic error =
+          func.emitError("the loss depends on no parameter: nothing to train");
+      for (Operation &op : func.front())
+        if (op.hasTrait<train::StopsGradient>())
+          error.attachNote(op.getLoc()) << "no gradient flows back from here";
       return signalPassFailure();
     }
     SmallVector<Operation *> ops;
@@ -185,7 +203,8 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
       complete &= succeeded(backward.visit(op));
     if (!complete)
       return signalPassFailure();
-    returnGradients(func, backward);
+    returnGradients(func, activity, backward);
+    eraseStops(func);
   }
 
   /// Reports all ops between parameters and loss that have no gradient.
@@ -211,11 +230,15 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
   }
 
   /// Appends the gradients to the results, in the order of the states.
-  void returnGradients(func::FuncOp func, const Backward &backward) {
+  void returnGradients(func::FuncOp func, const Activity &activity,
+                       const Backward &backward) {
     ModuleOp module = getOperation();
     OpBuilder builder(getReturn(func));
     llvm::StringMap<Value> gradients;
+    llvm::StringSet<> feeding;
     func.walk([&](train::ReadOp read) {
+      if (activity.feedsLoss(read))
+        feeding.insert(read.getState());
       Value gradient = backward.gradientOf(read);
       if (!gradient)
         return;
@@ -228,7 +251,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     });
 
     SmallVector<Output> outputs = getOutputs(func);
-    std::string untrained;
+    std::string untrained, stopped;
     for (auto state : module.getOps<train::StateOp>()) {
       if (state.getKind() != train::StateKind::Parameter)
         continue;
@@ -239,7 +262,8 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
         continue;
       }
       state.setKind(train::StateKind::Constant);
-      untrained += (untrained.empty() ? "'" : ", '") + name.str() + "'";
+      std::string &list = feeding.contains(name) ? stopped : untrained;
+      list += (list.empty() ? "'" : ", '") + name.str() + "'";
     }
     setOutputs(func, outputs);
     eraseDeadOps(func);
@@ -247,6 +271,18 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
       addNote(module,
               "warning: not trained, because the loss does not depend on: " +
                   untrained);
+    if (!stopped.empty())
+      addNote(module,
+              "not trained, because no gradient gets back to: " + stopped);
+  }
+
+  /// All that is left to do for ops that stop gradients is their forward part.
+  void eraseStops(func::FuncOp func) {
+    for (Operation &op : llvm::make_early_inc_range(func.front()))
+      if (op.hasTrait<train::StopsGradient>()) {
+        op.replaceAllUsesWith(op.getOperands());
+        op.erase();
+      }
   }
 };
 

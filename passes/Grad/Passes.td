@@ -11,8 +11,9 @@ def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
     and, for classes, hits per sample) from `predict`, which loses the loss and
     the inputs that only the loss wants.
 
-    With `loss` empty, an output that a loss op of the graph feeds is the loss.
-    Without one the only output decides: f32 [N, C] with two classes or more
+    With `loss` empty, an output that a loss op of the graph feeds is the loss;
+    without one, the output that is one number, unless it is that of a single
+    sample. Else the only output decides: f32 [N, C] with two classes or more
     takes softmax cross entropy, and so does [B, T, V] if an input of integers
     is [B, T]; anything else the squared error. Classes stand at dimension 1 or,
     where labels then have the shape of such an input, at another. A softmax
@@ -70,12 +71,13 @@ def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
     constant 1.0 that starts the chain is marked `mpc.loss_seed`: passes that
     scale the loss change it, so nothing merges or folds it before.
 
-    A parameter that the loss does not depend on becomes a state of kind
+    A parameter that the loss does not depend on, or that no gradient gets back
+    to because ops stop it (`train.stop_gradient`), becomes a state of kind
     `constant`, and a note says so: training leaves it as it is.
 
     Needs: `train` in training form.
     Leaves: all ops between parameters and loss differentiated, or an error
-    that lists all that have no gradient.
+    that lists all that have no gradient; no op that stops gradients.
   }];
   let dependentDialects = ["::mpc::train::TrainDialect"];
 }

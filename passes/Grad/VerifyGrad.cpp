@@ -158,6 +158,10 @@ private:
         fail(op.getLoc(), "mpc-use-training-form",
              "'" + op.getName().getStringRef() +
                  "' is an inference form, but '" + func.getName() + "' trains");
+      if (op.hasTrait<train::StopsGradient>())
+        fail(op.getLoc(), "mpc-differentiate",
+             "'" + op.getName().getStringRef() +
+                 "' has no gradient left to stop");
       seeds += op.hasAttr(train::kLossSeedAttr);
     }
     if (packReads > 1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares what `mpc train --json` wrote with a golden of digits.json or
-transformers.json.
+"""Compares what `mpc train --json` wrote with a golden of digits.json,
+transformers.json or detach.json.
 
 compare.py MODEL OPTIMIZER RUN.json --loss=TOLERANCE --norm=TOLERANCE
 """
@@ -18,7 +18,7 @@ parser.add_argument("--norm", type=float, required=True)
 options = parser.parse_args()
 
 goldens = {}
-for file in ("digits.json", "transformers/transformers.json"):
+for file in ("digits.json", "transformers/transformers.json", "detach/detach.json"):
     goldens.update(json.loads((pathlib.Path(__file__).parent / file).read_text()))
 golden = goldens[options.model][options.optimizer]
 lines = [json.loads(line) for line in options.run.read_text().splitlines()]

@@ -50,20 +50,27 @@ static cl::list<std::string>
            cl::desc("Do not train initializers that match"));
 static cl::list<std::string> train("train", cl::value_desc("regex"),
                                    cl::desc("Train initializers that match"));
+static cl::list<std::string> detach("detach", cl::value_desc("regex"),
+                                    cl::desc("Stop gradients at values"));
+static cl::list<std::string>
+    paddings("padding-idx", cl::value_desc("NAME:ROW"),
+             cl::desc("Do not train the row by lookups"));
 static cl::opt<bool> float64("float64", cl::desc("Import floats as f64"));
 static cl::opt<bool> locations("locations", cl::desc("Print locations"));
 
-/// Splits at the last '=', since names may hold one.
-static bool parseDims(mpc::ImportOptions &options) {
-  for (const std::string &binding : dims) {
-    auto [name, size] = StringRef(binding).rsplit('=');
+/// Splits at the last separator, since names may hold one.
+static bool parsePairs(StringRef option, char separator,
+                       const cl::list<std::string> &bindings,
+                       std::map<std::string, int64_t> &pairs) {
+  for (const std::string &binding : bindings) {
+    auto [name, size] = StringRef(binding).rsplit(separator);
     int64_t number;
     if (name.empty() || size.getAsInteger(10, number)) {
-      errs() << "mpc-translate: error: --dim " << binding
-             << " is not of the form NAME=N\n";
+      errs() << "mpc-translate: error: " << option << " " << binding
+             << " is not of the form NAME" << separator << "N\n";
       return false;
     }
-    options.dims[name.str()] = number;
+    pairs[name.str()] = number;
   }
   return true;
 }
@@ -103,12 +110,14 @@ static int compileToPtx() {
 
 static int import() {
   mpc::ImportOptions options;
-  if (!parseDims(options))
+  if (!parsePairs("--dim", '=', dims, options.dims) ||
+      !parsePairs("--padding-idx", ':', paddings, options.paddingRows))
     return mpc::exitCode(mpc::ModelError::Usage);
   if (batch.getNumOccurrences())
     options.batch = batch;
   options.freeze.assign(freeze.begin(), freeze.end());
   options.train.assign(train.begin(), train.end());
+  options.detach.assign(detach.begin(), detach.end());
   options.float64 = float64;
 
   mlir::MLIRContext context;

@@ -59,6 +59,10 @@ Action addInspect(CLI::App &app);
 Action addCheckpoint(CLI::App &app);
 Action addDoctor(CLI::App &app);
 
+/// Lets the subcommand `doctor` look at a model, too; `machine` is what it does
+/// without one.
+Action addModelDoctor(CLI::App &app, Action machine);
+
 } // namespace mpc::tool
 
 #endif // MPC_TOOLS_MPC_COMMAND_H

@@ -50,15 +50,25 @@ static CLI::Validator labelAxis() {
       "", "label-axis");
 }
 
+static std::vector<const CLI::Option *> optionsOf(const CLI::App &command) {
+  return command.get_options();
+}
+
+void CompileArguments::addModelTo(CLI::App &command) {
+  size_t before = optionsOf(command).size();
+  addModelOptions(command);
+  added = optionsOf(command);
+  added.erase(added.begin(), added.begin() + before);
+}
+
 void CompileArguments::addTo(CLI::App &command) {
-  std::vector<const CLI::Option *> before =
-      static_cast<const CLI::App &>(command).get_options();
+  size_t before = optionsOf(command).size();
   addModelOptions(command);
   addPrecisionOptions(command);
   addOptimizerOptions(command);
   addTargetOptions(command);
-  added = static_cast<const CLI::App &>(command).get_options();
-  added.erase(added.begin(), added.begin() + before.size());
+  added = optionsOf(command);
+  added.erase(added.begin(), added.begin() + before);
 }
 
 std::string CompileArguments::firstGiven() const {
@@ -97,16 +107,27 @@ void CompileArguments::addModelOptions(CLI::App &command) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
       .add_option("--train", options.train,
-                  "Train initializers with such names, though they look like "
-                  "masks, tables or buffers")
+                  "Train also masks, tables and buffers with such names")
       ->option_text("REGEX")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
+      .add_option("--detach", options.detach,
+                  "Let no gradient flow back from values of such names")
+      ->option_text("REGEX")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option("--padding-idx", paddings,
+                  "Row of a table that lookups do not train")
+      ->option_text("NAME:ROW")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
       .add_option("--batchnorm", options.batchNorm,
-                  "train or frozen (default: as their scale and bias)")
+                  "Statistics of norms: train, frozen or as-exported")
       ->option_text("HOW")
-      ->check(Choice({"train", "frozen"}));
+      ->check(Choice({"train", "frozen", "as-exported"}));
 }
 
 void CompileArguments::addPrecisionOptions(CLI::App &command) {
@@ -205,19 +226,34 @@ void CompileArguments::checkOptimizer() const {
                     format("--betas must lie in [0, 1), but one is %g", beta));
 }
 
-/// Parses NAME=N.
-static std::pair<std::string, int64_t> parseDim(const std::string &text) {
-  size_t equals = text.rfind('=');
-  if (equals != std::string::npos && equals > 0) {
-    const char *number = text.c_str() + equals + 1;
-    char *end = nullptr;
-    errno = 0;
-    long long value = std::strtoll(number, &end, 10);
-    if (errno == 0 && end != number && *end == 0 && value >= 1)
-      return {text.substr(0, equals), value};
+/// A name and the whole number behind the last `separator`.
+static std::optional<std::pair<std::string, int64_t>>
+parsePair(const std::string &text, char separator) {
+  size_t at = text.rfind(separator);
+  if (at == std::string::npos || at == 0)
+    return std::nullopt;
+  const char *number = text.c_str() + at + 1;
+  char *end = nullptr;
+  errno = 0;
+  long long value = std::strtoll(number, &end, 10);
+  if (errno != 0 || end == number || *end != 0)
+    return std::nullopt;
+  return std::pair(text.substr(0, at), int64_t(value));
+}
+
+/// Adds what an option was given to `pairs`; its numbers are `lowest` or more.
+static void addPairs(const char *option, const char *form, char separator,
+                     int64_t lowest, const std::vector<std::string> &texts,
+                     std::map<std::string, int64_t> &pairs) {
+  for (const std::string &text : texts) {
+    auto pair = parsePair(text, separator);
+    if (!pair || pair->second < lowest)
+      throw Failure(Usage, std::string(option) + " must be " + form +
+                               ", but is '" + text + "'");
+    if (!pairs.insert(*pair).second)
+      throw Failure(Usage,
+                    std::string(option) + " names '" + pair->first + "' twice");
   }
-  throw Failure(Usage, "--dim must be NAME=N with a positive N, but is '" +
-                           text + "'");
 }
 
 static void checkRegex(const char *option, const std::string &pattern) {
@@ -245,11 +281,9 @@ CompileArguments::toOptions(const std::string &model) const {
   result.weightDecay =
       weightDecay.value_or(options.optimizer == "adamw" ? 0.01 : 0.0);
   result.momentum = momentum.value_or(0.9);
-  for (const std::string &dim : dims) {
-    auto [name, size] = parseDim(dim);
-    if (!result.dims.emplace(name, size).second)
-      throw Failure(Usage, "--dim names '" + name + "' twice");
-  }
+  addPairs("--dim", "NAME=N with a positive N", '=', 1, dims, result.dims);
+  addPairs("--padding-idx", "NAME:ROW with a whole number", ':', INT64_MIN,
+           paddings, result.paddingRows);
   return result;
 }
 

@@ -21,6 +21,9 @@ public:
   /// Adds the options that decide how a model is compiled.
   void addTo(CLI::App &command);
 
+  /// Only those about the model, not how it is computed or for what.
+  void addModelTo(CLI::App &command);
+
   /// The options for the compiler; throws a Failure if they contradict each
   /// other.
   CompileOptions toOptions(const std::string &model) const;
@@ -36,7 +39,8 @@ private:
   void checkOptimizer() const;
 
   CompileOptions options;
-  std::vector<std::string> dims; ///< NAME=N.
+  std::vector<std::string> dims;     ///< NAME=N.
+  std::vector<std::string> paddings; ///< NAME:ROW.
   std::string target = "cpu";
   std::pair<double, double> betas = {0.9, 0.999};
   std::optional<double> weightDecay, momentum, lossScale;

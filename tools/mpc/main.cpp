@@ -74,6 +74,9 @@ int main(int argc, char **argv) {
   actions.push_back(addInspect(app));
   actions.push_back(addCheckpoint(app));
   actions.push_back(addDoctor(app));
+#ifdef MPC_HAS_COMPILER
+  actions.back() = addModelDoctor(app, actions.back());
+#endif
 
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);

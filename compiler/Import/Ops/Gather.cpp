@@ -111,6 +111,22 @@ Value mpc::gatherAlong(ImportedNode &node, Value data, int64_t axis,
   return result;
 }
 
+/// `rows` as they are, but without gradients where `row` of `extent` rows was
+/// looked up.
+static Value detachRow(ImportedNode &node, Value rows, Value indices,
+                       int64_t row, int64_t extent) {
+  auto isRow = [&](int64_t index) {
+    return node.compare(indices, node.numberLike(indices, index),
+                        train::Comparison::Equal);
+  };
+  Value found = node.emit<train::OrOp>({isRow(row), isRow(row - extent)});
+  SmallVector<int64_t> shape(shapeOf(indices));
+  shape.resize(shapeOf(rows).size(), 1);
+  return node.emit<train::SelectOp>({node.reshape(found, shape),
+                                     node.emit<train::StopGradientOp>(rows),
+                                     rows});
+}
+
 LogicalResult mpc::importGatherOfData(ImportedNode &node) {
   int64_t axis = node.intAttr("axis", 0);
   Value data = node.input(0);
@@ -129,10 +145,16 @@ LogicalResult mpc::importGatherOfData(ImportedNode &node) {
   SmallVector<int64_t> known = knownIndices(node, shape[axis]);
   if (node.failed())
     return failure();
-  if (!known.empty() && areConsecutive(known))
+  std::optional<int64_t> padding;
+  if (axis == 0 && isFloat(data))
+    padding = node.graph.paddingRowOf(node.graph.lookup(node.proto.input(0)));
+  if (!known.empty() && areConsecutive(known) && !padding)
     return importPart(node, data, axis, known.front(), indexShape);
   Value indices = node.intInput(1);
   if (!indices)
     return failure();
-  return node.setOutput(0, gatherAlong(node, data, axis, indices));
+  Value result = gatherAlong(node, data, axis, indices);
+  if (result && padding)
+    result = detachRow(node, result, indices, *padding, shape[0]);
+  return node.setOutput(0, result);
 }

@@ -27,6 +27,17 @@ module {
 
 // -----
 
+// Of two numbers either may be the loss.
+module {
+  // expected-error @+1 {{the model has 2 outputs ('a', 'b') and no loss; use --loss=output:NAME}}
+  func.func @predict(%x: tensor<f32>) -> (tensor<f32> {mpc.name = "a"}, tensor<1xf32> {mpc.name = "b"}) {
+    %0 = train.reshape %x : (tensor<f32>) -> tensor<1xf32>
+    return %x, %0 : tensor<f32>, tensor<1xf32>
+  }
+}
+
+// -----
+
 module {
   // expected-error @+1 {{output 'a' must be a float for a loss, but is i64[4]}}
   func.func @predict(%x: tensor<4xi64>) -> (tensor<4xi64> {mpc.name = "a"}) {

@@ -254,3 +254,38 @@ module {
     return %3, %4, %5 : tensor<6x5xf32>, tensor<6x5xf32>, tensor<f32>
   }
 }
+
+// -----
+
+// One number that no loss op makes is the loss; the rest stays in predict.
+// CHECK: module attributes {mpc.loss = "output 'cost' of the model", mpc.notes = ["loss: output 'cost' of the model (the model's output of one number; --loss says otherwise)"]}
+module {
+  // CHECK-LABEL: func.func @predict
+  // CHECK-SAME:    -> (tensor<4x3xf32> {mpc.name = "y"})
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK-SAME:    -> (tensor<f32> {mpc.name = "loss"})
+  // CHECK-LABEL: func.func @train
+  // CHECK-SAME:    (%[[X:[^:]*]]: tensor<4x3xf32> {mpc.name = "x"}) -> (tensor<f32> {mpc.name = "loss"})
+  // CHECK:         %[[SUM:.*]] = train.reduce_sum %[[X]]
+  // CHECK:         %[[ONE:.*]] = train.reshape %[[SUM]] : (tensor<f32>) -> tensor<1xf32>
+  // CHECK:         %[[LOSS:.*]] = train.reshape %[[ONE]] : (tensor<1xf32>) -> tensor<f32>
+  // CHECK:         return %[[LOSS]]
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}) -> (tensor<1xf32> {mpc.name = "cost"}, tensor<4x3xf32> {mpc.name = "y"}) {
+    %0 = train.reduce_sum %x {axes = array<i64: 0, 1>} : (tensor<4x3xf32>) -> tensor<f32>
+    %1 = train.reshape %0 : (tensor<f32>) -> tensor<1xf32>
+    %2 = train.relu %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
+    return %1, %2 : tensor<1xf32>, tensor<4x3xf32>
+  }
+}
+
+// -----
+
+// One number of one sample is what the model says of it.
+// CHECK: module attributes {mpc.loss = "mse of output 'y' against input 'targets'"
+module {
+  func.func @predict(%x: tensor<1x3xf32> {mpc.name = "x"}) -> (tensor<1x1xf32> {mpc.name = "y"}) {
+    %0 = train.reduce_sum %x {axes = array<i64: 1>} : (tensor<1x3xf32>) -> tensor<1xf32>
+    %1 = train.reshape %0 : (tensor<1xf32>) -> tensor<1x1xf32>
+    return %1 : tensor<1x1xf32>
+  }
+}

@@ -43,6 +43,19 @@ module {
 // -----
 
 module {
+  train.state @w parameter : tensor<f32>
+  // expected-error @+1 {{the loss depends on no parameter: nothing to train}}
+  func.func @train() -> tensor<f32> {
+    %w = train.read @w : tensor<f32>
+    // expected-note @+1 {{no gradient flows back from here}}
+    %0 = train.stop_gradient %w : (tensor<f32>) -> tensor<f32>
+    return %0 : tensor<f32>
+  }
+}
+
+// -----
+
+module {
   // expected-error @+1 {{the loss must be one float, but is 'tensor<2xf32>'}}
   func.func @train(%x: tensor<2xf32>) -> tensor<2xf32> {
     return %x : tensor<2xf32>

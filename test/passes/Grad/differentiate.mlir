@@ -72,7 +72,7 @@ module {
 
 // A parameter that only an output wants is left as it is; a note says so. No
 // gradient flows through integers.
-// CHECK: module attributes {mpc.notes = ["warning: not trained, because the loss does not depend on: 'index', 'unused'"]}
+// CHECK: module attributes {mpc.notes = ["warning: not trained, because the loss does not depend on: 'unused'", "not trained, because no gradient gets back to: 'index'"]}
 module {
   // CHECK: train.state @w parameter
   // CHECK: train.state @index constant
@@ -91,5 +91,35 @@ module {
     %1 = train.cast %0 {to = f64} : (tensor<i64>) -> tensor<f64>
     %2 = train.mul %w, %1 : (tensor<f64>, tensor<f64>) -> tensor<f64>
     return %2 : tensor<f64>
+  }
+}
+
+// -----
+
+// Behind a stop nothing is active, not even an op without a gradient, and what
+// only the stop leads to is not trained. Of a value used both ways one way
+// counts. The stop itself goes.
+// CHECK: module attributes {mpc.notes = ["not trained, because no gradient gets back to: 'behind'"]}
+module {
+  // CHECK: train.state @w parameter
+  // CHECK: train.state @behind constant
+  train.state @w parameter : tensor<f32>
+  train.state @behind parameter : tensor<f32>
+  // CHECK-LABEL: func.func @train
+  // CHECK-SAME:    -> (tensor<f32>, tensor<f32> {mpc.gradient_of = "w"})
+  // CHECK-NOT:     train.stop_gradient
+  // CHECK:         %[[W:.*]] = train.read @w
+  // CHECK:         %[[TARGET:.*]] = train.relu_grad
+  // CHECK:         %[[LOSS:.*]] = train.mul %[[W]], %[[TARGET]]
+  // CHECK:         %[[GRAD:.*]] = train.mul %{{.*}}, %[[TARGET]]
+  // CHECK-NOT:     train.add
+  // CHECK:         return %[[LOSS]], %[[GRAD]]
+  func.func @train() -> tensor<f32> {
+    %w = train.read @w : tensor<f32>
+    %b = train.read @behind : tensor<f32>
+    %0 = train.relu_grad %w, %b : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %1 = train.stop_gradient %0 : (tensor<f32>) -> tensor<f32>
+    %2 = train.mul %w, %1 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    return %2 : tensor<f32>
   }
 }

@@ -25,6 +25,25 @@ module {
 
 // -----
 
+// Where nothing is differentiated a stop is the identity.
+module {
+  // CHECK-LABEL: func.func @predict
+  // CHECK-SAME:    (%[[X:.*]]: tensor<4xf32>)
+  // CHECK-NEXT:    return %[[X]]
+  func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = train.stop_gradient %x : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  // CHECK-LABEL: func.func @train
+  // CHECK:         train.stop_gradient
+  func.func @train(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = train.stop_gradient %x : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
 // BatchNormalization: statistics of the batch in training, where the running
 // ones move; nothing changes elsewhere, and no control state is made.
 module {

@@ -62,7 +62,10 @@ module {
     // expected-error @+2 {{'train.dropout' is an inference form, but 'accumulate' trains}}
     // expected-note @+1 {{mpc-use-training-form should have seen to it}}
     %0 = train.dropout %x {ratio = 0.5 : f32} : (tensor<2xf32>) -> tensor<2xf32>
-    return %0 : tensor<2xf32>
+    // expected-error @+2 {{'train.stop_gradient' has no gradient left to stop}}
+    // expected-note @+1 {{mpc-differentiate should have seen to it}}
+    %1 = train.stop_gradient %0 : (tensor<2xf32>) -> tensor<2xf32>
+    return %1 : tensor<2xf32>
   }
   // expected-error @+2 {{'apply' reads the parameters more than once}}
   // expected-note @+1 {{mpc-add-optimizer should have seen to it}}

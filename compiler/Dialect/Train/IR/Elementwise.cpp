@@ -35,6 +35,7 @@ MPC_ELEMENTWISE(SqrtOp, Sensitive, 5, "a root of what may exceed 16 bit")
 MPC_ELEMENTWISE(GeluOp, Follow, 14, "bounded slope, f32 in registers")
 MPC_ELEMENTWISE(ReluGradOp, Follow, 1, "passes the gradient or zero")
 MPC_ELEMENTWISE(GeluGradOp, Follow, 27, "bounded slope, f32 in registers")
+MPC_ELEMENTWISE(StopGradientOp, Internal, 0, "gone before types are chosen")
 MPC_ELEMENTWISE(RoundToOp, Internal, 1, "rounds as the model says, once")
 
 MPC_ELEMENTWISE(MaximumOp, Follow, 1, "passes one of its operands")
@@ -218,6 +219,7 @@ MPC_INFER_FROM_OPERANDS(GeluOp, inferSame)
 MPC_INFER_FROM_OPERANDS(ReluGradOp, inferUnaryGrad)
 MPC_INFER_FROM_OPERANDS(GeluGradOp, inferUnaryGrad)
 MPC_INFER_FROM_OPERANDS(RoundToOp, inferSame)
+MPC_INFER_FROM_OPERANDS(StopGradientOp, inferSame) // stop_gradient_c1
 MPC_INFER_FROM_OPERANDS(SelectOp, inferSelect)
 
 LogicalResult
@@ -366,6 +368,17 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
   if (getInput().getType() == getType())
     return getInput();
   return nullptr;
+}
+
+OpFoldResult StopGradientOp::fold(FoldAdaptor) {
+  // A gradient that is stopped once is stopped.
+  return getInput().getDefiningOp<StopGradientOp>() ? getInput() : Value();
+}
+
+OpFoldResult SelectOp::fold(FoldAdaptor) {
+  bool isOne =
+      getOnTrue() == getOnFalse() && getOnTrue().getType() == getType();
+  return isOne ? getOnTrue() : Value();
 }
 
 OpFoldResult RoundToOp::fold(FoldAdaptor adaptor) {
@@ -579,6 +592,20 @@ LogicalResult RoundToOp::buildGradient(OpBuilder &, ValueRange resultGrads,
   if (needed[0])
     operandGrads[0] = resultGrads[0];
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// StopGradientOp
+//===----------------------------------------------------------------------===//
+
+bool StopGradientOp::keepsFormInTraining() { return true; }
+
+LogicalResult StopGradientOp::replaceByTrainingForm(RewriterBase &, int64_t) {
+  return success();
+}
+
+void StopGradientOp::replaceByInferenceForm(RewriterBase &rewriter) {
+  rewriter.replaceOp(*this, getInput());
 }
 
 //===----------------------------------------------------------------------===//

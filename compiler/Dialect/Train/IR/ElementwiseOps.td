@@ -124,6 +124,26 @@ def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, E
   }];
 }
 
+def Train_StopGradientOp : Train_InferredOp<"stop_gradient", [ElementByElement, StopsGradient,
+    DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm", "keepsFormInTraining"]>]> {
+  let summary = "The identity, through which no gradient flows back";
+  let description = [{
+    What `--detach` names: PyTorch's `detach()` and JAX's `stop_gradient`. It
+    stands only until `mpc-differentiate`: outside of training from the
+    beginning, and in training once the gradients are there, its result is its
+    operand.
+
+    (C1) the result has the shape of the operand.
+
+    ```mlir
+    %t = train.stop_gradient %x : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Train_FloatTensor:$input);
+  let results = (outs Train_FloatTensor:$result); // stop_gradient_c1
+  let hasFolder = 1;
+}
+
 def Train_SelectOp : Train_InferredOp<"select", [Differentiable, Generated, ElementByElement]> {
   let summary = "on_true where the condition holds, else on_false, with NumPy broadcasting";
   let description = [{
@@ -136,6 +156,7 @@ def Train_SelectOp : Train_InferredOp<"select", [Differentiable, Generated, Elem
   }];
   let arguments = (ins Train_BoolTensor:$condition, Train_Tensor:$on_true, Train_Tensor:$on_false); // select_c1, select_c2
   let results = (outs Train_Tensor:$result);
+  let hasFolder = 1;
   let extraClassDeclaration = compatible # pins;
 }
 

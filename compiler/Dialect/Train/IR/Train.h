@@ -38,6 +38,11 @@ template <typename ConcreteOp>
 class ElementByElement
     : public mlir::OpTrait::TraitBase<ConcreteOp, ElementByElement> {};
 
+/// Marks ops that no gradient flows back through; see TrainBase.td.
+template <typename ConcreteOp>
+class StopsGradient
+    : public mlir::OpTrait::TraitBase<ConcreteOp, StopsGradient> {};
+
 } // namespace mpc::train
 
 #include "compiler/Dialect/Train/IR/TrainDialect.h.inc"

@@ -63,6 +63,12 @@ def ElementByElement : NativeOpTrait<"ElementByElement"> {
   let cppNamespace = "::mpc::train";
 }
 
+// Marks ops whose result is active for no operand: what feeds them gets no
+// gradient by way of them, and is not trained if that is its only way.
+def StopsGradient : NativeOpTrait<"StopsGradient"> {
+  let cppNamespace = "::mpc::train";
+}
+
 def ReductionMean : I32EnumAttrCase<"Mean", 0, "mean">;
 def ReductionSum : I32EnumAttrCase<"Sum", 1, "sum">;
 def ReductionNone : I32EnumAttrCase<"None", 2, "none">;

@@ -123,6 +123,33 @@ func.func @nothing(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
 
 // -----
 
+// A gradient that is stopped twice is stopped once, and the stop stays.
+// CHECK-LABEL: func.func @stop_gradient
+// CHECK-SAME:    (%[[X:.*]]: tensor<4xf32>)
+func.func @stop_gradient(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: %[[STOP:.*]] = train.stop_gradient %[[X]]
+  // CHECK: train.mul %[[X]], %[[STOP]]
+  %0 = train.stop_gradient %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = train.stop_gradient %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = train.mul %x, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// There is nothing to choose between a value and itself, unless it grows.
+// CHECK-LABEL: func.func @select_same
+// CHECK-SAME:    (%[[C:.*]]: tensor<4x1xi1>, %[[X:.*]]: tensor<3xf32>, %[[Y:.*]]: tensor<4x3xf32>)
+func.func @select_same(%c: tensor<4x1xi1>, %x: tensor<3xf32>, %y: tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>) {
+  // CHECK: %[[GROWN:.*]] = train.select %[[C]], %[[X]], %[[X]]
+  // CHECK: return %[[GROWN]], %[[Y]]
+  %0 = train.select %c, %x, %x : (tensor<4x1xi1>, tensor<3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %1 = train.select %c, %y, %y : (tensor<4x1xi1>, tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  return %0, %1 : tensor<4x3xf32>, tensor<4x3xf32>
+}
+
+// -----
+
 // Rounding twice to one type rounds once; to two types it rounds twice.
 // CHECK-LABEL: func.func @round_twice
 // CHECK-SAME:    (%[[X:.*]]: tensor<4xf32>)

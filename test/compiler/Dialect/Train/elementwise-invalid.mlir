@@ -53,6 +53,15 @@ func.func @round_to_c1(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @stop_gradient_c1(%x: tensor<4xf32>) {
+  // expected-error @+2 {{'train.stop_gradient' op inferred type(s) 'tensor<4xf32>' are incompatible with return type(s) of operation 'tensor<3xf32>'}}
+  // expected-error @+1 {{'train.stop_gradient' op failed to infer returned types}}
+  %0 = train.stop_gradient %x : (tensor<4xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
 func.func @select_c1(%c: tensor<3xi1>, %x: tensor<4xf32>) {
   // expected-error @+2 {{'train.select' op shapes must broadcast, but are 'tensor<3xi1>' and 'tensor<4xf32>' and 'tensor<4xf32>'}}
   // expected-error @+1 {{'train.select' op failed to infer returned types}}

@@ -140,6 +140,8 @@ func.func @elementwise(%x: tensor<4x3xf32>, %b: tensor<3xf32>, %c: tensor<i1>, %
   %12 = train.gelu_grad %x, %x : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.round_to %{{.*}} {to = bf16} : (tensor<4x3xf32>) -> tensor<4x3xf32>
   %round = train.round_to %x {to = bf16} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.stop_gradient %{{.*}} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %stop = train.stop_gradient %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.cast %{{.*}} {to = i64}
   %13 = train.cast %x {to = i64} : (tensor<4x3xf32>) -> tensor<4x3xi64>
   // CHECK: train.sqrt %{{.*}} : (tensor<4x3xf32>) -> tensor<4x3xf32>

@@ -1,0 +1,94 @@
+//===- Examine.cpp - What keeps a model from being trained ----------------===//
+
+#include "passes/Examine.h"
+
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Import/Import.h"
+#include "compiler/Support/Diagnostics.h"
+#include "passes/Grad/Passes.h"
+#include "passes/ImportOptions.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Counts floats by what becomes of them in training.
+static void countStates(ModuleOp module, Examination &result) {
+  for (auto state : module.getOps<train::StateOp>()) {
+    auto type = cast<RankedTensorType>(state.getType());
+    if (!isa<FloatType>(type.getElementType()))
+      continue;
+    train::StateKind kind = state.getKind();
+    Examination::Tensors &tensors =
+        kind == train::StateKind::Parameter   ? result.trained
+        : kind == train::StateKind::Statistic ? result.statistics
+                                              : result.kept;
+    ++tensors.count;
+    tensors.elements += type.getNumElements();
+  }
+}
+
+/// The stages that a model can fail in.
+static LogicalResult runStages(ModuleOp module, const CompileOptions &options) {
+  for (StringRef stage : {"graph", "grad"}) {
+    PassManager manager(module->getContext());
+    addStage(manager, stage.str(), options);
+    if (failed(manager.run(module)))
+      return failure();
+  }
+  return success();
+}
+
+static void takeDecisions(ModuleOp module, Examination &result) {
+  if (auto notes = module->getAttrOfType<ArrayAttr>("mpc.notes"))
+    for (auto note : notes.getAsRange<StringAttr>())
+      result.notes.push_back(note.getValue().str());
+  if (auto loss = module->getAttrOfType<StringAttr>("mpc.loss"))
+    result.loss = loss.getValue().str();
+}
+
+Examination mpc::examineModel(const CompileOptions &options) {
+  Examination result;
+  MLIRContext context;
+  SmallVector<Diagnostic> held;
+  ImportResult imported;
+  {
+    ScopedDiagnosticHandler hold(&context, [&](Diagnostic &diagnostic) {
+      held.push_back(std::move(diagnostic));
+      return success();
+    });
+    ImportOptions importOptions = toImportOptions(options);
+    importOptions.survey = &result.survey;
+    imported = importOnnx(options.model, importOptions, context);
+    result.notes = imported.notes;
+    result.exitCode = exitCode(imported.error);
+    if (imported.module) {
+      ModuleOp module = *imported.module;
+      countStates(module, result);
+      result.predictsOnly = result.trained.count == 0;
+      if (result.predictsOnly)
+        module->setAttr(kPredictOnlyAttr, UnitAttr::get(&context));
+      if (failed(runStages(module, options)))
+        result.exitCode = exitCode(ModelError::Invalid);
+      takeDecisions(module, result);
+    }
+  }
+  if (!result.survey.isRead) {
+    ModelDiagnosticHandler handler(&context, options.model);
+    for (Diagnostic &diagnostic : held)
+      context.getDiagEngine().emit(std::move(diagnostic));
+    return result;
+  }
+  for (const Diagnostic &diagnostic : held) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+      continue;
+    Examination::Fault &fault = result.faults.emplace_back();
+    fault.text = describe(diagnostic);
+    for (const Diagnostic &note : diagnostic.getNotes())
+      if (!StringRef(note.str()).starts_with("see current operation"))
+        fault.notes.push_back(describe(note));
+  }
+  return result;
+}

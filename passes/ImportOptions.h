@@ -1,0 +1,29 @@
+//===- ImportOptions.h - What a compilation asks of the importer -*- C++ -*-==//
+#ifndef MPC_PASSES_IMPORTOPTIONS_H
+#define MPC_PASSES_IMPORTOPTIONS_H
+
+#include "compiler/Import/Import.h"
+#include "passes/Pipeline.h"
+
+namespace mpc {
+
+inline ImportOptions toImportOptions(const CompileOptions &options) {
+  using BatchNorm = ImportOptions::BatchNorm;
+  ImportOptions result;
+  result.dims = options.dims;
+  result.batch = options.batch;
+  result.freeze = options.freeze;
+  result.train = options.train;
+  result.detach = options.detach;
+  result.paddingRows = options.paddingRows;
+  if (!options.batchNorm.empty())
+    result.batchNorm = options.batchNorm == "train"    ? BatchNorm::Train
+                       : options.batchNorm == "frozen" ? BatchNorm::Frozen
+                                                       : BatchNorm::AsExported;
+  result.float64 = options.precision == "fp64";
+  return result;
+}
+
+} // namespace mpc
+
+#endif // MPC_PASSES_IMPORTOPTIONS_H
