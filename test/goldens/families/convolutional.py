@@ -1,12 +1,6 @@
 """Networks that classify images by convolutions; torchvision's where it takes widths."""
-import torch
 import torch.nn as nn
-
-# This wheel of torchvision is built for CUDA: without its operators it wants nms declared.
-library = torch.library.Library("torchvision", "DEF")
-for operator in ("nms", "qnms"):
-    library.define(operator + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-
+from registry import Then, family, floats, images
 from torchvision.models import DenseNet, MobileNetV2
 from torchvision.models.convnext import CNBlockConfig, ConvNeXt
 from torchvision.models.efficientnet import EfficientNet, FusedMBConvConfig, MBConvConfig
@@ -16,8 +10,6 @@ from torchvision.models.regnet import BlockParams, RegNet
 from torchvision.models.resnet import BasicBlock, Bottleneck
 from torchvision.models.shufflenetv2 import InvertedResidual
 from torchvision.models.squeezenet import Fire
-
-from registry import Then, family, floats, images
 
 CLASSES = "softmax-cross-entropy"
 
@@ -90,8 +82,9 @@ def mobilenet_v2(n):
 
 @family(CLASSES, batch=8)
 def mobilenet_v3(n):
-    blocks = [InvertedResidualConfig(8, 3, 8, 8, True, "RE", 2, 1, 1), InvertedResidualConfig(8, 5, 16, 8, True, "HS", 1, 1, 1)]
-    return MobileNetV3(blocks, last_channel=16, num_classes=5, dropout=0), {"x": images(n, 32)}
+    blocks = [InvertedResidualConfig(8, 3, 8, 8, True, "RE", 2, 1, 1),
+              InvertedResidualConfig(8, 5, 16, 8, True, "HS", 1, 1, 1)]
+    return MobileNetV3(blocks, last_channel=16, num_classes=5, dropout=0), {"x": images(n)}
 
 
 @family(CLASSES, batch=8)
@@ -102,7 +95,7 @@ def efficientnet(n):
 
 @family(CLASSES, batch=8)
 def densenet(n):
-    return DenseNet(growth_rate=4, block_config=(2, 1), num_init_features=8, bn_size=2, num_classes=5), {"x": images(n, 32)}
+    return DenseNet(growth_rate=4, block_config=(2, 1), num_init_features=8, bn_size=2, num_classes=5), {"x": images(n)}
 
 
 @family(CLASSES)
@@ -131,7 +124,7 @@ def inception(n):
 def regnet(n):
     blocks = BlockParams(depths=[1, 1], widths=[8, 16], group_widths=[4, 8], bottleneck_multipliers=[1.0, 1.0],
                          strides=[2, 2], se_ratio=0.25)
-    return RegNet(blocks, num_classes=5, stem_width=8), {"x": images(n, 32)}
+    return RegNet(blocks, num_classes=5, stem_width=8), {"x": images(n)}
 
 
 @family(CLASSES, batch=8)

@@ -38,20 +38,18 @@ def bert(name, model, config, **changes):
 bert("bert", "BertForSequenceClassification", "BertConfig", num_hidden_layers=2)
 bert("bert_mlm", "BertForMaskedLM", "BertConfig")
 bert("roberta", "RobertaForSequenceClassification", "RobertaConfig", type_vocab_size=1, pad_token_id=1)
-bert("roberta_mlm", "RobertaForMaskedLM", "RobertaConfig", type_vocab_size=1, pad_token_id=1)
 bert("albert", "AlbertForMaskedLM", "AlbertConfig", embedding_size=6, num_hidden_layers=2)
 bert("electra", "ElectraForTokenClassification", "ElectraConfig", embedding_size=6)
 bert("deberta", "DebertaForMaskedLM", "DebertaConfig", relative_attention=True, pos_att_type=["c2p", "p2c"],
      max_relative_positions=8)
 bert("deberta_v2", "DebertaV2ForSequenceClassification", "DebertaV2Config", relative_attention=True,
-     pos_att_type=["c2p", "p2c"], max_relative_positions=8, position_buckets=4, norm_rel_ebd="layer_norm", share_att_key=True)
+     pos_att_type=["c2p", "p2c"], max_relative_positions=8, position_buckets=4, norm_rel_ebd="layer_norm",
+     share_att_key=True)
 bert("mpnet", "MPNetForMaskedLM", "MPNetConfig", pad_token_id=1)
 add("distilbert", "DistilBertForSequenceClassification", ("DistilBertConfig", dict(
     vocab_size=24, dim=8, n_layers=1, n_heads=2, hidden_dim=12, max_position_embeddings=12, num_labels=3)))
 # The TorchScript exporter keeps no word of what is a buffer.
-FIXED_BIAS = dict(compile=["--freeze=final_logits_bias"])
-add("bart", "BartForConditionalGeneration", ("BartConfig", SEQ2SEQ), both, FIXED_BIAS, use_cache=False)
-add("marian", "MarianMTModel", ("MarianConfig", SEQ2SEQ), both, FIXED_BIAS, use_cache=False)
+add("bart", "BartForConditionalGeneration", ("BartConfig", SEQ2SEQ), both,
+    dict(compile=["--freeze=final_logits_bias"]), use_cache=False)
 # torch.export fails on its scaled_dot_product_attention.
 add("t5", "T5ForConditionalGeneration", ("T5Config", T5), both, use_cache=False, attention="eager")
-add("t5_gated", "MT5ForConditionalGeneration", ("MT5Config", T5), both, use_cache=False, attention="eager")

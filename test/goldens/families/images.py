@@ -2,7 +2,6 @@
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from convolutional import library # Before the rest of torchvision.
 from torchvision.models.segmentation.deeplabv3 import ASPP
 from torchvision.models.segmentation.fcn import FCN, FCNHead
 
@@ -103,7 +102,8 @@ def gan_generator(n):
 @family("bce-with-logits", batch=8)
 def gan_discriminator(n):
     return nn.Sequential(nn.Conv2d(3, 8, 4, 2, 1, bias=False), nn.LeakyReLU(0.2), nn.Conv2d(8, 8, 4, 2, 1, bias=False),
-                         nn.BatchNorm2d(8), nn.LeakyReLU(0.2), nn.Conv2d(8, 1, 4, bias=False), nn.Flatten()), {"x": images(n)}
+                         nn.BatchNorm2d(8), nn.LeakyReLU(0.2), nn.Conv2d(8, 1, 4, bias=False), nn.Flatten()), \
+        {"x": images(n)}
 
 
 class Residual(nn.Module):

@@ -22,6 +22,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import sys
 import warnings
 
@@ -110,11 +111,18 @@ def apart(found, expected):
     return max(abs(a - b) / abs(b) for a, b in zip(found, expected))
 
 
+def autocast_losses(family, seed):
+    try:
+        return train(family, seed, autocast=True)
+    except RuntimeError: # DeBERTa fills with the lowest number of f32, which bf16 does not have.
+        return None
+
+
 def find_seed(family):
     for seed in range(1, 20):
         losses = train(family, seed)
         errors = [apart(train(family, seed, noise=n), losses) for n in (1, 2, 3)]
-        bf16 = apart(train(family, seed, autocast=True), losses)
+        bf16 = apart(autocast_losses(family, seed) or losses, losses)
         if max(errors) < ROUNDING and bf16 < BF16_ROUNDING:
             return seed
     raise RuntimeError(f"rounding matters with every seed: {max(errors):.1e}, in bf16 {bf16:.1e}")
@@ -132,6 +140,7 @@ def shrink(graph, short):
                 shrink(attribute.g, short)
         node.input[:] = [short.get(name, name) for name in node.input]
         node.output[:] = [name if name in keep else short.setdefault(name, f"v{len(short)}") for name in node.output]
+        node.name = node.output[0]
 
 
 def export(family, seed, exporter):
@@ -158,11 +167,11 @@ def write(family):
                         **{name: values.numpy() for name, values in {**inputs, **targets}.items()})
     options = [f"--loss={family.loss}", *([f"--label-axis={family.axis}"] if family.axis != -1 else []), *family.compile]
     golden = {"seed": seed, "exporters": family.exporters, "options": options,
-              "fp32": train(family, seed), "bf16": train(family, seed, autocast=True)}
+              "fp32": train(family, seed), "bf16": autocast_losses(family, seed)}
     sizes = {exporter: export(family, seed, exporter) for exporter in family.exporters}
     count = sum(p.numel() for p in module.parameters())
-    print(f"{family.name}: seed {seed}, {count} parameters, bf16 {apart(golden['bf16'], golden['fp32']):.1e}, {sizes}",
-          flush=True)
+    bf16 = f"{apart(golden['bf16'], golden['fp32']):.1e}" if golden["bf16"] else "fails"
+    print(f"{family.name}: seed {seed}, {count} parameters, bf16 {bf16}, {sizes}", flush=True)
     return golden
 
 
@@ -182,6 +191,8 @@ def main():
     failures = []
     for group in arguments.groups:
         importlib.import_module(group)
+        if not arguments.only:
+            shutil.rmtree(HERE / group, ignore_errors=True)
         (HERE / group).mkdir(exist_ok=True)
         file = HERE / f"{group}.json"
         goldens = json.loads(file.read_text()) if arguments.only else {}

@@ -224,11 +224,11 @@ class Triplet(nn.Module):
         self.net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
 
     def forward(self, anchor, near, far):
-        anchor, near, far = (F.normalize(self.net(x), dim=-1) for x in (anchor, near, far))
+        anchor, near, far = (F.normalize(self.net(x).float(), dim=-1) for x in (anchor, near, far))
         return F.pairwise_distance(anchor, near) - F.pairwise_distance(anchor, far) + F.cosine_similarity(anchor, far)
 
 
-@family("mse", batch=8)
+@family(CLICK, batch=8)
 def triplet(n):
     return Triplet(), {"anchor": floats(n, 8), "near": floats(n, 8), "far": floats(n, 8)}
 
@@ -258,12 +258,12 @@ class Nerf(nn.Module):
     def forward(self, x):
         code = torch.cat([x, *[wave(x * scale) for scale in (1, 2) for wave in (torch.sin, torch.cos)]], -1)
         y = self.head(torch.cat([self.net(code), code], -1))
-        opaque = 1 - torch.exp(-F.softplus(y[..., 3]) * 0.3)
-        seen = torch.cumprod(torch.cat([torch.ones_like(opaque[:, :1]), 1 - opaque + 1e-6], 1), 1)[:, :-1]
-        return ((opaque * seen)[..., None] * torch.sigmoid(y[..., :3])).sum(1)
+        density = F.softplus(y[..., 3]) * 0.3
+        seen = torch.exp(density - torch.cumsum(density, 1))
+        return (((1 - torch.exp(-density)) * seen)[..., None] * torch.sigmoid(y[..., :3])).sum(1)
 
 
-@family("mse", batch=8, exporters="dynamo") # The TorchScript exporter has no cumprod.
+@family("mse", batch=8)
 def nerf(n):
     return Nerf(), {"x": floats(n, 5, 3)}
 
