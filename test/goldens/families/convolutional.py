@@ -28,7 +28,8 @@ def stem(width):
 
 @family(CLASSES, batch=8, exporters="script dynamo optimized")
 def mlp(n):
-    return nn.Sequential(nn.Linear(12, 16), nn.ReLU(), nn.Linear(16, 16), nn.GELU(), nn.Linear(16, 5)), {"x": floats(n, 12)}
+    return nn.Sequential(nn.Linear(12, 16), nn.ReLU(), nn.Linear(16, 16), nn.GELU(), nn.Linear(16, 5)), \
+        {"x": floats(n, 12)}
 
 
 @family(CLASSES, batch=8)
@@ -60,7 +61,8 @@ def vgg(n):
 @family(CLASSES, batch=8)
 def vgg_batch_norm(n):
     def stage(inputs, outputs):
-        return [nn.Conv2d(inputs, outputs, 3, padding=1), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True), nn.MaxPool2d(2)]
+        return [nn.Conv2d(inputs, outputs, 3, padding=1), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True),
+                nn.MaxPool2d(2)]
     return classifier(*stage(3, 8), *stage(8, 12), width=12), {"x": images(n)}
 
 
@@ -137,11 +139,13 @@ def signals(n):
 @family(CLASSES)
 def volumes(n):
     """In three dimensions, as for video."""
-    return nn.Sequential(nn.Conv3d(1, 4, 3, padding=1), nn.BatchNorm3d(4), nn.ReLU(), nn.MaxPool3d(2), nn.Conv3d(4, 8, 3),
-                         nn.AdaptiveAvgPool3d(1), nn.Flatten(), nn.Linear(8, 5)), {"x": floats(n, 1, 8, 8, 8)}
+    return nn.Sequential(nn.Conv3d(1, 4, 3, padding=1), nn.BatchNorm3d(4), nn.ReLU(), nn.MaxPool3d(2),
+                         nn.Conv3d(4, 8, 3), nn.AdaptiveAvgPool3d(1), nn.Flatten(), nn.Linear(8, 5)), \
+        {"x": floats(n, 1, 8, 8, 8)}
 
 
 @family(CLASSES)
 def group_norm(n):
-    return Then(nn.Conv2d(3, 8, 3), nn.GroupNorm(2, 8), nn.PReLU(8), nn.Conv2d(8, 8, 3), nn.InstanceNorm2d(8, affine=True),
-                nn.Hardswish(), lambda x: x.mean((2, 3)), nn.Linear(8, 5)), {"x": images(n, 12)}
+    return Then(nn.Conv2d(3, 8, 3), nn.GroupNorm(2, 8), nn.PReLU(8), nn.Conv2d(8, 8, 3),
+                nn.InstanceNorm2d(8, affine=True), nn.Hardswish(), lambda x: x.mean((2, 3)), nn.Linear(8, 5)), \
+        {"x": images(n, 12)}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Trains the models of GROUP/ for 20 steps and compares their losses with PyTorch's in GROUP.json (make_families.py).
 
-families.py MPC GROUP FOLDER [--only REGEX]: FOLDER is for what it writes. Every file is trained in fp32, and the first of
-each model in bf16 too.
+families.py MPC GROUP FOLDER [--only REGEX]: FOLDER is for what it writes. Every file is trained in fp32, and the first
+of each model in bf16 too.
 """
 import argparse
 import json
@@ -29,14 +29,14 @@ def run(*command):
 
 def losses_of(mpc, model, data, options, package):
     run(mpc, "compile", model, *options, "--optimizer=adamw", "--lr=0.003", "-o", package)
-    lines = run(mpc, "train", package, f"--data={data}", f"--steps={STEPS}", "--no-shuffle", "--threads=1", "--device=cpu",
-                "--json").splitlines()
+    lines = run(mpc, "train", package, f"--data={data}", f"--steps={STEPS}", "--no-shuffle", "--threads=1",
+                "--device=cpu", "--json").splitlines()
     package.unlink()
     return [line["loss"] for line in map(json.loads, lines) if "step" in line and "loss" in line]
 
 
 def worst(found, expected):
-    """The step (from 1) that is furthest from what is expected, and how far. Numbers that are none are infinitely far."""
+    """The step, from 1, that is furthest from what is expected, and how far. NaN is infinitely far."""
     apart = [abs(a - b) / abs(b) for a, b in zip(found, expected, strict=True)]
     step = max(range(len(apart)), key=lambda i: apart[i] if apart[i] == apart[i] else float("inf"))
     return step + 1, apart[step]
@@ -65,17 +65,17 @@ def main():
     arguments = parser.parse_args()
     goldens = json.loads((HERE / f"{arguments.group}.json").read_text())
     folder, failures = HERE / arguments.group, []
-    assert goldens and sorted(f"{name}-{exporter}" for name in goldens for exporter in goldens[name]["exporters"]) == sorted(
-        file.stem for file in folder.glob("*.onnx")), f"{folder} has other files than {arguments.group}.json"
+    listed = {f"{name}-{exporter}" for name, golden in goldens.items() for exporter in golden["exporters"]}
+    assert listed and listed == {file.stem for file in folder.glob("*.onnx")}, f"{folder} and its .json differ in files"
     for name, golden in goldens.items():
         if not re.search(arguments.only, name):
             continue
         for exporter in golden["exporters"]:
             for precision in ("fp32", "bf16") if exporter == golden["exporters"][0] else ("fp32",):
-                what = f"{name} {exporter} {precision}"
+                what, options = f"{name} {exporter} {precision}", [*golden["options"], f"--precision={precision}"]
                 try:
                     found = losses_of(arguments.mpc, folder / f"{name}-{exporter}.onnx", folder / f"{name}.npz",
-                                      [*golden["options"], f"--precision={precision}"], arguments.folder / f"{name}.mpc")
+                                      options, arguments.folder / f"{name}.mpc")
                     text, good = check(found, golden, precision)
                 except RuntimeError as error:
                     text, good = str(error), False

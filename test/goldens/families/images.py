@@ -58,15 +58,15 @@ def fcn(n):
 
 @family(PIXELS, axis=1)
 def deeplab(n):
-    return Then(nn.Conv2d(3, 8, 3, 2, 1), nn.ReLU(), nn.Conv2d(8, 8, 3, 1, 2, dilation=2), nn.ReLU(), ASPP(8, [2, 3], 4),
-                nn.Conv2d(4, 3, 1), lambda x: F.interpolate(x, size=(16, 16), mode="bilinear", align_corners=False)), \
+    return Then(nn.Conv2d(3, 8, 3, 2, 1), nn.ReLU(), nn.Conv2d(8, 8, 3, 1, 2, dilation=2), nn.ReLU(),
+                ASPP(8, [2, 3], 4), nn.Conv2d(4, 3, 1), lambda x: F.interpolate(x, size=(16, 16), mode="bilinear")), \
         {"x": images(n)}
 
 
 @family("mse")
 def super_resolution(n):
-    return nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.PReLU(), nn.Conv2d(8, 12, 3, padding=1, padding_mode="reflect"),
-                         nn.PixelShuffle(2)), {"x": images(n, 8)}
+    return nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.PReLU(), nn.Conv2d(8, 12, 3, padding=1,
+                         padding_mode="reflect"), nn.PixelShuffle(2)), {"x": images(n, 8)}
 
 
 @family("mse")

@@ -9,10 +9,10 @@ make_families.py [--only REGEX] [GROUP...]: convolutional.py and the files besid
   GROUP/NAME.npz             two batches
   GROUP.json                 losses in f32 and under torch.autocast in bf16, and the options of mpc
 
-Dropout is 0 and eval() is not called. ONNX has no detach() and no padding_idx: no model has the one, no input the other.
-Losses are those of the batches in turn, with AdamW. The seed is the first with which PyTorch itself, started from weights
-that differ by a millionth, keeps to its losses, and its bf16 to its f32: ReLU and norms of a batch amplify rounding
-with others, where nothing can be compared.
+Dropout is 0, eval() is not called, losses are those of the two batches in turn, with AdamW. ONNX has no detach() and no
+padding_idx: no model has the one, no input the other. The seed is the first with which PyTorch itself, started from
+weights that differ by a millionth, keeps to its losses, and its bf16 to its f32: ReLU, the largest of several and norms
+of a batch amplify rounding with others, where nothing can be compared.
 
 Needs numpy, onnx, onnxscript, torch 2.13, torchvision 0.28 and transformers 5.23. The results are in the repository.
 """
@@ -88,7 +88,7 @@ def loss_of(family, output, target):
 
 def train(family, seed, autocast=False, noise=None):
     module, inputs = make(family, seed)
-    targets = wanted(family, make(family, seed)[0], inputs) # A norm's statistics are of no consequence, but as they were.
+    targets = wanted(family, make(family, seed)[0], inputs)
     if noise is not None:
         torch.manual_seed(noise)
         with torch.no_grad():
@@ -165,7 +165,8 @@ def write(family):
     targets = wanted(family, module, inputs)
     np.savez_compressed(HERE / family.group / f"{family.name}.npz",
                         **{name: values.numpy() for name, values in {**inputs, **targets}.items()})
-    options = [f"--loss={family.loss}", *([f"--label-axis={family.axis}"] if family.axis != -1 else []), *family.compile]
+    axis = [f"--label-axis={family.axis}"] if family.axis != -1 else []
+    options = [f"--loss={family.loss}", *axis, *family.compile]
     golden = {"seed": seed, "exporters": family.exporters, "options": options,
               "fp32": train(family, seed), "bf16": autocast_losses(family, seed)}
     sizes = {exporter: export(family, seed, exporter) for exporter in family.exporters}
@@ -177,8 +178,10 @@ def write(family):
 
 def text_of(goldens):
     """JSON with one line for each list."""
-    families = [f' "{name}": {{\n' + ",\n".join(f'  "{key}": {json.dumps(value)}' for key, value in golden.items()) + "\n }"
-                for name, golden in sorted(goldens.items())]
+    families = []
+    for name, golden in sorted(goldens.items()):
+        lines = [f'  "{key}": {json.dumps(value)}' for key, value in golden.items()]
+        families.append(f' "{name}": {{\n' + ",\n".join(lines) + "\n }")
     return "{\n" + ",\n".join(families) + "\n}\n"
 
 

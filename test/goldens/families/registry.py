@@ -2,7 +2,7 @@
 import torch
 import torch.nn as nn
 
-# torchvision's wheel is built for CUDA: without its operators it wants nms declared, and transformers wants torchvision.
+# torchvision's wheel is built for CUDA: without its operators it wants nms declared. transformers wants torchvision.
 library = torch.library.Library("torchvision", "DEF")
 for operator in ("nms", "qnms"):
     library.define(operator + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")

@@ -158,8 +158,8 @@ class SelectiveScan(nn.Module):
     """A block of Mamba, its scan as a loop."""
     def __init__(self):
         super().__init__()
-        self.inner, self.conv, self.parts = nn.Linear(8, 32), nn.Conv1d(16, 16, 4, padding=3, groups=16), nn.Linear(16, 10)
-        self.rate, self.head = nn.Linear(2, 16), nn.Linear(16, 8)
+        self.inner, self.conv = nn.Linear(8, 32), nn.Conv1d(16, 16, 4, padding=3, groups=16)
+        self.parts, self.rate, self.head = nn.Linear(16, 10), nn.Linear(2, 16), nn.Linear(16, 8)
         self.decay = nn.Parameter(torch.log(torch.arange(1.0, 5.0).repeat(16, 1)))
         self.skip = nn.Parameter(torch.ones(16))
 

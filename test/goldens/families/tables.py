@@ -11,7 +11,8 @@ class Dlrm(nn.Module):
     def __init__(self, bags):
         super().__init__()
         self.bottom = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 8), nn.ReLU())
-        self.tables = nn.ModuleList([nn.EmbeddingBag(24, 8, mode="sum") if bags else nn.Embedding(24, 8) for _ in range(3)])
+        self.tables = nn.ModuleList(
+            [nn.EmbeddingBag(24, 8, mode="sum") if bags else nn.Embedding(24, 8) for _ in range(3)])
         self.top, self.bags = nn.Sequential(nn.Linear(8 + 6, 16), nn.ReLU(), nn.Linear(16, 1)), bags
 
     def forward(self, dense, sparse):
@@ -72,7 +73,8 @@ def bpr(n):
 class DeepCross(nn.Module):
     def __init__(self):
         super().__init__()
-        self.table, self.deep, self.head = nn.Embedding(24, 4), nn.Sequential(nn.Linear(16, 8), nn.ReLU()), nn.Linear(24, 1)
+        self.table, self.head = nn.Embedding(24, 4), nn.Linear(24, 1)
+        self.deep = nn.Sequential(nn.Linear(16, 8), nn.ReLU())
         self.weights = nn.ParameterList([nn.Parameter(torch.randn(16) * 0.2) for _ in range(2)])
         self.biases = nn.ParameterList([nn.Parameter(torch.randn(16) * 0.1) for _ in range(2)])
         self.register_buffer("offsets", torch.tensor([0, 8, 16]))
@@ -253,7 +255,8 @@ def contrastive(n):
 class Nerf(nn.Module):
     def __init__(self):
         super().__init__()
-        self.net, self.head = nn.Sequential(nn.Linear(15, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU()), nn.Linear(31, 4)
+        self.net = nn.Sequential(nn.Linear(15, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU())
+        self.head = nn.Linear(31, 4)
 
     def forward(self, x):
         code = torch.cat([x, *[wave(x * scale) for scale in (1, 2) for wave in (torch.sin, torch.cos)]], -1)
