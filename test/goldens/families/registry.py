@@ -1,0 +1,82 @@
+"""The table of families: the other files of this folder fill it, one group each."""
+import torch
+import torch.nn as nn
+
+# torchvision's wheel is built for CUDA: without its operators it wants nms declared. transformers wants torchvision.
+library = torch.library.Library("torchvision", "DEF")
+for operator in ("nms", "qnms"):
+    library.define(operator + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+
+FAMILIES = {}
+
+
+class Family:
+    def __init__(self, build, group, loss, batch=4, axis=-1, exporters="script dynamo", compile=()):
+        self.name, self.build, self.group = build.__name__.replace("_", "-"), build, group
+        self.loss, self.batch, self.axis, self.compile = loss, batch, axis, list(compile)
+        self.exporters = exporters.split()
+
+
+def family(loss, **options):
+    """Adds what the function builds: a module, and inputs of as many samples as it is asked for."""
+    def add(build):
+        entry = Family(build, build.__module__, loss, **options)
+        assert entry.name not in FAMILIES, entry.name
+        FAMILIES[entry.name] = entry
+        return build
+    return add
+
+
+def floats(*shape):
+    """Normal numbers in steps of 1/4, which stay small when compressed."""
+    return (torch.randn(shape) * 4).round() / 4
+
+
+def images(n, size=16, channels=3):
+    return floats(n, channels, size, size)
+
+
+def tokens(n, length, low=0, high=24):
+    return torch.randint(low, high, (n, length))
+
+
+class Then(nn.Module):
+    """Modules and functions, one after the other."""
+    def __init__(self, *parts):
+        super().__init__()
+        self.parts = parts
+        for i, part in enumerate(parts):
+            if isinstance(part, nn.Module):
+                self.add_module(str(i), part)
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+class Of(nn.Module):
+    """A model whose output has a name, with inputs that have names, as those of transformers are."""
+    def __init__(self, model, inputs, output="logits", **always):
+        super().__init__()
+        self.m, self.names, self.output, self.always = model, list(inputs), output, always
+
+    def forward(self, *values):
+        result = self.m(**dict(zip(self.names, values)), **self.always)
+        return self.output(result) if callable(self.output) else result[self.output]
+
+
+def transformer(model, config, inputs, output="logits", attention=None, **always):
+    """A model of transformers without dropout; attention: "eager" or "sdpa"."""
+    without_dropout(config)
+    if attention:
+        config._attn_implementation = attention
+    return Of(model(config), inputs, output, **always), inputs
+
+
+def without_dropout(config):
+    for key, value in config.to_dict().items():
+        if "drop" in key and isinstance(value, (int, float)) and not isinstance(value, bool):
+            setattr(config, key, 0.0)
+        if hasattr(getattr(config, key, None), "to_dict"):
+            without_dropout(getattr(config, key))
