@@ -14,8 +14,10 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Counts floats by what becomes of them in training.
-static void countStates(ModuleOp module, Examination &result) {
+/// Counts floats by what becomes of them in training; returns the parameters.
+static llvm::StringMap<int64_t> countStates(ModuleOp module,
+                                            Examination &result) {
+  llvm::StringMap<int64_t> parameters;
   for (auto state : module.getOps<train::StateOp>()) {
     auto type = cast<RankedTensorType>(state.getType());
     if (!isa<FloatType>(type.getElementType()))
@@ -27,6 +29,23 @@ static void countStates(ModuleOp module, Examination &result) {
                                               : result.kept;
     ++tensors.count;
     tensors.elements += type.getNumElements();
+    if (kind == train::StateKind::Parameter)
+      parameters[state.getSymName()] = type.getNumElements();
+  }
+  return parameters;
+}
+
+/// Those that no gradient reaches have become constants; the others are packed.
+static void moveUntrained(ModuleOp module,
+                          const llvm::StringMap<int64_t> &parameters,
+                          Examination &result) {
+  for (const auto &parameter : parameters) {
+    if (!module.lookupSymbol<train::StateOp>(parameter.getKey()))
+      continue;
+    --result.trained.count;
+    result.trained.elements -= parameter.getValue();
+    ++result.kept.count;
+    result.kept.elements += parameter.getValue();
   }
 }
 
@@ -66,12 +85,14 @@ Examination mpc::examineModel(const CompileOptions &options) {
     result.exitCode = exitCode(imported.error);
     if (imported.module) {
       ModuleOp module = *imported.module;
-      countStates(module, result);
+      llvm::StringMap<int64_t> parameters = countStates(module, result);
       result.predictsOnly = result.trained.count == 0;
       if (result.predictsOnly)
         module->setAttr(kPredictOnlyAttr, UnitAttr::get(&context));
       if (failed(runStages(module, options)))
         result.exitCode = exitCode(ModelError::Invalid);
+      else if (!result.predictsOnly)
+        moveUntrained(module, parameters, result);
       takeDecisions(module, result);
     }
   }

@@ -19,10 +19,16 @@ void mpc::fuzz::import(const uint8_t *data, size_t size) {
         return mlir::success();
       });
   llvm::StringRef bytes(reinterpret_cast<const char *>(data), size);
-  ImportResult result =
-      importOnnx(llvm::MemoryBufferRef(bytes, "model.onnx"), {}, context);
+  llvm::MemoryBufferRef model(bytes, "model.onnx");
+  ImportResult result = importOnnx(model, {}, context);
   // A module, or an error that was said.
   if (bool(result.module) != (numErrors == 0) ||
       bool(result.module) != (result.error == ModelError::None))
+    std::abort();
+  // One that goes on after failures comes to the same end.
+  ModelSurvey survey;
+  ImportOptions options;
+  options.survey = &survey;
+  if (bool(importOnnx(model, options, context).module) != bool(result.module))
     std::abort();
 }

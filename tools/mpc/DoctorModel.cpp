@@ -34,7 +34,9 @@ static std::string advice(const ModelSurvey::Refusal &refusal) {
   if (refusal.why == "not supported")
     return "not supported: leave it out of what is exported, or write it with "
            "other ops";
-  return refusal.why;
+  if (refusal.why.rfind("exists", 0) == 0)
+    return refusal.why + ": export it with that opset";
+  return refusal.why + ": export the model before a runtime optimizes it";
 }
 
 //===----------------------------------------------------------------------===//

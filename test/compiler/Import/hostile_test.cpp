@@ -53,6 +53,13 @@ public:
       EXPECT_GT(numErrors, 0u);
       EXPECT_NE(last, "");
     }
+    // Going on after failures comes to the same end.
+    ModelSurvey survey;
+    ImportOptions options;
+    options.survey = &survey;
+    ImportResult surveyed =
+        importOnnx(llvm::MemoryBufferRef(bytes, name), options, *context);
+    EXPECT_EQ(bool(surveyed.module), bool(result.module)) << last;
   }
 
   unsigned numErrors = 0;
