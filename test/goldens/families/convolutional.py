@@ -47,7 +47,7 @@ def resnet(n):
 @family(CLASSES, batch=8)
 def resnext(n):
     return classifier(stem(8), Bottleneck(8, 4, 1, nn.Conv2d(8, 16, 1), groups=2, base_width=64),
-                      Bottleneck(16, 4, groups=2, base_width=64), width=16), {"x": images(n, 8)}
+                      Bottleneck(16, 4, groups=2, base_width=64), width=16), {"x": images(n)}
 
 
 @family(CLASSES)

@@ -11,8 +11,9 @@ make_families.py [--only REGEX] [GROUP...]: convolutional.py and the files besid
 
 Dropout is 0, eval() is not called, losses are those of the two batches in turn, with AdamW. ONNX has no detach() and no
 padding_idx: no model has the one, no input the other. The seed is the first with which PyTorch itself, started from
-weights that differ by a millionth, keeps to its losses, and its bf16 to its f32: ReLU, the largest of several and norms
-of a batch amplify rounding with others, where nothing can be compared.
+weights that differ by a millionth, keeps to its losses within 2e-5; and in bf16, and from weights that differ by a
+thousandth, within 5e-3: ReLU, the largest of several and norms of a batch amplify rounding, where nothing can be
+compared.
 
 Needs numpy, onnx, onnxscript, torch 2.13, torchvision 0.28 and transformers 5.23. The results are in the repository.
 """
@@ -86,14 +87,14 @@ def loss_of(family, output, target):
     return {"mse": F.mse_loss, "bce-with-logits": F.binary_cross_entropy_with_logits}[family.loss](output, target)
 
 
-def train(family, seed, autocast=False, noise=None):
+def train(family, seed, autocast=False, noise=None, size=1e-6):
     module, inputs = make(family, seed)
     targets = wanted(family, make(family, seed)[0], inputs)
     if noise is not None:
         torch.manual_seed(noise)
         with torch.no_grad():
             for parameter in module.parameters():
-                parameter.mul_(1 + 1e-6 * torch.randn_like(parameter))
+                parameter.mul_(1 + size * torch.randn_like(parameter))
     update = torch.optim.AdamW(module.parameters(), lr=RATE, weight_decay=0.01)
     losses = []
     for step in range(STEPS):
@@ -119,13 +120,14 @@ def autocast_losses(family, seed):
 
 
 def find_seed(family):
-    for seed in range(1, 20):
+    for seed in range(1, 40):
         losses = train(family, seed)
-        errors = [apart(train(family, seed, noise=n), losses) for n in (1, 2, 3)]
-        bf16 = apart(autocast_losses(family, seed) or losses, losses)
-        if max(errors) < ROUNDING and bf16 < BF16_ROUNDING:
+        fp32 = max(apart(train(family, seed, noise=n), losses) for n in (1, 2, 3))
+        bf16 = [apart(autocast_losses(family, seed) or losses, losses)]
+        bf16 += [apart(train(family, seed, noise=n, size=1e-3), losses) for n in (1, 2, 3)]
+        if fp32 < ROUNDING and max(bf16) < BF16_ROUNDING:
             return seed
-    raise RuntimeError(f"rounding matters with every seed: {max(errors):.1e}, in bf16 {bf16:.1e}")
+    raise RuntimeError(f"rounding matters with every seed: {fp32:.1e}, in bf16 {max(bf16):.1e}")
 
 
 def shrink(graph, short):
