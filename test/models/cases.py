@@ -701,6 +701,19 @@ case("ScatterElements_add", "x[3,4] u[2,4]",
      ints("i", "[2,4]", [0, 2, 1, 2, 0, 0, 1, 2])
      + 'y = ScatterElements <reduction = "add"> (x, i, u)',
      lambda x, u: x.scatter_add(0, index((2, 4), [0, 2, 1, 2, 0, 0, 1, 2]), u), opset=18)
+for kind, torch_kind in {"max": "amax", "min": "amin", "mul": "prod"}.items():
+    case(f"ScatterElements_{kind}", "x[3,4] u[3,4]",
+         ints("i", "[3,4]", [0, 2, 1, 2, 0, 0, 1, 2, 0, 1, 0, 2])
+         + f'y = ScatterElements <reduction = "{kind}"> (x, i, u)',
+         lambda x, u, k=torch_kind: x.scatter_reduce(
+             0, index((3, 4), [0, 2, 1, 2, 0, 0, 1, 2, 0, 1, 0, 2]), u, k), opset=18)
+    # Each update twice: equal extremes share the gradient.
+    case(f"ScatterND_{kind}", "x[4,3] u[5,3]",
+         ints("i", "[10,1]", [3, 1, 0, 0, 3] * 2) + "c = Concat <axis = 0> (u, u)\n"
+         f' y = ScatterND <reduction = "{kind}"> (x, i, c)',
+         lambda x, u, k=torch_kind: x.scatter_reduce(
+             0, torch.tensor([3, 1, 0, 0, 3] * 2)[:, None].expand(-1, 3), torch.cat([u, u]), k),
+         opset=18)
 case("ScatterND", "x[4,3,2] u[2,3,2]",
      ints("i", "[2,1]", [3, 1]) + "y = ScatterND (x, i, u)",
      lambda x, u: x.index_put((torch.tensor([3, 1]),), u), opset=18)

@@ -33,8 +33,7 @@ AttentionMask mpc::readAttentionMask(ImportedNode &node, int64_t past) {
                    << "; supported are bool, true where a query sees a key, "
                       "and floats that are added to the scores";
     else if (seen.mask && shapeOf(seen.mask).size() > 4)
-      node.shapeError()
-          << "input 3, the mask, must have at most 4 dimensions";
+      node.shapeError() << "input 3, the mask, must have at most 4 dimensions";
   }
   if (node.hasInput(6)) {
     seen.lengths = node.intInput(6);
@@ -97,10 +96,10 @@ static Value maskByLengths(ImportedNode &node, Value scores,
   SmallVector<int64_t> keys;
   for (int64_t j = 0; j < columns; ++j)
     keys.push_back(j);
-  scores = keepWhere(node,
-                     node.compare(node.integers(keys, {columns}), lengths,
-                                  Comparison::Less),
-                     scores);
+  scores = keepWhere(
+      node,
+      node.compare(node.integers(keys, {columns}), lengths, Comparison::Less),
+      scores);
   std::optional<int64_t> right = seen.causal ? 0 : seen.right;
   if (!right && !seen.left)
     return scores;
@@ -131,10 +130,9 @@ static Value fillColumns(ImportedNode &node, Value mask, int64_t columns) {
   auto type =
       RankedTensorType::get(shape, getElementTypeOrSelf(mask.getType()));
   Attribute none =
-      isBool(mask)
-          ? Attribute(node.graph.builder.getBoolAttr(false))
-          : FloatAttr::get(type.getElementType(),
-                           -std::numeric_limits<double>::infinity());
+      isBool(mask) ? Attribute(node.graph.builder.getBoolAttr(false))
+                   : FloatAttr::get(type.getElementType(),
+                                    -std::numeric_limits<double>::infinity());
   Value rest = train::ConstantOp::create(
       node.graph.builder, node.loc,
       ElementsAttr(DenseElementsAttr::get(type, none)));

@@ -2,6 +2,8 @@
 
 #include "compiler/Import/Ops/Index.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
 using namespace mpc;
 
@@ -199,6 +201,16 @@ static Value lastUpdates(ImportedNode &node, const FlatIndex &index) {
   return node.integers(last, index.tableRows);
 }
 
+static std::optional<train::IntegerOperation> reductionOf(StringRef name) {
+  using Kind = train::IntegerOperation;
+  return llvm::StringSwitch<std::optional<Kind>>(name)
+      .Case("add", Kind::Add)
+      .Case("mul", Kind::Mul)
+      .Case("max", Kind::Max)
+      .Case("min", Kind::Min)
+      .Default(std::nullopt);
+}
+
 /// The data with updates in the rows that the indices name.
 static Value scatterRows(ImportedNode &node, Value data, Value updates,
                          const FlatIndex &index, StringRef reduction) {
@@ -225,9 +237,14 @@ static Value scatterRows(ImportedNode &node, Value data, Value updates,
     Value sums = node.emit<train::EmbeddingGradOp>(
         {updates, rows}, node.i64("rows", index.tableRows));
     result = node.emit<train::AddOp>({table, sums});
+  } else if (auto kind = reductionOf(reduction)) {
+    result = node.emit<train::ScatterReduceOp>(
+        {table, rows, updates},
+        node.attr("kind", train::IntegerOperationAttr::get(
+                              node.graph.builder.getContext(), *kind)));
   } else {
     node.error() << "attribute 'reduction' is '" << reduction
-                 << "'; supported are 'none', and 'add' of floats";
+                 << "'; supported are 'none', 'add', 'mul', 'max' and 'min'";
     return nullptr;
   }
   return node.reshape(result, dataShape);

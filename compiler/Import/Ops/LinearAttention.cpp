@@ -14,7 +14,8 @@ using namespace mpc;
 
 namespace {
 
-/// LinearAttention: a state [batch, heads, depth, width] that each step adds to.
+/// LinearAttention: a state [batch, heads, depth, width] that each step adds
+/// to.
 class StateAttention {
 public:
   explicit StateAttention(ImportedNode &node) : node(node) {}
@@ -51,7 +52,8 @@ bool StateAttention::readRule() {
     node.error() << "attribute 'update_rule' is '" << rule
                  << "'; supported are 'linear', 'gated', 'delta' and "
                     "'gated_delta'";
-  for (auto [index, isNeeded] : {std::pair(4u, isGated), std::pair(5u, isDelta)})
+  for (auto [index, isNeeded] :
+       {std::pair(4u, isGated), std::pair(5u, isDelta)})
     if (!node.failed() && isNeeded && !node.hasInput(index))
       node.error() << "input " << index << " is missing, which update rule '"
                    << rule << "' needs";
@@ -136,8 +138,8 @@ Value StateAttention::step(Value state, int64_t i) {
     // What the state holds under the key is replaced, not added to.
     if (state)
       newValue = node.emit<train::SubOp>(
-          {newValue, node.emit<train::MatmulOp>(
-                         {newKey, state}, node.flag("transpose_lhs"))});
+          {newValue, node.emit<train::MatmulOp>({newKey, state},
+                                                node.flag("transpose_lhs"))});
     newValue = mul(at(beta, i), newValue);
   }
   Value added = mul(newKey, newValue);
@@ -147,17 +149,17 @@ Value StateAttention::step(Value state, int64_t i) {
 LogicalResult StateAttention::run() {
   constexpr int64_t kMostSteps = 4096;
   if (steps > kMostSteps)
-    return node.shapeError() << "the sequence has " << steps
-                             << " steps; at most " << kMostSteps
-                             << " are supported";
+    return node.shapeError()
+           << "the sequence has " << steps << " steps; at most " << kMostSteps
+           << " are supported";
   Value state;
   if (node.hasInput(3)) {
     state = node.floatInput(3);
     if (state &&
         shapeOf(state) != ArrayRef<int64_t>({batch, heads, depth, width}))
-      return node.shapeError() << "input 3, the state, must be [" << batch
-                               << ", " << heads << ", " << depth << ", "
-                               << width << "]";
+      return node.shapeError()
+             << "input 3, the state, must be [" << batch << ", " << heads
+             << ", " << depth << ", " << width << "]";
   }
   SmallVector<Value> outputs;
   for (int64_t i = 0; i < steps && !node.failed(); ++i) {
@@ -205,8 +207,8 @@ static LogicalResult importCausalConv(ImportedNode &node) {
     if (!past)
       return failure();
     if (shapeOf(past) != ArrayRef<int64_t>(wanted))
-      return node.shapeError() << "input 3, the state, must be ["
-                               << ArrayRef(wanted) << "]";
+      return node.shapeError()
+             << "input 3, the state, must be [" << ArrayRef(wanted) << "]";
     padded = node.emit<train::ConcatOp>({past, input}, node.i64("axis", 2));
   }
   Value sum;
@@ -221,9 +223,9 @@ static LogicalResult importCausalConv(ImportedNode &node) {
     if (bias && shapeOf(bias) != ArrayRef<int64_t>({shape[1]}))
       return node.shapeError()
              << "input 2, the bias, must be [" << shape[1] << "]";
-    sum = bias ? node.emit<train::AddOp>(
-                     {sum, node.reshape(bias, {shape[1], 1})})
-               : bias;
+    sum =
+        bias ? node.emit<train::AddOp>({sum, node.reshape(bias, {shape[1], 1})})
+             : bias;
   }
   if (activation != "none")
     sum = node.emit<train::SiluOp>(

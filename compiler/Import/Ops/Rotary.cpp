@@ -93,9 +93,9 @@ static LogicalResult importRotaryEmbedding(ImportedNode &node) {
     return node.shapeError() << "input 0 must have 3 or 4 dimensions";
   bool areJoined = whole.size() == 3;
   if (areJoined && (heads < 1 || whole[2] % heads != 0))
-    return node.shapeError() << "attribute 'num_heads' is " << heads
-                             << ", but must part the " << whole[2]
-                             << " channels of input 0";
+    return node.shapeError()
+           << "attribute 'num_heads' is " << heads << ", but must part the "
+           << whole[2] << " channels of input 0";
   // [batch, length, heads, depth] or [batch, heads, length, depth]
   SmallVector<int64_t> shape(whole);
   if (areJoined)
@@ -105,12 +105,10 @@ static LogicalResult importRotaryEmbedding(ImportedNode &node) {
   if (turned == 0)
     turned = depth;
   if (turned < 2 || turned > depth || turned % 2 != 0)
-    return node.shapeError()
-           << "attribute 'rotary_embedding_dim' is " << turned
-           << ", but must be even and at most " << depth;
+    return node.shapeError() << "attribute 'rotary_embedding_dim' is " << turned
+                             << ", but must be even and at most " << depth;
 
-  Value cosines =
-      readAngles(node, 1, positions, {batch, length, turned / 2});
+  Value cosines = readAngles(node, 1, positions, {batch, length, turned / 2});
   Value sines = readAngles(node, 2, positions, {batch, length, turned / 2});
   if (!cosines || !sines)
     return failure();
@@ -122,12 +120,12 @@ static LogicalResult importRotaryEmbedding(ImportedNode &node) {
 
   input = node.reshape(input, shape);
   auto [first, second] = turning.part(node.part(input, 3, 0, turned));
-  auto times = [&](Value a, Value b) { return node.emit<train::MulOp>({a, b}); };
-  Value result =
-      turning.join(node.emit<train::SubOp>(
-                       {times(cosines, first), times(sines, second)}),
-                   node.emit<train::AddOp>(
-                       {times(sines, first), times(cosines, second)}));
+  auto times = [&](Value a, Value b) {
+    return node.emit<train::MulOp>({a, b});
+  };
+  Value result = turning.join(
+      node.emit<train::SubOp>({times(cosines, first), times(sines, second)}),
+      node.emit<train::AddOp>({times(sines, first), times(cosines, second)}));
   if (turned < depth)
     result = node.emit<train::ConcatOp>(
         {result, node.part(input, 3, turned, depth - turned)},

@@ -2,11 +2,12 @@
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_INDEXINGOPS_TD
 #define MPC_COMPILER_DIALECT_TRAIN_IR_INDEXINGOPS_TD
 
+include "compiler/Dialect/Train/IR/IntegerOps.td"
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 // ONNX's gathers and scatters are a flat index, which says where, and one of
-// `gather`, `embedding`, `embedding_grad` (which adds what meets) and
-// `last_index` (of what meets, the last).
+// `gather`, `embedding`, `embedding_grad` (which adds what meets), `last_index`
+// (of what meets, the last) and `scatter_reduce` (the greatest, the product).
 
 def Train_FlatIndexOp : Train_InferredOp<"flat_index", [Generated]> {
   let summary = "Where elements stand in row-major order";
@@ -62,6 +63,29 @@ def Train_LastIndexOp : Train_InferredOp<"last_index", [Generated]> {
   let arguments = (ins Train_IntTensor:$indices, // last_index_c1
                    I64Attr:$rows);               // last_index_c2
   let results = (outs StaticShapeTensorOf<[I64]>:$result);
+}
+
+def Train_ScatterReduceOp : Train_InferredOp<"scatter_reduce", [Differentiable, Generated]> {
+  let summary = "Rows of a table, each reduced with the updates that name it";
+  let description = [{
+    `init` is [V, D..], `indices` [M], `updates` [M, D..], the result [V, D..]:
+    row `v` is row `v` of `init` and all `updates[m]` with `indices[m]` = v,
+    reduced by `kind`: add, mul, max or min. NaN is the greatest and the least.
+    Every row looks through all indices.
+
+    Gradients are those of PyTorch's scatter_reduce: equal extremes share what
+    comes back evenly, and that of a product is the product of the others, also
+    where elements are 0.
+
+    (C1) `indices` has rank 1, and `updates` its extent and the rows of `init`.
+    (C2) `init` and `updates` have one element type.
+    (C3) `kind` is one of those above.
+  }];
+  let arguments = (ins AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$init, // scatter_reduce_c1, scatter_reduce_c2
+                   Train_IntTensor:$indices,
+                   AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$updates,
+                   Train_IntegerOperationAttr:$kind);                         // scatter_reduce_c3
+  let results = (outs AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$result);
 }
 
 def Train_ResampleOp : Train_InferredOp<"resample", [Differentiable, Generated]> {

@@ -91,6 +91,33 @@ func.func @gather_shape(%t: tensor<7x3xf32>, %i: tensor<4xi64>) {
 
 // -----
 
+func.func @scatter_reduce_c1(%x: tensor<7x2xf32>, %i: tensor<3xi64>, %u: tensor<4x2xf32>) {
+  // expected-error @+2 {{'train.scatter_reduce' op 'indices' must be flat and 'updates' have a row of 'init' for each, but the shapes are [3], [4, 2] and [7, 2]}}
+  // expected-error @+1 {{'train.scatter_reduce' op failed to infer returned types}}
+  %0 = train.scatter_reduce %x, %i, %u {kind = #train<integer_operation max>} : (tensor<7x2xf32>, tensor<3xi64>, tensor<4x2xf32>) -> tensor<7x2xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_reduce_c2(%x: tensor<7xf32>, %i: tensor<3xi64>, %u: tensor<3xi64>) {
+  // expected-error @+2 {{'train.scatter_reduce' op 'init' and 'updates' must have one element type, but have 'f32' and 'i64'}}
+  // expected-error @+1 {{'train.scatter_reduce' op failed to infer returned types}}
+  %0 = train.scatter_reduce %x, %i, %u {kind = #train<integer_operation max>} : (tensor<7xf32>, tensor<3xi64>, tensor<3xi64>) -> tensor<7xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_reduce_c3(%x: tensor<7xf32>, %i: tensor<3xi64>, %u: tensor<3xf32>) {
+  // expected-error @+2 {{'train.scatter_reduce' op 'kind' must be add, mul, max or min, but is sub}}
+  // expected-error @+1 {{'train.scatter_reduce' op failed to infer returned types}}
+  %0 = train.scatter_reduce %x, %i, %u {kind = #train<integer_operation sub>} : (tensor<7xf32>, tensor<3xi64>, tensor<3xf32>) -> tensor<7xf32>
+  return
+}
+
+// -----
+
 func.func @last_index_c1(%i: tensor<4x3xi64>) {
   // expected-error @+2 {{'train.last_index' op 'indices' must have rank 1, but has shape [4, 3]}}
   // expected-error @+1 {{'train.last_index' op failed to infer returned types}}

@@ -206,6 +206,9 @@ func.func @indexing(%t: tensor<4x5xf32>, %b: tensor<4xi1>, %i: tensor<4x3xi64>, 
   %rows = train.gather %t, %i : (tensor<4x5xf32>, tensor<4x3xi64>) -> tensor<4x3x5xf32>
   // CHECK: train.gather %{{.*}}, %{{.*}} : (tensor<4xi1>, tensor<3xi32>) -> tensor<3xi1>
   %bools = train.gather %b, %n : (tensor<4xi1>, tensor<3xi32>) -> tensor<3xi1>
+  // CHECK: train.scatter_reduce %{{.*}}, %{{.*}}, %{{.*}} {kind = #train<integer_operation max>} : (tensor<4x5xf32>, tensor<3xi32>, tensor<3x5xf32>) -> tensor<4x5xf32>
+  %picked = train.gather %t, %n : (tensor<4x5xf32>, tensor<3xi32>) -> tensor<3x5xf32>
+  %reduced = train.scatter_reduce %t, %n, %picked {kind = #train<integer_operation max>} : (tensor<4x5xf32>, tensor<3xi32>, tensor<3x5xf32>) -> tensor<4x5xf32>
   // CHECK: train.last_index %{{.*}} {rows = 7 : i64} : (tensor<3xi32>) -> tensor<7xi64>
   %last = train.last_index %n {rows = 7 : i64} : (tensor<3xi32>) -> tensor<7xi64>
   %places = train.constant dense<[[-1], [0], [2], [1], [2], [-1]]> : tensor<6x1xi64> : tensor<6x1xi64>
