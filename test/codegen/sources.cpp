@@ -239,6 +239,16 @@ const Source kSources[] = {
       })",
      {"f32"},
      kShapes},
+    {"ScatterReductions",
+     R"(
+      func.func @f(%x: tensor<5x{M}x{T}>, %i: tensor<{N}xi64>, %u: tensor<{N}x{M}x{T}>, %y: tensor<4xi32>, %v: tensor<{N}xi32>) -> (tensor<5x{M}x{T}>, tensor<5x{M}x{T}>, tensor<4xi32>) {
+        %0 = train.scatter_reduce %x, %i, %u {kind = #train<integer_operation max>} : (tensor<5x{M}x{T}>, tensor<{N}xi64>, tensor<{N}x{M}x{T}>) -> tensor<5x{M}x{T}>
+        %1 = train.scatter_reduce %x, %i, %u {kind = #train<integer_operation mul>} : (tensor<5x{M}x{T}>, tensor<{N}xi64>, tensor<{N}x{M}x{T}>) -> tensor<5x{M}x{T}>
+        %2 = train.scatter_reduce %y, %i, %v {kind = #train<integer_operation add>} : (tensor<4xi32>, tensor<{N}xi64>, tensor<{N}xi32>) -> tensor<4xi32>
+        return %0, %1, %2 : tensor<5x{M}x{T}>, tensor<5x{M}x{T}>, tensor<4xi32>
+      })",
+     kTwoTypes,
+     {{1, 1}, {1, 17}, {33, 1}, {7, 3}, {13, 33}}},
     {"LastIndices",
      R"(
       func.func @f(%i: tensor<{N}xi64>, %s: tensor<i64>, %c: tensor<i64>) -> (tensor<4xi64>, tensor<{M}xf32>, tensor<{M}xf32>) {

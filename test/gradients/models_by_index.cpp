@@ -62,11 +62,11 @@ const std::vector<Model> &modelsByIndex() {
        -1,
        1,
        18},
-      // The second factor of the first product is 0, and two of the last.
+      // A factor of the first product is 0, and two of the last.
       {"ScatterND_mulZeros",
        "x[3] u[5]",
-       "i = Constant <value = int64[5,1] {0, 0, 2, 2, 2}> ()\n"
-       " f = Constant <value_floats = [1.0, 0.0, 0.0, 0.0, 1.0]> ()\n"
+       "i = Constant <value = int64[5,1] {0, 0, 1, 2, 2}> ()\n"
+       " f = Constant <value_floats = [1.0, 0.0, 1.0, 0.0, 0.0]> ()\n"
        " g = Mul (u, f)\n"
        " y = ScatterND <reduction = \"mul\"> (x, i, g)",
        "3",

@@ -26,9 +26,10 @@ static LogicalResult inferTypes(ScatterReduceOp::Adaptor op,
   if (indices.size() != 1 || init.empty() || updates.empty() ||
       updates[0] != indices[0] ||
       updates.drop_front() != init.drop_front()) // scatter_reduce_c1
-    return error("'indices' must be flat and 'updates' have a row of 'init' for "
-                 "each, but the shapes are [",
-                 indices, "], [", updates, "] and [", init, "]");
+    return error(
+        "'indices' must be flat and 'updates' have a row of 'init' for "
+        "each, but the shapes are [",
+        indices, "], [", updates, "] and [", init, "]");
   if (elementOf(op.getInit()) !=
       elementOf(op.getUpdates())) // scatter_reduce_c2
     return error("'init' and 'updates' must have one element type, but have ",
@@ -65,9 +66,8 @@ static Value combine(ElementBody &body, OpBuilder &builder, Location loc,
   }
 }
 
-LogicalResult
-ScatterReduceOp::lowerToLinalg(OpBuilder &builder,
-                               SmallVectorImpl<Value> &results) {
+LogicalResult ScatterReduceOp::lowerToLinalg(OpBuilder &builder,
+                                             SmallVectorImpl<Value> &results) {
   auto type = cast<RankedTensorType>(getType());
   FloatType compute = getComputeType(getInit());
   results = emitElementwise(
@@ -84,10 +84,8 @@ ScatterReduceOp::lowerToLinalg(OpBuilder &builder,
               Value named = body.toPlace(body.read(getIndices(), turn));
               Value isOurs = body.equals(named, row);
               places[0] = turn;
-              Value update =
-                  body.readIf(isOurs, getUpdates(), places, all[0]);
-              Value both =
-                  combine(body, inner, loc, getKind(), all[0], update);
+              Value update = body.readIf(isOurs, getUpdates(), places, all[0]);
+              Value both = combine(body, inner, loc, getKind(), all[0], update);
               return {body.select(isOurs, both, all[0])};
             });
       });
@@ -142,8 +140,8 @@ private:
 std::pair<Value, Value> ScatterReduceGradient::ofExtreme(Value grad) {
   Value isInit = equal(op.getInit(), op.getResult());
   Value isUpdate = equal(op.getUpdates(), looked(op.getResult()));
-  Value count = of<AddOp>(select(isInit, one, zero),
-                          added(select(isUpdate, one, zero)));
+  Value count =
+      of<AddOp>(select(isInit, one, zero), added(select(isUpdate, one, zero)));
   Value share = of<DivOp>(grad, count);
   return {select(isInit, share, zero), select(isUpdate, looked(share), zero)};
 }
@@ -175,8 +173,7 @@ ScatterReduceOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                ArrayRef<bool> needed,
                                MutableArrayRef<Value> operandGrads) {
   ScatterReduceGradient gradient(builder, *this);
-  auto [init, updates] = getKind() == Kind::Add
-                             ? gradient.ofSum(resultGrads[0])
+  auto [init, updates] = getKind() == Kind::Add ? gradient.ofSum(resultGrads[0])
                          : getKind() == Kind::Mul
                              ? gradient.ofProduct(resultGrads[0])
                              : gradient.ofExtreme(resultGrads[0]);
