@@ -471,6 +471,11 @@ Value ImportedNode::integers(ArrayRef<int64_t> values,
       graph.builder, loc, ElementsAttr(DenseElementsAttr::get(type, values)));
 }
 
+Value ImportedNode::data(const KnownTensor &known) {
+  return train::ConstantOp::create(graph.builder, loc,
+                                   ElementsAttr(known.attribute()));
+}
+
 Value ImportedNode::compare(Value lhs, Value rhs,
                             train::Comparison comparison) {
   return emit<train::CompareOp>(

@@ -138,6 +138,8 @@ public:
                       train::Comparison comparison);
   mlir::Value integerOp(train::IntegerOperation kind, mlir::Value lhs,
                         mlir::Value rhs);
+  /// What is known here, as data.
+  mlir::Value data(const KnownTensor &known);
   /// The elements under another type, if they have another.
   mlir::Value castTo(mlir::Value value, mlir::Type element);
   /// What Expand does; `shape` must be one that `value` broadcasts to.

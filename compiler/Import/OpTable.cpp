@@ -34,6 +34,7 @@ static constexpr Family kFamilies[] = {
     {"Sums of products", einsumOps},
     {"Images", imageOps},
     {"Pooling", poolingOps},
+    {"Regions of images", roiOps},
     {"Recurrent", recurrentOps},
     {"Signals", signalOps},
     {"Attention", attentionOps},

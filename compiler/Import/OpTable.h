@@ -67,6 +67,7 @@ llvm::ArrayRef<OpRow> recurrentOps();
 llvm::ArrayRef<OpRow> signalOps();
 llvm::ArrayRef<OpRow> attentionOps();
 llvm::ArrayRef<OpRow> linearAttentionOps();
+llvm::ArrayRef<OpRow> roiOps();
 llvm::ArrayRef<OpRow> rotaryOps();
 llvm::ArrayRef<OpRow> poolingOps();
 llvm::ArrayRef<OpRow> normalizationOps();

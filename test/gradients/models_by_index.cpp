@@ -103,6 +103,13 @@ const std::vector<Model> &modelsByIndex() {
       {"ReverseSequence_lengths", "x[4,3,2]",
        "n = Constant <value_ints = [3, 4, 1]> ()\n y = ReverseSequence (x, n)",
        "4,3,2"},
+      {"RoiAlign_average", "x[2,3,5,6]",
+       "r = Constant <value = float[3,4] {0.3, 0.9, 4.2, 3.1, -2.0, 1.0, 8.5,"
+       " 4.6, 2.0, 2.5, 2.4, 6.0}> ()\n"
+       " b = Constant <value_ints = [0, 1, 0]> ()\n"
+       " y = RoiAlign <output_height = 2, output_width = 3,"
+       " sampling_ratio = 2, spatial_scale = 0.9> (x, r, b)",
+       "3,3,2,3"},
       {"CumSum_inner", "x[3,5]",
        "a = Constant <value_int = 1> ()\n y = CumSum (x, a)", "3,5"},
       {"CumSum_reverse", "x[5,3]",

@@ -717,6 +717,14 @@ for kind, torch_kind in {"max": "amax", "min": "amin", "mul": "prod"}.items():
 case("ScatterND", "x[4,3,2] u[2,3,2]",
      ints("i", "[2,1]", [3, 1]) + "y = ScatterND (x, i, u)",
      lambda x, u: x.index_put((torch.tensor([3, 1]),), u), opset=18)
+REGIONS = ("r = Constant <value = float[3,4] {0.3, 0.9, 4.2, 3.1, -2.0, 1.0, 8.5, 4.6, 2.0, 2.5, "
+           "2.4, 6.0}> ()\n" + ints("b", "[3]", [0, 1, 0]))
+for name, attributes in {
+        "average": "output_height = 2, output_width = 3, sampling_ratio = 2, spatial_scale = 0.9",
+        "max": 'mode = "max", output_height = 2, output_width = 2, sampling_ratio = 1',
+        "no_shift": 'coordinate_transformation_mode = "output_half_pixel", output_height = 3, '
+                    "sampling_ratio = 3"}.items():
+    case(f"RoiAlign_{name}", "x[2,3,5,6]", f"{REGIONS} y = RoiAlign <{attributes}> (x, r, b)")
 case("TopK", "x[3,17]", "k = Constant <value_ints = [4]> ()\n y, i = TopK (x, k)",
      lambda x: x.topk(4).values, outputs="y i:int64")
 case("TopK_smallest", "x[7,5]",

@@ -10,11 +10,6 @@ using namespace mpc;
 /// Most elements of a matrix of sines.
 constexpr int64_t kMostSines = int64_t(1) << 24;
 
-static Value constantOf(ImportedNode &node, KnownTensor &&known) {
-  return train::ConstantOp::create(node.graph.builder, node.loc,
-                                   ElementsAttr(known.attribute()));
-}
-
 /// A discrete Fourier transform as products with matrices of cosines and sines.
 static LogicalResult importDft(ImportedNode &node) {
   bool axisIsInput = node.graph.opset >= 20;
@@ -32,11 +27,11 @@ static LogicalResult importDft(ImportedNode &node) {
   if (!node.failed() && (axis == rank - 1 || (parts != 1 && parts != 2)))
     return node.shapeError() << "takes numbers of one part or two, in the last "
                                 "dimension, and another axis";
-  int64_t length = shape[axis];
-  if (node.hasInput(1))
-    length = node.knownScalar(1);
   // From one side to real numbers and back.
   bool toReal = onesided && inverse;
+  int64_t length = toReal ? 2 * (shape[axis] - 1) : shape[axis];
+  if (node.hasInput(1))
+    length = node.knownScalar(1);
   int64_t out = onesided && !inverse ? length / 2 + 1 : length;
   if (!node.failed() && (length < 1 || length > kMostSines / length))
     node.error() << "the length must be from 1 to 4096, but is " << length;
@@ -80,16 +75,15 @@ static LogicalResult importDft(ImportedNode &node) {
       add(sines, sign * std::sin(angle));
     }
   }
-  Value cosine = constantOf(node, std::move(cosines));
-  Value sine = constantOf(node, std::move(sines));
+  Value cosine = node.data(cosines);
+  Value sine = node.data(sines);
   Value real = part(0);
   Value resultReal = node.emit<train::MatmulOp>({real, cosine});
   Value resultImaginary = node.emit<train::MatmulOp>({real, sine});
   if (parts == 2) {
     Value imaginary = part(1);
     if (toReal)
-      imaginary = node.emit<train::MulOp>(
-          {imaginary, constantOf(node, std::move(mirrors))});
+      imaginary = node.emit<train::MulOp>({imaginary, node.data(mirrors)});
     resultReal = node.emit<train::SubOp>(
         {resultReal, node.emit<train::MatmulOp>({imaginary, sine})});
     resultImaginary = node.emit<train::AddOp>(
