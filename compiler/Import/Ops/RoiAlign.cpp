@@ -182,8 +182,8 @@ LogicalResult RoiAligner::run() {
   NamedAttribute axes = node.i64s("axes", {2, 4});
   result = isMax ? node.emit<train::ReduceMaxOp>(result, axes)
                  : node.emit<train::ReduceMeanOp>(result, axes);
-  return node.setOutput(
-      0, result ? node.transpose(result, {0, 3, 1, 2}) : Value());
+  return node.setOutput(0, result ? node.transpose(result, {0, 3, 1, 2})
+                                  : Value());
 }
 
 static LogicalResult importRoiAlign(ImportedNode &node) {

@@ -17,6 +17,7 @@
 #include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "kernels/cuda/driver.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -143,14 +144,38 @@ static std::string attentionModel() {
          "  f = Flatten (a)\n  logits = Gemm <transB = 1> (f, w)\n}\n";
 }
 
+/// Classes of digits, read row by row in both directions. States of all steps
+/// lie in one tensor.
+static std::string recurrentModel() {
+  return "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+         "recurrent (float[32, 1, 8, 8] images) => (float[32, 10] logits)\n<" +
+         parameter("input", 96, 8) + ", " + parameter("state", 96, 16) + ", " +
+         parameter("w", 10, 256) +
+         ">\n{\n"
+         "  s = Constant <value_ints = [32, 8, 8]> ()\n"
+         "  r = Reshape (images, s)\n"
+         "  rows = Transpose <perm = [1, 0, 2]> (r)\n"
+         "  i = Constant <value_ints = [2, 48, 8]> ()\n"
+         "  x = Reshape (input, i)\n"
+         "  j = Constant <value_ints = [2, 48, 16]> ()\n"
+         "  h = Reshape (state, j)\n"
+         "  y, last = GRU <direction = \"bidirectional\", hidden_size = 16> "
+         "(rows, x, h)\n"
+         "  t = Transpose <perm = [2, 0, 1, 3]> (y)\n"
+         "  f = Flatten (t)\n  logits = Gemm <transB = 1> (f, w)\n}\n";
+}
+
 static LogicalResult makeModels() {
-  if (failed(writeFile("tokens.onnxtxt", tokensModel())) ||
-      failed(writeFile("attention.onnxtxt", attentionModel())))
-    return failure();
-  for (std::string model : {"mlp", "cnn", "tokens", "attention"})
+  const llvm::StringMap<std::string> texts = {{"tokens", tokensModel()},
+                                              {"attention", attentionModel()},
+                                              {"recurrent", recurrentModel()}};
+  for (const auto &text : texts)
+    if (failed(writeFile(text.first().str() + ".onnxtxt", text.second)))
+      return failure();
+  for (std::string model : {"mlp", "cnn", "tokens", "attention", "recurrent"})
     for (std::string precision : {"fp32", "bf16", "fp16"}) {
       CompileOptions options = commonOptions();
-      const bool isText = model == "tokens" || model == "attention";
+      const bool isText = texts.contains(model);
       options.model = isText ? folder + "/" + model + ".onnxtxt"
                              : std::string(MPC_DIGITS) + "/" + model + ".onnx";
       if (isText) options.lr = 0.01;
