@@ -16,13 +16,8 @@ using namespace mpc::train;
 
 static LogicalResult inferTypes(EmbeddingOp::Adaptor op, const OpError &error,
                                 SmallVectorImpl<Type> &types) {
-  ArrayRef<int64_t> table = shapeOf(op.getTable());
-  if (table.empty()) // embedding_c1
-    return error("the table must have rank 1 or more, but has rank 0");
-  SmallVector<int64_t> result(shapeOf(op.getIndices()));
-  llvm::append_range(result, table.drop_front());
-  types.push_back(RankedTensorType::get(result, elementOf(op.getTable())));
-  return success();
+  return inferRows(op.getTable(), op.getIndices(), error,
+                   types); // embedding_c1
 }
 MPC_INFER(EmbeddingOp)
 

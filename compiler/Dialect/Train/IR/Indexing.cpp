@@ -63,11 +63,8 @@ static LogicalResult inferTypes(FlatIndexOp::Adaptor op, const OpError &error,
                    shapeOf(indices), "]");
   }
   auto rank = static_cast<int64_t>(extents.size());
-  for (auto [i, axis] : llvm::enumerate(axes))
-    if (axis < 0 || axis >= rank ||
-        (i > 0 && axis <= axes[i - 1])) // flat_index_c2
-      return error("'axes' must be distinct, sorted and in [0, ", rank,
-                   "), but are [", axes, "]");
+  if (failed(checkAxes(axes, rank, error))) // flat_index_c2
+    return failure();
   for (int64_t dim = 0; dim < rank; ++dim)
     if (!llvm::is_contained(axes, dim) &&
         (dim >= int64_t(shape.size()) ||
@@ -113,13 +110,7 @@ LogicalResult FlatIndexOp::lowerToLinalg(OpBuilder &builder,
 
 static LogicalResult inferTypes(GatherOp::Adaptor op, const OpError &error,
                                 SmallVectorImpl<Type> &types) {
-  ArrayRef<int64_t> table = shapeOf(op.getTable());
-  if (table.empty()) // gather_c1
-    return error("the table must have rank 1 or more, but has rank 0");
-  SmallVector<int64_t> result(shapeOf(op.getIndices()));
-  llvm::append_range(result, table.drop_front());
-  types.push_back(RankedTensorType::get(result, elementOf(op.getTable())));
-  return success();
+  return inferRows(op.getTable(), op.getIndices(), error, types); // gather_c1
 }
 MPC_INFER(GatherOp)
 

@@ -9,6 +9,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace mpc::train {
 
@@ -49,6 +50,42 @@ inline llvm::LogicalResult checkAxis(int64_t axis, int64_t rank,
   if (axis >= 0 && axis < rank)
     return mlir::success();
   return error("'axis' must lie in [0, ", rank, "), but is ", axis);
+}
+
+/// Refuses an attribute `axes` that is no sorted set of dimensions.
+inline llvm::LogicalResult checkAxes(llvm::ArrayRef<int64_t> axes, int64_t rank,
+                                     const OpError &error) {
+  for (auto [i, axis] : llvm::enumerate(axes))
+    if (axis < 0 || axis >= rank || (i > 0 && axis <= axes[i - 1]))
+      return error("'axes' must be distinct, sorted and in [0, ", rank,
+                   "), but are [", axes, "]");
+  return mlir::success();
+}
+
+/// The shape that is left of `shape`; reduced dimensions go away or become 1.
+inline llvm::SmallVector<int64_t> reducedShape(llvm::ArrayRef<int64_t> shape,
+                                               llvm::ArrayRef<int64_t> axes,
+                                               bool keepdims) {
+  llvm::SmallVector<int64_t> result;
+  for (auto [dim, extent] : llvm::enumerate(shape)) {
+    if (!llvm::is_contained(axes, static_cast<int64_t>(dim)))
+      result.push_back(extent);
+    else if (keepdims)
+      result.push_back(1);
+  }
+  return result;
+}
+
+/// Infers rows of a table [V, D..] at indices [I..] as [I.., D..].
+inline llvm::LogicalResult inferRows(mlir::Value table, mlir::Value indices,
+                                     const OpError &error,
+                                     llvm::SmallVectorImpl<mlir::Type> &types) {
+  if (shapeOf(table).empty())
+    return error("the table must have rank 1 or more, but has rank 0");
+  llvm::SmallVector<int64_t> result(shapeOf(indices));
+  llvm::append_range(result, shapeOf(table).drop_front());
+  types.push_back(mlir::RankedTensorType::get(result, elementOf(table)));
+  return mlir::success();
 }
 
 /// Refuses an operand that has not the shape `expected`.

@@ -107,27 +107,6 @@ LogicalResult IntegerOp::lowerToLinalg(OpBuilder &builder,
 // ReduceByOp
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkAxes(ArrayRef<int64_t> axes, int64_t rank,
-                               const OpError &error) {
-  for (auto [i, axis] : llvm::enumerate(axes))
-    if (axis < 0 || axis >= rank || (i > 0 && axis <= axes[i - 1]))
-      return error("'axes' must be distinct, sorted and in [0, ", rank,
-                   "), but are [", axes, "]");
-  return success();
-}
-
-static SmallVector<int64_t>
-shapeWithout(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes, bool keepdims) {
-  SmallVector<int64_t> result;
-  for (auto [dim, extent] : llvm::enumerate(shape)) {
-    if (!llvm::is_contained(axes, int64_t(dim)))
-      result.push_back(extent);
-    else if (keepdims)
-      result.push_back(1);
-  }
-  return result;
-}
-
 static LogicalResult inferTypes(ReduceByOp::Adaptor op, const OpError &error,
                                 SmallVectorImpl<Type> &types) {
   ArrayRef<int64_t> shape = shapeOf(op.getInput());
@@ -144,7 +123,7 @@ static LogicalResult inferTypes(ReduceByOp::Adaptor op, const OpError &error,
     return error("'kind' cannot be ", stringifyIntegerOperation(kind),
                  " for elements of ", element);
   types.push_back(RankedTensorType::get(
-      shapeWithout(shape, op.getAxes(), op.getKeepdims()), element));
+      reducedShape(shape, op.getAxes(), op.getKeepdims()), element));
   return success();
 }
 MPC_INFER(ReduceByOp)
@@ -199,7 +178,7 @@ LogicalResult ReduceByOp::lowerToLinalg(OpBuilder &builder,
   Type element = elementOf(input);
   FloatType compute = getComputeType(input);
   auto kept = cast<RankedTensorType>(getType()).clone(
-      shapeWithout(box.shape, box.axes, /*keepdims=*/false));
+      reducedShape(box.shape, box.axes, /*keepdims=*/false));
   Value reduced = emitElementwise(
       builder, getLoc(), TypeRange(kept), {},
       [&](OpBuilder &inner, Location loc, ValueRange) -> Values {
@@ -228,7 +207,7 @@ LogicalResult ReduceByOp::buildGradient(OpBuilder &builder,
   Location loc = gradientLoc(getLoc());
   Value grad = reshapeTo(
       builder, loc, resultGrads[0],
-      shapeWithout(shapeOf(getInput()), getAxes(), /*keepdims=*/true));
+      reducedShape(shapeOf(getInput()), getAxes(), /*keepdims=*/true));
   Value others =
       ProductOfOthersOp::create(builder, loc, getInput(), getAxesAttr());
   operandGrads[0] = MulOp::create(builder, loc, grad, others);

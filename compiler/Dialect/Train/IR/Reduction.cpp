@@ -1,6 +1,7 @@
 //===- Reduction.cpp - Sums, means and maxima -----------------------------===//
 
 #include "compiler/Dialect/Train/IR/Gradient.h"
+#include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"
 #include "compiler/Dialect/Train/IR/ScalarMath.h"
 #include "compiler/Dialect/Train/IR/Train.h"
@@ -28,43 +29,23 @@ Value ReduceSumOp::buildDivisor(OpBuilder &) { return nullptr; }
 // Types
 //===----------------------------------------------------------------------===//
 
-/// The shape that is left of `shape`; reduced dimensions go away or become 1.
-static SmallVector<int64_t>
-reducedShape(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes, bool keepdims) {
-  SmallVector<int64_t> result;
-  for (auto [dim, extent] : llvm::enumerate(shape)) {
-    if (!llvm::is_contained(axes, static_cast<int64_t>(dim)))
-      result.push_back(extent);
-    else if (keepdims)
-      result.push_back(1);
-  }
-  return result;
-}
-
-static LogicalResult inferReduction(RankedTensorType input,
-                                    ArrayRef<int64_t> axes, bool keepdims,
-                                    std::optional<Location> loc, StringRef name,
+template <typename Adaptor>
+static LogicalResult inferReduction(Adaptor op, const OpError &error,
                                     SmallVectorImpl<Type> &types) {
-  for (auto [index, axis] : llvm::enumerate(axes))
-    if (axis < 0 || axis >= input.getRank() ||
-        (index > 0 && axis <= axes[index - 1])) // reduce_c1
-      return emitOptionalError(
-          loc, "'", name, "' op 'axes' must be distinct, sorted and in [0, ",
-          input.getRank(), "), but are [", axes, "]");
-  types.push_back(input.clone(reducedShape(input.getShape(), axes, keepdims)));
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  if (failed(checkAxes(op.getAxes(), input.getRank(), error))) // reduce_c1
+    return failure();
+  types.push_back(input.clone(
+      reducedShape(input.getShape(), op.getAxes(), op.getKeepdims())));
   return success();
 }
 
 #define MPC_INFER_REDUCTION(OP)                                                \
-  LogicalResult OP::inferReturnTypes(                                          \
-      MLIRContext *, std::optional<Location> loc, ValueRange operands,         \
-      DictionaryAttr attributes, OpaqueProperties properties,                  \
-      RegionRange regions, SmallVectorImpl<Type> &types) {                     \
-    Adaptor adaptor(operands, attributes, properties, regions);                \
-    return inferReduction(cast<RankedTensorType>(operands[0].getType()),       \
-                          adaptor.getAxes(), adaptor.getKeepdims(), loc,       \
-                          getOperationName(), types);                          \
-  }
+  static LogicalResult inferTypes(OP::Adaptor op, const OpError &error,        \
+                                  SmallVectorImpl<Type> &types) {              \
+    return inferReduction(op, error, types);                                   \
+  }                                                                            \
+  MPC_INFER(OP)
 MPC_INFER_REDUCTION(ReduceSumOp)
 MPC_INFER_REDUCTION(ReduceMeanOp)
 MPC_INFER_REDUCTION(ReduceMaxOp)
