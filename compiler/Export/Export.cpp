@@ -215,7 +215,10 @@ Error mpc::exportTrained(StringRef originalPath, const TrainedStates &states,
     if (!model)
       return model.takeError();
     onnx::ModelProto &proto = (*model)->proto;
-    liftWeights(proto); // As the import did.
+    // As the import did. What was to be trained apart is a state.
+    liftWeights(proto);
+    tieCopies(*model,
+              [&](StringRef name) { return states.count(name.str()) != 0; });
     if (Error error = replaceValues(*proto.mutable_graph(), states))
       return error;
     if (Error error = inlineExternalData(*model))

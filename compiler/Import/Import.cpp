@@ -6,9 +6,11 @@
 #include "compiler/Import/FileMapping.h"
 #include "compiler/Import/GraphImporter.h"
 #include "compiler/Import/InlineFunctions.h"
+#include "compiler/Import/NamePatterns.h"
 #include "compiler/Import/NormalizeModel.h"
 #include "compiler/Import/Remarks.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
 #include <new>
@@ -53,6 +55,18 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
     result.notes.push_back("trained as weights, though nodes give them: '" +
                            lifted[0] + "' and " +
                            std::to_string(lifted.size() - 1) + " more");
+  NamePatterns apart("--train", "initializer");
+  if (failed(apart.compile(options.train, &context))) {
+    result.error = ModelError::Usage;
+    return result;
+  }
+  std::vector<std::string> tied =
+      tieCopies(model, [&](StringRef name) { return apart.match(name); });
+  if (!tied.empty())
+    result.notes.push_back(
+        "one weight, for PyTorch's exporter stored it twice: " +
+        llvm::join(tied, ", ") +
+        "; --train=REGEX trains what it matches apart");
   FailureOr<int64_t> opset = failure();
   if (succeeded(inlineFunctions(model->proto, &context))) {
     if (options.survey)

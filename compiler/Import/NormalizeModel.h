@@ -4,6 +4,9 @@
 
 #include "compiler/Import/ModelFile.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+
 #include <string>
 #include <vector>
 
@@ -23,6 +26,15 @@ void upgradeOpset(onnx::ModelProto &model);
 /// floats, makes initializers of these. Returns their names. Some exporters
 /// write so.
 std::vector<std::string> liftWeights(onnx::ModelProto &model);
+
+/// PyTorch's exporter stores a parameter again where a layer takes it
+/// transposed: the head of a language model, which is its table of tokens. Of
+/// such initializers, which have the elements of a parameter and are none by
+/// the file's signature, this makes nodes again, but of those for which
+/// `isApart` holds. Returns the pairs, "'val_7' with 'head.weight'".
+std::vector<std::string>
+tieCopies(const std::shared_ptr<ModelFile> &model,
+          llvm::function_ref<bool(llvm::StringRef)> isApart);
 
 } // namespace mpc
 

@@ -1,6 +1,7 @@
 // What PyTorch's exporter says of initializers, and what they hold.
 
 #include "compiler/Import/Contents.h"
+#include "compiler/Import/NormalizeModel.h"
 #include "compiler/Import/Signature.h"
 
 #include "gtest/gtest.h"
@@ -58,6 +59,88 @@ TEST(Signature, OfNonsenseIsNoParameter) {
   Signature signature(modelWith({"w"}, ": PARAMETER target='\ntarget=''\nw"));
   EXPECT_EQ(signature.roleOf("w"), Signature::Role::Computed);
   EXPECT_TRUE(signature.missing().empty());
+}
+
+/// A file with the signature of one parameter, `w`; initializers of these
+/// shapes and elements.
+struct Matrix {
+  const char *name;
+  std::vector<int64_t> shape;
+  std::vector<float> values;
+};
+
+std::shared_ptr<ModelFile> fileWith(const std::vector<Matrix> &matrices) {
+  auto file = std::make_shared<ModelFile>();
+  file->proto = modelWith({}, "p_w: PARAMETER target='w'\n"
+                              "b_b: BUFFER target='b' persistent=True\n");
+  for (const Matrix &matrix : matrices) {
+    auto *tensor = file->proto.mutable_graph()->add_initializer();
+    tensor->set_name(matrix.name);
+    tensor->set_data_type(onnx::TensorProto::FLOAT);
+    for (int64_t extent : matrix.shape)
+      tensor->add_dims(extent);
+    for (float value : matrix.values)
+      tensor->add_float_data(value);
+  }
+  file->proto.mutable_graph()->add_node()->set_op_type("Relu");
+  return file;
+}
+
+bool isNever(llvm::StringRef) { return false; }
+
+TEST(TieCopies, MakesNodesOfWhatTheExporterStoredAgain) {
+  auto file = fileWith({{"w", {2, 3}, {1, 2, 3, 4, 5, 6}},
+                        {"turned", {3, 2}, {1, 4, 2, 5, 3, 6}},
+                        {"same", {2, 3}, {1, 2, 3, 4, 5, 6}},
+                        {"other", {3, 2}, {1, 4, 2, 5, 3, 7}},
+                        {"flat", {6}, {1, 2, 3, 4, 5, 6}}});
+  EXPECT_EQ(tieCopies(file, isNever),
+            (std::vector<std::string>{"'turned' with 'w'", "'same' with 'w'"}));
+  const onnx::GraphProto &graph = file->proto.graph();
+  ASSERT_EQ(graph.initializer_size(), 3);
+  EXPECT_EQ(graph.initializer(1).name(), "other");
+  // Before all others.
+  ASSERT_EQ(graph.node_size(), 3);
+  EXPECT_EQ(graph.node(0).op_type(), "Transpose");
+  EXPECT_EQ(graph.node(0).input(0), "w");
+  EXPECT_EQ(graph.node(0).output(0), "turned");
+  EXPECT_EQ(graph.node(0).attribute(0).ints_size(), 2);
+  EXPECT_EQ(graph.node(1).op_type(), "Identity");
+  EXPECT_EQ(graph.node(2).op_type(), "Relu");
+}
+
+TEST(TieCopies, LeavesWhatMayBeChance) {
+  // Equal elements, a buffer, what was asked for, and copies of no parameter.
+  EXPECT_TRUE(tieCopies(fileWith({{"w", {2, 2}, {1, 1, 1, 1}},
+                                  {"ones", {2, 2}, {1, 1, 1, 1}}}),
+                        isNever)
+                  .empty());
+  EXPECT_TRUE(
+      tieCopies(fileWith({{"w", {1, 2}, {1, 2}}, {"b", {2, 1}, {1, 2}}}),
+                isNever)
+          .empty());
+  EXPECT_TRUE(
+      tieCopies(fileWith({{"w", {1, 2}, {1, 2}}, {"val_0", {2, 1}, {1, 2}}}),
+                [](llvm::StringRef name) { return name == "val_0"; })
+          .empty());
+  EXPECT_TRUE(tieCopies(fileWith({{"val_0", {1, 2}, {1, 2}},
+                                  {"val_1", {2, 1}, {1, 2}}}),
+                        isNever)
+                  .empty());
+}
+
+TEST(TieCopies, DoesNothingWithoutASignature) {
+  auto file = std::make_shared<ModelFile>();
+  for (const char *name : {"w", "v"}) {
+    auto *tensor = file->proto.mutable_graph()->add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(onnx::TensorProto::FLOAT);
+    tensor->add_dims(2);
+    tensor->add_float_data(1);
+    tensor->add_float_data(2);
+  }
+  EXPECT_TRUE(tieCopies(file, isNever).empty());
+  EXPECT_EQ(file->proto.graph().initializer_size(), 2);
 }
 
 using Table = double (*)(int row, int column);

@@ -21,9 +21,10 @@ def causal(name, kind, options={}, **changes):
 
 
 add("gpt2", "GPT2LMHeadModel", ("GPT2Config", dict(vocab_size=24, n_positions=12, n_embd=8, n_layer=2, n_head=2,
-    **SPECIAL)))
+    **SPECIAL)), exporters="script dynamo optimized")
 add("opt", "OPTForCausalLM", ("OPTConfig", dict(vocab_size=24, hidden_size=8, num_hidden_layers=1,
-    num_attention_heads=2, ffn_dim=12, max_position_embeddings=12, word_embed_proj_dim=8, **SPECIAL)))
+    num_attention_heads=2, ffn_dim=12, max_position_embeddings=12, word_embed_proj_dim=8, **SPECIAL)),
+    exporters="script dynamo optimized")
 add("bloom", "BloomForCausalLM", ("BloomConfig", dict(vocab_size=24, hidden_size=8, n_layer=1, n_head=2, **SPECIAL)))
 add("falcon", "FalconForCausalLM", ("FalconConfig", dict(vocab_size=24, hidden_size=8, num_hidden_layers=1,
     num_attention_heads=2, **SPECIAL)))
@@ -38,7 +39,7 @@ causal("mistral", "Mistral", sliding_window=3)
 causal("qwen2", "Qwen2")
 causal("qwen3", "Qwen3", head_dim=4)
 causal("gemma", "Gemma", head_dim=4)
-causal("gemma2", "Gemma2", head_dim=4, sliding_window=3)
+causal("gemma2", "Gemma2", {"exporters": "script dynamo optimized"}, head_dim=4, sliding_window=3)
 causal("phi", "Phi", num_key_value_heads=2)
 # Others of its implementations fail in both exporters, or compute places of experts from data.
 causal("mixtral", "Mixtral", num_local_experts=4, num_experts_per_tok=2, experts_implementation="batched_mm")

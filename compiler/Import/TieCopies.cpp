@@ -1,0 +1,103 @@
+//===- TieCopies.cpp - Weights that an exporter folded into others --------===//
+
+#include "compiler/Import/Contents.h"
+#include "compiler/Import/NormalizeModel.h"
+#include "compiler/Import/Signature.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+using namespace mpc;
+
+namespace {
+
+/// A float initializer and its elements.
+struct Weight {
+  const onnx::TensorProto *tensor;
+  TensorBytes data;
+};
+
+/// A node that makes a copy of the parameter `original`.
+struct Copy {
+  std::string name, original;
+  bool isTransposed;
+};
+
+} // namespace
+
+static onnx::NodeProto nodeOf(const Copy &copy) {
+  onnx::NodeProto node;
+  node.set_name(copy.name);
+  node.set_op_type(copy.isTransposed ? "Transpose" : "Identity");
+  node.add_input(copy.original);
+  node.add_output(copy.name);
+  if (copy.isTransposed) {
+    onnx::AttributeProto *order = node.add_attribute();
+    order->set_name("perm");
+    order->set_type(onnx::AttributeProto::INTS);
+    order->add_ints(1);
+    order->add_ints(0);
+  }
+  return node;
+}
+
+/// The first of `parameters` that `weight` is a copy of.
+static std::optional<Copy> copyOf(const Weight &weight,
+                                  ArrayRef<Weight> parameters) {
+  for (const Weight &parameter : parameters)
+    if (auto how = findCopy(*weight.tensor, weight.data, *parameter.tensor,
+                            parameter.data))
+      return Copy{weight.tensor->name(), parameter.tensor->name(),
+                  !how->empty()};
+  return std::nullopt;
+}
+
+static std::vector<Copy>
+findCopies(const std::shared_ptr<const ModelFile> &model,
+           function_ref<bool(StringRef)> isApart) {
+  using Role = Signature::Role;
+  const onnx::GraphProto &graph = model->proto.graph();
+  Signature signature(model->proto);
+  TensorReader reader(model);
+  std::vector<Weight> parameters, computed;
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    Role role = signature.roleOf(tensor.name());
+    if (tensor.data_type() != onnx::TensorProto::FLOAT ||
+        (role != Role::Parameter && role != Role::Computed))
+      continue;
+    auto data = reader.read(tensor);
+    if (!data) {
+      consumeError(data.takeError()); // Who wants the elements says so.
+      continue;
+    }
+    (role == Role::Parameter ? parameters : computed)
+        .push_back({&tensor, std::move(*data)});
+  }
+  std::vector<Copy> copies;
+  for (const Weight &weight : computed)
+    if (!isApart(weight.tensor->name()))
+      if (auto copy = copyOf(weight, parameters))
+        copies.push_back(std::move(*copy));
+  return copies;
+}
+
+std::vector<std::string>
+mpc::tieCopies(const std::shared_ptr<ModelFile> &model,
+               function_ref<bool(StringRef)> isApart) {
+  std::vector<Copy> copies = findCopies(model, isApart);
+  onnx::GraphProto &graph = *model->proto.mutable_graph();
+  std::vector<std::string> said;
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+  for (const Copy &copy : copies) {
+    *nodes.Add() = nodeOf(copy);
+    said.push_back("'" + copy.name + "' with '" + copy.original + "'");
+    auto *initializers = graph.mutable_initializer();
+    initializers->erase(find_if(*initializers, [&](const auto &tensor) {
+      return tensor.name() == copy.name;
+    }));
+  }
+  for (onnx::NodeProto &node : *graph.mutable_node())
+    nodes.Add()->Swap(&node);
+  graph.mutable_node()->Swap(&nodes);
+  return said;
+}
