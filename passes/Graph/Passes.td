@@ -26,6 +26,34 @@ def RecognizeAttentionPass : Pass<"mpc-recognize-attention", "::mlir::func::Func
   let dependentDialects = ["::mpc::train::TrainDialect"];
 }
 
+def RecognizeActivationsPass : Pass<"mpc-recognize-activations", "::mlir::func::FuncOp"> {
+  let summary = "Make one op of an activation that is written out";
+  let description = [{
+    An activation whose gradient needs x alone comes out of
+
+      x/2 (1 + erf(x/sqrt 2))                           `train.gelu`
+      x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))     the same, approximate
+      x sigmoid(alpha x)                                `train.silu`
+      x tanh(softplus(x))                               `train.mish`
+      x clip(x + 3, 0, 6) / 6, x hard_sigmoid(x)        `train.hard_swish`
+      clip(x + 3, 0, 6) / 6                             `train.hard_sigmoid`
+
+    with factors in any order, divisors for their inverse, and what is inside of
+    erf and tanh written as any polynomial; other factors stay outside. Numbers
+    must be those above but for a few roundings of their type: with 0.7071
+    nothing changes, nor where something as large as x that is computed on the
+    way is used elsewhere.
+
+    ```mlir
+    %0 = train.sigmoid %x : ...
+    %1 = train.mul %x, %0 : ...
+    // becomes
+    %1 = train.silu %x {alpha = 1.0} : ...
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+}
+
 def UseChannelsLastPass : Pass<"mpc-use-channels-last", "::mlir::func::FuncOp"> {
   let summary = "Let ops on images work with channels last";
   let description = [{

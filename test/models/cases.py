@@ -61,6 +61,49 @@ for name, function in {"Sign": torch.sign, "Floor": torch.floor, "Ceil": torch.c
 case("Celu", "x[3,17]", "y = Celu <alpha = 0.7> (x)", lambda x: F.celu(x, 0.7))
 case("Mish", "x[3,17]", "y = Mish (x)", F.mish, opset=18)
 case("Silu", "x[3,17]", "s = Sigmoid (x)\n y = Mul (x, s)", F.silu)
+
+
+def numbers(**values):
+    return "\n".join(f"{name} = Constant <value_float = {v}> ()" for name, v in values.items()) + "\n"
+
+
+# Written out, as exporters and users do.
+for name, body in {
+    "erf": "d = Div (x, root)\n e = Erf (d)\n a = Add (e, one)\n m = Mul (x, a)\n"
+           "y = Mul (m, half)",
+    "erf_half_first": "d = Mul (x, inverse)\n e = Erf (d)\n a = Add (one, e)\n"
+                      "m = Mul (half, x)\n y = Mul (m, a)",
+    "erf_half_last": "d = Div (x, root)\n e = Erf (d)\n a = Add (e, one)\n m = Mul (a, half)\n"
+                     "y = Mul (m, x)",
+}.items():
+    case(f"Gelu_{name}", "x[5,13]", numbers(root=1.4142135, inverse=0.70710677, one=1.0, half=0.5)
+         + body, F.gelu)
+for name, body in {
+    "pow": "p = Pow (x, three)\n c = Mul (cubic, p)\n s = Add (x, c)\n i = Mul (slope, s)\n"
+           "t = Tanh (i)\n a = Add (one, t)\n m = Mul (half, x)\n y = Mul (m, a)",
+    "cube": "q = Mul (x, x)\n p = Mul (x, q)\n c = Mul (cubic, p)\n s = Add (x, c)\n"
+            "i = Mul (slope, s)\n t = Tanh (i)\n a = Add (one, t)\n m = Mul (x, a)\n"
+            "y = Mul (half, m)",
+    "fast": "k = Mul (x, slope)\n c = Mul (x, cubic)\n q = Mul (c, x)\n s = Add (q, one)\n"
+            "i = Mul (k, s)\n t = Tanh (i)\n a = Add (t, one)\n m = Mul (x, half)\n"
+            "y = Mul (m, a)",
+}.items():
+    case(f"Gelu_tanh_{name}", "x[5,13]",
+         numbers(slope=0.79788456, cubic=0.044715, one=1.0, half=0.5, three=3.0) + body,
+         lambda x: F.gelu(x, approximate="tanh"))
+case("Gelu_gated", "x[5,13] g[5,13]", numbers(root=1.4142135, one=1.0, half=0.5) +
+     "d = Div (x, root)\n e = Erf (d)\n a = Add (e, one)\n m = Mul (x, a)\n n = Mul (m, half)\n"
+     "y = Mul (g, n)", lambda x, g: F.gelu(x) * g)
+case("Silu_steep", "x[3,17]", numbers(alpha=1.702) + "a = Mul (x, alpha)\n s = Sigmoid (a)\n"
+     "y = Mul (x, s)", lambda x: x * torch.sigmoid(1.702 * x))
+case("Mish_parts", "x[3,17]", "p = Softplus (x)\n t = Tanh (p)\n y = Mul (x, t)", F.mish)
+case("HardSwish_parts", "x[3,17]", numbers(low=0.0, three=3.0, six=6.0) +
+     "a = Add (x, three)\n c = Clip (a, low, six)\n m = Mul (x, c)\n y = Div (m, six)",
+     F.hardswish)
+case("HardSwish_sigmoid", "x[3,17]", "s = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x)\n"
+     "y = Mul (x, s)", F.hardswish)
+case("HardSigmoid_parts", "x[3,17]", numbers(low=0.0, three=3.0, six=6.0) +
+     "a = Add (x, three)\n c = Clip (a, low, six)\n y = Div (c, six)", F.hardsigmoid)
 case("HardSigmoid", "x[3,17]", "y = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x)",
      F.hardsigmoid)
 case("ThresholdedRelu", "x[3,17]", "y = ThresholdedRelu <alpha = 0.5> (x)",
