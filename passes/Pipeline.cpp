@@ -29,6 +29,7 @@ static void addGraph(OpPassManager &pm, const CompileOptions &,
   // last, too.
   pm.addNestedPass<func::FuncOp>(createRecognizeAttentionPass());
   pm.addNestedPass<func::FuncOp>(createRecognizeActivationsPass());
+  pm.addNestedPass<func::FuncOp>(createRecognizeNormsPass());
   pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass());
   // Transposes that met have left identities; equal constants become one.
   pm.addPass(createCanonicalizerPass());

@@ -54,6 +54,32 @@ def RecognizeActivationsPass : Pass<"mpc-recognize-activations", "::mlir::func::
   let dependentDialects = ["::mpc::train::TrainDialect"];
 }
 
+def RecognizeNormsPass : Pass<"mpc-recognize-norms", "::mlir::func::FuncOp"> {
+  let summary = "Make one op of a layer norm or RMS norm that is written out";
+  let description = [{
+    x / sqrt(mean(x^2) + epsilon) becomes `train.rms_norm`, and the same of
+    x - mean(x) `train.layer_norm`, where the means are over the last
+    dimensions and keep them; the quotient may be a product with an inverse, in
+    any order with other factors. A factor and, for a layer norm, a summand of
+    the normalized shape join it as scale and bias; others stay outside.
+    Nothing changes where the root is of the variance alone, epsilon added
+    after it, the mean over other dimensions, or where something as large as x
+    that is computed on the way is used elsewhere.
+
+    ```mlir
+    %0 = train.mul %x, %x : ...
+    %1 = train.reduce_mean %0 {axes = array<i64: 2>, keepdims} : ...
+    %2 = train.add %1, %epsilon : ...
+    %3 = train.sqrt %2 : ...
+    %4 = train.div %x, %3 : ...
+    %5 = train.mul %w, %4 : ...
+    // becomes
+    %5, %rms = train.rms_norm %x, %w {axis = 2 : i64, epsilon = 1.0e-06 : f32} : ...
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+}
+
 def UseChannelsLastPass : Pass<"mpc-use-channels-last", "::mlir::func::FuncOp"> {
   let summary = "Let ops on images work with channels last";
   let description = [{
