@@ -227,7 +227,9 @@ struct RecognizeAttention : OpRewritePattern<train::MatmulOp> {
     if (!std::isfinite(narrow) || (isDouble && narrow != scale))
       return fail("the scale is no f32");
 
-    Location loc = product.getLoc();
+    // Reports name the node of the last.
+    Location loc = rewriter.getFusedLoc(
+        {product.getLoc(), softmax.getLoc(), inner.getLoc()});
     auto attention = train::AttentionOp::create(
         rewriter, loc, addHead(rewriter, loc, query),
         addHead(rewriter, loc, key.build(rewriter, loc)),
