@@ -28,6 +28,8 @@ static void addGraph(OpPassManager &pm, const CompileOptions &,
   // Before differentiation, so that gradients come out as one op, and channels
   // last, too.
   pm.addNestedPass<func::FuncOp>(createRecognizeAttentionPass());
+  pm.addNestedPass<func::FuncOp>(createRecognizeActivationsPass());
+  pm.addNestedPass<func::FuncOp>(createRecognizeNormsPass());
   pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass());
   // Transposes that met have left identities; equal constants become one.
   pm.addPass(createCanonicalizerPass());

@@ -30,13 +30,29 @@ StringRef mpc::nodeName(Location loc) {
   return name ? name.getName().getValue() : StringRef();
 }
 
-StringRef mpc::nodeType(Location loc) {
-  NameLoc name = findName(loc);
+static StringRef typeOf(NameLoc name) {
   auto type = name ? dyn_cast<NameLoc>(name.getChildLoc()) : NameLoc();
   return type ? type.getName().getValue() : StringRef();
 }
 
+StringRef mpc::nodeType(Location loc) { return typeOf(findName(loc)); }
+
+void mpc::visitNodes(Location loc,
+                     function_ref<void(StringRef, StringRef)> visit) {
+  if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    for (Location part : fused.getLocations())
+      visitNodes(part, visit);
+  } else if (NameLoc name = findName(loc)) {
+    visit(name.getName().getValue(), typeOf(name));
+  }
+}
+
 Location mpc::gradientLoc(Location loc) {
+  if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    SmallVector<Location> parts =
+        llvm::map_to_vector(fused.getLocations(), gradientLoc);
+    return FusedLoc::get(loc.getContext(), parts);
+  }
   NameLoc name = findName(loc);
   if (!name)
     return loc;

@@ -3,6 +3,7 @@
 #define MPC_COMPILER_SUPPORT_LOCATIONS_H
 
 #include "mlir/IR/Location.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mpc {
 
@@ -16,8 +17,14 @@ mlir::Location makeNodeLoc(mlir::MLIRContext *context, llvm::StringRef name,
 llvm::StringRef nodeName(mlir::Location loc);
 llvm::StringRef nodeType(mlir::Location loc);
 
+/// Calls `visit` with name and op type of each node that an op comes from: of
+/// fused locations, of all of them.
+void visitNodes(
+    mlir::Location loc,
+    llvm::function_ref<void(llvm::StringRef name, llvm::StringRef type)> visit);
+
 /// The location of what computes the gradient of the op at `loc`: the same
-/// node, its name followed by ".grad".
+/// nodes, their names followed by ".grad".
 mlir::Location gradientLoc(mlir::Location loc);
 
 } // namespace mpc

@@ -26,6 +26,60 @@ def RecognizeAttentionPass : Pass<"mpc-recognize-attention", "::mlir::func::Func
   let dependentDialects = ["::mpc::train::TrainDialect"];
 }
 
+def RecognizeActivationsPass : Pass<"mpc-recognize-activations", "::mlir::func::FuncOp"> {
+  let summary = "Make one op of an activation that is written out";
+  let description = [{
+    An activation whose gradient needs x alone comes out of
+
+      x/2 (1 + erf(x/sqrt 2))                           `train.gelu`
+      x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))     the same, approximate
+      x sigmoid(alpha x)                                `train.silu`
+      x tanh(softplus(x))                               `train.mish`
+      x clip(x + 3, 0, 6) / 6, x hard_sigmoid(x)        `train.hard_swish`
+      clip(x + 3, 0, 6) / 6                             `train.hard_sigmoid`
+
+    with factors in any order, divisors for their inverse, and what is inside of
+    erf and tanh written as any polynomial; other factors stay outside. Numbers
+    must be those above but for a few roundings of their type: with 0.7071
+    nothing changes, nor where something as large as x that is computed on the
+    way is used elsewhere.
+
+    ```mlir
+    %0 = train.sigmoid %x : ...
+    %1 = train.mul %x, %0 : ...
+    // becomes
+    %1 = train.silu %x {alpha = 1.0} : ...
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+}
+
+def RecognizeNormsPass : Pass<"mpc-recognize-norms", "::mlir::func::FuncOp"> {
+  let summary = "Make one op of a layer norm or RMS norm that is written out";
+  let description = [{
+    x / sqrt(mean(x^2) + epsilon) becomes `train.rms_norm`, and the same of
+    x - mean(x) `train.layer_norm`, where the means are over the last
+    dimensions and keep them; the quotient may be a product with an inverse, in
+    any order with other factors. A factor and, for a layer norm, a summand of
+    the normalized shape join it as scale and bias; others stay outside.
+    Nothing changes where the root is of the variance alone, epsilon added
+    after it, the mean over other dimensions, or where something as large as x
+    that is computed on the way is used elsewhere.
+
+    ```mlir
+    %0 = train.mul %x, %x : ...
+    %1 = train.reduce_mean %0 {axes = array<i64: 2>, keepdims} : ...
+    %2 = train.add %1, %epsilon : ...
+    %3 = train.sqrt %2 : ...
+    %4 = train.div %x, %3 : ...
+    %5 = train.mul %w, %4 : ...
+    // becomes
+    %5, %rms = train.rms_norm %x, %w {axis = 2 : i64, epsilon = 1.0e-06 : f32} : ...
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+}
+
 def UseChannelsLastPass : Pass<"mpc-use-channels-last", "::mlir::func::FuncOp"> {
   let summary = "Let ops on images work with channels last";
   let description = [{

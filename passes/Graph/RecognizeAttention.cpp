@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "passes/Graph/Match.h"
 #include "passes/Graph/Passes.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
-#include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 #include <cmath>
@@ -22,27 +21,9 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 //===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//
-
-/// The number that a constant holds, if all of its elements are that one.
-static std::optional<double> numberOf(Value value) {
-  auto constant = value.getDefiningOp<train::ConstantOp>();
-  auto elements =
-      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
-  if (!elements || !elements.isSplat())
-    return std::nullopt;
-  APFloat number = elements.getSplatValue<APFloat>();
-  bool losesInfo;
-  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                 &losesInfo);
-  return number.convertToDouble();
-}
 
 /// What `value` is a multiple of by a number, or null: `*factor` becomes that
 /// number.
@@ -50,14 +31,13 @@ static Value multipleOf(Value value, double *factor) {
   Operation *op = value.getDefiningOp();
   if (!isa_and_present<train::MulOp, train::DivOp>(op))
     return nullptr;
-  Value lhs = op->getOperand(0), rhs = op->getOperand(1);
-  if (isa<train::MulOp>(op) && numberOf(lhs))
-    std::swap(lhs, rhs);
-  std::optional<double> number = numberOf(rhs);
-  if (!number || lhs.getType() != value.getType())
+  double number;
+  Value other = besideNumber(op, &number);
+  bool divides = isa<train::DivOp>(op);
+  if (!other || (divides && other != op->getOperand(0)))
     return nullptr;
-  *factor = isa<train::MulOp>(op) ? *number : 1 / *number;
-  return std::isfinite(*factor) && *factor != 0 ? lhs : nullptr;
+  *factor = divides ? 1 / number : number;
+  return std::isfinite(*factor) && *factor != 0 ? other : nullptr;
 }
 
 /// Takes factors off `value` and multiplies `*scale` by them. With `alone` only
@@ -247,7 +227,9 @@ struct RecognizeAttention : OpRewritePattern<train::MatmulOp> {
     if (!std::isfinite(narrow) || (isDouble && narrow != scale))
       return fail("the scale is no f32");
 
-    Location loc = product.getLoc();
+    // Reports name the node of the last.
+    Location loc = rewriter.getFusedLoc(
+        {product.getLoc(), softmax.getLoc(), inner.getLoc()});
     auto attention = train::AttentionOp::create(
         rewriter, loc, addHead(rewriter, loc, query),
         addHead(rewriter, loc, key.build(rewriter, loc)),

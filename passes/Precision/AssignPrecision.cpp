@@ -49,17 +49,18 @@ public:
            << "': " << error;
   }
 
-  /// Matches the node's name, that of its gradient and the type, anywhere.
+  /// Matches the node's name, that of its gradient and the type, anywhere; of
+  /// an op that stands for several nodes, those of each.
   bool matches(Operation *op) {
     if (pattern.empty())
       return false;
-    StringRef name = nodeName(op->getLoc());
-    StringRef forward = name;
-    forward.consume_back(".grad");
-    bool found = false;
-    for (StringRef text :
-         {name, forward, nodeType(op->getLoc()), op->getName().stripDialect()})
-      found |= !text.empty() && regex.match(text);
+    bool found = regex.match(op->getName().stripDialect());
+    visitNodes(op->getLoc(), [&](StringRef name, StringRef type) {
+      StringRef forward = name;
+      forward.consume_back(".grad");
+      for (StringRef text : {name, forward, type})
+        found |= !text.empty() && regex.match(text);
+    });
     matched |= found;
     return found;
   }

@@ -61,6 +61,49 @@ for name, function in {"Sign": torch.sign, "Floor": torch.floor, "Ceil": torch.c
 case("Celu", "x[3,17]", "y = Celu <alpha = 0.7> (x)", lambda x: F.celu(x, 0.7))
 case("Mish", "x[3,17]", "y = Mish (x)", F.mish, opset=18)
 case("Silu", "x[3,17]", "s = Sigmoid (x)\n y = Mul (x, s)", F.silu)
+
+
+def numbers(**values):
+    return "\n".join(f"{name} = Constant <value_float = {v}> ()" for name, v in values.items()) + "\n"
+
+
+# Written out, as exporters and users do.
+for name, body in {
+    "erf": "d = Div (x, root)\n e = Erf (d)\n a = Add (e, one)\n m = Mul (x, a)\n"
+           "y = Mul (m, half)",
+    "erf_half_first": "d = Mul (x, inverse)\n e = Erf (d)\n a = Add (one, e)\n"
+                      "m = Mul (half, x)\n y = Mul (m, a)",
+    "erf_half_last": "d = Div (x, root)\n e = Erf (d)\n a = Add (e, one)\n m = Mul (a, half)\n"
+                     "y = Mul (m, x)",
+}.items():
+    case(f"Gelu_{name}", "x[5,13]", numbers(root=1.4142135, inverse=0.70710677, one=1.0, half=0.5)
+         + body, F.gelu)
+for name, body in {
+    "pow": "p = Pow (x, three)\n c = Mul (cubic, p)\n s = Add (x, c)\n i = Mul (slope, s)\n"
+           "t = Tanh (i)\n a = Add (one, t)\n m = Mul (half, x)\n y = Mul (m, a)",
+    "cube": "q = Mul (x, x)\n p = Mul (x, q)\n c = Mul (cubic, p)\n s = Add (x, c)\n"
+            "i = Mul (slope, s)\n t = Tanh (i)\n a = Add (one, t)\n m = Mul (x, a)\n"
+            "y = Mul (half, m)",
+    "fast": "k = Mul (x, slope)\n c = Mul (x, cubic)\n q = Mul (c, x)\n s = Add (q, one)\n"
+            "i = Mul (k, s)\n t = Tanh (i)\n a = Add (t, one)\n m = Mul (x, half)\n"
+            "y = Mul (m, a)",
+}.items():
+    case(f"Gelu_tanh_{name}", "x[5,13]",
+         numbers(slope=0.79788456, cubic=0.044715, one=1.0, half=0.5, three=3.0) + body,
+         lambda x: F.gelu(x, approximate="tanh"))
+case("Gelu_gated", "x[5,13] g[5,13]", numbers(root=1.4142135, one=1.0, half=0.5) +
+     "d = Div (x, root)\n e = Erf (d)\n a = Add (e, one)\n m = Mul (x, a)\n n = Mul (m, half)\n"
+     "y = Mul (g, n)", lambda x, g: F.gelu(x) * g)
+case("Silu_steep", "x[3,17]", numbers(alpha=1.702) + "a = Mul (x, alpha)\n s = Sigmoid (a)\n"
+     "y = Mul (x, s)", lambda x: x * torch.sigmoid(1.702 * x))
+case("Mish_parts", "x[3,17]", "p = Softplus (x)\n t = Tanh (p)\n y = Mul (x, t)", F.mish)
+case("HardSwish_parts", "x[3,17]", numbers(low=0.0, three=3.0, six=6.0) +
+     "a = Add (x, three)\n c = Clip (a, low, six)\n m = Mul (x, c)\n y = Div (m, six)",
+     F.hardswish)
+case("HardSwish_sigmoid", "x[3,17]", "s = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x)\n"
+     "y = Mul (x, s)", F.hardswish)
+case("HardSigmoid_parts", "x[3,17]", numbers(low=0.0, three=3.0, six=6.0) +
+     "a = Add (x, three)\n c = Clip (a, low, six)\n y = Div (c, six)", F.hardsigmoid)
 case("HardSigmoid", "x[3,17]", "y = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x)",
      F.hardsigmoid)
 case("ThresholdedRelu", "x[3,17]", "y = ThresholdedRelu <alpha = 0.5> (x)",
@@ -364,6 +407,58 @@ for name, x, axis, g in [("last", "2,3,17", -1, "17"), ("two", "2,3,17", 1, "3,1
          lambda x, g: F.rms_norm(x, g.shape, g, 1e-5), opset=23)
 case("LayerNorm_no_bias", "x[1,7] g[7]", "y = LayerNormalization <epsilon = 0.001> (x, g)",
      lambda x, g: F.layer_norm(x, g.shape, g, None, 1e-3))
+
+
+# Written out, as exporters and users do.
+def written_norm(name, tensors, body, function, axes="-1"):
+    """ROOT q stands for what makes r of it, the root of its mean and epsilon."""
+    root = f"v = ReduceMean <axes = [{axes}]> (q)\n e = Add (v, eps)\n r = Sqrt (e)"
+    case(name, tensors, numbers(eps=1e-5, one=1.0, two=2.0, power=-0.5)
+         + body.replace("ROOT q", root), function)
+
+
+def rms(x):
+    return x * torch.rsqrt((x * x).mean(-1, True) + 1e-5)
+
+
+for name, body, function in [
+    ("llama", "q = Pow (x, two)\n ROOT q\n i = Reciprocal (r)\n n = Mul (x, i)\n y = Mul (g, n)",
+     lambda x, g: rms(x) * g),
+    ("gemma", "q = Mul (x, x)\n v = ReduceMean <axes = [-1]> (q)\n e = Add (eps, v)\n"
+     "i = Pow (e, power)\n n = Mul (x, i)\n h = Add (g, one)\n y = Mul (n, h)",
+     lambda x, g: rms(x) * (1 + g)),
+    ("divided", "q = Pow (x, two)\n ROOT q\n n = Div (x, r)\n y = Mul (n, g)",
+     lambda x, g: rms(x) * g),
+    ("scale_first", "q = Mul (x, x)\n ROOT q\n s = Mul (x, g)\n y = Div (s, r)",
+     lambda x, g: rms(x) * g),
+    ("scaled_inverse", "q = Mul (x, x)\n ROOT q\n i = Div (g, r)\n y = Mul (i, x)",
+     lambda x, g: rms(x) * g),
+]:
+    written_norm(f"RMSNorm_{name}", "x[2,3,17] g[17]", body, function)
+written_norm("RMSNorm_rows", "x[2,3,17] g[3,1]", "q = Mul (x, x)\n ROOT q\n n = Div (x, r)\n"
+             "y = Mul (n, g)", lambda x, g: rms(x) * g)
+CENTRE = "m = ReduceMean <axes = [-1]> (x)\n c = Sub (x, m)\n q = Mul (c, c)\n"
+for name, body in {
+    "parts": CENTRE + "ROOT q\n n = Div (c, r)\n s = Mul (n, g)\n y = Add (s, b)",
+    "pow": CENTRE.replace("Mul (c, c)", "Pow (c, two)")
+           + "ROOT q\n n = Div (c, r)\n s = Mul (g, n)\n y = Add (b, s)",
+    "scale_first": CENTRE + "ROOT q\n i = Reciprocal (r)\n s = Mul (g, c)\n n = Mul (s, i)\n"
+                   "y = Add (n, b)",
+    "centred_twice": CENTRE.replace("Mul (c, c)", "Mul (d, d)").replace("q =", "k = ReduceMean "
+                     "<axes = [-1]> (x)\n d = Sub (x, k)\n q =")
+                     + "ROOT q\n n = Div (c, r)\n s = Mul (n, g)\n y = Add (s, b)",
+}.items():
+    written_norm(f"LayerNorm_{name}", "x[2,3,17] g[17] b[17]", body,
+                 lambda x, g, b: F.layer_norm(x, g.shape, g, b))
+written_norm("LayerNorm_scale", "x[3,17] g[1,17]", CENTRE + "ROOT q\n n = Div (c, r)\n"
+             "y = Mul (n, g)", lambda x, g: F.layer_norm(x, (17,)) * g)
+written_norm("LayerNorm_plain", "x[3,17]", CENTRE + "ROOT q\n y = Div (c, r)",
+             lambda x: F.layer_norm(x, (17,)))
+written_norm("LayerNorm_parts_two", "x[2,3,17] g[3,17] b[3,17]", CENTRE.replace("-1", "1, 2")
+             + "ROOT q\n n = Div (c, r)\n s = Mul (n, g)\n y = Add (s, b)",
+             lambda x, g, b: F.layer_norm(x, g.shape, g, b), axes="1, 2")
+
+
 for name, x in [("2d", "3,17"), ("1d", "2,3,5"), ("images", "2,3,5,7"), ("one", "1,1,3,3")]:
     c = x.split(",")[1]
     case(f"BatchNorm_{name}", f"x[{x}] g[{c}] b[{c}] m[{c}] v[{c}]+",

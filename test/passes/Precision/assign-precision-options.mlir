@@ -23,3 +23,14 @@ func.func @options(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %d: tensor<4x8xf32>
   %3 = train.matmul %x, %d {transpose_lhs, weight_gradient} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32> loc("head.grad"("MatMul"))
   return %2, %3 : tensor<4x8xf32>, tensor<8x8xf32>
 }
+
+// An op that stands for several nodes is meant by the name of each.
+// CHECK-LABEL: func.func @several_nodes
+func.func @several_nodes(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %0 = train.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32> loc("body"("MatMul"))
+  // CHECK: train.gelu
+  // CHECK-SAME: mpc.precision.reason = "keep-fp32=^head$", mpc.precision.rule = "user option"
+  // CHECK-SAME: (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = train.gelu %0 : (tensor<4x8xf32>) -> tensor<4x8xf32> loc(fused["last"("Mul"), "head"("Erf")])
+  return %1 : tensor<4x8xf32>
+}
