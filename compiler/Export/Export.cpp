@@ -217,8 +217,11 @@ Error mpc::exportTrained(StringRef originalPath, const TrainedStates &states,
     onnx::ModelProto &proto = (*model)->proto;
     // As the import did. What was to be trained apart is a state.
     liftWeights(proto);
-    tieCopies(*model,
-              [&](StringRef name) { return states.count(name.str()) != 0; });
+    auto isApart = [&](StringRef name) {
+      return states.count(name.str()) != 0;
+    };
+    tieCopies(*model, isApart);
+    untileWeights(*model, isApart);
     if (Error error = replaceValues(*proto.mutable_graph(), states))
       return error;
     if (Error error = inlineExternalData(*model))

@@ -60,13 +60,20 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
     result.error = ModelError::Usage;
     return result;
   }
-  std::vector<std::string> tied =
-      tieCopies(model, [&](StringRef name) { return apart.match(name); });
+  auto isApart = [&](StringRef name) { return apart.match(name); };
+  std::vector<std::string> tied = tieCopies(model, isApart);
   if (!tied.empty())
     result.notes.push_back(
         "one weight, for PyTorch's exporter stored it twice: " +
         llvm::join(tied, ", ") +
         "; --train=REGEX trains what it matches apart");
+  std::vector<std::string> untiled = untileWeights(model, isApart);
+  if (!untiled.empty())
+    result.notes.push_back(
+        "one weight for all samples, though PyTorch's exporter stored it for "
+        "each: " +
+        llvm::join(untiled, ", ") +
+        "; --train=REGEX trains what it matches sample by sample");
   FailureOr<int64_t> opset = failure();
   if (succeeded(inlineFunctions(model->proto, &context))) {
     if (options.survey)

@@ -36,6 +36,14 @@ std::vector<std::string>
 tieCopies(const std::shared_ptr<ModelFile> &model,
           llvm::function_ref<bool(llvm::StringRef)> isApart);
 
+/// It also stores a parameter of one sample as often as the batch has samples
+/// (`cls_token.expand(4, -1, -1)`). Where parameters are missing, an
+/// initializer `x` of equal parts becomes one part, `x.one`, and an Expand, but
+/// where `isApart` holds. Returns the names in quotes.
+std::vector<std::string>
+untileWeights(const std::shared_ptr<ModelFile> &model,
+              llvm::function_ref<bool(llvm::StringRef)> isApart);
+
 } // namespace mpc
 
 #endif // MPC_COMPILER_IMPORT_NORMALIZEMODEL_H

@@ -81,10 +81,11 @@ findCopies(const std::shared_ptr<const ModelFile> &model,
   return copies;
 }
 
-std::vector<std::string>
-mpc::tieCopies(const std::shared_ptr<ModelFile> &model,
-               function_ref<bool(StringRef)> isApart) {
+std::vector<std::string> mpc::tieCopies(const std::shared_ptr<ModelFile> &model,
+                                        function_ref<bool(StringRef)> isApart) {
   std::vector<Copy> copies = findCopies(model, isApart);
+  if (copies.empty())
+    return {};
   onnx::GraphProto &graph = *model->proto.mutable_graph();
   std::vector<std::string> said;
   google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;

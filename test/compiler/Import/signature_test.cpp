@@ -143,6 +143,35 @@ TEST(TieCopies, DoesNothingWithoutASignature) {
   EXPECT_EQ(file->proto.graph().initializer_size(), 2);
 }
 
+TEST(UntileWeights, MakesOneOfEqualParts) {
+  auto file = fileWith({{"expand", {2, 1, 3}, {1, 2, 3, 1, 2, 3}},
+                        {"other", {2, 1, 3}, {1, 2, 3, 1, 2, 4}},
+                        {"ones", {2, 2}, {1, 1, 1, 1}},
+                        {"flat", {2}, {1, 1}},
+                        {"mask", {2, 2}, {0, -1e9f, 0, -1e9f}},
+                        {"arange", {2, 2}, {0, 1, 0, 1}},
+                        {"b", {2, 2}, {1, 2, 1, 2}}});
+  EXPECT_EQ(untileWeights(file, isNever), std::vector<std::string>{"'expand'"});
+  const onnx::GraphProto &graph = file->proto.graph();
+  ASSERT_EQ(graph.initializer_size(), 8);
+  EXPECT_EQ(graph.initializer(0).name(), "expand.one");
+  EXPECT_EQ(graph.initializer(0).dims(0), 1);
+  EXPECT_EQ(graph.initializer(0).raw_data().size(), 3 * sizeof(float));
+  EXPECT_EQ(graph.initializer(7).int64_data(0), 2);
+  ASSERT_EQ(graph.node_size(), 2);
+  EXPECT_EQ(graph.node(0).op_type(), "Expand");
+  EXPECT_EQ(graph.node(0).output(0), "expand");
+}
+
+TEST(UntileWeights, LeavesWhatIsAskedForAndWhatNoParameterIsMissingFor) {
+  Matrix expand = {"expand", {2, 2}, {1, 2, 1, 2}};
+  EXPECT_TRUE(untileWeights(fileWith({expand}), [](llvm::StringRef name) {
+                return name == "expand";
+              }).empty());
+  EXPECT_TRUE(
+      untileWeights(fileWith({{"w", {1}, {1}}, expand}), isNever).empty());
+}
+
 using Table = double (*)(int row, int column);
 
 bool isTable(Table table, int rows = 9, int columns = 6) {

@@ -1,0 +1,87 @@
+//===- UntileWeights.cpp - Weights that an exporter repeated --------------===//
+
+#include "compiler/Import/Contents.h"
+#include "compiler/Import/NormalizeModel.h"
+#include "compiler/Import/Signature.h"
+
+using namespace llvm;
+using namespace mpc;
+
+/// The first of the equal parts that `tensor` is along its first dimension;
+/// nothing if these differ, are one, or are no weight by name or content.
+static std::optional<TensorBytes> partOf(const onnx::TensorProto &tensor,
+                                         TensorReader &reader) {
+  if (tensor.data_type() != onnx::TensorProto::FLOAT ||
+      tensor.dims_size() < 2 || tensor.dims(0) < 2 ||
+      isExportersTable(tensor.name()) || isExportersFilling(tensor.name()))
+    return std::nullopt;
+  auto data = reader.read(tensor);
+  if (!data) {
+    consumeError(data.takeError()); // Who wants the elements says so.
+    return std::nullopt;
+  }
+  ArrayRef<char> bytes = data->bytes;
+  size_t size = bytes.size() / tensor.dims(0);
+  if (size == 0)
+    return std::nullopt;
+  for (size_t at = size; at < bytes.size(); at += size)
+    if (bytes.slice(at, size) != bytes.take_front(size))
+      return std::nullopt;
+  if (isMask(*data, tensor.data_type()))
+    return std::nullopt;
+  TensorBytes part = std::move(*data);
+  part.bytes = bytes.take_front(size);
+  if (isSplat(part, sizeof(float)))
+    return std::nullopt;
+  return part;
+}
+
+std::vector<std::string>
+mpc::untileWeights(const std::shared_ptr<ModelFile> &model,
+                   function_ref<bool(StringRef)> isApart) {
+  std::vector<std::string> names;
+  Signature signature(model->proto);
+  // Where all parameters are there, nothing was made of any.
+  if (signature.missing().empty())
+    return names;
+  onnx::GraphProto &graph = *model->proto.mutable_graph();
+  TensorReader reader(model);
+  std::vector<onnx::TensorProto> shapes;
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+  for (onnx::TensorProto &tensor : *graph.mutable_initializer()) {
+    std::string name = tensor.name();
+    if (signature.roleOf(name) != Signature::Role::Computed || isApart(name))
+      continue;
+    std::optional<TensorBytes> part = partOf(tensor, reader);
+    if (!part)
+      continue;
+    onnx::TensorProto one;
+    one.set_name(name + ".one");
+    one.set_data_type(onnx::TensorProto::FLOAT);
+    *one.mutable_dims() = tensor.dims();
+    one.set_dims(0, 1);
+    one.set_raw_data(part->bytes.data(), part->bytes.size());
+    if (isTableOfSines(*part, one))
+      continue;
+    names.push_back("'" + name + "'");
+    onnx::TensorProto &shape = shapes.emplace_back();
+    shape.set_name(name + ".shape");
+    shape.set_data_type(onnx::TensorProto::INT64);
+    shape.add_dims(tensor.dims_size());
+    for (int64_t extent : tensor.dims())
+      shape.add_int64_data(extent);
+    onnx::NodeProto &node = *nodes.Add();
+    node.set_name(name);
+    node.set_op_type("Expand");
+    node.add_input(one.name());
+    node.add_input(shape.name());
+    node.add_output(name);
+    tensor = std::move(one);
+  }
+  for (onnx::TensorProto &shape : shapes)
+    *graph.add_initializer() = std::move(shape);
+  for (onnx::NodeProto &node : *graph.mutable_node())
+    nodes.Add()->Swap(&node);
+  graph.mutable_node()->Swap(&nodes);
+  return names;
+}
