@@ -20,7 +20,7 @@ def pixels(n, size=8):
     return {"pixel_values": images(n, size)}
 
 
-@family(CLASSES)
+@family(CLASSES, exporters="script dynamo optimized")
 def vit(n):
     return transformer(T.ViTForImageClassification, T.ViTConfig(**VIT), pixels(n))
 
