@@ -3,7 +3,8 @@
 #
 # usage: tools/test.sh [--no-setup] [--long]
 #   --no-setup   do not look for missing packages
-#   --long       run everything at each level of instructions, not a selection
+#   --long       run everything at each level of instructions, not a selection,
+#                and compare 20 samples of each op's gradients, not two
 #
 # MPC_BUILD_DIR names another folder to build in than build/, MPC_MAX_CPU_ISA
 # the highest level of instructions (test/README.md).
@@ -15,12 +16,14 @@ for option in "$@"; do
     --no-setup) setup= ;;
     --long) long=yes ;;
     *)
-      sed -n '2,9s/^# \{0,1\}//p' "$0"
+      sed -n '2,10s/^# \{0,1\}//p' "$0"
       [ "$option" = --help ] && exit 0 || exit 2
       ;;
   esac
 done
 [ -z "$setup" ] || step "Installing what is missing" "$root/tools/setup.sh"
+
+[ -z "$long" ] || export MPC_GRADIENT_SAMPLES=20
 
 results=$build/test-results
 sanitized=$build/sanitized

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/gradients/models.h"
+#include "test/gradients/differences.h"
 
 #include <gtest/gtest.h>
 
@@ -16,92 +16,18 @@
 
 namespace mpc::test {
 
-using Gradients = std::map<std::string, Values>;
-
-static ProgramPtr compileModel(const Model &model, const char *precision,
-                               double lr) {
-  Folder folder;
-  CompileOptions options;
-  options.model = writeText(folder, "model.onnxtxt", textOf(model));
-  options.precision = precision;
-  options.optimizer = "sgd";
-  options.lr = lr;
-  options.weightDecay = 0;
-  // Overflow is the subject of other tests.
-  options.lossScale = 256;
-  options.loss = model.loss ? model.loss : "output:loss";
-  return compile(options, folder);
-}
-
-/// The values every precision starts from.
-static void setParameters(Session &session, const Model &model) {
-  uint64_t seed = 1;
-  for (const TensorSpec &parameter : parseTensors(model.parameters)) {
-    Values values = parameter.fill(seed++);
-    if (session.has(parameter.name))
-      session.write(parameter.name, values);
-  }
-}
-
-/// One step of plain descent: weight - lr * gradient.
-static Gradients takeGradients(Session &session, const Model &model,
-                               double lr) {
-  Gradients result;
-  setParameters(session, model);
-  for (const std::string &name : session.parameters())
-    result[name] = session.read(name);
-  session.write("step_count", {0});
-  EXPECT_EQ(session.step(inputsOf(model)).skipped, 0);
-  for (auto &[name, values] : result) {
-    Values after = session.read(name);
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = (values[i] - after[i]) / lr;
-  }
-  setParameters(session, model);
-  return result;
-}
-
 class GradientTest : public testing::TestWithParam<size_t> {
 protected:
   const Model &model() const { return models()[GetParam()]; }
 };
 
-/// The loss as the training step computes it, in full precision.
-static double lossOf(Session &session, const std::vector<Values> &inputs) {
-  session.write("step_count", {0}); // The same mask of dropout.
-  Values loss = session.run("step", inputs)["loss"];
-  return loss.size() == 1 ? loss[0] : NAN;
-}
-
-// Every element of every parameter. Central differences with a step of 1e-5
-// are good to about 1e-10 of the third derivative; rounding adds 1e-11 of the
-// loss.
 TEST_P(GradientTest, IsThatOfFiniteDifferences) {
-  ProgramPtr program = compileModel(model(), "fp64", 1);
-  ASSERT_TRUE(program);
-  Session session(program);
-  Gradients gradients = takeGradients(session, model(), 1);
-  std::vector<Values> inputs = inputsOf(model());
-  session.write("learning_rate", {0});
-  ASSERT_FALSE(gradients.empty());
-  const double epsilon = 1e-5;
+  Differences found = takeDifferences(model());
+  ASSERT_FALSE(found.gradients.empty());
   double worst = 0;
-  for (const auto &[name, gradient] : gradients) {
-    Values values = session.read(name);
-    Values expected(values.size());
-    for (size_t i = 0; i < values.size(); ++i) {
-      Values moved = values;
-      moved[i] = values[i] + epsilon;
-      session.write(name, moved);
-      double above = lossOf(session, inputs);
-      moved[i] = values[i] - epsilon;
-      session.write(name, moved);
-      double below = lossOf(session, inputs);
-      expected[i] = (above - below) / (2 * epsilon);
-    }
-    session.write(name, values);
+  for (const auto &[name, expected] : found.expected) {
     EXPECT_GT(largest(expected), 1e-4) << name << " does not matter";
-    double error = scaledError(gradient, expected);
+    double error = scaledError(found.gradients[name], expected);
     EXPECT_LE(error, 1e-6) << "of " << name;
     worst = std::max(worst, error);
   }

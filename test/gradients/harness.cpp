@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -37,9 +38,16 @@ Values TensorSpec::fill(uint64_t seed) const {
   if (!values.empty())
     return values;
   Random random(seed);
+  auto isNearKink = [&](double value) {
+    return std::any_of(kinks.begin(), kinks.end(), [=](double kink) {
+      return std::fabs(value - kink) < 0.01;
+    });
+  };
   Values result(count());
   for (double &value : result)
-    value = float(low + (high - low) * random.next());
+    do
+      value = float(low + (high - low) * random.next());
+    while (isNearKink(value));
   return result;
 }
 
@@ -58,6 +66,9 @@ std::vector<TensorSpec> parseTensors(const std::string &text) {
       size_t dots = word.find("..");
       tensor.low = std::stod(word.substr(close + 2, dots - close - 2));
       tensor.high = std::stod(word.substr(dots + 2));
+      for (size_t at = word.find('~'); at != word.npos;
+           at = word.find('~', at + 1))
+        tensor.kinks.push_back(std::stod(word.substr(at + 1)));
     }
     result.push_back(tensor);
   }

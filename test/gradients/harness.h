@@ -28,6 +28,7 @@ struct TensorSpec {
   std::string type; ///< float, int64, ...
   Shape shape;
   double low = -1, high = 1;
+  Values kinks;  ///< No random value is within 0.01 of one.
   Values values; ///< Empty: random.
 
   int64_t count() const;
@@ -36,7 +37,7 @@ struct TensorSpec {
   Values fill(uint64_t seed) const;
 };
 
-/// Parses "a[2,3] b[3]:0.5..2 c[]".
+/// Parses "a[2,3] b[3]:0.5..2 c[] d[4]:-2..2~0~1", where 0 and 1 are kinks.
 std::vector<TensorSpec> parseTensors(const std::string &text);
 
 /// Numbers in [0, 1) that depend on nothing but the seed.

@@ -738,7 +738,7 @@ std::string textOf(const Model &model) {
     text << separator << declare(input);
     separator = ", ";
   }
-  uint64_t seed = 1;
+  uint64_t seed = model.seed;
   for (const TensorSpec &parameter : parseTensors(model.parameters)) {
     text << separator << declare(parameter) << " = {";
     separator = "";

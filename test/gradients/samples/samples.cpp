@@ -1,0 +1,68 @@
+//===- samples.cpp - Which ops have samples, and which have none ----------===//
+
+#include "test/gradients/samples/samples.h"
+
+namespace mpc::test {
+
+Sample SampledOp::sample(int number) const {
+  Sketch sketch(op, number);
+  draw(sketch);
+  return sketch.finish();
+}
+
+const std::vector<SampledOp> &sampledOps() {
+  static const std::vector<SampledOp> all = [] {
+    std::vector<SampledOp> result;
+    for (auto *family :
+         {elementwiseSamples, functionSamples, shapeSamples, indexSamples,
+          controlSamples, windowSamples, imageSamples, sumSamples,
+          normalizationSamples, recurrentSamples, attentionSamples})
+      for (SampledOp &op : family())
+        result.push_back(std::move(op));
+    return result;
+  }();
+  return all;
+}
+
+const std::vector<UnsampledOp> &unsampledOps() {
+  static const char *const isBool = "gives bools",
+                           *const isInteger = "gives integers",
+                           *const isConstant = "is computed at import",
+                           *const isRandom = "gives numbers of no input";
+  static const std::vector<UnsampledOp> ops = {
+      {"Equal", isBool},
+      {"Greater", isBool},
+      {"GreaterOrEqual", isBool},
+      {"Less", isBool},
+      {"LessOrEqual", isBool},
+      {"And", isBool},
+      {"Or", isBool},
+      {"Xor", isBool},
+      {"Not", isBool},
+      {"IsNaN", isBool},
+      {"IsInf", isBool},
+      {"ArgMax", isInteger},
+      {"ArgMin", isInteger},
+      {"Hardmax", "gives zeros and ones"},
+      {"Constant", isConstant},
+      {"ConstantOfShape", isConstant},
+      {"Range", isConstant},
+      {"Size", isConstant},
+      {"Shape", isConstant},
+      {"EyeLike", isConstant},
+      {"NonZero", isConstant},
+      {"HannWindow", isConstant},
+      {"HammingWindow", isConstant},
+      {"BlackmanWindow", isConstant},
+      {"SequenceEmpty", isConstant},
+      {"SequenceLength", isConstant},
+      {"RandomNormal", isRandom},
+      {"RandomNormalLike", isRandom},
+      {"RandomUniform", isRandom},
+      {"RandomUniformLike", isRandom},
+      {"Bernoulli", "gives zeros and ones"},
+  };
+  return ops;
+}
+
+} // namespace mpc::test

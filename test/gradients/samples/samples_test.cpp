@@ -1,0 +1,134 @@
+//===- samples_test.cpp - Samples of every op against differences ---------===//
+//
+// MPC_GRADIENT_SAMPLES says how many there are of each op: two unless it is
+// set, which are the first and the eleventh.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/gradients/differences.h"
+#include "test/gradients/samples/samples.h"
+
+#include "compiler/Import/OpTable.h"
+
+#include "llvm/Support/raw_ostream.h"
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+namespace mpc::test {
+
+/// So many let every op take all values of its attributes.
+constexpr int kEnough = 20;
+
+/// Which samples to take.
+static std::vector<int> sampleNumbers() {
+  const char *given = std::getenv("MPC_GRADIENT_SAMPLES");
+  int count = given ? std::max(std::atoi(given), 1) : 2;
+  std::vector<int> numbers;
+  for (int i = 0; i < count; ++i)
+    numbers.push_back(count < kEnough ? i * kEnough / count : i);
+  return numbers;
+}
+
+static std::set<std::string> wordsOf(const std::string &text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+class SampleTest : public testing::TestWithParam<size_t> {
+protected:
+  /// Compares one sample; takes off `untouched` what matters in it.
+  double compare(const Sample &sample, std::set<std::string> &untouched);
+
+  int flat = 0; ///< Samples in which nothing matters.
+};
+
+// A sample may well not depend on a parameter.
+double SampleTest::compare(const Sample &sample,
+                           std::set<std::string> &untouched) {
+  Model model = sample.model();
+  SCOPED_TRACE(sample.name + ", parameters " + sample.parameters + ", seed " +
+               std::to_string(sample.seed) + "\n" + textOf(model));
+  Differences found = takeDifferences(model);
+  EXPECT_FALSE(found.gradients.empty());
+  EXPECT_TRUE(std::isfinite(found.loss));
+  double worst = 0, least = found.least();
+  bool isFlat = true;
+  for (const auto &[name, expected] : found.expected) {
+    double scale = std::max(largest(expected), least);
+    Values difference = found.gradients[name];
+    for (size_t i = 0; i < difference.size(); ++i)
+      difference[i] -= expected[i];
+    double error = largest(difference) / scale;
+    EXPECT_LE(error, 1e-6) << "of " << name;
+    worst = std::max(worst, error);
+    if (largest(expected) < least)
+      continue;
+    isFlat = false;
+    untouched.erase(name);
+  }
+  flat += isFlat;
+  return worst;
+}
+
+TEST_P(SampleTest, HasGradientsOfFiniteDifferences) {
+  const SampledOp &op = sampledOps()[GetParam()];
+  std::set<std::string> untouched = wordsOf(op.inputs);
+  std::vector<int> numbers = sampleNumbers();
+  double worst = 0;
+  for (int number : numbers)
+    worst = std::max(worst, compare(op.sample(number), untouched));
+  if (int(numbers.size()) >= kEnough) {
+    for (const std::string &input : untouched)
+      ADD_FAILURE() << "no sample depends on " << input;
+    EXPECT_LE(3 * flat, 2 * int(numbers.size())) << "of the samples are flat";
+  }
+  RecordProperty("error", std::to_string(worst));
+  std::printf("%-28s %3d samples, %2d flat, error %.1e\n", op.op.c_str(),
+              int(numbers.size()), flat, worst);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, SampleTest,
+                         testing::Range<size_t>(0, sampledOps().size()),
+                         [](const testing::TestParamInfo<size_t> &info) {
+                           return sampledOps()[info.param].op;
+                         });
+
+// A new op must be sampled, or have no gradient.
+TEST(Samples, AreOfAllOps) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  listOps(os);
+  std::set<std::string> imported;
+  std::istringstream lines(os.str());
+  for (std::string line, bar, op, since; std::getline(lines, line);) {
+    std::istringstream cells(line);
+    if (cells >> bar >> op >> bar >> since && bar == "|" &&
+        std::isdigit(since[0]))
+      imported.insert(op);
+  }
+  EXPECT_GT(imported.size(), 100u);
+  std::set<std::string> known;
+  for (const SampledOp &op : sampledOps())
+    EXPECT_TRUE(known.insert(op.op).second) << op.op << " is there twice";
+  for (const UnsampledOp &op : unsampledOps())
+    EXPECT_TRUE(known.insert(op.op).second) << op.op << " is there twice";
+  for (const std::string &op : imported)
+    EXPECT_TRUE(known.count(op)) << op << " has no samples";
+  for (const std::string &op : known)
+    EXPECT_TRUE(imported.count(op)) << op << " is not imported";
+}
+
+// What fails once can be looked at again.
+TEST(Samples, AreTheSameAgain) {
+  for (const SampledOp &op : sampledOps())
+    EXPECT_EQ(textOf(op.sample(3).model()), textOf(op.sample(3).model()));
+}
+
+} // namespace mpc::test

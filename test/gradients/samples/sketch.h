@@ -1,0 +1,134 @@
+//===- sketch.h - One op with random shapes and attributes ------*- C++ -*-===//
+#ifndef MPC_TEST_GRADIENTS_SAMPLES_SKETCH_H
+#define MPC_TEST_GRADIENTS_SAMPLES_SKETCH_H
+
+#include "test/gradients/models.h"
+
+#include <initializer_list>
+#include <type_traits>
+
+namespace mpc::test {
+
+/// A model that owns its text.
+struct Sample {
+  std::string name, parameters, nodes;
+  Values labels;
+  Shape labelShape;
+  int opset;
+  uint64_t seed;
+
+  /// Valid as long as the sample is.
+  Model model() const;
+};
+
+struct Range {
+  double low = -1, high = 1;
+};
+
+/// A sample on the way: draws numbers, the same on every machine, and writes
+/// the nodes that they make.
+class Sketch {
+public:
+  /// Sample `number` of `op`.
+  Sketch(std::string op, int number);
+
+  const std::string op;
+  const int number;
+  /// Any that has the op; what a sample looks like may depend on it.
+  int opset;
+
+  //===--------------------------------------------------------------------===//
+  // Draws
+  //===--------------------------------------------------------------------===//
+
+  /// From `low` to `high`, both included.
+  int64_t from(int64_t low, int64_t high);
+  bool oneIn(int64_t count) { return from(1, count) == 1; }
+  /// With three decimals.
+  double real(double low, double high);
+  /// Less by chance: as many samples in a row see all values, from the first
+  /// one on.
+  template <typename T> T turn(std::initializer_list<T> values) {
+    return values.begin()[nextTurn(values.size())];
+  }
+  /// A flag of the op, off in the first sample.
+  bool turn() { return turn({false, true}); }
+
+  /// Extents from 1 to 7, now and then one of 17 or 33; `most` elements.
+  Shape shape(int64_t lowRank, int64_t highRank, int64_t most = 120);
+  /// A shape that broadcasts to `to`: some extents 1, some first ones missing.
+  Shape broadcasting(const Shape &to);
+  /// From the front or the end.
+  int64_t axis(const Shape &shape) { return axisOf(shape.size()); }
+  int64_t axisOf(int64_t rank) { return from(-rank, rank - 1); }
+  /// `count` of them, all different.
+  Shape axes(int64_t rank, int64_t count);
+  Shape permutation(int64_t count);
+  /// `count` numbers of `from(low, high)`.
+  Shape list(int64_t count, int64_t low, int64_t high);
+
+  //===--------------------------------------------------------------------===//
+  // Text
+  //===--------------------------------------------------------------------===//
+
+  /// A parameter, whose values stay off `kinks`.
+  std::string parameter(const std::string &name, const Shape &shape,
+                        Range range = {}, const Values &kinks = {});
+  /// Names of constants.
+  std::string scalar(int64_t value);
+  std::string scalar(double value);
+  std::string ints(const Shape &values);
+  std::string tensor(const char *type, const Shape &values, const Shape &shape);
+  std::string floats(const Values &values, const Shape &shape);
+  /// The input of the model that holds integers.
+  std::string labels(const Shape &values, const Shape &shape);
+  /// One or the other.
+  std::string indices(const Shape &values, const Shape &shape);
+
+  /// The name of what an expression computes.
+  std::string let(const std::string &expression);
+  /// A node that has `names` as its outputs.
+  void write(const std::string &node) { nodes += node + "\n "; }
+
+  /// An attribute of the next apply().
+  template <typename T> void attribute(const char *name, const T &value) {
+    std::string text;
+    if constexpr (std::is_arithmetic_v<T>)
+      text = std::is_integral_v<T> ? std::to_string(int64_t(value))
+                                   : std::to_string(double(value));
+    else if constexpr (std::is_same_v<T, Shape>)
+      text = listText(value);
+    else
+      text = '"' + std::string(value) + '"';
+    attributes += (attributes.empty() ? "" : ", ") + (name + (" = " + text));
+  }
+  void attribute(const char *name, const std::vector<std::string> &values);
+
+  /// The op itself, of inputs that may be missing (""); returns the name of its
+  /// first output, which the loss sees unless use() names others. Others are
+  /// y1, y2 and so on.
+  std::string apply(const std::vector<std::string> &inputs, int outputs = 1);
+  void use(const std::string &name) { used.push_back(name); }
+
+  Sample finish();
+
+private:
+  size_t nextTurn(size_t count);
+  static std::string listText(const Shape &values);
+
+  const uint64_t seed; ///< Of values; numbers drawn here have another.
+  Random random;
+  uint64_t turns = 0;
+  int names = 0;
+  std::string parameters, nodes, attributes;
+  std::vector<std::string> used;
+  Values labelValues;
+  Shape labelShape;
+};
+
+/// The product of extents.
+int64_t countOf(const Shape &shape);
+
+} // namespace mpc::test
+
+#endif // MPC_TEST_GRADIENTS_SAMPLES_SKETCH_H
