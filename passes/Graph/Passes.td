@@ -59,8 +59,8 @@ def RecognizeNormsPass : Pass<"mpc-recognize-norms", "::mlir::func::FuncOp"> {
   let description = [{
     x / sqrt(mean(x^2) + epsilon) becomes `train.rms_norm`, and the same of
     x - mean(x) `train.layer_norm`, where the means are over the last
-    dimensions and keep them; the quotient may be a product with an inverse, in
-    any order with other factors. A factor and, for a layer norm, a summand of
+    dimensions; these may go away and come back before the quotient. That may be
+    a product with an inverse, in any order with other factors. A factor and, for a layer norm, a summand of
     the normalized shape join it as scale and bias; others stay outside.
     Nothing changes where the root is of the variance alone, epsilon added
     after it, the mean over other dimensions, or where something as large as x

@@ -26,16 +26,44 @@ using namespace mpc;
 // Statistics
 //===----------------------------------------------------------------------===//
 
-/// What `value` is the mean of over its dimensions from `*axis` on, which stay;
-/// null if it is no such mean.
+/// `value` before it got another shape.
+static Value withoutReshapes(Value value, Parts &parts) {
+  while (auto reshape = parts.take<train::ReshapeOp>(value))
+    value = reshape.getInput();
+  return value;
+}
+
+/// What `value` but for its shape is the mean of over the dimensions from
+/// `*axis` on; null if it is no such mean.
 static Value meanOf(Value value, int64_t *axis, Parts &parts) {
-  auto mean = parts.take<train::ReduceMeanOp>(value);
-  if (!mean || !mean.getKeepdims() || mean.getAxes().empty())
+  value = withoutReshapes(value, parts);
+  Value input;
+  ArrayRef<int64_t> axes;
+  if (auto mean = parts.take<train::ReduceMeanOp>(value)) {
+    input = mean.getInput(), axes = mean.getAxes();
+  } else if (auto div = parts.take<train::DivOp>(value)) {
+    std::optional<double> count = numberOf(div.getRhs());
+    auto sum =
+        parts.take<train::ReduceSumOp>(withoutReshapes(div.getLhs(), parts));
+    if (!count || !sum || div.getLhs().getType() != div.getType() ||
+        *count * sum.getType().getNumElements() !=
+            sum.getInput().getType().getNumElements())
+      return nullptr;
+    input = sum.getInput(), axes = sum.getAxes();
+  }
+  if (axes.empty())
     return nullptr;
-  int64_t rank = shapeOf(mean.getInput()).size();
-  *axis = rank - mean.getAxes().size();
+  *axis = shapeOf(input).size() - axes.size();
   // Axes are sorted and distinct.
-  return mean.getAxes().front() == *axis ? mean.getInput() : Value();
+  return axes.front() == *axis ? input : Value();
+}
+
+/// Whether the numbers in `value`, one for each row of `input` from dimension
+/// `axis` on, stand where these do.
+static bool standsForRows(Value value, Value input, int64_t axis) {
+  SmallVector<int64_t> shape(shapeOf(input).take_front(axis));
+  shape.resize(shapeOf(input).size(), 1);
+  return shapeOf(value) == ArrayRef(shape);
 }
 
 /// What `value` is without its mean over the dimensions from `axis` on, or
@@ -44,7 +72,7 @@ static Value centredFrom(Value value, int64_t axis, Parts &parts) {
   auto sub = parts.take<train::SubOp>(value);
   int64_t meanAxis;
   if (!sub || meanOf(sub.getRhs(), &meanAxis, parts) != sub.getLhs() ||
-      meanAxis != axis)
+      meanAxis != axis || !standsForRows(sub.getRhs(), sub.getLhs(), axis))
     return nullptr;
   return sub.getLhs();
 }
@@ -67,14 +95,17 @@ struct Norm {
 } // namespace
 
 static std::optional<Deviation> matchDeviation(Value value, Parts &parts) {
-  auto root = parts.take<train::SqrtOp>(value);
-  auto add = root ? parts.take<train::AddOp>(root.getInput()) : train::AddOp();
+  auto root = parts.take<train::SqrtOp>(withoutReshapes(value, parts));
+  auto add =
+      root ? parts.take<train::AddOp>(withoutReshapes(root.getInput(), parts))
+           : train::AddOp();
   double epsilon;
   Value mean = add ? besideNumber(add, &epsilon) : Value();
   int64_t axis;
   Value square = mean ? meanOf(mean, &axis, parts) : Value();
   auto mul = square ? parts.take<train::MulOp>(square) : train::MulOp();
-  if (!mul || mul.getLhs() != mul.getRhs())
+  if (!mul || mul.getLhs() != mul.getRhs() ||
+      !standsForRows(value, square, axis))
     return std::nullopt;
   // The op has it in f32.
   float narrow = epsilon;

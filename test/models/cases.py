@@ -450,6 +450,25 @@ for name, body in {
 }.items():
     written_norm(f"LayerNorm_{name}", "x[2,3,17] g[17] b[17]", body,
                  lambda x, g, b: F.layer_norm(x, g.shape, g, b))
+# PyTorch's biased variance, and the mean beside it.
+written_norm("LayerNorm_variance", "x[2,3,17] g[17] b[17]", """
+a = Constant <value_ints = [-1]> ()
+n = Constant <value_float = 17.0> ()
+m = ReduceMean <axes = [-1]> (x)
+d = Sub (x, m)
+q = Mul (d, d)
+w = ReduceMean <axes = [-1], keepdims = 0> (q)
+v = Unsqueeze (w, a)
+e = Add (v, eps)
+r = Sqrt (e)
+i = Reciprocal (r)
+s = ReduceSum <keepdims = 0> (x, a)
+t = Unsqueeze (s, a)
+k = Div (t, n)
+c = Sub (x, k)
+h = Mul (c, i)
+o = Mul (h, g)
+y = Add (o, b)""", lambda x, g, b: F.layer_norm(x, g.shape, g, b))
 written_norm("LayerNorm_scale", "x[3,17] g[1,17]", CENTRE + "ROOT q\n n = Div (c, r)\n"
              "y = Mul (n, g)", lambda x, g: F.layer_norm(x, (17,)) * g)
 written_norm("LayerNorm_plain", "x[3,17]", CENTRE + "ROOT q\n y = Div (c, r)",
