@@ -36,9 +36,10 @@ static void drawPow(Sketch &s) {
     s.apply({x, e});
     return;
   }
+  // Whole powers of negative numbers, too.
   bool isWhole = s.turn();
-  std::string x =
-      s.parameter("x", whole, isWhole ? Range{-2, 2} : Range{0.3, 2}, {0});
+  Range range = isWhole && s.turn() ? Range{-2, -0.3} : Range{0.3, 2};
+  std::string x = s.parameter("x", whole, range);
   Shape by = s.oneIn(2) ? Shape() : s.broadcasting(whole);
   Values exponents(countOf(by));
   for (double &exponent : exponents)

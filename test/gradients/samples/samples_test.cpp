@@ -1,7 +1,7 @@
 //===- samples_test.cpp - Samples of every op against differences ---------===//
 //
 // MPC_GRADIENT_SAMPLES says how many there are of each op: two unless it is
-// set, which are the first and the eleventh.
+// set, which are the tenth and the twentieth.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ static std::vector<int> sampleNumbers() {
   int count = given ? std::max(std::atoi(given), 1) : 2;
   std::vector<int> numbers;
   for (int i = 0; i < count; ++i)
-    numbers.push_back(count < kEnough ? i * kEnough / count : i);
+    numbers.push_back(count < kEnough ? (i + 1) * kEnough / count - 1 : i);
   return numbers;
 }
 
