@@ -471,6 +471,26 @@ GraphImporter::Use GraphImporter::decideUse(const onnx::TensorProto &tensor) {
   return Use::Trained;
 }
 
+bool GraphImporter::isTrainedArgument(const GraphValue &value) {
+  if (!value.isInitializer || !value.tensor)
+    return false;
+  const onnx::TensorProto &tensor = *value.tensor;
+  StringRef name = tensor.name();
+  if (freeze.match(name))
+    return false;
+  Signature::Role role = signature.roleOf(name);
+  if (train.match(name) || role == Signature::Role::Parameter)
+    return true;
+  // TorchScript's exporter calls what it computed "onnx::Pow_12" or "/fc/...".
+  if (role != Signature::Role::Unknown || name.contains("::") ||
+      name.starts_with("/"))
+    return false;
+  if (tensor.dims_size() > 0)
+    return true;
+  uses[name] = Use::Argument;
+  return false;
+}
+
 Value GraphImporter::materialize(GraphValue &value) {
   if (value.value)
     return value.value;

@@ -113,6 +113,12 @@ public:
   /// Whether `--detach` names this value: no gradient flows back from it.
   bool isDetached(llvm::StringRef name) { return detach.match(name); }
 
+  /// Whether an exponent or a bound is a parameter, as PyTorch's signature or
+  /// `--train` has it, and not a number of the model's code. Without these a
+  /// list of one is a parameter, and a number without dimensions is said to be
+  /// none.
+  bool isTrainedArgument(const GraphValue &value);
+
   /// The row of a table whose lookups train nothing; nullopt if there is none.
   std::optional<int64_t> paddingRowOf(const GraphValue &table) {
     return table.isInitializer ? padding.find(table.tensor->name())
@@ -148,7 +154,16 @@ private:
   mlir::FailureOr<mlir::ElementsAttr>
   elementsOf(const onnx::TensorProto &tensor, mlir::Location loc);
   /// What becomes of a float initializer, and why.
-  enum class Use { Trained, Frozen, Buffer, Number, Filling, Sines, Mask };
+  enum class Use {
+    Trained,
+    Frozen,
+    Buffer,
+    Number,
+    Filling,
+    Sines,
+    Mask,
+    Argument
+  };
   Use useOf(const onnx::TensorProto &tensor);
   Use decideUse(const onnx::TensorProto &tensor);
   void noteModel();

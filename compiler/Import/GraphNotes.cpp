@@ -113,6 +113,9 @@ void GraphImporter::noteUses() {
       {Use::Filling,
        "not trained, for PyTorch's exporter computed them, of one "
        "number: "},
+      {Use::Argument,
+       "not trained, for exponents and bounds are numbers unless "
+       "said otherwise: "},
       {Use::Sines,
        "not trained, for they hold sines and cosines of positions: "},
       {Use::Mask, "not trained, for they hold 0 and numbers below -1e4 alone, "

@@ -56,7 +56,9 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
                            lifted[0] + "' and " +
                            std::to_string(lifted.size() - 1) + " more");
   NamePatterns apart("--train", "initializer");
-  if (failed(apart.compile(options.train, &context))) {
+  NamePatterns frozen("--freeze", "initializer");
+  if (failed(apart.compile(options.train, &context)) ||
+      failed(frozen.compile(options.freeze, &context))) {
     result.error = ModelError::Usage;
     return result;
   }
@@ -67,7 +69,9 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
         "one weight, for PyTorch's exporter stored it twice: " +
         llvm::join(tied, ", ") +
         "; --train=REGEX trains what it matches apart");
-  std::vector<std::string> untiled = untileWeights(model, isApart);
+  std::vector<std::string> untiled = untileWeights(model, [&](StringRef name) {
+    return apart.match(name) || frozen.match(name);
+  });
   if (!untiled.empty())
     result.notes.push_back(
         "one weight for all samples, though PyTorch's exporter stored it for "

@@ -60,6 +60,8 @@ public:
   /// A short list of floats.
   std::vector<double> knownFloats(unsigned i);
   bool isKnown(unsigned i);
+  /// Whether an exponent or a bound is known and no parameter.
+  bool isNumber(unsigned i);
   /// The element type of an input, known or not; null if it is not supported.
   mlir::Type typeOfInput(unsigned i);
   /// The dimensions of an input, known or not; nothing becomes data by that.

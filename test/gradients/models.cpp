@@ -260,6 +260,8 @@ static const std::vector<Model> &table() {
       {"LogSoftmax_middle", "a[2,5,3]:-3..3", "y = LogSoftmax <axis = -2> (a)",
        "2,5,3"},
 
+      // Parameters that are mostly numbers.
+      {"Pow_exponent", "x[3,4]:0.5..2 p[1]:1.5..3", "y = Pow (x, p)", "3,4"},
       // Attention, also with what is written out as products and a softmax.
       {"Attention_plain", "q[2,2,5,4] k[2,2,3,4] v[2,2,3,6]",
        "y = Attention (q, k, v)", "2,2,5,6"},

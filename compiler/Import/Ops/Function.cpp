@@ -142,7 +142,7 @@ static LogicalResult importClip(ImportedNode &node) {
   for (unsigned i : {1u, 2u}) {
     if (!node.hasInput(i))
       continue;
-    if (input && isFloat(input) && node.isKnown(i))
+    if (input && isFloat(input) && node.isNumber(i))
       bounds[i - 1] = node.knownScalar(i);
     else
       input = extreme(node, input, node.numberInput(i), /*larger=*/i == 1);

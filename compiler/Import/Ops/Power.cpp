@@ -78,7 +78,7 @@ LogicalResult mpc::importPow(ImportedNode &node) {
   // Powers of integers are those of floats, truncated.
   base = node.castTo(base, node.graph.floatType);
   Value result;
-  bool isNumber = node.isKnown(1) &&
+  bool isNumber = node.isNumber(1) &&
                   ShapedType::getNumElements(node.shapeOfInput(1)) == 1 &&
                   node.shapeOfInput(1).size() <= shapeOf(base).size();
   if (isNumber)

@@ -106,6 +106,28 @@ static void drawGridSample(Sketch &s) {
                       kinksOf(image, alignCorners))});
 }
 
+static void drawRoiAlign(Sketch &s) {
+  Shape image = s.list(2, 1, 7);
+  int64_t batch = s.from(1, 3), regions = s.from(1, 3);
+  Values boxes;
+  for (int64_t i = 0; i < regions; ++i) {
+    double left = s.real(-2, image[1]), top = s.real(-2, image[0]);
+    boxes.insert(boxes.end(),
+                 {left, top, left + s.real(0.1, 6), top + s.real(0.1, 6)});
+  }
+  s.attribute("mode", s.turn({"avg", "max"}));
+  s.attribute("output_height", s.from(1, 3));
+  s.attribute("output_width", s.from(1, 3));
+  s.attribute("sampling_ratio", s.from(1, 3));
+  s.attribute("spatial_scale", s.turn({1.0, 0.7}));
+  if (s.opset >= 16)
+    s.attribute("coordinate_transformation_mode",
+                s.turn({"half_pixel", "output_half_pixel"}));
+  std::string x = s.parameter("x", {batch, s.from(1, 3), image[0], image[1]});
+  s.apply({x, s.floats(boxes, {regions, 4}),
+           s.tensor("int64", s.list(regions, 0, batch - 1), {regions})});
+}
+
 static void drawAffineGrid(Sketch &s) {
   int64_t rank = s.turn({2, 3}), batch = s.from(1, 3);
   Shape size = s.list(2 + rank, 1, 4);
@@ -143,9 +165,8 @@ static void drawDft(Sketch &s) {
 
 std::vector<SampledOp> imageSamples() {
   return {
-      {"Resize", "x", drawResize},
-      {"GridSample", "x g", drawGridSample},
-      {"AffineGrid", "t", drawAffineGrid},
+      {"Resize", "x", drawResize},     {"GridSample", "x g", drawGridSample},
+      {"RoiAlign", "x", drawRoiAlign}, {"AffineGrid", "t", drawAffineGrid},
       {"DFT", "x", drawDft},
   };
 }
