@@ -479,11 +479,15 @@ bool GraphImporter::isTrainedArgument(const GraphValue &value) {
   if (freeze.match(name))
     return false;
   Signature::Role role = signature.roleOf(name);
-  if (train.match(name) || role == Signature::Role::Parameter)
+  if (role == Signature::Role::Parameter)
     return true;
   // TorchScript's exporter calls what it computed "onnx::Pow_12" or "/fc/...".
-  if (role != Signature::Role::Unknown || name.contains("::") ||
-      name.starts_with("/"))
+  // All that --train=val_ is about are weights.
+  if (isExportersValue(name) || name.contains("::") || name.starts_with("/"))
+    return false;
+  if (train.match(name))
+    return true;
+  if (role != Signature::Role::Unknown)
     return false;
   if (tensor.dims_size() > 0)
     return true;
