@@ -2,6 +2,7 @@
 
 #include "compiler/Import/CheckModel.h"
 
+#include "compiler/Import/AttributeNames.h"
 #include "compiler/Import/NormalizeModel.h"
 #include "compiler/Import/OpTable.h"
 #include "compiler/Support/Locations.h"
@@ -58,6 +59,11 @@ static FailureOr<int64_t> checkOpset(const onnx::ModelProto &model,
   for (const onnx::OperatorSetIdProto &entry : model.opset_import())
     if (isDefaultDomain(entry.domain()))
       opset = std::max<int64_t>(opset, entry.version());
+  for (const onnx::OperatorSetIdProto &entry : model.opset_import())
+    if (entry.version() != kOtherVersion && knowsDomain(entry.domain()))
+      return emitError(loc, "the model uses version ")
+             << entry.version() << " of domain " << entry.domain()
+             << "; supported is " << kOtherVersion;
   if (opset == 0)
     return emitError(loc, "the model does not say which opset it uses");
   if (opset < kOldestOpset)
@@ -118,11 +124,12 @@ struct OpUses {
 } // namespace
 
 std::string mpc::refusalOf(const onnx::NodeProto &node, int64_t opset) {
-  if (!isDefaultDomain(node.domain()))
+  if (!isDefaultDomain(node.domain()) && !knowsDomain(node.domain()))
     return "not an op of the default domain";
-  if (findOp(node.op_type(), opset))
+  std::string op = qualifiedOp(node);
+  if (findOp(op, opset))
     return "";
-  if (int64_t since = firstOpset(node.op_type()))
+  if (int64_t since = firstOpset(op))
     return ("exists from opset " + Twine(since) + " on, the model uses " +
             Twine(opset))
         .str();
@@ -260,6 +267,9 @@ LogicalResult NameChecker::checkNode(const onnx::NodeProto &node) {
   for (auto [i, input] : enumerate(node.input()))
     if (!input.empty() && !defined.contains(input))
       return reportUndefined(input, ("input " + Twine(i)).str(), loc);
+  for (StringRef name : namesInAttributes(node))
+    if (!defined.contains(name))
+      return reportUndefined(name, "the tensor of an attribute,", loc);
   bool hasOutput = false;
   for (const std::string &output : node.output()) {
     if (output.empty())
@@ -386,9 +396,9 @@ FailureOr<int64_t> mpc::checkModel(const ModelFile &model, MLIRContext *context,
   bool fits = true;
   forEachNode(model.proto.graph(), [&](const onnx::NodeProto &node) {
     if (refusalOf(node, *opset).empty())
-      fits =
-          fits && succeeded(checkCounts(node, *findOp(node.op_type(), *opset),
-                                        nodeLocation(node, context)));
+      fits = fits &&
+             succeeded(checkCounts(node, *findOp(qualifiedOp(node), *opset),
+                                   nodeLocation(node, context)));
   });
   if (!fits)
     return failure();

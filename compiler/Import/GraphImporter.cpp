@@ -2,6 +2,7 @@
 
 #include "compiler/Import/GraphImporter.h"
 
+#include "compiler/Import/AttributeNames.h"
 #include "compiler/Import/CheckModel.h"
 #include "compiler/Import/Contents.h"
 #include "compiler/Import/Elements.h"
@@ -146,7 +147,7 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &node,
     ++survey->numUnseen;
     return success();
   }
-  const OpRow *row = findOp(node.op_type(), opset);
+  const OpRow *row = findOp(qualifiedOp(node), opset);
   if (succeeded(ImportedNode(*this, node, index).run(*row)))
     return success();
   if (!survey || result.error == ModelError::Limit)
@@ -163,6 +164,9 @@ bool GraphImporter::seesAll(const onnx::NodeProto &node,
                             llvm::StringSet<> &own) {
   for (const std::string &input : node.input())
     if (!input.empty() && !values.contains(input) && !own.contains(input))
+      return false;
+  for (StringRef name : namesInAttributes(node))
+    if (!values.contains(name) && !own.contains(name))
       return false;
   for (const onnx::AttributeProto &attribute : node.attribute()) {
     const onnx::GraphProto &body = attribute.g();
@@ -186,6 +190,8 @@ bool GraphImporter::seesAll(const onnx::NodeProto &node,
 void GraphImporter::countUses(const onnx::GraphProto &graph) {
   for (const onnx::NodeProto &node : graph.node()) {
     for (const std::string &name : node.input())
+      ++used[name];
+    for (StringRef name : namesInAttributes(node))
       ++used[name];
     for (const onnx::AttributeProto &attribute : node.attribute())
       if (attribute.has_g())
@@ -212,7 +218,7 @@ LogicalResult GraphImporter::importBody(const onnx::GraphProto &body) {
              << "with this one the trips of all loops have more than "
              << kMostNodes << " nodes";
     }
-    const OpRow *row = findOp(node.op_type(), opset);
+    const OpRow *row = findOp(qualifiedOp(node), opset);
     if (failed(ImportedNode(*this, node, /*index=*/-1).run(*row)))
       return failure();
   }

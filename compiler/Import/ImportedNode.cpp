@@ -310,6 +310,14 @@ std::string ImportedNode::stringAttr(StringRef name, StringRef defaultValue) {
   return attribute ? attribute->s() : defaultValue.str();
 }
 
+SmallVector<StringRef> ImportedNode::stringsAttr(StringRef name) {
+  const AttributeProto *attribute = typedAttr(name, AttributeProto::STRINGS);
+  if (!attribute)
+    return {};
+  return SmallVector<StringRef>(attribute->strings().begin(),
+                                attribute->strings().end());
+}
+
 std::optional<SmallVector<int64_t>> ImportedNode::intsAttr(StringRef name) {
   const AttributeProto *attribute = typedAttr(name, AttributeProto::INTS);
   if (!attribute)

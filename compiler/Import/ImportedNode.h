@@ -84,6 +84,8 @@ public:
   bool boolAttr(llvm::StringRef name, bool defaultValue);
   double floatAttr(llvm::StringRef name, double defaultValue);
   std::string stringAttr(llvm::StringRef name, llvm::StringRef defaultValue);
+  /// Without any if the attribute is absent.
+  llvm::SmallVector<llvm::StringRef> stringsAttr(llvm::StringRef name);
   /// Nullopt if the attribute is absent.
   std::optional<llvm::SmallVector<int64_t>> intsAttr(llvm::StringRef name);
   /// The attribute if it is present and of this type, else null; an error if it

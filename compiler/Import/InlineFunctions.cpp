@@ -2,6 +2,7 @@
 
 #include "compiler/Import/InlineFunctions.h"
 
+#include "compiler/Import/AttributeNames.h"
 #include "compiler/Import/CheckModel.h"
 #include "compiler/Import/NewerFields.h"
 #include "compiler/Import/OpTable.h"
@@ -78,7 +79,7 @@ LogicalResult Inliner::checkOpset(const onnx::FunctionProto &function,
   if (own == 0 || own == opset)
     return success();
   for (const onnx::NodeProto &node : function.node())
-    if (findOp(node.op_type(), own) != findOp(node.op_type(), opset))
+    if (findOp(qualifiedOp(node), own) != findOp(qualifiedOp(node), opset))
       return emitError(loc)
              << "calls a function of opset " << own << ", in which "
              << node.op_type() << " is not what it is in opset " << opset
@@ -155,11 +156,13 @@ void Inliner::renameGraph(onnx::GraphProto &graph, const Names &outer,
 void Inliner::rename(onnx::NodeProto &node, const Names &names,
                      const std::string &prefix) {
   node.set_name(prefix + nodeLabel(node).str());
-  for (std::string &input : *node.mutable_input()) {
-    auto found = names.find(input);
+  auto change = [&](std::string &name) {
+    auto found = names.find(name);
     if (found != names.end())
-      input = found->second;
-  }
+      name = found->second;
+  };
+  llvm::for_each(*node.mutable_input(), change);
+  renameInAttributes(node, change);
   for (onnx::AttributeProto &attribute : *node.mutable_attribute())
     if (attribute.has_g())
       renameGraph(*attribute.mutable_g(), names, prefix);

@@ -42,6 +42,7 @@ static constexpr Family kFamilies[] = {
     {"Attention with a state", linearAttentionOps},
     {"Norms, softmax, dropout", normalizationOps},
     {"Losses", lossOps},
+    {"Gradients", gradientOps},
 };
 
 /// Rows by op, in ascending order of `since`.
@@ -101,6 +102,12 @@ const OpRow *mpc::findOp(llvm::StringRef op, int64_t opset) {
       if (row->since <= opset)
         found = row;
   return found;
+}
+
+bool mpc::knowsDomain(llvm::StringRef domain) {
+  return llvm::any_of(table().keys(), [&](llvm::StringRef op) {
+    return op.rsplit('.').first == domain && op.contains('.');
+  });
 }
 
 int64_t mpc::firstOpset(llvm::StringRef op) {

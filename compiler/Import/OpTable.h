@@ -20,13 +20,16 @@ class ImportedNode;
 /// The opsets of domain "" that rows speak about.
 constexpr int64_t kOldestOpset = 13, kNewestOpset = 28;
 
-/// How an ONNX op is imported from opset `since` on, until the next row of the
-/// same op. Counts include optional inputs and outputs.
-/// Inputs of an op that takes as many as there are.
+/// Inputs or outputs of an op that takes as many as there are.
 inline constexpr unsigned kAnyNumber = 1u << 16;
 
+/// The version of all domains but the default one: none has another yet.
+constexpr int64_t kOtherVersion = 1;
+
+/// How an ONNX op is imported from opset `since` on, until the next row of the
+/// same op. Counts include optional inputs and outputs.
 struct OpRow {
-  llvm::StringLiteral op;
+  llvm::StringLiteral op; ///< With its domain, if that is not the default one.
   int64_t since;
   unsigned minInputs, maxInputs, maxOutputs;
   /// Emits train ops and sets the node's outputs. Fails after a diagnostic.
@@ -38,8 +41,12 @@ struct OpRow {
   bool takesSequences = false;
 };
 
-/// The row in force, null if there is none.
+/// The row in force, null if there is none. `op` as in OpRow; `opset` is that
+/// of the default domain.
 const OpRow *findOp(llvm::StringRef op, int64_t opset);
+
+/// Whether there is any op of this domain.
+bool knowsDomain(llvm::StringRef domain);
 
 /// Prints them all, as OPS.md has them.
 void listOps(llvm::raw_ostream &os);
@@ -72,6 +79,7 @@ llvm::ArrayRef<OpRow> rotaryOps();
 llvm::ArrayRef<OpRow> poolingOps();
 llvm::ArrayRef<OpRow> normalizationOps();
 llvm::ArrayRef<OpRow> lossOps();
+llvm::ArrayRef<OpRow> gradientOps();
 
 } // namespace mpc
 

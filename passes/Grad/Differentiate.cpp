@@ -1,20 +1,17 @@
-//===- Differentiate.cpp - Reverse-mode gradients of train ----------------===//
+//===- Differentiate.cpp - The gradient of the loss -----------------------===//
 //
-// Implements mpc-differentiate. Knows no op: gradients come from
-// DifferentiableOpInterface. A value is active if a parameter feeds it through
-// floats, but not by way of an op that stops gradients, and the loss depends on
-// it; only active values get a gradient.
+// Implements mpc-differentiate. How gradients are taken is in
+// compiler/Dialect/Train/Transforms; here stands of what, and what becomes of
+// them.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Dialect/Train/Transforms/Differentiate.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Grad/Passes.h"
 
 #include "mlir/IR/Builders.h"
-#include "llvm/Support/DebugLog.h"
-
-#define DEBUG_TYPE "mpc-differentiate"
 
 namespace mpc {
 #define GEN_PASS_DEF_DIFFERENTIATEPASS
@@ -24,134 +21,33 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-//===----------------------------------------------------------------------===//
-// Activity
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Which values get a gradient.
-class Activity {
-public:
-  Activity(func::FuncOp func, ModuleOp module, Value loss) {
-    auto ops = func.front().without_terminator();
-    for (Operation &op : ops)
-      if (!op.hasTrait<train::StopsGradient>() &&
-          (readsParameter(op, module) ||
-           llvm::any_of(op.getOperands(), [&](Value operand) {
-             return varied.contains(operand);
-           })))
-        for (Value result : op.getResults())
-          if (isa<FloatType>(getElementTypeOrSelf(result)))
-            varied.insert(result);
-
-    useful.insert(loss);
-    feeding.insert(loss);
-    for (Operation &op : llvm::reverse(ops)) {
-      if (hasResultIn(op, feeding))
-        feeding.insert(op.operand_begin(), op.operand_end());
-      if (hasResultIn(op, useful) && !op.hasTrait<train::StopsGradient>())
-        useful.insert(op.operand_begin(), op.operand_end());
-    }
+/// The reads of parameters, in their order.
+static SmallVector<Value> parameterReads(func::FuncOp func, ModuleOp module) {
+  SmallVector<Value> reads;
+  for (auto read : func.getOps<train::ReadOp>()) {
+    auto state = module.lookupSymbol<train::StateOp>(read.getState());
+    if (state && state.getKind() == train::StateKind::Parameter)
+      reads.push_back(read);
   }
-
-  bool isActive(Value value) const {
-    return varied.contains(value) && useful.contains(value);
-  }
-  /// Also by way of ops that stop gradients.
-  bool feedsLoss(Value value) const { return feeding.contains(value); }
-
-private:
-  static bool hasResultIn(Operation &op, const llvm::DenseSet<Value> &set) {
-    return llvm::any_of(op.getResults(),
-                        [&](Value result) { return set.contains(result); });
-  }
-
-  static bool readsParameter(Operation &op, ModuleOp module) {
-    auto read = dyn_cast<train::ReadOp>(op);
-    auto state = read ? module.lookupSymbol<train::StateOp>(read.getState())
-                      : train::StateOp();
-    return state && state.getKind() == train::StateKind::Parameter;
-  }
-
-  llvm::DenseSet<Value> varied;  ///< Changes when a parameter does.
-  llvm::DenseSet<Value> useful;  ///< Changes the loss, and is told so.
-  llvm::DenseSet<Value> feeding; ///< Changes the loss.
-};
-
-} // namespace
-
-/// "'fc1' (Gemm)", or the op's own name if no node is known.
-static std::string nodeText(Operation *op) {
-  StringRef name = nodeName(op->getLoc()), type = nodeType(op->getLoc());
-  if (name.empty())
-    return "'" + op->getName().getStringRef().str() + "'";
-  return ("'" + name + "' (" +
-          (type.empty() ? op->getName().getStringRef() : type) + ")")
-      .str();
+  return reads;
 }
 
-//===----------------------------------------------------------------------===//
-// Backward pass
-//===----------------------------------------------------------------------===//
+/// The states that the loss depends on, also by way of ops that stop gradients.
+static llvm::StringSet<> statesBehind(Value loss, func::FuncOp func) {
+  llvm::DenseSet<Value> feeding = {loss};
+  llvm::StringSet<> states;
+  for (Operation &op : llvm::reverse(func.front().without_terminator())) {
+    if (llvm::none_of(op.getResults(),
+                      [&](Value result) { return feeding.contains(result); }))
+      continue;
+    feeding.insert(op.operand_begin(), op.operand_end());
+    if (auto read = dyn_cast<train::ReadOp>(op))
+      states.insert(read.getState());
+  }
+  return states;
+}
 
 namespace {
-
-/// Emits gradient ops before the terminator of one function.
-class Backward {
-public:
-  Backward(func::FuncOp func, const Activity &activity)
-      : activity(activity), builder(getReturn(func)) {}
-
-  void seed(Value loss, Value gradient) { gradients[loss] = gradient; }
-  Value gradientOf(Value value) const { return gradients.lookup(value); }
-
-  /// Emits the gradient of one op from the gradients of its results.
-  LogicalResult visit(Operation *op) {
-    SmallVector<Value> results;
-    for (Value result : op->getResults())
-      results.push_back(gradients.lookup(result));
-    SmallVector<bool> needed;
-    for (Value operand : op->getOperands())
-      needed.push_back(activity.isActive(operand));
-    if (llvm::none_of(results, [](Value v) { return bool(v); }) ||
-        !llvm::is_contained(needed, true))
-      return success();
-
-    LDBG() << "differentiating " << *op;
-    SmallVector<Value> operands(op->getNumOperands());
-    auto differentiable = cast<train::DifferentiableOpInterface>(op);
-    if (failed(
-            differentiable.buildGradient(builder, results, needed, operands)))
-      return failure();
-    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-      if (needed[i] && failed(accumulate(op, operand, operands[i])))
-        return failure();
-    return success();
-  }
-
-private:
-  LogicalResult accumulate(Operation *op, Value value, Value gradient) {
-    if (!gradient ||
-        !train::haveSameShapes(value.getType(), gradient.getType()))
-      return op->emitError("internal error in mpc-differentiate: the gradient "
-                           "of an operand is missing or has another shape");
-    Value &sum = gradients[value];
-    sum = sum ? train::AddOp::create(builder, gradientLoc(value.getLoc()), sum,
-                                     gradient)
-                    .getResult()
-              : gradient;
-    return success();
-  }
-
-  const Activity &activity;
-  OpBuilder builder;
-  llvm::DenseMap<Value, Value> gradients;
-};
-
-//===----------------------------------------------------------------------===//
-// Pass
-//===----------------------------------------------------------------------===//
 
 struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
   using Base::Base;
@@ -174,89 +70,58 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
       return signalPassFailure();
     }
 
-    Activity activity(func, module, loss);
-    if (!activity.isActive(loss)) {
-      InFlightDiagnostic error =
-          func.emitError("the loss depends on no parameter: nothing to train");
-      for (Operation &op : func.front())
-        if (op.hasTrait<train::StopsGradient>())
-          error.attachNote(op.getLoc()) << "no gradient flows back from here";
-      return signalPassFailure();
-    }
-    SmallVector<Operation *> ops;
-    for (Operation &op : llvm::reverse(func.front().without_terminator()))
-      if (llvm::any_of(op.getResults(),
-                       [&](Value v) { return activity.isActive(v); }))
-        ops.push_back(&op);
-    if (failed(checkDifferentiable(ops, activity)))
-      return signalPassFailure();
-
     OpBuilder builder(getReturn(func));
     Value one = createScalar(builder, gradientLoc(loss.getLoc()),
                              type.getElementType(), 1.0);
     one.getDefiningOp()->setAttr(train::kLossSeedAttr, builder.getUnitAttr());
-    Backward backward(func, activity);
-    backward.seed(loss, one);
-    // Go on after a failure, so that all of them are reported at once.
-    bool complete = true;
-    for (Operation *op : ops)
-      complete &= succeeded(backward.visit(op));
-    if (!complete)
+    SmallVector<Value> reads = parameterReads(func, module);
+    FailureOr<SmallVector<Value>> gradients =
+        train::differentiate(builder, loss, one, reads, module.getLoc(),
+                             "the parameters and the loss");
+    if (failed(gradients))
       return signalPassFailure();
-    returnGradients(func, activity, backward);
+    if (llvm::none_of(*gradients, [](Value value) { return bool(value); })) {
+      reportNothingToTrain(func);
+      return signalPassFailure();
+    }
+    returnGradients(func, loss, reads, *gradients);
     eraseStops(func);
   }
 
-  /// Reports all ops between parameters and loss that have no gradient.
-  LogicalResult checkDifferentiable(ArrayRef<Operation *> ops,
-                                    const Activity &activity) {
-    SmallVector<Operation *> missing;
-    for (Operation *op : llvm::reverse(ops))
-      if (!isa<train::DifferentiableOpInterface>(op) &&
-          llvm::any_of(op->getOperands(),
-                       [&](Value v) { return activity.isActive(v); }))
-        missing.push_back(op);
-    if (missing.empty())
-      return success();
-    InFlightDiagnostic error = getOperation().emitError(
-        "between the parameters and the loss, these nodes have no gradient: ");
-    llvm::interleaveComma(missing, error,
-                          [&](Operation *op) { error << nodeText(op); });
-    for (Operation *op : missing)
-      error.attachNote(op->getLoc()) << nodeText(op)
-                                     << " has no gradient; freeze what feeds "
-                                        "it or take it out of the loss";
-    return error;
+  static void reportNothingToTrain(func::FuncOp func) {
+    InFlightDiagnostic error =
+        func.emitError("the loss depends on no parameter: nothing to train");
+    for (Operation &op : func.front())
+      if (op.hasTrait<train::StopsGradient>())
+        error.attachNote(op.getLoc()) << "no gradient flows back from here";
   }
 
   /// Appends the gradients to the results, in the order of the states.
-  void returnGradients(func::FuncOp func, const Activity &activity,
-                       const Backward &backward) {
+  void returnGradients(func::FuncOp func, Value loss, ArrayRef<Value> reads,
+                       ArrayRef<Value> gradients) {
     ModuleOp module = getOperation();
     OpBuilder builder(getReturn(func));
-    llvm::StringMap<Value> gradients;
-    llvm::StringSet<> feeding;
-    func.walk([&](train::ReadOp read) {
-      if (activity.feedsLoss(read))
-        feeding.insert(read.getState());
-      Value gradient = backward.gradientOf(read);
+    llvm::StringMap<Value> byState;
+    for (auto [value, gradient] : llvm::zip_equal(reads, gradients)) {
       if (!gradient)
-        return;
+        continue;
       // Several reads of one state: its gradient is their sum.
-      Value &sum = gradients[read.getState()];
+      auto read = value.getDefiningOp<train::ReadOp>();
+      Value &sum = byState[read.getState()];
       sum = sum ? train::AddOp::create(builder, gradientLoc(read.getLoc()), sum,
                                        gradient)
                       .getResult()
                 : gradient;
-    });
+    }
 
+    llvm::StringSet<> feeding = statesBehind(loss, func);
     SmallVector<Output> outputs = getOutputs(func);
     std::string untrained, stopped;
     for (auto state : module.getOps<train::StateOp>()) {
       if (state.getKind() != train::StateKind::Parameter)
         continue;
       StringRef name = state.getSymName();
-      if (Value gradient = gradients.lookup(name)) {
+      if (Value gradient = byState.lookup(name)) {
         NamedAttribute attr(kGradientOfAttr, builder.getStringAttr(name));
         outputs.push_back({gradient, builder.getDictionaryAttr(attr)});
         continue;

@@ -682,8 +682,8 @@ static const std::vector<Model> &table() {
 const std::vector<Model> &models() {
   static const std::vector<Model> all = [] {
     std::vector<Model> result = table();
-    const std::vector<Model> &others = modelsByIndex();
-    result.insert(result.end(), others.begin(), others.end());
+    for (auto others : {modelsByIndex, modelsOfGradients})
+      result.insert(result.end(), others().begin(), others().end());
     return result;
   }();
   return all;
@@ -731,7 +731,8 @@ static std::vector<TensorSpec> dataInputs(const Model &model) {
 
 std::string textOf(const Model &model) {
   std::ostringstream text;
-  text << "<ir_version: 9, opset_import: [\"\" : " << model.opset << "]>\n"
+  text << "<ir_version: 9, opset_import: [\"\" : " << model.opset
+       << ", \"ai.onnx.preview.training\" : 1]>\n"
        << "model (";
   const char *separator = "";
   for (const TensorSpec &input : dataInputs(model)) {

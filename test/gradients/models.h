@@ -25,6 +25,8 @@ struct Model {
 const std::vector<Model> &models();
 /// Those of them that models_by_index.cpp has.
 const std::vector<Model> &modelsByIndex();
+/// And models_of_gradients.cpp.
+const std::vector<Model> &modelsOfGradients();
 
 /// The model as text.
 std::string textOf(const Model &model);

@@ -1,16 +1,17 @@
 // RUN: mpc-opt %s --mpc-differentiate --split-input-file --verify-diagnostics
 
 // All ops without a gradient are listed at once.
-// expected-error @+1 {{between the parameters and the loss, these nodes have no gradient: 'cut' (Tile), 'train.relu_grad'}}
+// expected-error @+1 {{between the parameters and the loss, these nodes have no gradient: 'cut' (Tile), 'train.rms_norm_grad'}}
 module {
   train.state @w parameter : tensor<4xf32>
   func.func @train() -> tensor<f32> {
     %w = train.read @w : tensor<4xf32>
-    // expected-note @unknown {{'cut' (Tile) has no gradient; freeze what feeds it or take it out of the loss}}
-    %0 = train.function_grad %w, %w {function = "tanh", parameters = array<f64>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("cut"("Tile"))
-    // expected-note @+1 {{'train.relu_grad' has no gradient}}
-    %1 = train.relu_grad %0, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %2 = train.reduce_sum %1 {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+    // expected-note @unknown {{'cut' (Tile) has no gradient; freeze what feeds it or take it out}}
+    %inv = train.constant dense<1.0> : tensor<f32> : tensor<f32>
+    %0:2 = train.rms_norm_grad %w, %w, %w, %inv {axis = 0 : i64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>) loc("cut"("Tile"))
+    // expected-note @+1 {{'train.rms_norm_grad' has no gradient}}
+    %1:2 = train.rms_norm_grad %0#0, %0#0, %0#0, %inv {axis = 0 : i64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>)
+    %2 = train.reduce_sum %1#0 {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
     return %2 : tensor<f32>
   }
 }

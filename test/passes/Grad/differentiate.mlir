@@ -123,3 +123,23 @@ module {
     return %2 : tensor<f32>
   }
 }
+
+// -----
+
+// Gradient ops are differentiated themselves: what a function's derivative is
+// computed from gets one of the next order.
+module {
+  train.state @w parameter : tensor<4xf32>
+  // CHECK-LABEL: func.func @train
+  func.func @train(%g: tensor<4xf32>) -> tensor<f32> {
+    // CHECK: %[[W:.*]] = train.read @w
+    // CHECK: %[[DY:.*]] = train.broadcast_to
+    // CHECK: %[[PRODUCT:.*]] = train.mul %[[DY]], %{{.*}}
+    // CHECK: %[[DW:.*]] = train.function_grad %[[PRODUCT]], %[[W]] {function = "sin", order = 2 : i64, parameters = array<f64>}
+    // CHECK: return %{{.*}}, %[[DW]]
+    %w = train.read @w : tensor<4xf32>
+    %0 = train.function_grad %g, %w {function = "sin", parameters = array<f64>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %1 = train.reduce_sum %0 {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+    return %1 : tensor<f32>
+  }
+}

@@ -230,6 +230,24 @@ static LogicalResult inferTypes(ConvGradWeightOp::Adaptor op,
 }
 MPC_INFER(ConvGradWeightOp)
 
+LogicalResult
+ConvGradWeightOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                ArrayRef<bool> needed,
+                                MutableArrayRef<Value> operandGrads) {
+  Location loc = gradientLoc(getLoc());
+  if (needed[0])
+    operandGrads[0] = ConvOp::create(
+        builder, loc, getInput(), resultGrads[0], /*bias=*/Value(),
+        getStrides(), getDilations(), getPadsBegin(), getPadsEnd(), getGroup(),
+        getChannelsLast());
+  if (needed[1])
+    operandGrads[1] = ConvGradInputOp::create(
+        builder, loc, getGrad(), resultGrads[0], shapeOf(getInput()),
+        getStrides(), getDilations(), getPadsBegin(), getPadsEnd(), getGroup(),
+        getChannelsLast());
+  return success();
+}
+
 MPC_OP_FACTS(ConvGradWeightOp, Low, countFlops(getGrad(), getType().getShape()),
              "convolution: 16-bit operands; sums and result in f32")
 bool ConvGradWeightOp::isOperandPinned(unsigned) { return false; }

@@ -76,7 +76,7 @@ def Train_ConvGradInputOp : Train_ConvLikeOp<"conv_grad_input", [
 }
 
 def Train_ConvGradWeightOp : Train_ConvLikeOp<"conv_grad_weight", [
-    DeclareOpInterfaceMethods<LayoutOpInterface>]> {
+    Differentiable, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Gradient of a convolution with respect to its weight, in f32";
   let description = [{
     `kernel_shape` holds the spatial extents of the weight. Constraints as

@@ -32,9 +32,7 @@ MPC_ELEMENTWISE(SubOp, Follow, 1, "rounds once, where its operands do")
 MPC_ELEMENTWISE(NegOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(ReluOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(SqrtOp, Sensitive, 5, "a root of what may exceed 16 bit")
-MPC_ELEMENTWISE(GeluOp, Follow, 14, "bounded slope, f32 in registers")
 MPC_ELEMENTWISE(ReluGradOp, Follow, 1, "passes the gradient or zero")
-MPC_ELEMENTWISE(GeluGradOp, Follow, 27, "bounded slope, f32 in registers")
 MPC_ELEMENTWISE(StopGradientOp, Internal, 0, "gone before types are chosen")
 MPC_ELEMENTWISE(RoundToOp, Internal, 1, "rounds as the model says, once")
 
@@ -159,25 +157,6 @@ static LogicalResult inferBinary(ValueRange operands, MaybeLoc loc,
   return inferBroadcast(operands, operands[0], loc, name, types);
 }
 
-static LogicalResult inferSame(ValueRange operands, MaybeLoc, StringRef,
-                               SmallVectorImpl<Type> &types) {
-  types.push_back(operands[0].getType());
-  return success();
-}
-
-/// The type of `grad`, whose shape the other operand has.
-static LogicalResult inferUnaryGrad(ValueRange operands, MaybeLoc loc,
-                                    StringRef name,
-                                    SmallVectorImpl<Type> &types) {
-  Type grad = operands[0].getType(), other = operands[1].getType();
-  if (!haveSameShapes(grad, other)) // unary_grad_c1
-    return emitOptionalError(loc, "'", name,
-                             "' op operands must have one shape, but are ",
-                             grad, " and ", other);
-  types.push_back(grad);
-  return success();
-}
-
 static LogicalResult inferSelect(ValueRange operands, MaybeLoc loc,
                                  StringRef name,
                                  SmallVectorImpl<Type> &types) { // select_c1
@@ -215,9 +194,7 @@ MPC_INFER_FROM_OPERANDS(DivOp, inferBinary)
 MPC_INFER_FROM_OPERANDS(NegOp, inferSame)
 MPC_INFER_FROM_OPERANDS(ReluOp, inferSame)
 MPC_INFER_FROM_OPERANDS(SqrtOp, inferSame)
-MPC_INFER_FROM_OPERANDS(GeluOp, inferSame)
 MPC_INFER_FROM_OPERANDS(ReluGradOp, inferUnaryGrad)
-MPC_INFER_FROM_OPERANDS(GeluGradOp, inferUnaryGrad)
 MPC_INFER_FROM_OPERANDS(RoundToOp, inferSame)
 MPC_INFER_FROM_OPERANDS(StopGradientOp, inferSame) // stop_gradient_c1
 MPC_INFER_FROM_OPERANDS(SelectOp, inferSelect)
@@ -482,6 +459,19 @@ LogicalResult ReluOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
   return success();
 }
 
+LogicalResult ReluGradOp::buildGradient(OpBuilder &builder,
+                                        ValueRange resultGrads,
+                                        ArrayRef<bool> needed,
+                                        MutableArrayRef<Value> operandGrads) {
+  Location loc = gradientLoc(getLoc());
+  if (needed[0])
+    operandGrads[0] =
+        ReluGradOp::create(builder, loc, resultGrads[0], getOutput());
+  if (needed[1])
+    operandGrads[1] = createZeros(builder, loc, getOutput());
+  return success();
+}
+
 /// The gradient of a maximum or minimum at `operand`: all of it where that is
 /// the result alone, half where the other one is too. NaN counts as both.
 static Value extremeGradient(OpBuilder &builder, Location loc, Value grad,
@@ -560,16 +550,6 @@ LogicalResult SelectOp::buildGradient(OpBuilder &builder,
   return success();
 }
 
-LogicalResult GeluOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
-                                    ArrayRef<bool> needed,
-                                    MutableArrayRef<Value> operandGrads) {
-  if (needed[0])
-    operandGrads[0] =
-        GeluGradOp::create(builder, gradientLoc(getLoc()), resultGrads[0],
-                           getInput(), getApproximateAttr());
-  return success();
-}
-
 LogicalResult CastOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                     ArrayRef<bool> needed,
                                     MutableArrayRef<Value> operandGrads) {
@@ -612,63 +592,6 @@ void StopGradientOp::replaceByInferenceForm(RewriterBase &rewriter) {
 // Lowering
 //===----------------------------------------------------------------------===//
 
-/// A formula over the scalars of all operands.
-using Formula = function_ref<Value(ScalarMath &, ValueRange)>;
-
-static LogicalResult lower(Operation *op, OpBuilder &builder,
-                           SmallVectorImpl<Value> &results, Formula formula) {
-  results = emitElementwise(
-      builder, op->getLoc(), op->getResultTypes(), op->getOperands(),
-      [&](OpBuilder &inner, Location loc, ValueRange x) -> SmallVector<Value> {
-        ScalarMath math(inner, loc);
-        return {formula(math, x)};
-      });
-  return success();
-}
-
-// Numbers of both forms of gelu.
-static constexpr double rsqrt2 = M_SQRT1_2;
-static constexpr double sqrt2OverPi = M_2_SQRTPI * M_SQRT1_2;
-static const double log2Rsqrt2Pi = std::log2(sqrt2OverPi / 2);
-static constexpr double cubic = 0.044715;
-
-/// Phi(x), or its approximation: the factor of x in gelu.
-static Value geluFactor(ScalarMath &m, Value x, bool approximate) {
-  Value bend;
-  if (approximate) { // tanh(sqrt(2/pi) x (1 + 0.044715 x^2))
-    Value square = m.mul(x, x);
-    Value scaled = m.mul(m.constant(sqrt2OverPi, x), x);
-    bend = m.tanh(m.mul(
-        scaled, m.add(m.constant(1, x), m.mul(m.constant(cubic, x), square))));
-  } else {
-    bend = m.erf(m.mul(m.constant(rsqrt2, x), x));
-  }
-  Value half = m.constant(0.5, x);
-  return m.add(half, m.mul(half, bend));
-}
-
-/// The derivative of gelu at x: factor + x factor'.
-static Value geluDerivative(ScalarMath &m, Value x, bool approximate) {
-  Value square = m.mul(x, x);
-  Value factor = geluFactor(m, x, approximate);
-  Value slope;
-  if (approximate) { // factor' = 2 factor (1 - factor) inner'
-    Value one = m.constant(1, x);
-    // Where the factor is 0 or 1 and the square may be infinite, its product
-    // with 0 is 0 all the same.
-    Value most = m.constant(1e30, x);
-    Value isMore = m.compare(arith::CmpFPredicate::OLT, most, square);
-    square = m.select(isMore, most, square);
-    Value inner = m.mul(m.constant(2 * sqrt2OverPi, x),
-                        m.add(one, m.mul(m.constant(3 * cubic, x), square)));
-    slope = m.mul(m.mul(factor, m.sub(one, factor)), inner);
-  } else { // the normal density: 2^(-x^2/2 log2(e) - log2(sqrt(2 pi)))
-    slope = m.exp2(m.fma(m.constant(-0.5 * M_LOG2E, x), square,
-                         m.constant(log2Rsqrt2Pi, x)));
-  }
-  return m.add(factor, m.mul(x, slope));
-}
-
 /// False if one is NaN; integers have signs.
 static Value compareScalars(ScalarMath &m, Comparison comparison, Value a,
                             Value b) {
@@ -690,9 +613,10 @@ static Value compareScalars(ScalarMath &m, Comparison comparison, Value a,
 #define MPC_LOWER(OP, FORMULA)                                                 \
   LogicalResult OP::lowerToLinalg(OpBuilder &builder,                          \
                                   SmallVectorImpl<Value> &results) {           \
-    return lower(                                                              \
-        *this, builder, results,                                               \
-        [&](ScalarMath &m, ValueRange x) -> Value { return FORMULA; });        \
+    results.push_back(emitFormula(                                             \
+        *this, builder,                                                        \
+        [&](ScalarMath &m, ValueRange x) -> Value { return FORMULA; }));       \
+    return success();                                                          \
   }
 
 MPC_LOWER(AddOp, m.add(x[0], x[1]))
@@ -702,12 +626,10 @@ MPC_LOWER(DivOp, m.div(x[0], x[1]))
 MPC_LOWER(NegOp, m.neg(x[0]))
 MPC_LOWER(ReluOp, m.max(x[0], m.constant(0, x[0])))
 MPC_LOWER(SqrtOp, m.sqrt(x[0]))
-MPC_LOWER(GeluOp, m.mul(x[0], geluFactor(m, x[0], getApproximate())))
 // Unordered or greater: NaN passes the gradient, as in PyTorch.
 MPC_LOWER(ReluGradOp, m.select(m.compare(arith::CmpFPredicate::UGT, x[1],
                                          m.constant(0, x[1])),
                                x[0], m.constant(0, x[0])))
-MPC_LOWER(GeluGradOp, m.mul(x[0], geluDerivative(m, x[1], getApproximate())))
 MPC_LOWER(SelectOp, m.select(x[0], x[1], x[2]))
 MPC_LOWER(MaximumOp, m.max(x[0], x[1]))
 MPC_LOWER(MinimumOp, m.min(x[0], x[1]))

@@ -63,7 +63,7 @@ def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, ElementB
 // Gradients: `grad` is the gradient at the output; the other operand is named
 // after what it is in the forward op. (C1) both have one shape.
 class Train_UnaryGradOp<string mnemonic, string what, dag ins>
-    : Train_InferredOp<mnemonic, [Generated, ElementByElement]> {
+    : Train_InferredOp<mnemonic, [Differentiable, Generated, ElementByElement]> {
   let summary = what;
   let arguments = ins; // unary_grad_c1
   let results = (outs Train_FloatTensor:$result);
@@ -71,8 +71,10 @@ class Train_UnaryGradOp<string mnemonic, string what, dag ins>
 
 def Train_ReluGradOp : Train_UnaryGradOp<"relu_grad", "grad where output > 0 or NaN, else 0",
     (ins Train_FloatTensor:$grad, Train_FloatTensor:$output)>;
+// `order` as in `train.function_grad`.
 def Train_GeluGradOp : Train_UnaryGradOp<"gelu_grad", "grad times the derivative of gelu at input",
-    (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, UnitAttr:$approximate)>;
+    (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, UnitAttr:$approximate,
+         Train_Order:$order)>;
 
 def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, ElementByElement]> {
   let summary = "ONNX Cast: convert between number types, as the model asks";

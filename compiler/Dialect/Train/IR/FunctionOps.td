@@ -97,12 +97,14 @@ def Train_HardSwishOp : Train_FunctionOp<"hard_swish", "x hard_sigmoid(x) with a
 def Train_ShrinkOp : Train_FunctionOp<"shrink",
     "x - bias above lambda, x + bias below -lambda, 0 between", (ins F64Attr:$bias, F64Attr:$lambda)>;
 
-def Train_FunctionGradOp : Train_InferredOp<"function_grad", [Generated, ElementByElement]> {
+def Train_FunctionGradOp : Train_InferredOp<"function_grad", [Differentiable, Generated, ElementByElement]> {
   let summary = "grad times the derivative of a function";
   let description = [{
     The gradient of every op above: of `train.silu`, say. `saved` is the input of
     the function, or its output where the derivative is computed from that;
     `parameters` are the function's attributes in the order of their names.
+    Above order 1 it is the derivative of that of the order below with respect
+    to `saved`: what the gradient of a gradient needs.
 
     (C1) `function` is the name of such an op, which has a derivative.
     (C2) it has as many attributes as there are parameters.
@@ -114,7 +116,8 @@ def Train_FunctionGradOp : Train_InferredOp<"function_grad", [Generated, Element
     ```
   }];
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$saved,
-      StrAttr:$function, DenseF64ArrayAttr:$parameters); // function_grad_c1, function_grad_c2, function_grad_c3
+      StrAttr:$function, DenseF64ArrayAttr:$parameters, // function_grad_c1, function_grad_c2, function_grad_c3
+      Train_Order:$order);
   let results = (outs Train_FloatTensor:$result);
   let hasVerifier = 1;
 }

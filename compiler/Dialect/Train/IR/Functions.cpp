@@ -4,6 +4,7 @@
 
 #include "compiler/Dialect/Train/IR/Gradient.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"
+#include "compiler/Dialect/Train/IR/ScalarTangent.h"
 #include "compiler/Support/Locations.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -342,20 +343,10 @@ static SmallVector<double> parametersOf(Operation *op) {
   return parameters;
 }
 
-static Value apply(Operation *op, OpBuilder &builder,
-                   function_ref<Value(ScalarMath &, ValueRange)> formula) {
-  return emitElementwise(
-      builder, op->getLoc(), op->getResultTypes(), op->getOperands(),
-      [&](OpBuilder &inner, Location loc, ValueRange x) -> SmallVector<Value> {
-        ScalarMath math(inner, loc);
-        return {formula(math, x)};
-      })[0];
-}
-
 Value mpc::train::lowerFunction(Operation *op, OpBuilder &builder) {
   const Function &function = findFunction(op->getName().getStringRef());
   SmallVector<double> parameters = parametersOf(op);
-  return apply(op, builder, [&](ScalarMath &m, ValueRange x) {
+  return emitFormula(op, builder, [&](ScalarMath &m, ValueRange x) {
     return function.value(m, x[0], parameters);
   });
 }
@@ -373,20 +364,7 @@ Value mpc::train::buildFunctionGradient(Operation *op, OpBuilder &builder,
                                 parametersOf(op));
 }
 
-LogicalResult FunctionGradOp::inferReturnTypes(MLIRContext *,
-                                               std::optional<Location> loc,
-                                               ValueRange operands,
-                                               DictionaryAttr, OpaqueProperties,
-                                               RegionRange,
-                                               SmallVectorImpl<Type> &types) {
-  Type grad = operands[0].getType(), saved = operands[1].getType();
-  if (!haveSameShapes(grad, saved)) // function_grad_c3
-    return emitOptionalError(loc, "'", getOperationName(),
-                             "' op operands must have one shape, but are ",
-                             grad, " and ", saved);
-  types.push_back(grad);
-  return success();
-}
+MPC_INFER_FROM_OPERANDS(FunctionGradOp, inferUnaryGrad)
 
 LogicalResult FunctionGradOp::verify() {
   const Function *function = lookup(getFunction());
@@ -415,15 +393,39 @@ StringRef FunctionGradOp::getPrecisionReason() {
 }
 
 int64_t FunctionGradOp::getFlops() {
-  return (1 + findFunction(getFunction()).gradFlops) *
+  return (1 + findFunction(getFunction()).gradFlops) * getOrder() *
          countElements(getResult());
+}
+
+LogicalResult
+FunctionGradOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                              ArrayRef<bool> needed,
+                              MutableArrayRef<Value> operandGrads) {
+  Location loc = gradientLoc(getLoc());
+  if (needed[0])
+    operandGrads[0] =
+        FunctionGradOp::create(builder, loc, resultGrads[0], getSaved(),
+                               getFunction(), getParameters(), getOrder());
+  if (needed[1]) {
+    if (getOrder() == kMostOrders)
+      return emitTooHighOrder(*this);
+    Value product = MulOp::create(builder, loc, resultGrads[0], getGrad());
+    operandGrads[1] =
+        FunctionGradOp::create(builder, loc, product, getSaved(), getFunction(),
+                               getParameters(), getOrder() + 1);
+  }
+  return success();
 }
 
 LogicalResult FunctionGradOp::lowerToLinalg(OpBuilder &builder,
                                             SmallVectorImpl<Value> &results) {
   const Function &function = findFunction(getFunction());
-  results.push_back(apply(*this, builder, [&](ScalarMath &m, ValueRange x) {
-    return m.mul(x[0], function.derivative(m, x[1], getParameters()));
-  }));
+  results.push_back(
+      emitFormula(*this, builder, [&](ScalarMath &m, ValueRange x) {
+        Value slope = function.derivative(m, x[1], getParameters());
+        for (int64_t order = 1; order < int64_t(getOrder()); ++order)
+          slope = tangentOf(m, slope, x[1]);
+        return m.mul(x[0], slope);
+      }));
   return success();
 }

@@ -43,6 +43,17 @@ Value mpc::train::createScalarLike(OpBuilder &builder, Location loc, Value like,
   return ConstantOp::create(builder, loc, attr);
 }
 
+Value mpc::train::createZeros(OpBuilder &builder, Location loc, Value like) {
+  auto type = cast<RankedTensorType>(like.getType());
+  FloatAttr zero = builder.getFloatAttr(type.getElementType(), -0.0);
+  return ConstantOp::create(builder, loc, DenseElementsAttr::get(type, zero));
+}
+
+LogicalResult mpc::train::emitTooHighOrder(Operation *op) {
+  return op->emitError("is a gradient of order ")
+         << kMostOrders << " already, the highest there is";
+}
+
 bool mpc::train::isParameter(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto read = dyn_cast<ReadOp>(op)) {

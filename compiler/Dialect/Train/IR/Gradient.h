@@ -20,6 +20,15 @@ mlir::Value reshapeTo(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createScalarLike(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value like, double value);
 
+/// Zeros of the type of `like`: -0, which sums fold away.
+mlir::Value createZeros(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value like);
+
+/// The highest `order` of a gradient op.
+constexpr int64_t kMostOrders = 4;
+/// Says that the gradient of an op of this order would have a higher one.
+mlir::LogicalResult emitTooHighOrder(mlir::Operation *op);
+
 /// Returns true if the value is a parameter of the model: read from a
 /// parameter state, perhaps unpacked, reshaped, transposed or cast since.
 bool isParameter(mlir::Value value);

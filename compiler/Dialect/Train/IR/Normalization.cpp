@@ -588,6 +588,60 @@ LogicalResult LogSoftmaxOp::buildGradient(OpBuilder &builder,
   return success();
 }
 
+/// The sum of a product of two along the axis, which stays.
+static Value sumOfProduct(OpBuilder &builder, Location loc, Value a, Value b,
+                          int64_t axis) {
+  Value product = MulOp::create(builder, loc, a, b);
+  return ReduceSumOp::create(builder, loc, product, ArrayRef<int64_t>(axis),
+                             /*keepdims=*/true);
+}
+
+// With h the gradient of y (g - sum(g y)): the Jacobian of a softmax is
+// symmetric, and that with respect to y is h (g - sum(g y)) - g sum(h y).
+LogicalResult
+SoftmaxGradOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                             ArrayRef<bool> needed,
+                             MutableArrayRef<Value> operandGrads) {
+  Location loc = gradientLoc(getLoc());
+  Value h = resultGrads[0], g = getGrad(), y = getOutput();
+  auto axis = static_cast<int64_t>(getAxis());
+  if (needed[0])
+    operandGrads[0] = SoftmaxGradOp::create(builder, loc, h, y, getAxis());
+  if (needed[1]) {
+    Value centred =
+        SubOp::create(builder, loc, g, sumOfProduct(builder, loc, g, y, axis));
+    Value own = MulOp::create(builder, loc, h, centred);
+    Value rest =
+        MulOp::create(builder, loc, g, sumOfProduct(builder, loc, h, y, axis));
+    operandGrads[1] = SubOp::create(builder, loc, own, rest);
+  }
+  return success();
+}
+
+// With h the gradient of g - exp(y) sum(g).
+LogicalResult
+LogSoftmaxGradOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                ArrayRef<bool> needed,
+                                MutableArrayRef<Value> operandGrads) {
+  Location loc = gradientLoc(getLoc());
+  Value h = resultGrads[0];
+  auto axis = static_cast<int64_t>(getAxis());
+  Value probabilities = ExpOp::create(builder, loc, getOutput());
+  if (needed[0]) {
+    Value sum = sumOfProduct(builder, loc, h, probabilities, axis);
+    operandGrads[0] = SubOp::create(builder, loc, h, sum);
+  }
+  if (needed[1]) {
+    Value sum =
+        ReduceSumOp::create(builder, loc, getGrad(), ArrayRef<int64_t>(axis),
+                            /*keepdims=*/true);
+    Value product = MulOp::create(builder, loc, h, probabilities);
+    operandGrads[1] = NegOp::create(
+        builder, loc, MulOp::create(builder, loc, product, sum).getResult());
+  }
+  return success();
+}
+
 LogicalResult SoftmaxOp::lowerToLinalg(OpBuilder &builder,
                                        SmallVectorImpl<Value> &results) {
   Emitter emit(builder, getLoc(), shapeOf(getInput()),

@@ -139,7 +139,7 @@ def Train_SoftmaxOp : Train_SoftmaxLikeOp<"softmax", "exp(x - max) / sum along o
 def Train_LogSoftmaxOp : Train_SoftmaxLikeOp<"log_softmax", "x - max - log(sum exp(x - max)) along one dimension">;
 
 class Train_SoftmaxLikeGradOp<string mnemonic, string what>
-    : Train_InferredOp<mnemonic, [Generated]> {
+    : Train_InferredOp<mnemonic, [Differentiable, Generated]> {
   let summary = what;
   let description = "(C1) `axis` lies in [0, rank); both operands have one shape.";
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$output, I64Attr:$axis); // softmax_grad_c1

@@ -235,6 +235,18 @@ static LogicalResult inferTypes(AveragePoolGradOp::Adaptor op,
 }
 MPC_INFER(AveragePoolGradOp)
 
+LogicalResult
+AveragePoolGradOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                 ArrayRef<bool> needed,
+                                 MutableArrayRef<Value> operandGrads) {
+  if (needed[0])
+    operandGrads[0] = AveragePoolOp::create(
+        builder, gradientLoc(getLoc()), resultGrads[0], getKernelShape(),
+        getStrides(), getDilations(), getPadsBegin(), getPadsEnd(),
+        getCountIncludePad(), getChannelsLast());
+  return success();
+}
+
 MPC_OP_FACTS(AveragePoolGradOp, Follow, countFlops(getGrad(), getKernelShape()),
              "gradients of windows that overlap are added in f32")
 

@@ -52,7 +52,7 @@ def Train_AveragePoolOp : Train_PoolOp<"average_pool", [Differentiable]> {
   let results = (outs Train_FloatTensor:$result);
 }
 
-def Train_AveragePoolGradOp : Train_PoolOp<"average_pool_grad"> {
+def Train_AveragePoolGradOp : Train_PoolOp<"average_pool_grad", [Differentiable]> {
   let summary = "Gradient of average_pool";
   let arguments = (ins Train_FloatTensor:$grad,
                    DenseI64ArrayAttr:$input_shape, DenseI64ArrayAttr:$kernel_shape,

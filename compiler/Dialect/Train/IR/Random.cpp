@@ -21,12 +21,6 @@ MPC_OP_FACTS(RandomOp, Follow, 20 * countElements(getResult()),
 MPC_OP_FACTS(DropoutTrainingOp, Follow, countElements(getResult()),
              "zero or one exact scale")
 
-static LogicalResult inferSame(ValueRange operands, std::optional<Location>,
-                               StringRef, SmallVectorImpl<Type> &types) {
-  types.push_back(operands[0].getType());
-  return success();
-}
-
 MPC_INFER_FROM_OPERANDS(DropoutOp, inferSame)
 MPC_INFER_FROM_OPERANDS(DropoutTrainingOp, inferSame)
 

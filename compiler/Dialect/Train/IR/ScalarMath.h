@@ -76,6 +76,19 @@ private:
   mlir::Location loc;
 };
 
+/// What an op computes that is a formula of the scalars of its operands.
+inline mlir::Value emitFormula(
+    mlir::Operation *op, mlir::OpBuilder &builder,
+    llvm::function_ref<mlir::Value(ScalarMath &, mlir::ValueRange)> formula) {
+  return emitElementwise(
+      builder, op->getLoc(), op->getResultTypes(), op->getOperands(),
+      [&](mlir::OpBuilder &inner, mlir::Location loc,
+          mlir::ValueRange x) -> llvm::SmallVector<mlir::Value> {
+        ScalarMath math(inner, loc);
+        return {formula(math, x)};
+      })[0];
+}
+
 } // namespace mpc::train
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_SCALARMATH_H

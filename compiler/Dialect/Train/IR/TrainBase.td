@@ -69,6 +69,10 @@ def StopsGradient : NativeOpTrait<"StopsGradient"> {
   let cppNamespace = "::mpc::train";
 }
 
+// How often a gradient was differentiated. A formula grows each time.
+def Train_Order : DefaultValuedAttr<
+    ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<4>]>, "1">;
+
 def ReductionMean : I32EnumAttrCase<"Mean", 0, "mean">;
 def ReductionSum : I32EnumAttrCase<"Sum", 1, "sum">;
 def ReductionNone : I32EnumAttrCase<"None", 2, "none">;

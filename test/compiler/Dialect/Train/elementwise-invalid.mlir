@@ -135,3 +135,11 @@ func.func @function_grad_c3(%x: tensor<4x3xf32>, %y: tensor<4xf32>) {
   %0 = train.function_grad %x, %y {function = "exp", parameters = array<f64>} : (tensor<4x3xf32>, tensor<4xf32>) -> tensor<4x3xf32>
   return
 }
+
+// -----
+
+func.func @gradient_order(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'train.gelu_grad' op attribute 'order' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 1 whose maximum value is 4}}
+  %0 = train.gelu_grad %x, %x {order = 5 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}

@@ -1,0 +1,176 @@
+//===- Differentiate.cpp - Reverse-mode gradients of train ----------------===//
+//
+// A value is active if an x feeds it through floats, but not by way of an op
+// that stops gradients, and a y depends on it; only active values get a
+// gradient.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/Transforms/Differentiate.h"
+
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Support/Locations.h"
+
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "mpc-differentiate"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+static bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+namespace {
+
+/// Emits gradient ops for one block.
+class Backward {
+public:
+  explicit Backward(OpBuilder &builder) : builder(builder) {}
+
+  /// Finds out which values are active.
+  void trace(ValueRange ys, ValueRange xs);
+  /// Reports all active ops without a gradient at once.
+  LogicalResult checkDifferentiable(Location loc, StringRef path);
+  /// Adds to the gradient of `value`.
+  void add(Value value, Value gradient);
+  /// Emits the gradients of all active ops.
+  LogicalResult run();
+
+  Value gradientOf(Value value) const {
+    return isActive(value) ? gradients.lookup(value) : Value();
+  }
+
+private:
+  bool isActive(Value value) const {
+    return varied.contains(value) && useful.contains(value);
+  }
+  LogicalResult visit(Operation *op);
+
+  OpBuilder &builder;
+  SmallVector<Operation *> ops;  ///< With an active result, in reverse order.
+  llvm::DenseSet<Value> varied;  ///< Changes when an x does.
+  llvm::DenseSet<Value> useful;  ///< Changes a y, and is told so.
+  llvm::DenseMap<Value, Value> gradients;
+};
+
+} // namespace
+
+void Backward::trace(ValueRange ys, ValueRange xs) {
+  auto before = llvm::make_range(builder.getBlock()->begin(),
+                                 builder.getInsertionPoint());
+  varied.insert(xs.begin(), xs.end());
+  for (Operation &op : before)
+    if (!op.hasTrait<StopsGradient>() &&
+        llvm::any_of(op.getOperands(),
+                     [&](Value value) { return varied.contains(value); }))
+      for (Value result : op.getResults())
+        if (isFloat(result))
+          varied.insert(result);
+
+  useful.insert(ys.begin(), ys.end());
+  for (Operation &op : llvm::reverse(before)) {
+    if (!op.hasTrait<StopsGradient>() &&
+        llvm::any_of(op.getResults(),
+                     [&](Value value) { return useful.contains(value); }))
+      useful.insert(op.operand_begin(), op.operand_end());
+    if (llvm::any_of(op.getResults(),
+                     [&](Value value) { return isActive(value); }))
+      ops.push_back(&op);
+  }
+}
+
+/// "'fc1' (Gemm)", or the op's own name if no node is known.
+static std::string nodeText(Operation *op) {
+  StringRef name = nodeName(op->getLoc()), type = nodeType(op->getLoc());
+  if (name.empty())
+    return "'" + op->getName().getStringRef().str() + "'";
+  return ("'" + name + "' (" +
+          (type.empty() ? op->getName().getStringRef() : type) + ")")
+      .str();
+}
+
+LogicalResult Backward::checkDifferentiable(Location loc, StringRef path) {
+  SmallVector<Operation *> missing;
+  for (Operation *op : llvm::reverse(ops))
+    if (!isa<DifferentiableOpInterface>(op) &&
+        llvm::any_of(op->getOperands(),
+                     [&](Value value) { return isActive(value); }))
+      missing.push_back(op);
+  if (missing.empty())
+    return success();
+  InFlightDiagnostic error = emitError(loc)
+                             << "between " << path
+                             << ", these nodes have no gradient: ";
+  llvm::interleaveComma(missing, error,
+                        [&](Operation *op) { error << nodeText(op); });
+  for (Operation *op : missing)
+    error.attachNote(op->getLoc())
+        << nodeText(op)
+        << " has no gradient; freeze what feeds it or take it out";
+  return error;
+}
+
+void Backward::add(Value value, Value gradient) {
+  Value &sum = gradients[value];
+  sum = sum ? AddOp::create(builder, gradientLoc(value.getLoc()), sum, gradient)
+                  .getResult()
+            : gradient;
+}
+
+/// Emits the gradient of one op from the gradients of its results.
+LogicalResult Backward::visit(Operation *op) {
+  SmallVector<Value> results;
+  for (Value result : op->getResults())
+    results.push_back(gradients.lookup(result));
+  SmallVector<bool> needed;
+  for (Value operand : op->getOperands())
+    needed.push_back(isActive(operand));
+  if (llvm::none_of(results, [](Value value) { return bool(value); }) ||
+      !llvm::is_contained(needed, true))
+    return success();
+
+  LDBG() << "differentiating " << *op;
+  SmallVector<Value> operands(op->getNumOperands());
+  auto differentiable = cast<DifferentiableOpInterface>(op);
+  if (failed(differentiable.buildGradient(builder, results, needed, operands)))
+    return failure();
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    if (!needed[i])
+      continue;
+    if (!operands[i] ||
+        !haveSameShapes(operand.getType(), operands[i].getType()))
+      return op->emitError("internal error in mpc-differentiate: the gradient "
+                           "of an operand is missing or has another shape");
+    add(operand, operands[i]);
+  }
+  return success();
+}
+
+/// Goes on after a failure, so that all of them are reported at once.
+LogicalResult Backward::run() {
+  bool complete = true;
+  for (Operation *op : ops)
+    complete &= succeeded(visit(op));
+  return success(complete);
+}
+
+FailureOr<SmallVector<Value>>
+mpc::train::differentiate(OpBuilder &builder, ValueRange ys, ValueRange dys,
+                          ValueRange xs, Location loc, StringRef path) {
+  assert(ys.size() == dys.size() && "a gradient arrives at every y");
+  Backward backward(builder);
+  backward.trace(ys, xs);
+  if (failed(backward.checkDifferentiable(loc, path)))
+    return failure();
+  for (auto [y, dy] : llvm::zip_equal(ys, dys)) {
+    assert(y.getType() == dy.getType() && "and has its type");
+    backward.add(y, dy);
+  }
+  if (failed(backward.run()))
+    return failure();
+  return llvm::map_to_vector(
+      xs, [&](Value x) { return backward.gradientOf(x); });
+}

@@ -1,0 +1,27 @@
+//===- AttributeNames.h - Tensors that attributes name ----------*- C++ -*-===//
+//
+// Internal to compiler/Import. `Gradient` names tensors of the graph in its
+// attributes `xs`, `zs` and `y`: uses beside those of inputs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_IMPORT_ATTRIBUTENAMES_H
+#define MPC_COMPILER_IMPORT_ATTRIBUTENAMES_H
+
+#include "compiler/Import/ModelFile.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace mpc {
+
+llvm::SmallVector<llvm::StringRef>
+namesInAttributes(const onnx::NodeProto &node);
+
+/// Calls `change` with each of them.
+void renameInAttributes(onnx::NodeProto &node,
+                        llvm::function_ref<void(std::string &name)> change);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_IMPORT_ATTRIBUTENAMES_H
