@@ -3,13 +3,17 @@
 #include "compiler/Export/Export.h"
 
 #include "compiler/Export/AtomicFile.h"
+#include "compiler/Import/ForEachTensor.h"
+#include "compiler/Import/InlineFunctions.h"
 #include "compiler/Import/NormalizeModel.h"
 #include "compiler/Import/Statistics.h"
 #include "compiler/Import/TensorData.h"
 #include "compiler/Support/HalfFloat.h"
 
 #include "google/protobuf/io/zero_copy_stream_impl.h"
+#include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
 
 #include <limits>
@@ -98,6 +102,26 @@ static void splitStatistics(onnx::GraphProto &graph,
   }
 }
 
+/// Norms of a function that is called twice share a statistic in the file, and
+/// none in training: then the model is written without functions.
+static Error separateCalls(onnx::ModelProto &model,
+                           const TrainedStates &states) {
+  StringSet<> names;
+  for (const TensorProto &tensor : model.graph().initializer())
+    names.insert(tensor.name());
+  Statistics statistics(model.graph());
+  for (const auto &[place, state] : statistics.all())
+    names.insert(state.name);
+  bool knowsAll = llvm::all_of(
+      states, [&](const auto &state) { return names.contains(state.first); });
+  if (knowsAll || model.functions_size() == 0)
+    return Error::success();
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  if (mlir::failed(inlineFunctions(model, &context)))
+    return invalid("the functions of the model cannot be written out");
+  return Error::success();
+}
+
 static Error replaceValues(onnx::GraphProto &graph,
                            const TrainedStates &states) {
   splitStatistics(graph, states);
@@ -119,45 +143,29 @@ static Error replaceValues(onnx::GraphProto &graph,
 // Where data lies
 //===----------------------------------------------------------------------===//
 
-/// Calls `visit` with every dense tensor of the graph.
-template <typename VisitFn>
-static Error forEachTensor(onnx::GraphProto &graph, VisitFn visit) {
-  for (TensorProto &tensor : *graph.mutable_initializer())
-    if (Error error = visit(tensor))
-      return error;
-  for (onnx::NodeProto &node : *graph.mutable_node())
-    for (onnx::AttributeProto &attribute : *node.mutable_attribute())
-      if (attribute.has_t())
-        if (Error error = visit(*attribute.mutable_t()))
-          return error;
-  return Error::success();
-}
-
 /// Brings external data in: the files it lies in stay with the old model.
 static Error inlineExternalData(const std::shared_ptr<ModelFile> &model) {
   TensorReader reader(model);
-  return forEachTensor(
-      *model->proto.mutable_graph(), [&](TensorProto &tensor) -> Error {
-        if (tensor.data_location() != TensorProto::EXTERNAL)
-          return Error::success();
-        Expected<TensorBytes> data = reader.read(tensor);
-        if (!data)
-          return handleErrors(
-              data.takeError(), [&](const ModelFileError &info) -> Error {
-                return makeModelError(info.kind, "initializer '" +
-                                                     tensor.name() + "' " +
-                                                     info.message);
-              });
-        setRaw(tensor, std::string(data->bytes.data(), data->bytes.size()));
-        return Error::success();
-      });
+  return forEachTensor(model->proto, [&](TensorProto &tensor) -> Error {
+    if (tensor.data_location() != TensorProto::EXTERNAL)
+      return Error::success();
+    Expected<TensorBytes> data = reader.read(tensor);
+    if (!data)
+      return handleErrors(
+          data.takeError(), [&](const ModelFileError &info) -> Error {
+            return makeModelError(info.kind, "initializer '" + tensor.name() +
+                                                 "' " + info.message);
+          });
+    setRaw(tensor, std::string(data->bytes.data(), data->bytes.size()));
+    return Error::success();
+  });
 }
 
 /// Moves large tensors to `file`, which the model will know as `location`.
-static Error moveOut(onnx::GraphProto &graph, AtomicFile &file,
+static Error moveOut(onnx::ModelProto &model, AtomicFile &file,
                      StringRef location) {
   constexpr size_t kMinBytes = 1024, kPage = 4096;
-  return forEachTensor(graph, [&](TensorProto &tensor) -> Error {
+  return forEachTensor(model, [&](TensorProto &tensor) -> Error {
     if (tensor.raw_data().size() < kMinBytes)
       return Error::success();
     // On page borders the data can be mapped.
@@ -187,8 +195,7 @@ static Error writeModel(onnx::ModelProto &proto, StringRef outPath,
     Expected<AtomicFile> data = AtomicFile::create(dataPath);
     if (!data)
       return data.takeError();
-    if (Error error = moveOut(*proto.mutable_graph(), *data,
-                              sys::path::filename(dataPath)))
+    if (Error error = moveOut(proto, *data, sys::path::filename(dataPath)))
       return error;
     // First the data, so that no model ever names what is not there.
     if (Error error = data->commit())
@@ -222,6 +229,8 @@ Error mpc::exportTrained(StringRef originalPath, const TrainedStates &states,
     };
     tieCopies(*model, isApart);
     untileWeights(*model, isApart);
+    if (Error error = separateCalls(proto, states))
+      return error;
     if (Error error = replaceValues(*proto.mutable_graph(), states))
       return error;
     if (Error error = inlineExternalData(*model))

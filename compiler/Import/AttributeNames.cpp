@@ -27,8 +27,7 @@ mpc::namesInAttributes(const onnx::NodeProto &node) {
 }
 
 void mpc::renameInAttributes(
-    onnx::NodeProto &node,
-    llvm::function_ref<void(std::string &name)> change) {
+    onnx::NodeProto &node, llvm::function_ref<void(std::string &name)> change) {
   for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
     if (!namesTensors(node, attribute))
       continue;

@@ -210,6 +210,10 @@ LogicalResult GraphImporter::importBody(const onnx::GraphProto &body) {
                      {},
                      makeNodeLoc(context, tensor.name(), "initializer")};
     define(tensor.name(), std::make_shared<GraphValue>(value));
+    if (isa_and_present<FloatType>(
+            elementTypeFor(tensor.data_type(), floatType)) &&
+        tensor.dims_size() > 0)
+      bodyWeights.insert(tensor.name());
   }
   for (const onnx::NodeProto &node : body.node()) {
     if (++numNested > kMostNodes) {
@@ -497,8 +501,23 @@ bool GraphImporter::isTrainedArgument(const GraphValue &value) {
     return false;
   if (tensor.dims_size() > 0)
     return true;
-  uses[name] = Use::Argument;
-  return false;
+  // What another node made of it stays.
+  return uses.try_emplace(name, Use::Argument).first->second == Use::Trained;
+}
+
+Value GraphImporter::materializeStart(GraphValue &value) {
+  if (value.value || !value.isInitializer)
+    return materialize(value);
+  const onnx::TensorProto &tensor = *value.tensor;
+  StringRef name = tensor.name();
+  bool isSaid = freeze.match(name) || train.match(name) ||
+                signature.roleOf(name) != Signature::Role::Unknown;
+  auto data = tensors.read(tensor);
+  if (!data)
+    llvm::consumeError(data.takeError()); // Said by who wants the elements.
+  else if (!isSaid && isSplat(*data, dataTypeSize(tensor.data_type())))
+    uses.try_emplace(name, Use::Start);
+  return materialize(value);
 }
 
 Value GraphImporter::materialize(GraphValue &value) {

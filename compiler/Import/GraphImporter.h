@@ -18,6 +18,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mpc {
 
@@ -119,6 +120,11 @@ public:
   /// none.
   bool isTrainedArgument(const GraphValue &value);
 
+  /// What a recurrent op starts from. Where that is an initializer of equal
+  /// numbers, as exporters leave of states that nobody gave, it is no parameter
+  /// unless PyTorch's signature or `--train` says so.
+  mlir::Value materializeStart(GraphValue &value);
+
   /// The row of a table whose lookups train nothing; nullopt if there is none.
   std::optional<int64_t> paddingRowOf(const GraphValue &table) {
     return table.isInitializer ? padding.find(table.tensor->name())
@@ -162,7 +168,8 @@ private:
     Filling,
     Sines,
     Mask,
-    Argument
+    Argument,
+    Start
   };
   Use useOf(const onnx::TensorProto &tensor);
   Use decideUse(const onnx::TensorProto &tensor);
@@ -170,6 +177,7 @@ private:
   void noteCopies();
   void noteDetached();
   void noteUses();
+  void noteBodies();
 
   const std::shared_ptr<const ModelFile> model;
   const onnx::GraphProto &graph;
@@ -203,6 +211,7 @@ private:
   // Constants computed so far, and how many elements they had.
   llvm::DenseSet<mlir::Attribute> knownConstants;
   int64_t numKnownDistinct = 0, numKnownTotal = 0;
+  llvm::SetVector<llvm::StringRef> bodyWeights; // Initializers of subgraphs.
   unsigned numWidened = 0; // Initializers of f16 or bf16, said once.
 };
 

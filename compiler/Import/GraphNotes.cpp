@@ -60,6 +60,7 @@ void GraphImporter::noteDecisions() {
 void GraphImporter::noteModel() {
   noteFrozenNorms();
   noteUses();
+  noteBodies();
   noteCopies();
   noteDetached();
 }
@@ -103,6 +104,15 @@ void GraphImporter::noteCopies() {
   }
 }
 
+/// What a body holds is made anew for each trip.
+void GraphImporter::noteBodies() {
+  if (!bodyWeights.empty())
+    result.notes.push_back(
+        "not trained, for they belong to the body of a Loop, Scan or If: '" +
+        llvm::join(bodyWeights, "', '") +
+        "'; initializers of the graph are trained");
+}
+
 /// Says which initializers are not trained, though nobody froze them.
 void GraphImporter::noteUses() {
   static constexpr std::pair<Use, StringLiteral> reasons[] = {
@@ -116,6 +126,9 @@ void GraphImporter::noteUses() {
       {Use::Argument,
        "not trained, for exponents and bounds are numbers unless "
        "said otherwise: "},
+      {Use::Start,
+       "not trained, for recurrent ops start from them, and they hold one "
+       "number: "},
       {Use::Sines,
        "not trained, for they hold sines and cosines of positions: "},
       {Use::Mask, "not trained, for they hold 0 and numbers below -1e4 alone, "

@@ -4,6 +4,7 @@
 
 #include "compiler/Import/CheckModel.h"
 #include "compiler/Import/FileMapping.h"
+#include "compiler/Import/ForEachTensor.h"
 #include "compiler/Import/GraphImporter.h"
 #include "compiler/Import/InlineFunctions.h"
 #include "compiler/Import/NamePatterns.h"
@@ -131,16 +132,12 @@ std::vector<std::string> mpc::externalFiles(StringRef path) {
     return {};
   }
   std::set<std::string> locations;
-  auto visit = [&](const onnx::TensorProto &tensor) {
+  llvm::cantFail(forEachTensor((*model)->proto, [&](onnx::TensorProto &tensor) {
     for (const onnx::StringStringEntryProto &entry : tensor.external_data())
       if (entry.key() == "location")
         locations.insert(entry.value());
-  };
-  for (const onnx::TensorProto &tensor : (*model)->proto.graph().initializer())
-    visit(tensor);
-  for (const onnx::NodeProto &node : (*model)->proto.graph().node())
-    for (const onnx::AttributeProto &attribute : node.attribute())
-      visit(attribute.t());
+    return llvm::Error::success();
+  }));
   std::vector<std::string> paths;
   for (const std::string &location : locations) {
     llvm::SmallString<256> below((*model)->folder);

@@ -18,8 +18,7 @@ namespace {
 
 class Upgrade {
 public:
-  Upgrade(onnx::ModelProto &model, int64_t opset)
-      : model(model), opset(opset) {}
+  explicit Upgrade(int64_t opset) : opset(opset) {}
 
   void run(onnx::GraphProto &graph);
 
@@ -28,7 +27,8 @@ private:
 
   /// Takes an attribute away, if it is there.
   std::optional<AttributeProto> take(onnx::NodeProto &node, StringRef name);
-  /// Gives input `i` a constant, unless the node has that input.
+  /// Gives input `i` a constant, unless the node has that input: a node, for an
+  /// initializer could be taken for a weight.
   void setInput(onnx::NodeProto &node, int i, TensorProto tensor);
   void setFloat(onnx::NodeProto &node, int i, float value);
   void moveInts(onnx::NodeProto &node, StringRef name, int i);
@@ -39,9 +39,9 @@ private:
   void upgradeResize(onnx::NodeProto &node);
   bool flattens(onnx::NodeProto &node, Nodes &result);
 
-  onnx::ModelProto &model;
   const int64_t opset;
   unsigned numConstants = 0;
+  Nodes constants; ///< For the node that is being upgraded.
 };
 
 } // namespace
@@ -66,9 +66,16 @@ void Upgrade::setInput(onnx::NodeProto &node, int i, TensorProto tensor) {
   std::string owner = node.name().empty() && node.output_size() > 0
                           ? node.output(0)
                           : node.name();
-  tensor.set_name(owner + "#" + std::to_string(numConstants++));
-  node.set_input(i, tensor.name());
-  *model.mutable_graph()->add_initializer() = std::move(tensor);
+  std::string name = owner + "#" + std::to_string(numConstants++);
+  node.set_input(i, name);
+  onnx::NodeProto &constant = *constants.Add();
+  constant.set_op_type("Constant");
+  constant.set_name(name);
+  constant.add_output(name);
+  AttributeProto &value = *constant.add_attribute();
+  value.set_name("value");
+  value.set_type(AttributeProto::TENSOR);
+  *value.mutable_t() = std::move(tensor);
 }
 
 void Upgrade::moveInts(onnx::NodeProto &node, StringRef name, int i) {
@@ -198,6 +205,9 @@ void Upgrade::run(onnx::GraphProto &graph) {
       continue;
     if (isDefault)
       upgrade(node);
+    for (onnx::NodeProto &constant : constants)
+      result.Add()->Swap(&constant);
+    constants.Clear();
     result.Add()->Swap(&node);
   }
   graph.mutable_node()->Swap(&result);
@@ -213,6 +223,6 @@ void mpc::upgradeOpset(onnx::ModelProto &model) {
   if (!newest || newest->version() < kOldestUpgraded ||
       newest->version() >= kUpgraded || !model.has_graph())
     return;
-  Upgrade(model, newest->version()).run(*model.mutable_graph());
+  Upgrade(newest->version()).run(*model.mutable_graph());
   newest->set_version(kUpgraded);
 }

@@ -28,11 +28,14 @@ static SmallVector<unsigned> reducedDims(linalg::GenericOp op) {
   return dims;
 }
 
+static bool hasFilledInit(linalg::GenericOp op) {
+  return op.getNumDpsInits() == 1 &&
+         op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+}
+
 /// The identity of the reduction: what its init is filled with.
 static Value identityOf(linalg::GenericOp op) {
-  auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
-  assert(fill && "the init of a reduction is a fill");
-  return fill.getInputs()[0];
+  return op.getDpsInits()[0].getDefiningOp<linalg::FillOp>().getInputs()[0];
 }
 
 static Value filled(OpBuilder &builder, Location loc, RankedTensorType type,
@@ -249,7 +252,8 @@ struct SplitReductionsPass
   void runOnOperation() override {
     SmallVector<linalg::GenericOp> work;
     getOperation().walk([&](linalg::GenericOp op) {
-      if (op.getNumReductionLoops() > 0)
+      // Others are no reductions that kernels can walk, split or not.
+      if (op.getNumReductionLoops() > 0 && hasFilledInit(op))
         work.push_back(op);
     });
     while (!work.empty()) {

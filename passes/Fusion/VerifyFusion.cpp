@@ -32,6 +32,8 @@ struct VerifyFusionPass : mpc::impl::VerifyFusionPassBase<VerifyFusionPass>,
   using Base::Base;
 
   void runOnOperation() override {
+    SymbolTable table(getOperation());
+    symbols = &table;
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func->hasAttr("mpc.kernel"))
         verifyKernel(func);
@@ -65,7 +67,7 @@ private:
   }
 
   void verifyCall(func::CallOp call) {
-    auto callee = getOperation().lookupSymbol<func::FuncOp>(call.getCallee());
+    auto callee = symbols->lookup<func::FuncOp>(call.getCallee());
     if (!callee || !callee->hasAttr("mpc.kernel"))
       fail(call.getLoc(), "mpc-form-kernels",
            "calls '" + call.getCallee() + "', which is no kernel");
@@ -86,6 +88,8 @@ private:
            "the ops of '" + kernel.getName() +
                "' have no common domain: " + reason);
   }
+
+  SymbolTable *symbols = nullptr; ///< Of the module, while the pass runs.
 };
 
 } // namespace

@@ -23,9 +23,10 @@ using namespace mpc;
 
 /// The reads of parameters, in their order.
 static SmallVector<Value> parameterReads(func::FuncOp func, ModuleOp module) {
+  SymbolTable symbols(module);
   SmallVector<Value> reads;
   for (auto read : func.getOps<train::ReadOp>()) {
-    auto state = module.lookupSymbol<train::StateOp>(read.getState());
+    auto state = symbols.lookup<train::StateOp>(read.getState());
     if (state && state.getKind() == train::StateKind::Parameter)
       reads.push_back(read);
   }

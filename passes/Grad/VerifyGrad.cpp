@@ -27,6 +27,8 @@ struct VerifyGradPass : mpc::impl::VerifyGradPassBase<VerifyGradPass>,
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    SymbolTable table(module);
+    symbols = &table;
     if (predictsOnly(module)) {
       verifyPredictAlone();
     } else {
@@ -45,7 +47,7 @@ private:
   }
 
   func::FuncOp find(StringRef name) {
-    return getOperation().lookupSymbol<func::FuncOp>(name);
+    return symbols->lookup<func::FuncOp>(name);
   }
 
   void verifyPredictAlone() {
@@ -175,7 +177,7 @@ private:
 
   /// Returns true if the op reads parameters.
   bool verifyRead(train::ReadOp read) {
-    auto state = getOperation().lookupSymbol<train::StateOp>(read.getState());
+    auto state = symbols->lookup<train::StateOp>(read.getState());
     if (!state)
       fail(read.getLoc(), "mpc-add-optimizer",
            "reads '" + read.getState() + "', which is no state");
@@ -188,13 +190,15 @@ private:
     if (!isTraining(func) && func.getName() != "apply")
       fail(write.getLoc(), "mpc-use-training-form",
            "'" + func.getName() + "' must not write states");
-    if (!getOperation().lookupSymbol<train::StateOp>(name))
+    if (!symbols->lookup<train::StateOp>(name))
       fail(write.getLoc(), "mpc-add-optimizer",
            "writes '" + name + "', which is no state");
     if (!written.insert(name).second)
       fail(write.getLoc(), "mpc-add-optimizer",
            "'" + func.getName() + "' writes '" + name + "' twice");
   }
+
+  SymbolTable *symbols = nullptr; ///< Of the module, while the pass runs.
 };
 
 } // namespace

@@ -26,12 +26,14 @@ std::optional<double> mpc::numberOf(Value value) {
   return number.convertToDouble();
 }
 
-Value mpc::besideNumber(Operation *op, double *number) {
-  for (unsigned index : {1, 0}) {
-    Value other = op->getOperand(1 - index);
-    std::optional<double> found = numberOf(op->getOperand(index));
+Value mpc::besideNumber(Operation *op, double *number, unsigned *index) {
+  for (unsigned i : {1, 0}) {
+    Value other = op->getOperand(1 - i);
+    std::optional<double> found = numberOf(op->getOperand(i));
     if (found && other.getType() == op->getResult(0).getType()) {
       *number = *found;
+      if (index)
+        *index = i;
       return other;
     }
   }
@@ -93,11 +95,12 @@ Product Product::of(Parts &parts) {
     bool isQuotient = isa<train::DivOp>(op);
     Value lhs = op->getOperand(0), rhs = op->getOperand(1);
     double number;
-    Value other = besideNumber(op, &number);
+    unsigned index;
+    Value other = besideNumber(op, &number, &index);
     if (other && number != 0 && std::isfinite(number)) {
-      bool numberDivides = divides != (isQuotient && other == lhs);
+      bool numberDivides = divides != (isQuotient && index == 1);
       product.number *= numberDivides ? 1 / number : number;
-      left.push_back({other, divides != (isQuotient && other == rhs)});
+      left.push_back({other, divides != (isQuotient && index == 0)});
     } else {
       left.push_back({rhs, divides != isQuotient});
       left.push_back({lhs, divides});

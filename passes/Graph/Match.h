@@ -27,8 +27,10 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
 std::optional<double> numberOf(mlir::Value value);
 
 /// The operand of `op`, which has two, beside one that is a number and does not
-/// change its shape; null if there is none. The number is `*number`.
-mlir::Value besideNumber(mlir::Operation *op, double *number);
+/// change its shape; null if there is none. The number is `*number`, operand
+/// `*index`: of equal operands the values do not tell.
+mlir::Value besideNumber(mlir::Operation *op, double *number,
+                         unsigned *index = nullptr);
 
 /// Whether `found` is `wanted` but for a few roundings to the elements of
 /// `like`: what a model writes for a number that is not exact in binary.

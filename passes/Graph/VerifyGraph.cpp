@@ -26,6 +26,8 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    SymbolTable table(module);
+    symbols = &table;
     func::FuncOp predict;
     for (Operation &op : *module.getBody()) {
       auto func = dyn_cast<func::FuncOp>(op);
@@ -95,7 +97,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
       verifyType(op.getLoc(), result.getType(), "a result");
 
     if (auto read = dyn_cast<train::ReadOp>(op))
-      if (!getOperation().lookupSymbol<train::StateOp>(read.getState()))
+      if (!symbols->lookup<train::StateOp>(read.getState()))
         fail(op.getLoc(), "import",
              "reads '" + read.getState() + "', which is no state");
     if (isa<train::WriteOp>(op))
@@ -106,6 +108,8 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
       fail(op.getLoc(), "mpc-use-channels-last",
            "an op on images has channels first");
   }
+
+  SymbolTable *symbols = nullptr; ///< Of the module, while the pass runs.
 };
 
 } // namespace

@@ -26,6 +26,8 @@ struct VerifyPlanPass : mpc::impl::VerifyPlanPassBase<VerifyPlanPass>,
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    SymbolTable table(module);
+    symbols = &table;
     arenaSize = sizeOf("exec.arena_size");
     stateSize = sizeOf("exec.state_size");
     for (Operation &op : *module.getBody()) {
@@ -106,7 +108,7 @@ private:
 
   /// Each operand has the bytes that the kernel reads or writes.
   void verifyLaunch(exec::LaunchOp launch) {
-    auto kernel = getOperation().lookupSymbol<func::FuncOp>(launch.getKernel());
+    auto kernel = symbols->lookup<func::FuncOp>(launch.getKernel());
     if (!kernel || !kernel->hasAttr("mpc.kernel"))
       return fail(launch.getLoc(),
                   "launches '" + launch.getKernel() + "', which is no kernel");
@@ -153,6 +155,7 @@ private:
   }
 
   int64_t arenaSize = 0, stateSize = 0;
+  SymbolTable *symbols = nullptr; ///< Of the module, while the pass runs.
 };
 
 } // namespace

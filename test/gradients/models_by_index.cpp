@@ -202,6 +202,11 @@ const std::vector<Model> &modelsByIndex() {
        "3,4"},
       {"Pow_fraction", "x[5]:0.5..2",
        "e = Constant <value_float = 0.3> ()\n y = Pow (x, e)", "5"},
+      // At 0 the gradient of x sqrt(x) is 0, though the root has none.
+      {"Pow_halvesAtZero", "x[2,3]:0.5..2",
+       "m = Constant <value = float[2,3] {1, 0, 1, 0, 1, 1}> () "
+       "z = Mul (x, m) h = Constant <value = float {1.5}> () y = Pow (z, h)",
+       "2,3"},
       {"Pow_tensors", "x[4]:0.5..2 e[3,1]:-1.5..1.5", "y = Pow (x, e)", "3,4"},
       {"Mod_float", "x[5]:2.6..2.9 d[5]:1.5..1.9", "y = Mod <fmod = 1> (x, d)",
        "5"},
@@ -247,6 +252,18 @@ const std::vector<Model> &modelsByIndex() {
        "1, "
        "1, 1], ceil_mode = 1, count_include_pad = 1> (x)",
        "1,2,3,4"},
+      {"LpPool_zeros", "x[1,2,4]",
+       "m = Constant <value = float[4] {0, 0, 1, 1}> () z = Mul (x, m) "
+       "y = LpPool <kernel_shape = [2], strides = [2]> (z)",
+       "1,2,2"},
+      {"GlobalLpPool_zeros", "x[1,2,4]",
+       "m = Constant <value = float[2,1] {0, 1}> () z = Mul (x, m) "
+       "y = GlobalLpPool (z)",
+       "1,2,1"},
+      {"MeanVarianceNormalization_constant", "x[2,2,3]",
+       "m = Constant <value = float[2,1] {0, 1}> () z = Mul (x, m) "
+       "y = MeanVarianceNormalization <axes = [0, 2]> (z)",
+       "2,2,3"},
       {"LpPool_two", "x[1,2,5,4]",
        "y = LpPool <kernel_shape = [2, 3], strides = [2, 1]> (x)", "1,2,2,2"},
       {"LpPool_three", "x[1,2,7]:0.25..1",

@@ -8,7 +8,8 @@
 
 namespace mpc::test {
 
-#define MPC_GRADIENT(XS, Y) "ai.onnx.preview.training.Gradient <xs = [" XS "], y = \"" Y "\"> "
+#define MPC_GRADIENT(XS, Y)                                                    \
+  "ai.onnx.preview.training.Gradient <xs = [" XS "], y = \"" Y "\"> "
 
 /// w f'(x w) + x: both derivatives of f, and never 0 with respect to x.
 #define MPC_FUNCTION(NAME, X, FUNCTION)                                        \
@@ -55,8 +56,8 @@ const std::vector<Model> &modelsOfGradients() {
       MPC_FUNCTION("Sqrt", "x[3,5]:0.5..2", "Sqrt"),
       MPC_FUNCTION("Reciprocal", "x[3,5]:0.5..2", "Reciprocal"),
       {"Gradient_softmax", "x[3,5] w[3,5]",
-       "s = Softmax <axis = 0> (x) h = Mul (s, w) y = " MPC_GRADIENT(
-           "\"x\"", "h") "(x)",
+       "s = Softmax <axis = 0> (x) h = Mul (s, w) y = " MPC_GRADIENT("\"x\"",
+                                                                     "h") "(x)",
        "3,5"},
       {"Gradient_logSoftmax", "x[3,5] w[3,5]",
        "s = LogSoftmax (x) h = Mul (s, w) y = " MPC_GRADIENT("\"x\"",

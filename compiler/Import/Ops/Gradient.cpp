@@ -43,8 +43,7 @@ static SmallVector<Operation *> opsBetween(ValueRange from, Value y,
 }
 
 /// The gradient would be of the form of inference, the loss of another one.
-static LogicalResult checkForms(ImportedNode &node,
-                                ArrayRef<Operation *> ops) {
+static LogicalResult checkForms(ImportedNode &node, ArrayRef<Operation *> ops) {
   for (Operation *op : ops) {
     auto form = dyn_cast<train::TrainingFormOpInterface>(op);
     if (form && !form.keepsFormInTraining()) {
@@ -112,8 +111,7 @@ static LogicalResult importGradient(ImportedNode &node) {
                         << "; only floats have gradients";
   for (auto [name, value] : llvm::zip(xs, values))
     if (!isFloat(value))
-      return node.error() << "'" << name << "' is "
-                          << typeText(value.getType())
+      return node.error() << "'" << name << "' is " << typeText(value.getType())
                           << "; only floats have gradients";
 
   OpBuilder &builder = node.graph.builder;

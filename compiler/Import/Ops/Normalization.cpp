@@ -255,8 +255,8 @@ static LogicalResult importMeanVariance(ImportedNode &node) {
   };
   Value centred = node.emit<train::SubOp>({input, mean(input)});
   Value variance = mean(node.emit<train::MulOp>({centred, centred}));
-  Value deviation = node.emit<train::AddOp>(
-      {node.emit<train::SqrtOp>(variance), node.scalar(1e-9)});
+  Value deviation =
+      node.emit<train::AddOp>({emitRoot(node, variance), node.scalar(1e-9)});
   return node.setOutput(0, node.emit<train::DivOp>({centred, deviation}));
 }
 

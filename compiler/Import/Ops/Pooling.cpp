@@ -240,8 +240,9 @@ static Value norm(ImportedNode &node, Value input, int64_t p,
   if (!node.failed() && (p < 1 || p > 32))
     node.error() << "attribute 'p' must be from 1 to 32, but is " << p;
   Value size = p % 2 == 0 ? input : node.emit<train::AbsOp>(input);
-  return emitPower(node, sum(emitPower(node, size, double(p))),
-                   1.0 / double(p));
+  Value powers = sum(emitPower(node, size, double(p)));
+  return p == 2 ? emitRoot(node, powers)
+                : emitPower(node, powers, 1.0 / double(p));
 }
 
 static LogicalResult importLpPool(ImportedNode &node) {

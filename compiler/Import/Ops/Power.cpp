@@ -14,6 +14,15 @@ static bool isShort(double exponent) {
   return exponent != 0 && twice <= 64 && twice == std::floor(twice);
 }
 
+Value mpc::emitRoot(ImportedNode &node, Value square) {
+  if (!square)
+    return nullptr;
+  Value isZero = node.compare(square, node.scalar(0), Comparison::Equal);
+  Value safe = node.emit<train::SelectOp>({isZero, node.scalar(1), square});
+  Value root = node.emit<train::SqrtOp>(safe);
+  return node.emit<train::SelectOp>({isZero, node.scalar(0), root});
+}
+
 static Value byProducts(ImportedNode &node, Value base, double exponent) {
   double twice = 2 * std::fabs(exponent);
   Value result, power = base;
@@ -24,7 +33,11 @@ static Value byProducts(ImportedNode &node, Value base, double exponent) {
       power = node.emit<train::MulOp>({power, power});
   }
   if (std::fmod(twice, 2) != 0) {
-    Value root = node.emit<train::SqrtOp>(base);
+    // The gradients of a root alone and of what is infinite at 0 are none
+    // there, as in PyTorch.
+    bool isSmooth = result && exponent > 0;
+    Value root =
+        isSmooth ? emitRoot(node, base) : node.emit<train::SqrtOp>(base);
     result = result ? node.emit<train::MulOp>({result, root}) : root;
   }
   if (exponent < 0)

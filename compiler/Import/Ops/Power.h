@@ -14,6 +14,10 @@ mlir::Value emitPower(ImportedNode &node, mlir::Value base, double exponent);
 mlir::Value emitPower(ImportedNode &node, mlir::Value base,
                       mlir::Value exponent);
 
+/// The square root of what is not negative. Where that is 0 so is the gradient,
+/// though the root has none: that of x sqrt(x), and PyTorch's of a norm, are 0.
+mlir::Value emitRoot(ImportedNode &node, mlir::Value square);
+
 mlir::LogicalResult importPow(ImportedNode &node);
 
 } // namespace mpc

@@ -1,6 +1,7 @@
 //===- Reduction.cpp - Import of reductions -------------------------------===//
 
 #include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Ops/Power.h"
 
 #include <limits>
 #include <numeric>
@@ -141,16 +142,8 @@ static Value isEqual(ImportedNode &node, Value x, double number) {
   return node.compare(x, node.scalar(number), train::Comparison::Equal);
 }
 
-/// The root of a sum of squares. Where that is 0 so is the gradient, as in
-/// PyTorch, though the root has none.
 static Value norm(ImportedNode &node, Value x, const Axes &axes) {
-  Value squares = sumOfSquares(node, x, axes);
-  if (!squares)
-    return nullptr;
-  Value isZero = isEqual(node, squares, 0);
-  Value safe = node.emit<train::SelectOp>({isZero, node.scalar(1), squares});
-  Value root = node.emit<train::SqrtOp>(safe);
-  return node.emit<train::SelectOp>({isZero, node.scalar(0), root});
+  return emitRoot(node, sumOfSquares(node, x, axes));
 }
 
 static Value logOfSum(ImportedNode &node, Value x, const Axes &axes) {

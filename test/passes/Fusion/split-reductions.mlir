@@ -136,3 +136,21 @@ func.func @prime(%x: tensor<2053x128xf32>) -> tensor<128xf32> {
   } -> tensor<128xf32>
   return %0 : tensor<128xf32>
 }
+
+// -----
+
+// A reduction that goes on from other numbers than its identity is left alone.
+// CHECK-LABEL: func.func @goes_on
+// CHECK-COUNT-1: linalg.generic
+// CHECK-NOT:     linalg.generic
+#all = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#middle = affine_map<(d0, d1, d2) -> (d1)>
+func.func @goes_on(%x: tensor<4x8x16xf32>, %init: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = linalg.generic {indexing_maps = [#all, #middle], iterator_types = ["reduction", "parallel", "reduction"]}
+      ins(%x : tensor<4x8x16xf32>) outs(%init : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.addf %out, %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

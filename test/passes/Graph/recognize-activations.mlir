@@ -226,3 +226,20 @@ func.func @other_bounds(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, ten
   %c = train.div %6, %five : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
   return %a, %b, %c : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// A number over itself is 1: which of two equal operands divides is not told by
+// their values.
+// CHECK-LABEL: func.func @number_over_itself
+// CHECK:         %[[SILU:.*]] = train.silu %{{.*}} {alpha = 1.000000e+00 : f64}
+// CHECK-NOT:     train.constant dense<{{2.5|5.0|4.0}}
+// CHECK:         return
+func.func @number_over_itself(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
+  %c = train.constant dense<2.0> : tensor<64x128xf32> : tensor<64x128xf32>
+  %0 = train.div %c, %c : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
+  %1 = train.mul %x, %0 : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
+  %2 = train.sigmoid %x : (tensor<64x128xf32>) -> tensor<64x128xf32>
+  %3 = train.mul %1, %2 : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
+  return %3 : tensor<64x128xf32>
+}

@@ -39,9 +39,8 @@ LogicalResult GeluGradOp::buildGradient(OpBuilder &builder,
                                         MutableArrayRef<Value> operandGrads) {
   Location loc = gradientLoc(getLoc());
   if (needed[0])
-    operandGrads[0] =
-        GeluGradOp::create(builder, loc, resultGrads[0], getInput(),
-                           getApproximate(), getOrder());
+    operandGrads[0] = GeluGradOp::create(
+        builder, loc, resultGrads[0], getInput(), getApproximate(), getOrder());
   if (needed[1]) {
     if (getOrder() == kMostOrders)
       return emitTooHighOrder(*this);

@@ -76,14 +76,14 @@ Value Tangents::compute(Operation *op, Value y) {
         return a ? m.neg(a) : a;
       })
       .Case([&](arith::MaximumFOp) {
-        return choose(m.compare(arith::CmpFPredicate::OGE, operand(0),
-                                operand(1)),
-                      operand(0), operand(1));
+        return choose(
+            m.compare(arith::CmpFPredicate::OGE, operand(0), operand(1)),
+            operand(0), operand(1));
       })
       .Case([&](arith::MinimumFOp) {
-        return choose(m.compare(arith::CmpFPredicate::OLE, operand(0),
-                                operand(1)),
-                      operand(0), operand(1));
+        return choose(
+            m.compare(arith::CmpFPredicate::OLE, operand(0), operand(1)),
+            operand(0), operand(1));
       })
       .Case([&](arith::SelectOp select) {
         return choose(select.getCondition(), select.getTrueValue(),
@@ -114,7 +114,8 @@ Value Tangents::compute(Operation *op, Value y) {
       .Case([&](math::Log1pOp) {
         return chain([&](Value a) { return m.div(one(), m.add(one(), a)); });
       })
-      .Case([&](math::SinOp) { return chain([&](Value a) { return m.cos(a); }); })
+      .Case(
+          [&](math::SinOp) { return chain([&](Value a) { return m.cos(a); }); })
       .Case([&](math::CosOp) {
         return chain([&](Value a) { return m.neg(m.sin(a)); });
       })

@@ -11,8 +11,8 @@
 namespace mpc::train {
 
 /// Emits the derivative of `formula`, which `ScalarMath` has made, with respect
-/// to `x`: forward mode, op by op. Choices (comparisons, floors, signs) count as
-/// constant, so it is the derivative of the branch taken.
+/// to `x`: forward mode, op by op. Choices (comparisons, floors, signs) count
+/// as constant, so it is the derivative of the branch taken.
 mlir::Value tangentOf(ScalarMath &math, mlir::Value formula, mlir::Value x);
 
 } // namespace mpc::train

@@ -50,9 +50,9 @@ private:
   LogicalResult visit(Operation *op);
 
   OpBuilder &builder;
-  SmallVector<Operation *> ops;  ///< With an active result, in reverse order.
-  llvm::DenseSet<Value> varied;  ///< Changes when an x does.
-  llvm::DenseSet<Value> useful;  ///< Changes a y, and is told so.
+  SmallVector<Operation *> ops; ///< With an active result, in reverse order.
+  llvm::DenseSet<Value> varied; ///< Changes when an x does.
+  llvm::DenseSet<Value> useful; ///< Changes a y, and is told so.
   llvm::DenseMap<Value, Value> gradients;
 };
 
@@ -171,6 +171,6 @@ mpc::train::differentiate(OpBuilder &builder, ValueRange ys, ValueRange dys,
   }
   if (failed(backward.run()))
     return failure();
-  return llvm::map_to_vector(
-      xs, [&](Value x) { return backward.gradientOf(x); });
+  return llvm::map_to_vector(xs,
+                             [&](Value x) { return backward.gradientOf(x); });
 }
