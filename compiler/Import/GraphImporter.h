@@ -151,6 +151,8 @@ private:
   mlir::LogicalResult checkOptions();
   void noteDecisions();
   void noteNorms();
+  void noteShared();
+  void noteMissing();
   void noteFrozenNorms();
   mlir::LogicalResult checkOutput(const onnx::ValueInfoProto &output,
                                   mlir::Value value, mlir::Location loc);

@@ -3,6 +3,7 @@
 #include "compiler/Import/Contents.h"
 #include "compiler/Import/GraphImporter.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -37,23 +38,37 @@ void GraphImporter::noteDecisions() {
   freeze.noteUnmatched(result.notes);
   train.noteUnmatched(result.notes);
   detach.noteUnmatched(result.notes);
-  // Exporters do so with initializers that merely have equal values.
-  for (const auto &[name, alias] : aliases)
-    if (stateReads.contains(name) && !freeze.match(name))
-      result.notes.push_back("initializer '" + name + "' also goes by '" +
-                             alias + "': both are trained as one");
-  std::vector<std::string> shared;
-  for (const onnx::TensorProto &tensor : graph.initializer())
-    if (trained.contains(tensor.name()) && used.lookup(tensor.name()) > 1)
-      shared.push_back("'" + tensor.name() + "'");
-  if (!shared.empty())
-    result.notes.push_back("used in several places, and trained as one: " +
-                           llvm::join(shared, ", "));
+  noteShared();
   noteModel();
   if (numWidened > 0)
     result.notes.push_back(std::to_string(numWidened) +
                            " initializers of 16-bit floats are imported as " +
                            (floatType.isF64() ? "f64" : "f32"));
+}
+
+/// Tied weights go by several names; TorchScript's exporter gives them also to
+/// initializers that merely have equal values.
+void GraphImporter::noteShared() {
+  llvm::MapVector<StringRef, std::string> names;
+  for (const auto &[name, alias] : aliases)
+    if (trained.contains(name))
+      names[name] += " = '" + alias + "'";
+  std::vector<std::string> known, shared;
+  for (const auto &[name, others] : names)
+    known.push_back("'" + name.str() + "'" + others);
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    if (trained.contains(tensor.name()) && used.lookup(tensor.name()) > 1 &&
+        !names.contains(tensor.name()))
+      shared.push_back("'" + tensor.name() + "'");
+  if (!known.empty())
+    result.notes.push_back(
+        "one weight under several names, and trained as one: " +
+        llvm::join(known, "; ") +
+        "; if they are not tied but began with equal values, export with "
+        "training=TrainingMode.TRAINING and do_constant_folding=False");
+  if (!shared.empty())
+    result.notes.push_back("used in several places, and trained as one: " +
+                           llvm::join(shared, ", "));
 }
 
 /// What the model shows, whatever the options are.
@@ -144,8 +159,22 @@ void GraphImporter::noteUses() {
           (reason + llvm::join(names, ", ") + "; --train=REGEX says otherwise")
               .str());
   }
+  noteMissing();
+}
+
+/// Names that are missing may be those of tied weights, or of what the loss
+/// does not need; but not if there is what the exporter computed.
+void GraphImporter::noteMissing() {
   const std::vector<std::string> &missing = signature.missing();
-  if (missing.empty())
+  bool isComputed =
+      llvm::any_of(graph.initializer(), [&](const onnx::TensorProto &tensor) {
+        auto use = uses.find(tensor.name());
+        bool isData = trained.contains(tensor.name()) ||
+                      (use != uses.end() && use->second == Use::Filling);
+        return isData &&
+               signature.roleOf(tensor.name()) == Signature::Role::Computed;
+      });
+  if (missing.empty() || !isComputed)
     return;
   constexpr size_t kShown = 5;
   std::string names;
@@ -155,9 +184,9 @@ void GraphImporter::noteUses() {
     names += " and " + std::to_string(missing.size() - kShown) + " more";
   result.notes.push_back(
       std::to_string(missing.size()) +
-      " parameters of the model are not in the file, for PyTorch's exporter "
-      "computed with them: " +
-      names +
+      (missing.size() == 1 ? " parameter of the model is"
+                           : " parameters of the model are") +
+      " not in the file, for PyTorch's exporter computed with them: " + names +
       "; what it made of them is trained by itself, if at all; export with "
       "optimize=False");
 }
