@@ -6,6 +6,7 @@
 #include "compiler/Import/ForEachTensor.h"
 #include "compiler/Import/InlineFunctions.h"
 #include "compiler/Import/NormalizeModel.h"
+#include "compiler/Import/Signature.h"
 #include "compiler/Import/Statistics.h"
 #include "compiler/Import/TensorData.h"
 #include "compiler/Support/HalfFloat.h"
@@ -86,18 +87,22 @@ static Error setValues(TensorProto &tensor, StringRef name,
 
 /// Gives statistics that share their initializer with something else one of
 /// their own, as the import did.
-static void splitStatistics(onnx::GraphProto &graph,
+static void splitStatistics(onnx::ModelProto &model,
                             const TrainedStates &states) {
-  Statistics statistics(graph);
+  onnx::GraphProto &graph = *model.mutable_graph();
+  Statistics statistics(graph, Signature(model).isKnown());
   StringMap<const TensorProto *> initializers;
   for (const TensorProto &tensor : graph.initializer())
     initializers[tensor.name()] = &tensor;
+  StringSet<> isNew;
   for (const auto &[place, state] : statistics.all()) {
     if (state.name == state.initializer || !states.count(state.name))
       continue;
-    TensorProto copy = *initializers.lookup(state.initializer);
-    copy.set_name(state.name);
-    *graph.add_initializer() = std::move(copy);
+    if (isNew.insert(state.name).second) {
+      TensorProto copy = *initializers.lookup(state.initializer);
+      copy.set_name(state.name);
+      *graph.add_initializer() = std::move(copy);
+    }
     graph.mutable_node(place.first)->set_input(place.second, state.name);
   }
 }
@@ -109,7 +114,7 @@ static Error separateCalls(onnx::ModelProto &model,
   StringSet<> names;
   for (const TensorProto &tensor : model.graph().initializer())
     names.insert(tensor.name());
-  Statistics statistics(model.graph());
+  Statistics statistics(model.graph(), Signature(model).isKnown());
   for (const auto &[place, state] : statistics.all())
     names.insert(state.name);
   bool knowsAll = llvm::all_of(
@@ -122,9 +127,10 @@ static Error separateCalls(onnx::ModelProto &model,
   return Error::success();
 }
 
-static Error replaceValues(onnx::GraphProto &graph,
+static Error replaceValues(onnx::ModelProto &model,
                            const TrainedStates &states) {
-  splitStatistics(graph, states);
+  splitStatistics(model, states);
+  onnx::GraphProto &graph = *model.mutable_graph();
   StringMap<TensorProto *> initializers;
   for (TensorProto &tensor : *graph.mutable_initializer())
     initializers[tensor.name()] = &tensor;
@@ -231,7 +237,7 @@ Error mpc::exportTrained(StringRef originalPath, const TrainedStates &states,
     untileWeights(*model, isApart);
     if (Error error = separateCalls(proto, states))
       return error;
-    if (Error error = replaceValues(*proto.mutable_graph(), states))
+    if (Error error = replaceValues(proto, states))
       return error;
     if (Error error = inlineExternalData(*model))
       return error;

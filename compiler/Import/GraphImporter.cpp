@@ -56,8 +56,8 @@ GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model,
       floatType(options.float64 ? FloatType(builder.getF64Type())
                                 : FloatType(builder.getF32Type())),
       model(model), graph(model->proto.graph()), options(options),
-      context(context), result(result), tensors(model), statistics(graph),
-      signature(model->proto) {}
+      context(context), result(result), tensors(model), signature(model->proto),
+      statistics(graph, signature.isKnown()) {}
 
 LogicalResult GraphImporter::report(llvm::Error error, Location loc,
                                     StringRef label) {
@@ -452,9 +452,12 @@ GraphImporter::Use GraphImporter::decideUse(const onnx::TensorProto &tensor) {
   if (train.match(name))
     return Use::Trained;
   Role role = signature.roleOf(name);
-  bool isAllThatIsLeft = signature.missing().empty();
-  if (role == Role::Buffer || (role == Role::Computed && isAllThatIsLeft))
+  if (role == Role::Buffer ||
+      (role == Role::Computed && !signature.mayHoldParameters(name)))
     return Use::Buffer;
+  // Parameters of modules have dimensions.
+  if (role == Role::Computed && tensor.dims_size() == 0)
+    return Use::Number;
   bool isParameter = role == Role::Parameter;
   if (isExportersTable(name) && !isParameter)
     return Use::Number;
@@ -505,18 +508,28 @@ bool GraphImporter::isTrainedArgument(const GraphValue &value) {
   return uses.try_emplace(name, Use::Argument).first->second == Use::Trained;
 }
 
+/// Whether the user or PyTorch says what an initializer is.
+bool GraphImporter::isDecided(const onnx::TensorProto &tensor) {
+  StringRef name = tensor.name();
+  return freeze.match(name) || train.match(name) ||
+         signature.roleOf(name) != Signature::Role::Unknown;
+}
+
 Value GraphImporter::materializeStart(GraphValue &value) {
-  if (value.value || !value.isInitializer)
+  if (value.value || !value.isInitializer || isDecided(*value.tensor))
     return materialize(value);
   const onnx::TensorProto &tensor = *value.tensor;
-  StringRef name = tensor.name();
-  bool isSaid = freeze.match(name) || train.match(name) ||
-                signature.roleOf(name) != Signature::Role::Unknown;
   auto data = tensors.read(tensor);
   if (!data)
     llvm::consumeError(data.takeError()); // Said by who wants the elements.
-  else if (!isSaid && isSplat(*data, dataTypeSize(tensor.data_type())))
-    uses.try_emplace(name, Use::Start);
+  else if (isSplat(*data, dataTypeSize(tensor.data_type())))
+    uses.try_emplace(tensor.name(), Use::Start);
+  return materialize(value);
+}
+
+Value GraphImporter::materializeClassWeights(GraphValue &value) {
+  if (!value.value && value.isInitializer && !isDecided(*value.tensor))
+    uses.try_emplace(value.tensor->name(), Use::ClassWeights);
   return materialize(value);
 }
 

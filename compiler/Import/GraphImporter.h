@@ -108,6 +108,11 @@ public:
   /// of its own are constants.
   mlir::LogicalResult importBody(const onnx::GraphProto &body);
 
+  /// Whether PyTorch exported the model.
+  bool isFromPyTorch() const {
+    return model->proto.producer_name() == "pytorch";
+  }
+
   /// The number of the next op that makes random numbers.
   int64_t nextRandom() { return numRandom++; }
 
@@ -124,6 +129,9 @@ public:
   /// numbers, as exporters leave of states that nobody gave, it is no parameter
   /// unless PyTorch's signature or `--train` says so.
   mlir::Value materializeStart(GraphValue &value);
+  /// The weights of a loss's classes, which have no gradient; likewise,
+  /// whatever they hold.
+  mlir::Value materializeClassWeights(GraphValue &value);
 
   /// The row of a table whose lookups train nothing; nullopt if there is none.
   std::optional<int64_t> paddingRowOf(const GraphValue &table) {
@@ -171,10 +179,12 @@ private:
     Sines,
     Mask,
     Argument,
-    Start
+    Start,
+    ClassWeights
   };
   Use useOf(const onnx::TensorProto &tensor);
   Use decideUse(const onnx::TensorProto &tensor);
+  bool isDecided(const onnx::TensorProto &tensor);
   void noteModel();
   void noteCopies();
   void noteDetached();
@@ -189,8 +199,8 @@ private:
 
   TensorReader tensors;
   Dimensions dimensions;
-  Statistics statistics;
   Signature signature;
+  Statistics statistics;
   llvm::StringMap<std::shared_ptr<GraphValue>> values;
   llvm::StringMap<unsigned> used; // How often nodes and outputs use a name.
   llvm::StringSet<> trained;      // Initializers that became parameters.

@@ -141,6 +141,8 @@ void GraphImporter::noteUses() {
       {Use::Argument,
        "not trained, for exponents and bounds are numbers unless "
        "said otherwise: "},
+      {Use::ClassWeights,
+       "not trained, for they weigh the classes of a loss: "},
       {Use::Start,
        "not trained, for recurrent ops start from them, and they hold one "
        "number: "},
@@ -171,8 +173,7 @@ void GraphImporter::noteMissing() {
         auto use = uses.find(tensor.name());
         bool isData = trained.contains(tensor.name()) ||
                       (use != uses.end() && use->second == Use::Filling);
-        return isData &&
-               signature.roleOf(tensor.name()) == Signature::Role::Computed;
+        return isData && signature.mayHoldParameters(tensor.name());
       });
   if (missing.empty() || !isComputed)
     return;

@@ -131,6 +131,11 @@ bool ImportedNode::isKnown(unsigned i) {
   return graph.lookup(proto.input(i)).isKnown();
 }
 
+bool ImportedNode::isComputed(unsigned i) {
+  const GraphValue &value = graph.lookup(proto.input(i));
+  return value.value && !value.isInitializer && !value.isKnown();
+}
+
 bool ImportedNode::isNumber(unsigned i) {
   const GraphValue &value = graph.lookup(proto.input(i));
   return value.isKnown() && !graph.isTrainedArgument(value);

@@ -60,6 +60,8 @@ public:
   /// A short list of floats.
   std::vector<double> knownFloats(unsigned i);
   bool isKnown(unsigned i);
+  /// Whether a node computes it from what is not known.
+  bool isComputed(unsigned i);
   /// Whether an exponent or a bound is known and no parameter.
   bool isNumber(unsigned i);
   /// The element type of an input, known or not; null if it is not supported.

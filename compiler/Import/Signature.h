@@ -26,14 +26,27 @@ public:
   };
   Role roleOf(llvm::StringRef initializer) const;
 
-  /// Parameters that are no initializers any more: the exporter computed with
-  /// them. In the order of the file.
+  /// Whether the file has one.
+  bool isKnown() const { return exists; }
+
+  /// Parameters that are no initializers any more, for the exporter computed
+  /// with them, in the order of the file. Where it does not say what it did,
+  /// also those that the model does not need and second names of others.
   const std::vector<std::string> &missing() const { return missingNames; }
 
+  /// Whether what the exporter computed may hold parameters: newer ones leave a
+  /// list of what they computed each initializer from.
+  bool mayHoldParameters(llvm::StringRef initializer) const;
+
 private:
+  void readOrigins(const onnx::GraphProto &graph,
+                   const llvm::StringSet<> &parameters);
+
   bool exists = false;
   llvm::StringMap<Role> roles;
   std::vector<std::string> missingNames;
+  bool hasOrigins = false;
+  llvm::StringSet<> derived; ///< Computed from parameters.
 };
 
 } // namespace mpc

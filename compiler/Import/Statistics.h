@@ -18,10 +18,14 @@ namespace mpc {
 /// each becomes. Training writes them, so each needs a state of its own; but
 /// exporters merge initializers of equal contents, and at the start all means
 /// are zeros. An initializer with other uses is therefore split: its name stays
-/// with those, the statistic is called `<node>.running_mean` or `_var`.
+/// with those, the statistic is called `<node>.running_mean` or `_var`. Nodes
+/// with the same scale, bias and statistics are one module that the model calls
+/// several times: they share the state. TorchScript's exporter gives merged
+/// initializers names of their own, by Identity nodes; with PyTorch's signature
+/// such names stand for what the call before has left of the statistic.
 class Statistics {
 public:
-  explicit Statistics(const onnx::GraphProto &graph);
+  Statistics(const onnx::GraphProto &graph, bool hasSignature);
 
   struct State {
     std::string name;        ///< Of the state.

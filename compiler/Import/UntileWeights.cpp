@@ -50,7 +50,7 @@ mpc::untileWeights(const std::shared_ptr<ModelFile> &model,
   google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
   for (onnx::TensorProto &tensor : *graph.mutable_initializer()) {
     std::string name = tensor.name();
-    if (signature.roleOf(name) != Signature::Role::Computed || isApart(name))
+    if (!signature.mayHoldParameters(name) || isApart(name))
       continue;
     std::optional<TensorBytes> part = partOf(tensor, reader);
     if (!part)

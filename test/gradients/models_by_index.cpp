@@ -202,6 +202,33 @@ const std::vector<Model> &modelsByIndex() {
        "3,4"},
       {"Pow_fraction", "x[5]:0.5..2",
        "e = Constant <value_float = 0.3> ()\n y = Pow (x, e)", "5"},
+      // What a function of choices does not take gets no gradient, be that
+      // infinite.
+      {"Clip_beforeRoot", "x[2,3]:0.5..2",
+       "m = Constant <value = float[2,3] {1, -1, 1, 1, -1, 1}> () "
+       "n = Constant <value = float {0}> () "
+       "z = Mul (x, m) p = Clip (z, n) y = Sqrt (p)",
+       "2,3"},
+      {"HardSigmoid_beforeRoot", "x[2,3]:0.1..2",
+       "m = Constant <value = float[2,3] {1, -3, 1, 1, -3, 1}> () "
+       "o = Constant <value = float[2,3] {0, -2.6, 0, 0, -2.6, 0}> () "
+       "z = Mul (x, m) s = Add (z, o) p = HardSigmoid (s) y = Sqrt (p)",
+       "2,3"},
+      // A number and Max are PyTorch's clamp: all passes at the bound.
+      {"Max_number", "x[2,3]:-1..1~0.25",
+       "n = Constant <value = float {0.25}> () y = Max (x, n)", "2,3"},
+      // Norms without statistics of their own.
+      {"BatchNormalization_computed", "x[4,3,2] s[3] b[3]",
+       "a = Constant <value = int64[2] {0, 2}> () "
+       "m = ReduceMean <keepdims = 0> (x, a) q = Mul (x, x) "
+       "v = ReduceMean <keepdims = 0> (q, a) "
+       "y = BatchNormalization (x, s, b, m, v)",
+       "4,3,2"},
+      {"BatchNormalization_ofTheBatch", "x[4,3,2] s[3] b[3]",
+       "a = Constant <value = int64[2] {0, 2}> () "
+       "m = ReduceMean <keepdims = 0> (x, a) v = Add (m, b) "
+       "y = BatchNormalization <training_mode = 1> (x, s, b, m, v)",
+       "4,3,2"},
       // At 0 the gradient of x sqrt(x) is 0, though the root has none.
       {"Pow_halvesAtZero", "x[2,3]:0.5..2",
        "m = Constant <value = float[2,3] {1, 0, 1, 0, 1, 1}> () "

@@ -237,9 +237,31 @@ static LogicalResult importIsInf(ImportedNode &node) {
                         node.compare(input, wanted, train::Comparison::Equal));
 }
 
+/// Max or Min of floats and a number: PyTorch's exporter writes clamp so, whose
+/// gradient at the bound is not shared.
+static Value clampByNumber(ImportedNode &node, bool isLow) {
+  for (unsigned i : {1u, 0u}) {
+    if (node.numInputs() != 2 || !node.isNumber(i) || node.isKnown(1 - i) ||
+        product(node.shapeOfInput(i)) != 1 ||
+        !isa_and_present<FloatType>(node.typeOfInput(i)) ||
+        node.shapeOfInput(i).size() > node.shapeOfInput(1 - i).size())
+      continue;
+    double bound = node.knownScalar(i), none = INFINITY;
+    OpBuilder &builder = node.graph.builder;
+    return node.emit<train::ClipOp>(
+        node.floatInput(1 - i),
+        {node.attr("low", builder.getF64FloatAttr(isLow ? bound : -none)),
+         node.attr("high", builder.getF64FloatAttr(isLow ? none : bound))});
+  }
+  return nullptr;
+}
+
 /// The first two, then what is left.
 template <typename OpTy, train::IntegerOperation kind>
 static LogicalResult importExtreme(ImportedNode &node) {
+  constexpr bool isLow = std::is_same_v<OpTy, train::MaximumOp>;
+  if (Value clamped = clampByNumber(node, isLow))
+    return node.setOutput(0, clamped);
   Value result = node.numberInput(0);
   for (unsigned i = 1; i < node.numInputs(); ++i)
     result = arithmetic<OpTy, kind>(node, result, node.numberInput(i));

@@ -10,8 +10,10 @@ template <typename OpTy>
 static LogicalResult importClassLoss(ImportedNode &node) {
   Value scores = node.floatInput(0), labels = node.intInput(1);
   SmallVector<Value> operands = {scores, labels};
-  if (node.hasInput(2))
+  if (node.hasInput(2)) {
+    node.graph.materializeClassWeights(node.graph.lookup(node.proto.input(2)));
     operands.push_back(node.floatInput(2));
+  }
   std::string name = node.stringAttr("reduction", "mean");
   auto reduction = train::symbolizeLossReduction(name);
   if (!reduction && !node.failed())

@@ -73,19 +73,48 @@ static LogicalResult importRmsNorm(ImportedNode &node) {
   return op ? node.setOutput(0, op->getResult(0)) : failure();
 }
 
+/// Of a norm that keeps no statistics: those of the batch, in training form, or
+/// what the model has computed; written out.
+static LogicalResult importNormOfData(ImportedNode &node, bool isTraining,
+                                      double epsilon) {
+  Value input = node.floatInput(0);
+  if (node.failed())
+    return failure();
+  int64_t rank = shapeOf(input).size();
+  SmallVector<int64_t> axes, perChannel(rank, 1);
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (dim != 1)
+      axes.push_back(dim);
+  perChannel[1] = shapeOf(input)[1];
+  auto channels = [&](unsigned i) {
+    return node.reshape(node.floatInput(i), perChannel);
+  };
+  auto mean = [&](Value value) {
+    return node.emit<train::ReduceMeanOp>(
+        value, {node.i64s("axes", axes), node.flag("keepdims")});
+  };
+  Value centre = isTraining ? mean(input) : channels(3);
+  Value centred = node.emit<train::SubOp>({input, centre});
+  Value variance = isTraining
+                       ? mean(node.emit<train::MulOp>({centred, centred}))
+                       : channels(4);
+  Value deviation = node.emit<train::SqrtOp>(
+      node.emit<train::AddOp>({variance, node.scalar(epsilon)}));
+  Value normal = node.emit<train::DivOp>({centred, deviation});
+  Value scaled = node.emit<train::MulOp>({normal, channels(1)});
+  return node.setOutput(0, node.emit<train::AddOp>({scaled, channels(2)}));
+}
+
 /// Inference form, whatever the model's mode: training brings its own form, and
 /// the running statistics it updates are the states themselves. Frozen ones are
 /// constants.
 static LogicalResult importBatchNorm(ImportedNode &node) {
   Value input = node.floatInput(0), scale = node.floatInput(1);
   Value bias = node.floatInput(2);
-  bool frozen = node.freezesStatistics(scale, bias);
-  Value mean = node.statisticInput(3, frozen);
-  Value variance = node.statisticInput(4, frozen);
   double epsilon = node.floatAttr("epsilon", 1e-5);
   double momentum = node.floatAttr("momentum", 0.9);
-  if (node.graph.opset >= 14)
-    node.boolAttr("training_mode", false);
+  bool isTraining =
+      node.graph.opset >= 14 && node.boolAttr("training_mode", false);
   for (unsigned i : {1, 2, 3, 4})
     node.refuseOutput(i, "is used; running statistics are kept as states and "
                          "cannot be read by the graph");
@@ -93,12 +122,22 @@ static LogicalResult importBatchNorm(ImportedNode &node) {
     return failure();
   if (shapeOf(input).size() < 2)
     return node.shapeError() << "input 0 must have at least two dimensions";
+  bool keepsNone = node.isComputed(3) && node.isComputed(4);
+  bool frozen = !keepsNone && node.freezesStatistics(scale, bias);
+  auto statistic = [&](unsigned i) {
+    return keepsNone ? node.floatInput(i) : node.statisticInput(i, frozen);
+  };
+  Value mean = statistic(3), variance = statistic(4);
+  if (node.failed())
+    return failure();
   int64_t channels = shapeOf(input)[1];
   for (Value value : {scale, bias, mean, variance})
     if (shapeOf(value) != ArrayRef<int64_t>(channels))
       return node.shapeError()
              << "scale, bias, mean and variance must have "
              << "one element for each of the " << channels << " channels";
+  if (keepsNone)
+    return importNormOfData(node, isTraining, epsilon);
   return node.setOutput(
       0, node.emit<train::BatchNormOp>({input, scale, bias, mean, variance},
                                        {node.f32("epsilon", epsilon),

@@ -25,6 +25,8 @@ struct ResizeMode {
 struct ResizedDim {
   int64_t from, to;
   double scale;
+  double length;         ///< Of the result, as formulas have it.
+  bool isScaled = false; ///< The file has the scale, in f32.
   double roiBegin = 0, roiEnd = 1;
 };
 
@@ -40,11 +42,11 @@ struct Taps {
 
 /// Where element `o` of the result lies on the image, by ONNX's formulas.
 static double coordinateOf(int64_t o, const ResizedDim &dim, StringRef mode) {
-  double x = o, length = dim.from, resized = dim.scale * dim.from;
+  double x = o, length = dim.from, resized = dim.length;
   if (mode == "align_corners")
     return resized == 1 ? 0 : x * (length - 1) / (resized - 1);
-  if (mode == "asymmetric")
-    return x / dim.scale;
+  if (mode == "asymmetric") // In f32 5 / 0.6 is a whole number, as all have it.
+    return dim.isScaled ? double(float(x) / float(dim.scale)) : x / dim.scale;
   if (mode == "pytorch_half_pixel")
     return resized == 1 ? -0.5 : (x + 0.5) / dim.scale - 0.5;
   if (mode == "half_pixel_symmetric") {
@@ -214,7 +216,7 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape) {
                                       : std::max(common, scale);
     }
   for (auto [i, axis] : llvm::enumerate(axes)) {
-    ResizedDim dim{shape[axis], shape[axis], 1};
+    ResizedDim dim{shape[axis], shape[axis], 1, 1};
     if (!sizes.empty()) {
       dim.scale = policy == "stretch" ? double(sizes[i]) / dim.from : common;
       dim.to = policy == "stretch"
@@ -224,7 +226,12 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape) {
       dim.scale = scales[i];
       double to = std::floor(dim.from * scales[i]);
       dim.to = to >= 1 && to < double(kMostTaps) ? int64_t(to) : 0;
+      dim.isScaled = true;
     }
+    // The standard's own code has a fraction of an element here. PyTorch has
+    // none, and exports what it computes.
+    dim.length =
+        node.graph.isFromPyTorch() ? double(dim.to) : dim.scale * dim.from;
     if (!roi.empty()) {
       dim.roiBegin = roi[i];
       dim.roiEnd = roi[i + count];

@@ -256,10 +256,10 @@ TEST_F(Export, SeparatesCallsOfFunctions) {
     node.add_input(input);
   node.add_output("y");
   addInput(model, "x", onnx::TensorProto::FLOAT, {2});
-  for (const char *name : {"scale", "bias", "mean", "var"})
+  for (const char *name : {"scale", "other", "bias", "mean", "var"})
     addFloats(model, name, {2});
   addNode(model, "norm", {"x", "scale", "bias", "mean", "var"}, "h");
-  addNode(model, "norm", {"h", "scale", "bias", "mean", "var"}, "y");
+  addNode(model, "norm", {"h", "other", "bias", "mean", "var"}, "y");
   for (onnx::NodeProto &call : *model.mutable_graph()->mutable_node())
     call.set_domain("f");
   model.mutable_graph()->add_output()->set_name("y");
@@ -272,7 +272,7 @@ TEST_F(Export, SeparatesCallsOfFunctions) {
   TrainedStates states;
   for (auto state : imported.module->getOps<train::StateOp>())
     states[state.getSymName().str()] = values2;
-  EXPECT_EQ(states.size(), 6u); // Scale, bias and two of each statistic.
+  EXPECT_EQ(states.size(), 7u); // Two scales, a bias, two of each statistic.
   ASSERT_EQ(describe(exportTrained(path, states, out)), Answer());
   auto trained = load(out);
   EXPECT_EQ(trained->proto.functions_size(), 0);

@@ -55,6 +55,34 @@ TEST(Signature, IsUnknownWithoutMetadata) {
   EXPECT_TRUE(signature.missing().empty());
 }
 
+/// Newer exporters say what they computed initializers from.
+TEST(Signature, FollowsWhatWasComputedFromParameters) {
+  onnx::ModelProto model =
+      modelWith({"val_0", "mul", "const_cast"},
+                "p_a: PARAMETER target='a'\np_b: PARAMETER target='b'\n");
+  EXPECT_EQ(Signature(model).missing().size(), 2u);
+  EXPECT_TRUE(Signature(model).mayHoldParameters("mul"));
+  auto add = [&](const char *name, const char *origins) {
+    onnx::StringStringEntryProto entry;
+    entry.set_key("pkg.onnxscript.optimizer.folded_from");
+    entry.set_value(origins);
+    onnx::ValueInfoProto *value = model.mutable_graph()->add_value_info();
+    value->set_name(name);
+    value->GetReflection()->MutableUnknownFields(value)->AddLengthDelimited(
+        4, entry.SerializeAsString());
+  };
+  add("val_0", "['a', 'transpose']");
+  add("mul", "['arange', 'ab']");
+  onnx::ModelProto parsed;
+  ASSERT_TRUE(parsed.ParseFromString(model.SerializeAsString()));
+  Signature signature(parsed);
+  EXPECT_TRUE(signature.mayHoldParameters("val_0"));
+  EXPECT_FALSE(signature.mayHoldParameters("mul"));
+  EXPECT_FALSE(signature.mayHoldParameters("const_cast"));
+  // The other one is tied, or not needed.
+  EXPECT_EQ(signature.missing(), std::vector<std::string>{"a"});
+}
+
 TEST(Signature, OfNonsenseIsNoParameter) {
   Signature signature(modelWith({"w"}, ": PARAMETER target='\ntarget=''\nw"));
   EXPECT_EQ(signature.roleOf("w"), Signature::Role::Computed);

@@ -221,7 +221,8 @@ static constexpr auto kInput = Function::Input;
 static constexpr auto kOutput = Function::Output;
 
 // Name, class and reason, bounded, operations there and back; the formula of
-// the input x; what the derivative is of, and its formula of that, also x.
+// the input x; what the derivative is of, and its formula of that, also x;
+// whether it is a choice.
 static const Function table[] = {
     {"exp", kSensitive, "e^x leaves f16 from 11.1 on", false, 10, 1,
      MPC_FORMULA(m.exp(x)), kOutput, MPC_FORMULA(x)},
@@ -272,7 +273,7 @@ static const Function table[] = {
     // Of `high`, then `low`.
     {"clip", kFollow, "rounds once, where its operand does", false, 2, 4,
      MPC_FORMULA(clip(m, x, p[1], p[0])), kInput,
-     MPC_FORMULA(between(m, x, p[1], p[0], !(p[1] == 0 && p[0] == 6)))},
+     MPC_FORMULA(between(m, x, p[1], p[0], !(p[1] == 0 && p[0] == 6))), true},
 
     {"tanh", kFollow, "bounded", true, 10, 3, MPC_FORMULA(m.tanh(x)), kOutput,
      MPC_FORMULA(m.sub(m.constant(1, x), m.mul(x, x)))},
@@ -299,18 +300,21 @@ static const Function table[] = {
     {"thresholded_relu", kFollow, "passes its operand or zero", false, 1, 2,
      MPC_FORMULA(m.select(isAbove(m, x, p[0]), x, m.constant(0, x))), kInput,
      MPC_FORMULA(
-         m.select(isAbove(m, x, p[0]), m.constant(1, x), m.constant(0, x)))},
+         m.select(isAbove(m, x, p[0]), m.constant(1, x), m.constant(0, x))),
+     true},
     {"hard_sigmoid", kFollow, "bounded", true, 4, 5,
      MPC_FORMULA(hardSigmoid(m, x, p[0], p[1])), kInput,
      MPC_FORMULA(m.mul(m.constant(p[0], x),
-                       between(m, line(m, x, p[0], p[1]), 0, 1, false)))},
+                       between(m, line(m, x, p[0], p[1]), 0, 1, false))),
+     true},
     {"hard_swish", kFollow, "bounded slope", false, 5, 5,
      MPC_FORMULA(m.mul(x, hardSigmoid(m, x, 1.0 / 6, 0.5))), kInput,
-     MPC_FORMULA(hardSwishDerivative(m, x))},
+     MPC_FORMULA(hardSwishDerivative(m, x)), true},
     {"shrink", kFollow, "bounded slope", false, 4, 3,
      MPC_FORMULA(shrink(m, x, p[0], p[1])), kInput,
      MPC_FORMULA(m.select(isAbove(m, m.abs(x), p[1]), m.constant(1, x),
-                          m.constant(0, x)))},
+                          m.constant(0, x))),
+     true},
 };
 #undef MPC_FORMULA
 
@@ -425,7 +429,11 @@ LogicalResult FunctionGradOp::lowerToLinalg(OpBuilder &builder,
         Value slope = function.derivative(m, x[1], getParameters());
         for (int64_t order = 1; order < int64_t(getOrder()); ++order)
           slope = tangentOf(m, slope, x[1]);
-        return m.mul(x[0], slope);
+        Value product = m.mul(x[0], slope), zero = m.constant(0, slope);
+        return function.isChoice
+                   ? m.select(m.compare(Predicate::OEQ, slope, zero), zero,
+                              product)
+                   : product;
       }));
   return success();
 }

@@ -28,6 +28,9 @@ struct Function {
   Formula value;            ///< Of the input.
   From from;
   Formula derivative; ///< Of input or output; null if it is 0 everywhere.
+  /// Where the derivative is 0 nothing passes, be the gradient infinite or NaN:
+  /// the function chooses its input or a number.
+  bool isChoice = false;
 };
 
 /// The row of an op: "train.exp" or "exp". There must be one.
