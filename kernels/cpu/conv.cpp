@@ -20,11 +20,11 @@ constexpr double kFlopsPerThread = 1e6;
 // from small matrix products, by 1.1x to 1.8x on Zen 5.
 constexpr int64_t kFewChannels = 32;
 
-// Everything oneDNN needs, for `batch` images.
+// Everything oneDNN needs, for `batch` images; in f32 where those are widened.
 struct Problem {
-  explicit Problem(const ConvShape& s, int64_t batch) {
-    const auto type = [&s](mpc_dtype_t dtype) {
-      return is_widened(s.dtype) ? memory::data_type::f32 : dnnl_type(dtype);
+  Problem(const ConvShape& s, int64_t batch, bool widened) {
+    const auto type = [widened](mpc_dtype_t dtype) {
+      return widened ? memory::data_type::f32 : dnnl_type(dtype);
     };
     input = image(s, batch, s.input_channels, s.input);
     output = image(s, batch, s.output_channels, s.output);
@@ -160,11 +160,13 @@ class Builder {
   Slot scratchpad_slot(size_t bytes) {
     return bytes == 0 ? Slot{Slot::kScratch} : kernel_->layout.add(bytes);
   }
+  Problem problem(int64_t batch) const { return {shape_, batch, widened_}; }
   bool to_weight() const { return id_ == KernelId::conv_grad_weight; }
   int result_operand() const { return shape_.has_bias ? 3 : 2; }
 
   const KernelId id_;
   const ConvShape& shape_;
+  const bool widened_;
   const dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   std::unique_ptr<DnnlKernel> kernel_ = std::make_unique<DnnlKernel>();
   Cut pieces_;
@@ -179,14 +181,41 @@ double conv_flops(const ConvShape& s) {
          d(s.window.kernel[0]) * d(s.window.kernel[1]);
 }
 
+// Of a channel by itself there is no product for bf16 instructions; and where
+// windows are wider than its depthwise kernels take, oneDNN's general one is
+// twice as slow in bf16.
+bool is_wide_depthwise(KernelId id, const ConvShape& s) {
+  return id == KernelId::conv_grad_weight && s.dtype == MPC_DTYPE_BF16 &&
+         s.group > 1 && s.group == s.input_channels && s.window.kernel[1] > 3;
+}
+
+// oneDNN's threads wait for each other inside of its kernels for weight
+// gradients, in loops: beside other processes for milliseconds. So each takes
+// images of its own, where a partial gradient per thread is little memory.
+bool parts_images(KernelId id, const ConvShape& s, int threads) {
+  constexpr int64_t kMostPartialElements = int64_t{1} << 20;
+  const int64_t elements = s.output_channels * (s.input_channels / s.group) *
+                           s.window.kernel[0] * s.window.kernel[1];
+  return id == KernelId::conv_grad_weight && threads > 1 &&
+         s.batch >= threads && elements <= kMostPartialElements / threads;
+}
+
 Builder::Builder(KernelId id, const ConvShape& shape, const Context& context)
-    : id_(id), shape_(shape) {
+    : id_(id),
+      shape_(shape),
+      widened_(is_widened(shape.dtype) || is_wide_depthwise(id, shape)) {
   const double work = conv_flops(shape);
   const int threads = threads_for(work, kFlopsPerThread, context.threads);
   kernel_->set_threads(threads, context.deterministic);
   pieces_ = context.deterministic ? cut(shape.batch, 1, work)
                                   : Cut{shape.batch, 1, 0};
-  if (!is_widened(shape.dtype)) return;
+  if (!widened_ && !context.deterministic && parts_images(id, shape, threads)) {
+    const int64_t size = (shape.batch + threads - 1) / threads;
+    pieces_ = {size, shape.batch / size, shape.batch % size};
+    kernel_->inner_threads = 1;
+    kernel_->piece_threads = threads;
+  }
+  if (!widened_) return;
   strips_ = std::make_shared<const ImageStrips>(
       id, shape, work, Context{threads, context.deterministic});
   pieces_ = {strips_->strip(), strips_->pieces(), 0};
@@ -298,8 +327,8 @@ WidenedCall Builder::bind_widened(const std::vector<Call>& calls) {
   const auto add_calls = [&](Slot weight) {
     for (size_t i = 0; i < calls.size(); ++i)
       bound.calls.push_back(
-          bind(Problem(shape_, i == 0 ? strips_->strip() : strips_->rest()),
-               calls[i], {first, second}, weight, pad));
+          bind(problem(i == 0 ? strips_->strip() : strips_->rest()), calls[i],
+               {first, second}, weight, pad));
   };
   add_calls(weight_);
   if (to_weight() && strips_->sums()) {
@@ -327,7 +356,7 @@ void Builder::bring_bias() {
 
 // Where the weight that the primitive reads lies.
 void Builder::bring_weight(const Call& call) {
-  const Problem p(shape_, 1);
+  const Problem p = problem(1);
   const memory::desc plain = p.plain_weight(p.weight_type);
   Slot from{1};
   if (strips_)
@@ -348,7 +377,7 @@ void Builder::bring_weight(const Call& call) {
 
 // Where the weight's gradient lies that the primitive writes.
 void Builder::take_weight(const Call& call) {
-  const Problem p(shape_, 1);
+  const Problem p = problem(1);
   const memory::desc plain = p.plain_weight(p.result_type);
   const size_t bytes = call.weight.get_size();
   const bool reorder = call.weight != plain, several = pieces_.total() > 1;
@@ -371,25 +400,24 @@ void Builder::take_weight(const Call& call) {
 }
 
 void Builder::build_native(const Call& call) {
-  kernel_->add_workers(pieces_, [&] {
-    return bind_native(Problem(shape_, pieces_.size), call);
-  });
+  kernel_->add_workers(
+      pieces_, [&] { return bind_native(problem(pieces_.size), call); });
   if (pieces_.rest == 0) return;
-  const Problem rest(shape_, pieces_.rest);
+  const Problem rest = problem(pieces_.rest);
   kernel_->tail = DnnlKernel::own(bind_native(rest, make(rest, call.weight)));
 }
 
 void Builder::build_widened(const Call& call) {
   std::vector<Call> calls = {call};
   if (strips_->rest() != 0)
-    calls.push_back(make(Problem(shape_, strips_->rest()), call.weight));
+    calls.push_back(make(problem(strips_->rest()), call.weight));
   kernel_->name = "widened:" + call.name;
   kernel_->add_workers(pieces_, [&] { return bind_widened(calls); });
 }
 
 std::unique_ptr<Kernel> Builder::build() {
   const ThreadScope inner(kernel_->inner_threads);
-  const Problem p(shape_, pieces_.size);
+  const Problem p = problem(pieces_.size);
   const Call call =
       make(p, p.any_weight(to_weight() ? p.result_type : p.weight_type));
   kernel_->name = call.name;

@@ -90,6 +90,12 @@ void compare_convs(mpc_dtype_t dtype) {
        {16, 256, 256, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}},
       {"16x28x28 512->128 1x1",
        {16, 512, 128, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}},
+      {"16x28x28 96 depthwise 3x3",
+       {16, 96, 96, {28, 28}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 96}},
+      {"16x28x28 96 depthwise 5x5",
+       {16, 96, 96, {28, 28}, {5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, 96}},
+      {"16x28x28 96 depth 3x3 s2",
+       {16, 96, 96, {28, 28}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 96}},
   };
   for (const Named& n : cases)
     for (KernelId id : {KernelId::conv, KernelId::conv_grad_input,
@@ -100,8 +106,8 @@ void compare_convs(mpc_dtype_t dtype) {
       const mpc_dtype_t result =
           id == KernelId::conv_grad_weight ? MPC_DTYPE_F32 : dtype;
       const ConvCase& c = n.c;
-      const double flops = 2.0 * c.batch * c.inputs * c.outputs * c.image[0] *
-                           c.image[1] * c.kernel[0] * c.kernel[1];
+      const double flops = 2.0 * c.batch * c.inputs * c.outputs / c.group *
+                           c.image[0] * c.image[1] * c.kernel[0] * c.kernel[1];
       compare((std::string(kind) + n.name).c_str(),
               kernels::testing::conv_desc(id, c, true, dtype, result), flops);
     }
