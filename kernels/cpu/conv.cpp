@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/image_strips.h"
 
 namespace mpc::kernels::cpu {
@@ -181,14 +182,6 @@ double conv_flops(const ConvShape& s) {
          d(s.window.kernel[0]) * d(s.window.kernel[1]);
 }
 
-// Of a channel by itself there is no product for bf16 instructions; and where
-// windows are wider than its depthwise kernels take, oneDNN's general one is
-// twice as slow in bf16.
-bool is_wide_depthwise(KernelId id, const ConvShape& s) {
-  return id == KernelId::conv_grad_weight && s.dtype == MPC_DTYPE_BF16 &&
-         s.group > 1 && s.group == s.input_channels && s.window.kernel[1] > 3;
-}
-
 // oneDNN's threads wait for each other inside of its kernels for weight
 // gradients, in loops: beside other processes for milliseconds. So each takes
 // images of its own, where a partial gradient per thread is little memory.
@@ -201,9 +194,7 @@ bool parts_images(KernelId id, const ConvShape& s, int threads) {
 }
 
 Builder::Builder(KernelId id, const ConvShape& shape, const Context& context)
-    : id_(id),
-      shape_(shape),
-      widened_(is_widened(shape.dtype) || is_wide_depthwise(id, shape)) {
+    : id_(id), shape_(shape), widened_(is_widened(shape.dtype)) {
   const double work = conv_flops(shape);
   const int threads = threads_for(work, kFlopsPerThread, context.threads);
   kernel_->set_threads(threads, context.deterministic);
@@ -474,6 +465,8 @@ std::unique_ptr<Kernel> make_conv(KernelId id, const ConvShape& shape,
                                   const Context& context) {
   MatmulShape product;
   if (as_matmul(id, shape, &product)) return make_matmul(product, context);
+  if (is_wide_depthwise(id, shape))
+    return make_depthwise_grad_weight(shape, context);
   return Builder(id, shape, context).build();
 }
 

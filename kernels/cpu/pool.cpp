@@ -36,34 +36,34 @@ using Operands = void* const*;
 // Computes the rows [begin, end) of the result.
 using RowsFunction = void (*)(const Planes&, Operands, int64_t, int64_t);
 
-#define MPC_POOL_INLINE inline __attribute__((always_inline))
+#define MPC_INLINE inline __attribute__((always_inline))
 
 namespace baseline {
-#define MPC_POOL_WIDTH 4
-#define MPC_POOL_F16 0
+#define MPC_VECTOR_WIDTH 4
+#define MPC_VECTOR_F16 0
 #include "kernels/cpu/pool_loops.h"
-#undef MPC_POOL_F16
-#undef MPC_POOL_WIDTH
+#undef MPC_VECTOR_F16
+#undef MPC_VECTOR_WIDTH
 }  // namespace baseline
 
 #ifdef __x86_64__
-#define MPC_POOL_F16 1
+#define MPC_VECTOR_F16 1
 MPC_BEGIN_TARGET(MPC_AVX2)
 namespace avx2 {
-#define MPC_POOL_WIDTH 8
+#define MPC_VECTOR_WIDTH 8
 #include "kernels/cpu/pool_loops.h"
-#undef MPC_POOL_WIDTH
+#undef MPC_VECTOR_WIDTH
 }  // namespace avx2
 MPC_END_TARGET
 
 MPC_BEGIN_TARGET(MPC_AVX512)
 namespace avx512 {
-#define MPC_POOL_WIDTH 16
+#define MPC_VECTOR_WIDTH 16
 #include "kernels/cpu/pool_loops.h"
-#undef MPC_POOL_WIDTH
+#undef MPC_VECTOR_WIDTH
 }  // namespace avx512
 MPC_END_TARGET
-#undef MPC_POOL_F16
+#undef MPC_VECTOR_F16
 #endif
 
 class PoolKernel final : public Kernel {

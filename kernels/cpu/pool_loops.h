@@ -1,31 +1,18 @@
 // The loops of pooling. pool.cpp includes this once for each instruction set,
-// inside a namespace, with MPC_POOL_WIDTH floats to a vector and, if
-// MPC_POOL_F16 is 1, instructions that convert halves: it has no guard and
-// includes nothing.
+// inside a namespace, with MPC_VECTOR_WIDTH floats to a vector and, if
+// MPC_VECTOR_F16 is 1, instructions that convert halves: it has no guard.
 
-// As many lanes as a register holds. Vectors are passed by address: how they
-// would be passed by value depends on the CPU.
-struct Wide {
-  static constexpr int64_t kWidth = MPC_POOL_WIDTH;
-  typedef float F32 __attribute__((vector_size(4 * MPC_POOL_WIDTH)));
-  typedef int32_t I32 __attribute__((vector_size(4 * MPC_POOL_WIDTH)));
-  typedef uint32_t U32 __attribute__((vector_size(4 * MPC_POOL_WIDTH)));
-  typedef uint16_t U16 __attribute__((vector_size(2 * MPC_POOL_WIDTH)));
-  typedef uint8_t U8 __attribute__((vector_size(MPC_POOL_WIDTH)));
+#include "kernels/cpu/lanes.h"
 
-  static MPC_POOL_INLINE void load(const float* from, F32* to) {
-    std::memcpy(to, from, sizeof *to);
-  }
-  static MPC_POOL_INLINE void load(const Bf16* from, F32* to) {
-    U16 half;
-    std::memcpy(&half, from, sizeof half);
-    const U32 bits = __builtin_convertvector(half, U32) << 16;
-    std::memcpy(to, &bits, sizeof bits);
-  }
-  static MPC_POOL_INLINE void store(const F32& from, float* to) {
+// As many lanes as a register holds.
+struct Wide : Lanes {
+  typedef int32_t I32 __attribute__((vector_size(4 * MPC_VECTOR_WIDTH)));
+  typedef uint8_t U8 __attribute__((vector_size(MPC_VECTOR_WIDTH)));
+
+  static MPC_INLINE void store(const F32& from, float* to) {
     std::memcpy(to, &from, sizeof from);
   }
-  static MPC_POOL_INLINE void store(const F32& from, Bf16* to) {
+  static MPC_INLINE void store(const F32& from, Bf16* to) {
     U32 bits;
     std::memcpy(&bits, &from, sizeof bits);
     const U32 rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
@@ -34,31 +21,14 @@ struct Wide {
     const U16 half = __builtin_convertvector(upper, U16);
     std::memcpy(&to->bits, &half, sizeof half);
   }
-  static MPC_POOL_INLINE void load(const F16* from, F32* to) {
-#if MPC_POOL_F16 && MPC_POOL_WIDTH == 16
-    __m256i half;
-    std::memcpy(&half, from, sizeof half);
-    const __m512 wide = _mm512_maskz_cvtph_ps(0xffff, half);
-    std::memcpy(to, &wide, sizeof wide);
-#elif MPC_POOL_F16
-    __m128i half;
-    std::memcpy(&half, from, sizeof half);
-    const __m256 wide = _mm256_cvtph_ps(half);
-    std::memcpy(to, &wide, sizeof wide);
-#else
-    F32 wide = {};
-    for (int64_t i = 0; i < kWidth; ++i) wide[i] = from[i];
-    *to = wide;
-#endif
-  }
-  static MPC_POOL_INLINE void store(const F32& from, F16* to) {
-#if MPC_POOL_F16 && MPC_POOL_WIDTH == 16
+  static MPC_INLINE void store(const F32& from, F16* to) {
+#if MPC_VECTOR_F16 && MPC_VECTOR_WIDTH == 16
     __m512 wide;
     std::memcpy(&wide, &from, sizeof wide);
     const __m256i half =
         _mm512_maskz_cvtps_ph(0xffff, wide, _MM_FROUND_TO_NEAREST_INT);
     std::memcpy(&to->bits, &half, sizeof half);
-#elif MPC_POOL_F16
+#elif MPC_VECTOR_F16
     __m256 wide;
     std::memcpy(&wide, &from, sizeof wide);
     const __m128i half = _mm256_cvtps_ph(wide, _MM_FROUND_TO_NEAREST_INT);
@@ -67,22 +37,21 @@ struct Wide {
     for (int64_t i = 0; i < kWidth; ++i) to[i] = F16(from[i]);
 #endif
   }
-  static MPC_POOL_INLINE void store(const I32& from, uint8_t* to) {
+  static MPC_INLINE void store(const I32& from, uint8_t* to) {
     // By way of 16 bits: in one step GCC goes element by element.
     const U16 half = __builtin_convertvector(from, U16);
     const U8 bytes = __builtin_convertvector(half, U8);
     std::memcpy(to, &bytes, sizeof bytes);
   }
   // Where `value` is larger or NaN, unless a NaN was found before.
-  static MPC_POOL_INLINE void take_larger(const F32& value, int32_t position,
-                                          F32* best, I32* where) {
+  static MPC_INLINE void take_larger(const F32& value, int32_t position,
+                                     F32* best, I32* where) {
     const I32 take = ~(value <= *best) & (*best == *best);
     *best = take ? value : *best;
     *where = take ? position - I32{} : *where;
   }
-  static MPC_POOL_INLINE void add_where(const F32& value,
-                                        const uint8_t* indices,
-                                        int32_t position, F32* sum) {
+  static MPC_INLINE void add_where(const F32& value, const uint8_t* indices,
+                                   int32_t position, F32* sum) {
     U8 bytes;
     std::memcpy(&bytes, indices, sizeof bytes);
     const U16 half = __builtin_convertvector(bytes, U16);
@@ -98,31 +67,31 @@ struct Narrow {
   using I32 = int32_t;
 
   template <typename T>
-  static MPC_POOL_INLINE void load(const T* from, float* to) {
+  static MPC_INLINE void load(const T* from, float* to) {
     *to = float(*from);
   }
   template <typename T>
-  static MPC_POOL_INLINE void store(float from, T* to) {
+  static MPC_INLINE void store(float from, T* to) {
     *to = T(from);
   }
-  static MPC_POOL_INLINE void store(int32_t from, uint8_t* to) {
+  static MPC_INLINE void store(int32_t from, uint8_t* to) {
     *to = static_cast<uint8_t>(from);
   }
-  static MPC_POOL_INLINE void take_larger(float value, int32_t position,
-                                          float* best, int32_t* where) {
+  static MPC_INLINE void take_larger(float value, int32_t position, float* best,
+                                     int32_t* where) {
     if (value <= *best || *best != *best) return;
     *best = value;
     *where = position;
   }
-  static MPC_POOL_INLINE void add_where(float value, const uint8_t* indices,
-                                        int32_t position, float* sum) {
+  static MPC_INLINE void add_where(float value, const uint8_t* indices,
+                                   int32_t position, float* sum) {
     *sum += *indices == position ? value : 0.0f;
   }
 };
 
 // window_taps without its divisions for the usual case: they would take longer
 // than the arithmetic.
-MPC_POOL_INLINE Taps taps_at(const Planes& p, int dim, int64_t index) {
+MPC_INLINE Taps taps_at(const Planes& p, int dim, int64_t index) {
   if (p.window.dilations[dim] != 1)
     return window_taps(p.window, dim, p.input[dim], index);
   const int64_t start =
@@ -136,7 +105,7 @@ MPC_POOL_INLINE Taps taps_at(const Planes& p, int dim, int64_t index) {
 struct Covering {
   int64_t first, end, offset, reach, stride, dilation, count;
 
-  MPC_POOL_INLINE Covering(const Planes& p, int dim, int64_t i)
+  MPC_INLINE Covering(const Planes& p, int dim, int64_t i)
       : offset(i + p.window.pads_begin[dim]),
         reach(p.window.dilations[dim] * (p.window.kernel[dim] - 1)),
         stride(p.window.strides[dim]),
@@ -146,13 +115,13 @@ struct Covering {
     end = std::min(count, offset / stride + 1);
   }
   // Goes on to coordinate i + 1.
-  MPC_POOL_INLINE void advance() {
+  MPC_INLINE void advance() {
     ++offset;
     if (first * stride + reach < offset) ++first;
     if (end < count && end * stride <= offset) ++end;
   }
   // Position in window `o` that lies on the coordinate, or -1.
-  MPC_POOL_INLINE int64_t position(int64_t o) const {
+  MPC_INLINE int64_t position(int64_t o) const {
     const int64_t distance = offset - o * stride;
     if (dilation == 1) return distance;
     return distance % dilation == 0 ? distance / dilation : -1;
@@ -164,7 +133,7 @@ struct Covering {
 // last vector overlaps the one before: every lane is computed from inputs
 // alone.
 template <typename Body>
-MPC_POOL_INLINE void for_lanes(int64_t lanes, const Body& body) {
+MPC_INLINE void for_lanes(int64_t lanes, const Body& body) {
   constexpr int64_t kWidth = Wide::kWidth;
   int64_t lane = 0;
   if (lanes < kWidth) {
@@ -182,7 +151,7 @@ MPC_POOL_INLINE void for_lanes(int64_t lanes, const Body& body) {
 }
 
 // What a mean divides by.
-MPC_POOL_INLINE float divisor(const Planes& p, int64_t rows, int64_t columns) {
+MPC_INLINE float divisor(const Planes& p, int64_t rows, int64_t columns) {
   return p.count_include_pad
              ? static_cast<float>(p.window.kernel[0]) *
                    static_cast<float>(p.window.kernel[1])
@@ -198,7 +167,7 @@ struct ForwardPixel {
   T* result;
   uint8_t* indices;
 
-  MPC_POOL_INLINE const T* tap(int64_t kh, int64_t kw, int64_t lane) const {
+  MPC_INLINE const T* tap(int64_t kh, int64_t kw, int64_t lane) const {
     const int64_t h = rows.start + kh * p.window.dilations[0];
     const int64_t w = columns.start + kw * p.window.dilations[1];
     return image + (h * p.input[1] + w) * p.lanes + lane;
@@ -208,7 +177,7 @@ struct ForwardPixel {
 template <typename T>
 struct MaxPixel : ForwardPixel<T> {
   template <typename L, int kVectors>
-  MPC_POOL_INLINE void at(int64_t lane) const {
+  MPC_INLINE void at(int64_t lane) const {
     const Taps rows = this->rows, columns = this->columns;
     const int32_t width = static_cast<int32_t>(this->p.window.kernel[1]);
     const int32_t first = static_cast<int32_t>(rows.first) * width +
@@ -240,7 +209,7 @@ struct MaxPixel : ForwardPixel<T> {
 template <typename T>
 struct AveragePixel : ForwardPixel<T> {
   template <typename L, int kVectors>
-  MPC_POOL_INLINE void at(int64_t lane) const {
+  MPC_INLINE void at(int64_t lane) const {
     const Taps rows = this->rows, columns = this->columns;
     typename L::F32 sum[kVectors] = {}, value;
     for (int64_t kh = rows.first; kh < rows.end; ++kh)
@@ -261,8 +230,7 @@ struct AveragePixel : ForwardPixel<T> {
 // One row of results.
 template <typename T, template <typename> class Pixel>
 struct ForwardRow {
-  static MPC_POOL_INLINE void run(const Planes& p, Operands operands,
-                                  int64_t row) {
+  static MPC_INLINE void run(const Planes& p, Operands operands, int64_t row) {
     const int64_t plane = row / p.output[0], h = row % p.output[0];
     const T* image = static_cast<const T*>(operands[0]) +
                      plane * p.input[0] * p.input[1] * p.lanes;
@@ -291,8 +259,8 @@ struct GradPixel {
   T* result;
 
   template <typename L, int kVectors>
-  MPC_POOL_INLINE void add(int64_t oh, int64_t ow, int64_t position,
-                           int64_t lane, typename L::F32* sum) const {
+  MPC_INLINE void add(int64_t oh, int64_t ow, int64_t position, int64_t lane,
+                      typename L::F32* sum) const {
     const int64_t at = (oh * p.output[1] + ow) * p.lanes + lane;
     float by = 1;
     if (!kMax) {
@@ -311,7 +279,7 @@ struct GradPixel {
   }
 
   template <typename L, int kVectors>
-  MPC_POOL_INLINE void at(int64_t lane) const {
+  MPC_INLINE void at(int64_t lane) const {
     const Covering down = rows, right = columns;
     typename L::F32 sum[kVectors] = {};
     for (int64_t oh = down.first; oh < down.end; ++oh) {
@@ -331,8 +299,7 @@ struct GradPixel {
 // One row of the gradient of the input.
 template <typename T, bool kMax>
 struct GradRow {
-  static MPC_POOL_INLINE void run(const Planes& p, Operands operands,
-                                  int64_t row) {
+  static MPC_INLINE void run(const Planes& p, Operands operands, int64_t row) {
     const int64_t plane = row / p.input[0], h = row % p.input[0];
     const int64_t offset = plane * p.output[0] * p.output[1] * p.lanes;
     const T* grad = static_cast<const T*>(operands[0]) + offset;

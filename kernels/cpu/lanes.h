@@ -1,0 +1,40 @@
+// Vectors of floats, and how they are read. Loops include this once for each
+// instruction set, inside a namespace, with MPC_VECTOR_WIDTH floats to a vector
+// and, if MPC_VECTOR_F16 is 1, instructions that convert halves: it has no guard
+// and includes nothing.
+
+// Vectors are passed by address: how they would be passed by value depends on
+// the CPU.
+struct Lanes {
+  static constexpr int64_t kWidth = MPC_VECTOR_WIDTH;
+  typedef float F32 __attribute__((vector_size(4 * MPC_VECTOR_WIDTH)));
+  typedef uint32_t U32 __attribute__((vector_size(4 * MPC_VECTOR_WIDTH)));
+  typedef uint16_t U16 __attribute__((vector_size(2 * MPC_VECTOR_WIDTH)));
+
+  static MPC_INLINE void load(const float* from, F32* to) {
+    std::memcpy(to, from, sizeof *to);
+  }
+  static MPC_INLINE void load(const Bf16* from, F32* to) {
+    U16 half;
+    std::memcpy(&half, from, sizeof half);
+    const U32 bits = __builtin_convertvector(half, U32) << 16;
+    std::memcpy(to, &bits, sizeof bits);
+  }
+  static MPC_INLINE void load(const F16* from, F32* to) {
+#if MPC_VECTOR_F16 && MPC_VECTOR_WIDTH == 16
+    __m256i half;
+    std::memcpy(&half, from, sizeof half);
+    const __m512 wide = _mm512_maskz_cvtph_ps(0xffff, half);
+    std::memcpy(to, &wide, sizeof wide);
+#elif MPC_VECTOR_F16
+    __m128i half;
+    std::memcpy(&half, from, sizeof half);
+    const __m256 wide = _mm256_cvtph_ps(half);
+    std::memcpy(to, &wide, sizeof wide);
+#else
+    F32 wide = {};
+    for (int64_t i = 0; i < kWidth; ++i) wide[i] = from[i];
+    *to = wide;
+#endif
+  }
+};
