@@ -52,6 +52,18 @@ Location mpc::nodeLocation(const onnx::NodeProto &node, MLIRContext *context) {
 // The model as a whole
 //===----------------------------------------------------------------------===//
 
+/// Subgraphs of subgraphs, deeper than any model has them, are not looked into
+/// by the parser either.
+static void forEachNode(const onnx::GraphProto &graph,
+                        function_ref<void(const onnx::NodeProto &)> visit) {
+  for (const onnx::NodeProto &node : graph.node()) {
+    visit(node);
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        forEachNode(attribute.g(), visit);
+  }
+}
+
 static FailureOr<int64_t> checkOpset(const onnx::ModelProto &model,
                                      Location loc) {
   // Files with several entries for one domain exist; the newest one counts.
@@ -64,6 +76,12 @@ static FailureOr<int64_t> checkOpset(const onnx::ModelProto &model,
       return emitError(loc, "the model uses version ")
              << entry.version() << " of domain " << entry.domain()
              << "; supported is " << kOtherVersion;
+  bool isAsked = false;
+  forEachNode(model.graph(), [&](const onnx::NodeProto &node) {
+    isAsked |= isDefaultDomain(node.domain());
+  });
+  if (opset == 0 && !isAsked)
+    return kNewestOpset; // Of a domain that no node is of.
   if (opset == 0)
     return emitError(loc, "the model does not say which opset it uses");
   if (opset < kOldestOpset)
@@ -96,18 +114,6 @@ static LogicalResult checkFeatures(const onnx::ModelProto &model,
   if (graph.output_size() == 0)
     return emitError(loc, "the graph has no output");
   return success();
-}
-
-/// Subgraphs of subgraphs, deeper than any model has them, are not looked into
-/// by the parser either.
-static void forEachNode(const onnx::GraphProto &graph,
-                        function_ref<void(const onnx::NodeProto &)> visit) {
-  for (const onnx::NodeProto &node : graph.node()) {
-    visit(node);
-    for (const onnx::AttributeProto &attribute : node.attribute())
-      if (attribute.has_g())
-        forEachNode(attribute.g(), visit);
-  }
 }
 
 //===----------------------------------------------------------------------===//

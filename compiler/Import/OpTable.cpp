@@ -43,6 +43,7 @@ static constexpr Family kFamilies[] = {
     {"Norms, softmax, dropout", normalizationOps},
     {"Losses", lossOps},
     {"Gradients", gradientOps},
+    {"Updates", optimizerOps},
 };
 
 /// Rows by op, in ascending order of `since`.

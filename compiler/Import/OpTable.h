@@ -80,6 +80,7 @@ llvm::ArrayRef<OpRow> poolingOps();
 llvm::ArrayRef<OpRow> normalizationOps();
 llvm::ArrayRef<OpRow> lossOps();
 llvm::ArrayRef<OpRow> gradientOps();
+llvm::ArrayRef<OpRow> optimizerOps();
 
 } // namespace mpc
 

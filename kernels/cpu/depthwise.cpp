@@ -136,8 +136,9 @@ ImagesFunction best_function(const char** name) {
 
 bool is_wide_depthwise(KernelId id, const ConvShape& s) {
   return id == KernelId::conv_grad_weight && s.channels_last &&
-         s.dtype != MPC_DTYPE_F64 && s.result_dtype == MPC_DTYPE_F32 && s.group == s.input_channels &&
-         s.group == s.output_channels && s.group > 1 && s.window.kernel[1] > 3;
+         s.dtype != MPC_DTYPE_F64 && s.result_dtype == MPC_DTYPE_F32 &&
+         s.group == s.input_channels && s.group == s.output_channels &&
+         s.group > 1 && s.window.kernel[1] > 3;
 }
 
 std::unique_ptr<Kernel> make_depthwise_grad_weight(const ConvShape& s,

@@ -1,5 +1,5 @@
-// The loops of depthwise.cpp, which includes this once for each instruction set,
-// inside a namespace; see lanes.h. It has no guard.
+// The loops of depthwise.cpp, which includes this once for each instruction
+// set, inside a namespace; see lanes.h. It has no guard.
 
 #include "kernels/cpu/lanes.h"
 

@@ -1,7 +1,7 @@
 // Vectors of floats, and how they are read. Loops include this once for each
 // instruction set, inside a namespace, with MPC_VECTOR_WIDTH floats to a vector
-// and, if MPC_VECTOR_F16 is 1, instructions that convert halves: it has no guard
-// and includes nothing.
+// and, if MPC_VECTOR_F16 is 1, instructions that convert halves: it has no
+// guard and includes nothing.
 
 // Vectors are passed by address: how they would be passed by value depends on
 // the CPU.
