@@ -69,6 +69,13 @@ std::string ImportedNode::label(unsigned i) const {
 // Inputs
 //===----------------------------------------------------------------------===//
 
+unsigned ImportedNode::numInputs() const {
+  unsigned count = proto.input_size();
+  while (count > 0 && proto.input(count - 1).empty())
+    --count;
+  return count;
+}
+
 Value ImportedNode::input(unsigned i) {
   if (hasFailed)
     return nullptr;

@@ -39,7 +39,8 @@ public:
   bool hasInput(unsigned i) const {
     return i < unsigned(proto.input_size()) && !proto.input(i).empty();
   }
-  unsigned numInputs() const { return proto.input_size(); }
+  /// Without names at the end that are empty.
+  unsigned numInputs() const;
 
   /// Inputs as data. The first two also check the element type.
   mlir::Value floatInput(unsigned i);

@@ -104,8 +104,8 @@ static LogicalResult importSequenceAt(ImportedNode &node) {
 
 static LogicalResult importSequenceConstruct(ImportedNode &node) {
   Elements elements;
-  for (const std::string &name : node.proto.input())
-    elements.push_back(node.graph.share(name));
+  for (unsigned i = 0; i < node.numInputs(); ++i)
+    elements.push_back(node.graph.share(node.proto.input(i)));
   return setSequence(node, std::move(elements));
 }
 

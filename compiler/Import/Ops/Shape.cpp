@@ -458,21 +458,10 @@ static int64_t concatAxis(ImportedNode &node, ArrayRef<Type> types,
   return axis;
 }
 
-static bool hasAllInputs(ImportedNode &node) {
-  for (unsigned i = 0; i < node.numInputs(); ++i)
-    if (!node.hasInput(i)) {
-      node.error() << "input " << i << " is missing";
-      return false;
-    }
-  return true;
-}
-
 static LogicalResult importConcat(ImportedNode &node) {
   SmallVector<Value> inputs;
   SmallVector<Type> types;
   SmallVector<SmallVector<int64_t>> shapes;
-  if (!hasAllInputs(node))
-    return failure();
   for (unsigned i = 0; i < node.numInputs(); ++i) {
     if (ShapedType::getNumElements(node.shapeOfInput(i)) == 0)
       continue;
@@ -496,8 +485,6 @@ static LogicalResult foldConcat(ImportedNode &node) {
   std::vector<KnownTensor> inputs;
   SmallVector<Type> types;
   SmallVector<SmallVector<int64_t>> shapes;
-  if (!hasAllInputs(node))
-    return failure();
   int64_t count = 0; // Each is small, and there are not many.
   for (unsigned i = 0; i < node.numInputs(); ++i)
     count += product(node.shapeOfInput(i));
