@@ -536,6 +536,10 @@ Value GraphImporter::materializeClassWeights(GraphValue &value) {
 Value GraphImporter::materialize(GraphValue &value) {
   if (value.value)
     return value.value;
+  if (value.isSequence) {
+    emitError(value.loc) << "is a sequence; a tensor is needed";
+    return nullptr;
+  }
   if (!value.isInitializer)
     return value.value = makeConstant(value);
   const onnx::TensorProto &tensor = *value.tensor;

@@ -73,10 +73,6 @@ static std::optional<bool> knownBool(ImportedNode &node, const Shared &value,
 /// One of two tensors of one type.
 static Value choose(ImportedNode &node, Value condition, const Shared &yes,
                     const Shared &no) {
-  if (yes->isSequence || no->isSequence) {
-    node.error() << "gives a sequence, by a condition that is data";
-    return nullptr;
-  }
   Value a = node.graph.materialize(*yes), b = node.graph.materialize(*no);
   if (!a || !b) {
     node.fail();
@@ -134,7 +130,7 @@ static Shared stack(ImportedNode &node, ArrayRef<Shared> trips, int64_t axis) {
   }
   SmallVector<Value> parts;
   for (const Shared &trip : trips) {
-    Value value = trip->isSequence ? Value() : node.graph.materialize(*trip);
+    Value value = node.graph.materialize(*trip);
     if (!value) {
       node.fail();
       return nullptr;

@@ -160,7 +160,7 @@ static LogicalResult importConcatFromSequence(ImportedNode &node) {
     return node.error() << "the sequence is empty";
   SmallVector<Value> parts;
   for (const auto &value : *elements) {
-    Value part = value->isSequence ? Value() : node.graph.materialize(*value);
+    Value part = node.graph.materialize(*value);
     if (!part)
       return failure();
     if (parts.empty())
