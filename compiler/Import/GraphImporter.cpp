@@ -57,7 +57,11 @@ GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model,
                                 : FloatType(builder.getF32Type())),
       model(model), graph(model->proto.graph()), options(options),
       context(context), result(result), tensors(model), signature(model->proto),
-      statistics(graph, signature.isKnown()) {}
+      statistics(graph, signature.isKnown()),
+      countErrors(context, [this](Diagnostic &diagnostic) {
+        numErrors += diagnostic.getSeverity() == DiagnosticSeverity::Error;
+        return failure(); // Others print it.
+      }) {}
 
 LogicalResult GraphImporter::report(llvm::Error error, Location loc,
                                     StringRef label) {

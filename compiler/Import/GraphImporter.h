@@ -144,6 +144,9 @@ public:
     aliases.emplace_back(initializer, alias);
   }
 
+  /// How many errors were said since this importer was made.
+  unsigned errorCount() const { return numErrors; }
+
   /// Emits an llvm::Error at `loc`, after `label`, and keeps its kind.
   mlir::LogicalResult report(llvm::Error error, mlir::Location loc,
                              llvm::StringRef label = "");
@@ -225,6 +228,8 @@ private:
   int64_t numKnownDistinct = 0, numKnownTotal = 0;
   llvm::SetVector<llvm::StringRef> bodyWeights; // Initializers of subgraphs.
   unsigned numWidened = 0; // Initializers of f16 or bf16, said once.
+  unsigned numErrors = 0;
+  const mlir::ScopedDiagnosticHandler countErrors;
 };
 
 } // namespace mpc

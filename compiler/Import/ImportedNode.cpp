@@ -28,6 +28,16 @@ ImportedNode::ImportedNode(GraphImporter &graph, const onnx::NodeProto &proto,
       graph(graph), index(index) {}
 
 LogicalResult ImportedNode::run(const OpRow &row) {
+  unsigned before = graph.errorCount();
+  if (succeeded(runRow(row)))
+    return success();
+  // Nobody can do anything about a failure that has no message.
+  if (graph.errorCount() == before)
+    error() << "internal error: cannot be imported, and nothing tells why";
+  return failure();
+}
+
+LogicalResult ImportedNode::runRow(const OpRow &row) {
   for (unsigned i = 0; i < numInputs(); ++i)
     if (hasInput(i) && graph.lookup(proto.input(i)).isSequence &&
         !row.takesSequences)
@@ -126,6 +136,12 @@ bool ImportedNode::freezesStatistics(Value scale, Value bias) {
 Value ImportedNode::statisticInput(unsigned i, bool frozen) {
   if (hasFailed)
     return nullptr;
+  if (index < 0) {
+    error() << "stands in a subgraph, where training cannot update running "
+               "statistics; move it out of the subgraph, or write it as Sub, "
+               "Mul and Add";
+    return nullptr;
+  }
   if (Value value = graph.materializeStatistic(index, i, frozen))
     return value;
   hasFailed = true;

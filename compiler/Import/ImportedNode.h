@@ -22,6 +22,7 @@ public:
   ImportedNode(GraphImporter &graph, const onnx::NodeProto &proto, int index);
 
   /// Runs the row's function, then checks that no attribute was left over.
+  /// Fails after a diagnostic, always.
   mlir::LogicalResult run(const OpRow &row);
 
   /// Emits an error at the node and makes it fail.
@@ -194,6 +195,7 @@ public:
   GraphImporter &graph;
 
 private:
+  mlir::LogicalResult runRow(const OpRow &row);
   bool hasOnlyConstants();
   const GraphValue *knownInput(unsigned i);
   const onnx::AttributeProto *find(llvm::StringRef name);
