@@ -109,7 +109,7 @@ bool mpc::isTableOfSines(const TensorBytes &data,
     if (extent != 1)
       shape.push_back(extent);
   size_t size = dataTypeSize(tensor.data_type());
-  if (shape.size() != 2 || shape[0] < 2 || size == 0)
+  if (shape.size() != 2 || shape[0] < 2 || shape[1] < 1 || size == 0)
     return false;
   int64_t rows = shape[0], columns = shape[1];
   auto isSmall = [](double value) { return std::fabs(value) <= 1 + 1e-6; };
