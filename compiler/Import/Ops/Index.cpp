@@ -20,6 +20,11 @@ flatIndex(ImportedNode &node, ArrayRef<int64_t> axes, ArrayRef<int64_t> extents,
   FlatIndex index;
   index.tableRows = product(extents);
   llvm::append_range(index.rowShape, rowShape);
+  Type type = node.typeOfInput(1);
+  if (!type || !(type.isInteger(32) || type.isInteger(64))) {
+    node.shapeError() << "input 1, the indices, must be int32 or int64";
+    return std::nullopt;
+  }
   if (node.isConstant(1)) {
     KnownTensor rows;
     rows.elementType = node.graph.builder.getI64Type();
@@ -191,7 +196,7 @@ template <bool isTuple> static LogicalResult foldGather(ImportedNode &node) {
 /// for none. Known where the indices are.
 static Value lastUpdates(ImportedNode &node, const FlatIndex &index) {
   int64_t count = product(shapeOf(index.rows));
-  if (!index.known)
+  if (!index.known || index.tableRows > kMaxKnownElements)
     return node.emit<train::LastIndexOp>(node.reshape(index.rows, count),
                                          node.i64("rows", index.tableRows));
   std::vector<int64_t> last(index.tableRows,
