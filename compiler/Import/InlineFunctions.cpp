@@ -10,6 +10,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace llvm;
 using namespace mpc;
@@ -25,6 +26,20 @@ using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 static std::string keyOf(StringRef domain, StringRef name) {
   bool isDefault = domain.empty() || domain == "ai.onnx";
   return isDefault ? name.str() : (domain + "." + name).str();
+}
+
+/// Most functions and subgraphs inside of each other: what comes after goes
+/// through them by recursion.
+constexpr unsigned kMostNesting = 100;
+
+/// Those of subgraphs too.
+static int64_t countNodes(const Nodes &nodes) {
+  int64_t count = nodes.size();
+  for (const onnx::NodeProto &node : nodes)
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        count += countNodes(attribute.g().node());
+  return count;
 }
 
 static int64_t opsetOf(
@@ -53,6 +68,10 @@ private:
   LogicalResult expand(const onnx::NodeProto &call,
                        const onnx::FunctionProto &function, Nodes &result);
   LogicalResult checkOpset(const onnx::FunctionProto &function, Location loc);
+  LogicalResult checkCall(const onnx::NodeProto &call,
+                          const onnx::FunctionProto &function, Location loc);
+  LogicalResult checkSize(const onnx::FunctionProto &function, StringRef prefix,
+                          Location loc);
   void rename(onnx::NodeProto &node, const Names &outer,
               const std::string &prefix);
   void renameGraph(onnx::GraphProto &graph, const Names &outer,
@@ -67,7 +86,8 @@ private:
   StringMap<const onnx::FunctionProto *> functions;
   StringMap<unsigned> numCalls; ///< With one name: prefixes must differ.
   StringSet<> active;           ///< Functions that are being expanded.
-  int64_t numNodes = 0;
+  int64_t numNodes = 0, numCharacters = 0;
+  unsigned depth = 0;
 };
 
 } // namespace
@@ -168,6 +188,37 @@ void Inliner::rename(onnx::NodeProto &node, const Names &names,
       renameGraph(*attribute.mutable_g(), names, prefix);
 }
 
+/// A call must fit its function.
+LogicalResult Inliner::checkCall(const onnx::NodeProto &call,
+                                 const onnx::FunctionProto &function,
+                                 Location loc) {
+  if (call.input_size() <= function.input_size() &&
+      call.output_size() <= function.output_size())
+    return checkOpset(function, loc);
+  return emitError(loc) << "has " << call.input_size() << " inputs and "
+                        << call.output_size() << " outputs, but function '"
+                        << keyOf(function.domain(), function.name()) << "' has "
+                        << function.input_size() << " and "
+                        << function.output_size();
+}
+
+/// Few functions can make many nodes, with long names.
+LogicalResult Inliner::checkSize(const onnx::FunctionProto &function,
+                                 StringRef prefix, Location loc) {
+  constexpr int64_t kMostCharacters = int64_t(1) << 30;
+  int64_t count = countNodes(function.node());
+  numNodes += count;
+  numCharacters += count * int64_t(prefix.size());
+  if (numNodes > kMaxModelParts)
+    return emitError(loc) << "with this call the functions of the model make "
+                             "more than "
+                          << kMaxModelParts << " nodes";
+  if (numCharacters > kMostCharacters)
+    return emitError(loc) << "with this call the names of nodes in functions "
+                             "have more than 2^30 characters; shorten them";
+  return success();
+}
+
 LogicalResult Inliner::expand(const onnx::NodeProto &call,
                               const onnx::FunctionProto &function,
                               Nodes &result) {
@@ -176,23 +227,13 @@ LogicalResult Inliner::expand(const onnx::NodeProto &call,
   if (!active.insert(key).second)
     return emitError(loc) << "calls function '" << key
                           << "', which calls itself";
-  if (failed(checkOpset(function, loc)))
-    return failure();
-  if (call.input_size() > function.input_size() ||
-      call.output_size() > function.output_size())
-    return emitError(loc) << "has " << call.input_size() << " inputs and "
-                          << call.output_size() << " outputs, but function '"
-                          << key << "' has " << function.input_size() << " and "
-                          << function.output_size();
-  numNodes += function.node_size();
-  if (numNodes > kMaxModelParts)
-    return emitError(loc) << "with this call the functions of the model make "
-                             "more than "
-                          << kMaxModelParts << " nodes";
   std::string label = nodeLabel(call).str();
   unsigned count = numCalls[label]++;
   std::string prefix =
       label + (count ? "#" + std::to_string(count) : std::string()) + "/";
+  if (failed(checkCall(call, function, loc)) ||
+      failed(checkSize(function, prefix, loc)))
+    return failure();
   Names names;
   for (int i = 0; i < function.input_size(); ++i)
     names[function.input(i)] = i < call.input_size() ? call.input(i) : "";
@@ -247,6 +288,11 @@ LogicalResult Inliner::inlineSubgraphs(onnx::NodeProto &node) {
 
 LogicalResult Inliner::inlineInto(Nodes &nodes) {
   Nodes result;
+  if (depth > kMostNesting)
+    return emitError(UnknownLoc::get(context))
+           << "functions and subgraphs of the model are nested more than "
+           << kMostNesting << " deep; inline them (onnx.inliner)";
+  llvm::SaveAndRestore deeper(depth, depth + 1);
   for (onnx::NodeProto &node : nodes) {
     auto found = functions.find(keyOf(node.domain(), node.op_type()));
     if (found != functions.end()) {
@@ -272,7 +318,7 @@ LogicalResult Inliner::run() {
   }
   if (functions.empty())
     return success();
-  numNodes = model.graph().node_size();
+  numNodes = countNodes(model.graph().node());
   if (failed(inlineInto(*model.mutable_graph()->mutable_node())))
     return failure();
   model.clear_functions();
