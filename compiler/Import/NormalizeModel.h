@@ -6,7 +6,9 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,17 @@ tieCopies(const std::shared_ptr<ModelFile> &model,
 std::vector<std::string>
 untileWeights(const std::shared_ptr<ModelFile> &model,
               llvm::function_ref<bool(llvm::StringRef)> isApart);
+
+/// Takes those of these names away: of initializers that nodes make now, and of
+/// inputs, of which older files have one for each initializer.
+template <typename Element>
+void eraseNamed(google::protobuf::RepeatedPtrField<Element> &list,
+                const llvm::StringSet<> &names) {
+  auto end = std::remove_if(list.begin(), list.end(), [&](const Element &e) {
+    return names.contains(e.name());
+  });
+  list.erase(end, list.end());
+}
 
 } // namespace mpc
 
