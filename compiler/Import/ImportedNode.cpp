@@ -602,14 +602,21 @@ LogicalResult ImportedNode::setOutput(unsigned i, Value value) {
   return success();
 }
 
-LogicalResult ImportedNode::forwardInput() {
+LogicalResult ImportedNode::setShared(unsigned i,
+                                      std::shared_ptr<GraphValue> value) {
   if (hasFailed)
     return failure();
-  bool isData = !graph.lookup(proto.input(0)).isSequence && !isConstant(0);
-  if (isData && graph.isDetached(proto.output(0)))
-    return setOutput(0, input(0));
-  graph.define(proto.output(0), graph.share(proto.input(0)));
+  if (i >= unsigned(proto.output_size()) || proto.output(i).empty())
+    return success();
+  bool isData = !value->isSequence && !graph.isConstant(*value);
+  if (isData && graph.isDetached(proto.output(i)))
+    return setOutput(i, graph.materialize(*value));
+  graph.define(proto.output(i), std::move(value));
   return success();
+}
+
+LogicalResult ImportedNode::forwardInput() {
+  return hasFailed ? failure() : setShared(0, graph.share(proto.input(0)));
 }
 
 LogicalResult ImportedNode::setKnown(ElementsAttr value, unsigned output) {

@@ -178,6 +178,9 @@ public:
   void refuseOutput(unsigned i, llvm::StringRef why);
   /// Fails if `value` is null or the node has failed; skips an absent output.
   mlir::LogicalResult setOutput(unsigned i, mlir::Value value);
+  /// An output is a value that there is already, known or not; without
+  /// gradients if `--detach` says so.
+  mlir::LogicalResult setShared(unsigned i, std::shared_ptr<GraphValue> value);
   /// Output 0 is input 0, known or not.
   mlir::LogicalResult forwardInput();
   /// An output is known at import.

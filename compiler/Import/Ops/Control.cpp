@@ -100,7 +100,8 @@ static LogicalResult importIf(ImportedNode &node) {
   if (isTrue) {
     auto outputs = runBody(node, *isTrue ? *yes : *no, {});
     for (int i = 0; outputs && i < count; ++i)
-      node.graph.define(node.proto.output(i), (*outputs)[i]);
+      if (failed(node.setShared(i, (*outputs)[i])))
+        return failure();
     return success(outputs.has_value());
   }
   Value chooses = node.input(0);
@@ -212,10 +213,8 @@ static LogicalResult importLoop(ImportedNode &node) {
                    : node.isOutputUsed(i)
                        ? stack(node, stacked[i - numCarried], 0)
                        : nullptr;
-    if (node.failed())
+    if (node.failed() || (value && failed(node.setShared(i, value))))
       return failure();
-    if (value)
-      node.graph.define(node.proto.output(i), value);
   }
   return success();
 }
@@ -296,10 +295,8 @@ static LogicalResult importScan(ImportedNode &node) {
         std::reverse(trips.begin(), trips.end());
       value = stack(node, trips, outAxes[i - numStates]);
     }
-    if (node.failed())
+    if (node.failed() || (value && failed(node.setShared(i, value))))
       return failure();
-    if (value)
-      node.graph.define(node.proto.output(i), value);
   }
   return success();
 }
