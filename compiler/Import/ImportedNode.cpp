@@ -317,6 +317,20 @@ int64_t ImportedNode::intAttr(StringRef name, int64_t defaultValue) {
   return attribute ? attribute->i() : defaultValue;
 }
 
+Type ImportedNode::typeAttr(StringRef name, Type otherwise) {
+  if (!hasAttr(name))
+    return otherwise;
+  int64_t number = intAttr(name, 0);
+  bool isType = number > 0 && number < 1000;
+  Type type = isType ? elementTypeFor(number, graph.floatType) : Type();
+  if (type || hasFailed)
+    return type;
+  error() << "attribute '" << name << "' is "
+          << dataTypeName(isType ? number : -1)
+          << "; supported are floats, int32, int64 and bool";
+  return nullptr;
+}
+
 bool ImportedNode::boolAttr(StringRef name, bool defaultValue) {
   int64_t value = intAttr(name, defaultValue);
   if (value != 0 && value != 1 && !hasFailed)
@@ -498,11 +512,7 @@ Value ImportedNode::numberLike(Value like, double value) {
   if (isFloat(like))
     return scalar(value);
   Type element = getElementTypeOrSelf(like);
-  return train::ConstantOp::create(
-      graph.builder, loc,
-      ElementsAttr(DenseElementsAttr::get(
-          RankedTensorType::get({}, element),
-          graph.builder.getIntegerAttr(element, int64_t(value)))));
+  return data(KnownTensor{element, {}, {}, {toInteger(element, value)}});
 }
 
 Value ImportedNode::integers(ArrayRef<int64_t> values,

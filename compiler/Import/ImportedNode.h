@@ -84,6 +84,9 @@ public:
 
   bool hasAttr(llvm::StringRef name) { return find(name); }
   int64_t intAttr(llvm::StringRef name, int64_t defaultValue);
+  /// The element type that an attribute names; `otherwise` without it, null
+  /// after an error.
+  mlir::Type typeAttr(llvm::StringRef name, mlir::Type otherwise);
   /// Reads a 0-or-1 integer.
   bool boolAttr(llvm::StringRef name, bool defaultValue);
   double floatAttr(llvm::StringRef name, double defaultValue);

@@ -396,38 +396,12 @@ static LogicalResult foldWhere(ImportedNode &node) {
   return node.setKnown(out);
 }
 
-/// The elements in another type, rounded to `narrow` if there is one.
-static KnownTensor convert(const KnownTensor &from, Type type,
-                           FloatType narrow) {
-  KnownTensor to{type, from.shape, {}, {}};
-  auto floatType = dyn_cast<FloatType>(type);
-  for (int64_t i = 0, count = from.size(); i < count; ++i) {
-    double number = from.number(i);
-    if (floatType) {
-      if (narrow)
-        number = roundTo(narrow, number);
-      to.floats.push_back(roundTo(floatType, number));
-    } else if (to.isBool()) {
-      to.ints.push_back(number != 0); // NaN is not zero.
-    } else if (!from.isFloat()) {
-      to.ints.push_back(wrapTo(type, from.ints[i]));
-    } else {
-      // What has no integer is whatever the machine makes of it; exporters
-      // leave it where a Where does not choose it.
-      double limit = std::ldexp(1.0, type.isInteger(32) ? 31 : 63);
-      bool fits = number >= -limit && number < limit;
-      to.ints.push_back(fits ? int64_t(number) : wrapTo(type, -limit));
-    }
-  }
-  return to;
-}
-
 static LogicalResult foldCast(ImportedNode &node) {
   std::optional<CastTarget> target = castTarget(node);
   KnownTensor from = node.constant(0);
   if (!target || node.failed())
     return failure();
-  KnownTensor to = convert(from, target->type, target->narrow);
+  KnownTensor to = from.castTo(target->type, target->narrow);
   if (int64_t range = target->high - target->low)
     for (int64_t &number : to.ints) {
       int64_t rest = (number - target->low) % (range + 1);
@@ -452,7 +426,7 @@ static LogicalResult importCastLike(ImportedNode &node) {
   KnownTensor from = node.constant(0);
   if (node.failed())
     return failure();
-  return node.setKnown(convert(from, to, FloatType()));
+  return node.setKnown(from.castTo(to));
 }
 
 ArrayRef<OpRow> mpc::elementwiseOps() {
