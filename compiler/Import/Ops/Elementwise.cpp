@@ -316,8 +316,6 @@ static constexpr Rule quotient = {
     [](Float a, Float b) { return a / b; },
     [](Int a, Int b) { return b == -1 ? Int(-Bits(a)) : a / b; },
     /*takesBools=*/false, /*makesBools=*/false, /*divides=*/true};
-static constexpr Rule power = {[](Float a, Float b) { return std::pow(a, b); },
-                               nullptr};
 static constexpr Rule negative = {[](Float a, Float) { return -a; },
                                   [](Int a, Int) { return Int(-Bits(a)); }};
 static constexpr Rule squareRoot = {[](Float a, Float) { return std::sqrt(a); },
@@ -438,7 +436,7 @@ ArrayRef<OpRow> mpc::elementwiseOps() {
       {"Mul", 7, 2, 2, 1, importBinary<train::MulOp, Kind::Mul>, fold<mul>},
       {"Div", 7, 2, 2, 1, importBinary<train::DivOp, Kind::Div>,
        fold<quotient>},
-      {"Pow", 7, 2, 2, 1, importPow, fold<power>},
+      {"Pow", 7, 2, 2, 1, importPow, foldPow},
       {"Neg", 6, 1, 1, 1, importNeg, fold<negative>},
       {"Mod", 10, 2, 2, 1, importMod, foldMod},
       {"Sqrt", 6, 1, 1, 1, importUnary<train::SqrtOp>, fold<squareRoot>},

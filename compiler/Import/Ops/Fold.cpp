@@ -47,7 +47,7 @@ static KnownTensor combine(const Rule &rule, const KnownTensor &lhs,
       out.ints.push_back(rule.ofFloats(lhs.floats[i], rhs.floats[i]) != 0);
     else
       out.floats.push_back(
-          roundTo(type, rule.ofFloats(lhs.floats[i], rhs.number(i))));
+          roundTo(type, rule.ofFloats(lhs.floats[i], rhs.floats[i])));
   }
   if (rule.makesBools)
     out.elementType = boolType;
@@ -61,9 +61,8 @@ LogicalResult mpc::foldBy(const Rule &rule, ImportedNode &node) {
   KnownTensor out = in.front();
   for (const KnownTensor &rhs :
        ArrayRef(in).drop_front(in.size() == 1 ? 0 : 1)) {
-    // Only a power may have an exponent of another type.
-    if (!takes(rule, out) || (rule.ofInts && !takes(rule, rhs)) ||
-        (rule.ofInts && out.elementType != rhs.elementType))
+    if (!takes(rule, out) || !takes(rule, rhs) ||
+        out.elementType != rhs.elementType)
       return node.error() << "is not defined for elements of type "
                           << out.elementType << (in.size() == 1 ? "" : " and ")
                           << (in.size() == 1 ? Type() : rhs.elementType);

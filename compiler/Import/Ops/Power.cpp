@@ -2,6 +2,8 @@
 
 #include "compiler/Import/Ops/Power.h"
 
+#include "compiler/Import/Ops/Fold.h"
+
 #include <cmath>
 
 using namespace mlir;
