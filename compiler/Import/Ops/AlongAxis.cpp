@@ -34,23 +34,25 @@ static LogicalResult foldCumSum(ImportedNode &node) {
     return failure();
   int64_t stride = value.strides()[axis], extent = value.shape[axis];
   KnownTensor sums = value;
-  for (int64_t i = 0, count = value.size(); i < count; ++i) {
-    int64_t place = i / stride % extent;
-    int64_t first = i - place * stride;
-    int64_t begin = reverse ? place + exclusive : 0;
-    int64_t end = reverse ? extent : place + !exclusive;
+  for (int64_t row = 0, rows = extent ? value.size() / extent : 0; row < rows;
+       ++row) {
+    int64_t first = row / stride * stride * extent + row % stride;
     double sum = 0;
-    uint64_t total = 0;
-    for (int64_t at = begin; at < end; ++at) {
-      if (value.isFloat())
-        sum += value.floats[first + at * stride];
-      else
-        total += value.ints[first + at * stride];
+    uint64_t total = 0; // Of integers, which wrap around.
+    for (int64_t i = 0; i < extent; ++i) {
+      int64_t at = first + (reverse ? extent - 1 - i : i) * stride;
+      double before = sum;
+      uint64_t totalBefore = total;
+      if (value.isFloat()) {
+        sum += value.floats[at];
+        sums.floats[at] =
+            roundTo(node.graph.floatType, exclusive ? before : sum);
+      } else {
+        total += value.ints[at];
+        sums.ints[at] =
+            wrapTo(value.elementType, exclusive ? totalBefore : total);
+      }
     }
-    if (value.isFloat())
-      sums.floats[i] = roundTo(node.graph.floatType, sum);
-    else
-      sums.ints[i] = wrapTo(value.elementType, total);
   }
   return node.setKnown(sums);
 }
