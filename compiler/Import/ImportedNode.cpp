@@ -229,6 +229,17 @@ bool ImportedNode::fitsConstant(ArrayRef<int64_t> shape) {
   return false;
 }
 
+SmallVector<int64_t> ImportedNode::places(int64_t count,
+                                          function_ref<int64_t(int64_t)> make) {
+  if (!fitsConstant(count))
+    return {};
+  return llvm::map_to_vector(llvm::seq<int64_t>(0, count), make);
+}
+
+SmallVector<int64_t> ImportedNode::range(int64_t count) {
+  return places(count, [](int64_t i) { return i; });
+}
+
 /// Null after an error, one at an input that is not known among them.
 const GraphValue *ImportedNode::knownInput(unsigned i) {
   if (hasFailed)
@@ -258,6 +269,16 @@ double ImportedNode::knownScalar(unsigned i) {
   auto number = graph.readScalar(*value, loc, label(i));
   hasFailed = !number;
   return number.value_or(0);
+}
+
+int64_t ImportedNode::knownInteger(unsigned i) {
+  constexpr double limit = int64_t(1) << 62;
+  double number = knownScalar(i);
+  if (std::isnan(number)) {
+    error() << label(i) << " must be an integer, but is no number";
+    return 0;
+  }
+  return int64_t(std::clamp(number, -limit, limit));
 }
 
 std::vector<double> ImportedNode::knownFloats(unsigned i) {
@@ -500,6 +521,8 @@ Value ImportedNode::reshape(Value value, ArrayRef<int64_t> shape) {
 }
 
 Value ImportedNode::scalar(double value) {
+  if (hasFailed)
+    return nullptr;
   auto type = RankedTensorType::get({}, graph.floatType);
   auto number = graph.builder.getFloatAttr(graph.floatType, value);
   return train::ConstantOp::create(
@@ -507,7 +530,7 @@ Value ImportedNode::scalar(double value) {
 }
 
 Value ImportedNode::numberLike(Value like, double value) {
-  if (!like)
+  if (!like || hasFailed)
     return nullptr;
   if (isFloat(like))
     return scalar(value);
@@ -517,12 +540,16 @@ Value ImportedNode::numberLike(Value like, double value) {
 
 Value ImportedNode::integers(ArrayRef<int64_t> values,
                              ArrayRef<int64_t> shape) {
+  if (hasFailed)
+    return nullptr;
   auto type = RankedTensorType::get(shape, graph.builder.getI64Type());
   return train::ConstantOp::create(
       graph.builder, loc, ElementsAttr(DenseElementsAttr::get(type, values)));
 }
 
 Value ImportedNode::data(const KnownTensor &known) {
+  if (hasFailed)
+    return nullptr;
   return train::ConstantOp::create(graph.builder, loc,
                                    ElementsAttr(known.attribute()));
 }

@@ -59,6 +59,9 @@ public:
   /// Inputs that must be known at import: shapes, axes, ratios.
   llvm::SmallVector<int64_t> knownInts(unsigned i);
   double knownScalar(unsigned i);
+  /// One number as an integer, the nearest one below 2^62 if it is beyond that,
+  /// so that sums of two never overflow.
+  int64_t knownInteger(unsigned i);
   /// A short list of floats.
   std::vector<double> knownFloats(unsigned i);
   bool isKnown(unsigned i);
@@ -77,6 +80,12 @@ public:
   KnownTensor constant(unsigned i);
   /// Fails with a message if a constant of this shape would be too large.
   bool fitsConstant(llvm::ArrayRef<int64_t> shape);
+  /// `make(i)` for every i below `count`; nothing, after an error, if they
+  /// would be too many for a constant.
+  llvm::SmallVector<int64_t> places(int64_t count,
+                                    llvm::function_ref<int64_t(int64_t)> make);
+  /// 0, 1, .. `count` - 1, likewise.
+  llvm::SmallVector<int64_t> range(int64_t count);
 
   //===--------------------------------------------------------------------===//
   // Attributes
@@ -138,6 +147,7 @@ public:
 
   /// Nothing is emitted where the shape stays.
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
+  // Constants; null after an error, when their elements may be missing.
   /// A rank-0 float constant.
   mlir::Value scalar(double value);
   /// A rank-0 constant of the element type of `like`, be it floats or integers.

@@ -10,7 +10,7 @@ static LogicalResult importCumSum(ImportedNode &node) {
   Value input = node.numberInput(0);
   bool exclusive = node.boolAttr("exclusive", false);
   bool reverse = node.boolAttr("reverse", false);
-  double axis = node.knownScalar(1);
+  int64_t axis = node.knownInteger(1);
   if (node.failed())
     return failure();
   SmallVector<NamedAttribute> attributes = {node.i64(
@@ -26,7 +26,7 @@ static LogicalResult foldCumSum(ImportedNode &node) {
   KnownTensor value = node.constant(0);
   bool exclusive = node.boolAttr("exclusive", false);
   bool reverse = node.boolAttr("reverse", false);
-  double number = node.knownScalar(1);
+  int64_t number = node.knownInteger(1);
   if (!node.failed() && value.isBool())
     node.error() << "adds numbers, not bools";
   int64_t axis = node.normalizeAxis(number, value.shape.size(), "the axis");
@@ -73,6 +73,8 @@ static LogicalResult importArgExtreme(ImportedNode &node) {
   if (last)
     attributes.push_back(node.flag("last"));
   Value result = node.emit<train::ArgExtremeOp>(input, attributes);
+  if (!result)
+    return failure();
   shape[axis] = 1;
   return node.setOutput(0, keepDims ? node.reshape(result, shape) : result);
 }
@@ -121,8 +123,7 @@ static LogicalResult importHardmax(ImportedNode &node) {
   if (!largest)
     return failure();
   classes[axis] = shape[axis];
-  SmallVector<int64_t> numbers =
-      llvm::to_vector(llvm::seq<int64_t>(0, shape[axis]));
+  SmallVector<int64_t> numbers = node.range(shape[axis]);
   shape[axis] = 1;
   Value isLargest =
       node.compare(node.reshape(largest, shape),
@@ -139,8 +140,8 @@ static LogicalResult importReverseSequence(ImportedNode &node) {
   if (node.failed())
     return failure();
   ArrayRef<int64_t> shape = shapeOf(input);
-  if (shape.size() < 2 || timeAxis + batchAxis != 1 ||
-      timeAxis * batchAxis != 0)
+  if (shape.size() < 2 || std::min(timeAxis, batchAxis) != 0 ||
+      std::max(timeAxis, batchAxis) != 1)
     return node.shapeError() << "attributes 'time_axis' and 'batch_axis' must "
                                 "be 0 and 1, or 1 and 0, of at least 2 "
                                 "dimensions";
@@ -148,11 +149,9 @@ static LogicalResult importReverseSequence(ImportedNode &node) {
   if (shapeOf(lengths) != ArrayRef<int64_t>({batch}))
     return node.shapeError() << "input 1 must have " << batch << " elements";
   auto count = [&](int64_t extent, int64_t axis) {
-    SmallVector<int64_t> places, stands(2, 1);
-    for (int64_t i = 0; i < extent; ++i)
-      places.push_back(i);
+    SmallVector<int64_t> stands(2, 1);
     stands[axis] = extent;
-    return node.integers(places, stands);
+    return node.integers(node.range(extent), stands);
   };
   using Operation = train::IntegerOperation;
   Value times = count(steps, timeAxis);

@@ -198,7 +198,7 @@ static LogicalResult importBlackmanWindow(ImportedNode &node) {
 static LogicalResult importTrilu(ImportedNode &node) {
   Value value = node.input(0);
   bool upper = node.boolAttr("upper", true);
-  int64_t diagonal = node.hasInput(1) ? int64_t(node.knownScalar(1)) : 0;
+  int64_t diagonal = node.hasInput(1) ? node.knownInteger(1) : 0;
   if (node.failed())
     return failure();
   if (shapeOf(value).size() < 2)

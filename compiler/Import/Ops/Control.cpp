@@ -159,10 +159,8 @@ static LogicalResult importLoop(ImportedNode &node) {
     return failure();
   constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
   int64_t trips = kForever;
-  if (node.hasInput(0)) {
-    double count = node.knownScalar(0);
-    trips = count < double(kForever) ? int64_t(count) : kForever;
-  }
+  if (node.hasInput(0))
+    trips = node.knownInteger(0);
   bool runs = true;
   if (node.hasInput(1)) {
     auto known =

@@ -329,9 +329,7 @@ template <bool isTuple> static LogicalResult foldScatter(ImportedNode &node) {
 
 static LogicalResult importOneHot(ImportedNode &node) {
   Value indices = node.numberInput(0);
-  SmallVector<int64_t> depth =
-      node.isKnown(1) ? SmallVector<int64_t>{int64_t(node.knownScalar(1))}
-                      : node.knownInts(1);
+  int64_t depth = node.knownInteger(1);
   int64_t axis = node.intAttr("axis", -1);
   if (node.failed())
     return failure();
@@ -347,8 +345,8 @@ static LogicalResult importOneHot(ImportedNode &node) {
     values = node.input(2);
   if (node.failed())
     return failure();
-  if (depth[0] < 1)
-    return node.error() << "the depth must be positive, but is " << depth[0];
+  if (depth < 1)
+    return node.error() << "the depth must be positive, but is " << depth;
   int64_t rank = shapeOf(indices).size();
   axis = node.normalizeAxis(axis, rank + 1, "attribute 'axis'");
   if (node.failed())
@@ -356,18 +354,17 @@ static LogicalResult importOneHot(ImportedNode &node) {
   indices = node.castTo(indices, node.graph.builder.getI64Type());
   // Negative indices count from the end; what is out of range is off.
   Value fromEnd = node.integerOp(train::IntegerOperation::Add, indices,
-                                 node.numberLike(indices, depth[0]));
+                                 node.numberLike(indices, depth));
   Value isNegative = node.compare(indices, node.numberLike(indices, 0),
                                   train::Comparison::Less);
   indices = node.emit<train::SelectOp>({isNegative, fromEnd, indices});
   SmallVector<int64_t> column(indices ? shapeOf(indices) : ArrayRef<int64_t>());
   column.insert(column.begin() + axis, 1);
   SmallVector<int64_t> classes(rank + 1, 1);
-  classes[axis] = depth[0];
-  Value isOn = node.compare(
-      node.reshape(indices, column),
-      node.integers(llvm::to_vector(llvm::seq<int64_t>(0, depth[0])), classes),
-      train::Comparison::Equal);
+  classes[axis] = depth;
+  Value isOn = node.compare(node.reshape(indices, column),
+                            node.integers(node.range(depth), classes),
+                            train::Comparison::Equal);
   auto valueAt = [&](int64_t place) {
     return values ? node.reshape(node.pick(values, 0, place), {})
                   : node.scalar(numbers[place]);

@@ -342,10 +342,10 @@ static LogicalResult importSlice(ImportedNode &node) {
       return setEmpty(node, 0, input, box->extents);
     if (step == 1 || count == 1)
       continue;
-    SmallVector<int64_t> places;
-    for (int64_t i = 0; i < count; ++i)
-      places.push_back(box->starts[dim] + i * step);
-    input = node.pick(input, dim, places);
+    int64_t start = box->starts[dim];
+    input = node.pick(input, dim, node.places(count, [&, step = step](auto i) {
+      return start + i * step;
+    }));
     box->starts[dim] = 0;
   }
   if (node.failed())
@@ -409,12 +409,15 @@ static LogicalResult importSplit(ImportedNode &node) {
   if (node.failed())
     return failure();
   SmallVector<int64_t> sizes = splitSizes(node, shape[axis]);
-  int64_t sum = 0;
-  for (int64_t size : sizes)
-    sum += size >= 0 && sum <= shape[axis] ? size : shape[axis] + 1 - sum;
+  int64_t left = shape[axis];
+  bool fits = int64_t(sizes.size()) == node.proto.output_size();
+  for (int64_t size : sizes) {
+    fits &= size >= 0 && size <= left;
+    left -= fits ? size : 0;
+  }
   if (node.failed())
     return failure();
-  if (sum != shape[axis] || int64_t(sizes.size()) != node.proto.output_size())
+  if (!fits || left != 0)
     return node.shapeError() << "the parts must be " << node.proto.output_size()
                              << ", positive, and fill the " << shape[axis]
                              << " positions of dimension " << axis
@@ -589,10 +592,12 @@ static LogicalResult importPad(ImportedNode &node) {
       continue;
     SmallVector<int64_t> inner(shapeOf(value)), offsets(shape.size(), 0);
     if (!isConstant) {
-      SmallVector<int64_t> places;
-      for (int64_t i = -pad.first; i < inner[dim] + pad.second; ++i)
-        places.push_back(paddedFrom(mode, i, inner[dim]));
-      value = node.pick(value, dim, places);
+      int64_t extent = inner[dim], before = pad.first;
+      value = node.pick(value, dim, node.places(shape[dim], [&](int64_t i) {
+        return paddedFrom(mode, i - before, extent);
+      }));
+      if (!value)
+        return failure();
       continue;
     }
     for (int64_t side : {pad.first, pad.second})
