@@ -43,10 +43,6 @@ static const TensorProto *valueOf(const onnx::NodeProto &node) {
   return nullptr;
 }
 
-/// Most bytes of all weights that shapes alone give: those of a message of
-/// protobuf, which each of them could be.
-constexpr int64_t kMostBytes = (int64_t(1) << 31) - (1 << 20);
-
 /// The shape that an initializer of i64 holds.
 static std::optional<SmallVector<int64_t>> shapeIn(const TensorProto &tensor) {
   if (tensor.data_type() != TensorProto::INT64 || tensor.dims_size() != 1 ||
@@ -124,7 +120,8 @@ weightOf(const onnx::NodeProto &node,
   return *value;
 }
 
-std::vector<std::string> mpc::liftWeights(onnx::ModelProto &model) {
+std::vector<std::string> mpc::liftWeights(onnx::ModelProto &model,
+                                          int64_t mostBytes) {
   if (!model.has_graph())
     return {};
   onnx::GraphProto &graph = *model.mutable_graph();
@@ -159,7 +156,7 @@ std::vector<std::string> mpc::liftWeights(onnx::ModelProto &model) {
   if (found.size() <= numInitializers)
     return names;
   std::vector<TensorProto> weights;
-  int64_t left = kMostBytes;
+  int64_t left = mostBytes;
   for (const auto &[maker, name] : found) {
     auto weight = weightOf(graph.node(maker), initializers, left);
     gone[maker] = weight.has_value();

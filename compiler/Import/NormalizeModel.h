@@ -26,8 +26,11 @@ void upgradeOpset(onnx::ModelProto &model);
 /// In a model where Constant and ConstantOfShape nodes give more weights - of
 /// convolutions, products, norms and tables - than there are initializers of
 /// floats, makes initializers of these. Returns their names. Some exporters
-/// write so.
-std::vector<std::string> liftWeights(onnx::ModelProto &model);
+/// write so. Those that shapes alone give stay nodes where all together would
+/// have more than `mostBytes`: no message of protobuf may have more.
+std::vector<std::string> liftWeights(onnx::ModelProto &model,
+                                     int64_t mostBytes = (int64_t(1) << 31) -
+                                                         (1 << 20));
 
 /// PyTorch's exporter stores a parameter again where a layer takes it
 /// transposed: the head of a language model, which is its table of tokens. Of

@@ -114,8 +114,10 @@ mpc::tupleIndex(ImportedNode &node, ArrayRef<int64_t> data, int64_t batch) {
                         outer);
   };
   auto knownPart = [&](unsigned i) {
-    return node.constant(1).pick(outer,
-                                 [&](int64_t at) { return at * length + i; });
+    KnownTensor all = node.constant(1);
+    if (node.failed())
+      return all;
+    return all.pick(outer, [&](int64_t at) { return at * length + i; });
   };
   return flatIndex(node, axes, data.take_front(batch + length),
                    data.drop_front(batch + length), part, knownPart);
@@ -358,7 +360,9 @@ static LogicalResult importOneHot(ImportedNode &node) {
   Value isNegative = node.compare(indices, node.numberLike(indices, 0),
                                   train::Comparison::Less);
   indices = node.emit<train::SelectOp>({isNegative, fromEnd, indices});
-  SmallVector<int64_t> column(indices ? shapeOf(indices) : ArrayRef<int64_t>());
+  if (!indices)
+    return failure();
+  SmallVector<int64_t> column(shapeOf(indices));
   column.insert(column.begin() + axis, 1);
   SmallVector<int64_t> classes(rank + 1, 1);
   classes[axis] = depth;

@@ -202,6 +202,11 @@ static LogicalResult importCausalConv(ImportedNode &node) {
       taps[1] != 1)
     return node.shapeError() << "input 0 must be [batch, channels, length] and "
                                 "input 1 [channels, 1, size]";
+  constexpr int64_t kMostTaps = 4096;
+  if (taps[2] > kMostTaps)
+    return node.shapeError()
+           << "the kernel has " << taps[2] << " taps; at most " << kMostTaps
+           << " are supported";
   int64_t before = taps[2] - 1;
   Value padded = input;
   if (before > 0) {
