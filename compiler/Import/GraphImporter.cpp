@@ -86,6 +86,16 @@ LogicalResult GraphImporter::addElements(int64_t count, Location loc) {
                            "smaller one";
 }
 
+LogicalResult GraphImporter::addSequence(int64_t length, Location loc) {
+  constexpr int64_t kMostElements = int64_t(1) << 24;
+  numInSequences += length;
+  if (numInSequences <= kMostElements)
+    return success();
+  result.error = ModelError::Limit;
+  return emitError(loc) << "with this one all sequences together have more "
+                           "than 2^24 elements, the most there may be";
+}
+
 //===----------------------------------------------------------------------===//
 // The graph as a whole
 //===----------------------------------------------------------------------===//
@@ -691,17 +701,34 @@ bool GraphImporter::isConstant(const GraphValue &value) {
   return false;
 }
 
+LogicalResult GraphImporter::countRead(int64_t count, Location loc) {
+  constexpr int64_t kMostRead = int64_t(1) << 33;
+  numKnownRead += count;
+  if (numKnownRead <= kMostRead)
+    return success();
+  result.error = ModelError::Limit;
+  return emitError(loc) << "with this one nodes read more than 2^33 elements "
+                           "of constants at compile time; let the exporter "
+                           "store what they compute as initializers";
+}
+
 std::optional<KnownTensor> GraphImporter::readConstant(const GraphValue &value,
                                                        Location loc,
                                                        StringRef label) {
-  if (value.constant)
+  if (value.constant) {
+    if (failed(countRead(value.constant.getNumElements(), loc)))
+      return std::nullopt;
     return KnownTensor::of(cast<DenseElementsAttr>(value.constant));
+  }
   const onnx::TensorProto &tensor = *value.tensor;
   auto data = tensors.read(tensor);
   if (!data) {
     (void)report(data.takeError(), value.loc);
     return std::nullopt;
   }
+  size_t size = std::max<size_t>(dataTypeSize(tensor.data_type()), 1);
+  if (failed(countRead(data->bytes.size() / size, loc)))
+    return std::nullopt;
   KnownTensor result;
   result.elementType = elementTypeFor(tensor.data_type(), floatType);
   result.shape.assign(tensor.dims().begin(), tensor.dims().end());

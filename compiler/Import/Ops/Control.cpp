@@ -230,10 +230,15 @@ static SmallVector<int64_t> listAttr(ImportedNode &node, StringRef name,
 static LogicalResult importScan(ImportedNode &node) {
   const auto *body = graphAttr(node, "body");
   int64_t numScanned = node.intAttr("num_scan_inputs", 0);
-  int64_t numStates = int64_t(node.numInputs()) - numScanned;
+  int64_t numInputs = node.numInputs();
+  if (!node.failed() && (numScanned < 1 || numScanned > numInputs))
+    node.error() << "attribute 'num_scan_inputs' is " << numScanned
+                 << ", but must be from 1 to " << numInputs;
+  if (node.failed())
+    return failure();
+  int64_t numStates = numInputs - numScanned;
   int64_t numStacked = body ? body->output_size() - numStates : 0;
-  if (!node.failed() && (numScanned < 1 || numStates < 0 || numStacked < 0 ||
-                         body->input_size() != int(node.numInputs()) ||
+  if (!node.failed() && (numStacked < 0 || body->input_size() != numInputs ||
                          node.proto.output_size() > body->output_size()))
     node.error() << "its body does not fit its inputs and outputs";
   if (node.failed())

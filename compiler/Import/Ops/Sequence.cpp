@@ -25,7 +25,8 @@ static std::optional<Elements> sequenceInput(ImportedNode &node, unsigned i) {
 }
 
 static LogicalResult setSequence(ImportedNode &node, Elements elements) {
-  if (node.failed())
+  if (node.failed() ||
+      failed(node.graph.addSequence(elements.size(), node.loc)))
     return failure();
   GraphValue entry{{}, nullptr, false, {}, node.loc};
   entry.isSequence = true;

@@ -21,11 +21,12 @@ using onnx::TensorProto;
 
 namespace {
 
-onnx::ModelProto parse(const std::string &inputs, const std::string &nodes) {
+onnx::ModelProto parse(const std::string &inputs, const std::string &nodes,
+                       int opset = 28) {
   std::string text =
-      "<ir_version: 12, opset_import: [\"\" : 28, "
-      "\"ai.onnx.preview.training\" : 1]>\ng (" +
-      inputs + ") => (y) { " + nodes + " }";
+      "<ir_version: 12, opset_import: [\"\" : " + std::to_string(opset) +
+      ", \"ai.onnx.preview.training\" : 1]>\ng (" + inputs + ") => (y) { " +
+      nodes + " }";
   auto model = parseModelFile(llvm::MemoryBufferRef(text, "model.onnxtxt"));
   if (model)
     return (*model)->proto;
@@ -46,7 +47,7 @@ std::vector<onnx::ModelProto> smallModels() {
   add(kBinaryOps, "float[3, 3] x, float[3] z", " (x, z)");
   add(kLogicalOps, "bool[3, 3] x, bool[3] z", " (x, z)");
   for (const SmallGraph &graph : kSmallGraphs)
-    models.push_back(parse(graph.inputs, graph.nodes));
+    models.push_back(parse(graph.inputs, graph.nodes, graph.opset));
   return models;
 }
 
@@ -111,7 +112,8 @@ void Mutator::run(const onnx::ModelProto &model) {
   EXPECT_TRUE(isFine) << importer.last << "\n"
                       << model.graph().ShortDebugString();
   for (const onnx::NodeProto &node : model.graph().node())
-    ops.insert(qualifiedOp(node));
+    if (model.opset_import(0).version() == kNewestOpset)
+      ops.insert(qualifiedOp(node));
   mutate(model);
 }
 
@@ -208,7 +210,9 @@ void Mutator::mutateAttributes(const onnx::ModelProto &model, int index) {
     change([&](onnx::AttributeProto &to) { to.set_s("nonsense"); });
     change([&](onnx::AttributeProto &to) { to.clear_type(); });
     onnx::ModelProto copy = model;
-    copy.mutable_graph()->mutable_node(index)->mutable_attribute()
+    copy.mutable_graph()
+        ->mutable_node(index)
+        ->mutable_attribute()
         ->DeleteSubrange(a, 1);
     check(copy, "without attribute " + attribute.name());
   }
@@ -220,9 +224,9 @@ void Mutator::replace(const onnx::ModelProto &model, const std::string &name,
   int64_t count = 1;
   for (int64_t extent : shape)
     count = extent < 0 || extent > 100 ? 0 : count * extent;
-  for (int32_t type : {TensorProto::FLOAT, TensorProto::INT64,
-                       TensorProto::INT32, TensorProto::BOOL,
-                       TensorProto::STRING, TensorProto::UINT8}) {
+  for (int32_t type :
+       {TensorProto::FLOAT, TensorProto::INT64, TensorProto::INT32,
+        TensorProto::BOOL, TensorProto::STRING, TensorProto::UINT8}) {
     onnx::ModelProto copy = model;
     onnx::GraphProto &graph = *copy.mutable_graph();
     auto isIt = [&](const auto &entry) { return entry.name() == name; };
@@ -271,9 +275,8 @@ void Mutator::mutateInput(const onnx::ModelProto &model, int index) {
   google::protobuf::RepeatedField<int64_t> shape;
   const auto &dims = input.type().tensor_type().shape();
   change([](auto &type) { type.mutable_shape()->clear_dim(); }, "rank 0");
-  change(
-      [](auto &type) { type.mutable_shape()->add_dim()->set_dim_value(1); },
-      "a dimension more");
+  change([](auto &type) { type.mutable_shape()->add_dim()->set_dim_value(1); },
+         "a dimension more");
   for (int32_t of : {TensorProto::FLOAT, TensorProto::INT64, TensorProto::INT32,
                      TensorProto::BOOL})
     change([&](auto &type) { type.set_elem_type(of); }, "another type");

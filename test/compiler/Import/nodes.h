@@ -10,6 +10,7 @@ namespace mpc {
 /// Inputs of a graph that gives y, and its nodes, in ONNX's text syntax.
 struct SmallGraph {
   const char *inputs, *nodes;
+  int opset = 28;
 };
 
 // Ops of one input x: of floats, of two numbers and of two bools.
@@ -39,15 +40,13 @@ constexpr SmallGraph kSmallGraphs[] = {
     {"bool[2] c, float[2] x, float[2] z", "y = Where (c, x, z)"},
     {"float[2] x", "k = Constant <value = float[2] {1, 2}> () y = Add (x, k)"},
     {"float[2] x", "k = Constant <value_ints = [1, 2]> () y = Identity (k)"},
-    {"int64[2] s = {2, 3}",
-     "y = ConstantOfShape <value = float[1] {2}> (s)"},
+    {"int64[2] s = {2, 3}", "y = ConstantOfShape <value = float[1] {2}> (s)"},
     {"int64 s = {0}, int64 l = {4}, int64 d = {2}", "y = Range (s, l, d)"},
     {"float[2, 3] x, int64 k = {1}", "y = Trilu <upper = 0> (x, k)"},
     {"int64[2, 2] x = {1, 0, 2, 3}, int64 k = {1}", "y = Trilu (x, k)"},
     {"float[2, 3] x", "y = EyeLike <k = 1, dtype = 1> (x)"},
     {"int64[2, 2] x = {1, 0, 2, 3}", "y = NonZero (x)"},
-    {"int64 n = {4}",
-     "y = HannWindow <periodic = 0, output_datatype = 1> (n)"},
+    {"int64 n = {4}", "y = HannWindow <periodic = 0, output_datatype = 1> (n)"},
     {"int64 n = {4}", "y = HammingWindow (n)"},
     {"int64 n = {4}", "y = BlackmanWindow (n)"},
     {"", "y = RandomNormal <shape = [2, 3], dtype = 1, mean = 1.0> ()"},
@@ -128,12 +127,10 @@ constexpr SmallGraph kSmallGraphs[] = {
     // Sequences.
     {"float[4] x, int64[2] n = {1, 3}, int64 i = {0}",
      "s = SplitToSequence <axis = 0> (x, n) y = SequenceAt (s, i)"},
-    {"float[4] x, int64 n = {3}",
-     "s = SplitToSequence <axis = 0> (x, n) "
-     "y = ConcatFromSequence <axis = 0> (s)"},
-    {"float[4] x",
-     "s = SplitToSequence <axis = 0, keepdims = 0> (x) "
-     "y = ConcatFromSequence <axis = 0, new_axis = 1> (s)"},
+    {"float[4] x, int64 n = {3}", "s = SplitToSequence <axis = 0> (x, n) "
+                                  "y = ConcatFromSequence <axis = 0> (s)"},
+    {"float[4] x", "s = SplitToSequence <axis = 0, keepdims = 0> (x) "
+                   "y = ConcatFromSequence <axis = 0, new_axis = 1> (s)"},
     {"float[4] x, float[4] z",
      "s = SequenceConstruct (x, z) "
      "y = ConcatFromSequence <axis = 0, new_axis = 1> (s)"},
@@ -184,7 +181,8 @@ constexpr SmallGraph kSmallGraphs[] = {
     {"float[1, 1, 4, 4] x",
      "y = AveragePool <kernel_shape = [2, 2], strides = [2, 2], "
      "pads = [0, 0, 1, 1], count_include_pad = 1, ceil_mode = 1> (x)"},
-    {"float[1, 1, 3, 3, 3] x", "y = AveragePool <kernel_shape = [2, 2, 2]> (x)"},
+    {"float[1, 1, 3, 3, 3] x",
+     "y = AveragePool <kernel_shape = [2, 2, 2]> (x)"},
     {"float[1, 1, 4] x", "y = LpPool <kernel_shape = [2], p = 3> (x)"},
     {"float[1, 1, 4] x", "y = GlobalLpPool <p = 3> (x)"},
     {"float[1, 1, 3, 3] x, float[1, 2, 2, 2] g",
@@ -251,9 +249,30 @@ constexpr SmallGraph kSmallGraphs[] = {
      "interleaved = 1> (x, c, s, p)"},
     {"float[1, 2, 3, 4] x, float[1, 3, 2] c, float[1, 3, 2] s",
      "y = RotaryEmbedding (x, c, s)"},
-    {"float[2] x",
-     "l = Exp (x) y = ai.onnx.preview.training.Gradient "
-     "<xs = [\"x\"], y = \"l\"> (x)"},
+    {"float[2] x", "l = Exp (x) y = ai.onnx.preview.training.Gradient "
+                   "<xs = [\"x\"], y = \"l\"> (x)"},
+    // Older forms.
+    {"float[2, 3] x", "y = ReduceMax <axes = [1], keepdims = 0> (x)", 13},
+    {"float[2, 3] x", "y = ReduceMean <axes = [1]> (x)", 13},
+    {"float[4, 2] x", "y, z = Split <axis = 0> (x)", 13},
+    {"float[1, 4, 1] x", "y = DFT <axis = 1, onesided = 1> (x)", 17},
+    {"float[2, 4, 3] x, float[2] s, float[2] b",
+     "y = GroupNormalization <num_groups = 2> (x, s, b)", 18},
+    {"float[2, 1] x, float[1] s = {1}, float[1] b = {0}, float[1] m = {0}, "
+     "float[1] v = {1}",
+     "y, o, p, q, r = BatchNormalization (x, s, b, m, v)", 13},
+    {"float[1, 1, 4, 4] x, float[2, 4] r, int64[2] b",
+     "y = RoiAlign <output_height = 2, sampling_ratio = 2> (x, r, b)", 13},
+    {"float[4, 5] x",
+     "y = Slice <starts = [0, 1], ends = [4, 3], axes = [0, 1]> (x)", 9},
+    {"float[4] x", "y = Clip <min = 0.0, max = 1.0> (x)", 9},
+    {"float[4] x", "y = Pad <pads = [1, 2], mode = \"edge\"> (x)", 9},
+    {"float[4] x", "y = Dropout <ratio = 0.5> (x)", 9},
+    {"float[4] x", "y, z = TopK <k = 2, axis = 0> (x)", 9},
+    {"float[1, 1, 2, 2] x, float[4] s = {1, 1, 2, 2}",
+     "y = Upsample <mode = \"nearest\"> (x, s)", 9},
+    {"float[2, 3, 4] x", "y = Softmax <axis = 1> (x)", 9},
+    {"float[2, 1, 4] x", "y = Squeeze <axes = [1]> (x)", 9},
 };
 
 } // namespace mpc
