@@ -377,9 +377,12 @@ static LogicalResult checkCounts(const onnx::NodeProto &node, const OpRow &row,
   if (numInputs > row.maxInputs)
     return emitError(loc) << "has " << numInputs
                           << " inputs, but takes at most " << row.maxInputs;
-  for (unsigned i = 0; i < row.minInputs; ++i)
-    if (i >= numInputs || node.input(i).empty())
+  for (unsigned i = 0; i < std::max(row.minInputs, numInputs); ++i) {
+    bool isVariadic = row.maxInputs == kAnyNumber && i >= row.firstVariadic;
+    if ((isVariadic || i < row.minInputs) &&
+        (i >= numInputs || node.input(i).empty()))
       return emitError(loc) << "input " << i << " is missing";
+  }
   unsigned numOutputs = countNames(node.output());
   if (numOutputs > row.maxOutputs)
     return emitError(loc) << "has " << numOutputs

@@ -4,6 +4,7 @@
 
 #include "compiler/Import/Elements.h"
 
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -109,7 +110,7 @@ bool mpc::isTableOfSines(const TensorBytes &data,
     if (extent != 1)
       shape.push_back(extent);
   size_t size = dataTypeSize(tensor.data_type());
-  if (shape.size() != 2 || shape[0] < 2 || size == 0)
+  if (shape.size() != 2 || shape[0] < 2 || shape[1] < 1 || size == 0)
     return false;
   int64_t rows = shape[0], columns = shape[1];
   auto isSmall = [](double value) { return std::fabs(value) <= 1 + 1e-6; };
@@ -128,25 +129,89 @@ bool mpc::isTableOfSines(const TensorBytes &data,
          goesOn(values, rows, columns);
 }
 
-std::optional<llvm::StringRef> mpc::findCopy(const onnx::TensorProto &copy,
-                                             const TensorBytes &copyData,
-                                             const onnx::TensorProto &original,
-                                             const TensorBytes &originalData) {
-  llvm::ArrayRef<char> a = copyData.bytes, b = originalData.bytes;
-  size_t size = dataTypeSize(copy.data_type());
-  if (copy.data_type() != original.data_type() || a.size() != b.size() ||
-      size == 0 || isSplat(copyData, size))
-    return std::nullopt;
-  if (llvm::equal(copy.dims(), original.dims()) && a == b)
-    return "";
+/// A tensor as a matrix: of more or fewer dimensions than two, one row.
+static std::pair<int64_t, int64_t> rowsAndColumns(const onnx::TensorProto &of,
+                                                  int64_t count) {
+  return of.dims_size() == 2 ? std::pair(of.dims(0), of.dims(1))
+                             : std::pair(int64_t(1), count);
+}
+
+/// A number that tensors of one type, one shape and equal elements share. With
+/// `isTransposed` that of the matrix turned over.
+static uint64_t keyOf(const onnx::TensorProto &tensor, const TensorBytes &data,
+                      bool isTransposed) {
+  constexpr int64_t kSamples = 8; // In each dimension.
+  size_t size = dataTypeSize(tensor.data_type());
+  auto [rows, columns] = rowsAndColumns(tensor, data.bytes.size() / size);
+  llvm::SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
+  if (isTransposed) {
+    std::reverse(shape.begin(), shape.end());
+    std::swap(rows, columns);
+  }
+  uint64_t key = llvm::hash_combine(
+      tensor.data_type(), llvm::hash_combine_range(shape.begin(), shape.end()));
+  for (int64_t k = 0; k < kSamples * kSamples; ++k) {
+    int64_t row = k / kSamples * rows / kSamples;
+    int64_t column = k % kSamples * columns / kSamples;
+    int64_t at = isTransposed ? column * rows + row : row * columns + column;
+    uint64_t element = 0;
+    std::memcpy(&element, data.bytes.data() + at * size,
+                std::min(size, sizeof(element)));
+    key = llvm::hash_combine(key, element);
+  }
+  return key;
+}
+
+static bool isTransposeOf(const onnx::TensorProto &copy,
+                          llvm::ArrayRef<char> bytes,
+                          const onnx::TensorProto &original,
+                          llvm::ArrayRef<char> originalBytes) {
   if (copy.dims_size() != 2 || original.dims_size() != 2 ||
       copy.dims(0) != original.dims(1) || copy.dims(1) != original.dims(0))
-    return std::nullopt;
+    return false;
+  size_t size = dataTypeSize(copy.data_type());
   size_t rows = copy.dims(0), columns = copy.dims(1);
   for (size_t row = 0; row < rows; ++row)
     for (size_t column = 0; column < columns; ++column)
-      if (std::memcmp(a.data() + (row * columns + column) * size,
-                      b.data() + (column * rows + row) * size, size) != 0)
-        return std::nullopt;
-  return " transposed";
+      if (std::memcmp(bytes.data() + (row * columns + column) * size,
+                      originalBytes.data() + (column * rows + row) * size,
+                      size) != 0)
+        return false;
+  return true;
+}
+
+void CopyFinder::add(const onnx::TensorProto &tensor, const TensorBytes &data) {
+  size_t size = dataTypeSize(tensor.data_type());
+  if (size == 0 || isSplat(data, size))
+    return;
+  byKey[keyOf(tensor, data, /*isTransposed=*/false)].push_back(entries.size());
+  entries.push_back({&tensor, data});
+}
+
+std::optional<CopyFinder::Copy>
+CopyFinder::find(const onnx::TensorProto &tensor, const TensorBytes &data) {
+  size_t size = dataTypeSize(tensor.data_type());
+  if (size == 0 || isSplat(data, size))
+    return std::nullopt;
+  llvm::SmallVector<size_t> candidates;
+  for (bool isTransposed : {false, true})
+    if (auto found = byKey.find(keyOf(tensor, data, isTransposed));
+        found != byKey.end() && (!isTransposed || tensor.dims_size() == 2))
+      llvm::append_range(candidates, found->second);
+  llvm::sort(candidates);
+  for (size_t index : candidates) {
+    const Entry &entry = entries[index];
+    left -= data.bytes.size();
+    if (left < 0)
+      return std::nullopt;
+    if (entry.tensor->data_type() != tensor.data_type() ||
+        entry.data.bytes.size() != data.bytes.size())
+      continue;
+    if (llvm::equal(tensor.dims(), entry.tensor->dims()) &&
+        data.bytes == entry.data.bytes)
+      return Copy{entry.tensor, false};
+    if (isTransposeOf(tensor, data.bytes, *entry.tensor, entry.data.bytes))
+      return Copy{entry.tensor, true};
+  }
+  return std::nullopt;
 }

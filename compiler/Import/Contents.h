@@ -12,6 +12,8 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <optional>
+#include <unordered_map>
+#include <vector>
 
 namespace mpc {
 
@@ -40,13 +42,34 @@ bool isTableOfSines(const TensorBytes &data, const onnx::TensorProto &tensor);
 /// one number. In a file whose parameters are known it names no parameter.
 bool isExportersFilling(llvm::StringRef name);
 
-/// How `copy` holds what `original` does: "" if as it is, " transposed" if as a
-/// matrix turned over, nothing if it does not. A tensor of equal elements is a
-/// copy of none.
-std::optional<llvm::StringRef> findCopy(const onnx::TensorProto &copy,
-                                        const TensorBytes &copyData,
-                                        const onnx::TensorProto &original,
-                                        const TensorBytes &originalData);
+/// Finds tensors whose elements another one holds, be it as they are or as a
+/// matrix turned over. A tensor of equal elements is a copy of none. What it
+/// is given must live on.
+class CopyFinder {
+public:
+  struct Copy {
+    const onnx::TensorProto *original;
+    bool isTransposed;
+  };
+
+  /// A tensor that others may be copies of.
+  void add(const onnx::TensorProto &tensor, const TensorBytes &data);
+  /// The first of those that `tensor` is a copy of.
+  std::optional<Copy> find(const onnx::TensorProto &tensor,
+                           const TensorBytes &data);
+
+private:
+  struct Entry {
+    const onnx::TensorProto *tensor;
+    TensorBytes data;
+  };
+  std::vector<Entry> entries;
+  /// By type, shape and a few elements.
+  std::unordered_map<uint64_t, std::vector<size_t>> byKey;
+  /// Bytes that may still be compared: a file may hold many tensors that differ
+  /// late.
+  int64_t left = int64_t(1) << 36;
+};
 
 } // namespace mpc
 

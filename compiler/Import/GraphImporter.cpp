@@ -57,7 +57,11 @@ GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model,
                                 : FloatType(builder.getF32Type())),
       model(model), graph(model->proto.graph()), options(options),
       context(context), result(result), tensors(model), signature(model->proto),
-      statistics(graph, signature.isKnown()) {}
+      statistics(graph, signature.isKnown()),
+      countErrors(context, [this](Diagnostic &diagnostic) {
+        numErrors += diagnostic.getSeverity() == DiagnosticSeverity::Error;
+        return failure(); // Others print it.
+      }) {}
 
 LogicalResult GraphImporter::report(llvm::Error error, Location loc,
                                     StringRef label) {
@@ -80,6 +84,16 @@ LogicalResult GraphImporter::addElements(int64_t count, Location loc) {
                            "than 2^40 elements, the most there may be; if a "
                            "dimension was bound with --batch or --dim, bind a "
                            "smaller one";
+}
+
+LogicalResult GraphImporter::addSequence(int64_t length, Location loc) {
+  constexpr int64_t kMostElements = int64_t(1) << 24;
+  numInSequences += length;
+  if (numInSequences <= kMostElements)
+    return success();
+  result.error = ModelError::Limit;
+  return emitError(loc) << "with this one all sequences together have more "
+                           "than 2^24 elements, the most there may be";
 }
 
 //===----------------------------------------------------------------------===//
@@ -536,6 +550,10 @@ Value GraphImporter::materializeClassWeights(GraphValue &value) {
 Value GraphImporter::materialize(GraphValue &value) {
   if (value.value)
     return value.value;
+  if (value.isSequence) {
+    emitError(value.loc) << "is a sequence; a tensor is needed";
+    return nullptr;
+  }
   if (!value.isInitializer)
     return value.value = makeConstant(value);
   const onnx::TensorProto &tensor = *value.tensor;
@@ -683,17 +701,34 @@ bool GraphImporter::isConstant(const GraphValue &value) {
   return false;
 }
 
+LogicalResult GraphImporter::countRead(int64_t count, Location loc) {
+  constexpr int64_t kMostRead = int64_t(1) << 33;
+  numKnownRead += count;
+  if (numKnownRead <= kMostRead)
+    return success();
+  result.error = ModelError::Limit;
+  return emitError(loc) << "with this one nodes read more than 2^33 elements "
+                           "of constants at compile time; let the exporter "
+                           "store what they compute as initializers";
+}
+
 std::optional<KnownTensor> GraphImporter::readConstant(const GraphValue &value,
                                                        Location loc,
                                                        StringRef label) {
-  if (value.constant)
+  if (value.constant) {
+    if (failed(countRead(value.constant.getNumElements(), loc)))
+      return std::nullopt;
     return KnownTensor::of(cast<DenseElementsAttr>(value.constant));
+  }
   const onnx::TensorProto &tensor = *value.tensor;
   auto data = tensors.read(tensor);
   if (!data) {
     (void)report(data.takeError(), value.loc);
     return std::nullopt;
   }
+  size_t size = std::max<size_t>(dataTypeSize(tensor.data_type()), 1);
+  if (failed(countRead(data->bytes.size() / size, loc)))
+    return std::nullopt;
   KnownTensor result;
   result.elementType = elementTypeFor(tensor.data_type(), floatType);
   result.shape.assign(tensor.dims().begin(), tensor.dims().end());

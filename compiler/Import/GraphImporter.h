@@ -104,6 +104,10 @@ public:
   /// machine can run would still take its time to compile.
   mlir::LogicalResult addElements(int64_t count, mlir::Location loc);
 
+  /// Counts the elements of a sequence, of which each is a list of its own.
+  /// Fails after a diagnostic at `loc` if all have more than 2^24.
+  mlir::LogicalResult addSequence(int64_t length, mlir::Location loc);
+
   /// Imports the nodes of a subgraph, whose inputs are defined. Initializers
   /// of its own are constants.
   mlir::LogicalResult importBody(const onnx::GraphProto &body);
@@ -144,12 +148,16 @@ public:
     aliases.emplace_back(initializer, alias);
   }
 
+  /// How many errors were said since this importer was made.
+  unsigned errorCount() const { return numErrors; }
+
   /// Emits an llvm::Error at `loc`, after `label`, and keeps its kind.
   mlir::LogicalResult report(llvm::Error error, mlir::Location loc,
                              llvm::StringRef label = "");
 
 private:
   mlir::LogicalResult importGraph();
+  mlir::LogicalResult countRead(int64_t count, mlir::Location loc);
   mlir::LogicalResult importNode(const onnx::NodeProto &node, int index);
   bool seesAll(const onnx::NodeProto &node, llvm::StringSet<> &own);
   void countUses(const onnx::GraphProto &graph);
@@ -223,8 +231,12 @@ private:
   // Constants computed so far, and how many elements they had.
   llvm::DenseSet<mlir::Attribute> knownConstants;
   int64_t numKnownDistinct = 0, numKnownTotal = 0;
+  int64_t numKnownRead = 0; // As often as they are read.
+  int64_t numInSequences = 0;
   llvm::SetVector<llvm::StringRef> bodyWeights; // Initializers of subgraphs.
   unsigned numWidened = 0; // Initializers of f16 or bf16, said once.
+  unsigned numErrors = 0;
+  const mlir::ScopedDiagnosticHandler countErrors;
 };
 
 } // namespace mpc

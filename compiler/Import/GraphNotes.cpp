@@ -97,7 +97,7 @@ void GraphImporter::noteDetached() {
 
 /// Of tied weights PyTorch's exporter folds one into another initializer.
 void GraphImporter::noteCopies() {
-  SmallVector<std::pair<const onnx::TensorProto *, TensorBytes>> seen;
+  CopyFinder seen;
   for (const onnx::TensorProto &tensor : graph.initializer()) {
     if (!trained.contains(tensor.name()))
       continue;
@@ -106,16 +106,13 @@ void GraphImporter::noteCopies() {
       llvm::consumeError(data.takeError()); // It was read before.
       continue;
     }
-    for (const auto &[other, otherData] : seen)
-      if (auto how = findCopy(tensor, *data, *other, otherData)) {
-        result.notes.push_back(
-            "'" + tensor.name() + "' holds '" + other->name() + "'" +
-            how->str() +
-            ", but is trained apart from it; if they are one "
-            "weight of the model, export it with optimize=False");
-        break;
-      }
-    seen.emplace_back(&tensor, *data);
+    if (auto copy = seen.find(tensor, *data))
+      result.notes.push_back(
+          "'" + tensor.name() + "' holds '" + copy->original->name() + "'" +
+          (copy->isTransposed ? " transposed" : "") +
+          ", but is trained apart from it; if they are one weight of the "
+          "model, export it with optimize=False");
+    seen.add(tensor, *data);
   }
 }
 

@@ -80,15 +80,14 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
         llvm::join(untiled, ", ") +
         "; --train=REGEX trains what it matches sample by sample");
   FailureOr<int64_t> opset = failure();
-  if (succeeded(inlineFunctions(model->proto, &context))) {
-    if (options.survey)
-      options.survey->remarks = findRemarks(model->proto.graph());
+  if (succeeded(inlineFunctions(model->proto, &context)))
     opset = checkModel(*model, &context, options.survey);
-  }
   if (failed(opset)) {
     result.error = ModelError::Invalid;
     return result;
   }
+  if (options.survey)
+    options.survey->remarks = findRemarks(model->proto.graph());
   GraphImporter(model, *opset, options, &context, result).run();
   return result;
 }

@@ -28,6 +28,16 @@ ImportedNode::ImportedNode(GraphImporter &graph, const onnx::NodeProto &proto,
       graph(graph), index(index) {}
 
 LogicalResult ImportedNode::run(const OpRow &row) {
+  unsigned before = graph.errorCount();
+  if (succeeded(runRow(row)))
+    return success();
+  // Nobody can do anything about a failure that has no message.
+  if (graph.errorCount() == before)
+    error() << "internal error: cannot be imported, and nothing tells why";
+  return failure();
+}
+
+LogicalResult ImportedNode::runRow(const OpRow &row) {
   for (unsigned i = 0; i < numInputs(); ++i)
     if (hasInput(i) && graph.lookup(proto.input(i)).isSequence &&
         !row.takesSequences)
@@ -68,6 +78,13 @@ std::string ImportedNode::label(unsigned i) const {
 //===----------------------------------------------------------------------===//
 // Inputs
 //===----------------------------------------------------------------------===//
+
+unsigned ImportedNode::numInputs() const {
+  unsigned count = proto.input_size();
+  while (count > 0 && proto.input(count - 1).empty())
+    --count;
+  return count;
+}
 
 Value ImportedNode::input(unsigned i) {
   if (hasFailed)
@@ -119,6 +136,12 @@ bool ImportedNode::freezesStatistics(Value scale, Value bias) {
 Value ImportedNode::statisticInput(unsigned i, bool frozen) {
   if (hasFailed)
     return nullptr;
+  if (index < 0) {
+    error() << "stands in a subgraph, where training cannot update running "
+               "statistics; move it out of the subgraph, or write it as Sub, "
+               "Mul and Add";
+    return nullptr;
+  }
   if (Value value = graph.materializeStatistic(index, i, frozen))
     return value;
   hasFailed = true;
@@ -206,6 +229,17 @@ bool ImportedNode::fitsConstant(ArrayRef<int64_t> shape) {
   return false;
 }
 
+SmallVector<int64_t> ImportedNode::places(int64_t count,
+                                          function_ref<int64_t(int64_t)> make) {
+  if (!fitsConstant(count))
+    return {};
+  return llvm::map_to_vector(llvm::seq<int64_t>(0, count), make);
+}
+
+SmallVector<int64_t> ImportedNode::range(int64_t count) {
+  return places(count, [](int64_t i) { return i; });
+}
+
 /// Null after an error, one at an input that is not known among them.
 const GraphValue *ImportedNode::knownInput(unsigned i) {
   if (hasFailed)
@@ -235,6 +269,16 @@ double ImportedNode::knownScalar(unsigned i) {
   auto number = graph.readScalar(*value, loc, label(i));
   hasFailed = !number;
   return number.value_or(0);
+}
+
+int64_t ImportedNode::knownInteger(unsigned i) {
+  constexpr double limit = int64_t(1) << 62;
+  double number = knownScalar(i);
+  if (std::isnan(number)) {
+    error() << label(i) << " must be an integer, but is no number";
+    return 0;
+  }
+  return int64_t(std::clamp(number, -limit, limit));
 }
 
 std::vector<double> ImportedNode::knownFloats(unsigned i) {
@@ -292,6 +336,20 @@ const AttributeProto *ImportedNode::typedAttr(StringRef name,
 int64_t ImportedNode::intAttr(StringRef name, int64_t defaultValue) {
   const AttributeProto *attribute = typedAttr(name, AttributeProto::INT);
   return attribute ? attribute->i() : defaultValue;
+}
+
+Type ImportedNode::typeAttr(StringRef name, Type otherwise) {
+  if (!hasAttr(name))
+    return otherwise;
+  int64_t number = intAttr(name, 0);
+  bool isType = number > 0 && number < 1000;
+  Type type = isType ? elementTypeFor(number, graph.floatType) : Type();
+  if (type || hasFailed)
+    return type;
+  error() << "attribute '" << name << "' is "
+          << dataTypeName(isType ? number : -1)
+          << "; supported are floats, int32, int64 and bool";
+  return nullptr;
 }
 
 bool ImportedNode::boolAttr(StringRef name, bool defaultValue) {
@@ -463,6 +521,8 @@ Value ImportedNode::reshape(Value value, ArrayRef<int64_t> shape) {
 }
 
 Value ImportedNode::scalar(double value) {
+  if (hasFailed)
+    return nullptr;
   auto type = RankedTensorType::get({}, graph.floatType);
   auto number = graph.builder.getFloatAttr(graph.floatType, value);
   return train::ConstantOp::create(
@@ -470,26 +530,26 @@ Value ImportedNode::scalar(double value) {
 }
 
 Value ImportedNode::numberLike(Value like, double value) {
-  if (!like)
+  if (!like || hasFailed)
     return nullptr;
   if (isFloat(like))
     return scalar(value);
   Type element = getElementTypeOrSelf(like);
-  return train::ConstantOp::create(
-      graph.builder, loc,
-      ElementsAttr(DenseElementsAttr::get(
-          RankedTensorType::get({}, element),
-          graph.builder.getIntegerAttr(element, int64_t(value)))));
+  return data(KnownTensor{element, {}, {}, {toInteger(element, value)}});
 }
 
 Value ImportedNode::integers(ArrayRef<int64_t> values,
                              ArrayRef<int64_t> shape) {
+  if (hasFailed)
+    return nullptr;
   auto type = RankedTensorType::get(shape, graph.builder.getI64Type());
   return train::ConstantOp::create(
       graph.builder, loc, ElementsAttr(DenseElementsAttr::get(type, values)));
 }
 
 Value ImportedNode::data(const KnownTensor &known) {
+  if (hasFailed)
+    return nullptr;
   return train::ConstantOp::create(graph.builder, loc,
                                    ElementsAttr(known.attribute()));
 }
@@ -579,14 +639,21 @@ LogicalResult ImportedNode::setOutput(unsigned i, Value value) {
   return success();
 }
 
-LogicalResult ImportedNode::forwardInput() {
+LogicalResult ImportedNode::setShared(unsigned i,
+                                      std::shared_ptr<GraphValue> value) {
   if (hasFailed)
     return failure();
-  bool isData = !graph.lookup(proto.input(0)).isSequence && !isConstant(0);
-  if (isData && graph.isDetached(proto.output(0)))
-    return setOutput(0, input(0));
-  graph.define(proto.output(0), graph.share(proto.input(0)));
+  if (i >= unsigned(proto.output_size()) || proto.output(i).empty())
+    return success();
+  bool isData = !value->isSequence && !graph.isConstant(*value);
+  if (isData && graph.isDetached(proto.output(i)))
+    return setOutput(i, graph.materialize(*value));
+  graph.define(proto.output(i), std::move(value));
   return success();
+}
+
+LogicalResult ImportedNode::forwardInput() {
+  return hasFailed ? failure() : setShared(0, graph.share(proto.input(0)));
 }
 
 LogicalResult ImportedNode::setKnown(ElementsAttr value, unsigned output) {

@@ -22,6 +22,7 @@ public:
   ImportedNode(GraphImporter &graph, const onnx::NodeProto &proto, int index);
 
   /// Runs the row's function, then checks that no attribute was left over.
+  /// Fails after a diagnostic, always.
   mlir::LogicalResult run(const OpRow &row);
 
   /// Emits an error at the node and makes it fail.
@@ -39,7 +40,8 @@ public:
   bool hasInput(unsigned i) const {
     return i < unsigned(proto.input_size()) && !proto.input(i).empty();
   }
-  unsigned numInputs() const { return proto.input_size(); }
+  /// Without names at the end that are empty.
+  unsigned numInputs() const;
 
   /// Inputs as data. The first two also check the element type.
   mlir::Value floatInput(unsigned i);
@@ -57,6 +59,9 @@ public:
   /// Inputs that must be known at import: shapes, axes, ratios.
   llvm::SmallVector<int64_t> knownInts(unsigned i);
   double knownScalar(unsigned i);
+  /// One number as an integer, the nearest one below 2^62 if it is beyond that,
+  /// so that sums of two never overflow.
+  int64_t knownInteger(unsigned i);
   /// A short list of floats.
   std::vector<double> knownFloats(unsigned i);
   bool isKnown(unsigned i);
@@ -75,6 +80,12 @@ public:
   KnownTensor constant(unsigned i);
   /// Fails with a message if a constant of this shape would be too large.
   bool fitsConstant(llvm::ArrayRef<int64_t> shape);
+  /// `make(i)` for every i below `count`; nothing, after an error, if they
+  /// would be too many for a constant.
+  llvm::SmallVector<int64_t> places(int64_t count,
+                                    llvm::function_ref<int64_t(int64_t)> make);
+  /// 0, 1, .. `count` - 1, likewise.
+  llvm::SmallVector<int64_t> range(int64_t count);
 
   //===--------------------------------------------------------------------===//
   // Attributes
@@ -82,6 +93,9 @@ public:
 
   bool hasAttr(llvm::StringRef name) { return find(name); }
   int64_t intAttr(llvm::StringRef name, int64_t defaultValue);
+  /// The element type that an attribute names; `otherwise` without it, null
+  /// after an error.
+  mlir::Type typeAttr(llvm::StringRef name, mlir::Type otherwise);
   /// Reads a 0-or-1 integer.
   bool boolAttr(llvm::StringRef name, bool defaultValue);
   double floatAttr(llvm::StringRef name, double defaultValue);
@@ -133,6 +147,7 @@ public:
 
   /// Nothing is emitted where the shape stays.
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
+  // Constants; null after an error, when their elements may be missing.
   /// A rank-0 float constant.
   mlir::Value scalar(double value);
   /// A rank-0 constant of the element type of `like`, be it floats or integers.
@@ -176,6 +191,9 @@ public:
   void refuseOutput(unsigned i, llvm::StringRef why);
   /// Fails if `value` is null or the node has failed; skips an absent output.
   mlir::LogicalResult setOutput(unsigned i, mlir::Value value);
+  /// An output is a value that there is already, known or not; without
+  /// gradients if `--detach` says so.
+  mlir::LogicalResult setShared(unsigned i, std::shared_ptr<GraphValue> value);
   /// Output 0 is input 0, known or not.
   mlir::LogicalResult forwardInput();
   /// An output is known at import.
@@ -193,6 +211,7 @@ public:
   GraphImporter &graph;
 
 private:
+  mlir::LogicalResult runRow(const OpRow &row);
   bool hasOnlyConstants();
   const GraphValue *knownInput(unsigned i);
   const onnx::AttributeProto *find(llvm::StringRef name);

@@ -10,6 +10,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace llvm;
 using namespace mpc;
@@ -26,6 +27,10 @@ static std::string keyOf(StringRef domain, StringRef name) {
   bool isDefault = domain.empty() || domain == "ai.onnx";
   return isDefault ? name.str() : (domain + "." + name).str();
 }
+
+/// Most functions and subgraphs inside of each other: what comes after goes
+/// through them by recursion.
+constexpr unsigned kMostNesting = 100;
 
 static int64_t opsetOf(
     const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto> &sets) {
@@ -48,11 +53,16 @@ public:
 private:
   using Names = StringMap<std::string>;
 
-  LogicalResult inlineInto(Nodes &nodes);
+  LogicalResult inlineInto(Nodes &nodes, Location owner);
   LogicalResult inlineSubgraphs(onnx::NodeProto &node);
   LogicalResult expand(const onnx::NodeProto &call,
                        const onnx::FunctionProto &function, Nodes &result);
   LogicalResult checkOpset(const onnx::FunctionProto &function, Location loc);
+  LogicalResult checkCall(const onnx::NodeProto &call,
+                          const onnx::FunctionProto &function, Location loc);
+  int64_t expandedCount(const Nodes &nodes);
+  LogicalResult checkNames(const onnx::FunctionProto &function,
+                           StringRef prefix, Location loc);
   void rename(onnx::NodeProto &node, const Names &outer,
               const std::string &prefix);
   void renameGraph(onnx::GraphProto &graph, const Names &outer,
@@ -67,7 +77,9 @@ private:
   StringMap<const onnx::FunctionProto *> functions;
   StringMap<unsigned> numCalls; ///< With one name: prefixes must differ.
   StringSet<> active;           ///< Functions that are being expanded.
-  int64_t numNodes = 0;
+  StringMap<int64_t> sizes;     ///< Of functions: see expandedCount.
+  int64_t numCharacters = 0;
+  unsigned depth = 0;
 };
 
 } // namespace
@@ -168,6 +180,58 @@ void Inliner::rename(onnx::NodeProto &node, const Names &names,
       renameGraph(*attribute.mutable_g(), names, prefix);
 }
 
+/// A call must fit its function.
+LogicalResult Inliner::checkCall(const onnx::NodeProto &call,
+                                 const onnx::FunctionProto &function,
+                                 Location loc) {
+  if (call.input_size() <= function.input_size() &&
+      call.output_size() <= function.output_size())
+    return checkOpset(function, loc);
+  return emitError(loc) << "has " << call.input_size() << " inputs and "
+                        << call.output_size() << " outputs, but function '"
+                        << keyOf(function.domain(), function.name()) << "' has "
+                        << function.input_size() << " and "
+                        << function.output_size();
+}
+
+/// How many nodes `nodes` and their subgraphs become, up to a bound. What nests
+/// too deeply, or in a circle, counts for nothing here: expand says so.
+int64_t Inliner::expandedCount(const Nodes &nodes) {
+  if (depth > kMostNesting)
+    return 0;
+  llvm::SaveAndRestore deeper(depth, depth + 1);
+  int64_t count = 0;
+  for (const onnx::NodeProto &node : nodes) {
+    std::string key = keyOf(node.domain(), node.op_type());
+    auto found = functions.find(key);
+    if (found == functions.end()) {
+      ++count;
+      for (const onnx::AttributeProto &attribute : node.attribute())
+        if (attribute.has_g())
+          count += expandedCount(attribute.g().node());
+    } else if (auto [size, isNew] = sizes.try_emplace(key, 0); !isNew) {
+      count += size->second;
+    } else {
+      int64_t own = expandedCount(found->second->node());
+      sizes[key] = own;
+      count += own;
+    }
+    count = std::min(count, kMaxModelParts + 1);
+  }
+  return count;
+}
+
+/// A name that calls are nested in stands before many others.
+LogicalResult Inliner::checkNames(const onnx::FunctionProto &function,
+                                  StringRef prefix, Location loc) {
+  constexpr int64_t kMostCharacters = int64_t(1) << 30;
+  numCharacters += expandedCount(function.node()) * int64_t(prefix.size());
+  if (numCharacters <= kMostCharacters)
+    return success();
+  return emitError(loc) << "with this call the names of nodes in functions "
+                           "have more than 2^30 characters; shorten them";
+}
+
 LogicalResult Inliner::expand(const onnx::NodeProto &call,
                               const onnx::FunctionProto &function,
                               Nodes &result) {
@@ -176,23 +240,13 @@ LogicalResult Inliner::expand(const onnx::NodeProto &call,
   if (!active.insert(key).second)
     return emitError(loc) << "calls function '" << key
                           << "', which calls itself";
-  if (failed(checkOpset(function, loc)))
-    return failure();
-  if (call.input_size() > function.input_size() ||
-      call.output_size() > function.output_size())
-    return emitError(loc) << "has " << call.input_size() << " inputs and "
-                          << call.output_size() << " outputs, but function '"
-                          << key << "' has " << function.input_size() << " and "
-                          << function.output_size();
-  numNodes += function.node_size();
-  if (numNodes > kMaxModelParts)
-    return emitError(loc) << "with this call the functions of the model make "
-                             "more than "
-                          << kMaxModelParts << " nodes";
   std::string label = nodeLabel(call).str();
   unsigned count = numCalls[label]++;
   std::string prefix =
       label + (count ? "#" + std::to_string(count) : std::string()) + "/";
+  if (failed(checkCall(call, function, loc)) ||
+      failed(checkNames(function, prefix, loc)))
+    return failure();
   Names names;
   for (int i = 0; i < function.input_size(); ++i)
     names[function.input(i)] = i < call.input_size() ? call.input(i) : "";
@@ -229,7 +283,7 @@ LogicalResult Inliner::expand(const onnx::NodeProto &call,
                                             : prefix + function.output(i));
     identity.add_output(call.output(i));
   }
-  if (failed(inlineInto(body)))
+  if (failed(inlineInto(body, loc)))
     return failure();
   for (onnx::NodeProto &node : body)
     result.Add()->Swap(&node);
@@ -240,13 +294,21 @@ LogicalResult Inliner::expand(const onnx::NodeProto &call,
 LogicalResult Inliner::inlineSubgraphs(onnx::NodeProto &node) {
   for (onnx::AttributeProto &attribute : *node.mutable_attribute())
     if (attribute.has_g() &&
-        failed(inlineInto(*attribute.mutable_g()->mutable_node())))
+        failed(inlineInto(*attribute.mutable_g()->mutable_node(),
+                          nodeLocation(node, context))))
       return failure();
   return success();
 }
 
-LogicalResult Inliner::inlineInto(Nodes &nodes) {
+/// Puts the bodies of functions in place of their calls; the nodes belong to
+/// `owner`.
+LogicalResult Inliner::inlineInto(Nodes &nodes, Location owner) {
   Nodes result;
+  if (depth > kMostNesting)
+    return emitError(owner) << "is in more than " << kMostNesting
+                            << " functions and subgraphs inside of each other; "
+                               "inline some (onnx.inliner)";
+  llvm::SaveAndRestore deeper(depth, depth + 1);
   for (onnx::NodeProto &node : nodes) {
     auto found = functions.find(keyOf(node.domain(), node.op_type()));
     if (found != functions.end()) {
@@ -272,8 +334,12 @@ LogicalResult Inliner::run() {
   }
   if (functions.empty())
     return success();
-  numNodes = model.graph().node_size();
-  if (failed(inlineInto(*model.mutable_graph()->mutable_node())))
+  Location loc = UnknownLoc::get(context);
+  if (expandedCount(model.graph().node()) > kMaxModelParts)
+    return emitError(loc) << "the calls of functions in the model make more "
+                             "than "
+                          << kMaxModelParts << " nodes";
+  if (failed(inlineInto(*model.mutable_graph()->mutable_node(), loc)))
     return failure();
   model.clear_functions();
   return success();

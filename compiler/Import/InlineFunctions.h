@@ -13,7 +13,7 @@ namespace mpc {
 /// nodes, and removes the functions. A node `n` of a call `c` is called `c/n`,
 /// and so are its values. Fails after a diagnostic where functions call each
 /// other in a circle, share a name, use another opset in which an op is another
-/// one, or would make more than kMaxModelParts nodes.
+/// one, or would make more than kMaxModelParts nodes or nest too deeply.
 mlir::LogicalResult inlineFunctions(onnx::ModelProto &model,
                                     mlir::MLIRContext *context);
 

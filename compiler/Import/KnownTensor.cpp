@@ -2,6 +2,8 @@
 
 #include "compiler/Import/KnownTensor.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mpc;
 
@@ -20,6 +22,14 @@ double mpc::roundTo(FloatType type, double value) {
 
 int64_t mpc::wrapTo(Type integerType, int64_t value) {
   return integerType.isInteger(32) ? int64_t(int32_t(value)) : value;
+}
+
+int64_t mpc::toInteger(Type integerType, double value) {
+  if (integerType.isInteger(1))
+    return value != 0; // NaN is not zero.
+  double limit = std::ldexp(1.0, integerType.isInteger(32) ? 31 : 63);
+  bool fits = value >= -limit && value < limit;
+  return fits ? int64_t(value) : wrapTo(integerType, int64_t(-limit));
 }
 
 KnownTensor KnownTensor::of(DenseElementsAttr attribute) {
@@ -120,6 +130,23 @@ KnownTensor KnownTensor::walk(ArrayRef<int64_t> wanted, int64_t offset,
     }
     return current;
   });
+}
+
+KnownTensor KnownTensor::castTo(Type type, FloatType narrow) const {
+  KnownTensor to{type, shape, {}, {}};
+  auto floatType = dyn_cast<FloatType>(type);
+  for (int64_t i = 0, count = size(); i < count; ++i) {
+    if (floatType) {
+      double value = narrow ? roundTo(narrow, number(i)) : number(i);
+      to.floats.push_back(roundTo(floatType, value));
+    } else if (isFloat() || to.isBool()) {
+      // Exporters leave what has no integer where a Where does not choose it.
+      to.ints.push_back(toInteger(type, number(i)));
+    } else {
+      to.ints.push_back(wrapTo(type, ints[i]));
+    }
+  }
+  return to;
 }
 
 KnownTensor KnownTensor::broadcastTo(ArrayRef<int64_t> wanted) const {

@@ -50,6 +50,8 @@ struct KnownTensor {
                    llvm::ArrayRef<int64_t> strides) const;
   /// Repeats elements; the shape must broadcast.
   KnownTensor broadcastTo(llvm::ArrayRef<int64_t> shape) const;
+  /// The elements in another type, rounded to `narrow` first if there is one.
+  KnownTensor castTo(mlir::Type type, mlir::FloatType narrow = nullptr) const;
   /// Elements between two neighbours in each dimension.
   llvm::SmallVector<int64_t> strides() const;
 };
@@ -57,6 +59,10 @@ struct KnownTensor {
 /// `value` as an element of this type: rounded, or with the bits that fit.
 double roundTo(mlir::FloatType type, double value);
 int64_t wrapTo(mlir::Type integerType, int64_t value);
+
+/// Without its fraction; of what has no integer (NaN is one) whatever the
+/// machine makes of it.
+int64_t toInteger(mlir::Type integerType, double value);
 
 } // namespace mpc
 

@@ -43,9 +43,6 @@ static const TensorProto *valueOf(const onnx::NodeProto &node) {
   return nullptr;
 }
 
-/// Most bytes of one weight: those of a message of protobuf.
-constexpr int64_t kMostBytes = (int64_t(1) << 31) - (1 << 20);
-
 /// The shape that an initializer of i64 holds.
 static std::optional<SmallVector<int64_t>> shapeIn(const TensorProto &tensor) {
   if (tensor.data_type() != TensorProto::INT64 || tensor.dims_size() != 1 ||
@@ -63,50 +60,68 @@ static std::optional<SmallVector<int64_t>> shapeIn(const TensorProto &tensor) {
   return shape;
 }
 
-/// The float tensor that a node gives, without a name; nothing if it gives
-/// none.
+/// The one f32 that a tensor holds, 0 without a tensor.
+static std::optional<float> numberIn(const TensorProto *value) {
+  if (!value)
+    return 0.0f;
+  if (value->data_type() != TensorProto::FLOAT)
+    return std::nullopt;
+  if (value->float_data_size() == 1)
+    return value->float_data(0);
+  float number;
+  if (value->raw_data().size() != sizeof(number))
+    return std::nullopt;
+  std::memcpy(&number, value->raw_data().data(), sizeof(number));
+  return number;
+}
+
+/// What a ConstantOfShape gives; its bytes are taken from those that are
+/// `left`. Nothing if it cannot be told, or is too large.
 static std::optional<TensorProto>
-weightOf(const onnx::NodeProto &node,
-         const StringMap<const TensorProto *> &initializers) {
-  const TensorProto *value = valueOf(node);
-  if (node.op_type() == "Constant")
-    return value && isFloat(value->data_type()) && value->dims_size() > 0
-               ? std::optional(*value)
-               : std::nullopt;
-  if (node.op_type() != "ConstantOfShape" || node.input_size() != 1)
+filledTensor(const onnx::NodeProto &node,
+             const StringMap<const TensorProto *> &initializers,
+             int64_t &left) {
+  if (node.input_size() != 1)
     return std::nullopt;
   const TensorProto *from = initializers.lookup(node.input(0));
   auto shape = from ? shapeIn(*from) : std::nullopt;
-  float number = 0;
-  if (value && value->data_type() != TensorProto::FLOAT)
-    return std::nullopt;
-  if (value && value->float_data_size() == 1)
-    number = value->float_data(0);
-  else if (value && value->raw_data().size() == sizeof(float))
-    std::memcpy(&number, value->raw_data().data(), sizeof(float));
-  else if (value)
-    return std::nullopt;
-  if (!shape)
+  std::optional<float> number = numberIn(valueOf(node));
+  if (!shape || !number)
     return std::nullopt;
   Expected<int64_t> count = countElements(*shape);
   if (!count) {
     consumeError(count.takeError());
     return std::nullopt;
   }
-  if (*count < 1 || *count > kMostBytes / int64_t(sizeof(float)))
+  if (*count < 1 || *count > left / int64_t(sizeof(float)))
     return std::nullopt;
+  left -= *count * int64_t(sizeof(float));
   TensorProto tensor;
   tensor.set_data_type(TensorProto::FLOAT);
   for (int64_t extent : *shape)
     tensor.add_dims(extent);
   std::string raw(*count * sizeof(float), '\0');
-  for (int64_t i = 0; number != 0 && i < *count; ++i)
-    std::memcpy(raw.data() + i * sizeof(float), &number, sizeof(float));
+  for (int64_t i = 0; *number != 0 && i < *count; ++i)
+    std::memcpy(raw.data() + i * sizeof(float), &*number, sizeof(float));
   tensor.set_raw_data(std::move(raw));
   return tensor;
 }
 
-std::vector<std::string> mpc::liftWeights(onnx::ModelProto &model) {
+/// The float tensor that a node gives, without a name; nothing if it gives
+/// none.
+static std::optional<TensorProto>
+weightOf(const onnx::NodeProto &node,
+         const StringMap<const TensorProto *> &initializers, int64_t &left) {
+  if (node.op_type() == "ConstantOfShape")
+    return filledTensor(node, initializers, left);
+  const TensorProto *value = valueOf(node);
+  if (!value || !isFloat(value->data_type()) || value->dims_size() == 0)
+    return std::nullopt;
+  return *value;
+}
+
+std::vector<std::string> mpc::liftWeights(onnx::ModelProto &model,
+                                          int64_t mostBytes) {
   if (!model.has_graph())
     return {};
   onnx::GraphProto &graph = *model.mutable_graph();
@@ -141,8 +156,9 @@ std::vector<std::string> mpc::liftWeights(onnx::ModelProto &model) {
   if (found.size() <= numInitializers)
     return names;
   std::vector<TensorProto> weights;
+  int64_t left = mostBytes;
   for (const auto &[maker, name] : found) {
-    auto weight = weightOf(graph.node(maker), initializers);
+    auto weight = weightOf(graph.node(maker), initializers, left);
     gone[maker] = weight.has_value();
     if (!weight)
       continue;
@@ -152,11 +168,11 @@ std::vector<std::string> mpc::liftWeights(onnx::ModelProto &model) {
   }
   if (names.empty())
     return names;
-  google::protobuf::RepeatedPtrField<onnx::NodeProto> left;
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> rest;
   for (int i = 0; i < graph.node_size(); ++i)
     if (!gone[i])
-      left.Add()->Swap(graph.mutable_node(i));
-  graph.mutable_node()->Swap(&left);
+      rest.Add()->Swap(graph.mutable_node(i));
+  graph.mutable_node()->Swap(&rest);
   for (TensorProto &weight : weights)
     graph.add_initializer()->Swap(&weight);
   return names;

@@ -6,7 +6,9 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -24,8 +26,11 @@ void upgradeOpset(onnx::ModelProto &model);
 /// In a model where Constant and ConstantOfShape nodes give more weights - of
 /// convolutions, products, norms and tables - than there are initializers of
 /// floats, makes initializers of these. Returns their names. Some exporters
-/// write so.
-std::vector<std::string> liftWeights(onnx::ModelProto &model);
+/// write so. Those that shapes alone give stay nodes where all together would
+/// have more than `mostBytes`: no message of protobuf may have more.
+std::vector<std::string> liftWeights(onnx::ModelProto &model,
+                                     int64_t mostBytes = (int64_t(1) << 31) -
+                                                         (1 << 20));
 
 /// PyTorch's exporter stores a parameter again where a layer takes it
 /// transposed: the head of a language model, which is its table of tokens. Of
@@ -43,6 +48,17 @@ tieCopies(const std::shared_ptr<ModelFile> &model,
 std::vector<std::string>
 untileWeights(const std::shared_ptr<ModelFile> &model,
               llvm::function_ref<bool(llvm::StringRef)> isApart);
+
+/// Takes those of these names away: of initializers that nodes make now, and of
+/// inputs, of which older files have one for each initializer.
+template <typename Element>
+void eraseNamed(google::protobuf::RepeatedPtrField<Element> &list,
+                const llvm::StringSet<> &names) {
+  auto end = std::remove_if(list.begin(), list.end(), [&](const Element &e) {
+    return names.contains(e.name());
+  });
+  list.erase(end, list.end());
+}
 
 } // namespace mpc
 

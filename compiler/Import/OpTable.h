@@ -39,6 +39,9 @@ struct OpRow {
   mlir::LogicalResult (*fold)(ImportedNode &node) = nullptr;
   /// Other ops take tensors alone.
   bool takesSequences = false;
+  /// Of an op that takes any number of inputs, the first of those: from there
+  /// on none may be left out.
+  unsigned firstVariadic = 0;
 };
 
 /// The row in force, null if there is none. `op` as in OpRow; `opset` is that

@@ -41,17 +41,6 @@ static onnx::NodeProto nodeOf(const Copy &copy) {
   return node;
 }
 
-/// The first of `parameters` that `weight` is a copy of.
-static std::optional<Copy> copyOf(const Weight &weight,
-                                  ArrayRef<Weight> parameters) {
-  for (const Weight &parameter : parameters)
-    if (auto how = findCopy(*weight.tensor, weight.data, *parameter.tensor,
-                            parameter.data))
-      return Copy{weight.tensor->name(), parameter.tensor->name(),
-                  !how->empty()};
-  return std::nullopt;
-}
-
 static std::vector<Copy>
 findCopies(const std::shared_ptr<const ModelFile> &model,
            function_ref<bool(StringRef)> isApart) {
@@ -59,7 +48,8 @@ findCopies(const std::shared_ptr<const ModelFile> &model,
   const onnx::GraphProto &graph = model->proto.graph();
   Signature signature(model->proto);
   TensorReader reader(model);
-  std::vector<Weight> parameters, computed;
+  CopyFinder parameters;
+  std::vector<Weight> computed;
   for (const onnx::TensorProto &tensor : graph.initializer()) {
     Role role = signature.roleOf(tensor.name());
     if (tensor.data_type() != onnx::TensorProto::FLOAT ||
@@ -70,14 +60,17 @@ findCopies(const std::shared_ptr<const ModelFile> &model,
       consumeError(data.takeError()); // Who wants the elements says so.
       continue;
     }
-    (role == Role::Parameter ? parameters : computed)
-        .push_back({&tensor, std::move(*data)});
+    if (role == Role::Parameter)
+      parameters.add(tensor, *data);
+    else
+      computed.push_back({&tensor, std::move(*data)});
   }
   std::vector<Copy> copies;
   for (const Weight &weight : computed)
     if (!isApart(weight.tensor->name()))
-      if (auto copy = copyOf(weight, parameters))
-        copies.push_back(std::move(*copy));
+      if (auto copy = parameters.find(*weight.tensor, weight.data))
+        copies.push_back({weight.tensor->name(), copy->original->name(),
+                          copy->isTransposed});
   return copies;
 }
 
@@ -88,15 +81,15 @@ std::vector<std::string> mpc::tieCopies(const std::shared_ptr<ModelFile> &model,
     return {};
   onnx::GraphProto &graph = *model->proto.mutable_graph();
   std::vector<std::string> said;
+  StringSet<> names;
   google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
   for (const Copy &copy : copies) {
     *nodes.Add() = nodeOf(copy);
     said.push_back("'" + copy.name + "' with '" + copy.original + "'");
-    auto *initializers = graph.mutable_initializer();
-    initializers->erase(find_if(*initializers, [&](const auto &tensor) {
-      return tensor.name() == copy.name;
-    }));
+    names.insert(copy.name);
   }
+  eraseNamed(*graph.mutable_initializer(), names);
+  eraseNamed(*graph.mutable_input(), names);
   for (onnx::NodeProto &node : *graph.mutable_node())
     nodes.Add()->Swap(&node);
   graph.mutable_node()->Swap(&nodes);

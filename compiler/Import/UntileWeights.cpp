@@ -47,6 +47,7 @@ mpc::untileWeights(const std::shared_ptr<ModelFile> &model,
   onnx::GraphProto &graph = *model->proto.mutable_graph();
   TensorReader reader(model);
   std::vector<onnx::TensorProto> shapes;
+  StringSet<> made;
   google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
   for (onnx::TensorProto &tensor : *graph.mutable_initializer()) {
     std::string name = tensor.name();
@@ -64,6 +65,7 @@ mpc::untileWeights(const std::shared_ptr<ModelFile> &model,
     if (isTableOfSines(*part, one))
       continue;
     names.push_back("'" + name + "'");
+    made.insert(name);
     onnx::TensorProto &shape = shapes.emplace_back();
     shape.set_name(name + ".shape");
     shape.set_data_type(onnx::TensorProto::INT64);
@@ -78,6 +80,7 @@ mpc::untileWeights(const std::shared_ptr<ModelFile> &model,
     node.add_output(name);
     tensor = std::move(one);
   }
+  eraseNamed(*graph.mutable_input(), made);
   for (onnx::TensorProto &shape : shapes)
     *graph.add_initializer() = std::move(shape);
   for (onnx::NodeProto &node : *graph.mutable_node())

@@ -363,7 +363,7 @@ private:
 /// Moves groups into functions, one for each distinct content.
 class Outliner {
 public:
-  explicit Outliner(ModuleOp module) : module(module) {}
+  explicit Outliner(ModuleOp module) : module(module), symbols(module) {}
 
   void outline(const Group &group) {
     llvm::SmallPtrSet<Operation *, 16> inside(group.ops.begin(),
@@ -496,13 +496,14 @@ private:
       kernel->erase();
       return entry->second;
     }
-    entry->second = "kernel_" + std::to_string(known.size() - 1);
-    kernel.setName(entry->second);
-    module.push_back(kernel);
+    kernel.setName("kernel_" + std::to_string(known.size() - 1));
+    // A state may be called so: then the kernel is not.
+    entry->second = symbols.insert(kernel).str();
     return entry->second;
   }
 
   ModuleOp module;
+  SymbolTable symbols;
   llvm::StringMap<std::string> known;
 };
 

@@ -30,6 +30,8 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    SymbolTable table(getOperation());
+    symbols = &table;
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       SmallVector<Operation *> work;
       func.walk([&](Operation *op) { work.push_back(op); });
@@ -141,12 +143,16 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
   Value store(OpBuilder &builder, Location loc, ElementsAttr value) {
     auto type = cast<RankedTensorType>(value.getShapedType());
     std::string name = ("constant." + llvm::Twine(numConstants++)).str();
-    OpBuilder top = OpBuilder::atBlockBegin(getOperation().getBody());
-    train::StateOp::create(top, loc, name, train::StateKind::Constant, type,
-                           value, ArrayAttr(), FlatSymbolRefAttr());
-    return train::ReadOp::create(builder, loc, type, name);
+    OpBuilder apart(&getContext());
+    auto state =
+        train::StateOp::create(apart, loc, name, train::StateKind::Constant,
+                               type, value, ArrayAttr(), FlatSymbolRefAttr());
+    // A state of the model may be called so: then this one is not.
+    StringAttr own = symbols->insert(state, getOperation().getBody()->begin());
+    return train::ReadOp::create(builder, loc, type, own.getValue());
   }
 
+  SymbolTable *symbols = nullptr; ///< While it runs.
   unsigned numConstants = 0;
 };
 

@@ -10,7 +10,7 @@ static LogicalResult importCumSum(ImportedNode &node) {
   Value input = node.numberInput(0);
   bool exclusive = node.boolAttr("exclusive", false);
   bool reverse = node.boolAttr("reverse", false);
-  double axis = node.knownScalar(1);
+  int64_t axis = node.knownInteger(1);
   if (node.failed())
     return failure();
   SmallVector<NamedAttribute> attributes = {node.i64(
@@ -26,7 +26,7 @@ static LogicalResult foldCumSum(ImportedNode &node) {
   KnownTensor value = node.constant(0);
   bool exclusive = node.boolAttr("exclusive", false);
   bool reverse = node.boolAttr("reverse", false);
-  double number = node.knownScalar(1);
+  int64_t number = node.knownInteger(1);
   if (!node.failed() && value.isBool())
     node.error() << "adds numbers, not bools";
   int64_t axis = node.normalizeAxis(number, value.shape.size(), "the axis");
@@ -34,23 +34,25 @@ static LogicalResult foldCumSum(ImportedNode &node) {
     return failure();
   int64_t stride = value.strides()[axis], extent = value.shape[axis];
   KnownTensor sums = value;
-  for (int64_t i = 0, count = value.size(); i < count; ++i) {
-    int64_t place = i / stride % extent;
-    int64_t first = i - place * stride;
-    int64_t begin = reverse ? place + exclusive : 0;
-    int64_t end = reverse ? extent : place + !exclusive;
+  for (int64_t row = 0, rows = extent ? value.size() / extent : 0; row < rows;
+       ++row) {
+    int64_t first = row / stride * stride * extent + row % stride;
     double sum = 0;
-    uint64_t total = 0;
-    for (int64_t at = begin; at < end; ++at) {
-      if (value.isFloat())
-        sum += value.floats[first + at * stride];
-      else
-        total += value.ints[first + at * stride];
+    uint64_t total = 0; // Of integers, which wrap around.
+    for (int64_t i = 0; i < extent; ++i) {
+      int64_t at = first + (reverse ? extent - 1 - i : i) * stride;
+      double before = sum;
+      uint64_t totalBefore = total;
+      if (value.isFloat()) {
+        sum += value.floats[at];
+        sums.floats[at] =
+            roundTo(node.graph.floatType, exclusive ? before : sum);
+      } else {
+        total += value.ints[at];
+        sums.ints[at] =
+            wrapTo(value.elementType, exclusive ? totalBefore : total);
+      }
     }
-    if (value.isFloat())
-      sums.floats[i] = roundTo(node.graph.floatType, sum);
-    else
-      sums.ints[i] = wrapTo(value.elementType, total);
   }
   return node.setKnown(sums);
 }
@@ -71,6 +73,8 @@ static LogicalResult importArgExtreme(ImportedNode &node) {
   if (last)
     attributes.push_back(node.flag("last"));
   Value result = node.emit<train::ArgExtremeOp>(input, attributes);
+  if (!result)
+    return failure();
   shape[axis] = 1;
   return node.setOutput(0, keepDims ? node.reshape(result, shape) : result);
 }
@@ -119,8 +123,7 @@ static LogicalResult importHardmax(ImportedNode &node) {
   if (!largest)
     return failure();
   classes[axis] = shape[axis];
-  SmallVector<int64_t> numbers =
-      llvm::to_vector(llvm::seq<int64_t>(0, shape[axis]));
+  SmallVector<int64_t> numbers = node.range(shape[axis]);
   shape[axis] = 1;
   Value isLargest =
       node.compare(node.reshape(largest, shape),
@@ -137,8 +140,8 @@ static LogicalResult importReverseSequence(ImportedNode &node) {
   if (node.failed())
     return failure();
   ArrayRef<int64_t> shape = shapeOf(input);
-  if (shape.size() < 2 || timeAxis + batchAxis != 1 ||
-      timeAxis * batchAxis != 0)
+  if (shape.size() < 2 || std::min(timeAxis, batchAxis) != 0 ||
+      std::max(timeAxis, batchAxis) != 1)
     return node.shapeError() << "attributes 'time_axis' and 'batch_axis' must "
                                 "be 0 and 1, or 1 and 0, of at least 2 "
                                 "dimensions";
@@ -146,11 +149,9 @@ static LogicalResult importReverseSequence(ImportedNode &node) {
   if (shapeOf(lengths) != ArrayRef<int64_t>({batch}))
     return node.shapeError() << "input 1 must have " << batch << " elements";
   auto count = [&](int64_t extent, int64_t axis) {
-    SmallVector<int64_t> places, stands(2, 1);
-    for (int64_t i = 0; i < extent; ++i)
-      places.push_back(i);
+    SmallVector<int64_t> stands(2, 1);
     stands[axis] = extent;
-    return node.integers(places, stands);
+    return node.integers(node.range(extent), stands);
   };
   using Operation = train::IntegerOperation;
   Value times = count(steps, timeAxis);

@@ -48,11 +48,12 @@ AttentionMask mpc::readAttentionMask(ImportedNode &node, int64_t past) {
 }
 
 /// A constant [rows, columns] of whether `isSeen(row, column)`; null if
-/// everything is.
+/// everything is, or after an error.
 static Value constantMask(ImportedNode &node, int64_t rows, int64_t columns,
                           function_ref<bool(int64_t, int64_t)> isSeen) {
+  if (!node.fitsConstant({rows, columns}))
+    return nullptr;
   SmallVector<bool> values;
-  values.reserve(rows * columns);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j)
       values.push_back(isSeen(i, j));
@@ -66,11 +67,12 @@ static Value constantMask(ImportedNode &node, int64_t rows, int64_t columns,
 
 /// Positions of keys less those of queries, i64 [rows, columns].
 static Value distances(ImportedNode &node, int64_t rows, int64_t columns) {
-  SmallVector<int64_t> values;
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j)
-      values.push_back(j - i);
-  return node.integers(values, {rows, columns});
+  if (!node.fitsConstant({rows, columns}))
+    return nullptr;
+  return node.integers(
+      node.places(rows * columns,
+                  [&](int64_t i) { return i % columns - i / columns; }),
+      {rows, columns});
 }
 
 static Value keepWhere(ImportedNode &node, Value condition, Value scores) {
@@ -93,13 +95,10 @@ static Value maskByLengths(ImportedNode &node, Value scores,
   }
   using train::Comparison;
   Value lengths = node.reshape(seen.lengths, {shape[0], 1, 1, 1});
-  SmallVector<int64_t> keys;
-  for (int64_t j = 0; j < columns; ++j)
-    keys.push_back(j);
-  scores = keepWhere(
-      node,
-      node.compare(node.integers(keys, {columns}), lengths, Comparison::Less),
-      scores);
+  scores = keepWhere(node,
+                     node.compare(node.integers(node.range(columns), {columns}),
+                                  lengths, Comparison::Less),
+                     scores);
   std::optional<int64_t> right = seen.causal ? 0 : seen.right;
   if (!right && !seen.left)
     return scores;
@@ -167,5 +166,7 @@ Value mpc::maskScores(ImportedNode &node, Value scores,
                (!seen.right || ahead <= *seen.right) &&
                (!seen.left || -ahead <= *seen.left);
       });
+  if (node.failed())
+    return nullptr;
   return constant && scores ? keepWhere(node, constant, scores) : scores;
 }

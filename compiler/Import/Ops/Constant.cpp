@@ -121,24 +121,10 @@ static LogicalResult importSize(ImportedNode &node) {
       KnownTensor{node.graph.builder.getI64Type(), {}, {}, {count}});
 }
 
-/// The element type of attribute `dtype`; `otherwise` without one.
-static Type typeAttr(ImportedNode &node, Type otherwise) {
-  if (!node.hasAttr("dtype"))
-    return otherwise;
-  int64_t number = node.intAttr("dtype", 0);
-  bool isType = number > 0 && number < 1000;
-  Type type = isType ? elementTypeFor(number, node.graph.floatType) : Type();
-  if (!type && !node.failed())
-    node.error() << "attribute 'dtype' is "
-                 << dataTypeName(isType ? number : -1)
-                 << "; supported are floats, int32, int64 and bool";
-  return type;
-}
-
 /// Ones on a diagonal of a matrix of the shape of the input.
 static LogicalResult importEyeLike(ImportedNode &node) {
   SmallVector<int64_t> shape = node.shapeOfInput(0);
-  Type type = typeAttr(node, node.typeOfInput(0));
+  Type type = node.typeAttr("dtype", node.typeOfInput(0));
   int64_t diagonal = node.intAttr("k", 0);
   if (!node.failed() && (shape.size() != 2 || !type))
     node.error() << "takes a matrix of numbers";
@@ -174,16 +160,19 @@ static LogicalResult foldNonZero(ImportedNode &node) {
 /// A window of weights for signals: sums of cosines.
 static LogicalResult importWindow(ImportedNode &node, ArrayRef<double> terms) {
   bool periodic = node.boolAttr("periodic", true);
-  node.intAttr("output_datatype", onnx::TensorProto::FLOAT);
-  double size = node.knownScalar(0);
-  if (!node.failed() && !(size >= 1 && size <= double(kMaxKnownElements)))
+  Type type = node.typeAttr("output_datatype", node.graph.floatType);
+  int64_t count = node.knownInteger(0);
+  if (!node.failed() && (count < 1 || count > kMaxKnownElements))
     node.error() << "the size must be from 1 to " << kMaxKnownElements
-                 << ", but is " << size;
+                 << ", but is " << count;
   if (node.failed())
     return failure();
-  auto count = static_cast<int64_t>(size);
   KnownTensor window{node.graph.floatType, {count}, {}, {}};
-  for (int64_t i = 0; i < count; ++i) {
+  // A symmetric window of one weight is its middle: ONNX's formula would divide
+  // 0 by 0.
+  if (count == 1 && !periodic)
+    window.floats.push_back(1);
+  for (int64_t i = window.floats.size(); i < count; ++i) {
     double angle = 2 * M_PI * double(i) / double(periodic ? count : count - 1);
     double value = 0, sign = 1;
     for (auto [k, term] : llvm::enumerate(terms)) {
@@ -192,7 +181,7 @@ static LogicalResult importWindow(ImportedNode &node, ArrayRef<double> terms) {
     }
     window.floats.push_back(roundTo(node.graph.floatType, value));
   }
-  return node.setKnown(window);
+  return node.setKnown(window.castTo(type));
 }
 
 static LogicalResult importHannWindow(ImportedNode &node) {
@@ -209,7 +198,7 @@ static LogicalResult importBlackmanWindow(ImportedNode &node) {
 static LogicalResult importTrilu(ImportedNode &node) {
   Value value = node.input(0);
   bool upper = node.boolAttr("upper", true);
-  int64_t diagonal = node.hasInput(1) ? int64_t(node.knownScalar(1)) : 0;
+  int64_t diagonal = node.hasInput(1) ? node.knownInteger(1) : 0;
   if (node.failed())
     return failure();
   if (shapeOf(value).size() < 2)

@@ -73,10 +73,6 @@ static std::optional<bool> knownBool(ImportedNode &node, const Shared &value,
 /// One of two tensors of one type.
 static Value choose(ImportedNode &node, Value condition, const Shared &yes,
                     const Shared &no) {
-  if (yes->isSequence || no->isSequence) {
-    node.error() << "gives a sequence, by a condition that is data";
-    return nullptr;
-  }
   Value a = node.graph.materialize(*yes), b = node.graph.materialize(*no);
   if (!a || !b) {
     node.fail();
@@ -104,7 +100,8 @@ static LogicalResult importIf(ImportedNode &node) {
   if (isTrue) {
     auto outputs = runBody(node, *isTrue ? *yes : *no, {});
     for (int i = 0; outputs && i < count; ++i)
-      node.graph.define(node.proto.output(i), (*outputs)[i]);
+      if (failed(node.setShared(i, (*outputs)[i])))
+        return failure();
     return success(outputs.has_value());
   }
   Value chooses = node.input(0);
@@ -134,7 +131,7 @@ static Shared stack(ImportedNode &node, ArrayRef<Shared> trips, int64_t axis) {
   }
   SmallVector<Value> parts;
   for (const Shared &trip : trips) {
-    Value value = trip->isSequence ? Value() : node.graph.materialize(*trip);
+    Value value = node.graph.materialize(*trip);
     if (!value) {
       node.fail();
       return nullptr;
@@ -162,10 +159,8 @@ static LogicalResult importLoop(ImportedNode &node) {
     return failure();
   constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
   int64_t trips = kForever;
-  if (node.hasInput(0)) {
-    double count = node.knownScalar(0);
-    trips = count < double(kForever) ? int64_t(count) : kForever;
-  }
+  if (node.hasInput(0))
+    trips = node.knownInteger(0);
   bool runs = true;
   if (node.hasInput(1)) {
     auto known =
@@ -216,10 +211,8 @@ static LogicalResult importLoop(ImportedNode &node) {
                    : node.isOutputUsed(i)
                        ? stack(node, stacked[i - numCarried], 0)
                        : nullptr;
-    if (node.failed())
+    if (node.failed() || (value && failed(node.setShared(i, value))))
       return failure();
-    if (value)
-      node.graph.define(node.proto.output(i), value);
   }
   return success();
 }
@@ -237,10 +230,15 @@ static SmallVector<int64_t> listAttr(ImportedNode &node, StringRef name,
 static LogicalResult importScan(ImportedNode &node) {
   const auto *body = graphAttr(node, "body");
   int64_t numScanned = node.intAttr("num_scan_inputs", 0);
-  int64_t numStates = int64_t(node.numInputs()) - numScanned;
+  int64_t numInputs = node.numInputs();
+  if (!node.failed() && (numScanned < 1 || numScanned > numInputs))
+    node.error() << "attribute 'num_scan_inputs' is " << numScanned
+                 << ", but must be from 1 to " << numInputs;
+  if (node.failed())
+    return failure();
+  int64_t numStates = numInputs - numScanned;
   int64_t numStacked = body ? body->output_size() - numStates : 0;
-  if (!node.failed() && (numScanned < 1 || numStates < 0 || numStacked < 0 ||
-                         body->input_size() != int(node.numInputs()) ||
+  if (!node.failed() && (numStacked < 0 || body->input_size() != numInputs ||
                          node.proto.output_size() > body->output_size()))
     node.error() << "its body does not fit its inputs and outputs";
   if (node.failed())
@@ -300,10 +298,8 @@ static LogicalResult importScan(ImportedNode &node) {
         std::reverse(trips.begin(), trips.end());
       value = stack(node, trips, outAxes[i - numStates]);
     }
-    if (node.failed())
+    if (node.failed() || (value && failed(node.setShared(i, value))))
       return failure();
-    if (value)
-      node.graph.define(node.proto.output(i), value);
   }
   return success();
 }
@@ -311,7 +307,8 @@ static LogicalResult importScan(ImportedNode &node) {
 ArrayRef<OpRow> mpc::controlOps() {
   static const OpRow rows[] = {
       {"If", 11, 1, 1, kAnyNumber, importIf},
-      {"Loop", 11, 0, kAnyNumber, kAnyNumber, importLoop, nullptr, true},
+      {"Loop", 11, 0, kAnyNumber, kAnyNumber, importLoop, nullptr, true,
+       /*firstVariadic=*/2},
       {"Scan", 11, 1, kAnyNumber, kAnyNumber, importScan},
   };
   return rows;

@@ -18,7 +18,12 @@ static Value addBias(ImportedNode &node, Value image, Value bias) {
   if (!image || !bias)
     return image;
   SmallVector<int64_t> shape(shapeOf(image).size(), 1);
-  shape[1] = shapeOf(bias)[0];
+  shape[1] = shapeOf(image)[1];
+  if (shapeOf(bias) != ArrayRef(shape[1])) {
+    node.shapeError() << "the bias must have one element for each of the "
+                      << shape[1] << " output channels";
+    return nullptr;
+  }
   return node.emit<train::AddOp>({image, node.reshape(bias, shape)});
 }
 
@@ -124,12 +129,18 @@ transposedWindow(ImportedNode &node, ArrayRef<int64_t> image,
   if (!node.failed() && !isSame && autoPad != "NOTSET" && autoPad != "VALID")
     node.error() << "attribute 'auto_pad' is '" << autoPad
                  << "'; known are NOTSET, SAME_UPPER, SAME_LOWER and VALID";
-  if (node.failed())
+  if (node.failed() || !fitsSpan(node, window))
     return std::nullopt;
   SmallVector<int64_t> result;
   for (size_t i = 0; i < count; ++i) {
     int64_t stride = window.strides[i];
     int64_t span = (kernel[i] - 1) * window.dilations[i] + 1;
+    if (stride > kMaxElements / image[2 + i]) {
+      node.shapeError() << "the result has more than 2^40 elements in spatial "
+                           "dimension "
+                        << i;
+      return std::nullopt;
+    }
     int64_t whole = stride * (image[2 + i] - 1) + added[i] + span;
     int64_t begin = pads[i], end = pads[count + i];
     if (isSame || !wanted.empty()) {
@@ -239,8 +250,9 @@ static LogicalResult importCol2Im(ImportedNode &node) {
                    dilations[i] * (kernel[i] - 1) - 1;
     positions.push_back(room < 0 ? 0 : room / strides[i] + 1);
     taps *= kernel[i];
-    total *= positions.back();
-    fits = taps < (1 << 30) && total < (int64_t(1) << 40);
+    fits = taps < (1 << 30) &&
+           positions.back() <= kMaxElements / std::max<int64_t>(total, 1);
+    total *= fits ? positions.back() : 0;
   }
   if (!fits || shape[1] % taps != 0 || shape[2] != total)
     return node.shapeError()

@@ -253,10 +253,17 @@ LogicalResult Einsum::run() {
   for (Term &term : terms)
     takeDiagonals(term);
   Term result = terms[0];
+  llvm::DenseMap<Label, unsigned> numLeft; // Of later operands.
+  for (const Term &term : llvm::drop_begin(terms))
+    for (Label label : term.labels)
+      ++numLeft[label];
   for (size_t i = 1; i < terms.size() && !node.failed(); ++i) {
     Labels kept = output;
-    for (size_t later = i + 1; later < terms.size(); ++later)
-      llvm::append_range(kept, terms[later].labels);
+    for (Label label : terms[i].labels)
+      --numLeft[label];
+    for (auto [label, count] : numLeft)
+      if (count > 0)
+        kept.push_back(label);
     result = product(result, terms[i], kept);
   }
   if (!node.failed())

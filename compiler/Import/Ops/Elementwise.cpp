@@ -316,8 +316,6 @@ static constexpr Rule quotient = {
     [](Float a, Float b) { return a / b; },
     [](Int a, Int b) { return b == -1 ? Int(-Bits(a)) : a / b; },
     /*takesBools=*/false, /*makesBools=*/false, /*divides=*/true};
-static constexpr Rule power = {[](Float a, Float b) { return std::pow(a, b); },
-                               nullptr};
 static constexpr Rule negative = {[](Float a, Float) { return -a; },
                                   [](Int a, Int) { return Int(-Bits(a)); }};
 static constexpr Rule squareRoot = {[](Float a, Float) { return std::sqrt(a); },
@@ -396,38 +394,12 @@ static LogicalResult foldWhere(ImportedNode &node) {
   return node.setKnown(out);
 }
 
-/// The elements in another type, rounded to `narrow` if there is one.
-static KnownTensor convert(const KnownTensor &from, Type type,
-                           FloatType narrow) {
-  KnownTensor to{type, from.shape, {}, {}};
-  auto floatType = dyn_cast<FloatType>(type);
-  for (int64_t i = 0, count = from.size(); i < count; ++i) {
-    double number = from.number(i);
-    if (floatType) {
-      if (narrow)
-        number = roundTo(narrow, number);
-      to.floats.push_back(roundTo(floatType, number));
-    } else if (to.isBool()) {
-      to.ints.push_back(number != 0); // NaN is not zero.
-    } else if (!from.isFloat()) {
-      to.ints.push_back(wrapTo(type, from.ints[i]));
-    } else {
-      // What has no integer is whatever the machine makes of it; exporters
-      // leave it where a Where does not choose it.
-      double limit = std::ldexp(1.0, type.isInteger(32) ? 31 : 63);
-      bool fits = number >= -limit && number < limit;
-      to.ints.push_back(fits ? int64_t(number) : wrapTo(type, -limit));
-    }
-  }
-  return to;
-}
-
 static LogicalResult foldCast(ImportedNode &node) {
   std::optional<CastTarget> target = castTarget(node);
   KnownTensor from = node.constant(0);
   if (!target || node.failed())
     return failure();
-  KnownTensor to = convert(from, target->type, target->narrow);
+  KnownTensor to = from.castTo(target->type, target->narrow);
   if (int64_t range = target->high - target->low)
     for (int64_t &number : to.ints) {
       int64_t rest = (number - target->low) % (range + 1);
@@ -452,7 +424,7 @@ static LogicalResult importCastLike(ImportedNode &node) {
   KnownTensor from = node.constant(0);
   if (node.failed())
     return failure();
-  return node.setKnown(convert(from, to, FloatType()));
+  return node.setKnown(from.castTo(to));
 }
 
 ArrayRef<OpRow> mpc::elementwiseOps() {
@@ -464,7 +436,7 @@ ArrayRef<OpRow> mpc::elementwiseOps() {
       {"Mul", 7, 2, 2, 1, importBinary<train::MulOp, Kind::Mul>, fold<mul>},
       {"Div", 7, 2, 2, 1, importBinary<train::DivOp, Kind::Div>,
        fold<quotient>},
-      {"Pow", 7, 2, 2, 1, importPow, fold<power>},
+      {"Pow", 7, 2, 2, 1, importPow, foldPow},
       {"Neg", 6, 1, 1, 1, importNeg, fold<negative>},
       {"Mod", 10, 2, 2, 1, importMod, foldMod},
       {"Sqrt", 6, 1, 1, 1, importUnary<train::SqrtOp>, fold<squareRoot>},

@@ -7,8 +7,8 @@
 using namespace mlir;
 using namespace mpc;
 
-SmallVector<KnownTensor> mpc::broadcastConstants(ImportedNode &node) {
-  SmallVector<KnownTensor> inputs;
+/// The shape that all inputs broadcast to; nothing after an error.
+static std::optional<SmallVector<int64_t>> commonShape(ImportedNode &node) {
   SmallVector<int64_t> shape;
   for (unsigned i = 0; i < node.numInputs(); ++i) {
     SmallVector<int64_t> before = shape;
@@ -17,12 +17,18 @@ SmallVector<KnownTensor> mpc::broadcastConstants(ImportedNode &node) {
       node.shapeError() << "the shapes of the inputs do not broadcast";
   }
   if (!node.fitsConstant(shape))
-    return {};
-  for (unsigned i = 0; i < node.numInputs(); ++i) {
+    return std::nullopt;
+  return shape;
+}
+
+SmallVector<KnownTensor> mpc::broadcastConstants(ImportedNode &node) {
+  SmallVector<KnownTensor> inputs;
+  auto shape = commonShape(node);
+  for (unsigned i = 0; shape && i < node.numInputs(); ++i) {
     KnownTensor value = node.constant(i);
     if (node.failed())
       return {};
-    inputs.push_back(value.broadcastTo(shape));
+    inputs.push_back(value.broadcastTo(*shape));
   }
   return inputs;
 }
@@ -47,7 +53,7 @@ static KnownTensor combine(const Rule &rule, const KnownTensor &lhs,
       out.ints.push_back(rule.ofFloats(lhs.floats[i], rhs.floats[i]) != 0);
     else
       out.floats.push_back(
-          roundTo(type, rule.ofFloats(lhs.floats[i], rhs.number(i))));
+          roundTo(type, rule.ofFloats(lhs.floats[i], rhs.floats[i])));
   }
   if (rule.makesBools)
     out.elementType = boolType;
@@ -55,18 +61,26 @@ static KnownTensor combine(const Rule &rule, const KnownTensor &lhs,
 }
 
 LogicalResult mpc::foldBy(const Rule &rule, ImportedNode &node) {
-  SmallVector<KnownTensor> in = broadcastConstants(node);
-  if (in.empty())
+  auto shape = commonShape(node);
+  if (!shape)
     return failure();
-  KnownTensor out = in.front();
-  for (const KnownTensor &rhs :
-       ArrayRef(in).drop_front(in.size() == 1 ? 0 : 1)) {
-    // Only a power may have an exponent of another type.
-    if (!takes(rule, out) || (rule.ofInts && !takes(rule, rhs)) ||
-        (rule.ofInts && out.elementType != rhs.elementType))
+  unsigned count = node.numInputs();
+  KnownTensor out, rhs;
+  // One at a time, for there may be many that are large.
+  for (unsigned i = 0; i < count; ++i) {
+    KnownTensor value = node.constant(i);
+    if (node.failed())
+      return failure();
+    rhs = value.broadcastTo(*shape);
+    if (i == 0)
+      out = rhs;
+    if (i == 0 && count > 1)
+      continue;
+    if (!takes(rule, out) || !takes(rule, rhs) ||
+        out.elementType != rhs.elementType)
       return node.error() << "is not defined for elements of type "
-                          << out.elementType << (in.size() == 1 ? "" : " and ")
-                          << (in.size() == 1 ? Type() : rhs.elementType);
+                          << out.elementType << (count == 1 ? "" : " and ")
+                          << (count == 1 ? Type() : rhs.elementType);
     if (rule.divides && !out.isFloat() && llvm::is_contained(rhs.ints, 0))
       return node.error() << "divides an integer by 0";
     out = combine(rule, out, rhs, node.graph.builder.getI1Type());

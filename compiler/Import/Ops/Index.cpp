@@ -20,6 +20,11 @@ flatIndex(ImportedNode &node, ArrayRef<int64_t> axes, ArrayRef<int64_t> extents,
   FlatIndex index;
   index.tableRows = product(extents);
   llvm::append_range(index.rowShape, rowShape);
+  Type type = node.typeOfInput(1);
+  if (!type || !(type.isInteger(32) || type.isInteger(64))) {
+    node.shapeError() << "input 1, the indices, must be int32 or int64";
+    return std::nullopt;
+  }
   if (node.isConstant(1)) {
     KnownTensor rows;
     rows.elementType = node.graph.builder.getI64Type();
@@ -109,8 +114,10 @@ mpc::tupleIndex(ImportedNode &node, ArrayRef<int64_t> data, int64_t batch) {
                         outer);
   };
   auto knownPart = [&](unsigned i) {
-    return node.constant(1).pick(outer,
-                                 [&](int64_t at) { return at * length + i; });
+    KnownTensor all = node.constant(1);
+    if (node.failed())
+      return all;
+    return all.pick(outer, [&](int64_t at) { return at * length + i; });
   };
   return flatIndex(node, axes, data.take_front(batch + length),
                    data.drop_front(batch + length), part, knownPart);
@@ -191,7 +198,7 @@ template <bool isTuple> static LogicalResult foldGather(ImportedNode &node) {
 /// for none. Known where the indices are.
 static Value lastUpdates(ImportedNode &node, const FlatIndex &index) {
   int64_t count = product(shapeOf(index.rows));
-  if (!index.known)
+  if (!index.known || index.tableRows > kMaxKnownElements)
     return node.emit<train::LastIndexOp>(node.reshape(index.rows, count),
                                          node.i64("rows", index.tableRows));
   std::vector<int64_t> last(index.tableRows,
@@ -324,9 +331,7 @@ template <bool isTuple> static LogicalResult foldScatter(ImportedNode &node) {
 
 static LogicalResult importOneHot(ImportedNode &node) {
   Value indices = node.numberInput(0);
-  SmallVector<int64_t> depth =
-      node.isKnown(1) ? SmallVector<int64_t>{int64_t(node.knownScalar(1))}
-                      : node.knownInts(1);
+  int64_t depth = node.knownInteger(1);
   int64_t axis = node.intAttr("axis", -1);
   if (node.failed())
     return failure();
@@ -342,8 +347,8 @@ static LogicalResult importOneHot(ImportedNode &node) {
     values = node.input(2);
   if (node.failed())
     return failure();
-  if (depth[0] < 1)
-    return node.error() << "the depth must be positive, but is " << depth[0];
+  if (depth < 1)
+    return node.error() << "the depth must be positive, but is " << depth;
   int64_t rank = shapeOf(indices).size();
   axis = node.normalizeAxis(axis, rank + 1, "attribute 'axis'");
   if (node.failed())
@@ -351,18 +356,19 @@ static LogicalResult importOneHot(ImportedNode &node) {
   indices = node.castTo(indices, node.graph.builder.getI64Type());
   // Negative indices count from the end; what is out of range is off.
   Value fromEnd = node.integerOp(train::IntegerOperation::Add, indices,
-                                 node.numberLike(indices, depth[0]));
+                                 node.numberLike(indices, depth));
   Value isNegative = node.compare(indices, node.numberLike(indices, 0),
                                   train::Comparison::Less);
   indices = node.emit<train::SelectOp>({isNegative, fromEnd, indices});
-  SmallVector<int64_t> column(indices ? shapeOf(indices) : ArrayRef<int64_t>());
+  if (!indices)
+    return failure();
+  SmallVector<int64_t> column(shapeOf(indices));
   column.insert(column.begin() + axis, 1);
   SmallVector<int64_t> classes(rank + 1, 1);
-  classes[axis] = depth[0];
-  Value isOn = node.compare(
-      node.reshape(indices, column),
-      node.integers(llvm::to_vector(llvm::seq<int64_t>(0, depth[0])), classes),
-      train::Comparison::Equal);
+  classes[axis] = depth;
+  Value isOn = node.compare(node.reshape(indices, column),
+                            node.integers(node.range(depth), classes),
+                            train::Comparison::Equal);
   auto valueAt = [&](int64_t place) {
     return values ? node.reshape(node.pick(values, 0, place), {})
                   : node.scalar(numbers[place]);

@@ -78,6 +78,11 @@ Value StateAttention::unpack(unsigned index, Value packed,
   return node.transpose(node.reshape(packed, shape), order);
 }
 
+/// The last extent; 0 of a number, which unpack refuses.
+static int64_t lastOf(Value value) {
+  return shapeOf(value).empty() ? 0 : shapeOf(value).back();
+}
+
 bool StateAttention::read() {
   Value inputs[] = {node.floatInput(0), node.floatInput(1), node.floatInput(2)};
   int64_t queryHeads = node.intAttr("q_num_heads", 0);
@@ -111,13 +116,13 @@ bool StateAttention::read() {
   value = unpack(2, inputs[2], {heads, 1, width});
   if (isGated) {
     Value input = node.floatInput(4);
-    bool isPerHead = input && shapeOf(input).back() == heads;
+    bool isPerHead = input && lastOf(input) == heads;
     decay = unpack(4, input, {heads, isPerHead ? 1 : depth, 1});
     decay = node.emit<train::ExpOp>(decay);
   }
   if (isDelta) {
     Value input = node.floatInput(5);
-    bool isShared = input && shapeOf(input).back() == 1;
+    bool isShared = input && lastOf(input) == 1;
     beta = unpack(5, input, {isShared ? 1 : heads, 1, 1});
   }
   return !node.failed();
@@ -197,6 +202,11 @@ static LogicalResult importCausalConv(ImportedNode &node) {
       taps[1] != 1)
     return node.shapeError() << "input 0 must be [batch, channels, length] and "
                                 "input 1 [channels, 1, size]";
+  constexpr int64_t kMostTaps = 4096;
+  if (taps[2] > kMostTaps)
+    return node.shapeError()
+           << "the kernel has " << taps[2] << " taps; at most " << kMostTaps
+           << " are supported";
   int64_t before = taps[2] - 1;
   Value padded = input;
   if (before > 0) {

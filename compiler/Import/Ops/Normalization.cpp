@@ -242,12 +242,12 @@ static LogicalResult importLrn(ImportedNode &node) {
     return node.shapeError()
            << "takes an image and a 'size' from 1 to 4096, but that is "
            << size;
-  SmallVector<int64_t> places;
-  for (int64_t channel = 0; channel < shape[1]; ++channel)
-    for (int64_t i = 0; i < size; ++i) {
-      int64_t place = channel - (size - 1) / 2 + i;
-      places.push_back(place < shape[1] ? std::max<int64_t>(place, -1) : -1);
-    }
+  if (!node.fitsConstant({shape[1], size}))
+    return failure();
+  SmallVector<int64_t> places = node.places(shape[1] * size, [&](int64_t at) {
+    int64_t place = at / size - (size - 1) / 2 + at % size;
+    return place < shape[1] ? std::max<int64_t>(place, -1) : -1;
+  });
   Value squares = node.emit<train::MulOp>({input, input});
   Value sums = node.emit<train::ResampleOp>(
       {squares, node.integers(places, {shape[1], size})}, node.i64("axis", 1));

@@ -154,11 +154,11 @@ static LogicalResult poolByUnfolding(ImportedNode &node, Value input,
                      node.numberLike(first, count)),
       node.integers(llvm::to_vector(llvm::seq<int64_t>(0, count)), count));
   Value place = node.emit<train::GatherOp>({places, which});
-  SmallVector<int64_t> starts;
-  for (int64_t i = 0; i < channels; ++i)
-    starts.push_back(i * product(ArrayRef<int64_t>(image).drop_front(2)));
-  Value index = node.integerOp(train::IntegerOperation::Add, place,
-                               node.integers(starts, {channels, 1}));
+  int64_t pixels = product(ArrayRef<int64_t>(image).drop_front(2));
+  Value starts = node.integers(
+      node.places(channels, [&](int64_t i) { return i * pixels; }),
+      {channels, 1});
+  Value index = node.integerOp(train::IntegerOperation::Add, place, starts);
   return node.setOutput(1, node.reshape(index, shape));
 }
 
@@ -188,14 +188,15 @@ static Value sumWindows(ImportedNode &node, Value value, const Window &window,
         node.graph.floatType, {positions[dim], window.kernel[dim]}, {}, {}};
     if (!node.fitsConstant(weights.shape))
       return nullptr;
-    for (int64_t at = 0; at < positions[dim]; ++at)
+    for (int64_t at = 0; at < positions[dim]; ++at) {
+      double weight = roundTo(node.graph.floatType, 1 / divisor(dim, at));
       for (int64_t tap = 0; tap < window.kernel[dim]; ++tap) {
         int64_t place = at * window.strides[dim] - window.padsBegin[dim] +
                         tap * window.dilations[dim];
         places.push_back(place >= 0 && place < image[2 + dim] ? place : -1);
-        weights.floats.push_back(
-            roundTo(node.graph.floatType, 1 / divisor(dim, at)));
+        weights.floats.push_back(weight);
       }
+    }
     Value table = train::ConstantOp::create(node.graph.builder, node.loc,
                                             ElementsAttr(weights.attribute()));
     value = node.emit<train::ResampleOp>(

@@ -2,6 +2,8 @@
 
 #include "compiler/Import/Ops/Power.h"
 
+#include "compiler/Import/Ops/Fold.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -81,6 +83,44 @@ Value mpc::emitPower(ImportedNode &node, Value base, Value exponent) {
   power =
       select(isZero, select(isPositive, zero, node.scalar(INFINITY)), power);
   return select(equal(exponent, zero), one, power);
+}
+
+/// Integers wrap around; a fraction is cut off, as it is of data.
+static int64_t integerPower(int64_t base, int64_t exponent) {
+  if (exponent < 0)
+    return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
+  uint64_t result = 1, power = base;
+  for (; exponent > 0; exponent /= 2, power *= power)
+    if (exponent % 2 == 1)
+      result *= power;
+  return static_cast<int64_t>(result);
+}
+
+/// The exponent may have another type than the base.
+LogicalResult mpc::foldPow(ImportedNode &node) {
+  SmallVector<KnownTensor> in = broadcastConstants(node);
+  if (in.empty())
+    return failure();
+  KnownTensor &base = in[0], &exponent = in[1];
+  if (base.isBool() || exponent.isBool())
+    return node.error() << "is not defined for elements of type "
+                        << base.elementType << " and " << exponent.elementType;
+  for (int64_t i = 0, count = base.size(); i < count; ++i) {
+    if (base.isFloat()) {
+      base.floats[i] = roundTo(node.graph.floatType,
+                               std::pow(base.floats[i], exponent.number(i)));
+      continue;
+    }
+    int64_t &number = base.ints[i];
+    if (number == 0 && exponent.number(i) < 0)
+      return node.error() << "divides an integer by 0";
+    number =
+        exponent.isFloat()
+            ? toInteger(base.elementType,
+                        std::pow(double(number), exponent.floats[i]))
+            : wrapTo(base.elementType, integerPower(number, exponent.ints[i]));
+  }
+  return node.setKnown(base);
 }
 
 LogicalResult mpc::importPow(ImportedNode &node) {

@@ -19,6 +19,7 @@ mlir::Value emitPower(ImportedNode &node, mlir::Value base,
 mlir::Value emitRoot(ImportedNode &node, mlir::Value square);
 
 mlir::LogicalResult importPow(ImportedNode &node);
+mlir::LogicalResult foldPow(ImportedNode &node);
 
 } // namespace mpc
 

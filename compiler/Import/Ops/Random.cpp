@@ -32,7 +32,9 @@ static LogicalResult setScaled(ImportedNode &node, Value numbers, double scale,
 template <bool normal, bool like>
 static LogicalResult importRandom(ImportedNode &node) {
   node.floatAttr("seed", 0);
-  node.intAttr("dtype", onnx::TensorProto::FLOAT);
+  Type type = node.typeAttr("dtype", node.graph.floatType);
+  if (type && !isa<FloatType>(type))
+    node.error() << "attribute 'dtype' must be a float type";
   double scale, offset;
   if (normal) {
     offset = node.floatAttr("mean", 0);
@@ -54,13 +56,13 @@ static LogicalResult importRandom(ImportedNode &node) {
 /// 1 with the probability that the input holds.
 static LogicalResult importBernoulli(ImportedNode &node) {
   node.floatAttr("seed", 0);
-  node.intAttr("dtype", onnx::TensorProto::FLOAT);
+  Type type = node.typeAttr("dtype", node.graph.floatType);
   Value chances = node.floatInput(0);
   if (node.failed())
     return failure();
   Value isOne = node.compare(random(node, shapeOf(chances), /*normal=*/false),
                              chances, train::Comparison::Less);
-  return node.setOutput(0, node.castTo(isOne, node.graph.floatType));
+  return node.setOutput(0, node.castTo(isOne, type));
 }
 
 ArrayRef<OpRow> mpc::randomOps() {

@@ -174,6 +174,11 @@ static Value replaceOutside(ImportedNode &node, Value value, int64_t axis,
   return node.emit<train::SelectOp>({isOutside, node.scalar(by), value});
 }
 
+static bool areFinite(ArrayRef<double> numbers) {
+  return llvm::all_of(numbers,
+                      [](double number) { return std::isfinite(number); });
+}
+
 /// The dimensions that a Resize changes and how; nothing after an error.
 static std::optional<SmallVector<std::pair<int64_t, ResizedDim>>>
 resizedDims(ImportedNode &node, ArrayRef<int64_t> shape) {
@@ -181,8 +186,11 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape) {
       llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
   if (auto given = node.intsAttr("axes")) {
     axes = *given;
-    for (int64_t &axis : axes)
+    for (int64_t &axis : axes) {
       axis = node.normalizeAxis(axis, shape.size(), "an entry of 'axes'");
+      if (!node.failed() && llvm::count(axes, axis) > 1)
+        node.error() << "'axes' names dimension " << axis << " twice";
+    }
   }
   std::string policy = node.stringAttr("keep_aspect_ratio_policy", "stretch");
   std::vector<double> scales, roi;
@@ -201,9 +209,9 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape) {
     return std::nullopt;
   size_t count = axes.size();
   if ((sizes.empty() ? scales.size() : sizes.size()) != count ||
-      (!roi.empty() && roi.size() != 2 * count)) {
-    node.shapeError() << "must have one scale or size (and two numbers of a "
-                         "roi) for each of the "
+      (!roi.empty() && (roi.size() != 2 * count || !areFinite(roi)))) {
+    node.shapeError() << "must have one scale or size (and two finite numbers "
+                         "of a roi) for each of the "
                       << count << " dimensions that it changes";
     return std::nullopt;
   }
@@ -221,7 +229,8 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape) {
       dim.scale = policy == "stretch" ? double(sizes[i]) / dim.from : common;
       dim.to = policy == "stretch"
                    ? sizes[i]
-                   : int64_t(std::floor(common * dim.from + 0.5));
+                   : int64_t(std::clamp(std::floor(common * dim.from + 0.5),
+                                        0.0, double(kMostTaps)));
     } else {
       dim.scale = scales[i];
       double to = std::floor(dim.from * scales[i]);
@@ -319,10 +328,10 @@ static LogicalResult importTile(ImportedNode &node) {
     value = node.reshape(value, apart);
     apart[dim] = count;
     value = node.broadcast(value, apart);
-    shape[dim] *= count;
-    value = node.reshape(value, shape);
     if (!value)
       return failure();
+    shape[dim] *= count;
+    value = node.reshape(value, shape);
   }
   return node.setOutput(0, value);
 }

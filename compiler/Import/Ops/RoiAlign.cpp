@@ -79,6 +79,13 @@ bool RoiAligner::read() {
                     "export the model with a positive one";
     return false;
   }
+  for (int64_t extent : bins)
+    if (extent > kMaxKnownElements / samplesPerBin) {
+      node.error() << "the output has " << extent << " bins of "
+                   << samplesPerBin << " samples in a dimension; at most "
+                   << kMaxKnownElements << " samples are supported";
+      return false;
+    }
   ArrayRef<int64_t> shape = shapeOf(image), boxes = shapeOf(regions);
   if (shape.size() != 4 || boxes.size() != 2 || boxes[1] != 4 ||
       shapeOf(batches) != boxes.take_front() || bins[0] < 1 || bins[1] < 1) {

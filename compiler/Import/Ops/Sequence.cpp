@@ -25,7 +25,8 @@ static std::optional<Elements> sequenceInput(ImportedNode &node, unsigned i) {
 }
 
 static LogicalResult setSequence(ImportedNode &node, Elements elements) {
-  if (node.failed())
+  if (node.failed() ||
+      failed(node.graph.addSequence(elements.size(), node.loc)))
     return failure();
   GraphValue entry{{}, nullptr, false, {}, node.loc};
   entry.isSequence = true;
@@ -44,11 +45,44 @@ static std::shared_ptr<GraphValue> element(ImportedNode &node, Value value) {
 /// `mayBeEnd`.
 static int64_t placeIn(ImportedNode &node, unsigned i, int64_t count,
                        bool mayBeEnd = false) {
-  int64_t place = node.knownScalar(i), last = mayBeEnd ? count : count - 1;
+  int64_t place = node.knownInteger(i), last = mayBeEnd ? count : count - 1;
   if (!node.failed() && (place < -count || place > last))
     node.error() << "position " << place << " lies outside of a sequence of "
                  << count;
   return place < 0 ? place + count : place;
+}
+
+/// The sizes of the parts of a dimension of `extent`: as input 1 lists them or,
+/// if that is one number or absent, as many of that size or of 1 as there are.
+static SmallVector<int64_t> partSizes(ImportedNode &node, int64_t extent) {
+  constexpr int64_t kMostParts = 1 << 16;
+  if (node.hasInput(1) && !node.shapeOfInput(1).empty()) {
+    SmallVector<int64_t> sizes = node.knownInts(1);
+    int64_t left = extent;
+    bool fits = true;
+    for (int64_t size : sizes) {
+      fits &= size >= 1 && size <= left;
+      left -= fits ? size : 0;
+    }
+    if (!node.failed() && (!fits || left != 0))
+      node.shapeError() << "the parts [" << ArrayRef(sizes)
+                        << "] do not fill a dimension of " << extent;
+    return sizes;
+  }
+  int64_t each = node.hasInput(1) ? node.knownInteger(1) : 1;
+  if (!node.failed() && each < 1)
+    node.error() << "the parts must not be empty";
+  if (node.failed())
+    return {};
+  int64_t count = llvm::divideCeil(extent, each);
+  if (count > kMostParts) {
+    node.shapeError() << "makes " << count << " parts; at most " << kMostParts
+                      << " are supported";
+    return {};
+  }
+  SmallVector<int64_t> sizes(count, each);
+  sizes.back() = extent - (count - 1) * each;
+  return sizes;
 }
 
 static LogicalResult importSplitToSequence(ImportedNode &node) {
@@ -61,24 +95,8 @@ static LogicalResult importSplitToSequence(ImportedNode &node) {
   axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'");
   if (node.failed())
     return failure();
-  SmallVector<int64_t> sizes(shape[axis], 1);
   bool isSplit = node.hasInput(1);
-  if (isSplit && !node.shapeOfInput(1).empty()) {
-    sizes = node.knownInts(1);
-  } else if (isSplit) {
-    int64_t each = node.knownScalar(1);
-    if (!node.failed() && each < 1)
-      node.error() << "the parts must not be empty";
-    sizes.clear();
-    for (int64_t left = shape[axis]; left > 0 && !node.failed(); left -= each)
-      sizes.push_back(std::min(left, each));
-  }
-  int64_t sum = 0;
-  for (int64_t size : sizes)
-    sum = size < 1 || sum > shape[axis] ? shape[axis] + 1 : sum + size;
-  if (!node.failed() && sum != shape[axis])
-    node.shapeError() << "the parts [" << ArrayRef(sizes)
-                      << "] do not fill dimension " << axis;
+  SmallVector<int64_t> sizes = partSizes(node, shape[axis]);
   Operation *split = node.emitOp<train::SplitOp>(
       input, {node.i64("axis", axis), node.i64s("sizes", sizes)});
   Elements elements;
@@ -104,8 +122,8 @@ static LogicalResult importSequenceAt(ImportedNode &node) {
 
 static LogicalResult importSequenceConstruct(ImportedNode &node) {
   Elements elements;
-  for (const std::string &name : node.proto.input())
-    elements.push_back(node.graph.share(name));
+  for (unsigned i = 0; i < node.numInputs(); ++i)
+    elements.push_back(node.graph.share(node.proto.input(i)));
   return setSequence(node, std::move(elements));
 }
 
@@ -160,7 +178,7 @@ static LogicalResult importConcatFromSequence(ImportedNode &node) {
     return node.error() << "the sequence is empty";
   SmallVector<Value> parts;
   for (const auto &value : *elements) {
-    Value part = value->isSequence ? Value() : node.graph.materialize(*value);
+    Value part = node.graph.materialize(*value);
     if (!part)
       return failure();
     if (parts.empty())

@@ -342,10 +342,10 @@ static LogicalResult importSlice(ImportedNode &node) {
       return setEmpty(node, 0, input, box->extents);
     if (step == 1 || count == 1)
       continue;
-    SmallVector<int64_t> places;
-    for (int64_t i = 0; i < count; ++i)
-      places.push_back(box->starts[dim] + i * step);
-    input = node.pick(input, dim, places);
+    int64_t start = box->starts[dim];
+    input = node.pick(input, dim, node.places(count, [&, step = step](auto i) {
+      return start + i * step;
+    }));
     box->starts[dim] = 0;
   }
   if (node.failed())
@@ -409,12 +409,15 @@ static LogicalResult importSplit(ImportedNode &node) {
   if (node.failed())
     return failure();
   SmallVector<int64_t> sizes = splitSizes(node, shape[axis]);
-  int64_t sum = 0;
-  for (int64_t size : sizes)
-    sum += size >= 0 && sum <= shape[axis] ? size : shape[axis] + 1 - sum;
+  int64_t left = shape[axis];
+  bool fits = int64_t(sizes.size()) == node.proto.output_size();
+  for (int64_t size : sizes) {
+    fits &= size >= 0 && size <= left;
+    left -= fits ? size : 0;
+  }
   if (node.failed())
     return failure();
-  if (sum != shape[axis] || int64_t(sizes.size()) != node.proto.output_size())
+  if (!fits || left != 0)
     return node.shapeError() << "the parts must be " << node.proto.output_size()
                              << ", positive, and fill the " << shape[axis]
                              << " positions of dimension " << axis
@@ -458,21 +461,10 @@ static int64_t concatAxis(ImportedNode &node, ArrayRef<Type> types,
   return axis;
 }
 
-static bool hasAllInputs(ImportedNode &node) {
-  for (unsigned i = 0; i < node.numInputs(); ++i)
-    if (!node.hasInput(i)) {
-      node.error() << "input " << i << " is missing";
-      return false;
-    }
-  return true;
-}
-
 static LogicalResult importConcat(ImportedNode &node) {
   SmallVector<Value> inputs;
   SmallVector<Type> types;
   SmallVector<SmallVector<int64_t>> shapes;
-  if (!hasAllInputs(node))
-    return failure();
   for (unsigned i = 0; i < node.numInputs(); ++i) {
     if (ShapedType::getNumElements(node.shapeOfInput(i)) == 0)
       continue;
@@ -496,8 +488,6 @@ static LogicalResult foldConcat(ImportedNode &node) {
   std::vector<KnownTensor> inputs;
   SmallVector<Type> types;
   SmallVector<SmallVector<int64_t>> shapes;
-  if (!hasAllInputs(node))
-    return failure();
   int64_t count = 0; // Each is small, and there are not many.
   for (unsigned i = 0; i < node.numInputs(); ++i)
     count += product(node.shapeOfInput(i));
@@ -602,10 +592,12 @@ static LogicalResult importPad(ImportedNode &node) {
       continue;
     SmallVector<int64_t> inner(shapeOf(value)), offsets(shape.size(), 0);
     if (!isConstant) {
-      SmallVector<int64_t> places;
-      for (int64_t i = -pad.first; i < inner[dim] + pad.second; ++i)
-        places.push_back(paddedFrom(mode, i, inner[dim]));
-      value = node.pick(value, dim, places);
+      int64_t extent = inner[dim], before = pad.first;
+      value = node.pick(value, dim, node.places(shape[dim], [&](int64_t i) {
+        return paddedFrom(mode, i - before, extent);
+      }));
+      if (!value)
+        return failure();
       continue;
     }
     for (int64_t side : {pad.first, pad.second})

@@ -18,20 +18,22 @@ static LogicalResult importDft(ImportedNode &node) {
   bool onesided = node.boolAttr("onesided", false);
   int64_t axis = axisIsInput ? -2 : node.intAttr("axis", 1);
   if (axisIsInput && node.hasInput(2))
-    axis = node.knownScalar(2);
+    axis = node.knownInteger(2);
   if (node.failed())
     return failure();
   SmallVector<int64_t> shape(shapeOf(input));
-  int64_t rank = shape.size(), parts = shape.back();
+  int64_t rank = shape.size(), parts = rank > 0 ? shape.back() : 0;
   axis = node.normalizeAxis(axis, rank, "the axis");
-  if (!node.failed() && (axis == rank - 1 || (parts != 1 && parts != 2)))
+  if (node.failed())
+    return failure();
+  if (axis == rank - 1 || (parts != 1 && parts != 2))
     return node.shapeError() << "takes numbers of one part or two, in the last "
                                 "dimension, and another axis";
   // From one side to real numbers and back.
   bool toReal = onesided && inverse;
   int64_t length = toReal ? 2 * (shape[axis] - 1) : shape[axis];
   if (node.hasInput(1))
-    length = node.knownScalar(1);
+    length = node.knownInteger(1);
   int64_t out = onesided && !inverse ? length / 2 + 1 : length;
   if (!node.failed() && (length < 1 || length > kMostSines / length))
     node.error() << "the length must be from 1 to 4096, but is " << length;

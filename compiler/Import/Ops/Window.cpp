@@ -35,6 +35,19 @@ static SmallVector<int64_t> readList(ImportedNode &node, StringRef name,
   return *values;
 }
 
+bool mpc::fitsSpan(ImportedNode &node, const Window &window) {
+  for (auto [i, kernel] : llvm::enumerate(window.kernel)) {
+    int64_t dilation = window.dilations[i];
+    if (dilation < 1 || kernel - 1 <= kMaxElements / dilation)
+      continue;
+    node.shapeError() << "the window spans more than 2^40 elements in spatial "
+                         "dimension "
+                      << i;
+    return false;
+  }
+  return true;
+}
+
 /// Pads so that the result has ceil(extent / stride) elements.
 static void padSame(Window &window, ArrayRef<int64_t> extents, bool isUpper) {
   for (auto [i, extent] : llvm::enumerate(extents)) {
@@ -64,7 +77,7 @@ std::optional<Window> mpc::readWindow(ImportedNode &node, Value input,
   SmallVector<int64_t> pads = readList(node, "pads", 2 * count, 0, 0);
   window.padsBegin.assign(pads.begin(), pads.begin() + count);
   window.padsEnd.assign(pads.begin() + count, pads.end());
-  if (node.failed())
+  if (node.failed() || !fitsSpan(node, window))
     return std::nullopt;
 
   bool isSame = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";

@@ -25,6 +25,10 @@ std::optional<Window> readWindow(ImportedNode &node, mlir::Value input,
                                  llvm::ArrayRef<int64_t> kernel,
                                  bool isPooling);
 
+/// Whether the window spans few enough elements to compute with; false after an
+/// error.
+bool fitsSpan(ImportedNode &node, const Window &window);
+
 } // namespace mpc
 
 #endif // MPC_COMPILER_IMPORT_OPS_WINDOW_H

@@ -171,6 +171,89 @@ TEST(TieCopies, DoesNothingWithoutASignature) {
   EXPECT_EQ(file->proto.graph().initializer_size(), 2);
 }
 
+// Older files list every initializer as an input, too.
+TEST(TieCopies, TakesInputsAway) {
+  auto file = fileWith({{"w", {1, 2}, {1, 2}}, {"val_0", {2, 1}, {1, 2}}});
+  for (const char *name : {"x", "w", "val_0"})
+    file->proto.mutable_graph()->add_input()->set_name(name);
+  EXPECT_EQ(tieCopies(file, isNever).size(), 1u);
+  ASSERT_EQ(file->proto.graph().input_size(), 2);
+  EXPECT_EQ(file->proto.graph().input(1).name(), "w");
+}
+
+TEST(UntileWeights, TakesInputsAway) {
+  auto file = fileWith({{"expand", {2, 2}, {1, 2, 1, 2}}});
+  for (const char *name : {"expand", "x"})
+    file->proto.mutable_graph()->add_input()->set_name(name);
+  EXPECT_EQ(untileWeights(file, isNever).size(), 1u);
+  ASSERT_EQ(file->proto.graph().input_size(), 1);
+  EXPECT_EQ(file->proto.graph().input(0).name(), "x");
+}
+
+/// A matrix of `rows` x `columns` of numbers that differ.
+onnx::TensorProto numbers(int64_t rows, int64_t columns, bool isTransposed) {
+  onnx::TensorProto tensor;
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  tensor.add_dims(isTransposed ? columns : rows);
+  tensor.add_dims(isTransposed ? rows : columns);
+  for (int64_t i = 0; i < rows * columns; ++i)
+    tensor.add_float_data(
+        float(isTransposed ? i % rows * columns + i / rows : i));
+  return tensor;
+}
+
+TensorBytes bytesOf(const onnx::TensorProto &tensor) {
+  TensorBytes data;
+  data.bytes = {reinterpret_cast<const char *>(tensor.float_data().data()),
+                tensor.float_data_size() * sizeof(float)};
+  return data;
+}
+
+TEST(CopyFinder, FindsTheFirstOfMany) {
+  for (auto [rows, columns] : {std::pair(1, 7), {7, 1}, {3, 5}, {40, 33}}) {
+    onnx::TensorProto original = numbers(rows, columns, false);
+    onnx::TensorProto turned = numbers(rows, columns, true);
+    onnx::TensorProto other = original;
+    other.set_float_data(other.float_data_size() - 2, -1);
+    CopyFinder finder;
+    finder.add(other, bytesOf(other));
+    EXPECT_FALSE(finder.find(original, bytesOf(original)));
+    EXPECT_FALSE(finder.find(turned, bytesOf(turned)));
+    finder.add(original, bytesOf(original));
+    auto copy = finder.find(turned, bytesOf(turned));
+    ASSERT_TRUE(copy);
+    EXPECT_EQ(copy->original, &original);
+    EXPECT_TRUE(copy->isTransposed);
+    copy = finder.find(original, bytesOf(original));
+    ASSERT_TRUE(copy);
+    EXPECT_FALSE(copy->isTransposed);
+  }
+}
+
+TEST(LiftWeights, KeepsNodesOfWhatWouldBeTooMuch) {
+  onnx::ModelProto model;
+  for (const char *name : {"a", "b"}) {
+    std::string shape = std::string(name) + ".shape";
+    auto *tensor = model.mutable_graph()->add_initializer();
+    tensor->set_name(shape);
+    tensor->set_data_type(onnx::TensorProto::INT64);
+    tensor->add_dims(2);
+    tensor->add_int64_data(8);
+    tensor->add_int64_data(8);
+    onnx::NodeProto *maker = model.mutable_graph()->add_node();
+    maker->set_op_type("ConstantOfShape");
+    maker->add_input(shape);
+    maker->add_output(name);
+    onnx::NodeProto *user = model.mutable_graph()->add_node();
+    user->set_op_type("MatMul");
+    user->add_input("x");
+    user->add_input(name);
+  }
+  onnx::ModelProto copy = model;
+  EXPECT_EQ(liftWeights(copy, 511), std::vector<std::string>{"a"});
+  EXPECT_EQ(liftWeights(model, 512), (std::vector<std::string>{"a", "b"}));
+}
+
 TEST(UntileWeights, MakesOneOfEqualParts) {
   auto file = fileWith({{"expand", {2, 1, 3}, {1, 2, 3, 1, 2, 3}},
                         {"other", {2, 1, 3}, {1, 2, 3, 1, 2, 4}},

@@ -330,3 +330,17 @@ func.func @view_of_a_late_kernel(%x: tensor<8x16xf32>, %y: tensor<16x8xf32>) -> 
   } -> tensor<16x8xf32>
   return %l, %f : tensor<8x16xf32>, tensor<16x8xf32>
 }
+
+// -----
+
+// A state of the model may have the name of a kernel.
+// CHECK-LABEL: func.func @name_taken
+// CHECK:         train.read @kernel_0
+// CHECK:         call @[[KERNEL:kernel_0_[0-9]+]](
+// CHECK:       func.func private @[[KERNEL]](
+train.state @kernel_0 constant : tensor<2xf32> = dense<[3.0, 4.0]> : tensor<2xf32>
+func.func @name_taken(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %w = train.read @kernel_0 : tensor<2xf32>
+  %0 = train.mul %x, %w : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}

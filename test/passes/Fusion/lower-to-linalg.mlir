@@ -110,3 +110,19 @@ func.func @kept() -> tensor<4xf32> {
 }
 train.state @a parameter : tensor<4xf32>
 train.state @b parameter : tensor<4xf32>
+
+// -----
+
+// The model may have a state of that name.
+// CHECK:       train.state @constant.0_{{[0-9]+}} constant : tensor<2xf32> = dense<[1.000000e+00, 2.000000e+00]>
+// CHECK:       train.state @constant.0 constant : tensor<2xf32> = dense<[3.000000e+00, 4.000000e+00]>
+// CHECK-LABEL: func.func @name_taken
+// CHECK-DAG:     train.read @constant.0 :
+// CHECK-DAG:     train.read @constant.0_{{[0-9]+}} :
+train.state @constant.0 constant : tensor<2xf32> = dense<[3.0, 4.0]> : tensor<2xf32>
+func.func @name_taken(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %w = train.read @constant.0 : tensor<2xf32>
+  %c = train.constant dense<[1.0, 2.0]> : tensor<2xf32> : tensor<2xf32>
+  %0 = train.mul %x, %c : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %0, %w : tensor<2xf32>, tensor<2xf32>
+}
