@@ -81,7 +81,8 @@ namespace {
 
 class Compilation {
 public:
-  explicit Compilation(const CompileOptions &options) : options(options) {
+  explicit Compilation(const CompileOptions &options)
+      : options(options), handler(&context, options.model) {
     DialectRegistry registry;
     registry.insert<amp::AmpDialect, train::TrainDialect, exec::ExecDialect,
                     func::FuncDialect, arith::ArithDialect>();
@@ -91,7 +92,6 @@ public:
   }
 
   CompileResult run() {
-    ModelDiagnosticHandler handler(&context, options.model);
     result.exitCode = compile();
     return std::move(result);
   }
@@ -188,6 +188,8 @@ private:
     bool done = succeeded(manager.run(module));
     if (stage == "grad" || !done)
       takeNotes();
+    if (!done && handler.sawUsageError())
+      return kUsage;
     if (!done)
       // What a user's model can get wrong shows in the first two stages.
       return index < 2 ? kInvalidModel : kFailure;
@@ -256,6 +258,7 @@ private:
 
   const CompileOptions &options;
   MLIRContext context;
+  ModelDiagnosticHandler handler;
   OwningOpRef<ModuleOp> module;
   std::vector<DeviceReport> devices;
   CompileResult result{};

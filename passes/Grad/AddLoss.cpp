@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Grad/LossShapes.h"
 #include "passes/Grad/Passes.h"
@@ -252,8 +253,8 @@ static FailureOr<unsigned> findOutput(func::FuncOp predict, StringRef name) {
   for (unsigned i : all)
     if (resultName(predict, i) == name)
       return i;
-  return predict.emitError("the model has no output '")
-         << name << "'; its outputs are " << listOutputs(predict, all);
+  return emitUsageError(predict.getLoc())
+         << "the model has no output '" << name << "'; its outputs are " << listOutputs(predict, all);
 }
 
 /// The one output that a loss can be taken of if nobody names it.
@@ -336,8 +337,8 @@ static LogicalResult chooseAxis(func::FuncOp predict, int64_t asked,
   if (!choice.takesLabels()) {
     if (asked == 0)
       return success();
-    return predict.emitError("label-axis=")
-           << asked << " means nothing to "
+    return emitUsageError(predict.getLoc())
+           << "--label-axis=" << asked << " means nothing to "
            << (choice.inGraph ? "a loss of the model's own"
                               : lossName(choice.kind, choice.elementKind));
   }
@@ -372,8 +373,8 @@ static LogicalResult chooseByOption(func::FuncOp predict, StringRef option,
   auto [kind, name] = option.split(':');
   choice.inGraph = kind == "output";
   if (!choice.inGraph && failed(parseLossName(kind, choice)))
-    return predict.emitError("unknown loss '")
-           << kind
+    return emitUsageError(predict.getLoc())
+           << "unknown loss '" << kind
            << "'; use softmax-cross-entropy, mse, l1, bce-with-logits or "
               "output:NAME";
   FailureOr<unsigned> output =

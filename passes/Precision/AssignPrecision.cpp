@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Precision/Labelling.h"
 #include "passes/Precision/Passes.h"
@@ -44,7 +45,7 @@ public:
     std::string error;
     if (pattern.empty() || regex.isValid(error))
       return success();
-    return emitError(module->getLoc())
+    return emitUsageError(module->getLoc())
            << "'" << option << "' is not a regular expression: '" << pattern
            << "': " << error;
   }
@@ -197,8 +198,8 @@ struct AssignPrecisionPass
         continue;
       Labelling labelling(func, lowType, minimumGain, overrideOf);
       if (conflict) {
-        emitError(conflict->getLoc())
-            << "'keep-fp32' and 'force-low' both match node '"
+        emitUsageError(conflict->getLoc())
+            << "--keep-fp32 and --force-low both match node '"
             << nodeName(conflict->getLoc()) << "'";
         return signalPassFailure();
       }

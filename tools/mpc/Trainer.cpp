@@ -490,9 +490,10 @@ ExitCode Trainer::run() {
 ExitCode Trainer::stop(const char *signal) {
   progress.clear();
   if (options.checkpointDir.empty())
-    throw Failure(Error, format("stopped by %s after step %llu; without "
-                                "--checkpoint-dir nothing is kept",
-                                signal, static_cast<unsigned long long>(step)));
+    throw Failure(Stopped,
+                  format("stopped by %s after step %llu; without "
+                         "--checkpoint-dir nothing is kept to resume from",
+                         signal, static_cast<unsigned long long>(step)));
   saveCheckpoint();
   std::fprintf(stderr,
                "mpc: stopped by %s after step %llu; '%s' is written: the same "

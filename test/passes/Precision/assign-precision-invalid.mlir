@@ -6,7 +6,7 @@
 
 // PRECISION: error: 'precision' must be fp32, bf16, fp16 or fp64, but is 'int8'
 // REGEX: error: 'keep-fp32' is not a regular expression: '('
-// CONFLICT: error: {{.*}}'keep-fp32' and 'force-low' both match node 'fc'
+// CONFLICT: error: {{.*}}--keep-fp32 and --force-low both match node 'fc'
 // UNUSED: warning: 'keep-fp32' matches no node: 'typo'
 // UNUSED-NOT: 'force-low'
 
