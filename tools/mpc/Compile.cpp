@@ -100,7 +100,7 @@ static int run(const Options &options) {
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
-  printNotes(result);
+  printMessages(result);
   compile.output = output;
   if (result.exitCode == 0)
     print(options, compile, result, seconds);

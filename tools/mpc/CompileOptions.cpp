@@ -287,7 +287,10 @@ CompileArguments::toOptions(const std::string &model) const {
   return result;
 }
 
-void mpc::tool::printNotes(const CompileResult &result) {
+void mpc::tool::printMessages(const CompileResult &result) {
   for (const std::string &text : result.notes)
     note(text);
+  std::fputs(result.diagnostics.c_str(), stderr);
+  if (!result.error.empty())
+    throw Failure(static_cast<ExitCode>(result.exitCode), result.error);
 }
