@@ -50,7 +50,8 @@ static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
       ->group("Checkpoints");
   train
       ->add_option("--checkpoint-every", options.checkpointEvery,
-                   "Steps from one to the next (default: an epoch)")
+                   "Steps from one to the next (default: an epoch, and " +
+                       std::to_string(kCheckpointPause) + " s or more)")
       ->option_text("N")
       ->check(Whole(1))
       ->group("Checkpoints");

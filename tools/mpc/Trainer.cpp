@@ -223,7 +223,6 @@ void Trainer::checkLoss(const mpc_step_info_t &info) const {
 
 /// Queues the next batch. What is known by now of earlier ones is settled.
 void Trainer::queueBatch() {
-  Clock::time_point begin = Clock::now();
   const std::vector<uint64_t> &samples = sampler.next();
   const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
   queued.push_back({++calls, samples});
@@ -231,7 +230,6 @@ void Trainer::queueBatch() {
   info.struct_size = sizeof(info);
   mpc_status_t status =
       mpc_session_step(session.get(), inputs.data(), inputs.size(), &info);
-  stepTime += Clock::now() - begin;
   take(status, info);
 }
 
@@ -239,11 +237,9 @@ void Trainer::queueBatch() {
 void Trainer::drain() {
   if (queued.empty())
     return;
-  Clock::time_point begin = Clock::now();
   mpc_step_info_t info = {};
   info.struct_size = sizeof(info);
   mpc_status_t status = mpc_session_synchronize(session.get(), &info);
-  stepTime += Clock::now() - begin;
   take(status, info);
 }
 
@@ -386,13 +382,13 @@ ProgressState Trainer::progressState() const {
   state.lossScale = lossScale;
   if (lastEvaluation && lastEvaluation->accuracy)
     state.accuracy = *lastEvaluation->accuracy;
-  double seconds = std::chrono::duration<double>(stepTime).count();
+  state.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   uint64_t steps = step - firstStep;
-  if (steps > 0 && seconds > 0) {
+  if (steps > 0 && state.seconds > 0) {
     state.samplesPerSecond =
-        steps * program.microBatches() * data.batchSize() / seconds;
+        steps * program.microBatches() * data.batchSize() / state.seconds;
     state.secondsLeft =
-        seconds / steps * (state.total > step ? state.total - step : 0);
+        state.seconds / steps * (state.total > step ? state.total - step : 0);
   }
   return state;
 }
@@ -413,8 +409,13 @@ void Trainer::evaluateNow() {
 bool Trainer::isCheckpointDue(bool epochEnds) const {
   if (options.checkpointDir.empty())
     return false;
-  return options.checkpointEvery == 0 ? epochEnds
-                                      : step % options.checkpointEvery == 0;
+  if (options.checkpointEvery != 0)
+    return step % options.checkpointEvery == 0;
+  // The last one does not wait for its evaluation, which may fail.
+  if (isDone())
+    return true;
+  return epochEnds &&
+         Clock::now() - lastSave >= std::chrono::seconds(kCheckpointPause);
 }
 
 void Trainer::saveCheckpoint() {
@@ -431,6 +432,7 @@ void Trainer::saveCheckpoint() {
   rememberOptions(session, program);
   check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
   lastCheckpoint = path;
+  lastSave = Clock::now();
   if (options.keep > 0)
     check(mpc_checkpoint_prune(options.checkpointDir.c_str(), options.keep),
           options.checkpointDir);
@@ -456,6 +458,7 @@ void Trainer::noteSamplesLeftOut() const {
 
 ExitCode Trainer::run() {
   noteSamplesLeftOut();
+  begin = lastSave = Clock::now();
   bool epochEnds = false;
   while (!isDone()) {
     uint64_t epoch = sampler.position().epoch;
@@ -480,10 +483,11 @@ ExitCode Trainer::run() {
   }
   saveCheckpoint();
   evaluateNow();
+  ProgressState state = progressState();
   if (step > firstStep)
-    progress.finish(progressState());
+    progress.finish(state);
   if (!options.json)
-    printSummary();
+    printSummary(state);
   return Ok;
 }
 
@@ -503,21 +507,19 @@ ExitCode Trainer::stop(const char *signal) {
   return Stopped;
 }
 
-void Trainer::printSummary() const {
+void Trainer::printSummary(const ProgressState &state) const {
   uint64_t steps = step - firstStep;
   if (steps == 0) {
     std::printf("nothing left to train: step %llu was the last\n",
                 static_cast<unsigned long long>(step));
   } else {
-    ProgressState state = progressState();
-    double seconds = std::chrono::duration<double>(stepTime).count();
     std::string perplexity =
         state.hasPerplexity ? format(", perplexity %.2f", std::exp(smoothLoss))
                             : "";
     bool learned = skipped < steps;
     std::printf(
         "trained %s in %s (%s samples/s), %s%s\n",
-        formatCount(steps, "step").c_str(), formatDuration(seconds).c_str(),
+        formatCount(steps, "step").c_str(), formatDuration(state.seconds).c_str(),
         formatCount(std::llround(state.samplesPerSecond)).c_str(),
         learned ? format("loss %.4f", smoothLoss).c_str() : "no weight changed",
         learned ? perplexity.c_str() : "");
