@@ -34,9 +34,6 @@ void GraphImporter::noteFrozenNorms() {
 
 void GraphImporter::noteDecisions() {
   noteNorms();
-  freeze.noteUnmatched(result.notes);
-  train.noteUnmatched(result.notes);
-  detach.noteUnmatched(result.notes);
   // Exporters do so with initializers that merely have equal values.
   for (const auto &[name, alias] : aliases)
     if (stateReads.contains(name) && !freeze.match(name))

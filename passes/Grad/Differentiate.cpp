@@ -135,7 +135,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     eraseDeadOps(func);
     if (!untrained.empty())
       addNote(module,
-              "warning: not trained, because the loss does not depend on: " +
+              "not trained, because the loss does not depend on: " +
                   untrained);
     if (!stopped.empty())
       addNote(module,
