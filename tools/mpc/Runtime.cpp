@@ -5,6 +5,9 @@
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
 
+#include "runtime/src/base/guard.h"
+#include "runtime/src/checkpoint/checkpoint.h"
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -201,25 +204,30 @@ std::string Session::load(const std::string &path) {
   // A folder named like a checkpoint is one, even if its manifest is lost: the
   // runtime then says what is wrong with it.
   std::string name = std::filesystem::path(path).filename().string();
+  std::string misfit;
   if (isCheckpoint(path) || name.rfind("step-", 0) == 0) {
-    check(mpc_session_load_checkpoint(get(), path.c_str()), path);
+    check(runtime::guard([&] {
+            return runtime::load_checkpoint(get(), path, &misfit);
+          }),
+          path);
     return path;
   }
-  std::string loaded = loadLatest(path);
+  std::string loaded = loadLatest(path, misfit);
   if (loaded.empty())
     throw Failure(InputOutput, "'" + path + "' holds no checkpoint");
   return loaded;
 }
 
-std::string Session::loadLatest(const std::string &folder) {
-  char *path = nullptr, *warning = nullptr;
-  check(mpc_session_load_latest(get(), folder.c_str(), &path, &warning),
+std::string Session::loadLatest(const std::string &folder,
+                                std::string &misfit) {
+  std::string loaded, warning;
+  check(runtime::guard([&] {
+          return runtime::load_latest(get(), folder, &loaded, &warning,
+                                      &misfit);
+        }),
         folder);
-  std::string loaded = path ? path : "";
-  if (warning)
+  if (!warning.empty())
     warn(warning);
-  mpc_string_free(path);
-  mpc_string_free(warning);
   return loaded;
 }
 

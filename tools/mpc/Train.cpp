@@ -66,7 +66,7 @@ static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
           "--resume{yes}", options.resumeMode,
           "Go on from the newest good checkpoint, bit for bit; options of "
           "MODEL.mpc that differ are followed (--resume=force: another loss "
-          "too)")
+          "or optimizer too)")
       ->check(Choice({"yes", "force"}))
       ->group("Checkpoints");
 }

@@ -105,7 +105,8 @@ static uint64_t readCount(const Session &session, const char *name) {
 }
 
 void Trainer::resume() {
-  std::string loaded = session.loadLatest(options.checkpointDir);
+  std::string misfit;
+  std::string loaded = session.loadLatest(options.checkpointDir, misfit);
   if (loaded.empty()) {
     std::fprintf(stderr,
                  "mpc: note: '%s' holds no checkpoint yet: starting "
@@ -113,7 +114,7 @@ void Trainer::resume() {
                  options.checkpointDir.c_str());
     return;
   }
-  takeOptions();
+  takeOptions(misfit);
   restorePosition();
   lastCheckpoint = loaded;
   std::fprintf(stderr, "mpc: note: going on after step %llu from '%s'\n",
@@ -122,18 +123,28 @@ void Trainer::resume() {
 
 /// Says what the program was compiled with and the checkpoint was not. Training
 /// goes on with the program's; that it is the same training must be true, or
-/// asked for.
-void Trainer::takeOptions() {
+/// asked for. `misfit` is what of the optimizer's the checkpoint lacks or has
+/// too much.
+void Trainer::takeOptions(const std::string &misfit) {
   OptionChanges changes = compareOptions(session, program);
   if (!changes.graver.empty() && !options.force)
     throw Failure(Usage, "the checkpoint was trained with other options: " +
                              joinWords(changes.graver) +
-                             "; give --resume=force to go on all the same");
+                             "; give --resume=force to go on all the same" +
+                             (misfit.empty() ? "" : ", the optimizer anew"));
+  // Sums of gradients come and go with --accumulate.
+  if (!misfit.empty() && !options.force && !changes.accumulate)
+    throw Failure(Damaged, "the checkpoint belongs to another program: " +
+                               misfit);
   std::vector<std::string> said = changes.graver;
   said.insert(said.end(), changes.milder.begin(), changes.milder.end());
   if (!said.empty())
     std::fprintf(stderr, "mpc: note: going on with %s\n",
                  joinWords(said).c_str());
+  if (!misfit.empty() && !changes.accumulate)
+    std::fprintf(stderr, "mpc: note: the optimizer starts anew where the "
+                         "checkpoint does not fit it: %s\n",
+                 misfit.c_str());
   if (!changes.known)
     std::fprintf(stderr,
                  "mpc: note: the checkpoint does not say what it was trained "

@@ -68,7 +68,7 @@ private:
 
   void openCheckpointDir();
   void resume();
-  void takeOptions();
+  void takeOptions(const std::string &misfit);
   void restorePosition();
   void noteSamplesLeftOut() const;
   void queueBatch();
