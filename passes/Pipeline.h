@@ -60,9 +60,9 @@ struct CompileOptions {
 struct CompileResult {
   int exitCode;                   ///< 0, or what the process should return.
   std::vector<std::string> notes; ///< Decisions to say aloud, one line each.
-  std::string diagnostics; ///< Lines about the model, each naming it.
-  std::string error; ///< What failed beside it, such as a file; else empty.
-  std::string report;             ///< Precision report, JSON.
+  std::string diagnostics;        ///< Lines about the model, each naming it.
+  std::string error;  ///< What failed beside it, such as a file; else empty.
+  std::string report; ///< Precision report, JSON.
   uint64_t packageBytes = 0;
   bool predictsOnly = false; ///< The model has no parameters to train.
 };

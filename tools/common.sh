@@ -22,15 +22,24 @@ since() {
   printf '%d.%d s' $((ms / 1000)) $((ms % 1000 / 100))
 }
 
+# is_configured [-DNAME=VALUE...]: whether the build folder is of this tree and
+# has these values, whoever gave them: this script, a preset, a hand.
+is_configured() {
+  local cache=$build/CMakeCache.txt option name
+  [ -f "$build/build.ninja" ] && [ -f "$cache" ] || return 1
+  for option in "-DCMAKE_HOME_DIRECTORY=$root" "$@"; do
+    name=${option#-D}
+    name=${name%%=*}
+    [ "$(sed -n "s/^$name:[A-Z]*=//p" "$cache")" = "${option#*=}" ] || return 1
+  done
+}
+
 # configure [-DNAME=VALUE...]: CMake, if the build folder is not yet as asked.
+# What is asked here and what CMakePresets.json asks for build/ are the same.
 configure() {
-  local options=(-G Ninja -DCMAKE_BUILD_TYPE=Release "$@")
-  if command -v ccache > /dev/null; then
-    options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  fi
+  local options=(-DCMAKE_BUILD_TYPE=Release "$@")
   # ninja runs CMake again by itself when a file of ours changes.
-  local asked="$root ${options[*]}"
-  if [ -f "$build/build.ninja" ] && [ "$(cat "$build/.configured" 2> /dev/null)" = "$asked" ]; then
+  if is_configured "${options[@]}"; then
     echo "    as it was"
     return
   fi
@@ -38,6 +47,5 @@ configure() {
   if [ -f "$build/CMakeCache.txt" ] && [ ! -f "$build/build.ninja" ]; then
     rm -f "$build/CMakeCache.txt"
   fi
-  cmake -S "$root" -B "$build" "${options[@]}"
-  echo "$asked" > "$build/.configured"
+  cmake -S "$root" -B "$build" -G Ninja "${options[@]}"
 }

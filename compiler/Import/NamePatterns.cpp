@@ -43,9 +43,8 @@ NamePatterns::checkMatched(ArrayRef<StringRef> names, MLIRContext *context,
     if (pattern.matched)
       continue;
     std::string text = option + "='" + pattern.text + "' matches no " + kind;
-    if (llvm::any_of(names, [&](StringRef name) {
-          return pattern.regex.match(name);
-        })) {
+    if (llvm::any_of(
+            names, [&](StringRef name) { return pattern.regex.match(name); })) {
       notes.push_back(text);
       continue;
     }

@@ -254,7 +254,8 @@ static FailureOr<unsigned> findOutput(func::FuncOp predict, StringRef name) {
     if (resultName(predict, i) == name)
       return i;
   return emitUsageError(predict.getLoc())
-         << "the model has no output '" << name << "'; its outputs are " << listOutputs(predict, all);
+         << "the model has no output '" << name << "'; its outputs are "
+         << listOutputs(predict, all);
 }
 
 /// The one output that a loss can be taken of if nobody names it.

@@ -135,8 +135,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     eraseDeadOps(func);
     if (!untrained.empty())
       addNote(module,
-              "not trained, because the loss does not depend on: " +
-                  untrained);
+              "not trained, because the loss does not depend on: " + untrained);
     if (!stopped.empty())
       addNote(module,
               "not trained, because no gradient gets back to: " + stopped);

@@ -206,9 +206,8 @@ std::string Session::load(const std::string &path) {
   std::string name = std::filesystem::path(path).filename().string();
   std::string misfit;
   if (isCheckpoint(path) || name.rfind("step-", 0) == 0) {
-    check(runtime::guard([&] {
-            return runtime::load_checkpoint(get(), path, &misfit);
-          }),
+    check(runtime::guard(
+              [&] { return runtime::load_checkpoint(get(), path, &misfit); }),
           path);
     return path;
   }

@@ -134,16 +134,17 @@ void Trainer::takeOptions(const std::string &misfit) {
                              (misfit.empty() ? "" : ", the optimizer anew"));
   // Sums of gradients come and go with --accumulate.
   if (!misfit.empty() && !options.force && !changes.accumulate)
-    throw Failure(Damaged, "the checkpoint belongs to another program: " +
-                               misfit);
+    throw Failure(Damaged,
+                  "the checkpoint belongs to another program: " + misfit);
   std::vector<std::string> said = changes.graver;
   said.insert(said.end(), changes.milder.begin(), changes.milder.end());
   if (!said.empty())
     std::fprintf(stderr, "mpc: note: going on with %s\n",
                  joinWords(said).c_str());
   if (!misfit.empty() && !changes.accumulate)
-    std::fprintf(stderr, "mpc: note: the optimizer starts anew where the "
-                         "checkpoint does not fit it: %s\n",
+    std::fprintf(stderr,
+                 "mpc: note: the optimizer starts anew where the "
+                 "checkpoint does not fit it: %s\n",
                  misfit.c_str());
   if (!changes.known)
     std::fprintf(stderr,
@@ -528,12 +529,13 @@ void Trainer::printSummary(const ProgressState &state) const {
         state.hasPerplexity ? format(", perplexity %.2f", std::exp(smoothLoss))
                             : "";
     bool learned = skipped < steps;
-    std::printf(
-        "trained %s in %s (%s samples/s), %s%s\n",
-        formatCount(steps, "step").c_str(), formatDuration(state.seconds).c_str(),
-        formatCount(std::llround(state.samplesPerSecond)).c_str(),
-        learned ? format("loss %.4f", smoothLoss).c_str() : "no weight changed",
-        learned ? perplexity.c_str() : "");
+    std::printf("trained %s in %s (%s samples/s), %s%s\n",
+                formatCount(steps, "step").c_str(),
+                formatDuration(state.seconds).c_str(),
+                formatCount(std::llround(state.samplesPerSecond)).c_str(),
+                learned ? format("loss %.4f", smoothLoss).c_str()
+                        : "no weight changed",
+                learned ? perplexity.c_str() : "");
     if (skipped > 0)
       std::printf("%s skipped because a gradient overflowed; loss scale %.9g\n",
                   formatCount(skipped, "step").c_str(), lossScale);

@@ -30,7 +30,7 @@ struct TrainOptions {
   /// In steps; 0: after an epoch that ends kCheckpointPause or more after the
   /// one before.
   uint64_t checkpointEvery = 0;
-  uint64_t keep = 3;            ///< Checkpoints to keep; 0: all.
+  uint64_t keep = 3; ///< Checkpoints to keep; 0: all.
   bool resume = false, noShuffle = false, json = false, quiet = false;
   std::string resumeMode; ///< As the option says it: yes, force; else empty.
   bool force = false;     ///< Resume with another loss or optimizer, too.

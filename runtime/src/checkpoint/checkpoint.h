@@ -148,9 +148,9 @@ StoredIn stored_in(const StateTensor& tensor);
 
 mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& path);
 
-// With `out_misfit`, what the optimizer keeps need not fit: what the program has
-// none of is dropped, what the checkpoint has none of begins anew, and the first
-// such thing is put there. Without it that is an error.
+// With `out_misfit`, what the optimizer keeps need not fit: what the program
+// has none of is dropped, what the checkpoint has none of begins anew, and the
+// first such thing is put there. Without it that is an error.
 mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
                              std::string* out_misfit = nullptr);
 

@@ -90,8 +90,8 @@ class TensorFile {
 
   mpc_status_t incompatible(const std::string& what) const {
     return mpc_status_make(MPC_INCOMPATIBLE,
-                           "'%s' belongs to another program: %s",
-                           path_.c_str(), what.c_str());
+                           "'%s' belongs to another program: %s", path_.c_str(),
+                           what.c_str());
   }
 
   // Returns an error, or null where a misfit is only told.
