@@ -6,6 +6,15 @@ build=${MPC_BUILD_DIR:-$root/build}
 
 if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold= plain=; fi
 
+# refuse_or_help OPTION LINES: what the script's first LINES lines say of it,
+# for --help; for anything else an error that names it.
+refuse_or_help() {
+  sed -n "2,$2s/^# \{0,1\}//p" "$0"
+  [ "$1" != --help ] || exit 0
+  echo "$(basename "$0"): error: unknown option '$1'" >&2
+  exit 2
+}
+
 # step TEXT COMMAND...: says what is done, does it, says how long it took.
 step() {
   local text=$1 begin=$EPOCHREALTIME
