@@ -1,6 +1,7 @@
 //===- OpTable.cpp - Which ONNX ops become what ---------------------------===//
 
 #include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/NormalizeModel.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
