@@ -135,9 +135,25 @@ std::string mpc::tool::commandName(const CLI::App &app) {
   return name;
 }
 
+/// What a build without the compiler lacks, if that is it; else "".
+static std::string lackingCompiler(const CLI::App &command,
+                                   const std::string &extra) {
+  bool isCommand =
+      !command.get_parent() &&
+      (extra == "compile" || extra == "export" || extra == "report");
+  bool isModel = command.get_name() == "doctor" && extra[0] != '-';
+  if (!isCommand && !isModel)
+    return "";
+  return std::string("'mpc ") + (isModel ? "doctor MODEL" : extra) +
+         "' needs the compiler, and this mpc is built without it";
+}
+
 /// An argument that no option and no command took.
 static std::string describeExtra(const CLI::App &command,
                                  const std::string &extra) {
+  if (positionalsOf(&command).empty())
+    if (std::string lacking = lackingCompiler(command, extra); !lacking.empty())
+      return lacking;
   if (extra.size() > 1 && extra[0] == '-') {
     std::string name = extra.substr(0, extra.find('='));
     std::vector<std::string> known;
