@@ -101,6 +101,21 @@ static mpc::npz::Array takeArray(mpc::npz::Arrays &arrays,
   return array;
 }
 
+/// What classes are compared with is called 'labels', and what numbers are
+/// 'targets': people have the one and want the other. "" unless it is so.
+static std::string suggestOther(const std::vector<std::string> &names,
+                                const std::string &wanted) {
+  if (wanted != "labels" && wanted != "targets")
+    return "";
+  std::string other = wanted == "labels" ? "targets" : "labels";
+  if (std::find(names.begin(), names.end(), other) == names.end())
+    return "";
+  return std::string("; it has '") + other + "', but what the loss of this " +
+         "model compares with " +
+         (wanted == "labels" ? "are classes" : "are numbers") + ": call it '" +
+         wanted + "' if it holds these";
+}
+
 /// Throws unless one of `names` is that of the input.
 static void requireName(const std::vector<std::string> &names,
                         const Binding &input, const std::string &path) {
@@ -116,7 +131,10 @@ static void requireName(const std::vector<std::string> &names,
   std::string message = path + ": has no array '" + input.name +
                         "', which the model takes as " +
                         formatType(input.dtype, input.shape);
-  if (std::string nearest = findNearest(input.name, names); !nearest.empty())
+  if (std::string other = suggestOther(names, input.name); !other.empty())
+    message += other;
+  else if (std::string nearest = findNearest(input.name, names);
+           !nearest.empty())
     message += "; did you mean '" + nearest + "'?";
   else if (!quoted.empty())
     message += "; it has " + joinWords(quoted);

@@ -136,6 +136,18 @@ TEST(Dataset, RefusesOtherTypes) {
             "it, for example with .astype('float32')");
 }
 
+TEST(Dataset, KnowsTheOtherNameOfWhatALossComparesWith) {
+  EXPECT_EQ(failure(threeSamples(), {{"targets", MPC_DTYPE_F32, {2, 1}, 0}}),
+            "d.npz: has no array 'targets', which the model takes as f32[2,1]; "
+            "it has 'labels', but what the loss of this model compares with "
+            "are numbers: call it 'targets' if it holds these");
+  npz::Arrays arrays = {makeArray<int64_t>("targets", "int64", {2}, {0, 1})};
+  EXPECT_EQ(failure(arrays, {kLabels}),
+            "d.npz: has no array 'labels', which the model takes as i64[2]; it "
+            "has 'targets', but what the loss of this model compares with are "
+            "classes: call it 'labels' if it holds these");
+}
+
 TEST(Dataset, NamesMissingArrays) {
   EXPECT_EQ(failure(threeSamples(), {{"pears", MPC_DTYPE_F32, {2, 2}, 0}}),
             "d.npz: has no array 'pears', which the model takes as f32[2,2]; "
