@@ -290,7 +290,8 @@ static Value findPrediction(Value output, const Choice &choice) {
 
 /// Checks that the loss can be taken of the chosen output and puts the choice
 /// into words.
-static LogicalResult describe(func::FuncOp predict, Choice &choice) {
+static LogicalResult describe(func::FuncOp predict, bool isAsked,
+                              Choice &choice) {
   StringRef output = resultName(predict, choice.output);
   Value value = getReturn(predict).getOperand(choice.output);
   RankedTensorType type = typeOf(value);
@@ -322,6 +323,13 @@ static LogicalResult describe(func::FuncOp predict, Choice &choice) {
           .str();
   if (classes && type.getRank() > 2)
     choice.text += ", classes along axis " + std::to_string(axis);
+  bool isSigmoid = isa_and_nonnull<train::SigmoidOp>(value.getDefiningOp()) &&
+                   !classes &&
+                   choice.elementKind == ElementLoss::MeanSquaredError;
+  if (isSigmoid && !isAsked)
+    choice.why += "; '" + output.str() +
+                  "' comes from sigmoid: for targets from 0 to 1 "
+                  "--loss=bce-with-logits trains better";
   Value prediction = findPrediction(value, choice);
   if (prediction != value)
     choice.why += ("; '" + output + "' comes from " +
@@ -702,7 +710,7 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
     if (failed(chosen) || failed(chooseAxis(predict, labelAxis, choice)))
       return signalPassFailure();
     explainAxis(!option.empty(), labelAxis != 0, choice);
-    if (failed(describe(predict, choice)))
+    if (failed(describe(predict, !option.empty(), choice)))
       return signalPassFailure();
     LDBG() << "loss: " << choice.text << ", " << choice.why;
 

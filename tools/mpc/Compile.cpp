@@ -78,6 +78,7 @@ static std::string findOutput(const std::string &output,
 }
 
 static int run(const Options &options) {
+  refusePackage(options.model);
   mpc::CompileOptions compile = options.arguments.toOptions(options.model);
   compile.dumpStages = options.dumpStages;
   compile.stopAfter = options.stopAfter;

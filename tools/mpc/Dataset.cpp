@@ -161,6 +161,28 @@ static std::string expectedType(const Binding &input) {
   return text + "]";
 }
 
+/// What makes an array of this shape fit the input, where it is what people
+/// often have instead: "; .squeeze(-1) makes it so", or "".
+static std::string findRemedy(const std::vector<int64_t> &shape,
+                              const Binding &input) {
+  std::vector<int64_t> less = shape, more = shape;
+  more.push_back(1);
+  if (fits(more, input))
+    return shape.size() == 1 ? "; .reshape(-1, 1) makes it so"
+                             : "; numpy.expand_dims(.., -1) makes it so";
+  if (shape.size() < 2)
+    return "";
+  less.pop_back();
+  if (!fits(less, input))
+    return "";
+  if (shape.back() == 1)
+    return "; .squeeze(-1) makes it so";
+  // One number for each class, where the number of the class is asked for.
+  return input.range && shape.back() == input.range->high
+             ? "; if it is one-hot, .argmax(-1) makes numbers of classes of it"
+             : "";
+}
+
 /// Throws unless an array of this type and shape can be bound to the input.
 static void requireType(const mpc::npz::Array &array, const Binding &input,
                         const std::string &path) {
@@ -168,7 +190,7 @@ static void requireType(const mpc::npz::Array &array, const Binding &input,
                      expectedType(input) + ", but is " +
                      mpc::npz::typeText(array);
   if (!fits(array.shape, input))
-    throw Failure(Usage, text);
+    throw Failure(Usage, text + findRemedy(array.shape, input));
   std::string wanted = numpyName(input.dtype);
   if (array.dtype != wanted && !isConvertible(array.dtype, input.dtype))
     throw Failure(Usage, text + "; convert it, for example with .astype('" +

@@ -148,6 +148,26 @@ static std::string lackingCompiler(const CLI::App &command,
          "' needs the compiler, and this mpc is built without it";
 }
 
+/// "; it is one of mpc train" for an option that another command has: when
+/// compiling most things are decided for good. "" if there is none, or several.
+static std::string describeOwner(const CLI::App &command,
+                                 const std::string &name) {
+  if (!command.get_parent())
+    return "";
+  std::string prefix = command.get_parent()->get_name() + " ";
+  const CLI::App *owner = nullptr;
+  unsigned count = 0;
+  for (const CLI::App *other : command.get_parent()->get_subcommands({})) {
+    if (!other->get_option_no_throw(name))
+      continue;
+    if (other->get_name() == "compile" && name != "--output")
+      return "; it is set when compiling: " + prefix + "compile " + name;
+    owner = other;
+    ++count;
+  }
+  return count == 1 ? "; it is one of " + prefix + owner->get_name() : "";
+}
+
 /// An argument that no option and no command took.
 static std::string describeExtra(const CLI::App &command,
                                  const std::string &extra) {
@@ -160,6 +180,8 @@ static std::string describeExtra(const CLI::App &command,
     for (const CLI::Option *option : command.get_options())
       for (const std::string &longName : option->get_lnames())
         known.push_back("--" + longName);
+    if (std::string owner = describeOwner(command, name); !owner.empty())
+      return "unknown option '" + name + "'" + owner;
     return "unknown option '" + name + "'" + suggest(name, known);
   }
   std::vector<std::string> commands;

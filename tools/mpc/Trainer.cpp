@@ -285,8 +285,13 @@ void Trainer::failStep(const std::string &cause, const mpc_step_info_t &info) {
   if (!labels.empty())
     throw Failure(Usage, format("the loss of step %llu is nan: %s", number,
                                 labels.c_str()));
-  std::string place = data.explainNonFinite(samples);
-  throw Failure(Numeric, format("step %llu: %s%s%s", number, cause.c_str(),
+  std::string place = data.explainNonFinite(samples), said = cause;
+  // No learning rate mends bad data.
+  constexpr std::string_view advice =
+      "; lower the learning rate or look at the data";
+  if (size_t at = said.rfind(advice); !place.empty() && at != std::string::npos)
+    said.erase(at, advice.size());
+  throw Failure(Numeric, format("step %llu: %s%s%s", number, said.c_str(),
                                 place.empty() ? "" : "; ", place.c_str()));
 }
 
