@@ -63,6 +63,7 @@ public:
       for (StringRef text : {name, forward, type})
         found |= !text.empty() && regex.match(text);
       seen.insert(forward);
+      seen.insert(type);
     });
     matched |= found;
     return found;

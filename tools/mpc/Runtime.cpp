@@ -65,6 +65,16 @@ std::string mpc::tool::formatType(mpc_dtype_t dtype,
 // Program
 //===----------------------------------------------------------------------===//
 
+/// The same where all arguments are what options and the environment say: one
+/// that is wrong is wrong usage.
+static void checkAsked(mpc_status_t status, const std::string &context) {
+  if (mpc_status_code(status) != MPC_INVALID_ARGUMENT)
+    return check(status, context);
+  std::string message = mpc_status_message(status);
+  mpc_status_free(status);
+  throw Failure(Usage, context + ": " + message);
+}
+
 /// Models are named after ONNX, packages are not.
 static void refuseModel(const std::string &path) {
   std::string extension = std::filesystem::path(path).extension().string();
@@ -77,7 +87,7 @@ static void refuseModel(const std::string &path) {
 Program::Program(const std::string &path) : path(path) {
   refuseModel(path);
   mpc_program_t *program = nullptr;
-  check(mpc_program_load_file(path.c_str(), &program), path);
+  checkAsked(mpc_program_load_file(path.c_str(), &program), path);
   handle.reset(program);
 }
 
@@ -184,7 +194,8 @@ Session::Session(const Program &program, const SessionSettings &settings)
   options.deterministic = settings.deterministic;
   options.seed = settings.seed;
   mpc_session_t *session = nullptr;
-  check(mpc_session_create(program.get(), &options, &session), program.path);
+  checkAsked(mpc_session_create(program.get(), &options, &session),
+             program.path);
   handle.reset(session);
   std::string device = mpc_session_device(session);
   if (device != "cpu")

@@ -7,7 +7,7 @@
 // PRECISION: error: 'precision' must be fp32, bf16, fp16 or fp64, but is 'int8'
 // REGEX: error: --keep-fp32 is not a regular expression: '('
 // CONFLICT: error: {{.*}}--keep-fp32 and --force-low both match node 'fc'
-// UNUSED: error: --keep-fp32='typo' matches no node and no op type; nearest is 'fc'
+// UNUSED: error: --keep-fp32='typo' matches no node and no op type; nearest are 'Gemm' and 'fc'
 // UNUSED-NOT: force-low
 
 //--- f.mlir
