@@ -81,7 +81,9 @@ namespace {
 
 class Compilation {
 public:
-  explicit Compilation(const CompileOptions &options) : options(options) {
+  explicit Compilation(const CompileOptions &options)
+      : options(options), messages(result.diagnostics),
+        handler(&context, options.model, messages) {
     DialectRegistry registry;
     registry.insert<amp::AmpDialect, train::TrainDialect, exec::ExecDialect,
                     func::FuncDialect, arith::ArithDialect>();
@@ -91,7 +93,6 @@ public:
   }
 
   CompileResult run() {
-    ModelDiagnosticHandler handler(&context, options.model);
     result.exitCode = compile();
     return std::move(result);
   }
@@ -100,7 +101,7 @@ private:
   int compile() {
     llvm::Expected<std::vector<DeviceTarget>> found = findTargets(options);
     if (!found) {
-      llvm::errs() << "error: " << llvm::toString(found.takeError()) << "\n";
+      result.error = llvm::toString(found.takeError());
       return kUsage;
     }
     std::vector<DeviceTarget> targets = std::move(*found);
@@ -165,7 +166,7 @@ private:
   }
 
   /// Says why there is no code; returns an exit code.
-  static int reportFailure(llvm::Error error, ModuleOp module) {
+  int reportFailure(llvm::Error error, ModuleOp module) {
     int code = kFailure;
     auto report = [&](const llvm::ErrorInfoBase &fault) {
       if (fault.convertToErrorCode() == llvm::inconvertibleErrorCode()) {
@@ -173,7 +174,7 @@ private:
         return;
       }
       // A file, not the model.
-      llvm::errs() << "error: " << fault.message() << "\n";
+      result.error = fault.message();
       code = kIo;
     };
     llvm::handleAllErrors(std::move(error), report);
@@ -188,6 +189,8 @@ private:
     bool done = succeeded(manager.run(module));
     if (stage == "grad" || !done)
       takeNotes();
+    if (!done && handler.sawUsageError())
+      return kUsage;
     if (!done)
       // What a user's model can get wrong shows in the first two stages.
       return index < 2 ? kInvalidModel : kFailure;
@@ -210,8 +213,8 @@ private:
       return 0;
     if (std::error_code error =
             llvm::sys::fs::create_directories(options.dumpStages)) {
-      llvm::errs() << "error: cannot create folder '" << options.dumpStages
-                   << "': " << error.message() << "\n";
+      result.error = "cannot create folder '" + options.dumpStages +
+                     "': " + error.message();
       return kIo;
     }
     llvm::SmallString<128> path(options.dumpStages);
@@ -238,7 +241,7 @@ private:
   }
 
   /// Writes a file whole or not at all; returns an exit code.
-  static int write(llvm::StringRef path, llvm::StringRef content) {
+  int write(llvm::StringRef path, llvm::StringRef content) {
     auto tryWrite = [&]() -> llvm::Error {
       llvm::Expected<AtomicFile> file = AtomicFile::create(path);
       if (!file)
@@ -250,15 +253,17 @@ private:
     llvm::Error error = tryWrite();
     if (!error)
       return 0;
-    llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
+    result.error = llvm::toString(std::move(error));
     return kIo;
   }
 
   const CompileOptions &options;
+  CompileResult result{};
+  llvm::raw_string_ostream messages; ///< Into the result.
   MLIRContext context;
+  ModelDiagnosticHandler handler;
   OwningOpRef<ModuleOp> module;
   std::vector<DeviceReport> devices;
-  CompileResult result{};
 };
 
 } // namespace

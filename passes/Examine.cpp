@@ -90,7 +90,9 @@ Examination mpc::examineModel(const CompileOptions &options) {
       if (result.predictsOnly)
         module->setAttr(kPredictOnlyAttr, UnitAttr::get(&context));
       if (failed(runStages(module, options)))
-        result.exitCode = exitCode(ModelError::Invalid);
+        result.exitCode =
+            exitCode(llvm::any_of(held, isUsageError) ? ModelError::Usage
+                                                      : ModelError::Invalid);
       else if (!result.predictsOnly)
         moveUntrained(module, parameters, result);
       takeDecisions(module, result);

@@ -60,12 +60,15 @@ struct CompileOptions {
 struct CompileResult {
   int exitCode;                   ///< 0, or what the process should return.
   std::vector<std::string> notes; ///< Decisions to say aloud, one line each.
-  std::string report;             ///< Precision report, JSON.
+  std::string diagnostics;        ///< Lines about the model, each naming it.
+  std::string error;  ///< What failed beside it, such as a file; else empty.
+  std::string report; ///< Precision report, JSON.
   uint64_t packageBytes = 0;
   bool predictsOnly = false; ///< The model has no parameters to train.
 };
 
-/// Compiles one model. Diagnostics go to stderr, naming the ONNX node.
+/// Compiles one model. Prints nothing: whoever called says notes, diagnostics
+/// and the error in this order, so that what failed is read last.
 CompileResult compileModel(const CompileOptions &options);
 
 /// Names of the stages between import and package, in order: graph, grad,

@@ -6,6 +6,15 @@ build=${MPC_BUILD_DIR:-$root/build}
 
 if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold= plain=; fi
 
+# refuse_or_help OPTION LINES: what the script's first LINES lines say of it,
+# for --help; for anything else an error that names it.
+refuse_or_help() {
+  sed -n "2,$2s/^# \{0,1\}//p" "$0"
+  [ "$1" != --help ] || exit 0
+  echo "$(basename "$0"): error: unknown option '$1'" >&2
+  exit 2
+}
+
 # step TEXT COMMAND...: says what is done, does it, says how long it took.
 step() {
   local text=$1 begin=$EPOCHREALTIME
@@ -22,15 +31,24 @@ since() {
   printf '%d.%d s' $((ms / 1000)) $((ms % 1000 / 100))
 }
 
+# is_configured [-DNAME=VALUE...]: whether the build folder is of this tree and
+# has these values, whoever gave them: this script, a preset, a hand.
+is_configured() {
+  local cache=$build/CMakeCache.txt option name
+  [ -f "$build/build.ninja" ] && [ -f "$cache" ] || return 1
+  for option in "-DCMAKE_HOME_DIRECTORY=$root" "$@"; do
+    name=${option#-D}
+    name=${name%%=*}
+    [ "$(sed -n "s/^$name:[A-Z]*=//p" "$cache")" = "${option#*=}" ] || return 1
+  done
+}
+
 # configure [-DNAME=VALUE...]: CMake, if the build folder is not yet as asked.
+# What is asked here and what CMakePresets.json asks for build/ are the same.
 configure() {
-  local options=(-G Ninja -DCMAKE_BUILD_TYPE=Release "$@")
-  if command -v ccache > /dev/null; then
-    options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  fi
+  local options=(-DCMAKE_BUILD_TYPE=Release "$@")
   # ninja runs CMake again by itself when a file of ours changes.
-  local asked="$root ${options[*]}"
-  if [ -f "$build/build.ninja" ] && [ "$(cat "$build/.configured" 2> /dev/null)" = "$asked" ]; then
+  if is_configured "${options[@]}"; then
     echo "    as it was"
     return
   fi
@@ -38,6 +56,5 @@ configure() {
   if [ -f "$build/CMakeCache.txt" ] && [ ! -f "$build/build.ninja" ]; then
     rm -f "$build/CMakeCache.txt"
   fi
-  cmake -S "$root" -B "$build" "${options[@]}"
-  echo "$asked" > "$build/.configured"
+  cmake -S "$root" -B "$build" -G Ninja "${options[@]}"
 }

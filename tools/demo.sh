@@ -9,10 +9,7 @@ source "$(dirname "$0")/common.sh"
 
 case "${1:-}" in
   "" | --again) ;;
-  *)
-    sed -n '2,7s/^# \{0,1\}//p' "$0"
-    [ "$1" = --help ] && exit 0 || exit 2
-    ;;
+  *) refuse_or_help "$1" 7 ;;
 esac
 
 digits=$root/runtime/examples/digits

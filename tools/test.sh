@@ -2,23 +2,24 @@
 # Builds everything and runs every test. The last line is "N passed, N failed".
 #
 # usage: tools/test.sh [--no-setup] [--long]
+#        tools/test.sh --filter=REGEX
 #   --no-setup   do not look for missing packages
 #   --long       run everything at each level of instructions, not a selection,
 #                and compare 20 samples of each op's gradients, not two
+#   --filter     run what matches, and build only what that takes: paths below
+#                test/ (tools/mpc/resume) and programs (mpc-npz-test)
 #
 # MPC_BUILD_DIR names another folder to build in than build/, MPC_MAX_CPU_ISA
 # the highest level of instructions (test/README.md).
 source "$(dirname "$0")/common.sh"
 
-setup=yes long=
+setup=yes long= filter=
 for option in "$@"; do
   case "$option" in
     --no-setup) setup= ;;
     --long) long=yes ;;
-    *)
-      sed -n '2,10s/^# \{0,1\}//p' "$0"
-      [ "$option" = --help ] && exit 0 || exit 2
-      ;;
+    --filter=?*) setup= filter=${option#*=} ;;
+    *) refuse_or_help "$option" 14 ;;
   esac
 done
 [ -z "$setup" ] || step "Installing what is missing" "$root/tools/setup.sh"
@@ -93,7 +94,45 @@ run_sanitized() {
     -R "^($(IFS='|' && echo "${sanitized_tests[*]}"))\$"
 }
 
+# The lit tests that match, as paths, and the programs of ctest.
+matching_tests() {
+  /usr/lib/llvm-22/bin/lit --show-tests "$build/test" \
+    | sed -n 's/^ *mpc :: //p' | grep -iE -- "$filter" || true
+}
+matching_programs() {
+  (cd "$build" && ctest -N -R "$filter") | sed -n 's/^ *Test *#[0-9]*: *\(mpc-.*\)/\1/p'
+}
+
+# What the tests in these files call, of all that is built.
+programs_in() {
+  grep -ohE '\bmpc-[a-z-]+[a-z]\b' "$@" | sort -u > "$results/named"
+  ninja -C "$build" -t targets all | sed -n 's/^\(mpc-[a-z-]*\): phony$/\1/p' | sort -u \
+    | comm -12 - "$results/named"
+}
+
+run_filter() {
+  local tests programs
+  mapfile -t tests < <(matching_tests)
+  mapfile -t programs < <(matching_programs)
+  if [ ${#tests[@]} = 0 ] && [ ${#programs[@]} = 0 ]; then
+    echo "test.sh: error: --filter='$filter' matches no test" >&2
+    exit 2
+  fi
+  rm -rf "$results"
+  mkdir -p "$results/gtest"
+  local targets=(mpc "${programs[@]}")
+  [ ${#tests[@]} = 0 ] || mapfile -t -O ${#targets[@]} targets \
+    < <(cd "$root/test" && programs_in "${tests[@]}")
+  step "Building ${targets[*]}" cmake --build "$build" --target "${targets[@]}"
+  local failed=0
+  [ ${#programs[@]} = 0 ] || (cd "$build" && ctest --output-on-failure -R "$filter") || failed=1
+  [ ${#tests[@]} = 0 ] || /usr/lib/llvm-22/bin/lit -v --no-progress-bar \
+    --filter="$filter" "$build/test" || failed=1
+  exit $failed
+}
+
 step "Configuring" configure
+[ -z "$filter" ] || run_filter
 step "Building" cmake --build "$build"
 step "Building with sanitizers" build_sanitized
 rm -rf "$results"

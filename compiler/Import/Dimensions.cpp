@@ -144,7 +144,8 @@ LogicalResult Dimensions::bindBatch(const ImportOptions &options,
     if (sizes.try_emplace(symbol.name, batchSize).second &&
         (!options.batch || symbol.name != firstName))
       notes.push_back("dimension '" + symbol.name + "' (" + symbol.place +
-                      ") is not bound: using " + std::to_string(batchSize));
+                      ") is not bound: using " + std::to_string(batchSize) +
+                      (options.batch ? "" : "; --batch says otherwise"));
   }
   return success();
 }

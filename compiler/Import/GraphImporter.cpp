@@ -243,9 +243,24 @@ LogicalResult GraphImporter::importBody(const onnx::GraphProto &body) {
   return success();
 }
 
+/// Patterns that match nothing are misspelt.
+LogicalResult GraphImporter::checkPatterns() {
+  SmallVector<StringRef> initializers, computed;
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    initializers.push_back(tensor.name());
+  for (const onnx::NodeProto &node : graph.node())
+    computed.append(node.output().begin(), node.output().end());
+  bool isFine = true;
+  isFine &= succeeded(freeze.checkMatched(initializers, context, result.notes));
+  isFine &= succeeded(train.checkMatched(initializers, context, result.notes));
+  isFine &= succeeded(detach.checkMatched(computed, context, result.notes));
+  return success(isFine);
+}
+
 /// Options that change nothing, or leave nothing to train, are mistakes.
 LogicalResult GraphImporter::checkOptions() {
-  if (failed(padding.checkUsed(context))) {
+  bool isUsed = succeeded(checkPatterns());
+  if (failed(padding.checkUsed(context)) || !isUsed) {
     result.error = ModelError::Usage;
     return failure();
   }

@@ -165,6 +165,7 @@ private:
   mlir::LogicalResult importOutputs();
   void defineInitializers();
   mlir::LogicalResult checkOptions();
+  mlir::LogicalResult checkPatterns();
   void noteDecisions();
   void noteNorms();
   void noteShared();

@@ -35,9 +35,6 @@ void GraphImporter::noteFrozenNorms() {
 
 void GraphImporter::noteDecisions() {
   noteNorms();
-  freeze.noteUnmatched(result.notes);
-  train.noteUnmatched(result.notes);
-  detach.noteUnmatched(result.notes);
   noteShared();
   noteModel();
   if (numWidened > 0)

@@ -2,6 +2,9 @@
 
 #include "compiler/Import/NamePatterns.h"
 
+#include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/Nearest.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
 
@@ -14,7 +17,7 @@ LogicalResult NamePatterns::compile(ArrayRef<std::string> texts,
     llvm::Regex regex(text);
     std::string reason;
     if (!regex.isValid(reason))
-      return emitError(UnknownLoc::get(context))
+      return emitUsageError(UnknownLoc::get(context))
              << option << "='" << text
              << "' is not a regular expression: " << reason;
     patterns.push_back({text, std::move(regex)});
@@ -32,8 +35,22 @@ bool NamePatterns::match(StringRef name) {
   return any;
 }
 
-void NamePatterns::noteUnmatched(std::vector<std::string> &notes) const {
-  for (const Pattern &pattern : patterns)
-    if (!pattern.matched)
-      notes.push_back(option + "='" + pattern.text + "' matches no " + kind);
+LogicalResult
+NamePatterns::checkMatched(ArrayRef<StringRef> names, MLIRContext *context,
+                           std::vector<std::string> &notes) const {
+  bool isFine = true;
+  for (const Pattern &pattern : patterns) {
+    if (pattern.matched)
+      continue;
+    std::string text = option + "='" + pattern.text + "' matches no " + kind;
+    if (llvm::any_of(
+            names, [&](StringRef name) { return pattern.regex.match(name); })) {
+      notes.push_back(text);
+      continue;
+    }
+    emitUsageError(UnknownLoc::get(context))
+        << text << describeNearest(pattern.text, names);
+    isFine = false;
+  }
+  return success(isFine);
 }

@@ -23,8 +23,12 @@ public:
   mlir::LogicalResult compile(llvm::ArrayRef<std::string> patterns,
                               mlir::MLIRContext *context);
   bool match(llvm::StringRef name);
-  /// Says which patterns matched nothing.
-  void noteUnmatched(std::vector<std::string> &notes) const;
+  /// Fails after a diagnostic for each pattern that matched nothing so far and
+  /// matches none of `names`; one that matches only these, of which the graph
+  /// uses none so, is noted.
+  mlir::LogicalResult checkMatched(llvm::ArrayRef<llvm::StringRef> names,
+                                   mlir::MLIRContext *context,
+                                   std::vector<std::string> &notes) const;
 
 private:
   struct Pattern {

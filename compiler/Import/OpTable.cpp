@@ -1,6 +1,7 @@
 //===- OpTable.cpp - Which ONNX ops become what ---------------------------===//
 
 #include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/NormalizeModel.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -65,8 +66,10 @@ static const llvm::StringMap<llvm::SmallVector<const OpRow *, 2>> &table() {
 void mpc::listOps(llvm::raw_ostream &os) {
   os << "# ONNX ops that mpc takes\n\nWritten by `mpc-translate --list-ops`; a "
         "test compares. Opsets "
-     << kOldestOpset << " to " << kNewestOpset
-     << " of domain ai.onnx; f32 (f64, and f16 and bf16 as f32), i64, i32 and "
+     << kOldestUpgraded << " to " << kNewestOpset
+     << " of domain ai.onnx, those before " << kOldestOpset
+     << " after a conversion to it; f32 (f64, and f16 and bf16 as f32), i64, "
+        "i32 and "
         "bool.\nEvery op is compiled for CPUs and GPUs (no GPU has run one "
         "yet). \"Constants\": computed at "
         "import where all inputs are known, or there alone.\n";

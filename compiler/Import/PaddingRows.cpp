@@ -2,6 +2,8 @@
 
 #include "compiler/Import/PaddingRows.h"
 
+#include "compiler/Support/Nearest.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
 
@@ -23,8 +25,13 @@ LogicalResult PaddingRows::bind(const std::map<std::string, int64_t> &rows,
                                [&](const onnx::TensorProto &tensor) {
                                  return tensor.name() == table;
                                });
-    if (found == graph.initializer().end())
-      return error(table, row, context) << "names no initializer of the model";
+    if (found == graph.initializer().end()) {
+      SmallVector<StringRef> names;
+      for (const onnx::TensorProto &tensor : graph.initializer())
+        names.push_back(tensor.name());
+      return error(table, row, context) << "names no initializer of the model"
+                                        << describeNearest(table, names);
+    }
     int64_t extent = found->dims_size() > 0 ? found->dims(0) : 0;
     if (row < -extent || row >= extent)
       return error(table, row, context)

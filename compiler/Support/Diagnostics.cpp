@@ -48,6 +48,24 @@ static void printSubject(raw_ostream &os, StringRef name, StringRef type) {
   os << ": ";
 }
 
+static constexpr StringLiteral kUsageError = "usage";
+
+InFlightDiagnostic mpc::emitUsageError(Location loc) {
+  InFlightDiagnostic error = emitError(loc);
+  error.getUnderlyingDiagnostic()->getMetadata().push_back(
+      DiagnosticArgument(kUsageError));
+  return error;
+}
+
+bool mpc::isUsageError(Diagnostic &diagnostic) {
+  return llvm::any_of(
+      diagnostic.getMetadata(), [](const DiagnosticArgument &argument) {
+        return argument.getKind() ==
+                   DiagnosticArgument::DiagnosticArgumentKind::String &&
+               argument.getAsString() == kUsageError;
+      });
+}
+
 std::string mpc::describe(const Diagnostic &diagnostic) {
   std::string text = diagnostic.str(), line;
   llvm::raw_string_ostream os(line);
@@ -66,6 +84,7 @@ mpc::ModelDiagnosticHandler::ModelDiagnosticHandler(MLIRContext *context,
   setHandler([this](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
       ++numErrors;
+    usageErrors |= isUsageError(diagnostic);
     print(diagnostic);
     for (const Diagnostic &note : diagnostic.getNotes())
       print(note);

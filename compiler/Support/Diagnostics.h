@@ -27,13 +27,22 @@ public:
   /// Errors seen so far.
   unsigned getNumErrors() const { return numErrors; }
 
+  /// True if one of them was of emitUsageError.
+  bool sawUsageError() const { return usageErrors; }
+
 private:
   void print(const mlir::Diagnostic &diagnostic);
 
   const std::string model;
   llvm::raw_ostream &out;
   unsigned numErrors = 0;
+  bool usageErrors = false;
 };
+
+/// An error whose cause is an option of the user rather than the model: tools
+/// exit with the status for wrong usage.
+mlir::InFlightDiagnostic emitUsageError(mlir::Location loc);
+bool isUsageError(mlir::Diagnostic &diagnostic);
 
 /// "node 'fc1' (Gemm): input 1 ...": the same without model and severity, as
 /// the file has its names.

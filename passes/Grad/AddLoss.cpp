@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Grad/LossShapes.h"
 #include "passes/Grad/Passes.h"
@@ -252,8 +253,9 @@ static FailureOr<unsigned> findOutput(func::FuncOp predict, StringRef name) {
   for (unsigned i : all)
     if (resultName(predict, i) == name)
       return i;
-  return predict.emitError("the model has no output '")
-         << name << "'; its outputs are " << listOutputs(predict, all);
+  return emitUsageError(predict.getLoc())
+         << "the model has no output '" << name << "'; its outputs are "
+         << listOutputs(predict, all);
 }
 
 /// The one output that a loss can be taken of if nobody names it.
@@ -288,7 +290,8 @@ static Value findPrediction(Value output, const Choice &choice) {
 
 /// Checks that the loss can be taken of the chosen output and puts the choice
 /// into words.
-static LogicalResult describe(func::FuncOp predict, Choice &choice) {
+static LogicalResult describe(func::FuncOp predict, bool isAsked,
+                              Choice &choice) {
   StringRef output = resultName(predict, choice.output);
   Value value = getReturn(predict).getOperand(choice.output);
   RankedTensorType type = typeOf(value);
@@ -320,6 +323,13 @@ static LogicalResult describe(func::FuncOp predict, Choice &choice) {
           .str();
   if (classes && type.getRank() > 2)
     choice.text += ", classes along axis " + std::to_string(axis);
+  bool isSigmoid = isa_and_nonnull<train::SigmoidOp>(value.getDefiningOp()) &&
+                   !classes &&
+                   choice.elementKind == ElementLoss::MeanSquaredError;
+  if (isSigmoid && !isAsked)
+    choice.why += "; '" + output.str() +
+                  "' comes from sigmoid: for targets from 0 to 1 "
+                  "--loss=bce-with-logits trains better";
   Value prediction = findPrediction(value, choice);
   if (prediction != value)
     choice.why += ("; '" + output + "' comes from " +
@@ -336,8 +346,8 @@ static LogicalResult chooseAxis(func::FuncOp predict, int64_t asked,
   if (!choice.takesLabels()) {
     if (asked == 0)
       return success();
-    return predict.emitError("label-axis=")
-           << asked << " means nothing to "
+    return emitUsageError(predict.getLoc())
+           << "--label-axis=" << asked << " means nothing to "
            << (choice.inGraph ? "a loss of the model's own"
                               : lossName(choice.kind, choice.elementKind));
   }
@@ -372,8 +382,8 @@ static LogicalResult chooseByOption(func::FuncOp predict, StringRef option,
   auto [kind, name] = option.split(':');
   choice.inGraph = kind == "output";
   if (!choice.inGraph && failed(parseLossName(kind, choice)))
-    return predict.emitError("unknown loss '")
-           << kind
+    return emitUsageError(predict.getLoc())
+           << "unknown loss '" << kind
            << "'; use softmax-cross-entropy, mse, l1, bce-with-logits or "
               "output:NAME";
   FailureOr<unsigned> output =
@@ -700,7 +710,7 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
     if (failed(chosen) || failed(chooseAxis(predict, labelAxis, choice)))
       return signalPassFailure();
     explainAxis(!option.empty(), labelAxis != 0, choice);
-    if (failed(describe(predict, choice)))
+    if (failed(describe(predict, !option.empty(), choice)))
       return signalPassFailure();
     LDBG() << "loss: " << choice.text << ", " << choice.why;
 

@@ -92,9 +92,21 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
   static void reportNothingToTrain(func::FuncOp func) {
     InFlightDiagnostic error =
         func.emitError("the loss depends on no parameter: nothing to train");
+    SmallVector<Location> stops;
     for (Operation &op : func.front())
       if (op.hasTrait<train::StopsGradient>())
-        error.attachNote(op.getLoc()) << "no gradient flows back from here";
+        stops.push_back(op.getLoc());
+    constexpr size_t shown = 5;
+    if (stops.size() == 1)
+      error.attachNote(stops.front()) << "no gradient flows back from here";
+    if (stops.size() < 2)
+      return;
+    Diagnostic &note = error.attachNote(func.getLoc());
+    note << "no gradient flows back from ";
+    for (auto [i, loc] : llvm::enumerate(ArrayRef(stops).take_front(shown)))
+      note << (i ? ", '" : "'") << nodeName(loc) << "'";
+    if (stops.size() > shown)
+      note << " and " << int64_t(stops.size() - shown) << " more nodes";
   }
 
   /// Appends the gradients to the results, in the order of the states.
@@ -135,8 +147,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     eraseDeadOps(func);
     if (!untrained.empty())
       addNote(module,
-              "warning: not trained, because the loss does not depend on: " +
-                  untrained);
+              "not trained, because the loss does not depend on: " + untrained);
     if (!stopped.empty())
       addNote(module,
               "not trained, because no gradient gets back to: " + stopped);

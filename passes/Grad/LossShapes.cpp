@@ -2,6 +2,8 @@
 
 #include "passes/Grad/LossShapes.h"
 
+#include "compiler/Support/Diagnostics.h"
+
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -45,8 +47,9 @@ FailureOr<ClassAxis> mpc::findClassAxis(func::FuncOp predict, unsigned output,
   if (asked != 0) {
     int64_t axis = asked < 0 ? asked + rank : asked;
     if (axis < 1 || axis >= rank)
-      return predict.emitError("label-axis=")
-             << asked << " is no dimension behind the first of output '"
+      return emitUsageError(predict.getLoc())
+             << "--label-axis=" << asked
+             << " is no dimension behind the first of output '"
              << resultName(predict, output) << "', " << shapeText(type);
     return ClassAxis{axis, false, "classes along axis " + std::to_string(axis)};
   }

@@ -6,7 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
+#include "compiler/Support/Nearest.h"
 #include "passes/Precision/Labelling.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
@@ -34,7 +36,7 @@ using namespace mpc;
 
 namespace {
 
-/// One of the options keep-fp32 and force-low.
+/// One of the options --keep-fp32 and --force-low.
 class NodeFilter {
 public:
   NodeFilter(StringRef option, StringRef pattern)
@@ -44,8 +46,8 @@ public:
     std::string error;
     if (pattern.empty() || regex.isValid(error))
       return success();
-    return emitError(module->getLoc())
-           << "'" << option << "' is not a regular expression: '" << pattern
+    return emitUsageError(module->getLoc())
+           << option << " is not a regular expression: '" << pattern
            << "': " << error;
   }
 
@@ -60,23 +62,31 @@ public:
       forward.consume_back(".grad");
       for (StringRef text : {name, forward, type})
         found |= !text.empty() && regex.match(text);
+      seen.insert(forward);
+      seen.insert(type);
     });
     matched |= found;
     return found;
   }
 
-  void warnIfUnused(Operation *module) const {
-    if (!pattern.empty() && !matched)
-      emitWarning(module->getLoc())
-          << "'" << option << "' matches no node: '" << pattern << "'";
+  LogicalResult verifyUsed(Operation *module) const {
+    if (pattern.empty() || matched)
+      return success();
+    auto names = llvm::to_vector(seen.keys());
+    return emitUsageError(module->getLoc())
+           << option << "='" << pattern << "' matches no node and no op type"
+           << describeNearest(pattern, names);
   }
 
-  std::string reason() const { return (option + "=" + pattern).str(); }
+  std::string reason() const {
+    return (option.drop_front(2) + "=" + pattern).str();
+  }
 
 private:
   StringRef option;
   StringRef pattern;
   llvm::Regex regex;
+  llvm::StringSet<> seen; ///< Names of nodes.
   bool matched = false;
 };
 
@@ -173,14 +183,27 @@ struct AssignPrecisionPass
           << "but is '" << precision << "'";
       return signalPassFailure();
     }
-    NodeFilter keep("keep-fp32", keepFp32), force("force-low", forceLow);
+    NodeFilter keep("--keep-fp32", keepFp32), force("--force-low", forceLow);
     if (failed(keep.verify(module)) || failed(force.verify(module)))
       return signalPassFailure();
 
     module->setAttr(kPrecisionAttr, StringAttr::get(&getContext(), precision));
-    if (!lowType)
-      return explainPrecision(module);
+    if (!lowType) {
+      explainPrecision(module);
+      module.walk([&](Operation *op) {
+        if (isReported(op))
+          (void)(keep.matches(op) | force.matches(op));
+      });
+    } else if (failed(assign(module, lowType, keep, force))) {
+      return signalPassFailure();
+    }
+    bool isUsed = succeeded(keep.verifyUsed(module));
+    if (failed(force.verifyUsed(module)) || !isUsed)
+      signalPassFailure();
+  }
 
+  LogicalResult assign(ModuleOp module, FloatType lowType, NodeFilter &keep,
+                       NodeFilter &force) {
     Operation *conflict = nullptr;
     auto overrideOf = [&](Operation *op) -> PrecisionOverride {
       bool wide = keep.matches(op), low = force.matches(op);
@@ -197,15 +220,14 @@ struct AssignPrecisionPass
         continue;
       Labelling labelling(func, lowType, minimumGain, overrideOf);
       if (conflict) {
-        emitError(conflict->getLoc())
-            << "'keep-fp32' and 'force-low' both match node '"
+        emitUsageError(conflict->getLoc())
+            << "--keep-fp32 and --force-low both match node '"
             << nodeName(conflict->getLoc()) << "'";
-        return signalPassFailure();
+        return failure();
       }
       assignTypes(func, labelling, lowType);
     }
-    keep.warnIfUnused(module);
-    force.warnIfUnused(module);
+    return success();
   }
 
   /// Nothing changes, but the report still tells why.

@@ -143,7 +143,7 @@ bool isOk(mpc_status_t status) {
 ProgramPtr compile(CompileOptions options, const Folder &folder) {
   options.output = folder.path("program.mpc");
   CompileResult result = compileModel(options);
-  EXPECT_EQ(result.exitCode, 0);
+  EXPECT_EQ(result.exitCode, 0) << result.diagnostics << result.error;
   if (result.exitCode != 0)
     return nullptr;
   mpc_program_t *program = nullptr;

@@ -65,7 +65,7 @@ TEST(CudaFaults, ChoosesTheDevice) {
             "from 0");
   ProgramPtr cpu_only = load(make_package());
   outcome = try_on(cpu_only);
-  EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
+  EXPECT_EQ(outcome.code, MPC_UNAVAILABLE);
   EXPECT_EQ(outcome.message,
             "the package has no code for the device 'cuda'; compile the model "
             "with --target=cuda");

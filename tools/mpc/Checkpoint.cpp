@@ -74,6 +74,8 @@ static int list(const Options &options) {
     checkpoints.push_back(glanceAtCheckpoint(options.path));
   for (const std::string &path : listCheckpoints(options.path))
     checkpoints.push_back(glanceAtCheckpoint(path));
+  if (checkpoints.empty())
+    note("'" + options.path + "' holds no checkpoint");
   print(checkpoints, options.json, "complete");
   return Ok;
 }

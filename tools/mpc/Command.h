@@ -15,15 +15,15 @@ namespace mpc::tool {
 /// What `mpc` returns to the shell. Scripts depend on the numbers.
 enum ExitCode {
   Ok = 0,
-  Error = 1,
+  Error = 1,        ///< A defect of mpc.
   Usage = 2,        ///< The command line, or data that does not fit the model.
   InvalidModel = 3, ///< Broken, or uses what is not supported.
   InputOutput = 4,
-  Damaged = 5, ///< Package or checkpoint damaged or incompatible.
-  Numeric = 6, ///< Training diverged.
-  Limit = 7,   ///< Out of memory, or over a limit.
-  NoDevice = 8,
-  Stopped = 75, ///< By a signal, after a good checkpoint: run again to go on.
+  Damaged = 5,  ///< Package or checkpoint damaged or incompatible.
+  Numeric = 6,  ///< Training diverged.
+  Limit = 7,    ///< Out of memory, or over a limit.
+  NoDevice = 8, ///< None here, or the package has no code for it.
+  Stopped = 75, ///< By a signal: run again, with --resume if it was saved.
 };
 
 /// Ends a subcommand. The message is lower case, without a full stop; `main`

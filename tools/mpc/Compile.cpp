@@ -78,6 +78,7 @@ static std::string findOutput(const std::string &output,
 }
 
 static int run(const Options &options) {
+  refusePackage(options.model);
   mpc::CompileOptions compile = options.arguments.toOptions(options.model);
   compile.dumpStages = options.dumpStages;
   compile.stopAfter = options.stopAfter;
@@ -100,7 +101,7 @@ static int run(const Options &options) {
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
-  printNotes(result);
+  printMessages(result);
   compile.output = output;
   if (result.exitCode == 0)
     print(options, compile, result, seconds);

@@ -17,8 +17,8 @@
 
 using namespace mpc::tool;
 
-static const std::vector<std::string> kLosses = {"softmax-cross-entropy", "mse",
-                                                 "l1", "bce-with-logits"};
+static const std::vector<std::string> kLosses = {
+    "softmax-cross-entropy", "mse", "l1", "bce-with-logits", "output:NAME"};
 
 /// One of the losses, alone or as LOSS:NAME of the output NAME; or output:NAME.
 static CLI::Validator lossChoice() {
@@ -81,8 +81,8 @@ std::string CompileArguments::firstGiven() const {
 void CompileArguments::addModelOptions(CLI::App &command) {
   command
       .add_option("--loss", options.loss,
-                  "softmax-cross-entropy, mse, l1, bce-with-logits or "
-                  "output:NAME; found or chosen if absent")
+                  "softmax-cross-entropy, mse, l1, bce-with-logits, KIND:NAME "
+                  "or output:NAME; else found or chosen")
       ->option_text("LOSS")
       ->check(lossChoice());
   command
@@ -287,7 +287,10 @@ CompileArguments::toOptions(const std::string &model) const {
   return result;
 }
 
-void mpc::tool::printNotes(const CompileResult &result) {
+void mpc::tool::printMessages(const CompileResult &result) {
   for (const std::string &text : result.notes)
     note(text);
+  std::fputs(result.diagnostics.c_str(), stderr);
+  if (!result.error.empty())
+    throw Failure(static_cast<ExitCode>(result.exitCode), result.error);
 }

@@ -48,8 +48,10 @@ private:
   std::vector<const CLI::Option *> added;
 };
 
-/// Prints what was decided for the user, one note per line on stderr.
-void printNotes(const CompileResult &result);
+/// Prints what a compilation has to say on stderr: what was decided for the
+/// user, then what is wrong with the model. Throws a Failure if something else
+/// is wrong.
+void printMessages(const CompileResult &result);
 
 } // namespace mpc::tool
 

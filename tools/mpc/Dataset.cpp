@@ -101,6 +101,21 @@ static mpc::npz::Array takeArray(mpc::npz::Arrays &arrays,
   return array;
 }
 
+/// What classes are compared with is called 'labels', and what numbers are
+/// 'targets': people have the one and want the other. "" unless it is so.
+static std::string suggestOther(const std::vector<std::string> &names,
+                                const std::string &wanted) {
+  if (wanted != "labels" && wanted != "targets")
+    return "";
+  std::string other = wanted == "labels" ? "targets" : "labels";
+  if (std::find(names.begin(), names.end(), other) == names.end())
+    return "";
+  return std::string("; it has '") + other + "', but what the loss of this " +
+         "model compares with " +
+         (wanted == "labels" ? "are classes" : "are numbers") + ": call it '" +
+         wanted + "' if it holds these";
+}
+
 /// Throws unless one of `names` is that of the input.
 static void requireName(const std::vector<std::string> &names,
                         const Binding &input, const std::string &path) {
@@ -116,7 +131,10 @@ static void requireName(const std::vector<std::string> &names,
   std::string message = path + ": has no array '" + input.name +
                         "', which the model takes as " +
                         formatType(input.dtype, input.shape);
-  if (std::string nearest = findNearest(input.name, names); !nearest.empty())
+  if (std::string other = suggestOther(names, input.name); !other.empty())
+    message += other;
+  else if (std::string nearest = findNearest(input.name, names);
+           !nearest.empty())
     message += "; did you mean '" + nearest + "'?";
   else if (!quoted.empty())
     message += "; it has " + joinWords(quoted);
@@ -143,6 +161,28 @@ static std::string expectedType(const Binding &input) {
   return text + "]";
 }
 
+/// What makes an array of this shape fit the input, where it is what people
+/// often have instead: "; .squeeze(-1) makes it so", or "".
+static std::string findRemedy(const std::vector<int64_t> &shape,
+                              const Binding &input) {
+  std::vector<int64_t> less = shape, more = shape;
+  more.push_back(1);
+  if (fits(more, input))
+    return shape.size() == 1 ? "; .reshape(-1, 1) makes it so"
+                             : "; numpy.expand_dims(.., -1) makes it so";
+  if (shape.size() < 2)
+    return "";
+  less.pop_back();
+  if (!fits(less, input))
+    return "";
+  if (shape.back() == 1)
+    return "; .squeeze(-1) makes it so";
+  // One number for each class, where the number of the class is asked for.
+  return input.range && shape.back() == input.range->high
+             ? "; if it is one-hot, .argmax(-1) makes numbers of classes of it"
+             : "";
+}
+
 /// Throws unless an array of this type and shape can be bound to the input.
 static void requireType(const mpc::npz::Array &array, const Binding &input,
                         const std::string &path) {
@@ -150,7 +190,7 @@ static void requireType(const mpc::npz::Array &array, const Binding &input,
                      expectedType(input) + ", but is " +
                      mpc::npz::typeText(array);
   if (!fits(array.shape, input))
-    throw Failure(Usage, text);
+    throw Failure(Usage, text + findRemedy(array.shape, input));
   std::string wanted = numpyName(input.dtype);
   if (array.dtype != wanted && !isConvertible(array.dtype, input.dtype))
     throw Failure(Usage, text + "; convert it, for example with .astype('" +

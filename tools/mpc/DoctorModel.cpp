@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/Package.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
 
@@ -156,6 +157,7 @@ static void print(const std::string &model, const Examination &found) {
 //===----------------------------------------------------------------------===//
 
 static int run(const Options &options, bool json) {
+  refusePackage(options.model);
   Examination found =
       mpc::examineModel(options.arguments.toOptions(options.model));
   if (!found.survey.isRead)

@@ -135,15 +135,53 @@ std::string mpc::tool::commandName(const CLI::App &app) {
   return name;
 }
 
+/// What a build without the compiler lacks, if that is it; else "".
+static std::string lackingCompiler(const CLI::App &command,
+                                   const std::string &extra) {
+  bool isCommand =
+      !command.get_parent() &&
+      (extra == "compile" || extra == "export" || extra == "report");
+  bool isModel = command.get_name() == "doctor" && extra[0] != '-';
+  if (!isCommand && !isModel)
+    return "";
+  return std::string("'mpc ") + (isModel ? "doctor MODEL" : extra) +
+         "' needs the compiler, and this mpc is built without it";
+}
+
+/// "; it is one of mpc train" for an option that another command has: when
+/// compiling most things are decided for good. "" if there is none, or several.
+static std::string describeOwner(const CLI::App &command,
+                                 const std::string &name) {
+  if (!command.get_parent())
+    return "";
+  std::string prefix = command.get_parent()->get_name() + " ";
+  const CLI::App *owner = nullptr;
+  unsigned count = 0;
+  for (const CLI::App *other : command.get_parent()->get_subcommands({})) {
+    if (!other->get_option_no_throw(name))
+      continue;
+    if (other->get_name() == "compile" && name != "--output")
+      return "; it is set when compiling: " + prefix + "compile " + name;
+    owner = other;
+    ++count;
+  }
+  return count == 1 ? "; it is one of " + prefix + owner->get_name() : "";
+}
+
 /// An argument that no option and no command took.
 static std::string describeExtra(const CLI::App &command,
                                  const std::string &extra) {
+  if (positionalsOf(&command).empty())
+    if (std::string lacking = lackingCompiler(command, extra); !lacking.empty())
+      return lacking;
   if (extra.size() > 1 && extra[0] == '-') {
     std::string name = extra.substr(0, extra.find('='));
     std::vector<std::string> known;
     for (const CLI::Option *option : command.get_options())
       for (const std::string &longName : option->get_lnames())
         known.push_back("--" + longName);
+    if (std::string owner = describeOwner(command, name); !owner.empty())
+      return "unknown option '" + name + "'" + owner;
     return "unknown option '" + name + "'" + suggest(name, known);
   }
   std::vector<std::string> commands;

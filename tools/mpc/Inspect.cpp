@@ -11,6 +11,8 @@
 #include "tools/mpc/Runtime.h"
 #include "tools/mpc/Text.h"
 
+#include "kernels/shapes.h"
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -75,8 +77,13 @@ static Json describe(const mpc::program::Instruction &instruction,
           variant.functions()->size())
     json["function"] =
         textOf(variant.functions()->Get(instruction.function())->symbol());
-  else
+  else {
+    // The package has passed its checks: every kernel is of the catalog.
+    const char *name = mpc::kernels::kernel_name(
+        static_cast<mpc::kernels::KernelId>(instruction.kernel()));
     json["kernel"] = instruction.kernel();
+    json["kernel_name"] = name ? name : "kernel";
+  }
   json["operands"] =
       listOf(instruction.operands(), [](const mpc::program::Buffer &buffer) {
         bool inState = buffer.space() == mpc::program::Space::State;
@@ -265,7 +272,7 @@ static void printEntries(const Json &entries) {
         operands += " " + textAt(operand, "type");
       std::string code = instruction.contains("function")
                              ? textAt(instruction, "function")
-                             : "kernel " + instruction["kernel"].dump();
+                             : textAt(instruction, "kernel_name");
       say("      %-24s %s:%s\n", code.c_str(),
           textAt(instruction, "name").c_str(), operands.c_str());
     }

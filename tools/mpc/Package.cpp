@@ -32,6 +32,14 @@ Package::Package(const std::string &path) {
     throw Failure(Damaged, path + ": " + whyNot);
 }
 
+void mpc::tool::refusePackage(const std::string &path) {
+  if (isPackage(path))
+    throw Failure(Usage, "'" + path +
+                             "' is a package already, made of a model; train "
+                             "it: mpc train " +
+                             path);
+}
+
 bool mpc::tool::isPackage(const std::string &path) {
   constexpr size_t offset = 4;
   char begin[offset + flatbuffers::kFileIdentifierLength] = {};

@@ -40,6 +40,9 @@ private:
 /// True if the file begins as packages do, whole or not.
 bool isPackage(const std::string &path);
 
+/// Throws a Failure if a package is given where a model is wanted.
+void refusePackage(const std::string &path);
+
 } // namespace mpc::tool
 
 #endif // MPC_TOOLS_MPC_PACKAGE_H

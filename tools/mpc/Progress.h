@@ -18,6 +18,7 @@ struct ProgressState {
   uint64_t epochs = 0;         ///< 0: their number is not given.
   double loss = 0;             ///< Smoothed.
   bool hasPerplexity = false;  ///< Shown beside the loss, of which it is exp.
+  double seconds = 0;          ///< So far, with evaluations and checkpoints.
   double samplesPerSecond = 0; ///< 0: not known yet.
   float lossScale = 1;         ///< Shown unless 1.
   double accuracy = -1;        ///< Of the last evaluation; below 0: none yet.

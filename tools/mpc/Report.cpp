@@ -39,7 +39,7 @@ static std::string findReport(const Options &options) {
   }
   mpc::CompileResult result =
       mpc::compileModel(options.arguments.toOptions(options.path));
-  printNotes(result);
+  printMessages(result);
   if (result.exitCode != 0)
     throw AlreadyReported(static_cast<ExitCode>(result.exitCode));
   return result.report;

@@ -5,6 +5,9 @@
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
 
+#include "runtime/src/base/guard.h"
+#include "runtime/src/checkpoint/checkpoint.h"
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -62,6 +65,16 @@ std::string mpc::tool::formatType(mpc_dtype_t dtype,
 // Program
 //===----------------------------------------------------------------------===//
 
+/// The same where all arguments are what options and the environment say: one
+/// that is wrong is wrong usage.
+static void checkAsked(mpc_status_t status, const std::string &context) {
+  if (mpc_status_code(status) != MPC_INVALID_ARGUMENT)
+    return check(status, context);
+  std::string message = mpc_status_message(status);
+  mpc_status_free(status);
+  throw Failure(Usage, context + ": " + message);
+}
+
 /// Models are named after ONNX, packages are not.
 static void refuseModel(const std::string &path) {
   std::string extension = std::filesystem::path(path).extension().string();
@@ -74,7 +87,7 @@ static void refuseModel(const std::string &path) {
 Program::Program(const std::string &path) : path(path) {
   refuseModel(path);
   mpc_program_t *program = nullptr;
-  check(mpc_program_load_file(path.c_str(), &program), path);
+  checkAsked(mpc_program_load_file(path.c_str(), &program), path);
   handle.reset(program);
 }
 
@@ -181,7 +194,8 @@ Session::Session(const Program &program, const SessionSettings &settings)
   options.deterministic = settings.deterministic;
   options.seed = settings.seed;
   mpc_session_t *session = nullptr;
-  check(mpc_session_create(program.get(), &options, &session), program.path);
+  checkAsked(mpc_session_create(program.get(), &options, &session),
+             program.path);
   handle.reset(session);
   std::string device = mpc_session_device(session);
   if (device != "cpu")
@@ -201,25 +215,29 @@ std::string Session::load(const std::string &path) {
   // A folder named like a checkpoint is one, even if its manifest is lost: the
   // runtime then says what is wrong with it.
   std::string name = std::filesystem::path(path).filename().string();
+  std::string misfit;
   if (isCheckpoint(path) || name.rfind("step-", 0) == 0) {
-    check(mpc_session_load_checkpoint(get(), path.c_str()), path);
+    check(runtime::guard(
+              [&] { return runtime::load_checkpoint(get(), path, &misfit); }),
+          path);
     return path;
   }
-  std::string loaded = loadLatest(path);
+  std::string loaded = loadLatest(path, misfit);
   if (loaded.empty())
     throw Failure(InputOutput, "'" + path + "' holds no checkpoint");
   return loaded;
 }
 
-std::string Session::loadLatest(const std::string &folder) {
-  char *path = nullptr, *warning = nullptr;
-  check(mpc_session_load_latest(get(), folder.c_str(), &path, &warning),
+std::string Session::loadLatest(const std::string &folder,
+                                std::string &misfit) {
+  std::string loaded, warning;
+  check(runtime::guard([&] {
+          return runtime::load_latest(get(), folder, &loaded, &warning,
+                                      &misfit);
+        }),
         folder);
-  std::string loaded = path ? path : "";
-  if (warning)
+  if (!warning.empty())
     warn(warning);
-  mpc_string_free(path);
-  mpc_string_free(warning);
   return loaded;
 }
 

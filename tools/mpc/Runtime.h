@@ -102,11 +102,13 @@ public:
 
   /// Loads a checkpoint, or the newest good one of a folder with several.
   /// Prints a warning for each damaged one it passes over. Returns the path of
-  /// what it loaded; throws if there is nothing.
+  /// what it loaded; throws if there is nothing. It may be of another
+  /// optimizer: only its weights are of interest.
   std::string load(const std::string &path);
 
-  /// The same for a folder that may have none: returns "" then.
-  std::string loadLatest(const std::string &folder);
+  /// The same for a folder that may have none: returns "" then. What the
+  /// optimizer keeps need not fit; `misfit` is what does not, or "".
+  std::string loadLatest(const std::string &folder, std::string &misfit);
 
   std::optional<std::string> property(const std::string &name) const;
   void setProperty(const std::string &name, const std::string &value);

@@ -58,6 +58,10 @@ static bool isNoTime(double seconds) {
 std::string mpc::tool::formatDuration(double seconds) {
   if (isNoTime(seconds))
     return "?";
+  if (seconds < 0.9995e-3)
+    return format("%.0f us", seconds * 1e6);
+  if (seconds < 9.95e-3)
+    return format("%.1f ms", seconds * 1e3);
   if (seconds < 0.995)
     return format("%.2g s", seconds);
   if (seconds < 59.5)
@@ -115,8 +119,32 @@ static size_t commonPrefix(const std::string &a, const std::string &b) {
   return length;
 }
 
+/// What others call the same, which no edit finds.
+static std::string findSynonym(const std::string &word,
+                               const std::vector<std::string> &candidates) {
+  static constexpr std::pair<const char *, const char *> kSynonyms[] = {
+      {"mae", "l1"},
+      {"l2", "mse"},
+      {"bce", "bce-with-logits"},
+      {"ce", "softmax-cross-entropy"},
+      {"cross-entropy", "softmax-cross-entropy"},
+      {"crossentropy", "softmax-cross-entropy"},
+      {"gpu", "cuda"},
+      {"float32", "fp32"},
+      {"float16", "fp16"},
+      {"half", "fp16"},
+      {"bfloat16", "bf16"}};
+  for (const auto &[other, ours] : kSynonyms)
+    if (word == other && std::find(candidates.begin(), candidates.end(),
+                                   ours) != candidates.end())
+      return ours;
+  return "";
+}
+
 std::string mpc::tool::findNearest(const std::string &word,
                                    const std::vector<std::string> &candidates) {
+  if (std::string same = findSynonym(word, candidates); !same.empty())
+    return same;
   std::string nearest;
   size_t shortest = word.size() / 3 + 1;
   for (const std::string &candidate : candidates) {

@@ -50,7 +50,8 @@ static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
       ->group("Checkpoints");
   train
       ->add_option("--checkpoint-every", options.checkpointEvery,
-                   "Steps from one to the next (default: an epoch)")
+                   "Steps from one to the next (default: an epoch, and " +
+                       std::to_string(kCheckpointPause) + " s or more)")
       ->option_text("N")
       ->check(Whole(1))
       ->group("Checkpoints");
@@ -65,7 +66,7 @@ static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
           "--resume{yes}", options.resumeMode,
           "Go on from the newest good checkpoint, bit for bit; options of "
           "MODEL.mpc that differ are followed (--resume=force: another loss "
-          "too)")
+          "or optimizer too)")
       ->check(Choice({"yes", "force"}))
       ->group("Checkpoints");
 }

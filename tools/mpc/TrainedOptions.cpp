@@ -42,6 +42,7 @@ OptionChanges mpc::tool::compareOptions(const Session &session,
                        "' instead of '" + *before + "'";
     (option.isGrave ? changes.graver : changes.milder).push_back(text);
     changes.rate |= option.name == std::string("lr");
+    changes.accumulate |= option.name == std::string("accumulate");
   }
   return changes;
 }

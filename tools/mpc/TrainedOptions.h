@@ -19,7 +19,8 @@ struct OptionChanges {
   /// "lr 0.01 instead of 0.001": what training goes on with, and what makes it
   /// the training of something else.
   std::vector<std::string> milder, graver;
-  bool rate = false; ///< The learning rate is among them.
+  bool rate = false;       ///< The learning rate is among them.
+  bool accumulate = false; ///< So is the number of batches to an update.
 };
 OptionChanges compareOptions(const Session &session, const Program &program);
 

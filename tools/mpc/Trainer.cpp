@@ -105,7 +105,8 @@ static uint64_t readCount(const Session &session, const char *name) {
 }
 
 void Trainer::resume() {
-  std::string loaded = session.loadLatest(options.checkpointDir);
+  std::string misfit;
+  std::string loaded = session.loadLatest(options.checkpointDir, misfit);
   if (loaded.empty()) {
     std::fprintf(stderr,
                  "mpc: note: '%s' holds no checkpoint yet: starting "
@@ -113,7 +114,7 @@ void Trainer::resume() {
                  options.checkpointDir.c_str());
     return;
   }
-  takeOptions();
+  takeOptions(misfit);
   restorePosition();
   lastCheckpoint = loaded;
   std::fprintf(stderr, "mpc: note: going on after step %llu from '%s'\n",
@@ -122,18 +123,29 @@ void Trainer::resume() {
 
 /// Says what the program was compiled with and the checkpoint was not. Training
 /// goes on with the program's; that it is the same training must be true, or
-/// asked for.
-void Trainer::takeOptions() {
+/// asked for. `misfit` is what of the optimizer's the checkpoint lacks or has
+/// too much.
+void Trainer::takeOptions(const std::string &misfit) {
   OptionChanges changes = compareOptions(session, program);
   if (!changes.graver.empty() && !options.force)
     throw Failure(Usage, "the checkpoint was trained with other options: " +
                              joinWords(changes.graver) +
-                             "; give --resume=force to go on all the same");
+                             "; give --resume=force to go on all the same" +
+                             (misfit.empty() ? "" : ", the optimizer anew"));
+  // Sums of gradients come and go with --accumulate.
+  if (!misfit.empty() && !options.force && !changes.accumulate)
+    throw Failure(Damaged,
+                  "the checkpoint belongs to another program: " + misfit);
   std::vector<std::string> said = changes.graver;
   said.insert(said.end(), changes.milder.begin(), changes.milder.end());
   if (!said.empty())
     std::fprintf(stderr, "mpc: note: going on with %s\n",
                  joinWords(said).c_str());
+  if (!misfit.empty() && !changes.accumulate)
+    std::fprintf(stderr,
+                 "mpc: note: the optimizer starts anew where the "
+                 "checkpoint does not fit it: %s\n",
+                 misfit.c_str());
   if (!changes.known)
     std::fprintf(stderr,
                  "mpc: note: the checkpoint does not say what it was trained "
@@ -223,7 +235,6 @@ void Trainer::checkLoss(const mpc_step_info_t &info) const {
 
 /// Queues the next batch. What is known by now of earlier ones is settled.
 void Trainer::queueBatch() {
-  Clock::time_point begin = Clock::now();
   const std::vector<uint64_t> &samples = sampler.next();
   const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
   queued.push_back({++calls, samples});
@@ -231,7 +242,6 @@ void Trainer::queueBatch() {
   info.struct_size = sizeof(info);
   mpc_status_t status =
       mpc_session_step(session.get(), inputs.data(), inputs.size(), &info);
-  stepTime += Clock::now() - begin;
   take(status, info);
 }
 
@@ -239,11 +249,9 @@ void Trainer::queueBatch() {
 void Trainer::drain() {
   if (queued.empty())
     return;
-  Clock::time_point begin = Clock::now();
   mpc_step_info_t info = {};
   info.struct_size = sizeof(info);
   mpc_status_t status = mpc_session_synchronize(session.get(), &info);
-  stepTime += Clock::now() - begin;
   take(status, info);
 }
 
@@ -277,8 +285,13 @@ void Trainer::failStep(const std::string &cause, const mpc_step_info_t &info) {
   if (!labels.empty())
     throw Failure(Usage, format("the loss of step %llu is nan: %s", number,
                                 labels.c_str()));
-  std::string place = data.explainNonFinite(samples);
-  throw Failure(Numeric, format("step %llu: %s%s%s", number, cause.c_str(),
+  std::string place = data.explainNonFinite(samples), said = cause;
+  // No learning rate mends bad data.
+  constexpr std::string_view advice =
+      "; lower the learning rate or look at the data";
+  if (size_t at = said.rfind(advice); !place.empty() && at != std::string::npos)
+    said.erase(at, advice.size());
+  throw Failure(Numeric, format("step %llu: %s%s%s", number, said.c_str(),
                                 place.empty() ? "" : "; ", place.c_str()));
 }
 
@@ -386,13 +399,13 @@ ProgressState Trainer::progressState() const {
   state.lossScale = lossScale;
   if (lastEvaluation && lastEvaluation->accuracy)
     state.accuracy = *lastEvaluation->accuracy;
-  double seconds = std::chrono::duration<double>(stepTime).count();
+  state.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   uint64_t steps = step - firstStep;
-  if (steps > 0 && seconds > 0) {
+  if (steps > 0 && state.seconds > 0) {
     state.samplesPerSecond =
-        steps * program.microBatches() * data.batchSize() / seconds;
+        steps * program.microBatches() * data.batchSize() / state.seconds;
     state.secondsLeft =
-        seconds / steps * (state.total > step ? state.total - step : 0);
+        state.seconds / steps * (state.total > step ? state.total - step : 0);
   }
   return state;
 }
@@ -413,8 +426,13 @@ void Trainer::evaluateNow() {
 bool Trainer::isCheckpointDue(bool epochEnds) const {
   if (options.checkpointDir.empty())
     return false;
-  return options.checkpointEvery == 0 ? epochEnds
-                                      : step % options.checkpointEvery == 0;
+  if (options.checkpointEvery != 0)
+    return step % options.checkpointEvery == 0;
+  // The last one does not wait for its evaluation, which may fail.
+  if (isDone())
+    return true;
+  return epochEnds &&
+         Clock::now() - lastSave >= std::chrono::seconds(kCheckpointPause);
 }
 
 void Trainer::saveCheckpoint() {
@@ -431,6 +449,7 @@ void Trainer::saveCheckpoint() {
   rememberOptions(session, program);
   check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
   lastCheckpoint = path;
+  lastSave = Clock::now();
   if (options.keep > 0)
     check(mpc_checkpoint_prune(options.checkpointDir.c_str(), options.keep),
           options.checkpointDir);
@@ -456,6 +475,7 @@ void Trainer::noteSamplesLeftOut() const {
 
 ExitCode Trainer::run() {
   noteSamplesLeftOut();
+  begin = lastSave = Clock::now();
   bool epochEnds = false;
   while (!isDone()) {
     uint64_t epoch = sampler.position().epoch;
@@ -480,19 +500,21 @@ ExitCode Trainer::run() {
   }
   saveCheckpoint();
   evaluateNow();
+  ProgressState state = progressState();
   if (step > firstStep)
-    progress.finish(progressState());
+    progress.finish(state);
   if (!options.json)
-    printSummary();
+    printSummary(state);
   return Ok;
 }
 
 ExitCode Trainer::stop(const char *signal) {
   progress.clear();
   if (options.checkpointDir.empty())
-    throw Failure(Error, format("stopped by %s after step %llu; without "
-                                "--checkpoint-dir nothing is kept",
-                                signal, static_cast<unsigned long long>(step)));
+    throw Failure(Stopped,
+                  format("stopped by %s after step %llu; without "
+                         "--checkpoint-dir nothing is kept to resume from",
+                         signal, static_cast<unsigned long long>(step)));
   saveCheckpoint();
   std::fprintf(stderr,
                "mpc: stopped by %s after step %llu; '%s' is written: the same "
@@ -502,24 +524,23 @@ ExitCode Trainer::stop(const char *signal) {
   return Stopped;
 }
 
-void Trainer::printSummary() const {
+void Trainer::printSummary(const ProgressState &state) const {
   uint64_t steps = step - firstStep;
   if (steps == 0) {
     std::printf("nothing left to train: step %llu was the last\n",
                 static_cast<unsigned long long>(step));
   } else {
-    ProgressState state = progressState();
-    double seconds = std::chrono::duration<double>(stepTime).count();
     std::string perplexity =
         state.hasPerplexity ? format(", perplexity %.2f", std::exp(smoothLoss))
                             : "";
     bool learned = skipped < steps;
-    std::printf(
-        "trained %s in %s (%s samples/s), %s%s\n",
-        formatCount(steps, "step").c_str(), formatDuration(seconds).c_str(),
-        formatCount(std::llround(state.samplesPerSecond)).c_str(),
-        learned ? format("loss %.4f", smoothLoss).c_str() : "no weight changed",
-        learned ? perplexity.c_str() : "");
+    std::printf("trained %s in %s (%s samples/s), %s%s\n",
+                formatCount(steps, "step").c_str(),
+                formatDuration(state.seconds).c_str(),
+                formatCount(std::llround(state.samplesPerSecond)).c_str(),
+                learned ? format("loss %.4f", smoothLoss).c_str()
+                        : "no weight changed",
+                learned ? perplexity.c_str() : "");
     if (skipped > 0)
       std::printf("%s skipped because a gradient overflowed; loss scale %.9g\n",
                   formatCount(skipped, "step").c_str(), lossScale);

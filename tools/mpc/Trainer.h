@@ -18,13 +18,19 @@
 
 namespace mpc::tool {
 
+/// Seconds that training goes without a checkpoint unless it is told how often:
+/// a short epoch would be shorter than the writing.
+constexpr unsigned kCheckpointPause = 5;
+
 struct TrainOptions {
   std::string package, data, evalData, checkpointDir;
   std::optional<uint64_t> epochs, steps; ///< Both absent: one epoch.
   std::optional<uint64_t> seed;          ///< Absent: 0, or the checkpoint's.
   std::optional<double> learningRate, lossScale;
-  uint64_t checkpointEvery = 0; ///< In steps; 0: once an epoch.
-  uint64_t keep = 3;            ///< Checkpoints to keep; 0: all.
+  /// In steps; 0: after an epoch that ends kCheckpointPause or more after the
+  /// one before.
+  uint64_t checkpointEvery = 0;
+  uint64_t keep = 3; ///< Checkpoints to keep; 0: all.
   bool resume = false, noShuffle = false, json = false, quiet = false;
   std::string resumeMode; ///< As the option says it: yes, force; else empty.
   bool force = false;     ///< Resume with another loss or optimizer, too.
@@ -62,7 +68,7 @@ private:
 
   void openCheckpointDir();
   void resume();
-  void takeOptions();
+  void takeOptions(const std::string &misfit);
   void restorePosition();
   void noteSamplesLeftOut() const;
   void queueBatch();
@@ -82,7 +88,7 @@ private:
   uint64_t totalSteps() const;
   ProgressState progressState() const;
   ExitCode stop(const char *signal);
-  void printSummary() const;
+  void printSummary(const ProgressState &state) const;
 
   using Clock = std::chrono::steady_clock;
 
@@ -105,7 +111,8 @@ private:
   uint64_t step = 0;      ///< Taken since the beginning, skipped ones included.
   uint64_t firstStep = 0; ///< Of this run.
   uint64_t skipped = 0;   ///< In this run.
-  Clock::duration stepTime{}; ///< Spent in steps.
+  Clock::time_point begin = Clock::now(); ///< Of this run.
+  Clock::time_point lastSave = begin;     ///< Of a checkpoint, or `begin`.
   double smoothLoss = 0;
   float lossScale = 1;
   std::optional<Evaluation> lastEvaluation;

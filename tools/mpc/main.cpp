@@ -43,6 +43,19 @@ static int runAction(const std::string &name, const Action &action) {
   }
 }
 
+#ifdef MPC_HAS_COMPILER
+static constexpr const char *kFooter =
+    "mpc COMMAND --help says more. An example:\n"
+    "  mpc compile model.onnx --precision=bf16\n"
+    "  mpc train model.mpc --data train.npz --epochs 10";
+#else
+static constexpr const char *kFooter =
+    "mpc COMMAND --help says more. An example:\n"
+    "  mpc train model.mpc --data train.npz --epochs 10\n"
+    "This mpc is built without the compiler: what makes MODEL.mpc of an ONNX\n"
+    "file, and what reads ONNX files, is in another build.";
+#endif
+
 int main(int argc, char **argv) {
   // A file that grows over the limit of the shell is an error like a full disk,
   // which is reported and leaves nothing half written.
@@ -55,9 +68,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   app.set_help_flag("--help,-h", "Print this help");
   app.set_version_flag("--version", "mpc " MPC_VERSION, "Print the version");
-  app.footer("mpc COMMAND --help says more. An example:\n"
-             "  mpc compile model.onnx --precision=bf16\n"
-             "  mpc train model.mpc --data train.npz --epochs 10");
+  app.footer(kFooter);
 
   // In the order of --help.
   std::vector<Action> actions;

@@ -67,7 +67,8 @@ typedef struct mpc_step_info_s {
 // device if there is one that runs the program's code, else the CPU.
 //
 // Returns MPC_INVALID_ARGUMENT, MPC_OUT_OF_MEMORY, MPC_UNAVAILABLE (no such
-// device), MPC_INCOMPATIBLE (a kernel cannot run on this machine).
+// device, or no code for it), MPC_INCOMPATIBLE (a kernel cannot run on this
+// machine).
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_create(
     const mpc_program_t* program, const mpc_session_options_t* options,
     mpc_session_t** out_session);

@@ -25,7 +25,7 @@ typedef enum mpc_code_e {
   MPC_INVALID_ARGUMENT = 1,  // Fix the call.
   MPC_INCOMPATIBLE = 2,      // Recompile the plan for this machine or runtime.
   MPC_OUT_OF_MEMORY = 3,     // Shrink the batch or free something.
-  MPC_UNAVAILABLE = 4,       // No such device or library on this machine.
+  MPC_UNAVAILABLE = 4,       // No such device or library, or no code for it.
   MPC_DEVICE_LOST = 5,       // Destroy every object of the device.
   MPC_INTERNAL = 6,          // A bug in mpc: report it.
   MPC_IO = 7,                // Look at the path, the permissions, the disk.

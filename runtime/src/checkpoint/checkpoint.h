@@ -128,9 +128,11 @@ mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
 
 // Writes the control states to `states`, a copy of the state memory, and lists
 // in `missing` those that the checkpoint need not have and has not.
+// `out_misfit` as in load_checkpoint.
 mpc_status_t apply_state(const std::string& path, const StateFile& state,
                          const mpc_program_t& program, uint8_t* states,
-                         std::vector<const StateTensor*>* missing);
+                         std::vector<const StateTensor*>* missing,
+                         std::string* out_misfit);
 
 // What micro-batches make of a tensor before its update: null for other names.
 const StateTensor* pending_of(const mpc_program_t& program,
@@ -145,7 +147,12 @@ StoredIn stored_in(const StateTensor& tensor);
 //===----------------------------------------------------------------------===//
 
 mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& path);
-mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path);
+
+// With `out_misfit`, what the optimizer keeps need not fit: what the program
+// has none of is dropped, what the checkpoint has none of begins anew, and the
+// first such thing is put there. Without it that is an error.
+mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
+                             std::string* out_misfit = nullptr);
 
 // Whether a checkpoint is whole and well formed, which can be said without its
 // program: what this passes, load_checkpoint may only find incompatible. Reads
@@ -171,7 +178,8 @@ int remove_checkpoint(Files& files, const std::string& path);
 bool is_checkpoint_folder(Files& files, const std::string& path);
 
 mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
-                         std::string* out_path, std::string* out_warning);
+                         std::string* out_path, std::string* out_warning,
+                         std::string* out_misfit = nullptr);
 mpc_status_t prune(Files& files, const std::string& folder, size_t keep);
 
 }  // namespace mpc::runtime

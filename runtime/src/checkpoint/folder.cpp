@@ -171,7 +171,8 @@ bool is_checkpoint_folder(Files& files, const std::string& path) {
 }
 
 mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
-                         std::string* out_path, std::string* out_warning) {
+                         std::string* out_path, std::string* out_warning,
+                         std::string* out_misfit) {
   std::vector<Candidate> candidates;
   int result = list_candidates(*session->files, folder, &candidates);
   if (result == -ENOENT) return nullptr;
@@ -180,7 +181,7 @@ mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
   for (const Candidate& candidate : candidates) {
     if (candidate.kind == Kind::kTemporary) continue;
     std::string path = folder + '/' + candidate.name;
-    mpc_status_t status = load_checkpoint(session, path);
+    mpc_status_t status = load_checkpoint(session, path, out_misfit);
     if (!status) {
       *out_path = std::move(path);
       *out_warning = std::move(warning);

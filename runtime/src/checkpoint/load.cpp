@@ -28,44 +28,86 @@ std::string type_of(const StoredTensor& tensor) {
   return type_text(tensor.dtype, tensor.shape.data(), tensor.shape.size());
 }
 
-// Copies the tensors of one file to their places in `states`. Both sides must
-// have the same tensors.
-mpc_status_t apply_tensors(const std::string& path, const Memory& file,
-                           const std::vector<StoredTensor>& stored,
-                           const mpc_program_t& program, StoredIn kind,
-                           uint8_t* states,
-                           std::vector<const StateTensor*>* missing) {
-  auto incompatible = [&path](const std::string& what) {
-    return mpc_status_make(MPC_INCOMPATIBLE,
-                           "'%s' belongs to another program: %s", path.c_str(),
-                           what.c_str());
-  };
-  // Both lists are sorted by name.
-  size_t next = 0;
-  for (uint32_t index : program.by_name) {
-    const StateTensor& tensor = program.tensors[index];
-    if (stored_in(tensor) != kind) continue;
-    bool lacks = next == stored.size() || stored[next].name > tensor.name;
-    if (lacks && pending_of(program, tensor)) {
-      missing->push_back(&tensor);
-      continue;
+// Adam corrects its moments by the steps they have seen: those that begin anew
+// have seen none.
+constexpr char kAdamPrefix[] = "adam.";
+constexpr char kStepCount[] = "step_count";
+
+// Copies the tensors of one file to their places in the states. Both sides must
+// have the same tensors, unless misfits are only told.
+class TensorFile {
+ public:
+  TensorFile(std::string path, const Memory& file,
+             const std::vector<StoredTensor>& stored)
+      : path_(std::move(path)), file_(file), stored_(stored) {}
+
+  void allow_misfits(std::string* out_misfit) { misfit_ = out_misfit; }
+  bool moments_begin_anew() const { return moments_begin_anew_; }
+
+  mpc_status_t apply(const mpc_program_t& program, StoredIn kind,
+                     uint8_t* states,
+                     std::vector<const StateTensor*>* missing) {
+    // Both lists are sorted by name.
+    for (uint32_t index : program.by_name) {
+      const StateTensor& tensor = program.tensors[index];
+      if (stored_in(tensor) != kind) continue;
+      MPC_RETURN_IF_ERROR(pass_over(&tensor));
+      bool lacks = next_ == stored_.size() || stored_[next_].name > tensor.name;
+      if (lacks && pending_of(program, tensor)) {
+        missing->push_back(&tensor);
+      } else if (lacks) {
+        moments_begin_anew_ |= tensor.name.rfind(kAdamPrefix, 0) == 0;
+        MPC_RETURN_IF_ERROR(misfit("it lacks '" + tensor.name + "'"));
+      } else {
+        MPC_RETURN_IF_ERROR(copy(tensor, stored_[next_++], states));
+      }
     }
-    if (lacks) return incompatible("it lacks '" + tensor.name + "'");
-    const StoredTensor& found = stored[next++];
-    if (found.name != tensor.name)
-      return incompatible("the program has no '" + found.name + "'");
+    return pass_over(nullptr);
+  }
+
+ private:
+  // Passes over what the program has none of, up to `tensor` or the end.
+  mpc_status_t pass_over(const StateTensor* tensor) {
+    for (; next_ < stored_.size(); ++next_) {
+      if (tensor && stored_[next_].name >= tensor->name) break;
+      MPC_RETURN_IF_ERROR(
+          misfit("the program has no '" + stored_[next_].name + "'"));
+    }
+    return nullptr;
+  }
+
+  mpc_status_t copy(const StateTensor& tensor, const StoredTensor& found,
+                    uint8_t* states) {
     std::string wanted = type_text(tensor.dtype, tensor.shape, tensor.rank);
     if (type_of(found) != wanted)
       return incompatible("'" + tensor.name + "' is " + type_of(found) +
                           ", the program's is " + wanted);
     if (tensor.bytes > 0)
-      std::memcpy(states + tensor.offset, file.data() + found.offset,
+      std::memcpy(states + tensor.offset, file_.data() + found.offset,
                   tensor.bytes);
+    return nullptr;
   }
-  if (next < stored.size())
-    return incompatible("the program has no '" + stored[next].name + "'");
-  return nullptr;
-}
+
+  mpc_status_t incompatible(const std::string& what) const {
+    return mpc_status_make(MPC_INCOMPATIBLE,
+                           "'%s' belongs to another program: %s", path_.c_str(),
+                           what.c_str());
+  }
+
+  // Returns an error, or null where a misfit is only told.
+  mpc_status_t misfit(const std::string& what) {
+    if (!misfit_) return incompatible(what);
+    if (misfit_->empty()) *misfit_ = what;
+    return nullptr;
+  }
+
+  const std::string path_;
+  const Memory& file_;
+  const std::vector<StoredTensor>& stored_;
+  size_t next_ = 0;
+  std::string* misfit_ = nullptr;
+  bool moments_begin_anew_ = false;
+};
 
 // The files of a checkpoint, each whole and as the manifest says.
 struct CheckpointFiles {
@@ -85,7 +127,8 @@ mpc_status_t read_checkpoint(Files& files, const std::string& path,
 
 }  // namespace
 
-mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path) {
+mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
+                             std::string* out_misfit) {
   const mpc_program_t& program = *session->program;
   MPC_RETURN_IF_ERROR(check_alive(*session));
   CheckpointFiles contents;
@@ -109,14 +152,17 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path) {
   Memory states;
   MPC_RETURN_IF_ERROR(make_initial_states(program, 0, &states));
   std::vector<const StateTensor*> missing;
-  MPC_RETURN_IF_ERROR(apply_tensors(path + '/' + kModelFile, contents.model,
-                                    model, program, StoredIn::kModel,
-                                    states.data(), &missing));
+  if (out_misfit) out_misfit->clear();
   MPC_RETURN_IF_ERROR(
-      apply_tensors(path + '/' + kOptimizerFile, contents.optimizer, optimizer,
-                    program, StoredIn::kOptimizer, states.data(), &missing));
+      TensorFile(path + '/' + kModelFile, contents.model, model)
+          .apply(program, StoredIn::kModel, states.data(), &missing));
+  TensorFile kept(path + '/' + kOptimizerFile, contents.optimizer, optimizer);
+  kept.allow_misfits(out_misfit);
+  MPC_RETURN_IF_ERROR(
+      kept.apply(program, StoredIn::kOptimizer, states.data(), &missing));
+  if (kept.moments_begin_anew()) state.control.erase(kStepCount);
   MPC_RETURN_IF_ERROR(apply_state(path + '/' + kStateFile, state, program,
-                                  states.data(), &missing));
+                                  states.data(), &missing, out_misfit));
   for (const StateTensor* tensor : missing)
     std::memcpy(states.data() + tensor->offset,
                 states.data() + pending_of(program, *tensor)->offset,

@@ -231,7 +231,14 @@ mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
 
 mpc_status_t apply_state(const std::string& path, const StateFile& state,
                          const mpc_program_t& program, uint8_t* states,
-                         std::vector<const StateTensor*>* missing) {
+                         std::vector<const StateTensor*>* missing,
+                         std::string* out_misfit) {
+  // Returns an error, or null where a misfit is only told.
+  auto misfit = [&](const std::string& what) -> mpc_status_t {
+    if (!out_misfit) return incompatible(path, what);
+    if (out_misfit->empty()) *out_misfit = what;
+    return nullptr;
+  };
   if (state.progress.micro_step >= program.root->accumulate() &&
       state.progress.micro_step > 0)
     return incompatible(path, "it accumulates more micro-batches");
@@ -242,7 +249,8 @@ mpc_status_t apply_state(const std::string& path, const StateFile& state,
       bool is_pending = pending_of(program, tensor) != nullptr;
       if (is_pending) missing->push_back(&tensor);
       if (is_pending || is_loss_scaling(tensor.name)) continue;
-      return incompatible(path, "it lacks '" + tensor.name + "'");
+      MPC_RETURN_IF_ERROR(misfit("it lacks '" + tensor.name + "'"));
+      continue;
     }
     std::string wanted = type_text(tensor.dtype, tensor.shape, tensor.rank);
     if (found->second.type != wanted)
@@ -259,7 +267,7 @@ mpc_status_t apply_state(const std::string& path, const StateFile& state,
         index >= 0 && stored_in(program.tensors[static_cast<size_t>(index)]) ==
                           StoredIn::kState;
     if (!known && !is_loss_scaling(name))
-      return incompatible(path, "the program has no '" + name + "'");
+      MPC_RETURN_IF_ERROR(misfit("the program has no '" + name + "'"));
   }
   return nullptr;
 }

@@ -21,7 +21,7 @@ mpc_status_t find_code(const mpc_program_t& program, const char* kind,
                        const schema::Variant** out_variant) {
   *out_variant = find_variant(*program.root, kind);
   if (*out_variant) return nullptr;
-  return mpc_status_make(MPC_INCOMPATIBLE,
+  return mpc_status_make(MPC_UNAVAILABLE,
                          "the package has no code for the device '%s'; "
                          "compile the model with --target=%s",
                          kind, kind);

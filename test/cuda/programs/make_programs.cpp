@@ -181,7 +181,11 @@ static LogicalResult makeModels() {
       if (isText) options.lr = 0.01;
       options.precision = precision;
       options.output = folder + "/model-" + model + "-" + precision + ".mpc";
-      if (compileModel(options).exitCode != 0) return failure();
+      CompileResult result = compileModel(options);
+      if (result.exitCode != 0) {
+        llvm::errs() << result.diagnostics << result.error << "\n";
+        return failure();
+      }
     }
   return success();
 }

@@ -72,7 +72,7 @@ module {
 
 // A parameter that only an output wants is left as it is; a note says so. No
 // gradient flows through integers.
-// CHECK: module attributes {mpc.notes = ["warning: not trained, because the loss does not depend on: 'unused'", "not trained, because no gradient gets back to: 'index'"]}
+// CHECK: module attributes {mpc.notes = ["not trained, because the loss does not depend on: 'unused'", "not trained, because no gradient gets back to: 'index'"]}
 module {
   // CHECK: train.state @w parameter
   // CHECK: train.state @index constant

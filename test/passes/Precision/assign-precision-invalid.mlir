@@ -2,13 +2,13 @@
 // RUN: not mpc-opt %t/f.mlir --mpc-assign-precision=precision=int8 2>&1 | FileCheck %s --check-prefix=PRECISION
 // RUN: not mpc-opt %t/f.mlir --mpc-assign-precision="keep-fp32=(" 2>&1 | FileCheck %s --check-prefix=REGEX
 // RUN: not mpc-opt %t/f.mlir --mpc-assign-precision="keep-fp32=fc force-low=Gemm" 2>&1 | FileCheck %s --check-prefix=CONFLICT
-// RUN: mpc-opt %t/f.mlir --mpc-assign-precision="keep-fp32=typo force-low=fc" 2>&1 | FileCheck %s --check-prefix=UNUSED
+// RUN: not mpc-opt %t/f.mlir --mpc-assign-precision="keep-fp32=typo force-low=fc" 2>&1 | FileCheck %s --check-prefix=UNUSED
 
 // PRECISION: error: 'precision' must be fp32, bf16, fp16 or fp64, but is 'int8'
-// REGEX: error: 'keep-fp32' is not a regular expression: '('
-// CONFLICT: error: {{.*}}'keep-fp32' and 'force-low' both match node 'fc'
-// UNUSED: warning: 'keep-fp32' matches no node: 'typo'
-// UNUSED-NOT: 'force-low'
+// REGEX: error: --keep-fp32 is not a regular expression: '('
+// CONFLICT: error: {{.*}}--keep-fp32 and --force-low both match node 'fc'
+// UNUSED: error: --keep-fp32='typo' matches no node and no op type; nearest are 'Gemm' and 'fc'
+// UNUSED-NOT: force-low
 
 //--- f.mlir
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {

@@ -136,6 +136,44 @@ TEST(Dataset, RefusesOtherTypes) {
             "it, for example with .astype('float32')");
 }
 
+TEST(Dataset, SaysWhatMakesAShapeFit) {
+  Binding classes = {"labels", MPC_DTYPE_I64, {2}, 0};
+  classes.range = {0, 3, std::nullopt};
+  auto remedyOf = [](npz::Array array, const Binding &input) {
+    std::string text = failure({std::move(array)}, {input});
+    return text.substr(std::min(text.find(';'), text.size()));
+  };
+  EXPECT_EQ(
+      remedyOf(makeArray<int64_t>("labels", "int64", {2, 1}, {0, 1}), classes),
+      "; .squeeze(-1) makes it so");
+  EXPECT_EQ(remedyOf(makeArray<float>("labels", "float32", {1, 3}, {0, 1, 0}),
+                     classes),
+            "; if it is one-hot, .argmax(-1) makes numbers of classes of it");
+  EXPECT_EQ(
+      remedyOf(makeArray<float>("labels", "float32", {1, 2}, {0, 1}), classes),
+      "");
+  Binding targets = {"targets", MPC_DTYPE_F32, {2, 1}, 0};
+  EXPECT_EQ(
+      remedyOf(makeArray<float>("targets", "float32", {2}, {0, 1}), targets),
+      "; .reshape(-1, 1) makes it so");
+  EXPECT_EQ(
+      remedyOf(makeArray<float>("targets", "float32", {2, 2}, {0, 1, 2, 3}),
+               targets),
+      "");
+}
+
+TEST(Dataset, KnowsTheOtherNameOfWhatALossComparesWith) {
+  EXPECT_EQ(failure(threeSamples(), {{"targets", MPC_DTYPE_F32, {2, 1}, 0}}),
+            "d.npz: has no array 'targets', which the model takes as f32[2,1]; "
+            "it has 'labels', but what the loss of this model compares with "
+            "are numbers: call it 'targets' if it holds these");
+  npz::Arrays arrays = {makeArray<int64_t>("targets", "int64", {2}, {0, 1})};
+  EXPECT_EQ(failure(arrays, {kLabels}),
+            "d.npz: has no array 'labels', which the model takes as i64[2]; it "
+            "has 'targets', but what the loss of this model compares with are "
+            "classes: call it 'labels' if it holds these");
+}
+
 TEST(Dataset, NamesMissingArrays) {
   EXPECT_EQ(failure(threeSamples(), {{"pears", MPC_DTYPE_F32, {2, 2}, 0}}),
             "d.npz: has no array 'pears', which the model takes as f32[2,2]; "
@@ -149,7 +187,8 @@ TEST(Dataset, RefusesOtherShapes) {
   EXPECT_EQ(failure(threeSamples(), {{"pairs", MPC_DTYPE_F32, {2, 3}, 0}}),
             "d.npz: array 'pairs' must be f32[N,3], but is float32[3,2]");
   EXPECT_EQ(failure(threeSamples(), {{"labels", MPC_DTYPE_I64, {2, 1}, 0}}),
-            "d.npz: array 'labels' must be i64[N,1], but is int64[3]");
+            "d.npz: array 'labels' must be i64[N,1], but is int64[3]; "
+            ".reshape(-1, 1) makes it so");
   EXPECT_EQ(
       failure({makeArray<float>("pairs", "float32", {0, 2}, {})}, {kPairs}),
       "d.npz: array 'pairs' has no samples");

@@ -28,6 +28,8 @@ TEST(Text, Bytes) {
 }
 
 TEST(Text, Durations) {
+  EXPECT_EQ(formatDuration(6.3e-05), "63 us");
+  EXPECT_EQ(formatDuration(0.00421), "4.2 ms");
   EXPECT_EQ(formatDuration(0.0421), "0.042 s");
   EXPECT_EQ(formatDuration(0.9996), "1.0 s");
   EXPECT_EQ(formatDuration(12.34), "12.3 s");
@@ -44,6 +46,8 @@ TEST(Text, Suggestions) {
   EXPECT_EQ(findNearest("complie", words), "compile");
   EXPECT_EQ(findNearest("exprot", words), "export");
   EXPECT_EQ(findNearest("evaluate", words), "");
+  EXPECT_EQ(findNearest("mae", {"mse", "l1"}), "l1");
+  EXPECT_EQ(findNearest("gpu", {"cpu", "cuda"}), "cuda");
   EXPECT_EQ(findNearest("zzz", words), "");
   EXPECT_EQ(findNearest("", words), "");
   EXPECT_EQ(suggest("bf61", {"fp32", "bf16", "fp16"}),

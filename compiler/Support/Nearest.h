@@ -1,0 +1,20 @@
+//===- Nearest.h - Names that a pattern may have meant ----------*- C++ -*-===//
+#ifndef MPC_COMPILER_SUPPORT_NEAREST_H
+#define MPC_COMPILER_SUPPORT_NEAREST_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace mpc {
+
+/// Of `names` those that a regular expression (or name) was likely meant to
+/// match somewhere, for the end of a message: "; nearest are 'a', 'b' and 'c'".
+/// At most three, each once, the nearest first; "" if there are no names.
+std::string describeNearest(llvm::StringRef pattern,
+                            llvm::ArrayRef<llvm::StringRef> names);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_SUPPORT_NEAREST_H
