@@ -107,7 +107,8 @@ Value Update::gradient(unsigned i) {
   return decay == 0 ? gradient : sum(decay, input(0, i), 1, gradient);
 }
 
-/// r = R / (1 + T decay_factor), H' = H + G^2, X' = X - r G / (sqrt(H') + epsilon)
+/// r = R / (1 + T decay_factor), H' = H + G^2, X' = X - r G / (sqrt(H') +
+/// epsilon)
 static LogicalResult importAdagrad(ImportedNode &node) {
   Update u(node, 3);
   double epsilon = node.floatAttr("epsilon", 1e-6);
