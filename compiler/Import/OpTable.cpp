@@ -5,7 +5,6 @@
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mpc;
 
@@ -63,38 +62,13 @@ static const llvm::StringMap<llvm::SmallVector<const OpRow *, 2>> &table() {
   return rows;
 }
 
-void mpc::listOps(llvm::raw_ostream &os) {
-  os << "# ONNX ops that mpc takes\n\nWritten by `mpc-translate --list-ops`; a "
-        "test compares. Opsets "
-     << kOldestUpgraded << " to " << kNewestOpset
-     << " of domain ai.onnx, those before " << kOldestOpset
-     << " after a conversion to it; f32 (f64, and f16 and bf16 as f32), i64, "
-        "i32 and "
-        "bool.\nEvery op is compiled for CPUs and GPUs (no GPU has run one "
-        "yet). \"Constants\": computed at "
-        "import where all inputs are known, or there alone.\n";
+void mpc::forEachOp(
+    llvm::function_ref<void(llvm::StringRef, const OpRow &)> visit) {
   for (const Family &family : kFamilies) {
-    os << "\n## " << family.name
-       << "\n\n| op | from opset | inputs | constants |\n| --- | --- | --- | "
-          "--- |\n";
     llvm::StringSet<> seen;
-    for (const OpRow &row : family.rows()) {
-      if (!seen.insert(row.op).second)
-        continue;
-      const OpRow *newest = findOp(row.op, kNewestOpset);
-      os << "| " << row.op << " | "
-         << (row.since <= kOldestOpset ? kOldestOpset : row.since) << " | "
-         << newest->minInputs;
-      if (newest->maxInputs == kAnyNumber)
-        os << " or more";
-      else if (newest->maxInputs != newest->minInputs)
-        os << " to " << newest->maxInputs;
-      os << " | "
-         << (row.import == refuseData ? "alone"
-             : row.fold               ? "too"
-                                      : "")
-         << " |\n";
-    }
+    for (const OpRow &row : family.rows())
+      if (seen.insert(row.op).second)
+        visit(family.name, row);
   }
 }
 

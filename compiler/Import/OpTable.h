@@ -9,6 +9,7 @@
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
@@ -51,8 +52,9 @@ const OpRow *findOp(llvm::StringRef op, int64_t opset);
 /// Whether there is any op of this domain.
 bool knowsDomain(llvm::StringRef domain);
 
-/// Prints them all, as OPS.md has them.
-void listOps(llvm::raw_ostream &os);
+/// Calls `visit` with the family and the first row of every op.
+void forEachOp(
+    llvm::function_ref<void(llvm::StringRef family, const OpRow &first)> visit);
 
 /// The opset from which on `op` is known; 0 if it is not.
 int64_t firstOpset(llvm::StringRef op);

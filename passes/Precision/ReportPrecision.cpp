@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Dialect/Amp/IR/ClassName.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Report.h"
 #include "passes/Precision/Passes.h"
@@ -44,24 +45,6 @@ struct Totals {
 };
 
 } // namespace
-
-static StringRef className(PrecisionClass kind) {
-  switch (kind) {
-  case PrecisionClass::Low:
-    return "low";
-  case PrecisionClass::Sensitive:
-    return "sensitive";
-  case PrecisionClass::Internal:
-    return "internal";
-  case PrecisionClass::Follow:
-    return "follow";
-  case PrecisionClass::Promote:
-    return "promote";
-  case PrecisionClass::Transparent:
-    return "transparent";
-  }
-  llvm_unreachable("a class was added");
-}
 
 /// Names come from the user's file and may hold anything; JSON may not.
 static std::string utf8(StringRef text) {
@@ -166,7 +149,7 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op) {
   return llvm::json::Object{{"op", op->getName().getStringRef()},
                             {"node", utf8(nodeName(op->getLoc()))},
                             {"type", utf8(nodeType(op->getLoc()))},
-                            {"class", className(op.getPrecisionClass())},
+                            {"class", amp::className(op.getPrecisionClass())},
                             {"operand_dtype", in ? typeName(in) : ""},
                             {"dtype", out ? typeName(out) : ""},
                             {"accumulate_dtype", accumulateType(op)},

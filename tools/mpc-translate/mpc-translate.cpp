@@ -26,15 +26,13 @@
 
 using namespace llvm;
 
-enum class Action { ImportOnnx, ToPtx, ListOps };
+enum class Action { ImportOnnx, ToPtx };
 static cl::opt<Action>
     action(cl::Required, cl::desc("What to do:"),
            cl::values(clEnumValN(Action::ImportOnnx, "import-onnx",
                                  "Import an ONNX model"),
                       clEnumValN(Action::ToPtx, "kernels-to-ptx",
-                                 "Compile lowered GPU kernels (IR) to PTX"),
-                      clEnumValN(Action::ListOps, "list-ops",
-                                 "List the ONNX ops that are imported")));
+                                 "Compile lowered GPU kernels (IR) to PTX")));
 static cl::opt<std::string> input(cl::Positional, cl::init("-"),
                                   cl::desc("<model.onnx or kernels.mlir>"));
 static cl::opt<std::string> arch("arch", cl::init("sm_80"),
@@ -144,8 +142,6 @@ int main(int argc, char **argv) {
   switch (action) {
   case Action::ToPtx:
     return compileToPtx();
-  case Action::ListOps:
-    return writeTo(output, mpc::listOps);
   case Action::ImportOnnx:
     return import();
   }

@@ -73,6 +73,10 @@ Update::Update(ImportedNode &node, unsigned kinds)
     node.error() << "has " << tensors << " inputs behind the first two, which "
                  << "are no multiple of " << kinds;
   count = tensors / kinds;
+  unsigned given = node.proto.output_size();
+  if (!node.failed() && given > (kinds - 1) * count) // All but gradients.
+    node.error() << "has " << given << " outputs, but gives "
+                 << (kinds - 1) * count;
   rate = node.floatInput(0);
   time = node.intInput(1);
   if (node.failed())

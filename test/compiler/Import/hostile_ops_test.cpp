@@ -2,7 +2,7 @@
 // no, it may not crash, hang or take memory out of proportion.
 
 #include "importer.h"
-#include "nodes.h"
+#include "small_models.h"
 
 #include "compiler/Import/CheckModel.h"
 #include "compiler/Import/ModelFile.h"
@@ -20,36 +20,6 @@ using namespace mpc;
 using onnx::TensorProto;
 
 namespace {
-
-onnx::ModelProto parse(const std::string &inputs, const std::string &nodes,
-                       int opset = 28) {
-  std::string text =
-      "<ir_version: 12, opset_import: [\"\" : " + std::to_string(opset) +
-      ", \"ai.onnx.preview.training\" : 1]>\ng (" + inputs + ") => (y) { " +
-      nodes + " }";
-  auto model = parseModelFile(llvm::MemoryBufferRef(text, "model.onnxtxt"));
-  if (model)
-    return (*model)->proto;
-  ADD_FAILURE() << text << ": " << llvm::toString(model.takeError());
-  return {};
-}
-
-/// A model for each small graph.
-std::vector<onnx::ModelProto> smallModels() {
-  std::vector<onnx::ModelProto> models;
-  auto add = [&](const char *ops, const char *inputs, const char *arguments) {
-    llvm::SmallVector<llvm::StringRef> names;
-    llvm::StringRef(ops).split(names, ' ');
-    for (llvm::StringRef op : names)
-      models.push_back(parse(inputs, "y = " + op.str() + arguments));
-  };
-  add(kUnaryOps, "float[1, 1, 3] x", " (x)");
-  add(kBinaryOps, "float[3, 3] x, float[3] z", " (x, z)");
-  add(kLogicalOps, "bool[3, 3] x, bool[3] z", " (x, z)");
-  for (const SmallGraph &graph : kSmallGraphs)
-    models.push_back(parse(graph.inputs, graph.nodes, graph.opset));
-  return models;
-}
 
 /// What mutations are tried on.
 class Mutator {
@@ -331,18 +301,11 @@ void Mutator::mutateInitializer(const onnx::ModelProto &model, int index) {
   replace(model, tensor.name(), {});
 }
 
-/// All ops that there are, as OPS.md has them.
+/// All ops that there are.
 std::set<std::string> allOps() {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  listOps(os);
-  llvm::SmallVector<llvm::StringRef> lines;
-  llvm::StringRef(text).split(lines, '\n');
   std::set<std::string> ops;
-  for (llvm::StringRef line : lines)
-    if (line.consume_front("| ") && line != "op" && !line.starts_with("op |") &&
-        !line.starts_with("---"))
-      ops.insert(line.split(" |").first.str());
+  forEachOp(
+      [&](llvm::StringRef, const OpRow &row) { ops.insert(row.op.str()); });
   return ops;
 }
 

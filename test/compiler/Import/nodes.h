@@ -251,6 +251,15 @@ constexpr SmallGraph kSmallGraphs[] = {
      "y = RotaryEmbedding (x, c, s)"},
     {"float[2] x", "l = Exp (x) y = ai.onnx.preview.training.Gradient "
                    "<xs = [\"x\"], y = \"l\"> (x)"},
+    {"float r, int64 t, float[2] x, float[2] g, float[2] v, float[2] h",
+     "y, b, c = ai.onnx.preview.training.Adam <alpha = 0.8, beta = 0.9, "
+     "norm_coefficient_post = 0.5> (r, t, x, g, v, h)"},
+    {"float r, int64 t, float[2] x, float[2] g, float[2] v",
+     "y, b = ai.onnx.preview.training.Momentum <alpha = 0.8, beta = 0.9, "
+     "norm_coefficient = 0.1, mode = \"nesterov\"> (r, t, x, g, v)"},
+    {"float r, int64 t, float[2] x, float[2] g, float[2] h",
+     "y, b = ai.onnx.preview.training.Adagrad <decay_factor = 0.1> "
+     "(r, t, x, g, h)"},
     // Older forms.
     {"float[2, 3] x", "y = ReduceMax <axes = [1], keepdims = 0> (x)", 13},
     {"float[2, 3] x", "y = ReduceMean <axes = [1]> (x)", 13},

@@ -28,7 +28,8 @@ const std::vector<UnsampledOp> &unsampledOps() {
   static const char *const isBool = "gives bools",
                            *const isInteger = "gives integers",
                            *const isConstant = "is computed at import",
-                           *const isRandom = "gives numbers of no input";
+                           *const isRandom = "gives numbers of no input",
+                           *const isUpdate = "is what gradients are for";
   static const std::vector<UnsampledOp> ops = {
       {"Equal", isBool},
       {"Greater", isBool},
@@ -61,6 +62,10 @@ const std::vector<UnsampledOp> &unsampledOps() {
       {"RandomUniform", isRandom},
       {"RandomUniformLike", isRandom},
       {"Bernoulli", "gives zeros and ones"},
+      {"ai.onnx.preview.training.Gradient", "is in models_of_gradients.cpp"},
+      {"ai.onnx.preview.training.Adagrad", isUpdate},
+      {"ai.onnx.preview.training.Momentum", isUpdate},
+      {"ai.onnx.preview.training.Adam", isUpdate},
   };
   return ops;
 }

@@ -61,7 +61,9 @@ private:
 void Backward::trace(ValueRange ys, ValueRange xs) {
   auto before = llvm::make_range(builder.getBlock()->begin(),
                                  builder.getInsertionPoint());
-  varied.insert(xs.begin(), xs.end());
+  for (Value x : xs)
+    if (isFloat(x))
+      varied.insert(x);
   for (Operation &op : before)
     if (!op.hasTrait<StopsGradient>() &&
         llvm::any_of(op.getOperands(),

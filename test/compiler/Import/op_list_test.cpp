@@ -1,0 +1,208 @@
+// OPS.md: the op table, and what the smallest nodes of every op show. To renew it:
+//   MPC_WRITE_OPS=compiler/Import/OPS.md mpc-import-test --gtest_filter=OpList.*
+
+#include "importer.h"
+#include "small_models.h"
+
+#include "compiler/Dialect/Amp/IR/ClassName.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Transforms/Differentiate.h"
+#include "compiler/Import/CheckModel.h"
+#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/NormalizeModel.h"
+#include "compiler/Import/OpTable.h"
+#include "compiler/Support/Locations.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+
+using namespace mpc;
+using onnx::TensorProto;
+
+namespace {
+
+/// What is known of an op beside its row.
+struct Facts {
+  std::set<std::string> types, classes, kernels;
+  bool hasGradient = false;
+};
+
+constexpr std::pair<int, const char *> kTypes[] = {
+    {TensorProto::FLOAT, "float"},
+    {TensorProto::INT64, "i64"},
+    {TensorProto::INT32, "i32"},
+    {TensorProto::BOOL, "bool"}};
+
+class OpList : public testing::Test {
+protected:
+  void learn(const onnx::ModelProto &model);
+  std::string text() const;
+
+  std::map<std::string, Facts> facts;
+
+private:
+  void learnTypes(const onnx::ModelProto &model, Facts &of);
+  static void learnOps(mlir::func::FuncOp predict, const std::string &op,
+                       Facts &of);
+  static bool hasGradient(mlir::func::FuncOp predict);
+
+  Importer importer;
+};
+
+/// Whether the result depends on an input through floats, by ops that have
+/// gradients.
+bool OpList::hasGradient(mlir::func::FuncOp predict) {
+  mlir::OpBuilder builder(predict.front().getTerminator());
+  llvm::SmallVector<mlir::Value> ys, dys;
+  for (mlir::Value result : predict.front().getTerminator()->getOperands()) {
+    auto type = mlir::cast<mlir::RankedTensorType>(result.getType());
+    if (!mlir::isa<mlir::FloatType>(type.getElementType()))
+      continue;
+    ys.push_back(result);
+    dys.push_back(mpc::train::ConstantOp::create(
+        builder, builder.getUnknownLoc(),
+        mlir::DenseElementsAttr::get(
+            type, builder.getFloatAttr(type.getElementType(), 1))));
+  }
+  return llvm::any_of(predict.getArguments(), [&](mlir::Value input) {
+    auto gradient = mpc::train::differentiate(builder, ys, dys, input,
+                                              builder.getUnknownLoc(), "");
+    return mlir::succeeded(gradient) && gradient->front();
+  });
+}
+
+void OpList::learnOps(mlir::func::FuncOp predict, const std::string &op,
+                      Facts &of) {
+  predict.walk([&](mlir::Operation *made) {
+    auto precision = mlir::dyn_cast<amp::PrecisionOpInterface>(made);
+    if (nodeType(made->getLoc()) != op || !precision ||
+        mlir::isa<train::ConstantOp>(made))
+      return;
+    of.classes.insert(
+        amp::className(precision.getPrecisionClass()).str());
+    if (auto kernel = mlir::dyn_cast<train::KernelOpInterface>(made))
+      of.kernels.insert(kernel.getKernelName().str());
+    else if (mlir::isa<train::LinalgLoweringOpInterface>(made))
+      of.kernels.insert("generated");
+  });
+}
+
+/// Of which types the inputs may be that are floats here; without such, of which
+/// they are.
+void OpList::learnTypes(const onnx::ModelProto &model, Facts &of) {
+  bool isOfFloats = false;
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    isOfFloats |= input.type().tensor_type().elem_type() == TensorProto::FLOAT;
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    for (auto [type, name] : kTypes)
+      if (!isOfFloats && input.type().tensor_type().elem_type() == type)
+        of.types.insert(name);
+  for (auto [type, name] : kTypes) {
+    onnx::ModelProto other = model;
+    bool hasFloats = false, isWhole = true;
+    for (onnx::ValueInfoProto &input : *other.mutable_graph()->mutable_input()) {
+      auto *tensor = input.mutable_type()->mutable_tensor_type();
+      bool isFloat = tensor->elem_type() == TensorProto::FLOAT;
+      hasFloats |= isFloat;
+      if (isFloat)
+        tensor->set_elem_type(type);
+    }
+    for (const TensorProto &tensor : other.graph().initializer())
+      isWhole &= tensor.data_type() != TensorProto::FLOAT;
+    if (!hasFloats || (type != TensorProto::FLOAT && !isWhole))
+      continue;
+    for (onnx::ValueInfoProto &output :
+         *other.mutable_graph()->mutable_output())
+      output.clear_type();
+    if (importer.run(other.SerializeAsString()).module)
+      of.types.insert(name);
+  }
+}
+
+void OpList::learn(const onnx::ModelProto &model) {
+  if (model.opset_import(0).version() != kNewestOpset)
+    return;
+  std::set<std::string> ops;
+  for (const onnx::NodeProto &node : model.graph().node())
+    ops.insert(qualifiedOp(node));
+  bool isAlone = model.graph().node_size() == 1;
+  for (const std::string &op : ops) {
+    Facts &of = facts[op];
+    ImportResult result = importer.run(model.SerializeAsString());
+    ASSERT_TRUE(result.module) << importer.last;
+    auto predict = result.module->lookupSymbol<mlir::func::FuncOp>("predict");
+    learnOps(predict, op, of);
+    if (isAlone || op == qualifiedOp(*model.graph().node().rbegin()))
+      of.hasGradient |= hasGradient(predict);
+    result.module = nullptr;
+    if (isAlone)
+      learnTypes(model, of);
+  }
+}
+
+std::string join(const std::set<std::string> &words) {
+  std::string text;
+  for (const std::string &word : words)
+    text += (text.empty() ? "" : ", ") + word;
+  return text.empty() ? "-" : text;
+}
+
+std::string OpList::text() const {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  os << "# ONNX ops that mpc takes\n\nWritten by a test "
+        "(`test/compiler/Import/op_list_test.cpp`), which compares. Opsets "
+     << kOldestUpgraded << " to " << kNewestOpset
+     << " of domain ai.onnx, those before " << kOldestOpset
+     << " after a conversion to it; version " << kOtherVersion
+     << " of other domains. f16, bf16 and f64 are taken as f32.\nWhat an op "
+        "becomes - classes of precision, kernels of `kernels/catalog.def` or "
+        "generated code - is the same for CPUs and GPUs (no GPU has run one "
+        "yet), and was seen on the op's smallest nodes, as were the types of "
+        "inputs and whether gradients flow. `-`: nothing is left of the op "
+        "but data that moves, or constants: \"too\" where all inputs are "
+        "known, or \"alone\".\n";
+  std::string last;
+  forEachOp([&](llvm::StringRef family, const OpRow &row) {
+    if (family != last)
+      os << "\n## " << family
+         << "\n\n| op | from opset | inputs | types | gradient | precision | "
+            "computed by | constants |\n| --- | --- | --- | --- | --- | --- | "
+            "--- | --- |\n";
+    last = family.str();
+    bool isOther = row.op.contains('.');
+    const OpRow *newest = findOp(row.op, kNewestOpset);
+    const Facts &of = facts.at(row.op.str());
+    os << "| " << row.op << " | "
+       << (isOther ? row.since : std::max(row.since, kOldestOpset)) << " | "
+       << newest->minInputs;
+    if (newest->maxInputs == kAnyNumber)
+      os << " or more";
+    else if (newest->maxInputs != newest->minInputs)
+      os << " to " << newest->maxInputs;
+    os << " | " << join(of.types) << " | " << (of.hasGradient ? "yes" : "-")
+       << " | " << join(of.classes) << " | " << join(of.kernels) << " | "
+       << (row.import == refuseData ? "alone" : row.fold ? "too" : "-")
+       << " |\n";
+  });
+  return result;
+}
+
+TEST_F(OpList, IsTheOneInTheRepository) {
+  for (const onnx::ModelProto &model : smallModels())
+    learn(model);
+  std::string found = text();
+  if (const char *path = std::getenv("MPC_WRITE_OPS"))
+    std::ofstream(path) << found;
+  auto stored = llvm::MemoryBuffer::getFile(MPC_OPS);
+  ASSERT_TRUE(stored);
+  EXPECT_EQ(found, (*stored)->getBuffer().str());
+}
+
+} // namespace
