@@ -41,10 +41,14 @@ std::vector<std::string>
 tieCopies(const std::shared_ptr<ModelFile> &model,
           llvm::function_ref<bool(llvm::StringRef)> isApart);
 
+/// Ends the names of what untileWeights makes.
+constexpr llvm::StringLiteral kOnePart = ".one";
+
 /// It also stores a parameter of one sample as often as the batch has samples
-/// (`cls_token.expand(4, -1, -1)`). Where parameters are missing, an
-/// initializer `x` of equal parts becomes one part, `x.one`, and an Expand, but
-/// where `isApart` holds. Returns the names in quotes.
+/// (`cls_token.expand(4, -1, -1)`), and a row of a table as often as tokens
+/// read it. Where parameters are missing, an initializer `x` of parts that are
+/// equal along its leading dimensions becomes one part, `x.one`, and an Expand,
+/// but where `isApart` holds. Returns the names in quotes.
 std::vector<std::string>
 untileWeights(const std::shared_ptr<ModelFile> &model,
               llvm::function_ref<bool(llvm::StringRef)> isApart);

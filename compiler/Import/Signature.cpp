@@ -3,6 +3,7 @@
 #include "compiler/Import/Signature.h"
 
 #include "compiler/Import/NewerFields.h"
+#include "compiler/Import/NormalizeModel.h"
 
 using namespace llvm;
 using namespace mpc;
@@ -72,8 +73,10 @@ void Signature::readOrigins(const onnx::GraphProto &graph,
 }
 
 bool Signature::mayHoldParameters(StringRef initializer) const {
-  return roleOf(initializer) == Role::Computed &&
-         (hasOrigins ? derived.contains(initializer) : !missingNames.empty());
+  if (roleOf(initializer) != Role::Computed)
+    return false;
+  initializer.consume_back(kOnePart); // Of that, if it is not what it was.
+  return hasOrigins ? derived.contains(initializer) : !missingNames.empty();
 }
 
 Signature::Role Signature::roleOf(StringRef initializer) const {

@@ -7,31 +7,47 @@
 using namespace llvm;
 using namespace mpc;
 
-/// The first of the equal parts that `tensor` is along its first dimension;
-/// nothing if these differ, are one, or are no weight by name or content.
-static std::optional<TensorBytes> partOf(const onnx::TensorProto &tensor,
-                                         TensorReader &reader) {
+namespace {
+
+/// What a tensor repeats.
+struct Part {
+  SmallVector<int64_t> shape; ///< 1 where it repeats.
+  TensorBytes data;
+};
+
+} // namespace
+
+/// The first of the equal parts that `tensor` is along its leading dimensions:
+/// a class token of each sample, a row of a table at each place of each sample.
+/// Nothing if these differ, are one, or are no weight by name or content.
+static std::optional<Part> partOf(const onnx::TensorProto &tensor,
+                                  TensorReader &reader) {
   if (tensor.data_type() != onnx::TensorProto::FLOAT ||
-      tensor.dims_size() < 2 || tensor.dims(0) < 2 ||
-      isExportersTable(tensor.name()) || isExportersFilling(tensor.name()))
+      tensor.dims_size() < 2 || isExportersTable(tensor.name()) ||
+      isExportersFilling(tensor.name()))
     return std::nullopt;
   auto data = reader.read(tensor);
   if (!data) {
     consumeError(data.takeError()); // Who wants the elements says so.
     return std::nullopt;
   }
-  ArrayRef<char> bytes = data->bytes;
-  size_t size = bytes.size() / tensor.dims(0);
-  if (size == 0)
+  Part part{{tensor.dims().begin(), tensor.dims().end()}, std::move(*data)};
+  if (part.data.bytes.empty() || isMask(part.data, tensor.data_type()))
     return std::nullopt;
-  for (size_t at = size; at < bytes.size(); at += size)
-    if (bytes.slice(at, size) != bytes.take_front(size))
-      return std::nullopt;
-  if (isMask(*data, tensor.data_type()))
-    return std::nullopt;
-  TensorBytes part = std::move(*data);
-  part.bytes = bytes.take_front(size);
-  if (isSplat(part, sizeof(float)))
+  bool repeats = false;
+  for (int64_t &extent : MutableArrayRef(part.shape).drop_back()) {
+    ArrayRef<char> bytes = part.data.bytes;
+    size_t size = bytes.size() / extent;
+    for (size_t at = size; at < bytes.size(); at += size)
+      if (bytes.slice(at, size) != bytes.take_front(size))
+        size = bytes.size();
+    if (size == bytes.size() && extent != 1)
+      break;
+    repeats |= extent != 1;
+    extent = 1;
+    part.data.bytes = bytes.take_front(size);
+  }
+  if (!repeats || isSplat(part.data, sizeof(float)))
     return std::nullopt;
   return part;
 }
@@ -53,16 +69,15 @@ mpc::untileWeights(const std::shared_ptr<ModelFile> &model,
     std::string name = tensor.name();
     if (!signature.mayHoldParameters(name) || isApart(name))
       continue;
-    std::optional<TensorBytes> part = partOf(tensor, reader);
+    std::optional<Part> part = partOf(tensor, reader);
     if (!part)
       continue;
     onnx::TensorProto one;
-    one.set_name(name + ".one");
+    one.set_name(name + kOnePart.str());
     one.set_data_type(onnx::TensorProto::FLOAT);
-    *one.mutable_dims() = tensor.dims();
-    one.set_dims(0, 1);
-    one.set_raw_data(part->bytes.data(), part->bytes.size());
-    if (isTableOfSines(*part, one))
+    one.mutable_dims()->Add(part->shape.begin(), part->shape.end());
+    one.set_raw_data(part->data.bytes.data(), part->data.bytes.size());
+    if (isTableOfSines(part->data, one))
       continue;
     names.push_back("'" + name + "'");
     made.insert(name);

@@ -1,5 +1,7 @@
-// OPS.md: the op table, and what the smallest nodes of every op show. To renew it:
-//   MPC_WRITE_OPS=compiler/Import/OPS.md mpc-import-test --gtest_filter=OpList.*
+// OPS.md: the op table, and what the smallest nodes of every op show. To renew
+// it:
+//   MPC_WRITE_OPS=compiler/Import/OPS.md mpc-import-test
+//   --gtest_filter=OpList.*
 
 #include "importer.h"
 #include "small_models.h"
@@ -84,8 +86,7 @@ void OpList::learnOps(mlir::func::FuncOp predict, const std::string &op,
     if (nodeType(made->getLoc()) != op || !precision ||
         mlir::isa<train::ConstantOp>(made))
       return;
-    of.classes.insert(
-        amp::className(precision.getPrecisionClass()).str());
+    of.classes.insert(amp::className(precision.getPrecisionClass()).str());
     if (auto kernel = mlir::dyn_cast<train::KernelOpInterface>(made))
       of.kernels.insert(kernel.getKernelName().str());
     else if (mlir::isa<train::LinalgLoweringOpInterface>(made))
@@ -93,8 +94,8 @@ void OpList::learnOps(mlir::func::FuncOp predict, const std::string &op,
   });
 }
 
-/// Of which types the inputs may be that are floats here; without such, of which
-/// they are.
+/// Of which types the inputs may be that are floats here; without such, of
+/// which they are.
 void OpList::learnTypes(const onnx::ModelProto &model, Facts &of) {
   bool isOfFloats = false;
   for (const onnx::ValueInfoProto &input : model.graph().input())
@@ -106,7 +107,8 @@ void OpList::learnTypes(const onnx::ModelProto &model, Facts &of) {
   for (auto [type, name] : kTypes) {
     onnx::ModelProto other = model;
     bool hasFloats = false, isWhole = true;
-    for (onnx::ValueInfoProto &input : *other.mutable_graph()->mutable_input()) {
+    for (onnx::ValueInfoProto &input :
+         *other.mutable_graph()->mutable_input()) {
       auto *tensor = input.mutable_type()->mutable_tensor_type();
       bool isFloat = tensor->elem_type() == TensorProto::FLOAT;
       hasFloats |= isFloat;
@@ -188,7 +190,9 @@ std::string OpList::text() const {
       os << " to " << newest->maxInputs;
     os << " | " << join(of.types) << " | " << (of.hasGradient ? "yes" : "-")
        << " | " << join(of.classes) << " | " << join(of.kernels) << " | "
-       << (row.import == refuseData ? "alone" : row.fold ? "too" : "-")
+       << (row.import == refuseData ? "alone"
+           : row.fold               ? "too"
+                                    : "-")
        << " |\n";
   });
   return result;

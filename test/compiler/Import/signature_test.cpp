@@ -77,6 +77,8 @@ TEST(Signature, FollowsWhatWasComputedFromParameters) {
   ASSERT_TRUE(parsed.ParseFromString(model.SerializeAsString()));
   Signature signature(parsed);
   EXPECT_TRUE(signature.mayHoldParameters("val_0"));
+  EXPECT_TRUE(signature.mayHoldParameters("val_0.one"));
+  EXPECT_FALSE(signature.mayHoldParameters("mul.one"));
   EXPECT_FALSE(signature.mayHoldParameters("mul"));
   EXPECT_FALSE(signature.mayHoldParameters("const_cast"));
   // The other one is tied, or not needed.
@@ -274,6 +276,18 @@ TEST(UntileWeights, MakesOneOfEqualParts) {
   EXPECT_EQ(graph.node(0).output(0), "expand");
 }
 
+TEST(UntileWeights, GoesOnWithinEqualParts) {
+  auto file = fileWith({{"token", {2, 2, 2}, {1, 2, 1, 2, 1, 2, 1, 2}},
+                        {"rows", {1, 2, 2}, {1, 2, 1, 2}},
+                        {"inner", {2, 2, 2}, {1, 2, 1, 2, 3, 4, 3, 4}}});
+  EXPECT_EQ(untileWeights(file, isNever),
+            (std::vector<std::string>{"'token'", "'rows'"}));
+  const onnx::GraphProto &graph = file->proto.graph();
+  EXPECT_EQ(graph.initializer(0).dims(0), 1);
+  EXPECT_EQ(graph.initializer(0).dims(1), 1);
+  EXPECT_EQ(graph.initializer(0).raw_data().size(), 2 * sizeof(float));
+  EXPECT_EQ(graph.initializer(1).raw_data().size(), 2 * sizeof(float));
+}
 TEST(UntileWeights, LeavesWhatIsAskedForAndWhatNoParameterIsMissingFor) {
   Matrix expand = {"expand", {2, 2}, {1, 2, 1, 2}};
   EXPECT_TRUE(untileWeights(fileWith({expand}), [](llvm::StringRef name) {

@@ -8,8 +8,8 @@
 
 using namespace mpc;
 
-static onnx::ModelProto parse(const std::string &inputs, const std::string &nodes,
-                       int opset = 28) {
+static onnx::ModelProto parse(const std::string &inputs,
+                              const std::string &nodes, int opset = 28) {
   std::string text =
       "<ir_version: 12, opset_import: [\"\" : " + std::to_string(opset) +
       ", \"ai.onnx.preview.training\" : 1]>\ng (" + inputs + ") => (y) { " +
