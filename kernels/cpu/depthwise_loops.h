@@ -74,19 +74,16 @@ MPC_INLINE void add_taps(const Depthwise& d, const T* grad, const T* input,
   while (tap < width) take(std::integral_constant<int, 1>{});
 }
 
-// Adds what one image gives to the channels from `lane` on.
-template <typename T, typename L>
-MPC_INLINE void add_image(const Depthwise& d, const T* grad, const T* input,
-                          float* sums) {
-  for (int64_t out = 0; out < d.output[0]; ++out)
-    for (int64_t tap = 0; tap < d.window.kernel[0]; ++tap) {
-      const int64_t row = out * d.window.strides[0] - d.window.pads_begin[0] +
-                          tap * d.window.dilations[0];
-      if (row < 0 || row >= d.input[0]) continue;
-      add_taps<T, L>(d, grad + out * d.output[1] * d.channels,
-                     input + row * d.input[1] * d.channels,
-                     sums + tap * d.window.kernel[1] * d.channels);
-    }
+// Adds what a row of the gradient and one of the input give, all channels in
+// turn: so both are read from front to back.
+template <typename T>
+MPC_INLINE void add_rows(const Depthwise& d, const T* grad, const T* input,
+                         float* sums) {
+  int64_t lane = 0;
+  for (; lane + Lanes::kWidth <= d.channels; lane += Lanes::kWidth)
+    add_taps<T, Lanes>(d, grad + lane, input + lane, sums + lane);
+  for (; lane < d.channels; ++lane)
+    add_taps<T, Lane>(d, grad + lane, input + lane, sums + lane);
 }
 
 // The gradients of all taps, [taps, channels], of images [begin, end).
@@ -95,15 +92,17 @@ void add_images(const Depthwise& d, const void* grads, const void* inputs,
                 int64_t begin, int64_t end, float* sums) {
   const int64_t taps = d.window.kernel[0] * d.window.kernel[1];
   std::memset(sums, 0, sizeof(float) * static_cast<size_t>(taps * d.channels));
-  for (int64_t image = begin; image < end; ++image) {
-    const T* grad = static_cast<const T*>(grads) +
-                    image * d.output[0] * d.output[1] * d.channels;
+  for (int64_t out = begin * d.output[0]; out < end * d.output[0]; ++out) {
+    const T* grad =
+        static_cast<const T*>(grads) + out * d.output[1] * d.channels;
     const T* input = static_cast<const T*>(inputs) +
-                     image * d.input[0] * d.input[1] * d.channels;
-    int64_t lane = 0;
-    for (; lane + Lanes::kWidth <= d.channels; lane += Lanes::kWidth)
-      add_image<T, Lanes>(d, grad + lane, input + lane, sums + lane);
-    for (; lane < d.channels; ++lane)
-      add_image<T, Lane>(d, grad + lane, input + lane, sums + lane);
+                     out / d.output[0] * d.input[0] * d.input[1] * d.channels;
+    for (int64_t tap = 0; tap < d.window.kernel[0]; ++tap) {
+      const int64_t row = out % d.output[0] * d.window.strides[0] -
+                          d.window.pads_begin[0] + tap * d.window.dilations[0];
+      if (row >= 0 && row < d.input[0])
+        add_rows(d, grad, input + row * d.input[1] * d.channels,
+                 sums + tap * d.window.kernel[1] * d.channels);
+    }
   }
 }
