@@ -544,22 +544,19 @@ bool GraphImporter::isDecided(const onnx::TensorProto &tensor) {
          signature.roleOf(name) != Signature::Role::Unknown;
 }
 
-Value GraphImporter::materializeStart(GraphValue &value) {
+void GraphImporter::useAsStart(const GraphValue &value) {
   if (value.value || !value.isInitializer || isDecided(*value.tensor))
-    return materialize(value);
-  const onnx::TensorProto &tensor = *value.tensor;
-  auto data = tensors.read(tensor);
+    return;
+  auto data = tensors.read(*value.tensor);
   if (!data)
     llvm::consumeError(data.takeError()); // Said by who wants the elements.
-  else if (isSplat(*data, dataTypeSize(tensor.data_type())))
-    uses.try_emplace(tensor.name(), Use::Start);
-  return materialize(value);
+  else if (isSplat(*data, dataTypeSize(value.tensor->data_type())))
+    uses.try_emplace(value.tensor->name(), Use::Start);
 }
 
-Value GraphImporter::materializeClassWeights(GraphValue &value) {
+void GraphImporter::useAsClassWeights(const GraphValue &value) {
   if (!value.value && value.isInitializer && !isDecided(*value.tensor))
     uses.try_emplace(value.tensor->name(), Use::ClassWeights);
-  return materialize(value);
 }
 
 Value GraphImporter::materialize(GraphValue &value) {

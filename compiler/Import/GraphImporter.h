@@ -129,13 +129,13 @@ public:
   /// none.
   bool isTrainedArgument(const GraphValue &value);
 
-  /// What a recurrent op starts from. Where that is an initializer of equal
-  /// numbers, as exporters leave of states that nobody gave, it is no parameter
-  /// unless PyTorch's signature or `--train` says so.
-  mlir::Value materializeStart(GraphValue &value);
-  /// The weights of a loss's classes, which have no gradient; likewise,
-  /// whatever they hold.
-  mlir::Value materializeClassWeights(GraphValue &value);
+  /// Says, before it is data, that a recurrent op starts from it. Where that is
+  /// an initializer of equal numbers, as exporters leave of states that nobody
+  /// gave, it is no parameter unless PyTorch's signature or `--train` says so.
+  void useAsStart(const GraphValue &value);
+  /// The same of what weighs the classes of a loss, which has no gradient;
+  /// whatever it holds.
+  void useAsClassWeights(const GraphValue &value);
 
   /// The row of a table whose lookups train nothing; nullopt if there is none.
   std::optional<int64_t> paddingRowOf(const GraphValue &table) {

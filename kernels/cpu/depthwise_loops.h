@@ -63,7 +63,7 @@ MPC_INLINE void add_taps(const Depthwise& d, const T* grad, const T* input,
                          float* sums) {
   const int64_t width = d.window.kernel[1];
   int64_t tap = 0;
-  const auto take = [&](auto count) MPC_INLINE_LAMBDA {
+  const auto take = [&](auto count) __attribute__((always_inline)) {
     constexpr int kTaps = decltype(count)::value;
     RowOfTaps<T, L, kTaps>{d, grad, input, tap, sums + tap * d.channels}.run();
     tap += kTaps;

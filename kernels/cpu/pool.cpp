@@ -36,35 +36,9 @@ using Operands = void* const*;
 // Computes the rows [begin, end) of the result.
 using RowsFunction = void (*)(const Planes&, Operands, int64_t, int64_t);
 
-#define MPC_INLINE inline __attribute__((always_inline))
-
-namespace baseline {
-#define MPC_VECTOR_WIDTH 4
-#define MPC_VECTOR_F16 0
-#include "kernels/cpu/pool_loops.h"
-#undef MPC_VECTOR_F16
-#undef MPC_VECTOR_WIDTH
-}  // namespace baseline
-
-#ifdef __x86_64__
-#define MPC_VECTOR_F16 1
-MPC_BEGIN_TARGET(MPC_AVX2)
-namespace avx2 {
-#define MPC_VECTOR_WIDTH 8
-#include "kernels/cpu/pool_loops.h"
-#undef MPC_VECTOR_WIDTH
-}  // namespace avx2
-MPC_END_TARGET
-
-MPC_BEGIN_TARGET(MPC_AVX512)
-namespace avx512 {
-#define MPC_VECTOR_WIDTH 16
-#include "kernels/cpu/pool_loops.h"
-#undef MPC_VECTOR_WIDTH
-}  // namespace avx512
-MPC_END_TARGET
-#undef MPC_VECTOR_F16
-#endif
+#define MPC_LOOPS "kernels/cpu/pool_loops.h"
+#include "kernels/cpu/each_isa.h"
+#undef MPC_LOOPS
 
 class PoolKernel final : public Kernel {
  public:

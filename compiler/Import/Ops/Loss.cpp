@@ -11,7 +11,7 @@ static LogicalResult importClassLoss(ImportedNode &node) {
   Value scores = node.floatInput(0), labels = node.intInput(1);
   SmallVector<Value> operands = {scores, labels};
   if (node.hasInput(2)) {
-    node.graph.materializeClassWeights(node.graph.lookup(node.proto.input(2)));
+    node.graph.useAsClassWeights(node.graph.lookup(node.proto.input(2)));
     operands.push_back(node.floatInput(2));
   }
   std::string name = node.stringAttr("reduction", "mean");

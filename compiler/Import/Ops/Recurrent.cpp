@@ -63,7 +63,7 @@ private:
   double clip = 0;
   int64_t steps = 0, batch = 0;
   Value sequence, weights, recurrence, bias, lengths;
-  std::vector<std::string> names;
+  SmallVector<StringRef> names;
   std::vector<double> alphas, betas;
   unsigned perDirection = 0;
 };
@@ -74,15 +74,6 @@ private:
 Value Recurrent::directionOf(Value value, int64_t direction) {
   Value own = node.part(value, 0, direction, 1);
   return own ? node.reshape(own, shapeOf(own).drop_front()) : own;
-}
-
-static std::vector<std::string> stringsAttr(ImportedNode &node,
-                                            StringRef name) {
-  const onnx::AttributeProto *attribute =
-      node.typedAttr(name, onnx::AttributeProto::STRINGS);
-  if (!attribute)
-    return {};
-  return {attribute->strings().begin(), attribute->strings().end()};
 }
 
 static std::vector<double> floatsAttr(ImportedNode &node, StringRef name) {
@@ -102,7 +93,7 @@ bool Recurrent::read(ArrayRef<StringRef> activations) {
   std::string direction = node.stringAttr("direction", "forward");
   isBatchFirst = node.boolAttr("layout", false);
   clip = node.floatAttr("clip", 0);
-  names = stringsAttr(node, "activations");
+  names = node.stringsAttr("activations");
   alphas = floatsAttr(node, "activation_alpha");
   betas = floatsAttr(node, "activation_beta");
   int64_t size = node.intAttr("hidden_size", 0);
@@ -223,7 +214,7 @@ Value Recurrent::activate(int64_t direction, unsigned which, Value value) {
 Value Recurrent::initialState(unsigned index, int64_t direction) {
   if (!node.hasInput(5 + index))
     return node.broadcast(node.scalar(0), {batch, hidden});
-  node.graph.materializeStart(node.graph.lookup(node.proto.input(5 + index)));
+  node.graph.useAsStart(node.graph.lookup(node.proto.input(5 + index)));
   Value states = node.floatInput(5 + index);
   if (states && isBatchFirst && shapeOf(states).size() == 3)
     states = node.transpose(states, {1, 0, 2});

@@ -427,8 +427,7 @@ LogicalResult FunctionGradOp::lowerToLinalg(OpBuilder &builder,
   results.push_back(
       emitFormula(*this, builder, [&](ScalarMath &m, ValueRange x) {
         Value slope = function.derivative(m, x[1], getParameters());
-        for (int64_t order = 1; order < int64_t(getOrder()); ++order)
-          slope = tangentOf(m, slope, x[1]);
+        slope = tangentOf(m, slope, x[1], getOrder() - 1);
         Value product = m.mul(x[0], slope), zero = m.constant(0, slope);
         return function.isChoice
                    ? m.select(m.compare(Predicate::OEQ, slope, zero), zero,

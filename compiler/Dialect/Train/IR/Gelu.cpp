@@ -112,8 +112,7 @@ LogicalResult GeluGradOp::lowerToLinalg(OpBuilder &builder,
   results.push_back(
       emitFormula(*this, builder, [&](ScalarMath &m, ValueRange x) {
         Value slope = geluDerivative(m, x[1], getApproximate());
-        for (int64_t order = 1; order < int64_t(getOrder()); ++order)
-          slope = tangentOf(m, slope, x[1]);
+        slope = tangentOf(m, slope, x[1], getOrder() - 1);
         return m.mul(x[0], slope);
       }));
   return success();

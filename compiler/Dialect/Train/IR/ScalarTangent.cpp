@@ -142,7 +142,11 @@ Value Tangents::compute(Operation *op, Value y) {
       });
 }
 
-Value mpc::train::tangentOf(ScalarMath &math, Value formula, Value x) {
-  Value tangent = Tangents(math, x).of(formula);
-  return tangent ? tangent : math.constant(0, x);
+Value mpc::train::tangentOf(ScalarMath &math, Value formula, Value x,
+                            int64_t times) {
+  for (; times > 0; --times) {
+    Value tangent = Tangents(math, x).of(formula);
+    formula = tangent ? tangent : math.constant(0, x);
+  }
+  return formula;
 }

@@ -11,9 +11,11 @@
 namespace mpc::train {
 
 /// Emits the derivative of `formula`, which `ScalarMath` has made, with respect
-/// to `x`: forward mode, op by op. Choices (comparisons, floors, signs) count
-/// as constant, so it is the derivative of the branch taken.
-mlir::Value tangentOf(ScalarMath &math, mlir::Value formula, mlir::Value x);
+/// to `x`, so many `times`: forward mode, op by op. Choices (comparisons,
+/// floors, signs) count as constant, so it is the derivative of the branch
+/// taken.
+mlir::Value tangentOf(ScalarMath &math, mlir::Value formula, mlir::Value x,
+                      int64_t times);
 
 } // namespace mpc::train
 
