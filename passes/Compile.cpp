@@ -7,6 +7,7 @@
 #include "compiler/Dialect/Amp/IR/Amp.h"
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/AmpLowering.h"
+#include "compiler/Dialect/Train/IR/OwnStep.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Export/AtomicFile.h"
 #include "compiler/Import/Import.h"
@@ -51,30 +52,51 @@ static std::string describe(const std::map<std::string, int64_t> &rows) {
                     " ");
 }
 
+/// Names may hold spaces.
+static std::string joinLines(ArrayAttr names) {
+  return llvm::join(llvm::map_range(names.getAsRange<StringAttr>(),
+                                    [](StringAttr name) {
+                                      return name.getValue();
+                                    }),
+                    "\n");
+}
+
 /// The options a package remembers.
 static std::vector<std::pair<std::string, std::string>>
 describe(const CompileOptions &options, ModuleOp module) {
   auto loss = module->getAttrOfType<StringAttr>("mpc.loss");
   auto metrics = module->getAttrOfType<StringAttr>("mpc.metrics");
-  return {{"precision", options.precision},
-          {"optimizer", options.optimizer},
-          {"loss", loss ? loss.getValue().str() : options.loss},
-          {"metrics", metrics ? metrics.getValue().str() : ""},
-          {"lr", number(options.lr)},
-          {"weight-decay", number(options.weightDecay)},
-          {"clip-norm", number(options.clipNorm)},
-          {"accumulate", std::to_string(options.accumulate)},
-          {"freeze", llvm::join(options.freeze, " ")},
-          {"train", llvm::join(options.train, " ")},
-          {"detach", llvm::join(options.detach, " ")},
-          {"padding-idx", describe(options.paddingRows)},
-          {"batchnorm", options.batchNorm.empty() ? "auto" : options.batchNorm},
-          {"beta1", number(options.beta1)},
-          {"beta2", number(options.beta2)},
-          {"epsilon", number(options.epsilon)},
-          {"momentum", number(options.momentum)},
-          {"nesterov", options.nesterov ? "yes" : "no"},
-          {"model_path", options.modelPath}};
+  std::vector<std::pair<std::string, std::string>> list = {
+      {"precision", options.precision},
+      {"loss", loss ? loss.getValue().str() : options.loss},
+      {"metrics", metrics ? metrics.getValue().str() : ""},
+      {"accumulate", std::to_string(options.accumulate)},
+      {"model_path", options.modelPath}};
+  auto rates =
+      module->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
+  if (rates) { // What it is trained with is the model's own.
+    list.push_back({"optimizer", "the model's own"});
+    list.push_back({"learning-rates", joinLines(rates)});
+    return list;
+  }
+  list.insert(
+      list.end(),
+      {{"optimizer", options.optimizer},
+       {"learning-rates", train::kLearningRateState.str()},
+       {"lr", number(options.lr)},
+       {"weight-decay", number(options.weightDecay)},
+       {"clip-norm", number(options.clipNorm)},
+       {"freeze", llvm::join(options.freeze, " ")},
+       {"train", llvm::join(options.train, " ")},
+       {"detach", llvm::join(options.detach, " ")},
+       {"padding-idx", describe(options.paddingRows)},
+       {"batchnorm", options.batchNorm.empty() ? "auto" : options.batchNorm},
+       {"beta1", number(options.beta1)},
+       {"beta2", number(options.beta2)},
+       {"epsilon", number(options.epsilon)},
+       {"momentum", number(options.momentum)},
+       {"nesterov", options.nesterov ? "yes" : "no"}});
+  return list;
 }
 
 namespace {

@@ -48,6 +48,8 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options,
   // Only after the functions have parted: train normalizes by the batch.
   pm.addPass(createUseTrainingFormPass());
   pm.addPass(createDifferentiatePass());
+  // A model that brings its own update gets no other.
+  pm.addPass(createPackUpdatesPass({options.accumulate}));
   AddOptimizerPassOptions optimizer;
   optimizer.optimizer = options.optimizer;
   optimizer.lr = options.lr;

@@ -3,6 +3,7 @@
 #include "compiler/Import/CheckModel.h"
 
 #include "compiler/Import/AttributeNames.h"
+#include "compiler/Import/ModelGraphs.h"
 #include "compiler/Import/NormalizeModel.h"
 #include "compiler/Import/OpTable.h"
 #include "compiler/Support/Locations.h"
@@ -64,6 +65,12 @@ static void forEachNode(const onnx::GraphProto &graph,
   }
 }
 
+static void forEachNode(const onnx::ModelProto &model,
+                        function_ref<void(const onnx::NodeProto &)> visit) {
+  for (const onnx::GraphProto *graph : graphsOf(model))
+    forEachNode(*graph, visit);
+}
+
 static FailureOr<int64_t> checkOpset(const onnx::ModelProto &model,
                                      Location loc) {
   // Files with several entries for one domain exist; the newest one counts.
@@ -77,7 +84,7 @@ static FailureOr<int64_t> checkOpset(const onnx::ModelProto &model,
              << entry.version() << " of domain " << entry.domain()
              << "; supported is " << kOtherVersion;
   bool isAsked = false;
-  forEachNode(model.graph(), [&](const onnx::NodeProto &node) {
+  forEachNode(model, [&](const onnx::NodeProto &node) {
     isAsked |= isDefaultDomain(node.domain());
   });
   if (opset == 0 && !isAsked)
@@ -101,11 +108,10 @@ static LogicalResult checkFeatures(const onnx::ModelProto &model,
   if (!model.has_graph())
     return emitError(loc, "the file holds no graph");
   const onnx::GraphProto &graph = model.graph();
-  if (model.training_info_size() > 0)
-    return emitError(loc, "the model brings its own training steps "
-                          "(training_info), which are not supported; remove "
-                          "them and choose loss and optimizer with mpc");
-  if (graph.sparse_initializer_size() > 0)
+  auto isSparse = [](const onnx::GraphProto &graph) {
+    return graph.sparse_initializer_size() > 0;
+  };
+  if (any_of(graphsOf(model), [&](const auto *g) { return isSparse(*g); }))
     return emitError(loc, "the model has sparse initializers, which are not "
                           "supported; store them dense");
   if (graph.quantization_annotation_size() > 0)
@@ -149,7 +155,7 @@ static LogicalResult checkOps(const onnx::ModelProto &model, int64_t opset,
   MapVector<StringRef, OpUses> unsupported;
   StringSet<> names; // Owns the keys.
   unsigned numNodes = 0;
-  forEachNode(model.graph(), [&](const onnx::NodeProto &node) {
+  forEachNode(model, [&](const onnx::NodeProto &node) {
     if (survey)
       ++survey->numNodes;
     std::string hint = refusalOf(node, opset);
@@ -200,11 +206,12 @@ static LogicalResult checkOps(const onnx::ModelProto &model, int64_t opset,
 
 namespace {
 
-/// Checks that every name is defined once, and before its use.
+/// Checks that every name is defined once, and before its use. Graphs that come
+/// one after the other see the names of those before them.
 class NameChecker {
 public:
-  NameChecker(const onnx::GraphProto &graph, MLIRContext *context)
-      : graph(graph), context(context) {}
+  NameChecker(ArrayRef<const onnx::GraphProto *> graphs, MLIRContext *context)
+      : graphs(graphs), context(context) {}
 
   LogicalResult check();
 
@@ -212,12 +219,13 @@ private:
   Location thingLocation(StringRef name, StringRef type) {
     return makeNodeLoc(context, name, type);
   }
+  LogicalResult checkGraph(const onnx::GraphProto &graph);
   LogicalResult define(StringRef name, Location loc);
   LogicalResult checkNode(const onnx::NodeProto &node);
   LogicalResult checkSubgraph(const onnx::GraphProto &body);
   LogicalResult reportUndefined(StringRef name, StringRef label, Location loc);
 
-  const onnx::GraphProto &graph;
+  ArrayRef<const onnx::GraphProto *> graphs;
   MLIRContext *const context;
   StringMap<Location> defined;
   StringMap<const onnx::NodeProto *> producers; // Of all nodes.
@@ -325,6 +333,17 @@ LogicalResult NameChecker::checkSubgraph(const onnx::GraphProto &body) {
 }
 
 LogicalResult NameChecker::check() {
+  for (const onnx::GraphProto *graph : graphs)
+    for (const onnx::NodeProto &node : graph->node())
+      for (const std::string &output : node.output())
+        producers.try_emplace(output, &node);
+  for (const onnx::GraphProto *graph : graphs)
+    if (failed(checkGraph(*graph)))
+      return failure();
+  return success();
+}
+
+LogicalResult NameChecker::checkGraph(const onnx::GraphProto &graph) {
   StringSet<> initializers;
   for (const onnx::TensorProto &tensor : graph.initializer()) {
     if (failed(
@@ -342,9 +361,6 @@ LogicalResult NameChecker::check() {
         failed(define(input.name(), loc)))
       return failure();
   }
-  for (const onnx::NodeProto &node : graph.node())
-    for (const std::string &output : node.output())
-      producers.try_emplace(output, &node);
   for (const onnx::NodeProto &node : graph.node())
     if (failed(checkNode(node)))
       return failure();
@@ -393,6 +409,22 @@ static LogicalResult checkCounts(const onnx::NodeProto &node, const OpRow &row,
   return success();
 }
 
+/// Algorithms see the graph, and neither it nor another one sees them.
+static LogicalResult checkNames(const onnx::ModelProto &model,
+                                MLIRContext *context) {
+  const onnx::GraphProto *graph = &model.graph();
+  if (failed(NameChecker(graph, context).check()))
+    return failure();
+  for (const onnx::TrainingInfoProto &info : model.training_info()) {
+    const onnx::GraphProto *start = &info.initialization();
+    const onnx::GraphProto *joined[] = {graph, &info.algorithm()};
+    if (failed(NameChecker(start, context).check()) ||
+        failed(NameChecker(joined, context).check()))
+      return failure();
+  }
+  return success();
+}
+
 FailureOr<int64_t> mpc::checkModel(const ModelFile &model, MLIRContext *context,
                                    ModelSurvey *survey) {
   Location loc = UnknownLoc::get(context);
@@ -400,10 +432,10 @@ FailureOr<int64_t> mpc::checkModel(const ModelFile &model, MLIRContext *context,
     return failure();
   FailureOr<int64_t> opset = checkOpset(model.proto, loc);
   if (failed(opset) || failed(checkOps(model.proto, *opset, survey, loc)) ||
-      failed(NameChecker(model.proto.graph(), context).check()))
+      failed(checkNames(model.proto, context)))
     return failure();
   bool fits = true;
-  forEachNode(model.proto.graph(), [&](const onnx::NodeProto &node) {
+  forEachNode(model.proto, [&](const onnx::NodeProto &node) {
     if (refusalOf(node, *opset).empty())
       fits = fits &&
              succeeded(checkCounts(node, *findOp(qualifiedOp(node), *opset),

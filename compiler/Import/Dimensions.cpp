@@ -59,9 +59,9 @@ void Dimensions::addSymbol(StringRef name, StringRef input, int axis) {
 }
 
 /// Lists the symbols and finds the batch.
-LogicalResult Dimensions::collect(const onnx::GraphProto &graph,
+LogicalResult Dimensions::collect(ArrayRef<const ValueInfoProto *> inputs,
                                   MLIRContext *context) {
-  for (const ValueInfoProto *input : dataInputs(graph)) {
+  for (const ValueInfoProto *input : inputs) {
     Location loc = makeNodeLoc(context, input->name(), "input");
     if (!input->type().has_tensor_type())
       return emitError(loc, "is not a tensor; only tensors are supported");
@@ -168,12 +168,12 @@ LogicalResult Dimensions::requireAll(MLIRContext *context) {
   return error;
 }
 
-LogicalResult Dimensions::bind(const onnx::GraphProto &graph,
+LogicalResult Dimensions::bind(ArrayRef<const ValueInfoProto *> inputs,
                                const ImportOptions &options,
                                MLIRContext *context, ModelError &error,
                                std::vector<std::string> &notes) {
   error = ModelError::Invalid;
-  if (failed(collect(graph, context)))
+  if (failed(collect(inputs, context)))
     return failure();
   error = ModelError::Usage;
   if (failed(applyOptions(options, context)) ||

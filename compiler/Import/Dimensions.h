@@ -15,7 +15,7 @@
 
 namespace mpc {
 
-/// Gives every dimension of the graph's inputs a size.
+/// Gives every dimension of a model's inputs a size.
 ///
 /// The batch dimension is axis 0 of the first input. What is unbound and stands
 /// at axis 0 of another input, and at no other axis, is the batch as well:
@@ -24,7 +24,8 @@ class Dimensions {
 public:
   /// Decides; adds a line to `notes` for each decision the user did not take.
   /// On failure sets `error` after diagnostics.
-  mlir::LogicalResult bind(const onnx::GraphProto &graph,
+  mlir::LogicalResult
+  bind(llvm::ArrayRef<const onnx::ValueInfoProto *> inputs,
                            const ImportOptions &options,
                            mlir::MLIRContext *context, ModelError &error,
                            std::vector<std::string> &notes);
@@ -48,8 +49,9 @@ private:
     bool onlyFirstAxis = true;
   };
 
-  mlir::LogicalResult collect(const onnx::GraphProto &graph,
-                              mlir::MLIRContext *context);
+  mlir::LogicalResult
+  collect(llvm::ArrayRef<const onnx::ValueInfoProto *> inputs,
+          mlir::MLIRContext *context);
   void addSymbol(llvm::StringRef name, llvm::StringRef input, int axis);
   mlir::LogicalResult applyOptions(const ImportOptions &options,
                                    mlir::MLIRContext *context);

@@ -2,6 +2,8 @@
 
 #include "compiler/Import/ForEachTensor.h"
 
+#include "compiler/Import/ModelGraphs.h"
+
 using namespace llvm;
 using namespace mpc;
 
@@ -47,5 +49,8 @@ Error mpc::forEachTensor(onnx::ModelProto &model, Visit visit) {
       return error;
   if (!model.has_graph())
     return Error::success();
-  return visitGraph(*model.mutable_graph(), visit);
+  for (onnx::GraphProto *graph : mutableGraphsOf(model))
+    if (Error error = visitGraph(*graph, visit))
+      return error;
+  return Error::success();
 }

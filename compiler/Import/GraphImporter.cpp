@@ -50,12 +50,13 @@ static bool isTrainingNorm(const onnx::NodeProto &node) {
 }
 
 GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model,
-                             int64_t opset, const ImportOptions &options,
+                             int64_t opset, const TrainingStep *step,
+                             const ImportOptions &options,
                              MLIRContext *context, ImportResult &result)
     : builder(context), opset(opset),
       floatType(options.float64 ? FloatType(builder.getF64Type())
                                 : FloatType(builder.getF32Type())),
-      model(model), graph(model->proto.graph()), options(options),
+      model(model), graph(model->proto.graph()), step(step), options(options),
       context(context), result(result), tensors(model), signature(model->proto),
       statistics(graph, signature.isKnown()),
       countErrors(context, [this](Diagnostic &diagnostic) {
@@ -107,12 +108,11 @@ void GraphImporter::run() {
                                       llvm::sys::path::filename(model->path)));
   (*module)->setAttr("mpc.opset", builder.getI64IntegerAttr(opset));
   builder.setInsertionPointToStart(module->getBody());
-  function = func::FuncOp::create(builder, loc, "predict",
-                                  builder.getFunctionType({}, {}));
+  beginFunction("predict", step ? Form::Inference : Form::Either);
   insertStatesBefore = function;
-  builder.setInsertionPointToStart(function.addEntryBlock());
 
-  if (succeeded(importGraph()) && succeeded(verify(*module))) {
+  if (succeeded(step ? importStep() : importGraph()) &&
+      succeeded(verify(*module))) {
     noteDecisions();
     result.module = std::move(module);
     return;
@@ -132,22 +132,27 @@ LogicalResult GraphImporter::importGraph() {
     result.error = ModelError::Usage;
     return failure();
   }
-  if (failed(
-          dimensions.bind(graph, options, context, result.error, result.notes)))
+  SmallVector<const onnx::ValueInfoProto *> inputs = dataInputs(graph);
+  if (failed(dimensions.bind(inputs, options, context, result.error,
+                             result.notes)))
     return failure();
   countUses(graph);
   hasTrainingNorm = llvm::any_of(graph.node(), [](const auto &node) {
     return node.op_type() == "BatchNormalization" && isTrainingNorm(node);
   });
-  defineInitializers();
-  if (failed(importInputs()))
+  defineInitializers(graph);
+  if (failed(importInputs(inputs)))
     return failure();
   for (auto [index, node] : llvm::enumerate(graph.node()))
     if (failed(importNode(node, index)))
       return failure();
   if (options.survey && !options.survey->isComplete())
     return failure();
-  return failed(importOutputs()) ? failure() : checkOptions();
+  auto outputs = llvm::map_to_vector(
+      graph.output(), [](const onnx::ValueInfoProto &output) {
+        return &output;
+      });
+  return failed(importOutputs(outputs)) ? failure() : checkOptions();
 }
 
 /// In a survey a node that fails is one of many.
@@ -277,7 +282,7 @@ LogicalResult GraphImporter::checkOptions() {
 // Inputs and outputs
 //===----------------------------------------------------------------------===//
 
-void GraphImporter::defineInitializers() {
+void GraphImporter::defineInitializers(const onnx::GraphProto &graph) {
   for (const onnx::TensorProto &tensor : graph.initializer()) {
     GraphValue value{{},
                      &tensor,
@@ -296,9 +301,10 @@ static NamedAttribute batchAttr(OpBuilder &builder) {
   return builder.getNamedAttr("mpc.batch_dim", builder.getI64IntegerAttr(0));
 }
 
-LogicalResult GraphImporter::importInputs() {
+LogicalResult
+GraphImporter::importInputs(ArrayRef<const onnx::ValueInfoProto *> inputs) {
   SmallVector<Type> types;
-  for (const onnx::ValueInfoProto *input : dataInputs(graph)) {
+  for (const onnx::ValueInfoProto *input : inputs) {
     Location loc = makeNodeLoc(context, input->name(), "input");
     int32_t dataType = input->type().tensor_type().elem_type();
     Type elementType = elementTypeFor(dataType, floatType);
@@ -323,7 +329,7 @@ LogicalResult GraphImporter::importInputs() {
     define(input->name(), std::make_shared<GraphValue>(value));
   }
   function.setFunctionType(builder.getFunctionType(types, {}));
-  for (auto [i, input] : llvm::enumerate(dataInputs(graph))) {
+  for (auto [i, input] : llvm::enumerate(inputs)) {
     SmallVector<NamedAttribute> attributes = {nameAttr(builder, input->name())};
     if (dimensions.isBatched(*input))
       attributes.push_back(batchAttr(builder));
@@ -369,22 +375,24 @@ LogicalResult GraphImporter::checkOutput(const onnx::ValueInfoProto &output,
                         << "], but the graph computes " << typeText(type);
 }
 
-LogicalResult GraphImporter::importOutputs() {
+LogicalResult
+GraphImporter::importOutputs(ArrayRef<const onnx::ValueInfoProto *> outputs) {
   SmallVector<Value> results;
-  for (const onnx::ValueInfoProto &output : graph.output()) {
-    Location loc = makeNodeLoc(context, output.name(), "output");
-    Value value = materialize(lookup(output.name()));
-    if (!value || failed(checkOutput(output, value, loc)))
+  for (const onnx::ValueInfoProto *output : outputs) {
+    Location loc = makeNodeLoc(context, output->name(), "output");
+    Value value = materialize(lookup(output->name()));
+    if (!value || failed(checkOutput(*output, value, loc)))
       return failure();
     results.push_back(value);
   }
   func::ReturnOp::create(builder, function.getLoc(), results);
   function.setFunctionType(builder.getFunctionType(
       function.getArgumentTypes(), ValueRange(results).getTypes()));
-  for (auto [i, output] : llvm::enumerate(graph.output())) {
+  for (auto [i, output] : llvm::enumerate(outputs)) {
     auto shape = cast<RankedTensorType>(results[i].getType()).getShape();
-    SmallVector<NamedAttribute> attributes = {nameAttr(builder, output.name())};
-    if (!shape.empty() && dimensions.isBatchedOutput(output, shape[0]))
+    SmallVector<NamedAttribute> attributes = {
+        nameAttr(builder, output->name())};
+    if (!shape.empty() && dimensions.isBatchedOutput(*output, shape[0]))
       attributes.push_back(batchAttr(builder));
     function.setResultAttrs(i, attributes);
   }
@@ -422,6 +430,10 @@ Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
   if (read)
     return read;
   Location loc = makeNodeLoc(context, name, "initializer");
+  train::StateOp &state = states[name];
+  if (state)
+    return read = train::ReadOp::create(
+               builder, loc, cast<RankedTensorType>(state.getType()), name);
   if (isReserved(name)) {
     emitError(loc, "has a name that mpc uses itself; rename it in the model");
     return nullptr;
@@ -430,6 +442,11 @@ Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
   if (failed(elements))
     return nullptr;
   auto type = cast<RankedTensorType>((*elements).getShapedType());
+  auto dense = dyn_cast<DenseElementsAttr>(*elements);
+  if (kind == train::StateKind::Control && dense) { // One number.
+    type = RankedTensorType::get({}, type.getElementType());
+    elements = ElementsAttr(dense.reshape(type));
+  }
   int32_t dataType = tensor.data_type();
   numWidened += dataType == onnx::TensorProto::FLOAT16 ||
                 dataType == onnx::TensorProto::BFLOAT16;
@@ -437,9 +454,9 @@ Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
     result.notes.push_back("initializer '" + name.str() +
                            "' is one number and will be trained; --freeze='^" +
                            name.str() + "$' keeps it as it is");
-  OpBuilder states(insertStatesBefore);
-  train::StateOp::create(states, loc, name, kind, type, *elements,
-                         /*slots=*/nullptr, /*copy_of=*/nullptr);
+  OpBuilder above(insertStatesBefore);
+  state = train::StateOp::create(above, loc, name, kind, type, *elements,
+                                 /*slots=*/nullptr, /*copy_of=*/nullptr);
   read = train::ReadOp::create(builder, loc, type, name);
   return read;
 }
@@ -476,6 +493,8 @@ GraphImporter::Use GraphImporter::useOf(const onnx::TensorProto &tensor) {
 GraphImporter::Use GraphImporter::decideUse(const onnx::TensorProto &tensor) {
   using Role = Signature::Role;
   StringRef name = tensor.name();
+  if (step) // What it changes are states; nothing else is.
+    return tensor.dims_size() <= 1 ? Use::Number : Use::Frozen;
   if (freeze.match(name))
     return Use::Frozen;
   if (train.match(name))
@@ -582,6 +601,8 @@ Value GraphImporter::materialize(GraphValue &value) {
   Use use = isFloat ? useOf(tensor) : Use::Frozen;
   if (use == Use::Number && *count <= kMaxConstantElements)
     return value.value = makeConstant(value);
+  if (use == Use::Rate)
+    return value.value = readOwnState(tensor);
   bool isTrained = use == Use::Trained;
   if (isTrained)
     trained.insert(tensor.name());

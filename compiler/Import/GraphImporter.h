@@ -15,6 +15,7 @@
 #include "compiler/Import/Signature.h"
 #include "compiler/Import/Statistics.h"
 #include "compiler/Import/TensorData.h"
+#include "compiler/Import/TrainingStep.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -41,9 +42,10 @@ struct GraphValue {
 /// Imports a graph that checkModel has passed, node by node.
 class GraphImporter {
 public:
+  /// `step`, if not null, is what the model says of training.
   GraphImporter(std::shared_ptr<const ModelFile> model, int64_t opset,
-                const ImportOptions &options, mlir::MLIRContext *context,
-                ImportResult &result);
+                const TrainingStep *step, const ImportOptions &options,
+                mlir::MLIRContext *context, ImportResult &result);
 
   /// Fills `result`; on failure sets its error after diagnostics.
   void run();
@@ -52,6 +54,12 @@ public:
   mlir::OpBuilder builder; ///< Before the terminator of `predict`.
   const int64_t opset;
   const mlir::FloatType floatType;
+
+  /// What becomes of ops that differ in training: a model without a step of its
+  /// own gets all functions from one, `predict`; other functions are either for
+  /// inference or compute what the file says.
+  enum class Form { Either, Inference, Exact };
+  Form form = Form::Either;
 
   /// The entry of a name that checkModel knows to be defined.
   GraphValue &lookup(llvm::StringRef name) { return *values.lookup(name); }
@@ -137,6 +145,20 @@ public:
   /// whatever it holds.
   void useAsClassWeights(const GraphValue &value);
 
+  /// Says, before it is data, that an update goes so far. In a model's own step
+  /// it becomes a state that can be set.
+  void useAsRate(const GraphValue &value);
+
+  /// Whether the model's own step changes this initializer.
+  bool isState(llvm::StringRef name) const {
+    return step && step->states.contains(name);
+  }
+
+  /// Says that `gradient` is one with respect to `x`.
+  void addGradient(mlir::Value x, mlir::Value gradient) {
+    gradients.emplace_back(x, gradient);
+  }
+
   /// The row of a table whose lookups train nothing; nullopt if there is none.
   std::optional<int64_t> paddingRowOf(const GraphValue &table) {
     return table.isInitializer ? padding.find(table.tensor->name())
@@ -157,13 +179,34 @@ public:
 
 private:
   mlir::LogicalResult importGraph();
+
+  // A model's own step (ImportStep.cpp).
+  mlir::LogicalResult importStep();
+  mlir::LogicalResult refuseOptions();
+  mlir::LogicalResult importPredict();
+  mlir::LogicalResult importTrain();
+  mlir::LogicalResult importEvaluate();
+  void beginFunction(llvm::StringRef name, Form functionForm);
+  void beginUpdate(const TrainingStep::Update &update);
+  mlir::LogicalResult importNodes(const TrainingStep::Update &update,
+                                  const llvm::StringSet<> &wanted);
+  mlir::Value readOwnState(const onnx::TensorProto &tensor);
+  mlir::LogicalResult writeOwnState(const TrainingStep::Binding &binding,
+                                    mlir::Value value, int64_t update);
+  void classifyStates();
+  mlir::FailureOr<std::string> findLoss();
+  mlir::Value toLoss(mlir::Value value);
+
   mlir::LogicalResult countRead(int64_t count, mlir::Location loc);
   mlir::LogicalResult importNode(const onnx::NodeProto &node, int index);
   bool seesAll(const onnx::NodeProto &node, llvm::StringSet<> &own);
   void countUses(const onnx::GraphProto &graph);
-  mlir::LogicalResult importInputs();
-  mlir::LogicalResult importOutputs();
-  void defineInitializers();
+  mlir::LogicalResult
+  importInputs(llvm::ArrayRef<const onnx::ValueInfoProto *> inputs);
+  mlir::LogicalResult
+  importOutputs(llvm::ArrayRef<const onnx::ValueInfoProto *> outputs);
+  void defineInitializers(const onnx::GraphProto &graph);
+  bool isControl(const onnx::TensorProto &tensor);
   mlir::LogicalResult checkOptions();
   mlir::LogicalResult checkPatterns();
   void noteDecisions();
@@ -189,7 +232,8 @@ private:
     Mask,
     Argument,
     Start,
-    ClassWeights
+    ClassWeights,
+    Rate
   };
   Use useOf(const onnx::TensorProto &tensor);
   Use decideUse(const onnx::TensorProto &tensor);
@@ -202,6 +246,7 @@ private:
 
   const std::shared_ptr<const ModelFile> model;
   const onnx::GraphProto &graph;
+  const TrainingStep *const step;
   const ImportOptions &options;
   mlir::MLIRContext *const context;
   ImportResult &result;
@@ -221,10 +266,17 @@ private:
   // BatchNormalization nodes, and those that nobody but us froze.
   unsigned numNorms = 0, numFrozenNorms = 0, numEvalNorms = 0;
   bool hasTrainingNorm = false;
-  llvm::StringMap<mlir::Value> stateReads; // By state.
+  llvm::StringMap<train::StateOp> states;
+  llvm::StringMap<mlir::Value> stateReads; // By state, in this function.
   mlir::func::FuncOp function;
   mlir::Operation *insertStatesBefore = nullptr;
   std::vector<std::pair<std::string, std::string>> aliases;
+  // Of a model's own step.
+  llvm::SmallVector<const onnx::ValueInfoProto *> stepInputs;
+  llvm::StringMap<mlir::Value> updated;   // States that updates have changed.
+  std::vector<std::pair<mlir::Value, mlir::Value>> gradients;
+  std::vector<std::string> rates; // States that say how far updates go.
+  std::string lossName;
   llvm::StringMap<Use> uses; // Of initializers that were looked at.
   int64_t numRandom = 0;
   int64_t numNested = 0;   // Nodes of bodies that were imported.

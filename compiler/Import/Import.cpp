@@ -43,6 +43,26 @@ static void beginSurvey(const onnx::ModelProto &model, ModelSurvey &survey) {
       survey.opset = std::max<int64_t>(survey.opset, entry.version());
 }
 
+/// A model that brings its own training steps: what its initializers are needs
+/// no guess.
+static ImportResult importTraining(std::shared_ptr<ModelFile> model,
+                                   const ImportOptions &options,
+                                   MLIRContext &context) {
+  ImportResult result;
+  result.error = ModelError::Invalid;
+  if (failed(inlineFunctions(model->proto, &context)))
+    return result;
+  FailureOr<int64_t> opset = checkModel(*model, &context, options.survey);
+  if (failed(opset))
+    return result;
+  FailureOr<TrainingStep> step = readTrainingInfo(model->proto, &context);
+  if (failed(step))
+    return result;
+  result.error = ModelError::None;
+  GraphImporter(model, *opset, &*step, options, &context, result).run();
+  return result;
+}
+
 static ImportResult importParsed(std::shared_ptr<ModelFile> model,
                                  const ImportOptions &options,
                                  MLIRContext &context) {
@@ -51,6 +71,8 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
   if (options.survey)
     beginSurvey(model->proto, *options.survey);
   upgradeOpset(model->proto);
+  if (model->proto.training_info_size() > 0)
+    return importTraining(model, options, context);
   std::vector<std::string> lifted = liftWeights(model->proto);
   if (!lifted.empty())
     result.notes.push_back("trained as weights, though nodes give them: '" +
@@ -88,7 +110,8 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
   }
   if (options.survey)
     options.survey->remarks = findRemarks(model->proto.graph());
-  GraphImporter(model, *opset, options, &context, result).run();
+  GraphImporter(model, *opset, /*step=*/nullptr, options, &context, result)
+      .run();
   return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include "compiler/Import/AttributeNames.h"
 #include "compiler/Import/CheckModel.h"
+#include "compiler/Import/ModelGraphs.h"
 #include "compiler/Import/NewerFields.h"
 #include "compiler/Import/OpTable.h"
 
@@ -335,12 +336,17 @@ LogicalResult Inliner::run() {
   if (functions.empty())
     return success();
   Location loc = UnknownLoc::get(context);
-  if (expandedCount(model.graph().node()) > kMaxModelParts)
+  SmallVector<onnx::GraphProto *> graphs = mutableGraphsOf(model);
+  int64_t count = 0;
+  for (const onnx::GraphProto *graph : graphs)
+    count += expandedCount(graph->node());
+  if (count > kMaxModelParts)
     return emitError(loc) << "the calls of functions in the model make more "
                              "than "
                           << kMaxModelParts << " nodes";
-  if (failed(inlineInto(*model.mutable_graph()->mutable_node(), loc)))
-    return failure();
+  for (onnx::GraphProto *graph : graphs)
+    if (failed(inlineInto(*graph->mutable_node(), loc)))
+      return failure();
   model.clear_functions();
   return success();
 }

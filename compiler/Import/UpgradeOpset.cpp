@@ -1,5 +1,6 @@
 //===- UpgradeOpset.cpp - Models of opset 9 to 12 -------------------------===//
 
+#include "compiler/Import/ModelGraphs.h"
 #include "compiler/Import/NormalizeModel.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -223,6 +224,8 @@ void mpc::upgradeOpset(onnx::ModelProto &model) {
   if (!newest || newest->version() < kOldestUpgraded ||
       newest->version() >= kUpgraded || !model.has_graph())
     return;
-  Upgrade(newest->version()).run(*model.mutable_graph());
+  Upgrade upgrade(newest->version());
+  for (onnx::GraphProto *graph : mutableGraphsOf(model))
+    upgrade.run(*graph);
   newest->set_version(kUpgraded);
 }

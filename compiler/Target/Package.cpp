@@ -209,7 +209,7 @@ private:
           static_cast<fbs::StateKind>(state.getKind()),
           dtypeOf(type.getElementType()), &shape,
           state->getAttrOfType<IntegerAttr>("exec.offset").getInt(), &slots,
-          offset, bytes, copyOf));
+          offset, bytes, copyOf, state.getOwnNames()));
     }
     return fb->CreateVector(list);
   }

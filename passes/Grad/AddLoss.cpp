@@ -691,6 +691,11 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
       module.emitError("the model has no function 'predict' with outputs");
       return signalPassFailure();
     }
+    if (hasOwnStep(module)) {
+      if (failed(takeOwnLoss(predict)))
+        signalPassFailure();
+      return;
+    }
     for (StringRef name : {"train", "evaluate"})
       if (Operation *taken = module.lookupSymbol(name)) {
         taken->emitError("the name '") << name << "' is taken";
@@ -725,6 +730,41 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
 
     module->setAttr("mpc.loss", StringAttr::get(&getContext(), choice.text));
     addNote(module, "loss: " + choice.text + " (" + choice.why + ")");
+  }
+
+  /// Of a model that brings its own step `train` and `evaluate` give the loss
+  /// already.
+  LogicalResult takeOwnLoss(func::FuncOp predict) {
+    ModuleOp module = getOperation();
+    auto name = module->getAttrOfType<StringAttr>(train::kOwnStepAttr);
+    if (!loss.empty() || labelAxis != 0)
+      return emitUsageError(module.getLoc())
+             << (loss.empty() ? "--label-axis" : "--loss")
+             << " does not apply: the model brings its own training step, "
+             << "which minimizes '" << name.getValue() << "'";
+    auto train = module.lookupSymbol<func::FuncOp>("train");
+    auto evaluate = module.lookupSymbol<func::FuncOp>("evaluate");
+    Choice choice;
+    choice.inGraph = true;
+    choice.text = ("'" + name.getValue() + "' of the model").str();
+    std::optional<Loss> loss = prepareLoss(train, choice);
+    if (loss)
+      choice.text += (", " + lossName(loss->kind, loss->elementKind)).str();
+    if (hasPerplexity(evaluate, choice,
+                      findLoss(getReturn(evaluate).getOperand(0))))
+      module->setAttr("mpc.metrics",
+                      StringAttr::get(&getContext(), "perplexity"));
+    buildEvaluate(evaluate, choice);
+    for (unsigned i : llvm::seq(predict.getNumResults()))
+      if (resultName(predict, i) == name) {
+        choice.output = i;
+        stripPredict(predict, choice);
+        break;
+      }
+    describeJoinedOutputs(predict);
+    module->setAttr("mpc.loss", StringAttr::get(&getContext(), choice.text));
+    addNote(module, "loss: " + choice.text + " (its own training step's)");
+    return success();
   }
 
   func::FuncOp clone(func::FuncOp predict, StringRef name) {

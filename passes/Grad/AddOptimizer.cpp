@@ -41,7 +41,8 @@ struct AddOptimizerPass : mpc::impl::AddOptimizerPassBase<AddOptimizerPass> {
     auto func = module.lookupSymbol<func::FuncOp>("train");
     if (failed(checkOptions()))
       return signalPassFailure();
-    if (predictsOnly(module))
+    bool isDone = hasOwnStep(module) && !func; // mpc-pack-updates has done it.
+    if (predictsOnly(module) || isDone)
       return;
     if (!func || func.getNumResults() < 2 ||
         !func.getResultAttr(1, kGradientOfAttr)) {
@@ -176,8 +177,10 @@ private:
       gradients.push_back(output.value);
     setOutputs(func, outputs.front());
     OpBuilder builder(getReturn(func));
-    return train::PackOp::create(builder, updateLoc(), packing.type, gradients,
-                                 packing.offsets);
+    auto pack = train::PackOp::create(builder, updateLoc(), packing.type,
+                                      gradients, packing.offsets);
+    pack->setAttr(kGradientsAttr, builder.getUnitAttr());
+    return pack;
   }
 
   //===--------------------------------------------------------------------===//

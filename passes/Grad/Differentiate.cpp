@@ -56,8 +56,13 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto func = module.lookupSymbol<func::FuncOp>("train");
+    for (auto any : module.getOps<func::FuncOp>())
+      if (failed(expandGradients(any)))
+        return signalPassFailure();
     if (predictsOnly(module))
       return;
+    if (func && hasOwnStep(module))
+      return eraseStops(func);
     if (!func || func.getNumResults() != 1) {
       module.emitError("a function 'train' that returns the loss is needed")
               .attachNote()
@@ -87,6 +92,27 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     }
     returnGradients(func, loss, reads, *gradients);
     eraseStops(func);
+  }
+
+  /// Puts the backward pass in the place of gradients that the model takes. One
+  /// that is returned, as that of a parameter, starts from a seed of the loss;
+  /// others are part of it.
+  static LogicalResult expandGradients(func::FuncOp func) {
+    auto isReturned = [](Operation *user) { return isa<func::ReturnOp>(user); };
+    for (auto op :
+         llvm::make_early_inc_range(func.getOps<train::GradientOp>())) {
+      OpBuilder builder(op);
+      Operation *seed = nullptr;
+      auto gradients = train::differentiateSum(
+          builder, op.getY(), op.getXs(), op.getLoc(), "'xs' and 'y'", &seed);
+      if (failed(gradients))
+        return failure();
+      if (llvm::any_of(op->getUsers(), isReturned))
+        seed->setAttr(train::kLossSeedAttr, builder.getUnitAttr());
+      op.replaceAllUsesWith(*gradients);
+      op.erase();
+    }
+    return success();
   }
 
   static void reportNothingToTrain(func::FuncOp func) {

@@ -7,6 +7,7 @@
 #ifndef MPC_PASSES_GRAD_ENTRYPOINTS_H
 #define MPC_PASSES_GRAD_ENTRYPOINTS_H
 
+#include "compiler/Dialect/Train/IR/OwnStep.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,7 +20,7 @@ inline constexpr llvm::StringLiteral kNameAttr = "mpc.name";
 inline constexpr llvm::StringLiteral kBatchDimAttr = "mpc.batch_dim";
 inline constexpr llvm::StringLiteral kRangeAttr = "mpc.range";
 inline constexpr llvm::StringLiteral kIgnoredAttr = "mpc.ignored";
-inline constexpr llvm::StringLiteral kGradientOfAttr = "mpc.gradient_of";
+using train::kGradientOfAttr;
 
 /// The name of argument or result `index` as users know it.
 llvm::StringRef argumentName(mlir::func::FuncOp func, unsigned index);
@@ -41,6 +42,11 @@ mlir::DictionaryAttr outputAttributes(mlir::MLIRContext *context,
 
 /// Whether `predict` is to be the only entry point (kPredictOnlyAttr).
 bool predictsOnly(mlir::ModuleOp module);
+
+/// Whether the model brings its own training step (OwnStep.h).
+inline bool hasOwnStep(mlir::ModuleOp module) {
+  return module->hasAttr(train::kOwnStepAttr);
+}
 
 mlir::func::ReturnOp getReturn(mlir::func::FuncOp func);
 

@@ -12,20 +12,19 @@
 using namespace mlir;
 using namespace mpc;
 
-// A slot starts where a buffer may, in a copy of 16 bit, too; a pack has whole
-// rows.
+// A slot starts where a buffer may, in a copy of 16 bit, too.
 static constexpr int64_t kSlotAlignment = kBufferAlignment / 2;
-static constexpr int64_t kRowLength = 1024;
 static constexpr size_t kBlobAlignment = 64;
 
-FailureOr<Packing> mpc::computePacking(ModuleOp module) {
+/// Lays out `states`, one after the other.
+static FailureOr<Packing>
+layOut(ArrayRef<train::StateOp> states,
+       llvm::function_ref<bool(train::StateOp)> beginsRow) {
   Packing packing;
   int64_t size = 0;
   Type element;
   SmallVector<Attribute> slots;
-  for (auto state : module.getOps<train::StateOp>()) {
-    if (state.getKind() != train::StateKind::Parameter)
-      continue;
+  for (train::StateOp state : states) {
     auto type = cast<RankedTensorType>(state.getType());
     if (!element)
       element = type.getElementType();
@@ -35,22 +34,37 @@ FailureOr<Packing> mpc::computePacking(ModuleOp module) {
           << state.getSymName() << "' is " << type;
       return failure();
     }
-    size = llvm::alignTo(size, kSlotAlignment);
+    bool begins = beginsRow && beginsRow(state);
+    size = llvm::alignTo(size, begins ? kPackRow : kSlotAlignment);
     packing.states.push_back(state);
     packing.offsets.push_back(size);
     slots.push_back(train::SlotAttr::get(
-        module.getContext(), state.getSymName(), size,
-        DenseI64ArrayAttr::get(module.getContext(), type.getShape())));
+        state.getContext(), state.getSymName(), size,
+        DenseI64ArrayAttr::get(state.getContext(), type.getShape())));
     size += type.getNumElements();
   }
-  if (packing.states.empty()) {
+  int64_t rows = llvm::divideCeil(size, kPackRow);
+  packing.type = RankedTensorType::get({rows, kPackRow}, element);
+  packing.slots = ArrayAttr::get(element.getContext(), slots);
+  return packing;
+}
+
+FailureOr<Packing>
+mpc::computePacking(ModuleOp module,
+                    llvm::function_ref<bool(train::StateOp)> beginsRow) {
+  SmallVector<train::StateOp> states;
+  for (auto state : module.getOps<train::StateOp>())
+    if (state.getKind() == train::StateKind::Parameter)
+      states.push_back(state);
+  if (states.empty()) {
     module.emitError("the model has no parameter that can be trained");
     return failure();
   }
-  int64_t rows = llvm::divideCeil(size, kRowLength);
-  packing.type = RankedTensorType::get({rows, kRowLength}, element);
-  packing.slots = ArrayAttr::get(module.getContext(), slots);
-  return packing;
+  return layOut(states, beginsRow);
+}
+
+FailureOr<Packing> mpc::computePacking(ArrayRef<train::StateOp> states) {
+  return layOut(states, /*beginsRow=*/nullptr);
 }
 
 /// Copies an initial value to `out`; the bytes of one element are repeated if
@@ -73,10 +87,8 @@ static LogicalResult copyValue(train::StateOp state, ElementsAttr value,
   return success();
 }
 
-/// The initial values of all parameters as one resource; null if all are zero
-/// because none has one.
-static FailureOr<ElementsAttr> packValues(const Packing &packing,
-                                          StringRef name) {
+FailureOr<ElementsAttr> mpc::packValues(const Packing &packing,
+                                        StringRef name) {
   if (llvm::none_of(packing.states,
                     [](train::StateOp s) { return s.getInitialValue(); }))
     return ElementsAttr();

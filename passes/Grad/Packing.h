@@ -22,9 +22,27 @@ struct Packing {
   mlir::Type elementType() const { return type.getElementType(); }
 };
 
-/// Lays out the parameters of the module. Fails, with a diagnostic, if there
-/// are none, or if they have several element types.
-mlir::FailureOr<Packing> computePacking(mlir::ModuleOp module);
+/// Marks packs of gradients: whether they are finite decides about a step, and
+/// what follows them gets them unscaled.
+inline constexpr llvm::StringLiteral kGradientsAttr = "mpc.gradients";
+
+/// Elements of a row of a pack; every pack has whole rows.
+inline constexpr int64_t kPackRow = 1024;
+
+/// Lays out the parameters of the module. Those for which `beginsRow` holds
+/// begin a row. Fails, with a diagnostic, if there are none, or if they have
+/// several element types.
+mlir::FailureOr<Packing> computePacking(
+    mlir::ModuleOp module,
+    llvm::function_ref<bool(train::StateOp)> beginsRow = nullptr);
+
+/// The same for any states, from the beginning of a pack.
+mlir::FailureOr<Packing> computePacking(llvm::ArrayRef<train::StateOp> states);
+
+/// The initial values of the states of a packing as one resource; null if all
+/// are zeros. Fails, with a diagnostic, if one is not in memory.
+mlir::FailureOr<mlir::ElementsAttr> packValues(const Packing &packing,
+                                               llvm::StringRef name);
 
 /// Replaces the states of the packing by one state `name` with their initial
 /// values, and their reads in all functions by views of it. The states in

@@ -82,6 +82,28 @@ def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::train::TrainDialect"];
 }
 
+def PackUpdatesPass : Pass<"mpc-pack-updates", "::mlir::ModuleOp"> {
+  let summary = "Make few packed updates of those of a model's own step";
+  let description = [{
+    Does for a model that brings its own training step what
+    `mpc-add-optimizer` does for others. Weights whose new values follow by one
+    formula, element by element, from weight, gradient, states of the update and
+    single numbers become a range of `@parameters`; their gradients and states
+    become packs of the same layout, and the formula is applied to these. The
+    states inside keep their names (`own_names`). What is no such formula is
+    left as it is. Packs of gradients are marked `mpc.gradients`, and whatever
+    comes behind them reads gradients there.
+
+    Needs: `train` of a module with `mpc.own_step`, which writes parameters.
+    Leaves: `step`; no unpacked parameter.
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+  let options = [
+    Option<"accumulate", "accumulate", "int64_t", /*default=*/"1",
+           "Micro-batches per update; more than one is an error">,
+  ];
+}
+
 def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
   let summary = "Pack the parameters and turn train into the step that updates them";
   let description = [{

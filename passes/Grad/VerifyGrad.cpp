@@ -169,7 +169,9 @@ private:
     if (packReads > 1)
       fail(func.getLoc(), "mpc-add-optimizer",
            "'" + func.getName() + "' reads the parameters more than once");
-    if (seeds != (isTraining(func) ? 1 : 0))
+    // A model's own step may have a gradient for each of its updates, or none.
+    bool isOwn = hasOwnStep(getOperation()) && isTraining(func);
+    if (!isOwn && seeds != (isTraining(func) ? 1 : 0))
       fail(func.getLoc(), "mpc-differentiate",
            "'" + func.getName() + "' has " + Twine(seeds) +
                " constants marked mpc.loss_seed");

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Dialect/Train/IR/OwnStep.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "passes/Graph/Passes.h"
 #include "passes/StageFaults.h"
@@ -28,19 +29,22 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
     ModuleOp module = getOperation();
     SymbolTable table(module);
     symbols = &table;
-    func::FuncOp predict;
+    SmallVector<StringRef> names = {"predict"};
+    if (module->hasAttr(train::kOwnStepAttr))
+      names.append({"evaluate", "train"});
     for (Operation &op : *module.getBody()) {
       auto func = dyn_cast<func::FuncOp>(op);
-      if (func && func.getName() == "predict")
-        predict = func;
+      if (func && llvm::is_contained(names, func.getName()))
+        verifyFunction(func);
       else if (!isa<train::StateOp>(op))
         fail(op.getLoc(), "import",
-             "a model holds states and one function 'predict', nothing else");
+             "a model holds states and the function 'predict', and if it "
+             "brings its own training step, 'evaluate' and 'train'");
     }
-    if (!predict)
-      fail(module.getLoc(), "import", "the model has no function 'predict'");
-    else
-      verifyFunction(predict);
+    for (StringRef name : names)
+      if (!table.lookup<func::FuncOp>(name))
+        fail(module.getLoc(), "import",
+             "the model has no function '" + name + "'");
     if (failed)
       signalPassFailure();
   }
@@ -57,11 +61,13 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
                  "input " + Twine(i));
     }
     for (unsigned i = 0; i < func.getNumResults(); ++i)
-      verifyName(func, "output", i, func.getResultAttr(i, "mpc.name"), outputs);
+      if (!func.getResultAttr(i, train::kGradientOfAttr))
+        verifyName(func, "output", i, func.getResultAttr(i, "mpc.name"),
+                   outputs);
 
     for (Operation &op : func.front())
       if (!isa<func::ReturnOp>(op))
-        verifyOp(op);
+        verifyOp(op, func.getName());
   }
 
   /// Inputs and outputs have names, each its own.
@@ -88,7 +94,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
            what + " must be f32 before the precision stage decides otherwise");
   }
 
-  void verifyOp(Operation &op) {
+  void verifyOp(Operation &op, StringRef function) {
     if (!isa_and_nonnull<train::TrainDialect>(op.getDialect()))
       return fail(op.getLoc(), "import",
                   "'" + op.getName().getStringRef() +
@@ -100,8 +106,9 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
       if (!symbols->lookup<train::StateOp>(read.getState()))
         fail(op.getLoc(), "import",
              "reads '" + read.getState() + "', which is no state");
-    if (isa<train::WriteOp>(op))
-      fail(op.getLoc(), "import", "'predict' must not write states");
+    if (isa<train::WriteOp>(op) && function != "train")
+      fail(op.getLoc(), "import",
+           "'" + function + "' must not write states");
 
     auto layout = dyn_cast<train::LayoutOpInterface>(op);
     if (layout && !layout.isChannelsLast())

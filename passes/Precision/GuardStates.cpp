@@ -31,26 +31,21 @@ static train::StateOp stateOf(train::WriteOp write) {
 /// micro-batches. Without a norm the gradients themselves. Empty if there are
 /// no gradients.
 static SmallVector<Value> findTested(func::FuncOp func) {
-  Value gradients, loss;
-  for (Operation &op : func.front()) {
-    if (auto pack = dyn_cast<train::PackOp>(op))
-      gradients = pack.getResult();
-    auto read = dyn_cast<train::ReadOp>(op);
-    if (read && read.getState() == kGradientsState && !gradients)
-      gradients = read.getResult();
-  }
-  if (!gradients)
+  SmallVector<Value> tested = findGradientPacks(func);
+  if (tested.empty())
+    for (auto read : func.front().getOps<train::ReadOp>())
+      if (read.getState() == kGradientsState)
+        tested.push_back(read.getResult());
+  if (tested.empty())
     return {};
+  for (Value &gradients : tested)
+    for (Operation *user : gradients.getUsers())
+      if (auto norm = dyn_cast<train::GlobalNormOp>(user))
+        gradients = norm.getResult();
   for (unsigned i = 0; i < func.getNumResults(); ++i)
     if (auto name = func.getResultAttrOfType<StringAttr>(i, "mpc.name");
         name && name.getValue() == "loss")
-      loss = func.front().getTerminator()->getOperand(i);
-  for (Operation *user : gradients.getUsers())
-    if (auto norm = dyn_cast<train::GlobalNormOp>(user))
-      gradients = norm.getResult();
-  SmallVector<Value> tested = {gradients};
-  if (loss)
-    tested.push_back(loss);
+      tested.push_back(func.front().getTerminator()->getOperand(i));
   return tested;
 }
 

@@ -7,6 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Dialect/Train/IR/OwnStep.h"
+#include "compiler/Support/Diagnostics.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
 
@@ -36,8 +38,10 @@ namespace {
 /// not update, `apply` has no seed.
 struct TrainingFunction {
   func::FuncOp func;
-  train::ConstantOp seed;      ///< Null in apply.
-  Value gradients;             ///< Packed; a sum over micro-batches in apply.
+  /// One, but of a model's own step as many as it has losses; none in apply.
+  SmallVector<train::ConstantOp> seeds;
+  /// Packs likewise; a sum over micro-batches in apply.
+  SmallVector<Value> gradients;
   Value finite;                ///< The test of the step; null in accumulate.
   bool startsBackward = false; ///< Packs gradients of its own.
   bool updates = false;        ///< Writes parameters.
@@ -46,15 +50,14 @@ struct TrainingFunction {
 } // namespace
 
 static TrainingFunction inspect(func::FuncOp func) {
-  TrainingFunction found{func, {}, {}, {}};
+  TrainingFunction found;
+  found.func = func;
   found.updates = updatesParameters(func);
   Value sum;
   for (Operation &op : func.front()) {
     if (auto constant = dyn_cast<train::ConstantOp>(op);
         constant && op.hasAttr(train::kLossSeedAttr))
-      found.seed = constant;
-    if (auto pack = dyn_cast<train::PackOp>(op))
-      found.gradients = pack.getResult();
+      found.seeds.push_back(constant);
     if (auto read = dyn_cast<train::ReadOp>(op);
         read && read.getState() == kGradientsState)
       sum = read.getResult();
@@ -63,9 +66,10 @@ static TrainingFunction inspect(func::FuncOp func) {
     if (auto name = func.getResultAttrOfType<StringAttr>(i, "mpc.name");
         name && name.getValue() == "finite")
       found.finite = func.front().getTerminator()->getOperand(i);
-  found.startsBackward = found.gradients != nullptr;
-  if (!found.gradients)
-    found.gradients = sum;
+  found.gradients = findGradientPacks(func);
+  found.startsBackward = !found.gradients.empty();
+  if (!found.startsBackward && sum)
+    found.gradients = {sum};
   return found;
 }
 
@@ -92,23 +96,28 @@ static train::StateOp createState(ModuleOp module, StringRef name,
 //===----------------------------------------------------------------------===//
 
 /// The gradient starts from the scale instead of one.
-static void scaleSeed(TrainingFunction &training, Value scale) {
-  OpBuilder builder(training.seed);
-  builder.setInsertionPointAfter(training.seed);
-  auto scaled = amp::ScaleLossOp::create(builder, training.seed.getLoc(),
-                                         training.seed.getResult(), scale);
-  setDecision(scaled, kRuleScaling, "keeps gradients in the range of f16");
-  training.seed.getResult().replaceAllUsesExcept(scaled.getResult(), scaled);
+static void scaleSeeds(TrainingFunction &training, Value scale) {
+  for (train::ConstantOp seed : training.seeds) {
+    OpBuilder builder(seed);
+    builder.setInsertionPointAfter(seed);
+    auto scaled = amp::ScaleLossOp::create(builder, seed.getLoc(),
+                                           seed.getResult(), scale);
+    setDecision(scaled, kRuleScaling, "keeps gradients in the range of f16");
+    seed.getResult().replaceAllUsesExcept(scaled.getResult(), scaled);
+  }
 }
 
 /// Gives everything behind the pack unscaled gradients.
 static void unscaleGradients(TrainingFunction &training, Value scale) {
-  OpBuilder builder(training.func.getContext());
-  builder.setInsertionPointAfterValue(training.gradients);
-  auto unscaled = amp::UnscaleOp::create(builder, training.gradients.getLoc(),
-                                         training.gradients, scale);
-  setDecision(unscaled, kRuleScaling, "clipping and optimizer get true sizes");
-  training.gradients.replaceAllUsesExcept(unscaled.getResult(), unscaled);
+  for (Value gradients : training.gradients) {
+    OpBuilder builder(training.func.getContext());
+    builder.setInsertionPointAfterValue(gradients);
+    auto unscaled = amp::UnscaleOp::create(builder, gradients.getLoc(),
+                                           gradients, scale);
+    setDecision(unscaled, kRuleScaling,
+                "clipping and optimizer get true sizes");
+    gradients.replaceAllUsesExcept(unscaled.getResult(), unscaled);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,7 +150,7 @@ struct InsertLossScalingPass
       if (func.isExternal())
         continue;
       TrainingFunction training = inspect(func);
-      if (!training.seed && !training.updates)
+      if (training.seeds.empty() && !training.updates)
         continue;
       if (failed(check(training)))
         return signalPassFailure();
@@ -164,11 +173,17 @@ struct InsertLossScalingPass
 
   LogicalResult check(TrainingFunction &training) {
     func::FuncOp func = training.func;
-    if (!training.gradients)
+    if (training.gradients.empty())
       return emitError(func.getLoc())
              << "'" << func.getSymName()
              << "' trains, but packs no gradients that could be tested";
-    if (training.startsBackward && !training.seed)
+    bool isOwn = getOperation()->hasAttr(train::kOwnStepAttr);
+    if (training.startsBackward && training.seeds.empty() && isOwn)
+      return emitUsageError(func.getLoc())
+             << "--precision=fp16 scales the loss where its gradient begins, "
+                "and the model's own training step does not say where: it has "
+                "no Gradient node; use bf16 or fp32";
+    if (training.startsBackward && training.seeds.empty())
       return emitError(func.getLoc())
              << "'" << func.getSymName() << "' has gradients, but no constant "
              << "marked '" << train::kLossSeedAttr << "' to scale";
@@ -184,8 +199,8 @@ struct InsertLossScalingPass
     func::FuncOp func = training.func;
     LDBG() << "scaling " << func.getSymName();
     Value factor = getOrCreateRead(func, scale);
-    if (training.seed)
-      scaleSeed(training, factor);
+    if (!training.seeds.empty())
+      scaleSeeds(training, factor);
     if (!training.updates)
       return;
     unscaleGradients(training, factor);

@@ -67,6 +67,7 @@ static bool isComputed(Value value) {
 /// only by who reads the result in 16 bit.
 bool Labelling::staysWide(Value value) const {
   return origins.isUnbounded(value) || origins.isParameterGradient(value) ||
+         origins.isUpdate(value) ||
          (origins.isOfParameters(value) && isComputed(value));
 }
 

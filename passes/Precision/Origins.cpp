@@ -54,10 +54,34 @@ Origins::Origins(func::FuncOp func, FloatType low) {
   unbounded.insert(body.args_begin(), body.args_end());
   for (Operation &op : body)
     visitForward(&op, low);
+  visitUpdates(func);
   for (Operation &op : llvm::reverse(body))
     for (Value result : op.getResults())
       if (isFloat(result) && leadsToPack(result))
         gradients.insert(result);
+}
+
+/// Back from the writes, as far as gradients; a product is of a later forward
+/// pass, or of an update that is more than one.
+void Origins::visitUpdates(func::FuncOp func) {
+  SmallVector<Value> work;
+  for (auto write : func.front().getOps<train::WriteOp>()) {
+    auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
+        write, write.getStateAttr());
+    if (state && (state.getKind() == train::StateKind::Parameter ||
+                  state.getKind() == train::StateKind::Optimizer))
+      work.push_back(write.getValue());
+  }
+  for (Value pack : findGradientPacks(func))
+    updates.insert(pack);
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || isLowOp(op) || isa<train::ReadOp>(op) ||
+        !updates.insert(value).second)
+      continue;
+    llvm::append_range(work, op->getOperands());
+  }
 }
 
 void Origins::visitForward(Operation *op, FloatType low) {

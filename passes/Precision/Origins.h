@@ -38,11 +38,16 @@ public:
     return gradients.contains(value);
   }
 
+  /// Lies between packed gradients and what becomes of weights and of what is
+  /// kept for them.
+  bool isUpdate(mlir::Value value) const { return updates.contains(value); }
+
 private:
+  void visitUpdates(mlir::func::FuncOp func);
   void visitForward(mlir::Operation *op, mlir::FloatType low);
   bool leadsToPack(mlir::Value value) const;
 
-  llvm::DenseSet<mlir::Value> unbounded, ofParameters, gradients;
+  llvm::DenseSet<mlir::Value> unbounded, ofParameters, gradients, updates;
 };
 
 } // namespace mpc

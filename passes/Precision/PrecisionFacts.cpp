@@ -73,6 +73,14 @@ llvm::StringSet<> mpc::findCarriedStates(ModuleOp module) {
   return carried;
 }
 
+SmallVector<Value> mpc::findGradientPacks(func::FuncOp func) {
+  SmallVector<Value> packs;
+  for (auto pack : func.front().getOps<train::PackOp>())
+    if (pack->hasAttr("mpc.gradients"))
+      packs.push_back(pack.getResult());
+  return packs;
+}
+
 bool mpc::isReported(Operation *op) {
   auto isFloat = [](Type type) { return getFloatElementType(type) != nullptr; };
   return isa<amp::PrecisionOpInterface>(op) &&

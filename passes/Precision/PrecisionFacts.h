@@ -61,6 +61,10 @@ llvm::StringSet<> findCarriedStates(mlir::ModuleOp module);
 /// Parts of packed states are read in place and have none.
 bool isReported(mlir::Operation *op);
 
+/// The gradients of parameters that `func` packs (passes/Grad/Packing.h), in
+/// order.
+llvm::SmallVector<mlir::Value> findGradientPacks(mlir::func::FuncOp func);
+
 /// Writes rule and reason to an op.
 void setDecision(mlir::Operation *op, llvm::StringRef rule,
                  const llvm::Twine &reason);

@@ -18,7 +18,8 @@ parser.add_argument("--norm", type=float, required=True)
 options = parser.parse_args()
 
 goldens = {}
-for file in ("digits.json", "transformers/transformers.json", "detach/detach.json"):
+for file in ("digits.json", "transformers/transformers.json", "detach/detach.json",
+             "training_info/training_info.json"):
     goldens.update(json.loads((pathlib.Path(__file__).parent / file).read_text()))
 golden = goldens[options.model][options.optimizer]
 lines = [json.loads(line) for line in options.run.read_text().splitlines()]

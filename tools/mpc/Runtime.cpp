@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
 using namespace mpc::tool;
 
@@ -128,6 +129,15 @@ std::vector<Binding> Program::outputs(const char *entry) const {
 std::string Program::option(const char *name) const {
   const char *value = mpc_program_option(get(), name);
   return value ? value : "";
+}
+
+std::vector<std::string> Program::learningRates() const {
+  const char *names = mpc_program_option(get(), "learning-rates");
+  std::vector<std::string> rates;
+  std::istringstream lines(names ? names : "learning_rate");
+  for (std::string name; std::getline(lines, name);)
+    rates.push_back(name);
+  return rates;
 }
 
 const char *Program::stepEntry() const {

@@ -55,6 +55,10 @@ public:
   /// Value of a compile option, "" if unknown.
   std::string option(const char *name) const;
 
+  /// The states that say how far an update goes: one, but of a model's own
+  /// training step as many as it has, or none.
+  std::vector<std::string> learningRates() const;
+
   /// The entry point that one call of mpc_session_step runs; throws if the
   /// program cannot be trained.
   const char *stepEntry() const;

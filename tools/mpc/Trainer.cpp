@@ -70,11 +70,30 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
   if (options.resume)
     resume();
   if (options.learningRate)
-    session.writeScalar("learning_rate", *options.learningRate);
+    setRate(*options.learningRate);
   if (options.lossScale)
     session.writeScalar("loss_scale", *options.lossScale);
   // Read once: reading a state waits for the device.
-  currentRate = session.readScalar("learning_rate");
+  currentRate = readRate();
+}
+
+/// Of several, all get it.
+void Trainer::setRate(double rate) {
+  std::vector<std::string> names = program.learningRates();
+  if (names.empty())
+    throw Failure(Usage, "--lr does not apply: the model brings its own "
+                         "training step, which has no learning rate that "
+                         "could be set");
+  for (const std::string &name : names)
+    session.writeScalar(name.c_str(), rate);
+}
+
+/// That of the first; none if there is none that stays.
+std::optional<double> Trainer::readRate() const {
+  std::vector<std::string> names = program.learningRates();
+  if (names.empty())
+    return std::nullopt;
+  return session.readScalar(names.front().c_str());
 }
 
 /// Makes the folder for checkpoints and locks it before anything is read from
@@ -150,12 +169,11 @@ void Trainer::takeOptions(const std::string &misfit) {
     std::fprintf(stderr,
                  "mpc: note: the checkpoint does not say what it was trained "
                  "with; its learning rate is %g\n",
-                 session.readScalar("learning_rate"));
+                 readRate().value_or(0));
   // A rate that was compiled anew is meant; otherwise that of the checkpoint,
   // which --lr may have set, goes on.
   if (changes.rate)
-    session.writeScalar("learning_rate",
-                        std::strtod(program.option("lr").c_str(), nullptr));
+    setRate(std::strtod(program.option("lr").c_str(), nullptr));
   std::string before = session.property(kBatchSize).value_or("");
   if (!before.empty() && before != std::to_string(data.batchSize()))
     std::fprintf(
@@ -354,7 +372,8 @@ void Trainer::log(const mpc_step_info_t &info, double loss, uint64_t step) {
     json["perplexity"] = asShortest(static_cast<float>(std::exp(loss)));
   json["loss_scale"] = asShortest(info.loss_scale);
   json["skipped"] = info.skipped != 0;
-  json["lr"] = asShortest(currentRate);
+  if (currentRate)
+    json["lr"] = asShortest(*currentRate);
   json["grad_norm"] = asShortest(info.grad_norm);
   // A log that ends in the middle is worth stopping for; training is not lost.
   if (std::puts(json.dump().c_str()) >= 0 || signals.received())

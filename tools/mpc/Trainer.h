@@ -68,6 +68,8 @@ private:
 
   void openCheckpointDir();
   void resume();
+  void setRate(double rate);
+  std::optional<double> readRate() const;
   void takeOptions(const std::string &misfit);
   void restorePosition();
   void noteSamplesLeftOut() const;
@@ -106,7 +108,7 @@ private:
   std::deque<Queued> queued;
   uint64_t calls = 0;                ///< Of mpc_session_step.
   std::vector<uint64_t> stepSamples; ///< Of the step that is not done.
-  double currentRate = 0;            ///< Learning rate of all steps.
+  std::optional<double> currentRate; ///< Learning rate of all steps.
 
   uint64_t step = 0;      ///< Taken since the beginning, skipped ones included.
   uint64_t firstStep = 0; ///< Of this run.

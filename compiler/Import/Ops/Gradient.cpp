@@ -16,6 +16,8 @@
 using namespace mlir;
 using namespace mpc;
 
+static constexpr StringLiteral kPath = "'xs' and 'y'";
+
 /// What y is computed by from `from`, in order.
 static SmallVector<Operation *> opsBetween(ValueRange from, Value y,
                                            Block &block) {
@@ -77,6 +79,51 @@ static Value named(ImportedNode &node, StringRef name) {
   return value;
 }
 
+/// Whether a value comes from nowhere in the function.
+static bool isLeaf(Value value) {
+  return isa<BlockArgument>(value) || value.getDefiningOp<train::ReadOp>();
+}
+
+/// Of a model's own step: the gradient is taken once passes have made the
+/// forward pass what it is to be.
+static LogicalResult setLater(ImportedNode &node, Value y, ValueRange xs) {
+  auto op = train::GradientOp::create(node.graph.builder, node.loc,
+                                      xs.getTypes(), y, xs);
+  for (auto [i, gradient] : llvm::enumerate(op.getGradients())) {
+    node.graph.addGradient(xs[i], gradient);
+    if (failed(node.setOutput(i, gradient)))
+      return failure();
+  }
+  return success();
+}
+
+/// What leads to `y` at other values, with the gradients that are taken later
+/// taken now: who takes the gradient of one needs to see what it is.
+static FailureOr<Value> copyPath(ImportedNode &node, Value y,
+                                 ArrayRef<Operation *> ops, ValueRange names,
+                                 ValueRange values) {
+  OpBuilder &builder = node.graph.builder;
+  IRMapping mapping;
+  mapping.map(names, values);
+  for (Operation *op : ops) {
+    auto gradient = dyn_cast<train::GradientOp>(op);
+    if (!gradient) {
+      builder.clone(*op, mapping);
+      continue;
+    }
+    SmallVector<Value> xs;
+    for (Value x : gradient.getXs())
+      xs.push_back(mapping.lookupOrDefault(x));
+    auto taken = train::differentiateSum(
+        builder, mapping.lookupOrDefault(gradient.getY()), xs, op->getLoc(),
+        kPath);
+    if (failed(taken))
+      return failure();
+    mapping.map(gradient.getGradients(), *taken);
+  }
+  return mapping.lookupOrDefault(y);
+}
+
 static LogicalResult importGradient(ImportedNode &node) {
   SmallVector<StringRef> xs = node.stringsAttr("xs"),
                          zs = node.stringsAttr("zs");
@@ -115,23 +162,24 @@ static LogicalResult importGradient(ImportedNode &node) {
                           << "; only floats have gradients";
 
   OpBuilder &builder = node.graph.builder;
+  ArrayRef<Value> leaves = ArrayRef(names).take_front(xs.size());
+  if (node.graph.form != GraphImporter::Form::Either && names == values &&
+      llvm::all_of(leaves, isLeaf))
+    return setLater(node, y, leaves);
   SmallVector<Operation *> ops =
       opsBetween(names, y, *builder.getInsertionBlock());
   if (failed(checkForms(node, ops)))
     return failure();
-  if (names != values) {
-    IRMapping mapping;
-    mapping.map(names, values);
-    for (Operation *op : ops)
-      builder.clone(*op, mapping);
-    y = mapping.lookupOrDefault(y);
-  }
-  Value one = node.broadcast(node.scalar(1), shapeOf(y));
-  if (node.failed())
-    return failure();
+  bool takesGradients =
+      llvm::any_of(ops, [](Operation *op) { return isa<train::GradientOp>(op); });
+  FailureOr<Value> sum = y;
+  if (names != values || takesGradients)
+    sum = copyPath(node, y, ops, names, values);
   ValueRange variables = ArrayRef<Value>(values).take_front(xs.size());
-  auto gradients = train::differentiate(builder, y, one, variables, node.loc,
-                                        "'xs' and 'y'");
+  FailureOr<SmallVector<Value>> gradients = failure();
+  if (succeeded(sum))
+    gradients =
+        train::differentiateSum(builder, *sum, variables, node.loc, kPath);
   if (failed(gradients)) {
     node.fail();
     return failure();
@@ -139,8 +187,7 @@ static LogicalResult importGradient(ImportedNode &node) {
   if (failed(checkSize(node)))
     return failure();
   for (auto [i, gradient] : llvm::enumerate(*gradients)) {
-    if (!gradient) // y does not depend on it.
-      gradient = node.broadcast(node.scalar(0), shapeOf(values[i]));
+    node.graph.addGradient(values[i], gradient);
     if (failed(node.setOutput(i, gradient)))
       return failure();
   }

@@ -105,6 +105,50 @@ static LogicalResult importNormOfData(ImportedNode &node, bool isTraining,
   return node.setOutput(0, node.emit<train::AddOp>({scaled, channels(2)}));
 }
 
+/// In a step of the model's own: what the file says. The running statistics are
+/// values like others, and so is what becomes of them.
+static LogicalResult importExactNorm(ImportedNode &node, bool isTraining,
+                                     double epsilon, double momentum) {
+  SmallVector<Value> operands;
+  for (unsigned i = 0; i < 5; ++i)
+    operands.push_back(node.floatInput(i));
+  if (node.failed())
+    return failure();
+  auto frozen = [&](Value value) {
+    auto read = value.getDefiningOp<train::ReadOp>();
+    return value.getDefiningOp<train::ConstantOp>() ||
+           (read && !node.graph.isState(read.getState()));
+  };
+  bool isExact = node.graph.form == GraphImporter::Form::Exact;
+  NamedAttribute axis = node.i64("axis", 1), eps = node.f32("epsilon", epsilon);
+  if (isExact && isTraining) {
+    Operation *op = node.emitOp<train::BatchNormTrainingOp>(
+        ArrayRef(operands).take_front(3), {eps, axis});
+    if (!op || failed(node.setOutput(0, op->getResult(0))))
+      return failure();
+    for (unsigned i : {1, 2}) {
+      if (!node.isOutputUsed(i))
+        continue;
+      Value kept = node.emit<train::MulOp>(
+          {operands[i + 2], node.scalar(momentum)});
+      Value added = node.emit<train::MulOp>(
+          {op->getResult(i), node.scalar(1 - momentum)});
+      if (failed(node.setOutput(i, node.emit<train::AddOp>({kept, added}))))
+        return failure();
+    }
+    return success();
+  }
+  for (unsigned i : {1, 2})
+    node.refuseOutput(i, "is used, but the op normalizes by the running "
+                         "statistics and leaves them");
+  // As an op its statistics would be taken for states that training moves.
+  if (isExact && !(frozen(operands[3]) && frozen(operands[4])))
+    return importNormOfData(node, /*isTraining=*/false, epsilon);
+  return node.setOutput(
+      0, node.emit<train::BatchNormOp>(
+             operands, {eps, node.f32("momentum", momentum), axis}));
+}
+
 /// Inference form, whatever the model's mode: training brings its own form, and
 /// the running statistics it updates are the states themselves. Frozen ones are
 /// constants.
@@ -115,6 +159,8 @@ static LogicalResult importBatchNorm(ImportedNode &node) {
   double momentum = node.floatAttr("momentum", 0.9);
   bool isTraining =
       node.graph.opset >= 14 && node.boolAttr("training_mode", false);
+  if (node.graph.form != GraphImporter::Form::Either)
+    return importExactNorm(node, isTraining, epsilon, momentum);
   for (unsigned i : {1, 2, 3, 4})
     node.refuseOutput(i, "is used; running statistics are kept as states and "
                          "cannot be read by the graph");
@@ -310,12 +356,12 @@ static LogicalResult importSoftmax(ImportedNode &node) {
 }
 
 /// Also without training_mode: exporters drop it, and what the model is
-/// imported for is training. Evaluation leaves the op out.
+/// imported for is training. Evaluation leaves the op out. Where the model
+/// brings its own step, the op does as it says.
 static LogicalResult importDropout(ImportedNode &node) {
   Value input = node.floatInput(0);
   double ratio = node.hasInput(1) ? node.knownScalar(1) : 0.5;
-  if (node.hasInput(2))
-    node.knownScalar(2);
+  bool isTraining = node.hasInput(2) && node.knownScalar(2) != 0;
   node.intAttr("seed", 0); // Runs are seeded as a whole.
   node.refuseOutput(1, "is used; the mask of Dropout is not supported");
   if (node.failed())
@@ -323,7 +369,9 @@ static LogicalResult importDropout(ImportedNode &node) {
   if (!(ratio >= 0.0 && ratio < 1.0))
     return node.error() << "the ratio must lie in [0, 1), but is "
                         << std::to_string(ratio);
-  if (ratio == 0.0)
+  using Form = GraphImporter::Form;
+  if (ratio == 0.0 || node.graph.form == Form::Inference ||
+      (node.graph.form == Form::Exact && !isTraining))
     return node.forwardInput();
   return node.setOutput(
       0, node.emit<train::DropoutOp>(input, node.f32("ratio", ratio)));

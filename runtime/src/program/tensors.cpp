@@ -68,8 +68,9 @@ int find_binding(const Bindings* bindings, const char* name) {
 
 // Weights keep their ONNX name; what belongs to them is told apart by the name
 // of its state.
-static bool slots_have_own_names(schema::StateKind kind) {
-  return kind == schema::StateKind::Parameter ||
+static bool slots_have_own_names(const schema::State& state) {
+  const schema::StateKind kind = state.kind();
+  return state.own_names() || kind == schema::StateKind::Parameter ||
          kind == schema::StateKind::Statistic ||
          kind == schema::StateKind::Constant;
 }
@@ -91,7 +92,7 @@ static StateTensor tensor_of_state(const schema::State& state, uint32_t index) {
 static StateTensor tensor_of_slot(const schema::State& state, uint32_t index,
                                   const schema::Slot& slot) {
   StateTensor tensor = tensor_of_state(state, index);
-  tensor.name = slots_have_own_names(state.kind())
+  tensor.name = slots_have_own_names(state)
                     ? slot.name()->str()
                     : tensor.name + '/' + slot.name()->str();
   tensor.rank = rank_of(slot.shape());

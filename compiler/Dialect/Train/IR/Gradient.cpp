@@ -67,3 +67,18 @@ bool mpc::train::isParameter(Value value) {
   }
   return false;
 }
+
+//===----------------------------------------------------------------------===//
+// GradientOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult GradientOp::verify() {
+  if (getXs().getTypes() != getResultTypes()) // gradient_c1
+    return emitOpError("results must have the types of the xs");
+  for (Value x : getXs())
+    if (!isa<BlockArgument>(x) && !x.getDefiningOp<ReadOp>()) // gradient_c2
+      return emitOpError("takes gradients with respect to inputs of the "
+                         "function and reads of states, not of what ")
+             << x.getDefiningOp()->getName() << " computes";
+  return success();
+}

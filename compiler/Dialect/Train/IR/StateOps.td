@@ -42,6 +42,9 @@ def Train_StateOp : Train_Op<"state", [
     (C3) a `working_copy`, and nothing else, names in `copy_of` a state of its
          shape.
 
+    With `own_names` the tensors inside go by the names of their slots alone, as
+    those of weights and statistics always do, not by the state's and theirs.
+
     ```mlir
     train.state @fc1.weight parameter : tensor<64x32xf32> = dense<0.0> : tensor<64x32xf32>
     ```
@@ -52,7 +55,8 @@ def Train_StateOp : Train_Op<"state", [
     TypeAttrOf<Train_Tensor>:$type,
     OptionalAttr<ElementsAttr>:$initial_value,           // state_c1
     OptionalAttr<TypedArrayAttrBase<Train_SlotAttr, "array of slots">>:$slots, // state_c2
-    OptionalAttr<FlatSymbolRefAttr>:$copy_of              // state_c3
+    OptionalAttr<FlatSymbolRefAttr>:$copy_of,             // state_c3
+    UnitAttr:$own_names
   );
   let assemblyFormat = [{
     $sym_name custom<StateKind>($kind) attr-dict `:` $type (`=` $initial_value^)?

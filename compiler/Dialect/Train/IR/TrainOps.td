@@ -18,6 +18,7 @@ include "compiler/Dialect/Train/IR/IntegerOps.td"
 include "compiler/Dialect/Train/IR/NormalizationOps.td"
 include "compiler/Dialect/Train/IR/LossOps.td"
 include "compiler/Dialect/Train/IR/RandomOps.td"
+include "compiler/Dialect/Train/IR/GradientOps.td"
 include "compiler/Dialect/Train/IR/OptimizerOps.td"
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_TRAINOPS_TD

@@ -8,6 +8,7 @@
 
 #include "compiler/Dialect/Train/Transforms/Differentiate.h"
 
+#include "compiler/Dialect/Train/IR/Gradient.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Support/Locations.h"
 
@@ -175,4 +176,25 @@ mpc::train::differentiate(OpBuilder &builder, ValueRange ys, ValueRange dys,
     return failure();
   return llvm::map_to_vector(xs,
                              [&](Value x) { return backward.gradientOf(x); });
+}
+
+FailureOr<SmallVector<Value>>
+mpc::train::differentiateSum(OpBuilder &builder, Value y, ValueRange xs,
+                             Location loc, StringRef path, Operation **seed) {
+  Location gradient = gradientLoc(y.getLoc());
+  Value one = createScalarLike(builder, gradient, y, 1.0);
+  if (seed)
+    *seed = one.getDefiningOp();
+  auto type = cast<RankedTensorType>(y.getType());
+  if (type.getRank() > 0)
+    one = BroadcastToOp::create(builder, gradient, type, one);
+  auto gradients = differentiate(builder, y, one, xs, loc, path);
+  if (failed(gradients))
+    return failure();
+  for (auto [x, result] : llvm::zip_equal(xs, *gradients))
+    if (!result) {
+      Value zero = createScalarLike(builder, loc, x, 0.0);
+      result = BroadcastToOp::create(builder, loc, x.getType(), zero);
+    }
+  return gradients;
 }

@@ -25,6 +25,13 @@ differentiate(mlir::OpBuilder &builder, mlir::ValueRange ys,
               mlir::ValueRange dys, mlir::ValueRange xs, mlir::Location loc,
               llvm::StringRef path);
 
+/// The same of the sum of y's elements; zeros where it does not depend on an x.
+/// `seed`, if given, becomes the constant of rank 0 that all starts from.
+mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+differentiateSum(mlir::OpBuilder &builder, mlir::Value y, mlir::ValueRange xs,
+                 mlir::Location loc, llvm::StringRef path,
+                 mlir::Operation **seed = nullptr);
+
 } // namespace mpc::train
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_TRANSFORMS_DIFFERENTIATE_H

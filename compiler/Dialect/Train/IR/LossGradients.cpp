@@ -1,0 +1,129 @@
+//===- LossGradients.cpp - Gradients of the gradients of losses -----------===//
+//
+// What a penalty of a gradient needs. All of these are linear in `grad`: their
+// gradient with respect to it is their value for a grad of ones, weighed by the
+// gradient that arrives and summed over what belongs to one element of it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Gradient.h"
+#include "compiler/Dialect/Train/IR/Lowering.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Support/Locations.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+static constexpr int64_t kClassDim = 1;
+
+static Value filledLike(OpBuilder &builder, Location loc, Value like,
+                        double number) {
+  return BroadcastToOp::create(builder, loc, like.getType(),
+                               createScalarLike(builder, loc, like, number));
+}
+
+/// For `op`, a copy of a gradient op with a `grad` of ones.
+template <typename Op>
+static Value gradientOfGrad(OpBuilder &builder, Op op, Value arriving) {
+  Location loc = gradientLoc(op.getLoc());
+  auto unit = cast<Op>(builder.clone(*op));
+  unit.getGradMutable().assign(filledLike(builder, loc, op.getGrad(), 1));
+  // The clone came first, what it reads comes before it.
+  unit->moveAfter(unit.getGrad().getDefiningOp());
+  Value product =
+      MulOp::create(builder, loc, arriving, unit.getResult()).getResult();
+  auto from = cast<RankedTensorType>(product.getType());
+  auto to = cast<RankedTensorType>(op.getGrad().getType());
+  if (from.getShape() == to.getShape())
+    return product;
+  SmallVector<int64_t> axes = {kClassDim};
+  if (to.getRank() == 0)
+    axes = allDims(product);
+  return ReduceSumOp::create(builder, loc, product, axes, /*keepdims=*/false);
+}
+
+LogicalResult NllLossGradOp::buildGradient(OpBuilder &builder,
+                                           ValueRange resultGrads,
+                                           ArrayRef<bool> needed,
+                                           MutableArrayRef<Value> grads) {
+  if (getWeight() && needed[3])
+    return emitOpError("has no gradient with respect to the class weights; "
+                       "mark them as not trainable");
+  Location loc = gradientLoc(getLoc());
+  if (needed[0])
+    grads[0] = gradientOfGrad(builder, *this, resultGrads[0]);
+  if (needed[1]) // The loss is linear in the log-probabilities.
+    grads[1] = createZeros(builder, loc, getInput());
+  return success();
+}
+
+// It is the gradient of nll_loss behind log_softmax, and so are its own.
+LogicalResult SoftmaxCrossEntropyGradOp::buildGradient(
+    OpBuilder &builder, ValueRange resultGrads, ArrayRef<bool> needed,
+    MutableArrayRef<Value> grads) {
+  if (getWeight() && needed[3])
+    return emitOpError("has no gradient with respect to the class weights; "
+                       "mark them as not trainable");
+  Location loc = gradientLoc(getLoc());
+  if (needed[0])
+    grads[0] = gradientOfGrad(builder, *this, resultGrads[0]);
+  if (!needed[1])
+    return success();
+  Value logs = LogSoftmaxOp::create(builder, loc, getInput(), kClassDim);
+  Value ofLogs = NllLossGradOp::create(builder, loc, getGrad(), logs,
+                                       getLabels(), getWeight(),
+                                       getReductionAttr(), getIgnoreIndexAttr());
+  auto backward =
+      LogSoftmaxGradOp::create(builder, loc, ofLogs, logs, kClassDim);
+  SmallVector<Value> inner(2);
+  if (failed(backward.buildGradient(builder, resultGrads, {false, true}, inner)))
+    return failure();
+  grads[1] = LogSoftmaxGradOp::create(builder, loc, inner[1], logs, kClassDim);
+  return success();
+}
+
+/// The second derivative of an element's loss in the prediction; null for 0.
+static Value buildCurvature(OpBuilder &builder, Location loc, ElementLoss kind,
+                            Value prediction) {
+  switch (kind) {
+  case ElementLoss::MeanSquaredError:
+    return createScalarLike(builder, loc, prediction, 2);
+  case ElementLoss::MeanAbsoluteError:
+    return nullptr;
+  case ElementLoss::BinaryCrossEntropyWithLogits: {
+    Value sigmoid = SigmoidOp::create(builder, loc, prediction);
+    Value one = createScalarLike(builder, loc, prediction, 1);
+    Value rest = SubOp::create(builder, loc, one, sigmoid);
+    return MulOp::create(builder, loc, sigmoid, rest);
+  }
+  }
+  llvm_unreachable("all losses handled");
+}
+
+LogicalResult ElementLossGradOp::buildGradient(OpBuilder &builder,
+                                               ValueRange resultGrads,
+                                               ArrayRef<bool> needed,
+                                               MutableArrayRef<Value> grads) {
+  if (needed[2])
+    return emitOpError("has no gradient with respect to its target");
+  Location loc = gradientLoc(getLoc());
+  if (needed[0])
+    grads[0] = gradientOfGrad(builder, *this, resultGrads[0]);
+  if (!needed[1])
+    return success();
+  Value curvature =
+      buildCurvature(builder, loc, getKind(), getPrediction());
+  if (!curvature) {
+    grads[1] = createZeros(builder, loc, getPrediction());
+    return success();
+  }
+  double count = cast<RankedTensorType>(getPrediction().getType())
+                     .getNumElements();
+  double share = getReduction() == LossReduction::Mean ? 1 / count : 1;
+  Value weighed = MulOp::create(builder, loc, getGrad(),
+                                createScalarLike(builder, loc, getGrad(), share));
+  Value each = MulOp::create(builder, loc, resultGrads[0], curvature);
+  grads[1] = MulOp::create(builder, loc, each, weighed);
+  return success();
+}

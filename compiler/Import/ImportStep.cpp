@@ -1,0 +1,422 @@
+//===- ImportStep.cpp - A training step that the model brings -------------===//
+//
+// Its graphs become three functions (OwnStep.h). States are what its bindings
+// change; all else that initializers hold never changes. A state is read where
+// a function begins, and an update sees what those before it have made of it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/OwnStep.h"
+#include "compiler/Import/AttributeNames.h"
+#include "compiler/Import/CheckModel.h"
+#include "compiler/Import/Elements.h"
+#include "compiler/Import/GraphImporter.h"
+#include "compiler/Import/ImportedNode.h"
+#include "compiler/Support/Locations.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+using Update = TrainingStep::Update;
+
+//===----------------------------------------------------------------------===//
+// What the graphs tell by their names
+//===----------------------------------------------------------------------===//
+
+/// All names that a node reads; of its subgraphs, perhaps some of their own.
+static void forEachRead(const onnx::NodeProto &node,
+                        llvm::function_ref<void(StringRef)> visit) {
+  for (const std::string &name : node.input())
+    visit(name);
+  for (StringRef name : namesInAttributes(node))
+    visit(name);
+  for (const onnx::AttributeProto &attribute : node.attribute()) {
+    for (const onnx::NodeProto &inner : attribute.g().node())
+      forEachRead(inner, visit);
+    for (const onnx::ValueInfoProto &output : attribute.g().output())
+      visit(output.name());
+  }
+}
+
+/// The nodes that lead to `wanted`, which grows by all that they read.
+static llvm::DenseSet<const onnx::NodeProto *>
+nodesBehind(const Update &update, llvm::StringSet<> &wanted) {
+  llvm::DenseSet<const onnx::NodeProto *> nodes;
+  for (const onnx::GraphProto *graph : llvm::reverse(update.graphs))
+    for (const onnx::NodeProto &node : llvm::reverse(graph->node()))
+      if (llvm::any_of(node.output(), [&](const std::string &output) {
+            return !output.empty() && wanted.contains(output);
+          })) {
+        nodes.insert(&node);
+        forEachRead(node, [&](StringRef name) { wanted.insert(name); });
+      }
+  return nodes;
+}
+
+/// What gradients lead to: outputs of Gradient nodes, or of all nodes of an
+/// algorithm that has none, and what nodes make of them.
+static llvm::StringSet<> valuesOfGradients(const Update &update) {
+  llvm::StringSet<> values;
+  auto isGradient = [](const onnx::NodeProto &node) {
+    return node.op_type() == "Gradient";
+  };
+  for (const onnx::GraphProto *graph : llvm::drop_begin(update.graphs)) {
+    bool hasGradient = llvm::any_of(graph->node(), isGradient);
+    for (const onnx::NodeProto &node : graph->node()) {
+      bool follows = !hasGradient || isGradient(node);
+      forEachRead(node, [&](StringRef name) {
+        follows |= values.contains(name);
+      });
+      if (follows)
+        values.insert(node.output().begin(), node.output().end());
+    }
+  }
+  return values;
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+/// Whether a state is one number that no node of inference reads: a count, a
+/// rate. Such have no dimensions here.
+bool GraphImporter::isControl(const onnx::TensorProto &tensor) {
+  Type element = elementTypeFor(tensor.data_type(), floatType);
+  bool isKnown = element && (element == floatType || element.isInteger(32) ||
+                             element.isInteger(64));
+  return isKnown && llvm::all_of(tensor.dims(), [](int64_t extent) {
+           return extent == 1;
+         }) && llvm::none_of(graph.initializer(),
+                             [&](const onnx::TensorProto &other) {
+                               return &other == &tensor;
+                             });
+}
+
+/// Its value in this function, before any update.
+Value GraphImporter::readOwnState(const onnx::TensorProto &tensor) {
+  bool isNumber = isControl(tensor);
+  Value read = readState(tensor, tensor.name(),
+                         isNumber ? train::StateKind::Control
+                                  : train::StateKind::Statistic);
+  if (!read || !isNumber || tensor.dims_size() == 0)
+    return read;
+  auto type = RankedTensorType::get(
+      SmallVector<int64_t>(tensor.dims_size(), 1),
+      cast<RankedTensorType>(read.getType()).getElementType());
+  return train::ReshapeOp::create(builder, read.getLoc(), type, read);
+}
+
+LogicalResult
+GraphImporter::writeOwnState(const TrainingStep::Binding &binding, Value value,
+                             int64_t update) {
+  train::StateOp state = states.lookup(binding.state);
+  auto type = cast<RankedTensorType>(state.getType());
+  if (type.getRank() == 0 && value.getType() != type &&
+      cast<RankedTensorType>(value.getType()).getNumElements() == 1)
+    value = train::ReshapeOp::create(
+        builder, value.getLoc(),
+        type.clone(getElementTypeOrSelf(value.getType())), value);
+  if (value.getType() != type)
+    return emitError(state.getLoc())
+           << "is " << typeText(type) << ", but update_binding gives it '"
+           << binding.value << "', which is " << typeText(value.getType());
+  auto write =
+      train::WriteOp::create(builder, value.getLoc(), binding.state, value);
+  write->setAttr(train::kUpdateAttr, builder.getI64IntegerAttr(update));
+  return success();
+}
+
+/// Weights are what inference reads and gradients lead to. What inference reads
+/// and anything else changes is a statistic; what it does not read belongs to
+/// the update.
+void GraphImporter::classifyStates() {
+  llvm::StringSet<> read;
+  for (const onnx::NodeProto &node : graph.node())
+    forEachRead(node, [&](StringRef name) { read.insert(name); });
+  for (const Update &update : step->updates) {
+    llvm::StringSet<> ofGradients = valuesOfGradients(update);
+    for (const TrainingStep::Binding &binding : update.bindings) {
+      train::StateOp state = states.lookup(binding.state);
+      if (!state || state.getKind() == train::StateKind::Control)
+        continue;
+      bool isFloat = isa<FloatType>(getElementTypeOrSelf(state.getType()));
+      if (!read.contains(binding.state))
+        state.setKind(train::StateKind::Optimizer);
+      else if (isFloat && ofGradients.contains(binding.value))
+        state.setKind(train::StateKind::Parameter);
+    }
+  }
+}
+
+void GraphImporter::useAsRate(const GraphValue &value) {
+  if (!step)
+    return;
+  if (value.isInitializer && !value.value && isControl(*value.tensor) &&
+      uses.try_emplace(value.tensor->name(), Use::Rate).second)
+    rates.push_back(value.tensor->name());
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+void GraphImporter::beginFunction(StringRef name, Form functionForm) {
+  form = functionForm;
+  if (function)
+    builder.setInsertionPointAfter(function);
+  Location loc = FileLineColLoc::get(context, model->path, 0, 0);
+  function = func::FuncOp::create(builder, loc, name,
+                                  builder.getFunctionType({}, {}));
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  values.clear();
+  stateReads.clear();
+  updated.clear();
+  gradients.clear();
+  numRandom = 0;
+}
+
+/// Names of another update stand for other values.
+void GraphImporter::beginUpdate(const Update &update) {
+  values.clear();
+  for (auto [i, input] : llvm::enumerate(stepInputs)) {
+    Value argument = function.getArgument(i);
+    GraphValue value{argument, nullptr, false, {}, argument.getLoc()};
+    define(input->name(), std::make_shared<GraphValue>(value));
+  }
+  for (const onnx::GraphProto *part : update.graphs)
+    defineInitializers(*part);
+}
+
+/// Imports what leads to the values that are wanted.
+LogicalResult GraphImporter::importNodes(const Update &update,
+                                         const llvm::StringSet<> &wanted) {
+  llvm::StringSet<> names = wanted;
+  llvm::DenseSet<const onnx::NodeProto *> nodes = nodesBehind(update, names);
+  used.clear();
+  for (StringRef name : names.keys())
+    used[name] = 1;
+  for (const onnx::GraphProto *part : update.graphs)
+    for (const onnx::TensorProto &tensor : part->initializer()) {
+      if (!step->states.contains(tensor.name()) ||
+          !names.contains(tensor.name()))
+        continue;
+      Value value = updated.lookup(tensor.name());
+      if (!value)
+        value = readOwnState(tensor);
+      if (!value)
+        return failure();
+      GraphValue state{value, nullptr, false, {}, value.getLoc()};
+      define(tensor.name(), std::make_shared<GraphValue>(state));
+    }
+  for (const onnx::GraphProto *part : update.graphs)
+    for (const onnx::NodeProto &node : part->node())
+      if (nodes.contains(&node) && failed(importNode(node, /*index=*/-1)))
+        return failure();
+  return success();
+}
+
+/// The outputs of inference, but for what the step makes of its states.
+LogicalResult GraphImporter::importPredict() {
+  Update inference;
+  inference.graphs = {&graph};
+  llvm::StringSet<> bound, wanted;
+  for (const Update &update : step->updates)
+    for (const TrainingStep::Binding &binding : update.bindings)
+      bound.insert(binding.value);
+  SmallVector<const onnx::ValueInfoProto *> outputs;
+  for (const onnx::ValueInfoProto &output : graph.output())
+    if (!bound.contains(output.name())) {
+      outputs.push_back(&output);
+      wanted.insert(output.name());
+    }
+  if (outputs.empty())
+    return emitError(UnknownLoc::get(context))
+           << "all outputs of the graph are new values of states: nothing is "
+              "left to predict";
+  SmallVector<const onnx::ValueInfoProto *> inputs = dataInputs(graph);
+  if (failed(importInputs(inputs)))
+    return failure();
+  defineInitializers(graph);
+  return failed(importNodes(inference, wanted)) ? failure()
+                                                : importOutputs(outputs);
+}
+
+/// One float: the sum of what is differentiated.
+Value GraphImporter::toLoss(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getRank() == 0)
+    return value;
+  if (type.getNumElements() == 1)
+    return train::ReshapeOp::create(builder, value.getLoc(),
+                                    type.clone(ArrayRef<int64_t>()), value);
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  return train::ReduceSumOp::create(builder, value.getLoc(), value, axes);
+}
+
+/// What the first update minimizes: what it differentiates, or the first output
+/// that is one float and no new value of a state.
+FailureOr<std::string> GraphImporter::findLoss() {
+  const Update &first = step->updates.front();
+  if (!first.loss.empty())
+    return first.loss;
+  llvm::StringSet<> bound;
+  for (const TrainingStep::Binding &binding : first.bindings)
+    bound.insert(binding.value);
+  for (const onnx::GraphProto *part : llvm::reverse(first.graphs))
+    for (const onnx::ValueInfoProto &output : part->output()) {
+      std::shared_ptr<GraphValue> value = values.lookup(output.name());
+      if (!value || !value->value || bound.contains(output.name()))
+        continue;
+      auto type = cast<RankedTensorType>(value->value.getType());
+      if (isa<FloatType>(type.getElementType()) && type.getNumElements() == 1)
+        return output.name();
+    }
+  return emitError(UnknownLoc::get(context))
+         << "the training step tells no loss: it has no Gradient node with "
+            "respect to what update_binding changes; let the algorithm have an "
+            "output of one float";
+}
+
+LogicalResult GraphImporter::importTrain() {
+  beginFunction("train", Form::Exact);
+  if (failed(importInputs(stepInputs)))
+    return failure();
+  Value loss;
+  for (auto [index, update] : llvm::enumerate(step->updates)) {
+    beginUpdate(update);
+    llvm::StringSet<> wanted;
+    for (const TrainingStep::Binding &binding : update.bindings)
+      for (StringRef name : {binding.value, binding.state})
+        wanted.insert(name);
+    for (const onnx::GraphProto *part : update.graphs)
+      for (const onnx::ValueInfoProto &output : part->output())
+        wanted.insert(output.name());
+    if (failed(importNodes(update, wanted)))
+      return failure();
+    if (!loss) {
+      FailureOr<std::string> name = findLoss();
+      if (failed(name))
+        return failure();
+      lossName = *name;
+      if (!(loss = materialize(lookup(lossName))))
+        return failure();
+      if (!isFloat(loss))
+        return emitError(loss.getLoc())
+               << "the loss '" << lossName << "' is "
+                              << typeText(loss.getType())
+                              << "; it must be of floats";
+    }
+    SmallVector<Value> results;
+    for (const TrainingStep::Binding &binding : update.bindings)
+      if (!results.emplace_back(materialize(lookup(binding.value))))
+        return failure();
+    // All at once: they may change places.
+    for (auto [i, binding] : llvm::enumerate(update.bindings)) {
+      Value value = results[i];
+      if (failed(writeOwnState(binding, value, index)))
+        return failure();
+      // For the next one it is a state again, not what led to it.
+      if (isFloat(value) && index + 1 < step->updates.size())
+        value = train::StopGradientOp::create(builder, value.getLoc(),
+                                              value.getType(), value);
+      updated[binding.state] = value;
+    }
+  }
+  classifyStates();
+
+  SmallVector<Value> results = {toLoss(loss)};
+  SmallVector<StringRef> names = {""};
+  for (auto [x, gradient] : gradients) {
+    auto read = x.getDefiningOp<train::ReadOp>();
+    if (!read || gradient.use_empty() ||
+        states.lookup(read.getState()).getKind() !=
+            train::StateKind::Parameter)
+      continue;
+    results.push_back(gradient);
+    names.push_back(read.getState());
+  }
+  func::ReturnOp::create(builder, function.getLoc(), results);
+  function.setFunctionType(builder.getFunctionType(
+      function.getArgumentTypes(), ValueRange(results).getTypes()));
+  for (auto [i, name] : llvm::enumerate(names))
+    function.setResultAttr(i, i == 0 ? "mpc.name" : train::kGradientOfAttr,
+                           builder.getStringAttr(i == 0 ? "loss" : name));
+  return success();
+}
+
+LogicalResult GraphImporter::importEvaluate() {
+  beginFunction("evaluate", Form::Inference);
+  if (failed(importInputs(stepInputs)))
+    return failure();
+  beginUpdate(step->updates.front());
+  llvm::StringSet<> wanted;
+  wanted.insert(lossName);
+  if (failed(importNodes(step->updates.front(), wanted)))
+    return failure();
+  Value loss = materialize(lookup(lossName));
+  if (!loss)
+    return failure();
+  loss = toLoss(loss);
+  func::ReturnOp::create(builder, function.getLoc(), loss);
+  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(),
+                                                   loss.getType()));
+  function.setResultAttr(0, "mpc.name", builder.getStringAttr("loss"));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The step as a whole
+//===----------------------------------------------------------------------===//
+
+/// Options that say what is trained, and how, are the file's to give.
+LogicalResult GraphImporter::refuseOptions() {
+  StringRef given = !options.freeze.empty()        ? "--freeze"
+                    : !options.train.empty()       ? "--train"
+                    : !options.detach.empty()      ? "--detach"
+                    : !options.paddingRows.empty() ? "--padding-idx"
+                    : options.batchNorm != ImportOptions::BatchNorm::Auto
+                        ? "--batchnorm"
+                        : "";
+  if (given.empty())
+    return success();
+  result.error = ModelError::Usage;
+  return emitError(UnknownLoc::get(context))
+         << given << " does not apply: the model brings its own training step "
+         << "(training_info), which says what is trained";
+}
+
+LogicalResult GraphImporter::importStep() {
+  if (failed(refuseOptions()))
+    return failure();
+  llvm::StringSet<> seen;
+  auto addInputs = [&](const onnx::GraphProto &part) {
+    for (const onnx::ValueInfoProto *input : dataInputs(part))
+      if (seen.insert(input->name()).second)
+        stepInputs.push_back(input);
+  };
+  for (const Update &update : step->updates)
+    for (const onnx::GraphProto *part : update.graphs)
+      addInputs(*part);
+  if (failed(dimensions.bind(stepInputs, options, context, result.error,
+                             result.notes)) ||
+      failed(importPredict()) || failed(importTrain()) ||
+      failed(importEvaluate()))
+    return failure();
+  auto module = cast<ModuleOp>(function->getParentOp());
+  if (llvm::none_of(module.getOps<train::StateOp>(), [](train::StateOp state) {
+        return state.getKind() == train::StateKind::Parameter;
+      }))
+    return emitError(UnknownLoc::get(context))
+           << "the training step changes no weight: of what update_binding "
+              "changes, gradients lead to nothing that the graph reads";
+  module->setAttr(train::kOwnStepAttr, builder.getStringAttr(lossName));
+  SmallVector<StringRef> names(rates.begin(), rates.end());
+  module->setAttr(train::kLearningRatesAttr, builder.getStrArrayAttr(names));
+  if (step->updates.size() > 1)
+    result.notes.push_back(
+        "a step makes " + std::to_string(step->updates.size()) +
+        " updates, one after the other; the loss that is told is '" +
+        lossName + "' of the first");
+  return success();
+}

@@ -1,0 +1,394 @@
+//===- PackUpdates.cpp - The updates of a model's own step, as few passes -===//
+//
+// Implements mpc-pack-updates: weights, gradients and what the step keeps for
+// them become packs, one for each formula, as mpc-add-optimizer makes them for
+// its own. What is not element by element stays as it is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/Locations.h"
+#include "passes/Grad/Packing.h"
+#include "passes/Grad/Passes.h"
+#include "passes/Grad/UpdateFormula.h"
+
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/Builders.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_PACKUPDATESPASS
+#include "passes/Grad/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+static constexpr StringLiteral kParameters = "parameters";
+
+namespace {
+
+/// Weights that one formula updates, or one whose formula is not packable.
+struct Group {
+  SmallVector<train::StateOp> weights;
+  std::vector<UpdateFormula> formulas; ///< Of each weight.
+  SmallVector<int64_t> offsets;        ///< In the pack of the group.
+  int64_t begin = 0;                   ///< In that of all parameters.
+  RankedTensorType type;               ///< Of the group's packs.
+  bool isPackable = true;
+};
+
+struct PackUpdatesPass : mpc::impl::PackUpdatesPassBase<PackUpdatesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    function = module.lookupSymbol<func::FuncOp>("train");
+    if (!hasOwnStep(module) || !function || !updatesWeights())
+      return;
+    if (failed(refuseOptions()))
+      return signalPassFailure();
+    takeGradients();
+    findGroups();
+    if (failed(layOut()) || failed(packAll()))
+      return signalPassFailure();
+    eraseDeadOps(function);
+    sortTopologically(&function.front());
+  }
+
+private:
+  static Location updateLoc(MLIRContext *context) {
+    return makeNodeLoc(context, "update", "training step");
+  }
+
+  train::StateOp stateOf(train::WriteOp write) {
+    return getOperation().lookupSymbol<train::StateOp>(write.getState());
+  }
+
+  bool updatesWeights() {
+    return llvm::any_of(
+        function.getOps<train::WriteOp>(), [&](train::WriteOp write) {
+          return stateOf(write).getKind() == train::StateKind::Parameter;
+        });
+  }
+
+  LogicalResult refuseOptions() {
+    if (accumulate <= 1)
+      return success();
+    return emitUsageError(getOperation().getLoc())
+           << "--accumulate does not apply: the model brings its own training "
+              "step, which is made of one batch";
+  }
+
+  /// The gradients that `train` returns; it gives nothing but the loss from now
+  /// on.
+  void takeGradients() {
+    SmallVector<Output> outputs = getOutputs(function);
+    for (const Output &output : ArrayRef(outputs).drop_front())
+      known.insert(output.value);
+    setOutputs(function, outputs.front());
+  }
+
+  /// The weight as the function reads it; null if it does not.
+  Value findRead(StringRef state) {
+    for (auto read : function.getOps<train::ReadOp>())
+      if (read.getState() == state)
+        return read;
+    return nullptr;
+  }
+
+  /// Puts weights of one formula together, in the order of the first of them.
+  void findGroups() {
+    llvm::MapVector<StringRef, SmallVector<unsigned>> byKey;
+    SmallVector<train::StateOp> weights;
+    std::vector<UpdateFormula> formulas;
+    for (auto write : function.getOps<train::WriteOp>())
+      if (stateOf(write).getKind() == train::StateKind::Parameter) {
+        weights.push_back(stateOf(write));
+        formulas.emplace_back(findRead(write.getState()), write, known);
+      }
+    SmallVector<std::string> alone; // Keys of those that go by themselves.
+    alone.reserve(formulas.size());
+    llvm::DenseMap<Operation *, unsigned> owners;
+    for (UpdateFormula &formula : formulas)
+      for (train::StateOp state : formula.states)
+        ++owners[state];
+    auto isPackable = [&](const UpdateFormula &formula) {
+      return formula.isPackable() &&
+             llvm::all_of(formula.states, [&](train::StateOp state) {
+               return owners.lookup(state) == 1;
+             });
+    };
+    for (auto [i, formula] : llvm::enumerate(formulas)) {
+      if (!isPackable(formula))
+        alone.push_back("alone " + std::to_string(i));
+      byKey[isPackable(formula) ? StringRef(formula.key())
+                                : StringRef(alone.back())]
+          .push_back(i);
+    }
+    for (auto &[key, members] : byKey) {
+      Group &group = groups.emplace_back();
+      group.isPackable = isPackable(formulas[members.front()]);
+      for (unsigned i : members) {
+        group.weights.push_back(weights[i]);
+        group.formulas.push_back(formulas[i]);
+      }
+    }
+  }
+
+  /// Gives weights their places, and all functions one read of them all.
+  LogicalResult layOut() {
+    Operation *last = nullptr;
+    llvm::DenseSet<Operation *> first;
+    for (Group &group : groups) {
+      first.insert(group.weights.front());
+      for (train::StateOp weight : group.weights) {
+        if (last)
+          weight->moveAfter(last);
+        last = weight;
+      }
+    }
+    FailureOr<Packing> all = computePacking(
+        getOperation(),
+        [&](train::StateOp state) { return first.contains(state); });
+    if (failed(all))
+      return failure();
+    packing = std::move(*all);
+    unsigned index = 0;
+    for (Group &group : groups) {
+      FailureOr<Packing> own = computePacking(group.weights);
+      if (failed(own))
+        return failure();
+      group.type = own->type;
+      group.offsets = own->offsets;
+      group.begin = packing.offsets[index];
+      index += group.weights.size();
+    }
+    return packParameters(getOperation(), packing, kParameters);
+  }
+
+  /// The weight at this place of the pack, as the function reads it.
+  Value findView(int64_t offset) {
+    for (auto view : function.getOps<train::UnpackOp>())
+      if (view.getPacked() == parameters && view.getOffset() == offset)
+        return view;
+    return nullptr;
+  }
+
+  LogicalResult packAll() {
+    OpBuilder builder(getReturn(function));
+    Location loc = updateLoc(&getContext());
+    parameters = findRead(kParameters);
+    if (!parameters)
+      parameters = train::ReadOp::create(builder, loc, packing.type,
+                                         kParameters);
+    SmallVector<Value> updated, norms;
+    SmallVector<int64_t> offsets;
+    for (Group &group : groups) {
+      packGradients(builder, group, norms);
+      updated.push_back(buildUpdate(builder, group));
+      if (!updated.back())
+        return failure();
+      offsets.push_back(group.begin);
+    }
+    Value all = updated.front();
+    if (groups.size() > 1)
+      all = train::PackOp::create(builder, loc, packing.type, updated, offsets);
+    train::WriteOp::create(builder, loc, kParameters, all);
+    finishStep(builder, norms);
+    return success();
+  }
+
+  /// Packs the gradients of a group, and lets all that comes behind them read
+  /// them there: so they are unscaled for everybody.
+  void packGradients(OpBuilder &builder, Group &group,
+                     SmallVectorImpl<Value> &norms) {
+    Location loc = updateLoc(&getContext());
+    unsigned count = group.formulas.front().gradients.size();
+    for (unsigned k = 0; k < count; ++k) {
+      SmallVector<Value> gradients;
+      for (const UpdateFormula &formula : group.formulas)
+        gradients.push_back(formula.gradients[k]);
+      if (getElementTypeOrSelf(gradients[0]) != group.type.getElementType())
+        continue; // Of what is not packable, something else.
+      RankedTensorType type = group.type;
+      SmallVector<int64_t> offsets = group.offsets;
+      if (!group.isPackable) // One, perhaps of another shape.
+        type = RankedTensorType::get(
+            {llvm::divideCeil(cast<RankedTensorType>(gradients[0].getType())
+                                  .getNumElements(),
+                              kPackRow),
+             kPackRow},
+            group.type.getElementType());
+      llvm::DenseSet<Operation *> before = opsBehind(gradients);
+      auto pack =
+          train::PackOp::create(builder, loc, type, gradients, offsets);
+      pack->setAttr(kGradientsAttr, builder.getUnitAttr());
+      packs[{&group, k}] = pack;
+      for (auto [gradient, offset] : llvm::zip_equal(gradients, offsets))
+        readFromPack(builder, gradient, pack, offset, before);
+      norms.push_back(train::GlobalNormOp::create(builder, loc, pack));
+    }
+  }
+
+  /// All that `values` are computed by.
+  static llvm::DenseSet<Operation *> opsBehind(ValueRange values) {
+    llvm::DenseSet<Operation *> ops;
+    SmallVector<Value> work(values);
+    while (!work.empty())
+      if (Operation *op = work.pop_back_val().getDefiningOp())
+        if (ops.insert(op).second)
+          llvm::append_range(work, op->getOperands());
+    return ops;
+  }
+
+  void readFromPack(OpBuilder &builder, Value gradient, train::PackOp pack,
+                    int64_t offset,
+                    const llvm::DenseSet<Operation *> &before) {
+    auto isBehind = [&](OpOperand &use) {
+      return !use.getOwner()->hasAttr(kGradientsAttr) &&
+             !before.contains(use.getOwner());
+    };
+    if (llvm::none_of(gradient.getUses(), isBehind))
+      return;
+    Value view = train::UnpackOp::create(
+        builder, gradient.getLoc(), gradient.getType(), pack.getResult(),
+        builder.getI64IntegerAttr(offset));
+    gradient.replaceUsesWithIf(view, isBehind);
+    known.insert(view);
+  }
+
+  /// The new weights of a group; what it keeps for them is written.
+  Value buildUpdate(OpBuilder &builder, Group &group) {
+    Location loc = updateLoc(&getContext());
+    if (!group.isPackable) {
+      train::WriteOp write = group.formulas.front().write;
+      Value value = write.getValue();
+      write.erase();
+      return value;
+    }
+    Value weights = parameters;
+    if (groups.size() > 1)
+      weights = train::UnpackOp::create(builder, loc, group.type, parameters,
+                                        builder.getI64IntegerAttr(group.begin));
+    // Once more, for weights and gradients are views now.
+    UpdateFormula formula(findView(group.begin),
+                          group.formulas.front().write, known);
+    SmallVector<Value> gradients, states;
+    for (unsigned k = 0; k < formula.gradients.size(); ++k)
+      gradients.push_back(packs.lookup({&group, k}));
+    for (unsigned k = 0; k < formula.states.size(); ++k)
+      if (!states.emplace_back(packStates(builder, group, k)))
+        return nullptr;
+    SmallVector<Value> results =
+        formula.build(builder, weights, gradients, states);
+    unsigned next = 1;
+    for (auto [k, own] : llvm::enumerate(formula.stateWrites)) {
+      if (!own)
+        continue;
+      Value result = results[next++];
+      train::WriteOp::create(
+          builder, loc, states[k].getDefiningOp<train::ReadOp>().getState(),
+          result);
+      for (auto [i, member] : llvm::enumerate(group.formulas))
+        readUpdated(builder, member.stateWrites[k], result, group.offsets[i]);
+    }
+    for (auto [i, member] : llvm::enumerate(group.formulas))
+      readUpdated(builder, member.write, results.front(), group.offsets[i]);
+    for (auto [k, pack] : llvm::enumerate(states))
+      retireStates(builder, group, k, pack);
+    return results.front();
+  }
+
+  /// Lets who reads what one tensor of a pack becomes read it there.
+  void readUpdated(OpBuilder &builder, train::WriteOp write, Value pack,
+                   int64_t offset) {
+    Value value = write.getValue();
+    write.erase();
+    if (value.use_empty())
+      return;
+    Value view = train::UnpackOp::create(builder, value.getLoc(),
+                                         value.getType(), pack,
+                                         builder.getI64IntegerAttr(offset));
+    value.replaceAllUsesWith(view);
+  }
+
+  /// Reads the states of a group that have number `k` in its formula, as one.
+  Value packStates(OpBuilder &builder, const Group &group, unsigned k) {
+    SmallVector<train::StateOp> states;
+    for (const UpdateFormula &formula : group.formulas)
+      states.push_back(formula.states[k]);
+    FailureOr<Packing> layout = computePacking(states);
+    if (failed(layout))
+      return nullptr;
+    std::string name = freshName("update." + Twine(&group - groups.data()) +
+                                 "." + Twine(k));
+    FailureOr<ElementsAttr> values = packValues(*layout, name);
+    if (failed(values))
+      return nullptr;
+    auto state =
+        createState(getOperation(), name, train::StateKind::Optimizer,
+                    layout->type, *values, layout->slots);
+    state.setOwnNames(true);
+    Value pack = train::ReadOp::create(builder, updateLoc(&getContext()),
+                                       layout->type, name);
+    return pack;
+  }
+
+  /// The pack takes the place of the states that are in it.
+  void retireStates(OpBuilder &builder, const Group &group, unsigned k,
+                    Value pack) {
+    for (auto [i, formula] : llvm::enumerate(group.formulas)) {
+      train::StateOp state = formula.states[k];
+      auto read = findRead(state.getSymName()).getDefiningOp<train::ReadOp>();
+      Value view = train::UnpackOp::create(
+          builder, read.getLoc(), read.getType(), pack,
+          builder.getI64IntegerAttr(group.offsets[i]));
+      read.replaceAllUsesWith(view);
+      read.erase();
+      state.erase();
+    }
+  }
+
+  std::string freshName(const Twine &wanted) {
+    std::string name = wanted.str();
+    while (getOperation().lookupSymbol(name))
+      name += "_";
+    return name;
+  }
+
+  /// `step` gives the loss and the norm of all gradients, and counts.
+  void finishStep(OpBuilder &builder, ArrayRef<Value> norms) {
+    Location loc = updateLoc(&getContext());
+    Value norm = norms.front();
+    if (norms.size() > 1) {
+      Value sum;
+      for (Value part : norms) {
+        Value square = train::MulOp::create(builder, loc, part, part);
+        sum = sum ? train::AddOp::create(builder, loc, sum, square).getResult()
+                  : square;
+      }
+      norm = train::SqrtOp::create(builder, loc, sum);
+    }
+    train::StateOp counter = getOrCreateControl(
+        getOperation(), train::kStepState, builder.getI64IntegerAttr(0));
+    Value count = findRead(train::kStepState);
+    if (!count)
+      count = train::ReadOp::create(builder, loc, counter.getType(),
+                                    train::kStepState);
+    train::WriteOp::create(builder, loc, train::kStepState,
+                           train::IncrementOp::create(builder, loc, count));
+    SmallVector<Output> outputs = getOutputs(function);
+    outputs.push_back({norm, outputAttributes(&getContext(), "grad_norm")});
+    setOutputs(function, outputs);
+    function.setName("step");
+  }
+
+  func::FuncOp function;
+  llvm::DenseSet<Value> known; ///< Gradients of weights, or views of them.
+  std::vector<Group> groups;
+  Packing packing;
+  Value parameters; ///< All, as `train` reads them.
+  llvm::DenseMap<std::pair<const Group *, unsigned>, train::PackOp> packs;
+};
+
+} // namespace

@@ -1,0 +1,165 @@
+//===- UpdateFormula.cpp - How a model's own step updates a weight --------===//
+
+#include "passes/Grad/UpdateFormula.h"
+
+#include "compiler/Dialect/Train/IR/OwnStep.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// The write of another state in the function of `like`.
+static train::WriteOp findWrite(train::WriteOp like, StringRef state) {
+  for (auto write : like->getBlock()->getOps<train::WriteOp>())
+    if (write.getState() == state)
+      return write;
+  return nullptr;
+}
+
+Value mpc::findNumber(Value value) {
+  while (auto repeat = value.getDefiningOp<train::BroadcastToOp>())
+    value = repeat.getInput();
+  if (typeOf(value).getNumElements() == 1)
+    return value;
+  return nullptr;
+}
+
+/// Whether each element of the result comes from one of each operand.
+static bool isElementwise(Operation *op) {
+  return op && op->getNumResults() == 1 &&
+         op->hasTrait<train::ElementByElement>();
+}
+
+UpdateFormula::UpdateFormula(Value weight, train::WriteOp write,
+                             const llvm::DenseSet<Value> &known)
+    : write(write), weight(weight), known(&known),
+      type(typeOf(write.getValue())) {
+  visit(write.getValue());
+  for (unsigned i = 0; i < states.size(); ++i) { // They may lead to others.
+    stateWrites.push_back(findWrite(write, states[i].getSymName()));
+    if (stateWrites.back())
+      visit(stateWrites.back().getValue());
+  }
+  packable &= !gradients.empty();
+  llvm::raw_string_ostream(text) << write->getAttr(train::kUpdateAttr);
+}
+
+/// What ends the formula here; none for what is computed element by element.
+std::optional<UpdateFormula::Role> UpdateFormula::leafRole(Value value) {
+  if (value == weight)
+    return Role::Weight;
+  RankedTensorType own = typeOf(value);
+  bool fits = own.getShape() == type.getShape();
+  auto read = value.getDefiningOp<train::ReadOp>();
+  if (read && own == type) {
+    auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
+        read, read.getStateAttr());
+    if (state.getKind() == train::StateKind::Optimizer) {
+      states.push_back(state);
+      return Role::State;
+    }
+  }
+  if (fits && known->contains(value)) {
+    gradients.push_back(value);
+    return Role::Gradient;
+  }
+  // What a weight of one element becomes is a number, too.
+  if (findNumber(value) && !(fits && isOwn(value)))
+    return Role::Number;
+  Operation *op = value.getDefiningOp();
+  if (fits && isElementwise(op))
+    return std::nullopt;
+  bool isComputed = op && !isa<train::ReadOp, train::ConstantOp>(op);
+  packable &= own == type && isComputed;
+  gradients.push_back(value);
+  return Role::Gradient;
+}
+
+/// Whether a number is computed, element by element, from the weight or its
+/// gradient.
+bool UpdateFormula::isOwn(Value value) const {
+  SmallVector<Value> work = {value};
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (known->contains(next) || next == weight)
+      return true;
+    if (isElementwise(next.getDefiningOp()))
+      llvm::append_range(work, next.getDefiningOp()->getOperands());
+  }
+  return false;
+}
+
+void UpdateFormula::visit(Value value) {
+  if (ids.contains(value))
+    return;
+  llvm::raw_string_ostream os(text);
+  std::optional<Role> leaf = leafRole(value);
+  if (!leaf)
+    for (Value operand : value.getDefiningOp()->getOperands())
+      visit(operand);
+  ids.insert({value, ids.size()});
+  roles.insert({value, leaf.value_or(Role::Computed)});
+  if (leaf) {
+    os << char('a' + int(*leaf));
+    if (*leaf == Role::Number)
+      os << findNumber(value).getAsOpaquePointer();
+  } else {
+    Operation *op = value.getDefiningOp();
+    os << op->getName() << op->getAttrDictionary()
+       << typeOf(value).getElementType();
+    for (Value operand : op->getOperands())
+      os << "," << ids.lookup(operand);
+  }
+  os << ";";
+}
+
+/// A number under no dimensions, so that it goes with every shape.
+static Value toScalar(OpBuilder &builder, Value number) {
+  RankedTensorType type = typeOf(number);
+  if (type.getRank() == 0)
+    return number;
+  return train::ReshapeOp::create(builder, number.getLoc(),
+                                  type.clone(ArrayRef<int64_t>()), number);
+}
+
+SmallVector<Value> UpdateFormula::build(OpBuilder &builder, Value weights,
+                                        ValueRange gradientPacks,
+                                        ValueRange statePacks) {
+  IRMapping mapping;
+  unsigned gradient = 0, state = 0;
+  for (auto [value, role] : roles) {
+    switch (role) {
+    case Role::Weight:
+      mapping.map(value, weights);
+      break;
+    case Role::State:
+      mapping.map(value, statePacks[state++]);
+      break;
+    case Role::Gradient:
+      mapping.map(value, gradientPacks[gradient++]);
+      break;
+    case Role::Number:
+      mapping.map(value, toScalar(builder, findNumber(value)));
+      break;
+    case Role::Computed:
+      Operation *copy = builder.clone(*value.getDefiningOp(), mapping);
+      copy->getResult(0).setType(
+          typeOf(value).clone(typeOf(weights).getShape()));
+      break;
+    }
+  }
+  SmallVector<Value> results = {mapping.lookup(write.getValue())};
+  for (train::WriteOp own : stateWrites)
+    if (own)
+      results.push_back(mapping.lookup(own.getValue()));
+  return results;
+}
