@@ -10,8 +10,9 @@ make_ort_artifacts.py [--folder FOLDER] [--big] [--list] [NAME...]: all models, 
                         nominal_checkpoint without numbers
   data.npz              the inputs by name, 20 batches one after the other
   golden.npz            losses of the 20 steps and norms of all gradients, `learning_rate`, `batch`, the loss of the
-                        first batch in the eval model before and after, all parameters after as `parameter/NAME`, and
-                        beside checkpoint-step-5 those after 5 steps as `parameter-step-5/NAME`
+                        first batch in the eval model before and after, all parameters after as `parameter/NAME`, the
+                        first 4 numbers of each before as `initial/NAME`, and what is in checkpoint-step-5 as
+                        `parameter-step-5/NAME`, `momentum0-step-5/NAME` and `momentum1-step-5/NAME`
 
 `external/` has a checkpoint whose tensors lie in a second file. The package writes such only of models of gigabytes;
 here its own flatbuffers classes write it, and the package reads it.
@@ -266,6 +267,19 @@ def loss_of(result):
     return float(result[0] if isinstance(result, tuple) else result)
 
 
+def momentums(path):
+    """By the package's own classes: its API does not tell them."""
+    group = Checkpoint.Checkpoint.GetRootAs(path.read_bytes()).OptimizerGroups(0)
+    result = {}
+    for i in range(group.OptimizerStatesLength()):
+        state = group.OptimizerStates(i)
+        for j in range(state.MomentumsLength()):
+            tensor = state.Momentums(j)
+            result[f"{tensor.Name().decode()}-step-5/{state.ParamName().decode()}"] = (
+                tensor.RawDataAsNumpy().view(np.float32).reshape(tensor.DimsAsNumpy()))
+    return result
+
+
 def train(case, folder, data, scratch):
     state, module, optimizer = load(folder, scratch)
     assert module.input_names() == list(data), (module.input_names(), list(data))
@@ -273,6 +287,8 @@ def train(case, folder, data, scratch):
     evaluate = lambda: loss_of(module.eval()(*batch_of(case, data, 0)))
     golden = {"learning_rate": np.float32(case.rate), "batch": len(batch_of(case, data, 0)[0]),
               "eval_loss_before": evaluate()}
+    for name, parameter in state.parameters:
+        golden[f"initial/{name}"] = np.array(parameter.data).ravel()[:4]
     losses, norms = [], []
     for step in range(STEPS):
         losses.append(loss_of(module.train()(*batch_of(case, data, step))))
@@ -286,6 +302,7 @@ def train(case, folder, data, scratch):
             state.properties["note"] = "größer"
             api.CheckpointState.save_checkpoint(state, folder / "checkpoint-step-5", include_optimizer_state=True)
             golden.update({f"parameter-step-5/{key}": np.array(value.data) for key, value in state.parameters})
+            golden.update(momentums(folder / "checkpoint-step-5"))
     golden.update(loss=np.float32(losses), grad_norm=np.float32(norms), eval_loss=np.float32(evaluate()))
     for name, parameter in state.parameters:
         golden[f"parameter/{name}"] = np.array(parameter.data) # Else a view of what lives no longer.
