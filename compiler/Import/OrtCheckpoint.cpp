@@ -189,8 +189,9 @@ Error CheckpointReader::readData(const ort::Tensor &wire, OrtTensor &tensor) {
 Error CheckpointReader::readTensor(const ort::Tensor &wire, StringRef what,
                                    StringRef whose, StringSet<> &names,
                                    OrtTensor &tensor) {
-  if (Error error =
-          readUniqueName(wire.name(), what + whose, names, tensor.name))
+  StringRef article = what.starts_with("o") ? "an " : "a ";
+  if (Error error = readUniqueName(wire.name(), article + what + whose, names,
+                                   tensor.name))
     return error;
   std::string shown = (what + " " + quote(tensor.name) + whose).str();
   tensor.dataType = wire.data_type();

@@ -47,6 +47,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 from onnxruntime.tools.ort_format_model.ort_flatbuffers_py.fbs import Checkpoint, ModuleState, Tensor
 from onnxruntime.training import api, artifacts, onnxblock
+from onnxruntime.training.onnxblock import _graph_utils
 
 HERE = pathlib.Path(__file__).resolve().parent / "ort"
 STEPS = 20
@@ -99,14 +100,16 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Its output is the loss, a number per token as a list, or logits of the whole text."""
+    """Its output is the loss, logits per token as a list, or logits of the whole text."""
 
-    def __init__(self, output, width=32, layers=2, vocabulary=24, length=8, heads=4):
+    def __init__(self, output, width=32, layers=2, vocabulary=24, length=8, heads=4, is_tied=False):
         super().__init__()
         self.output = output
         self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Parameter(torch.randn(1, length, width))
         self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary if output != "text" else 4)
+        if is_tied:
+            self.head.weight = self.tokens.weight
 
     def forward(self, x, labels=None):
         x = self.tokens(x) + self.places
@@ -174,6 +177,7 @@ CASES = {
     "transformer-loss": case(lambda: Transformer("loss", 16, 1), {"x": (4, 8, 24), "labels": (4, 8, 24)}, None, ADAMW,
                              0.01, 15, dynamic=True),
     "transformer-tokens": case(lambda: Transformer("tokens", 16, 1), {"x": (4, 8, 24)}, "ce", ADAMW, 0.01, 16),
+    "transformer-tied": case(lambda: Transformer("tokens", 16, 1, is_tied=True), {"x": (4, 8, 24)}, "ce", SGD, 0.2, 14),
     "embedding": case(Bag, {"words": (8, 5, 20), "user": (8, 12)}, "ce", ADAMW, 0.02, 14, dynamic=True),
     "embedding-sgd": case(Bag, {"words": (8, 5, 20), "user": (8, 12)}, "mse", SGD, 0.5, 17),
 }
@@ -310,6 +314,7 @@ def train(case, folder, data, scratch):
 
 
 def make(name, case, folder):
+    _graph_utils._GRAPH_TOKEN = 0 # Names are numbered through; so each is as if it were the only one.
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     torch.manual_seed(1)

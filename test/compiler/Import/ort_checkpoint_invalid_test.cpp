@@ -111,19 +111,19 @@ const Case kCases[] = {
      "the checkpoint has no parameters"},
     {"no properties", [](C &c) { c.property_bag.reset(); }, ""},
     // Names.
-    {"no name", [](C &c) { w(c).name = ""; }, "parameter has no name"},
+    {"no name", [](C &c) { w(c).name = ""; }, "a parameter has no name"},
     {"NUL", [](C &c) { w(c).name = std::string("w\0x", 3); },
-     "the name of parameter holds a NUL; rename it"},
+     "the name of a parameter holds a NUL; rename it"},
     {"UTF-8", [](C &c) { w(c).name = "\xc3("; },
-     "the name of parameter is not UTF-8; rename it"},
+     "the name of a parameter is not UTF-8; rename it"},
     {"long name", [](C &c) { w(c).name.assign(5000, 'w'); },
-     "parameter has a name of 5000 bytes; at most 4096"},
+     "a parameter has a name of 5000 bytes; at most 4096"},
     {"line break", [](C &c) { w(c).name = "a\nb", w(c).data_type = 8; },
      "parameter 'a b' holds string elements"},
     {"twice", [](C &c) { w(c).name = "b"; },
-     "parameter is called 'b', which is taken"},
+     "a parameter is called 'b', which is taken"},
     {"trained and frozen", [](C &c) { w(c).name = "s"; },
-     "frozen parameter is called 's', which is taken"},
+     "a frozen parameter is called 's', which is taken"},
     {"property twice", [](C &c) { c.property_bag->floats[0]->name = "epoch"; },
      "a property is called 'epoch', which is taken"},
     // Data.
@@ -177,7 +177,7 @@ const Case kCases[] = {
     {"of a frozen one", [](C &c) { state(c).param_name = "s"; },
      "the optimizer has a state of 's', which is no trained parameter"},
     {"momentum twice", [](C &c) { state(c).momentums[1]->name = "momentum0"; },
-     "optimizer state of 'w' is called 'momentum0', which is taken"},
+     "an optimizer state of 'w' is called 'momentum0', which is taken"},
     {"shape",
      [](C &c) {
        state(c).momentums[1]->dims = {3, 2};
@@ -211,7 +211,7 @@ TEST(OrtCheckpointInvalid, SharedTables) {
       reinterpret_cast<const char *>(builder.GetBufferPointer()),
       builder.GetSize());
   EXPECT_EQ(messageOf(bytes),
-            "parameter is called 'w', which is taken; the checkpoint is "
+            "a parameter is called 'w', which is taken; the checkpoint is "
             "damaged");
 }
 
