@@ -27,7 +27,7 @@ struct OrtTensor {
 };
 
 /// What the optimizer knows of a trained parameter, in tensors of its type and
-/// shape: "momentum0" and "momentum1" of AdamW, nothing of SGD.
+/// shape: "momentum0" and "momentum1" of AdamW, of SGD a "momentum0" of zeros.
 struct OrtParameterState {
   llvm::StringRef parameter;
   std::vector<OrtTensor> momentums;
@@ -37,7 +37,7 @@ struct OrtParameterState {
 struct OrtOptimizerGroup {
   llvm::StringRef name;
   int64_t step;              ///< Steps done, not negative.
-  float initialLearningRate; ///< Not what set_learning_rate() was given last.
+  float initialLearningRate; ///< 0.001 whatever set_learning_rate() was given.
   std::vector<OrtParameterState> states;
 };
 
