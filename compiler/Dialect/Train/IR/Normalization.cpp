@@ -338,12 +338,17 @@ LogicalResult BatchNormOp::buildGradient(OpBuilder &builder,
   return success();
 }
 
-bool BatchNormOp::isChannelsLast() {
-  return static_cast<int64_t>(getAxis()) == getType().getRank() - 1;
-}
-void BatchNormOp::setChannelsLast() { setAxis(getType().getRank() - 1); }
-SmallVector<unsigned> BatchNormOp::getImageOperands() { return {0}; }
-SmallVector<unsigned> BatchNormOp::getImageResults() { return {0}; }
+#define MPC_BATCH_NORM_LAYOUT(OP, ...)                                         \
+  bool OP::isChannelsLast() {                                                  \
+    return getAxis() + 1 == shapeOf(getInput()).size();                        \
+  }                                                                            \
+  void OP::setChannelsLast() { setAxis(shapeOf(getInput()).size() - 1); }      \
+  SmallVector<unsigned> OP::getImageOperands() { return {__VA_ARGS__}; }       \
+  SmallVector<unsigned> OP::getImageResults() { return {0}; }
+MPC_BATCH_NORM_LAYOUT(BatchNormOp, 0)
+MPC_BATCH_NORM_LAYOUT(BatchNormTrainingOp, 0)
+MPC_BATCH_NORM_LAYOUT(BatchNormGradOp, 0, 1)
+#undef MPC_BATCH_NORM_LAYOUT
 
 LogicalResult BatchNormOp::lowerToLinalg(OpBuilder &builder,
                                          SmallVectorImpl<Value> &results) {

@@ -91,7 +91,8 @@ def Train_BatchNormOp : Train_InferredOp<"batch_norm", [
   let results = (outs Train_FloatTensor:$result);
 }
 
-def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differentiable, Generated]> {
+def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differentiable, Generated,
+    DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Batch normalization with the statistics of the batch";
   let description = [{
     `mean` and `var` (population variance) over all dimensions but `axis`, and
@@ -107,7 +108,8 @@ def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differe
                  Train_FloatTensor:$var, Train_FloatTensor:$inv_std);
 }
 
-def Train_BatchNormGradOp : Train_InferredOp<"batch_norm_grad", [Generated]> {
+def Train_BatchNormGradOp : Train_InferredOp<"batch_norm_grad", [Generated,
+    DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Gradients of batch_norm_training with respect to input, scale and bias";
   let description = [{
     (C1) operands have the shapes of the forward op's.
