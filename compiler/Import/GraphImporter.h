@@ -143,6 +143,16 @@ public:
                                : std::nullopt;
   }
 
+  /// The shape that the file declares for a value that is no input; empty
+  /// without a declaration, 0 where an extent is not known.
+  llvm::SmallVector<int64_t> declaredShape(llvm::StringRef name) {
+    for (const auto *values : {&graph.value_info(), &graph.output()})
+      for (const onnx::ValueInfoProto &value : *values)
+        if (value.name() == name)
+          return dimensions.shapeOf(value);
+    return {};
+  }
+
   /// Remembers that an Identity node gives an initializer a second name.
   void addAlias(llvm::StringRef initializer, llvm::StringRef alias) {
     aliases.emplace_back(initializer, alias);
