@@ -132,6 +132,8 @@ LogicalResult GraphImporter::importGraph() {
     result.error = ModelError::Usage;
     return failure();
   }
+  const onnx::GraphProto *all[] = {&graph};
+  parts = all;
   SmallVector<const onnx::ValueInfoProto *> inputs = dataInputs(graph);
   if (failed(dimensions.bind(inputs, options, context, result.error,
                              result.notes)))

@@ -165,6 +165,17 @@ public:
                                : std::nullopt;
   }
 
+  /// The shape that the file declares for a value that is no input; empty
+  /// without a declaration, 0 where an extent is not known.
+  llvm::SmallVector<int64_t> declaredShape(llvm::StringRef name) {
+    for (const onnx::GraphProto *part : parts)
+      for (const auto *values : {&part->value_info(), &part->output()})
+        for (const onnx::ValueInfoProto &value : *values)
+          if (value.name() == name)
+            return dimensions.shapeOf(value);
+    return {};
+  }
+
   /// Remembers that an Identity node gives an initializer a second name.
   void addAlias(llvm::StringRef initializer, llvm::StringRef alias) {
     aliases.emplace_back(initializer, alias);
@@ -247,6 +258,8 @@ private:
   const std::shared_ptr<const ModelFile> model;
   const onnx::GraphProto &graph;
   const TrainingStep *const step;
+  /// The graphs whose nodes are being imported.
+  llvm::ArrayRef<const onnx::GraphProto *> parts;
   const ImportOptions &options;
   mlir::MLIRContext *const context;
   ImportResult &result;

@@ -191,6 +191,7 @@ void GraphImporter::beginUpdate(const Update &update) {
 /// Imports what leads to the values that are wanted.
 LogicalResult GraphImporter::importNodes(const Update &update,
                                          const llvm::StringSet<> &wanted) {
+  parts = update.graphs;
   llvm::StringSet<> names = wanted;
   llvm::DenseSet<const onnx::NodeProto *> nodes = nodesBehind(update, names);
   used.clear();

@@ -617,6 +617,28 @@ bool ImportedNode::isOutputUsed(unsigned i) const {
          graph.isUsed(proto.output(i));
 }
 
+SmallVector<int64_t> ImportedNode::shapeOfOutput(unsigned i,
+                                                 ArrayRef<int64_t> grad) {
+  SmallVector<int64_t> shape;
+  if (!hasFailed && int(i) < proto.output_size())
+    shape = graph.declaredShape(proto.output(i));
+  bool fits = shape.size() == grad.size() && shape.size() > 2;
+  for (size_t dim = 0; fits && dim < shape.size(); ++dim) {
+    if (dim < 2 && shape[dim] < 1)
+      shape[dim] = grad[dim];
+    fits = shape[dim] >= 1 && (dim >= 2 || shape[dim] == grad[dim]);
+  }
+  llvm::Expected<int64_t> count = countElements(shape);
+  if (fits && count)
+    return shape;
+  llvm::consumeError(count.takeError());
+  if (!hasFailed)
+    shapeError() << "the shape of output " << i << " does not follow from the "
+                 << "inputs; the model must declare it, in value_info or as an "
+                 << "output, as an image of the gradient's extents N and C";
+  return {};
+}
+
 void ImportedNode::refuseOutput(unsigned i, StringRef why) {
   if (!hasFailed && isOutputUsed(i))
     error() << "output " << i << " '" << proto.output(i) << "' " << why;

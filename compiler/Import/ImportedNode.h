@@ -187,6 +187,11 @@ public:
 
   /// Whether anything uses output `i`.
   bool isOutputUsed(unsigned i) const;
+  /// The shape of an output that its inputs do not tell, of an image whose
+  /// gradient comes back: the file's declaration, which must go with [N, C] of
+  /// `grad`.
+  llvm::SmallVector<int64_t> shapeOfOutput(unsigned i,
+                                           llvm::ArrayRef<int64_t> grad);
   /// Fails with a message if something does: `why` follows "output 1 'x' ".
   void refuseOutput(unsigned i, llvm::StringRef why);
   /// Fails if `value` is null or the node has failed; skips an absent output.

@@ -44,6 +44,8 @@ static constexpr Family kFamilies[] = {
     {"Losses", lossOps},
     {"Gradients", gradientOps},
     {"Updates", optimizerOps},
+    {"Functions of ONNX Runtime", microsoftActivationOps},
+    {"Arithmetic of ONNX Runtime", microsoftArithmeticOps},
 };
 
 /// Rows by op, in ascending order of `since`.

@@ -86,6 +86,8 @@ llvm::ArrayRef<OpRow> normalizationOps();
 llvm::ArrayRef<OpRow> lossOps();
 llvm::ArrayRef<OpRow> gradientOps();
 llvm::ArrayRef<OpRow> optimizerOps();
+llvm::ArrayRef<OpRow> microsoftActivationOps();
+llvm::ArrayRef<OpRow> microsoftArithmeticOps();
 
 } // namespace mpc
 

@@ -5,8 +5,9 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Y = alpha A' B' + beta C, where C broadcasts to the product.
-static LogicalResult importGemm(ImportedNode &node) {
+/// alpha A' B' + beta C, where C broadcasts to the product; null after an
+/// error.
+static Value gemm(ImportedNode &node) {
   Value lhs = node.floatInput(0), rhs = node.floatInput(1);
   Value addend = node.hasInput(2) ? node.floatInput(2) : Value();
   double alpha = node.floatAttr("alpha", 1.0);
@@ -17,22 +18,51 @@ static LogicalResult importGemm(ImportedNode &node) {
   if (node.boolAttr("transB", false))
     attributes.push_back(node.flag("transpose_rhs"));
   if (node.failed())
-    return failure();
-  if (shapeOf(lhs).size() != 2 || shapeOf(rhs).size() != 2)
-    return node.shapeError() << "inputs 0 and 1 must be matrices";
+    return nullptr;
+  if (shapeOf(lhs).size() != 2 || shapeOf(rhs).size() != 2) {
+    node.shapeError() << "inputs 0 and 1 must be matrices";
+    return nullptr;
+  }
 
   Value result = node.emit<train::MatmulOp>({lhs, rhs}, attributes);
   if (alpha != 1.0 && result)
     result = node.emit<train::MulOp>({result, node.scalar(alpha)});
   if (!addend || !result || beta == 0.0)
-    return node.setOutput(0, result);
+    return result;
   if (beta != 1.0)
     addend = node.emit<train::MulOp>({addend, node.scalar(beta)});
   Value sum = node.emit<train::AddOp>({result, addend});
-  if (sum && shapeOf(sum) != shapeOf(result))
-    return node.shapeError() << "input 2 must broadcast to the product, "
-                             << typeText(result.getType());
-  return node.setOutput(0, sum);
+  if (!sum || shapeOf(sum) == shapeOf(result))
+    return sum;
+  node.shapeError() << "input 2 must broadcast to the product, "
+                    << typeText(result.getType());
+  return nullptr;
+}
+
+static LogicalResult importGemm(ImportedNode &node) {
+  return node.setOutput(0, gemm(node));
+}
+
+/// A Gemm and what ONNX Runtime found behind it.
+static LogicalResult importFusedGemm(ImportedNode &node) {
+  std::string activation = node.stringAttr("activation", "");
+  double alpha = node.floatAttr("activation_alpha", 0.01);
+  node.floatAttr("activation_beta", 0);
+  node.floatAttr("activation_gamma", 0);
+  Value result = gemm(node);
+  if (activation == "Relu")
+    result = node.emit<train::ReluOp>(result);
+  else if (activation == "Sigmoid")
+    result = node.emit<train::SigmoidOp>(result);
+  else if (activation == "Tanh")
+    result = node.emit<train::TanhOp>(result);
+  else if (activation == "LeakyRelu")
+    result = node.emit<train::LeakyReluOp>(
+        result, node.attr("alpha", node.graph.builder.getF64FloatAttr(alpha)));
+  else if (!activation.empty() && !node.failed())
+    return node.error() << "attribute 'activation' is '" << activation
+                        << "'; known are Relu, Sigmoid, Tanh and LeakyRelu";
+  return node.setOutput(0, result);
 }
 
 /// Vectors become matrices for the product; their dimension goes afterwards.
@@ -63,6 +93,7 @@ ArrayRef<OpRow> mpc::contractionOps() {
   static const OpRow rows[] = {
       {"Gemm", 11, 2, 3, 1, importGemm},
       {"MatMul", 9, 2, 2, 1, importMatMul},
+      {"com.microsoft.FusedGemm", 1, 2, 3, 1, importFusedGemm},
   };
   return rows;
 }

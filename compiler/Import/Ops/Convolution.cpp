@@ -1,5 +1,6 @@
 //===- Convolution.cpp - Import of convolutions ---------------------------===//
 
+#include "compiler/Import/Ops/Backward.h"
 #include "compiler/Import/Ops/Window.h"
 
 using namespace mlir;
@@ -48,47 +49,68 @@ static Value byUnfolding(ImportedNode &node, ArrayRef<Value> operands,
   return operands.size() > 2 ? addBias(node, result, operands[2]) : result;
 }
 
-static LogicalResult importConv(ImportedNode &node) {
-  Value input = node.floatInput(0), weight = node.floatInput(1);
+/// Null after an error; the bias may be null.
+static Value conv(ImportedNode &node, Value input, Value weight, Value bias) {
   SmallVector<Value> operands = {input, weight};
-  if (node.hasInput(2))
-    operands.push_back(node.floatInput(2));
+  if (bias)
+    operands.push_back(bias);
   int64_t group = node.intAttr("group", 1);
   auto kernelShape = node.intsAttr("kernel_shape");
   if (node.failed())
-    return failure();
+    return nullptr;
   ArrayRef<int64_t> image = shapeOf(input), filter = shapeOf(weight);
+  ArrayRef<int64_t> kernel =
+      filter.drop_front(std::min<size_t>(2, filter.size()));
   if (image.size() < 3)
-    return node.shapeError() << "input 0 has no spatial dimension";
-  if (filter.size() != image.size())
-    return node.shapeError()
-           << "the weight must have " << image.size()
-           << " dimensions like the input, but has " << filter.size();
-  ArrayRef<int64_t> kernel = filter.drop_front(2);
-  if (kernelShape && ArrayRef<int64_t>(*kernelShape) != kernel)
-    return node.shapeError() << "attribute 'kernel_shape' does not agree with "
-                                "the weight";
-  if (group < 1 || group > filter[0] || filter[0] % group != 0)
-    return node.shapeError() << "attribute 'group' is " << group
-                             << ", which does not divide the weight's "
-                             << filter[0] << " output channels";
-  if (image[1] % group != 0 || image[1] / group != filter[1])
-    return node.shapeError()
-           << "the input has " << image[1]
-           << " channels, but the weight expects " << filter[1]
-           << " in each of " << group << " groups";
+    node.shapeError() << "input 0 has no spatial dimension";
+  else if (filter.size() != image.size())
+    node.shapeError() << "the weight must have " << image.size()
+                      << " dimensions like the input, but has "
+                      << filter.size();
+  else if (kernelShape && ArrayRef<int64_t>(*kernelShape) != kernel)
+    node.shapeError() << "attribute 'kernel_shape' does not agree with the "
+                         "weight";
+  else if (group < 1 || group > filter[0] || filter[0] % group != 0)
+    node.shapeError() << "attribute 'group' is " << group
+                      << ", which does not divide the weight's " << filter[0]
+                      << " output channels";
+  else if (image[1] % group != 0 || image[1] / group != filter[1])
+    node.shapeError() << "the input has " << image[1]
+                      << " channels, but the weight expects " << filter[1]
+                      << " in each of " << group << " groups";
+  if (node.failed())
+    return nullptr;
   auto window = readWindow(node, input, kernel, /*isPooling=*/false);
   if (!window)
-    return failure();
+    return nullptr;
   if (image.size() > 4)
-    return node.setOutput(0, byUnfolding(node, operands, *window, group));
-  return node.setOutput(
-      0, node.emit<train::ConvOp>(operands,
-                                  {node.i64s("strides", window->strides),
-                                   node.i64s("dilations", window->dilations),
-                                   node.i64s("pads_begin", window->padsBegin),
-                                   node.i64s("pads_end", window->padsEnd),
-                                   node.i64("group", group)}));
+    return byUnfolding(node, operands, *window, group);
+  SmallVector<NamedAttribute> attributes = geometry(node, *window);
+  attributes.push_back(node.i64("group", group));
+  return node.emit<train::ConvOp>(operands, attributes);
+}
+
+static LogicalResult importConv(ImportedNode &node) {
+  Value input = node.floatInput(0), weight = node.floatInput(1);
+  Value bias = node.hasInput(2) ? node.floatInput(2) : Value();
+  return node.setOutput(0, conv(node, input, weight, bias));
+}
+
+/// dY, X and W, with the attributes of the op that `forward` imports: dX, dW
+/// and dB.
+template <auto forward>
+static LogicalResult importConvGrad(ImportedNode &node) {
+  Value grad = node.floatInput(0);
+  SmallVector<Value> leaves = {leaf(node, node.floatInput(1)),
+                               leaf(node, node.floatInput(2))};
+  Value y = forward(node, leaves[0], leaves[1], Value());
+  SmallVector<Value> gradients = gradientsOf(node, y, grad, leaves);
+  gradients.push_back(sumToDim(node, grad, 1));
+  for (auto [i, gradient] : llvm::enumerate(gradients))
+    if (node.failed() ||
+        (node.isOutputUsed(i) && failed(node.setOutput(i, gradient))))
+      return failure();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,26 +190,29 @@ transposedWindow(ImportedNode &node, ArrayRef<int64_t> image,
 
 /// The gradient of a convolution with respect to its image; in three dimensions
 /// and more, the windows that a product gives are folded.
-static LogicalResult importConvTranspose(ImportedNode &node) {
-  Value input = node.floatInput(0), weight = node.floatInput(1);
-  Value bias = node.hasInput(2) ? node.floatInput(2) : Value();
+static Value convTranspose(ImportedNode &node, Value input, Value weight,
+                           Value bias) {
   int64_t group = node.intAttr("group", 1);
   auto kernelShape = node.intsAttr("kernel_shape");
   if (node.failed())
-    return failure();
+    return nullptr;
   ArrayRef<int64_t> image = shapeOf(input), filter = shapeOf(weight);
   if (image.size() < 3 || filter.size() != image.size() ||
-      filter[0] != image[1] || group < 1 || image[1] % group != 0)
-    return node.shapeError() << "input 0 must be an image, and the weight have "
-                                "its channels, which attribute 'group', "
-                             << group << ", must part";
+      filter[0] != image[1] || group < 1 || image[1] % group != 0) {
+    node.shapeError() << "input 0 must be an image, and the weight have its "
+                         "channels, which attribute 'group', "
+                      << group << ", must part";
+    return nullptr;
+  }
   ArrayRef<int64_t> kernel = filter.drop_front(2);
-  if (kernelShape && ArrayRef<int64_t>(*kernelShape) != kernel)
-    return node.shapeError() << "attribute 'kernel_shape' does not agree with "
-                                "the weight";
+  if (kernelShape && ArrayRef<int64_t>(*kernelShape) != kernel) {
+    node.shapeError() << "attribute 'kernel_shape' does not agree with the "
+                         "weight";
+    return nullptr;
+  }
   auto found = transposedWindow(node, image, kernel);
   if (!found)
-    return failure();
+    return nullptr;
   auto &[window, extents] = *found;
   int64_t channels = filter[1] * group;
   SmallVector<int64_t> shape = {image[0], channels};
@@ -213,7 +238,13 @@ static LogicalResult importConvTranspose(ImportedNode &node) {
     result =
         node.emit<train::FoldOp>(node.reshape(windows, unfolded), attributes);
   }
-  return node.setOutput(0, addBias(node, result, bias));
+  return addBias(node, result, bias);
+}
+
+static LogicalResult importConvTranspose(ImportedNode &node) {
+  Value input = node.floatInput(0), weight = node.floatInput(1);
+  Value bias = node.hasInput(2) ? node.floatInput(2) : Value();
+  return node.setOutput(0, convTranspose(node, input, weight, bias));
 }
 
 //===----------------------------------------------------------------------===//
@@ -278,6 +309,9 @@ ArrayRef<OpRow> mpc::convolutionOps() {
       {"Conv", 11, 2, 3, 1, importConv},
       {"ConvTranspose", 11, 2, 3, 1, importConvTranspose},
       {"Col2Im", 18, 3, 3, 1, importCol2Im},
+      {"com.microsoft.ConvGrad", 1, 3, 3, 3, importConvGrad<conv>},
+      {"com.microsoft.ConvTransposeGrad", 1, 3, 3, 3,
+       importConvGrad<convTranspose>},
   };
   return rows;
 }

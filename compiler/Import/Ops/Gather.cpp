@@ -2,6 +2,8 @@
 
 #include "compiler/Import/Ops/Gather.h"
 
+#include "compiler/Import/Ops/Backward.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -61,8 +63,8 @@ static void limitInput(Value indices, int64_t rows) {
 }
 
 /// The part of `data` from index `first` on, under the shape of the result.
-static LogicalResult importPart(ImportedNode &node, Value data, int64_t axis,
-                                int64_t first, ArrayRef<int64_t> indices) {
+static Value takePart(ImportedNode &node, Value data, int64_t axis,
+                      int64_t first, ArrayRef<int64_t> indices) {
   auto type = cast<RankedTensorType>(data.getType());
   SmallVector<int64_t> box(type.getShape()), offsets(type.getRank(), 0);
   box[axis] = ShapedType::getNumElements(indices);
@@ -71,8 +73,7 @@ static LogicalResult importPart(ImportedNode &node, Value data, int64_t axis,
   if (ArrayRef<int64_t>(box) != type.getShape())
     part = train::SliceOp::create(node.graph.builder, node.loc, type.clone(box),
                                   data, offsets);
-  return node.setOutput(
-      0, node.reshape(part, gatheredShape(type.getShape(), axis, indices)));
+  return node.reshape(part, gatheredShape(type.getShape(), axis, indices));
 }
 
 /// Rows of a table lie along its first dimension: another one goes there, and
@@ -149,7 +150,8 @@ LogicalResult mpc::importGatherOfData(ImportedNode &node) {
   if (axis == 0 && isFloat(data))
     padding = node.graph.paddingRowOf(node.graph.lookup(node.proto.input(0)));
   if (!known.empty() && areConsecutive(known) && !padding)
-    return importPart(node, data, axis, known.front(), indexShape);
+    return node.setOutput(
+        0, takePart(node, data, axis, known.front(), indexShape));
   Value indices = node.intInput(1);
   if (!indices)
     return failure();
@@ -157,4 +159,30 @@ LogicalResult mpc::importGatherOfData(ImportedNode &node) {
   if (result && padding)
     result = detachRow(node, result, indices, *padding, shape[0]);
   return node.setOutput(0, result);
+}
+
+/// The shape of X, the indices, dY.
+LogicalResult mpc::importGatherGrad(ImportedNode &node) {
+  SmallVector<int64_t> shape = knownShape(node, 0);
+  Value grad = node.floatInput(2);
+  int64_t axis = node.normalizeAxis(node.intAttr("axis", 0), shape.size(),
+                                    "attribute 'axis'");
+  if (node.failed())
+    return failure();
+  SmallVector<int64_t> indexShape = node.shapeOfInput(1);
+  if (shapeOf(grad) !=
+      ArrayRef<int64_t>(gatheredShape(shape, axis, indexShape)))
+    return node.shapeError()
+           << "the gradient must have the shape of what is "
+              "gathered, ["
+           << ArrayRef(gatheredShape(shape, axis, indexShape)) << "]";
+  SmallVector<int64_t> known = knownIndices(node, shape[axis]);
+  Value table = leafOf(node, shape), gathered;
+  if (node.failed())
+    return failure();
+  if (!known.empty() && areConsecutive(known))
+    gathered = takePart(node, table, axis, known.front(), indexShape);
+  else if (Value indices = node.intInput(1))
+    gathered = lookUp(node, table, axis, indices);
+  return node.setOutput(0, gradientOf(node, gathered, grad, table));
 }

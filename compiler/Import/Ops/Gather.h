@@ -14,6 +14,9 @@ namespace mpc {
 /// data where the indices are known and consecutive, else rows of a table.
 mlir::LogicalResult importGatherOfData(ImportedNode &node);
 
+/// Imports com.microsoft's GatherGrad.
+mlir::LogicalResult importGatherGrad(ImportedNode &node);
+
 /// Along `axis` of `data` the elements at `indices`, which run from -extent to
 /// extent - 1; the runtime checks those that are an input of the model.
 mlir::Value gatherAlong(ImportedNode &node, mlir::Value data, int64_t axis,

@@ -2,6 +2,9 @@
 
 #include "compiler/Import/Ops/Index.h"
 
+#include "compiler/Import/Ops/Backward.h"
+#include "compiler/Import/Ops/Gather.h"
+
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -14,18 +17,20 @@ using namespace mpc;
 /// The op, or its numbers where the indices are constants: `parts[i]` goes with
 /// `axes[i]` of a table of `extents`.
 static std::optional<FlatIndex>
-flatIndex(ImportedNode &node, ArrayRef<int64_t> axes, ArrayRef<int64_t> extents,
-          ArrayRef<int64_t> rowShape, llvm::function_ref<Value(unsigned)> part,
+flatIndex(ImportedNode &node, unsigned input, ArrayRef<int64_t> axes,
+          ArrayRef<int64_t> extents, ArrayRef<int64_t> rowShape,
+          llvm::function_ref<Value(unsigned)> part,
           llvm::function_ref<KnownTensor(unsigned)> knownPart) {
   FlatIndex index;
   index.tableRows = product(extents);
   llvm::append_range(index.rowShape, rowShape);
-  Type type = node.typeOfInput(1);
+  Type type = node.typeOfInput(input);
   if (!type || !(type.isInteger(32) || type.isInteger(64))) {
-    node.shapeError() << "input 1, the indices, must be int32 or int64";
+    node.shapeError() << "input " << input
+                      << ", the indices, must be int32 or int64";
     return std::nullopt;
   }
-  if (node.isConstant(1)) {
+  if (node.isConstant(input)) {
     KnownTensor rows;
     rows.elementType = node.graph.builder.getI64Type();
     SmallVector<KnownTensor> parts;
@@ -65,9 +70,10 @@ flatIndex(ImportedNode &node, ArrayRef<int64_t> axes, ArrayRef<int64_t> extents,
   return index;
 }
 
-std::optional<FlatIndex>
-mpc::elementIndex(ImportedNode &node, ArrayRef<int64_t> data, int64_t axis) {
-  SmallVector<int64_t> shape = node.shapeOfInput(1);
+std::optional<FlatIndex> mpc::elementIndex(ImportedNode &node,
+                                           ArrayRef<int64_t> data, int64_t axis,
+                                           unsigned input) {
+  SmallVector<int64_t> shape = node.shapeOfInput(input);
   if (node.failed())
     return std::nullopt;
   bool fits = shape.size() == data.size();
@@ -80,8 +86,9 @@ mpc::elementIndex(ImportedNode &node, ArrayRef<int64_t> data, int64_t axis) {
     return std::nullopt;
   }
   return flatIndex(
-      node, axis, data, {}, [&](unsigned) { return node.intInput(1); },
-      [&](unsigned) { return node.constant(1); });
+      node, input, axis, data, {},
+      [&](unsigned) { return node.intInput(input); },
+      [&](unsigned) { return node.constant(input); });
 }
 
 std::optional<FlatIndex>
@@ -119,7 +126,7 @@ mpc::tupleIndex(ImportedNode &node, ArrayRef<int64_t> data, int64_t batch) {
       return all;
     return all.pick(outer, [&](int64_t at) { return at * length + i; });
   };
-  return flatIndex(node, axes, data.take_front(batch + length),
+  return flatIndex(node, 1, axes, data.take_front(batch + length),
                    data.drop_front(batch + length), part, knownPart);
 }
 
@@ -140,6 +147,23 @@ Value mpc::gatherRows(ImportedNode &node, Value data, const FlatIndex &index) {
   if (isFloatTable && product(index.rowShape) >= kLongRow)
     return node.emit<train::EmbeddingOp>({table, index.rows});
   return node.emit<train::GatherOp>({table, index.rows});
+}
+
+Value mpc::addRows(ImportedNode &node, Value updates, const FlatIndex &index,
+                   ArrayRef<int64_t> shape) {
+  if (node.failed())
+    return nullptr;
+  SmallVector<int64_t> expected(shapeOf(index.rows));
+  llvm::append_range(expected, index.rowShape);
+  if (shapeOf(updates) != ArrayRef<int64_t>(expected)) {
+    node.shapeError() << "the gradient must have the shape of what is "
+                         "gathered, ["
+                      << ArrayRef(expected) << "]";
+    return nullptr;
+  }
+  Value sums = node.emit<train::EmbeddingGradOp>(
+      {updates, index.rows}, node.i64("rows", index.tableRows));
+  return node.reshape(sums, shape);
 }
 
 //===----------------------------------------------------------------------===//
@@ -164,6 +188,28 @@ static LogicalResult importGatherND(ImportedNode &node) {
     return failure();
   auto index = tupleIndex(node, shapeOf(data), batch);
   return index ? node.setOutput(0, gatherRows(node, data, *index)) : failure();
+}
+
+/// dY, the shape of X, the indices.
+static LogicalResult importGatherElementsGrad(ImportedNode &node) {
+  Value grad = node.floatInput(0);
+  SmallVector<int64_t> shape = knownShape(node, 1);
+  int64_t axis = node.normalizeAxis(node.intAttr("axis", 0), shape.size(),
+                                    "attribute 'axis'");
+  auto index = node.failed() ? std::nullopt
+                             : elementIndex(node, shape, axis, /*input=*/2);
+  return index ? node.setOutput(0, addRows(node, grad, *index, shape))
+               : failure();
+}
+
+/// The shape of X, the indices, dY.
+static LogicalResult importGatherNDGrad(ImportedNode &node) {
+  SmallVector<int64_t> shape = knownShape(node, 0);
+  Value grad = node.floatInput(2);
+  int64_t batch = node.intAttr("batch_dims", 0);
+  auto index = node.failed() ? std::nullopt : tupleIndex(node, shape, batch);
+  return index ? node.setOutput(0, addRows(node, grad, *index, shape))
+               : failure();
 }
 
 /// Of constants: what the op would pick.
@@ -385,6 +431,10 @@ ArrayRef<OpRow> mpc::indexOps() {
        foldScatter<false>},
       {"ScatterND", 11, 3, 3, 1, importScatterND, foldScatter<true>},
       {"OneHot", 11, 3, 3, 1, importOneHot},
+      {"com.microsoft.GatherGrad", 1, 3, 3, 1, importGatherGrad},
+      {"com.microsoft.GatherElementsGrad", 1, 3, 3, 1,
+       importGatherElementsGrad},
+      {"com.microsoft.GatherNDGrad", 1, 3, 3, 1, importGatherNDGrad},
   };
   return rows;
 }

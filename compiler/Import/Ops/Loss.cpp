@@ -5,43 +5,108 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Scores [N, C, d..], labels [N, d..], optional weights [C].
-template <typename OpTy>
-static LogicalResult importClassLoss(ImportedNode &node) {
-  Value scores = node.floatInput(0), labels = node.intInput(1);
-  SmallVector<Value> operands = {scores, labels};
-  if (node.hasInput(2)) {
-    node.graph.useAsClassWeights(node.graph.lookup(node.proto.input(2)));
-    operands.push_back(node.floatInput(2));
+namespace {
+
+/// What a loss of classes, or its gradient, is given after the scores.
+struct ClassLoss {
+  SmallVector<Value> operands; ///< The labels, and weights if there are any.
+  SmallVector<NamedAttribute> attributes;
+  train::LossReduction reduction;
+};
+
+} // namespace
+
+/// Of scores [N, C, d..]: labels [N, d..], which are input `first`, optional
+/// weights [C]; the label to ignore is an attribute or input `ignoreInput`.
+static std::optional<ClassLoss> readClassLoss(ImportedNode &node, Value scores,
+                                              unsigned first,
+                                              unsigned ignoreInput = ~0u) {
+  ClassLoss loss;
+  Value labels = node.intInput(first);
+  loss.operands.push_back(labels);
+  if (node.hasInput(first + 1)) {
+    node.graph.useAsClassWeights(
+        node.graph.lookup(node.proto.input(first + 1)));
+    loss.operands.push_back(node.floatInput(first + 1));
   }
   std::string name = node.stringAttr("reduction", "mean");
   auto reduction = train::symbolizeLossReduction(name);
   if (!reduction && !node.failed())
     node.error() << "attribute 'reduction' is '" << name
                  << "'; known are none, sum and mean";
-  bool hasIgnored = node.hasAttr("ignore_index");
-  int64_t ignored = node.intAttr("ignore_index", 0);
+  std::optional<int64_t> ignored;
+  if (ignoreInput != ~0u) {
+    if (node.hasInput(ignoreInput))
+      ignored = node.knownInteger(ignoreInput);
+  } else if (node.hasAttr("ignore_index")) {
+    ignored = node.intAttr("ignore_index", 0);
+  }
   if (node.failed())
-    return failure();
+    return std::nullopt;
   ArrayRef<int64_t> from = shapeOf(scores);
-  if (from.size() < 2)
-    return node.shapeError() << "input 0 must be [N, C] or [N, C, d..]";
+  if (from.size() < 2) {
+    node.shapeError() << "input " << first - 1
+                      << " must be [N, C] or [N, C, d..]";
+    return std::nullopt;
+  }
   SmallVector<int64_t> expected(from);
   expected.erase(expected.begin() + 1);
-  if (shapeOf(labels) != ArrayRef<int64_t>(expected))
-    return node.shapeError() << "the labels must have the shape of input 0 "
-                                "without its dimension 1";
-  SmallVector<NamedAttribute> attributes = {
+  if (shapeOf(labels) != ArrayRef<int64_t>(expected)) {
+    node.shapeError() << "the labels must have the shape of input " << first - 1
+                      << " without its dimension 1";
+    return std::nullopt;
+  }
+  loss.reduction = *reduction;
+  loss.attributes.push_back(
       node.attr("reduction", train::LossReductionAttr::get(scores.getContext(),
-                                                           *reduction))};
-  if (hasIgnored)
-    attributes.push_back(node.i64("ignore_index", ignored));
-  if (failed(node.setOutput(0, node.emit<OpTy>(operands, attributes))))
+                                                           *reduction)));
+  if (ignored)
+    loss.attributes.push_back(node.i64("ignore_index", *ignored));
+  return loss;
+}
+
+template <typename OpTy, bool isInternal = false>
+static LogicalResult importClassLoss(ImportedNode &node) {
+  Value scores = node.floatInput(0);
+  if (isInternal)
+    node.typeAttr("output_type", node.graph.floatType);
+  auto loss = readClassLoss(node, scores, 1, isInternal ? 3 : ~0u);
+  if (!loss)
+    return failure();
+  loss->operands.insert(loss->operands.begin(), scores);
+  if (failed(
+          node.setOutput(0, node.emit<OpTy>(loss->operands, loss->attributes))))
     return failure();
   if (!node.isOutputUsed(1))
     return success();
   return node.setOutput(
       1, node.emit<train::LogSoftmaxOp>(scores, node.i64("axis", 1)));
+}
+
+/// dY, the log-probabilities, then as in the loss. The gradient op takes
+/// scores: those of which the log-probabilities are, or these, whose softmax is
+/// theirs.
+template <bool isInternal>
+static LogicalResult importClassLossGrad(ImportedNode &node) {
+  Value grad = node.floatInput(0), scores = node.floatInput(1);
+  if (isInternal)
+    node.typeAttr("output_type", node.graph.floatType);
+  auto loss = readClassLoss(node, scores, 2, isInternal ? 4 : ~0u);
+  if (!loss)
+    return failure();
+  auto logSoftmax = scores.getDefiningOp<train::LogSoftmaxOp>();
+  if (logSoftmax && logSoftmax.getAxis() == 1)
+    scores = logSoftmax.getInput();
+  if (loss->reduction != train::LossReduction::None &&
+      product(shapeOf(grad)) == 1)
+    grad = node.reshape(grad, {}); // ONNX Runtime takes [1] for [].
+  loss->operands.insert(loss->operands.begin(), {grad, scores});
+  Value result = node.emit<train::SoftmaxCrossEntropyGradOp>(loss->operands,
+                                                             loss->attributes);
+  if (isInternal && node.hasInput(5)) // What another gradient adds.
+    result = node.emit<train::AddOp>(
+        {result, node.reshape(node.floatInput(5), shapeOf(scores))});
+  return node.setOutput(0, result);
 }
 
 ArrayRef<OpRow> mpc::lossOps() {
@@ -50,6 +115,16 @@ ArrayRef<OpRow> mpc::lossOps() {
        importClassLoss<train::SoftmaxCrossEntropyOp>},
       {"NegativeLogLikelihoodLoss", 12, 2, 3, 1,
        importClassLoss<train::NllLossOp>},
+      {"com.microsoft.SoftmaxCrossEntropyLossInternal", 1, 2, 4, 2,
+       importClassLoss<train::SoftmaxCrossEntropyOp, true>},
+      {"com.microsoft.NegativeLogLikelihoodLossInternal", 1, 2, 4, 1,
+       importClassLoss<train::NllLossOp, true>},
+      {"com.microsoft.NegativeLogLikelihoodLossInternal2", 1, 2, 4, 1,
+       importClassLoss<train::NllLossOp, true>},
+      {"com.microsoft.SoftmaxCrossEntropyLossGrad", 1, 3, 4, 1,
+       importClassLossGrad<false>},
+      {"com.microsoft.SoftmaxCrossEntropyLossInternalGrad", 1, 3, 6, 1,
+       importClassLossGrad<true>},
   };
   return rows;
 }

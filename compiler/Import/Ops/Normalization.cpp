@@ -1,6 +1,6 @@
 //===- Normalization.cpp - Import of norms, softmax and dropout -----------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Ops/Dropout.h"
 #include "compiler/Import/Ops/Power.h"
 
 using namespace mlir;
@@ -26,6 +26,27 @@ static Value broadcastTo(ImportedNode &node, Value value,
   return node.emitAs<train::BroadcastToOp>(type.clone(shape), value);
 }
 
+/// A statistic of the dimensions before `axis`. ONNX keeps the others, of one
+/// element.
+static Value withoutOnes(ImportedNode &node, Value statistic,
+                         ArrayRef<int64_t> shape, int64_t axis) {
+  if (node.failed())
+    return nullptr;
+  if (product(shapeOf(statistic)) == product(shape.take_front(axis)))
+    return node.reshape(statistic, shape.take_front(axis));
+  node.shapeError() << "a statistic must have one element for each row from "
+                       "dimension "
+                    << axis << " on";
+  return nullptr;
+}
+
+/// The same the other way around.
+static Value withOnes(ImportedNode &node, Value statistic, int64_t rank) {
+  SmallVector<int64_t> shape(shapeOf(statistic));
+  shape.resize(rank, 1);
+  return node.reshape(statistic, shape);
+}
+
 static LogicalResult importLayerNorm(ImportedNode &node) {
   Value input = node.floatInput(0), scale = node.floatInput(1);
   Value bias = node.hasInput(2) ? node.floatInput(2) : Value();
@@ -46,15 +67,44 @@ static LogicalResult importLayerNorm(ImportedNode &node) {
       operands, {node.i64("axis", axis), node.f32("epsilon", epsilon)});
   if (!op || failed(node.setOutput(0, op->getResult(0))))
     return failure();
-  // ONNX keeps the normalized dimensions of mean and inverse deviation.
-  SmallVector<int64_t> kept(shape.take_front(axis));
-  kept.resize(shape.size(), 1);
   for (unsigned i : {1, 2})
     if (node.isOutputUsed(i) &&
-        failed(node.setOutput(i, node.reshape(op->getResult(i), kept))))
+        failed(node.setOutput(
+            i, withOnes(node, op->getResult(i), shapeOf(input).size()))))
       return failure();
   return success();
 }
+
+/// Sets what outputs are used to the results of an op.
+static LogicalResult setResults(ImportedNode &node, Operation *op) {
+  if (!op)
+    return failure();
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    if (node.isOutputUsed(i) && failed(node.setOutput(i, result)))
+      return failure();
+  return success();
+}
+
+/// dY, X, the scale and the statistics of the forward op, one of RMS norm.
+template <typename OpTy, unsigned numStatistics>
+static LogicalResult importRowNormGrad(ImportedNode &node) {
+  SmallVector<Value> operands;
+  for (unsigned i = 0; i < 3; ++i)
+    operands.push_back(node.floatInput(i));
+  int64_t axis = node.intAttr("axis", -1);
+  if (node.failed())
+    return failure();
+  ArrayRef<int64_t> shape = shapeOf(operands[1]);
+  axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'");
+  for (unsigned i = 3; i < 3 + numStatistics; ++i)
+    operands.push_back(withoutOnes(node, node.floatInput(i), shape, axis));
+  return setResults(node, node.emitOp<OpTy>(operands, node.i64("axis", axis)));
+}
+
+static constexpr auto importLayerNormGrad =
+    importRowNormGrad<train::LayerNormGradOp, 2>;
+static constexpr auto importRmsNormGrad =
+    importRowNormGrad<train::RmsNormGradOp, 1>;
 
 static LogicalResult importRmsNorm(ImportedNode &node) {
   Value input = node.floatInput(0), scale = node.floatInput(1);
@@ -70,7 +120,12 @@ static LogicalResult importRmsNorm(ImportedNode &node) {
       input, broadcastTo(node, scale, shape.drop_front(axis), "scale")};
   Operation *op = node.emitOp<train::RmsNormOp>(
       operands, {node.i64("axis", axis), node.f32("epsilon", epsilon)});
-  return op ? node.setOutput(0, op->getResult(0)) : failure();
+  if (!op || failed(node.setOutput(0, op->getResult(0))))
+    return failure();
+  if (!node.isOutputUsed(1))
+    return success();
+  return node.setOutput(
+      1, withOnes(node, op->getResult(1), shapeOf(input).size()));
 }
 
 /// Of a norm that keeps no statistics: those of the batch, in training form, or
@@ -189,6 +244,56 @@ static LogicalResult importBatchNorm(ImportedNode &node) {
                                        {node.f32("epsilon", epsilon),
                                         node.f32("momentum", momentum),
                                         node.i64("axis", 1)}));
+}
+
+/// X, scale, bias and the running statistics, which become output 1 and 2; what
+/// the gradient is computed from is output 3 and 4.
+static LogicalResult importBatchNormInternal(ImportedNode &node) {
+  SmallVector<Value> inputs;
+  for (unsigned i = 0; i < 3; ++i)
+    inputs.push_back(node.floatInput(i));
+  double momentum = node.floatAttr("momentum", 0.9);
+  double epsilon = node.floatAttr("epsilon", 1e-5);
+  if (!node.boolAttr("training_mode", true))
+    node.error() << "attribute 'training_mode' must be 1: this is the op of "
+                    "training";
+  if (node.failed())
+    return failure();
+  if (shapeOf(inputs[0]).size() < 2)
+    return node.shapeError() << "input 0 must have at least two dimensions";
+  Operation *norm = node.emitOp<train::BatchNormTrainingOp>(
+      inputs, {node.f32("epsilon", epsilon), node.i64("axis", 1)});
+  if (!norm || failed(node.setOutput(0, norm->getResult(0))))
+    return failure();
+  for (unsigned i : {1, 2}) {
+    if (!node.isOutputUsed(i))
+      continue;
+    Value batch = norm->getResult(i), running = node.floatInput(2 + i);
+    if (node.failed())
+      return failure();
+    if (running.getType() != batch.getType())
+      return node.shapeError()
+             << "the running statistics must be " << typeText(batch.getType());
+    Value old = node.emit<train::MulOp>({running, node.scalar(momentum)});
+    Value now = node.emit<train::MulOp>({batch, node.scalar(1 - momentum)});
+    if (failed(node.setOutput(i, node.emit<train::AddOp>({old, now}))))
+      return failure();
+  }
+  for (auto [i, result] : {std::pair(3, 1), std::pair(4, 3)})
+    if (node.isOutputUsed(i) &&
+        failed(node.setOutput(i, norm->getResult(result))))
+      return failure();
+  return success();
+}
+
+/// dY, X, the scale, the mean of the batch and its inverse deviation.
+static LogicalResult importBatchNormGrad(ImportedNode &node) {
+  SmallVector<Value> operands;
+  for (unsigned i = 0; i < 5; ++i)
+    operands.push_back(node.floatInput(i));
+  node.floatAttr("epsilon", 1e-5); // Is in the deviation.
+  return setResults(
+      node, node.emitOp<train::BatchNormGradOp>(operands, node.i64("axis", 1)));
 }
 
 /// Rows of `value`, which parts into `rows`, with mean 0 and variance 1.
@@ -355,28 +460,6 @@ static LogicalResult importSoftmax(ImportedNode &node) {
   return node.setOutput(0, node.emit<OpTy>(input, node.i64("axis", axis)));
 }
 
-/// Also without training_mode: exporters drop it, and what the model is
-/// imported for is training. Evaluation leaves the op out. Where the model
-/// brings its own step, the op does as it says.
-static LogicalResult importDropout(ImportedNode &node) {
-  Value input = node.floatInput(0);
-  double ratio = node.hasInput(1) ? node.knownScalar(1) : 0.5;
-  bool isTraining = node.hasInput(2) && node.knownScalar(2) != 0;
-  node.intAttr("seed", 0); // Runs are seeded as a whole.
-  node.refuseOutput(1, "is used; the mask of Dropout is not supported");
-  if (node.failed())
-    return failure();
-  if (!(ratio >= 0.0 && ratio < 1.0))
-    return node.error() << "the ratio must lie in [0, 1), but is "
-                        << std::to_string(ratio);
-  using Form = GraphImporter::Form;
-  if (ratio == 0.0 || node.graph.form == Form::Inference ||
-      (node.graph.form == Form::Exact && !isTraining))
-    return node.forwardInput();
-  return node.setOutput(
-      0, node.emit<train::DropoutOp>(input, node.f32("ratio", ratio)));
-}
-
 ArrayRef<OpRow> mpc::normalizationOps() {
   static const OpRow rows[] = {
       {"LayerNormalization", 17, 2, 3, 3, importLayerNorm},
@@ -391,6 +474,12 @@ ArrayRef<OpRow> mpc::normalizationOps() {
       {"Softmax", 13, 1, 1, 1, importSoftmax<train::SoftmaxOp>},
       {"LogSoftmax", 13, 1, 1, 1, importSoftmax<train::LogSoftmaxOp>},
       {"Dropout", 12, 1, 3, 2, importDropout},
+      {"SimplifiedLayerNormalization", 1, 2, 2, 2, importRmsNorm},
+      {"com.microsoft.SimplifiedLayerNormalizationGrad", 1, 4, 4, 2,
+       importRmsNormGrad},
+      {"com.microsoft.LayerNormalizationGrad", 1, 5, 5, 3, importLayerNormGrad},
+      {"com.microsoft.BatchNormInternal", 1, 5, 5, 5, importBatchNormInternal},
+      {"com.microsoft.BatchNormalizationGrad", 1, 5, 5, 3, importBatchNormGrad},
   };
   return rows;
 }

@@ -1,5 +1,6 @@
 //===- Pooling.cpp - Import of pooling ------------------------------------===//
 
+#include "compiler/Import/Ops/Backward.h"
 #include "compiler/Import/Ops/Power.h"
 #include "compiler/Import/Ops/Window.h"
 
@@ -8,15 +9,14 @@
 using namespace mlir;
 using namespace mpc;
 
-/// The image and the window that both kinds of pooling have.
-static std::optional<Window> readPool(ImportedNode &node, Value &input) {
-  input = node.floatInput(0);
+/// The window that all kinds of pooling have.
+static std::optional<Window> readPool(ImportedNode &node, Value input) {
   auto kernel = node.intsAttr("kernel_shape");
   if (node.failed())
     return std::nullopt;
   size_t rank = shapeOf(input).size();
   if (rank < 3) {
-    node.shapeError() << "input 0 has no spatial dimension";
+    node.shapeError() << "the image has no spatial dimension";
     return std::nullopt;
   }
   if (!kernel || kernel->size() != rank - 2) {
@@ -117,6 +117,36 @@ static std::vector<int64_t> placesOf(const Window &window,
   return places;
 }
 
+/// Output 1: where in the whole input the elements of windows stand that
+/// `first` names, row by row or, with `columnMajor`, column by column.
+static LogicalResult setIndices(ImportedNode &node, Value first,
+                                const Window &window, ArrayRef<int64_t> image,
+                                bool columnMajor) {
+  SmallVector<int64_t> positions = positionsOf(window, image);
+  int64_t channels = image[0] * image[1], count = product(positions);
+  int64_t taps = product(window.kernel);
+  SmallVector<int64_t> shape = {image[0], image[1]};
+  llvm::append_range(shape, positions);
+  if (!node.fitsConstant({taps, count}))
+    return failure();
+  first = node.reshape(first, {channels, count});
+  Value places = node.integers(placesOf(window, image, positions, columnMajor),
+                               taps * count);
+  // Of element `first` of the window at a position: rows are positions.
+  Value which = node.integerOp(
+      train::IntegerOperation::Add,
+      node.integerOp(train::IntegerOperation::Mul, first,
+                     node.numberLike(first, count)),
+      node.integers(llvm::to_vector(llvm::seq<int64_t>(0, count)), count));
+  Value place = node.emit<train::GatherOp>({places, which});
+  int64_t pixels = product(ArrayRef<int64_t>(image).drop_front(2));
+  Value starts = node.integers(
+      node.places(channels, [&](int64_t i) { return i * pixels; }),
+      {channels, 1});
+  Value index = node.integerOp(train::IntegerOperation::Add, place, starts);
+  return node.setOutput(1, node.reshape(index, shape));
+}
+
 /// The largest element of any window, and with `wantsIndices` where in the
 /// whole input it stands. The gradient goes to the first of equals.
 static LogicalResult poolByUnfolding(ImportedNode &node, Value input,
@@ -141,37 +171,96 @@ static LogicalResult poolByUnfolding(ImportedNode &node, Value input,
   Value result = node.emit<train::GatherOp>({flat, taken});
   if (failed(node.setOutput(0, node.reshape(result, shape))))
     return failure();
-  if (!node.isOutputUsed(1))
-    return success();
-  if (!node.fitsConstant({taps, count}))
-    return failure();
-  Value places = node.integers(placesOf(window, image, positions, columnMajor),
-                               taps * count);
-  // Of element `first` of the window at a position: rows are positions.
-  Value which = node.integerOp(
-      train::IntegerOperation::Add,
-      node.integerOp(train::IntegerOperation::Mul, first,
-                     node.numberLike(first, count)),
-      node.integers(llvm::to_vector(llvm::seq<int64_t>(0, count)), count));
-  Value place = node.emit<train::GatherOp>({places, which});
-  int64_t pixels = product(ArrayRef<int64_t>(image).drop_front(2));
-  Value starts = node.integers(
-      node.places(channels, [&](int64_t i) { return i * pixels; }),
-      {channels, 1});
-  Value index = node.integerOp(train::IntegerOperation::Add, place, starts);
-  return node.setOutput(1, node.reshape(index, shape));
+  return node.isOutputUsed(1)
+             ? setIndices(node, first, window, image, columnMajor)
+             : success();
 }
 
 static LogicalResult importMaxPool(ImportedNode &node) {
-  Value input;
+  Value input = node.floatInput(0);
   auto window = readPool(node, input);
   bool columnMajor = node.boolAttr("storage_order", false);
   if (node.failed())
     return failure();
-  if (node.isOutputUsed(1) || !hasKernel(*window, shapeOf(input)))
+  SmallVector<int64_t> image(shapeOf(input));
+  if (!hasKernel(*window, image))
     return poolByUnfolding(node, input, *window, columnMajor);
+  Operation *pool =
+      node.emitOp<train::MaxPoolOp>(input, windowAttributes(node, *window));
+  if (!pool || failed(node.setOutput(0, pool->getResult(0))))
+    return failure();
+  if (!node.isOutputUsed(1))
+    return success();
+  // The kernel counts in bytes without a sign.
+  Value first =
+      node.castTo(pool->getResult(1), node.graph.builder.getI64Type());
+  first = node.integerOp(train::IntegerOperation::And, first,
+                         node.numberLike(first, 255));
+  return setIndices(node, first, *window, image, columnMajor);
+}
+
+//===----------------------------------------------------------------------===//
+// MaxPoolGrad
+//===----------------------------------------------------------------------===//
+
+/// The pooling that our import of MaxPool computes these indices by; null if
+/// they are others. All that it emits has the location of its node.
+static train::MaxPoolOp poolOf(Value indices) {
+  while (Operation *op = indices.getDefiningOp()) {
+    if (auto pool = dyn_cast<train::MaxPoolOp>(op))
+      return pool;
+    // Of the table of places the second operand says which.
+    bool isTable = isa<train::GatherOp>(op);
+    if (!isTable && !isa<train::ReshapeOp, train::IntegerOp, train::CastOp>(op))
+      return nullptr;
+    Value from = op->getOperand(isTable ? 1 : 0);
+    if (!from.getDefiningOp() || from.getDefiningOp()->getLoc() != op->getLoc())
+      return nullptr;
+    indices = from;
+  }
+  return nullptr;
+}
+
+/// dY, and where in X the largest element of each window stands. Whose gradient
+/// it is by kernel goes there by kernel.
+static LogicalResult importMaxPoolGrad(ImportedNode &node) {
+  Value grad = node.floatInput(0), indices = node.intInput(1);
+  bool columnMajor = node.boolAttr("storage_order", false);
+  for (StringRef name : {"kernel_shape", "strides", "dilations", "pads"})
+    node.intsAttr(name);
+  node.intAttr("ceil_mode", 0);
+  node.stringAttr("auto_pad", "NOTSET");
+  if (node.failed())
+    return failure();
+  if (shapeOf(indices) != shapeOf(grad))
+    return node.shapeError() << "the indices must have the gradient's shape";
+  if (train::MaxPoolOp pool = poolOf(indices)) {
+    return node.setOutput(
+        0, node.emit<train::MaxPoolGradOp>(
+               {grad, pool.getIndices()},
+               {node.i64s("input_shape", shapeOf(pool.getInput())),
+                node.i64s("kernel_shape", pool.getKernelShape()),
+                node.i64s("strides", pool.getStrides()),
+                node.i64s("dilations", pool.getDilations()),
+                node.i64s("pads_begin", pool.getPadsBegin()),
+                node.i64s("pads_end", pool.getPadsEnd())}));
+  }
+  SmallVector<int64_t> image = node.shapeOfOutput(0, shapeOf(grad));
+  if (node.failed())
+    return failure();
+  int64_t count = product(shapeOf(grad)), size = product(image);
+  Value sums = node.emit<train::EmbeddingGradOp>(
+      {node.reshape(grad, count), node.reshape(indices, count)},
+      node.i64("rows", size));
+  if (!columnMajor)
+    return node.setOutput(0, node.reshape(sums, image));
+  // Columns first: the spatial dimensions stand in reverse order.
+  SmallVector<int64_t> stored(image), permutation = {0, 1};
+  std::reverse(stored.begin() + 2, stored.end());
+  for (int64_t dim = image.size() - 1; dim >= 2; --dim)
+    permutation.push_back(dim);
   return node.setOutput(
-      0, node.emit<train::MaxPoolOp>(input, windowAttributes(node, *window)));
+      0, node.transpose(node.reshape(sums, stored), permutation));
 }
 
 /// Sums over windows, one dimension after the other; each is divided by
@@ -206,19 +295,17 @@ static Value sumWindows(ImportedNode &node, Value value, const Window &window,
   return value;
 }
 
-static LogicalResult importAveragePool(ImportedNode &node) {
-  Value input;
+static Value averagePool(ImportedNode &node, Value input) {
   auto window = readPool(node, input);
   bool includePad = node.boolAttr("count_include_pad", false);
   if (node.failed())
-    return failure();
+    return nullptr;
   SmallVector<int64_t> image(shapeOf(input));
   SmallVector<NamedAttribute> attributes = windowAttributes(node, *window);
   if (includePad)
     attributes.push_back(node.flag("count_include_pad"));
   if (hasKernel(*window, image) && !(includePad && window->dimWithCeil))
-    return node.setOutput(0,
-                          node.emit<train::AveragePoolOp>(input, attributes));
+    return node.emit<train::AveragePoolOp>(input, attributes);
   // What counts lies on the image, or between the pads of the model.
   auto divisor = [&](size_t dim, int64_t at) {
     int64_t low = includePad ? -window->padsBegin[dim] : 0;
@@ -232,7 +319,21 @@ static LogicalResult importAveragePool(ImportedNode &node) {
     }
     return double(std::max<int64_t>(count, 1));
   };
-  return node.setOutput(0, sumWindows(node, input, *window, divisor));
+  return sumWindows(node, input, *window, divisor);
+}
+
+static LogicalResult importAveragePool(ImportedNode &node) {
+  return node.setOutput(0, averagePool(node, node.floatInput(0)));
+}
+
+/// dY alone, with the attributes of the pooling.
+static LogicalResult importAveragePoolGrad(ImportedNode &node) {
+  Value grad = node.floatInput(0);
+  if (node.failed())
+    return failure();
+  Value image = leafOf(node, node.shapeOfOutput(0, shapeOf(grad)));
+  return node.setOutput(
+      0, gradientOf(node, averagePool(node, image), grad, image));
 }
 
 /// The root of order `p` of a sum of powers of magnitudes.
@@ -247,7 +348,7 @@ static Value norm(ImportedNode &node, Value input, int64_t p,
 }
 
 static LogicalResult importLpPool(ImportedNode &node) {
-  Value input;
+  Value input = node.floatInput(0);
   auto window = readPool(node, input);
   int64_t p = node.intAttr("p", 2);
   if (node.failed())
@@ -316,6 +417,8 @@ ArrayRef<OpRow> mpc::poolingOps() {
   static const OpRow rows[] = {
       {"MaxPool", 12, 1, 1, 2, importMaxPool},
       {"AveragePool", 11, 1, 1, 1, importAveragePool},
+      {"MaxPoolGrad", 9, 2, 2, 1, importMaxPoolGrad},
+      {"AveragePoolGrad", 9, 1, 1, 1, importAveragePoolGrad},
       {"LpPool", 11, 1, 1, 1, importLpPool},
       {"GlobalMaxPool", 1, 1, 1, 1, importGlobalMaxPool},
       {"GlobalLpPool", 2, 1, 1, 1, importGlobalLpPool},

@@ -180,6 +180,8 @@ ArrayRef<OpRow> mpc::reductionOps() {
   using namespace mpc::train;
   static const OpRow rows[] = {
       {"ReduceSum", 13, 1, 2, 1, import <sum, 13, asIs, kAdd>},
+      {"com.microsoft.ReduceSumTraining", 1, 2, 2, 1,
+       import <sum, 13, asIs, kAdd>},
       {"ReduceMean", 11, 1, 1, 1, import <reduce<ReduceMeanOp>, 18, asIs>},
       {"ReduceMean", 18, 1, 2, 1, import <reduce<ReduceMeanOp>, 18, asIs>},
       {"ReduceMax", 11, 1, 1, 1, import <reduce<ReduceMaxOp>, 18, asIs, kMax>},

@@ -1,5 +1,6 @@
 //===- Shape.cpp - Import of ops that move elements -----------------------===//
 
+#include "compiler/Import/Ops/Backward.h"
 #include "compiler/Import/Ops/Gather.h"
 
 #include "mlir/Dialect/Traits.h"
@@ -272,15 +273,17 @@ struct SliceBox {
 
 } // namespace
 
-static std::optional<SliceBox> sliceBox(ImportedNode &node,
-                                        ArrayRef<int64_t> from) {
-  SmallVector<int64_t> starts = node.knownInts(1), ends = node.knownInts(2);
+/// Starts are input `first`, and what else there is follows.
+static std::optional<SliceBox>
+sliceBox(ImportedNode &node, ArrayRef<int64_t> from, unsigned first = 1) {
+  SmallVector<int64_t> starts = node.knownInts(first),
+                       ends = node.knownInts(first + 1);
   auto axes = llvm::to_vector(llvm::seq<int64_t>(0, starts.size()));
   SmallVector<int64_t> steps(starts.size(), 1);
-  if (node.hasInput(3))
-    axes = node.knownInts(3);
-  if (node.hasInput(4))
-    steps = node.knownInts(4);
+  if (node.hasInput(first + 2))
+    axes = node.knownInts(first + 2);
+  if (node.hasInput(first + 3))
+    steps = node.knownInts(first + 3);
   if (node.failed())
     return std::nullopt;
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
@@ -330,33 +333,54 @@ static LogicalResult setEmpty(ImportedNode &node, unsigned output, Value like,
   return node.setKnown(empty, output);
 }
 
+/// The positions of a box that is not empty.
+static Value takeBox(ImportedNode &node, Value input, SliceBox box) {
+  for (auto [dim, step] : llvm::enumerate(box.steps)) {
+    int64_t count = box.extents[dim], start = box.starts[dim];
+    if (step == 1 || count == 1)
+      continue;
+    input = node.pick(input, dim, node.places(count, [&, step = step](auto i) {
+      return start + i * step;
+    }));
+    box.starts[dim] = 0;
+  }
+  if (node.failed())
+    return nullptr;
+  auto type = cast<RankedTensorType>(input.getType());
+  if (type.getShape() == ArrayRef<int64_t>(box.extents))
+    return input;
+  return node.emitAs<train::SliceOp>(
+      RankedTensorType::get(box.extents, type.getElementType()), input,
+      node.i64s("offsets", box.starts));
+}
+
 static LogicalResult importSlice(ImportedNode &node) {
   Value input = node.input(0);
   std::optional<SliceBox> box =
       input ? sliceBox(node, shapeOf(input)) : std::nullopt;
   if (!box)
     return failure();
-  for (auto [dim, step] : llvm::enumerate(box->steps)) {
-    int64_t count = box->extents[dim];
-    if (count == 0)
-      return setEmpty(node, 0, input, box->extents);
-    if (step == 1 || count == 1)
-      continue;
-    int64_t start = box->starts[dim];
-    input = node.pick(input, dim, node.places(count, [&, step = step](auto i) {
-      return start + i * step;
-    }));
-    box->starts[dim] = 0;
-  }
+  if (llvm::is_contained(box->extents, 0))
+    return setEmpty(node, 0, input, box->extents);
+  return node.setOutput(0, takeBox(node, input, *box));
+}
+
+/// dY, the shape of X, then as in Slice.
+static LogicalResult importSliceGrad(ImportedNode &node) {
+  Value grad = node.floatInput(0);
+  SmallVector<int64_t> shape = knownShape(node, 1);
   if (node.failed())
     return failure();
-  auto type = cast<RankedTensorType>(input.getType());
-  if (type.getShape() == ArrayRef<int64_t>(box->extents))
-    return node.setOutput(0, input);
+  std::optional<SliceBox> box = sliceBox(node, shape, /*first=*/2);
+  if (!box)
+    return failure();
+  if (shapeOf(grad) != ArrayRef<int64_t>(box->extents))
+    return node.shapeError() << "the gradient must have the shape of the "
+                                "slice, ["
+                             << ArrayRef(box->extents) << "]";
+  Value whole = leafOf(node, shape);
   return node.setOutput(
-      0, node.emitAs<train::SliceOp>(
-             RankedTensorType::get(box->extents, type.getElementType()), input,
-             node.i64s("offsets", box->starts)));
+      0, gradientOf(node, takeBox(node, whole, *box), grad, whole));
 }
 
 static LogicalResult foldSlice(ImportedNode &node) {
@@ -482,6 +506,22 @@ static LogicalResult importConcat(ImportedNode &node) {
       0, inputs.size() == 1
              ? inputs[0]
              : node.emit<train::ConcatOp>(inputs, node.i64("axis", axis)));
+}
+
+/// Output 1 is how many positions of the axis each input gives.
+static LogicalResult importConcatTraining(ImportedNode &node) {
+  if (failed(importConcat(node)) || !node.isOutputUsed(1))
+    return failure(node.failed());
+  int64_t rank = node.shapeOfInput(0).size();
+  int64_t axis =
+      node.normalizeAxis(node.intAttr("axis", 0), rank, "attribute 'axis'");
+  KnownTensor lengths{node.graph.builder.getI64Type(), {}, {}, {}};
+  for (unsigned i = 0; !node.failed() && i < node.numInputs(); ++i) {
+    SmallVector<int64_t> shape = node.shapeOfInput(i);
+    lengths.ints.push_back(axis < int64_t(shape.size()) ? shape[axis] : 0);
+  }
+  lengths.shape = {lengths.size()};
+  return node.setKnown(lengths, 1);
 }
 
 static LogicalResult foldConcat(ImportedNode &node) {
@@ -640,6 +680,10 @@ ArrayRef<OpRow> mpc::shapeOps() {
       {"Split", 13, 1, 2, 1u << 16, importSplit},
       {"Concat", 11, 1, kAnyNumber, 1, importConcat, foldConcat},
       {"Pad", 13, 2, 4, 1, importPad},
+      {"com.microsoft.SliceGrad", 1, 4, 6, 1, importSliceGrad},
+      {"com.microsoft.ConcatTraining", 1, 1, kAnyNumber, 2,
+       importConcatTraining},
+      {"com.microsoft.SplitTraining", 1, 2, 2, kAnyNumber, importSplit},
   };
   return rows;
 }

@@ -11,6 +11,7 @@ namespace mpc {
 struct SmallGraph {
   const char *inputs, *nodes;
   int opset = 28;
+  const char *values = ""; ///< What else has a declaration.
 };
 
 // Ops of one input x: of floats, of two numbers and of two bools.
@@ -260,6 +261,118 @@ constexpr SmallGraph kSmallGraphs[] = {
     {"float r, int64 t, float[2] x, float[2] g, float[2] h",
      "y, b = ai.onnx.preview.training.Adagrad <decay_factor = 0.1> "
      "(r, t, x, g, h)"},
+    // What ONNX Runtime's gradient builder writes.
+    {"float[2, 3] x", "y = com.microsoft.ReluGrad (x, x)"},
+    {"float[2, 3] x", "y = com.microsoft.SigmoidGrad (x, x)"},
+    {"float[2, 3] x", "y = com.microsoft.TanhGrad (x, x)"},
+    {"float[2, 3] x", "y = com.microsoft.LeakyReluGrad <alpha = 0.2> (x, x)"},
+    {"float[2, 3] x", "y = com.microsoft.GeluGrad (x, x)"},
+    {"float[2, 3] x", "y = com.microsoft.FastGeluGrad (x, x)"},
+    {"float[2, 3] x", "y = com.microsoft.QuickGeluGrad <alpha = 1.0> (x, x)"},
+    {"float[2, 3] x, float[3] b",
+     "y = com.microsoft.BiasGeluGrad_dX (x, x, b)"},
+    {"float[2, 3] x, float[3] b",
+     "y = com.microsoft.BiasFastGeluGrad_dX (x, x, b)"},
+    {"float[2, 3] x", "y = com.microsoft.Gelu (x)"},
+    {"float[2, 3] x, float[3] b", "y = com.microsoft.FastGelu (x, b)"},
+    {"float[2, 3] x, float[3] b", "y = com.microsoft.BiasGelu (x, b)"},
+    {"float[2, 3] x", "y = com.microsoft.QuickGelu <alpha = 1.0> (x)"},
+    {"float[2, 3] x, float[3] b",
+     "y = com.microsoft.BiasSoftmax <axis = 1, is_inner_broadcast = 0> (x, b)"},
+    {"float[2, 3, 2] x", "y = com.microsoft.SoftmaxGrad <axis = 1> (x, x)"},
+    {"float[2, 3, 2] x", "y = com.microsoft.LogSoftmaxGrad <axis = 1> (x, x)"},
+    {"float[2, 3] x", "y = com.microsoft.SoftmaxGrad_13 <axis = 0> (x, x)"},
+    {"float[2, 3] x", "y = com.microsoft.LogSoftmaxGrad_13 <axis = 0> (x, x)"},
+    {"float[2, 3] x, float r = {0.25}, bool t = {1}",
+     "z, m = Dropout (x, r, t) y = com.microsoft.DropoutGrad (x, m, r, t)"},
+    {"float[2, 3] x, bool[2, 3] m, float r = {0.25}",
+     "y = com.microsoft.DropoutGrad (x, m, r)"},
+    {"float[2, 3] x", "z, m = com.microsoft.BitmaskDropout <seed = 1> (x) "
+                      "y = com.microsoft.BitmaskDropoutGrad (x, m)"},
+    {"float d, float[2, 3] x, int64[2] l, float[3] w",
+     "y = com.microsoft.SoftmaxCrossEntropyLossGrad "
+     "<ignore_index = 1, reduction = \"sum\"> (d, x, l, w)"},
+    {"float[2, 3] x, int64[2] l, float[3] w, int64 i = {1}",
+     "y, z = com.microsoft.SoftmaxCrossEntropyLossInternal "
+     "<reduction = \"mean\", output_type = 1> (x, l, w, i)"},
+    {"float d, float[2, 3] x, int64[2] l, float[3] w, int64 i = {1}",
+     "y = com.microsoft.SoftmaxCrossEntropyLossInternalGrad "
+     "<reduction = \"mean\", output_type = 1> (d, x, l, w, i, x)"},
+    {"float[2, 3] x, int64[2] l, int64 i = {1}",
+     "y = com.microsoft.NegativeLogLikelihoodLossInternal (x, l, , i)"},
+    {"float[2, 3] x, int64[2] l",
+     "y = com.microsoft.NegativeLogLikelihoodLossInternal2 (x, l)"},
+    {"float[2, 3] x, float[3] s, float[2, 1] m",
+     "y, b, c = com.microsoft.LayerNormalizationGrad <axis = 1> "
+     "(x, x, s, m, m)"},
+    {"float[2, 3] x, float[3] s",
+     "y, r = SimplifiedLayerNormalization <axis = 1, epsilon = 0.1> (x, s)"},
+    {"float[2, 3] x, float[3] s, float[2, 1] r",
+     "y, b = com.microsoft.SimplifiedLayerNormalizationGrad <axis = 1> "
+     "(x, x, s, r)"},
+    {"float[2, 1, 2] x, float[1] s",
+     "y, a, b, c, d = com.microsoft.BatchNormInternal <momentum = 0.5, "
+     "epsilon = 0.1, training_mode = 1> (x, s, s, s, s)"},
+    {"float[2, 1, 2] x, float[1] s",
+     "y, a, b = com.microsoft.BatchNormalizationGrad <epsilon = 0.1> "
+     "(x, x, s, s, s)"},
+    {"float[1, 2, 2, 2] d, float[1, 2, 4, 4] x, float[2, 1, 3, 3] w",
+     "y, a, b = com.microsoft.ConvGrad <group = 2, strides = [1, 1], "
+     "dilations = [1, 1], pads = [0, 0, 0, 0], kernel_shape = [3, 3]> "
+     "(d, x, w)"},
+    {"float[1, 1, 3, 3] d, float[1, 2, 2, 2] x, float[2, 1, 2, 2] w",
+     "y, a, b = com.microsoft.ConvTransposeGrad <strides = [1, 1], "
+     "output_padding = [0, 0]> (d, x, w)"},
+    {"float[1, 1, 2, 2] d, float[1, 1, 4, 4] x",
+     "z, i = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) "
+     "y = MaxPoolGrad <kernel_shape = [2, 2], strides = [2, 2]> (d, i)"},
+    {"float[1, 1, 2, 2] d, int64[1, 1, 2, 2] i",
+     "y = MaxPoolGrad <kernel_shape = [2, 2], strides = [2, 2], "
+     "storage_order = 1> (d, i)",
+     28, "<float[1, 1, 4, 4] y>"},
+    {"float[1, 1, 2, 2] d",
+     "y = AveragePoolGrad <kernel_shape = [2, 2], strides = [2, 2], "
+     "pads = [0, 0, 0, 0], count_include_pad = 1> (d)",
+     28, "<float[1, 1, 4, 4] y>"},
+    {"float[2, 2] d, int64[2] s = {4, 2}, int64[2] i",
+     "y = com.microsoft.GatherGrad <axis = 0> (s, i, d)"},
+    {"float[2, 2] d, int64[2] s = {2, 4}, int64[2] i = {1, 2}",
+     "y = com.microsoft.GatherGrad <axis = 1> (s, i, d)"},
+    {"float[2, 2] d, int64[2] s = {2, 4}, int64[2, 2] i",
+     "y = com.microsoft.GatherElementsGrad <axis = 1> (d, s, i)"},
+    {"float[2] d, int64[2] s = {2, 4}, int64[2, 1] i",
+     "y = com.microsoft.GatherNDGrad <batch_dims = 1> (s, i, d)"},
+    {"float[2, 2] d, int64[2] s = {4, 5}, int64[2] b = {0, 3}, "
+     "int64[2] e = {4, 1}, int64[2] a = {0, 1}, int64[2] t = {2, -1}",
+     "y = com.microsoft.SliceGrad (d, s, b, e, a, t)"},
+    {"float[2, 3] d, float[3] x", "y, z = com.microsoft.DivGrad (d, d, x)"},
+    {"float[2, 3] x, int64[1] a = {1}",
+     "y = com.microsoft.ReduceSumTraining <keepdims = 0> (x, a)"},
+    {"float[2, 3] x, float[2, 1] z",
+     "y, n = com.microsoft.ConcatTraining <axis = 1> (x, z)"},
+    {"float[4, 2] x, int64[2] n = {1, 3}",
+     "y, z = com.microsoft.SplitTraining <axis = 0> (x, n)"},
+    {"int64[2] s = {2, 1}, int64[1] t = {3}",
+     "y, z = com.microsoft.BroadcastGradientArgs (s, t)"},
+    {"float[2] x, int64 s", "y = com.microsoft.Scale <scale_down = 1> (x, s)"},
+    {"float[2] x", "y = com.microsoft.ScaledSum <scale_0 = 2.0, scale_1 = 3.0, "
+                   "scale_2 = 4.0> (x, x, x)"},
+    {"float[2] x",
+     "y, z = com.microsoft.BatchScale <scale_0 = 2.0, scale_1 = 3.0> (x)"},
+    {"float[2, 3, 4] x, float[2, 5, 4] w",
+     "y = com.microsoft.FusedMatMul <alpha = 2.0, transA = 0, transB = 1, "
+     "transBatchA = 0, transBatchB = 0> (x, w)"},
+    {"float[2, 3] x, float[3, 2] w",
+     "y = com.microsoft.FusedGemm <activation = \"LeakyRelu\", "
+     "activation_alpha = 0.2> (x, w)"},
+    {"float[2] x, float z", "y = com.microsoft.ReduceAllL2 (x, z)"},
+    {"float[2] x", "y = com.microsoft.IsFinite (x)"},
+    {"float[2] x, float z",
+     "y = com.microsoft.IsAllFinite <isinf_only = 1> (x, z)"},
+    {"bool[2] x", "y = com.microsoft.All (x)"},
+    {"float[2] x, float z", "y, w = com.microsoft.PassThrough (x, z)"},
+    {"float[7] x, int64[2] s = {2, 3}, int64[1] t = {1}",
+     "y, z = com.microsoft.View (x, s, t)"},
     // Older forms.
     {"float[2, 3] x", "y = ReduceMax <axes = [1], keepdims = 0> (x)", 13},
     {"float[2, 3] x", "y = ReduceMean <axes = [1]> (x)", 13},

@@ -9,11 +9,12 @@
 using namespace mpc;
 
 static onnx::ModelProto parse(const std::string &inputs,
-                              const std::string &nodes, int opset = 28) {
+                              const std::string &nodes, int opset = 28,
+                              const std::string &values = "") {
   std::string text =
       "<ir_version: 12, opset_import: [\"\" : " + std::to_string(opset) +
-      ", \"ai.onnx.preview.training\" : 1]>\ng (" + inputs + ") => (y) { " +
-      nodes + " }";
+      ", \"ai.onnx.preview.training\" : 1, \"com.microsoft\" : 1]>\ng (" +
+      inputs + ") => (y) " + values + " { " + nodes + " }";
   auto model = parseModelFile(llvm::MemoryBufferRef(text, "model.onnxtxt"));
   if (model)
     return (*model)->proto;
@@ -33,6 +34,7 @@ std::vector<onnx::ModelProto> mpc::smallModels() {
   add(kBinaryOps, "float[3, 3] x, float[3] z", " (x, z)");
   add(kLogicalOps, "bool[3, 3] x, bool[3] z", " (x, z)");
   for (const SmallGraph &graph : kSmallGraphs)
-    models.push_back(parse(graph.inputs, graph.nodes, graph.opset));
+    models.push_back(
+        parse(graph.inputs, graph.nodes, graph.opset, graph.values));
   return models;
 }

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""ONNX Runtime's training ops: what mpc computes for them beside what ONNX Runtime does.
+
+usage: microsoft_ops.py make [--filter=REGEX]   write the models and goldens in microsoft/
+       microsoft_ops.py check MPC FOLDER        compare, as microsoft-ops.test does
+
+A family of microsoft_cases.py is one model, microsoft/FAMILY.onnx, of which each case is a part;
+FAMILY.npz has its inputs and FAMILY.wanted.npz its outputs. To make them takes numpy, onnx and
+onnxruntime-training 1.19, to check them nothing but Python.
+"""
+import ast
+import math
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent / "microsoft"
+# Beside each other stand f32 sums in two orders; elements of a tensor differ in size.
+RTOL, OF_LARGEST = 1e-5, 2e-6
+
+
+def read_npz(path):
+    """The arrays of an .npz file as lists: what CI has no NumPy for."""
+    arrays = {}
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.namelist():
+            data = archive.read(entry)
+            size = struct.unpack_from("<H", data, 8)[0]
+            header = ast.literal_eval(data[10:10 + size].decode("latin1"))
+            code = {"<f4": "f", "<i8": "q", "<i4": "i", "|b1": "?"}[header["descr"]]
+            values = [v for v, in struct.iter_unpack("<" + code, data[10 + size:])]
+            arrays[entry.removesuffix(".npy")] = (header["shape"], values)
+    return arrays
+
+
+def differs(found, wanted):
+    """How an output differs from the golden; empty if it does not."""
+    if found[0] != wanted[0]:
+        return f"shape {found[0]}, not {wanted[0]}"
+    finite = [abs(w) for w in wanted[1] if math.isfinite(w)]
+    slack = OF_LARGEST * max(finite, default=0)
+    for i, (a, b) in enumerate(zip(found[1], wanted[1])):
+        same = a == b or (math.isnan(a) and math.isnan(b))
+        if not same and not abs(a - b) <= RTOL * abs(b) + slack:
+            return f"element {i} is {a!r}, not {b!r}"
+    return ""
+
+
+def check(mpc, folder):
+    folder = pathlib.Path(folder)
+    bad = 0
+    for model in sorted(HERE.glob("*.onnx")):
+        package, out = folder / f"{model.stem}.mpc", folder / f"{model.stem}.npz"
+        subprocess.run([mpc, "compile", model, "--precision=fp32", "-o", package], check=True)
+        subprocess.run([mpc, "predict", package, "--data", model.with_suffix(".npz"), "-o", out],
+                       check=True)
+        found, wanted = read_npz(out), read_npz(model.with_suffix(".wanted.npz"))
+        for name, value in wanted.items():
+            how = differs(found[name], value)
+            if how:
+                print(f"{model.stem} {name}: {how}")
+                bad += 1
+        print(f"{model.stem}: {len(wanted)} outputs")
+    return bad
+
+
+def golden(case, text, runtime):
+    """What the case gives: by formula, or else by ONNX Runtime."""
+    import numpy as np
+    import onnx.parser
+    model = onnx.parser.parse_model(text)
+    for node in model.graph.node:  # The syntax has no output that is left out.
+        node.output[:] = ["" if o.startswith("_") else o for o in node.output]
+    if case.formula:
+        wide = {k: v.astype(float) if v.dtype.kind == "f" else v for k, v in
+                (case.inputs | case.known).items()}
+        values = case.formula(**wide)
+        values = values if isinstance(values, tuple) else (values,)
+        return model, [np.asarray(v) for v in values]
+    options = runtime.SessionOptions()
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = runtime.InferenceSession(model.SerializeToString(), options)
+    return model, session.run(None, case.inputs)
+
+
+def declare(name, array):
+    kinds = {"float32": "float", "int64": "int64", "int32": "int32", "bool": "bool"}
+    return f"{kinds[array.dtype.name]}[{', '.join(map(str, array.shape))}] {name}".replace("[]", "")
+
+
+def text_of(case):
+    def known(name, array):
+        values = ", ".join(str(v.item() if array.dtype.kind != "b" else int(v)) for v in array.ravel())
+        return f"{declare(name, array)} = {{{values}}}"
+
+    inputs = [declare(n, a) for n, a in case.inputs.items()]
+    inputs += [known(n, a) for n, a in case.known.items()]
+    return (f'<ir_version: 9, opset_import: ["" : 20, "com.microsoft" : 1]>\n'
+            f"{case.name} ({', '.join(inputs)}) => ({case.outputs}) {{ {case.nodes} }}")
+
+
+def make(pattern):
+    import numpy as np
+    import onnx
+    import onnx.compose
+    import onnxruntime as runtime
+    import microsoft_cases_of_shapes  # noqa: F401
+    from microsoft_cases import FAMILIES
+
+    runtime.set_default_logger_severity(3)
+    for family, cases in FAMILIES.items():
+        whole, inputs, wanted = None, {}, {}
+        for case in cases:
+            if not re.search(pattern, f"{family}/{case.name}"):
+                continue
+            try:
+                model, values = golden(case, text_of(case), runtime)
+            except Exception as error:  # Which of a hundred it was.
+                sys.exit(f"{family}/{case.name}: {error}\n{text_of(case)}")
+            prefix = case.name + "."
+            inputs |= {prefix + n: a for n, a in case.inputs.items()}
+            for output, value in zip(model.graph.output, values):
+                kind = onnx.helper.tensor_dtype_to_np_dtype(output.type.tensor_type.elem_type)
+                wanted[prefix + output.name] = np.asarray(value).astype(kind)
+            onnx.compose.add_prefix(model, prefix, inplace=True)
+            if whole is None:
+                whole = model
+                whole.graph.name = family
+                continue
+            for field in ("input", "output", "node", "initializer", "value_info"):
+                getattr(whole.graph, field).extend(getattr(model.graph, field))
+        if whole is None:
+            continue
+        known = {i.name for i in whole.graph.initializer}
+        kept = [i for i in whole.graph.input if i.name not in known]
+        del whole.graph.input[:]
+        whole.graph.input.extend(kept)
+        onnx.save(whole, HERE / f"{family}.onnx")
+        np.savez_compressed(HERE / f"{family}.npz", **inputs)
+        np.savez_compressed(HERE / f"{family}.wanted.npz", **wanted)
+        print(f"{family}: {len(inputs)} inputs, {len(wanted)} outputs")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["make"]:
+        options = dict(o.removeprefix("--").split("=", 1) for o in sys.argv[2:])
+        make(options.get("filter", ""))
+    elif sys.argv[1:2] == ["check"] and len(sys.argv) == 4:
+        sys.exit(check(sys.argv[2], sys.argv[3]) > 0)
+    else:
+        sys.exit(__doc__)
