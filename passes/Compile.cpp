@@ -36,6 +36,9 @@ static constexpr int kUsage = 2;
 static constexpr int kInvalidModel = 3;
 static constexpr int kIo = 4;
 
+/// What stands for the optimizer of a model that brings its own step.
+static constexpr llvm::StringLiteral kOwnOptimizer = "the model's own";
+
 static std::string number(double value) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%g", value);
@@ -75,7 +78,7 @@ describe(const CompileOptions &options, ModuleOp module) {
   auto rates =
       module->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
   if (rates) { // What it is trained with is the model's own.
-    list.push_back({"optimizer", "the model's own"});
+    list.push_back({"optimizer", kOwnOptimizer.str()});
     list.push_back({"learning-rates", joinLines(rates)});
     return list;
   }
@@ -95,6 +98,7 @@ describe(const CompileOptions &options, ModuleOp module) {
        {"beta2", number(options.beta2)},
        {"epsilon", number(options.epsilon)},
        {"momentum", number(options.momentum)},
+       {"correct-bias", options.correctBias ? "yes" : "no"},
        {"nesterov", options.nesterov ? "yes" : "no"}});
   return list;
 }
@@ -133,6 +137,8 @@ private:
     if (!imported.module)
       return exitCode(imported.error);
     module = std::move(imported.module);
+    if (int code = takeOptimizer(imported.optimizer))
+      return code;
     result.predictsOnly = llvm::none_of(
         module->getOps<train::StateOp>(), [](train::StateOp state) {
           return state.getKind() == train::StateKind::Parameter;
@@ -164,6 +170,80 @@ private:
       return 0;
     result.report = addDevices(result.report, devices);
     return writePackage(variants);
+  }
+
+  /// Settles who says how weights are updated: the model, as far as it does,
+  /// but for what was asked for.
+  int takeOptimizer(const std::optional<OptimizerChoice> &choice) {
+    bool isOwn = (*module)->hasAttr(train::kOwnStepAttr);
+    result.optimizer = isOwn ? kOwnOptimizer.str() : options.optimizer;
+    if (!isOwn)
+      return 0;
+    if (!choice)
+      return refuseOptions();
+    // The update is not among what the model brings.
+    (*module)->removeAttr(train::kLearningRatesAttr);
+    if (!choice->name.empty() && !options.given.count("optimizer")) {
+      if (choice->name == "sgd")
+        for (const char *name : {"betas", "epsilon"})
+          if (options.given.count(name))
+            return refuse(name, "means nothing to the model's optimizer, sgd");
+      auto take = [&](const char *name, auto &value, auto chosen) {
+        if (!options.given.count(name))
+          value = chosen;
+      };
+      options.optimizer = choice->name;
+      options.correctBias = choice->correctsBias;
+      take("betas", options.beta1, choice->beta1);
+      take("betas", options.beta2, choice->beta2);
+      take("epsilon", options.epsilon, choice->epsilon);
+      take("weight-decay", options.weightDecay, choice->weightDecay);
+      take("clip-norm", options.clipNorm, choice->clipNorm);
+      result.notes.push_back("optimizer: " + textOf(*choice) +
+                             ", as the model says; --optimizer says otherwise");
+    }
+    result.optimizer = options.optimizer;
+    return 0;
+  }
+
+  static std::string textOf(const OptimizerChoice &choice) {
+    std::string text = choice.name;
+    if (choice.name != "sgd")
+      text += " with betas " + number(choice.beta1) + " and " +
+              number(choice.beta2) + ", epsilon " + number(choice.epsilon) +
+              ", weight decay " + number(choice.weightDecay);
+    if (!choice.correctsBias)
+      text += ", without correction of the bias";
+    if (choice.clipNorm > 0)
+      text += ", gradients clipped to norm " + number(choice.clipNorm);
+    return text;
+  }
+
+  int refuse(const std::string &option, const std::string &why) {
+    result.error = "--" + option + " " + why;
+    return kUsage;
+  }
+
+  /// Of a step that is the model's own all that can be said is how far it goes.
+  int refuseOptions() {
+    auto rates = (*module)->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
+    for (const std::string &name : options.given)
+      if (name != "lr" || rates.empty())
+        return refuse(name, "does not apply: the model brings its own "
+                            "training step" +
+                                std::string(name == "lr"
+                                                ? ", which has no learning "
+                                                  "rate that could be set"
+                                                : ""));
+    if (!options.given.count("lr"))
+      return 0;
+    for (auto name : rates.getAsRange<StringAttr>()) {
+      auto state = module->lookupSymbol<train::StateOp>(name.getValue());
+      auto type = cast<RankedTensorType>(state.getType());
+      Attribute rate = FloatAttr::get(type.getElementType(), options.lr);
+      state.setInitialValueAttr(DenseElementsAttr::get(type, rate));
+    }
+    return 0;
   }
 
   bool stopped() const { return !options.stopAfter.empty(); }
@@ -279,7 +359,7 @@ private:
     return kIo;
   }
 
-  const CompileOptions &options;
+  CompileOptions options;
   CompileResult result{};
   llvm::raw_string_ostream messages; ///< Into the result.
   MLIRContext context;

@@ -57,6 +57,7 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options,
   optimizer.beta1 = options.beta1;
   optimizer.beta2 = options.beta2;
   optimizer.epsilon = options.epsilon;
+  optimizer.correctBias = options.correctBias;
   optimizer.momentum = options.momentum;
   optimizer.nesterov = options.nesterov;
   optimizer.clipNorm = options.clipNorm;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,11 @@ struct CompileOptions {
   double clipNorm = 0;      ///< 0: no clipping.
   double lossScale = 65536; ///< Of the first step; fp16 only.
   bool nesterov = false;
+  bool correctBias = true; ///< Of moments.
   int64_t accumulate = 1; ///< Micro-batches per update.
+  /// Which of the above were asked for ("optimizer", "clip-norm"): others may
+  /// be as the model has them.
+  std::set<std::string> given;
   std::optional<int64_t> batch;
   std::map<std::string, int64_t> dims;
   std::vector<std::string> freeze; ///< Regexes of parameters not trained.
@@ -63,6 +68,7 @@ struct CompileResult {
   std::string diagnostics;        ///< Lines about the model, each naming it.
   std::string error;  ///< What failed beside it, such as a file; else empty.
   std::string report; ///< Precision report, JSON.
+  std::string optimizer; ///< In the end; of a model's own step, words for it.
   uint64_t packageBytes = 0;
   bool predictsOnly = false; ///< The model has no parameters to train.
 };

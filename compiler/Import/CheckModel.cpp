@@ -117,7 +117,7 @@ static LogicalResult checkFeatures(const onnx::ModelProto &model,
   if (graph.quantization_annotation_size() > 0)
     return emitError(loc, "the model has quantization annotations; only models "
                           "in floating point can be trained");
-  if (graph.output_size() == 0)
+  if (graph.output_size() == 0 && model.training_info_size() == 0)
     return emitError(loc, "the graph has no output");
   return success();
 }

@@ -198,8 +198,9 @@ private:
   mlir::LogicalResult importTrain();
   mlir::LogicalResult importEvaluate();
   void beginFunction(llvm::StringRef name, Form functionForm);
-  void beginUpdate(const TrainingStep::Update &update);
-  mlir::LogicalResult importNodes(const TrainingStep::Update &update,
+  void beginGraphs(const TrainingStep::Graphs &graphs);
+  mlir::LogicalResult defineSeed(const TrainingStep::Update &update);
+  mlir::LogicalResult importNodes(const TrainingStep::Graphs &graphs,
                                   const llvm::StringSet<> &wanted);
   mlir::Value readOwnState(const onnx::TensorProto &tensor);
   mlir::LogicalResult writeOwnState(const TrainingStep::Binding &binding,

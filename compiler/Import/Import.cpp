@@ -2,16 +2,20 @@
 
 #include "compiler/Import/Import.h"
 
+#include "compiler/Dialect/Train/IR/OwnStep.h"
 #include "compiler/Import/CheckModel.h"
+#include "compiler/Import/Elements.h"
 #include "compiler/Import/FileMapping.h"
 #include "compiler/Import/ForEachTensor.h"
 #include "compiler/Import/GraphImporter.h"
 #include "compiler/Import/InlineFunctions.h"
 #include "compiler/Import/NamePatterns.h"
 #include "compiler/Import/NormalizeModel.h"
+#include "compiler/Import/OrtArtifacts.h"
 #include "compiler/Import/Remarks.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 #include <new>
@@ -115,6 +119,87 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
   return result;
 }
 
+/// Takes over what the optimizer of a checkpoint has come to, under the names
+/// that mpc-add-optimizer looks for.
+static LogicalResult importMoments(const OrtArtifacts &artifacts,
+                                   const ImportOptions &options,
+                                   ImportResult &result) {
+  ModuleOp module = *result.module;
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  static constexpr StringLiteral kNames[] = {train::kFirstMoment,
+                                             train::kSecondMoment};
+  bool isAdam = StringRef(artifacts.optimizer.name).contains("adam");
+  for (const OrtOptimizerGroup &group : artifacts.checkpoint.groups) {
+    if (!isAdam || group.step == 0)
+      continue;
+    for (const OrtParameterState &state : group.states)
+      for (auto [name, tensor] : llvm::zip(kNames, state.momentums)) {
+        auto weight = module.lookupSymbol<train::StateOp>(state.parameter);
+        if (!weight || weight.getKind() != train::StateKind::Parameter)
+          continue;
+        auto type = cast<RankedTensorType>(weight.getType());
+        Location loc = weight.getLoc();
+        if (type.getShape() != ArrayRef<int64_t>(tensor.shape))
+          return emitError(loc) << "has another shape than its '"
+                                << tensor.name << "' in the checkpoint";
+        auto elements = makeElements(tensor.data, tensor.dataType, type,
+                                     (name + "/" + state.parameter).str());
+        if (!elements) {
+          emitError(loc) << toString(elements.takeError());
+          return failure();
+        }
+        train::StateOp::create(builder, loc,
+                               (name + "/" + state.parameter).str(),
+                               train::StateKind::Optimizer, type, *elements,
+                               /*slots=*/nullptr, /*copy_of=*/nullptr);
+      }
+    auto scalar = RankedTensorType::get({}, builder.getI64Type());
+    train::StateOp::create(
+        builder, module.getLoc(), train::kStepState,
+        train::StateKind::Control, scalar,
+        DenseElementsAttr::get(scalar, group.step),
+        /*slots=*/nullptr, /*copy_of=*/nullptr);
+    result.notes.push_back("goes on after step " + std::to_string(group.step) +
+                           " of the checkpoint, with its moments");
+    break; // There is one group.
+  }
+  return success();
+}
+
+/// The training artifacts of ONNX Runtime.
+static ImportResult importFolder(StringRef path, const ImportOptions &options,
+                                 MLIRContext &context) {
+  ImportResult result;
+  try {
+    llvm::Expected<OrtArtifacts> artifacts = readOrtArtifacts(path);
+    if (!artifacts) {
+      result.error = reportFileError(artifacts.takeError(), path, &context);
+      return result;
+    }
+    context.loadDialect<train::TrainDialect, func::FuncDialect>();
+    ModelFile &model = *artifacts->model;
+    result.error = ModelError::Invalid;
+    if (failed(inlineFunctions(model.proto, &context)))
+      return result;
+    FailureOr<int64_t> opset = checkModel(model, &context, options.survey);
+    if (failed(opset))
+      return result;
+    result.error = ModelError::None;
+    TrainingStep step = makeStep(*artifacts);
+    GraphImporter(artifacts->model, *opset, &step, options, &context, result)
+        .run();
+    result.optimizer = artifacts->optimizer;
+    if (result.module && failed(importMoments(*artifacts, options, result))) {
+      result.module = nullptr;
+      result.error = ModelError::Invalid;
+    }
+  } catch (const std::bad_alloc &) {
+    emitError(FileLineColLoc::get(&context, path, 0, 0), "out of memory");
+    result.error = ModelError::Limit;
+  }
+  return result;
+}
+
 ImportResult mpc::importOnnx(llvm::MemoryBufferRef buffer,
                              const ImportOptions &options,
                              MLIRContext &context) {
@@ -135,6 +220,8 @@ ImportResult mpc::importOnnx(llvm::MemoryBufferRef buffer,
 
 ImportResult mpc::importOnnx(StringRef path, const ImportOptions &options,
                              MLIRContext &context) {
+  if (llvm::sys::fs::is_directory(path))
+    return importFolder(path, options, context);
   llvm::Expected<std::shared_ptr<FileMapping>> file = FileMapping::open(path);
   if (!file) {
     ImportResult result;
@@ -148,6 +235,8 @@ ImportResult mpc::importOnnx(StringRef path, const ImportOptions &options,
 }
 
 std::vector<std::string> mpc::externalFiles(StringRef path) {
+  if (llvm::sys::fs::is_directory(path))
+    return {};
   llvm::Expected<std::shared_ptr<ModelFile>> model = readModelFile(path);
   if (!model) {
     llvm::consumeError(model.takeError());

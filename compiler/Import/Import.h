@@ -57,6 +57,15 @@ struct ImportOptions {
   bool float64 = false;
 };
 
+/// The optimizer that a model names beside its gradients. Numbers as in
+/// passes/Pipeline.h.
+struct OptimizerChoice {
+  std::string name; ///< sgd, adamw or hf-adamw; "" if it names none.
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weightDecay = 0;
+  double clipNorm = 0;
+  bool correctsBias = true;
+};
+
 struct ImportResult {
   /// The module, null after an error. It verifies, and has one function,
   /// `predict`.
@@ -68,10 +77,14 @@ struct ImportResult {
   /// What was decided for the user and should be said aloud, one line each:
   /// "dimension 'N' is not bound: using 32".
   std::vector<std::string> notes;
+
+  /// Where the model brings gradients, but not what they do.
+  std::optional<OptimizerChoice> optimizer;
 };
 
 /// Imports the model in file `path`: protobuf, unless the name ends in
-/// `.onnxtxt` (ONNX's textual syntax) or `.textproto` (protobuf's).
+/// `.onnxtxt` (ONNX's textual syntax) or `.textproto` (protobuf's). A folder
+/// holds the training artifacts of ONNX Runtime.
 ///
 /// Errors go to the diagnostic handler of `context`, at locations made by
 /// makeNodeLoc; ModelDiagnosticHandler prints them as users read them. Loads

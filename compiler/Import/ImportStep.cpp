@@ -19,6 +19,7 @@
 using namespace mlir;
 using namespace mpc;
 using Update = TrainingStep::Update;
+using Graphs = TrainingStep::Graphs;
 
 //===----------------------------------------------------------------------===//
 // What the graphs tell by their names
@@ -41,9 +42,9 @@ static void forEachRead(const onnx::NodeProto &node,
 
 /// The nodes that lead to `wanted`, which grows by all that they read.
 static llvm::DenseSet<const onnx::NodeProto *>
-nodesBehind(const Update &update, llvm::StringSet<> &wanted) {
+nodesBehind(const Graphs &graphs, llvm::StringSet<> &wanted) {
   llvm::DenseSet<const onnx::NodeProto *> nodes;
-  for (const onnx::GraphProto *graph : llvm::reverse(update.graphs))
+  for (const onnx::GraphProto *graph : llvm::reverse(graphs))
     for (const onnx::NodeProto &node : llvm::reverse(graph->node()))
       if (llvm::any_of(node.output(), [&](const std::string &output) {
             return !output.empty() && wanted.contains(output);
@@ -87,10 +88,11 @@ bool GraphImporter::isControl(const onnx::TensorProto &tensor) {
                              element.isInteger(64));
   return isKnown && llvm::all_of(tensor.dims(), [](int64_t extent) {
            return extent == 1;
-         }) && llvm::none_of(graph.initializer(),
-                             [&](const onnx::TensorProto &other) {
-                               return &other == &tensor;
-                             });
+         }) && llvm::none_of(step->inference, [&](const auto *part) {
+           return llvm::any_of(part->initializer(), [&](const auto &other) {
+             return &other == &tensor;
+           });
+         });
 }
 
 /// Its value in this function, before any update.
@@ -132,8 +134,9 @@ GraphImporter::writeOwnState(const TrainingStep::Binding &binding, Value value,
 /// the update.
 void GraphImporter::classifyStates() {
   llvm::StringSet<> read;
-  for (const onnx::NodeProto &node : graph.node())
-    forEachRead(node, [&](StringRef name) { read.insert(name); });
+  for (const onnx::GraphProto *part : step->inference)
+    for (const onnx::NodeProto &node : part->node())
+      forEachRead(node, [&](StringRef name) { read.insert(name); });
   for (const Update &update : step->updates) {
     llvm::StringSet<> ofGradients = valuesOfGradients(update);
     for (const TrainingStep::Binding &binding : update.bindings) {
@@ -143,9 +146,13 @@ void GraphImporter::classifyStates() {
       bool isFloat = isa<FloatType>(getElementTypeOrSelf(state.getType()));
       if (!read.contains(binding.state))
         state.setKind(train::StateKind::Optimizer);
-      else if (isFloat && ofGradients.contains(binding.value))
+      else if (isFloat && update.gradients.empty() &&
+               ofGradients.contains(binding.value))
         state.setKind(train::StateKind::Parameter);
     }
+    for (const TrainingStep::Binding &gradient : update.gradients)
+      if (train::StateOp state = states.lookup(gradient.state))
+        state.setKind(train::StateKind::Parameter);
   }
 }
 
@@ -176,28 +183,28 @@ void GraphImporter::beginFunction(StringRef name, Form functionForm) {
   numRandom = 0;
 }
 
-/// Names of another update stand for other values.
-void GraphImporter::beginUpdate(const Update &update) {
+/// Names of other graphs stand for other values.
+void GraphImporter::beginGraphs(const Graphs &graphs) {
   values.clear();
   for (auto [i, input] : llvm::enumerate(stepInputs)) {
     Value argument = function.getArgument(i);
     GraphValue value{argument, nullptr, false, {}, argument.getLoc()};
     define(input->name(), std::make_shared<GraphValue>(value));
   }
-  for (const onnx::GraphProto *part : update.graphs)
+  for (const onnx::GraphProto *part : graphs)
     defineInitializers(*part);
 }
 
 /// Imports what leads to the values that are wanted.
-LogicalResult GraphImporter::importNodes(const Update &update,
+LogicalResult GraphImporter::importNodes(const Graphs &graphs,
                                          const llvm::StringSet<> &wanted) {
-  parts = update.graphs;
+  parts = graphs;
   llvm::StringSet<> names = wanted;
-  llvm::DenseSet<const onnx::NodeProto *> nodes = nodesBehind(update, names);
+  llvm::DenseSet<const onnx::NodeProto *> nodes = nodesBehind(graphs, names);
   used.clear();
   for (StringRef name : names.keys())
     used[name] = 1;
-  for (const onnx::GraphProto *part : update.graphs)
+  for (const onnx::GraphProto *part : graphs)
     for (const onnx::TensorProto &tensor : part->initializer()) {
       if (!step->states.contains(tensor.name()) ||
           !names.contains(tensor.name()))
@@ -210,7 +217,7 @@ LogicalResult GraphImporter::importNodes(const Update &update,
       GraphValue state{value, nullptr, false, {}, value.getLoc()};
       define(tensor.name(), std::make_shared<GraphValue>(state));
     }
-  for (const onnx::GraphProto *part : update.graphs)
+  for (const onnx::GraphProto *part : graphs)
     for (const onnx::NodeProto &node : part->node())
       if (nodes.contains(&node) && failed(importNode(node, /*index=*/-1)))
         return failure();
@@ -219,28 +226,38 @@ LogicalResult GraphImporter::importNodes(const Update &update,
 
 /// The outputs of inference, but for what the step makes of its states.
 LogicalResult GraphImporter::importPredict() {
-  Update inference;
-  inference.graphs = {&graph};
   llvm::StringSet<> bound, wanted;
   for (const Update &update : step->updates)
     for (const TrainingStep::Binding &binding : update.bindings)
       bound.insert(binding.value);
+  onnx::ValueInfoProto prediction;
+  prediction.set_name(step->prediction);
   SmallVector<const onnx::ValueInfoProto *> outputs;
-  for (const onnx::ValueInfoProto &output : graph.output())
-    if (!bound.contains(output.name())) {
-      outputs.push_back(&output);
-      wanted.insert(output.name());
-    }
+  if (!step->prediction.empty())
+    outputs.push_back(&prediction);
+  else
+    for (const onnx::ValueInfoProto &output : step->inference.back()->output())
+      if (!bound.contains(output.name()))
+        outputs.push_back(&output);
   if (outputs.empty())
     return emitError(UnknownLoc::get(context))
            << "all outputs of the graph are new values of states: nothing is "
               "left to predict";
-  SmallVector<const onnx::ValueInfoProto *> inputs = dataInputs(graph);
+  for (const onnx::ValueInfoProto *output : outputs)
+    wanted.insert(output->name());
+  // Of the labels' size there may be no need.
+  llvm::StringSet<> names = wanted;
+  (void)nodesBehind(step->inference, names);
+  SmallVector<const onnx::ValueInfoProto *> inputs;
+  for (const onnx::ValueInfoProto *input : dataInputs(*step->inference.back()))
+    if (step->prediction.empty() || names.contains(input->name()))
+      inputs.push_back(input);
   if (failed(importInputs(inputs)))
     return failure();
-  defineInitializers(graph);
-  return failed(importNodes(inference, wanted)) ? failure()
-                                                : importOutputs(outputs);
+  for (const onnx::GraphProto *part : step->inference)
+    defineInitializers(*part);
+  return failed(importNodes(step->inference, wanted)) ? failure()
+                                                      : importOutputs(outputs);
 }
 
 /// One float: the sum of what is differentiated.
@@ -279,21 +296,37 @@ FailureOr<std::string> GraphImporter::findLoss() {
             "output of one float";
 }
 
+/// What the backward pass starts from is data, not a number to compute with.
+LogicalResult GraphImporter::defineSeed(const Update &update) {
+  if (update.seed.empty())
+    return success();
+  GraphValue &seed = lookup(update.seed);
+  Value value = makeConstant(seed);
+  if (!value)
+    return failure();
+  value.getDefiningOp()->setAttr(train::kLossSeedAttr, builder.getUnitAttr());
+  GraphValue data{value, nullptr, false, {}, seed.loc};
+  define(update.seed, std::make_shared<GraphValue>(data));
+  return success();
+}
+
 LogicalResult GraphImporter::importTrain() {
   beginFunction("train", Form::Exact);
   if (failed(importInputs(stepInputs)))
     return failure();
   Value loss;
   for (auto [index, update] : llvm::enumerate(step->updates)) {
-    beginUpdate(update);
+    beginGraphs(update.graphs);
     llvm::StringSet<> wanted;
-    for (const TrainingStep::Binding &binding : update.bindings)
-      for (StringRef name : {binding.value, binding.state})
-        wanted.insert(name);
+    for (const auto *bindings : {&update.bindings, &update.gradients})
+      for (const TrainingStep::Binding &binding : *bindings)
+        for (StringRef name : {binding.value, binding.state})
+          wanted.insert(name);
     for (const onnx::GraphProto *part : update.graphs)
       for (const onnx::ValueInfoProto &output : part->output())
         wanted.insert(output.name());
-    if (failed(importNodes(update, wanted)))
+    if (failed(defineSeed(update)) ||
+        failed(importNodes(update.graphs, wanted)))
       return failure();
     if (!loss) {
       FailureOr<std::string> name = findLoss();
@@ -323,14 +356,39 @@ LogicalResult GraphImporter::importTrain() {
                                               value.getType(), value);
       updated[binding.state] = value;
     }
+    for (const TrainingStep::Binding &gradient : update.gradients) {
+      Value value = materialize(lookup(gradient.value));
+      if (!value)
+        return failure();
+      Value weight = stateReads.lookup(gradient.state);
+      if (weight.getType() != value.getType())
+        return emitError(value.getLoc())
+               << "is the gradient of '" << gradient.state << "', which is "
+               << typeText(weight.getType()) << ", but it is "
+               << typeText(value.getType());
+      addGradient(weight, value);
+    }
   }
   classifyStates();
 
+  // Gradients stand in the order of their states.
+  llvm::StringMap<unsigned> places;
+  for (auto state : function->getParentOfType<ModuleOp>()
+                        .getOps<train::StateOp>())
+    places[state.getSymName()] = places.size();
+  auto place = [&](const std::pair<Value, Value> &entry) {
+    auto read = entry.first.getDefiningOp<train::ReadOp>();
+    return read ? places.lookup(read.getState()) : places.size();
+  };
+  llvm::stable_sort(gradients, [&](const auto &a, const auto &b) {
+    return place(a) < place(b);
+  });
   SmallVector<Value> results = {toLoss(loss)};
   SmallVector<StringRef> names = {""};
   for (auto [x, gradient] : gradients) {
     auto read = x.getDefiningOp<train::ReadOp>();
-    if (!read || gradient.use_empty() ||
+    bool isAsked = !gradient.use_empty() || !step->updates[0].gradients.empty();
+    if (!read || !isAsked ||
         states.lookup(read.getState()).getKind() !=
             train::StateKind::Parameter)
       continue;
@@ -350,10 +408,10 @@ LogicalResult GraphImporter::importEvaluate() {
   beginFunction("evaluate", Form::Inference);
   if (failed(importInputs(stepInputs)))
     return failure();
-  beginUpdate(step->updates.front());
+  beginGraphs(step->evaluation);
   llvm::StringSet<> wanted;
   wanted.insert(lossName);
-  if (failed(importNodes(step->updates.front(), wanted)))
+  if (failed(importNodes(step->evaluation, wanted)))
     return failure();
   Value loss = materialize(lookup(lossName));
   if (!loss)

@@ -84,6 +84,9 @@ Expected<int64_t> mpc::countElements(ArrayRef<int64_t> shape) {
 //===----------------------------------------------------------------------===//
 
 Expected<TensorBytes> TensorReader::read(const TensorProto &tensor) {
+  auto given = model->checkpoint.find(tensor.name());
+  if (given != model->checkpoint.end())
+    return given->second;
   Expected<int64_t> count = countElements(
       ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()));
   if (!count)

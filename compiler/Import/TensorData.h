@@ -26,12 +26,6 @@ unsigned dataTypeSize(int32_t dataType);
 /// Multiplies extents; fails if one is negative or there are too many elements.
 llvm::Expected<int64_t> countElements(llvm::ArrayRef<int64_t> shape);
 
-/// Elements as stored: little-endian, row-major, dataTypeSize bytes each.
-struct TensorBytes {
-  llvm::ArrayRef<char> bytes;
-  std::shared_ptr<const void> owner; ///< Keeps `bytes` alive.
-};
-
 /// Reads tensors of one model, wherever they are: raw bytes, typed fields,
 /// external files. Everything about a tensor is checked here and nowhere else.
 class TensorReader {

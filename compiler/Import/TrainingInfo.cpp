@@ -68,6 +68,8 @@ FailureOr<TrainingStep>
 mpc::readTrainingInfo(const onnx::ModelProto &model, MLIRContext *context) {
   TrainingStep step;
   const onnx::GraphProto &main = model.graph();
+  step.inference = {&main};
+  step.evaluation = {&main, &model.training_info(0).algorithm()};
   const llvm::StringSet<> mainValues = valuesOf(main),
                           mainStates = initializersOf(main);
   llvm::StringMap<int> algorithmInitializers; // And whose they are.

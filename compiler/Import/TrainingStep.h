@@ -24,19 +24,30 @@ struct TrainingStep {
     std::string state, value;
   };
 
+  /// Graphs whose nodes run one after the other.
+  using Graphs = std::vector<const onnx::GraphProto *>;
+
   /// One of the updates that make up a step. Each sees what those before it
   /// have made of the states.
   struct Update {
-    /// The first is that of inference; it reads nothing of the others.
-    std::vector<const onnx::GraphProto *> graphs;
+    Graphs graphs;
     std::vector<Binding> bindings;
-    /// What is differentiated with respect to states; "" if no node says so.
+    /// Gradients of states, for an update that is not the model's own.
+    std::vector<Binding> gradients;
+    /// What it minimizes; "" if the file does not say.
     std::string loss;
+    /// The initializer that the backward pass starts from, if it has one.
+    std::string seed;
   };
 
   std::vector<Update> updates;
   /// All states, and the update that each belongs to.
   llvm::StringMap<unsigned> states;
+
+  Graphs inference;  ///< That predict.
+  Graphs evaluation; ///< That lead to the loss, and train nothing.
+  /// What prediction gives; all outputs of the last graph if empty.
+  std::string prediction;
 };
 
 /// Reads `training_info`, of which there is some. Functions must have been

@@ -22,8 +22,8 @@ using namespace mpc;
 static constexpr StringLiteral kParameters = "parameters";
 static constexpr StringLiteral kGradients = "gradients";
 static constexpr StringLiteral kVelocity = "momentum.velocity";
-static constexpr StringLiteral kFirstMoment = "adam.first_moment";
-static constexpr StringLiteral kSecondMoment = "adam.second_moment";
+using train::kFirstMoment;
+using train::kSecondMoment;
 static constexpr StringLiteral kMicroStep = "micro_step";
 static constexpr StringLiteral kLossSum = "loss_sum";
 static constexpr StringLiteral kLossDivisor = "loss_divisor";
@@ -53,6 +53,7 @@ struct AddOptimizerPass : mpc::impl::AddOptimizerPassBase<AddOptimizerPass> {
     }
     FailureOr<Packing> packing = computePacking(module);
     if (failed(packing) || failed(checkGradients(func, *packing)) ||
+        failed(packMoments(*packing)) ||
         failed(packParameters(module, *packing, kParameters)))
       return signalPassFailure();
 
@@ -68,7 +69,10 @@ private:
   // Options
   //===--------------------------------------------------------------------===//
 
-  bool isAdam() const { return optimizer == "adam" || optimizer == "adamw"; }
+  bool isAdam() const {
+    return optimizer == "adam" || optimizer == "adamw" || isHfAdamW();
+  }
+  bool isHfAdamW() const { return optimizer == "hf-adamw"; }
 
   double decay() const {
     if (weightDecay >= 0)
@@ -82,7 +86,7 @@ private:
     };
     if (!isAdam() && optimizer != "sgd" && optimizer != "momentum")
       return refuse("unknown optimizer '" + optimizer +
-                    "'; use sgd, momentum, adam or adamw");
+                    "'; use sgd, momentum, adam, adamw or hf-adamw");
     // Written so that NaN fails the tests.
     if (!(lr >= 0) || !std::isfinite(lr))
       return refuse("lr must be a number from 0 on");
@@ -147,8 +151,29 @@ private:
   /// Reads a state of the packing's layout that starts as zeros.
   Value readMoment(OpBuilder &builder, StringRef name, const Packing &packing) {
     createState(getOperation(), name, train::StateKind::Optimizer, packing.type,
-                /*value=*/nullptr, packing.slots);
+                moments.lookup(name), packing.slots);
     return read(builder, name);
+  }
+
+  /// Packs the moments that a checkpoint begins with, if it has those of all
+  /// weights.
+  LogicalResult packMoments(const Packing &packing) {
+    ModuleOp module = getOperation();
+    for (StringRef name : {kFirstMoment, kSecondMoment}) {
+      Packing own = packing;
+      for (train::StateOp &state : own.states)
+        state = module.lookupSymbol<train::StateOp>(
+            (name + "/" + state.getSymName()).str());
+      if (!llvm::all_of(own.states, [](train::StateOp s) { return bool(s); }))
+        continue;
+      FailureOr<ElementsAttr> value = packValues(own, name);
+      if (failed(value))
+        return failure();
+      moments[name] = *value;
+      for (train::StateOp state : own.states)
+        state.erase();
+    }
+    return success();
   }
 
   /// The function's one read of the parameters.
@@ -192,11 +217,16 @@ private:
     Value first = readMoment(builder, kFirstMoment, packing);
     Value second = readMoment(builder, kSecondMoment, packing);
     auto scalar = RankedTensorType::get({}, packing.elementType());
-    auto correction = [&](double beta) {
+    auto correction = [&](double beta) -> Value {
+      if (!correctBias)
+        return createScalar(builder, updateLoc(), packing.elementType(), 1);
       return train::BiasCorrectionOp::create(builder, updateLoc(), scalar, step,
                                              builder.getF64FloatAttr(beta));
     };
     Value correction1 = correction(beta1), correction2 = correction(beta2);
+    if (isHfAdamW())
+      return buildHfAdamW(builder, weights, gradients, first, second, lr,
+                          correction1, correction2);
     auto decoupled = optimizer == "adamw" ? builder.getUnitAttr() : UnitAttr();
     auto update = train::AdamOp::create(
         builder, updateLoc(), weights, gradients, first, second, lr,
@@ -205,6 +235,46 @@ private:
     write(builder, kParameters, update.getNewWeight());
     write(builder, kFirstMoment, update.getNewFirstMoment());
     write(builder, kSecondMoment, update.getNewSecondMoment());
+  }
+
+  /// AdamW as Hugging Face's transformers had it and ONNX Runtime has by
+  /// default: epsilon is added before the bias is corrected, and weights decay
+  /// after the update.
+  ///   w1 = w - lr sqrt(correction2) / correction1 * m' / (sqrt(v') + epsilon)
+  ///   w' = w1 - lr decay w1
+  /// Source: orttraining/.../optimizer/adamw, adam_mode 1.
+  void buildHfAdamW(OpBuilder &builder, Value weights, Value gradients,
+                    Value first, Value second, Value lr, Value correction1,
+                    Value correction2) {
+    Location loc = updateLoc();
+    Type element = getElementTypeOrSelf(weights);
+    auto mul = [&](Value a, Value b) -> Value {
+      return train::MulOp::create(builder, loc, a, b);
+    };
+    auto scale = [&](double factor, Value value) {
+      return mul(createScalar(builder, loc, element, factor), value);
+    };
+    auto mix = [&](double beta, Value old, Value now) -> Value {
+      Value kept = scale(beta, old), added = scale(1 - beta, now);
+      return train::AddOp::create(builder, loc, kept, added);
+    };
+    Value newFirst = mix(beta1, first, gradients);
+    Value newSecond = mix(beta2, second, mul(gradients, gradients));
+    Value root = train::SqrtOp::create(builder, loc, newSecond);
+    Value divisor = train::AddOp::create(
+        builder, loc, root, createScalar(builder, loc, element, epsilon));
+    Value ratio = train::DivOp::create(
+        builder, loc, train::SqrtOp::create(builder, loc, correction2),
+        correction1);
+    Value step = train::DivOp::create(
+        builder, loc, mul(mul(lr, ratio), newFirst), divisor);
+    Value updated = train::SubOp::create(builder, loc, weights, step);
+    if (decay() != 0)
+      updated = train::SubOp::create(
+          builder, loc, updated, mul(scale(decay(), lr), updated));
+    write(builder, kParameters, updated);
+    write(builder, kFirstMoment, newFirst);
+    write(builder, kSecondMoment, newSecond);
   }
 
   /// Clips the gradients and updates weights, moments and the step counter.
@@ -399,6 +469,8 @@ private:
     setOutputs(func, {{loss, outputAttributes(&getContext(), "loss")},
                       {norm, outputAttributes(&getContext(), "grad_norm")}});
   }
+
+  llvm::StringMap<ElementsAttr> moments; ///< What some begin with.
 };
 
 } // namespace

@@ -133,7 +133,7 @@ def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::train::TrainDialect"];
   let options = [
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"",
-           "sgd, momentum, adam or adamw">,
+           "sgd, momentum, adam, adamw or hf-adamw">,
     Option<"lr", "lr", "double", /*default=*/"1e-3", "Learning rate">,
     Option<"weightDecay", "weight-decay", "double", /*default=*/"-1",
            "Weight decay; negative: 0.01 for adamw, 0 for the others">,
@@ -143,6 +143,8 @@ def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
            "Decay of the second moment">,
     Option<"epsilon", "epsilon", "double", /*default=*/"1e-8",
            "Added to the root of the second moment">,
+    Option<"correctBias", "correct-bias", "bool", /*default=*/"true",
+           "Divide moments by 1 - beta^t (adam, adamw, hf-adamw)">,
     Option<"momentum", "momentum", "double", /*default=*/"0.9",
            "Decay of the velocity (momentum only)">,
     Option<"nesterov", "nesterov", "bool", /*default=*/"false",

@@ -48,7 +48,7 @@ static void print(const Options &options, const mpc::CompileOptions &compiled,
   }
   say("%s: %s, %s, %s, compiled in %s\n", compiled.output.c_str(),
       formatBytes(result.packageBytes).c_str(), compiled.precision.c_str(),
-      result.predictsOnly ? "prediction alone" : compiled.optimizer.c_str(),
+      result.predictsOnly ? "prediction alone" : result.optimizer.c_str(),
       formatDuration(seconds).c_str());
 }
 
@@ -61,6 +61,16 @@ static std::string relativePath(const std::string &model,
   fs::path folder = fs::absolute(package, error).parent_path();
   fs::path relative = fs::relative(model, folder, error);
   return error ? "" : relative.string();
+}
+
+/// That of the file, or of the folder with training artifacts.
+static std::string nameOfModel(const std::string &model) {
+  std::filesystem::path path(model);
+  if (!path.has_filename()) // It ends in a slash.
+    path = path.parent_path();
+  if (path == "." || path == "..")
+    path = std::filesystem::absolute(path).lexically_normal().parent_path();
+  return path.stem().string();
 }
 
 /// Where the package goes.
@@ -88,7 +98,7 @@ static int run(const Options &options) {
   std::string output = options.output;
   // As other compilers do: the result goes to where the user is.
   if (output.empty())
-    output = std::filesystem::path(options.model).stem().string() + ".mpc";
+    output = nameOfModel(options.model) + ".mpc";
   if (!compile.stopAfter.empty())
     output.clear();
   if (!output.empty()) {
@@ -112,7 +122,9 @@ Action mpc::tool::addCompile(CLI::App &app) {
   auto options = std::make_shared<Options>();
   CLI::App *compile = app.add_subcommand(
       "compile", "Compile an ONNX model into a training program");
-  compile->add_option("model", options->model, "ONNX file, binary or .onnxtxt")
+  compile->add_option("model", options->model, "ONNX file, binary or .onnxtxt, or a "
+                                           "folder of ONNX Runtime's training "
+                                           "artifacts")
       ->option_text("MODEL.onnx")
       ->required();
   compile

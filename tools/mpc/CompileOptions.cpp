@@ -164,8 +164,8 @@ void CompileArguments::addOptimizerOptions(CLI::App &command) {
         ->group("Optimizer");
   };
   add("--optimizer", options.optimizer,
-      "sgd, momentum, adam or adamw (default: adamw)", "NAME")
-      ->check(Choice({"sgd", "momentum", "adam", "adamw"}));
+      "sgd, momentum, adam, adamw or hf-adamw (default: adamw)", "NAME")
+      ->check(Choice({"sgd", "momentum", "adam", "adamw", "hf-adamw"}));
   add("--lr", options.lr, "Learning rate (default: 0.001)", "RATE")
       ->check(AtLeast(0));
   add("--weight-decay", weightDecay, "Default: 0.01 for adamw, else 0", "RATE")
@@ -207,7 +207,8 @@ void CompileArguments::addTargetOptions(CLI::App &command) {
 
 /// An option that its optimizer does not know would be ignored in silence.
 void CompileArguments::checkOptimizer() const {
-  bool isAdam = options.optimizer == "adam" || options.optimizer == "adamw";
+  bool isAdam = options.optimizer == "adam" || options.optimizer == "adamw" ||
+                options.optimizer == "hf-adamw";
   auto refuse = [&](const char *name) {
     throw Failure(Usage, std::string(name) + " means nothing to --optimizer=" +
                              options.optimizer);
@@ -276,6 +277,9 @@ CompileArguments::toOptions(const std::string &model) const {
   result.targets = splitTargets(target);
   checkPrecision(result.targets, result.precision);
   result.lossScale = lossScale.value_or(result.lossScale);
+  for (const CLI::Option *option : added)
+    if (option->get_group() == "Optimizer" && option->count() > 0)
+      result.given.insert(option->get_single_name());
   result.beta1 = betas.first;
   result.beta2 = betas.second;
   result.weightDecay =

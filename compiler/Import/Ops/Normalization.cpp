@@ -462,7 +462,8 @@ static LogicalResult importSoftmax(ImportedNode &node) {
 
 ArrayRef<OpRow> mpc::normalizationOps() {
   static const OpRow rows[] = {
-      {"LayerNormalization", 17, 2, 3, 3, importLayerNorm},
+      // ONNX Runtime has it in all opsets.
+      {"LayerNormalization", 13, 2, 3, 3, importLayerNorm},
       {"RMSNormalization", 23, 2, 2, 1, importRmsNorm},
       {"BatchNormalization", 9, 5, 5, 5, importBatchNorm},
       {"BatchNormalization", 14, 5, 5, 3, importBatchNorm},

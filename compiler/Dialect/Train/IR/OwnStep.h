@@ -2,7 +2,8 @@
 //
 // What the importer says of them to the passes. Such a module has `predict`,
 // `evaluate`, which gives the loss, and `train`, which gives the loss and the
-// gradients of parameters, and writes all states that the step changes.
+// gradients of parameters, and writes the states that the step changes. Where it
+// writes no parameters, the update is left to mpc-add-optimizer.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_OWNSTEP_H
@@ -20,6 +21,10 @@ inline constexpr llvm::StringLiteral kLearningRatesAttr = "mpc.learning_rates";
 inline constexpr llvm::StringLiteral kGradientOfAttr = "mpc.gradient_of";
 /// Of a write in `train`: the number of the update that it belongs to.
 inline constexpr llvm::StringLiteral kUpdateAttr = "mpc.update";
+
+/// States "NAME/WEIGHT" with which a checkpoint lets the optimizer begin.
+inline constexpr llvm::StringLiteral kFirstMoment = "adam.first_moment";
+inline constexpr llvm::StringLiteral kSecondMoment = "adam.second_moment";
 
 } // namespace mpc::train
 
