@@ -266,7 +266,8 @@ constexpr SmallGraph kSmallGraphs[] = {
     {"float[2, 3] x", "y = com.microsoft.SigmoidGrad (x, x)"},
     {"float[2, 3] x", "y = com.microsoft.TanhGrad (x, x)"},
     {"float[2, 3] x", "y = com.microsoft.LeakyReluGrad <alpha = 0.2> (x, x)"},
-    {"float[2, 3] x", "y = com.microsoft.GeluGrad (x, x)"},
+    {"float[2, 3] x",
+     "y = com.microsoft.GeluGrad <approximate = \"tanh\"> (x, x)"},
     {"float[2, 3] x", "y = com.microsoft.FastGeluGrad (x, x)"},
     {"float[2, 3] x", "y = com.microsoft.QuickGeluGrad <alpha = 1.0> (x, x)"},
     {"float[2, 3] x, float[3] b",
@@ -286,7 +287,7 @@ constexpr SmallGraph kSmallGraphs[] = {
     {"float[2, 3] x, float r = {0.25}, bool t = {1}",
      "z, m = Dropout (x, r, t) y = com.microsoft.DropoutGrad (x, m, r, t)"},
     {"float[2, 3] x, bool[2, 3] m, float r = {0.25}",
-     "y = com.microsoft.DropoutGrad (x, m, r)"},
+     "y = com.microsoft.DropoutGrad <seed = 3> (x, m, r)"},
     {"float[2, 3] x", "z, m = com.microsoft.BitmaskDropout <seed = 1> (x) "
                       "y = com.microsoft.BitmaskDropoutGrad (x, m)"},
     {"float d, float[2, 3] x, int64[2] l, float[3] w",
@@ -303,8 +304,8 @@ constexpr SmallGraph kSmallGraphs[] = {
     {"float[2, 3] x, int64[2] l",
      "y = com.microsoft.NegativeLogLikelihoodLossInternal2 (x, l)"},
     {"float[2, 3] x, float[3] s, float[2, 1] m",
-     "y, b, c = com.microsoft.LayerNormalizationGrad <axis = 1> "
-     "(x, x, s, m, m)"},
+     "y, b, c = com.microsoft.LayerNormalizationGrad <axis = 1, epsilon = 0.1, "
+     "stash_type = 1> (x, x, s, m, m)"},
     {"float[2, 3] x, float[3] s",
      "y, r = SimplifiedLayerNormalization <axis = 1, epsilon = 0.1> (x, s)"},
     {"float[2, 3] x, float[3] s, float[2, 1] r",
@@ -334,6 +335,8 @@ constexpr SmallGraph kSmallGraphs[] = {
      "y = AveragePoolGrad <kernel_shape = [2, 2], strides = [2, 2], "
      "pads = [0, 0, 0, 0], count_include_pad = 1> (d)",
      28, "<float[1, 1, 4, 4] y>"},
+    {"float[1, 1, 4] d, float[1, 1, 2] x, float[3] s = {1, 1, 2}",
+     "y = com.microsoft.ResizeGrad <mode = \"linear\"> (d, x, , s)"},
     {"float[2, 2] d, int64[2] s = {4, 2}, int64[2] i",
      "y = com.microsoft.GatherGrad <axis = 0> (s, i, d)"},
     {"float[2, 2] d, int64[2] s = {2, 4}, int64[2] i = {1, 2}",
