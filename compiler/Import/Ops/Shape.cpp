@@ -508,22 +508,6 @@ static LogicalResult importConcat(ImportedNode &node) {
              : node.emit<train::ConcatOp>(inputs, node.i64("axis", axis)));
 }
 
-/// Output 1 is how many positions of the axis each input gives.
-static LogicalResult importConcatTraining(ImportedNode &node) {
-  if (failed(importConcat(node)) || !node.isOutputUsed(1))
-    return failure(node.failed());
-  int64_t rank = node.shapeOfInput(0).size();
-  int64_t axis =
-      node.normalizeAxis(node.intAttr("axis", 0), rank, "attribute 'axis'");
-  KnownTensor lengths{node.graph.builder.getI64Type(), {}, {}, {}};
-  for (unsigned i = 0; !node.failed() && i < node.numInputs(); ++i) {
-    SmallVector<int64_t> shape = node.shapeOfInput(i);
-    lengths.ints.push_back(axis < int64_t(shape.size()) ? shape[axis] : 0);
-  }
-  lengths.shape = {lengths.size()};
-  return node.setKnown(lengths, 1);
-}
-
 static LogicalResult foldConcat(ImportedNode &node) {
   std::vector<KnownTensor> inputs;
   SmallVector<Type> types;
@@ -559,6 +543,23 @@ static LogicalResult foldConcat(ImportedNode &node) {
         append(result.ints, input.ints);
     }
   return node.setKnown(result);
+}
+
+/// Output 1 is how many positions of the axis each input gives.
+template <LogicalResult (*concat)(ImportedNode &)>
+static LogicalResult importConcatTraining(ImportedNode &node) {
+  if (failed(concat(node)) || !node.isOutputUsed(1))
+    return failure(node.failed());
+  int64_t rank = node.shapeOfInput(0).size();
+  int64_t axis =
+      node.normalizeAxis(node.intAttr("axis", 0), rank, "attribute 'axis'");
+  KnownTensor lengths{node.graph.builder.getI64Type(), {}, {}, {}};
+  for (unsigned i = 0; !node.failed() && i < node.numInputs(); ++i) {
+    SmallVector<int64_t> shape = node.shapeOfInput(i);
+    lengths.ints.push_back(axis < int64_t(shape.size()) ? shape[axis] : 0);
+  }
+  lengths.shape = {lengths.size()};
+  return node.setKnown(lengths, 1);
 }
 
 /// What to add before and after each dimension; negative numbers take away.
@@ -682,7 +683,7 @@ ArrayRef<OpRow> mpc::shapeOps() {
       {"Pad", 13, 2, 4, 1, importPad},
       {"com.microsoft.SliceGrad", 1, 4, 6, 1, importSliceGrad},
       {"com.microsoft.ConcatTraining", 1, 1, kAnyNumber, 2,
-       importConcatTraining},
+       importConcatTraining<importConcat>, importConcatTraining<foldConcat>},
       {"com.microsoft.SplitTraining", 1, 2, 2, kAnyNumber, importSplit},
   };
   return rows;
