@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
-"""Writes what mpc takes of the data of test/models/ort: all batches, and the first, by
-which ONNX Runtime evaluated. Labels that it takes as one list get a row for each sample.
+"""Writes what mpc takes of the data of test/models/ort: the batches from number AFTER on,
+and the first, by which ONNX Runtime evaluated. Labels that it takes as one list get a row
+for each sample.
 
-ort_data.py FOLDER ALL.npz FIRST.npz
+ort_data.py FOLDER BATCHES.npz FIRST.npz [AFTER]
 """
 import pathlib
 import sys
 
-import numpy as np
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import npz
 
-folder, everything, first = map(pathlib.Path, sys.argv[1:])
-batch = int(np.load(folder / "golden.npz")["batch"])
-data = dict(np.load(folder / "data.npz"))
-samples = min(len(array) for array in data.values())
-data = {n: a if len(a) == samples else a.reshape(samples, -1) for n, a in data.items()}
-np.savez(everything, **data)
-np.savez(first, **{n: a[:batch] for n, a in data.items()})
+folder, batches, first = map(pathlib.Path, sys.argv[1:4])
+after = int(sys.argv[4]) if len(sys.argv) > 4 else 0
+batch, = npz.read(folder / "golden.npz")["batch"].values()
+data = npz.read(folder / "data.npz")
+samples = min(array.shape[0] for array in data.values())
+for array in data.values():
+    if array.shape[0] != samples:
+        array.shape = (samples, npz.count(array.shape) // samples)
+npz.write(batches, {name: array.rows(after * batch, None) for name, array in data.items()})
+npz.write(first, {name: array.rows(0, batch) for name, array in data.items()})

@@ -8,14 +8,14 @@ A family of microsoft_cases.py is one model, microsoft/FAMILY.onnx, of which eac
 FAMILY.npz has its inputs and FAMILY.wanted.npz its outputs. To make them takes numpy, onnx and
 onnxruntime-training 1.19, to check them nothing but Python.
 """
-import ast
 import math
 import pathlib
 import re
-import struct
 import subprocess
 import sys
-import zipfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import npz
 
 HERE = pathlib.Path(__file__).resolve().parent / "microsoft"
 # Beside each other stand f32 sums in two orders; elements of a tensor differ in size.
@@ -23,17 +23,7 @@ RTOL, OF_LARGEST = 1e-5, 2e-6
 
 
 def read_npz(path):
-    """The arrays of an .npz file as lists: what CI has no NumPy for."""
-    arrays = {}
-    with zipfile.ZipFile(path) as archive:
-        for entry in archive.namelist():
-            data = archive.read(entry)
-            size = struct.unpack_from("<H", data, 8)[0]
-            header = ast.literal_eval(data[10:10 + size].decode("latin1"))
-            code = {"<f4": "f", "<i8": "q", "<i4": "i", "|b1": "?"}[header["descr"]]
-            values = [v for v, in struct.iter_unpack("<" + code, data[10 + size:])]
-            arrays[entry.removesuffix(".npy")] = (header["shape"], values)
-    return arrays
+    return {name: (array.shape, array.values()) for name, array in npz.read(path).items()}
 
 
 def differs(found, wanted):
