@@ -33,8 +33,7 @@ LogicalResult mpc::importDropout(ImportedNode &node) {
         0, node.emit<train::DropoutOp>(input, node.f32("ratio", ratio)));
   Value factors = node.emit<train::DropoutOp>(
       node.broadcast(node.scalar(1), shapeOf(input)), node.f32("ratio", ratio));
-  Value mask =
-      node.compare(node.scalar(0), factors, train::Comparison::Less);
+  Value mask = node.compare(node.scalar(0), factors, train::Comparison::Less);
   if (failed(node.setOutput(1, mask)))
     return failure();
   return node.setOutput(0, node.emit<train::MulOp>({input, factors}));
@@ -53,6 +52,7 @@ static Value factorsOf(Value mask) {
 LogicalResult mpc::importDropoutGrad(ImportedNode &node) {
   Value grad = node.floatInput(0), mask = node.input(1);
   double ratio = ratioOf(node, 2);
+  node.hasAttr("seed"); // Of the forward op.
   bool trains = !node.hasInput(3) || node.knownScalar(3) != 0;
   if (node.failed())
     return failure();

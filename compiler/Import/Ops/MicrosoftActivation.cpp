@@ -1,8 +1,8 @@
 //===- MicrosoftActivation.cpp - com.microsoft's functions and gradients --===//
 //
-// What ONNX Runtime makes of activations, softmax and dropout, and the gradients
-// that its gradient builder writes of them: the gradient ops of our own.
-// Source: onnxruntime, orttraining/core/graph/training_op_defs.cc.
+// What ONNX Runtime makes of activations, softmax and dropout, and the
+// gradients that its gradient builder writes of them: the gradient ops of our
+// own. Source: onnxruntime, orttraining/core/graph/training_op_defs.cc.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@ static Value biased(ImportedNode &node, Value input, unsigned bias) {
              : input;
 }
 
-template <bool approximate> static LogicalResult importGelu(ImportedNode &node) {
+template <bool approximate>
+static LogicalResult importGelu(ImportedNode &node) {
   SmallVector<NamedAttribute> attributes;
   if (approximate)
     attributes.push_back(node.flag("approximate"));
@@ -70,8 +71,8 @@ static LogicalResult importBiasSoftmax(ImportedNode &node) {
 
 /// dY and what the op was of, or gave.
 static LogicalResult importReluGrad(ImportedNode &node) {
-  return node.setOutput(
-      0, node.emit<train::ReluGradOp>({node.floatInput(0), node.floatInput(1)}));
+  return node.setOutput(0, node.emit<train::ReluGradOp>(
+                               {node.floatInput(0), node.floatInput(1)}));
 }
 
 static Value functionGrad(ImportedNode &node, StringRef function,
@@ -106,9 +107,12 @@ static LogicalResult importLeakyReluGrad(ImportedNode &node) {
   return node.setOutput(0, functionGrad(node, "leaky_relu", alpha));
 }
 
-/// ONNX Runtime writes GeluGrad for the tanh form too, whose gradient that is
-/// not: which form it is of the op says that shares its input.
-static bool isOfTanhForm(Value input) {
+/// ONNX Runtime writes GeluGrad for the tanh form too, and takes the gradient
+/// of the other: which form it is of its attribute says, if there is one, and
+/// the op that shares its input.
+static bool isOfTanhForm(ImportedNode &node, Value input) {
+  if (node.hasAttr("approximate"))
+    return node.stringAttr("approximate", "none") == "tanh";
   auto isGelu = [](bool approximate) {
     return [=](Operation *user) {
       auto gelu = dyn_cast<train::GeluOp>(user);
@@ -128,7 +132,7 @@ static Value geluGrad(ImportedNode &node, Value input, bool approximate) {
 
 static LogicalResult importGeluGrad(ImportedNode &node) {
   Value input = node.floatInput(1);
-  return node.setOutput(0, geluGrad(node, input, isOfTanhForm(input)));
+  return node.setOutput(0, geluGrad(node, input, isOfTanhForm(node, input)));
 }
 
 /// dY, X and, with a bias, B.

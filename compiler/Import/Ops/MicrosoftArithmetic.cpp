@@ -1,8 +1,8 @@
 //===- MicrosoftArithmetic.cpp - com.microsoft's arithmetic ---------------===//
 //
-// What ONNX Runtime's gradient builder writes beside gradients of ops: products,
-// scales, sums, and what mixed precision asks of gradients.
-// Source: onnxruntime, orttraining/core/graph/training_op_defs.cc and
+// What ONNX Runtime's gradient builder writes beside gradients of ops:
+// products, scales, sums, and what mixed precision asks of gradients. Source:
+// onnxruntime, orttraining/core/graph/training_op_defs.cc and
 // core/graph/contrib_ops/contrib_defs.cc.
 //
 //===----------------------------------------------------------------------===//
@@ -44,9 +44,8 @@ static LogicalResult importFusedMatMul(ImportedNode &node) {
     isVector[i] = shape.size() == 1;
     transposes[i] &= !isVector[i];
     if (isVector[i])
-      operands[i] = node.reshape(operands[i], i == 0
-                                                  ? ArrayRef{1L, shape[0]}
-                                                  : ArrayRef{shape[0], 1L});
+      operands[i] = node.reshape(operands[i], i == 0 ? ArrayRef{1L, shape[0]}
+                                                     : ArrayRef{shape[0], 1L});
     else if (movesBatch[i] && shape.size() > 2)
       operands[i] = moveBatch(node, operands[i]);
   }
@@ -55,8 +54,8 @@ static LogicalResult importFusedMatMul(ImportedNode &node) {
     attributes.push_back(node.flag("transpose_lhs"));
   if (transposes[1])
     attributes.push_back(node.flag("transpose_rhs"));
-  Value result = node.emit<train::MatmulOp>({operands[0], operands[1]},
-                                            attributes);
+  Value result =
+      node.emit<train::MatmulOp>({operands[0], operands[1]}, attributes);
   if (!result)
     return failure();
   if (alpha != 1.0)
@@ -89,7 +88,8 @@ static LogicalResult importDivGrad(ImportedNode &node) {
   return success();
 }
 
-/// Which dimensions each of two shapes that broadcast repeats, from the last on.
+/// Which dimensions each of two shapes that broadcast repeats, from the last
+/// on.
 static LogicalResult foldBroadcastArgs(ImportedNode &node) {
   SmallVector<int64_t> shapes[] = {node.knownInts(0), node.knownInts(1)};
   if (node.failed())
@@ -104,7 +104,8 @@ static LogicalResult foldBroadcastArgs(ImportedNode &node) {
   for (size_t back = 1; back <= rank; ++back) {
     int64_t extents[2];
     for (int i : {0, 1})
-      extents[i] = back <= shapes[i].size() ? shapes[i].end()[-back] : 1;
+      extents[i] =
+          back <= shapes[i].size() ? shapes[i][shapes[i].size() - back] : 1;
     if (extents[0] != extents[1] && extents[0] != 1 && extents[1] != 1)
       return node.error() << "the shapes [" << ArrayRef(shapes[0]) << "] and ["
                           << ArrayRef(shapes[1]) << "] do not broadcast";
@@ -174,8 +175,8 @@ static LogicalResult importBatchScale(ImportedNode &node) {
 
 /// All dimensions of `value`.
 static NamedAttribute allAxes(ImportedNode &node, Value value) {
-  return node.i64s("axes", llvm::to_vector(llvm::seq<int64_t>(
-                               0, shapeOf(value).size())));
+  return node.i64s(
+      "axes", llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(value).size())));
 }
 
 /// The norm of all inputs as one vector.
@@ -186,8 +187,7 @@ static LogicalResult importReduceAllL2(ImportedNode &node) {
     Value squares = node.emit<train::MulOp>({input, input});
     if (!squares)
       return failure();
-    Value own =
-        node.emit<train::ReduceSumOp>(squares, allAxes(node, squares));
+    Value own = node.emit<train::ReduceSumOp>(squares, allAxes(node, squares));
     sum = sum ? node.emit<train::AddOp>({sum, own}) : own;
   }
   return node.setOutput(0, node.emit<train::SqrtOp>(sum));
@@ -195,10 +195,9 @@ static LogicalResult importReduceAllL2(ImportedNode &node) {
 
 /// Whether |x| is equal to infinity, or x is no number.
 static Value isInfinite(ImportedNode &node, Value input) {
-  return node.compare(
-      node.emit<train::AbsOp>(input),
-      node.scalar(std::numeric_limits<double>::infinity()),
-      train::Comparison::Equal);
+  return node.compare(node.emit<train::AbsOp>(input),
+                      node.scalar(std::numeric_limits<double>::infinity()),
+                      train::Comparison::Equal);
 }
 
 static Value isNaN(ImportedNode &node, Value input) {
@@ -251,8 +250,7 @@ static LogicalResult importAll(ImportedNode &node) {
   if (!getElementTypeOrSelf(input.getType()).isInteger(1))
     return node.shapeError() << "the input must be bool";
   Value isOff = isAnywhere(node, node.emit<train::NotOp>(input));
-  return node.setOutput(0,
-                        node.reshape(node.emit<train::NotOp>(isOff), {1}));
+  return node.setOutput(0, node.reshape(node.emit<train::NotOp>(isOff), {1}));
 }
 
 //===----------------------------------------------------------------------===//

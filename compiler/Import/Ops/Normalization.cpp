@@ -92,6 +92,8 @@ static LogicalResult importRowNormGrad(ImportedNode &node) {
   for (unsigned i = 0; i < 3; ++i)
     operands.push_back(node.floatInput(i));
   int64_t axis = node.intAttr("axis", -1);
+  for (StringRef ofForward : {"epsilon", "stash_type"})
+    node.hasAttr(ofForward); // The statistics are here.
   if (node.failed())
     return failure();
   ArrayRef<int64_t> shape = shapeOf(operands[1]);
@@ -245,7 +247,8 @@ static LogicalResult importBatchNormGrad(ImportedNode &node) {
   SmallVector<Value> operands;
   for (unsigned i = 0; i < 5; ++i)
     operands.push_back(node.floatInput(i));
-  node.floatAttr("epsilon", 1e-5); // Is in the deviation.
+  for (StringRef ofForward : {"epsilon", "momentum", "training_mode"})
+    node.hasAttr(ofForward); // The statistics are here.
   return setResults(
       node, node.emitOp<train::BatchNormGradOp>(operands, node.i64("axis", 1)));
 }
@@ -416,7 +419,8 @@ static LogicalResult importSoftmax(ImportedNode &node) {
 
 ArrayRef<OpRow> mpc::normalizationOps() {
   static const OpRow rows[] = {
-      {"LayerNormalization", 17, 2, 3, 3, importLayerNorm},
+      // ONNX Runtime writes it in graphs of any opset.
+      {"LayerNormalization", 1, 2, 3, 3, importLayerNorm},
       {"RMSNormalization", 23, 2, 2, 1, importRmsNorm},
       {"BatchNormalization", 9, 5, 5, 5, importBatchNorm},
       {"BatchNormalization", 14, 5, 5, 3, importBatchNorm},

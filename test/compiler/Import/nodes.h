@@ -266,7 +266,8 @@ constexpr SmallGraph kSmallGraphs[] = {
     {"float[2, 3] x", "y = com.microsoft.SigmoidGrad (x, x)"},
     {"float[2, 3] x", "y = com.microsoft.TanhGrad (x, x)"},
     {"float[2, 3] x", "y = com.microsoft.LeakyReluGrad <alpha = 0.2> (x, x)"},
-    {"float[2, 3] x", "y = com.microsoft.GeluGrad (x, x)"},
+    {"float[2, 3] x",
+     "y = com.microsoft.GeluGrad <approximate = \"tanh\"> (x, x)"},
     {"float[2, 3] x", "y = com.microsoft.FastGeluGrad (x, x)"},
     {"float[2, 3] x", "y = com.microsoft.QuickGeluGrad <alpha = 1.0> (x, x)"},
     {"float[2, 3] x, float[3] b",
@@ -286,7 +287,7 @@ constexpr SmallGraph kSmallGraphs[] = {
     {"float[2, 3] x, float r = {0.25}, bool t = {1}",
      "z, m = Dropout (x, r, t) y = com.microsoft.DropoutGrad (x, m, r, t)"},
     {"float[2, 3] x, bool[2, 3] m, float r = {0.25}",
-     "y = com.microsoft.DropoutGrad (x, m, r)"},
+     "y = com.microsoft.DropoutGrad <seed = 3> (x, m, r)"},
     {"float[2, 3] x", "z, m = com.microsoft.BitmaskDropout <seed = 1> (x) "
                       "y = com.microsoft.BitmaskDropoutGrad (x, m)"},
     {"float d, float[2, 3] x, int64[2] l, float[3] w",
@@ -303,8 +304,8 @@ constexpr SmallGraph kSmallGraphs[] = {
     {"float[2, 3] x, int64[2] l",
      "y = com.microsoft.NegativeLogLikelihoodLossInternal2 (x, l)"},
     {"float[2, 3] x, float[3] s, float[2, 1] m",
-     "y, b, c = com.microsoft.LayerNormalizationGrad <axis = 1> "
-     "(x, x, s, m, m)"},
+     "y, b, c = com.microsoft.LayerNormalizationGrad <axis = 1, epsilon = 0.1, "
+     "stash_type = 1> (x, x, s, m, m)"},
     {"float[2, 3] x, float[3] s",
      "y, r = SimplifiedLayerNormalization <axis = 1, epsilon = 0.1> (x, s)"},
     {"float[2, 3] x, float[3] s, float[2, 1] r",
