@@ -114,6 +114,24 @@ for name, (xs, ys, attributes) in POOLS.items():
 case("windows", "AveragePoolGrad_volume", {"dy": numbers("dy", 1, 2, 2, 2, 2)},
      "dx = AveragePoolGrad <kernel_shape = [2, 2, 2], strides = [2, 2, 2]> (dy)", "float[1, 2, 4, 4, 5] dx",
      formula=lambda dy: np.pad(np.kron(dy, np.ones((1, 1, 2, 2, 2))) / 8, [(0, 0)] * 4 + [(0, 1)]))
+# The gradient is the transpose of a matrix that unit images show.
+def resized(n, scale, mode):
+    at = (np.arange(int(n * scale)) + 0.5) / scale - 0.5
+    if mode == "nearest":
+        return np.eye(n)[np.clip(np.ceil(at - 0.5).astype(int), 0, n - 1)]
+    low = np.floor(at).astype(int)
+    rest = (at - low)[:, None]
+    return np.eye(n)[np.clip(low, 0, n - 1)] * (1 - rest) + np.eye(n)[np.clip(low + 1, 0, n - 1)] * rest
+
+
+for mode in ("linear", "nearest"):
+    for given in (True, False):
+        case("windows", f"ResizeGrad_{mode}{'' if given else '_sizes'}",
+             {"dy": numbers("dy", 2, 3, 6, 10), "x": numbers("x", 2, 3, 4, 5)},
+             f'dx = com.microsoft.ResizeGrad <mode = "{mode}"> (dy, x{", , s" if given else ""})',
+             "float[2, 3, 4, 5] dx", {"s": np.array([1, 1, 1.5, 2], np.float32)} if given else {},
+             formula=lambda dy, x, mode=mode, s=None: np.einsum("ncij,ia,jb->ncab", dy, resized(4, 1.5, mode),
+                                                                resized(5, 2, mode)))
 places = ints(3, 3, 0, 23, 24, 24, 47, 40).reshape(1, 2, 2, 2)
 case("windows", "MaxPoolGrad_of_places", {"dy": numbers("dy", 1, 2, 2, 2), "i": places},
      "dx = MaxPoolGrad <kernel_shape = [3, 2], strides = [2, 2]> (dy, i)", "float[1, 2, 4, 6] dx")

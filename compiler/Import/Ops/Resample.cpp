@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Ops/Backward.h"
 
 #include <cmath>
 
@@ -179,9 +179,12 @@ static bool areFinite(ArrayRef<double> numbers) {
                       [](double number) { return std::isfinite(number); });
 }
 
-/// The dimensions that a Resize changes and how; nothing after an error.
+/// The dimensions that a Resize changes and how; nothing after an error. The
+/// image is input `image`; a gradient's node has the shape of the result, `to`,
+/// but no sizes.
 static std::optional<SmallVector<std::pair<int64_t, ResizedDim>>>
-resizedDims(ImportedNode &node, ArrayRef<int64_t> shape) {
+resizedDims(ImportedNode &node, ArrayRef<int64_t> shape, unsigned image,
+            ArrayRef<int64_t> to) {
   SmallVector<int64_t> axes =
       llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
   if (auto given = node.intsAttr("axes")) {
@@ -199,12 +202,14 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape) {
     return node.hasInput(i) &&
            ShapedType::getNumElements(node.shapeOfInput(i)) > 0;
   };
-  if (isGiven(3))
+  if (image == 0 && isGiven(3))
     sizes = node.knownInts(3);
-  else if (isGiven(2))
-    scales = node.knownFloats(2);
-  if (isGiven(1))
-    roi = node.knownFloats(1);
+  else if (isGiven(image + 2))
+    scales = node.knownFloats(image + 2);
+  else if (to.size() == shape.size() && !node.failed())
+    sizes = llvm::map_to_vector(axes, [&](int64_t axis) { return to[axis]; });
+  if (isGiven(image + 1))
+    roi = node.knownFloats(image + 1);
   if (node.failed())
     return std::nullopt;
   size_t count = axes.size();
@@ -257,8 +262,9 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape) {
   return dims;
 }
 
-static LogicalResult importResize(ImportedNode &node) {
-  Value value = node.floatInput(0);
+/// Null after an error; parameters as above.
+static Value resize(ImportedNode &node, Value value, unsigned image = 0,
+                    ArrayRef<int64_t> to = {}) {
   ResizeMode mode;
   mode.mode = node.stringAttr("mode", "nearest");
   mode.coordinates =
@@ -269,7 +275,7 @@ static LogicalResult importResize(ImportedNode &node) {
   mode.excludeOutside = node.boolAttr("exclude_outside", false);
   double outside = node.floatAttr("extrapolation_value", 0);
   if (node.failed())
-    return failure();
+    return nullptr;
   auto check = [&](StringRef name, StringRef found,
                    std::initializer_list<StringRef> known) {
     if (llvm::is_contained(known, found) || node.failed())
@@ -286,9 +292,10 @@ static LogicalResult importResize(ImportedNode &node) {
   check("keep_aspect_ratio_policy",
         node.stringAttr("keep_aspect_ratio_policy", "stretch"),
         {"stretch", "not_larger", "not_smaller"});
-  auto dims = node.failed() ? std::nullopt : resizedDims(node, shapeOf(value));
+  auto dims = node.failed() ? std::nullopt
+                            : resizedDims(node, shapeOf(value), image, to);
   if (!dims)
-    return failure();
+    return nullptr;
   bool isCrop = mode.coordinates == "tf_crop_and_resize";
   // Smaller dimensions first: what follows has less to do.
   llvm::stable_sort(*dims, [](const auto &a, const auto &b) {
@@ -302,7 +309,21 @@ static LogicalResult importResize(ImportedNode &node) {
       if (Taps taps = tapsOf(mode, dim);
           llvm::is_contained(taps.outside, true) && value)
         value = replaceOutside(node, value, axis, taps.outside, outside);
-  return node.setOutput(0, value);
+  return value;
+}
+
+static LogicalResult importResize(ImportedNode &node) {
+  return node.setOutput(0, resize(node, node.floatInput(0)));
+}
+
+/// dY, X, the region, the scales.
+static LogicalResult importResizeGrad(ImportedNode &node) {
+  Value grad = node.floatInput(0);
+  if (node.failed())
+    return failure();
+  Value image = leafOf(node, node.shapeOfInput(1));
+  Value resized = resize(node, image, /*image=*/1, shapeOf(grad));
+  return node.setOutput(0, gradientOf(node, resized, grad, image));
 }
 
 /// Each dimension beside itself, repeated.
@@ -398,6 +419,7 @@ template <bool toSpace> static LogicalResult importBlocks(ImportedNode &node) {
 ArrayRef<OpRow> mpc::resampleOps() {
   static const OpRow rows[] = {
       {"Resize", 11, 1, 4, 1, importResize},
+      {"com.microsoft.ResizeGrad", 1, 2, 4, 1, importResizeGrad},
       {"Tile", 6, 2, 2, 1, importTile, foldTile},
       {"DepthToSpace", 11, 1, 1, 1, importBlocks<true>},
       {"SpaceToDepth", 1, 1, 1, 1, importBlocks<false>},

@@ -335,6 +335,8 @@ constexpr SmallGraph kSmallGraphs[] = {
      "y = AveragePoolGrad <kernel_shape = [2, 2], strides = [2, 2], "
      "pads = [0, 0, 0, 0], count_include_pad = 1> (d)",
      28, "<float[1, 1, 4, 4] y>"},
+    {"float[1, 1, 4] d, float[1, 1, 2] x, float[3] s = {1, 1, 2}",
+     "y = com.microsoft.ResizeGrad <mode = \"linear\"> (d, x, , s)"},
     {"float[2, 2] d, int64[2] s = {4, 2}, int64[2] i",
      "y = com.microsoft.GatherGrad <axis = 0> (s, i, d)"},
     {"float[2, 2] d, int64[2] s = {2, 4}, int64[2] i = {1, 2}",
