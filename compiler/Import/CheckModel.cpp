@@ -136,8 +136,6 @@ struct OpUses {
 } // namespace
 
 std::string mpc::refusalOf(const onnx::NodeProto &node, int64_t opset) {
-  if (!isDefaultDomain(node.domain()) && !knowsDomain(node.domain()))
-    return "not an op of the default domain";
   std::string op = qualifiedOp(node);
   if (findOp(op, opset))
     return "";
@@ -145,7 +143,8 @@ std::string mpc::refusalOf(const onnx::NodeProto &node, int64_t opset) {
     return ("exists from opset " + Twine(since) + " on, the model uses " +
             Twine(opset))
         .str();
-  return "not supported";
+  return isDefaultDomain(node.domain()) ? "not supported"
+                                        : "not an op of the default domain";
 }
 
 /// Reports all unsupported ops in one error with one note each, ops in order of
