@@ -79,6 +79,7 @@ describe(const CompileOptions &options, ModuleOp module) {
       module->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
   if (rates) { // What it is trained with is the model's own.
     list.push_back({"optimizer", kOwnOptimizer.str()});
+    list.push_back({"own-step", "yes"});
     list.push_back({"learning-rates", joinLines(rates)});
     return list;
   }

@@ -5,7 +5,9 @@
 #include "compiler/Export/AtomicFile.h"
 #include "compiler/Import/ForEachTensor.h"
 #include "compiler/Import/InlineFunctions.h"
+#include "compiler/Import/ModelGraphs.h"
 #include "compiler/Import/NormalizeModel.h"
+#include "compiler/Import/OrtArtifacts.h"
 #include "compiler/Import/Signature.h"
 #include "compiler/Import/Statistics.h"
 #include "compiler/Import/TensorData.h"
@@ -15,6 +17,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 #include <limits>
@@ -127,13 +130,32 @@ static Error separateCalls(onnx::ModelProto &model,
   return Error::success();
 }
 
-static Error replaceValues(onnx::ModelProto &model,
-                           const TrainedStates &states) {
-  splitStatistics(model, states);
-  onnx::GraphProto &graph = *model.mutable_graph();
+/// Gives an integer initializer one number.
+static Error setCounter(TensorProto &tensor, int64_t value) {
+  Expected<int64_t> count = countElements(
+      ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()));
+  if (!count)
+    return count.takeError();
+  bool isInt = tensor.data_type() == TensorProto::INT64;
+  if (*count != 1 || (!isInt && tensor.data_type() != TensorProto::INT32))
+    return invalid("initializer '" + tensor.name() +
+                   "' of the model is not one integer");
+  int32_t narrow = static_cast<int32_t>(value);
+  const char *bytes = isInt ? reinterpret_cast<const char *>(&value)
+                            : reinterpret_cast<const char *>(&narrow);
+  setRaw(tensor, std::string(bytes, isInt ? sizeof(value) : sizeof(narrow)));
+  return Error::success();
+}
+
+static Error replaceValues(onnx::ModelProto &model, const TrainedStates &states,
+                           const std::map<std::string, int64_t> &counters) {
+  bool hasOwnStep = model.training_info_size() > 0;
+  if (!hasOwnStep)
+    splitStatistics(model, states);
   StringMap<TensorProto *> initializers;
-  for (TensorProto &tensor : *graph.mutable_initializer())
-    initializers[tensor.name()] = &tensor;
+  for (onnx::GraphProto *graph : mutableGraphsOf(model))
+    for (TensorProto &tensor : *graph->mutable_initializer())
+      initializers[tensor.name()] = &tensor;
   for (const auto &[name, values] : states) {
     TensorProto *tensor = initializers.lookup(name);
     if (!tensor)
@@ -142,6 +164,10 @@ static Error replaceValues(onnx::ModelProto &model,
     if (Error error = setValues(*tensor, name, values))
       return error;
   }
+  for (const auto &[name, value] : counters)
+    if (TensorProto *tensor = initializers.lookup(name))
+      if (Error error = setCounter(*tensor, value))
+        return error;
   return Error::success();
 }
 
@@ -220,24 +246,40 @@ static Error writeModel(onnx::ModelProto &proto, StringRef outPath,
   return file->commit();
 }
 
+/// The model for evaluation among training artifacts, without the loss.
+static Error exportArtifacts(StringRef folder, const TrainedStates &states,
+                             StringRef outPath, const ExportOptions &options) {
+  Expected<OrtArtifacts> artifacts = readOrtArtifacts(folder);
+  if (!artifacts)
+    return artifacts.takeError();
+  onnx::ModelProto proto = makeInferenceModel(*artifacts);
+  if (Error error = replaceValues(proto, states, /*counters=*/{}))
+    return error;
+  return writeModel(proto, outPath, options);
+}
+
 Error mpc::exportTrained(StringRef originalPath, const TrainedStates &states,
                          StringRef outPath, const ExportOptions &options) {
   // Protobuf and the standard library throw when memory ends.
   try {
+    if (sys::fs::is_directory(originalPath))
+      return exportArtifacts(originalPath, states, outPath, options);
     Expected<std::shared_ptr<ModelFile>> model = readModelFile(originalPath);
     if (!model)
       return model.takeError();
     onnx::ModelProto &proto = (*model)->proto;
     // As the import did. What was to be trained apart is a state.
-    liftWeights(proto);
-    auto isApart = [&](StringRef name) {
-      return states.count(name.str()) != 0;
-    };
-    tieCopies(*model, isApart);
-    untileWeights(*model, isApart);
-    if (Error error = separateCalls(proto, states))
-      return error;
-    if (Error error = replaceValues(proto, states))
+    if (proto.training_info_size() == 0) {
+      liftWeights(proto);
+      auto isApart = [&](StringRef name) {
+        return states.count(name.str()) != 0;
+      };
+      tieCopies(*model, isApart);
+      untileWeights(*model, isApart);
+      if (Error error = separateCalls(proto, states))
+        return error;
+    }
+    if (Error error = replaceValues(proto, states, options.counters))
       return error;
     if (Error error = inlineExternalData(*model))
       return error;

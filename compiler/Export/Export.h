@@ -20,13 +20,19 @@ struct ExportOptions {
   /// Above this many bytes of tensors, they go to `<outPath>.data` beside the
   /// model, which names that file as external data.
   uint64_t maxInlineBytes = uint64_t(1) << 30;
+
+  /// Integer states of a model's own training step, by name: what it counts.
+  std::map<std::string, int64_t> counters;
 };
 
 /// Writes the model of `originalPath` to `outPath` with the initializers named
 /// in `states` replaced, converted to the type each of them has in the model
 /// (f16 and bf16 round to nearest even). Names are those of the `train.state`
 /// ops that importOnnx makes of the same file. What `states` does not name is
-/// kept, external data included.
+/// kept, external data included. Of a model that brings its own training step
+/// the initializers of that may be named, too, so that it goes on from there. Of
+/// a folder of ONNX Runtime's training artifacts the model for evaluation is
+/// written, without the loss and with its parameters as initializers.
 ///
 /// The file appears whole or not at all: it is written beside `outPath`, synced
 /// and renamed. `outPath` may be `originalPath`. Fails with a ModelFileError:

@@ -37,3 +37,17 @@ void mpc::renameInAttributes(
       change(*attribute.mutable_s());
   }
 }
+
+void mpc::forEachRead(const onnx::NodeProto &node,
+                      llvm::function_ref<void(llvm::StringRef)> visit) {
+  for (const std::string &name : node.input())
+    visit(name);
+  for (llvm::StringRef name : namesInAttributes(node))
+    visit(name);
+  for (const onnx::AttributeProto &attribute : node.attribute()) {
+    for (const onnx::NodeProto &inner : attribute.g().node())
+      forEachRead(inner, visit);
+    for (const onnx::ValueInfoProto &output : attribute.g().output())
+      visit(output.name());
+  }
+}

@@ -22,6 +22,11 @@ namesInAttributes(const onnx::NodeProto &node);
 void renameInAttributes(onnx::NodeProto &node,
                         llvm::function_ref<void(std::string &name)> change);
 
+/// Calls `visit` with all names that a node reads; of its subgraphs, perhaps
+/// some of their own.
+void forEachRead(const onnx::NodeProto &node,
+                 llvm::function_ref<void(llvm::StringRef name)> visit);
+
 } // namespace mpc
 
 #endif // MPC_COMPILER_IMPORT_ATTRIBUTENAMES_H

@@ -178,6 +178,8 @@ static ImportResult importFolder(StringRef path, const ImportOptions &options,
     }
     context.loadDialect<train::TrainDialect, func::FuncDialect>();
     ModelFile &model = *artifacts->model;
+    if (options.survey)
+      beginSurvey(model.proto, *options.survey);
     result.error = ModelError::Invalid;
     if (failed(inlineFunctions(model.proto, &context)))
       return result;

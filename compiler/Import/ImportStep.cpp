@@ -25,21 +25,6 @@ using Graphs = TrainingStep::Graphs;
 // What the graphs tell by their names
 //===----------------------------------------------------------------------===//
 
-/// All names that a node reads; of its subgraphs, perhaps some of their own.
-static void forEachRead(const onnx::NodeProto &node,
-                        llvm::function_ref<void(StringRef)> visit) {
-  for (const std::string &name : node.input())
-    visit(name);
-  for (StringRef name : namesInAttributes(node))
-    visit(name);
-  for (const onnx::AttributeProto &attribute : node.attribute()) {
-    for (const onnx::NodeProto &inner : attribute.g().node())
-      forEachRead(inner, visit);
-    for (const onnx::ValueInfoProto &output : attribute.g().output())
-      visit(output.name());
-  }
-}
-
 /// The nodes that lead to `wanted`, which grows by all that they read.
 static llvm::DenseSet<const onnx::NodeProto *>
 nodesBehind(const Graphs &graphs, llvm::StringSet<> &wanted) {

@@ -9,6 +9,7 @@
 
 #include "compiler/Import/OrtArtifacts.h"
 
+#include "compiler/Import/AttributeNames.h"
 #include "compiler/Import/NormalizeModel.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -46,7 +47,7 @@ static Expected<std::string> findPrefix(StringRef folder) {
                           "cannot be listed: " + error.message());
   if (prefixes.empty())
     return makeModelError(
-        ModelError::Usage,
+        ModelError::Io,
         "is a folder without " + kTraining +
             ": neither a model nor the training artifacts of ONNX Runtime");
   llvm::sort(prefixes);
@@ -382,6 +383,9 @@ Expected<OrtArtifacts> mpc::readOrtArtifacts(StringRef folder) {
   artifacts.model->path = artifacts.model->folder = folder.str();
   onnx::ModelProto &proto = artifacts.model->proto;
   proto.set_ir_version((*training)->proto.ir_version());
+  proto.set_producer_name((*training)->proto.producer_name());
+  proto.set_producer_version((*training)->proto.producer_version());
+  proto.mutable_functions()->Swap((*training)->proto.mutable_functions());
   proto.mutable_opset_import()->Swap(
       (*training)->proto.mutable_opset_import());
   proto.mutable_graph()->set_name("parameters");
@@ -394,6 +398,89 @@ Expected<OrtArtifacts> mpc::readOrtArtifacts(StringRef folder) {
   if (Error error = Joiner(artifacts, algorithm(0), algorithm(1)).run())
     return inFile(*prefix + kTraining, std::move(error));
   return artifacts;
+}
+
+/// Keeps the nodes and inputs that lead to the outputs.
+static void prune(onnx::GraphProto &graph) {
+  StringSet<> needed, gone;
+  for (const onnx::ValueInfoProto &output : graph.output())
+    needed.insert(output.name());
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> kept;
+  for (int i = graph.node_size(); i-- > 0;) {
+    onnx::NodeProto &node = *graph.mutable_node(i);
+    if (none_of(node.output(), [&](const std::string &output) {
+          return !output.empty() && needed.contains(output);
+        }))
+      continue;
+    forEachRead(node, [&](StringRef name) { needed.insert(name); });
+    kept.Add()->Swap(&node);
+  }
+  std::reverse(kept.pointer_begin(), kept.pointer_end());
+  graph.mutable_node()->Swap(&kept);
+  for (const onnx::ValueInfoProto &input : graph.input())
+    if (!needed.contains(input.name()))
+      gone.insert(input.name());
+  eraseNamed(*graph.mutable_input(), gone);
+}
+
+/// What the loss is taken of, if it can be told; else the loss itself. Of its
+/// shape the file may say nothing, but of what it is compared with.
+static onnx::ValueInfoProto findOutput(const OrtArtifacts &artifacts,
+                                       const onnx::GraphProto &evaluation) {
+  std::string name = artifacts.prediction, compared = "target";
+  bool hasClasses = false;
+  for (const onnx::NodeProto &node : evaluation.node())
+    if (name.empty() && is_contained(node.output(), artifacts.loss) &&
+        StringRef(node.op_type()).contains("Loss") && node.input_size() > 1) {
+      name = node.input(0);
+      compared = node.input(1);
+      hasClasses = true;
+    }
+  if (name.empty())
+    name = artifacts.loss;
+  onnx::ValueInfoProto output;
+  for (const onnx::ValueInfoProto &value : evaluation.value_info())
+    if (value.name() == name)
+      return value;
+  for (const onnx::ValueInfoProto &input : evaluation.input())
+    if (input.name() == compared)
+      *output.mutable_type() = input.type();
+  output.set_name(name);
+  auto &type = *output.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(onnx::TensorProto::FLOAT);
+  onnx::TensorShapeProto &shape = *type.mutable_shape();
+  if (hasClasses && shape.dim_size() > 0) {
+    shape.add_dim();
+    for (int i = shape.dim_size() - 1; i > 1; --i)
+      shape.mutable_dim()->SwapElements(i, i - 1);
+  }
+  return output;
+}
+
+onnx::ModelProto mpc::makeInferenceModel(const OrtArtifacts &artifacts) {
+  const onnx::ModelProto &joined = artifacts.model->proto;
+  onnx::ModelProto model;
+  model.set_ir_version(joined.ir_version());
+  for (const onnx::OperatorSetIdProto &set : joined.opset_import())
+    if (set.domain().empty())
+      *model.add_opset_import() = set;
+  *model.mutable_functions() = joined.functions();
+  onnx::GraphProto &graph = *model.mutable_graph();
+  graph = joined.training_info(1).algorithm();
+  // Outputs beside the loss are all that is left of them, if there were any.
+  if (graph.output_size() == 1 && graph.output(0).name() == artifacts.loss)
+    *graph.mutable_output(0) = findOutput(artifacts, graph);
+  // At inference it has one output, whatever the package leaves there.
+  for (onnx::NodeProto &node : *graph.mutable_node())
+    if (node.op_type() == "BatchNormalization" && node.output_size() > 1)
+      node.mutable_output()->DeleteSubrange(1, node.output_size() - 1);
+  prune(graph);
+  for (onnx::TensorProto tensor : joined.graph().initializer()) {
+    ArrayRef<char> data = artifacts.model->checkpoint.lookup(tensor.name()).bytes;
+    tensor.set_raw_data(std::string(data.data(), data.size()));
+    *graph.add_initializer() = std::move(tensor);
+  }
+  return model;
 }
 
 TrainingStep mpc::makeStep(const OrtArtifacts &artifacts) {

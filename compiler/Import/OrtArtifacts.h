@@ -31,6 +31,10 @@ struct OrtArtifacts {
 /// Reads and joins what lies in `folder`; fails with a ModelFileError.
 llvm::Expected<OrtArtifacts> readOrtArtifacts(llvm::StringRef folder);
 
+/// The model for evaluation with the parameters of the checkpoint, and without
+/// what only the loss needs.
+onnx::ModelProto makeInferenceModel(const OrtArtifacts &artifacts);
+
 /// The step that they describe; graphs are those of `artifacts.model`.
 TrainingStep makeStep(const OrtArtifacts &artifacts);
 

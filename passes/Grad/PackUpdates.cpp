@@ -191,7 +191,7 @@ private:
       offsets.push_back(group.begin);
     }
     Value all = updated.front();
-    if (groups.size() > 1)
+    if (groups.size() > 1 || !groups.front().isPackable)
       all = train::PackOp::create(builder, loc, packing.type, updated, offsets);
     train::WriteOp::create(builder, loc, kParameters, all);
     finishStep(builder, norms);

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <memory>
 
 using namespace mpc::tool;
@@ -28,6 +29,7 @@ struct Options {
 
 /// Values by name, as exportTrained borrows them.
 using Values = std::map<std::string, std::vector<float>>;
+using Counters = std::map<std::string, int64_t>;
 } // namespace
 
 /// The ONNX file the package was compiled from: as the user says, or where it
@@ -50,18 +52,36 @@ static std::string findModel(const Options &options, const Package &package) {
   }
   std::error_code ignored;
   for (const fs::path &candidate : candidates)
-    if (fs::is_regular_file(candidate, ignored))
+    if (fs::exists(candidate, ignored))
       return candidate.string();
   throw Failure(Usage, "cannot find '" + name + "', which '" + options.package +
                            "' was compiled from; say where it is with --model");
 }
 
+/// Whether the model knows a state of this kind: where the training step is its
+/// own, also what that keeps.
+static bool isOfModel(const mpc::program::State &state, bool hasOwnStep) {
+  using mpc::program::StateKind;
+  static const std::set<std::string> ours = {
+      "step_count", "random_seed", "loss_scale", "loss_scale_streak"};
+  switch (state.kind()) {
+  case StateKind::Parameter:
+  case StateKind::Statistic:
+    return true;
+  case StateKind::Optimizer:
+  case StateKind::Control:
+    return hasOwnStep && !ours.count(state.name()->str());
+  default:
+    return false;
+  }
+}
+
 /// Names of what training changes and the model knows.
-static std::vector<std::string> trainedNames(const Package &package) {
+static std::vector<std::string> trainedNames(const Package &package,
+                                             bool hasOwnStep) {
   std::vector<std::string> names;
   for (const mpc::program::State *state : *package.root().states()) {
-    if (state->kind() != mpc::program::StateKind::Parameter &&
-        state->kind() != mpc::program::StateKind::Statistic)
+    if (!isOfModel(*state, hasOwnStep))
       continue;
     if (!state->slots() || state->slots()->size() == 0) {
       names.push_back(state->name()->str());
@@ -80,8 +100,10 @@ static bool hasCodeFor(const Package &package, const char *device) {
   return false;
 }
 
+/// Reads states of f32, and of integers if they are one number.
 static Values readValues(const Program &program, const Session &session,
-                         const std::vector<std::string> &names) {
+                         const std::vector<std::string> &names,
+                         Counters &counters) {
   std::map<std::string, mpc_state_info_t> infos;
   for (size_t i = 0; i < mpc_program_num_states(program.get()); ++i) {
     mpc_state_info_t info = {};
@@ -93,6 +115,13 @@ static Values readValues(const Program &program, const Session &session,
   Values values;
   for (const std::string &name : names) {
     auto found = infos.find(name);
+    if (found != infos.end() && found->second.dtype == MPC_DTYPE_I64 &&
+        found->second.rank == 0) {
+      mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_I64, 0,
+                             found->second.shape, &counters[name], {}};
+      check(mpc_session_read_state(session.get(), name.c_str(), &tensor), name);
+      continue;
+    }
     if (found == infos.end() || found->second.dtype != MPC_DTYPE_F32)
       throw Failure(Damaged, program.path + ": state '" + name +
                                  "' is missing or not f32");
@@ -146,11 +175,14 @@ static int run(const Options &options) {
   Session session(program, settings);
   std::string loaded = session.load(options.checkpoint);
 
-  Values values = readValues(program, session, trainedNames(package));
+  mpc::ExportOptions how;
+  bool hasOwnStep = program.hasOwnStep();
+  Values values = readValues(program, session,
+                             trainedNames(package, hasOwnStep), how.counters);
   mpc::TrainedStates states;
   for (const auto &[name, value] : values)
     states[name] = value;
-  check(mpc::exportTrained(model, states, place));
+  check(mpc::exportTrained(model, states, place, how));
 
   if (options.json) {
     nlohmann::ordered_json json;

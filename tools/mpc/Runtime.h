@@ -55,6 +55,9 @@ public:
   /// Value of a compile option, "" if unknown.
   std::string option(const char *name) const;
 
+  /// Whether the model brought its training step along.
+  bool hasOwnStep() const { return option("own-step") == "yes"; }
+
   /// The states that say how far an update goes: one, but of a model's own
   /// training step as many as it has, or none.
   std::vector<std::string> learningRates() const;
