@@ -187,6 +187,7 @@ private:
   Error bindStatistics();
   Error findLoss();
   void findPrediction();
+  Error checkNames();
 
   OrtArtifacts &artifacts;
   onnx::GraphProto &training, &evaluation;
@@ -306,6 +307,29 @@ void Joiner::findPrediction() {
   artifacts.prediction = only->input(only->input(0) == "target" ? 1 : 0);
 }
 
+/// The nodes that read these are gone, or never were.
+Error Joiner::checkNames() {
+  StringSet<> computed;
+  for (const onnx::NodeProto &node : training.node())
+    computed.insert(node.output().begin(), node.output().end());
+  for (const auto *bindings : {&artifacts.bindings, &artifacts.gradients})
+    for (const TrainingStep::Binding &binding : *bindings)
+      if (binding.value.empty() || !computed.contains(binding.value))
+        return invalid("gives '" + binding.state + "' the gradient or the value"
+                       " '" + binding.value + "', which no node computes");
+  if (!computed.contains(artifacts.loss))
+    return invalid("gives the loss '" + artifacts.loss +
+                   "', which no node computes");
+  computed.clear();
+  for (const onnx::NodeProto &node : evaluation.node())
+    computed.insert(node.output().begin(), node.output().end());
+  for (const std::string &name : {artifacts.loss, artifacts.prediction})
+    if (!name.empty() && !computed.contains(name))
+      return invalid("gives '" + name + "', which no node of the model for "
+                     "evaluation computes");
+  return Error::success();
+}
+
 Error Joiner::run() {
   for (const OrtTensor &tensor : artifacts.checkpoint.trained)
     trained.insert(tensor.name);
@@ -320,7 +344,7 @@ Error Joiner::run() {
   findPrediction();
   for (onnx::GraphProto *graph : {&training, &evaluation})
     eraseNamed(*graph->mutable_input(), parameters);
-  return Error::success();
+  return checkNames();
 }
 
 //===----------------------------------------------------------------------===//
