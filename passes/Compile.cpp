@@ -57,11 +57,10 @@ static std::string describe(const std::map<std::string, int64_t> &rows) {
 
 /// Names may hold spaces.
 static std::string joinLines(ArrayAttr names) {
-  return llvm::join(llvm::map_range(names.getAsRange<StringAttr>(),
-                                    [](StringAttr name) {
-                                      return name.getValue();
-                                    }),
-                    "\n");
+  return llvm::join(
+      llvm::map_range(names.getAsRange<StringAttr>(),
+                      [](StringAttr name) { return name.getValue(); }),
+      "\n");
 }
 
 /// The options a package remembers.
@@ -75,8 +74,7 @@ describe(const CompileOptions &options, ModuleOp module) {
       {"metrics", metrics ? metrics.getValue().str() : ""},
       {"accumulate", std::to_string(options.accumulate)},
       {"model_path", options.modelPath}};
-  auto rates =
-      module->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
+  auto rates = module->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
   if (rates) { // What it is trained with is the model's own.
     list.push_back({"optimizer", kOwnOptimizer.str()});
     list.push_back({"own-step", "yes"});
@@ -230,12 +228,12 @@ private:
     auto rates = (*module)->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
     for (const std::string &name : options.given)
       if (name != "lr" || rates.empty())
-        return refuse(name, "does not apply: the model brings its own "
-                            "training step" +
-                                std::string(name == "lr"
-                                                ? ", which has no learning "
-                                                  "rate that could be set"
-                                                : ""));
+        return refuse(name,
+                      "does not apply: the model brings its own "
+                      "training step" +
+                          std::string(name == "lr" ? ", which has no learning "
+                                                     "rate that could be set"
+                                                   : ""));
     if (!options.given.count("lr"))
       return 0;
     for (auto name : rates.getAsRange<StringAttr>()) {

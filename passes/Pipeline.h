@@ -48,7 +48,7 @@ struct CompileOptions {
   double lossScale = 65536; ///< Of the first step; fp16 only.
   bool nesterov = false;
   bool correctBias = true; ///< Of moments.
-  int64_t accumulate = 1; ///< Micro-batches per update.
+  int64_t accumulate = 1;  ///< Micro-batches per update.
   /// Which of the above were asked for ("optimizer", "clip-norm"): others may
   /// be as the model has them.
   std::set<std::string> given;
@@ -66,8 +66,8 @@ struct CompileResult {
   int exitCode;                   ///< 0, or what the process should return.
   std::vector<std::string> notes; ///< Decisions to say aloud, one line each.
   std::string diagnostics;        ///< Lines about the model, each naming it.
-  std::string error;  ///< What failed beside it, such as a file; else empty.
-  std::string report; ///< Precision report, JSON.
+  std::string error;     ///< What failed beside it, such as a file; else empty.
+  std::string report;    ///< Precision report, JSON.
   std::string optimizer; ///< In the end; of a model's own step, words for it.
   uint64_t packageBytes = 0;
   bool predictsOnly = false; ///< The model has no parameters to train.

@@ -24,8 +24,7 @@ class Dimensions {
 public:
   /// Decides; adds a line to `notes` for each decision the user did not take.
   /// On failure sets `error` after diagnostics.
-  mlir::LogicalResult
-  bind(llvm::ArrayRef<const onnx::ValueInfoProto *> inputs,
+  mlir::LogicalResult bind(llvm::ArrayRef<const onnx::ValueInfoProto *> inputs,
                            const ImportOptions &options,
                            mlir::MLIRContext *context, ModelError &error,
                            std::vector<std::string> &notes);

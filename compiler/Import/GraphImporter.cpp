@@ -51,8 +51,8 @@ static bool isTrainingNorm(const onnx::NodeProto &node) {
 
 GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model,
                              int64_t opset, const TrainingStep *step,
-                             const ImportOptions &options,
-                             MLIRContext *context, ImportResult &result)
+                             const ImportOptions &options, MLIRContext *context,
+                             ImportResult &result)
     : builder(context), opset(opset),
       floatType(options.float64 ? FloatType(builder.getF64Type())
                                 : FloatType(builder.getF32Type())),
@@ -151,9 +151,8 @@ LogicalResult GraphImporter::importGraph() {
   if (options.survey && !options.survey->isComplete())
     return failure();
   auto outputs = llvm::map_to_vector(
-      graph.output(), [](const onnx::ValueInfoProto &output) {
-        return &output;
-      });
+      graph.output(),
+      [](const onnx::ValueInfoProto &output) { return &output; });
   return failed(importOutputs(outputs)) ? failure() : checkOptions();
 }
 

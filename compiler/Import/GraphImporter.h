@@ -205,6 +205,10 @@ private:
   mlir::Value readOwnState(const onnx::TensorProto &tensor);
   mlir::LogicalResult writeOwnState(const TrainingStep::Binding &binding,
                                     mlir::Value value, int64_t update);
+  mlir::LogicalResult importBeginnings();
+  mlir::LogicalResult setBeginning(train::StateOp state,
+                                   mlir::ElementsAttr value,
+                                   const TrainingStep::Binding &binding);
   void classifyStates();
   mlir::FailureOr<std::string> findLoss();
   mlir::Value toLoss(mlir::Value value);
@@ -287,7 +291,7 @@ private:
   std::vector<std::pair<std::string, std::string>> aliases;
   // Of a model's own step.
   llvm::SmallVector<const onnx::ValueInfoProto *> stepInputs;
-  llvm::StringMap<mlir::Value> updated;   // States that updates have changed.
+  llvm::StringMap<mlir::Value> updated; // States that updates have changed.
   std::vector<std::pair<mlir::Value, mlir::Value>> gradients;
   std::vector<std::string> rates; // States that say how far updates go.
   std::string lossName;

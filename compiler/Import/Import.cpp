@@ -140,8 +140,8 @@ static LogicalResult importMoments(const OrtArtifacts &artifacts,
         auto type = cast<RankedTensorType>(weight.getType());
         Location loc = weight.getLoc();
         if (type.getShape() != ArrayRef<int64_t>(tensor.shape))
-          return emitError(loc) << "has another shape than its '"
-                                << tensor.name << "' in the checkpoint";
+          return emitError(loc) << "has another shape than its '" << tensor.name
+                                << "' in the checkpoint";
         auto elements = makeElements(tensor.data, tensor.dataType, type,
                                      (name + "/" + state.parameter).str());
         if (!elements) {
@@ -154,11 +154,10 @@ static LogicalResult importMoments(const OrtArtifacts &artifacts,
                                /*slots=*/nullptr, /*copy_of=*/nullptr);
       }
     auto scalar = RankedTensorType::get({}, builder.getI64Type());
-    train::StateOp::create(
-        builder, module.getLoc(), train::kStepState,
-        train::StateKind::Control, scalar,
-        DenseElementsAttr::get(scalar, group.step),
-        /*slots=*/nullptr, /*copy_of=*/nullptr);
+    train::StateOp::create(builder, module.getLoc(), train::kStepState,
+                           train::StateKind::Control, scalar,
+                           DenseElementsAttr::get(scalar, group.step),
+                           /*slots=*/nullptr, /*copy_of=*/nullptr);
     result.notes.push_back("goes on after step " + std::to_string(group.step) +
                            " of the checkpoint, with its moments");
     break; // There is one group.

@@ -51,9 +51,8 @@ static llvm::StringSet<> valuesOfGradients(const Update &update) {
     bool hasGradient = llvm::any_of(graph->node(), isGradient);
     for (const onnx::NodeProto &node : graph->node()) {
       bool follows = !hasGradient || isGradient(node);
-      forEachRead(node, [&](StringRef name) {
-        follows |= values.contains(name);
-      });
+      forEachRead(node,
+                  [&](StringRef name) { follows |= values.contains(name); });
       if (follows)
         values.insert(node.output().begin(), node.output().end());
     }
@@ -71,9 +70,10 @@ bool GraphImporter::isControl(const onnx::TensorProto &tensor) {
   Type element = elementTypeFor(tensor.data_type(), floatType);
   bool isKnown = element && (element == floatType || element.isInteger(32) ||
                              element.isInteger(64));
-  return isKnown && llvm::all_of(tensor.dims(), [](int64_t extent) {
-           return extent == 1;
-         }) && llvm::none_of(step->inference, [&](const auto *part) {
+  return isKnown &&
+         llvm::all_of(tensor.dims(),
+                      [](int64_t extent) { return extent == 1; }) &&
+         llvm::none_of(step->inference, [&](const auto *part) {
            return llvm::any_of(part->initializer(), [&](const auto &other) {
              return &other == &tensor;
            });
@@ -94,9 +94,8 @@ Value GraphImporter::readOwnState(const onnx::TensorProto &tensor) {
   return train::ReshapeOp::create(builder, read.getLoc(), type, read);
 }
 
-LogicalResult
-GraphImporter::writeOwnState(const TrainingStep::Binding &binding, Value value,
-                             int64_t update) {
+LogicalResult GraphImporter::writeOwnState(const TrainingStep::Binding &binding,
+                                           Value value, int64_t update) {
   train::StateOp state = states.lookup(binding.state);
   auto type = cast<RankedTensorType>(state.getType());
   if (type.getRank() == 0 && value.getType() != type &&
@@ -158,8 +157,8 @@ void GraphImporter::beginFunction(StringRef name, Form functionForm) {
   if (function)
     builder.setInsertionPointAfter(function);
   Location loc = FileLineColLoc::get(context, model->path, 0, 0);
-  function = func::FuncOp::create(builder, loc, name,
-                                  builder.getFunctionType({}, {}));
+  function =
+      func::FuncOp::create(builder, loc, name, builder.getFunctionType({}, {}));
   builder.setInsertionPointToStart(function.addEntryBlock());
   values.clear();
   stateReads.clear();
@@ -324,8 +323,7 @@ LogicalResult GraphImporter::importTrain() {
       if (!isFloat(loss))
         return emitError(loss.getLoc())
                << "the loss '" << lossName << "' is "
-                              << typeText(loss.getType())
-                              << "; it must be of floats";
+               << typeText(loss.getType()) << "; it must be of floats";
     }
     SmallVector<Value> results;
     for (const TrainingStep::Binding &binding : update.bindings)
@@ -359,8 +357,8 @@ LogicalResult GraphImporter::importTrain() {
 
   // Gradients stand in the order of their states.
   llvm::StringMap<unsigned> places;
-  for (auto state : function->getParentOfType<ModuleOp>()
-                        .getOps<train::StateOp>())
+  for (auto state :
+       function->getParentOfType<ModuleOp>().getOps<train::StateOp>())
     places[state.getSymName()] = places.size();
   auto place = [&](const std::pair<Value, Value> &entry) {
     auto read = entry.first.getDefiningOp<train::ReadOp>();
@@ -375,8 +373,7 @@ LogicalResult GraphImporter::importTrain() {
     auto read = x.getDefiningOp<train::ReadOp>();
     bool isAsked = !gradient.use_empty() || !step->updates[0].gradients.empty();
     if (!read || !isAsked ||
-        states.lookup(read.getState()).getKind() !=
-            train::StateKind::Parameter)
+        states.lookup(read.getState()).getKind() != train::StateKind::Parameter)
       continue;
     results.push_back(gradient);
     names.push_back(read.getState());
@@ -404,9 +401,64 @@ LogicalResult GraphImporter::importEvaluate() {
     return failure();
   loss = toLoss(loss);
   func::ReturnOp::create(builder, function.getLoc(), loss);
-  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(),
-                                                   loss.getType()));
+  function.setFunctionType(
+      builder.getFunctionType(function.getArgumentTypes(), loss.getType()));
   function.setResultAttr(0, "mpc.name", builder.getStringAttr("loss"));
+  return success();
+}
+
+/// The values that states begin with, where they are known now. Others would
+/// be made of random numbers.
+LogicalResult GraphImporter::importBeginnings() {
+  std::string unknown;
+  for (const TrainingStep::Beginning &beginning : step->beginnings) {
+    beginFunction("initialize", Form::Inference);
+    Graphs graphs = {beginning.graph};
+    llvm::StringSet<> wanted;
+    for (const TrainingStep::Binding &binding : beginning.bindings)
+      wanted.insert(binding.value);
+    defineInitializers(*beginning.graph);
+    if (failed(importNodes(graphs, wanted)))
+      return failure();
+    for (const TrainingStep::Binding &binding : beginning.bindings) {
+      GraphValue &value = lookup(binding.value);
+      train::StateOp state = states.lookup(binding.state);
+      if (!state) // Nothing reads it.
+        continue;
+      if (!value.isKnown()) {
+        unknown += (unknown.empty() ? "'" : ", '") + binding.state + "'";
+        continue;
+      }
+      FailureOr<ElementsAttr> elements = value.constant;
+      if (value.tensor)
+        elements = elementsOf(*value.tensor, value.loc);
+      if (failed(elements) || failed(setBeginning(state, *elements, binding)))
+        return failure();
+    }
+    function.erase();
+  }
+  if (!unknown.empty())
+    result.notes.push_back(
+        "begins with the initializers of the file, for random numbers of an "
+        "initialization are not made: " +
+        unknown);
+  return success();
+}
+
+LogicalResult
+GraphImporter::setBeginning(train::StateOp state, ElementsAttr value,
+                            const TrainingStep::Binding &binding) {
+  auto type = cast<RankedTensorType>(state.getType());
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (dense && type.getRank() == 0 && value.getNumElements() == 1)
+    value = dense.reshape(
+        type.clone(cast<RankedTensorType>(dense.getType()).getElementType()));
+  if (value.getShapedType() != type)
+    return emitError(state.getLoc())
+           << "is " << typeText(type) << ", but initialization_binding gives "
+           << "it '" << binding.value << "', which is "
+           << typeText(value.getShapedType());
+  state.setInitialValueAttr(value);
   return success();
 }
 
@@ -434,6 +486,7 @@ LogicalResult GraphImporter::refuseOptions() {
 LogicalResult GraphImporter::importStep() {
   if (failed(refuseOptions()))
     return failure();
+  auto module = cast<ModuleOp>(function->getParentOp());
   llvm::StringSet<> seen;
   auto addInputs = [&](const onnx::GraphProto &part) {
     for (const onnx::ValueInfoProto *input : dataInputs(part))
@@ -446,9 +499,8 @@ LogicalResult GraphImporter::importStep() {
   if (failed(dimensions.bind(stepInputs, options, context, result.error,
                              result.notes)) ||
       failed(importPredict()) || failed(importTrain()) ||
-      failed(importEvaluate()))
+      failed(importEvaluate()) || failed(importBeginnings()))
     return failure();
-  auto module = cast<ModuleOp>(function->getParentOp());
   if (llvm::none_of(module.getOps<train::StateOp>(), [](train::StateOp state) {
         return state.getKind() == train::StateKind::Parameter;
       }))
@@ -461,7 +513,7 @@ LogicalResult GraphImporter::importStep() {
   if (step->updates.size() > 1)
     result.notes.push_back(
         "a step makes " + std::to_string(step->updates.size()) +
-        " updates, one after the other; the loss that is told is '" +
-        lossName + "' of the first");
+        " updates, one after the other; the loss that is told is '" + lossName +
+        "' of the first");
   return success();
 }

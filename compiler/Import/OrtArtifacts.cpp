@@ -125,8 +125,9 @@ Error OptimizerReader::checkInputs(const onnx::NodeProto &node,
 }
 
 Error OptimizerReader::readAdamW(const onnx::NodeProto &node) {
-  StringRef names[] = {"learning_rate", "step", "params", gradients,
-                       "first_order_moments", "second_order_moments"};
+  StringRef names[] = {
+      "learning_rate",       "step", "params", gradients, "first_order_moments",
+      "second_order_moments"};
   if (Error error = checkInputs(node, names))
     return error;
   bool isHf = number(node, "adam_mode", 0) != 0;
@@ -315,8 +316,10 @@ Error Joiner::checkNames() {
   for (const auto *bindings : {&artifacts.bindings, &artifacts.gradients})
     for (const TrainingStep::Binding &binding : *bindings)
       if (binding.value.empty() || !computed.contains(binding.value))
-        return invalid("gives '" + binding.state + "' the gradient or the value"
-                       " '" + binding.value + "', which no node computes");
+        return invalid("gives '" + binding.state +
+                       "' the gradient or the value"
+                       " '" +
+                       binding.value + "', which no node computes");
   if (!computed.contains(artifacts.loss))
     return invalid("gives the loss '" + artifacts.loss +
                    "', which no node computes");
@@ -325,7 +328,8 @@ Error Joiner::checkNames() {
     computed.insert(node.output().begin(), node.output().end());
   for (const std::string &name : {artifacts.loss, artifacts.prediction})
     if (!name.empty() && !computed.contains(name))
-      return invalid("gives '" + name + "', which no node of the model for "
+      return invalid("gives '" + name +
+                     "', which no node of the model for "
                      "evaluation computes");
   return Error::success();
 }
@@ -363,8 +367,7 @@ Expected<OrtArtifacts> mpc::readOrtArtifacts(StringRef folder) {
   Expected<std::string> prefix = findPrefix(folder);
   if (!prefix)
     return prefix.takeError();
-  auto readModel =
-      [&](StringRef name) -> Expected<std::shared_ptr<ModelFile>> {
+  auto readModel = [&](StringRef name) -> Expected<std::shared_ptr<ModelFile>> {
     auto model = readModelFile(pathOf(folder, *prefix + name));
     if (!model)
       return inFile(*prefix + name, model.takeError());
@@ -410,8 +413,7 @@ Expected<OrtArtifacts> mpc::readOrtArtifacts(StringRef folder) {
   proto.set_producer_name((*training)->proto.producer_name());
   proto.set_producer_version((*training)->proto.producer_version());
   proto.mutable_functions()->Swap((*training)->proto.mutable_functions());
-  proto.mutable_opset_import()->Swap(
-      (*training)->proto.mutable_opset_import());
+  proto.mutable_opset_import()->Swap((*training)->proto.mutable_opset_import());
   proto.mutable_graph()->set_name("parameters");
   for (const auto &file : {*training, *evaluation})
     proto.add_training_info()->mutable_algorithm()->Swap(
@@ -500,7 +502,8 @@ onnx::ModelProto mpc::makeInferenceModel(const OrtArtifacts &artifacts) {
       node.mutable_output()->DeleteSubrange(1, node.output_size() - 1);
   prune(graph);
   for (onnx::TensorProto tensor : joined.graph().initializer()) {
-    ArrayRef<char> data = artifacts.model->checkpoint.lookup(tensor.name()).bytes;
+    ArrayRef<char> data =
+        artifacts.model->checkpoint.lookup(tensor.name()).bytes;
     tensor.set_raw_data(std::string(data.data(), data.size()));
     *graph.add_initializer() = std::move(tensor);
   }
@@ -511,8 +514,8 @@ TrainingStep mpc::makeStep(const OrtArtifacts &artifacts) {
   const onnx::ModelProto &model = artifacts.model->proto;
   const onnx::GraphProto *parameters = &model.graph();
   TrainingStep step;
-  step.inference = step.evaluation = {parameters,
-                                      &model.training_info(1).algorithm()};
+  step.inference =
+      step.evaluation = {parameters, &model.training_info(1).algorithm()};
   step.prediction = artifacts.prediction;
   TrainingStep::Update update;
   update.graphs = {parameters, &model.training_info(0).algorithm()};

@@ -1,9 +1,9 @@
 //===- OrtArtifacts.h - Training artifacts of ONNX Runtime ------*- C++ -*-===//
 //
-// Internal to compiler/Import. What generate_artifacts() of onnxruntime-training
-// writes into a folder: training_model.onnx, eval_model.onnx, checkpoint and
-// perhaps optimizer_model.onnx, all with one prefix. Nothing has written such
-// since its version 1.19.2.
+// Internal to compiler/Import. What generate_artifacts() of
+// onnxruntime-training writes into a folder: training_model.onnx,
+// eval_model.onnx, checkpoint and perhaps optimizer_model.onnx, all with one
+// prefix. Nothing has written such since its version 1.19.2.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_IMPORT_ORTARTIFACTS_H

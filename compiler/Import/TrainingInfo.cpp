@@ -40,6 +40,33 @@ static llvm::StringSet<> initializersOf(const onnx::GraphProto &graph) {
   return names;
 }
 
+/// The states that an initialization sets: those of the graph and of the same
+/// algorithm.
+static LogicalResult readBeginning(const onnx::TrainingInfoProto &info,
+                                   TrainingStep &step, Location loc) {
+  const llvm::StringSet<> values = valuesOf(info.initialization());
+  TrainingStep::Beginning beginning{&info.initialization(), {}};
+  for (const onnx::StringStringEntryProto &entry :
+       info.initialization_binding()) {
+    const std::string &state = entry.key(), &value = entry.value();
+    if (!step.states.contains(state))
+      return emitError(loc) << "initialization_binding is to set '" << state
+                            << "', which no update_binding changes";
+    if (!values.contains(value))
+      return emitError(loc)
+             << "initialization_binding gives '" << state << "' the value of '"
+             << value << "', which the initialization does not compute";
+    beginning.bindings.push_back({state, value});
+  }
+  if (info.initialization().input_size() > 0)
+    return emitError(loc) << "the initialization has an input '"
+                          << info.initialization().input(0).name()
+                          << "'; it must do without";
+  if (!beginning.bindings.empty())
+    step.beginnings.push_back(std::move(beginning));
+  return success();
+}
+
 /// What the last Gradient node with respect to a state is of: those before it
 /// may be part of the loss.
 static std::string findLoss(const onnx::GraphProto &algorithm,
@@ -64,8 +91,8 @@ static std::string findLoss(const onnx::GraphProto &algorithm,
   return loss;
 }
 
-FailureOr<TrainingStep>
-mpc::readTrainingInfo(const onnx::ModelProto &model, MLIRContext *context) {
+FailureOr<TrainingStep> mpc::readTrainingInfo(const onnx::ModelProto &model,
+                                              MLIRContext *context) {
   TrainingStep step;
   const onnx::GraphProto &main = model.graph();
   step.inference = {&main};
@@ -116,5 +143,8 @@ mpc::readTrainingInfo(const onnx::ModelProto &model, MLIRContext *context) {
     update.loss = findLoss(algorithm, written);
     step.updates.push_back(std::move(update));
   }
+  for (auto [index, info] : llvm::enumerate(model.training_info()))
+    if (failed(readBeginning(info, step, locationOf(index, context))))
+      return failure();
   return step;
 }

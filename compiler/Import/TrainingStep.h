@@ -40,7 +40,14 @@ struct TrainingStep {
     std::string seed;
   };
 
+  /// Which values states begin with, if not those of their initializers.
+  struct Beginning {
+    const onnx::GraphProto *graph;
+    std::vector<Binding> bindings;
+  };
+
   std::vector<Update> updates;
+  std::vector<Beginning> beginnings;
   /// All states, and the update that each belongs to.
   llvm::StringMap<unsigned> states;
 

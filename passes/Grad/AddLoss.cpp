@@ -516,8 +516,7 @@ static void partLabels(func::FuncOp func, const Loss &loss) {
   RankedTensorType given = type.clone(shape);
   labels.setType(given);
   OpBuilder builder = OpBuilder::atBlockBegin(&func.getBody().front());
-  auto list =
-      train::ReshapeOp::create(builder, func.getLoc(), type, labels);
+  auto list = train::ReshapeOp::create(builder, func.getLoc(), type, labels);
   labels.replaceAllUsesExcept(list.getResult(), list);
   func.setType(builder.getFunctionType(func.front().getArgumentTypes(),
                                        func.getResultTypes()));

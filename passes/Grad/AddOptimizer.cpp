@@ -266,12 +266,12 @@ private:
     Value ratio = train::DivOp::create(
         builder, loc, train::SqrtOp::create(builder, loc, correction2),
         correction1);
-    Value step = train::DivOp::create(
-        builder, loc, mul(mul(lr, ratio), newFirst), divisor);
+    Value step = train::DivOp::create(builder, loc,
+                                      mul(mul(lr, ratio), newFirst), divisor);
     Value updated = train::SubOp::create(builder, loc, weights, step);
     if (decay() != 0)
-      updated = train::SubOp::create(
-          builder, loc, updated, mul(scale(decay(), lr), updated));
+      updated = train::SubOp::create(builder, loc, updated,
+                                     mul(scale(decay(), lr), updated));
     write(builder, kParameters, updated);
     write(builder, kFirstMoment, newFirst);
     write(builder, kSecondMoment, newSecond);

@@ -147,9 +147,10 @@ private:
         last = weight;
       }
     }
-    FailureOr<Packing> all = computePacking(
-        getOperation(),
-        [&](train::StateOp state) { return first.contains(state); });
+    FailureOr<Packing> all =
+        computePacking(getOperation(), [&](train::StateOp state) {
+          return first.contains(state);
+        });
     if (failed(all))
       return failure();
     packing = std::move(*all);
@@ -179,8 +180,8 @@ private:
     Location loc = updateLoc(&getContext());
     parameters = findRead(kParameters);
     if (!parameters)
-      parameters = train::ReadOp::create(builder, loc, packing.type,
-                                         kParameters);
+      parameters =
+          train::ReadOp::create(builder, loc, packing.type, kParameters);
     SmallVector<Value> updated, norms;
     SmallVector<int64_t> offsets;
     for (Group &group : groups) {
@@ -220,8 +221,7 @@ private:
              kPackRow},
             group.type.getElementType());
       llvm::DenseSet<Operation *> before = opsBehind(gradients);
-      auto pack =
-          train::PackOp::create(builder, loc, type, gradients, offsets);
+      auto pack = train::PackOp::create(builder, loc, type, gradients, offsets);
       pack->setAttr(kGradientsAttr, builder.getUnitAttr());
       packs[{&group, k}] = pack;
       for (auto [gradient, offset] : llvm::zip_equal(gradients, offsets))
@@ -242,17 +242,16 @@ private:
   }
 
   void readFromPack(OpBuilder &builder, Value gradient, train::PackOp pack,
-                    int64_t offset,
-                    const llvm::DenseSet<Operation *> &before) {
+                    int64_t offset, const llvm::DenseSet<Operation *> &before) {
     auto isBehind = [&](OpOperand &use) {
       return !use.getOwner()->hasAttr(kGradientsAttr) &&
              !before.contains(use.getOwner());
     };
     if (llvm::none_of(gradient.getUses(), isBehind))
       return;
-    Value view = train::UnpackOp::create(
-        builder, gradient.getLoc(), gradient.getType(), pack.getResult(),
-        builder.getI64IntegerAttr(offset));
+    Value view = train::UnpackOp::create(builder, gradient.getLoc(),
+                                         gradient.getType(), pack.getResult(),
+                                         builder.getI64IntegerAttr(offset));
     gradient.replaceUsesWithIf(view, isBehind);
     known.insert(view);
   }
@@ -271,8 +270,8 @@ private:
       weights = train::UnpackOp::create(builder, loc, group.type, parameters,
                                         builder.getI64IntegerAttr(group.begin));
     // Once more, for weights and gradients are views now.
-    UpdateFormula formula(findView(group.begin),
-                          group.formulas.front().write, known);
+    UpdateFormula formula(findView(group.begin), group.formulas.front().write,
+                          known);
     SmallVector<Value> gradients, states;
     for (unsigned k = 0; k < formula.gradients.size(); ++k)
       gradients.push_back(packs.lookup({&group, k}));
@@ -306,9 +305,9 @@ private:
     write.erase();
     if (value.use_empty())
       return;
-    Value view = train::UnpackOp::create(builder, value.getLoc(),
-                                         value.getType(), pack,
-                                         builder.getI64IntegerAttr(offset));
+    Value view =
+        train::UnpackOp::create(builder, value.getLoc(), value.getType(), pack,
+                                builder.getI64IntegerAttr(offset));
     value.replaceAllUsesWith(view);
   }
 
@@ -320,14 +319,13 @@ private:
     FailureOr<Packing> layout = computePacking(states);
     if (failed(layout))
       return nullptr;
-    std::string name = freshName("update." + Twine(&group - groups.data()) +
-                                 "." + Twine(k));
+    std::string name =
+        freshName("update." + Twine(&group - groups.data()) + "." + Twine(k));
     FailureOr<ElementsAttr> values = packValues(*layout, name);
     if (failed(values))
       return nullptr;
-    auto state =
-        createState(getOperation(), name, train::StateKind::Optimizer,
-                    layout->type, *values, layout->slots);
+    auto state = createState(getOperation(), name, train::StateKind::Optimizer,
+                             layout->type, *values, layout->slots);
     state.setOwnNames(true);
     Value pack = train::ReadOp::create(builder, updateLoc(&getContext()),
                                        layout->type, name);
@@ -340,9 +338,9 @@ private:
     for (auto [i, formula] : llvm::enumerate(group.formulas)) {
       train::StateOp state = formula.states[k];
       auto read = findRead(state.getSymName()).getDefiningOp<train::ReadOp>();
-      Value view = train::UnpackOp::create(
-          builder, read.getLoc(), read.getType(), pack,
-          builder.getI64IntegerAttr(group.offsets[i]));
+      Value view =
+          train::UnpackOp::create(builder, read.getLoc(), read.getType(), pack,
+                                  builder.getI64IntegerAttr(group.offsets[i]));
       read.replaceAllUsesWith(view);
       read.erase();
       state.erase();

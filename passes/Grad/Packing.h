@@ -32,9 +32,9 @@ inline constexpr int64_t kPackRow = 1024;
 /// Lays out the parameters of the module. Those for which `beginsRow` holds
 /// begin a row. Fails, with a diagnostic, if there are none, or if they have
 /// several element types.
-mlir::FailureOr<Packing> computePacking(
-    mlir::ModuleOp module,
-    llvm::function_ref<bool(train::StateOp)> beginsRow = nullptr);
+mlir::FailureOr<Packing>
+computePacking(mlir::ModuleOp module,
+               llvm::function_ref<bool(train::StateOp)> beginsRow = nullptr);
 
 /// The same for any states, from the beginning of a pack.
 mlir::FailureOr<Packing> computePacking(llvm::ArrayRef<train::StateOp> states);

@@ -107,8 +107,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
         fail(op.getLoc(), "import",
              "reads '" + read.getState() + "', which is no state");
     if (isa<train::WriteOp>(op) && function != "train")
-      fail(op.getLoc(), "import",
-           "'" + function + "' must not write states");
+      fail(op.getLoc(), "import", "'" + function + "' must not write states");
 
     auto layout = dyn_cast<train::LayoutOpInterface>(op);
     if (layout && !layout.isChannelsLast())

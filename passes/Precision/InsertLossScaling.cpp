@@ -112,8 +112,8 @@ static void unscaleGradients(TrainingFunction &training, Value scale) {
   for (Value gradients : training.gradients) {
     OpBuilder builder(training.func.getContext());
     builder.setInsertionPointAfterValue(gradients);
-    auto unscaled = amp::UnscaleOp::create(builder, gradients.getLoc(),
-                                           gradients, scale);
+    auto unscaled =
+        amp::UnscaleOp::create(builder, gradients.getLoc(), gradients, scale);
     setDecision(unscaled, kRuleScaling,
                 "clipping and optimizer get true sizes");
     gradients.replaceAllUsesExcept(unscaled.getResult(), unscaled);

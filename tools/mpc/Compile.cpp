@@ -122,9 +122,11 @@ Action mpc::tool::addCompile(CLI::App &app) {
   auto options = std::make_shared<Options>();
   CLI::App *compile = app.add_subcommand(
       "compile", "Compile an ONNX model into a training program");
-  compile->add_option("model", options->model, "ONNX file, binary or .onnxtxt, or a "
-                                           "folder of ONNX Runtime's training "
-                                           "artifacts")
+  compile
+      ->add_option("model", options->model,
+                   "ONNX file, binary or .onnxtxt, or a "
+                   "folder of ONNX Runtime's training "
+                   "artifacts")
       ->option_text("MODEL.onnx")
       ->required();
   compile

@@ -16,8 +16,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <memory>
+#include <set>
 
 using namespace mpc::tool;
 
@@ -62,8 +62,8 @@ static std::string findModel(const Options &options, const Package &package) {
 /// own, also what that keeps.
 static bool isOfModel(const mpc::program::State &state, bool hasOwnStep) {
   using mpc::program::StateKind;
-  static const std::set<std::string> ours = {
-      "step_count", "random_seed", "loss_scale", "loss_scale_streak"};
+  static const std::set<std::string> ours = {"step_count", "random_seed",
+                                             "loss_scale", "loss_scale_streak"};
   switch (state.kind()) {
   case StateKind::Parameter:
   case StateKind::Statistic:
@@ -117,7 +117,7 @@ static Values readValues(const Program &program, const Session &session,
     auto found = infos.find(name);
     if (found != infos.end() && found->second.dtype == MPC_DTYPE_I64 &&
         found->second.rank == 0) {
-      mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_I64, 0,
+      mpc_tensor_t tensor = {sizeof(tensor),      MPC_DTYPE_I64,   0,
                              found->second.shape, &counters[name], {}};
       check(mpc_session_read_state(session.get(), name.c_str(), &tensor), name);
       continue;

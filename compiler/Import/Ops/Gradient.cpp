@@ -170,8 +170,8 @@ static LogicalResult importGradient(ImportedNode &node) {
       opsBetween(names, y, *builder.getInsertionBlock());
   if (failed(checkForms(node, ops)))
     return failure();
-  bool takesGradients =
-      llvm::any_of(ops, [](Operation *op) { return isa<train::GradientOp>(op); });
+  bool takesGradients = llvm::any_of(
+      ops, [](Operation *op) { return isa<train::GradientOp>(op); });
   FailureOr<Value> sum = y;
   if (names != values || takesGradients)
     sum = copyPath(node, y, ops, names, values);

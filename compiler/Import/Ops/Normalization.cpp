@@ -186,8 +186,8 @@ static LogicalResult importExactNorm(ImportedNode &node, bool isTraining,
     for (unsigned i : {1, 2}) {
       if (!node.isOutputUsed(i))
         continue;
-      Value kept = node.emit<train::MulOp>(
-          {operands[i + 2], node.scalar(momentum)});
+      Value kept =
+          node.emit<train::MulOp>({operands[i + 2], node.scalar(momentum)});
       Value added = node.emit<train::MulOp>(
           {op->getResult(i), node.scalar(1 - momentum)});
       if (failed(node.setOutput(i, node.emit<train::AddOp>({kept, added}))))

@@ -48,9 +48,9 @@ public:
     return contentOf(path + "/" + file);
   }
 
-  static constexpr const char *kFiles[] = {"training_model.onnx",
-                                           "eval_model.onnx",
-                                           "optimizer_model.onnx", "checkpoint"};
+  static constexpr const char *kFiles[] = {
+      "training_model.onnx", "eval_model.onnx", "optimizer_model.onnx",
+      "checkpoint"};
   std::string path;
 };
 
@@ -136,7 +136,8 @@ TEST(HostileTraining, WrongNames) {
       importer.expectClearAnswer(copy.SerializeAsString());
     };
     for (int i = 0; i < info.update_binding_size(); ++i) {
-      expectAnswer([&](auto &t) { t.mutable_update_binding(i)->set_key(name); });
+      expectAnswer(
+          [&](auto &t) { t.mutable_update_binding(i)->set_key(name); });
       expectAnswer(
           [&](auto &t) { t.mutable_update_binding(i)->set_value(name); });
     }

@@ -71,13 +71,14 @@ LogicalResult SoftmaxCrossEntropyGradOp::buildGradient(
   if (!needed[1])
     return success();
   Value logs = LogSoftmaxOp::create(builder, loc, getInput(), kClassDim);
-  Value ofLogs = NllLossGradOp::create(builder, loc, getGrad(), logs,
-                                       getLabels(), getWeight(),
-                                       getReductionAttr(), getIgnoreIndexAttr());
+  Value ofLogs = NllLossGradOp::create(
+      builder, loc, getGrad(), logs, getLabels(), getWeight(),
+      getReductionAttr(), getIgnoreIndexAttr());
   auto backward =
       LogSoftmaxGradOp::create(builder, loc, ofLogs, logs, kClassDim);
   SmallVector<Value> inner(2);
-  if (failed(backward.buildGradient(builder, resultGrads, {false, true}, inner)))
+  if (failed(
+          backward.buildGradient(builder, resultGrads, {false, true}, inner)))
     return failure();
   grads[1] = LogSoftmaxGradOp::create(builder, loc, inner[1], logs, kClassDim);
   return success();
@@ -112,17 +113,17 @@ LogicalResult ElementLossGradOp::buildGradient(OpBuilder &builder,
     grads[0] = gradientOfGrad(builder, *this, resultGrads[0]);
   if (!needed[1])
     return success();
-  Value curvature =
-      buildCurvature(builder, loc, getKind(), getPrediction());
+  Value curvature = buildCurvature(builder, loc, getKind(), getPrediction());
   if (!curvature) {
     grads[1] = createZeros(builder, loc, getPrediction());
     return success();
   }
-  double count = cast<RankedTensorType>(getPrediction().getType())
-                     .getNumElements();
+  double count =
+      cast<RankedTensorType>(getPrediction().getType()).getNumElements();
   double share = getReduction() == LossReduction::Mean ? 1 / count : 1;
-  Value weighed = MulOp::create(builder, loc, getGrad(),
-                                createScalarLike(builder, loc, getGrad(), share));
+  Value weighed =
+      MulOp::create(builder, loc, getGrad(),
+                    createScalarLike(builder, loc, getGrad(), share));
   Value each = MulOp::create(builder, loc, resultGrads[0], curvature);
   grads[1] = MulOp::create(builder, loc, each, weighed);
   return success();

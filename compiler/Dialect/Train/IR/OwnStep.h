@@ -2,8 +2,8 @@
 //
 // What the importer says of them to the passes. Such a module has `predict`,
 // `evaluate`, which gives the loss, and `train`, which gives the loss and the
-// gradients of parameters, and writes the states that the step changes. Where it
-// writes no parameters, the update is left to mpc-add-optimizer.
+// gradients of parameters, and writes the states that the step changes. Where
+// it writes no parameters, the update is left to mpc-add-optimizer.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_OWNSTEP_H
