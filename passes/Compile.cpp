@@ -195,23 +195,24 @@ private:
       options.correctBias = choice->correctsBias;
       take("betas", options.beta1, choice->beta1);
       take("betas", options.beta2, choice->beta2);
-      take("epsilon", options.epsilon, choice->epsilon);
+      // Between the tensors of a pack moments are 0, and 0 / 0 is no number.
+      take("epsilon", options.epsilon, std::max(choice->epsilon, 1e-30));
       take("weight-decay", options.weightDecay, choice->weightDecay);
       take("clip-norm", options.clipNorm, choice->clipNorm);
-      result.notes.push_back("optimizer: " + textOf(*choice) +
+      result.notes.push_back("optimizer: " + textOf(options) +
                              ", as the model says; --optimizer says otherwise");
     }
     result.optimizer = options.optimizer;
     return 0;
   }
 
-  static std::string textOf(const OptimizerChoice &choice) {
-    std::string text = choice.name;
-    if (choice.name != "sgd")
+  static std::string textOf(const CompileOptions &choice) {
+    std::string text = choice.optimizer;
+    if (choice.optimizer != "sgd")
       text += " with betas " + number(choice.beta1) + " and " +
               number(choice.beta2) + ", epsilon " + number(choice.epsilon) +
               ", weight decay " + number(choice.weightDecay);
-    if (!choice.correctsBias)
+    if (!choice.correctBias)
       text += ", without correction of the bias";
     if (choice.clipNorm > 0)
       text += ", gradients clipped to norm " + number(choice.clipNorm);

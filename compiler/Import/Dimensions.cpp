@@ -123,11 +123,33 @@ LogicalResult Dimensions::applyOptions(const ImportOptions &options,
   return success();
 }
 
+/// Gives the batch to what is unbound and stands at axis 0 alone; `first` is
+/// the symbol that has it.
+void Dimensions::bindFirstAxes(const ImportOptions &options, bool isGiven,
+                               const std::string &first,
+                               std::vector<std::string> &notes) {
+  for (const Symbol &symbol : symbols) {
+    bool isFirst = !first.empty() && symbol.name == first;
+    if (batchSize == 0 ||
+        (!isFirst && (!symbol.onlyFirstAxis || sizes.contains(symbol.name))))
+      continue;
+    batchSymbols.insert(symbol.name);
+    if (sizes.try_emplace(symbol.name, batchSize).second &&
+        !(isFirst && isGiven))
+      notes.push_back(
+          "dimension '" + symbol.name + "' (" + symbol.place +
+          ") is not bound: using " + std::to_string(batchSize) +
+          (options.batch || first.empty() ? "" : "; --batch says otherwise"));
+  }
+}
+
 LogicalResult Dimensions::bindBatch(const ImportOptions &options,
                                     MLIRContext *context,
                                     std::vector<std::string> &notes) {
-  if (!batchIsSymbolic)
+  if (!batchIsSymbolic) {
+    bindFirstAxes(options, /*isGiven=*/false, "", notes);
     return success();
+  }
   StringRef batchName = batchSymbols.begin()->getKey();
   int64_t bound = sizes.lookup(batchName);
   if (bound && options.batch && bound != *options.batch)
@@ -135,18 +157,7 @@ LogicalResult Dimensions::bindBatch(const ImportOptions &options,
            << "--batch=" << *options.batch << " and --dim " << batchName << "="
            << bound << " are about the same dimension";
   batchSize = bound ? bound : options.batch.value_or(kDefaultBatch);
-  std::string firstName = batchName.str();
-  for (const Symbol &symbol : symbols) {
-    if (symbol.name != firstName &&
-        (!symbol.onlyFirstAxis || sizes.contains(symbol.name)))
-      continue;
-    batchSymbols.insert(symbol.name);
-    if (sizes.try_emplace(symbol.name, batchSize).second &&
-        (!options.batch || symbol.name != firstName))
-      notes.push_back("dimension '" + symbol.name + "' (" + symbol.place +
-                      ") is not bound: using " + std::to_string(batchSize) +
-                      (options.batch ? "" : "; --batch says otherwise"));
-  }
+  bindFirstAxes(options, options.batch.has_value(), batchName.str(), notes);
   return success();
 }
 
@@ -196,10 +207,9 @@ bool Dimensions::isBatched(const ValueInfoProto &input) const {
   if (shapeProto(input).dim_size() == 0)
     return false;
   const Dim &dim = shapeProto(input).dim(0);
-  if (batchIsSymbolic)
-    return !dim.has_dim_value() &&
-           batchSymbols.contains(symbolOf(dim, input.name(), 0));
-  return dim.dim_value() == batchSize;
+  if (!dim.has_dim_value())
+    return batchSymbols.contains(symbolOf(dim, input.name(), 0));
+  return !batchIsSymbolic && dim.dim_value() == batchSize;
 }
 
 bool Dimensions::isBatchedOutput(const ValueInfoProto &output,

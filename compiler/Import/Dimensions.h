@@ -57,6 +57,8 @@ private:
   mlir::LogicalResult bindBatch(const ImportOptions &options,
                                 mlir::MLIRContext *context,
                                 std::vector<std::string> &notes);
+  void bindFirstAxes(const ImportOptions &options, bool isGiven,
+                     const std::string &first, std::vector<std::string> &notes);
   mlir::LogicalResult requireAll(mlir::MLIRContext *context);
 
   std::vector<Symbol> symbols;    // In order of appearance.

@@ -597,13 +597,13 @@ Value GraphImporter::materialize(GraphValue &value) {
     (void)report(count.takeError(), value.loc);
     return nullptr;
   }
-  if (!isFloat && *count <= kMaxConstantElements)
+  // A state has one name, whoever has it.
+  if ((!isFloat && *count <= kMaxConstantElements) ||
+      ambiguous.contains(tensor.name()))
     return value.value = makeConstant(value);
   Use use = isFloat ? useOf(tensor) : Use::Frozen;
   if (use == Use::Number && *count <= kMaxConstantElements)
     return value.value = makeConstant(value);
-  if (use == Use::Rate)
-    return value.value = readOwnState(tensor);
   bool isTrained = use == Use::Trained;
   if (isTrained)
     trained.insert(tensor.name());

@@ -145,10 +145,6 @@ public:
   /// whatever it holds.
   void useAsClassWeights(const GraphValue &value);
 
-  /// Says, before it is data, that an update goes so far. In a model's own step
-  /// it becomes a state that can be set.
-  void useAsRate(const GraphValue &value);
-
   /// Whether the model's own step changes this initializer.
   bool isState(llvm::StringRef name) const {
     return step && step->states.contains(name);
@@ -158,6 +154,10 @@ public:
   void addGradient(mlir::Value x, mlir::Value gradient) {
     gradients.emplace_back(x, gradient);
   }
+
+  /// Says that another gradient is taken of what `value` is computed from:
+  /// gradients among that are part of the forward pass, not ones to update by.
+  void useInGradient(mlir::Value value);
 
   /// The row of a table whose lookups train nothing; nullopt if there is none.
   std::optional<int64_t> paddingRowOf(const GraphValue &table) {
@@ -210,6 +210,7 @@ private:
                                    mlir::ElementsAttr value,
                                    const TrainingStep::Binding &binding);
   void classifyStates();
+  void findRates();
   mlir::FailureOr<std::string> findLoss();
   mlir::Value toLoss(mlir::Value value);
 
@@ -248,8 +249,7 @@ private:
     Mask,
     Argument,
     Start,
-    ClassWeights,
-    Rate
+    ClassWeights
   };
   Use useOf(const onnx::TensorProto &tensor);
   Use decideUse(const onnx::TensorProto &tensor);
@@ -293,7 +293,8 @@ private:
   llvm::SmallVector<const onnx::ValueInfoProto *> stepInputs;
   llvm::StringMap<mlir::Value> updated; // States that updates have changed.
   std::vector<std::pair<mlir::Value, mlir::Value>> gradients;
-  std::vector<std::string> rates; // States that say how far updates go.
+  llvm::SetVector<llvm::StringRef> rates; // States: how far updates go.
+  llvm::StringSet<> ambiguous;            // Initializers of several graphs.
   std::string lossName;
   llvm::StringMap<Use> uses; // Of initializers that were looked at.
   int64_t numRandom = 0;

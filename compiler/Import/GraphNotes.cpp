@@ -34,9 +34,11 @@ void GraphImporter::noteFrozenNorms() {
 }
 
 void GraphImporter::noteDecisions() {
-  noteNorms();
-  noteShared();
-  noteModel();
+  if (!step) { // It says what is trained, and no option says otherwise.
+    noteNorms();
+    noteShared();
+    noteModel();
+  }
   if (numWidened > 0)
     result.notes.push_back(std::to_string(numWidened) +
                            " initializers of 16-bit floats are imported as " +

@@ -82,6 +82,12 @@ bool GraphImporter::isControl(const onnx::TensorProto &tensor) {
 
 /// Its value in this function, before any update.
 Value GraphImporter::readOwnState(const onnx::TensorProto &tensor) {
+  Type element = elementTypeFor(tensor.data_type(), floatType);
+  if (element && element.isInteger(1)) {
+    emitError(makeNodeLoc(context, tensor.name(), "initializer"))
+        << "is bool; what a training step changes must be floats or integers";
+    return nullptr;
+  }
   bool isNumber = isControl(tensor);
   Value read = readState(tensor, tensor.name(),
                          isNumber ? train::StateKind::Control
@@ -140,12 +146,42 @@ void GraphImporter::classifyStates() {
   }
 }
 
-void GraphImporter::useAsRate(const GraphValue &value) {
-  if (!step)
-    return;
-  if (value.isInitializer && !value.value && isControl(*value.tensor) &&
-      uses.try_emplace(value.tensor->name(), Use::Rate).second)
-    rates.push_back(value.tensor->name());
+/// Initializers that optimizer nodes take as their rate, and that nothing
+/// changes, are states that the user may set. Of a name that several graphs
+/// give to initializers of their own there is no such state.
+void GraphImporter::findRates() {
+  llvm::StringMap<const onnx::TensorProto *> seen;
+  for (const Update &update : step->updates)
+    for (const onnx::GraphProto *part : update.graphs)
+      for (const onnx::TensorProto &tensor : part->initializer()) {
+        auto [entry, isNew] = seen.try_emplace(tensor.name(), &tensor);
+        if (!isNew && entry->second != &tensor)
+          ambiguous.insert(tensor.name());
+      }
+  for (const Update &update : step->updates)
+    for (const onnx::GraphProto *part : update.graphs)
+      for (const onnx::NodeProto &node : part->node()) {
+        bool updates = node.domain() == "ai.onnx.preview.training" &&
+                       node.op_type() != "Gradient" && node.input_size() > 0;
+        const onnx::TensorProto *rate =
+            updates ? seen.lookup(node.input(0)) : nullptr;
+        if (rate && isControl(*rate) && !ambiguous.contains(rate->name()) &&
+            !step->states.contains(rate->name()))
+          rates.insert(rate->name());
+      }
+}
+
+void GraphImporter::useInGradient(Value value) {
+  llvm::DenseSet<Operation *> inner;
+  SmallVector<Value> work = {value};
+  while (!work.empty())
+    if (Operation *op = work.pop_back_val().getDefiningOp())
+      if (inner.insert(op).second)
+        llvm::append_range(work, op->getOperands());
+  llvm::erase_if(gradients, [&](const std::pair<Value, Value> &entry) {
+    Operation *op = entry.second.getDefiningOp();
+    return op && inner.contains(op);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,8 +226,9 @@ LogicalResult GraphImporter::importNodes(const Graphs &graphs,
     used[name] = 1;
   for (const onnx::GraphProto *part : graphs)
     for (const onnx::TensorProto &tensor : part->initializer()) {
-      if (!step->states.contains(tensor.name()) ||
-          !names.contains(tensor.name()))
+      bool isState =
+          step->states.contains(tensor.name()) || rates.contains(tensor.name());
+      if (!isState || !names.contains(tensor.name()))
         continue;
       Value value = updated.lookup(tensor.name());
       if (!value)
@@ -486,6 +523,7 @@ LogicalResult GraphImporter::refuseOptions() {
 LogicalResult GraphImporter::importStep() {
   if (failed(refuseOptions()))
     return failure();
+  findRates();
   auto module = cast<ModuleOp>(function->getParentOp());
   llvm::StringSet<> seen;
   auto addInputs = [&](const onnx::GraphProto &part) {

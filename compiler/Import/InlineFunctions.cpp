@@ -24,9 +24,19 @@ using mlir::success;
 using mlir::UnknownLoc;
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
-static std::string keyOf(StringRef domain, StringRef name) {
+static std::string keyOf(StringRef domain, StringRef name,
+                         const std::string &overload) {
   bool isDefault = domain.empty() || domain == "ai.onnx";
-  return isDefault ? name.str() : (domain + "." + name).str();
+  std::string key = isDefault ? name.str() : (domain + "." + name).str();
+  return overload.empty() ? key : key + ":" + overload;
+}
+
+/// Functions of one name are told apart by the `overload` that calls have, too.
+static std::string keyOf(const onnx::NodeProto &node) {
+  return keyOf(node.domain(), node.op_type(), readNewerText(node, 8));
+}
+static std::string keyOf(const onnx::FunctionProto &function) {
+  return keyOf(function.domain(), function.name(), readNewerText(function, 13));
 }
 
 /// Most functions and subgraphs inside of each other: what comes after goes
@@ -190,9 +200,8 @@ LogicalResult Inliner::checkCall(const onnx::NodeProto &call,
     return checkOpset(function, loc);
   return emitError(loc) << "has " << call.input_size() << " inputs and "
                         << call.output_size() << " outputs, but function '"
-                        << keyOf(function.domain(), function.name()) << "' has "
-                        << function.input_size() << " and "
-                        << function.output_size();
+                        << keyOf(function) << "' has " << function.input_size()
+                        << " and " << function.output_size();
 }
 
 /// How many nodes `nodes` and their subgraphs become, up to a bound. What nests
@@ -203,7 +212,7 @@ int64_t Inliner::expandedCount(const Nodes &nodes) {
   llvm::SaveAndRestore deeper(depth, depth + 1);
   int64_t count = 0;
   for (const onnx::NodeProto &node : nodes) {
-    std::string key = keyOf(node.domain(), node.op_type());
+    std::string key = keyOf(node);
     auto found = functions.find(key);
     if (found == functions.end()) {
       ++count;
@@ -237,7 +246,7 @@ LogicalResult Inliner::expand(const onnx::NodeProto &call,
                               const onnx::FunctionProto &function,
                               Nodes &result) {
   Location loc = nodeLocation(call, context);
-  std::string key = keyOf(function.domain(), function.name());
+  std::string key = keyOf(function);
   if (!active.insert(key).second)
     return emitError(loc) << "calls function '" << key
                           << "', which calls itself";
@@ -311,7 +320,7 @@ LogicalResult Inliner::inlineInto(Nodes &nodes, Location owner) {
                                "inline some (onnx.inliner)";
   llvm::SaveAndRestore deeper(depth, depth + 1);
   for (onnx::NodeProto &node : nodes) {
-    auto found = functions.find(keyOf(node.domain(), node.op_type()));
+    auto found = functions.find(keyOf(node));
     if (found != functions.end()) {
       if (failed(expand(node, *found->second, result)))
         return failure();
@@ -327,11 +336,11 @@ LogicalResult Inliner::inlineInto(Nodes &nodes, Location owner) {
 
 LogicalResult Inliner::run() {
   for (const onnx::FunctionProto &function : model.functions()) {
-    std::string key = keyOf(function.domain(), function.name());
+    std::string key = keyOf(function);
     if (!functions.try_emplace(key, &function).second)
       return emitError(UnknownLoc::get(context))
              << "the model has two functions '" << key
-             << "'; overloads are not supported: inline them (onnx.inliner)";
+             << "' of one overload; rename one, or inline them (onnx.inliner)";
   }
   if (functions.empty())
     return success();

@@ -5,6 +5,7 @@
 #include <google/protobuf/message.h>
 #include <google/protobuf/unknown_field_set.h>
 
+#include <string>
 #include <vector>
 
 namespace mpc {
@@ -31,6 +32,22 @@ std::vector<Message> readNewerField(const google::protobuf::Message &message,
     result.push_back(static_cast<const Message &>(
         reflection.GetRepeatedMessage(message, known, i)));
   return result;
+}
+
+/// The same of a field of text that is not repeated; "" without it.
+inline std::string readNewerText(const google::protobuf::Message &message,
+                                 int number) {
+  const google::protobuf::Reflection &reflection = *message.GetReflection();
+  if (const auto *known = message.GetDescriptor()->FindFieldByNumber(number))
+    return reflection.GetString(message, known);
+  std::string text; // Of several the last one counts.
+  const auto &unknown = reflection.GetUnknownFields(message);
+  for (int i = 0; i < unknown.field_count(); ++i)
+    if (unknown.field(i).number() == number &&
+        unknown.field(i).type() ==
+            google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      text = unknown.field(i).length_delimited();
+  return text;
 }
 
 } // namespace mpc

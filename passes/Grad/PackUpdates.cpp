@@ -14,6 +14,8 @@
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_PACKUPDATESPASS
@@ -51,8 +53,8 @@ struct PackUpdatesPass : mpc::impl::PackUpdatesPassBase<PackUpdatesPass> {
     findGroups();
     if (failed(layOut()) || failed(packAll()))
       return signalPassFailure();
-    eraseDeadOps(function);
     sortTopologically(&function.front());
+    eraseDeadOps(function);
   }
 
 private:
@@ -83,8 +85,12 @@ private:
   /// on.
   void takeGradients() {
     SmallVector<Output> outputs = getOutputs(function);
-    for (const Output &output : ArrayRef(outputs).drop_front())
+    for (const Output &output : ArrayRef(outputs).drop_front()) {
       known.insert(output.value);
+      loose.insert(output.value);
+      differentiated.insert(
+          output.attributes.getAs<StringAttr>(kGradientOfAttr).getValue());
+    }
     setOutputs(function, outputs.front());
   }
 
@@ -104,7 +110,8 @@ private:
     for (auto write : function.getOps<train::WriteOp>())
       if (stateOf(write).getKind() == train::StateKind::Parameter) {
         weights.push_back(stateOf(write));
-        formulas.emplace_back(findRead(write.getState()), write, known);
+        formulas.emplace_back(findRead(write.getState()), write, known,
+                              !differentiated.contains(write.getState()));
       }
     SmallVector<std::string> alone; // Keys of those that go by themselves.
     alone.reserve(formulas.size());
@@ -170,7 +177,7 @@ private:
   /// The weight at this place of the pack, as the function reads it.
   Value findView(int64_t offset) {
     for (auto view : function.getOps<train::UnpackOp>())
-      if (view.getPacked() == parameters && view.getOffset() == offset)
+      if (view.getPacked() == parameters && int64_t(view.getOffset()) == offset)
         return view;
     return nullptr;
   }
@@ -184,6 +191,7 @@ private:
           train::ReadOp::create(builder, loc, packing.type, kParameters);
     SmallVector<Value> updated, norms;
     SmallVector<int64_t> offsets;
+    packLoose(builder, norms);
     for (Group &group : groups) {
       packGradients(builder, group, norms);
       updated.push_back(buildUpdate(builder, group));
@@ -191,10 +199,18 @@ private:
         return failure();
       offsets.push_back(group.begin);
     }
+    for (auto [i, group] : llvm::enumerate(groups))
+      if (!group.isPackable) {
+        train::WriteOp write = group.formulas.front().write;
+        updated[i] = write.getValue();
+        write.erase();
+      }
     Value all = updated.front();
     if (groups.size() > 1 || !groups.front().isPackable)
       all = train::PackOp::create(builder, loc, packing.type, updated, offsets);
     train::WriteOp::create(builder, loc, kParameters, all);
+    if (norms.empty()) // Nothing else could tell whether it is finite.
+      packGradients(builder, nullptr, all, int64_t(0), norms);
     finishStep(builder, norms);
     return success();
   }
@@ -203,31 +219,46 @@ private:
   /// them there: so they are unscaled for everybody.
   void packGradients(OpBuilder &builder, Group &group,
                      SmallVectorImpl<Value> &norms) {
-    Location loc = updateLoc(&getContext());
     unsigned count = group.formulas.front().gradients.size();
     for (unsigned k = 0; k < count; ++k) {
       SmallVector<Value> gradients;
       for (const UpdateFormula &formula : group.formulas)
         gradients.push_back(formula.gradients[k]);
-      if (getElementTypeOrSelf(gradients[0]) != group.type.getElementType())
-        continue; // Of what is not packable, something else.
-      RankedTensorType type = group.type;
-      SmallVector<int64_t> offsets = group.offsets;
-      if (!group.isPackable) // One, perhaps of another shape.
-        type = RankedTensorType::get(
-            {llvm::divideCeil(cast<RankedTensorType>(gradients[0].getType())
-                                  .getNumElements(),
-                              kPackRow),
-             kPackRow},
-            group.type.getElementType());
-      llvm::DenseSet<Operation *> before = opsBehind(gradients);
-      auto pack = train::PackOp::create(builder, loc, type, gradients, offsets);
-      pack->setAttr(kGradientsAttr, builder.getUnitAttr());
-      packs[{&group, k}] = pack;
-      for (auto [gradient, offset] : llvm::zip_equal(gradients, offsets))
-        readFromPack(builder, gradient, pack, offset, before);
-      norms.push_back(train::GlobalNormOp::create(builder, loc, pack));
+      packs[{&group, k}] =
+          packGradients(builder, group.isPackable ? group.type : nullptr,
+                        gradients, group.offsets, norms);
     }
+  }
+
+  /// Those that formulas come to by another way, or not at all.
+  void packLoose(OpBuilder &builder, SmallVectorImpl<Value> &norms) {
+    for (Group &group : groups)
+      for (const UpdateFormula &formula : group.formulas)
+        for (Value gradient : formula.gradients)
+          loose.remove(gradient);
+    for (Value gradient : loose)
+      packGradients(builder, nullptr, gradient, int64_t(0), norms);
+  }
+
+  /// Into a pack of `type`; if that is null, the one tensor into one of its
+  /// own.
+  train::PackOp packGradients(OpBuilder &builder, RankedTensorType type,
+                              ArrayRef<Value> gradients,
+                              ArrayRef<int64_t> offsets,
+                              SmallVectorImpl<Value> &norms) {
+    Location loc = updateLoc(&getContext());
+    if (!type) {
+      auto own = cast<RankedTensorType>(gradients[0].getType());
+      int64_t rows = llvm::divideCeil(own.getNumElements(), kPackRow);
+      type = own.clone({rows, kPackRow});
+    }
+    llvm::DenseSet<Operation *> before = opsBehind(gradients);
+    auto pack = train::PackOp::create(builder, loc, type, gradients, offsets);
+    pack->setAttr(kGradientsAttr, builder.getUnitAttr());
+    for (auto [gradient, offset] : llvm::zip_equal(gradients, offsets))
+      readFromPack(builder, gradient, pack, offset, before);
+    norms.push_back(train::GlobalNormOp::create(builder, loc, pack));
+    return pack;
   }
 
   /// All that `values` are computed by.
@@ -259,27 +290,31 @@ private:
   /// The new weights of a group; what it keeps for them is written.
   Value buildUpdate(OpBuilder &builder, Group &group) {
     Location loc = updateLoc(&getContext());
-    if (!group.isPackable) {
-      train::WriteOp write = group.formulas.front().write;
-      Value value = write.getValue();
-      write.erase();
-      return value;
-    }
+    if (!group.isPackable) // Its write keeps what it becomes, until the end.
+      return group.formulas.front().write.getValue();
     Value weights = parameters;
     if (groups.size() > 1)
       weights = train::UnpackOp::create(builder, loc, group.type, parameters,
                                         builder.getI64IntegerAttr(group.begin));
     // Once more, for weights and gradients are views now.
-    UpdateFormula formula(findView(group.begin), group.formulas.front().write,
-                          known);
-    SmallVector<Value> gradients, states;
+    train::WriteOp first = group.formulas.front().write;
+    UpdateFormula formula(findView(group.begin), first, known,
+                          !differentiated.contains(first.getState()));
+    SmallVector<Value> gradients, others, states;
     for (unsigned k = 0; k < formula.gradients.size(); ++k)
       gradients.push_back(packs.lookup({&group, k}));
+    for (unsigned k = 0; k < formula.others.size(); ++k) {
+      SmallVector<Value> each;
+      for (const UpdateFormula &member : group.formulas)
+        each.push_back(member.others[k]);
+      others.push_back(
+          train::PackOp::create(builder, loc, group.type, each, group.offsets));
+    }
     for (unsigned k = 0; k < formula.states.size(); ++k)
       if (!states.emplace_back(packStates(builder, group, k)))
         return nullptr;
     SmallVector<Value> results =
-        formula.build(builder, weights, gradients, states);
+        formula.build(builder, weights, gradients, others, states);
     unsigned next = 1;
     for (auto [k, own] : llvm::enumerate(formula.stateWrites)) {
       if (!own)
@@ -382,7 +417,9 @@ private:
   }
 
   func::FuncOp function;
-  llvm::DenseSet<Value> known; ///< Gradients of weights, or views of them.
+  llvm::DenseSet<Value> known;      ///< Gradients of weights, or views of them.
+  llvm::SetVector<Value> loose;     ///< Of these, what no formula comes to.
+  llvm::StringSet<> differentiated; ///< Weights whose gradients are known.
   std::vector<Group> groups;
   Packing packing;
   Value parameters; ///< All, as `train` reads them.

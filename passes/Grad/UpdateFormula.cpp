@@ -7,6 +7,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mpc;
 
@@ -37,16 +39,16 @@ static bool isElementwise(Operation *op) {
 }
 
 UpdateFormula::UpdateFormula(Value weight, train::WriteOp write,
-                             const llvm::DenseSet<Value> &known)
+                             const llvm::DenseSet<Value> &known, bool hasNone)
     : write(write), weight(weight), known(&known),
-      type(typeOf(write.getValue())) {
+      type(typeOf(write.getValue())), hasNone(hasNone) {
   visit(write.getValue());
   for (unsigned i = 0; i < states.size(); ++i) { // They may lead to others.
     stateWrites.push_back(findWrite(write, states[i].getSymName()));
     if (stateWrites.back())
       visit(stateWrites.back().getValue());
   }
-  packable &= !gradients.empty();
+  packable &= !(gradients.empty() && others.empty()) && isSafeAtZero();
   llvm::raw_string_ostream(text) << write->getAttr(train::kUpdateAttr);
 }
 
@@ -77,8 +79,9 @@ std::optional<UpdateFormula::Role> UpdateFormula::leafRole(Value value) {
     return std::nullopt;
   bool isComputed = op && !isa<train::ReadOp, train::ConstantOp>(op);
   packable &= own == type && isComputed;
-  gradients.push_back(value);
-  return Role::Gradient;
+  bool isGradient = hasNone && own == type && (!op || isComputed);
+  (isGradient ? gradients : others).push_back(value);
+  return isGradient ? Role::Gradient : Role::Other;
 }
 
 /// Whether a number is computed, element by element, from the weight or its
@@ -122,6 +125,66 @@ void UpdateFormula::visit(Value value) {
   os << ";";
 }
 
+/// A number that is known at compile time.
+static std::optional<double> knownNumber(Value value) {
+  auto constant = value.getDefiningOp<train::ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue())
+                           : DenseFPElementsAttr();
+  if (!elements || !elements.isSplat())
+    return std::nullopt;
+  return elements.getSplatValue<APFloat>().convertToDouble();
+}
+
+/// Whether the formula is finite between tensors, where packs are zero: numbers
+/// that are not known are taken for other than that.
+bool UpdateFormula::isSafeAtZero() const {
+  llvm::DenseMap<Value, std::optional<double>> at;
+  for (auto [value, role] : roles) {
+    if (role == Role::Number) {
+      at[value] = knownNumber(findNumber(value));
+      continue;
+    }
+    if (role != Role::Computed) {
+      at[value] = 0;
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    SmallVector<std::optional<double>> in;
+    for (Value operand : op->getOperands())
+      in.push_back(at.lookup(operand));
+    auto both = [&](auto combine) -> std::optional<double> {
+      if (in[0] && in[1])
+        return combine(*in[0], *in[1]);
+      return std::nullopt;
+    };
+    std::optional<double> result;
+    if (isa<train::AddOp>(op))
+      result = both([](double a, double b) { return a + b; });
+    else if (isa<train::SubOp>(op))
+      result = both([](double a, double b) { return a - b; });
+    else if (isa<train::MulOp>(op))
+      result = in[0] == 0 || in[1] == 0
+                   ? 0
+                   : both([](double a, double b) { return a * b; });
+    else if (isa<train::SqrtOp>(op) && in[0])
+      result = std::sqrt(*in[0]);
+    else if (isa<train::DivOp>(op)) {
+      if (in[1] == 0)
+        return false;
+      result = in[0] == 0 ? 0 : both([](double a, double b) { return a / b; });
+    } else if (!isa<train::NegOp, train::AbsOp, train::SelectOp,
+                    train::CompareOp, train::MinimumOp, train::MaximumOp,
+                    train::CastOp>(op) &&
+               llvm::is_contained(in, std::optional<double>(0))) {
+      return false; // A logarithm, a power, a reciprocal.
+    } else if (isa<train::NegOp, train::AbsOp>(op)) {
+      result = in[0];
+    }
+    at[value] = result;
+  }
+  return true;
+}
+
 /// A number under no dimensions, so that it goes with every shape.
 static Value toScalar(OpBuilder &builder, Value number) {
   RankedTensorType type = typeOf(number);
@@ -133,9 +196,10 @@ static Value toScalar(OpBuilder &builder, Value number) {
 
 SmallVector<Value> UpdateFormula::build(OpBuilder &builder, Value weights,
                                         ValueRange gradientPacks,
+                                        ValueRange otherPacks,
                                         ValueRange statePacks) {
   IRMapping mapping;
-  unsigned gradient = 0, state = 0;
+  unsigned gradient = 0, other = 0, state = 0;
   for (auto [value, role] : roles) {
     switch (role) {
     case Role::Weight:
@@ -146,6 +210,9 @@ SmallVector<Value> UpdateFormula::build(OpBuilder &builder, Value weights,
       break;
     case Role::Gradient:
       mapping.map(value, gradientPacks[gradient++]);
+      break;
+    case Role::Other:
+      mapping.map(value, otherPacks[other++]);
       break;
     case Role::Number:
       mapping.map(value, toScalar(builder, findNumber(value)));

@@ -22,10 +22,11 @@ namespace mpc {
 class UpdateFormula {
 public:
   /// Of the weight `weight`, null if the function does not read it, which
-  /// `write` changes. `known` are values that are gradients of weights; others
-  /// are recognized by not being computed element by element.
+  /// `write` changes. `known` are the gradients of weights. If this one
+  /// `hasNone` of them, its gradients are what is not computed element by
+  /// element.
   UpdateFormula(mlir::Value weight, train::WriteOp write,
-                const llvm::DenseSet<mlir::Value> &known);
+                const llvm::DenseSet<mlir::Value> &known, bool hasNone);
 
   /// Whether all of it is element by element.
   bool isPackable() const { return packable; }
@@ -35,24 +36,27 @@ public:
 
   /// In the order in which the formula comes to them.
   llvm::SmallVector<mlir::Value> gradients;
+  llvm::SmallVector<mlir::Value> others;    ///< Tensors of another origin.
   llvm::SmallVector<train::StateOp> states; ///< That the step keeps for it.
   llvm::SmallVector<train::WriteOp> stateWrites; ///< Null: it is not changed.
   train::WriteOp write;
 
-  /// Emits the formula for packs: of the weights, of each gradient and of each
-  /// state. Returns the new values of the weights and of each state that is
-  /// written.
+  /// Emits the formula for packs: of the weights, of each gradient, other
+  /// tensor and state. Returns the new values of the weights and of each state
+  /// that is written.
   llvm::SmallVector<mlir::Value> build(mlir::OpBuilder &builder,
                                        mlir::Value weights,
                                        mlir::ValueRange gradientPacks,
+                                       mlir::ValueRange otherPacks,
                                        mlir::ValueRange statePacks);
 
 private:
-  enum class Role { Weight, State, Gradient, Number, Computed };
+  enum class Role { Weight, State, Gradient, Other, Number, Computed };
 
   void visit(mlir::Value value);
   std::optional<Role> leafRole(mlir::Value value);
   bool isOwn(mlir::Value value) const;
+  bool isSafeAtZero() const;
 
   mlir::Value weight;
   const llvm::DenseSet<mlir::Value> *known;
@@ -60,6 +64,7 @@ private:
   /// By when they were visited, operands before ops.
   llvm::MapVector<mlir::Value, Role> roles;
   llvm::DenseMap<mlir::Value, unsigned> ids;
+  bool hasNone;
   bool packable = true;
   std::string text;
 };

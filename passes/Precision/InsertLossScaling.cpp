@@ -45,9 +45,26 @@ struct TrainingFunction {
   Value finite;                ///< The test of the step; null in accumulate.
   bool startsBackward = false; ///< Packs gradients of its own.
   bool updates = false;        ///< Writes parameters.
+
+  /// Whether a pack starts from a seed: what a model's own step computes by
+  /// other means does not.
+  bool isScaled(Value pack) const;
 };
 
 } // namespace
+
+bool TrainingFunction::isScaled(Value pack) const {
+  if (!startsBackward)
+    return true; // Sums of what was.
+  SmallVector<Value> work = {pack};
+  llvm::DenseSet<Operation *> seen;
+  while (!work.empty())
+    if (Operation *op = work.pop_back_val().getDefiningOp())
+      if (seen.insert(op).second)
+        llvm::append_range(work, op->getOperands());
+  return llvm::any_of(seeds,
+                      [&](Operation *seed) { return seen.contains(seed); });
+}
 
 static TrainingFunction inspect(func::FuncOp func) {
   TrainingFunction found;
@@ -110,6 +127,8 @@ static void scaleSeeds(TrainingFunction &training, Value scale) {
 /// Gives everything behind the pack unscaled gradients.
 static void unscaleGradients(TrainingFunction &training, Value scale) {
   for (Value gradients : training.gradients) {
+    if (!training.isScaled(gradients))
+      continue;
     OpBuilder builder(training.func.getContext());
     builder.setInsertionPointAfterValue(gradients);
     auto unscaled =
@@ -180,9 +199,11 @@ struct InsertLossScalingPass
     bool isOwn = getOperation()->hasAttr(train::kOwnStepAttr);
     if (training.startsBackward && training.seeds.empty() && isOwn)
       return emitUsageError(func.getLoc())
-             << "--precision=fp16 scales the loss where its gradient begins, "
-                "and the model's own training step does not say where: it has "
-                "no Gradient node; use bf16 or fp32";
+             << "--precision=fp16 scales the loss where the gradient of a "
+                "weight begins, and the model's own training step has none "
+                "that "
+                "is taken by one Gradient node at the weight itself; use bf16 "
+                "or fp32";
     if (training.startsBackward && training.seeds.empty())
       return emitError(func.getLoc())
              << "'" << func.getSymName() << "' has gradients, but no constant "

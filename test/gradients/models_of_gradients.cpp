@@ -55,6 +55,22 @@ const std::vector<Model> &modelsOfGradients() {
       MPC_FUNCTION("Relu", "x[3,5]:-2..2~0", "Relu"),
       MPC_FUNCTION("Sqrt", "x[3,5]:0.5..2", "Sqrt"),
       MPC_FUNCTION("Reciprocal", "x[3,5]:0.5..2", "Reciprocal"),
+      {"Gradient_cross_entropy", "x[3,5] w[3,5]:0.5..1",
+       "a = Mul (x, w) l = Constant <value_ints = [1, 0, 4]> () "
+       "h = SoftmaxCrossEntropyLoss (a, l) y = " MPC_GRADIENT("\"x\"",
+                                                              "h") "(x)",
+       "3,5"},
+      {"Gradient_cross_entropy_each", "x[3,5] w[3,5]:0.5..1",
+       "a = Mul (x, w) l = Constant <value_ints = [1, 0, 4]> () "
+       "e = SoftmaxCrossEntropyLoss <ignore_index = 0, reduction = \"none\"> "
+       "(a, l) h = Mul (e, e) y = " MPC_GRADIENT("\"x\"", "h") "(x)",
+       "3,5"},
+      {"Gradient_likelihood", "x[3,5] w[3,5]:0.5..1",
+       "a = Mul (x, w) b = Mul (a, a) "
+       "l = Constant <value_ints = [1, 0, 4]> () "
+       "e = NegativeLogLikelihoodLoss (b, l) h = Mul (e, e) "
+       "y = " MPC_GRADIENT("\"x\"", "h") "(x)",
+       "3,5"},
       {"Gradient_softmax", "x[3,5] w[3,5]",
        "s = Softmax <axis = 0> (x) h = Mul (s, w) y = " MPC_GRADIENT("\"x\"",
                                                                      "h") "(x)",

@@ -124,9 +124,8 @@ Action mpc::tool::addCompile(CLI::App &app) {
       "compile", "Compile an ONNX model into a training program");
   compile
       ->add_option("model", options->model,
-                   "ONNX file, binary or .onnxtxt, or a "
-                   "folder of ONNX Runtime's training "
-                   "artifacts")
+                   "ONNX file (.onnxtxt: text), or a folder of "
+                   "training artifacts")
       ->option_text("MODEL.onnx")
       ->required();
   compile

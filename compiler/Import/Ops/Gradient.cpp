@@ -163,23 +163,44 @@ static LogicalResult importGradient(ImportedNode &node) {
 
   OpBuilder &builder = node.graph.builder;
   ArrayRef<Value> leaves = ArrayRef(names).take_front(xs.size());
-  if (node.graph.form != GraphImporter::Form::Either && names == values &&
-      llvm::all_of(leaves, isLeaf))
+  const bool isElsewhere = names != values;
+  if (node.graph.form != GraphImporter::Form::Either && !isElsewhere &&
+      llvm::all_of(leaves, isLeaf)) {
+    node.graph.useInGradient(y);
     return setLater(node, y, leaves);
+  }
   SmallVector<Operation *> ops =
       opsBetween(names, y, *builder.getInsertionBlock());
   if (failed(checkForms(node, ops)))
     return failure();
+  node.graph.useInGradient(y);
+  for (Value value : values)
+    node.graph.useInGradient(value);
   bool takesGradients = llvm::any_of(
       ops, [](Operation *op) { return isa<train::GradientOp>(op); });
   FailureOr<Value> sum = y;
-  if (names != values || takesGradients)
-    sum = copyPath(node, y, ops, names, values);
-  ValueRange variables = ArrayRef<Value>(values).take_front(xs.size());
+  // One value may be computed from another; as variables they have nothing to
+  // do with each other.
+  SmallVector<Value> points = values;
+  if (isElsewhere)
+    for (Value &point : points)
+      if (isFloat(point))
+        point = train::StopGradientOp::create(builder, node.loc,
+                                              point.getType(), point);
+  if (isElsewhere || takesGradients)
+    sum = copyPath(node, y, ops, names, points);
+  ValueRange variables = ArrayRef<Value>(points).take_front(xs.size());
   FailureOr<SmallVector<Value>> gradients = failure();
   if (succeeded(sum))
     gradients =
         train::differentiateSum(builder, *sum, variables, node.loc, kPath);
+  for (auto [point, value] : llvm::zip_equal(points, values))
+    if (point != value) {
+      point.replaceAllUsesWith(value);
+      if (succeeded(gradients))
+        llvm::replace(*gradients, point, value);
+      point.getDefiningOp()->erase();
+    }
   if (failed(gradients)) {
     node.fail();
     return failure();

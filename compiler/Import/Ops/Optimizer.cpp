@@ -77,7 +77,6 @@ Update::Update(ImportedNode &node, unsigned kinds)
   if (!node.failed() && given > (kinds - 1) * count) // All but gradients.
     node.error() << "has " << given << " outputs, but gives "
                  << (kinds - 1) * count;
-  node.graph.useAsRate(node.graph.lookup(node.proto.input(0)));
   rate = node.floatInput(0);
   time = node.intInput(1);
   if (node.failed())

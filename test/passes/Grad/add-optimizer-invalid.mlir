@@ -8,7 +8,7 @@
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=clip-norm=-1 2>&1 | FileCheck %s --check-prefix=CLIP
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=accumulate=0 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
 
-// NAME:       error: unknown optimizer 'lion'; use sgd, momentum, adam or adamw
+// NAME:       error: unknown optimizer 'lion'; use sgd, momentum, adam, adamw or hf-adamw
 // LR:         error: lr must be a number from 0 on
 // BETA:       error: betas must lie in [0, 1)
 // EPSILON:    error: epsilon must be a number from 0 on

@@ -37,7 +37,7 @@ module {
   // CHECK-SAME:    -> (tensor<f32> {mpc.name = "loss"}, tensor<f32> {mpc.name = "grad_norm"})
   // CHECK:         %[[PACK:.*]] = train.read @parameters
   // CHECK:         %[[LOSS:.*]] = train.reduce_sum
-  // CHECK:         %[[G:.*]] = train.pack %[[DW]], %[[DB]], %[[DZ]] {offsets = array<i64: 0, 32, 64>} {{.*}} -> tensor<1x1024xf32>
+  // CHECK:         %[[G:.*]] = train.pack %[[DW]], %[[DB]], %[[DZ]] {mpc.gradients, offsets = array<i64: 0, 32, 64>} {{.*}} -> tensor<1x1024xf32>
   // CHECK:         %[[LR:.*]] = train.read @learning_rate
   // CHECK:         %[[STEP:.*]] = train.read @step_count
   // CHECK:         %[[NORM:.*]] = train.global_norm %[[G]]

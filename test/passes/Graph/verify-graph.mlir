@@ -23,7 +23,7 @@ module {
   func.func @predict() {
     return
   }
-  // expected-error @+2 {{a model holds states and one function 'predict', nothing else}}
+  // expected-error @+2 {{a model holds states and the function 'predict', and if it brings its own training step, 'evaluate' and 'train'}}
   // expected-note @+1 {{import should have seen to it}}
   func.func @other() {
     return

@@ -21,7 +21,7 @@ module attributes {mpc.precision = "fp32"} {
     // A statistic is written in the middle of the forward pass.
     // CHECK-NOT: train.write
     train.write @mean, %mean : tensor<4xf32>
-    %g = train.pack %x {offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
+    %g = train.pack %x {mpc.gradients, offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
     // CHECK: %[[NORM:.*]] = train.global_norm
     %norm = train.global_norm %g : (tensor<1x1024xf32>) -> tensor<f32>
     // CHECK: %[[NEW:.*]] = train.sgd %[[OLD]]
@@ -111,7 +111,7 @@ module attributes {mpc.precision = "fp32"} {
   func.func @no_norm(%x: tensor<1024xf32>) {
     // CHECK: %[[G:.*]] = train.pack
     // CHECK: amp.all_finite %[[G]]
-    %g = train.pack %x {offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
+    %g = train.pack %x {mpc.gradients, offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
     train.write @parameters, %g : tensor<1x1024xf32>
     return
   }

@@ -17,7 +17,7 @@ module attributes {mpc.precision = "fp16"} {
   // expected-error @+1 {{'step' does not tell whether its step is finite; mpc-guard-states should have seen to it}}
   func.func @step(%x: tensor<1024xf32>) {
     %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
-    %g = train.pack %x {offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
+    %g = train.pack %x {mpc.gradients, offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
     train.write @parameters, %g : tensor<1x1024xf32>
     return
   }
@@ -30,7 +30,7 @@ module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
   // expected-error @+1 {{'step' has gradients, but no constant marked 'mpc.loss_seed' to scale}}
   func.func @step(%x: tensor<1024xf32>) {
-    %g = train.pack %x {offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
+    %g = train.pack %x {mpc.gradients, offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
     train.write @parameters, %g : tensor<1x1024xf32>
     return
   }
@@ -44,7 +44,7 @@ module attributes {mpc.precision = "fp16"} {
   train.state @loss_scale statistic : tensor<f32>
   func.func @step(%x: tensor<1024xf32>, %ok: tensor<i1>) -> (tensor<i1> {mpc.name = "finite"}) {
     %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
-    %g = train.pack %x {offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
+    %g = train.pack %x {mpc.gradients, offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
     train.write @parameters, %g : tensor<1x1024xf32>
     return %ok : tensor<i1>
   }

@@ -13,7 +13,7 @@ module attributes {mpc.precision = "fp16"} {
   func.func @step(%x: tensor<1024xf32>) {
     %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
     %dx = train.mul %x, %seed : (tensor<1024xf32>, tensor<f32>) -> tensor<1024xf32>
-    %g = train.pack %dx {offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
+    %g = train.pack %dx {mpc.gradients, offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
     train.write @parameters, %g : tensor<1x1024xf32>
     return
   }

@@ -23,7 +23,7 @@ module attributes {mpc.precision = "fp16"} {
     // CHECK: %[[DX:.*]] = train.mul %{{.*}}, %[[SEED]]
     %dx = train.mul %x, %seed : (tensor<1024xf32>, tensor<f32>) -> tensor<1024xf32>
     // CHECK: %[[G:.*]] = train.pack %[[DX]]
-    %g = train.pack %dx {offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
+    %g = train.pack %dx {mpc.gradients, offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
     // CHECK-NEXT: %[[TRUE:.*]] = amp.unscale %[[G]], %[[SCALE]]
     // CHECK: %[[NORM:.*]] = train.global_norm %[[TRUE]]
     %norm = train.global_norm %g : (tensor<1x1024xf32>) -> tensor<f32>
@@ -63,7 +63,7 @@ module attributes {mpc.precision = "fp16"} {
     %dx = train.mul %x, %seed : (tensor<1024xf32>, tensor<f32>) -> tensor<1024xf32>
     // CHECK: %[[G:.*]] = train.pack
     // CHECK-NOT: amp.
-    %g = train.pack %dx {offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
+    %g = train.pack %dx {mpc.gradients, offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
     %sum = train.read @gradients : tensor<1x1024xf32>
     // CHECK: %[[SUM:.*]] = train.add %{{.*}}, %[[G]]
     %new = train.add %sum, %g : (tensor<1x1024xf32>, tensor<1x1024xf32>) -> tensor<1x1024xf32>
@@ -109,7 +109,7 @@ module attributes {mpc.precision = "bf16"} {
     // CHECK: return
     %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
     %dx = train.mul %x, %seed : (tensor<1024xf32>, tensor<f32>) -> tensor<1024xf32>
-    %g = train.pack %dx {offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
+    %g = train.pack %dx {mpc.gradients, offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
     train.write @parameters, %g : tensor<1x1024xf32>
     return
   }

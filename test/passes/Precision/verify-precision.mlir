@@ -20,7 +20,7 @@ func.func @step(%x: tensor<32x32xf32>, %labels: tensor<32xi64>, %lr: tensor<f32>
   %dr = train.matmul %dy, %v {transpose_rhs} : (tensor<32x10xf32>, tensor<32x10xf32>) -> tensor<32x32xf32> loc("head.grad")
   %dh = train.relu_grad %dr, %r : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
   %dw = train.matmul %x, %dh {transpose_lhs, weight_gradient} : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32> loc("body.grad")
-  %g = train.pack %dw, %dv {offsets = array<i64: 0, 1024>} : (tensor<32x32xf32>, tensor<32x10xf32>) -> tensor<2x1024xf32>
+  %g = train.pack %dw, %dv {mpc.gradients, offsets = array<i64: 0, 1024>} : (tensor<32x32xf32>, tensor<32x10xf32>) -> tensor<2x1024xf32>
   %new = train.sgd %p, %g, %lr {weight_decay = 0.0 : f32} : (tensor<2x1024xf32>, tensor<2x1024xf32>, tensor<f32>) -> tensor<2x1024xf32>
   train.write @parameters, %new : tensor<2x1024xf32>
   return %loss : tensor<f32>

@@ -3,6 +3,8 @@
 // What a penalty of a gradient needs. All of these are linear in `grad`: their
 // gradient with respect to it is their value for a grad of ones, weighed by the
 // gradient that arrives and summed over what belongs to one element of it.
+// Losses element by element are made of an output behind all gradients that a
+// model takes itself; theirs have none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,50 +83,5 @@ LogicalResult SoftmaxCrossEntropyGradOp::buildGradient(
           backward.buildGradient(builder, resultGrads, {false, true}, inner)))
     return failure();
   grads[1] = LogSoftmaxGradOp::create(builder, loc, inner[1], logs, kClassDim);
-  return success();
-}
-
-/// The second derivative of an element's loss in the prediction; null for 0.
-static Value buildCurvature(OpBuilder &builder, Location loc, ElementLoss kind,
-                            Value prediction) {
-  switch (kind) {
-  case ElementLoss::MeanSquaredError:
-    return createScalarLike(builder, loc, prediction, 2);
-  case ElementLoss::MeanAbsoluteError:
-    return nullptr;
-  case ElementLoss::BinaryCrossEntropyWithLogits: {
-    Value sigmoid = SigmoidOp::create(builder, loc, prediction);
-    Value one = createScalarLike(builder, loc, prediction, 1);
-    Value rest = SubOp::create(builder, loc, one, sigmoid);
-    return MulOp::create(builder, loc, sigmoid, rest);
-  }
-  }
-  llvm_unreachable("all losses handled");
-}
-
-LogicalResult ElementLossGradOp::buildGradient(OpBuilder &builder,
-                                               ValueRange resultGrads,
-                                               ArrayRef<bool> needed,
-                                               MutableArrayRef<Value> grads) {
-  if (needed[2])
-    return emitOpError("has no gradient with respect to its target");
-  Location loc = gradientLoc(getLoc());
-  if (needed[0])
-    grads[0] = gradientOfGrad(builder, *this, resultGrads[0]);
-  if (!needed[1])
-    return success();
-  Value curvature = buildCurvature(builder, loc, getKind(), getPrediction());
-  if (!curvature) {
-    grads[1] = createZeros(builder, loc, getPrediction());
-    return success();
-  }
-  double count =
-      cast<RankedTensorType>(getPrediction().getType()).getNumElements();
-  double share = getReduction() == LossReduction::Mean ? 1 / count : 1;
-  Value weighed =
-      MulOp::create(builder, loc, getGrad(),
-                    createScalarLike(builder, loc, getGrad(), share));
-  Value each = MulOp::create(builder, loc, resultGrads[0], curvature);
-  grads[1] = MulOp::create(builder, loc, each, weighed);
   return success();
 }

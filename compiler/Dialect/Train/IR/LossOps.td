@@ -77,7 +77,7 @@ def Train_ElementLossOp : Train_InferredOp<"element_loss", [
                    Train_ElementLossAttr:$kind, Train_ReductionAttr:$reduction);
   let results = (outs Train_FloatTensor:$loss);
 }
-def Train_ElementLossGradOp : Train_InferredOp<"element_loss_grad", [Differentiable, Generated]> {
+def Train_ElementLossGradOp : Train_InferredOp<"element_loss_grad", [Generated]> {
   let summary = "Gradient of element_loss with respect to the prediction";
   let description = [{
     (C1) `grad` has the shape of the loss; the rest is as in the forward op.

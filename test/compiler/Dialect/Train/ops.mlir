@@ -285,3 +285,10 @@ func.func @updates(%w: tensor<1x1024xf32>, %g: tensor<1x1024xf32>, %m: tensor<1x
   %7 = train.loss_share %4, %6 {terms = 8.0 : f64} : (tensor<f32>, tensor<f32>) -> tensor<f32>
   return
 }
+
+// CHECK-LABEL: @gradients
+func.func @gradients(%y: tensor<f32>, %x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // CHECK: train.gradient %{{.*}}, %{{.*}} : (tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %0 = train.gradient %y, %x : (tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}

@@ -130,3 +130,20 @@ func.func @constant_c1() {
   %0 = train.constant dense<1.0> : tensor<3xf32> : tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @gradient_c1(%y: tensor<f32>, %x: tensor<2xf32>) {
+  // expected-error @+1 {{'train.gradient' op results must have the types of the xs}}
+  %0 = train.gradient %y, %x : (tensor<f32>, tensor<2xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @gradient_c2(%y: tensor<f32>, %x: tensor<2xf32>) {
+  %h = train.neg %x : (tensor<2xf32>) -> tensor<2xf32>
+  // expected-error @+1 {{'train.gradient' op takes gradients with respect to inputs of the function and reads of states, not of what train.neg computes}}
+  %0 = train.gradient %y, %h : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
+  return
+}
