@@ -173,6 +173,9 @@ void GraphImporter::findRates() {
 
 void GraphImporter::useInGradient(Value value) {
   llvm::DenseSet<Operation *> inner;
+  for (const auto &entry : updated) // What made these is over.
+    if (Operation *op = entry.second.getDefiningOp())
+      inner.insert(op);
   SmallVector<Value> work = {value};
   while (!work.empty())
     if (Operation *op = work.pop_back_val().getDefiningOp())

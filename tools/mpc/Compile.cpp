@@ -124,8 +124,7 @@ Action mpc::tool::addCompile(CLI::App &app) {
       "compile", "Compile an ONNX model into a training program");
   compile
       ->add_option("model", options->model,
-                   "ONNX file (.onnxtxt: text), or a folder of "
-                   "training artifacts")
+                   "ONNX file, or folder of training artifacts")
       ->option_text("MODEL.onnx")
       ->required();
   compile

@@ -164,7 +164,7 @@ void CompileArguments::addOptimizerOptions(CLI::App &command) {
         ->group("Optimizer");
   };
   add("--optimizer", options.optimizer,
-      "sgd, momentum, adam, adamw or hf-adamw (default: adamw)", "NAME")
+      "sgd, momentum, adam, adamw (default), hf-adamw", "NAME")
       ->check(Choice({"sgd", "momentum", "adam", "adamw", "hf-adamw"}));
   add("--lr", options.lr, "Learning rate (default: 0.001)", "RATE")
       ->check(AtLeast(0));

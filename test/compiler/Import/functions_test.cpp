@@ -17,9 +17,8 @@ void setText(google::protobuf::Message &message, int number,
              const std::string &text) {
   if (const auto *known = message.GetDescriptor()->FindFieldByNumber(number))
     return message.GetReflection()->SetString(&message, known, text);
-  message.GetReflection()
-      ->MutableUnknownFields(&message)
-      ->AddLengthDelimited(number, text);
+  message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(
+      number, text);
 }
 
 /// y = own.f(x), of the overload `called`; there are two, Neg and Relu.
@@ -86,7 +85,8 @@ TEST(Functions, OfOneOverloadAreOneTooMany) {
             std::string::npos)
       << importer.last;
   EXPECT_EQ(opOf(importer, makeModel("third", "other")), "");
-  EXPECT_NE(importer.last.find("unsupported op"), std::string::npos) << importer.last;
+  EXPECT_NE(importer.last.find("unsupported op"), std::string::npos)
+      << importer.last;
 }
 
 } // namespace
