@@ -192,8 +192,12 @@ private:
     SmallVector<Value> updated, norms;
     SmallVector<int64_t> offsets;
     packLoose(builder, norms);
+    // Those of weights first; what follows a weight reads its gradient, too.
+    for (bool isOwn : {true, false})
+      for (Group &group : groups)
+        if (isOwn == ownsGradients(group))
+          packGradients(builder, group, norms);
     for (Group &group : groups) {
-      packGradients(builder, group, norms);
       updated.push_back(buildUpdate(builder, group));
       if (!updated.back())
         return failure();
@@ -224,10 +228,37 @@ private:
       SmallVector<Value> gradients;
       for (const UpdateFormula &formula : group.formulas)
         gradients.push_back(formula.gradients[k]);
-      packs[{&group, k}] =
-          packGradients(builder, group.isPackable ? group.type : nullptr,
-                        gradients, group.offsets, norms);
+      RankedTensorType type = group.isPackable ? group.type : nullptr;
+      bool isPacked = llvm::all_of(gradients, [&](Value gradient) {
+        return firstPacks.contains(gradient);
+      });
+      if (!isPacked)
+        packs[{&group, k}] =
+            packGradients(builder, type, gradients, group.offsets, norms);
+      else if (type) // Once is enough for the norm.
+        packs[{&group, k}] = packViews(builder, type, gradients, group.offsets);
     }
+  }
+
+  bool ownsGradients(const Group &group) {
+    return llvm::any_of(group.formulas, [&](const UpdateFormula &formula) {
+      return differentiated.contains(train::WriteOp(formula.write).getState());
+    });
+  }
+
+  /// A pack of gradients that other packs have already.
+  train::PackOp packViews(OpBuilder &builder, RankedTensorType type,
+                          ArrayRef<Value> gradients,
+                          ArrayRef<int64_t> offsets) {
+    SmallVector<Value> views;
+    for (Value gradient : gradients) {
+      auto [pack, offset] = firstPacks.lookup(gradient);
+      views.push_back(train::UnpackOp::create(
+          builder, gradient.getLoc(), gradient.getType(), pack,
+          builder.getI64IntegerAttr(offset)));
+    }
+    return train::PackOp::create(builder, updateLoc(&getContext()), type, views,
+                                 offsets);
   }
 
   /// Those that formulas come to by another way, or not at all.
@@ -255,8 +286,10 @@ private:
     llvm::DenseSet<Operation *> before = opsBehind(gradients);
     auto pack = train::PackOp::create(builder, loc, type, gradients, offsets);
     pack->setAttr(kGradientsAttr, builder.getUnitAttr());
-    for (auto [gradient, offset] : llvm::zip_equal(gradients, offsets))
+    for (auto [gradient, offset] : llvm::zip_equal(gradients, offsets)) {
       readFromPack(builder, gradient, pack, offset, before);
+      firstPacks.try_emplace(gradient, pack.getResult(), offset);
+    }
     norms.push_back(train::GlobalNormOp::create(builder, loc, pack));
     return pack;
   }
@@ -417,8 +450,10 @@ private:
   }
 
   func::FuncOp function;
-  llvm::DenseSet<Value> known;      ///< Gradients of weights, or views of them.
-  llvm::SetVector<Value> loose;     ///< Of these, what no formula comes to.
+  llvm::DenseSet<Value> known;  ///< Gradients of weights, or views of them.
+  llvm::SetVector<Value> loose; ///< Of these, what no formula comes to.
+  llvm::DenseMap<Value, std::pair<Value, int64_t>>
+      firstPacks;                   ///< Of gradients.
   llvm::StringSet<> differentiated; ///< Weights whose gradients are known.
   std::vector<Group> groups;
   Packing packing;

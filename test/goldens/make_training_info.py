@@ -6,7 +6,9 @@ Each of the optimizers of ai.onnx.preview.training, Nesterov's form among them, 
 above 0 and with weight decay; updates that are written out in plain ops, with a rate that
 the step changes and a limit of the norm; a penalty of a gradient, which is a gradient of
 one; two updates in one step, of which the second sees what the first did; running
-statistics; several optimizers in one step.
+statistics; several optimizers in one step; gradients at other values than those of the
+graph; a name that two algorithms give to numbers of their own; weights that follow what
+others become; a formula that is no number between the tensors of a pack.
 
 Needs numpy, onnx and torch. The results are in the repository.
 """
@@ -377,6 +379,107 @@ def make_rivals():
     GOLDENS["rivals"] = {"loss": losses, "grad_norm": norms}
 
 
+def make_elsewhere():
+    """Weights are updated by gradients at x + 0.3 dloss/dx."""
+    weights = mlp_weights()
+    names = " ".join(weights)
+    nodes = [CROSS_ENTROPY, gradient("x", "loss", "d_x", f"{names} labels"), node("Mul", "d_x reach", "far"),
+             node("Add", "x far", "there"),
+             node("Gradient", f"{names} there labels", " ".join(f"d_{n}" for n in weights), PREVIEW,
+                  xs=names.split(), zs=["x", "labels"], y="loss")]
+    for n in weights:
+        nodes += [node("Mul", f"d_{n} rate", f"s_{n}"), node("Sub", f"{n} s_{n}", f"{n}_new")]
+    algorithm = graph("step", nodes, [LABELS], [LOSS], [number("reach", 3), number("rate", 0.2)])
+    save("elsewhere", mlp_graph(weights, "Tanh"), [(algorithm, [(n, f"{n}_new") for n in weights])])
+    p = leaves(weights)
+
+    def loss_of(p, batch):
+        given = batch[0].clone().requires_grad_()
+        loss = mlp_loss(p, (given, batch[1]), torch.tanh)
+        d_x, = torch.autograd.grad(loss, given)
+        there = (given + 3 * d_x).detach()
+        return loss, backward(mlp_loss(p, (there, batch[1]), torch.tanh), p)
+
+    def updates_of(p, gradients, time):
+        for w, g in zip(p.values(), gradients):
+            w -= 0.2 * g
+
+    GOLDENS["elsewhere"] = run(p, loss_of, updates_of, (x, labels))
+
+
+def make_names():
+    """Two updates whose algorithms both call their rate R and a matrix M."""
+    first, second = {"w1": weight(16, 6), "b1": weight(16)}, {"w2": weight(3, 16), "b2": weight(3)}
+    weights, infos = {**first, **second}, []
+    scales = {"w1": np.float32(1 + rng.random((16, 6))), "w2": np.float32(1 + rng.random((3, 16)))}
+    for own, rate, matrix in ((first, 0.3, scales["w1"]), (second, 0.05, scales["w2"])):
+        w, b = own
+        step, bindings = update("Momentum", f"{w} {b}", "V", alpha=0.5, beta=1.0, norm_coefficient=0.0,
+                                mode="standard")
+        step.input[1] = f"T_{w}"
+        step.input[4] = "scaled"
+        nodes = [CROSS_ENTROPY, gradient(f"{w} {b}", "loss", f"d_{w} d_{b}"),
+                 node("Mul", f"d_{w} M", "scaled"), step]
+        tensors = [number("R", rate), tensor(f"T_{w}", np.int64(0)), tensor("M", matrix)]
+        infos.append((graph("step", nodes, [LABELS], [LOSS], [*tensors, *zeros("V", own)]), bindings))
+    save("names", mlp_graph(weights), infos)
+    p, v, losses, norms = leaves(weights), {n: 0 for n in weights}, [], []
+    for batch in batches(x, labels):
+        total = 0
+        for own, rate in ((first, 0.3), (second, 0.05)):
+            loss = mlp_loss(p, batch)
+            if own is first:
+                losses.append(loss.item())
+            for n, g in zip(own, torch.autograd.grad(loss, [p[n] for n in own])):
+                total += (g.double() ** 2).sum()
+                g = g * torch.tensor(scales[n]) if n in scales else g
+                v[n] = 0.5 * v[n] + g
+                with torch.no_grad():
+                    p[n] -= rate * v[n]
+        norms.append(torch.sqrt(total).item())
+    GOLDENS["names"] = {"loss": losses, "grad_norm": norms}
+
+
+def make_teacher():
+    """A teacher that is a mean of what the student was, whom the student is to agree with, by
+    Adam without epsilon."""
+    student = {"w": weight(4, 6), "b": weight(4)}
+    teacher = {"u": weight(4, 6), "c": weight(4)}
+    main = graph("teacher", [node("Gemm", "x w b", "s", transB=1), node("Gemm", "x u c", "t", transB=1)],
+                 [value("x", TensorProto.FLOAT, [BATCH, 6])], [value("s", TensorProto.FLOAT, [BATCH, 4])],
+                 [tensor(n, w) for n, w in {**student, **teacher}.items()])
+    tensors, counting = count()
+    step, bindings = update("Adam", "w b", "V H", epsilon=0.0)
+    nodes = [node("Sub", "s t", "e"), node("Mul", "e e", "q"), node("ReduceMean", "q", "loss", keepdims=0),
+             gradient("w b", "loss", "d_w d_b"), step, counting]
+    for n, old in (("u", "w"), ("c", "b")):
+        nodes += [node("Mul", f"{n} most", f"k_{n}"), node("Mul", f"{old}_new rest", f"a_{n}"),
+                  node("Add", f"k_{n} a_{n}", f"{n}_new")]
+        bindings.append((n, f"{n}_new"))
+    algorithm = graph("step", nodes, [], [LOSS],
+                      [number("R", 0.01), number("most", 0.75), number("rest", 0.25), *tensors,
+                       *zeros("V H", student)])
+    save("teacher", main, [(algorithm, [*bindings, ("T", "T_new")])])
+    p, t = leaves(student), {n: torch.tensor(w) for n, w in teacher.items()}
+    v, h = {n: 0 for n in student}, {n: 0 for n in student}
+
+    def loss_of(p, batch):
+        error = F.linear(batch[0], p["w"], p["b"]) - F.linear(batch[0], t["u"], t["c"])
+        loss = (error**2).mean()
+        return loss, backward(loss, p)
+
+    def updates_of(p, gradients, time):
+        for (n, w), g in zip(p.items(), gradients):
+            v[n] = 0.9 * v[n] + 0.1 * g
+            h[n] = 0.999 * h[n] + 0.001 * g * g
+            r = 0.01 * np.sqrt(1 - 0.999**time) / (1 - 0.9**time) if time else 0.01
+            w -= r * v[n] / torch.sqrt(h[n])
+        for n, old in (("u", "w"), ("c", "b")):
+            t[n] = 0.75 * t[n] + 0.25 * p[old]
+
+    GOLDENS["teacher"] = run(p, loss_of, updates_of, (x,))
+
+
 def main():
     HERE.mkdir(exist_ok=True)
     torch.set_num_threads(1)
@@ -387,6 +490,9 @@ def main():
     make_plain()
     make_penalty()
     make_rivals()
+    make_elsewhere()
+    make_names()
+    make_teacher()
     np.savez(HERE / "points.npz", x=x, labels=labels)
     np.savez(HERE / "images.npz", images=images, labels=labels)
     np.savez(HERE / "texts.npz", tokens=tokens, labels=labels)
