@@ -502,28 +502,6 @@ static RankedTensorType labelsOf(RankedTensorType scores, int64_t axis) {
                                IntegerType::get(scores.getContext(), 64));
 }
 
-/// Labels that a model's own step takes as one list, though its samples have
-/// several, are given sample by sample.
-static void partLabels(func::FuncOp func, const Loss &loss) {
-  auto labels = dyn_cast<BlockArgument>(skipIdentities(loss.target));
-  if (!labels || func.getArgAttr(labels.getArgNumber(), kBatchDimAttr))
-    return;
-  SmallVector<int64_t> shape = joinedDims(func, loss.prediction);
-  RankedTensorType type = typeOf(labels);
-  if (shape.empty() || type.getRank() != 1 ||
-      ShapedType::getNumElements(shape) != type.getDimSize(0))
-    return;
-  RankedTensorType given = type.clone(shape);
-  labels.setType(given);
-  OpBuilder builder = OpBuilder::atBlockBegin(&func.getBody().front());
-  auto list = train::ReshapeOp::create(builder, func.getLoc(), type, labels);
-  labels.replaceAllUsesExcept(list.getResult(), list);
-  func.setType(builder.getFunctionType(func.front().getArgumentTypes(),
-                                       func.getResultTypes()));
-  func.setArgAttr(labels.getArgNumber(), kBatchDimAttr,
-                  builder.getI64IntegerAttr(0));
-}
-
 /// Appends the input that the loss compares the output with.
 static Loss appendTarget(func::FuncOp func, const Choice &choice) {
   OpBuilder builder(func.getContext());
@@ -771,7 +749,7 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
     choice.text = ("'" + name.getValue() + "' of the model").str();
     for (func::FuncOp func : {train, evaluate})
       if (auto own = findLoss(getReturn(func).getOperand(0)))
-        partLabels(func, *own);
+        partLabels(func, own->prediction, own->target);
     std::optional<Loss> loss = prepareLoss(train, choice);
     if (loss)
       choice.text += (", " + lossName(loss->kind, loss->elementKind)).str();

@@ -14,6 +14,25 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+void mpc::partLabels(func::FuncOp func, Value prediction, Value target) {
+  auto labels = dyn_cast<BlockArgument>(skipIdentities(target));
+  if (!labels || func.getArgAttr(labels.getArgNumber(), kBatchDimAttr))
+    return;
+  SmallVector<int64_t> shape = joinedDims(func, prediction);
+  auto type = cast<RankedTensorType>(labels.getType());
+  if (shape.empty() || type.getRank() != 1 ||
+      ShapedType::getNumElements(shape) != type.getDimSize(0))
+    return;
+  labels.setType(type.clone(shape));
+  OpBuilder builder = OpBuilder::atBlockBegin(&func.getBody().front());
+  auto list = train::ReshapeOp::create(builder, func.getLoc(), type, labels);
+  labels.replaceAllUsesExcept(list.getResult(), list);
+  func.setType(builder.getFunctionType(func.front().getArgumentTypes(),
+                                       func.getResultTypes()));
+  func.setArgAttr(labels.getArgNumber(), kBatchDimAttr,
+                  builder.getI64IntegerAttr(0));
+}
+
 std::string mpc::shapeText(RankedTensorType type) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -38,6 +38,11 @@ mlir::Value joinDimsBefore(mlir::OpBuilder &builder, mlir::Location loc,
 llvm::SmallVector<int64_t> joinedDims(mlir::func::FuncOp func,
                                       mlir::Value value);
 
+/// Labels that a model's own step takes as one list, though each sample has
+/// several, are given sample by sample from then on.
+void partLabels(mlir::func::FuncOp func, mlir::Value prediction,
+                mlir::Value target);
+
 /// "i64[4,8]".
 std::string shapeText(mlir::RankedTensorType type);
 
