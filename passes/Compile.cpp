@@ -57,6 +57,8 @@ static std::string describe(const std::map<std::string, int64_t> &rows) {
 
 /// Names may hold spaces.
 static std::string joinLines(ArrayAttr names) {
+  if (!names)
+    return "";
   return llvm::join(
       llvm::map_range(names.getAsRange<StringAttr>(),
                       [](StringAttr name) { return name.getValue(); }),
@@ -98,6 +100,8 @@ describe(const CompileOptions &options, ModuleOp module) {
        {"epsilon", number(options.epsilon)},
        {"momentum", number(options.momentum)},
        {"correct-bias", options.correctBias ? "yes" : "no"},
+       {"loss-parts",
+        joinLines(module->getAttrOfType<ArrayAttr>("mpc.loss_parts"))},
        {"nesterov", options.nesterov ? "yes" : "no"}});
   return list;
 }

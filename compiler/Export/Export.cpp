@@ -3,6 +3,7 @@
 #include "compiler/Export/Export.h"
 
 #include "compiler/Export/AtomicFile.h"
+#include "compiler/Export/ExportTraining.h"
 #include "compiler/Import/ForEachTensor.h"
 #include "compiler/Import/InlineFunctions.h"
 #include "compiler/Import/ModelGraphs.h"
@@ -281,6 +282,9 @@ Error mpc::exportTrained(StringRef originalPath, const TrainedStates &states,
     }
     if (Error error = replaceValues(proto, states, options.counters))
       return error;
+    if (options.training)
+      if (Error error = addTrainingInfo(proto, *options.training))
+        return error;
     if (Error error = inlineExternalData(*model))
       return error;
     return writeModel(proto, outPath, options);

@@ -9,12 +9,47 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace mpc {
 
 /// Row-major values of states by name; the data is borrowed.
 using TrainedStates = std::map<std::string, llvm::ArrayRef<float>>;
+
+/// A training step, as `training_info` of ONNX is to say it. Numbers are those
+/// of passes/Pipeline.h.
+struct TrainingDescription {
+  struct Tensor {
+    std::string name;
+    std::vector<int64_t> shape;
+
+    int64_t count() const {
+      int64_t product = 1;
+      for (int64_t extent : shape)
+        product *= extent;
+      return product;
+    }
+  };
+
+  std::vector<Tensor> parameters;
+  std::set<std::string> statistics; ///< Initializers that training moves.
+  /// "output" if `lossOutput` is the loss, else what is taken of it.
+  std::string lossKind, lossOutput;
+  Tensor target;                ///< What a loss that is taken compares with.
+  bool targetIsBatched = false; ///< Its dimension 0 counts samples.
+  std::string classAxis;        ///< The dimension of classes; "" without any.
+  /// Whether dimension 0 of the output joins the dimensions of the labels.
+  bool joinsRows = false;
+
+  std::string optimizer;
+  double rate = 0, weightDecay = 0, beta1 = 0, beta2 = 0, epsilon = 0;
+  double momentum = 0, clipNorm = 0;
+  bool nesterov = false;
+  int64_t step = 0;      ///< Updates done.
+  TrainedStates moments; ///< "adam.first_moment/NAME"; the data is borrowed.
+};
 
 struct ExportOptions {
   /// Above this many bytes of tensors, they go to `<outPath>.data` beside the
@@ -23,6 +58,10 @@ struct ExportOptions {
 
   /// Integer states of a model's own training step, by name: what it counts.
   std::map<std::string, int64_t> counters;
+
+  /// What the model is to say of its training; null: nothing. It must say
+  /// nothing yet.
+  const TrainingDescription *training = nullptr;
 };
 
 /// Writes the model of `originalPath` to `outPath` with the initializers named

@@ -47,6 +47,16 @@ static void beginSurvey(const onnx::ModelProto &model, ModelSurvey &survey) {
       survey.opset = std::max<int64_t>(survey.opset, entry.version());
 }
 
+/// Lets the count of steps, by which random numbers are made, begin so.
+static void startCounting(ModuleOp module, int64_t step) {
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto scalar = RankedTensorType::get({}, builder.getI64Type());
+  train::StateOp::create(builder, module.getLoc(), train::kStepState,
+                         train::StateKind::Control, scalar,
+                         DenseElementsAttr::get(scalar, step),
+                         /*slots=*/nullptr, /*copy_of=*/nullptr);
+}
+
 /// A model that brings its own training steps: what its initializers are needs
 /// no guess.
 static ImportResult importTraining(std::shared_ptr<ModelFile> model,
@@ -64,6 +74,15 @@ static ImportResult importTraining(std::shared_ptr<ModelFile> model,
     return result;
   result.error = ModelError::None;
   GraphImporter(model, *opset, &*step, options, &context, result).run();
+  // Of what `mpc export --training` wrote.
+  int64_t count = 0;
+  for (const onnx::StringStringEntryProto &entry :
+       model->proto.metadata_props())
+    if (entry.key() == "mpc.step_count" && result.module &&
+        !StringRef(entry.value()).getAsInteger(10, count) && count > 0) {
+      startCounting(*result.module, count);
+      break;
+    }
   return result;
 }
 
@@ -153,11 +172,7 @@ static LogicalResult importMoments(const OrtArtifacts &artifacts,
                                train::StateKind::Optimizer, type, *elements,
                                /*slots=*/nullptr, /*copy_of=*/nullptr);
       }
-    auto scalar = RankedTensorType::get({}, builder.getI64Type());
-    train::StateOp::create(builder, module.getLoc(), train::kStepState,
-                           train::StateKind::Control, scalar,
-                           DenseElementsAttr::get(scalar, group.step),
-                           /*slots=*/nullptr, /*copy_of=*/nullptr);
+    startCounting(module, group.step);
     result.notes.push_back("goes on after step " + std::to_string(group.step) +
                            " of the checkpoint, with its moments");
     break; // There is one group.

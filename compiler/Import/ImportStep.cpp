@@ -161,7 +161,8 @@ void GraphImporter::findRates() {
   for (const Update &update : step->updates)
     for (const onnx::GraphProto *part : update.graphs)
       for (const onnx::NodeProto &node : part->node()) {
-        bool updates = node.domain() == "ai.onnx.preview.training" &&
+        bool updates = (node.domain() == "ai.onnx.preview.training" ||
+                        node.domain() == "mpc") &&
                        node.op_type() != "Gradient" && node.input_size() > 0;
         const onnx::TensorProto *rate =
             updates ? seen.lookup(node.input(0)) : nullptr;

@@ -337,6 +337,8 @@ LogicalResult Inliner::inlineInto(Nodes &nodes, Location owner) {
 LogicalResult Inliner::run() {
   for (const onnx::FunctionProto &function : model.functions()) {
     std::string key = keyOf(function);
+    if (findOp(key, kNewestOpset)) // It is there for others.
+      continue;
     if (!functions.try_emplace(key, &function).second)
       return emitError(UnknownLoc::get(context))
              << "the model has two functions '" << key

@@ -719,8 +719,10 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
       return signalPassFailure();
     LDBG() << "loss: " << choice.text << ", " << choice.why;
 
+    outputName = resultName(predict, choice.output).str();
     buildEvaluate(clone(predict, "evaluate"), choice);
-    std::optional<Loss> loss = buildTrain(clone(predict, "train"), choice);
+    func::FuncOp train = clone(predict, "train");
+    std::optional<Loss> loss = buildTrain(train, choice);
     if (hasPerplexity(predict, choice, loss))
       module->setAttr("mpc.metrics",
                       StringAttr::get(&getContext(), "perplexity"));
@@ -729,8 +731,25 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
     describeJoinedOutputs(predict);
 
     module->setAttr("mpc.loss", StringAttr::get(&getContext(), choice.text));
+    module->setAttr("mpc.loss_parts", describeParts(predict, train, choice));
     addNote(module, "loss: " + choice.text + " (" + choice.why + ")");
   }
+
+  /// What `mpc export --training` makes of it: kind, output, the input that it
+  /// is compared with, and the dimension of classes.
+  ArrayAttr describeParts(func::FuncOp predict, func::FuncOp train,
+                          const Choice &choice) {
+    Builder builder(&getContext());
+    if (choice.inGraph)
+      return builder.getStrArrayAttr(
+          ArrayRef<StringRef>{"output", outputName, "", ""});
+    std::string axis = std::to_string(choice.classes.axis);
+    StringRef target = argumentName(train, train.getNumArguments() - 1);
+    return builder.getStrArrayAttr(ArrayRef<StringRef>{
+        lossName(choice.kind, choice.elementKind), outputName, target,
+        choice.takesLabels() ? StringRef(axis) : StringRef()});
+  }
+  std::string outputName; ///< Of the output that is the loss, or has one.
 
   /// Of a model that brings its own step `train` and `evaluate` give the loss
   /// already.

@@ -21,6 +21,7 @@ void mpc::partLabels(func::FuncOp func, Value prediction, Value target) {
   SmallVector<int64_t> shape = joinedDims(func, prediction);
   auto type = cast<RankedTensorType>(labels.getType());
   if (shape.empty() || type.getRank() != 1 ||
+      shape.front() == type.getDimSize(0) ||
       ShapedType::getNumElements(shape) != type.getDimSize(0))
     return;
   labels.setType(type.clone(shape));

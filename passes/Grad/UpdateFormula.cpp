@@ -34,8 +34,9 @@ Value mpc::findNumber(Value value) {
 
 /// Whether each element of the result comes from one of each operand.
 static bool isElementwise(Operation *op) {
-  return op && op->getNumResults() == 1 &&
-         op->hasTrait<train::ElementByElement>();
+  return isa_and_nonnull<train::AdamOp>(op) ||
+         (op && op->getNumResults() == 1 &&
+          op->hasTrait<train::ElementByElement>());
 }
 
 UpdateFormula::UpdateFormula(Value weight, train::WriteOp write,
@@ -118,6 +119,7 @@ void UpdateFormula::visit(Value value) {
   } else {
     Operation *op = value.getDefiningOp();
     os << op->getName() << op->getAttrDictionary()
+       << cast<OpResult>(value).getResultNumber()
        << typeOf(value).getElementType();
     for (Value operand : op->getOperands())
       os << "," << ids.lookup(operand);
@@ -172,6 +174,10 @@ bool UpdateFormula::isSafeAtZero() const {
       if (in[1] == 0)
         return false;
       result = in[0] == 0 ? 0 : both([](double a, double b) { return a / b; });
+    } else if (auto adam = dyn_cast<train::AdamOp>(op)) {
+      if (adam.getEpsilon().isZero())
+        return false;
+      result = 0;
     } else if (!isa<train::NegOp, train::AbsOp, train::SelectOp,
                     train::CompareOp, train::MinimumOp, train::MaximumOp,
                     train::CastOp>(op) &&
@@ -218,9 +224,11 @@ SmallVector<Value> UpdateFormula::build(OpBuilder &builder, Value weights,
       mapping.map(value, toScalar(builder, findNumber(value)));
       break;
     case Role::Computed:
+      if (mapping.contains(value)) // By another result of its op.
+        break;
       Operation *copy = builder.clone(*value.getDefiningOp(), mapping);
-      copy->getResult(0).setType(
-          typeOf(value).clone(typeOf(weights).getShape()));
+      for (Value result : copy->getResults())
+        result.setType(typeOf(result).clone(typeOf(weights).getShape()));
       break;
     }
   }

@@ -14,17 +14,19 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
+#include <sstream>
 
 using namespace mpc::tool;
 
 namespace {
 struct Options {
   std::string package, checkpoint, model, output;
-  bool json = false;
+  bool json = false, training = false;
 };
 
 /// Values by name, as exportTrained borrows them.
@@ -163,11 +165,98 @@ static std::string findOutput(const Options &options,
   return place;
 }
 
+/// The number that an option of the package holds.
+static double number(const Program &program, const char *name) {
+  return std::strtod(program.option(name).c_str(), nullptr);
+}
+
+/// How the program trains, and what that has come to. `moments` holds the data
+/// that the description borrows.
+static mpc::TrainingDescription describe(const Program &program,
+                                         const Session &session,
+                                         const Package &package,
+                                         Values &moments) {
+  mpc::TrainingDescription training;
+  std::vector<std::string> parts;
+  std::istringstream lines(program.option("loss-parts"));
+  for (std::string line; std::getline(lines, line);)
+    parts.push_back(line);
+  parts.resize(4);
+  training.lossKind = parts[0];
+  training.lossOutput = parts[1];
+  training.target.name = parts[2];
+  training.classAxis = parts[3];
+  for (const Binding &input : program.inputs(program.stepEntry()))
+    if (input.name == parts[2]) {
+      training.target.shape = input.shape;
+      training.targetIsBatched = input.batchDim == 0;
+    }
+  for (const Binding &output : program.outputs("predict"))
+    if (output.name == parts[1] && !parts[3].empty())
+      training.joinsRows =
+          output.shape.size() != training.target.shape.size() + 1;
+  training.optimizer = program.option("optimizer");
+  training.rate = session.readScalar("learning_rate");
+  training.weightDecay = number(program, "weight-decay");
+  training.beta1 = number(program, "beta1");
+  training.beta2 = number(program, "beta2");
+  training.epsilon = number(program, "epsilon");
+  training.momentum = number(program, "momentum");
+  training.clipNorm = number(program, "clip-norm");
+  training.nesterov = program.option("nesterov") == "yes";
+
+  std::vector<std::string> names;
+  for (const mpc::program::State *state : *package.root().states()) {
+    using mpc::program::StateKind;
+    bool isMoment = state->kind() == StateKind::Optimizer &&
+                    state->name()->str() != "gradients" && state->slots();
+    if (state->kind() == StateKind::Statistic)
+      training.statistics.insert(state->name()->str());
+    if ((state->kind() != StateKind::Parameter && !isMoment) || !state->slots())
+      continue;
+    for (const mpc::program::Slot *slot : *state->slots()) {
+      std::vector<int64_t> shape;
+      if (slot->shape())
+        shape.assign(slot->shape()->begin(), slot->shape()->end());
+      if (isMoment)
+        names.push_back(state->name()->str() + "/" + slot->name()->str());
+      else
+        training.parameters.push_back({slot->name()->str(), shape});
+    }
+  }
+  Counters counters;
+  names.push_back("step_count");
+  moments = readValues(program, session, names, counters);
+  for (const auto &[name, value] : moments)
+    training.moments[name] = value;
+  training.step = counters["step_count"];
+  return training;
+}
+
+static void checkTraining(const Program &program) {
+  auto refuse = [](const std::string &why) {
+    throw Failure(Usage, "--training does not apply: " + why);
+  };
+  if (program.hasOwnStep())
+    refuse("the model says already how it is trained, and goes on from there");
+  std::string optimizer = program.option("optimizer");
+  if (optimizer != "sgd" && optimizer != "momentum" && optimizer != "adam" &&
+      optimizer != "adamw")
+    refuse("there is no form for the optimizer " + optimizer);
+  if (program.option("loss-parts").empty())
+    refuse("the package does not say how it trains; compile the model again");
+  if (program.microBatches() > 1)
+    refuse("it was compiled with --accumulate, and a step of ONNX is of one "
+           "batch");
+}
+
 static int run(const Options &options) {
   Package package(options.package);
   std::string model = findModel(options, package);
   std::string place = findOutput(options, model);
   Program program(options.package);
+  if (options.training)
+    checkTraining(program);
   // States are all that is needed: no GPU for that where there is another way.
   SessionSettings settings;
   if (hasCodeFor(package, "cpu"))
@@ -182,6 +271,12 @@ static int run(const Options &options) {
   mpc::TrainedStates states;
   for (const auto &[name, value] : values)
     states[name] = value;
+  mpc::TrainingDescription training;
+  Values moments;
+  if (options.training) {
+    training = describe(program, session, package, moments);
+    how.training = &training;
+  }
   check(mpc::exportTrained(model, states, place, how));
 
   if (options.json) {
@@ -217,6 +312,8 @@ Action mpc::tool::addExport(CLI::App &app) {
       ->add_option("--model", options->model,
                    "The model that was compiled, if it has moved")
       ->option_text("MODEL.onnx");
+  command->add_flag("--training", options->training,
+                    "Also write how it is trained (training_info)");
   command->add_flag("--json", options->json, "Print one JSON object");
   return [options] { return run(*options); };
 }

@@ -10,6 +10,8 @@
 
 #include "compiler/Import/ImportedNode.h"
 
+#include <charconv>
+
 using namespace mlir;
 using namespace mpc;
 
@@ -194,6 +196,55 @@ static LogicalResult importAdam(ImportedNode &node) {
   return success(!node.failed());
 }
 
+/// The number that a float stands for: 0.9, not what is next to it.
+static double decimalOf(double value) {
+  char text[32];
+  auto end =
+      std::to_chars(text, text + sizeof(text) - 1, static_cast<float>(value));
+  *end.ptr = 0;
+  return std::strtod(text, nullptr);
+}
+
+/// PyTorch's adam and adamw, as `mpc export --training` writes them: the ops
+/// that mpc trains with, and not the body that the model has for others.
+template <bool decoupled>
+static LogicalResult importOwnAdam(ImportedNode &node) {
+  double beta1 = node.floatAttr("beta1", 0.9);
+  double beta2 = node.floatAttr("beta2", 0.999);
+  double epsilon = node.floatAttr("epsilon", 1e-8);
+  double decay = node.floatAttr("weight_decay", 0);
+  Value rate = node.floatInput(0), count = node.intInput(1);
+  SmallVector<Value> operands;
+  for (unsigned i : {2, 3, 4, 5})
+    operands.push_back(node.floatInput(i));
+  if (node.failed())
+    return failure();
+  for (double beta : {beta1, beta2})
+    if (!(beta >= 0 && beta < 1))
+      return node.error() << "betas must lie in [0, 1), but one is "
+                          << std::to_string(beta);
+  if (product(shapeOf(rate)) != 1 || product(shapeOf(count)) != 1)
+    return node.shapeError() << "the first two inputs must be one number each";
+  operands.push_back(node.reshape(rate, {}));
+  OpBuilder &builder = node.graph.builder;
+  for (double beta : {beta1, beta2}) {
+    Value correction = node.emit<train::BiasCorrectionOp>(
+        node.reshape(count, {}),
+        {node.attr("beta", builder.getF64FloatAttr(decimalOf(beta)))});
+    operands.push_back(node.castTo(correction, node.graph.floatType));
+  }
+  SmallVector<NamedAttribute> attributes = {
+      node.f32("beta1", beta1), node.f32("beta2", beta2),
+      node.f32("epsilon", epsilon), node.f32("weight_decay", decay)};
+  if (decoupled)
+    attributes.push_back(node.flag("decoupled"));
+  Operation *op = node.emitOp<train::AdamOp>(operands, attributes);
+  for (unsigned i : {0, 1, 2})
+    if (!op || failed(node.setOutput(i, op->getResult(i))))
+      return failure();
+  return success();
+}
+
 ArrayRef<OpRow> mpc::optimizerOps() {
   static const OpRow rows[] = {
       {"ai.onnx.preview.training.Adagrad", 1, 5, kAnyNumber, kAnyNumber,
@@ -202,6 +253,8 @@ ArrayRef<OpRow> mpc::optimizerOps() {
        importMomentum},
       {"ai.onnx.preview.training.Adam", 1, 6, kAnyNumber, kAnyNumber,
        importAdam},
+      {"mpc.Adam", 1, 6, 6, 3, importOwnAdam<false>},
+      {"mpc.AdamW", 1, 6, 6, 3, importOwnAdam<true>},
   };
   return rows;
 }

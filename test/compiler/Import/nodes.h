@@ -261,6 +261,11 @@ constexpr SmallGraph kSmallGraphs[] = {
     {"float r, int64 t, float[2] x, float[2] g, float[2] h",
      "y, b = ai.onnx.preview.training.Adagrad <decay_factor = 0.1> "
      "(r, t, x, g, h)"},
+    // What mpc writes itself.
+    {"float r, int64 t, float[2] x, float[2] g, float[2] v, float[2] h",
+     "y, b, c = mpc.Adam <beta1 = 0.8> (r, t, x, g, v, h)"},
+    {"float r, int64 t, float[2] x, float[2] g, float[2] v, float[2] h",
+     "y, b, c = mpc.AdamW <weight_decay = 0.1> (r, t, x, g, v, h)"},
     // What ONNX Runtime's gradient builder writes.
     {"float[2, 3] x", "y = com.microsoft.ReluGrad (x, x)"},
     {"float[2, 3] x", "y = com.microsoft.SigmoidGrad (x, x)"},

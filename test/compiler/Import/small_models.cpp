@@ -13,7 +13,8 @@ static onnx::ModelProto parse(const std::string &inputs,
                               const std::string &values = "") {
   std::string text =
       "<ir_version: 12, opset_import: [\"\" : " + std::to_string(opset) +
-      ", \"ai.onnx.preview.training\" : 1, \"com.microsoft\" : 1]>\ng (" +
+      ", \"ai.onnx.preview.training\" : 1, \"com.microsoft\" : 1, \"mpc\" : "
+      "1]>\ng (" +
       inputs + ") => (y) " + values + " { " + nodes + " }";
   auto model = parseModelFile(llvm::MemoryBufferRef(text, "model.onnxtxt"));
   if (model)

@@ -69,6 +69,8 @@ const std::vector<UnsampledOp> &unsampledOps() {
       {"ai.onnx.preview.training.Adagrad", isUpdate},
       {"ai.onnx.preview.training.Momentum", isUpdate},
       {"ai.onnx.preview.training.Adam", isUpdate},
+      {"mpc.Adam", isUpdate},
+      {"mpc.AdamW", isUpdate},
   };
   return ops;
 }

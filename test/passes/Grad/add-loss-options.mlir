@@ -2,7 +2,7 @@
 // RUN: mpc-opt %s --mpc-add-loss=loss=bce-with-logits:p | FileCheck %s --check-prefix=BCE
 // RUN: mpc-opt %s --mpc-add-loss=loss=l1:p | FileCheck %s --check-prefix=L1
 
-// OUTPUT: module attributes {mpc.loss = "output 'cost' of the model", mpc.notes = ["loss: output 'cost' of the model (as asked; training minimizes its mean)"]}
+// OUTPUT: module attributes {mpc.loss = "output 'cost' of the model", mpc.loss_parts = {{.*}}, mpc.notes = ["loss: output 'cost' of the model (as asked; training minimizes its mean)"]}
 // BCE:    module attributes {mpc.loss = "bce-with-logits of output 'p' against input 'targets'"
 // BCE-SAME: 'p' comes from sigmoid
 // L1:     module attributes {mpc.loss = "l1 of output 'p' against input 'targets'"
