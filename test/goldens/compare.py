@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares what `mpc train --json` wrote with a golden of digits.json,
-transformers.json or detach.json.
+transformers.json, detach.json or training_info.json.
 
 compare.py MODEL OPTIMIZER RUN.json --loss=TOLERANCE --norm=TOLERANCE
 """
@@ -20,7 +20,9 @@ options = parser.parse_args()
 goldens = {}
 for file in ("digits.json", "transformers/transformers.json", "detach/detach.json",
              "training_info/training_info.json"):
-    goldens.update(json.loads((pathlib.Path(__file__).parent / file).read_text()))
+    text = (pathlib.Path(__file__).parent / file).read_text()
+    for model, runs in json.loads(text).items():
+        goldens.setdefault(model, {}).update(runs)
 golden = goldens[options.model][options.optimizer]
 lines = [json.loads(line) for line in options.run.read_text().splitlines()]
 steps = [line for line in lines if "step" in line and "loss" in line]
