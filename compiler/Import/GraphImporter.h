@@ -206,6 +206,8 @@ private:
   mlir::LogicalResult writeOwnState(const TrainingStep::Binding &binding,
                                     mlir::Value value, int64_t update);
   mlir::LogicalResult importBeginnings();
+  mlir::Value checkBeginning(train::StateOp state, mlir::Value value,
+                             const TrainingStep::Binding &binding);
   mlir::LogicalResult setBeginning(train::StateOp state,
                                    mlir::ElementsAttr value,
                                    const TrainingStep::Binding &binding);

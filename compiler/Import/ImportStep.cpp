@@ -448,16 +448,19 @@ LogicalResult GraphImporter::importEvaluate() {
   return success();
 }
 
-/// The values that states begin with, where they are known now. Others would
-/// be made of random numbers.
+/// The values that states begin with: initial values where they are known now.
+/// Of others `initialize` makes them, in each session anew.
 LogicalResult GraphImporter::importBeginnings() {
-  std::string unknown;
+  if (step->beginnings.empty())
+    return success();
+  beginFunction(train::kInitialize, Form::Inference);
+  SmallVector<std::pair<StringRef, Value>> made;
   for (const TrainingStep::Beginning &beginning : step->beginnings) {
-    beginFunction("initialize", Form::Inference);
     Graphs graphs = {beginning.graph};
     llvm::StringSet<> wanted;
     for (const TrainingStep::Binding &binding : beginning.bindings)
       wanted.insert(binding.value);
+    values.clear();
     defineInitializers(*beginning.graph);
     if (failed(importNodes(graphs, wanted)))
       return failure();
@@ -467,7 +470,10 @@ LogicalResult GraphImporter::importBeginnings() {
       if (!state) // Nothing reads it.
         continue;
       if (!value.isKnown()) {
-        unknown += (unknown.empty() ? "'" : ", '") + binding.state + "'";
+        Value first = checkBeginning(state, materialize(value), binding);
+        if (!first)
+          return failure();
+        made.push_back({binding.state, first});
         continue;
       }
       FailureOr<ElementsAttr> elements = value.constant;
@@ -476,14 +482,43 @@ LogicalResult GraphImporter::importBeginnings() {
       if (failed(elements) || failed(setBeginning(state, *elements, binding)))
         return failure();
     }
-    function.erase();
   }
-  if (!unknown.empty())
-    result.notes.push_back(
-        "begins with the initializers of the file, for random numbers of an "
-        "initialization are not made: " +
-        unknown);
+  if (made.empty()) {
+    function.erase();
+    return success();
+  }
+  SmallVector<Value> results(llvm::make_second_range(made));
+  func::ReturnOp::create(builder, function.getLoc(), results);
+  function.setFunctionType(
+      builder.getFunctionType({}, ValueRange(results).getTypes()));
+  std::string names;
+  for (auto [i, entry] : llvm::enumerate(made)) {
+    function.setResultAttr(i, "mpc.name", builder.getStringAttr(entry.first));
+    names += (i ? ", '" : "'") + entry.first.str() + "'";
+  }
+  result.notes.push_back("each session begins with random numbers, by its "
+                         "seed, in: " +
+                         names);
   return success();
+}
+
+/// `value` as a state has it, which may have no dimensions; null after an error.
+Value GraphImporter::checkBeginning(train::StateOp state, Value value,
+                                    const TrainingStep::Binding &binding) {
+  if (!value)
+    return nullptr;
+  auto type = cast<RankedTensorType>(state.getType());
+  auto given = cast<RankedTensorType>(value.getType());
+  if (type.getRank() == 0 && given.getNumElements() == 1 && given != type)
+    value = train::ReshapeOp::create(builder, value.getLoc(),
+                                     type.clone(given.getElementType()), value);
+  if (value.getType() == type)
+    return value;
+  emitError(state.getLoc()) << "is " << typeText(type)
+                            << ", but initialization_binding gives it '"
+                            << binding.value << "', which is "
+                            << typeText(given);
+  return nullptr;
 }
 
 LogicalResult

@@ -28,17 +28,20 @@ struct UseTrainingFormPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     IRRewriter rewriter(&getContext());
+    int64_t index = 0; // No two ops of a program draw the same numbers.
     for (auto func : module.getOps<func::FuncOp>()) {
-      bool training = func.getName() == "train";
+      bool training =
+          func.getName() == "train" || func.getName() == train::kInitialize;
       SmallVector<train::TrainingFormOpInterface> ops;
       func.walk([&](train::TrainingFormOpInterface op) { ops.push_back(op); });
-      for (auto [index, op] : llvm::enumerate(ops)) {
+      for (train::TrainingFormOpInterface op : ops) {
         rewriter.setInsertionPoint(op);
         if (!training)
           op.replaceByInferenceForm(rewriter);
         else if (!op.keepsFormInTraining() &&
                  failed(op.replaceByTrainingForm(rewriter, index)))
           return signalPassFailure();
+        index += training;
       }
       eraseDeadOps(func);
     }

@@ -36,6 +36,8 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
       auto func = dyn_cast<func::FuncOp>(op);
       if (func && llvm::is_contained(names, func.getName()))
         verifyFunction(func);
+      else if (func && names.size() > 1 && func.getName() == train::kInitialize)
+        verifyInitialize(func);
       else if (!isa<train::StateOp>(op))
         fail(op.getLoc(), "import",
              "a model holds states and the function 'predict', and if it "
@@ -68,6 +70,22 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
     for (Operation &op : func.front())
       if (!isa<func::ReturnOp>(op))
         verifyOp(op, func.getName());
+  }
+
+  /// It makes values of states and takes nothing.
+  void verifyInitialize(func::FuncOp func) {
+    verifyFunction(func);
+    if (func.getNumArguments() > 0)
+      fail(func.getLoc(), "import", "'initialize' must have no inputs");
+    for (auto [i, type] : llvm::enumerate(func.getResultTypes())) {
+      auto name = func.getResultAttrOfType<StringAttr>(i, "mpc.name");
+      auto state =
+          name ? symbols->lookup<train::StateOp>(name.getValue()) : nullptr;
+      if (!state || state.getType() != type)
+        fail(func.getLoc(), "import",
+             "output " + Twine(i) + " of 'initialize' must have the name and "
+             "the type of a state");
+    }
   }
 
   /// Inputs and outputs have names, each its own.

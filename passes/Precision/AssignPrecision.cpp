@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Dialect/Train/IR/OwnStep.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Nearest.h"
@@ -218,6 +219,13 @@ struct AssignPrecisionPass
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;
+      if (func.getName() == train::kInitialize) {
+        func.walk([](Operation *op) {
+          if (isReported(op))
+            setDecision(op, kRulePrecision, "states begin with it, in f32");
+        });
+        continue;
+      }
       Labelling labelling(func, lowType, minimumGain, overrideOf);
       if (conflict) {
         emitUsageError(conflict->getLoc())

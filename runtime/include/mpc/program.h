@@ -58,7 +58,7 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_program_load_memory(
 MPC_API void mpc_program_destroy(mpc_program_t* program);
 
 // Returns 1 if the program has the entry point ("step", "accumulate",
-// "apply", "evaluate", "predict").
+// "apply", "evaluate", "predict", "initialize").
 MPC_API int mpc_program_has_entry(const mpc_program_t* program,
                                   const char* entry);
 

@@ -123,6 +123,8 @@ class Checker {
   mpc_status_t check_functions();
   mpc_status_t check_entries();
   mpc_status_t check_entry(const schema::Entry& entry);
+  mpc_status_t check_initialize(const schema::Entry& entry,
+                                const std::string& where);
   mpc_status_t check_bindings(const Bindings* bindings, bool inputs,
                               const std::string& where);
   mpc_status_t check_instruction(const schema::Instruction& instruction,
@@ -470,10 +472,39 @@ mpc_status_t check_outputs(const schema::Program& root,
   return nullptr;
 }
 
+// A session writes what `initialize` makes to the states of those names.
+mpc_status_t Checker::check_initialize(const schema::Entry& entry,
+                                       const std::string& where) {
+  if (entry.inputs() && entry.inputs()->size() > 0)
+    return damaged(where, "must have no inputs");
+  if (!entry.outputs()) return damaged(where, "must have outputs");
+  std::vector<StateTensor> tensors;
+  MPC_RETURN_IF_ERROR(list_state_tensors(root_, &tensors));
+  auto is_state = [&](const schema::Binding& binding) {
+    const schema::Buffer& buffer = *binding.buffer();
+    return std::any_of(
+        tensors.begin(), tensors.end(), [&](const StateTensor& tensor) {
+          return tensor.name == binding.name()->string_view() &&
+                 tensor.kind != schema::StateKind::WorkingCopy &&
+                 tensor.dtype == dtype_of(buffer.dtype()) &&
+                 tensor.rank == rank_of(buffer.shape()) &&
+                 std::equal(tensor.shape, tensor.shape + tensor.rank,
+                            extents_of(buffer.shape()));
+        });
+  };
+  for (const schema::Binding* binding : *entry.outputs())
+    if (!is_state(*binding))
+      return damaged(where + ": output '" + binding->name()->str() + "'",
+                     "is no state of its type");
+  return nullptr;
+}
+
 mpc_status_t Checker::check_entry(const schema::Entry& entry) {
   std::string where = "entry '" + entry.name()->str() + "'";
   MPC_RETURN_IF_ERROR(check_bindings(entry.inputs(), true, where));
   MPC_RETURN_IF_ERROR(check_bindings(entry.outputs(), false, where));
+  if (entry.name()->string_view() == "initialize")
+    MPC_RETURN_IF_ERROR(check_initialize(entry, where));
   MPC_RETURN_IF_ERROR(check_outputs(root_, entry, where));
   if (!entry.instructions()) return nullptr;
   for (uint32_t i = 0; i < entry.instructions()->size(); ++i) {

@@ -110,6 +110,7 @@ mpc_status_t create_session(const mpc_program_t* program,
                                                 states.data(), states.size()));
   }
   MPC_RETURN_IF_ERROR(session->device->prepare(&session->executable));
+  MPC_RETURN_IF_ERROR(initialize_states(session.get()));
   *out_session = session.release();
   return nullptr;
 }

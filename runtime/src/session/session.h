@@ -145,6 +145,9 @@ mpc_status_t finish_steps(mpc_session_t* session);
 // What steps read, by what the program has.
 StepReads find_step_reads(const KnownEntries& known);
 
+// Lets states begin with what the program's `initialize` makes, if it has one.
+mpc_status_t initialize_states(mpc_session_t* session);
+
 // The initial value of all states, in host memory.
 mpc_status_t make_initial_states(const mpc_program_t& program, uint64_t seed,
                                  Memory* out_states);

@@ -3,7 +3,9 @@
 // What the importer says of them to the passes. Such a module has `predict`,
 // `evaluate`, which gives the loss, and `train`, which gives the loss and the
 // gradients of parameters, and writes the states that the step changes. Where
-// it writes no parameters, the update is left to mpc-add-optimizer.
+// it writes no parameters, the update is left to mpc-add-optimizer. It may have
+// `initialize`, which takes nothing and gives, under the names of states, what
+// each session begins them with.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_OWNSTEP_H
@@ -21,6 +23,9 @@ inline constexpr llvm::StringLiteral kLearningRatesAttr = "mpc.learning_rates";
 inline constexpr llvm::StringLiteral kGradientOfAttr = "mpc.gradient_of";
 /// Of a write in `train`: the number of the update that it belongs to.
 inline constexpr llvm::StringLiteral kUpdateAttr = "mpc.update";
+
+/// The function that makes values for states to begin with.
+inline constexpr llvm::StringLiteral kInitialize = "initialize";
 
 /// States "NAME/WEIGHT" with which a checkpoint lets the optimizer begin.
 inline constexpr llvm::StringLiteral kFirstMoment = "adam.first_moment";
