@@ -153,8 +153,7 @@ class Writer {
 public:
   Writer(onnx::ModelProto &model, const TrainingDescription &training)
       : model(model), training(training), main(model.graph()),
-        info(*model.add_training_info()),
-        graph(*info.mutable_algorithm()) {}
+        info(*model.add_training_info()), graph(*info.mutable_algorithm()) {}
 
   Error write();
 
@@ -319,8 +318,8 @@ Error Writer::writeLoss() {
   std::string prediction = output, labels = training.target.name;
   const NodeProto *last = producerOf(output);
   bool isClasses = training.lossKind == "softmax-cross-entropy";
-  if ((isClasses && (last->op_type() == "Softmax" ||
-                     last->op_type() == "LogSoftmax")) ||
+  if ((isClasses &&
+       (last->op_type() == "Softmax" || last->op_type() == "LogSoftmax")) ||
       (training.lossKind == "bce-with-logits" && last->op_type() == "Sigmoid"))
     prediction = last->input(0);
   prediction = valueOf(prediction);
@@ -331,7 +330,8 @@ Error Writer::writeLoss() {
     int64_t rank = training.target.shape.size() + 1;
     if (axis != 1 && axis != rank - 1)
       return invalid("classes stand at dimension " + Twine(axis) + " of '" +
-                     output + "', which is neither the second nor the last: "
+                     output +
+                     "', which is neither the second nor the last: "
                      "such a loss cannot be exported for training");
     if (axis != 1 || training.joinsRows) {
       TensorProto &shape = *graph.add_initializer();
@@ -380,7 +380,8 @@ void Writer::writeGradient() {
   StringSet<> initializers;
   for (const TensorProto &tensor : main.initializer())
     initializers.insert(tensor.name());
-  for (const GraphProto *part : {&main, static_cast<const GraphProto *>(&graph)})
+  for (const GraphProto *part :
+       {&main, static_cast<const GraphProto *>(&graph)})
     for (const onnx::ValueInfoProto &input : part->input())
       if (!initializers.contains(input.name()))
         zs.push_back(input.name());
@@ -460,9 +461,9 @@ void Writer::writeUpdate() {
       bind(h, h + "/new");
     } else if (optimizer == "momentum") {
       std::string v = state("velocity", "momentum.velocity");
-      NodeProto &node = add("Momentum",
-                            {"train/rate", "train/count", name, gradient, v},
-                            {next, v + "/new"}, kPreview);
+      NodeProto &node =
+          add("Momentum", {"train/rate", "train/count", name, gradient, v},
+              {next, v + "/new"}, kPreview);
       addFloat(node, "alpha", training.momentum);
       addFloat(node, "beta", 1);
       addFloat(node, "norm_coefficient", training.weightDecay);

@@ -11,10 +11,10 @@ namespace mpc {
 /// Gives a model a training_info that describes the step: the loss, a Gradient
 /// with respect to all parameters, and the update, with what it has come to.
 /// Where training differs from inference (BatchNormalization, Dropout) the
-/// algorithm has the forward pass once more, in training form, so that the graph
-/// stays what inference runs. Fails with a ModelFileError (Invalid) where the
-/// model has no such thing: functions and subgraphs that would have to be there
-/// twice, BatchNormalization before opset 14.
+/// algorithm has the forward pass once more, in training form, so that the
+/// graph stays what inference runs. Fails with a ModelFileError (Invalid) where
+/// the model has no such thing: functions and subgraphs that would have to be
+/// there twice, BatchNormalization before opset 14.
 llvm::Error addTrainingInfo(onnx::ModelProto &model,
                             const TrainingDescription &training);
 

@@ -602,7 +602,10 @@ Value GraphImporter::materialize(GraphValue &value) {
       ambiguous.contains(tensor.name()))
     return value.value = makeConstant(value);
   Use use = isFloat ? useOf(tensor) : Use::Frozen;
-  if (use == Use::Number && *count <= kMaxConstantElements)
+  // A number that the exporter says is no parameter is one of the code, too.
+  bool isNumber =
+      use == Use::Number || (use == Use::Buffer && tensor.dims_size() == 0);
+  if (isNumber && *count <= kMaxConstantElements)
     return value.value = makeConstant(value);
   bool isTrained = use == Use::Trained;
   if (isTrained)

@@ -146,9 +146,31 @@ void GraphImporter::classifyStates() {
   }
 }
 
-/// Initializers that optimizer nodes take as their rate, and that nothing
-/// changes, are states that the user may set. Of a name that several graphs
-/// give to initializers of their own there is no such state.
+/// The factors R of X - R * step, where plain ops make an update of a state X.
+static std::vector<StringRef> factorsOfUpdates(const Update &update) {
+  llvm::StringMap<const onnx::NodeProto *> products;
+  llvm::StringMap<StringRef> states; // By the value that each gets.
+  std::vector<StringRef> factors;
+  for (const TrainingStep::Binding &binding : update.bindings)
+    states[binding.value] = binding.state;
+  for (const onnx::NodeProto &node : update.graphs.back()->node()) {
+    if (node.input_size() != 2 || node.output_size() != 1)
+      continue;
+    if (node.op_type() == "Mul")
+      products[node.output(0)] = &node;
+    if (node.op_type() != "Sub" ||
+        states.lookup(node.output(0)) != node.input(0))
+      continue;
+    if (const onnx::NodeProto *product = products.lookup(node.input(1)))
+      factors.insert(factors.end(), product->input().begin(),
+                     product->input().end());
+  }
+  return factors;
+}
+
+/// Initializers that updates take as their rate, and that nothing changes, are
+/// states that the user may set. Of a name that several graphs give to
+/// initializers of their own there is no such state.
 void GraphImporter::findRates() {
   llvm::StringMap<const onnx::TensorProto *> seen;
   for (const Update &update : step->updates)
@@ -158,18 +180,24 @@ void GraphImporter::findRates() {
         if (!isNew && entry->second != &tensor)
           ambiguous.insert(tensor.name());
       }
-  for (const Update &update : step->updates)
+  auto add = [&](StringRef name) {
+    const onnx::TensorProto *rate = seen.lookup(name);
+    if (rate && isControl(*rate) && !ambiguous.contains(name) &&
+        !step->states.contains(name))
+      rates.insert(rate->name());
+  };
+  for (const Update &update : step->updates) {
+    for (StringRef factor : factorsOfUpdates(update))
+      add(factor);
     for (const onnx::GraphProto *part : update.graphs)
       for (const onnx::NodeProto &node : part->node()) {
         bool updates = (node.domain() == "ai.onnx.preview.training" ||
                         node.domain() == "mpc") &&
                        node.op_type() != "Gradient" && node.input_size() > 0;
-        const onnx::TensorProto *rate =
-            updates ? seen.lookup(node.input(0)) : nullptr;
-        if (rate && isControl(*rate) && !ambiguous.contains(rate->name()) &&
-            !step->states.contains(rate->name()))
-          rates.insert(rate->name());
+        if (updates)
+          add(node.input(0));
       }
+  }
 }
 
 void GraphImporter::useInGradient(Value value) {
@@ -502,7 +530,8 @@ LogicalResult GraphImporter::importBeginnings() {
   return success();
 }
 
-/// `value` as a state has it, which may have no dimensions; null after an error.
+/// `value` as a state has it, which may have no dimensions; null after an
+/// error.
 Value GraphImporter::checkBeginning(train::StateOp state, Value value,
                                     const TrainingStep::Binding &binding) {
   if (!value)
@@ -514,10 +543,9 @@ Value GraphImporter::checkBeginning(train::StateOp state, Value value,
                                      type.clone(given.getElementType()), value);
   if (value.getType() == type)
     return value;
-  emitError(state.getLoc()) << "is " << typeText(type)
-                            << ", but initialization_binding gives it '"
-                            << binding.value << "', which is "
-                            << typeText(given);
+  emitError(state.getLoc())
+      << "is " << typeText(type) << ", but initialization_binding gives it '"
+      << binding.value << "', which is " << typeText(given);
   return nullptr;
 }
 

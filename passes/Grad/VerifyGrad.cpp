@@ -65,9 +65,9 @@ private:
 
   void verifyEntryPoints() {
     ModuleOp module = getOperation();
-    static const llvm::StringSet<> known = {"predict", "evaluate",   "step",
-                                            "accumulate", "apply",
-                                            train::kInitialize};
+    static const llvm::StringSet<> known = {"predict", "evaluate",
+                                            "step",    "accumulate",
+                                            "apply",   train::kInitialize};
     for (auto func : module.getOps<func::FuncOp>())
       if (!known.contains(func.getName()))
         fail(func.getLoc(), "mpc-add-optimizer",

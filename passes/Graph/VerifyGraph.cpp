@@ -83,8 +83,9 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
           name ? symbols->lookup<train::StateOp>(name.getValue()) : nullptr;
       if (!state || state.getType() != type)
         fail(func.getLoc(), "import",
-             "output " + Twine(i) + " of 'initialize' must have the name and "
-             "the type of a state");
+             "output " + Twine(i) +
+                 " of 'initialize' must have the name and "
+                 "the type of a state");
     }
   }
 

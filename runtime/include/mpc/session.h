@@ -27,7 +27,7 @@ typedef struct mpc_session_options_s {
   const char* device;  // NULL: "cpu". See mpc_session_device.
   uint32_t threads;    // 0: OMP_NUM_THREADS or, where that is not set, as many
                        // as the calling thread and its control group have CPUs.
-  uint8_t deterministic;             // Same bits for every number of threads.
+  uint8_t deterministic;  // Same bits for every number of threads.
   uint64_t seed;  // State "random_seed": of dropout and of `initialize`.
   const mpc_allocator_t* allocator;  // NULL: aligned_alloc. Must outlive it.
   uint8_t asynchronous;              // See mpc_session_step.
@@ -61,8 +61,9 @@ typedef struct mpc_step_info_s {
 
 // Creates a session: takes memory for states and arena, sets initial values,
 // prepares every kernel, and if the program has an entry point `initialize`,
-// runs it and lets the states that it names begin with what it gives. `options` may be NULL. `program` is borrowed and must
-// outlive the session. The caller destroys `*out_session`.
+// runs it and lets the states that it names begin with what it gives. `options`
+// may be NULL. `program` is borrowed and must outlive the session. The caller
+// destroys `*out_session`.
 //
 // Devices are "cpu"; "cuda" or "cuda:<number>"; and "auto": the first CUDA
 // device if there is one that runs the program's code, else the CPU.

@@ -141,25 +141,26 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
 mpc_status_t initialize_states(mpc_session_t* session) {
   int entry = find_entry(*session->variant, "initialize");
   if (entry < 0) return nullptr;
-  const Bindings& outputs =
-      *session->variant->entries()->Get(static_cast<uint32_t>(entry))->outputs();
+  const Bindings& outputs = *session->variant->entries()
+                                 ->Get(static_cast<uint32_t>(entry))
+                                 ->outputs();
   MPC_RETURN_IF_ERROR(
       run_entry(session, static_cast<uint32_t>(entry), nullptr, 0));
   // All first: what is written may be what others were made of.
   std::vector<Memory> values(outputs.size());
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const schema::Buffer& buffer = *outputs.Get(i)->buffer();
-    MPC_RETURN_IF_ERROR(values[i].allocate(default_allocator(),
-                                           bytes_of(buffer),
-                                           "the initial states"));
+    MPC_RETURN_IF_ERROR(values[i].allocate(
+        default_allocator(), bytes_of(buffer), "the initial states"));
     MPC_RETURN_IF_ERROR(session->device->download(
         buffer.space(), buffer.offset(), values[i].data(), bytes_of(buffer),
         Place::kHost));
   }
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const char* name = outputs.Get(i)->name()->c_str();
-    const StateTensor& state = session->program->tensors[static_cast<size_t>(
-        session->program->find_tensor(name))];
+    const StateTensor& state =
+        session->program
+            ->tensors[static_cast<size_t>(session->program->find_tensor(name))];
     mpc_tensor_t tensor = {};
     tensor.struct_size = sizeof(tensor);
     tensor.dtype = state.dtype;
