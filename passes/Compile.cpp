@@ -14,6 +14,7 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Report.h"
 #include "compiler/Target/Package.h"
+#include "passes/Grad/Optimizers.h"
 #include "passes/Grad/Passes.h"
 #include "passes/ImportOptions.h"
 #include "passes/Pipeline.h"
@@ -65,6 +66,38 @@ static std::string joinLines(ArrayAttr names) {
       "\n");
 }
 
+static std::string joinLines(ArrayRef<std::string> texts) {
+  return texts.empty() ? "none" : llvm::join(texts, "\n");
+}
+
+/// The schedule with all numbers that it looks at.
+static std::string describeSchedule(const CompileOptions &options) {
+  std::string text = options.schedule;
+  auto add = [&](const char *name, double value) {
+    text += std::string(", ") + name + " " + number(value);
+  };
+  const std::string &kind = options.schedule;
+  if (options.warmup != 0)
+    add("warmup", options.warmup);
+  if (kind != "constant" && kind != "one-cycle")
+    add("min", options.lrMin);
+  if (kind == "step" || kind == "exponential")
+    add("gamma", options.lrGamma);
+  if (kind == "step" || kind == "cosine-restarts")
+    add("period", options.lrPeriod);
+  if (kind == "cosine-restarts")
+    add("factor", options.lrFactor);
+  if (kind == "polynomial")
+    add("power", options.lrPower);
+  return text;
+}
+
+static std::string describeAverage(const CompileOptions &options) {
+  if (options.ema == 0)
+    return "none";
+  return number(options.ema) + (options.emaWarmup ? " with warm-up" : "");
+}
+
 /// The options a package remembers.
 static std::vector<std::pair<std::string, std::string>>
 describe(const CompileOptions &options, ModuleOp module) {
@@ -99,6 +132,13 @@ describe(const CompileOptions &options, ModuleOp module) {
        {"beta2", number(options.beta2)},
        {"epsilon", number(options.epsilon)},
        {"momentum", number(options.momentum)},
+       {"alpha", number(options.alpha)},
+       {"group", joinLines(options.groups)},
+       {"no-decay", joinLines(options.noDecay)},
+       {"lr-schedule", describeSchedule(options)},
+       {"ema", describeAverage(options)},
+       {"label-smoothing", number(options.labelSmoothing)},
+       {"clip-value", number(options.clipValue)},
        {"correct-bias", options.correctBias ? "yes" : "no"},
        {"loss-parts",
         joinLines(module->getAttrOfType<ArrayAttr>("mpc.loss_parts"))},
@@ -180,8 +220,10 @@ private:
   int takeOptimizer(const std::optional<OptimizerChoice> &choice) {
     bool isOwn = (*module)->hasAttr(train::kOwnStepAttr);
     result.optimizer = isOwn ? kOwnOptimizer.str() : options.optimizer;
-    if (!isOwn)
+    if (!isOwn) {
+      fillDefaults();
       return 0;
+    }
     if (!choice)
       return refuseOptions();
     // The update is not among what the model brings.
@@ -203,11 +245,21 @@ private:
       take("epsilon", options.epsilon, std::max(choice->epsilon, 1e-30));
       take("weight-decay", options.weightDecay, choice->weightDecay);
       take("clip-norm", options.clipNorm, choice->clipNorm);
+      fillDefaults();
       result.notes.push_back("optimizer: " + textOf(options) +
                              ", as the model says; --optimizer says otherwise");
     }
+    fillDefaults();
     result.optimizer = options.optimizer;
     return 0;
+  }
+
+  /// Gives options that nobody did give the defaults of the optimizer.
+  void fillDefaults() {
+    const Optimizer *formula = findOptimizer(options.optimizer);
+    if (!formula)
+      return; // Said by mpc-add-optimizer.
+    static_cast<OptimizerOptions &>(options) = withDefaults(*formula, options);
   }
 
   static std::string textOf(const CompileOptions &choice) {

@@ -44,6 +44,7 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options,
   AddLossPassOptions loss;
   loss.loss = options.loss;
   loss.labelAxis = options.labelAxis;
+  loss.labelSmoothing = options.labelSmoothing;
   pm.addPass(createAddLossPass(loss));
   // Only after the functions have parted: train normalizes by the batch.
   pm.addPass(createUseTrainingFormPass());
@@ -59,8 +60,22 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options,
   optimizer.epsilon = options.epsilon;
   optimizer.correctBias = options.correctBias;
   optimizer.momentum = options.momentum;
+  optimizer.alpha = options.alpha;
   optimizer.nesterov = options.nesterov;
+  llvm::append_range(optimizer.group, options.groups);
+  llvm::append_range(optimizer.noDecay, options.noDecay);
+  optimizer.schedule = options.schedule;
+  optimizer.warmup = options.warmup;
+  optimizer.totalSteps = options.totalSteps;
+  optimizer.lrMin = options.lrMin;
+  optimizer.lrGamma = options.lrGamma;
+  optimizer.lrPeriod = options.lrPeriod;
+  optimizer.lrFactor = options.lrFactor;
+  optimizer.lrPower = options.lrPower;
+  optimizer.ema = options.ema;
+  optimizer.emaWarmup = options.emaWarmup;
   optimizer.clipNorm = options.clipNorm;
+  optimizer.clipValue = options.clipValue;
   optimizer.accumulate = options.accumulate;
   pm.addPass(createAddOptimizerPass(optimizer));
   // After all writes: what is written later would change by micro-batch.

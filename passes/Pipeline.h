@@ -7,6 +7,7 @@
 #define MPC_PASSES_PIPELINE_H
 
 #include "compiler/Analysis/DeviceSchedule.h"
+#include "passes/Grad/OptimizerOptions.h"
 
 #include <cstdint>
 #include <map>
@@ -22,7 +23,7 @@ class OpPassManager;
 namespace mpc {
 
 /// What a model is compiled to. The defaults are those of `mpc compile`.
-struct CompileOptions {
+struct CompileOptions : UpdateOptions {
   std::string model;     ///< ONNX file, binary or text (.onnxtxt).
   std::string output;    ///< Package to write; empty: none is written.
   std::string modelPath; ///< Where the package says its model lies; may be "".
@@ -30,7 +31,6 @@ struct CompileOptions {
       "bf16";            ///< fp32, bf16, fp16; fp64 to check gradients.
   std::string loss;      ///< Empty: found or chosen.
   int64_t labelAxis = 0; ///< Of classes, below 0 from the end; 0: chosen.
-  std::string optimizer = "adamw";
   /// Devices: "cpu", "cuda:sm_80" and so on, each once.
   std::vector<std::string> targets = {"cpu"};
   std::string targetCpu = "native"; ///< LLVM name; native: this machine.
@@ -38,17 +38,8 @@ struct CompileOptions {
   std::string stopAfter;            ///< Stage to stop after, nothing written.
   std::string keepFp32; ///< Regex of node names or op types kept in f32.
   std::string forceLow; ///< Regex of those put in 16 bit.
-  double lr = 1e-3;
-  double weightDecay = -1; ///< Negative: 0.01 for adamw, else 0.
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double momentum = 0.9;
-  double clipNorm = 0;      ///< 0: no clipping.
+  double labelSmoothing = 0;
   double lossScale = 65536; ///< Of the first step; fp16 only.
-  bool nesterov = false;
-  bool correctBias = true; ///< Of moments.
-  int64_t accumulate = 1;  ///< Micro-batches per update.
   /// Which of the above were asked for ("optimizer", "clip-norm"): others may
   /// be as the model has them.
   std::set<std::string> given;

@@ -132,12 +132,13 @@ static Value buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
                        LossReduction reduction) {
   switch (loss.kind) {
   case LossKind::CrossEntropy:
-    return train::SoftmaxCrossEntropyOp::create(builder, loc, loss.prediction,
-                                                loss.target, loss.weight,
-                                                reduction, loss.ignoredLabel);
+    return train::SoftmaxCrossEntropyOp::create(
+        builder, loc, loss.prediction, loss.target, loss.weight, reduction,
+        loss.ignoredLabel, /*label_smoothing=*/nullptr);
   case LossKind::NegativeLogLikelihood:
     return train::NllLossOp::create(builder, loc, loss.prediction, loss.target,
-                                    loss.weight, reduction, loss.ignoredLabel);
+                                    loss.weight, reduction, loss.ignoredLabel,
+                                    /*label_smoothing=*/nullptr);
   case LossKind::Element:
     return train::ElementLossOp::create(builder, loc, loss.prediction,
                                         loss.target, loss.elementKind,
@@ -574,6 +575,23 @@ static std::optional<Loss> buildTrain(func::FuncOp func, const Choice &choice) {
   return loss;
 }
 
+/// Lets the loss of `train` smooth labels. Evaluation does not.
+static LogicalResult smoothLabels(func::FuncOp train, double smoothing) {
+  Operation *op =
+      skipIdentities(getReturn(train).getOperand(0)).getDefiningOp();
+  if (!isa_and_present<train::SoftmaxCrossEntropyOp, train::NllLossOp>(op))
+    return emitUsageError(train.getLoc())
+           << "--label-smoothing needs a loss that compares classes with "
+              "labels, and this is none";
+  if (op->getNumOperands() > 2)
+    return emitUsageError(train.getLoc())
+           << "--label-smoothing does not go with class weights, which the "
+              "loss has";
+  op->setAttr("label_smoothing",
+              FloatAttr::get(Float64Type::get(op->getContext()), smoothing));
+  return success();
+}
+
 /// Whether the exponential of the loss is a perplexity: it is the mean over
 /// tokens. `predict` is still as imported.
 static bool hasPerplexity(func::FuncOp predict, const Choice &choice,
@@ -726,6 +744,8 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
     if (hasPerplexity(predict, choice, loss))
       module->setAttr("mpc.metrics",
                       StringAttr::get(&getContext(), "perplexity"));
+    if (labelSmoothing > 0 && failed(smoothLabels(train, labelSmoothing)))
+      return signalPassFailure();
     if (choice.inGraph)
       stripPredict(predict, choice);
     describeJoinedOutputs(predict);
@@ -761,6 +781,10 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
              << (loss.empty() ? "--label-axis" : "--loss")
              << " does not apply: the model brings its own training step, "
              << "which minimizes '" << name.getValue() << "'";
+    if (labelSmoothing > 0)
+      return emitUsageError(module.getLoc())
+             << "--label-smoothing does not apply: the model brings its own "
+                "training step";
     auto train = module.lookupSymbol<func::FuncOp>("train");
     auto evaluate = module.lookupSymbol<func::FuncOp>("evaluate");
     Choice choice;

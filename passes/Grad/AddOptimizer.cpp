@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Support/Locations.h"
-#include "passes/Grad/Packing.h"
+#include "passes/Grad/Groups.h"
+#include "passes/Grad/Optimizers.h"
 #include "passes/Grad/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -21,15 +22,13 @@ using namespace mpc;
 
 static constexpr StringLiteral kParameters = "parameters";
 static constexpr StringLiteral kGradients = "gradients";
-static constexpr StringLiteral kVelocity = "momentum.velocity";
+static constexpr StringLiteral kAverage = "ema";
+static constexpr StringLiteral kAverageCount = "ema_count";
 using train::kFirstMoment;
 using train::kSecondMoment;
 static constexpr StringLiteral kMicroStep = "micro_step";
 static constexpr StringLiteral kLossSum = "loss_sum";
 static constexpr StringLiteral kLossDivisor = "loss_divisor";
-
-// PyTorch's default of AdamW; its other optimizers do not decay.
-static constexpr double kAdamWDecay = 0.01;
 
 namespace {
 
@@ -51,13 +50,18 @@ struct AddOptimizerPass : mpc::impl::AddOptimizerPassBase<AddOptimizerPass> {
           << "mpc-differentiate makes it";
       return signalPassFailure();
     }
-    FailureOr<Packing> packing = computePacking(module);
-    if (failed(packing) || failed(checkGradients(func, *packing)) ||
-        failed(packMoments(*packing)) ||
+    if (failed(checkGradients(func)) || failed(findGroups()))
+      return signalPassFailure();
+    FailureOr<Packing> packing =
+        computePacking(groups.sorted(), [&](train::StateOp state) {
+          return formula->aligns || groups.beginsGroup(state);
+        });
+    if (failed(packing))
+      return signalPassFailure();
+    Value gradients = packGradients(func, *packing);
+    if (failed(packMoments(*packing)) ||
         failed(packParameters(module, *packing, kParameters)))
       return signalPassFailure();
-
-    Value gradients = packGradients(func, *packing);
     if (accumulate > 1)
       buildAccumulate(func, gradients, *packing);
     else
@@ -69,38 +73,47 @@ private:
   // Options
   //===--------------------------------------------------------------------===//
 
-  bool isAdam() const {
-    return optimizer == "adam" || optimizer == "adamw" || isHfAdamW();
-  }
-  bool isHfAdamW() const { return optimizer == "hf-adamw"; }
-
-  double decay() const {
-    if (weightDecay >= 0)
-      return weightDecay;
-    return optimizer == "adamw" ? kAdamWDecay : 0.0;
-  }
-
   LogicalResult checkOptions() {
     auto refuse = [&](const Twine &text) {
       return getOperation().emitError(text);
     };
-    if (!isAdam() && optimizer != "sgd" && optimizer != "momentum")
-      return refuse("unknown optimizer '" + optimizer +
-                    "'; use sgd, momentum, adam, adamw or hf-adamw");
+    formula = findOptimizer(optimizer);
+    if (!formula)
+      return refuse("unknown optimizer '" + optimizer + "'; use " +
+                    optimizerNames());
+    OptimizerOptions given;
+    given.weightDecay = weightDecay;
+    given.beta1 = beta1;
+    given.beta2 = beta2;
+    given.epsilon = epsilon;
+    given.momentum = momentum;
+    given.alpha = alpha;
+    given.nesterov = nesterov;
+    given.correctBias = correctBias;
+    how = withDefaults(*formula, given);
     // Written so that NaN fails the tests.
     if (!(lr >= 0) || !std::isfinite(lr))
       return refuse("lr must be a number from 0 on");
-    if (!std::isfinite(weightDecay))
+    if (!std::isfinite(how.weightDecay))
       return refuse("weight-decay must be a number");
-    if (!(beta1 >= 0 && beta1 < 1) || !(beta2 >= 0 && beta2 < 1))
+    if (!(how.beta1 >= 0 && how.beta1 < 1) ||
+        !(how.beta2 >= 0 && how.beta2 < 1))
       return refuse("betas must lie in [0, 1)");
-    if (!(epsilon >= 0) || !std::isfinite(epsilon))
+    if (!(how.epsilon >= 0) || !std::isfinite(how.epsilon))
       return refuse("epsilon must be a number from 0 on");
-    if (!(momentum >= 0 && momentum < 1))
+    if (!(how.momentum >= 0 && how.momentum < 1))
       return refuse("momentum must lie in [0, 1)");
-    if (nesterov && optimizer != "momentum")
+    if (!(how.alpha >= 0 && how.alpha < 1))
+      return refuse("alpha must lie in [0, 1)");
+    if (nesterov && !formula->takesOption("nesterov"))
       return refuse("nesterov needs optimizer momentum, but it is '" +
                     optimizer + "'");
+    if (!(clipValue >= 0) || !std::isfinite(clipValue))
+      return refuse("clip-value must be a number from 0 on; 0 is no limit");
+    if (!(ema >= 0 && ema < 1))
+      return refuse("ema must lie in [0, 1); 0 is none");
+    if (!train::symbolizeRateSchedule(schedule))
+      return refuse("unknown schedule '" + schedule + "'");
     if (!(clipNorm >= 0) || !std::isfinite(clipNorm))
       return refuse("clip-norm must be a number from 0 on; 0 is no limit");
     if (accumulate < 1)
@@ -109,10 +122,11 @@ private:
   }
 
   /// Every parameter has its gradient, in the order of the states.
-  LogicalResult checkGradients(func::FuncOp func, const Packing &packing) {
+  LogicalResult checkGradients(func::FuncOp func) {
     SmallVector<StringRef> names, found;
-    for (train::StateOp state : packing.states)
-      names.push_back(state.getSymName());
+    for (auto state : getOperation().getOps<train::StateOp>())
+      if (state.getKind() == train::StateKind::Parameter)
+        names.push_back(state.getSymName());
     for (unsigned i = 1; i < func.getNumResults(); ++i)
       if (auto attr = func.getResultAttrOfType<StringAttr>(i, kGradientOfAttr))
         found.push_back(attr.getValue());
@@ -120,6 +134,25 @@ private:
       return success();
     return func.emitError("'train' must return the loss and the gradients of ")
            << names.size() << " parameters in the order of their states";
+  }
+
+  LogicalResult findGroups() {
+    GroupOptions options;
+    SmallVector<std::string> rules(group.begin(), group.end());
+    SmallVector<std::string> exceptions(noDecay.begin(), noDecay.end());
+    options.groups = rules;
+    options.noDecay = exceptions;
+    options.rate = lr;
+    options.decay = how.weightDecay;
+    FailureOr<ParameterGroups> found =
+        ParameterGroups::find(getOperation(), options);
+    if (failed(found))
+      return failure();
+    groups = *found;
+    if (!rules.empty() || !exceptions.empty())
+      for (const std::string &line : groups.describe())
+        addNote(getOperation(), line);
+    return success();
   }
 
   //===--------------------------------------------------------------------===//
@@ -197,9 +230,13 @@ private:
   /// Takes the gradients out of the results and packs them.
   Value packGradients(func::FuncOp func, const Packing &packing) {
     SmallVector<Output> outputs = getOutputs(func);
+    llvm::StringMap<Value> byName;
+    for (unsigned i = 1; i < func.getNumResults(); ++i)
+      byName[func.getResultAttrOfType<StringAttr>(i, kGradientOfAttr)] =
+          outputs[i].value;
     SmallVector<Value> gradients;
-    for (const Output &output : ArrayRef(outputs).drop_front())
-      gradients.push_back(output.value);
+    for (train::StateOp state : packing.states)
+      gradients.push_back(byName.lookup(state.getSymName()));
     setOutputs(func, outputs.front());
     OpBuilder builder(getReturn(func));
     auto pack = train::PackOp::create(builder, updateLoc(), packing.type,
@@ -212,120 +249,169 @@ private:
   // Updates
   //===--------------------------------------------------------------------===//
 
-  void buildAdam(OpBuilder &builder, Value weights, Value gradients, Value lr,
-                 Value step, const Packing &packing) {
-    Value first = readMoment(builder, kFirstMoment, packing);
-    Value second = readMoment(builder, kSecondMoment, packing);
-    auto scalar = RankedTensorType::get({}, packing.elementType());
-    auto correction = [&](double beta) -> Value {
-      if (!correctBias)
-        return createScalar(builder, updateLoc(), packing.elementType(), 1);
-      return train::BiasCorrectionOp::create(builder, updateLoc(), scalar, step,
-                                             builder.getF64FloatAttr(beta));
-    };
-    Value correction1 = correction(beta1), correction2 = correction(beta2);
-    if (isHfAdamW())
-      return buildHfAdamW(builder, weights, gradients, first, second, lr,
-                          correction1, correction2);
-    auto decoupled = optimizer == "adamw" ? builder.getUnitAttr() : UnitAttr();
-    auto update = train::AdamOp::create(
-        builder, updateLoc(), weights, gradients, first, second, lr,
-        correction1, correction2, f32(beta1), f32(beta2), f32(epsilon),
-        f32(decay()), decoupled);
-    write(builder, kParameters, update.getNewWeight());
-    write(builder, kFirstMoment, update.getNewFirstMoment());
-    write(builder, kSecondMoment, update.getNewSecondMoment());
-  }
+  /// What a formula reads and writes of this module.
+  class PackedUpdate : public Update {
+  public:
+    PackedUpdate(AddOptimizerPass &pass, OpBuilder &builder,
+                 const Packing &packing)
+        : Update(builder, pass.updateLoc()), pass(pass), packing(packing) {}
 
-  /// AdamW as Hugging Face's transformers had it and ONNX Runtime has by
-  /// default: epsilon is added before the bias is corrected, and weights decay
-  /// after the update.
-  ///   w1 = w - lr sqrt(correction2) / correction1 * m' / (sqrt(v') + epsilon)
-  ///   w' = w1 - lr decay w1
-  /// Source: orttraining/.../optimizer/adamw, adam_mode 1.
-  void buildHfAdamW(OpBuilder &builder, Value weights, Value gradients,
-                    Value first, Value second, Value lr, Value correction1,
-                    Value correction2) {
-    Location loc = updateLoc();
-    Type element = getElementTypeOrSelf(weights);
-    auto mul = [&](Value a, Value b) -> Value {
-      return train::MulOp::create(builder, loc, a, b);
-    };
-    auto scale = [&](double factor, Value value) {
-      return mul(createScalar(builder, loc, element, factor), value);
-    };
-    auto mix = [&](double beta, Value old, Value now) -> Value {
-      Value kept = scale(beta, old), added = scale(1 - beta, now);
-      return train::AddOp::create(builder, loc, kept, added);
-    };
-    Value newFirst = mix(beta1, first, gradients);
-    Value newSecond = mix(beta2, second, mul(gradients, gradients));
-    Value root = train::SqrtOp::create(builder, loc, newSecond);
-    Value divisor = train::AddOp::create(
-        builder, loc, root, createScalar(builder, loc, element, epsilon));
-    Value ratio = train::DivOp::create(
-        builder, loc, train::SqrtOp::create(builder, loc, correction2),
-        correction1);
-    Value step = train::DivOp::create(builder, loc,
-                                      mul(mul(lr, ratio), newFirst), divisor);
-    Value updated = train::SubOp::create(builder, loc, weights, step);
-    if (decay() != 0)
-      updated = train::SubOp::create(builder, loc, updated,
-                                     mul(scale(decay(), lr), updated));
-    write(builder, kParameters, updated);
-    write(builder, kFirstMoment, newFirst);
-    write(builder, kSecondMoment, newSecond);
-  }
+    Value readPack(StringRef name) override {
+      return pass.readMoment(builder, name, packing);
+    }
+    Value readNumber(StringRef name, double start) override {
+      auto value = FloatAttr::get(packing.elementType(), start);
+      return pass.read(builder,
+                       getOrCreateControl(pass.getOperation(), name, value));
+    }
+    void write(StringRef name, Value value) override {
+      pass.write(builder, name, value);
+    }
+    Value normByParameter(Value pack) override {
+      auto rows = RankedTensorType::get({packing.type.getDimSize(0)},
+                                        builder.getI64Type());
+      SmallVector<int64_t> owners(rows.getNumElements());
+      for (auto [i, offset] : llvm::enumerate(packing.offsets))
+        std::fill(owners.begin() + offset / kPackRow, owners.end(), i);
+      Value owner = train::ConstantOp::create(
+          builder, loc, DenseElementsAttr::get(rows, ArrayRef(owners)));
+      Value squares = train::MulOp::create(builder, loc, pack, pack);
+      Value byRow = train::ReduceSumOp::create(builder, loc, squares, {1});
+      Value sums = train::EmbeddingGradOp::create(
+          builder, loc, byRow, owner, int64_t(packing.offsets.size()));
+      Value norms = train::SqrtOp::create(builder, loc, sums);
+      Value spread = train::EmbeddingOp::create(builder, loc, norms, owner);
+      auto column =
+          RankedTensorType::get({rows.getDimSize(0), 1}, packing.elementType());
+      return train::ReshapeOp::create(builder, loc, column, spread);
+    }
 
-  /// Clips the gradients and updates weights, moments and the step counter.
-  /// `factor`, if not null, makes true gradients of those given. Returns their
-  /// norm before clipping.
-  Value buildUpdate(OpBuilder &builder, func::FuncOp func, Value gradients,
-                    const Packing &packing, Value factor = nullptr) {
-    Location loc = updateLoc();
-    Value weights = readParameters(builder, func);
-    auto rate = FloatAttr::get(packing.elementType(), lr);
-    Value learningRate =
+  private:
+    AddOptimizerPass &pass;
+    const Packing &packing;
+  };
+
+  /// The learning rate of this step: as it is set, or what the schedule makes
+  /// of that.
+  Value buildRate(OpBuilder &builder, Type element, Value step) {
+    auto rate = FloatAttr::get(element, lr);
+    Value base =
         read(builder, getOrCreateControl(getOperation(),
                                          train::kLearningRateState, rate));
-    Value step = readCounter(builder, train::kStepState);
+    auto kind = *train::symbolizeRateSchedule(schedule);
+    if (kind == train::RateSchedule::Constant && warmup == 0)
+      return base;
+    Value total = read(
+        builder, getOrCreateControl(getOperation(), train::kTotalStepsState,
+                                    builder.getI64IntegerAttr(totalSteps)));
+    auto f64 = [&](double value) { return builder.getF64FloatAttr(value); };
+    auto how = train::RateScheduleAttr::get(&getContext(), kind);
+    return train::ScheduledRateOp::create(
+        builder, updateLoc(), base, step, total, how, f64(warmup), f64(lrMin),
+        f64(lrGamma), f64(lrPeriod), f64(lrFactor), f64(lrPower));
+  }
 
-    // Numbers first: gradients are then read twice and never written.
+  /// Gradients within their limits. `factor`, if not null, makes true
+  /// gradients of those given, of which `norm` is the norm.
+  Value buildClipping(OpBuilder &builder, Value gradients, Value norm,
+                      Value factor) {
+    Location loc = updateLoc();
     auto multiply = [&](Value a, Value b) -> Value {
       return a && b ? train::MulOp::create(builder, loc, a, b).getResult()
                     : (a ? a : b);
     };
-    Value norm =
-        multiply(train::GlobalNormOp::create(builder, loc, gradients), factor);
+    if (clipValue > 0) {
+      gradients =
+          train::ClipOp::create(builder, loc, multiply(gradients, factor),
+                                builder.getF64FloatAttr(-clipValue),
+                                builder.getF64FloatAttr(clipValue));
+      factor = nullptr;
+      if (clipNorm > 0)
+        norm = train::GlobalNormOp::create(builder, loc, gradients);
+    }
     Value clip;
     if (clipNorm > 0)
       clip = train::ClipFactorOp::create(builder, loc, norm, f32(clipNorm));
-    gradients = multiply(gradients, multiply(factor, clip));
-    if (isAdam()) {
-      buildAdam(builder, weights, gradients, learningRate, step, packing);
-    } else if (optimizer == "momentum") {
-      Value velocity = readMoment(builder, kVelocity, packing);
-      auto update = train::MomentumOp::create(
-          builder, loc, weights, gradients, velocity, learningRate,
-          f32(momentum), f32(decay()),
-          nesterov ? builder.getUnitAttr() : UnitAttr());
-      write(builder, kParameters, update.getNewWeight());
-      write(builder, kVelocity, update.getNewVelocity());
-    } else {
-      write(builder, kParameters,
-            train::SgdOp::create(builder, loc, weights, gradients, learningRate,
-                                 f32(decay())));
+    // Numbers first: gradients are then read twice and never written.
+    return multiply(gradients, multiply(factor, clip));
+  }
+
+  /// Lets the average of the weights follow them, as
+  /// torch.optim.swa_utils.get_ema_multi_avg_fn: a copy at first, then
+  /// ema' = d ema + (1 - d) w. With a warm-up d is at most (1 + n) / (10 + n)
+  /// after n updates. It counts by itself: where training goes on from a
+  /// checkpoint without it, it begins there.
+  void buildAverage(OpBuilder &builder, Value weights, const Packing &packing) {
+    if (ema == 0)
+      return;
+    Location loc = updateLoc();
+    Type element = packing.elementType();
+    auto number = [&](double value) {
+      return createScalar(builder, loc, element, value);
+    };
+    Value counter = readCounter(builder, kAverageCount);
+    Value count =
+        train::CastOp::create(builder, loc, counter, TypeAttr::get(element));
+    Value decay = number(ema);
+    if (emaWarmup) {
+      Value rising = train::DivOp::create(
+          builder, loc, train::AddOp::create(builder, loc, count, number(1)),
+          train::AddOp::create(builder, loc, count, number(10)));
+      decay = train::MinimumOp::create(builder, loc, decay, rising);
     }
-    advance(builder, train::kStepState, step);
-    return norm;
+    Value begins = train::CompareOp::create(builder, loc, count, number(0),
+                                            train::Comparison::Equal);
+    decay = train::SelectOp::create(builder, loc, begins, number(0), decay);
+    Value rest = train::SubOp::create(builder, loc, number(1), decay);
+    Value old = readMoment(builder, kAverage, packing);
+    Value kept = train::MulOp::create(builder, loc, decay, old);
+    Value added = train::MulOp::create(builder, loc, rest, weights);
+    write(builder, kAverage, train::AddOp::create(builder, loc, kept, added));
+    advance(builder, kAverageCount, counter);
+  }
+
+  /// Clips the gradients and updates weights, moments and the step counter.
+  /// `factor`, if not null, makes true gradients of those given. Gives what
+  /// the function tells of it.
+  SmallVector<Output> buildUpdate(OpBuilder &builder, func::FuncOp func,
+                                  Value gradients, const Packing &packing,
+                                  Value factor = nullptr) {
+    Location loc = updateLoc();
+    PackedUpdate update(*this, builder, packing);
+    update.options = how;
+    update.weights = readParameters(builder, func);
+    update.step = readCounter(builder, train::kStepState);
+    Value rate = buildRate(builder, packing.elementType(), update.step);
+    Value factors = groups.buildRates(builder, loc, packing);
+    update.rate =
+        factors ? train::MulOp::create(builder, loc, rate, factors).getResult()
+                : rate;
+    update.decay = groups.buildDecays(builder, loc, packing);
+    update.options.weightDecay = groups.commonDecay();
+
+    Value norm = train::GlobalNormOp::create(builder, loc, gradients);
+    if (factor)
+      norm = train::MulOp::create(builder, loc, norm, factor);
+    update.gradients = buildClipping(builder, gradients, norm, factor);
+    Value weights = formula->build(update);
+    write(builder, kParameters, weights);
+    buildAverage(builder, weights, packing);
+    advance(builder, train::kStepState, update.step);
+
+    SmallVector<Output> outputs = {
+        {norm, outputAttributes(&getContext(), "grad_norm")}};
+    if (rate.getDefiningOp<train::ScheduledRateOp>())
+      outputs.push_back(
+          {rate, outputAttributes(&getContext(), "learning_rate")});
+    return outputs;
   }
 
   void buildStep(func::FuncOp func, Value gradients, const Packing &packing) {
     func.setName("step");
     OpBuilder builder(getReturn(func));
-    Value norm = buildUpdate(builder, func, gradients, packing);
+    SmallVector<Output> told = buildUpdate(builder, func, gradients, packing);
     SmallVector<Output> outputs = getOutputs(func);
-    outputs.push_back({norm, outputAttributes(&getContext(), "grad_norm")});
+    llvm::append_range(outputs, told);
     setOutputs(func, outputs);
   }
 
@@ -462,14 +548,19 @@ private:
       loss = train::LossShareOp::create(builder, loc, loss, one, terms);
     }
     clear(builder, kLossSum, lossType);
-    Value norm = buildUpdate(builder, func, gradients, packing, factor);
+    SmallVector<Output> outputs = {
+        {loss, outputAttributes(&getContext(), "loss")}};
+    llvm::append_range(outputs,
+                       buildUpdate(builder, func, gradients, packing, factor));
     Value zero = createScalar(builder, loc, packing.elementType(), 0.0);
     write(builder, kGradients,
           train::BroadcastToOp::create(builder, loc, packing.type, zero));
-    setOutputs(func, {{loss, outputAttributes(&getContext(), "loss")},
-                      {norm, outputAttributes(&getContext(), "grad_norm")}});
+    setOutputs(func, outputs);
   }
 
+  const Optimizer *formula = nullptr;
+  OptimizerOptions how; ///< Of the formula.
+  ParameterGroups groups;
   llvm::StringMap<ElementsAttr> moments; ///< What some begin with.
 };
 

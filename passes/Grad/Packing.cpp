@@ -63,8 +63,10 @@ mpc::computePacking(ModuleOp module,
   return layOut(states, beginsRow);
 }
 
-FailureOr<Packing> mpc::computePacking(ArrayRef<train::StateOp> states) {
-  return layOut(states, /*beginsRow=*/nullptr);
+FailureOr<Packing>
+mpc::computePacking(ArrayRef<train::StateOp> states,
+                    llvm::function_ref<bool(train::StateOp)> beginsRow) {
+  return layOut(states, beginsRow);
 }
 
 /// Copies an initial value to `out`; the bytes of one element are repeated if

@@ -36,8 +36,10 @@ mlir::FailureOr<Packing>
 computePacking(mlir::ModuleOp module,
                llvm::function_ref<bool(train::StateOp)> beginsRow = nullptr);
 
-/// The same for any states, from the beginning of a pack.
-mlir::FailureOr<Packing> computePacking(llvm::ArrayRef<train::StateOp> states);
+/// The same for any states, in their order.
+mlir::FailureOr<Packing>
+computePacking(llvm::ArrayRef<train::StateOp> states,
+               llvm::function_ref<bool(train::StateOp)> beginsRow = nullptr);
 
 /// The initial values of the states of a packing as one resource; null if all
 /// are zeros. Fails, with a diagnostic, if one is not in memory.

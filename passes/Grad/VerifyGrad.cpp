@@ -88,14 +88,17 @@ private:
     verifySamples(find("evaluate"));
   }
 
-  /// The function gives these rank-0 floats and nothing else.
+  /// The function gives these rank-0 floats, perhaps the learning rate of the
+  /// step, and nothing else.
   void verifyScalars(func::FuncOp func, ArrayRef<StringRef> names) {
     if (!func)
       return;
-    bool right = func.getNumResults() == names.size();
-    for (unsigned i = 0; right && i < names.size(); ++i) {
+    unsigned numResults = func.getNumResults();
+    bool right = numResults == names.size() || numResults == names.size() + 1;
+    for (unsigned i = 0; right && i < numResults; ++i) {
       auto type = dyn_cast<RankedTensorType>(func.getResultTypes()[i]);
-      right = resultName(func, i) == names[i] && type && type.getRank() == 0 &&
+      StringRef name = i < names.size() ? names[i] : "learning_rate";
+      right = resultName(func, i) == name && type && type.getRank() == 0 &&
               isa<FloatType>(type.getElementType());
     }
     if (!right)

@@ -74,3 +74,12 @@ Above::Above(double low) : CLI::Validator("") {
                   low, text.c_str());
   };
 }
+
+Share::Share() : CLI::Validator("") {
+  func_ = [](std::string &text) -> std::string {
+    double value;
+    if (parseFinite(text, value) && value >= 0 && value < 1)
+      return "";
+    return "must lie in [0, 1), but is '" + text + "'";
+  };
+}

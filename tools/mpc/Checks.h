@@ -35,6 +35,12 @@ public:
   explicit Above(double low);
 };
 
+/// Accepts numbers from 0 on and below 1.
+class Share : public CLI::Validator {
+public:
+  Share();
+};
+
 } // namespace mpc::tool
 
 #endif // MPC_TOOLS_MPC_CHECKS_H

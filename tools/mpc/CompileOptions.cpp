@@ -3,6 +3,7 @@
 #include "tools/mpc/CompileOptions.h"
 #include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
+#include "tools/mpc/Help.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Targets.h"
 #include "tools/mpc/Text.h"
@@ -63,9 +64,10 @@ void CompileArguments::addModelTo(CLI::App &command) {
 
 void CompileArguments::addTo(CLI::App &command) {
   size_t before = optionsOf(command).size();
+  addHelpForAll(command);
   addModelOptions(command);
   addPrecisionOptions(command);
-  addOptimizerOptions(command);
+  optimizer.addTo(command);
   addTargetOptions(command);
   added = optionsOf(command);
   added.erase(added.begin(), added.begin() + before);
@@ -90,6 +92,11 @@ void CompileArguments::addModelOptions(CLI::App &command) {
                   "Axis of the output that counts classes; -1: the last")
       ->option_text("N")
       ->check(labelAxis());
+  command
+      .add_option("--label-smoothing", options.labelSmoothing,
+                  "Share of each label that goes to all classes")
+      ->option_text("X")
+      ->check(Share());
   command
       .add_option("--batch", options.batch,
                   "Size of an open batch dimension (default: 32)")
@@ -156,40 +163,6 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
       ->group("Precision");
 }
 
-void CompileArguments::addOptimizerOptions(CLI::App &command) {
-  auto add = [&](const char *name, auto &value, const char *description,
-                 const char *text) {
-    return command.add_option(name, value, description)
-        ->option_text(text)
-        ->group("Optimizer");
-  };
-  add("--optimizer", options.optimizer,
-      "sgd, momentum, adam, adamw (default), hf-adamw", "NAME")
-      ->check(Choice({"sgd", "momentum", "adam", "adamw", "hf-adamw"}));
-  add("--lr", options.lr, "Learning rate (default: 0.001)", "RATE")
-      ->check(AtLeast(0));
-  add("--weight-decay", weightDecay, "Default: 0.01 for adamw, else 0", "RATE")
-      ->check(AtLeast(0));
-  add("--betas", betas, "Of adam and adamw (default: 0.9,0.999)", "B1,B2")
-      ->delimiter(',')
-      ->each([this](const std::string &) { hasBetas = true; });
-  add("--epsilon", options.epsilon, "Of adam and adamw (default: 1e-8)",
-      "VALUE")
-      ->check(Above(0))
-      ->each([this](const std::string &) { hasEpsilon = true; });
-  add("--momentum", momentum, "Of momentum (default: 0.9)", "VALUE")
-      ->check(AtLeast(0));
-  command
-      .add_flag("--nesterov", options.nesterov, "Nesterov's form of momentum")
-      ->group("Optimizer");
-  add("--clip-norm", options.clipNorm,
-      "Clip gradients to this global norm; 0: do not", "NORM")
-      ->check(AtLeast(0));
-  add("--accumulate", options.accumulate,
-      "Batches per update of the weights (default: 1)", "N")
-      ->check(Whole(1, UINT32_MAX));
-}
-
 void CompileArguments::addTargetOptions(CLI::App &command) {
   // Not check(): the list comes back with every name written out.
   command
@@ -203,28 +176,6 @@ void CompileArguments::addTargetOptions(CLI::App &command) {
                   "native, x86-64-v3, x86-64-v4 or LLVM's name")
       ->option_text("NAME")
       ->group("Target");
-}
-
-/// An option that its optimizer does not know would be ignored in silence.
-void CompileArguments::checkOptimizer() const {
-  bool isAdam = options.optimizer == "adam" || options.optimizer == "adamw" ||
-                options.optimizer == "hf-adamw";
-  auto refuse = [&](const char *name) {
-    throw Failure(Usage, std::string(name) + " means nothing to --optimizer=" +
-                             options.optimizer);
-  };
-  if (hasBetas && !isAdam)
-    refuse("--betas");
-  if (hasEpsilon && !isAdam)
-    refuse("--epsilon");
-  if (momentum && options.optimizer != "momentum")
-    refuse("--momentum");
-  if (options.nesterov && options.optimizer != "momentum")
-    refuse("--nesterov");
-  for (double beta : {betas.first, betas.second})
-    if (!(beta >= 0 && beta < 1))
-      throw Failure(Usage,
-                    format("--betas must lie in [0, 1), but one is %g", beta));
 }
 
 /// A name and the whole number behind the last `separator`.
@@ -266,7 +217,6 @@ static void checkRegex(const char *option, const std::string &pattern) {
 
 mpc::CompileOptions
 CompileArguments::toOptions(const std::string &model) const {
-  checkOptimizer();
   if (lossScale && options.precision != "fp16")
     throw Failure(Usage, "--loss-scale means nothing to --precision=" +
                              options.precision);
@@ -277,14 +227,7 @@ CompileArguments::toOptions(const std::string &model) const {
   result.targets = splitTargets(target);
   checkPrecision(result.targets, result.precision);
   result.lossScale = lossScale.value_or(result.lossScale);
-  for (const CLI::Option *option : added)
-    if (option->get_group() == "Optimizer" && option->count() > 0)
-      result.given.insert(option->get_single_name());
-  result.beta1 = betas.first;
-  result.beta2 = betas.second;
-  result.weightDecay =
-      weightDecay.value_or(options.optimizer == "adamw" ? 0.01 : 0.0);
-  result.momentum = momentum.value_or(0.9);
+  optimizer.fill(result);
   addPairs("--dim", "NAME=N with a positive N", '=', 1, dims, result.dims);
   addPairs("--padding-idx", "NAME:ROW with a whole number", ':', INT64_MIN,
            paddings, result.paddingRows);

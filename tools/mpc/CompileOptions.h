@@ -3,9 +3,9 @@
 #define MPC_TOOLS_MPC_COMPILEOPTIONS_H
 
 #include "passes/Pipeline.h"
+#include "tools/mpc/OptimizerArguments.h"
 
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -34,17 +34,14 @@ public:
 private:
   void addModelOptions(CLI::App &command);
   void addPrecisionOptions(CLI::App &command);
-  void addOptimizerOptions(CLI::App &command);
   void addTargetOptions(CLI::App &command);
-  void checkOptimizer() const;
 
   CompileOptions options;
   std::vector<std::string> dims;     ///< NAME=N.
   std::vector<std::string> paddings; ///< NAME:ROW.
   std::string target = "cpu";
-  std::pair<double, double> betas = {0.9, 0.999};
-  std::optional<double> weightDecay, momentum, lossScale;
-  bool hasBetas = false, hasEpsilon = false;
+  std::optional<double> lossScale;
+  OptimizerArguments optimizer;
   std::vector<const CLI::Option *> added;
 };
 

@@ -3,6 +3,7 @@
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Evaluate.h"
 #include "tools/mpc/Print.h"
+#include "tools/mpc/Weights.h"
 
 #include <CLI/CLI.hpp>
 
@@ -16,6 +17,7 @@ struct Options {
   std::string package, data, checkpoint;
   bool json = false;
   SessionSettings session;
+  WeightsChoice weights;
 };
 } // namespace
 
@@ -28,6 +30,7 @@ static int run(const Options &options) {
     note("no --checkpoint: these are the initial weights");
   else
     session.load(options.checkpoint);
+  options.weights.apply(session, program);
 
   Evaluation evaluation = evaluate(session, program, data);
   if (options.json)
@@ -50,6 +53,7 @@ Action mpc::tool::addEval(CLI::App &app) {
   eval->add_option("--checkpoint", options->checkpoint,
                    "Weights: a checkpoint, or the folder with them")
       ->option_text("PATH");
+  options->weights.addTo(*eval);
   options->session.addTo(*eval);
   eval->add_flag("--json", options->json, "Print one JSON object");
   return [options] { return run(*options); };

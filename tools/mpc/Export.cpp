@@ -6,6 +6,7 @@
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Runtime.h"
 #include "tools/mpc/Text.h"
+#include "tools/mpc/Weights.h"
 
 #include "compiler/Export/Export.h"
 #include "compiler/Import/Import.h"
@@ -27,6 +28,7 @@ namespace {
 struct Options {
   std::string package, checkpoint, model, output;
   bool json = false, training = false;
+  WeightsChoice weights;
 };
 
 /// Values by name, as exportTrained borrows them.
@@ -107,12 +109,8 @@ static Values readValues(const Program &program, const Session &session,
                          const std::vector<std::string> &names,
                          Counters &counters) {
   std::map<std::string, mpc_state_info_t> infos;
-  for (size_t i = 0; i < mpc_program_num_states(program.get()); ++i) {
-    mpc_state_info_t info = {};
-    info.struct_size = sizeof(info);
-    check(mpc_program_state(program.get(), i, &info), program.path);
+  for (const mpc_state_info_t &info : program.states())
     infos[info.name] = info;
-  }
 
   Values values;
   for (const std::string &name : names) {
@@ -233,6 +231,13 @@ static mpc::TrainingDescription describe(const Program &program,
   return training;
 }
 
+/// Whether an option says nothing that ONNX would have to say. Packages did not
+/// always have it.
+static bool isPlain(const std::string &value) {
+  return value.empty() || value == "none" || value == "0" ||
+         value == "constant";
+}
+
 static void checkTraining(const Program &program) {
   auto refuse = [](const std::string &why) {
     throw Failure(Usage, "--training does not apply: " + why);
@@ -245,6 +250,10 @@ static void checkTraining(const Program &program) {
     refuse("there is no form for the optimizer " + optimizer);
   if (program.option("loss-parts").empty())
     refuse("the package does not say how it trains; compile the model again");
+  for (const char *option :
+       {"group", "ema", "lr-schedule", "clip-value", "label-smoothing"})
+    if (!isPlain(program.option(option)))
+      refuse(format("there is no form for --%s", option));
   if (program.microBatches() > 1)
     refuse("it was compiled with --accumulate, and a step of ONNX is of one "
            "batch");
@@ -263,6 +272,7 @@ static int run(const Options &options) {
     settings.device = "cpu";
   Session session(program, settings);
   std::string loaded = session.load(options.checkpoint);
+  options.weights.apply(session, program);
 
   mpc::ExportOptions how;
   bool hasOwnStep = program.hasOwnStep();
@@ -312,6 +322,7 @@ Action mpc::tool::addExport(CLI::App &app) {
       ->add_option("--model", options->model,
                    "The model that was compiled, if it has moved")
       ->option_text("MODEL.onnx");
+  options->weights.addTo(*command);
   command->add_flag("--training", options->training,
                     "Also write how it is trained (training_info)");
   command->add_flag("--json", options->json, "Print one JSON object");

@@ -92,6 +92,28 @@ std::string HelpFormatter::make_option(const CLI::Option *option,
   return twoColumns(left, option->get_description(), get_column_width());
 }
 
+void mpc::tool::addHelpForAll(CLI::App &command) {
+  command.set_help_all_flag("--help-all", "Print all options, also rare ones");
+}
+
+std::string HelpFormatter::makeGroups(const CLI::App *app,
+                                      CLI::AppFormatMode mode) const {
+  std::string text;
+  for (const std::string &group : app->get_groups()) {
+    bool isRare = group.rfind(kRareGroup, 0) == 0;
+    if (isRare && mode != CLI::AppFormatMode::All)
+      continue;
+    std::vector<const CLI::Option *> options =
+        app->get_options([&](const CLI::Option *option) {
+          return option->nonpositional() && option->get_group() == group;
+        });
+    if (!options.empty())
+      text += make_group(isRare ? group.substr(std::strlen(kRareGroup)) : group,
+                         false, options);
+  }
+  return text;
+}
+
 std::string HelpFormatter::make_help(const CLI::App *app, std::string name,
                                      CLI::AppFormatMode mode) const {
   if (mode == CLI::AppFormatMode::Sub)
@@ -99,16 +121,12 @@ std::string HelpFormatter::make_help(const CLI::App *app, std::string name,
                       get_column_width());
   std::string text = app->get_description() + "\n\n" + make_usage(app, name) +
                      make_positionals(app);
-  std::string groups = make_groups(app, mode);
-  // CLI11 puts one blank line too many between groups.
-  for (size_t at; (at = groups.find("\n\n\n")) != std::string::npos;)
-    groups.erase(at, 1);
   std::string subcommands;
   for (const CLI::App *sub : app->get_subcommands({}))
     subcommands += twoColumns(sub->get_name(), sub->get_description(), 14);
   if (!subcommands.empty())
     text += "\nCommands:\n" + subcommands;
-  text += groups;
+  text += makeGroups(app, mode);
   // CLI11 hands the footer of the command down to its subcommands.
   if (!app->get_parent() && !app->get_footer().empty())
     text += "\n" + app->get_footer() + "\n";

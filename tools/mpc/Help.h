@@ -8,6 +8,10 @@
 
 namespace mpc::tool {
 
+/// Adds `--help-all` to a command, which shows groups named so as well.
+inline constexpr const char *kRareGroup = "More of ";
+void addHelpForAll(CLI::App &command);
+
 /// Help of at most 80 columns that fits a screen.
 class HelpFormatter : public CLI::Formatter {
 public:
@@ -22,6 +26,9 @@ public:
                           bool isPositional) const override;
   std::string make_help(const CLI::App *app, std::string name,
                         CLI::AppFormatMode mode) const override;
+
+private:
+  std::string makeGroups(const CLI::App *app, CLI::AppFormatMode mode) const;
 };
 
 /// "mpc", "mpc train" or "mpc checkpoint list": the command that the arguments

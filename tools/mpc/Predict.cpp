@@ -6,6 +6,7 @@
 #include "tools/mpc/Predictions.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
+#include "tools/mpc/Weights.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -22,6 +23,7 @@ struct Options {
   std::string package, data, output, checkpoint;
   bool json = false;
   SessionSettings session;
+  WeightsChoice weights;
 };
 } // namespace
 
@@ -78,6 +80,7 @@ static int run(const Options &options) {
     note("no --checkpoint: these are the initial weights");
   if (!options.checkpoint.empty())
     session.load(options.checkpoint);
+  options.weights.apply(session, program);
 
   mpc::npz::Arrays arrays = predict(session, program, data).take();
   try {
@@ -108,6 +111,7 @@ Action mpc::tool::addPredict(CLI::App &app) {
       ->add_option("--checkpoint", options->checkpoint,
                    "Weights: a checkpoint, or the folder with them")
       ->option_text("PATH");
+  options->weights.addTo(*predict);
   options->session.addTo(*predict);
   predict->add_flag("--json", options->json, "Print one JSON object");
   return [options] { return run(*options); };

@@ -149,6 +149,23 @@ const char *Program::stepEntry() const {
                               "trained: its model has no parameters");
 }
 
+std::vector<mpc_state_info_t> Program::states() const {
+  std::vector<mpc_state_info_t> infos(mpc_program_num_states(get()));
+  for (size_t i = 0; i < infos.size(); ++i) {
+    infos[i].struct_size = sizeof(infos[i]);
+    check(mpc_program_state(get(), i, &infos[i]), path);
+  }
+  return infos;
+}
+
+bool Program::hasState(const char *name) const {
+  std::vector<mpc_state_info_t> infos = states();
+  return std::any_of(infos.begin(), infos.end(),
+                     [&](const mpc_state_info_t &info) {
+                       return std::strcmp(info.name, name) == 0;
+                     });
+}
+
 uint64_t Program::microBatches() const {
   if (has("step"))
     return 1;
@@ -261,13 +278,9 @@ void Session::setProperty(const std::string &name, const std::string &value) {
 }
 
 mpc_dtype_t Session::typeOf(const char *state) const {
-  for (size_t i = 0; i < mpc_program_num_states(program.get()); ++i) {
-    mpc_state_info_t info = {};
-    info.struct_size = sizeof(info);
-    check(mpc_program_state(program.get(), i, &info), program.path);
+  for (const mpc_state_info_t &info : program.states())
     if (std::strcmp(info.name, state) == 0)
       return info.dtype;
-  }
   throw Failure(Damaged,
                 program.path + ": the program has no state '" + state + "'");
 }
@@ -293,4 +306,16 @@ void Session::writeScalar(const char *name, double value) {
       sizeof(tensor), isWide ? MPC_DTYPE_F64 : MPC_DTYPE_F32,         0,
       nullptr,        isWide ? static_cast<void *>(&value) : &single, {}};
   check(mpc_session_write_state(get(), name, &tensor));
+}
+
+int64_t Session::readCounter(const char *name) const {
+  int64_t value = 0;
+  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_I64, 0, nullptr, &value, {}};
+  check(mpc_session_read_state(get(), name, &tensor), name);
+  return value;
+}
+
+void Session::writeCounter(const char *name, int64_t value) {
+  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_I64, 0, nullptr, &value, {}};
+  check(mpc_session_write_state(get(), name, &tensor), name);
 }

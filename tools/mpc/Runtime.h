@@ -55,6 +55,10 @@ public:
   /// Value of a compile option, "" if unknown.
   std::string option(const char *name) const;
 
+  /// All states, a packed one by its slots.
+  std::vector<mpc_state_info_t> states() const;
+  bool hasState(const char *name) const;
+
   /// Whether the model brought its training step along.
   bool hasOwnStep() const { return option("own-step") == "yes"; }
 
@@ -124,6 +128,10 @@ public:
   /// program that computes in f64.
   double readScalar(const char *name) const;
   void writeScalar(const char *name, double value);
+
+  /// A control state of rank 0 and type i64 ("step_count").
+  int64_t readCounter(const char *name) const;
+  void writeCounter(const char *name, int64_t value);
 
 private:
   mpc_dtype_t typeOf(const char *state) const;

@@ -94,10 +94,18 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->check(Whole(1))
       ->excludes(epochs);
   train
-      ->add_option("--lr", options->learningRate,
-                   "Learning rate instead of the compiled one")
+      ->add_option(
+          "--lr", options->learningRate,
+          "Learning rate instead of the compiled one, which a schedule "
+          "starts from")
       ->option_text("RATE")
       ->check(AtLeast(0));
+  train
+      ->add_option("--total-steps", options->totalSteps,
+                   "Updates that the rate's schedule is made for (default: as "
+                   "compiled, else as many as this command trains)")
+      ->option_text("N")
+      ->check(Whole(1));
   train
       ->add_option("--loss-scale", options->lossScale,
                    "Loss scale to start with (fp16)")

@@ -7,15 +7,32 @@ using namespace mpc::tool;
 namespace {
 struct Option {
   const char *name;
-  bool isGrave; ///< Moments and losses of the one mean nothing to the other.
+  bool isGrave = false;      ///< Moments and losses of the one mean nothing to
+                             ///< the other.
+  bool bringsStates = false; ///< Which begin where they are not yet.
 };
 } // namespace
 
 static constexpr Option kOptions[] = {
-    {"loss", true},        {"optimizer", true},     {"precision", false},
-    {"lr", false},         {"weight-decay", false}, {"clip-norm", false},
-    {"accumulate", false}, {"beta1", false},        {"beta2", false},
-    {"epsilon", false},    {"momentum", false},     {"nesterov", false},
+    {"loss", true},
+    {"optimizer", true},
+    {"precision"},
+    {"lr"},
+    {"lr-schedule", false, true},
+    {"weight-decay"},
+    {"group"},
+    {"no-decay"},
+    {"clip-norm"},
+    {"clip-value"},
+    {"accumulate", false, true},
+    {"ema", false, true},
+    {"beta1"},
+    {"beta2"},
+    {"epsilon"},
+    {"momentum", false, true},
+    {"nesterov"},
+    {"alpha"},
+    {"label-smoothing"},
 };
 
 static std::string propertyOf(const Option &option) {
@@ -28,6 +45,13 @@ void mpc::tool::rememberOptions(Session &session, const Program &program) {
       session.setProperty(propertyOf(option), value);
 }
 
+/// An option that may be given several times has a line for each.
+static std::string quote(std::string value) {
+  for (size_t at; (at = value.find('\n')) != std::string::npos;)
+    value.replace(at, 1, "', '");
+  return "'" + value + "'";
+}
+
 OptionChanges mpc::tool::compareOptions(const Session &session,
                                         const Program &program) {
   OptionChanges changes;
@@ -38,11 +62,11 @@ OptionChanges mpc::tool::compareOptions(const Session &session,
     // Packages did not always have every option.
     if (!before || now.empty() || now == *before)
       continue;
-    std::string text = std::string(option.name) + " '" + now +
-                       "' instead of '" + *before + "'";
+    std::string text = std::string(option.name) + " " + quote(now) +
+                       " instead of " + quote(*before);
     (option.isGrave ? changes.graver : changes.milder).push_back(text);
     changes.rate |= option.name == std::string("lr");
-    changes.accumulate |= option.name == std::string("accumulate");
+    changes.states |= option.bringsStates;
   }
   return changes;
 }

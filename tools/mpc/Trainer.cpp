@@ -26,6 +26,9 @@ static constexpr const char *kSeed = "train.seed";
 static constexpr const char *kSamples = "train.samples";
 static constexpr const char *kShuffle = "train.shuffle";
 
+/// The state that says how long a schedule is.
+static constexpr const char *kTotalSteps = "total_steps";
+
 static SessionSettings forTraining(SessionSettings settings, uint64_t seed) {
   settings.seed = seed;
   settings.asynchronous = true;
@@ -56,12 +59,21 @@ static bool hasCheckpoints(const std::string &folder) {
   return false;
 }
 
+/// Whether the program makes the rate of each step itself.
+static bool hasSchedule(const Program &program) {
+  const char *last = program.has("apply") ? "apply" : "step";
+  for (const Binding &output : program.outputs(last))
+    if (output.name == "learning_rate")
+      return true;
+  return false;
+}
+
 /// The seed of a checkpoint in `folder` is not known before a session exists
 /// that can read it, and the session wants one: it is put right by resume().
 Trainer::Trainer(const TrainOptions &options, const Program &program,
                  Dataset &data, Dataset *evalData)
     : options(options), program(program), data(data), evalData(evalData),
-      seed(options.seed.value_or(0)),
+      seed(options.seed.value_or(0)), isScheduled(hasSchedule(program)),
       session(program, forTraining(options.session, seed)),
       sampler(makeSampler(data, seed, !options.noShuffle)),
       progress(stderr, options.quiet) {
@@ -73,8 +85,10 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
     setRate(*options.learningRate);
   if (options.lossScale)
     session.writeScalar("loss_scale", *options.lossScale);
+  setTotalSteps();
   // Read once: reading a state waits for the device.
-  currentRate = readRate();
+  if (!isScheduled)
+    currentRate = readRate();
 }
 
 /// Of several, all get it.
@@ -94,6 +108,28 @@ std::optional<double> Trainer::readRate() const {
   if (names.empty())
     return std::nullopt;
   return session.readScalar(names.front().c_str());
+}
+
+/// A schedule is made for as many updates as it was compiled for, or as the
+/// first run has; only --total-steps changes that.
+void Trainer::setTotalSteps() {
+  if (!program.hasState(kTotalSteps)) {
+    if (options.totalSteps)
+      throw Failure(Usage, "--total-steps is for programs compiled with an "
+                           "--lr-schedule that looks at the end of training");
+    return;
+  }
+  int64_t before = session.readCounter(kTotalSteps);
+  uint64_t now =
+      options.totalSteps.value_or(before > 0 ? before : totalSteps());
+  if (now != uint64_t(before))
+    session.writeCounter(kTotalSteps, now);
+  if (now != totalSteps())
+    std::fprintf(stderr,
+                 "mpc: note: the learning rate is scheduled for %s, and this "
+                 "run goes to step %llu; --total-steps changes that\n",
+                 formatCount(now, "step").c_str(),
+                 static_cast<unsigned long long>(totalSteps()));
 }
 
 /// Makes the folder for checkpoints and locks it before anything is read from
@@ -151,8 +187,7 @@ void Trainer::takeOptions(const std::string &misfit) {
                              joinWords(changes.graver) +
                              "; give --resume=force to go on all the same" +
                              (misfit.empty() ? "" : ", the optimizer anew"));
-  // Sums of gradients come and go with --accumulate.
-  if (!misfit.empty() && !options.force && !changes.accumulate)
+  if (!misfit.empty() && !options.force && !changes.states)
     throw Failure(Damaged,
                   "the checkpoint belongs to another program: " + misfit);
   std::vector<std::string> said = changes.graver;
@@ -160,7 +195,7 @@ void Trainer::takeOptions(const std::string &misfit) {
   if (!said.empty())
     std::fprintf(stderr, "mpc: note: going on with %s\n",
                  joinWords(said).c_str());
-  if (!misfit.empty() && !changes.accumulate)
+  if (!misfit.empty() && !changes.states)
     std::fprintf(stderr,
                  "mpc: note: the optimizer starts anew where the "
                  "checkpoint does not fit it: %s\n",
@@ -372,7 +407,9 @@ void Trainer::log(const mpc_step_info_t &info, double loss, uint64_t step) {
     json["perplexity"] = asShortest(static_cast<float>(std::exp(loss)));
   json["loss_scale"] = asShortest(info.loss_scale);
   json["skipped"] = info.skipped != 0;
-  if (currentRate)
+  if (isScheduled)
+    json["lr"] = asShortest(info.learning_rate);
+  else if (currentRate)
     json["lr"] = asShortest(*currentRate);
   json["grad_norm"] = asShortest(info.grad_norm);
   // A log that ends in the middle is worth stopping for; training is not lost.

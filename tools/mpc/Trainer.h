@@ -25,6 +25,7 @@ constexpr unsigned kCheckpointPause = 5;
 struct TrainOptions {
   std::string package, data, evalData, checkpointDir;
   std::optional<uint64_t> epochs, steps; ///< Both absent: one epoch.
+  std::optional<uint64_t> totalSteps;    ///< Absent: see setTotalSteps().
   std::optional<uint64_t> seed;          ///< Absent: 0, or the checkpoint's.
   std::optional<double> learningRate, lossScale;
   /// In steps; 0: after an epoch that ends kCheckpointPause or more after the
@@ -69,6 +70,7 @@ private:
   void openCheckpointDir();
   void resume();
   void setRate(double rate);
+  void setTotalSteps();
   std::optional<double> readRate() const;
   void takeOptions(const std::string &misfit);
   void restorePosition();
@@ -99,7 +101,8 @@ private:
   Dataset &data;
   Dataset *const evalData;
   uint64_t seed;
-  FolderLock lock; ///< Of the folder for checkpoints, if there is one.
+  const bool isScheduled; ///< Rates are made by the program.
+  FolderLock lock;        ///< Of the folder for checkpoints, if there is one.
   Session session;
   Sampler sampler;
   Progress progress;
@@ -108,7 +111,7 @@ private:
   std::deque<Queued> queued;
   uint64_t calls = 0;                ///< Of mpc_session_step.
   std::vector<uint64_t> stepSamples; ///< Of the step that is not done.
-  std::optional<double> currentRate; ///< Learning rate of all steps.
+  std::optional<double> currentRate; ///< Of all steps, unless scheduled.
 
   uint64_t step = 0;      ///< Taken since the beginning, skipped ones included.
   uint64_t firstStep = 0; ///< Of this run.

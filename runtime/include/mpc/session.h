@@ -57,6 +57,8 @@ typedef struct mpc_step_info_s {
   float update_loss;  // If this call updated or skipped: the loss of all
                       // batches since the update before, as one batch of them
                       // would have it. Else 0.
+  float learning_rate;  // Of the last update, where a schedule makes it. Else 0
+                        // (it is the state "learning_rate").
 } mpc_step_info_t;
 
 // Creates a session: takes memory for states and arena, sets initial values,

@@ -370,6 +370,7 @@ mpc_status_t Checker::check_options() {
       {"random_seed", schema::DType::I64, false},
       {"loss_scale", schema::DType::F32, root_.loss_scaling()},
       {"loss_scale_streak", schema::DType::I32, root_.loss_scaling()},
+      {"total_steps", schema::DType::I64, false},
   };
   for (const Rule& rule : rules) {
     const schema::State* found = state(rule.name);
@@ -423,11 +424,13 @@ struct Output {
 constexpr Output kOutputs[] = {
     {"step", "loss", false, 0, true},
     {"step", "grad_norm", false, 0, false},
+    {"step", "learning_rate", false, 0, false},
     {"step", "finite", true, 0, false},
     {"step", "update_finite", true, 0, false},
     {"accumulate", "loss", false, 0, true},
     {"apply", "loss", false, 0, false},
     {"apply", "grad_norm", false, 0, false},
+    {"apply", "learning_rate", false, 0, false},
     {"apply", "finite", true, 0, false},
     {"apply", "update_finite", true, 0, false},
     {"evaluate", "loss", false, 0, false},

@@ -45,6 +45,7 @@ KnownEntries find_known_entries(const mpc_program_t& program,
     known.update_loss = output_of(variant, known.apply, "loss");
   known.grad_norm = output_of(variant, last, "grad_norm");
   if (known.apply >= 0) known.loss_sum = control_state(program, "loss_sum");
+  known.learning_rate = output_of(variant, last, "learning_rate");
   known.step_counter = control_state(program, "step_count");
   known.finite = output_of(variant, last, "finite");
   known.update_finite = output_of(variant, last, "update_finite");

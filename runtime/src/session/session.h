@@ -29,7 +29,8 @@ struct KnownEntries {
   const schema::Buffer* loss = nullptr;
   const schema::Buffer* update_loss = nullptr;  // Of all micro-batches.
   const schema::Buffer* grad_norm = nullptr;
-  const schema::Buffer* finite = nullptr;  // Null: steps are not tested.
+  const schema::Buffer* learning_rate = nullptr;  // Null: it has no schedule.
+  const schema::Buffer* finite = nullptr;         // Null: steps are not tested.
   const schema::Buffer* update_finite = nullptr;
   const StateTensor* step_counter = nullptr;
   const StateTensor* loss_sum = nullptr;    // Of micro-batches, for `apply`.
@@ -42,6 +43,7 @@ struct Progress {
   uint64_t micro_step = 0;  // Micro-batches since the last update.
   uint64_t floor_overflows = 0;
   float grad_norm = 0;  // Of the last update.
+  float learning_rate = 0;
   double loss_sum = 0;  // Since the last update, where `apply` gives no loss.
   bool spoilt = false;  // A micro-batch since then was not finite.
 };
@@ -54,6 +56,7 @@ struct StepReads {
   int loss_sum = -1;
   int update_loss = -1;
   int grad_norm = -1;
+  int learning_rate = -1;
   int finite = -1;
   int update_finite = -1;
   int loss_scale = -1;

@@ -161,6 +161,9 @@ mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
     progress.loss_sum = 0;
     if (known.grad_norm)
       progress.grad_norm = float_of(values, reads.grad_norm, *known.grad_norm);
+    if (known.learning_rate)
+      progress.learning_rate =
+          float_of(values, reads.learning_rate, *known.learning_rate);
     if (!info.skipped) ++progress.steps;
     outcome->fault =
         take_update(session, info, spoils, is_set(values, reads.update_finite));
@@ -170,6 +173,7 @@ mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
   outcome->loss = step.updates ? info.update_loss : info.loss;
   progress.spoilt = !step.updates && (progress.spoilt || spoils);
   info.grad_norm = progress.grad_norm;
+  info.learning_rate = progress.learning_rate;
   info.step = progress.steps;
   if (reads.step_counter >= 0)
     info.step = static_cast<uint64_t>(
@@ -186,13 +190,20 @@ std::string number_text(float value) {
 }
 
 // An update that f32 could not hold has no place to look for but itself.
-mpc_status_t explain_update(mpc_session_t* session, std::string* out_text) {
+mpc_status_t explain_update(mpc_session_t* session, const StepOutcome& outcome,
+                            std::string* out_text) {
   const mpc_program_t* program = session->program;
   const char* optimizer = mpc_program_option(program, "optimizer");
   *out_text = std::string(
                   "weights that would become infinite or nan in "
                   "'optimizer (") +
               (optimizer ? optimizer : "unknown") + ")' kept their values";
+  if (session->known.learning_rate && std::isnan(outcome.info.learning_rate)) {
+    *out_text +=
+        "; the schedule of the learning rate does not know how many updates "
+        "there will be: write state 'total_steps' before the first";
+    return nullptr;
+  }
   int64_t rate = program->find_tensor("learning_rate");
   if (rate < 0) return nullptr;
   const StateTensor& tensor = program->tensors[static_cast<size_t>(rate)];
@@ -210,7 +221,7 @@ mpc_status_t explain(mpc_session_t* session, const StepOutcome& outcome,
   std::string where;
   mpc_status_t status =
       outcome.fault == Fault::kUpdate
-          ? explain_update(session, &where)
+          ? explain_update(session, outcome, &where)
           : find_first_non_finite(session,
                                   static_cast<uint32_t>(session->known.step),
                                   inputs, &where);
@@ -318,6 +329,7 @@ StepReads find_step_reads(const KnownEntries& known) {
   reads.loss_sum = add_state(&reads, known.loss_sum, 1);
   reads.update_loss = add_output(&reads, known.update_loss, 2);
   reads.grad_norm = add_output(&reads, known.grad_norm, 2);
+  reads.learning_rate = add_output(&reads, known.learning_rate, 2);
   reads.finite = add_output(&reads, known.finite, 2);
   reads.update_finite = add_output(&reads, known.update_finite, 2);
   reads.step_counter = add_state(&reads, known.step_counter, 2);

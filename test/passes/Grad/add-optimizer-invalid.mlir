@@ -1,19 +1,29 @@
 // RUN: mpc-opt %s --mpc-add-optimizer --split-input-file --verify-diagnostics
-// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=optimizer=lion 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=optimizer=ftrl 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=lr=-1 2>&1 | FileCheck %s --check-prefix=LR
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=lr=nan 2>&1 | FileCheck %s --check-prefix=LR
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=beta2=1 2>&1 | FileCheck %s --check-prefix=BETA
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=epsilon=inf 2>&1 | FileCheck %s --check-prefix=EPSILON
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=nesterov 2>&1 | FileCheck %s --check-prefix=NESTEROV
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=clip-norm=-1 2>&1 | FileCheck %s --check-prefix=CLIP
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=clip-value=nan 2>&1 | FileCheck %s --check-prefix=CLIP-VALUE
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=momentum=1 2>&1 | FileCheck %s --check-prefix=MOMENTUM
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer="optimizer=rmsprop alpha=1" 2>&1 | FileCheck %s --check-prefix=ALPHA
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=ema=1 2>&1 | FileCheck %s --check-prefix=EMA
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=schedule=sine 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=accumulate=0 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
 
-// NAME:       error: unknown optimizer 'lion'; use sgd, momentum, adam, adamw or hf-adamw
+// NAME:       error: unknown optimizer 'ftrl'; use sgd, momentum, adam, adamw, hf-adamw, nadam, lamb, lion, adagrad or rmsprop
 // LR:         error: lr must be a number from 0 on
 // BETA:       error: betas must lie in [0, 1)
 // EPSILON:    error: epsilon must be a number from 0 on
 // NESTEROV:   error: nesterov needs optimizer momentum, but it is 'adamw'
 // CLIP:       error: clip-norm must be a number from 0 on; 0 is no limit
+// CLIP-VALUE: error: clip-value must be a number from 0 on; 0 is no limit
+// MOMENTUM:   error: momentum must lie in [0, 1)
+// ALPHA:      error: alpha must lie in [0, 1)
+// EMA:        error: ema must lie in [0, 1); 0 is none
+// SCHEDULE:   error: unknown schedule 'sine'
 // ACCUMULATE: error: accumulate must be at least 1
 
 // expected-error @+2 {{a function 'train' that returns gradients is needed}}
@@ -27,8 +37,8 @@ module {
   train.state @w parameter : tensor<2xf32>
   // expected-error @+1 {{parameters must all be f32, or all f64, but 'v' is 'tensor<2xf64>'}}
   train.state @v parameter : tensor<2xf64>
-  func.func @train(%x: tensor<f32>) -> (tensor<f32>, tensor<f32> {mpc.gradient_of = "w"}) {
-    return %x, %x : tensor<f32>, tensor<f32>
+  func.func @train(%x: tensor<f32>, %w: tensor<2xf32>, %v: tensor<2xf64>) -> (tensor<f32>, tensor<2xf32> {mpc.gradient_of = "w"}, tensor<2xf64> {mpc.gradient_of = "v"}) {
+    return %x, %w, %v : tensor<f32>, tensor<2xf32>, tensor<2xf64>
   }
 }
 

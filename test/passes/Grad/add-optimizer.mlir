@@ -8,8 +8,8 @@
 module {
   // CHECK:     train.state @parameters parameter {slots = [#train.slot<"w", 0, [3, 3]>, #train.slot<"b", 32, [3]>, #train.slot<"zero", 64, [2]>]} : tensor<1x1024xf32> = dense_resource<parameters>
   // CHECK-NOT: @w parameter
-  // CHECK:     train.state @learning_rate control : tensor<f32> = dense<1.000000e-03>
   // CHECK:     train.state @step_count control : tensor<i64>
+  // CHECK:     train.state @learning_rate control : tensor<f32> = dense<1.000000e-03>
   // CHECK:     train.state @adam.first_moment optimizer {slots = [{{.*}}]} : tensor<1x1024xf32>{{$}}
   // CHECK:     train.state @adam.second_moment optimizer {slots = [{{.*}}]} : tensor<1x1024xf32>{{$}}
   // SGD:       train.state @learning_rate control : tensor<f32> = dense<5.000000e-01>
@@ -38,8 +38,8 @@ module {
   // CHECK:         %[[PACK:.*]] = train.read @parameters
   // CHECK:         %[[LOSS:.*]] = train.reduce_sum
   // CHECK:         %[[G:.*]] = train.pack %[[DW]], %[[DB]], %[[DZ]] {mpc.gradients, offsets = array<i64: 0, 32, 64>} {{.*}} -> tensor<1x1024xf32>
-  // CHECK:         %[[LR:.*]] = train.read @learning_rate
   // CHECK:         %[[STEP:.*]] = train.read @step_count
+  // CHECK:         %[[LR:.*]] = train.read @learning_rate
   // CHECK:         %[[NORM:.*]] = train.global_norm %[[G]]
   // CHECK:         %[[FACTOR:.*]] = train.clip_factor %[[NORM]] {max_norm = 2.000000e+00 : f32}
   // CHECK:         %[[CLIPPED:.*]] = train.mul %[[G]], %[[FACTOR]]
@@ -50,9 +50,9 @@ module {
   // CHECK:         %[[W1:.*]], %[[M1:.*]], %[[V1:.*]] = train.adam %[[PACK]], %[[CLIPPED]], %[[M]], %[[V]], %[[LR]], %[[C1]], %[[C2]]
   // CHECK-SAME:      decoupled
   // CHECK-SAME:      weight_decay = 0.00999999977 : f32
-  // CHECK:         train.write @parameters, %[[W1]]
   // CHECK:         train.write @adam.first_moment, %[[M1]]
   // CHECK:         train.write @adam.second_moment, %[[V1]]
+  // CHECK:         train.write @parameters, %[[W1]]
   // CHECK:         %[[NEXT:.*]] = train.increment %[[STEP]]
   // CHECK:         train.write @step_count, %[[NEXT]]
   // CHECK:         return %[[LOSS]], %[[NORM]]

@@ -85,9 +85,18 @@ static LogicalResult checkClassLoss(Adaptor op, const OpError &error) {
   if (failed(checkLabels(op.getInput(), op.getLabels(),
                          error))) // class_loss_c1
     return failure();
-  if (op.getWeight())
-    return checkShape("weight", op.getWeight(), shapeOf(op.getInput())[1],
-                      error); // class_loss_c2
+  if (op.getWeight() &&
+      failed(checkShape("weight", op.getWeight(), shapeOf(op.getInput())[1],
+                        error))) // class_loss_c2
+    return failure();
+  std::optional<APFloat> smoothing = op.getLabelSmoothing();
+  if (!smoothing)
+    return success();
+  if (op.getWeight()) // class_loss_c4
+    return error("label smoothing does not go with class weights");
+  double share = smoothing->convertToDouble();
+  if (!(share >= 0 && share <= 1)) // class_loss_c4
+    return error("'label_smoothing' must lie in [0, 1], but is ", share);
   return success();
 }
 
@@ -194,9 +203,10 @@ static LogicalResult buildClassLossGradient(Op op, OpBuilder &builder,
     return op.emitOpError("has no gradient with respect to the class weights; "
                           "mark them as not trainable");
   if (needed[0])
-    grads[0] = GradOp::create(builder, gradientLoc(op.getLoc()), grad,
-                              op.getInput(), op.getLabels(), op.getWeight(),
-                              op.getReductionAttr(), op.getIgnoreIndexAttr());
+    grads[0] =
+        GradOp::create(builder, gradientLoc(op.getLoc()), grad, op.getInput(),
+                       op.getLabels(), op.getWeight(), op.getReductionAttr(),
+                       op.getIgnoreIndexAttr(), op.getLabelSmoothingAttr());
   return success();
 }
 
@@ -278,12 +288,19 @@ public:
         scores{op.getInput(), emit.all()}, labels{op.getLabels(),
                                                   emit.allBut(kClassDim)},
         weight(op.getWeight()), ignored(op.getIgnoreIndex()),
-        reduction(op.getReduction()) {}
+        reduction(op.getReduction()) {
+    if (std::optional<APFloat> share = op.getLabelSmoothing())
+      smoothing = share->convertToDouble();
+  }
 
   Indexed row(Value value) const { return {value, labels.dims}; }
 
-  /// The sum of `scores` where they stand at the label.
-  Value emitPicked();
+  /// How far what is expected of each row, from `scores`, lies below `from`,
+  /// one number a row, or null for 0: the label's score, or with smoothing its
+  /// share and the mean of all.
+  Value emitShortfall(Value from);
+  /// What is expected of the class that is computed, times `factor`.
+  Value expected(Scalars s, Value label, Value factor);
   /// The class weight of each row, 0 if its label is ignored. Null without
   /// class weights.
   Value emitWeights();
@@ -299,9 +316,13 @@ public:
   Indexed scores, labels;
 
 private:
+  /// What is expected of a class that is not the label.
+  double elsewhere() const { return smoothing / emit.count({kClassDim}); }
+
   Value weight;
   std::optional<int64_t> ignored;
   LossReduction reduction;
+  double smoothing = 0;
 };
 
 } // namespace
@@ -330,11 +351,34 @@ static Value emitLabelWeights(Emitter &emit, const Indexed &labels,
                   });
 }
 
-Value ClassLoss::emitPicked() {
-  return emit.sum(kClassDim, {scores, labels}, [](Scalars s, ValueRange v) {
+Value ClassLoss::emitShortfall(Value from) {
+  SmallVector<Indexed> operands = {scores, labels};
+  if (from)
+    operands.push_back(row(from));
+  auto below = [](Scalars s, ValueRange v) {
+    return v.size() > 2 ? s.sub(v[2], v[0]) : s.neg(v[0]);
+  };
+  Value own = emit.sum(kClassDim, operands, [&](Scalars s, ValueRange v) {
     Value here = s.isAt(kClassDim, v[1]);
-    return s.select(here, v[0], s.constant(0, v[0]));
+    return s.select(here, below(s, v), s.constant(0, v[0]));
   });
+  if (smoothing == 0)
+    return own;
+  Value all = emit.sum(kClassDim, operands, below);
+  return emit.combine({own, all}, [&](Scalars s, ValueRange v) {
+    return s.add(s.mul(s.constant(1 - smoothing, v[0]), v[0]),
+                 s.mul(s.constant(elsewhere(), v[1]), v[1]));
+  });
+}
+
+Value ClassLoss::expected(Scalars s, Value label, Value factor) {
+  Value here = s.isAt(kClassDim, label);
+  if (smoothing == 0)
+    return s.select(here, factor, s.constant(0, factor));
+  double others = elsewhere();
+  return s.mul(factor,
+               s.select(here, s.constant(1 - smoothing + others, factor),
+                        s.constant(others, factor)));
 }
 
 Value ClassLoss::emitWeights() {
@@ -421,17 +465,15 @@ SoftmaxCrossEntropyOp::lowerToLinalg(OpBuilder &builder,
   Value sum = loss.emit.sum(
       kClassDim, {loss.scores, loss.row(max)},
       [](Scalars s, ValueRange v) { return s.expDifference(v[0], v[1]); });
-  Value picked = loss.emitPicked();
-  Value rows =
-      loss.emit.combine({max, sum, picked}, [](Scalars s, ValueRange v) {
-        return s.add(s.log(v[1]), s.sub(v[0], v[2]));
-      });
+  Value rows = loss.emit.combine(
+      {sum, loss.emitShortfall(max)},
+      [](Scalars s, ValueRange v) { return s.add(s.log(v[0]), v[1]); });
   results.push_back(loss.emitReduced(rows, getType()));
   return success();
 }
 
-/// factor * (softmax - onehot), with the factor divided by the softmax's sum
-/// once per row.
+/// factor * (softmax - what is expected), with the factor divided by the
+/// softmax's sum once per row.
 LogicalResult
 SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder,
                                          SmallVectorImpl<Value> &results) {
@@ -449,10 +491,8 @@ SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder,
   results.push_back(loss.emit.map(
       getType(),
       {{exps, loss.emit.all()}, loss.row(slope), loss.row(factor), loss.labels},
-      [](Scalars s, ValueRange v) {
-        Value here = s.isAt(kClassDim, v[3]);
-        Value expected = s.select(here, v[2], s.constant(0, v[2]));
-        return s.sub(s.mul(v[0], v[1]), expected);
+      [&](Scalars s, ValueRange v) {
+        return s.sub(s.mul(v[0], v[1]), loss.expected(s, v[3], v[2]));
       }));
   return success();
 }
@@ -460,8 +500,7 @@ SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder,
 LogicalResult NllLossOp::lowerToLinalg(OpBuilder &builder,
                                        SmallVectorImpl<Value> &results) {
   ClassLoss loss(builder, *this);
-  Value rows = loss.emit.combine(
-      loss.emitPicked(), [](Scalars s, ValueRange v) { return s.neg(v[0]); });
+  Value rows = loss.emitShortfall(nullptr);
   results.push_back(loss.emitReduced(rows, getType()));
   return success();
 }
@@ -470,11 +509,10 @@ LogicalResult NllLossGradOp::lowerToLinalg(OpBuilder &builder,
                                            SmallVectorImpl<Value> &results) {
   ClassLoss loss(builder, *this);
   Value factor = loss.emitRowFactors(getGrad());
-  results.push_back(loss.emit.map(
-      getType(), {loss.row(factor), loss.labels}, [](Scalars s, ValueRange v) {
-        Value here = s.isAt(kClassDim, v[1]);
-        return s.select(here, s.neg(v[0]), s.constant(0, v[0]));
-      }));
+  results.push_back(loss.emit.map(getType(), {loss.row(factor), loss.labels},
+                                  [&](Scalars s, ValueRange v) {
+                                    return s.neg(loss.expected(s, v[1], v[0]));
+                                  }));
   return success();
 }
 

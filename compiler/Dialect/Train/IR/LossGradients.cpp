@@ -75,7 +75,7 @@ LogicalResult SoftmaxCrossEntropyGradOp::buildGradient(
   Value logs = LogSoftmaxOp::create(builder, loc, getInput(), kClassDim);
   Value ofLogs = NllLossGradOp::create(
       builder, loc, getGrad(), logs, getLabels(), getWeight(),
-      getReductionAttr(), getIgnoreIndexAttr());
+      getReductionAttr(), getIgnoreIndexAttr(), getLabelSmoothingAttr());
   auto backward =
       LogSoftmaxGradOp::create(builder, loc, ofLogs, logs, kClassDim);
   SmallVector<Value> inner(2);

@@ -13,7 +13,9 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 // logits (or log-probabilities) [N, C, d..], labels [N, d..], weight [C].
 // Labels equal to `ignore_index` contribute neither to the loss nor to the
 // divisor of the mean. mean: sum(w l) / sum(w). Other labels outside [0, C)
-// are refused by the runtime before the step.
+// are refused by the runtime before the step. With `label_smoothing` e the loss
+// of a label is 1 - e times itself and e times the mean of those of all classes,
+// as torch.nn.CrossEntropyLoss has it.
 class Train_ClassLossOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [
         Differentiable, Generated, DeclareOpInterfaceMethods<BatchLossOpInterface>]> {
@@ -22,12 +24,14 @@ class Train_ClassLossOp<string mnemonic, string what>
     (C1) labels have the shape of the first operand without dimension 1.
     (C2) `weight` has C elements.
     (C3) C is at most 2^31 - 1: kernels compare labels in 32 bits.
+    (C4) `label_smoothing` lies in [0, 1], and there is no `weight` beside it.
   }];
   let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$input, // class_loss_c3
                    Train_IntTensor:$labels, // class_loss_c1
                    Optional<Train_FloatTensor>:$weight,               // class_loss_c2
-                   Train_ReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);
+                   Train_ReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index,
+                   OptionalAttr<F64Attr>:$label_smoothing); // class_loss_c4
   let results = (outs Train_FloatTensor:$loss);
 }
 class Train_ClassLossGradOp<string mnemonic, string what>
@@ -40,7 +44,8 @@ class Train_ClassLossGradOp<string mnemonic, string what>
   let arguments = (ins Train_FloatTensor:$grad, // class_loss_grad_c1
                    Train_FloatTensor:$input, Train_IntTensor:$labels,
                    Optional<Train_FloatTensor>:$weight,
-                   Train_ReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index);
+                   Train_ReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index,
+                   OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Train_FloatTensor:$result);
 }
 

@@ -1,5 +1,6 @@
 //===- Optimizer.cpp - Weight updates -------------------------------------===//
 
+#include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"
 #include "compiler/Dialect/Train/IR/ScalarMath.h"
 #include "compiler/Dialect/Train/IR/Train.h"
@@ -44,7 +45,8 @@ static double decimal(const APFloat &value) {
 // Types
 //===----------------------------------------------------------------------===//
 
-/// The first `numPacked` operands have one shape, the others are scalars.
+/// The first `numPacked` operands have one shape, the others are scalars, or,
+/// the one behind them, [rows, 1].
 static LogicalResult checkUpdate(ValueRange operands, size_t numPacked,
                                  MaybeLoc loc, StringRef name) {
   for (Value packed : operands.take_front(numPacked))
@@ -52,8 +54,14 @@ static LogicalResult checkUpdate(ValueRange operands, size_t numPacked,
       return emitOptionalError(
           loc, "'", name, "' op packed tensors must have one shape, but are ",
           operands[0].getType(), " and ", packed.getType());
+  auto isColumn = [&](Value rate) {
+    if (numPacked == 0 || rate != operands[numPacked])
+      return false;
+    ArrayRef<int64_t> pack = shapeOf(operands[0]), shape = shapeOf(rate);
+    return pack.size() == 2 && shape == ArrayRef<int64_t>({pack[0], 1});
+  };
   for (Value scalar : operands.drop_front(numPacked))
-    if (cast<RankedTensorType>(scalar.getType()).getRank() != 0) // update_c2
+    if (!shapeOf(scalar).empty() && !isColumn(scalar)) // update_c2
       return emitOptionalError(loc, "'", name,
                                "' op scalars must have rank 0, but one is ",
                                scalar.getType());
@@ -155,19 +163,17 @@ LogicalResult MeanFactorOp::verify() { return verifyTerms(*this); }
 // Updates
 //===----------------------------------------------------------------------===//
 
-/// Emits one pass over all packed tensors; rank-0 operands are scalars of it.
+/// Emits one pass over all packed tensors; others are numbers of it, or of its
+/// rows.
 static LogicalResult
 lowerUpdate(Operation *op, OpBuilder &builder, SmallVectorImpl<Value> &results,
             function_ref<SmallVector<Value>(ScalarMath &, ValueRange)> update) {
-  SmallVector<SmallVector<int64_t>> dims;
-  for (Value operand : op->getOperands())
-    dims.push_back(allDims(operand));
-  results = emitIndexed(builder, op->getLoc(), op->getResultTypes(),
-                        op->getOperands(), dims,
-                        [&](OpBuilder &inner, Location loc, ValueRange x) {
-                          ScalarMath math(inner, loc);
-                          return update(math, x);
-                        });
+  results = emitElementwise(builder, op->getLoc(), op->getResultTypes(),
+                            op->getOperands(),
+                            [&](OpBuilder &inner, Location loc, ValueRange x) {
+                              ScalarMath math(inner, loc);
+                              return update(math, x);
+                            });
   return success();
 }
 

@@ -1,8 +1,9 @@
 //===- OptimizerOps.td - Weight updates --------------------*- tablegen -*-===//
 //
 // All tensors of an update have one packed shape [rows, 1024]; scalars are
-// rank 0. Everything is f32 (f64 in gradient checks) and pinned. Formulas are
-// PyTorch's; attributes stand for the decimal number they are written as.
+// rank 0, but learning rates may differ by row: [rows, 1]. Everything is f32
+// (f64 in gradient checks) and pinned. Formulas are PyTorch's; attributes stand
+// for the decimal number they are written as.
 //
 // (C1) packed tensors have one shape (update_c1).
 // (C2) scalars have rank 0 (update_c2).
@@ -59,6 +60,58 @@ def Train_AdamOp : Train_UpdateOp<"adam"> {
                    F32Attr:$weight_decay, UnitAttr:$decoupled);
   let results = (outs Train_FloatTensor:$new_weight, Train_FloatTensor:$new_first_moment,
                  Train_FloatTensor:$new_second_moment);
+  let hasVerifier = 1;
+}
+
+def ConstantRate : I32EnumAttrCase<"Constant", 0, "constant">;
+def LinearRate : I32EnumAttrCase<"Linear", 1, "linear">;
+def CosineRate : I32EnumAttrCase<"Cosine", 2, "cosine">;
+def PolynomialRate : I32EnumAttrCase<"Polynomial", 3, "polynomial">;
+def StepRate : I32EnumAttrCase<"Step", 4, "step">;
+def ExponentialRate : I32EnumAttrCase<"Exponential", 5, "exponential">;
+def OneCycleRate : I32EnumAttrCase<"OneCycle", 6, "one-cycle">;
+def CosineRestartsRate : I32EnumAttrCase<"CosineRestarts", 7, "cosine-restarts">;
+def Train_RateSchedule : I32EnumAttr<"RateSchedule", "how a learning rate changes by step",
+    [ConstantRate, LinearRate, CosineRate, PolynomialRate, StepRate, ExponentialRate,
+     OneCycleRate, CosineRestartsRate]> {
+  let cppNamespace = "::mpc::train";
+  let genSpecializedAttr = 0;
+}
+def Train_RateScheduleAttr : EnumAttr<Train_Dialect, Train_RateSchedule, "rate_schedule">;
+
+def Train_ScheduledRateOp : Train_UpdateOp<"scheduled_rate"> {
+  let summary = "The learning rate of a step, computed in f64";
+  let description = [{
+    `rate` b, after `step` s updates of `total` T. The first W of them warm up,
+    W being `warmup`, or that share of T where it is below 1:
+
+    ```
+    s < W:            b (s + 1) / (W + 1)
+    t = s - W;  u = min(t / (T - W), 1)
+    constant          b
+    linear            m + (b - m) (1 - u)
+    cosine            m + (b - m) (1 + cos(pi u)) / 2
+    polynomial        m + (b - m) (1 - u)^power
+    step              max(m, b gamma^floor(t / period))
+    exponential       max(m, b gamma^t)
+    cosine-restarts   as cosine, in periods of which each is `factor` times as long
+                      as the one before; the first has `period` steps
+    one-cycle         W is where the rate is largest; it comes from b / 25 and
+                      ends at b / 250,000, by cosines
+    ```
+    with m the `minimum`: torch.optim.lr_scheduler's LinearLR(1 / (W + 1), 1, W),
+    then LinearLR, CosineAnnealingLR, PolynomialLR, StepLR, ExponentialLR,
+    CosineAnnealingWarmRestarts; OneCycleLR with its defaults, but for momentum,
+    which stays as it is. NaN where T is needed and 0.
+
+    (C1) numbers are finite; `warmup` and `minimum` are at least 0, the others
+    positive; `factor` is at least 1.
+  }];
+  let arguments = (ins Train_FloatTensor:$rate, Train_IntTensor:$step, Train_IntTensor:$total,
+                   Train_RateScheduleAttr:$schedule,
+                   F64Attr:$warmup, F64Attr:$minimum, F64Attr:$gamma, // scheduled_rate_c1
+                   F64Attr:$period, F64Attr:$factor, F64Attr:$power);
+  let results = (outs Train_FloatTensor:$result);
   let hasVerifier = 1;
 }
 

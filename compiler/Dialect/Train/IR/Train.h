@@ -26,12 +26,18 @@ bool haveSameShapes(mlir::TypeRange lhs, mlir::TypeRange rhs);
 inline constexpr llvm::StringLiteral kStepState = "step_count";
 inline constexpr llvm::StringLiteral kRandomSeedState = "random_seed";
 inline constexpr llvm::StringLiteral kLearningRateState = "learning_rate";
+/// Updates that the schedule of the rate is made for; 0: not known yet.
+inline constexpr llvm::StringLiteral kTotalStepsState = "total_steps";
 
 // "pending/NAME" is what micro-batches make of a state before their update.
 inline constexpr llvm::StringLiteral kPendingPrefix = "pending/";
 
 /// Marks the constant that starts the backward pass.
 inline constexpr llvm::StringLiteral kLossSeedAttr = "mpc.loss_seed";
+
+/// Marks ops that bring values to one scale; see TrainBase.td.
+template <typename ConcreteOp>
+class Normalizes : public mlir::OpTrait::TraitBase<ConcreteOp, Normalizes> {};
 
 /// Marks ops that work element by element; see TrainBase.td.
 template <typename ConcreteOp>

@@ -57,6 +57,12 @@ def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 def Generated : DeclareOpInterfaceMethods<LinalgLoweringOpInterface>;
 def Kernel : DeclareOpInterfaceMethods<KernelOpInterface>;
 
+// Marks ops that bring values to one scale: operands behind the first are scale and offset,
+// and statistics.
+def Normalizes : NativeOpTrait<"Normalizes"> {
+  let cppNamespace = "::mpc::train";
+}
+
 // Marks ops that compute each result element from the operand elements at the
 // same (broadcast) position. Layout changes may move across them.
 def ElementByElement : NativeOpTrait<"ElementByElement"> {

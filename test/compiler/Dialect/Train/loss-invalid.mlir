@@ -100,3 +100,21 @@ func.func @is_counted_c1_weight(%l: tensor<4xi64>, %w: tensor<4x1xf32>) {
   %0 = train.is_counted %l, %w : (tensor<4xi64>, tensor<4x1xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @class_loss_c4_share(%x: tensor<4x6xf32>, %l: tensor<4xi64>) {
+  // expected-error @+2 {{'train.softmax_cross_entropy' op 'label_smoothing' must lie in [0, 1], but is 1.5}}
+  // expected-error @+1 {{'train.softmax_cross_entropy' op failed to infer returned types}}
+  %0 = train.softmax_cross_entropy %x, %l {label_smoothing = 1.5 : f64, reduction = #train<reduction mean>} : (tensor<4x6xf32>, tensor<4xi64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @class_loss_c4_weight(%x: tensor<4x6xf32>, %l: tensor<4xi64>, %w: tensor<6xf32>) {
+  // expected-error @+2 {{'train.nll_loss' op label smoothing does not go with class weights}}
+  // expected-error @+1 {{'train.nll_loss' op failed to infer returned types}}
+  %0 = train.nll_loss %x, %l, %w {label_smoothing = 0.1 : f64, reduction = #train<reduction mean>} : (tensor<4x6xf32>, tensor<4xi64>, tensor<6xf32>) -> tensor<f32>
+  return
+}

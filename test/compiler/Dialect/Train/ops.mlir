@@ -277,6 +277,12 @@ func.func @updates(%w: tensor<1x1024xf32>, %g: tensor<1x1024xf32>, %m: tensor<1x
   %3 = train.increment %step : (tensor<i64>) -> tensor<i64>
   // CHECK: train.global_norm
   %4 = train.global_norm %g : (tensor<1x1024xf32>) -> tensor<f32>
+  // CHECK: train.scheduled_rate %{{.*}}, %{{.*}}, %{{.*}} {factor = {{.*}}, gamma = {{.*}}, minimum = {{.*}}, period = {{.*}}, power = {{.*}}, schedule = #train<rate_schedule cosine>, warmup = 1.000000e+01 : f64} : (tensor<f32>, tensor<i64>, tensor<i64>) -> tensor<f32>
+  %rate = train.scheduled_rate %lr, %step, %step {factor = 1.0 : f64, gamma = 0.5 : f64, minimum = 0.0 : f64, period = 3.0 : f64, power = 1.0 : f64, schedule = #train<rate_schedule cosine>, warmup = 10.0 : f64} : (tensor<f32>, tensor<i64>, tensor<i64>) -> tensor<f32>
+  // Rates that differ by row.
+  // CHECK: train.sgd %{{.*}} : (tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<1x1xf32>) -> tensor<1x1024xf32>
+  %column = train.reshape %rate : (tensor<f32>) -> tensor<1x1xf32>
+  %by_row = train.sgd %w, %g, %column {weight_decay = 0.0 : f32} : (tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<1x1xf32>) -> tensor<1x1024xf32>
   // CHECK: train.clip_factor %{{.*}} {max_norm = 1.000000e+00 : f32}
   %5 = train.clip_factor %4 {max_norm = 1.0 : f32} : (tensor<f32>) -> tensor<f32>
   // CHECK: train.mean_factor %{{.*}} {terms = 8.000000e+00 : f64}

@@ -112,3 +112,70 @@ func.func @mean_factor_c1(%divisor: tensor<f32>) {
   %0 = train.mean_factor %divisor {terms = -1.0 : f64} : (tensor<f32>) -> tensor<f32>
   return
 }
+
+// -----
+
+func.func @scheduled_rate_c1_warmup(%r: tensor<f32>, %n: tensor<i64>, %t: tensor<i64>) {
+  // expected-error @+1 {{'train.scheduled_rate' op 'warmup' must be at least 0, but is -1.000000e+00 : f64}}
+  %0 = train.scheduled_rate %r, %n, %t {factor = 1.0 : f64, gamma = 0.5 : f64, minimum = 0.0 : f64, period = 3.0 : f64, power = 1.0 : f64, schedule = #train<rate_schedule step>, warmup = -1.0 : f64} : (tensor<f32>, tensor<i64>, tensor<i64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @scheduled_rate_c1_minimum(%r: tensor<f32>, %n: tensor<i64>, %t: tensor<i64>) {
+  // expected-error @+1 {{'train.scheduled_rate' op 'minimum' must be at least 0, but is 0x7FF8000000000000 : f64}}
+  %0 = train.scheduled_rate %r, %n, %t {factor = 1.0 : f64, gamma = 0.5 : f64, minimum = 0x7FF8000000000000 : f64, period = 3.0 : f64, power = 1.0 : f64, schedule = #train<rate_schedule step>, warmup = 0.0 : f64} : (tensor<f32>, tensor<i64>, tensor<i64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @scheduled_rate_c1_gamma(%r: tensor<f32>, %n: tensor<i64>, %t: tensor<i64>) {
+  // expected-error @+1 {{'train.scheduled_rate' op 'gamma' must be positive, but is 0.000000e+00 : f64}}
+  %0 = train.scheduled_rate %r, %n, %t {factor = 1.0 : f64, gamma = 0.0 : f64, minimum = 0.0 : f64, period = 3.0 : f64, power = 1.0 : f64, schedule = #train<rate_schedule step>, warmup = 0.0 : f64} : (tensor<f32>, tensor<i64>, tensor<i64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @scheduled_rate_c1_period(%r: tensor<f32>, %n: tensor<i64>, %t: tensor<i64>) {
+  // expected-error @+1 {{'train.scheduled_rate' op 'period' must be positive, but is 0.000000e+00 : f64}}
+  %0 = train.scheduled_rate %r, %n, %t {factor = 1.0 : f64, gamma = 0.5 : f64, minimum = 0.0 : f64, period = 0.0 : f64, power = 1.0 : f64, schedule = #train<rate_schedule step>, warmup = 0.0 : f64} : (tensor<f32>, tensor<i64>, tensor<i64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @scheduled_rate_c1_factor(%r: tensor<f32>, %n: tensor<i64>, %t: tensor<i64>) {
+  // expected-error @+1 {{'train.scheduled_rate' op 'factor' must be at least 1, but is 5.000000e-01 : f64}}
+  %0 = train.scheduled_rate %r, %n, %t {factor = 0.5 : f64, gamma = 0.5 : f64, minimum = 0.0 : f64, period = 3.0 : f64, power = 1.0 : f64, schedule = #train<rate_schedule step>, warmup = 0.0 : f64} : (tensor<f32>, tensor<i64>, tensor<i64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @scheduled_rate_c1_power(%r: tensor<f32>, %n: tensor<i64>, %t: tensor<i64>) {
+  // expected-error @+1 {{'train.scheduled_rate' op 'power' must be positive, but is 0x7FF0000000000000 : f64}}
+  %0 = train.scheduled_rate %r, %n, %t {factor = 1.0 : f64, gamma = 0.5 : f64, minimum = 0.0 : f64, period = 3.0 : f64, power = 0x7FF0000000000000 : f64, schedule = #train<rate_schedule step>, warmup = 0.0 : f64} : (tensor<f32>, tensor<i64>, tensor<i64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @scheduled_rate_c2(%r: tensor<2x1xf32>, %n: tensor<i64>, %t: tensor<i64>) {
+  // expected-error @+2 {{'train.scheduled_rate' op scalars must have rank 0, but one is 'tensor<2x1xf32>'}}
+  // expected-error @+1 {{'train.scheduled_rate' op failed to infer returned types}}
+  %0 = train.scheduled_rate %r, %n, %t {factor = 1.0 : f64, gamma = 0.5 : f64, minimum = 0.0 : f64, period = 3.0 : f64, power = 1.0 : f64, schedule = #train<rate_schedule step>, warmup = 0.0 : f64} : (tensor<2x1xf32>, tensor<i64>, tensor<i64>) -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+// Rates may differ by row, and by nothing else.
+func.func @update_c2_column(%w: tensor<2x1024xf32>, %r: tensor<1x1xf32>) {
+  // expected-error @+2 {{'train.sgd' op scalars must have rank 0, but one is 'tensor<1x1xf32>'}}
+  // expected-error @+1 {{'train.sgd' op failed to infer returned types}}
+  %0 = train.sgd %w, %w, %r {weight_decay = 0.0 : f32} : (tensor<2x1024xf32>, tensor<2x1024xf32>, tensor<1x1xf32>) -> tensor<2x1024xf32>
+  return
+}

@@ -1,0 +1,247 @@
+//===- Groups.cpp - Options that differ by parameter ----------------------===//
+
+#include "passes/Grad/Groups.h"
+
+#include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/Nearest.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <optional>
+
+using namespace mlir;
+using namespace mpc;
+
+//===----------------------------------------------------------------------===//
+// What the user says
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One `--group`.
+struct Rule {
+  std::string pattern;
+  std::optional<double> rate, decay; ///< The rate as a factor.
+};
+
+} // namespace
+
+static FailureOr<Rule> parseRule(ModuleOp module, StringRef text,
+                                 double baseRate) {
+  auto refuse = [&](const Twine &why) {
+    return emitUsageError(module.getLoc())
+           << "--group='" << text << "': " << why;
+  };
+  auto [pattern, settings] = text.rsplit(':');
+  if (pattern.empty() || settings.empty())
+    return refuse("must be REGEX:lr=NUMBER,weight-decay=NUMBER, or one of "
+                  "these settings");
+  Rule rule{pattern.str(), std::nullopt, std::nullopt};
+  for (StringRef setting : llvm::split(settings, ',')) {
+    auto [key, value] = setting.split('=');
+    bool isFactor = key == "lr" && value.consume_back("x");
+    double number;
+    if (value.getAsDouble(number) || !(number >= 0) || !std::isfinite(number))
+      return refuse("'" + setting +
+                    "' must be lr=0.1x, lr=RATE or weight-decay=RATE, with a "
+                    "number from 0 on");
+    if (key == "weight-decay") {
+      rule.decay = number;
+    } else if (key != "lr") {
+      return refuse("'" + key + "' is no setting; known are lr and "
+                                "weight-decay");
+    } else if (isFactor) {
+      rule.rate = number;
+    } else if (baseRate > 0) {
+      rule.rate = number / baseRate;
+    } else {
+      return refuse("a rate needs --lr above 0, or a factor: lr=0.1x");
+    }
+  }
+  return rule;
+}
+
+/// Fails if `pattern`, of `option`, is no regular expression.
+static LogicalResult checkPattern(ModuleOp module, StringRef option,
+                                  StringRef pattern) {
+  std::string reason;
+  if (llvm::Regex(pattern).isValid(reason))
+    return success();
+  return emitUsageError(module.getLoc())
+         << option << "='" << pattern
+         << "' is not a regular expression: " << reason;
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+/// Whether a norm has the parameter as its scale or offset.
+static bool isOfNorm(ModuleOp module, train::StateOp state) {
+  bool found = false;
+  module.walk([&](train::ReadOp read) {
+    if (read.getState() != state.getSymName())
+      return;
+    for (OpOperand &use : read.getResult().getUses())
+      found |= use.getOwner()->hasTrait<train::Normalizes>() &&
+               use.getOperandNumber() > 0;
+  });
+  return found;
+}
+
+/// Whether `--no-decay=WHAT` is about the parameter.
+static bool isMeant(ModuleOp module, StringRef what, train::StateOp state) {
+  bool isVector = cast<RankedTensorType>(state.getType()).getRank() <= 1;
+  if (what == "norms")
+    return isOfNorm(module, state);
+  if (what == "biases")
+    return isVector && !isOfNorm(module, state);
+  return llvm::Regex(what).match(state.getSymName());
+}
+
+FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
+                                                 const GroupOptions &options) {
+  SmallVector<Rule> rules;
+  for (const std::string &text : options.groups) {
+    FailureOr<Rule> rule = parseRule(module, text, options.rate);
+    if (failed(rule) || failed(checkPattern(module, "--group", rule->pattern)))
+      return failure();
+    rules.push_back(*rule);
+  }
+  SmallVector<StringRef> exceptions;
+  for (const std::string &text : options.noDecay)
+    for (StringRef what : llvm::split(text, ','))
+      exceptions.push_back(what);
+  for (StringRef what : exceptions)
+    if (failed(checkPattern(module, "--no-decay", what)))
+      return failure();
+
+  SmallVector<train::StateOp> all;
+  SmallVector<StringRef> allNames;
+  for (auto state : module.getOps<train::StateOp>())
+    if (state.getKind() == train::StateKind::Parameter) {
+      all.push_back(state);
+      allNames.push_back(state.getSymName());
+    }
+  SmallVector<bool> ruleMatched(rules.size()),
+      exceptionMatched(exceptions.size());
+  ParameterGroups result;
+  SmallVector<unsigned> numbers;
+  for (train::StateOp state : all) {
+    Group group{1, options.decay};
+    bool isDecided = false;
+    for (auto [i, rule] : llvm::enumerate(rules)) {
+      if (!llvm::Regex(rule.pattern).match(state.getSymName()))
+        continue;
+      ruleMatched[i] = true;
+      if (!std::exchange(isDecided, true))
+        group = {rule.rate.value_or(1), rule.decay.value_or(options.decay)};
+    }
+    for (auto [i, what] : llvm::enumerate(exceptions))
+      if (isMeant(module, what, state)) {
+        exceptionMatched[i] = true;
+        group.decay = 0;
+      }
+    auto *known = llvm::find(result.groups, group);
+    numbers.push_back(known - result.groups.begin());
+    if (known == result.groups.end())
+      result.groups.push_back(group);
+  }
+  auto checkMatched = [&](ArrayRef<bool> matched, StringRef option,
+                          auto patternAt) -> LogicalResult {
+    for (auto [i, isMatched] : llvm::enumerate(matched))
+      if (!isMatched) {
+        StringRef pattern = patternAt(i);
+        return emitUsageError(module.getLoc())
+               << option << "='" << pattern << "' matches no parameter"
+               << describeNearest(pattern, allNames);
+      }
+    return success();
+  };
+  if (failed(checkMatched(ruleMatched, "--group",
+                          [&](size_t i) -> StringRef {
+                            return rules[i].pattern;
+                          })) ||
+      failed(checkMatched(exceptionMatched, "--no-decay",
+                          [&](size_t i) { return exceptions[i]; })))
+    return failure();
+  for (unsigned group : llvm::seq<unsigned>(result.groups.size()))
+    for (auto [state, number] : llvm::zip(all, numbers))
+      if (number == group) {
+        result.states.push_back(state);
+        result.names.push_back(state.getSymName().str());
+        result.groupOf.push_back(group);
+      }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
+
+bool ParameterGroups::beginsGroup(train::StateOp state) const {
+  size_t at = llvm::find(states, state) - states.begin();
+  return at == 0 || groupOf[at] != groupOf[at - 1];
+}
+
+Value ParameterGroups::buildColumn(OpBuilder &builder, Location loc,
+                                   const Packing &packing,
+                                   double Group::*field) const {
+  if (llvm::all_of(groups, [&](const Group &group) {
+        return group.*field == groups.front().*field;
+      }))
+    return nullptr;
+  int64_t rows = packing.type.getDimSize(0);
+  SmallVector<Attribute> values(rows);
+  for (auto [i, offset] : llvm::enumerate(packing.offsets)) {
+    int64_t end =
+        i + 1 < packing.offsets.size() ? packing.offsets[i + 1] : rows * kPackRow;
+    Attribute value =
+        FloatAttr::get(packing.elementType(), groups[groupOf[i]].*field);
+    for (int64_t row = offset / kPackRow; row * kPackRow < end; ++row)
+      values[row] = value;
+  }
+  auto type = RankedTensorType::get({rows, 1}, packing.elementType());
+  return train::ConstantOp::create(builder, loc,
+                                   DenseElementsAttr::get(type, values));
+}
+
+Value ParameterGroups::buildRates(OpBuilder &builder, Location loc,
+                                  const Packing &packing) const {
+  if (Value column = buildColumn(builder, loc, packing, &Group::rate))
+    return column;
+  double common = groups.front().rate;
+  return common == 1
+             ? Value()
+             : createScalar(builder, loc, packing.elementType(), common);
+}
+
+Value ParameterGroups::buildDecays(OpBuilder &builder, Location loc,
+                                   const Packing &packing) const {
+  return buildColumn(builder, loc, packing, &Group::decay);
+}
+
+SmallVector<std::string> ParameterGroups::describe() const {
+  SmallVector<std::string> lines;
+  for (auto [number, group] : llvm::enumerate(groups)) {
+    SmallVector<StringRef> own;
+    for (auto [name, of] : llvm::zip(names, groupOf))
+      if (of == number)
+        own.push_back(name);
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    stream << own.size() << (own.size() == 1 ? " parameter with " : " parameters with ");
+    if (group.rate != 1)
+      stream << llvm::format("%g of the rate, ", group.rate);
+    stream << llvm::format("weight decay %g", group.decay) << ": '" << llvm::join(ArrayRef(own).take_front(4), "', '") << "'";
+    if (own.size() > 4)
+      stream << " and " << own.size() - 4 << " more";
+    lines.push_back(text);
+  }
+  return lines;
+}
