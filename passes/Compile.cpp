@@ -98,6 +98,20 @@ static std::string describeAverage(const CompileOptions &options) {
   return number(options.ema) + (options.emaWarmup ? " with warm-up" : "");
 }
 
+/// Digits enough to get the f32 back.
+static std::string exact(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.9g", value);
+  return text;
+}
+
+/// "dynamic", "off" or a number.
+static std::string describe(const LossScaling &scaling) {
+  if (!scaling.enabled)
+    return "off";
+  return scaling.isFixed() ? exact(scaling.init) : "dynamic";
+}
+
 /// The options a package remembers.
 static std::vector<std::pair<std::string, std::string>>
 describe(const CompileOptions &options, ModuleOp module) {
@@ -109,6 +123,10 @@ describe(const CompileOptions &options, ModuleOp module) {
       {"metrics", metrics ? metrics.getValue().str() : ""},
       {"accumulate", std::to_string(options.accumulate)},
       {"model_path", options.modelPath}};
+  if (options.precision == "fp16") {
+    list.push_back({"loss-scale", describe(options.lossScaling)});
+    list.push_back({"loss-scale-min", exact(options.lossScaling.min)});
+  }
   auto rates = module->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
   if (rates) { // What it is trained with is the model's own.
     list.push_back({"optimizer", kOwnOptimizer.str()});

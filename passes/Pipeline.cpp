@@ -102,8 +102,16 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   pm.addPass(createGuardStatesPass());
   // The scale learns from what the guard found.
   if (options.precision == "fp16") {
+    const LossScaling &given = options.lossScaling;
     InsertLossScalingPassOptions scaling;
-    scaling.initScale = options.lossScale;
+    scaling.enabled = given.enabled;
+    scaling.initScale = given.init;
+    scaling.growth = given.growth;
+    scaling.backoff = given.backoff;
+    scaling.interval = given.interval;
+    scaling.hysteresis = given.hysteresis;
+    scaling.floor = given.min;
+    scaling.ceiling = given.max;
     pm.addPass(createInsertLossScalingPass(scaling));
   }
   pm.addPass(createCSEPass());

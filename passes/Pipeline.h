@@ -22,6 +22,27 @@ class OpPassManager;
 
 namespace mpc {
 
+/// How fp16 scales the loss. The defaults are those of PyTorch's GradScaler,
+/// which knows no bounds and no hysteresis: that is Megatron's.
+struct LossScaling {
+  bool enabled = true; ///< Else an overflow ends training.
+  double init = 65536; ///< Of the first step.
+  double growth = 2;
+  double backoff = 0.5;
+  int32_t interval = 2000;
+  int32_t hysteresis = 1;
+  double min = 1;
+  double max = 16777216;
+
+  /// Between bounds that meet nothing moves.
+  static LossScaling fixed(double scale) {
+    LossScaling scaling;
+    scaling.init = scaling.min = scaling.max = scale;
+    return scaling;
+  }
+  bool isFixed() const { return min == max; }
+};
+
 /// What a model is compiled to. The defaults are those of `mpc compile`.
 struct CompileOptions : UpdateOptions {
   std::string model;     ///< ONNX file, binary or text (.onnxtxt).
@@ -39,7 +60,7 @@ struct CompileOptions : UpdateOptions {
   std::string keepFp32; ///< Regex of node names or op types kept in f32.
   std::string forceLow; ///< Regex of those put in 16 bit.
   double labelSmoothing = 0;
-  double lossScale = 65536; ///< Of the first step; fp16 only.
+  LossScaling lossScaling;
   /// Which of the above were asked for ("optimizer", "clip-norm"): others may
   /// be as the model has them.
   std::set<std::string> given;

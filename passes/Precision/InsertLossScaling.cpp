@@ -155,6 +155,10 @@ struct InsertLossScalingPass
     auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
     if (!precision || precision.getValue() != "fp16")
       return;
+    if (!enabled) {
+      module->setAttr(kUnscaledAttr, UnitAttr::get(&getContext()));
+      return;
+    }
 
     // Written so that NaN fails; update_scale checks the other options.
     if (!(initScale > 0) || !std::isfinite(initScale)) {
@@ -237,7 +241,8 @@ struct InsertLossScalingPass
                                    llvm::APFloat(static_cast<float>(backoff)),
                                    static_cast<uint32_t>(interval),
                                    llvm::APFloat(static_cast<float>(floor)),
-                                   llvm::APFloat(static_cast<float>(ceiling)));
+                                   llvm::APFloat(static_cast<float>(ceiling)),
+                                   static_cast<uint32_t>(hysteresis));
     setDecision(update, kRuleScaling, "finds the largest scale that fits");
     auto write = [&](StringRef state, Value value) {
       train::WriteOp::create(

@@ -13,6 +13,8 @@ namespace mpc {
 // Of the module: what was asked for, and the report as JSON.
 inline constexpr llvm::StringLiteral kPrecisionAttr = "mpc.precision";
 inline constexpr llvm::StringLiteral kReportAttr = "mpc.report";
+// Of an fp16 module whose loss is not to be scaled.
+inline constexpr llvm::StringLiteral kUnscaledAttr = "mpc.loss_scale_off";
 // Of an op: the rule that decided its types, and why.
 inline constexpr llvm::StringLiteral kRuleAttr = "mpc.precision.rule";
 inline constexpr llvm::StringLiteral kReasonAttr = "mpc.precision.reason";

@@ -237,7 +237,7 @@ static LogicalResult verifyCarried(ModuleOp module,
   return success();
 }
 
-/// With fp16 every backward pass starts from a scaled loss.
+/// Where losses are scaled every backward pass starts from a scaled loss.
 static LogicalResult verifyScaling(Operation *op) {
   if (!isa<train::ConstantOp>(op) || !op->hasAttr(train::kLossSeedAttr))
     return success();
@@ -270,7 +270,7 @@ struct VerifyPrecisionPass
                   module, "mpc-assign-precision");
       return signalPassFailure();
     }
-    bool scales = attr.getValue() == "fp16";
+    bool scales = attr.getValue() == "fp16" && !module->hasAttr(kUnscaledAttr);
     FloatType lowType = getLowType(&getContext(), attr.getValue());
     llvm::StringSet<> carried = findCarriedStates(module);
     if (failed(verifyCarried(module, carried)))

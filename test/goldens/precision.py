@@ -32,7 +32,7 @@ def prepare(name, precision, *options):
     package = folder / f"{name}-{precision}.mpc"
     # What PyTorch keeps in buffers is an initializer in the file, and trained.
     options += ("--freeze=mean|spread",) if name == "centre" else ()
-    scale = ["--loss-scale=1024"] if precision == "fp16" else []
+    scale = ["--loss-scale-init=1024"] if precision == "fp16" else []
     run("compile", here / f"{name}.onnx", f"--precision={precision}", "--loss=softmax-cross-entropy", *scale, *options,
         "-o", package)
     return package

@@ -206,7 +206,7 @@ class Runner:
 
     def check_skips(self, package):
         self.need_device()
-        steps = self.train(package, "cuda", "--steps=60", "--loss-scale=1e9")[0]
+        steps = self.train(package, "cuda", "--steps=60", "--loss-scale-init=1e9")[0]
         skipped = [step["skipped"] for step in steps]
         # Halved until it fits, then none.
         if not skipped[0] or skipped[-1] or not steps[-1]["loss_scale"] < 1e9:

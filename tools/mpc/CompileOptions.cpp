@@ -146,12 +146,6 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
       ->check(Choice({"fp32", "bf16", "fp16", "fp64"}, 3))
       ->group("Precision");
   command
-      .add_option("--loss-scale", lossScale,
-                  "Loss scale to start with, fp16 (default: 65536)")
-      ->option_text("SCALE")
-      ->check(Above(0))
-      ->group("Precision");
-  command
       .add_option("--keep-fp32", options.keepFp32,
                   "Keep nodes or op types with such names in fp32")
       ->option_text("REGEX")
@@ -161,6 +155,7 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
                   "Put nodes or op types with such names in 16 bit")
       ->option_text("REGEX")
       ->group("Precision");
+  lossScale.addTo(command);
 }
 
 void CompileArguments::addTargetOptions(CLI::App &command) {
@@ -217,16 +212,13 @@ static void checkRegex(const char *option, const std::string &pattern) {
 
 mpc::CompileOptions
 CompileArguments::toOptions(const std::string &model) const {
-  if (lossScale && options.precision != "fp16")
-    throw Failure(Usage, "--loss-scale means nothing to --precision=" +
-                             options.precision);
   checkRegex("--keep-fp32", options.keepFp32);
   checkRegex("--force-low", options.forceLow);
   CompileOptions result = options;
   result.model = model;
   result.targets = splitTargets(target);
   checkPrecision(result.targets, result.precision);
-  result.lossScale = lossScale.value_or(result.lossScale);
+  result.lossScaling = lossScale.toScaling(options.precision);
   optimizer.fill(result);
   addPairs("--dim", "NAME=N with a positive N", '=', 1, dims, result.dims);
   addPairs("--padding-idx", "NAME:ROW with a whole number", ':', INT64_MIN,

@@ -3,6 +3,7 @@
 #define MPC_TOOLS_MPC_COMPILEOPTIONS_H
 
 #include "passes/Pipeline.h"
+#include "tools/mpc/LossScaleArguments.h"
 #include "tools/mpc/OptimizerArguments.h"
 
 #include <string>
@@ -40,7 +41,7 @@ private:
   std::vector<std::string> dims;     ///< NAME=N.
   std::vector<std::string> paddings; ///< NAME:ROW.
   std::string target = "cpu";
-  std::optional<double> lossScale;
+  LossScaleArguments lossScale;
   OptimizerArguments optimizer;
   std::vector<const CLI::Option *> added;
 };

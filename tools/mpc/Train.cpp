@@ -11,6 +11,19 @@
 
 using namespace mpc::tool;
 
+/// Any other scale was decided when the program was compiled.
+static void requireDynamicScale(const Program &program) {
+  if (program.option("precision") != "fp16")
+    throw Failure(Usage, "--loss-scale-init is for programs compiled with "
+                         "--precision=fp16; this one is " +
+                             program.option("precision"));
+  std::string scale = program.option("loss-scale");
+  if (!scale.empty() && scale != "dynamic")
+    throw Failure(Usage, "--loss-scale-init is for a loss scale that adapts; "
+                         "this program was compiled with --loss-scale=" +
+                             scale);
+}
+
 static int run(const TrainOptions &options) {
   if (options.resume && options.checkpointDir.empty())
     throw Failure(Usage, "--resume needs --checkpoint-dir");
@@ -24,10 +37,8 @@ static int run(const TrainOptions &options) {
 
   Program program(options.package);
   const char *entry = program.stepEntry();
-  if (options.lossScale && program.option("precision") != "fp16")
-    throw Failure(Usage, "--loss-scale is for programs compiled with "
-                         "--precision=fp16; this one is " +
-                             program.option("precision"));
+  if (options.lossScale)
+    requireDynamicScale(program);
   if (!options.evalData.empty())
     requireEvaluate(program);
 
@@ -107,8 +118,8 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->option_text("N")
       ->check(Whole(1));
   train
-      ->add_option("--loss-scale", options->lossScale,
-                   "Loss scale to start with (fp16)")
+      ->add_option("--loss-scale-init", options->lossScale,
+                   "Dynamic loss scale to start with (fp16)")
       ->option_text("SCALE")
       ->check(Above(0));
   train

@@ -201,7 +201,7 @@ mpc_session_save_checkpoint(mpc_session_t* session, const char* path);
 // Tensors are matched by name, type and shape, and both sides must have the
 // same ones. The precision of the program plays no part, since what is saved is
 // f32 in all of them: a loss scale that the checkpoint lacks keeps its initial
-// value, one that the program lacks is dropped.
+// value, one that the program lacks, or has as a number that stays, is dropped.
 //
 // Returns MPC_IO if it cannot be read, MPC_DAMAGED if a checksum or size is
 // wrong, MPC_INCOMPATIBLE if it belongs to another program.

@@ -62,6 +62,13 @@ mpc_status_t list_state_tensors(const schema::Program& root,
 // `variant` needs.
 mpc_status_t check_cpu_features(const schema::Variant& variant);
 
+// Whether the loss scale is a number that the compiler was given: then it is
+// that of the program, whatever a checkpoint has.
+bool has_fixed_loss_scale(const mpc_program_t& program);
+
+// What the loss scale never shrinks below; 1 if the program does not say.
+float loss_scale_floor(const mpc_program_t& program);
+
 // The segment of that kind and target; an empty span if there is none.
 Span find_segment(const schema::Program& root, const uint8_t* file,
                   schema::SegmentKind kind, std::string_view target = "");

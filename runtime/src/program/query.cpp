@@ -1,6 +1,8 @@
 // What a program says about itself.
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "runtime/src/base/guard.h"
 #include "runtime/src/program/program.h"
@@ -104,6 +106,16 @@ const char* mpc_program_option(const mpc_program_t* program, const char* name) {
     if (option->name()->string_view() == name)
       return option->value() ? option->value()->c_str() : "";
   return nullptr;
+}
+
+bool mpc::runtime::has_fixed_loss_scale(const mpc_program_t& program) {
+  const char* scale = mpc_program_option(&program, "loss-scale");
+  return scale && std::string_view(scale) != "dynamic";
+}
+
+float mpc::runtime::loss_scale_floor(const mpc_program_t& program) {
+  const char* floor = mpc_program_option(&program, "loss-scale-min");
+  return floor ? std::strtof(floor, nullptr) : 1.0f;
 }
 
 const char* mpc_program_report(const mpc_program_t* program, size_t* out_size) {

@@ -51,6 +51,7 @@ KnownEntries find_known_entries(const mpc_program_t& program,
   known.update_finite = output_of(variant, last, "update_finite");
   if (program.root->loss_scaling())
     known.loss_scale = control_state(program, "loss_scale");
+  known.loss_scale_floor = loss_scale_floor(program);
   return known;
 }
 

@@ -18,7 +18,6 @@ namespace mpc::runtime {
 
 // Overflows in a row at the smallest loss scale after which training stops.
 inline constexpr uint64_t kMostFloorOverflows = 20;
-inline constexpr float kLossScaleFloor = 1.0f;
 
 // The entry points and outputs a session interprets, found once. -1 or null
 // where the program has none.
@@ -35,6 +34,7 @@ struct KnownEntries {
   const StateTensor* step_counter = nullptr;
   const StateTensor* loss_sum = nullptr;    // Of micro-batches, for `apply`.
   const StateTensor* loss_scale = nullptr;  // Only if the loss is scaled.
+  float loss_scale_floor = 1;
 };
 
 // Where training stands beside the states. Saved in checkpoints.

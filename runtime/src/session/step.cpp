@@ -123,7 +123,7 @@ Fault take_update(mpc_session_t* session, const mpc_step_info_t& info,
   if (progress.spoilt) return Fault::kNone;  // Was reported.
   if (spoils || !std::isfinite(info.update_loss)) return Fault::kLoss;
   if (!session->program->root->loss_scaling()) return Fault::kGradients;
-  const bool at_floor = info.loss_scale <= kLossScaleFloor;
+  const bool at_floor = info.loss_scale <= session->known.loss_scale_floor;
   progress.floor_overflows = at_floor ? progress.floor_overflows + 1 : 0;
   return progress.floor_overflows >= kMostFloorOverflows ? Fault::kFloor
                                                          : Fault::kNone;

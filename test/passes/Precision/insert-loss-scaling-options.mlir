@@ -1,4 +1,7 @@
-// RUN: mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling="init-scale=1024 growth=4 backoff=0.25 interval=7 floor=2 ceiling=4096" | FileCheck %s
+// RUN: mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling="init-scale=1024 growth=4 backoff=0.25 interval=7 floor=2 ceiling=4096 hysteresis=3" | FileCheck %s
+// RUN: mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=init-scale=1 | FileCheck %s --check-prefix=ONE
+// RUN: mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=enabled=false | FileCheck %s --check-prefix=OFF --implicit-check-not=amp.scale_loss --implicit-check-not=amp.un --implicit-check-not=amp.update --implicit-check-not=@loss_scale
+// RUN: mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=enabled=false --mpc-verify-precision
 // RUN: not mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=init-scale=0 2>&1 | FileCheck %s --check-prefix=INIT
 // RUN: not mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=growth=1 2>&1 | FileCheck %s --check-prefix=GROWTH
 
@@ -7,7 +10,17 @@
 // GROWTH: 'growth' must be finite and above 1
 
 // CHECK: train.state @loss_scale control : tensor<f32> = dense<1.024000e+03>
-// CHECK: amp.update_scale {{.*}} {backoff = 2.500000e-01 : f32, ceiling = 4.096000e+03 : f32, floor = 2.000000e+00 : f32, growth = 4.000000e+00 : f32, interval = 7 : i32
+// CHECK: amp.update_scale {{.*}} {backoff = 2.500000e-01 : f32, ceiling = 4.096000e+03 : f32, floor = 2.000000e+00 : f32, growth = 4.000000e+00 : f32, hysteresis = 3 : i32, interval = 7 : i32
+
+// A scale of 1 is one to adapt all the same.
+// ONE: train.state @loss_scale control : tensor<f32> = dense<1.000000e+00>
+// ONE: amp.scale_loss
+// ONE: amp.unscale
+
+// Nothing is scaled; steps that are not finite change nothing as ever.
+// OFF: module attributes {mpc.loss_scale_off, mpc.precision = "fp16"}
+// OFF: amp.all_finite
+// OFF: amp.commit
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
   func.func @step(%x: tensor<1024xf32>) {

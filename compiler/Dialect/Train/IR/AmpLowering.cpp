@@ -137,13 +137,23 @@ static LogicalResult lower(amp::UpdateScaleOp op, OpBuilder &builder,
         arith::MulFOp::create(b, loc, scale, number(op.getBackoff()));
     backed = arith::MaximumFOp::create(b, loc, backed, number(op.getFloor()));
 
-    Value next = arith::AddIOp::create(b, loc, streak, integer(1));
+    // Below zero the streak counts overflows that left the scale alone.
+    int32_t most = 1 - static_cast<int32_t>(op.getHysteresis());
+    Value overflows = arith::MinSIOp::create(b, loc, streak, integer(0));
+    Value patient = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt,
+                                          overflows, integer(most));
+    backed = arith::SelectOp::create(b, loc, patient, scale, backed);
+    overflows = arith::SubIOp::create(b, loc, overflows, integer(1));
+    overflows = arith::MaxSIOp::create(b, loc, overflows, integer(most));
+
+    Value next = arith::MaxSIOp::create(b, loc, streak, integer(0));
+    next = arith::AddIOp::create(b, loc, next, integer(1));
     Value grows = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, next,
                                         integer(op.getInterval()));
     Value kept = arith::SelectOp::create(b, loc, grows, grown, scale);
     Value counted = arith::SelectOp::create(b, loc, grows, integer(0), next);
     return {arith::SelectOp::create(b, loc, finite, kept, backed),
-            arith::SelectOp::create(b, loc, finite, counted, integer(0))};
+            arith::SelectOp::create(b, loc, finite, counted, overflows)};
   };
   results = emitElementwise(builder, op.getLoc(), op->getResultTypes(),
                             op->getOperands(), body);

@@ -1,8 +1,9 @@
-//===- update_scale_test.cpp - The scaler against a reference -------------===//
+//===- update_scale_test.cpp - The scaler against references --------------===//
 //
-// Every pattern of overflows of length up to 16, for several settings: the
-// folder of amp.update_scale and its lowering must both do what twenty plain
-// lines do.
+// Every pattern of overflows of length up to 16, and a million longer ones that
+// begin anywhere, for several settings: the folder of amp.update_scale and the
+// code that it becomes must both do what twenty plain lines do, and without
+// bounds and hysteresis what PyTorch does (update_scale.txt).
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +18,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
 #include <map>
-#include <tuple>
+#include <sstream>
+#include <string>
+#include <vector>
 
 using namespace mlir;
 using namespace mpc;
@@ -29,6 +36,21 @@ struct Settings {
   float start, growth, backoff;
   int32_t interval;
   float floor, ceiling;
+  int32_t hysteresis = 1;
+};
+
+/// splitmix64, as make_update_scale.py has it.
+class Random {
+public:
+  uint64_t operator()() {
+    uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+  }
+
+private:
+  uint64_t state = 20;
 };
 
 struct State {
@@ -39,28 +61,49 @@ struct State {
   }
 };
 
-/// The reference: PyTorch's _amp_update_scale_ with bounds.
-State advance(const Settings &settings, State state, bool finite) {
-  if (!finite) {
-    state.scale *= settings.backoff;
-    if (state.scale < settings.floor)
-      state.scale = settings.floor;
-    state.streak = 0;
-    return state;
-  }
-  state.streak += 1;
-  if (state.streak == settings.interval) {
-    state.scale *= settings.growth;
-    if (state.scale > settings.ceiling)
-      state.scale = settings.ceiling;
-    state.streak = 0;
-  }
-  return state;
-}
+/// The reference: PyTorch's _amp_update_scale_ with Megatron's counter around
+/// it (update_scale_hysteresis.cu) and bounds where the scale moves.
+struct Reference {
+  float scale;
+  int32_t growthTracker, hysteresisTracker;
 
-class UpdateScale : public testing::TestWithParam<Settings> {
-protected:
-  UpdateScale() {
+  Reference(const Settings &settings, State state)
+      : scale(state.scale), growthTracker(std::max(state.streak, 0)),
+        hysteresisTracker(settings.hysteresis + std::min(state.streak, 0)) {}
+
+  void advance(const Settings &settings, bool foundInf) {
+    if (foundInf) {
+      growthTracker = 0;
+      hysteresisTracker -= 1;
+      if (hysteresisTracker <= 0)
+        scale = std::max(scale * settings.backoff, settings.floor);
+      return;
+    }
+    hysteresisTracker = settings.hysteresis;
+    int32_t successful = growthTracker + 1;
+    if (successful != settings.interval) {
+      growthTracker = successful;
+      return;
+    }
+    float newScale = scale * settings.growth;
+    if (std::isfinite(newScale))
+      scale = std::min(newScale, settings.ceiling);
+    growthTracker = 0;
+  }
+
+  /// Both counters in one: overflows that were put up with count below zero.
+  State encode(const Settings &settings) const {
+    int32_t overflows = settings.hysteresis - hysteresisTracker;
+    return {scale,
+            growthTracker - std::min(overflows, settings.hysteresis - 1)};
+  }
+};
+
+/// amp.update_scale with some settings: its folder, and the code that it
+/// becomes.
+class Machine {
+public:
+  explicit Machine(const Settings &s) {
     DialectRegistry registry;
     registry.insert<amp::AmpDialect, train::TrainDialect, arith::ArithDialect,
                     linalg::LinalgDialect, tensor::TensorDialect>();
@@ -78,11 +121,10 @@ protected:
     Value scale = body->addArgument(tensor(builder.getF32Type()), loc);
     Value streak = body->addArgument(tensor(builder.getI32Type()), loc);
     Value finite = body->addArgument(tensor(builder.getI1Type()), loc);
-    const Settings &s = GetParam();
     op = amp::UpdateScaleOp::create(
         builder, loc, scale, streak, finite, llvm::APFloat(s.growth),
         llvm::APFloat(s.backoff), s.interval, llvm::APFloat(s.floor),
-        llvm::APFloat(s.ceiling));
+        llvm::APFloat(s.ceiling), s.hysteresis);
     SmallVector<Value> results;
     EXPECT_TRUE(
         succeeded(cast<train::LinalgLoweringOpInterface>(op.getOperation())
@@ -91,6 +133,30 @@ protected:
     EXPECT_TRUE(lowered && lowered == results[1].getDefiningOp());
   }
 
+  /// The number of `state`, one that was reached or is to start from.
+  int find(State state) {
+    auto [it, isNew] =
+        numbers.try_emplace({state.scale, state.streak}, states.size());
+    if (isNew)
+      states.push_back({state});
+    return it->second;
+  }
+
+  /// Runs a pattern, the lowest bit first; returns the state that it ends in.
+  State run(State start, uint64_t overflows, int length) {
+    int at = find(start);
+    for (int i = 0; i < length; ++i)
+      at = step(at, !(overflows >> i & 1));
+    return states[at].state;
+  }
+
+  struct Visited {
+    State state;
+    int next[2] = {-1, -1};
+  };
+  std::vector<Visited> states;
+
+private:
   State fold(State state, bool finite) {
     auto tensor = [](Type element) {
       return RankedTensorType::get({}, element);
@@ -136,47 +202,75 @@ protected:
             cast<IntegerAttr>(values.lookup(yield->getOperand(1))).getInt())};
   }
 
-  /// One transition, computed three ways. Patterns share transitions, so each
-  /// is computed once.
-  State step(State state, bool finite) {
-    auto [it, isNew] = seen.try_emplace({state.scale, state.streak, finite});
-    if (!isNew)
-      return it->second;
-    State expected = advance(GetParam(), state, finite);
-    EXPECT_EQ(fold(state, finite), expected)
-        << state.scale << " " << state.streak;
-    EXPECT_EQ(runLowered(state, finite), expected)
-        << state.scale << " " << state.streak;
-    return it->second = expected;
+  /// One transition by the emitted code; the folder agrees. Patterns share
+  /// transitions, so each is computed once.
+  int step(int from, bool finite) {
+    int &next = states[from].next[finite];
+    if (next >= 0)
+      return next;
+    State before = states[from].state;
+    State after = runLowered(before, finite);
+    EXPECT_EQ(fold(before, finite), after)
+        << before.scale << " " << before.streak;
+    int to = find(after);
+    return states[from].next[finite] = to;
   }
 
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   amp::UpdateScaleOp op;
   linalg::GenericOp lowered;
-  std::map<std::tuple<float, int32_t, bool>, State> seen;
+  std::map<std::pair<float, int32_t>, int> numbers;
+};
+
+//===----------------------------------------------------------------------===//
+// Against the reference
+//===----------------------------------------------------------------------===//
+
+class UpdateScale : public testing::TestWithParam<Settings> {
+protected:
+  void compare(State start, uint64_t overflows, int length) {
+    const Settings &s = GetParam();
+    Reference reference(s, start);
+    for (int i = 0; i < length; ++i)
+      reference.advance(s, overflows >> i & 1);
+    ASSERT_EQ(machine.run(start, overflows, length), reference.encode(s))
+        << "from " << start.scale << " " << start.streak << " length " << length
+        << " pattern " << overflows;
+  }
+
+  Machine machine{GetParam()};
 };
 
 TEST_P(UpdateScale, EveryPatternOfOverflows) {
-  const Settings &s = GetParam();
-  int patterns = 0;
   for (int length = 1; length <= 16; ++length)
-    for (uint32_t pattern = 0; pattern < 1u << length; ++pattern, ++patterns) {
-      State state{s.start, 0}, reference{s.start, 0};
-      for (int i = 0; i < length; ++i) {
-        bool finite = !(pattern >> i & 1);
-        state = step(state, finite);
-        reference = advance(s, reference, finite);
-      }
-      ASSERT_EQ(state, reference)
-          << "length " << length << " pattern " << pattern;
-      ASSERT_LT(state.streak, s.interval);
-      if (s.start >= s.floor && s.start <= s.ceiling) {
-        ASSERT_GE(state.scale, s.floor);
-        ASSERT_LE(state.scale, s.ceiling);
-      }
+    for (uint64_t pattern = 0; pattern < 1u << length; ++pattern)
+      ASSERT_NO_FATAL_FAILURE(compare({GetParam().start, 0}, pattern, length));
+  const Settings &s = GetParam();
+  for (const Machine::Visited &visited : machine.states) {
+    EXPECT_LT(visited.state.streak, s.interval);
+    EXPECT_GT(visited.state.streak, -s.hysteresis);
+    if (s.start >= s.floor && s.start <= s.ceiling) {
+      EXPECT_GE(visited.state.scale, s.floor);
+      EXPECT_LE(visited.state.scale, s.ceiling);
     }
-  EXPECT_EQ(patterns, (1 << 17) - 2);
+  }
+}
+
+// Of every density, from streaks that are about to end and others.
+TEST_P(UpdateScale, AMillionPatternsFromAnywhere) {
+  const Settings &s = GetParam();
+  Random random;
+  for (int i = 0; i < 1000000; ++i) {
+    uint64_t overflows = random();
+    for (int rarer = random() % 6; rarer > 0; --rarer)
+      overflows &= random();
+    int32_t left = 1 + random() % std::min(s.interval, 64);
+    int32_t streak =
+        random() % 2 ? s.interval - left : -int32_t(random() % s.hysteresis);
+    ASSERT_NO_FATAL_FAILURE(
+        compare({s.start, streak}, overflows, 17 + random() % 48));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -187,7 +281,68 @@ INSTANTIATE_TEST_SUITE_P(
         Settings{4, 2, 0.5, 2, 1, 16},              // Both bounds in reach.
         Settings{8388608, 2, 0.5, 1, 1, 16777216},  // Grows at once.
         Settings{1000, 1.5, 0.3f, 2, 0.25, 5000},   // No powers of two.
-        Settings{1e30f, 2, 0.5, 2, 1, 16777216},    // Starts above the ceiling.
-        Settings{0.25, 2, 0.5, 4, 1, 16777216}));   // Starts below the floor.
+        Settings{1e30f, 2, 0.5, 2, 1, 16777216},    // Above the ceiling.
+        Settings{0.25, 2, 0.5, 4, 1, 16777216},     // Below the floor.
+        Settings{0x1p120f, 2, 0.5, 1, 0x1p-126f, 0x1p127f}, // As PyTorch.
+        Settings{1024, 2, 0.5, 2, 1024, 1024},              // Static.
+        Settings{65536, 2, 0.5, 3, 1, 16777216, 2}, // Megatron's hysteresis.
+        Settings{64, 2, 0.5, 1, 1, 16777216, 5}));  // More than it grows.
+
+//===----------------------------------------------------------------------===//
+// Against PyTorch
+//===----------------------------------------------------------------------===//
+
+/// FNV-1a over scales and streaks.
+class Hash {
+public:
+  void add(State state) {
+    uint32_t bits;
+    std::memcpy(&bits, &state.scale, sizeof bits);
+    for (uint32_t word : {bits, uint32_t(state.streak)})
+      hash = (hash ^ word) * 0x100000001b3;
+  }
+  uint64_t hash = 0xcbf29ce484222325;
+};
+
+/// Patterns and their order are those of make_update_scale.py.
+void compareWithPyTorch(const Settings &s, uint64_t every, uint64_t random) {
+  Machine machine(s);
+  Hash hash;
+  for (int length = 1; length <= 16; ++length)
+    for (uint64_t overflows = 0; overflows < 1u << length; ++overflows)
+      hash.add(machine.run({s.start, 0}, overflows, length));
+  EXPECT_EQ(hash.hash, every) << "every pattern up to 16, from " << s.start;
+
+  Random draw;
+  hash = Hash();
+  for (int i = 0; i < 1000000; ++i) {
+    uint64_t overflows = draw();
+    for (int rarer = draw() % 6; rarer > 0; --rarer)
+      overflows &= draw();
+    int32_t streak = s.interval - 1 - draw() % std::min(s.interval, 64);
+    hash.add(machine.run({s.start, streak}, overflows, 17 + draw() % 48));
+  }
+  EXPECT_EQ(hash.hash, random) << "a million patterns, from " << s.start;
+}
+
+TEST(PyTorch, UpdatesScalesTheSameWay) {
+  std::ifstream goldens(MPC_GOLDENS);
+  int settings = 0;
+  for (std::string line; std::getline(goldens, line);) {
+    if (line[0] == '#')
+      continue;
+    std::istringstream in(line);
+    Settings s{};
+    s.floor = 0x1p-126f; // PyTorch has no bounds; it never grows to infinity.
+    s.ceiling = 0x1p127f;
+    uint64_t every, random;
+    in >> s.start >> s.growth >> s.backoff >> s.interval >> std::hex >> every >>
+        random;
+    ASSERT_TRUE(bool(in)) << line;
+    compareWithPyTorch(s, every, random);
+    ++settings;
+  }
+  EXPECT_EQ(settings, 4);
+}
 
 } // namespace
