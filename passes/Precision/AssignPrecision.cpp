@@ -133,6 +133,24 @@ static void applyLabel(OpBuilder &builder, Value value,
     use->set(other);
 }
 
+/// What the user puts in 16 bit reads masks as they are, and stores them: where
+/// the type does not reach as far they become its largest number, not infinity.
+static void clampMasks(Operation *op, FloatType lowType) {
+  if (!isUsersChoice(op) || llvm::none_of(op->getResultTypes(), isLowTensor))
+    return;
+  OpBuilder builder(op);
+  for (OpOperand &use : op->getOpOperands()) {
+    auto constant = use.get().getDefiningOp<train::ConstantOp>();
+    auto elements =
+        constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
+    if (!elements || !elements.getElementType().isF32())
+      continue;
+    DenseFPElementsAttr clamped = clampElements(elements, lowType);
+    if (clamped != elements)
+      use.set(train::ConstantOp::create(builder, constant.getLoc(), clamped));
+  }
+}
+
 static void assignTypes(func::FuncOp func, const Labelling &labelling,
                         FloatType lowType) {
   // Explanations compare bytes, so they come before any type changes.
@@ -163,6 +181,8 @@ static void assignTypes(func::FuncOp func, const Labelling &labelling,
       builder.setInsertionPoint(first);
     applyLabel(builder, value, labelling, lowType);
   }
+  for (Operation &op : func.front())
+    clampMasks(&op, lowType);
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,8 +18,7 @@ static int64_t numElements(Value value) {
 /// its scale or the seed of the gradient, which exceed the range of f16. Matrix
 /// units alone want both operands in one type.
 static bool isKeptScalar(PrecisionOpInterface op, Value value) {
-  return numElements(value) == 1 &&
-         op.getPrecisionClass() != PrecisionClass::Low;
+  return numElements(value) == 1 && !isLowOp(op);
 }
 
 /// True if running `op` moves its operands and results. Reads, writes, packing
@@ -45,18 +44,11 @@ static bool hasFreeCopy(Value value) {
   return getWeightState(value) != nullptr;
 }
 
-/// True if rounding `op`'s results rounds nothing that its operands are not.
-static bool isTransparent(Operation *op) {
-  auto precision = dyn_cast_or_null<PrecisionOpInterface>(op);
-  return precision &&
-         precision.getPrecisionClass() == PrecisionClass::Transparent;
-}
-
 /// True if the elements of `value` are computed, not moved from elsewhere.
 static bool isComputed(Value value) {
   auto op = dyn_cast_or_null<PrecisionOpInterface>(value.getDefiningOp());
-  return op && op.getPrecisionClass() != PrecisionClass::Transparent &&
-         op.getPrecisionClass() != PrecisionClass::Promote;
+  return op && !isTransparent(op) &&
+         op.getPrecisionClass(nullptr) != PrecisionClass::Promote;
 }
 
 //===----------------------------------------------------------------------===//
@@ -100,8 +92,8 @@ bool Labelling::hasFixed(PrecisionOpInterface op) const {
 
 Labelling::Labelling(func::FuncOp func, FloatType low, int64_t minimumGain,
                      OverrideFn overrideOf)
-    : origins(func, low), minimumGain(minimumGain), wide(cut.addNode()),
-      narrow(cut.addNode()) {
+    : origins(func, low), lowType(low), minimumGain(minimumGain),
+      wide(cut.addNode()), narrow(cut.addNode()) {
   cut.addCostOfSink(wide, MinCut::forbidden);
   cut.addCostOfSource(narrow, MinCut::forbidden);
 
@@ -161,7 +153,7 @@ void Labelling::readAsStored(OpOperand &use) {
 }
 
 void Labelling::addClass(PrecisionOpInterface op) {
-  PrecisionClass kind = op.getPrecisionClass();
+  PrecisionClass kind = op.getPrecisionClass(lowType);
   bool isFollow = kind == PrecisionClass::Follow && !op.isBounded();
   if (isFollow || kind == PrecisionClass::Transparent)
     return addTied(op);
@@ -200,7 +192,7 @@ void Labelling::addClass(PrecisionOpInterface op) {
 /// operands that are broadcast, and what is computed from parameters, are read
 /// as they are. Transparent: all share.
 void Labelling::addTied(PrecisionOpInterface op) {
-  bool exact = op.getPrecisionClass() == PrecisionClass::Transparent;
+  bool exact = isTransparent(op);
   bool anyWide = llvm::any_of(op->getResults(), [&](OpResult result) {
     return isF32Tensor(result.getType()) && staysWide(result);
   });
@@ -257,11 +249,7 @@ void Labelling::keepAwayFromProducts(Block &body) {
       regions.unionSets(a, b);
   };
   for (Operation &op : body) {
-    auto precision = dyn_cast<PrecisionOpInterface>(op);
-    Node center =
-        precision && precision.getPrecisionClass() == PrecisionClass::Low
-            ? narrow
-            : wide;
+    Node center = isLowOp(&op) ? narrow : wide;
     auto touch = [&](Node node) {
       if (center == wide)
         center = node;
@@ -418,7 +406,7 @@ std::string Labelling::explainWide(Operation *op) const {
     if (origins.isOfParameters(result))
       return "what is computed from parameters alone stays f32 up to a product";
   }
-  return cast<PrecisionOpInterface>(op).getPrecisionReason().str();
+  return cast<PrecisionOpInterface>(op).getPrecisionReason(lowType).str();
 }
 
 /// What the other answer would cost, all else being equal.
@@ -452,8 +440,8 @@ Labelling::Decision Labelling::explain(Operation *op) const {
     return {kRuleOption, override.reason};
 
   auto precision = cast<PrecisionOpInterface>(op);
-  std::string reason = precision.getPrecisionReason().str();
-  PrecisionClass kind = precision.getPrecisionClass();
+  std::string reason = precision.getPrecisionReason(lowType).str();
+  PrecisionClass kind = precision.getPrecisionClass(lowType);
   if (kind == PrecisionClass::Low || kind == PrecisionClass::Sensitive)
     return {kRuleClass, reason};
 

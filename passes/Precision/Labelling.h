@@ -102,6 +102,7 @@ private:
   std::string explainWide(mlir::Operation *op) const;
 
   Origins origins;
+  mlir::FloatType lowType;
   int64_t minimumGain;
   MinCut cut;
   Node wide;   ///< Always f32.

@@ -17,36 +17,38 @@ static bool isFloat(Value value) {
   return getFloatElementType(value.getType()) != nullptr;
 }
 
-static bool isLowOp(Operation *op) {
-  auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
-  return precision && precision.getPrecisionClass() == amp::PrecisionClass::Low;
-}
-
-/// True if an element is finite and larger than `most`.
+/// True if an element is finite and larger than `most`, or not zero and so
+/// small that `least`, the smallest number of a type, is more than twice as
+/// large.
 template <typename Float>
-static bool anyExceeds(ArrayRef<char> bytes, double most) {
+static bool anyOutside(ArrayRef<char> bytes, double least, double most) {
   ArrayRef<Float> elements(reinterpret_cast<const Float *>(bytes.data()),
                            bytes.size() / sizeof(Float));
   bool found = false; // No early way out: masks are large and have none.
-  for (Float element : elements)
-    found |= std::abs(element) > Float(most) &&
-             std::abs(element) <= std::numeric_limits<Float>::max();
+  for (Float element : elements) {
+    Float size = std::abs(element);
+    found |=
+        (size > Float(most) && size <= std::numeric_limits<Float>::max()) ||
+        (size > 0 && size <= Float(least / 2));
+  }
   return found;
 }
 
-/// True if `op` is a constant with an element that `low` would make infinite.
-static bool exceeds(Operation *op, FloatType low) {
+/// True if `op` is a constant with an element that `low` would make infinite,
+/// or zero: a mask, an epsilon.
+static bool isOutOfRange(Operation *op, FloatType low) {
   auto constant = dyn_cast<train::ConstantOp>(op);
   auto elements =
       constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
   if (!elements)
     return false;
-  double most =
-      llvm::APFloat::getLargest(low.getFloatSemantics()).convertToDouble();
+  const llvm::fltSemantics &type = low.getFloatSemantics();
+  double least = llvm::APFloat::getSmallest(type).convertToDouble();
+  double most = llvm::APFloat::getLargest(type).convertToDouble();
   if (elements.getElementType().isF64())
-    return anyExceeds<double>(elements.getRawData(), most);
+    return anyOutside<double>(elements.getRawData(), least, most);
   return elements.getElementType().isF32() &&
-         anyExceeds<float>(elements.getRawData(), most);
+         anyOutside<float>(elements.getRawData(), least, most);
 }
 
 Origins::Origins(func::FuncOp func, FloatType low) {
@@ -87,7 +89,7 @@ void Origins::visitUpdates(func::FuncOp func) {
 void Origins::visitForward(Operation *op, FloatType low) {
   // An index picks and a condition chooses; neither is part of the result.
   bool floats = llvm::any_of(op->getOperands(), isFloat);
-  bool carries = exceeds(op, low);
+  bool carries = isOutOfRange(op, low);
   for (Value operand : op->getOperands())
     if (floats ? isFloat(operand) : !getElementTypeOrSelf(operand).isInteger(1))
       carries |= unbounded.contains(operand);

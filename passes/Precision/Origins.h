@@ -22,7 +22,8 @@ public:
 
   /// Computed from inputs of the function, and neither a `low` op nor one whose
   /// result is bounded stands in between: x - mean(x) has digits only if x has
-  /// its own. Or computed from a constant that is finite, but not in `low`.
+  /// its own. Or computed from a constant that is finite, but not in `low`, or
+  /// that is zero in `low` alone: x / (|x| + epsilon) has a value at 0.
   bool isUnbounded(mlir::Value value) const {
     return unbounded.contains(value);
   }

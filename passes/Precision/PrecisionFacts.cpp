@@ -22,6 +22,19 @@ bool mpc::isF32Tensor(Type type) {
   return element && element.isF32();
 }
 
+static bool hasClass(Operation *op, amp::PrecisionClass kind) {
+  auto precision = dyn_cast_or_null<amp::PrecisionOpInterface>(op);
+  return precision && precision.getPrecisionClass(nullptr) == kind;
+}
+
+bool mpc::isLowOp(Operation *op) {
+  return hasClass(op, amp::PrecisionClass::Low);
+}
+
+bool mpc::isTransparent(Operation *op) {
+  return hasClass(op, amp::PrecisionClass::Transparent);
+}
+
 FloatType mpc::getLowType(MLIRContext *context, StringRef precision) {
   if (precision == "bf16")
     return BFloat16Type::get(context);
@@ -87,6 +100,11 @@ bool mpc::isReported(Operation *op) {
          isa<train::CostOpInterface>(op) && !isa<train::UnpackOp>(op) &&
          (llvm::any_of(op->getOperandTypes(), isFloat) ||
           llvm::any_of(op->getResultTypes(), isFloat));
+}
+
+bool mpc::isUsersChoice(Operation *op) {
+  auto rule = op->getAttrOfType<StringAttr>(kRuleAttr);
+  return rule && rule.getValue() == kRuleOption;
 }
 
 void mpc::setDecision(Operation *op, StringRef rule, const Twine &reason) {

@@ -40,6 +40,13 @@ mlir::FloatType getFloatElementType(mlir::Type type);
 bool isLowTensor(mlir::Type type);
 bool isF32Tensor(mlir::Type type);
 
+/// True for ops that read 16 bit by their class: products and convolutions.
+bool isLowOp(mlir::Operation *op);
+
+/// True for ops by whose class rounding their results rounds nothing that their
+/// operands are not.
+bool isTransparent(mlir::Operation *op);
+
 /// The 16-bit type of "bf16" or "fp16"; null for precisions without one.
 mlir::FloatType getLowType(mlir::MLIRContext *context,
                            llvm::StringRef precision);
@@ -66,6 +73,9 @@ bool isReported(mlir::Operation *op);
 /// The gradients of parameters that `func` packs (passes/Grad/Packing.h), in
 /// order.
 llvm::SmallVector<mlir::Value> findGradientPacks(mlir::func::FuncOp func);
+
+/// True if the user chose the types of `op`, over its class.
+bool isUsersChoice(mlir::Operation *op);
 
 /// Writes rule and reason to an op.
 void setDecision(mlir::Operation *op, llvm::StringRef rule,

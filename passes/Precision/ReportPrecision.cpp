@@ -82,7 +82,7 @@ static FloatType resultType(Operation *op) {
 
 /// Type of sums and intermediate values; empty where nothing is computed.
 static std::string accumulateType(amp::PrecisionOpInterface op) {
-  if (op.getPrecisionClass() == PrecisionClass::Transparent)
+  if (isTransparent(op))
     return "";
   bool f64 = llvm::any_of(op->getOperandTypes(), [](Type type) {
     FloatType element = getFloatElementType(type);
@@ -110,7 +110,7 @@ static void addCost(Operation *op, Totals &totals) {
 
   totals.flops += cost.getFlops();
   auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
-  if (!precision || precision.getPrecisionClass() != PrecisionClass::Low)
+  if (!isLowOp(op))
     return;
   FloatType type = operandType(precision);
   if (type && type.getWidth() == 16)
@@ -131,7 +131,8 @@ static void addCast(amp::CastOp cast, Totals &totals) {
   totals.weightCasts += getWeightState(cast.getInput()) != nullptr;
 }
 
-static llvm::json::Object describe(amp::PrecisionOpInterface op) {
+static llvm::json::Object describe(amp::PrecisionOpInterface op,
+                                   FloatType low) {
   auto text = [&](StringRef name) -> std::string {
     auto attr = op->getAttrOfType<StringAttr>(name);
     return attr ? utf8(attr.getValue()) : std::string();
@@ -146,19 +147,20 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op) {
   Totals cost;
   addCost(op, cost);
   FloatType in = operandType(op), out = resultType(op);
-  return llvm::json::Object{{"op", op->getName().getStringRef()},
-                            {"node", utf8(nodeName(op->getLoc()))},
-                            {"type", utf8(nodeType(op->getLoc()))},
-                            {"class", amp::className(op.getPrecisionClass())},
-                            {"operand_dtype", in ? typeName(in) : ""},
-                            {"dtype", out ? typeName(out) : ""},
-                            {"accumulate_dtype", accumulateType(op)},
-                            {"casts_in", castsIn},
-                            {"casts_out", castsOut},
-                            {"rule", text(kRuleAttr)},
-                            {"reason", text(kReasonAttr)},
-                            {"flops", cost.flops},
-                            {"bytes", cost.bytes}};
+  return llvm::json::Object{
+      {"op", op->getName().getStringRef()},
+      {"node", utf8(nodeName(op->getLoc()))},
+      {"type", utf8(nodeType(op->getLoc()))},
+      {"class", amp::className(op.getPrecisionClass(low))},
+      {"operand_dtype", in ? typeName(in) : ""},
+      {"dtype", out ? typeName(out) : ""},
+      {"accumulate_dtype", accumulateType(op)},
+      {"casts_in", castsIn},
+      {"casts_out", castsOut},
+      {"rule", text(kRuleAttr)},
+      {"reason", text(kReasonAttr)},
+      {"flops", cost.flops},
+      {"bytes", cost.bytes}};
 }
 
 namespace {
@@ -170,6 +172,8 @@ struct ReportPrecisionPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
+    FloatType low =
+        precision ? getLowType(&getContext(), precision.getValue()) : nullptr;
     Totals all;
     llvm::json::Array functions;
     for (auto func : module.getOps<func::FuncOp>()) {
@@ -182,7 +186,7 @@ struct ReportPrecisionPass
         if (auto cast = dyn_cast<amp::CastOp>(op))
           addCast(cast, totals);
         if (isReported(&op))
-          ops.push_back(describe(cast<amp::PrecisionOpInterface>(op)));
+          ops.push_back(describe(cast<amp::PrecisionOpInterface>(op), low));
       }
       functions.push_back(llvm::json::Object{{"name", utf8(func.getSymName())},
                                              {"ops", std::move(ops)},

@@ -14,12 +14,23 @@ using namespace mpc;
 
 static constexpr size_t kBlobAlignment = 64;
 
-static uint16_t roundTo(FloatType type, float value) {
-  // A mask of the lowest f32 stays a number: rows of -inf have no softmax.
+/// A mask of the lowest f32 stays a number: rows of -inf have no softmax.
+static float clampTo(FloatType type, float value) {
   const float most = type.isBF16() ? 0x1.fep127f : 65504.0f;
-  if (std::isfinite(value))
-    value = std::clamp(value, -most, most);
+  return std::isfinite(value) ? std::clamp(value, -most, most) : value;
+}
+
+static uint16_t roundTo(FloatType type, float value) {
+  value = clampTo(type, value);
   return type.isBF16() ? floatToBfloat(value) : floatToHalf(value);
+}
+
+DenseFPElementsAttr mpc::clampElements(DenseFPElementsAttr elements,
+                                       FloatType type) {
+  return cast<DenseFPElementsAttr>(
+      elements.mapValues(elements.getElementType(), [&](const APFloat &number) {
+        return APFloat(clampTo(type, number.convertToFloat())).bitcastToAPInt();
+      }));
 }
 
 ElementsAttr mpc::roundElements(ElementsAttr elements, FloatType type,

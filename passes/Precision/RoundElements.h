@@ -13,6 +13,11 @@ namespace mpc {
 mlir::ElementsAttr roundElements(mlir::ElementsAttr elements,
                                  mlir::FloatType type, llvm::StringRef name);
 
+/// The f32 `elements` with the largest numbers of `type` for finite ones
+/// beyond.
+mlir::DenseFPElementsAttr clampElements(mlir::DenseFPElementsAttr elements,
+                                        mlir::FloatType type);
+
 } // namespace mpc
 
 #endif // MPC_PASSES_PRECISION_ROUNDELEMENTS_H

@@ -66,21 +66,16 @@ static LogicalResult verifyOneLowType(Operation *op, FloatType lowType) {
   return success();
 }
 
-/// True if the user chose the types of `op`, over its class.
-static bool isUsersChoice(Operation *op) {
-  auto rule = op->getAttrOfType<StringAttr>(kRuleAttr);
-  return rule && rule.getValue() == kRuleOption;
-}
-
-static LogicalResult verifyPins(amp::PrecisionOpInterface op) {
+static LogicalResult verifyPins(amp::PrecisionOpInterface op,
+                                FloatType lowType) {
   auto refuse = [&](StringRef what, unsigned index, Type type,
                     const char *why) {
     return blame(op->emitOpError() << what << " #" << index << " must be f32, "
                                    << why << ", but is " << type,
                  op, "mpc-assign-precision");
   };
-  bool sensitive =
-      op.getPrecisionClass() == PrecisionClass::Sensitive && !isUsersChoice(op);
+  bool sensitive = op.getPrecisionClass(lowType) == PrecisionClass::Sensitive &&
+                   !isUsersChoice(op);
   for (auto [i, type] : llvm::enumerate(op->getOperandTypes())) {
     if (isLowTensor(type) && op.isOperandPinned(i))
       return refuse("operand", i, type, "being pinned");
@@ -98,7 +93,7 @@ static LogicalResult verifyPins(amp::PrecisionOpInterface op) {
 
 /// A transparent op moves bits: what goes in comes out.
 static LogicalResult verifyTransparent(amp::PrecisionOpInterface op) {
-  if (op.getPrecisionClass() != PrecisionClass::Transparent)
+  if (!isTransparent(op))
     return success();
   FloatType first;
   auto check = [&](Type type) -> LogicalResult {
@@ -147,10 +142,7 @@ static LogicalResult verifyReaders(amp::CastOp cast) {
   if (!isLowTensor(cast.getType()))
     return success();
   for (Operation *user : cast->getUsers()) {
-    auto precision = dyn_cast<amp::PrecisionOpInterface>(user);
-    bool isLow =
-        precision && precision.getPrecisionClass() == PrecisionClass::Low;
-    if (isLow || isUsersChoice(user) || isa<train::WriteOp>(user))
+    if (isLowOp(user) || isUsersChoice(user) || isa<train::WriteOp>(user))
       continue;
     InFlightDiagnostic error =
         cast.emitOpError("must not round a tensor for an op that is not low");
@@ -308,7 +300,8 @@ struct VerifyPrecisionPass
     if (failed(verifyOneLowType(op, lowType)))
       return failure();
     if (auto precision = dyn_cast<amp::PrecisionOpInterface>(op))
-      if (failed(verifyPins(precision)) || failed(verifyTransparent(precision)))
+      if (failed(verifyPins(precision, lowType)) ||
+          failed(verifyTransparent(precision)))
         return failure();
     if (auto cast = dyn_cast<amp::CastOp>(op))
       if (failed(verifyCast(cast)))

@@ -86,7 +86,8 @@ void OpList::learnOps(mlir::func::FuncOp predict, const std::string &op,
     if (nodeType(made->getLoc()) != op || !precision ||
         mlir::isa<train::ConstantOp>(made))
       return;
-    of.classes.insert(amp::className(precision.getPrecisionClass()).str());
+    of.classes.insert(
+        amp::className(precision.getPrecisionClass(nullptr)).str());
     if (auto kernel = mlir::dyn_cast<train::KernelOpInterface>(made))
       of.kernels.insert(kernel.getKernelName().str());
     else if (mlir::isa<train::LinalgLoweringOpInterface>(made))

@@ -67,29 +67,6 @@ train.state @w parameter : tensor<64x64xf32>
 
 // -----
 
-// Squares, roots and reciprocals are f32; what divides by them is not.
-// CHECK-LABEL: func.func @norm_written_out
-func.func @norm_written_out(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {
-  %w = train.read @w : tensor<64x64xf32>
-  %eps = train.constant dense<1.0e-5> : tensor<f32> : tensor<f32>
-  %0 = train.matmul %x, %w : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
-  // CHECK: train.mul {{.*}}a square exceeds f16 from 256 on{{.*}} -> tensor<32x64xf32>
-  %1 = train.mul %0, %0 : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<32x64xf32>
-  // CHECK-NEXT: train.reduce_mean {{.*}} -> tensor<32x1xf32>
-  %2 = train.reduce_mean %1 {axes = array<i64: 1>, keepdims} : (tensor<32x64xf32>) -> tensor<32x1xf32>
-  // CHECK-NEXT: train.add {{.*}} -> tensor<32x1xf32>
-  %3 = train.add %2, %eps : (tensor<32x1xf32>, tensor<f32>) -> tensor<32x1xf32>
-  // CHECK-NEXT: train.sqrt {{.*}} -> tensor<32x1xf32>
-  %4 = train.sqrt %3 : (tensor<32x1xf32>) -> tensor<32x1xf32>
-  // CHECK-NEXT: train.div {{.*}} : (tensor<32x64xbf16>, tensor<32x1xf32>) -> tensor<32x64xbf16>
-  %5 = train.div %0, %4 : (tensor<32x64xf32>, tensor<32x1xf32>) -> tensor<32x64xf32>
-  %6 = train.matmul %5, %w : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
-  return %6 : tensor<32x64xf32>
-}
-train.state @w parameter : tensor<64x64xf32>
-
-// -----
-
 // A weight that is computed from weights is f32 up to the product; one that is
 // only moved is a part of the 16-bit copy.
 // CHECK-LABEL: func.func @computed_weight

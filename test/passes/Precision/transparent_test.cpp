@@ -271,7 +271,7 @@ TEST_F(Transparent, CommutesWithACast) {
   for (auto &module : samples) {
     ASSERT_TRUE(bool(module));
     module->walk([&](amp::PrecisionOpInterface op) {
-      if (op.getPrecisionClass() != amp::PrecisionClass::Transparent ||
+      if (op.getPrecisionClass(nullptr) != amp::PrecisionClass::Transparent ||
           llvm::none_of(op->getResultTypes(), floatOf))
         return;
       ++count;

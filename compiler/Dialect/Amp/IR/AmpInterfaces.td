@@ -11,8 +11,12 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<
-      [{Returns the class that decides which operands get a cast.}],
-      "::mpc::amp::PrecisionClass", "getPrecisionClass">,
+      [{Returns the class that decides which operands get a cast. `low` is the
+      type that they are cast to: what is sensitive for the range of f16 is not
+      in a program of bf16. Null stands for any; then the class is the strictest
+      of all.}],
+      "::mpc::amp::PrecisionClass", "getPrecisionClass",
+      (ins "::mlir::FloatType":$low)>,
     InterfaceMethod<
       [{Returns true if this operand stays as it is in every precision: norm
       parameters and statistics, labels, ratios, scales, optimizer states.}],
@@ -30,7 +34,7 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
       "bool", "isBounded", (ins), "", [{ return false; }]>,
     InterfaceMethod<
       [{Returns the reason for the class, one clause for the report.}],
-      "::llvm::StringRef", "getPrecisionReason">,
+      "::llvm::StringRef", "getPrecisionReason", (ins "::mlir::FloatType":$low)>,
   ];
 }
 

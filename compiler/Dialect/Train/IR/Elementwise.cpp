@@ -31,7 +31,6 @@ MPC_ELEMENTWISE(AddOp, Follow, 1, "rounds once, where its operands do")
 MPC_ELEMENTWISE(SubOp, Follow, 1, "rounds once, where its operands do")
 MPC_ELEMENTWISE(NegOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(ReluOp, Transparent, 1, "commutes exactly with a cast")
-MPC_ELEMENTWISE(SqrtOp, Sensitive, 5, "a root of what may exceed 16 bit")
 MPC_ELEMENTWISE(ReluGradOp, Follow, 1, "passes the gradient or zero")
 MPC_ELEMENTWISE(StopGradientOp, Internal, 0, "gone before types are chosen")
 MPC_ELEMENTWISE(RoundToOp, Internal, 1, "rounds as the model says, once")
@@ -57,40 +56,68 @@ static bool isScalarConstant(Value value) {
   return value.getDefiningOp<ConstantOp>() && countElements(value) == 1;
 }
 
-// A square leaves f16 from 256 on, a reciprocal below 1.5e-5: what a model
-// writes out as a norm or a power is as sensitive as its parts.
-amp::PrecisionClass MulOp::getPrecisionClass() {
-  return getLhs() == getRhs() ? amp::PrecisionClass::Sensitive
+/// Follow in a type that reaches as far as f32. A square leaves f16 from 256
+/// on, a reciprocal below 1.5e-5: there, what a model writes out as a norm or a
+/// power is as sensitive as its parts.
+static amp::PrecisionClass followIfInRange(FloatType low) {
+  using llvm::APFloat;
+  bool reaches =
+      low && APFloat::semanticsMaxExponent(low.getFloatSemantics()) >=
+                 APFloat::semanticsMaxExponent(APFloat::IEEEsingle());
+  return reaches ? amp::PrecisionClass::Follow : amp::PrecisionClass::Sensitive;
+}
+
+static constexpr const char *kRoundsOnce = "rounds once, where its operands do";
+
+static StringRef explainRange(FloatType low, StringRef danger) {
+  return followIfInRange(low) == amp::PrecisionClass::Follow ? kRoundsOnce
+                                                             : danger;
+}
+
+amp::PrecisionClass MulOp::getPrecisionClass(FloatType low) {
+  return getLhs() == getRhs() ? followIfInRange(low)
                               : amp::PrecisionClass::Follow;
 }
 
-StringRef MulOp::getPrecisionReason() {
-  return getLhs() == getRhs() ? "a square exceeds f16 from 256 on"
-                              : "rounds once, where its operands do";
+StringRef MulOp::getPrecisionReason(FloatType low) {
+  return getLhs() == getRhs()
+             ? explainRange(low, "a square exceeds f16 from 256 on")
+             : kRoundsOnce;
 }
 
 int64_t MulOp::getFlops() { return countElements(getResult()); }
 
-amp::PrecisionClass DivOp::getPrecisionClass() {
-  return isScalarConstant(getLhs()) ? amp::PrecisionClass::Sensitive
+amp::PrecisionClass DivOp::getPrecisionClass(FloatType low) {
+  return isScalarConstant(getLhs()) ? followIfInRange(low)
                                     : amp::PrecisionClass::Follow;
 }
 
-StringRef DivOp::getPrecisionReason() {
-  return isScalarConstant(getLhs()) ? "a reciprocal of what may be small"
-                                    : "rounds once, where its operands do";
+StringRef DivOp::getPrecisionReason(FloatType low) {
+  return isScalarConstant(getLhs())
+             ? explainRange(low, "a reciprocal of what may be small")
+             : kRoundsOnce;
 }
 
 int64_t DivOp::getFlops() { return countElements(getResult()); }
 
-amp::PrecisionClass CastOp::getPrecisionClass() {
+amp::PrecisionClass SqrtOp::getPrecisionClass(FloatType low) {
+  return followIfInRange(low);
+}
+
+StringRef SqrtOp::getPrecisionReason(FloatType low) {
+  return explainRange(low, "a root of what may exceed 16 bit");
+}
+
+int64_t SqrtOp::getFlops() { return 5 * countElements(getResult()); }
+
+amp::PrecisionClass CastOp::getPrecisionClass(FloatType) {
   return isFloat(getInput()) && isFloat(getResult())
              ? amp::PrecisionClass::Transparent
              : amp::PrecisionClass::Sensitive;
 }
 
-StringRef CastOp::getPrecisionReason() {
-  return getPrecisionClass() == amp::PrecisionClass::Transparent
+StringRef CastOp::getPrecisionReason(FloatType low) {
+  return getPrecisionClass(low) == amp::PrecisionClass::Transparent
              ? "the identity between float types"
              : "integers above 256 have no 16-bit float";
 }
@@ -109,15 +136,15 @@ bool CastOp::isIdentity() {
   return !from.isInteger(1) && !to.isInteger(1);
 }
 
-amp::PrecisionClass SelectOp::getPrecisionClass() {
+amp::PrecisionClass SelectOp::getPrecisionClass(FloatType) {
   Type type = getType();
   return getOnTrue().getType() == type && getOnFalse().getType() == type
              ? amp::PrecisionClass::Transparent
              : amp::PrecisionClass::Follow;
 }
 
-StringRef SelectOp::getPrecisionReason() {
-  return getPrecisionClass() == amp::PrecisionClass::Transparent
+StringRef SelectOp::getPrecisionReason(FloatType low) {
+  return getPrecisionClass(low) == amp::PrecisionClass::Transparent
              ? "moves elements bit for bit"
              : "rounds once, where its operands do";
 }

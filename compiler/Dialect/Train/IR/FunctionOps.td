@@ -24,10 +24,10 @@ class Train_FunctionOp<string mnemonic, string what, dag parameters = (ins)>
       types.push_back(operands[0].getType());
       return ::mlir::success();
     }
-    ::mpc::amp::PrecisionClass $cppClass::getPrecisionClass() {
+    ::mpc::amp::PrecisionClass $cppClass::getPrecisionClass(::mlir::FloatType) {
       return findFunction(getOperationName()).precision;
     }
-    ::llvm::StringRef $cppClass::getPrecisionReason() {
+    ::llvm::StringRef $cppClass::getPrecisionReason(::mlir::FloatType) {
       return findFunction(getOperationName()).reason;
     }
     bool $cppClass::isBounded() {

@@ -387,12 +387,12 @@ LogicalResult FunctionGradOp::verify() {
   return success();
 }
 
-PrecisionClass FunctionGradOp::getPrecisionClass() {
+PrecisionClass FunctionGradOp::getPrecisionClass(FloatType) {
   PrecisionClass own = findFunction(getFunction()).precision;
   return own == PrecisionClass::Sensitive ? own : PrecisionClass::Follow;
 }
 
-StringRef FunctionGradOp::getPrecisionReason() {
+StringRef FunctionGradOp::getPrecisionReason(FloatType) {
   return findFunction(getFunction()).reason;
 }
 

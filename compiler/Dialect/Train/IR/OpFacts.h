@@ -12,10 +12,12 @@
 /// its floating-point operations (an expression that may call members of the
 /// op), and the reason for the class.
 #define MPC_OP_FACTS(OP, CLASS, FLOPS, REASON)                                 \
-  ::mpc::amp::PrecisionClass OP::getPrecisionClass() {                         \
+  ::mpc::amp::PrecisionClass OP::getPrecisionClass(::mlir::FloatType) {        \
     return ::mpc::amp::PrecisionClass::CLASS;                                  \
   }                                                                            \
-  ::llvm::StringRef OP::getPrecisionReason() { return REASON; }                \
+  ::llvm::StringRef OP::getPrecisionReason(::mlir::FloatType) {                \
+    return REASON;                                                             \
+  }                                                                            \
   int64_t OP::getFlops() { return FLOPS; }
 
 /// Implements InferTypeOpInterface of one op by a function of its operands:

@@ -152,12 +152,12 @@ MPC_INFER(MaxPoolGradOp)
 
 // The pooling kernels have one type for what they read and write: their class
 // must tie the two.
-amp::PrecisionClass MaxPoolGradOp::getPrecisionClass() {
+amp::PrecisionClass MaxPoolGradOp::getPrecisionClass(FloatType) {
   return Window::of(*this, getKernelShape()).overlaps()
              ? amp::PrecisionClass::Follow
              : amp::PrecisionClass::Transparent;
 }
-StringRef MaxPoolGradOp::getPrecisionReason() {
+StringRef MaxPoolGradOp::getPrecisionReason(FloatType) {
   return Window::of(*this, getKernelShape()).overlaps()
              ? "windows overlap: gradients that meet are added in f32"
              : "moves values";

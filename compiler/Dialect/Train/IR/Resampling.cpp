@@ -19,11 +19,11 @@ static bool isMove(ResampleOp op) {
   return !op.getWeights() && countTaps(op) == 1;
 }
 
-amp::PrecisionClass ResampleOp::getPrecisionClass() {
+amp::PrecisionClass ResampleOp::getPrecisionClass(FloatType) {
   return isMove(*this) ? amp::PrecisionClass::Transparent
                        : amp::PrecisionClass::Follow;
 }
-StringRef ResampleOp::getPrecisionReason() {
+StringRef ResampleOp::getPrecisionReason(FloatType) {
   return isMove(*this) ? "only moves elements"
                        : "sums of a few elements, taken in f32";
 }
