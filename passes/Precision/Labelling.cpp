@@ -139,9 +139,13 @@ void Labelling::addOp(Operation *op, const PrecisionOverride &override) {
   };
   if (low && isTransparent(op))
     low = !hasFixed(precision);
+  auto isReadLow = [&](OpOperand &use) {
+    return low && !isFixed(precision, use) &&
+           (isLowOp(op) || !origins.isParameterGradient(use.get()));
+  };
   for (OpOperand &use : op->getOpOperands())
     if (isF32Tensor(use.get().getType()))
-      used[&use] = low && !isFixed(precision, use) ? narrow : wide;
+      used[&use] = isReadLow(use) ? narrow : wide;
   for (OpResult result : op->getResults())
     if (isF32Tensor(result.getType()))
       stored[result] = low && !isPinned(result) ? narrow : wide;
@@ -399,8 +403,6 @@ std::string Labelling::explainWide(Operation *op) const {
   for (Value result : op->getResults()) {
     if (!isF32Tensor(result.getType()))
       continue;
-    if (origins.isParameterGradient(result))
-      return "the gradient of a parameter is f32 up to the optimizer";
     if (origins.isUnbounded(result))
       return "inputs stay f32 up to a product or a norm";
     if (origins.isOfParameters(result))
@@ -444,6 +446,12 @@ Labelling::Decision Labelling::explain(Operation *op) const {
   PrecisionClass kind = precision.getPrecisionClass(lowType);
   if (kind == PrecisionClass::Low || kind == PrecisionClass::Sensitive)
     return {kRuleClass, reason};
+  if (llvm::any_of(op->getResults(), [&](OpResult result) {
+        return isF32Tensor(result.getType()) &&
+               !isKeptScalar(precision, result) &&
+               origins.isParameterGradient(result);
+      }))
+    return {kRuleGradient, "the gradient of a parameter is f32 up to the pack"};
 
   llvm::SmallSetVector<Node, 4> choices;
   for (Value result : op->getResults())

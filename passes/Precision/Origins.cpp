@@ -3,6 +3,7 @@
 #include "passes/Precision/Origins.h"
 
 #include "compiler/Dialect/Amp/IR/Amp.h"
+#include "passes/Precision/GradientPaths.h"
 #include "passes/Precision/PrecisionFacts.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -51,16 +52,24 @@ static bool isOutOfRange(Operation *op, FloatType low) {
          anyOutside<float>(elements.getRawData(), least, most);
 }
 
+/// True for reads of weights, masters or copies.
+static bool readsWeights(Operation *op) {
+  auto read = dyn_cast<train::ReadOp>(op);
+  auto state = read ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
+                          read, read.getStateAttr())
+                    : nullptr;
+  return state && (state.getKind() == train::StateKind::Parameter ||
+                   state.getKind() == train::StateKind::Constant ||
+                   state.getKind() == train::StateKind::WorkingCopy);
+}
+
 Origins::Origins(func::FuncOp func, FloatType low) {
   Block &body = func.front();
   unbounded.insert(body.args_begin(), body.args_end());
   for (Operation &op : body)
     visitForward(&op, low);
   visitUpdates(func);
-  for (Operation &op : llvm::reverse(body))
-    for (Value result : op.getResults())
-      if (isFloat(result) && leadsToPack(result))
-        gradients.insert(result);
+  gradients = findGradientPaths(func, ofParameters);
 }
 
 /// Back from the writes, as far as gradients; a product is of a later forward
@@ -97,25 +106,10 @@ void Origins::visitForward(Operation *op, FloatType low) {
   if (carries && !isLowOp(op) && !(precision && precision.isBounded()))
     unbounded.insert(op->result_begin(), op->result_end());
 
-  bool isSource = isa<train::ConstantOp>(op) ||
-                  (isa<train::ReadOp>(op) && getWeightState(op->getResult(0)));
+  bool isSource = isa<train::ConstantOp>(op) || readsWeights(op);
   if (isSource || (op->getNumOperands() > 0 &&
                    llvm::all_of(op->getOperands(), [&](Value operand) {
                      return ofParameters.contains(operand);
                    })))
     ofParameters.insert(op->result_begin(), op->result_end());
-}
-
-bool Origins::leadsToPack(Value value) const {
-  if (value.use_empty())
-    return false;
-  return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    if (isa<train::PackOp>(user))
-      return true;
-    auto results = llvm::make_filter_range(user->getResults(), isFloat);
-    return !isLowOp(user) && !results.empty() &&
-           llvm::all_of(results, [&](Value result) {
-             return gradients.contains(result);
-           });
-  });
 }

@@ -33,8 +33,7 @@ public:
     return ofParameters.contains(value);
   }
 
-  /// Leads to packed gradients and nowhere else, and on the way no `low` op
-  /// reads it: a gradient of parameters, or a part of one.
+  /// The gradient of a parameter, or a part of one, up to the pack.
   bool isParameterGradient(mlir::Value value) const {
     return gradients.contains(value);
   }
@@ -46,7 +45,6 @@ public:
 private:
   void visitUpdates(mlir::func::FuncOp func);
   void visitForward(mlir::Operation *op, mlir::FloatType low);
-  bool leadsToPack(mlir::Value value) const;
 
   llvm::DenseSet<mlir::Value> unbounded, ofParameters, gradients, updates;
 };

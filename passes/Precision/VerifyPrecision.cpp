@@ -130,22 +130,27 @@ static LogicalResult verifyOrigins(Operation *op, const Origins &origins) {
                    op, "mpc-assign-precision");
     };
     if (origins.isParameterGradient(result))
-      return refuse("leading to gradients of parameters alone");
+      return refuse("being the gradient of a parameter or a part of one");
     if (origins.isUnbounded(result) && !isUsersChoice(op))
       return refuse("being computed from inputs that no op has bounded");
   }
   return success();
 }
 
-/// Only `low` ops have tensors rounded for them; the optimizer has its weights.
-static LogicalResult verifyReaders(amp::CastOp cast) {
+/// Only `low` ops have tensors rounded for them; the optimizer has its weights,
+/// and the user has a say about all but gradients of parameters.
+static LogicalResult verifyReaders(amp::CastOp cast, const Origins &origins) {
   if (!isLowTensor(cast.getType()))
     return success();
+  bool isGradient = origins.isParameterGradient(cast.getInput());
   for (Operation *user : cast->getUsers()) {
-    if (isLowOp(user) || isUsersChoice(user) || isa<train::WriteOp>(user))
+    if (isLowOp(user) || (isUsersChoice(user) && !isGradient) ||
+        isa<train::WriteOp>(user))
       continue;
     InFlightDiagnostic error =
-        cast.emitOpError("must not round a tensor for an op that is not low");
+        cast.emitOpError("must not round ")
+        << (isGradient ? "the gradient of a parameter" : "a tensor")
+        << " for an op that is not low";
     error.attachNote(user->getLoc()) << "this one";
     return blame(std::move(error), cast, "mpc-assign-precision");
   }
@@ -285,7 +290,8 @@ struct VerifyPrecisionPass
       Origins origins(func, lowType);
       for (Operation &op : func.front()) {
         auto cast = dyn_cast<amp::CastOp>(op);
-        if (failed(cast ? verifyReaders(cast) : verifyOrigins(&op, origins)))
+        if (failed(cast ? verifyReaders(cast, origins)
+                        : verifyOrigins(&op, origins)))
           return failure();
       }
     }

@@ -242,7 +242,7 @@ module attributes {mpc.precision = "bf16"} {
   func.func @gradient_rounded(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
     %0 = train.matmul %x, %y {transpose_lhs} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
     %1 = train.matmul %0, %0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-    // expected-error @+2 {{result must be f32, leading to gradients of parameters alone, but is 'tensor<8x8xbf16>'}}
+    // expected-error @+2 {{result must be f32, being the gradient of a parameter or a part of one, but is 'tensor<8x8xbf16>'}}
     // expected-note @+1 {{mpc-assign-precision should have seen to it}}
     %2 = train.add %1, %0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xbf16>
     %3 = train.mul %0, %2 : (tensor<8x8xf32>, tensor<8x8xbf16>) -> tensor<8x8xf32>

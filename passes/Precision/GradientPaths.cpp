@@ -1,0 +1,109 @@
+//===- GradientPaths.cpp - From a gradient to the pack --------------------===//
+
+#include "passes/Precision/GradientPaths.h"
+
+#include "compiler/Dialect/Amp/IR/Amp.h"
+#include "passes/Precision/PrecisionFacts.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static bool isFloat(Value value) {
+  return getFloatElementType(value.getType()) != nullptr;
+}
+
+/// True if `op` has results to look at, and `test` holds for each that is used.
+static bool allResults(Operation *op, llvm::function_ref<bool(Value)> test) {
+  bool found = false;
+  for (Value result : op->getResults()) {
+    if (!isFloat(result) || result.use_empty())
+      continue;
+    if (!test(result))
+      return false;
+    found = true;
+  }
+  return found;
+}
+
+namespace {
+
+class Search {
+public:
+  Search(func::FuncOp func, const llvm::DenseSet<Value> &ofParameters);
+
+  llvm::DenseSet<Value> paths;
+
+private:
+  bool meetsParametersAlone(OpOperand &use) const;
+  bool isBehindWeights(Value value) const;
+  bool leadsToPackAlone(Value value) const;
+  bool isMovedToPack(OpOperand &use) const;
+
+  const llvm::DenseSet<Value> &ofParameters;
+  llvm::DenseSet<Value> alone, behindWeights;
+};
+
+} // namespace
+
+Search::Search(func::FuncOp func, const llvm::DenseSet<Value> &ofParameters)
+    : ofParameters(ofParameters) {
+  for (Operation &op : llvm::reverse(func.front()))
+    for (Value result : op.getResults()) {
+      if (!isFloat(result) || result.use_empty())
+        continue;
+      if (isBehindWeights(result))
+        behindWeights.insert(result);
+      if (leadsToPackAlone(result))
+        alone.insert(result);
+      if (alone.contains(result) ||
+          llvm::any_of(result.getUses(),
+                       [&](OpOperand &use) { return isMovedToPack(use); }))
+        paths.insert(result);
+    }
+}
+
+/// True if the other floats that the op of `use` reads are weights or computed
+/// from them.
+bool Search::meetsParametersAlone(OpOperand &use) const {
+  return llvm::all_of(use.getOwner()->getOpOperands(), [&](OpOperand &other) {
+    return &other == &use || !isFloat(other.get()) ||
+           ofParameters.contains(other.get());
+  });
+}
+
+bool Search::isBehindWeights(Value value) const {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    return isa<train::PackOp>(user) ||
+           (meetsParametersAlone(use) && allResults(user, [&](Value result) {
+              return behindWeights.contains(result);
+            }));
+  });
+}
+
+bool Search::leadsToPackAlone(Value value) const {
+  return behindWeights.contains(value) ||
+         llvm::all_of(value.getUsers(), [&](Operation *user) {
+           return isa<train::PackOp>(user) ||
+                  (!isLowOp(user) && allResults(user, [&](Value result) {
+                     return alone.contains(result);
+                   }));
+         });
+}
+
+/// True if `use` is by a pack, or by an op that moves elements there.
+bool Search::isMovedToPack(OpOperand &use) const {
+  Operation *user = use.getOwner();
+  if (isa<train::PackOp>(user))
+    return true;
+  bool moves = isa<amp::CastOp, train::ConcatOp>(user) || isTransparent(user);
+  return moves && llvm::any_of(user->getResults(), [&](Value result) {
+           return paths.contains(result);
+         });
+}
+
+llvm::DenseSet<Value>
+mpc::findGradientPaths(func::FuncOp func,
+                       const llvm::DenseSet<Value> &ofParameters) {
+  return std::move(Search(func, ofParameters).paths);
+}
