@@ -120,9 +120,23 @@ Labelling::Labelling(func::FuncOp func, FloatType low, int64_t minimumGain,
   assert(cost < MinCut::forbidden && "all f32 is always allowed");
 }
 
+/// What is pinned is not cast up either, for then it was rounded before; only
+/// the user may have wanted that.
+void Labelling::keepPinned(PrecisionOpInterface op) {
+  for (OpOperand &use : op->getOpOperands()) {
+    Node node = nodeOf(use.get());
+    if (isF32Tensor(use.get().getType()) && isFree(node) &&
+        op.isOperandPinned(use.getOperandNumber()) &&
+        pinned.insert(node).second)
+      cut.addCostOfSink(node, MinCut::forbidden);
+  }
+}
+
 /// Gives every f32 result and every use that may differ a node.
 void Labelling::addOp(Operation *op, const PrecisionOverride &override) {
   auto precision = dyn_cast<PrecisionOpInterface>(op);
+  if (precision)
+    keepPinned(precision);
   bool isWeight =
       op->getNumResults() == 1 && getWeightState(op->getResult(0)) != nullptr;
   if (precision && !isWeight && override.kind == PrecisionOverride::None)
@@ -418,6 +432,10 @@ std::string Labelling::explainPrice(Operation *op, Trial other,
         return apart.contains(entry.first);
       }))
     return "no product near that reads or writes 16 bit";
+  if (!low && llvm::any_of(other, [&](auto entry) {
+        return pinned.contains(entry.first);
+      }))
+    return "an operand that is f32 in every precision";
   if (!low)
     for (OpOperand &use : op->getOpOperands())
       if (other.contains(nodeOf(use)) && !isLow(nodeOf(use.get())) &&

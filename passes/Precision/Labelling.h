@@ -77,6 +77,7 @@ private:
   void addOp(mlir::Operation *op, const PrecisionOverride &override);
   void addClass(amp::PrecisionOpInterface op);
   void addTied(amp::PrecisionOpInterface op);
+  void keepPinned(amp::PrecisionOpInterface op);
   void readAsStored(mlir::OpOperand &use);
   void keepAwayFromProducts(mlir::Block &body);
   void addCosts(mlir::Operation *op);
@@ -112,6 +113,8 @@ private:
   llvm::DenseMap<mlir::OpOperand *, Node> used;
   /// Nodes that no chain of tensors connects with a `low` op.
   llvm::DenseSet<Node> apart;
+  /// Nodes of values that pinned operands read.
+  llvm::DenseSet<Node> pinned;
   llvm::DenseMap<mlir::Operation *, PrecisionOverride> overrides;
 };
 

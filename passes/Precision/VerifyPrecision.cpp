@@ -91,6 +91,46 @@ static LogicalResult verifyPins(amp::PrecisionOpInterface op,
   return success();
 }
 
+/// A pinned operand was never rounded, unless by the user.
+static LogicalResult verifyPinsKept(amp::PrecisionOpInterface op) {
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    auto cast = operand.getDefiningOp<amp::CastOp>();
+    if (!cast || !isLowTensor(cast.getInput().getType()) ||
+        !op.isOperandPinned(i))
+      continue;
+    Operation *producer = cast.getInput().getDefiningOp();
+    if (producer && isUsersChoice(producer))
+      continue;
+    InFlightDiagnostic error = op->emitOpError("operand #")
+                               << i << " is pinned and must not be cast, but "
+                               << "was rounded before";
+    error.attachNote(cast.getLoc()) << "cast here";
+    return blame(std::move(error), op, "mpc-assign-precision");
+  }
+  return success();
+}
+
+/// Generated code widens each operand in registers. Matrix units and kernels of
+/// the catalog read one type.
+static LogicalResult verifyMixed(amp::PrecisionOpInterface op) {
+  if (!isLowOp(op) && !isa<train::KernelOpInterface>(*op))
+    return success();
+  FloatType first;
+  for (auto [i, type] : llvm::enumerate(op->getOperandTypes())) {
+    FloatType element = getFloatElementType(type);
+    if (!element || op.isOperandPinned(i))
+      continue;
+    if (first && element != first)
+      return blame(
+          op->emitOpError("must read operands of one float type, but they "
+                          "are of ")
+              << first << " and " << element,
+          op, "mpc-assign-precision");
+    first = element;
+  }
+  return success();
+}
+
 /// A transparent op moves bits: what goes in comes out.
 static LogicalResult verifyTransparent(amp::PrecisionOpInterface op) {
   if (!isTransparent(op))
@@ -307,6 +347,7 @@ struct VerifyPrecisionPass
       return failure();
     if (auto precision = dyn_cast<amp::PrecisionOpInterface>(op))
       if (failed(verifyPins(precision, lowType)) ||
+          failed(verifyPinsKept(precision)) || failed(verifyMixed(precision)) ||
           failed(verifyTransparent(precision)))
         return failure();
     if (auto cast = dyn_cast<amp::CastOp>(op))

@@ -60,6 +60,33 @@ module attributes {mpc.precision = "bf16"} {
 
 // -----
 
+// What is pinned was never rounded, either.
+module attributes {mpc.precision = "bf16"} {
+  func.func @pinned_operand_cast(%x: tensor<4x8xf32>, %y: tensor<8x8xf32>) {
+    %low = train.matmul %x, %y : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xbf16>
+    // expected-note @+1 {{cast here}}
+    %wide = amp.cast %low : tensor<4x8xbf16> to tensor<4x8xf32>
+    // expected-error @+2 {{operand #0 is pinned and must not be cast, but was rounded before}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %0 = train.round_to %wide {to = f16} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "bf16"} {
+  func.func @mixed_product(%x: tensor<4x8xf32>, %y: tensor<8x8xf32>) {
+    %low = amp.cast %y : tensor<8x8xf32> to tensor<8x8xbf16>
+    // expected-error @+2 {{must read operands of one float type, but they are of 'f32' and 'bf16'}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %0 = train.matmul %x, %low : (tensor<4x8xf32>, tensor<8x8xbf16>) -> tensor<4x8xf32>
+    return
+  }
+}
+
+// -----
+
 module attributes {mpc.precision = "bf16"} {
   func.func @pinned_result(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
     // expected-error @+2 {{result #0 must be f32, being pinned, but is 'tensor<8x8xbf16>'}}
