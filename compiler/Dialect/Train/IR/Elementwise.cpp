@@ -239,6 +239,13 @@ CastOp::inferReturnTypes(MLIRContext *, MaybeLoc loc, ValueRange operands,
   return success();
 }
 
+bool CastOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
+  Type wanted = getElementTypeOrSelf(inferred[0]);
+  Type found = getElementTypeOrSelf(actual[0]);
+  return haveSameShapes(inferred, actual) &&
+         (found == wanted || (isa<FloatType>(found) && isa<FloatType>(wanted)));
+}
+
 LogicalResult RoundToOp::verify() {
   if (!getTo().isF16() && !getTo().isBF16()) // round_to_c1
     return emitOpError("'to' must be f16 or bf16, but is ") << getTo();

@@ -92,6 +92,9 @@ def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, ElementB
   let results = (outs Train_Tensor:$result);
   let hasFolder = 1;
   let extraClassDeclaration = [{
+    /// Floats may be of other types than the inferred, shapes may not.
+    static bool isCompatibleReturnTypes(::mlir::TypeRange inferred,
+                                        ::mlir::TypeRange actual);
     /// Between floats and between integers, bool apart.
     bool isIdentity();
     /// Of a condition: 0 or 1.
