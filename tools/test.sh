@@ -5,7 +5,8 @@
 #        tools/test.sh --filter=REGEX
 #   --no-setup   do not look for missing packages
 #   --long       run everything at each level of instructions, not a selection,
-#                and compare 20 samples of each op's gradients, not two
+#                compare 20 samples of each op's gradients, not two, and round
+#                all 2^32 floats to 16 bit
 #   --filter     run what matches, and build only what that takes: paths below
 #                test/ (tools/mpc/resume) and programs (mpc-npz-test)
 #
@@ -19,12 +20,12 @@ for option in "$@"; do
     --no-setup) setup= ;;
     --long) long=yes ;;
     --filter=?*) setup= filter=${option#*=} ;;
-    *) refuse_or_help "$option" 14 ;;
+    *) refuse_or_help "$option" 15 ;;
   esac
 done
 [ -z "$setup" ] || step "Installing what is missing" "$root/tools/setup.sh"
 
-[ -z "$long" ] || export MPC_GRADIENT_SAMPLES=20
+[ -z "$long" ] || export MPC_GRADIENT_SAMPLES=20 MPC_EVERY_FLOAT=1
 
 results=$build/test-results
 sanitized=$build/sanitized

@@ -48,13 +48,14 @@ inline float halfToFloat(uint16_t bits) {
   return sign ? -magnitude : magnitude;
 }
 
-/// Rounds to nearest, ties to even; too large becomes infinity; NaN stays NaN.
+/// Rounds to nearest, ties to even; too large becomes infinity; NaN stays NaN,
+/// with the bits that fit.
 inline uint16_t floatToHalf(float value) {
   uint32_t bits = floatToBits(value);
   uint16_t sign = uint16_t(bits >> 16) & 0x8000;
   float magnitude = std::fabs(value);
   if (std::isnan(value))
-    return sign | 0x7e00;
+    return sign | 0x7e00 | uint16_t((bits >> 13) & 0x1ff);
   if (magnitude >= 65520.0f) // Halfway to the first value out of range.
     return sign | 0x7c00;
   if (magnitude < 0x1p-14f)

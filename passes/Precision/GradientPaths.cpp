@@ -86,8 +86,8 @@ bool Search::leadsToPackAlone(Value value) const {
          llvm::all_of(value.getUsers(), [&](Operation *user) {
            return isa<train::PackOp>(user) ||
                   (!isLowOp(user) && allResults(user, [&](Value result) {
-                     return alone.contains(result);
-                   }));
+                    return alone.contains(result);
+                  }));
          });
 }
 

@@ -77,14 +77,13 @@ void LossScaleArguments::addTo(CLI::App &command) {
       ->check(Above(0));
 }
 
-LossScaling
-LossScaleArguments::toScaling(const std::string &precision) const {
+LossScaling LossScaleArguments::toScaling(const std::string &precision) const {
   for (const CLI::Option *option : added) {
     if (option->count() == 0)
       continue;
     if (precision != "fp16")
-      throw Failure(Usage, option->get_name() + " means nothing to --precision=" +
-                               precision);
+      throw Failure(Usage, option->get_name() +
+                               " means nothing to --precision=" + precision);
     if (option != added.front() && kind != "dynamic")
       throw Failure(Usage, option->get_name() +
                                " means nothing to --loss-scale=" + kind);
