@@ -2,8 +2,8 @@
 
 #include "compiler/Export/Export.h"
 
-#include "compiler/Export/AtomicFile.h"
 #include "compiler/Export/ExportTraining.h"
+#include "compiler/Export/WriteModel.h"
 #include "compiler/Import/ForEachTensor.h"
 #include "compiler/Import/InlineFunctions.h"
 #include "compiler/Import/ModelGraphs.h"
@@ -14,14 +14,11 @@
 #include "compiler/Import/TensorData.h"
 #include "compiler/Support/HalfFloat.h"
 
-#include "google/protobuf/io/zero_copy_stream_impl.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
-#include <limits>
 #include <new>
 
 using namespace llvm;
@@ -45,18 +42,6 @@ static std::string toBytes(ArrayRef<float> values, ConvertFn convert) {
     std::memcpy(bytes.data() + i * sizeof(Element), &element, sizeof(Element));
   }
   return bytes;
-}
-
-/// Replaces whatever data `tensor` has, or names, by `raw`.
-static void setRaw(TensorProto &tensor, std::string raw) {
-  tensor.clear_float_data();
-  tensor.clear_double_data();
-  tensor.clear_int32_data();
-  tensor.clear_int64_data();
-  tensor.clear_uint64_data();
-  tensor.clear_external_data();
-  tensor.clear_data_location();
-  tensor.set_raw_data(std::move(raw));
 }
 
 static Error setValues(TensorProto &tensor, StringRef name,
@@ -173,79 +158,8 @@ static Error replaceValues(onnx::ModelProto &model, const TrainedStates &states,
 }
 
 //===----------------------------------------------------------------------===//
-// Where data lies
+// The whole
 //===----------------------------------------------------------------------===//
-
-/// Brings external data in: the files it lies in stay with the old model.
-static Error inlineExternalData(const std::shared_ptr<ModelFile> &model) {
-  TensorReader reader(model);
-  return forEachTensor(model->proto, [&](TensorProto &tensor) -> Error {
-    if (tensor.data_location() != TensorProto::EXTERNAL)
-      return Error::success();
-    Expected<TensorBytes> data = reader.read(tensor);
-    if (!data)
-      return handleErrors(
-          data.takeError(), [&](const ModelFileError &info) -> Error {
-            return makeModelError(info.kind, "initializer '" + tensor.name() +
-                                                 "' " + info.message);
-          });
-    setRaw(tensor, std::string(data->bytes.data(), data->bytes.size()));
-    return Error::success();
-  });
-}
-
-/// Moves large tensors to `file`, which the model will know as `location`.
-static Error moveOut(onnx::ModelProto &model, AtomicFile &file,
-                     StringRef location) {
-  constexpr size_t kMinBytes = 1024, kPage = 4096;
-  return forEachTensor(model, [&](TensorProto &tensor) -> Error {
-    if (tensor.raw_data().size() < kMinBytes)
-      return Error::success();
-    // On page borders the data can be mapped.
-    std::string padding((kPage - file.size() % kPage) % kPage, '\0');
-    if (Error error = file.write(ArrayRef<char>(padding)))
-      return error;
-    auto add = [&](StringRef key, StringRef value) {
-      onnx::StringStringEntryProto *entry = tensor.add_external_data();
-      entry->set_key(key.str());
-      entry->set_value(value.str());
-    };
-    add("location", location);
-    add("offset", std::to_string(file.size()));
-    add("length", std::to_string(tensor.raw_data().size()));
-    if (Error error = file.write(ArrayRef<char>(tensor.raw_data())))
-      return error;
-    tensor.clear_raw_data();
-    tensor.set_data_location(TensorProto::EXTERNAL);
-    return Error::success();
-  });
-}
-
-static Error writeModel(onnx::ModelProto &proto, StringRef outPath,
-                        const ExportOptions &options) {
-  if (proto.ByteSizeLong() > options.maxInlineBytes) {
-    std::string dataPath = (outPath + ".data").str();
-    Expected<AtomicFile> data = AtomicFile::create(dataPath);
-    if (!data)
-      return data.takeError();
-    if (Error error = moveOut(proto, *data, sys::path::filename(dataPath)))
-      return error;
-    // First the data, so that no model ever names what is not there.
-    if (Error error = data->commit())
-      return error;
-  }
-  if (proto.ByteSizeLong() > size_t(std::numeric_limits<int32_t>::max()))
-    return makeModelError(ModelError::Limit,
-                          "the model is over 2 GiB without its weights");
-  Expected<AtomicFile> file = AtomicFile::create(outPath);
-  if (!file)
-    return file.takeError();
-  google::protobuf::io::FileOutputStream stream(file->descriptor());
-  if (!proto.SerializeToZeroCopyStream(&stream) || !stream.Flush())
-    return makeModelError(ModelError::Io, "cannot write '" + outPath + "': " +
-                                              std::strerror(stream.GetErrno()));
-  return file->commit();
-}
 
 /// The model for evaluation among training artifacts, without the loss.
 static Error exportArtifacts(StringRef folder, const TrainedStates &states,
@@ -256,7 +170,7 @@ static Error exportArtifacts(StringRef folder, const TrainedStates &states,
   onnx::ModelProto proto = makeInferenceModel(*artifacts);
   if (Error error = replaceValues(proto, states, /*counters=*/{}))
     return error;
-  return writeModel(proto, outPath, options);
+  return writeModel(proto, outPath, options.maxInlineBytes);
 }
 
 Error mpc::exportTrained(StringRef originalPath, const TrainedStates &states,
@@ -287,7 +201,7 @@ Error mpc::exportTrained(StringRef originalPath, const TrainedStates &states,
         return error;
     if (Error error = inlineExternalData(*model))
       return error;
-    return writeModel(proto, outPath, options);
+    return writeModel(proto, outPath, options.maxInlineBytes);
   } catch (const std::bad_alloc &) {
     return makeModelError(ModelError::Limit, "out of memory");
   }
