@@ -11,8 +11,8 @@
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Export/AtomicFile.h"
 #include "compiler/Import/Import.h"
+#include "compiler/Report/Complete.h"
 #include "compiler/Support/Diagnostics.h"
-#include "compiler/Support/Report.h"
 #include "compiler/Target/Package.h"
 #include "passes/Grad/Optimizers.h"
 #include "passes/Grad/Passes.h"
@@ -229,7 +229,7 @@ private:
     }
     if (stopped())
       return 0;
-    result.report = addDevices(result.report, devices);
+    result.report = completeReport(result.report, devices, imported.modules);
     return writePackage(variants);
   }
 

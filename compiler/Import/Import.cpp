@@ -1,6 +1,7 @@
 //===- Import.cpp - From an ONNX file to the train dialect ----------------===//
 
 #include "compiler/Import/Import.h"
+#include "compiler/Import/ModulePaths.h"
 
 #include "compiler/Dialect/Train/IR/OwnStep.h"
 #include "compiler/Import/CheckModel.h"
@@ -93,6 +94,7 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
   context.loadDialect<train::TrainDialect, func::FuncDialect>();
   if (options.survey)
     beginSurvey(model->proto, *options.survey);
+  result.modules = readModulePaths(model->proto.graph());
   upgradeOpset(model->proto);
   if (model->proto.training_info_size() > 0)
     return importTraining(model, options, context);

@@ -78,6 +78,10 @@ struct ImportResult {
   /// "dimension 'N' is not bound: using 32".
   std::vector<std::string> notes;
 
+  /// The module of each node that says it other than by its name, by the name
+  /// that makeNodeLoc gives the node.
+  std::map<std::string, std::string> modules;
+
   /// Where the model brings gradients, but not what they do.
   std::optional<OptimizerChoice> optimizer;
 };

@@ -3,14 +3,27 @@
 // The report travels as JSON, in the module and in the package:
 //
 //   { "version": 1, "model": "mlp.onnx", "precision": "bf16",
-//     "functions": [ { "name": "step", "totals": {...}, "ops": [
+//     "functions": [ { "name": "step", "totals": {...},
+//       "casts": [ { "from": "f32", "to": "bf16", "bytes": 6144, "op": 3,
+//                    "weight": false } ],
+//       "ops": [
 //       { "op": "train.matmul", "node": "fc1", "type": "Gemm", "class": "low",
+//         "module": "encoder.0", "phase": "forward",
 //         "operand_dtype": "bf16", "dtype": "f32", "accumulate_dtype": "f32",
-//         "casts_in": 1, "casts_out": 0, "rule": "class", "reason": "...",
-//         "flops": 1048576, "bytes": 20480 } ] } ],
+//         "casts_in": 1, "casts_out": 0,
+//         "rule_id": "class", "rule": "class", "reason": "...",
+//         "inputs": [ { "dtype": "bf16", "bytes": 4096, "op": 3, "cast": 0 },
+//                     { "dtype": "bf16", "bytes": 8192, "state": "fc1.weight",
+//                       "pinned": true } ],
+//         "flops": 1048576, "flops_16bit": 1048576,
+//         "bytes": 20480, "bytes_16bit": 12288 } ] } ],
 //     "totals": { "flops", "flops_16bit", "bytes", "bytes_16bit", "casts",
 //                 "weight_casts" },
+//     "summary": { "functions": [...], "devices": [...] },
 //     "devices": [ { "device": "cuda",
+//       "state_bytes": 8192, "arena_bytes": 4096, "arena_bytes_unshared": 9216,
+//       "entries": [ { "name": "step", "launches": 3, "calls": 4,
+//                      "live_stride": 1, "live_bytes": [ 1024, 4096 ] } ],
 //       "kernels": [ { "name": "kernel_0", "node": "relu1",
 //                      "launches": { "step": 2, "predict": 1 } } ],
 //       "transposes": [ { "function": "step", "kernel": "kernel_1",
@@ -20,10 +33,17 @@
 //         { "name": "kernel_0", "registers": 24, "stack": 0,
 //           "spill_stores": 0, "spill_loads": 0, "shared": 4096 } ] } ] } ] }
 //
+// `rule_id` is one of compiler/Report/Rules.cpp and is never renamed; `rule`
+// and `reason` are for people.
+//
 // `bytes` are those of float operands and results, each counted once per op,
 // before ops are fused. `casts` do not count the one that the optimizer makes
 // when it writes the working copy; `weight_casts` are those of weights
-// elsewhere.
+// elsewhere. What a cast or an operand is made by is a line of the same
+// function (`op`), a tensor of the model (`state`) or an input (`input`).
+//
+// `live_bytes` are those of the arena that hold something that is still needed,
+// at every `live_stride`-th instruction.
 //
 // `transposes` are launches of kernels that do nothing else; `bytes` are read
 // and written. What the assembler says of a kernel is in registers of a thread
@@ -33,9 +53,7 @@
 #ifndef MPC_COMPILER_SUPPORT_REPORT_H
 #define MPC_COMPILER_SUPPORT_REPORT_H
 
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 
 #include <cstdint>
 #include <string>
@@ -45,8 +63,8 @@ namespace mpc {
 
 inline constexpr int64_t kReportVersion = 1;
 
-/// What mpc-report-kernels leaves at the module: an object with the `kernels`
-/// and `transposes` of one device.
+/// What mpc-report-kernels leaves at the module: an object with what is
+/// said of one device.
 inline constexpr llvm::StringLiteral kKernelReportAttr = "mpc.kernel_report";
 
 /// What an assembler says of one kernel; -1 where it does not.
@@ -70,17 +88,6 @@ struct DeviceReport {
   std::string kernels; ///< JSON: kKernelReportAttr.
   std::vector<ArchitectureReport> architectures;
 };
-
-/// The report with a part for each device.
-std::string addDevices(llvm::StringRef report,
-                       llvm::ArrayRef<DeviceReport> devices);
-
-/// Renders a report as aligned text, one table per function, the totals and
-/// what there is to say of each device. With `function` only the table of that
-/// one. `json` may come from a file
-/// that anybody wrote: what is no report is an error, never a crash.
-llvm::Expected<std::string> renderReport(llvm::StringRef json,
-                                         llvm::StringRef function = {});
 
 } // namespace mpc
 

@@ -8,6 +8,7 @@
 #include "compiler/Analysis/KernelDomain.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Report.h"
+#include "passes/Plan/ArenaUse.h"
 #include "passes/Plan/Passes.h"
 #include "passes/Plan/Storage.h"
 
@@ -93,6 +94,10 @@ static int64_t bytesMoved(exec::LaunchOp launch) {
 // Pass
 //===----------------------------------------------------------------------===//
 
+template <typename OpTy> static int64_t count(Block &block) {
+  return llvm::count_if(block, [](Operation &op) { return isa<OpTy>(op); });
+}
+
 namespace {
 
 /// A kernel, and how often each entry point launches it.
@@ -140,6 +145,17 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
               {"bytes", bytesMoved(launch)}});
       }
 
+    llvm::json::Array entries;
+    for (auto entry : module.getOps<exec::EntryOp>()) {
+      Block &body = entry.getBody().front();
+      ArenaUse use = findArenaUse(entry);
+      entries.push_back(
+          llvm::json::Object{{"name", entry.getSymName()},
+                             {"launches", count<exec::LaunchOp>(body)},
+                             {"calls", count<exec::CallOp>(body)},
+                             {"live_stride", static_cast<int64_t>(use.stride)},
+                             {"live_bytes", llvm::json::Array(use.bytes)}});
+    }
     llvm::json::Array list;
     for (Kernel &kernel : kernels) {
       llvm::json::Object launches;
@@ -150,10 +166,21 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
                                         {"launches", std::move(launches)}});
     }
     llvm::json::Value report = llvm::json::Object{
-        {"kernels", std::move(list)}, {"transposes", std::move(transposes)}};
+        {"entries", std::move(entries)},
+        {"kernels", std::move(list)},
+        {"transposes", std::move(transposes)},
+        {"arena_bytes", bytesAt(module, "exec.arena_size")},
+        {"arena_bytes_unshared", bytesAt(module, "exec.arena_unshared_size")},
+        {"state_bytes", bytesAt(module, "exec.state_size")}};
     std::string text;
     llvm::raw_string_ostream(text) << report;
     module->setAttr(kKernelReportAttr, StringAttr::get(&getContext(), text));
+  }
+
+  /// What mpc-plan-memory wrote down; 0 where it has not run.
+  static int64_t bytesAt(ModuleOp module, StringRef name) {
+    auto bytes = module->getAttrOfType<IntegerAttr>(name);
+    return bytes ? bytes.getInt() : 0;
   }
 
   /// Names come from the user's file and may hold anything; JSON may not.

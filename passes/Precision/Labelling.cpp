@@ -2,6 +2,7 @@
 
 #include "passes/Precision/Labelling.h"
 
+#include "compiler/Report/Rules.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -413,14 +414,14 @@ std::string Labelling::explainWide(Operation *op) const {
   };
   if (llvm::none_of(op->getOperands(), isLarge) &&
       llvm::none_of(op->getResults(), isLarge))
-    return "a single number is never rounded";
+    return report::kSingleNumber.str();
   for (Value result : op->getResults()) {
     if (!isF32Tensor(result.getType()))
       continue;
     if (origins.isUnbounded(result))
-      return "inputs stay f32 up to a product or a norm";
+      return report::kUnboundedInput.str();
     if (origins.isOfParameters(result))
-      return "what is computed from parameters alone stays f32 up to a product";
+      return report::kOfParameters.str();
   }
   return cast<PrecisionOpInterface>(op).getPrecisionReason(lowType).str();
 }
@@ -431,27 +432,28 @@ std::string Labelling::explainPrice(Operation *op, Trial other,
   if (!low && llvm::any_of(other, [&](auto entry) {
         return apart.contains(entry.first);
       }))
-    return "no product near that reads or writes 16 bit";
+    return report::kNoProductNear.str();
   if (!low && llvm::any_of(other, [&](auto entry) {
         return pinned.contains(entry.first);
       }))
-    return "an operand that is f32 in every precision";
+    return report::kPinnedOperand.str();
   if (!low)
     for (OpOperand &use : op->getOpOperands())
       if (other.contains(nodeOf(use)) && !isLow(nodeOf(use.get())) &&
           !hasFreeCopy(use.get())) {
         if (!cast<PrecisionOpInterface>(op).isBounded())
-          return "what it reads is f32";
+          return report::kReadsWide.str();
         other.erase(nodeOf(use));
       }
   Price more = extraPrice(op, other);
   std::string answer = low ? "f32" : "16 bit";
   if (more.bytes > 0)
-    return answer + " would move " + std::to_string(more.bytes) + " bytes more";
+    return answer + " would move " + std::to_string(more.bytes) +
+           report::kMovesMore.str();
   if (more.bytes == 0)
-    return answer + " would save no bytes";
+    return answer + report::kSavesNothing.str();
   return answer + " would save " + std::to_string(-more.bytes) +
-         " bytes, too few";
+         report::kSavesTooLittle.str();
 }
 
 Labelling::Decision Labelling::explain(Operation *op) const {

@@ -10,6 +10,7 @@
 #include "compiler/Support/Report.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
+#include "passes/Precision/ReportEdges.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -132,7 +133,8 @@ static void addCast(amp::CastOp cast, Totals &totals) {
 }
 
 static llvm::json::Object describe(amp::PrecisionOpInterface op,
-                                   FloatType low) {
+                                   FloatType low,
+                                   const ReportEdges &edges) {
   auto text = [&](StringRef name) -> std::string {
     auto attr = op->getAttrOfType<StringAttr>(name);
     return attr ? utf8(attr.getValue()) : std::string();
@@ -147,20 +149,22 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op,
   Totals cost;
   addCost(op, cost);
   FloatType in = operandType(op), out = resultType(op);
-  return llvm::json::Object{
-      {"op", op->getName().getStringRef()},
-      {"node", utf8(nodeName(op->getLoc()))},
-      {"type", utf8(nodeType(op->getLoc()))},
-      {"class", amp::className(op.getPrecisionClass(low))},
-      {"operand_dtype", in ? typeName(in) : ""},
-      {"dtype", out ? typeName(out) : ""},
-      {"accumulate_dtype", accumulateType(op)},
-      {"casts_in", castsIn},
-      {"casts_out", castsOut},
-      {"rule", text(kRuleAttr)},
-      {"reason", text(kReasonAttr)},
-      {"flops", cost.flops},
-      {"bytes", cost.bytes}};
+  return llvm::json::Object{{"op", op->getName().getStringRef()},
+                            {"node", utf8(nodeName(op->getLoc()))},
+                            {"type", utf8(nodeType(op->getLoc()))},
+                            {"class", amp::className(op.getPrecisionClass(low))},
+                            {"operand_dtype", in ? typeName(in) : ""},
+                            {"dtype", out ? typeName(out) : ""},
+                            {"accumulate_dtype", accumulateType(op)},
+                            {"casts_in", castsIn},
+                            {"casts_out", castsOut},
+                            {"rule", text(kRuleAttr)},
+                            {"reason", text(kReasonAttr)},
+                            {"inputs", edges.inputsOf(op)},
+                            {"flops", cost.flops},
+                            {"flops_16bit", cost.lowFlops},
+                            {"bytes", cost.bytes},
+                            {"bytes_16bit", cost.lowBytes}};
 }
 
 namespace {
@@ -181,15 +185,18 @@ struct ReportPrecisionPass
         continue;
       Totals totals;
       llvm::json::Array ops;
+      ReportEdges edges(
+          func, [](amp::CastOp cast) { return !isOptimizerCast(cast); });
       for (Operation &op : func.front()) {
         addCost(&op, totals);
         if (auto cast = dyn_cast<amp::CastOp>(op))
           addCast(cast, totals);
         if (isReported(&op))
-          ops.push_back(describe(cast<amp::PrecisionOpInterface>(op), low));
+          ops.push_back(describe(cast<amp::PrecisionOpInterface>(op), low, edges));
       }
       functions.push_back(llvm::json::Object{{"name", utf8(func.getSymName())},
                                              {"ops", std::move(ops)},
+                                             {"casts", edges.casts()},
                                              {"totals", totals.toJson()}});
       all.add(totals);
     }

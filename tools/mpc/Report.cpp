@@ -1,63 +1,174 @@
 //===- Report.cpp - mpc report --------------------------------------------===//
 
+#include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Runtime.h"
 
-#include "compiler/Support/Report.h"
+#include "compiler/Report/Render.h"
 #include "passes/Pipeline.h"
+#include "runtime/src/base/files.h"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 using namespace mpc::tool;
+using mpc::report::Selection;
 
 namespace {
 struct Options {
-  std::string path, function;
-  bool json = false;
+  std::string path;
+  Selection selection;
+  std::string only;
+  bool json = false, all = false;
   CompileArguments arguments;
 };
 } // namespace
 
-/// The report in a package, or that of a model compiled without writing
-/// anything.
-static std::string findReport(const Options &options) {
-  if (std::filesystem::path(options.path).extension() == ".mpc") {
-    std::string given = options.arguments.firstGiven();
-    if (!given.empty())
-      throw Failure(Usage, given + " is for ONNX files; '" + options.path +
-                               "' is compiled already");
-    Program program(options.path);
+//===----------------------------------------------------------------------===//
+// Where reports come from
+//===----------------------------------------------------------------------===//
+
+/// Neither a package nor a report.
+static bool isModelFile(const std::string &path) {
+  std::string extension = std::filesystem::path(path).extension();
+  return extension != ".mpc" && extension != ".json";
+}
+
+/// The report that `--json` printed.
+static std::string readReport(const std::string &path) {
+  mpc::runtime::Memory memory;
+  check(mpc::runtime::read_file(mpc::runtime::system_files(), path, UINT64_MAX,
+                                &memory),
+        path);
+  return std::string(reinterpret_cast<const char *>(memory.data()),
+                     memory.size());
+}
+
+/// The report in a package or a file, or that of a model compiled without
+/// writing anything.
+static std::string findReport(const std::string &path,
+                              const CompileArguments &arguments) {
+  std::string extension = std::filesystem::path(path).extension();
+  if (extension == ".json")
+    return readReport(path);
+  if (extension == ".mpc") {
+    Program program(path);
     size_t size = 0;
     const char *report = mpc_program_report(program.get(), &size);
     return std::string(report ? report : "", size);
   }
-  mpc::CompileResult result =
-      mpc::compileModel(options.arguments.toOptions(options.path));
+  mpc::CompileResult result = mpc::compileModel(arguments.toOptions(path));
   printMessages(result);
   if (result.exitCode != 0)
     throw AlreadyReported(static_cast<ExitCode>(result.exitCode));
   return result.report;
 }
 
+//===----------------------------------------------------------------------===//
+// How they are shown
+//===----------------------------------------------------------------------===//
+
+static Selection::Kind kindOf(const std::string &only) {
+  if (only == "f32")
+    return Selection::Wide;
+  if (only == "low")
+    return Selection::Low;
+  return only == "casts" ? Selection::Casts : Selection::All;
+}
+
+/// What the user or the terminal says; of a file or a pipe nobody does.
+static size_t outputColumns(size_t otherwise) {
+  constexpr size_t kLeast = 60, kMost = 10000;
+  size_t columns = 0;
+  winsize size = {};
+  if (const char *given = std::getenv("COLUMNS"))
+    columns = std::strtoul(given, nullptr, 10);
+  else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+    columns = size.ws_col;
+  return columns == 0 ? otherwise : std::clamp(columns, kLeast, kMost);
+}
+
+static llvm::Error print(llvm::raw_ostream &os,
+                         const mpc::report::Report &report,
+                         const Options &options) {
+  Selection selection = options.selection;
+  selection.kind = kindOf(options.only);
+  // Prose has a width of its own; lines that programs search do not.
+  size_t width = outputColumns(100), lines = outputColumns(10000);
+  if (!selection.module.empty())
+    return printModule(os, report, selection, lines);
+  if (options.all || selection.kind != Selection::All)
+    return printTables(os, report, selection, lines);
+  return printSummary(os, report, selection, width);
+}
+
+static mpc::report::Report parse(const std::string &path,
+                                 const std::string &json) {
+  llvm::Expected<mpc::report::Report> report = mpc::report::read(json);
+  if (!report)
+    throw Failure(Damaged, path + ": " + llvm::toString(report.takeError()));
+  return std::move(*report);
+}
+
+//===----------------------------------------------------------------------===//
+// The command line
+//===----------------------------------------------------------------------===//
+
+static void checkUsage(const Options &options) {
+  std::string given = options.arguments.firstGiven();
+  if (!given.empty() && !isModelFile(options.path))
+    throw Failure(Usage, given + " is for ONNX files; '" + options.path +
+                             "' is compiled already");
+}
+
 static int run(const Options &options) {
-  std::string report = findReport(options);
+  checkUsage(options);
+  std::string json = findReport(options.path, options.arguments);
   if (options.json) {
-    std::puts(report.c_str());
+    std::puts(json.c_str());
     return Ok;
   }
-  llvm::Expected<std::string> table =
-      mpc::renderReport(report, options.function);
-  if (!table)
-    throw Failure(Damaged,
-                  options.path + ": " + llvm::toString(table.takeError()));
-  say("%s", table->c_str());
+  mpc::report::Report report = parse(options.path, json);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (llvm::Error error = print(os, report, options))
+    throw Failure(Usage, llvm::toString(std::move(error)));
+  say("%s", text.c_str());
   return Ok;
+}
+
+/// What is shown instead of the summary, and what goes with what.
+static void addViews(CLI::App &report, Options &options) {
+  CLI::Option *function =
+      report
+          .add_option("--function", options.selection.function,
+                      "Only this one: step, evaluate, predict")
+          ->option_text("NAME");
+  CLI::Option *module =
+      report
+          .add_option("--module", options.selection.module,
+                      "Each op of a module: h.0, encoder/layer.3/attn")
+          ->option_text("PATH");
+  CLI::Option *all = report.add_flag("--all", options.all, "Each op");
+  CLI::Option *only =
+      report
+          .add_option("--only", options.only,
+                      "Each op in f32, with some 16 bit (low), or at a cast")
+          ->check(Choice({"f32", "low", "casts"}))
+          ->option_text("f32|low|casts");
+  CLI::Option *json =
+      report.add_flag("--json", options.json, "Print the report as JSON");
+  module->excludes(all)->excludes(json);
+  json->excludes(only)->excludes(function);
 }
 
 Action mpc::tool::addReport(CLI::App &app) {
@@ -66,14 +177,11 @@ Action mpc::tool::addReport(CLI::App &app) {
       app.add_subcommand("report", "Which op runs in which precision, and why");
   report
       ->add_option("model", options->path,
-                   "A package, or an ONNX file to be compiled for it")
+                   "A package, a report (.json), or an ONNX file to be "
+                   "compiled for it")
       ->option_text("MODEL")
       ->required();
-  report
-      ->add_option("--function", options->function,
-                   "Only this one: step, evaluate, predict")
-      ->option_text("NAME");
+  addViews(*report, *options);
   options->arguments.addTo(*report);
-  report->add_flag("--json", options->json, "Print the report as JSON");
   return [options] { return run(*options); };
 }

@@ -2,7 +2,9 @@
 
 // Two layers that share a kernel, in two entry points; the node is that of the
 // first launch. Nothing is transposed.
-// CHECK:       mpc.kernel_report = "{\22kernels\22:[{\22launches\22:{\22predict\22:1,\22step\22:2},\22name\22:\22kernel_0\22,\22node\22:\22relu1\22}],\22transposes\22:[]}"
+// CHECK:       mpc.kernel_report = "{
+// CHECK-SAME:  \22kernels\22:[{\22launches\22:{\22predict\22:1,\22step\22:2},\22name\22:\22kernel_0\22,\22node\22:\22relu1\22}],
+// CHECK-SAME:  \22transposes\22:[]}"
 func.func @predict(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
   %0 = train.relu %x : (tensor<64x128xf32>) -> tensor<64x128xf32> loc("relu1"("Relu"))
   return %0 : tensor<64x128xf32>
@@ -39,4 +41,17 @@ func.func @step(%x: tensor<8x16xf32>, %y: tensor<16x8xf32>) -> (tensor<16x8xf32>
   %1 = train.add %0, %y : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
   %2 = train.broadcast_to %x : (tensor<8x16xf32>) -> tensor<8x8x16xf32>
   return %1, %2 : tensor<16x8xf32>, tensor<8x8x16xf32>
+}
+
+// -----
+
+// What is in use of the arena, instruction by instruction: operands and results,
+// and what is still needed, once however many buffers lie in it.
+// CHECK:       mpc.kernel_report = "{\22arena_bytes\22:{{[0-9]+}},
+// CHECK-SAME:  \22entries\22:[{\22calls\22:3,\22launches\22:0,\22live_bytes\22:[8192,12288,12288],\22live_stride\22:1,\22name\22:\22predict\22}]
+func.func @predict(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %0 = train.matmul %x, %x : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  %1 = train.matmul %x, %0 : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  %2 = train.matmul %0, %1 : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  return %2 : tensor<32x32xf32>
 }

@@ -1,10 +1,14 @@
 //===- report_test.cpp - The report of a compilation as text --------------===//
 
-#include "compiler/Support/Report.h"
+#include "compiler/Report/Complete.h"
+#include "compiler/Report/Render.h"
+#include "compiler/Report/Rules.h"
 
 #include <gtest/gtest.h>
 
-using mpc::renderReport;
+#include <set>
+
+using namespace mpc::report;
 
 namespace {
 
@@ -27,9 +31,18 @@ constexpr const char *kReport = R"({
              "bytes_16bit": 0, "casts": 3, "weight_casts": 1}
 })";
 
-std::string render(llvm::StringRef json, llvm::StringRef function = {}) {
-  llvm::Expected<std::string> text = renderReport(json, function);
-  return text ? *text : "error: " + llvm::toString(text.takeError());
+std::string render(llvm::StringRef json, llvm::StringRef function = {},
+                   size_t width = 200) {
+  llvm::Expected<Report> report = read(json);
+  if (!report)
+    return "error: " + llvm::toString(report.takeError());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  Selection selection;
+  selection.function = function;
+  if (llvm::Error error = printTables(os, *report, selection, width))
+    return "error: " + llvm::toString(std::move(error));
+  return text;
 }
 
 TEST(Report, AlignsColumns) {
@@ -69,10 +82,15 @@ TEST(Report, TellsOfDevices) {
       "sm_90",
       true,
       {{"kernel_1", -1, -1, 80, -1, -1}, {"kernel_0", 40, 0, 0, 0, 2048}}};
-  std::string report = mpc::addDevices(
-      bare, {{"cpu", R"({"kernels": [], "transposes": []})", {}},
-             {"cuda", kernels, {assembled, {"sm_80", false, {}}}}});
-  EXPECT_EQ(render(report), R"(
+  std::string report = mpc::completeReport(
+      bare,
+      {{"cpu", R"({"kernels": [], "transposes": []})", {}},
+       {"cuda", kernels, {assembled, {"sm_80", false, {}}}}},
+      {});
+  EXPECT_EQ(
+      render(report),
+      R"(all functions: 0.0 % of 0 FLOP and 0.0 % of 0 B in 16 bit, 0 casts, 0 of weights
+
 cpu: no kernel of a step does nothing but transpose
 
 cuda: 2 transposes in a step, 3.2 kB read and written, 1 to put channels last or first
@@ -100,6 +118,8 @@ TEST(Report, ReplacesControlCharacters) {
 TEST(Report, RefusesWhatIsNoReport) {
   EXPECT_EQ(render("").rfind("error: the precision report is not JSON: ", 0),
             0u);
+  EXPECT_EQ(render(std::string(1000000, '[')),
+            "error: the precision report is nested too deeply");
   EXPECT_EQ(render("[]"), "error: the precision report has no functions");
   EXPECT_EQ(render("{}"), "error: the precision report has no functions");
   EXPECT_EQ(render(R"({"functions": [1]})"),
@@ -112,7 +132,40 @@ TEST(Report, RefusesWhatIsNoReport) {
   EXPECT_EQ(render(R"({"functions": [], "devices": 1})"),
             "error: the precision report has devices that are no list");
   EXPECT_EQ(render(kReport, "apply"),
-            "error: the precision report has no function 'apply'");
+            "error: the precision report has no function 'apply'; nearest are "
+            "'step' and 'predict'");
+}
+
+// Programs rely on them: no id is given twice, and each is found again.
+TEST(Report, NamesRulesForPrograms) {
+  std::set<std::string> ids;
+  for (const Rule &rule : allRules()) {
+    EXPECT_TRUE(ids.insert(rule.id.str()).second) << rule.id.str();
+    EXPECT_EQ(ruleId(rule.rule, ("a" + rule.phrase + "b").str()), rule.id);
+  }
+  EXPECT_EQ(ruleId("minimum cut", "view; f32 would move 24 bytes more"),
+            "cut.moves-more");
+  EXPECT_EQ(ruleId("user option", "keep-fp32=head"), "option.keep-fp32");
+  EXPECT_EQ(ruleId("a later rule", ""), "other");
+  EXPECT_EQ(ruleId("", ""), "");
+}
+
+// What is added when all is compiled: the module, by the exporter's word before
+// the node's name, and the rule's id.
+TEST(Report, CompletesOps) {
+  std::string text = mpc::completeReport(
+      R"({"functions": [{"name": "step", "ops": [
+          {"node": "/h.0/fc/MatMul", "rule": "class", "reason": ""},
+          {"node": "node_4.grad", "rule": "pin", "reason": ""}]}]})",
+      {}, {{"node_4", "h.1.fc"}});
+  llvm::Expected<Report> report = read(text);
+  ASSERT_TRUE(bool(report));
+  const std::vector<Op> &ops = report->functions.front().ops;
+  EXPECT_EQ(ops[0].module, "h.0.fc");
+  EXPECT_EQ(ops[0].ruleId, "class");
+  EXPECT_EQ(ops[1].module, "h.1.fc");
+  EXPECT_EQ(ops[1].phase, Phase::Backward);
+  EXPECT_NE(text.find(R"("summary":{)"), std::string::npos);
 }
 
 // Wherever a report is cut off, the answer is an error.

@@ -1,0 +1,86 @@
+//===- Complete.cpp - What a report gets when all is compiled -------------===//
+//
+// Devices, the module of each op, and the summary. Until then the report is
+// what mpc-report-precision wrote.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Report/Complete.h"
+
+#include "compiler/Report/Modules.h"
+#include "compiler/Report/Rules.h"
+#include "compiler/Report/Summary.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mpc;
+using llvm::StringRef;
+
+static llvm::json::Object toJson(const KernelResources &kernel) {
+  return llvm::json::Object{{"name", kernel.kernel},
+                            {"registers", kernel.registers},
+                            {"stack", kernel.stack},
+                            {"spill_stores", kernel.spillStores},
+                            {"spill_loads", kernel.spillLoads},
+                            {"shared", kernel.shared}};
+}
+
+static llvm::json::Object toJson(const DeviceReport &device) {
+  llvm::json::Value parts = llvm::cantFail(llvm::json::parse(device.kernels));
+  llvm::json::Object &object = *parts.getAsObject();
+  object["device"] = device.device;
+  if (device.architectures.empty())
+    return std::move(object);
+  llvm::json::Array architectures;
+  for (const ArchitectureReport &architecture : device.architectures) {
+    llvm::json::Array kernels;
+    for (const KernelResources &kernel : architecture.kernels)
+      kernels.push_back(toJson(kernel));
+    architectures.push_back(
+        llvm::json::Object{{"name", architecture.name},
+                           {"assembled", architecture.assembled},
+                           {"kernels", std::move(kernels)}});
+  }
+  object["architectures"] = std::move(architectures);
+  return std::move(object);
+}
+
+/// Writes down module and phase of each op, and its rule as programs know it.
+static void describeOps(llvm::json::Object &report,
+                        const std::map<std::string, std::string> &modules) {
+  auto moduleOf = [&](StringRef node) {
+    node.consume_back(report::kGradient);
+    auto found = modules.find(node.str());
+    return found == modules.end() ? report::modulePath(node) : found->second;
+  };
+  for (llvm::json::Value &function : *report.getArray("functions"))
+    for (llvm::json::Value &op : *function.getAsObject()->getArray("ops")) {
+      llvm::json::Object &object = *op.getAsObject();
+      StringRef node = object.getString("node").value_or("");
+      object["module"] = moduleOf(node);
+      object["phase"] = report::nameOf(report::phaseOf(node));
+      object["rule_id"] =
+          report::ruleId(object.getString("rule").value_or(""),
+                         object.getString("reason").value_or(""));
+    }
+}
+
+std::string
+mpc::completeReport(StringRef text, llvm::ArrayRef<DeviceReport> devices,
+                    const std::map<std::string, std::string> &modules) {
+  llvm::json::Value value = llvm::cantFail(llvm::json::parse(text));
+  llvm::json::Object &object = *value.getAsObject();
+  llvm::json::Array list;
+  for (const DeviceReport &device : devices)
+    list.push_back(toJson(device));
+  object["devices"] = std::move(list);
+  describeOps(object, modules);
+  auto print = [&] {
+    std::string printed;
+    llvm::raw_string_ostream(printed) << value;
+    return printed;
+  };
+  object["summary"] =
+      report::summaryJson(llvm::cantFail(report::read(print())));
+  return print();
+}

@@ -1,0 +1,299 @@
+//===- Data.cpp - A report as it was read ---------------------------------===//
+
+#include "compiler/Report/Data.h"
+
+#include "compiler/Report/Modules.h"
+#include "compiler/Report/Rules.h"
+#include "compiler/Report/Text.h"
+#include "compiler/Support/Report.h"
+
+#include <algorithm>
+
+using namespace mpc;
+using namespace mpc::report;
+using llvm::StringRef;
+using llvm::json::Object;
+
+//===----------------------------------------------------------------------===//
+// What is derived
+//===----------------------------------------------------------------------===//
+
+StringRef mpc::report::nameOf(Phase phase) {
+  switch (phase) {
+  case Phase::Forward:
+    return "forward";
+  case Phase::Backward:
+    return "backward";
+  case Phase::Update:
+    return "update";
+  }
+  return "";
+}
+
+Phase mpc::report::phaseOf(StringRef node) {
+  if (node.ends_with(kGradient))
+    return Phase::Backward;
+  return node == kOptimizer ? Phase::Update : Phase::Forward;
+}
+
+Cost &Cost::operator+=(const Cost &other) {
+  ops += other.ops;
+  flops += other.flops, lowFlops += other.lowFlops;
+  bytes += other.bytes, lowBytes += other.lowBytes;
+  casts += other.casts, castBytes += other.castBytes;
+  return *this;
+}
+
+Cost &Cost::operator-=(const Cost &other) {
+  // What a report says of the whole may be less than that of its parts.
+  auto subtract = [](uint64_t &from, uint64_t part) {
+    from -= std::min(from, part);
+  };
+  subtract(ops, other.ops);
+  subtract(flops, other.flops), subtract(lowFlops, other.lowFlops);
+  subtract(bytes, other.bytes), subtract(lowBytes, other.lowBytes);
+  subtract(casts, other.casts), subtract(castBytes, other.castBytes);
+  return *this;
+}
+
+static bool isLowType(StringRef type) { return type.ends_with("16"); }
+
+StringRef Op::forwardNode() const {
+  StringRef name = node;
+  name.consume_back(kGradient);
+  return name;
+}
+
+std::string Op::format() const {
+  if (resultType.empty())
+    return operandType;
+  if (operandType.empty() || operandType == resultType)
+    return resultType;
+  return operandType + " -> " + resultType;
+}
+
+bool Op::isWide() const {
+  return !isLowType(operandType) && !isLowType(resultType);
+}
+
+int64_t Function::lineOf(size_t cast) const {
+  if (casts[cast].origin.op >= 0)
+    return casts[cast].origin.op;
+  for (auto [line, op] : llvm::enumerate(ops))
+    for (const Operand &operand : op.operands)
+      if (operand.cast == static_cast<int64_t>(cast))
+        return static_cast<int64_t>(line);
+  return -1;
+}
+
+const Function *Report::find(StringRef name) const {
+  for (const Function &function : functions)
+    if (function.name == name)
+      return &function;
+  return nullptr;
+}
+
+const Function *Report::principal() const {
+  for (const Function &function : functions)
+    if (function.isTraining())
+      return &function;
+  return functions.empty() ? nullptr : &functions.front();
+}
+
+StringRef Report::lowName() const {
+  if (precision == "bf16")
+    return "bf16";
+  return precision == "fp16" ? "f16" : "16 bit";
+}
+
+StringRef Report::wideName() const {
+  return precision == "fp64" ? "f64" : "f32";
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+llvm::Error mpc::report::malformed(const llvm::Twine &what) {
+  return llvm::createStringError("the precision report " + what);
+}
+
+std::string mpc::report::textAt(const Object &object, StringRef key) {
+  return printable(object.getString(key).value_or(""));
+}
+
+int64_t mpc::report::numberAt(const Object &object, StringRef key) {
+  return object.getInteger(key).value_or(0);
+}
+
+std::vector<const Object *> mpc::report::objectsAt(const Object &object,
+                                                   StringRef key) {
+  std::vector<const Object *> objects;
+  if (const llvm::json::Array *list = object.getArray(key))
+    for (const llvm::json::Value &value : *list)
+      if (const Object *entry = value.getAsObject())
+        objects.push_back(entry);
+  return objects;
+}
+
+static uint64_t countAt(const Object &object, StringRef key) {
+  return std::max<int64_t>(0, numberAt(object, key));
+}
+
+/// The number of one of `size` things at `key`, -1 if there is none.
+static int64_t indexAt(const Object &object, StringRef key, size_t size) {
+  int64_t index = object.getInteger(key).value_or(-1);
+  return index >= 0 && static_cast<uint64_t>(index) < size ? index : -1;
+}
+
+static Cost readCost(const Object &object) {
+  Cost cost;
+  cost.flops = countAt(object, "flops");
+  cost.lowFlops = std::min(cost.flops, countAt(object, "flops_16bit"));
+  cost.bytes = countAt(object, "bytes");
+  cost.lowBytes = std::min(cost.bytes, countAt(object, "bytes_16bit"));
+  return cost;
+}
+
+static Origin readOrigin(const Object &object, size_t lines) {
+  return {indexAt(object, "op", lines), textAt(object, "state"),
+          object.getBoolean("input").value_or(false)};
+}
+
+static Op readOp(const Object &object, size_t lines, size_t casts) {
+  Op op;
+  op.op = textAt(object, "op");
+  op.node = textAt(object, "node");
+  op.type = textAt(object, "type");
+  op.precisionClass = textAt(object, "class");
+  op.operandType = textAt(object, "operand_dtype");
+  op.resultType = textAt(object, "dtype");
+  op.sumType = textAt(object, "accumulate_dtype");
+  op.castsIn = countAt(object, "casts_in");
+  op.castsOut = countAt(object, "casts_out");
+  op.rule = textAt(object, "rule");
+  op.reason = textAt(object, "reason");
+  // Reports of earlier versions do not say.
+  op.ruleId = object.get("rule_id") ? textAt(object, "rule_id")
+                                    : ruleId(op.rule, op.reason).str();
+  op.module =
+      object.get("module") ? textAt(object, "module") : modulePath(op.node);
+  op.phase = phaseOf(op.node);
+  op.cost = readCost(object);
+  op.cost.ops = 1;
+  for (const Object *input : objectsAt(object, "inputs"))
+    op.operands.push_back({readOrigin(*input, lines), textAt(*input, "dtype"),
+                           countAt(*input, "bytes"),
+                           indexAt(*input, "cast", casts),
+                           input->getBoolean("pinned").value_or(false)});
+  return op;
+}
+
+static llvm::Expected<Function> readFunction(const llvm::json::Value &value) {
+  const Object *object = value.getAsObject();
+  const llvm::json::Array *ops = object ? object->getArray("ops") : nullptr;
+  if (!ops)
+    return malformed("has a function without ops");
+  Function function;
+  function.name = textAt(*object, "name");
+  for (const Object *cast : objectsAt(*object, "casts"))
+    function.casts.push_back({readOrigin(*cast, ops->size()),
+                              textAt(*cast, "from"), textAt(*cast, "to"),
+                              countAt(*cast, "bytes"),
+                              cast->getBoolean("weight").value_or(false)});
+  for (const llvm::json::Value &op : *ops) {
+    if (!op.getAsObject())
+      return malformed("has an op that is no object");
+    function.ops.push_back(
+        readOp(*op.getAsObject(), ops->size(), function.casts.size()));
+  }
+  if (const Object *totals = object->getObject("totals")) {
+    function.totals = readCost(*totals);
+    function.totals.casts = countAt(*totals, "casts");
+    function.weightCasts = countAt(*totals, "weight_casts");
+  }
+  function.totals.ops = function.ops.size();
+  for (const Cast &cast : function.casts)
+    function.totals.castBytes += cast.bytes;
+  return function;
+}
+
+static Device readDevice(const Object &object) {
+  Device device;
+  device.name = textAt(object, "device");
+  device.arena = countAt(object, "arena_bytes");
+  device.unsharedArena = countAt(object, "arena_bytes_unshared");
+  device.states = countAt(object, "state_bytes");
+  for (const Object *entry : objectsAt(object, "entries")) {
+    device.entries.push_back({textAt(*entry, "name"),
+                              countAt(*entry, "launches"),
+                              countAt(*entry, "calls"),
+                              countAt(*entry, "live_stride"),
+                              {}});
+    if (const llvm::json::Array *live = entry->getArray("live_bytes"))
+      for (const llvm::json::Value &bytes : *live)
+        device.entries.back().liveBytes.push_back(
+            std::max<int64_t>(0, bytes.getAsInteger().value_or(0)));
+  }
+  return device;
+}
+
+/// The parser calls itself for what is nested: what nests deeper than any
+/// report never reaches it.
+static bool isDeep(StringRef json) {
+  constexpr size_t kMaxDepth = 256;
+  size_t depth = 0;
+  bool inString = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    char c = json[i];
+    if (inString && c == '\\')
+      ++i;
+    else if (c == '"')
+      inString = !inString;
+    else if (!inString && (c == '[' || c == '{') && ++depth > kMaxDepth)
+      return true;
+    else if (!inString && (c == ']' || c == '}') && depth > 0)
+      --depth;
+  }
+  return false;
+}
+
+llvm::Expected<Report> mpc::report::read(StringRef json) {
+  if (isDeep(json))
+    return malformed("is nested too deeply");
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
+  if (!value)
+    return malformed("is not JSON: " + llvm::toString(value.takeError()));
+  const Object *object = value->getAsObject();
+  const llvm::json::Array *functions =
+      object ? object->getArray("functions") : nullptr;
+  if (!functions)
+    return malformed("has no functions");
+  if (numberAt(*object, "version") > kReportVersion)
+    return malformed("has version " +
+                     llvm::Twine(numberAt(*object, "version")) +
+                     ", but this program reads versions up to " +
+                     llvm::Twine(kReportVersion));
+  const llvm::json::Value *devices = object->get("devices");
+  if (devices && !devices->getAsArray())
+    return malformed("has devices that are no list");
+
+  Report report;
+  report.model = textAt(*object, "model");
+  report.precision = textAt(*object, "precision");
+  for (const llvm::json::Value &entry : *functions) {
+    llvm::Expected<Function> function = readFunction(entry);
+    if (!function)
+      return function.takeError();
+    report.functions.push_back(std::move(*function));
+  }
+  if (const Object *totals = object->getObject("totals")) {
+    report.totals = readCost(*totals);
+    report.totals.casts = countAt(*totals, "casts");
+    report.weightCasts = countAt(*totals, "weight_casts");
+  }
+  for (const Object *device : objectsAt(*object, "devices"))
+    report.devices.push_back(readDevice(*device));
+  report.json = std::move(*value);
+  return report;
+}

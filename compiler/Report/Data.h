@@ -1,0 +1,147 @@
+//===- Data.h - A report as it was read -------------------------*- C++ -*-===//
+//
+// compiler/Support/Report.h says what the fields mean. Reports are files that
+// anybody wrote: reading one may fail and never crashes, and what is read holds
+// no control characters that could rewrite a terminal.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_REPORT_DATA_H
+#define MPC_COMPILER_REPORT_DATA_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mpc::report {
+
+/// What the gradient of a node is called after; the optimizer and the loss are
+/// no nodes of the model, but go by these names.
+inline constexpr llvm::StringLiteral kGradient = ".grad";
+inline constexpr llvm::StringLiteral kOptimizer = "optimizer";
+inline constexpr llvm::StringLiteral kLoss = "loss";
+
+enum class Phase { Forward, Backward, Update };
+inline constexpr Phase kPhases[] = {Phase::Forward, Phase::Backward,
+                                    Phase::Update};
+llvm::StringRef nameOf(Phase phase);
+/// By the name of a node, as a report has it.
+Phase phaseOf(llvm::StringRef node);
+
+/// What ops compute and move; sums of it are taken over anything. A report that
+/// lies must not overflow, so they are unsigned.
+struct Cost {
+  uint64_t ops = 0;
+  uint64_t flops = 0, lowFlops = 0; ///< In all, and in 16 bit.
+  uint64_t bytes = 0, lowBytes = 0;
+  uint64_t casts = 0, castBytes = 0;
+
+  uint64_t wideFlops() const { return flops - lowFlops; }
+  uint64_t wideBytes() const { return bytes - lowBytes; }
+  Cost &operator+=(const Cost &other);
+  Cost &operator-=(const Cost &other);
+};
+
+/// Where something has a value from: at most one of these.
+struct Origin {
+  int64_t op = -1;      ///< A line of the same function.
+  std::string state;    ///< A tensor of the model.
+  bool isInput = false; ///< Of the entry point.
+};
+
+struct Operand {
+  Origin origin;
+  std::string dtype;  ///< As it is read.
+  uint64_t bytes = 0; ///< That are read.
+  int64_t cast = -1;  ///< Between origin and op.
+  bool isPinned = false;
+};
+
+struct Cast {
+  Origin origin;
+  std::string from, to;
+  uint64_t bytes = 0; ///< Read and written.
+  bool isWeight = false;
+};
+
+struct Op {
+  std::string op, node, type, precisionClass;
+  std::string operandType, resultType, sumType;
+  uint64_t castsIn = 0, castsOut = 0;
+  std::string rule, reason;
+  std::string ruleId; ///< Of compiler/Report/Rules.h, or a later one.
+  std::string module; ///< "transformer.h.0.attn", "" at the top.
+  Phase phase = Phase::Forward;
+  Cost cost; ///< Without casts.
+  std::vector<Operand> operands;
+
+  /// The node of the model that the op or the gradient is of.
+  llvm::StringRef forwardNode() const;
+  /// "bf16 -> f32"; one name if both are the same.
+  std::string format() const;
+  /// Whether nothing that it reads or writes is narrower than f32.
+  bool isWide() const;
+};
+
+struct Function {
+  std::string name;
+  std::vector<Op> ops;
+  std::vector<Cast> casts;
+  Cost totals; ///< Also of what has no line.
+  uint64_t weightCasts = 0;
+
+  /// The entry point that runs once for each batch of training.
+  bool isTraining() const { return name == "step" || name == "accumulate"; }
+  /// The line that a cast is counted with, -1 if there is none: that which made
+  /// the value, else the first that reads it.
+  int64_t lineOf(size_t cast) const;
+};
+
+struct Device {
+  struct Entry {
+    std::string name;
+    uint64_t launches = 0, calls = 0;
+    uint64_t liveStride = 1;         ///< Instructions between the numbers of
+    std::vector<uint64_t> liveBytes; ///< what is in use of the arena.
+  };
+  std::string name;
+  std::vector<Entry> entries;
+  uint64_t arena = 0, unsharedArena = 0, states = 0; ///< Bytes.
+};
+
+struct Report {
+  std::string model, precision;
+  std::vector<Function> functions;
+  Cost totals;
+  uint64_t weightCasts = 0;
+  std::vector<Device> devices;
+  llvm::json::Value json = nullptr; ///< All of it, as it came.
+
+  const Function *find(llvm::StringRef name) const;
+  /// The function that a summary is about: what is trained with, else the
+  /// first.
+  const Function *principal() const;
+  /// "bf16" or "f16", "16 bit" where there is none; what is not in it is in the
+  /// other.
+  llvm::StringRef lowName() const;
+  llvm::StringRef wideName() const;
+};
+
+llvm::Expected<Report> read(llvm::StringRef json);
+
+/// For the messages of whoever reads on.
+llvm::Error malformed(const llvm::Twine &what);
+
+/// Fields of JSON that anybody wrote, printable; "" and 0 where they lack.
+std::string textAt(const llvm::json::Object &object, llvm::StringRef key);
+int64_t numberAt(const llvm::json::Object &object, llvm::StringRef key);
+/// The objects in the list at `key`, none if it is absent.
+std::vector<const llvm::json::Object *>
+objectsAt(const llvm::json::Object &object, llvm::StringRef key);
+
+} // namespace mpc::report
+
+#endif // MPC_COMPILER_REPORT_DATA_H

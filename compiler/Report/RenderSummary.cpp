@@ -1,0 +1,186 @@
+//===- RenderSummary.cpp - A report in a screenful ------------------------===//
+
+#include "compiler/Report/Render.h"
+#include "compiler/Report/Summary.h"
+#include "compiler/Report/Text.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mpc::report;
+using llvm::StringRef;
+
+/// Lines for reasons and for modules; with the rest they fill a screen.
+static constexpr size_t kMaxReasons = 8, kMaxModules = 14;
+
+//===----------------------------------------------------------------------===//
+// Shares by format
+//===----------------------------------------------------------------------===//
+
+static void addShares(Table &table, const std::string &name, const Cost &cost) {
+  table.add({name, std::to_string(cost.ops), shorten(cost.flops) + "FLOP",
+             share(cost.wideFlops(), cost.flops),
+             share(cost.lowFlops, cost.flops), inBytes(cost.bytes),
+             share(cost.wideBytes(), cost.bytes),
+             share(cost.lowBytes, cost.bytes), std::to_string(cost.casts),
+             inBytes(cost.castBytes)});
+}
+
+static void printShares(llvm::raw_ostream &os, const Report &report,
+                        const FunctionSummary &summary, size_t width) {
+  std::string wide = report.wideName().str(), low = report.lowName().str();
+  Table table({{"", Table::Name},
+               {"ops", Table::Right, true},
+               {"computes", Table::Right},
+               {wide, Table::Right},
+               {low, Table::Right, true},
+               {"moves", Table::Right},
+               {wide, Table::Right},
+               {low, Table::Right, true},
+               {"casts", Table::Right},
+               {"", Table::Right, true}});
+  for (const Function &function : report.functions) {
+    addShares(table, function.name, function.totals);
+    if (&function != summary.function)
+      continue;
+    size_t used = llvm::count_if(summary.phases,
+                                 [](const Cost &cost) { return cost.ops > 0; });
+    if (used > 1)
+      for (Phase phase : kPhases)
+        addShares(table, "  " + nameOf(phase).str(),
+                  summary.phases[static_cast<size_t>(phase)]);
+    if (summary.rest.bytes > 0)
+      addShares(table, "  commit", summary.rest);
+  }
+  table.print(os, width);
+}
+
+//===----------------------------------------------------------------------===//
+// What stays wide
+//===----------------------------------------------------------------------===//
+
+/// "3 ops" and their shares of the function.
+static Table::Row rowOf(const Cost &cost, const Cost &whole, StringRef rule,
+                        StringRef largest, StringRef reason) {
+  return {std::to_string(cost.ops),
+          share(cost.wideFlops(), whole.flops),
+          share(cost.wideBytes(), whole.bytes),
+          rule.str(),
+          largest.str(),
+          reason.str()};
+}
+
+static void printWide(llvm::raw_ostream &os, const Report &report,
+                      const FunctionSummary &summary, size_t width) {
+  const Cost &whole = summary.function->totals;
+  os << "What stays " << report.wideName() << " in '" << summary.function->name
+     << "'\n";
+  Table table({{"ops", Table::Right},
+               {"FLOP", Table::Right, true},
+               {"bytes", Table::Right},
+               {"rule"},
+               {"largest", Table::Name, true},
+               {"reason", Table::Prose}});
+  Cost more, left = whole;
+  left -= summary.rest;
+  for (auto [i, group] : llvm::enumerate(summary.wide)) {
+    left -= group.cost;
+    if (i < kMaxReasons)
+      table.add(rowOf(group.cost, whole, group.rule,
+                      group.examples.empty() ? "" : group.examples.front(),
+                      group.reason));
+    else
+      more += group.cost;
+  }
+  if (summary.wide.size() > kMaxReasons)
+    table.add(rowOf(more, whole, "", "",
+                    count(summary.wide.size() - kMaxReasons, "more reason") +
+                        " (--only=f32)"));
+  if (left.lowBytes > 0)
+    table.add(rowOf(left, whole, "", "",
+                    "in ops with 16 bit: results, scales, arithmetic"));
+  table.print(os, width, Table::Overflow::Wrap);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory, launches, modules
+//===----------------------------------------------------------------------===//
+
+static void printMachine(llvm::raw_ostream &os, const Report &report,
+                         const FunctionSummary &summary, size_t width) {
+  const Cost &totals = summary.function->totals;
+  auto say = [&](const std::string &text) { printWrapped(os, text, 0, width); };
+  say("Casts in '" + summary.function->name +
+      "': " + std::to_string(totals.casts) + ", " + inBytes(totals.castBytes) +
+      " read and written; " + std::to_string(summary.function->weightCasts) +
+      " of weights");
+  for (const Device &device : report.devices) {
+    if (device.entries.empty() && device.arena == 0)
+      continue;
+    say("Memory on " + device.name + ": " + inBytes(device.states) +
+        " of states, " + inBytes(device.arena) + " of arena (" +
+        inBytes(device.unsharedArena) + " if no buffers shared memory)");
+    llvm::SmallVector<std::string> entries;
+    for (const Device::Entry &entry : device.entries)
+      entries.push_back(entry.name + ' ' +
+                        std::to_string(entry.launches + entry.calls) + " (" +
+                        std::to_string(entry.launches) + " generated)");
+    say("Launches on " + device.name + ": " + llvm::join(entries, ", "));
+  }
+}
+
+static void printModules(llvm::raw_ostream &os, const FunctionSummary &summary,
+                         size_t width) {
+  const Cost &whole = summary.function->totals;
+  Table table({{"Modules of '" + summary.function->name + "'", Table::Name},
+               {"ops", Table::Right, true},
+               {"FLOP", Table::Right},
+               {"in 16 bit", Table::Right, true},
+               {"bytes", Table::Right},
+               {"in 16 bit", Table::Right},
+               {"casts", Table::Right, true}});
+  for (const ModuleRow &row : listModules(summary.modules, kMaxModules)) {
+    std::string name(2 * row.depth, ' ');
+    name += row.label;
+    if (row.times > 1)
+      name += ", " + std::to_string(row.times) + " times";
+    const Cost &cost = row.cost;
+    table.add({name, std::to_string(cost.ops), share(cost.flops, whole.flops),
+               share(cost.lowFlops, cost.flops), share(cost.bytes, whole.bytes),
+               share(cost.lowBytes, cost.bytes), std::to_string(cost.casts)});
+  }
+  if (!table.empty())
+    table.print(os, width);
+}
+
+llvm::Error mpc::report::printSummary(llvm::raw_ostream &os,
+                                      const Report &report,
+                                      const Selection &selection,
+                                      size_t width) {
+  auto functions = selectFunctions(report, selection);
+  if (!functions)
+    return functions.takeError();
+  const Function *function =
+      selection.function.empty() ? report.principal() : functions->front();
+  os << report.model << (report.model.empty() ? "" : ": ") << report.precision
+     << '\n';
+  if (!function) {
+    printDevices(os, report, width);
+    return llvm::Error::success();
+  }
+  FunctionSummary summary = summarize(*function);
+  os << '\n';
+  printShares(os, report, summary, width);
+  os << '\n';
+  printWide(os, report, summary, width);
+  os << '\n';
+  printMachine(os, report, summary, width);
+  os << '\n';
+  printModules(os, summary, width);
+  os << '\n';
+  printWrapped(os,
+               "More: --module=PATH, --only=f32, --explain=NODE, "
+               "--function=NAME, --all, --html=FILE",
+               0, width);
+  return llvm::Error::success();
+}

@@ -1,0 +1,38 @@
+//===- Rules.cpp - What decided a precision, by names that stay -----------===//
+
+#include "compiler/Report/Rules.h"
+
+using namespace mpc::report;
+using llvm::StringRef;
+
+/// Of two that fit the first counts.
+static constexpr Rule kRules[] = {
+    {"class", "class", ""},
+    {"pin.number", "pin", kSingleNumber},
+    {"pin.parameter-gradient", "parameter gradient", ""},
+    {"pin.input", "pin", kUnboundedInput},
+    {"pin.of-parameters", "pin", kOfParameters},
+    {"pin", "pin", ""},
+    {"cut.no-product", "minimum cut", kNoProductNear},
+    {"cut.pinned-operand", "minimum cut", kPinnedOperand},
+    {"cut.reads-f32", "minimum cut", kReadsWide},
+    {"cut.moves-more", "minimum cut", kMovesMore},
+    {"cut.saves-nothing", "minimum cut", kSavesNothing},
+    {"cut.saves-too-little", "minimum cut", kSavesTooLittle},
+    {"cut", "minimum cut", ""},
+    {"option.keep-fp32", "user option", "keep-fp32="},
+    {"option.force-low", "user option", "force-low="},
+    {"option", "user option", ""},
+    {"precision", "precision", ""},
+    {"loss-scaling", "loss scaling", ""},
+    {"guard", "guard", ""},
+};
+
+llvm::ArrayRef<Rule> mpc::report::allRules() { return kRules; }
+
+StringRef mpc::report::ruleId(StringRef rule, StringRef reason) {
+  for (const Rule &known : kRules)
+    if (known.rule == rule && reason.contains(known.phrase))
+      return known.id;
+  return rule.empty() ? "" : "other";
+}

@@ -1,0 +1,88 @@
+//===- ArenaUse.cpp - How full the arena is over time ---------------------===//
+
+#include "passes/Plan/ArenaUse.h"
+
+#include "passes/Plan/Storage.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace mpc;
+
+/// More instants tell nobody more.
+static constexpr size_t kMaxInstants = 1024;
+
+namespace {
+
+/// Memory that holds one tensor while it is needed.
+struct Stay {
+  int64_t begin = INT64_MAX, end = 0; ///< Bytes.
+  size_t first = SIZE_MAX, last = 0;  ///< Instructions.
+
+  void add(exec::BufferAttr buffer, size_t instruction) {
+    begin = std::min(begin, buffer.getOffset());
+    end = std::max(end, buffer.getOffset() + byteSize(buffer.getType()));
+    first = std::min(first, instruction);
+    last = std::max(last, instruction);
+  }
+};
+
+} // namespace
+
+/// Views and parts of packed tensors lie in each other.
+static int64_t bytesInUse(const std::map<int64_t, Stay> &stays,
+                          size_t instruction) {
+  SmallVector<std::pair<int64_t, int64_t>> used;
+  for (const auto &[number, stay] : stays)
+    if (stay.first <= instruction && instruction <= stay.last)
+      used.push_back({stay.begin, stay.end});
+  llvm::sort(used);
+  int64_t bytes = 0, end = 0;
+  for (auto [from, to] : used) {
+    bytes += std::max<int64_t>(0, to - std::max(from, end));
+    end = std::max(end, to);
+  }
+  return bytes;
+}
+
+template <typename OpTy>
+static void addStays(OpTy op, size_t instruction,
+                     std::map<int64_t, Stay> &stays) {
+  if (!op.getValues())
+    return;
+  for (auto [operand, value] : llvm::zip(op.getOperands(), *op.getValues())) {
+    auto buffer = cast<exec::BufferAttr>(operand);
+    if (buffer.getSpace() == exec::Space::Arena)
+      stays[cast<exec::ValueAttr>(value).getNumber()].add(buffer, instruction);
+  }
+}
+
+/// What was made in place stays as long as the tensor that it is a part of.
+static void keepParts(exec::EntryOp entry, std::map<int64_t, Stay> &stays) {
+  if (!entry.getDataflow())
+    return;
+  for (auto part :
+       entry.getDataflow()->getParts().getAsRange<exec::PartAttr>()) {
+    auto whole = stays.find(part.getWhole());
+    auto own = stays.find(part.getValue().getNumber());
+    if (whole != stays.end() && own != stays.end())
+      own->second.last = std::max(own->second.last, whole->second.last);
+  }
+}
+
+ArenaUse mpc::findArenaUse(exec::EntryOp entry) {
+  std::map<int64_t, Stay> stays;
+  size_t instructions = 0;
+  for (Operation &op : entry.getBody().front()) {
+    if (auto launch = dyn_cast<exec::LaunchOp>(op))
+      addStays(launch, instructions++, stays);
+    else if (auto call = dyn_cast<exec::CallOp>(op))
+      addStays(call, instructions++, stays);
+  }
+  keepParts(entry, stays);
+  ArenaUse use;
+  use.stride = instructions / kMaxInstants + 1;
+  for (size_t at = 0; at < instructions; at += use.stride)
+    use.bytes.push_back(bytesInUse(stays, at));
+  return use;
+}

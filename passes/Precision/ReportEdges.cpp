@@ -1,0 +1,111 @@
+//===- ReportEdges.cpp - Where reported ops have their operands from ------===//
+
+#include "passes/Precision/ReportEdges.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static std::string utf8(StringRef text) {
+  return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
+}
+
+static std::string elementName(Value value) {
+  std::string name;
+  if (FloatType type = getFloatElementType(value.getType()))
+    llvm::raw_string_ostream(name) << type;
+  return name;
+}
+
+/// The tensor of the model that `value` is, or lies in, as the file calls it;
+/// "" if it is none of a state. A working copy goes by its original.
+static std::string stateName(Value value) {
+  auto unpack = value.getDefiningOp<train::UnpackOp>();
+  if (unpack)
+    value = unpack.getPacked();
+  auto read = value.getDefiningOp<train::ReadOp>();
+  if (!read)
+    return "";
+  auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
+      read, read.getStateAttr());
+  if (state && state.getCopyOfAttr())
+    state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
+        state, state.getCopyOfAttr());
+  if (!state)
+    return "";
+  if (ArrayAttr slots = state.getSlotsAttr(); slots && unpack)
+    for (auto slot : slots.getAsRange<train::SlotAttr>())
+      if (slot.getOffset() == static_cast<int64_t>(unpack.getOffset()))
+        return utf8(slot.getName());
+  return utf8(state.getSymName());
+}
+
+/// What `op` reads of the operand, in bytes.
+static int64_t bytesRead(Operation *op, OpOperand &use) {
+  auto type = cast<ShapedType>(use.get().getType());
+  auto cost = dyn_cast<train::CostOpInterface>(op);
+  int64_t elements =
+      cost ? cost.countReads(use.getOperandNumber()) : type.getNumElements();
+  return elements * type.getElementTypeBitWidth() / 8;
+}
+
+ReportEdges::ReportEdges(func::FuncOp func,
+                         function_ref<bool(amp::CastOp)> isListed) {
+  for (Operation &op : func.front()) {
+    if (isReported(&op))
+      lines.try_emplace(&op, lines.size());
+    auto cast = dyn_cast<amp::CastOp>(op);
+    if (!cast || !isListed(cast))
+      continue;
+    castNumbers[cast] = listed.size();
+    listed.push_back(cast);
+  }
+}
+
+void ReportEdges::addOrigin(Value value, llvm::json::Object &object) const {
+  if (auto found = lines.find(value.getDefiningOp()); found != lines.end())
+    object["op"] = found->second;
+  else if (std::string state = stateName(value); !state.empty())
+    object["state"] = std::move(state);
+  else if (isa<BlockArgument>(value))
+    object["input"] = true;
+}
+
+llvm::json::Array ReportEdges::inputsOf(Operation *op) const {
+  auto precision = cast<amp::PrecisionOpInterface>(op);
+  llvm::json::Array inputs;
+  for (OpOperand &use : op->getOpOperands()) {
+    std::string type = elementName(use.get());
+    if (type.empty())
+      continue;
+    llvm::json::Object input{{"dtype", type}, {"bytes", bytesRead(op, use)}};
+    Value value = use.get();
+    if (auto cast = value.getDefiningOp<amp::CastOp>()) {
+      if (auto found = castNumbers.find(cast); found != castNumbers.end())
+        input["cast"] = found->second;
+      value = cast.getInput();
+    }
+    addOrigin(value, input);
+    if (precision.isOperandPinned(use.getOperandNumber()))
+      input["pinned"] = true;
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+llvm::json::Array ReportEdges::casts() const {
+  llvm::json::Array array;
+  for (amp::CastOp cast : listed) {
+    auto from = getFloatElementType(cast.getInput().getType());
+    auto to = getFloatElementType(cast.getType());
+    int64_t bits = from.getWidth() + to.getWidth();
+    llvm::json::Object object{
+        {"from", elementName(cast.getInput())},
+        {"to", elementName(cast.getResult())},
+        {"bytes",
+         mlir::cast<ShapedType>(cast.getType()).getNumElements() * bits / 8},
+        {"weight", getWeightState(cast.getInput()) != nullptr}};
+    addOrigin(cast.getInput(), object);
+    array.push_back(std::move(object));
+  }
+  return array;
+}

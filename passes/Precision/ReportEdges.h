@@ -1,0 +1,42 @@
+//===- ReportEdges.h - Where reported ops have their operands from -*- C++
+//-*-===//
+//
+// The report's lines are a graph: each names the lines that made its operands,
+// and the casts between them are listed beside. Both as JSON, in the form that
+// compiler/Support/Report.h describes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_PASSES_PRECISION_REPORTEDGES_H
+#define MPC_PASSES_PRECISION_REPORTEDGES_H
+
+#include "passes/Precision/PrecisionFacts.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/JSON.h"
+
+namespace mpc {
+
+class ReportEdges {
+public:
+  /// `isListed` is asked of casts: those of the optimizer are none of a step's.
+  ReportEdges(mlir::func::FuncOp func,
+              llvm::function_ref<bool(amp::CastOp)> isListed);
+
+  /// The float operands of a reported op.
+  llvm::json::Array inputsOf(mlir::Operation *op) const;
+
+  /// The casts that are listed, in order.
+  llvm::json::Array casts() const;
+
+private:
+  /// Says at `object` what made `value`: a line, a state, an input.
+  void addOrigin(mlir::Value value, llvm::json::Object &object) const;
+
+  llvm::DenseMap<mlir::Operation *, int64_t> lines;
+  llvm::DenseMap<mlir::Operation *, int64_t> castNumbers;
+  llvm::SmallVector<amp::CastOp> listed;
+};
+
+} // namespace mpc
+
+#endif // MPC_PASSES_PRECISION_REPORTEDGES_H

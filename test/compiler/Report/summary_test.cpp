@@ -1,0 +1,110 @@
+//===- summary_test.cpp - A report in a screenful -------------------------===//
+
+#include "compiler/Report/Render.h"
+#include "compiler/Report/Summary.h"
+
+#include <gtest/gtest.h>
+
+using namespace mpc::report;
+
+namespace {
+
+constexpr const char *kReport = R"({
+  "version": 1, "model": "net.onnx", "precision": "bf16",
+  "functions": [
+    {"name": "predict", "ops": [], "totals": {}},
+    {"name": "step",
+     "casts": [{"from": "f32", "to": "bf16", "bytes": 600, "op": 0}],
+     "ops": [
+      {"op": "train.add", "node": "/h.0/Add", "class": "transparent",
+       "operand_dtype": "f32", "dtype": "f32", "rule": "minimum cut",
+       "reason": "exact; 16 bit would move 24 bytes more",
+       "flops": 100, "bytes": 1000},
+      {"op": "train.add", "node": "/h.1/Add", "class": "transparent",
+       "operand_dtype": "f32", "dtype": "f32", "rule": "minimum cut",
+       "reason": "exact; 16 bit would move 48 bytes more",
+       "flops": 100, "bytes": 2000},
+      {"op": "train.matmul", "node": "/fc/MatMul.grad", "class": "low",
+       "operand_dtype": "bf16", "dtype": "f32", "rule": "class",
+       "reason": "a product", "flops": 700, "flops_16bit": 700,
+       "bytes": 3000, "bytes_16bit": 2000,
+       "inputs": [{"dtype": "bf16", "op": 0, "cast": 0}]}],
+     "totals": {"flops": 1000, "flops_16bit": 700, "bytes": 7000,
+                "bytes_16bit": 2000, "casts": 1, "weight_casts": 0}}],
+  "totals": {},
+  "devices": [{"device": "cpu", "state_bytes": 4096, "arena_bytes": 2048,
+               "arena_bytes_unshared": 8192,
+               "entries": [{"name": "step", "launches": 2, "calls": 1}]}]
+})";
+
+std::string summary(size_t width, const std::string &function = "") {
+  llvm::Expected<Report> report = read(kReport);
+  if (!report)
+    return llvm::toString(report.takeError());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  Selection selection;
+  selection.function = function;
+  if (llvm::Error error = printSummary(os, *report, selection, width))
+    return llvm::toString(std::move(error));
+  return text;
+}
+
+// Reasons that differ in bytes only are one.
+TEST(ReportSummary, GroupsReasons) {
+  Op op;
+  op.rule = "minimum cut";
+  op.reason = "exact; 16 bit would move 24 bytes more";
+  EXPECT_EQ(stemOf(op), "16 bit would move N bytes more");
+  op.rule = "user option";
+  op.reason = "keep-fp32=a 24 bytes";
+  EXPECT_EQ(stemOf(op), op.reason);
+}
+
+TEST(ReportSummary, TellsWhatMattersFirst) {
+  EXPECT_EQ(summary(100), R"(net.onnx: bf16
+
+              ops   computes      f32     bf16   moves      f32    bf16  casts
+  predict       0     0 FLOP    0.0 %    0.0 %     0 B    0.0 %   0.0 %      0    0 B
+  step          3  1.0 kFLOP   30.0 %   70.0 %  7.0 kB   71.4 %  28.6 %      1  600 B
+    forward     2   200 FLOP  100.0 %    0.0 %  3.0 kB  100.0 %   0.0 %      1  600 B
+    backward    1   700 FLOP    0.0 %  100.0 %  3.0 kB   33.3 %  66.7 %      0    0 B
+    update      0     0 FLOP    0.0 %    0.0 %     0 B    0.0 %   0.0 %      0    0 B
+    commit      0   100 FLOP  100.0 %    0.0 %  1.0 kB  100.0 %   0.0 %      0    0 B
+
+What stays f32 in 'step'
+  ops    FLOP   bytes  rule         largest   reason
+    2  20.0 %  42.9 %  minimum cut  /h.1/Add  16 bit would move N bytes more
+    1   0.0 %  14.3 %                         in ops with 16 bit: results, scales, arithmetic
+
+Casts in 'step': 1, 600 B read and written; 0 of weights
+Memory on cpu: 4.1 kB of states, 2.0 kB of arena (8.2 kB if no buffers shared memory)
+Launches on cpu: step 3 (2 generated)
+
+  Modules of 'step'  ops    FLOP  in 16 bit   bytes  in 16 bit  casts
+  h.0                  1  10.0 %      0.0 %  14.3 %      0.0 %      1
+  h.1                  1  10.0 %      0.0 %  28.6 %      0.0 %      0
+  fc                   1  70.0 %    100.0 %  42.9 %     66.7 %      0
+
+More: --module=PATH, --only=f32, --explain=NODE, --function=NAME, --all, --html=FILE
+)");
+}
+
+TEST(ReportSummary, FitsTheTerminal) {
+  for (size_t width : {60, 80, 100}) {
+    std::string text = summary(width);
+    for (llvm::StringRef rest = text; !rest.empty();
+         rest = rest.split('\n').second)
+      EXPECT_LE(rest.split('\n').first.size(), width)
+          << rest.split('\n').first.str();
+  }
+}
+
+TEST(ReportSummary, KnowsFunctions) {
+  EXPECT_NE(summary(100, "predict").find("What stays f32 in 'predict'"),
+            std::string::npos);
+  EXPECT_EQ(summary(100, "stp"), "the precision report has no function 'stp'; "
+                                 "nearest are 'step' and 'predict'");
+}
+
+} // namespace

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""Checks what programs rely on in a report of blocks.py."""
+import json
+import sys
+
+RULES = {"class", "pin", "pin.number", "pin.parameter-gradient", "pin.input", "pin.of-parameters", "cut",
+         "cut.no-product", "cut.reads-f32", "cut.moves-more", "cut.saves-nothing", "cut.saves-too-little",
+         "option", "option.keep-fp32", "option.force-low", "precision", "loss-scaling", "guard"}
+PHASES = {"forward", "backward", "update"}
+
+report = json.load(sys.stdin)
+assert report["version"] == 1 and report["precision"] == "bf16"
+for function in report["functions"]:
+    for op in function["ops"]:
+        assert op["rule_id"] in RULES and op["phase"] in PHASES, op
+        for source in op["inputs"]:
+            assert 0 <= source.get("op", 0) < len(function["ops"]) and source["bytes"] > 0, source
+            assert 0 <= source.get("cast", 0) < max(1, len(function["casts"])), source
+    assert len(function["casts"]) == function["totals"]["casts"]
+    for key in ("flops", "bytes", "bytes_16bit"):
+        assert sum(op[key] for op in function["ops"]) <= function["totals"][key], key
+
+step = next(f for f in report["functions"] if f["name"] == "step")
+weights = {source["state"] for op in step["ops"] for source in op["inputs"] if "state" in source}
+assert "blocks.3.fc.weight" in weights and "head.weight" in weights, weights
+assert {op["rule_id"] for op in step["ops"] if op["op"] == "train.relu"} == {"cut.moves-more"}
+
+summary = next(f for f in report["summary"]["functions"] if f["name"] == "step")
+folded = [m for m in summary["modules"] if m["times"] == 11]
+assert [m["path"] for m in folded] == ["blocks.1"] and [m["name"] for m in folded[0]["modules"]] == ["fc", "act"]
+assert summary["wide"][0]["rule_id"] == "class" and "optimizer" in summary["wide"][0]["examples"]
+
+(device,) = report["devices"]
+for entry in device["entries"]:
+    assert entry["live_stride"] == 1 and len(entry["live_bytes"]) == entry["launches"] + entry["calls"]
+    assert max(entry["live_bytes"]) <= device["arena_bytes"]
