@@ -39,6 +39,13 @@ llvm::Error printTables(llvm::raw_ostream &os, const Report &report,
 llvm::Error printModule(llvm::raw_ostream &os, const Report &report,
                         const Selection &selection, size_t width);
 
+/// Of each op of a node and of its gradient: what it reads, what decided its
+/// format, back to where f32 begins, and what a change would cost. If there is
+/// no such node, the error names the nearest.
+llvm::Error printExplanation(llvm::raw_ostream &os, const Report &report,
+                             llvm::StringRef node, const Selection &selection,
+                             size_t width);
+
 /// What a step transposes on each device, and what the assembler said.
 void printDevices(llvm::raw_ostream &os, const Report &report, size_t width);
 

@@ -27,7 +27,7 @@ namespace {
 struct Options {
   std::string path;
   Selection selection;
-  std::string only;
+  std::string only, explain;
   bool json = false, all = false;
   CompileArguments arguments;
 };
@@ -104,6 +104,8 @@ static llvm::Error print(llvm::raw_ostream &os,
   selection.kind = kindOf(options.only);
   // Prose has a width of its own; lines that programs search do not.
   size_t width = outputColumns(100), lines = outputColumns(10000);
+  if (!options.explain.empty())
+    return printExplanation(os, report, options.explain, selection, width);
   if (!selection.module.empty())
     return printModule(os, report, selection, lines);
   if (options.all || selection.kind != Selection::All)
@@ -165,9 +167,14 @@ static void addViews(CLI::App &report, Options &options) {
                       "Each op in f32, with some 16 bit (low), or at a cast")
           ->check(Choice({"f32", "low", "casts"}))
           ->option_text("f32|low|casts");
+  CLI::Option *explain = report
+                             .add_option("--explain", options.explain,
+                                         "Why a node computes in what it does")
+                             ->option_text("NODE");
   CLI::Option *json =
       report.add_flag("--json", options.json, "Print the report as JSON");
-  module->excludes(all)->excludes(json);
+  module->excludes(explain)->excludes(all)->excludes(json);
+  explain->excludes(all)->excludes(only)->excludes(json);
   json->excludes(only)->excludes(function);
 }
 

@@ -1,0 +1,75 @@
+//===- change_test.cpp - What another format of an op would cost ----------===//
+
+#include "compiler/Report/Change.h"
+
+#include <gtest/gtest.h>
+
+using namespace mpc::report;
+
+namespace {
+
+/// a -> b -> c, all in `type`, with 100 bytes read and as many written by b.
+Function chain(const std::string &type) {
+  Function function;
+  for (int64_t i = 0; i < 3; ++i) {
+    Op op;
+    op.operandType = op.resultType = type;
+    op.cost.bytes = 200;
+    Operand operand;
+    operand.origin.op = i - 1;
+    operand.origin.isInput = i == 0;
+    operand.dtype = type;
+    operand.bytes = 100;
+    op.operands.push_back(operand);
+    function.ops.push_back(op);
+  }
+  return function;
+}
+
+// Both tensors double, and each is cast: 100 bytes read, 200 written.
+TEST(ReportChange, PricesF32) {
+  Change change = estimateChange(chain("bf16"), 1);
+  EXPECT_EQ(change.casts, 2);
+  EXPECT_EQ(change.bytes, 100 + 100 + 300 + 300);
+}
+
+TEST(ReportChange, PricesSixteenBit) {
+  Change change = estimateChange(chain("f32"), 1);
+  EXPECT_EQ(change.casts, 2);
+  EXPECT_EQ(change.bytes, -50 - 50 + 150 + 150);
+}
+
+// Casts that are there only for this op go away.
+TEST(ReportChange, DropsCasts) {
+  Function function = chain("bf16");
+  function.casts.push_back({{0, "", false}, "f32", "bf16", 300, false});
+  function.ops[1].operands[0].cast = 0;
+  EXPECT_EQ(estimateChange(function, 1).casts, 0);
+  EXPECT_EQ(estimateChange(function, 1).bytes, 100 - 300 + 100 + 300);
+  function.ops[2].operands[0].origin.op = 0;
+  function.ops[2].operands[0].cast = 0; // Another one reads it.
+  EXPECT_EQ(estimateChange(function, 1).casts, 0);
+  EXPECT_EQ(estimateChange(function, 1).bytes, 100 + 100);
+}
+
+// Weights are there in both formats; what is pinned stays.
+TEST(ReportChange, KnowsWeightsAndPins) {
+  Function function = chain("f32");
+  Operand &operand = function.ops[1].operands[0];
+  operand.origin = {-1, "w", false};
+  EXPECT_EQ(estimateChange(function, 1).bytes, -50 - 50 + 150);
+  operand.isPinned = true;
+  EXPECT_EQ(estimateChange(function, 1).bytes, -50 + 150);
+}
+
+// A report that lies overflows nothing.
+TEST(ReportChange, BoundsLies) {
+  Function function = chain("bf16");
+  for (Op &op : function.ops) {
+    op.cost.bytes = UINT64_MAX;
+    op.operands[0].bytes = UINT64_MAX;
+  }
+  EXPECT_GT(estimateChange(function, 1).bytes, 0);
+}
+
+} // namespace
