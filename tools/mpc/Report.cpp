@@ -6,6 +6,7 @@
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Runtime.h"
 
+#include "compiler/Report/Diff.h"
 #include "compiler/Report/Render.h"
 #include "passes/Pipeline.h"
 #include "runtime/src/base/files.h"
@@ -25,10 +26,10 @@ using mpc::report::Selection;
 
 namespace {
 struct Options {
-  std::string path;
+  std::string path, other;
   Selection selection;
   std::string only, explain;
-  bool json = false, all = false;
+  bool json = false, all = false, diff = false;
   CompileArguments arguments;
 };
 } // namespace
@@ -121,19 +122,45 @@ static mpc::report::Report parse(const std::string &path,
   return std::move(*report);
 }
 
+/// Returns 1 if the reports differ, as `diff` does.
+static int compare(const Options &options) {
+  auto readOne = [&](const std::string &path) {
+    return parse(path, findReport(path, options.arguments));
+  };
+  mpc::report::Difference difference =
+      mpc::report::compare(readOne(options.path), readOne(options.other));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (options.json)
+    os << llvm::json::Value(differenceJson(difference)) << '\n';
+  else
+    printDifference(os, difference, options.all, outputColumns(100));
+  say("%s", text.c_str());
+  return difference.empty() ? 0 : 1;
+}
+
 //===----------------------------------------------------------------------===//
 // The command line
 //===----------------------------------------------------------------------===//
 
 static void checkUsage(const Options &options) {
   std::string given = options.arguments.firstGiven();
-  if (!given.empty() && !isModelFile(options.path))
+  if (!given.empty() && !isModelFile(options.path) &&
+      (options.other.empty() || !isModelFile(options.other)))
     throw Failure(Usage, given + " is for ONNX files; '" + options.path +
                              "' is compiled already");
+  if (options.diff && options.other.empty())
+    throw Failure(Usage, "--diff compares two: mpc report --diff '" +
+                             options.path + "' OTHER");
+  if (!options.diff && !options.other.empty())
+    throw Failure(Usage, "unexpected argument '" + options.other +
+                             "'; --diff compares two");
 }
 
 static int run(const Options &options) {
   checkUsage(options);
+  if (options.diff)
+    return compare(options);
   std::string json = findReport(options.path, options.arguments);
   if (options.json) {
     std::puts(json.c_str());
@@ -160,7 +187,8 @@ static void addViews(CLI::App &report, Options &options) {
           .add_option("--module", options.selection.module,
                       "Each op of a module: h.0, encoder/layer.3/attn")
           ->option_text("PATH");
-  CLI::Option *all = report.add_flag("--all", options.all, "Each op");
+  CLI::Option *all = report.add_flag("--all", options.all,
+                                     "Each op; of --diff, each that changed");
   CLI::Option *only =
       report
           .add_option("--only", options.only,
@@ -171,10 +199,14 @@ static void addViews(CLI::App &report, Options &options) {
                              .add_option("--explain", options.explain,
                                          "Why a node computes in what it does")
                              ->option_text("NODE");
+  CLI::Option *diff =
+      report.add_flag("--diff", options.diff,
+                      "In what two reports differ; exit status 1 if they do");
   CLI::Option *json =
       report.add_flag("--json", options.json, "Print the report as JSON");
-  module->excludes(explain)->excludes(all)->excludes(json);
-  explain->excludes(all)->excludes(only)->excludes(json);
+  module->excludes(explain)->excludes(diff)->excludes(all)->excludes(json);
+  explain->excludes(diff)->excludes(all)->excludes(only)->excludes(json);
+  diff->excludes(only)->excludes(function);
   json->excludes(only)->excludes(function);
 }
 
@@ -188,6 +220,8 @@ Action mpc::tool::addReport(CLI::App &app) {
                    "compiled for it")
       ->option_text("MODEL")
       ->required();
+  report->add_option("other", options->other, "What --diff compares it with")
+      ->option_text("[OTHER]");
   addViews(*report, *options);
   options->arguments.addTo(*report);
   return [options] { return run(*options); };
