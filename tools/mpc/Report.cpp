@@ -3,10 +3,15 @@
 #include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/Output.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Runtime.h"
+#include "tools/mpc/Text.h"
 
+#include "compiler/Export/Annotate.h"
+#include "compiler/Import/Import.h"
 #include "compiler/Report/Diff.h"
+#include "compiler/Report/Notes.h"
 #include "compiler/Report/Render.h"
 #include "passes/Pipeline.h"
 #include "runtime/src/base/files.h"
@@ -28,7 +33,7 @@ namespace {
 struct Options {
   std::string path, other;
   Selection selection;
-  std::string only, explain;
+  std::string only, explain, annotate;
   bool json = false, all = false, diff = false;
   CompileArguments arguments;
 };
@@ -140,6 +145,59 @@ static int compare(const Options &options) {
 }
 
 //===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+/// Throws the Failure that an error of the compiler stands for.
+static void check(llvm::Error error) {
+  llvm::handleAllErrors(
+      std::move(error),
+      [](const mpc::ModelFileError &failure) {
+        throw Failure(static_cast<ExitCode>(mpc::exitCode(failure.kind)),
+                      failure.message);
+      },
+      [](const llvm::ErrorInfoBase &failure) {
+        throw Failure(Error, failure.message());
+      });
+}
+
+/// Where a file made of the report goes.
+static std::string findPlaceOf(const std::string &output,
+                               const Options &options) {
+  std::vector<InputFile> inputs = {{"what is reported on,", options.path}};
+  if (isModelFile(options.path))
+    for (const std::string &file : mpc::externalFiles(options.path))
+      inputs.push_back({"data of the model,", file});
+  return findPlace(output, inputs);
+}
+
+/// Returns how many nodes of the model have notes.
+static size_t annotate(const mpc::report::Report &report,
+                       const Options &options, const std::string &place) {
+  mpc::Annotations annotations;
+  annotations.model = notesOfModel(report);
+  annotations.nodes = notesOfNodes(report);
+  llvm::Expected<size_t> nodes =
+      mpc::annotateModel(options.path, annotations, place);
+  if (!nodes)
+    check(nodes.takeError());
+  return *nodes;
+}
+
+/// Writes the model with notes; where it goes is settled before it is compiled.
+static int write(const Options &options) {
+  std::string model = findPlaceOf(options.annotate, options);
+  // Large models have a second file beside them.
+  (void)findPlaceOf(options.annotate + ".data", options);
+  mpc::report::Report report =
+      parse(options.path, findReport(options.path, options.arguments));
+  size_t nodes = annotate(report, options, model);
+  say("%s: '%s' with notes at %s\n", options.annotate.c_str(),
+      options.path.c_str(), formatCount(nodes, "node").c_str());
+  return Ok;
+}
+
+//===----------------------------------------------------------------------===//
 // The command line
 //===----------------------------------------------------------------------===//
 
@@ -155,12 +213,17 @@ static void checkUsage(const Options &options) {
   if (!options.diff && !options.other.empty())
     throw Failure(Usage, "unexpected argument '" + options.other +
                              "'; --diff compares two");
+  if (!options.annotate.empty() && !isModelFile(options.path))
+    throw Failure(Usage, "--annotate copies an ONNX file; '" + options.path +
+                             "' is none");
 }
 
 static int run(const Options &options) {
   checkUsage(options);
   if (options.diff)
     return compare(options);
+  if (!options.annotate.empty())
+    return write(options);
   std::string json = findReport(options.path, options.arguments);
   if (options.json) {
     std::puts(json.c_str());
@@ -202,8 +265,16 @@ static void addViews(CLI::App &report, Options &options) {
   CLI::Option *diff =
       report.add_flag("--diff", options.diff,
                       "In what two reports differ; exit status 1 if they do");
+  CLI::Option *annotated =
+      report
+          .add_option("--annotate", options.annotate,
+                      "Write the model with what is said of each node, for "
+                      "Netron to show")
+          ->option_text("OUT.onnx");
   CLI::Option *json =
       report.add_flag("--json", options.json, "Print the report as JSON");
+  for (CLI::Option *shown : {function, module, all, only, explain, diff, json})
+    annotated->excludes(shown);
   module->excludes(explain)->excludes(diff)->excludes(all)->excludes(json);
   explain->excludes(diff)->excludes(all)->excludes(only)->excludes(json);
   diff->excludes(only)->excludes(function);
