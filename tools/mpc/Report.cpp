@@ -9,8 +9,10 @@
 #include "tools/mpc/Text.h"
 
 #include "compiler/Export/Annotate.h"
+#include "compiler/Export/AtomicFile.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Report/Diff.h"
+#include "compiler/Report/Html.h"
 #include "compiler/Report/Notes.h"
 #include "compiler/Report/Render.h"
 #include "passes/Pipeline.h"
@@ -33,7 +35,7 @@ namespace {
 struct Options {
   std::string path, other;
   Selection selection;
-  std::string only, explain, annotate;
+  std::string only, explain, html, annotate;
   bool json = false, all = false, diff = false;
   CompileArguments arguments;
 };
@@ -171,6 +173,16 @@ static std::string findPlaceOf(const std::string &output,
   return findPlace(output, inputs);
 }
 
+static void writePage(const mpc::report::Report &report,
+                      const std::string &place) {
+  std::string page = mpc::report::htmlPage(report);
+  llvm::Expected<mpc::AtomicFile> file = mpc::AtomicFile::create(place);
+  if (!file)
+    check(file.takeError());
+  check(file->write(llvm::ArrayRef<char>(page)));
+  check(file->commit());
+}
+
 /// Returns how many nodes of the model have notes.
 static size_t annotate(const mpc::report::Report &report,
                        const Options &options, const std::string &place) {
@@ -184,16 +196,28 @@ static size_t annotate(const mpc::report::Report &report,
   return *nodes;
 }
 
-/// Writes the model with notes; where it goes is settled before it is compiled.
+/// Writes the files that were asked for; where they go is settled before the
+/// model is compiled.
 static int write(const Options &options) {
-  std::string model = findPlaceOf(options.annotate, options);
-  // Large models have a second file beside them.
-  (void)findPlaceOf(options.annotate + ".data", options);
+  std::string page, model;
+  if (!options.html.empty())
+    page = findPlaceOf(options.html, options);
+  if (!options.annotate.empty()) {
+    model = findPlaceOf(options.annotate, options);
+    // Large models have a second file beside them.
+    (void)findPlaceOf(options.annotate + ".data", options);
+  }
   mpc::report::Report report =
       parse(options.path, findReport(options.path, options.arguments));
-  size_t nodes = annotate(report, options, model);
-  say("%s: '%s' with notes at %s\n", options.annotate.c_str(),
-      options.path.c_str(), formatCount(nodes, "node").c_str());
+  if (!page.empty()) {
+    writePage(report, page);
+    say("%s: the report of '%s'\n", options.html.c_str(), options.path.c_str());
+  }
+  if (!model.empty()) {
+    size_t nodes = annotate(report, options, model);
+    say("%s: '%s' with notes at %s\n", options.annotate.c_str(),
+        options.path.c_str(), formatCount(nodes, "node").c_str());
+  }
   return Ok;
 }
 
@@ -222,7 +246,7 @@ static int run(const Options &options) {
   checkUsage(options);
   if (options.diff)
     return compare(options);
-  if (!options.annotate.empty())
+  if (!options.html.empty() || !options.annotate.empty())
     return write(options);
   std::string json = findReport(options.path, options.arguments);
   if (options.json) {
@@ -265,6 +289,10 @@ static void addViews(CLI::App &report, Options &options) {
   CLI::Option *diff =
       report.add_flag("--diff", options.diff,
                       "In what two reports differ; exit status 1 if they do");
+  CLI::Option *html =
+      report
+          .add_option("--html", options.html, "Write it as a page to look at")
+          ->option_text("OUT.html");
   CLI::Option *annotated =
       report
           .add_option("--annotate", options.annotate,
@@ -273,8 +301,10 @@ static void addViews(CLI::App &report, Options &options) {
           ->option_text("OUT.onnx");
   CLI::Option *json =
       report.add_flag("--json", options.json, "Print the report as JSON");
-  for (CLI::Option *shown : {function, module, all, only, explain, diff, json})
-    annotated->excludes(shown);
+  for (CLI::Option *file : {html, annotated})
+    for (CLI::Option *shown :
+         {function, module, all, only, explain, diff, json})
+      file->excludes(shown);
   module->excludes(explain)->excludes(diff)->excludes(all)->excludes(json);
   explain->excludes(diff)->excludes(all)->excludes(only)->excludes(json);
   diff->excludes(only)->excludes(function);

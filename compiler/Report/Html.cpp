@@ -1,0 +1,142 @@
+//===- Html.cpp - A report as a page --------------------------------------===//
+
+#include "compiler/Report/Html.h"
+
+#include "compiler/Report/Page.h"
+#include "compiler/Report/Summary.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+
+using namespace mpc::report;
+using llvm::StringRef;
+using llvm::json::Array;
+using llvm::json::Object;
+
+/// JSON has no unsigned numbers.
+static int64_t number(uint64_t value) {
+  return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX));
+}
+
+static Object operandJson(const Operand &operand) {
+  Object object{{"dtype", operand.dtype},
+                {"bytes", number(operand.bytes)},
+                {"op", operand.origin.op},
+                {"cast", operand.cast},
+                {"pinned", operand.isPinned}};
+  if (!operand.origin.state.empty())
+    object["state"] = operand.origin.state;
+  if (operand.origin.isInput)
+    object["input"] = true;
+  return object;
+}
+
+static Object opJson(const Op &op) {
+  Array inputs;
+  for (const Operand &operand : op.operands)
+    inputs.push_back(operandJson(operand));
+  return Object{{"op", op.op},
+                {"node", op.node},
+                {"type", op.type},
+                {"class", op.precisionClass},
+                {"module", op.module},
+                {"phase", nameOf(op.phase)},
+                {"operand_dtype", op.operandType},
+                {"dtype", op.resultType},
+                {"accumulate_dtype", op.sumType},
+                {"casts_in", number(op.castsIn)},
+                {"casts_out", number(op.castsOut)},
+                {"rule", op.rule},
+                {"rule_id", op.ruleId},
+                {"reason", op.reason},
+                {"flops", number(op.cost.flops)},
+                {"bytes", number(op.cost.bytes)},
+                {"bytes_16bit", number(op.cost.lowBytes)},
+                {"inputs", std::move(inputs)}};
+}
+
+static Object functionJson(const Function &function) {
+  Array ops, wide;
+  for (const Op &op : function.ops)
+    ops.push_back(opJson(op));
+  for (const WideGroup &group : summarize(function).wide)
+    wide.push_back(Object{{"ops", number(group.cost.ops)},
+                          {"bytes", number(group.cost.bytes)},
+                          {"rule_id", group.ruleId},
+                          {"reason", group.reason},
+                          {"examples", Array(group.examples)}});
+  const Cost &cost = function.totals;
+  return Object{{"name", function.name},
+                {"weight_casts", number(function.weightCasts)},
+                {"cost", Object{{"flops", number(cost.flops)},
+                                {"flops_16bit", number(cost.lowFlops)},
+                                {"bytes", number(cost.bytes)},
+                                {"bytes_16bit", number(cost.lowBytes)},
+                                {"casts", number(cost.casts)},
+                                {"cast_bytes", number(cost.castBytes)}}},
+                {"wide", std::move(wide)},
+                {"ops", std::move(ops)}};
+}
+
+static Object deviceJson(const Device &device) {
+  Array entries;
+  for (const Device::Entry &entry : device.entries) {
+    Array live;
+    for (uint64_t bytes : entry.liveBytes)
+      live.push_back(number(bytes));
+    entries.push_back(Object{{"name", entry.name},
+                             {"live_stride", number(entry.liveStride)},
+                             {"live_bytes", std::move(live)}});
+  }
+  return Object{{"device", device.name},
+                {"state_bytes", number(device.states)},
+                {"arena_bytes", number(device.arena)},
+                {"entries", std::move(entries)}};
+}
+
+/// What the script of the page reads.
+static Object pageJson(const Report &report) {
+  Array functions, devices;
+  for (const Function &function : report.functions)
+    functions.push_back(functionJson(function));
+  for (const Device &device : report.devices)
+    devices.push_back(deviceJson(device));
+  const Function *principal = report.principal();
+  return Object{{"model", report.model},
+                {"precision", report.precision},
+                {"low", report.lowName()},
+                {"wide", report.wideName()},
+                {"principal", principal ? principal->name : ""},
+                {"functions", std::move(functions)},
+                {"devices", std::move(devices)}};
+}
+
+/// JSON inside of HTML: no name can end the element that it stands in.
+static std::string escape(const llvm::json::Value &value) {
+  std::string text, escaped;
+  llvm::raw_string_ostream(text) << value;
+  for (char c : text)
+    if (c == '<')
+      escaped += "\\u003c";
+    else
+      escaped += c;
+  return escaped;
+}
+
+std::string mpc::report::htmlPage(const Report &report) {
+  std::string page;
+  StringRef rest = kPageHtml;
+  auto upTo = [&](StringRef mark) {
+    auto [before, after] = rest.split(mark);
+    page += before;
+    rest = after;
+  };
+  upTo("@style@");
+  page += kPageStyle;
+  upTo("@report@");
+  page += escape(pageJson(report));
+  upTo("@script@");
+  page += kPageScript;
+  return page + rest.str();
+}

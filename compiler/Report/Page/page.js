@@ -1,0 +1,298 @@
+'use strict';
+// The page of mpc report --html. Names come from files: they are only ever
+// put into the page as text.
+
+const report = JSON.parse(document.getElementById('report').textContent);
+const PAGE = 200; // Rows of ops that are shown at once.
+let current, module = [], shown = PAGE;
+
+const byId = (id) => document.getElementById(id);
+
+function element(tag, properties = {}, ...children) {
+  const node = Object.assign(document.createElement(tag), properties);
+  node.append(...children);
+  return node;
+}
+
+function drawing(tag, attributes = {}, ...children) {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+function shorten(value, unit) {
+  const units = ['', 'k', 'M', 'G', 'T'];
+  let at = 0;
+  for (; value >= 1000 && at + 1 < units.length; ++at) value /= 1000;
+  return `${at ? value.toFixed(1) : value} ${units[at]}${unit}`;
+}
+
+const count = (number, noun) => `${number} ${noun}${number === 1 ? '' : 's'}`;
+const percent = (part, whole) => `${(whole ? 100 * part / whole : 0).toFixed(1)} %`;
+const partsOf = (path) => path.split('.').filter((part) => part);
+
+//===--- Shares, reasons, memory ---===//
+
+function showShares() {
+  const figures = [['computes', 'flops', 'FLOP'], ['moves', 'bytes', 'B']].map(([title, key, unit]) => {
+    const whole = current.cost[key], low = current.cost[key + '_16bit'];
+    const bar = element('div', {className: 'bar'}, element('b'), element('s'));
+    bar.firstChild.style.width = percent(low, whole).replace(' ', '');
+    bar.lastChild.style.width = percent(whole - low, whole).replace(' ', '');
+    return element('figure', {}, `${title} ${shorten(whole, unit)}`, bar,
+      `${percent(low, whole)} in ${report.low}, ${percent(whole - low, whole)} in ${report.wide}`);
+  });
+  const cost = current.cost;
+  figures.push(element('figure', {}, count(cost.casts, 'cast'), element('br'), `${shorten(cost.cast_bytes, 'B')} read and written`,
+    element('br'), `${current.weight_casts} of weights`));
+  for (const device of report.devices)
+    figures.push(element('figure', {}, `memory on ${device.device}`, element('br'), `${shorten(device.state_bytes, 'B')} of states`,
+      element('br'), `${shorten(device.arena_bytes, 'B')} of arena`));
+  byId('shares').replaceChildren(...figures);
+}
+
+function header(...titles) {
+  return element('tr', {}, ...titles.map(([title, number]) => element('th', {className: number ? 'number' : ''}, title)));
+}
+
+function showReasons() {
+  const rows = current.wide.map((group) => element('tr', {className: 'link', onclick: () => {
+    byId('rule').value = group.rule_id;
+    byId('format').value = 'wide';
+    search();
+    byId('filter').scrollIntoView();
+  }}, element('td', {className: 'number'}, String(group.ops)),
+  element('td', {className: 'number'}, percent(group.bytes, current.cost.bytes)),
+  element('td', {className: 'name'}, group.rule_id), element('td', {}, group.reason),
+  element('td', {className: 'name'}, group.examples.join(', '))));
+  byId('reasons').replaceChildren(header(['ops', 1], ['bytes', 1], ['rule'], ['reason'], ['largest']), ...rows);
+}
+
+function showMemory() {
+  const WIDTH = 900, HEIGHT = 120;
+  const charts = report.devices.flatMap((device) => device.entries
+    .filter((entry) => entry.name === current.name && entry.live_bytes.length > 0).map((entry) => {
+      const most = Math.max(1, ...entry.live_bytes);
+      const point = (value, i) => `${(WIDTH * i / entry.live_bytes.length).toFixed(1)},${(HEIGHT - (HEIGHT - 4) * value / most).toFixed(1)}`;
+      const line = entry.live_bytes.map((value, i) => `L${point(value, i)} L${point(value, i + 1)}`).join(' ');
+      const label = element('figcaption', {}, `${device.device}: at most ${shorten(most, 'B')} in use, of ${shorten(device.arena_bytes, 'B')}`);
+      const svg = drawing('svg', {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT},
+        drawing('path', {class: 'area', d: `M0,${HEIGHT} ${line} L${WIDTH},${HEIGHT} Z`}));
+      svg.addEventListener('mousemove', (event) => {
+        const box = svg.getBoundingClientRect();
+        const at = Math.min(entry.live_bytes.length - 1, Math.floor(entry.live_bytes.length * (event.clientX - box.left) / box.width));
+        label.textContent = `${device.device}: ${shorten(entry.live_bytes[at], 'B')} in use at instruction ${at * entry.live_stride}`;
+      });
+      return element('figure', {}, svg, label);
+    }));
+  byId('memory').replaceChildren(...(charts.length ? charts : ['Nothing is known of it.']));
+}
+
+//===--- Formats and filters ---===//
+
+const isLow = (type) => type.endsWith('16');
+
+function formatOf(op) {
+  const types = [op.operand_dtype, op.dtype].filter((type) => type);
+  if (types.every(isLow)) return 'low';
+  return types.some(isLow) ? 'mixed' : 'wide';
+}
+
+const formatName = (op) => !op.dtype || op.dtype === op.operand_dtype || !op.operand_dtype
+  ? op.dtype || op.operand_dtype : `${op.operand_dtype} → ${op.dtype}`;
+
+function matches(op, text, format, rule) {
+  if (rule && op.rule_id !== rule) return false;
+  if (format === 'casts' ? op.casts_in + op.casts_out === 0 : format && formatOf(op) !== format) return false;
+  return !text || [op.node, op.op, op.type, op.module, op.reason].some((field) => field.toLowerCase().includes(text));
+}
+
+//===--- Ops: a node's forward and backward side by side ---===//
+
+function cellsOf(op) {
+  if (!op) return [element('td'), element('td'), element('td')];
+  const open = () => showDetails(op);
+  return [element('td', {className: formatOf(op), onclick: open}, formatName(op)),
+    element('td', {className: 'number', onclick: open}, shorten(op.bytes, 'B')),
+    element('td', {onclick: open, title: op.rule_id}, `${op.rule}: ${op.reason}`)];
+}
+
+/// Rows of one node: its forward ops beside those of its gradient.
+function rowsOf(node, ops) {
+  const forward = ops.filter((op) => op.phase === 'forward'), backward = ops.filter((op) => op.phase !== 'forward');
+  const rows = [];
+  for (let i = 0; i < Math.max(forward.length, backward.length); ++i)
+    rows.push(element('tr', {className: 'link'}, element('td', {className: 'name'}, i ? '' : node),
+      element('td', {}, (forward[i] || backward[i]).type || (forward[i] || backward[i]).op),
+      ...cellsOf(forward[i]), ...cellsOf(backward[i])));
+  return rows;
+}
+
+function showOps() {
+  const text = byId('search').value.trim().toLowerCase();
+  const nodes = new Map();
+  let found = 0;
+  for (const op of current.ops) {
+    if (!matches(op, text, byId('format').value, byId('rule').value)) continue;
+    ++found;
+    const name = op.node.endsWith('.grad') ? op.node.slice(0, -5) : op.node;
+    if (!nodes.has(name)) nodes.set(name, []);
+    nodes.get(name).push(op);
+  }
+  const rows = [...nodes].slice(0, shown).flatMap(([node, ops]) => rowsOf(node, ops));
+  byId('found').textContent = `${found} of ${current.ops.length} ops, ${nodes.size} nodes`;
+  byId('more').hidden = nodes.size <= shown;
+  byId('ops').replaceChildren(
+    header(['node'], ['type'], ['forward'], ['bytes', 1], ['rule, reason'], ['backward, update'], ['bytes', 1], ['rule, reason']), ...rows);
+}
+
+function search() {
+  shown = PAGE;
+  showOps();
+}
+
+function showDetails(op) {
+  const list = element('dl');
+  const add = (name, value) => value !== '' && list.append(element('dt', {}, name), element('dd', {}, String(value)));
+  add('node', op.node);
+  add('op', `${op.op}${op.type ? ` (${op.type})` : ''}`);
+  add('module', op.module);
+  add('phase', op.phase);
+  add('format', formatName(op));
+  add('sums', op.accumulate_dtype);
+  add('class', op.class);
+  add('rule', op.rule_id);
+  add('reason', op.reason);
+  add('computes', shorten(op.flops, 'FLOP'));
+  add('moves', shorten(op.bytes, 'B'));
+  for (const input of op.inputs) {
+    const source = input.op >= 0 ? current.ops[input.op].node || current.ops[input.op].op : input.state || (input.input ? 'an input' : 'a constant');
+    add('reads', `${input.dtype}, ${shorten(input.bytes, 'B')}: ${source}${input.cast >= 0 ? ', cast' : ''}${input.pinned ? ', pinned' : ''}`);
+  }
+  const line = current.ops.indexOf(op);
+  for (const reader of current.ops)
+    if (reader.inputs.some((input) => input.op === line)) add('read by', reader.node || reader.op);
+  byId('details').replaceChildren(element('button', {type: 'button', onclick: () => { byId('details').hidden = true; }}, 'Close'), list);
+  byId('details').hidden = false;
+}
+
+//===--- Graph: the modules in one, forward left, backward right ---===//
+
+/// What lies directly in the module that is open, in the order in which it is
+/// entered: modules, and ops of its own.
+function findRows() {
+  const rows = new Map(), placeOf = [];
+  current.ops.forEach((op, i) => {
+    const path = op.module ? partsOf(op.module) : [];
+    if (!module.every((part, depth) => path[depth] === part)) return;
+    const inside = path.length > module.length;
+    const key = inside ? `module ${path[module.length]}` : `node ${op.node.endsWith('.grad') ? op.node.slice(0, -5) : op.node || op.op}`;
+    if (!rows.has(key)) rows.set(key, {label: key.slice(key.indexOf(' ') + 1), inside, sides: [[], []]});
+    rows.get(key).sides[op.phase === 'forward' ? 0 : 1].push(op);
+    placeOf[i] = [rows.get(key), op.phase === 'forward' ? 0 : 1];
+  });
+  const list = [...rows.values()];
+  list.forEach((row, index) => { row.index = index; });
+  return [list, placeOf];
+}
+
+/// Pairs of places with something that flows between them, once each.
+function findEdges(placeOf) {
+  const edges = new Map();
+  current.ops.forEach((op, i) => {
+    if (!placeOf[i]) return;
+    for (const input of op.inputs) {
+      const from = input.op >= 0 && placeOf[input.op];
+      if (!from || (from[0] === placeOf[i][0] && from[1] === placeOf[i][1])) continue;
+      const key = `${from[0].index} ${from[1]} ${placeOf[i][0].index} ${placeOf[i][1]}`;
+      const edge = edges.get(key) || {from, to: placeOf[i], cast: false};
+      edge.cast = edge.cast || input.cast >= 0;
+      edges.set(key, edge);
+    }
+  });
+  return [...edges.values()];
+}
+
+const ROW = 34, BOX = 26, WIDTH = 380, LEFT = 120, GAP = 90;
+const boxLeft = (side) => LEFT + side * (WIDTH + GAP);
+
+function edgePath({from, to, cast}) {
+  const y = (place) => place[0].index * ROW + ROW / 2 + 20;
+  const [a, b] = [y(from), y(to)];
+  if (from[1] !== to[1]) {
+    const [x, u] = [boxLeft(0) + WIDTH, boxLeft(1)];
+    return drawing('path', {class: cast ? 'cast' : 'saved', d: from[1] === 0 ? `M${x},${a} L${u},${b}` : `M${u},${a} L${x},${b}`});
+  }
+  const steps = Math.abs(from[0].index - to[0].index), side = from[1];
+  const edgeX = side === 0 ? boxLeft(0) : boxLeft(1) + WIDTH;
+  const bend = edgeX + (side === 0 ? -1 : 1) * Math.min(100, 8 + 9 * Math.sqrt(steps) * 2);
+  if (steps === 1) {
+    const middle = boxLeft(side) + WIDTH / 2, down = Math.sign(b - a) * BOX / 2;
+    return drawing('path', {class: cast ? 'cast' : '', d: `M${middle},${a + down} L${middle},${b - down}`});
+  }
+  return drawing('path', {class: cast ? 'cast' : '', d: `M${edgeX},${a} C${bend},${a} ${bend},${b} ${edgeX},${b}`});
+}
+
+function boxOf(row, side) {
+  const ops = row.sides[side];
+  const sum = (key) => ops.reduce((total, op) => total + op[key], 0);
+  const bytes = sum('bytes'), share = bytes ? sum('bytes_16bit') / bytes : ops.every((op) => formatOf(op) === 'low') ? 1 : 0;
+  const x = boxLeft(side), y = row.index * ROW + (ROW - BOX) / 2 + 20;
+  const label = row.label.length > 34 ? `${row.label.slice(0, 14)}…${row.label.slice(-18)}` : row.label;
+  const box = drawing('g', {class: 'box'},
+    drawing('rect', {x, y, width: WIDTH, height: BOX, rx: 3, fill: 'var(--wide)'}),
+    drawing('rect', {x, y, width: WIDTH * share, height: BOX, rx: 3, fill: 'var(--low)'}),
+    drawing('text', {x: x + 8, y: y + 17}, row.inside ? `▸ ${label}` : label),
+    drawing('text', {x: x + WIDTH - 8, y: y + 17, 'text-anchor': 'end'},
+      row.inside ? `${count(ops.length, 'op')}, ${shorten(bytes, 'B')}` : `${formatName(ops[0])}, ${shorten(bytes, 'B')}`),
+    drawing('title', {}, `${row.label}: ${count(ops.length, 'op')}, ${shorten(bytes, 'B')}, ${percent(share, 1)} in 16 bit`));
+  box.addEventListener('click', () => {
+    if (!row.inside) return showDetails(ops[0]);
+    module = [...module, row.label];
+    showGraph();
+  });
+  return box;
+}
+
+function showGraph() {
+  const steps = [['all', []], ...module.map((part, i) => [part, module.slice(0, i + 1)])];
+  byId('path').replaceChildren(...steps.flatMap(([name, target], i) => [i ? ' / ' : '',
+    element('a', {onclick: () => { module = target; showGraph(); }}, name)]));
+  const [rows, placeOf] = findRows();
+  const width = boxLeft(1) + WIDTH + LEFT, height = rows.length * ROW + 30;
+  const svg = drawing('svg', {width, height, viewBox: `0 0 ${width} ${height}`},
+    drawing('text', {x: boxLeft(0), y: 14}, 'forward'), drawing('text', {x: boxLeft(1), y: 14}, 'backward, update'),
+    ...findEdges(placeOf).map(edgePath));
+  for (const row of rows) for (const side of [0, 1]) if (row.sides[side].length) svg.append(boxOf(row, side));
+  byId('graph').replaceChildren(svg);
+}
+
+//===--- The whole ---===//
+
+function showFunction(name) {
+  current = report.functions.find((candidate) => candidate.name === name);
+  const rules = [...new Set(current.ops.map((op) => op.rule_id))].sort();
+  byId('rule').replaceChildren(element('option', {value: ''}, 'any rule'),
+    ...rules.map((rule) => element('option', {value: rule}, rule || '(none)')));
+  module = [];
+  showShares();
+  showReasons();
+  showMemory();
+  showGraph();
+  search();
+}
+
+document.title = `${report.model}: mpc report`;
+byId('model').textContent = `${report.model}: ${report.precision}`;
+byId('low-name').textContent = report.low;
+for (const node of [byId('wide-name'), ...document.querySelectorAll('.wide-name')]) node.textContent = report.wide;
+byId('function').append(...report.functions.map((candidate) => element('option', {}, candidate.name)));
+byId('function').addEventListener('change', () => showFunction(byId('function').value));
+byId('filter').addEventListener('submit', (event) => event.preventDefault());
+byId('filter').addEventListener('input', search);
+byId('more').addEventListener('click', () => { shown += PAGE; showOps(); });
+if (report.principal) {
+  byId('function').value = report.principal;
+  showFunction(report.principal);
+}
