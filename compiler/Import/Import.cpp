@@ -143,7 +143,6 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
 /// Takes over what the optimizer of a checkpoint has come to, under the names
 /// that mpc-add-optimizer looks for.
 static LogicalResult importMoments(const OrtArtifacts &artifacts,
-                                   const ImportOptions &options,
                                    ImportResult &result) {
   ModuleOp module = *result.module;
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
@@ -207,7 +206,7 @@ static ImportResult importFolder(StringRef path, const ImportOptions &options,
     GraphImporter(artifacts->model, *opset, &step, options, &context, result)
         .run();
     result.optimizer = artifacts->optimizer;
-    if (result.module && failed(importMoments(*artifacts, options, result))) {
+    if (result.module && failed(importMoments(*artifacts, result))) {
       result.module = nullptr;
       result.error = ModelError::Invalid;
     }

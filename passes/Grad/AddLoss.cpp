@@ -751,14 +751,13 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
     describeJoinedOutputs(predict);
 
     module->setAttr("mpc.loss", StringAttr::get(&getContext(), choice.text));
-    module->setAttr("mpc.loss_parts", describeParts(predict, train, choice));
+    module->setAttr("mpc.loss_parts", describeParts(train, choice));
     addNote(module, "loss: " + choice.text + " (" + choice.why + ")");
   }
 
   /// What `mpc export --training` makes of it: kind, output, the input that it
   /// is compared with, and the dimension of classes.
-  ArrayAttr describeParts(func::FuncOp predict, func::FuncOp train,
-                          const Choice &choice) {
+  ArrayAttr describeParts(func::FuncOp train, const Choice &choice) {
     Builder builder(&getContext());
     if (choice.inGraph)
       return builder.getStrArrayAttr(

@@ -53,8 +53,9 @@ static FailureOr<Rule> parseRule(ModuleOp module, StringRef text,
     if (key == "weight-decay") {
       rule.decay = number;
     } else if (key != "lr") {
-      return refuse("'" + key + "' is no setting; known are lr and "
-                                "weight-decay");
+      return refuse("'" + key +
+                    "' is no setting; known are lr and "
+                    "weight-decay");
     } else if (isFactor) {
       rule.rate = number;
     } else if (baseRate > 0) {
@@ -163,10 +164,9 @@ FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
       }
     return success();
   };
-  if (failed(checkMatched(ruleMatched, "--group",
-                          [&](size_t i) -> StringRef {
-                            return rules[i].pattern;
-                          })) ||
+  if (failed(checkMatched(
+          ruleMatched, "--group",
+          [&](size_t i) -> StringRef { return rules[i].pattern; })) ||
       failed(checkMatched(exceptionMatched, "--no-decay",
                           [&](size_t i) { return exceptions[i]; })))
     return failure();
@@ -199,8 +199,8 @@ Value ParameterGroups::buildColumn(OpBuilder &builder, Location loc,
   int64_t rows = packing.type.getDimSize(0);
   SmallVector<Attribute> values(rows);
   for (auto [i, offset] : llvm::enumerate(packing.offsets)) {
-    int64_t end =
-        i + 1 < packing.offsets.size() ? packing.offsets[i + 1] : rows * kPackRow;
+    int64_t end = i + 1 < packing.offsets.size() ? packing.offsets[i + 1]
+                                                 : rows * kPackRow;
     Attribute value =
         FloatAttr::get(packing.elementType(), groups[groupOf[i]].*field);
     for (int64_t row = offset / kPackRow; row * kPackRow < end; ++row)
@@ -235,10 +235,12 @@ SmallVector<std::string> ParameterGroups::describe() const {
         own.push_back(name);
     std::string text;
     llvm::raw_string_ostream stream(text);
-    stream << own.size() << (own.size() == 1 ? " parameter with " : " parameters with ");
+    stream << own.size()
+           << (own.size() == 1 ? " parameter with " : " parameters with ");
     if (group.rate != 1)
       stream << llvm::format("%g of the rate, ", group.rate);
-    stream << llvm::format("weight decay %g", group.decay) << ": '" << llvm::join(ArrayRef(own).take_front(4), "', '") << "'";
+    stream << llvm::format("weight decay %g", group.decay) << ": '"
+           << llvm::join(ArrayRef(own).take_front(4), "', '") << "'";
     if (own.size() > 4)
       stream << " and " << own.size() - 4 << " more";
     lines.push_back(text);

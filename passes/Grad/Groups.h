@@ -58,8 +58,8 @@ private:
                           const Packing &packing, double Group::*field) const;
 
   llvm::SmallVector<train::StateOp> states;
-  llvm::SmallVector<std::string> names;   ///< Of the states.
-  llvm::SmallVector<unsigned> groupOf;    ///< Of the states.
+  llvm::SmallVector<std::string> names; ///< Of the states.
+  llvm::SmallVector<unsigned> groupOf;  ///< Of the states.
   llvm::SmallVector<Group> groups;
 };
 

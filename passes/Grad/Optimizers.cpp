@@ -195,14 +195,13 @@ static Value buildHfAdamW(Update &u) {
 static Value buildNAdam(Update &u) {
   Math m(u);
   constexpr StringLiteral kProduct = "nadam.momentum_product";
-  Value time = train::CastOp::create(u.builder, u.loc, u.step,
-                                     TypeAttr::get(m.element));
+  Value time =
+      train::CastOp::create(u.builder, u.loc, u.step, TypeAttr::get(m.element));
   auto momentumAt = [&](double ahead) {
-    Value exponent = m.scale(0.004 * std::log(0.96),
-                             m.add(time, m.number(ahead)));
+    Value exponent =
+        m.scale(0.004 * std::log(0.96), m.add(time, m.number(ahead)));
     Value power = train::ExpOp::create(u.builder, u.loc, exponent);
-    return m.scale(u.options.beta1,
-                   m.sub(m.number(1), m.scale(0.5, power)));
+    return m.scale(u.options.beta1, m.sub(m.number(1), m.scale(0.5, power)));
   };
   Value now = momentumAt(1), then = momentumAt(2);
   Value product = m.mul(u.readNumber(kProduct, 1), now);
@@ -214,8 +213,8 @@ static Value buildNAdam(Update &u) {
   Value ofGradient = m.div(m.sub(one, now), m.sub(one, product));
   Value ofMoment = m.div(then, m.sub(one, m.mul(product, then)));
   Value divisor = m.root(m.div(next.second, correction2), u.options.epsilon);
-  Value direction = m.add(m.mul(ofGradient, gradients),
-                          m.mul(ofMoment, next.first));
+  Value direction =
+      m.add(m.mul(ofGradient, gradients), m.mul(ofMoment, next.first));
   return m.sub(u.weights, m.mul(u.rate, m.div(direction, divisor)));
 }
 
@@ -259,8 +258,7 @@ static Value buildLamb(Update &u) {
     return train::SelectOp::create(u.builder, u.loc, condition, m.number(1),
                                    value);
   };
-  Value trust =
-      orOne(isZero(length), orOne(isZero(own), m.div(length, own)));
+  Value trust = orOne(isZero(length), orOne(isZero(own), m.div(length, own)));
   return m.sub(u.weights, m.mul(m.mul(u.rate, trust), direction));
 }
 
@@ -288,13 +286,13 @@ static Value buildRmsprop(Update &u) {
   constexpr StringLiteral kSquare = "rmsprop.square",
                           kBuffer = "rmsprop.velocity";
   Value gradients = decayedGradient(u, m);
-  Value square = m.mix(u.options.alpha, u.readPack(kSquare),
-                       m.mul(gradients, gradients));
+  Value square =
+      m.mix(u.options.alpha, u.readPack(kSquare), m.mul(gradients, gradients));
   u.write(kSquare, square);
   Value direction = m.div(gradients, m.root(square, u.options.epsilon));
   if (u.options.momentum != 0) {
-    direction = m.add(m.scale(u.options.momentum, u.readPack(kBuffer)),
-                      direction);
+    direction =
+        m.add(m.scale(u.options.momentum, u.readPack(kBuffer)), direction);
     u.write(kBuffer, direction);
   }
   return m.sub(u.weights, m.mul(u.rate, direction));

@@ -132,8 +132,7 @@ static void addCast(amp::CastOp cast, Totals &totals) {
   totals.weightCasts += getWeightState(cast.getInput()) != nullptr;
 }
 
-static llvm::json::Object describe(amp::PrecisionOpInterface op,
-                                   FloatType low,
+static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
                                    const ReportEdges &edges) {
   auto text = [&](StringRef name) -> std::string {
     auto attr = op->getAttrOfType<StringAttr>(name);
@@ -149,22 +148,23 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op,
   Totals cost;
   addCost(op, cost);
   FloatType in = operandType(op), out = resultType(op);
-  return llvm::json::Object{{"op", op->getName().getStringRef()},
-                            {"node", utf8(nodeName(op->getLoc()))},
-                            {"type", utf8(nodeType(op->getLoc()))},
-                            {"class", amp::className(op.getPrecisionClass(low))},
-                            {"operand_dtype", in ? typeName(in) : ""},
-                            {"dtype", out ? typeName(out) : ""},
-                            {"accumulate_dtype", accumulateType(op)},
-                            {"casts_in", castsIn},
-                            {"casts_out", castsOut},
-                            {"rule", text(kRuleAttr)},
-                            {"reason", text(kReasonAttr)},
-                            {"inputs", edges.inputsOf(op)},
-                            {"flops", cost.flops},
-                            {"flops_16bit", cost.lowFlops},
-                            {"bytes", cost.bytes},
-                            {"bytes_16bit", cost.lowBytes}};
+  return llvm::json::Object{
+      {"op", op->getName().getStringRef()},
+      {"node", utf8(nodeName(op->getLoc()))},
+      {"type", utf8(nodeType(op->getLoc()))},
+      {"class", amp::className(op.getPrecisionClass(low))},
+      {"operand_dtype", in ? typeName(in) : ""},
+      {"dtype", out ? typeName(out) : ""},
+      {"accumulate_dtype", accumulateType(op)},
+      {"casts_in", castsIn},
+      {"casts_out", castsOut},
+      {"rule", text(kRuleAttr)},
+      {"reason", text(kReasonAttr)},
+      {"inputs", edges.inputsOf(op)},
+      {"flops", cost.flops},
+      {"flops_16bit", cost.lowFlops},
+      {"bytes", cost.bytes},
+      {"bytes_16bit", cost.lowBytes}};
 }
 
 namespace {
@@ -192,7 +192,8 @@ struct ReportPrecisionPass
         if (auto cast = dyn_cast<amp::CastOp>(op))
           addCast(cast, totals);
         if (isReported(&op))
-          ops.push_back(describe(cast<amp::PrecisionOpInterface>(op), low, edges));
+          ops.push_back(
+              describe(cast<amp::PrecisionOpInterface>(op), low, edges));
       }
       functions.push_back(llvm::json::Object{{"name", utf8(func.getSymName())},
                                              {"ops", std::move(ops)},

@@ -90,12 +90,11 @@ private:
 };
 
 /// What rounds a block.
-using Rounding = std::function<void(const std::vector<uint32_t> &,
-                                    std::vector<uint16_t> &)>;
+using Rounding =
+    std::function<void(const std::vector<uint32_t> &, std::vector<uint16_t> &)>;
 
 /// A function of one number.
-template <typename Round>
-Rounding one(Round round) {
+template <typename Round> Rounding one(Round round) {
   return [=](const std::vector<uint32_t> &in, std::vector<uint16_t> &out) {
     for (uint32_t i = 0; i < kBlock; ++i)
       out[i] = round(mpc::floatFromBits(in[i]));
@@ -151,8 +150,6 @@ TEST(EveryFloat, ToBf16ByTheCompiler) {
   compare(one(mpc::floatToBfloat), true);
 }
 
-TEST(EveryFloat, ToF16ByTheCompiler) {
-  compare(one(mpc::floatToHalf), false);
-}
+TEST(EveryFloat, ToF16ByTheCompiler) { compare(one(mpc::floatToHalf), false); }
 
 } // namespace

@@ -93,8 +93,8 @@ protected:
 double endError(const Session &session, const Json &run) {
   double worst = 0;
   for (const char *name : {"w", "b"}) {
-    worst = std::max(worst, scaledError(session.read(name),
-                                        run["end"][name].get<Values>()));
+    worst = std::max(
+        worst, scaledError(session.read(name), run["end"][name].get<Values>()));
     if (run.contains("average"))
       worst =
           std::max(worst, scaledError(session.read("ema/" + std::string(name)),
@@ -126,7 +126,8 @@ void follow(const Json &golden, const char *precision, double tolerance) {
     if (golden.contains("rates")) {
       double rate = golden["rates"][update];
       // A float has 24 bits.
-      worst = std::max(worst, std::abs(info.learning_rate - rate) / rate - 6e-8);
+      worst =
+          std::max(worst, std::abs(info.learning_rate - rate) / rate - 6e-8);
     } else {
       EXPECT_EQ(info.learning_rate, 0);
     }
@@ -193,15 +194,16 @@ TEST_P(Updates, StandStillWhereAStepIsSkipped) {
   EXPECT_EQ(before, after);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, Updates, testing::Range<size_t>(0, goldens()["cases"].size()),
-    [](const testing::TestParamInfo<size_t> &info) {
-      std::string name = goldens()["cases"][info.param]["name"];
-      std::replace_if(
-          name.begin(), name.end(), [](char c) { return !std::isalnum(c); },
-          '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(All, Updates,
+                         testing::Range<size_t>(0, goldens()["cases"].size()),
+                         [](const testing::TestParamInfo<size_t> &info) {
+                           std::string name =
+                               goldens()["cases"][info.param]["name"];
+                           std::replace_if(
+                               name.begin(), name.end(),
+                               [](char c) { return !std::isalnum(c); }, '_');
+                           return name;
+                         });
 
 TEST(UpdateGoldens, HoldAllKinds) {
   EXPECT_EQ(goldens()["cases"].size(), 62u);

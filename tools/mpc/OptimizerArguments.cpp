@@ -20,9 +20,8 @@ using namespace mpc::tool;
 //===----------------------------------------------------------------------===//
 
 /// Options that some optimizers do not take.
-static constexpr const char *kFormulaOptions[] = {"betas", "epsilon",
-                                                  "momentum", "nesterov",
-                                                  "alpha"};
+static constexpr const char *kFormulaOptions[] = {
+    "betas", "epsilon", "momentum", "nesterov", "alpha"};
 
 namespace {
 struct Schedule {
@@ -160,8 +159,8 @@ void OptimizerArguments::addFormulaOptions(CLI::App &command) {
   add("--betas", betas,
       "Of adam and its kin (default: 0.9,0.999; lion: 0.9,0.99)", "B1,B2")
       ->delimiter(',');
-  add("--epsilon", chosen.epsilon,
-      "Default: 1e-8; lamb: 1e-6, adagrad: 1e-10", "VALUE")
+  add("--epsilon", chosen.epsilon, "Default: 1e-8; lamb: 1e-6, adagrad: 1e-10",
+      "VALUE")
       ->check(Above(0));
   add("--momentum", chosen.momentum,
       "Of momentum (default: 0.9) and rmsprop (0)", "VALUE")
@@ -177,7 +176,8 @@ void OptimizerArguments::addFormulaOptions(CLI::App &command) {
 }
 
 void OptimizerArguments::addScheduleOptions(CLI::App &command) {
-  static const std::string group = std::string(kRareGroup) + "the learning rate";
+  static const std::string group =
+      std::string(kRareGroup) + "the learning rate";
   auto add = [&](const char *name, auto &value, const char *description,
                  const char *text) {
     return command.add_option(name, value, description)
@@ -220,9 +220,9 @@ void OptimizerArguments::checkFormula() const {
   const Optimizer &optimizer = *findOptimizer(chosen.optimizer);
   for (const char *name : kFormulaOptions)
     if (find(name) && !optimizer.takesOption(name))
-      throw Failure(Usage, "--" + std::string(name) +
-                               " means nothing to --optimizer=" +
-                               chosen.optimizer);
+      throw Failure(Usage,
+                    "--" + std::string(name) +
+                        " means nothing to --optimizer=" + chosen.optimizer);
   if (betas)
     for (double beta : {betas->first, betas->second})
       if (!(beta >= 0 && beta < 1))
@@ -257,8 +257,8 @@ void OptimizerArguments::checkSchedule() const {
                                 "--total-steps=%lld",
                                 *warmup, (long long)chosen.totalSteps));
   if (chosen.lrMin > chosen.lr && find("lr-min"))
-    throw Failure(Usage, format("--lr-min=%g is above --lr=%g", chosen.lrMin,
-                                chosen.lr));
+    throw Failure(
+        Usage, format("--lr-min=%g is above --lr=%g", chosen.lrMin, chosen.lr));
 }
 
 void OptimizerArguments::fill(CompileOptions &options) const {

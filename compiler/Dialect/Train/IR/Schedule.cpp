@@ -18,9 +18,8 @@ using namespace mpc::train;
 
 MPC_OP_FACTS(ScheduledRateOp, Sensitive, 40, "counts steps")
 
-static LogicalResult inferRate(ValueRange operands,
-                               std::optional<Location> loc, StringRef name,
-                               SmallVectorImpl<Type> &types) {
+static LogicalResult inferRate(ValueRange operands, std::optional<Location> loc,
+                               StringRef name, SmallVectorImpl<Type> &types) {
   for (Value operand : operands)
     if (!shapeOf(operand).empty()) // update_c2
       return emitOptionalError(loc, "'", name,
@@ -77,21 +76,18 @@ public:
       return behind;
     Value one = number(1);
     Value rising = m.div(m.mul(base, m.add(step, one)), m.add(warm, one));
-    Value rate = m.select(
-        m.compare(arith::CmpFPredicate::OLT, step, warm), rising, behind);
+    Value rate = m.select(m.compare(arith::CmpFPredicate::OLT, step, warm),
+                          rising, behind);
     return isRatio ? withTotal(rate) : rate;
   }
 
 private:
   Value number(double value) { return m.constant(value, base); }
   bool isZeroWarmup() { return op.getWarmup().isZero(); }
-  Value clamp(Value value) {
-    return m.min(m.max(value, number(0)), number(1));
-  }
+  Value clamp(Value value) { return m.min(m.max(value, number(0)), number(1)); }
   /// NaN where the number of steps is needed and not known.
   Value withTotal(Value rate) {
-    Value isKnown =
-        m.compare(arith::CmpFPredicate::OGT, total, number(0));
+    Value isKnown = m.compare(arith::CmpFPredicate::OGT, total, number(0));
     return m.select(isKnown, rate,
                     number(std::numeric_limits<double>::quiet_NaN()));
   }
@@ -134,8 +130,7 @@ private:
       Value rest = m.sub(number(1), progress());
       double exponent = op.getPower().convertToDouble();
       if (exponent != 1) {
-        Value isOver =
-            m.compare(arith::CmpFPredicate::OLE, rest, number(0));
+        Value isOver = m.compare(arith::CmpFPredicate::OLE, rest, number(0));
         rest = m.select(isOver, number(0),
                         m.exp(m.mul(number(exponent), m.log(rest))));
       }
@@ -164,8 +159,8 @@ private:
       return m.sub(periods, m.floor(periods));
     Value grown = m.add(m.mul(periods, number(factor - 1)), number(1));
     // Where a period begins the logarithm is whole but for rounding.
-    Value count = m.floor(m.add(
-        m.mul(m.log(grown), number(1 / std::log(factor))), number(1e-9)));
+    Value count = m.floor(
+        m.add(m.mul(m.log(grown), number(1 / std::log(factor))), number(1e-9)));
     Value length = power(factor, count);
     Value begin = m.mul(m.sub(length, number(1)), number(1 / (factor - 1)));
     return clamp(m.div(m.sub(periods, begin), length));
