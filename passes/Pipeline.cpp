@@ -92,6 +92,8 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   // Over forward and backward at once: a cast saved in one may cost the other.
   AssignPrecisionPassOptions assign;
   assign.precision = options.precision;
+  llvm::append_range(assign.policy, options.policy);
+  llvm::append_range(assign.opPrecision, options.opPrecision);
   assign.keepFp32 = options.keepFp32;
   assign.forceLow = options.forceLow;
   pm.addPass(createAssignPrecisionPass(assign));

@@ -57,6 +57,8 @@ struct CompileOptions : UpdateOptions {
   std::string targetCpu = "native"; ///< LLVM name; native: this machine.
   std::string dumpStages;           ///< Folder for the IR after each stage.
   std::string stopAfter;            ///< Stage to stop after, nothing written.
+  std::vector<std::string> policy;  ///< Rules "REGEX=FORMAT" of a file.
+  std::vector<std::string> opPrecision; ///< The same, which count more.
   std::string keepFp32; ///< Regex of node names or op types kept in f32.
   std::string forceLow; ///< Regex of those put in 16 bit.
   double labelSmoothing = 0;

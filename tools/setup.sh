@@ -13,7 +13,7 @@ packages=(
   libonnx-dev libprotobuf-dev protobuf-compiler
   libflatbuffers-dev flatbuffers-compiler
   libdnnl-dev libxxhash-dev libzip-dev zlib1g-dev
-  libcli11-dev nlohmann-json3-dev libgtest-dev
+  libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libgtest-dev
 )
 
 as_root() {

@@ -22,6 +22,8 @@ static constexpr Rule kRules[] = {
     {"cut", "minimum cut", ""},
     {"option.keep-fp32", "user option", "keep-fp32="},
     {"option.force-low", "user option", "force-low="},
+    {"option.op-precision", "user option", "op-precision="},
+    {"option.policy", "user option", "policy="},
     {"option", "user option", ""},
     {"precision", "precision", ""},
     {"loss-scaling", "loss scaling", ""},

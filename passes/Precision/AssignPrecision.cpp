@@ -37,11 +37,19 @@ using namespace mpc;
 
 namespace {
 
-/// One of the options --keep-fp32 and --force-low.
+/// One rule for ops of some names: "--keep-fp32=head", or "conv=fp32" of
+/// --op-precision or of a policy.
 class NodeFilter {
 public:
-  NodeFilter(StringRef option, StringRef pattern)
-      : option(option), pattern(pattern), regex(pattern) {}
+  using Kind = PrecisionOverride::Kind;
+
+  NodeFilter(StringRef option, StringRef pattern, Kind kind)
+      : NodeFilter(option, pattern, pattern, kind) {}
+
+  /// `text` is what the user wrote, and holds the pattern.
+  NodeFilter(StringRef option, StringRef text, StringRef pattern, Kind kind)
+      : option(option), text(text), pattern(pattern), regex(pattern),
+        kind(kind) {}
 
   LogicalResult verify(Operation *module) const {
     std::string error;
@@ -75,18 +83,18 @@ public:
       return success();
     auto names = llvm::to_vector(seen.keys());
     return emitUsageError(module->getLoc())
-           << option << "='" << pattern << "' matches no node and no op type"
+           << option << "='" << text << "' matches no node and no op type"
            << describeNearest(pattern, names);
   }
 
-  std::string reason() const {
-    return (option.drop_front(2) + "=" + pattern).str();
+  PrecisionOverride override() const {
+    return {kind, (option.ltrim('-') + "=" + text).str()};
   }
 
 private:
-  StringRef option;
-  StringRef pattern;
+  StringRef option, text, pattern;
   llvm::Regex regex;
+  Kind kind;
   llvm::StringSet<> seen; ///< Names of nodes.
   bool matched = false;
 };
@@ -204,37 +212,79 @@ struct AssignPrecisionPass
           << "but is '" << precision << "'";
       return signalPassFailure();
     }
-    NodeFilter keep("--keep-fp32", keepFp32), force("--force-low", forceLow);
-    if (failed(keep.verify(module)) || failed(force.verify(module)))
+    NodeFilter keep("--keep-fp32", keepFp32, PrecisionOverride::KeepFp32);
+    NodeFilter force("--force-low", forceLow, PrecisionOverride::ForceLow);
+    SmallVector<NodeFilter> rules;
+    if (failed(addRules("policy", policy, rules)) ||
+        failed(addRules("--op-precision", opPrecision, rules)))
+      return signalPassFailure();
+    if (failed(keep.verify(module)) || failed(force.verify(module)) ||
+        llvm::any_of(rules, [&](const NodeFilter &rule) {
+          return failed(rule.verify(module));
+        }))
       return signalPassFailure();
 
     module->setAttr(kPrecisionAttr, StringAttr::get(&getContext(), precision));
     if (!lowType) {
       explainPrecision(module);
       module.walk([&](Operation *op) {
-        if (isReported(op))
-          (void)(keep.matches(op) | force.matches(op));
+        if (!isReported(op))
+          return;
+        (void)(keep.matches(op) | force.matches(op));
+        for (NodeFilter &rule : rules)
+          (void)rule.matches(op);
       });
-    } else if (failed(assign(module, lowType, keep, force))) {
+    } else if (failed(assign(module, lowType, keep, force, rules))) {
       return signalPassFailure();
     }
-    bool isUsed = succeeded(keep.verifyUsed(module));
-    if (failed(force.verifyUsed(module)) || !isUsed)
+    bool areUsed = succeeded(keep.verifyUsed(module));
+    areUsed &= succeeded(force.verifyUsed(module));
+    for (const NodeFilter &rule : rules)
+      areUsed &= succeeded(rule.verifyUsed(module));
+    if (!areUsed)
       signalPassFailure();
   }
 
+  /// Reads rules "REGEX=FORMAT".
+  LogicalResult addRules(StringRef option, ArrayRef<std::string> texts,
+                         SmallVectorImpl<NodeFilter> &rules) {
+    for (StringRef text : texts) {
+      auto [pattern, format] = text.rsplit('=');
+      bool isLow = format == "low" ||
+                   (format == precision && getLowType(&getContext(), format));
+      auto refuse = [&] {
+        return emitUsageError(getOperation().getLoc())
+               << option << "='" << text << "': ";
+      };
+      if (pattern.empty())
+        return refuse() << "must be REGEX=FORMAT";
+      if (!isLow && format != "fp32")
+        return refuse() << "a format is fp32, low, or the 16-bit one of the "
+                           "program, which --precision="
+                        << precision << " says";
+      rules.emplace_back(option, text, pattern,
+                         isLow ? PrecisionOverride::ForceLow
+                               : PrecisionOverride::KeepFp32);
+    }
+    return success();
+  }
+
   LogicalResult assign(ModuleOp module, FloatType lowType, NodeFilter &keep,
-                       NodeFilter &force) {
+                       NodeFilter &force, MutableArrayRef<NodeFilter> rules) {
     Operation *conflict = nullptr;
     auto overrideOf = [&](Operation *op) -> PrecisionOverride {
+      PrecisionOverride last;
+      for (NodeFilter &rule : rules)
+        if (rule.matches(op))
+          last = rule.override();
       bool wide = keep.matches(op), low = force.matches(op);
       if (wide && low && !conflict)
         conflict = op;
       if (wide)
-        return {PrecisionOverride::KeepFp32, keep.reason()};
+        return keep.override();
       if (low)
-        return {PrecisionOverride::ForceLow, force.reason()};
-      return {};
+        return force.override();
+      return last;
     };
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isExternal())

@@ -25,7 +25,7 @@ using namespace mpc::tool;
 namespace {
 struct Options {
   std::string model, output, dumpStages, stopAfter;
-  bool json = false;
+  bool json = false, printPolicy = false;
   CompileArguments arguments;
 };
 } // namespace
@@ -89,6 +89,10 @@ static std::string findOutput(const std::string &output,
 
 static int run(const Options &options) {
   refusePackage(options.model);
+  if (options.printPolicy) {
+    say("%s", printPolicy(options.arguments.policy()).c_str());
+    return Ok;
+  }
   mpc::CompileOptions compile = options.arguments.toOptions(options.model);
   compile.dumpStages = options.dumpStages;
   compile.stopAfter = options.stopAfter;
@@ -143,6 +147,10 @@ Action mpc::tool::addCompile(CLI::App &app) {
       ->option_text("STAGE")
       ->check(Choice(mpc::stageNames()))
       ->group("Output");
+  compile
+      ->add_flag("--print-policy", options->printPolicy,
+                 "Print the rules for precisions as a file; compile nothing")
+      ->group("More of precision");
   compile->add_flag("--json", options->json, "Print one JSON object")
       ->group("Output");
   return [options] { return run(*options); };

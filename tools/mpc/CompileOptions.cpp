@@ -8,6 +8,7 @@
 #include "tools/mpc/Targets.h"
 #include "tools/mpc/Text.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Regex.h"
 
 #include <CLI/CLI.hpp>
@@ -137,6 +138,10 @@ void CompileArguments::addModelOptions(CLI::App &command) {
       ->check(Choice({"train", "frozen", "as-exported"}));
 }
 
+static std::string rarePrecision() {
+  return std::string(kRareGroup) + "precision";
+}
+
 void CompileArguments::addPrecisionOptions(CLI::App &command) {
   // fp64 is for checks of gradients and not advertised.
   command
@@ -155,6 +160,19 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
                   "Put nodes or op types with such names in 16 bit")
       ->option_text("REGEX")
       ->group("Precision");
+  command
+      .add_option("--op-precision", options.opPrecision,
+                  "fp32 or low for nodes or op types; of several the last "
+                  "counts")
+      ->option_text("REGEX=FORMAT")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(rarePrecision());
+  command
+      .add_option("--policy", policyFile,
+                  "Read such rules from a file, which others overrule")
+      ->option_text("FILE.toml")
+      ->group(rarePrecision());
   lossScale.addTo(command);
 }
 
@@ -210,15 +228,39 @@ static void checkRegex(const char *option, const std::string &pattern) {
                              "' is not a regular expression: " + reason);
 }
 
+PrecisionPolicy CompileArguments::policy() const {
+  PrecisionPolicy policy;
+  if (!policyFile.empty())
+    policy = readPolicy(policyFile);
+  bool isAsked = llvm::any_of(added, [](const CLI::Option *option) {
+    return option->get_name() == "--precision" && option->count() > 0;
+  });
+  if (isAsked || policy.precision.empty())
+    policy.precision = options.precision;
+  for (const std::string &text : options.opPrecision)
+    policy.rules.push_back(parsePrecisionRule("--op-precision", text));
+  if (!options.keepFp32.empty())
+    policy.rules.push_back({options.keepFp32, "fp32"});
+  if (!options.forceLow.empty())
+    policy.rules.push_back({options.forceLow, "low"});
+  return policy;
+}
+
 mpc::CompileOptions
 CompileArguments::toOptions(const std::string &model) const {
   checkRegex("--keep-fp32", options.keepFp32);
   checkRegex("--force-low", options.forceLow);
   CompileOptions result = options;
   result.model = model;
+  for (const std::string &text : options.opPrecision)
+    (void)parsePrecisionRule("--op-precision", text);
+  result.precision = policy().precision;
+  if (!policyFile.empty())
+    for (const PrecisionRule &rule : readPolicy(policyFile).rules)
+      result.policy.push_back(formatRule(rule));
   result.targets = splitTargets(target);
   checkPrecision(result.targets, result.precision);
-  result.lossScaling = lossScale.toScaling(options.precision);
+  result.lossScaling = lossScale.toScaling(result.precision);
   optimizer.fill(result);
   addPairs("--dim", "NAME=N with a positive N", '=', 1, dims, result.dims);
   addPairs("--padding-idx", "NAME:ROW with a whole number", ':', INT64_MIN,

@@ -5,6 +5,7 @@
 #include "passes/Pipeline.h"
 #include "tools/mpc/LossScaleArguments.h"
 #include "tools/mpc/OptimizerArguments.h"
+#include "tools/mpc/PolicyFile.h"
 
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ public:
   /// other.
   CompileOptions toOptions(const std::string &model) const;
 
+  /// The policy that the options amount to: that of --policy, then the others.
+  PrecisionPolicy policy() const;
+
   /// The first of these options on the command line, "" if there is none.
   std::string firstGiven() const;
 
@@ -40,6 +44,7 @@ private:
   CompileOptions options;
   std::vector<std::string> dims;     ///< NAME=N.
   std::vector<std::string> paddings; ///< NAME:ROW.
+  std::string policyFile;
   std::string target = "cpu";
   LossScaleArguments lossScale;
   OptimizerArguments optimizer;

@@ -157,8 +157,8 @@ std::string mpc::tool::commandName(const CLI::App &app) {
 static std::string lackingCompiler(const CLI::App &command,
                                    const std::string &extra) {
   bool isCommand =
-      !command.get_parent() &&
-      (extra == "compile" || extra == "export" || extra == "report");
+      !command.get_parent() && (extra == "compile" || extra == "export" ||
+                                extra == "report" || extra == "debug");
   bool isModel = command.get_name() == "doctor" && extra[0] != '-';
   if (!isCommand && !isModel)
     return "";

@@ -1,0 +1,331 @@
+//===- Bisect.cpp - mpc debug bisect --------------------------------------===//
+//
+// Which ops must stay f32, so that training goes as it does in f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/mpc/Checks.h"
+#include "tools/mpc/Command.h"
+#include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/Dataset.h"
+#include "tools/mpc/Output.h"
+#include "tools/mpc/PolicyFile.h"
+#include "tools/mpc/Print.h"
+#include "tools/mpc/Runtime.h"
+#include "tools/mpc/Sampler.h"
+#include "tools/mpc/Text.h"
+
+#include "compiler/Export/AtomicFile.h"
+#include "compiler/Report/Data.h"
+#include "passes/Pipeline.h"
+
+#include "llvm/Support/Regex.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <set>
+
+using namespace mpc::tool;
+
+namespace {
+
+struct Options {
+  std::string model, data, output, metric = "loss";
+  double tolerance = 0.01;
+  uint64_t steps = 20, seed = 0;
+  bool json = false;
+  CompileArguments arguments;
+  SessionSettings session;
+};
+
+/// A folder for packages, which goes away with the object.
+class ScratchFolder {
+public:
+  ScratchFolder() {
+    namespace fs = std::filesystem;
+    std::string pattern = (fs::temp_directory_path() / "mpc-XXXXXX").string();
+    if (!mkdtemp(pattern.data()))
+      throw Failure(InputOutput, "cannot make a folder like '" + pattern + "'");
+    path = pattern;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  ScratchFolder(const ScratchFolder &) = delete;
+  ScratchFolder &operator=(const ScratchFolder &) = delete;
+
+  std::string path;
+};
+
+using Names = std::vector<std::string>;
+
+/// Trains the model with some ops in f32, and compares with f32 throughout.
+class Bisection {
+public:
+  explicit Bisection(const Options &options)
+      : options(options), asked(options.arguments.toOptions(options.model)) {
+    if (asked.precision != "bf16" && asked.precision != "fp16")
+      throw Failure(Usage, "nothing is rounded with --precision=" +
+                               asked.precision);
+    mpc::CompileOptions wide = asked;
+    wide.precision = "fp32";
+    wide.policy.clear();
+    wide.opPrecision.clear();
+    reference = train(wide);
+    ops = findRounded();
+  }
+
+  /// The ops that must stay f32; fewest in the sense that none of them can be
+  /// left out.
+  Names run() {
+    double all = distance({});
+    if (all <= options.tolerance)
+      return {};
+    if (double none = distance(ops); none > options.tolerance)
+      throw Failure(Numeric,
+                    format("with all %zu ops in f32 the %s is still %.3g away "
+                           "from that of --precision=fp32, more than "
+                           "--tolerance=%g",
+                           ops.size(), options.metric.c_str(), none,
+                           options.tolerance));
+    return explain({}, /*changed=*/false, ops);
+  }
+
+  const Names &rounded() const { return ops; }
+  unsigned runs() const { return count; }
+  const mpc::CompileOptions &compiled() const { return asked; }
+
+private:
+  /// QuickXplain (Junker, AAAI'04): what of `candidates` must join `base`, of
+  /// which it is known whether it has changed since it failed last.
+  Names explain(const Names &base, bool changed, const Names &candidates) {
+    if (changed && distance(base) <= options.tolerance)
+      return {};
+    if (candidates.size() == 1)
+      return candidates;
+    size_t half = candidates.size() / 2;
+    Names first(candidates.begin(), candidates.begin() + half),
+        second(candidates.begin() + half, candidates.end());
+    Names ofSecond = explain(join(base, first), true, second);
+    Names ofFirst = explain(join(base, ofSecond), !ofSecond.empty(), first);
+    return join(ofFirst, ofSecond);
+  }
+
+  static Names join(Names left, const Names &right) {
+    left.insert(left.end(), right.begin(), right.end());
+    return left;
+  }
+
+  /// The largest relative difference of a step from the reference; infinite
+  /// where training ended or a step could not be made.
+  double distance(const Names &kept) {
+    mpc::CompileOptions options = asked;
+    for (const PrecisionRule &rule : rulesFor(kept))
+      options.opPrecision.push_back(formatRule(rule));
+    std::vector<double> values = train(options);
+    double worst = 0;
+    for (size_t i = 0; i < reference.size(); ++i) {
+      double least = std::numeric_limits<float>::min();
+      double apart = i < values.size() ? std::abs(values[i] - reference[i]) /
+                                             std::max(std::abs(reference[i]),
+                                                      least)
+                                       : INFINITY;
+      worst = std::isfinite(apart) ? std::max(worst, apart) : INFINITY;
+    }
+    ++count;
+    std::fprintf(stderr, "mpc: run %u: %s in f32: %s %s\n", count,
+                 formatCount(kept.size(), "op").c_str(),
+                 this->options.metric.c_str(),
+                 std::isfinite(worst) ? format("%.3g away", worst).c_str()
+                                      : "not finite");
+    return worst;
+  }
+
+public:
+  static std::vector<PrecisionRule> rulesFor(const Names &kept) {
+    std::vector<PrecisionRule> rules;
+    for (const std::string &name : kept)
+      rules.push_back({"^" + llvm::Regex::escape(name) + "$", "fp32"});
+    return rules;
+  }
+
+private:
+  mpc::CompileResult compile(mpc::CompileOptions options) {
+    options.output = scratch.path + "/model.mpc";
+    mpc::CompileResult result = mpc::compileModel(options);
+    if (result.exitCode != 0) {
+      printMessages(result);
+      throw AlreadyReported(static_cast<ExitCode>(result.exitCode));
+    }
+    return result;
+  }
+
+  /// The metric of each step; fewer than asked for if training ended.
+  std::vector<double> train(const mpc::CompileOptions &how) {
+    compile(how);
+    Program program(scratch.path + "/model.mpc");
+    Dataset data(options.data, program.inputs(program.stepEntry()));
+    SessionSettings settings = options.session;
+    settings.seed = options.seed;
+    Session session(program, settings);
+    if (data.numSamples() < data.batchSize())
+      throw Failure(Usage, options.data + ": has fewer samples than a batch");
+    Sampler sampler(data.numSamples(), data.batchSize(), options.seed, true);
+    std::vector<double> values;
+    while (values.size() < options.steps) {
+      mpc_step_info_t info = {};
+      if (!step(session, data, sampler.next(), info))
+        return values;
+      if (info.updated)
+        values.push_back(options.metric == "loss" ? info.update_loss
+                                                  : info.grad_norm);
+    }
+    return values;
+  }
+
+  /// Trains on one batch; where fp16 skips it, again with the smaller scale.
+  /// False if it cannot be done.
+  static bool step(Session &session, Dataset &data,
+                   const std::vector<uint64_t> &samples,
+                   mpc_step_info_t &info) {
+    constexpr int kMostTries = 32;
+    const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
+    for (int i = 0; i < kMostTries; ++i) {
+      info = {};
+      info.struct_size = sizeof(info);
+      mpc_status_t status = mpc_session_step(session.get(), inputs.data(),
+                                             inputs.size(), &info);
+      if (status && mpc_status_code(status) == MPC_NUMERIC) {
+        mpc_status_free(status);
+        return false;
+      }
+      check(status);
+      if (!info.skipped)
+        return true;
+    }
+    return false;
+  }
+
+  /// Names of the nodes that read or write 16 bit.
+  Names findRounded() {
+    llvm::Expected<mpc::report::Report> report =
+        mpc::report::read(compile(asked).report);
+    if (!report)
+      throw Failure(Error, llvm::toString(report.takeError()));
+    std::set<std::string> seen;
+    Names names;
+    for (const mpc::report::Function &function : report->functions)
+      for (const mpc::report::Op &op : function.ops) {
+        llvm::StringRef name = op.node;
+        name.consume_back(mpc::report::kGradient);
+        if (!op.isWide() && !name.empty() && name != mpc::report::kOptimizer &&
+            seen.insert(name.str()).second)
+          names.push_back(name.str());
+      }
+    return names;
+  }
+
+  const Options &options;
+  const mpc::CompileOptions asked;
+  ScratchFolder scratch;
+  std::vector<double> reference;
+  Names ops;
+  unsigned count = 0;
+};
+
+} // namespace
+
+static void write(const std::string &place, const std::string &text) {
+  llvm::Expected<mpc::AtomicFile> file = mpc::AtomicFile::create(place);
+  llvm::Error error =
+      !file ? file.takeError()
+            : file->write(llvm::ArrayRef<char>(text.data(), text.size()));
+  if (!error)
+    error = file->commit();
+  if (error)
+    throw Failure(InputOutput, llvm::toString(std::move(error)));
+}
+
+static int run(const Options &options) {
+  std::string place;
+  if (!options.output.empty())
+    place = findPlace(options.output, {{"the model", options.model},
+                                       {"the data", options.data}});
+  Bisection bisection(options);
+  Names kept = bisection.run();
+  PrecisionPolicy policy = options.arguments.policy();
+  policy.precision = bisection.compiled().precision;
+  for (const PrecisionRule &rule : Bisection::rulesFor(kept))
+    policy.rules.push_back(rule);
+  if (!place.empty())
+    write(place, printPolicy(policy));
+  if (options.json) {
+    nlohmann::ordered_json json;
+    json["ops"] = kept;
+    json["of"] = bisection.rounded().size();
+    json["runs"] = bisection.runs();
+    json["output"] = options.output;
+    sayJson(json);
+    return Ok;
+  }
+  if (kept.empty())
+    say("no op has to stay f32 for the %s to be within %g\n",
+        options.metric.c_str(), options.tolerance);
+  else
+    say("%s of %zu must stay f32: '%s'\n",
+        formatCount(kept.size(), "op").c_str(), bisection.rounded().size(),
+        joinWords(kept).c_str());
+  if (options.output.empty())
+    say("%s", printPolicy(policy).c_str());
+  else
+    say("policy: %s\n", options.output.c_str());
+  return Ok;
+}
+
+Action mpc::tool::addDebug(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *debug =
+      app.add_subcommand("debug", "Find out what 16 bit does to a model");
+  debug->require_subcommand(1);
+  CLI::App *bisect = debug->add_subcommand(
+      "bisect", "Find the fewest ops that must stay f32");
+  bisect->add_option("model", options->model, "ONNX file")
+      ->option_text("MODEL.onnx")
+      ->required();
+  bisect->add_option("--data", options->data, "Arrays named like the inputs")
+      ->option_text("FILE.npz")
+      ->required();
+  bisect
+      ->add_option("--output,-o", options->output,
+                   "Policy to write (default: it is printed)")
+      ->option_text("POLICY.toml");
+  bisect
+      ->add_option("--metric", options->metric,
+                   "What must be as in f32: loss (default), or grad-norm")
+      ->option_text("NAME")
+      ->check(Choice({"loss", "grad-norm"}));
+  bisect
+      ->add_option("--tolerance", options->tolerance,
+                   "How far each step may be off, as a share (default: 0.01)")
+      ->option_text("SHARE")
+      ->check(Above(0));
+  bisect->add_option("--steps", options->steps, "Steps of a run (default: 20)")
+      ->option_text("N")
+      ->check(Whole(1));
+  bisect
+      ->add_option("--seed", options->seed,
+                   "Of the order of samples and of dropout (default: 0)")
+      ->option_text("N")
+      ->check(Whole(0));
+  options->arguments.addTo(*bisect);
+  options->session.addTo(*bisect);
+  bisect->add_flag("--json", options->json, "Print one JSON object");
+  return [options] { return run(*options); };
+}
