@@ -41,13 +41,18 @@ private:
 
   const llvm::DenseSet<Value> &ofParameters;
   llvm::DenseSet<Value> alone, behindWeights;
+  /// Values with a use that is moved to a pack, whatever other uses are.
+  llvm::DenseSet<Value> moved;
 };
 
 } // namespace
 
 Search::Search(func::FuncOp func, const llvm::DenseSet<Value> &ofParameters)
     : ofParameters(ofParameters) {
-  for (Operation &op : llvm::reverse(func.front()))
+  for (Operation &op : llvm::reverse(func.front())) {
+    // Averages of weights are packed, too.
+    if (isa<train::ReadOp, train::UnpackOp>(op))
+      continue;
     for (Value result : op.getResults()) {
       if (!isFloat(result) || result.use_empty())
         continue;
@@ -55,11 +60,13 @@ Search::Search(func::FuncOp func, const llvm::DenseSet<Value> &ofParameters)
         behindWeights.insert(result);
       if (leadsToPackAlone(result))
         alone.insert(result);
-      if (alone.contains(result) ||
-          llvm::any_of(result.getUses(),
+      if (llvm::any_of(result.getUses(),
                        [&](OpOperand &use) { return isMovedToPack(use); }))
+        moved.insert(result);
+      if (alone.contains(result) || moved.contains(result))
         paths.insert(result);
     }
+  }
 }
 
 /// True if the other floats that the op of `use` reads are weights or computed
@@ -91,12 +98,15 @@ bool Search::leadsToPackAlone(Value value) const {
          });
 }
 
-/// True if `use` is by a pack, or by an op that moves elements there.
+/// True if `use` is by a pack, or by an op that moves elements there. A cast is
+/// no op of the model: what counts is who reads it.
 bool Search::isMovedToPack(OpOperand &use) const {
   Operation *user = use.getOwner();
   if (isa<train::PackOp>(user))
     return true;
-  bool moves = isa<amp::CastOp, train::ConcatOp>(user) || isTransparent(user);
+  if (auto cast = dyn_cast<amp::CastOp>(user))
+    return moved.contains(cast.getResult());
+  bool moves = isa<train::ConcatOp>(user) || isTransparent(user);
   return moves && llvm::any_of(user->getResults(), [&](Value result) {
            return paths.contains(result);
          });

@@ -144,16 +144,21 @@ void Labelling::addOp(Operation *op, const PrecisionOverride &override) {
     return addClass(precision);
 
   // A weight, the copy of which is free; an op without a class, such as a
-  // return; or the user's word, which pins alone overrule.
-  bool low =
-      precision && !isWeight && override.kind == PrecisionOverride::ForceLow;
+  // return; or the user's word, which pins and the update alone overrule.
+  bool isUpdate = llvm::any_of(
+      op->getResults(), [&](Value result) { return origins.isUpdate(result); });
+  bool low = precision && !isWeight && !isUpdate &&
+             override.kind == PrecisionOverride::ForceLow;
   auto isPinned = [&](OpResult result) {
     return precision.isResultPinned(result.getResultNumber()) ||
            isKeptScalar(precision, result) ||
            origins.isParameterGradient(result);
   };
   if (low && isTransparent(op))
-    low = !hasFixed(precision);
+    low = !hasFixed(precision) &&
+          llvm::none_of(op->getOperands(), [&](Value operand) {
+            return origins.isParameterGradient(operand);
+          });
   auto isReadLow = [&](OpOperand &use) {
     return low && !isFixed(precision, use) &&
            (isLowOp(op) || !origins.isParameterGradient(use.get()));

@@ -138,6 +138,49 @@ train.state @m optimizer : tensor<6x1024xf32>
 
 // -----
 
+// The same gradient, of activations, is summed for a bias, and not moved: it
+// may be 16-bit, as the user wants; a view of it keeps the type it reads.
+// CHECK-LABEL: func.func @summed_and_viewed
+func.func @summed_and_viewed(%x: tensor<32x64xf32>, %dy: tensor<32x64xf32>) {
+  %w = train.read @w : tensor<64x64xf32>
+  %0 = train.matmul %dy, %w {transpose_rhs} : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
+  %1 = train.mul %0, %dy : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<32x64xf32>
+  %2 = train.reshape %1 : (tensor<32x64xf32>) -> tensor<2x16x64xf32>
+  %3 = train.reshape %2 : (tensor<2x16x64xf32>) -> tensor<32x64xf32>
+  %4 = train.matmul %x, %3 {transpose_lhs} : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+  // CHECK: train.reduce_sum {{.*}} -> tensor<64xf32>
+  %5 = train.reduce_sum %1 {axes = array<i64: 0>} : (tensor<32x64xf32>) -> tensor<64xf32>
+  // CHECK: train.pack
+  %p = train.pack %4, %5, %2 {mpc.gradients, offsets = array<i64: 0, 4096, 5120>} : (tensor<64x64xf32>, tensor<64xf32>, tensor<2x16x64xf32>) -> tensor<7x1024xf32>
+  train.write @m, %p : tensor<7x1024xf32>
+  return
+}
+train.state @w parameter : tensor<64x64xf32>
+train.state @m optimizer : tensor<7x1024xf32>
+
+// -----
+
+// An average of the weights is packed without being a gradient, and part of the
+// update, where the user's word does not count.
+// CHECK-LABEL: func.func @average_of_weights
+func.func @average_of_weights(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {
+  %w = train.read @w : tensor<64x64xf32>
+  %a = train.read @average : tensor<4x1024xf32>
+  %share = train.constant dense<0.01> : tensor<f32> : tensor<f32>
+  %0 = train.matmul %x, %w : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
+  // CHECK: train.mul {{.*}} -> tensor<64x64xf32>
+  %1 = train.mul %w, %share : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %p = train.pack %1 {offsets = array<i64: 0>} : (tensor<64x64xf32>) -> tensor<4x1024xf32>
+  // CHECK: train.add {{.*}} -> tensor<4x1024xf32>
+  %2 = train.add %a, %p : (tensor<4x1024xf32>, tensor<4x1024xf32>) -> tensor<4x1024xf32>
+  train.write @average, %2 : tensor<4x1024xf32>
+  return %0 : tensor<32x64xf32>
+}
+train.state @w parameter : tensor<64x64xf32>
+train.state @average optimizer : tensor<4x1024xf32>
+
+// -----
+
 // A bias gets its sum in f32; the activations' gradient that is summed may be
 // 16-bit, for a product reads it, too.
 // CHECK-LABEL: func.func @bias
