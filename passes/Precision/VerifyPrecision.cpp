@@ -356,7 +356,7 @@ struct VerifyPrecisionPass
     if (scales)
       return verifyScaling(op);
     if (isScaling(op))
-      return blame(op->emitOpError("is for fp16 alone"), op,
+      return blame(op->emitOpError("is for losses that are scaled"), op,
                    "mpc-insert-loss-scaling");
     return success();
   }

@@ -173,7 +173,19 @@ module attributes {mpc.precision = "bf16"} {
 
 module attributes {mpc.precision = "bf16"} {
   func.func @scaling_without_fp16(%x: tensor<f32>) {
-    // expected-error @+2 {{is for fp16 alone}}
+    // expected-error @+2 {{is for losses that are scaled}}
+    // expected-note @+1 {{mpc-insert-loss-scaling should have seen to it}}
+    %0 = amp.scale_loss %x, %x
+    return
+  }
+}
+
+// -----
+
+// Nor with fp16 where scaling is off.
+module attributes {mpc.precision = "fp16", mpc.loss_scale_off} {
+  func.func @scaling_switched_off(%x: tensor<f32>) {
+    // expected-error @+2 {{is for losses that are scaled}}
     // expected-note @+1 {{mpc-insert-loss-scaling should have seen to it}}
     %0 = amp.scale_loss %x, %x
     return
