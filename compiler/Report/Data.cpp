@@ -160,6 +160,15 @@ static Origin readOrigin(const Object &object, size_t lines) {
           object.getBoolean("input").value_or(false)};
 }
 
+/// Of reports of earlier versions: FLOPs as they were counted, bytes if all are
+/// of one format.
+static void guessShares(Op &op) {
+  if (op.precisionClass == "low" && isLowType(op.operandType))
+    op.cost.lowFlops = op.cost.flops;
+  if (isLowType(op.operandType) && isLowType(op.resultType))
+    op.cost.lowBytes = op.cost.bytes;
+}
+
 static Op readOp(const Object &object, size_t lines, size_t casts) {
   Op op;
   op.op = textAt(object, "op");
@@ -181,6 +190,8 @@ static Op readOp(const Object &object, size_t lines, size_t casts) {
   op.phase = phaseOf(op.node);
   op.cost = readCost(object);
   op.cost.ops = 1;
+  if (!object.get("flops_16bit"))
+    guessShares(op);
   for (const Object *input : objectsAt(object, "inputs"))
     op.operands.push_back({readOrigin(*input, lines), textAt(*input, "dtype"),
                            countAt(*input, "bytes"),

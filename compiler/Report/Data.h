@@ -12,6 +12,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -39,8 +40,8 @@ struct Cost {
   uint64_t bytes = 0, lowBytes = 0;
   uint64_t casts = 0, castBytes = 0;
 
-  uint64_t wideFlops() const { return flops - lowFlops; }
-  uint64_t wideBytes() const { return bytes - lowBytes; }
+  uint64_t wideFlops() const { return flops - std::min(flops, lowFlops); }
+  uint64_t wideBytes() const { return bytes - std::min(bytes, lowBytes); }
   Cost &operator+=(const Cost &other);
   Cost &operator-=(const Cost &other);
 };

@@ -100,6 +100,26 @@ TEST(ReportSummary, FitsTheTerminal) {
   }
 }
 
+// Reports of earlier versions do not say how much of an op is in 16 bit: what
+// can be told is, and nothing is more than all.
+TEST(ReportSummary, ReadsEarlierReports) {
+  llvm::Expected<Report> report =
+      read(R"({"functions": [{"name": "step", "ops": [
+      {"op": "train.matmul", "node": "fc", "class": "low", "dtype": "f32",
+       "operand_dtype": "bf16", "flops": 70, "bytes": 300},
+      {"op": "train.relu", "node": "act", "class": "transparent",
+       "dtype": "bf16", "operand_dtype": "bf16", "flops": 5, "bytes": 20}],
+      "totals": {"flops": 75, "flops_16bit": 70, "bytes": 320,
+                 "bytes_16bit": 220}}]})");
+  ASSERT_TRUE(bool(report));
+  const Function &function = report->functions.front();
+  EXPECT_EQ(function.ops[0].cost.lowFlops, 70u);
+  EXPECT_EQ(function.ops[1].cost.lowBytes, 20u);
+  FunctionSummary summary = summarize(function);
+  EXPECT_EQ(summary.rest.bytes, 0u);
+  EXPECT_EQ(summary.rest.wideBytes(), 0u);
+}
+
 TEST(ReportSummary, KnowsFunctions) {
   EXPECT_NE(summary(100, "predict").find("What stays f32 in 'predict'"),
             std::string::npos);
