@@ -75,12 +75,9 @@ mpc::completeReport(StringRef text, llvm::ArrayRef<DeviceReport> devices,
     list.push_back(toJson(device));
   object["devices"] = std::move(list);
   describeOps(object, modules);
-  auto print = [&] {
-    std::string printed;
-    llvm::raw_string_ostream(printed) << value;
-    return printed;
-  };
-  object["summary"] =
-      report::summaryJson(llvm::cantFail(report::read(print())));
-  return print();
+  report::Report report = llvm::cantFail(report::readJson(std::move(value)));
+  (*report.json.getAsObject())["summary"] = report::summaryJson(report);
+  std::string printed;
+  llvm::raw_string_ostream(printed) << report.json;
+  return printed;
 }

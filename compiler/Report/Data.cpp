@@ -275,7 +275,11 @@ llvm::Expected<Report> mpc::report::read(StringRef json) {
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
   if (!value)
     return malformed("is not JSON: " + llvm::toString(value.takeError()));
-  const Object *object = value->getAsObject();
+  return readJson(std::move(*value));
+}
+
+llvm::Expected<Report> mpc::report::readJson(llvm::json::Value json) {
+  const Object *object = json.getAsObject();
   const llvm::json::Array *functions =
       object ? object->getArray("functions") : nullptr;
   if (!functions)
@@ -305,6 +309,6 @@ llvm::Expected<Report> mpc::report::read(StringRef json) {
   }
   for (const Object *device : objectsAt(*object, "devices"))
     report.devices.push_back(readDevice(*device));
-  report.json = std::move(*value);
+  report.json = std::move(json);
   return report;
 }

@@ -132,6 +132,7 @@ struct Report {
 };
 
 llvm::Expected<Report> read(llvm::StringRef json);
+llvm::Expected<Report> readJson(llvm::json::Value json);
 
 /// For the messages of whoever reads on.
 llvm::Error malformed(const llvm::Twine &what);

@@ -30,10 +30,9 @@ struct Stay {
 } // namespace
 
 /// Views and parts of packed tensors lie in each other.
-static int64_t bytesInUse(const std::map<int64_t, Stay> &stays,
-                          size_t instruction) {
+static int64_t bytesInUse(ArrayRef<Stay> stays, size_t instruction) {
   SmallVector<std::pair<int64_t, int64_t>> used;
-  for (const auto &[number, stay] : stays)
+  for (const Stay &stay : stays)
     if (stay.first <= instruction && instruction <= stay.last)
       used.push_back({stay.begin, stay.end});
   llvm::sort(used);
@@ -82,7 +81,10 @@ ArenaUse mpc::findArenaUse(exec::EntryOp entry) {
   keepParts(entry, stays);
   ArenaUse use;
   use.stride = instructions / kMaxInstants + 1;
+  SmallVector<Stay> all;
+  for (const auto &[number, stay] : stays)
+    all.push_back(stay);
   for (size_t at = 0; at < instructions; at += use.stride)
-    use.bytes.push_back(bytesInUse(stays, at));
+    use.bytes.push_back(bytesInUse(all, at));
   return use;
 }

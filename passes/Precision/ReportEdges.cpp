@@ -73,6 +73,7 @@ void ReportEdges::addOrigin(Value value, llvm::json::Object &object) const {
 llvm::json::Array ReportEdges::inputsOf(Operation *op) const {
   auto precision = cast<amp::PrecisionOpInterface>(op);
   llvm::json::Array inputs;
+  inputs.reserve(op->getNumOperands());
   for (OpOperand &use : op->getOpOperands()) {
     std::string type = elementName(use.get());
     if (type.empty())
@@ -94,6 +95,7 @@ llvm::json::Array ReportEdges::inputsOf(Operation *op) const {
 
 llvm::json::Array ReportEdges::casts() const {
   llvm::json::Array array;
+  array.reserve(listed.size());
   for (amp::CastOp cast : listed) {
     auto from = getFloatElementType(cast.getInput().getType());
     auto to = getFloatElementType(cast.getType());

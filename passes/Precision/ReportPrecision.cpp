@@ -185,6 +185,8 @@ struct ReportPrecisionPass
         continue;
       Totals totals;
       llvm::json::Array ops;
+      // What grows is copied, with all that lies in it.
+      ops.reserve(func.front().getOperations().size());
       ReportEdges edges(
           func, [](amp::CastOp cast) { return !isOptimizerCast(cast); });
       for (Operation &op : func.front()) {
