@@ -51,7 +51,9 @@ static void describeOps(llvm::json::Object &report,
   auto moduleOf = [&](StringRef node) {
     node.consume_back(report::kGradient);
     auto found = modules.find(node.str());
-    return found == modules.end() ? report::modulePath(node) : found->second;
+    // The file may hold anything there; JSON may not.
+    return found == modules.end() ? report::modulePath(node)
+                                  : llvm::json::fixUTF8(found->second);
   };
   for (llvm::json::Value &function : *report.getArray("functions"))
     for (llvm::json::Value &op : *function.getAsObject()->getArray("ops")) {

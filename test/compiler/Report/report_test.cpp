@@ -157,13 +157,13 @@ TEST(Report, CompletesOps) {
       R"({"functions": [{"name": "step", "ops": [
           {"node": "/h.0/fc/MatMul", "rule": "class", "reason": ""},
           {"node": "node_4.grad", "rule": "pin", "reason": ""}]}]})",
-      {}, {{"node_4", "h.1.fc"}});
+      {}, {{"node_4", "h.1.f\xff"}});
   llvm::Expected<Report> report = read(text);
   ASSERT_TRUE(bool(report));
   const std::vector<Op> &ops = report->functions.front().ops;
   EXPECT_EQ(ops[0].module, "h.0.fc");
   EXPECT_EQ(ops[0].ruleId, "class");
-  EXPECT_EQ(ops[1].module, "h.1.fc");
+  EXPECT_EQ(ops[1].module, "h.1.f\xef\xbf\xbd");
   EXPECT_EQ(ops[1].phase, Phase::Backward);
   EXPECT_NE(text.find(R"("summary":{)"), std::string::npos);
 }
