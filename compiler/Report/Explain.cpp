@@ -133,11 +133,16 @@ private:
     }
   }
 
+  /// Whether options leave alone what the rule decided.
+  static bool isFixed(StringRef rule) {
+    return rule == "pin" || rule == "parameter gradient" || rule == "guard" ||
+           rule == "loss scaling";
+  }
+
   std::string describeChange() const {
     if (op.rule == "precision")
       return "nothing is narrowed here, for " + op.reason;
-    if (op.phase == Phase::Update || op.rule == "pin" || op.rule == "guard" ||
-        op.rule == "loss scaling")
+    if (op.phase == Phase::Update || isFixed(op.rule))
       return "nothing overrules this";
     bool wide = op.isWide();
     if (op.rule == "user option")

@@ -3,6 +3,7 @@
 #include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/Help.h"
 #include "tools/mpc/Output.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Runtime.h"
@@ -21,7 +22,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -248,19 +248,32 @@ static int run(const Options &options) {
     return compare(options);
   if (!options.html.empty() || !options.annotate.empty())
     return write(options);
-  std::string json = findReport(options.path, options.arguments);
-  if (options.json) {
-    std::puts(json.c_str());
-    return Ok;
-  }
-  mpc::report::Report report = parse(options.path, json);
+  mpc::report::Report report =
+      parse(options.path, findReport(options.path, options.arguments));
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (llvm::Error error = print(os, report, options))
+  if (options.json)
+    os << report.json << '\n';
+  else if (llvm::Error error = print(os, report, options))
     throw Failure(Usage, llvm::toString(std::move(error)));
   say("%s", text.c_str());
   return Ok;
 }
+
+static constexpr const char *kOwnGroup = "Options";
+
+namespace {
+/// Help without the options that mpc compile has as well.
+class OwnHelp : public HelpFormatter {
+public:
+  std::string
+  make_group(std::string group, bool isPositional,
+             std::vector<const CLI::Option *> options) const override {
+    bool isOwn = isPositional || group == kOwnGroup;
+    return isOwn ? HelpFormatter::make_group(group, isPositional, options) : "";
+  }
+};
+} // namespace
 
 /// What is shown instead of the summary, and what goes with what.
 static void addViews(CLI::App &report, Options &options) {
@@ -317,13 +330,18 @@ Action mpc::tool::addReport(CLI::App &app) {
       app.add_subcommand("report", "Which op runs in which precision, and why");
   report
       ->add_option("model", options->path,
-                   "A package, a report (.json), or an ONNX file to be "
-                   "compiled for it")
+                   "A package, a report (.json), or an ONNX file, with the "
+                   "options of mpc compile")
       ->option_text("MODEL")
       ->required();
   report->add_option("other", options->other, "What --diff compares it with")
       ->option_text("[OTHER]");
   addViews(*report, *options);
+  std::vector<CLI::Option *> own = report->get_options();
   options->arguments.addTo(*report);
+  for (CLI::Option *option : report->get_options())
+    if (option->get_group() == kOwnGroup && !llvm::is_contained(own, option))
+      option->group("Model");
+  report->formatter(std::make_shared<OwnHelp>());
   return [options] { return run(*options); };
 }

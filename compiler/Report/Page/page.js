@@ -214,6 +214,7 @@ function findEdges(placeOf) {
   return [...edges.values()];
 }
 
+const MOST = 2000; // Rows that a browser draws without a pause.
 const ROW = 34, BOX = 26, WIDTH = 380, LEFT = 120, GAP = 90;
 const boxLeft = (side) => LEFT + side * (WIDTH + GAP);
 
@@ -259,13 +260,13 @@ function showGraph() {
   const steps = [['all', []], ...module.map((part, i) => [part, module.slice(0, i + 1)])];
   byId('path').replaceChildren(...steps.flatMap(([name, target], i) => [i ? ' / ' : '',
     element('a', {onclick: () => { module = target; showGraph(); }}, name)]));
-  const [rows, placeOf] = findRows();
+  const [all, placeOf] = findRows(), rows = all.slice(0, MOST);
   const width = boxLeft(1) + WIDTH + LEFT, height = rows.length * ROW + 30;
   const svg = drawing('svg', {width, height, viewBox: `0 0 ${width} ${height}`},
     drawing('text', {x: boxLeft(0), y: 14}, 'forward'), drawing('text', {x: boxLeft(1), y: 14}, 'backward, update'),
-    ...findEdges(placeOf).map(edgePath));
+    ...findEdges(placeOf).filter(({from, to}) => Math.max(from[0].index, to[0].index) < MOST).map(edgePath));
   for (const row of rows) for (const side of [0, 1]) if (row.sides[side].length) svg.append(boxOf(row, side));
-  byId('graph').replaceChildren(svg);
+  byId('graph').replaceChildren(svg, all.length > MOST ? `and ${count(all.length - MOST, 'row')} more` : '');
 }
 
 //===--- The whole ---===//
