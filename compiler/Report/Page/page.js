@@ -73,7 +73,7 @@ function showMemory() {
   const WIDTH = 900, HEIGHT = 120;
   const charts = report.devices.flatMap((device) => device.entries
     .filter((entry) => entry.name === current.name && entry.live_bytes.length > 0).map((entry) => {
-      const most = Math.max(1, ...entry.live_bytes);
+      const most = entry.live_bytes.reduce((a, b) => Math.max(a, b), 1);
       const point = (value, i) => `${(WIDTH * i / entry.live_bytes.length).toFixed(1)},${(HEIGHT - (HEIGHT - 4) * value / most).toFixed(1)}`;
       const line = entry.live_bytes.map((value, i) => `L${point(value, i)} L${point(value, i + 1)}`).join(' ');
       const label = element('figcaption', {}, `${device.device}: at most ${shorten(most, 'B')} in use, of ${shorten(device.arena_bytes, 'B')}`);
