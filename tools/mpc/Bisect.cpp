@@ -72,8 +72,8 @@ public:
   explicit Bisection(const Options &options)
       : options(options), asked(options.arguments.toOptions(options.model)) {
     if (asked.precision != "bf16" && asked.precision != "fp16")
-      throw Failure(Usage, "nothing is rounded with --precision=" +
-                               asked.precision);
+      throw Failure(Usage,
+                    "nothing is rounded with --precision=" + asked.precision);
     mpc::CompileOptions wide = asked;
     wide.precision = "fp32";
     wide.policy.clear();
@@ -133,10 +133,10 @@ private:
     double worst = 0;
     for (size_t i = 0; i < reference.size(); ++i) {
       double least = std::numeric_limits<float>::min();
-      double apart = i < values.size() ? std::abs(values[i] - reference[i]) /
-                                             std::max(std::abs(reference[i]),
-                                                      least)
-                                       : INFINITY;
+      double apart = i < values.size()
+                         ? std::abs(values[i] - reference[i]) /
+                               std::max(std::abs(reference[i]), least)
+                         : INFINITY;
       worst = std::isfinite(apart) ? std::max(worst, apart) : INFINITY;
     }
     ++count;
@@ -200,8 +200,8 @@ private:
     for (int i = 0; i < kMostTries; ++i) {
       info = {};
       info.struct_size = sizeof(info);
-      mpc_status_t status = mpc_session_step(session.get(), inputs.data(),
-                                             inputs.size(), &info);
+      mpc_status_t status =
+          mpc_session_step(session.get(), inputs.data(), inputs.size(), &info);
       if (status && mpc_status_code(status) == MPC_NUMERIC) {
         mpc_status_free(status);
         return false;
@@ -294,8 +294,8 @@ Action mpc::tool::addDebug(CLI::App &app) {
   CLI::App *debug =
       app.add_subcommand("debug", "Find out what 16 bit does to a model");
   debug->require_subcommand(1);
-  CLI::App *bisect = debug->add_subcommand(
-      "bisect", "Find the fewest ops that must stay f32");
+  CLI::App *bisect =
+      debug->add_subcommand("bisect", "Find the fewest ops that must stay f32");
   bisect->add_option("model", options->model, "ONNX file")
       ->option_text("MODEL.onnx")
       ->required();

@@ -41,9 +41,9 @@ public:
 
 private:
   [[noreturn]] void refuse(const toml::node &node, const std::string &why) {
-    throw Failure(Usage, format("%s:%u: %s", path.c_str(),
-                                unsigned(node.source().begin.line),
-                                why.c_str()));
+    throw Failure(Usage,
+                  format("%s:%u: %s", path.c_str(),
+                         unsigned(node.source().begin.line), why.c_str()));
   }
 
   toml::table parse() {
@@ -128,8 +128,8 @@ static std::string quote(const std::string &text) {
 }
 
 std::string mpc::tool::printPolicy(const PrecisionPolicy &policy) {
-  std::string text = format("version = %lld\n",
-                            static_cast<long long>(kVersion));
+  std::string text =
+      format("version = %lld\n", static_cast<long long>(kVersion));
   if (!policy.precision.empty())
     text += "precision = " + quote(policy.precision) + "\n";
   for (const PrecisionRule &rule : policy.rules)
@@ -142,8 +142,8 @@ PrecisionRule mpc::tool::parsePrecisionRule(const std::string &option,
                                             const std::string &text) {
   size_t at = text.rfind('=');
   if (at == std::string::npos || at == 0)
-    throw Failure(Usage, option + " must be REGEX=FORMAT, but is '" + text +
-                             "'");
+    throw Failure(Usage,
+                  option + " must be REGEX=FORMAT, but is '" + text + "'");
   PrecisionRule rule = {text.substr(0, at), text.substr(at + 1)};
   if (std::find(kFormats.begin(), kFormats.end(), rule.format) ==
       kFormats.end())
