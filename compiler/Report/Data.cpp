@@ -269,6 +269,17 @@ static bool isDeep(StringRef json) {
   return false;
 }
 
+static ParameterGroup readGroup(const Object &object) {
+  ParameterGroup group;
+  group.rate = object.getNumber("lr_factor").value_or(1);
+  group.decay = object.getNumber("weight_decay").value_or(0);
+  if (const llvm::json::Array *names = object.getArray("parameters"))
+    for (const llvm::json::Value &name : *names)
+      if (std::optional<StringRef> text = name.getAsString())
+        group.parameters.push_back(printable(*text));
+  return group;
+}
+
 llvm::Expected<Report> mpc::report::read(StringRef json) {
   if (isDeep(json))
     return malformed("is nested too deeply");
@@ -309,6 +320,8 @@ llvm::Expected<Report> mpc::report::readJson(llvm::json::Value json) {
   }
   for (const Object *device : objectsAt(*object, "devices"))
     report.devices.push_back(readDevice(*device));
+  for (const Object *group : objectsAt(*object, "groups"))
+    report.groups.push_back(readGroup(*group));
   report.json = std::move(json);
   return report;
 }

@@ -113,13 +113,20 @@ struct Device {
   uint64_t arena = 0, unsharedArena = 0, states = 0; ///< Bytes.
 };
 
+/// Parameters that are updated alike.
+struct ParameterGroup {
+  double rate = 1, decay = 0; ///< The rate as a factor.
+  std::vector<std::string> parameters;
+};
+
 struct Report {
   std::string model, precision;
   std::vector<Function> functions;
   Cost totals;
   uint64_t weightCasts = 0;
   std::vector<Device> devices;
-  llvm::json::Value json = nullptr; ///< All of it, as it came.
+  std::vector<ParameterGroup> groups; ///< None: all are.
+  llvm::json::Value json = nullptr;   ///< All of it, as it came.
 
   const Function *find(llvm::StringRef name) const;
   /// The function that a summary is about: what is trained with, else the

@@ -135,7 +135,7 @@ private:
 
   /// Whether options leave alone what the rule decided.
   static bool isFixed(StringRef rule) {
-    return rule == "pin" || rule == "parameter gradient" || rule == "guard" ||
+    return rule == "pin" || rule == "gradient" || rule == "guard" ||
            rule == "loss scaling";
   }
 

@@ -46,6 +46,11 @@ llvm::Error printExplanation(llvm::raw_ostream &os, const Report &report,
                              llvm::StringRef node, const Selection &selection,
                              size_t width);
 
+/// Parameters that are updated otherwise than others, of each group at most
+/// `most` by name.
+void printGroups(llvm::raw_ostream &os, const Report &report, size_t most,
+                 size_t width);
+
 /// What a step transposes on each device, and what the assembler said.
 void printDevices(llvm::raw_ostream &os, const Report &report, size_t width);
 

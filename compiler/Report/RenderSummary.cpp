@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 
 using namespace mpc::report;
 using llvm::StringRef;
@@ -129,6 +130,23 @@ static void printMachine(llvm::raw_ostream &os, const Report &report,
   }
 }
 
+void mpc::report::printGroups(llvm::raw_ostream &os, const Report &report,
+                              size_t most, size_t width) {
+  for (const ParameterGroup &group : report.groups) {
+    size_t shown = std::min(most, group.parameters.size());
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    stream << llvm::format("Group at %g of the rate, weight decay %g: ",
+                           group.rate, group.decay)
+           << count(group.parameters.size(), "parameter") << ": "
+           << llvm::join(llvm::ArrayRef(group.parameters).take_front(shown),
+                         ", ");
+    if (shown < group.parameters.size())
+      stream << " and " << group.parameters.size() - shown << " more";
+    printWrapped(os, text, 0, width);
+  }
+}
+
 static void printModules(llvm::raw_ostream &os, const FunctionSummary &summary,
                          size_t width) {
   const Cost &whole = summary.function->totals;
@@ -175,6 +193,8 @@ llvm::Error mpc::report::printSummary(llvm::raw_ostream &os,
   printWide(os, report, summary, width);
   os << '\n';
   printMachine(os, report, summary, width);
+  constexpr size_t kMostNames = 4;
+  printGroups(os, report, kMostNames, width);
   os << '\n';
   printModules(os, summary, width);
   os << '\n';

@@ -129,6 +129,7 @@ llvm::Error mpc::report::printTables(llvm::raw_ostream &os,
   if (!all || !selection.function.empty())
     return llvm::Error::success();
   printTotals(os, "all functions", report.totals, report.weightCasts, width);
+  printGroups(os, report, ~size_t(0), width);
   printDevices(os, report, width);
   return llvm::Error::success();
 }

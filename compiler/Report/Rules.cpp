@@ -9,7 +9,7 @@ using llvm::StringRef;
 static constexpr Rule kRules[] = {
     {"class", "class", ""},
     {"pin.number", "pin", kSingleNumber},
-    {"pin.parameter-gradient", "parameter gradient", ""},
+    {"pin.parameter-gradient", "gradient", ""},
     {"pin.input", "pin", kUnboundedInput},
     {"pin.of-parameters", "pin", kOfParameters},
     {"pin", "pin", ""},

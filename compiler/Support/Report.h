@@ -17,6 +17,8 @@
 //                       "pinned": true } ],
 //         "flops": 1048576, "flops_16bit": 1048576,
 //         "bytes": 20480, "bytes_16bit": 12288 } ] } ],
+//     "groups": [ { "lr_factor": 0.1, "weight_decay": 0,
+//                   "parameters": [ "fc1.weight" ] } ],
 //     "totals": { "flops", "flops_16bit", "bytes", "bytes_16bit", "casts",
 //                 "weight_casts" },
 //     "summary": { "functions": [...], "devices": [...] },
@@ -42,6 +44,9 @@
 // elsewhere. What a cast or an operand is made by is a line of the same
 // function (`op`), a tensor of the model (`state`) or an input (`input`).
 //
+// `groups` are those of parameters that --group and --no-decay tell apart;
+// there are none without these.
+//
 // `live_bytes` are those of the arena that hold something that is still needed,
 // at every `live_stride`-th instruction.
 //
@@ -62,6 +67,10 @@
 namespace mpc {
 
 inline constexpr int64_t kReportVersion = 1;
+
+/// Of a module: `groups`, as dictionaries.
+inline constexpr llvm::StringLiteral kParameterGroupsAttr =
+    "mpc.parameter_groups";
 
 /// What mpc-report-kernels leaves at the module: an object with what is
 /// said of one device.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Support/Locations.h"
+#include "compiler/Support/Report.h"
 #include "passes/Grad/Groups.h"
 #include "passes/Grad/Optimizers.h"
 #include "passes/Grad/Passes.h"
@@ -149,9 +150,12 @@ private:
     if (failed(found))
       return failure();
     groups = *found;
-    if (!rules.empty() || !exceptions.empty())
-      for (const std::string &line : groups.describe())
-        addNote(getOperation(), line);
+    if (rules.empty() && exceptions.empty())
+      return success();
+    for (const std::string &line : groups.describe())
+      addNote(getOperation(), line);
+    getOperation()->setAttr(kParameterGroupsAttr,
+                            groups.toAttribute(&getContext()));
     return success();
   }
 

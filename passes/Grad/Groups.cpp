@@ -226,6 +226,23 @@ Value ParameterGroups::buildDecays(OpBuilder &builder, Location loc,
   return buildColumn(builder, loc, packing, &Group::decay);
 }
 
+ArrayAttr ParameterGroups::toAttribute(MLIRContext *context) const {
+  Builder builder(context);
+  SmallVector<Attribute> result;
+  for (auto [number, group] : llvm::enumerate(groups)) {
+    SmallVector<StringRef> own;
+    for (auto [name, of] : llvm::zip(names, groupOf))
+      if (of == number)
+        own.push_back(name);
+    result.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr("lr_factor", builder.getF64FloatAttr(group.rate)),
+         builder.getNamedAttr("weight_decay",
+                              builder.getF64FloatAttr(group.decay)),
+         builder.getNamedAttr("parameters", builder.getStrArrayAttr(own))}));
+  }
+  return builder.getArrayAttr(result);
+}
+
 SmallVector<std::string> ParameterGroups::describe() const {
   SmallVector<std::string> lines;
   for (auto [number, group] : llvm::enumerate(groups)) {

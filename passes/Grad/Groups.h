@@ -47,6 +47,9 @@ public:
   /// One line for each group.
   llvm::SmallVector<std::string> describe() const;
 
+  /// What the report reads: kParameterGroupsAttr.
+  mlir::ArrayAttr toAttribute(mlir::MLIRContext *context) const;
+
 private:
   struct Group {
     double rate = 1, decay = 0;

@@ -22,7 +22,7 @@ inline constexpr llvm::StringLiteral kReasonAttr = "mpc.precision.reason";
 // Values of kRuleAttr.
 inline constexpr llvm::StringLiteral kRuleClass = "class";
 inline constexpr llvm::StringLiteral kRulePin = "pin";
-inline constexpr llvm::StringLiteral kRuleGradient = "parameter gradient";
+inline constexpr llvm::StringLiteral kRuleGradient = "gradient";
 inline constexpr llvm::StringLiteral kRuleOption = "user option";
 inline constexpr llvm::StringLiteral kRuleCut = "minimum cut";
 inline constexpr llvm::StringLiteral kRulePrecision = "precision";

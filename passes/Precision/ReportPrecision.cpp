@@ -208,10 +208,33 @@ struct ReportPrecisionPass
         {"model", nameOf(module)},
         {"precision", utf8(precision ? precision.getValue() : "fp32")},
         {"functions", std::move(functions)},
+        {"groups", groupsOf(module)},
         {"totals", all.toJson()}};
     std::string text;
     llvm::raw_string_ostream(text) << report;
     module->setAttr(kReportAttr, StringAttr::get(&getContext(), text));
+  }
+
+  /// Parameters that go their own way.
+  static llvm::json::Array groupsOf(ModuleOp module) {
+    llvm::json::Array groups;
+    auto attr = module->getAttrOfType<ArrayAttr>(kParameterGroupsAttr);
+    if (!attr)
+      return groups;
+    for (auto group : attr.getAsRange<DictionaryAttr>()) {
+      llvm::json::Array parameters;
+      for (auto name :
+           group.getAs<ArrayAttr>("parameters").getAsRange<StringAttr>())
+        parameters.push_back(utf8(name.getValue()));
+      auto number = [&](StringRef name) {
+        return group.getAs<FloatAttr>(name).getValueAsDouble();
+      };
+      groups.push_back(
+          llvm::json::Object{{"lr_factor", number("lr_factor")},
+                             {"weight_decay", number("weight_decay")},
+                             {"parameters", std::move(parameters)}});
+    }
+    return groups;
   }
 
   static std::string nameOf(ModuleOp module) {
