@@ -8,7 +8,7 @@
 
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
-#include "passes/Grad/LossShapes.h"
+#include "passes/Grad/ChooseLoss.h"
 #include "passes/Grad/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -23,48 +23,10 @@ namespace mpc {
 
 using namespace mlir;
 using namespace mpc;
-using train::ElementLoss;
 using train::LossReduction;
 
 // What class losses ignore where nobody says otherwise; PyTorch's default.
 static constexpr int64_t kIgnoredLabel = -100;
-
-//===----------------------------------------------------------------------===//
-// Losses as values
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-enum class LossKind { CrossEntropy, NegativeLogLikelihood, Element };
-
-/// A loss and what it compares.
-struct Loss {
-  LossKind kind;
-  ElementLoss elementKind = ElementLoss::MeanSquaredError;
-  Value prediction = nullptr;
-  Value target = nullptr;
-  Value weight = nullptr;             ///< Of classes; may be null.
-  IntegerAttr ignoredLabel = nullptr; ///< May be null.
-  LossReduction reduction = LossReduction::Mean;
-
-  bool isClassification() const { return kind != LossKind::Element; }
-};
-
-/// What the pass decided.
-struct Choice {
-  unsigned output = 0;
-  bool inGraph = false; ///< The output is the loss, not what it is taken of.
-  LossKind kind = LossKind::Element;
-  ElementLoss elementKind = ElementLoss::MeanSquaredError;
-  ClassAxis classes; ///< For a loss of classes that is taken of an output.
-  std::string text;  ///< For `mpc.loss`.
-  std::string why;   ///< For `mpc.notes`.
-
-  /// True if labels become an input of their own.
-  bool takesLabels() const { return !inGraph && kind != LossKind::Element; }
-};
-
-} // namespace
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
@@ -82,50 +44,6 @@ static BlockArgument findInput(Value value) {
       return nullptr;
     value = op->getOperand(0);
   }
-}
-
-template <typename ClassLossOp>
-static Loss fromClassLoss(ClassLossOp op, LossKind kind) {
-  Loss loss{kind};
-  loss.prediction = op.getInput();
-  loss.target = op.getLabels();
-  loss.weight = op.getWeight();
-  loss.ignoredLabel = op.getIgnoreIndexAttr();
-  loss.reduction = op.getReduction();
-  return loss;
-}
-
-/// The loss op that `value` is the result of, up to its shape.
-static std::optional<Loss> findLoss(Value value) {
-  Operation *op = skipIdentities(value).getDefiningOp();
-  if (auto entropy = dyn_cast_or_null<train::SoftmaxCrossEntropyOp>(op))
-    return fromClassLoss(entropy, LossKind::CrossEntropy);
-  if (auto likelihood = dyn_cast_or_null<train::NllLossOp>(op))
-    return fromClassLoss(likelihood, LossKind::NegativeLogLikelihood);
-  auto element = dyn_cast_or_null<train::ElementLossOp>(op);
-  if (!element)
-    return std::nullopt;
-  Loss loss{LossKind::Element};
-  loss.elementKind = element.getKind();
-  loss.prediction = element.getPrediction();
-  loss.target = element.getTarget();
-  loss.reduction = element.getReduction();
-  return loss;
-}
-
-/// Returns true if a loss op is among what `value` is computed from.
-static bool dependsOnLoss(Value value) {
-  SmallVector<Value> work = {value};
-  llvm::SmallPtrSet<Operation *, 32> seen;
-  while (!work.empty()) {
-    Value next = work.pop_back_val();
-    if (findLoss(next))
-      return true;
-    Operation *op = next.getDefiningOp();
-    if (op && seen.insert(op).second)
-      llvm::append_range(work, op->getOperands());
-  }
-  return false;
 }
 
 static Value buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
@@ -182,284 +100,6 @@ static Value toScalar(OpBuilder &builder, Location loc, Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Names
-//===----------------------------------------------------------------------===//
-
-static StringRef elementLossName(ElementLoss kind) {
-  switch (kind) {
-  case ElementLoss::MeanSquaredError:
-    return "mse";
-  case ElementLoss::MeanAbsoluteError:
-    return "l1";
-  case ElementLoss::BinaryCrossEntropyWithLogits:
-    return "bce-with-logits";
-  }
-  llvm_unreachable("all losses named");
-}
-
-static StringRef lossName(LossKind kind, ElementLoss elementKind) {
-  switch (kind) {
-  case LossKind::CrossEntropy:
-    return "softmax-cross-entropy";
-  case LossKind::NegativeLogLikelihood:
-    return "negative-log-likelihood";
-  case LossKind::Element:
-    return elementLossName(elementKind);
-  }
-  llvm_unreachable("all losses named");
-}
-
-static LogicalResult parseLossName(StringRef name, Choice &choice) {
-  choice.kind = LossKind::Element;
-  if (name == "softmax-cross-entropy")
-    choice.kind = LossKind::CrossEntropy;
-  else if (name == "mse")
-    choice.elementKind = ElementLoss::MeanSquaredError;
-  else if (name == "l1")
-    choice.elementKind = ElementLoss::MeanAbsoluteError;
-  else if (name == "bce-with-logits")
-    choice.elementKind = ElementLoss::BinaryCrossEntropyWithLogits;
-  else
-    return failure();
-  return success();
-}
-
-/// "'a', 'b', 'c'" for the outputs of `func` that `indices` name.
-static std::string listOutputs(func::FuncOp func, ArrayRef<unsigned> indices) {
-  std::string text;
-  for (unsigned index : indices)
-    text += (text.empty() ? "'" : ", '") + resultName(func, index).str() + "'";
-  return text;
-}
-
-/// `wanted`, or `wanted_2`, ... if an input has the name already.
-static std::string freshInputName(func::FuncOp func, StringRef wanted) {
-  auto taken = [&](StringRef name) {
-    return llvm::any_of(llvm::seq(func.getNumArguments()), [&](unsigned i) {
-      return argumentName(func, i) == name;
-    });
-  };
-  std::string name = wanted.str();
-  for (int i = 2; taken(name); ++i)
-    name = (wanted + "_" + Twine(i)).str();
-  return name;
-}
-
-//===----------------------------------------------------------------------===//
-// Choosing
-//===----------------------------------------------------------------------===//
-
-static FailureOr<unsigned> findOutput(func::FuncOp predict, StringRef name) {
-  auto all = llvm::to_vector(llvm::seq<unsigned>(0, predict.getNumResults()));
-  for (unsigned i : all)
-    if (resultName(predict, i) == name)
-      return i;
-  return emitUsageError(predict.getLoc())
-         << "the model has no output '" << name << "'; its outputs are "
-         << listOutputs(predict, all);
-}
-
-/// The one output that a loss can be taken of if nobody names it.
-static FailureOr<unsigned> onlyOutput(func::FuncOp predict) {
-  auto all = llvm::to_vector(llvm::seq<unsigned>(0, predict.getNumResults()));
-  if (all.size() == 1)
-    return 0;
-  return predict.emitError("the model has ")
-         << all.size() << " outputs (" << listOutputs(predict, all)
-         << ") and no loss; use --loss=output:NAME if one of them is the loss, "
-            "or --loss=KIND:NAME to take a loss of one";
-}
-
-/// The prediction that a loss of this kind is taken of: at an output behind a
-/// softmax (for bce: a sigmoid), what goes into it.
-static Value findPrediction(Value output, const Choice &choice) {
-  Operation *op = output.getDefiningOp();
-  if (choice.kind == LossKind::CrossEntropy) {
-    uint64_t axis = choice.classes.axis;
-    if (auto softmax = dyn_cast_or_null<train::SoftmaxOp>(op))
-      if (softmax.getAxis() == axis)
-        return softmax.getInput();
-    if (auto softmax = dyn_cast_or_null<train::LogSoftmaxOp>(op))
-      if (softmax.getAxis() == axis)
-        return softmax.getInput();
-  }
-  if (choice.elementKind == ElementLoss::BinaryCrossEntropyWithLogits &&
-      isa_and_nonnull<train::SigmoidOp>(op))
-    return op->getOperand(0);
-  return output;
-}
-
-/// Checks that the loss can be taken of the chosen output and puts the choice
-/// into words.
-static LogicalResult describe(func::FuncOp predict, bool isAsked,
-                              Choice &choice) {
-  StringRef output = resultName(predict, choice.output);
-  Value value = getReturn(predict).getOperand(choice.output);
-  RankedTensorType type = typeOf(value);
-  if (!isa<FloatType>(type.getElementType()))
-    return predict.emitError("output '")
-           << output << "' must be a float for a loss, but is "
-           << shapeText(type);
-  if (choice.inGraph) {
-    choice.text = ("output '" + output + "' of the model").str();
-    if (std::optional<Loss> loss = findLoss(value))
-      choice.text += (", " + lossName(loss->kind, loss->elementKind)).str();
-    if (type.getNumElements() > 1)
-      choice.why += "; training minimizes its mean";
-    return success();
-  }
-
-  bool classes = choice.takesLabels();
-  int64_t axis = choice.classes.axis;
-  if (classes && (type.getRank() < 2 || type.getDimSize(axis) < 2))
-    return predict.emitError("softmax-cross-entropy needs an output [N, C, ..] "
-                             "of two classes or more, but '")
-           << output << "' is " << shapeText(type)
-           << (axis == 1 ? "" : ", with classes along axis ")
-           << (axis == 1 ? "" : std::to_string(axis));
-  StringRef name = lossName(choice.kind, choice.elementKind);
-  std::string target = freshInputName(predict, classes ? "labels" : "targets");
-  choice.text =
-      (name + " of output '" + output + "' against input '" + target + "'")
-          .str();
-  if (classes && type.getRank() > 2)
-    choice.text += ", classes along axis " + std::to_string(axis);
-  bool isSigmoid = isa_and_nonnull<train::SigmoidOp>(value.getDefiningOp()) &&
-                   !classes &&
-                   choice.elementKind == ElementLoss::MeanSquaredError;
-  if (isSigmoid && !isAsked)
-    choice.why += "; '" + output.str() +
-                  "' comes from sigmoid: for targets from 0 to 1 "
-                  "--loss=bce-with-logits trains better";
-  Value prediction = findPrediction(value, choice);
-  if (prediction != value)
-    choice.why += ("; '" + output + "' comes from " +
-                   value.getDefiningOp()->getName().stripDialect() +
-                   ", the loss takes what goes into it")
-                      .str();
-  return success();
-}
-
-/// Finds the classes for a loss that has some; an axis that is asked for means
-/// nothing to others.
-static LogicalResult chooseAxis(func::FuncOp predict, int64_t asked,
-                                Choice &choice) {
-  if (!choice.takesLabels()) {
-    if (asked == 0)
-      return success();
-    return emitUsageError(predict.getLoc())
-           << "--label-axis=" << asked << " means nothing to "
-           << (choice.inGraph ? "a loss of the model's own"
-                              : lossName(choice.kind, choice.elementKind));
-  }
-  if (typeOf(getReturn(predict).getOperand(choice.output)).getRank() < 2)
-    return success(); // Described as an error.
-  FailureOr<ClassAxis> found = findClassAxis(predict, choice.output, asked);
-  if (failed(found))
-    return failure();
-  choice.classes = std::move(*found);
-  return success();
-}
-
-/// Adds to the note where the classes stand, and how to say otherwise.
-static void explainAxis(bool isLossAsked, bool isAxisAsked, Choice &choice) {
-  if (choice.inGraph)
-    return;
-  bool hasAxis = choice.takesLabels() && !choice.classes.why.empty();
-  if (hasAxis)
-    choice.why += (isLossAsked ? "; " : ": ") + choice.classes.why +
-                  (isAxisAsked ? ", as asked" : "");
-  bool namesAxis = hasAxis && !isAxisAsked;
-  if (!isLossAsked)
-    choice.why += namesAxis ? "; --loss and --label-axis say otherwise"
-                            : "; --loss says otherwise";
-  else if (namesAxis)
-    choice.why += "; --label-axis says otherwise";
-}
-
-/// Follows the option `loss`: output:NAME, KIND or KIND:NAME.
-static LogicalResult chooseByOption(func::FuncOp predict, StringRef option,
-                                    Choice &choice) {
-  auto [kind, name] = option.split(':');
-  choice.inGraph = kind == "output";
-  if (!choice.inGraph && failed(parseLossName(kind, choice)))
-    return emitUsageError(predict.getLoc())
-           << "unknown loss '" << kind
-           << "'; use softmax-cross-entropy, mse, l1, bce-with-logits or "
-              "output:NAME";
-  FailureOr<unsigned> output =
-      name.empty() ? onlyOutput(predict) : findOutput(predict, name);
-  if (failed(output))
-    return failure();
-  choice.output = *output;
-  choice.why = "as asked";
-  return success();
-}
-
-/// Whether an output is one number, and not that of a single sample.
-static bool isOneNumber(func::FuncOp predict, unsigned output) {
-  RankedTensorType type = typeOf(getReturn(predict).getOperand(output));
-  if (!isa<FloatType>(type.getElementType()) || type.getNumElements() != 1)
-    return false;
-  auto isOneSample = [](BlockArgument input) {
-    RankedTensorType type = typeOf(input);
-    return type.getRank() > 0 && type.getDimSize(0) == 1;
-  };
-  return type.getRank() == 0 ||
-         (!predict.getResultAttr(output, kBatchDimAttr) &&
-          llvm::none_of(predict.getArguments(), isOneSample));
-}
-
-/// Takes the loss of the graph: what a loss op makes, else what is one number.
-/// Else takes one that fits the shape of the output.
-static LogicalResult chooseByGraph(func::FuncOp predict, int64_t labelAxis,
-                                   Choice &choice) {
-  SmallVector<unsigned> losses;
-  for (auto [i, value] : llvm::enumerate(getReturn(predict).getOperands()))
-    if (dependsOnLoss(value))
-      losses.push_back(i);
-  if (losses.size() > 1)
-    return predict.emitError("several outputs are losses (")
-           << listOutputs(predict, losses)
-           << "); use --loss=output:NAME to choose";
-  if (losses.size() == 1) {
-    choice.inGraph = true;
-    choice.output = losses.front();
-    choice.why = "found in the model";
-    return success();
-  }
-
-  SmallVector<unsigned> numbers;
-  for (unsigned i : llvm::seq(predict.getNumResults()))
-    if (isOneNumber(predict, i))
-      numbers.push_back(i);
-  if (numbers.size() == 1) {
-    choice.inGraph = true;
-    choice.output = numbers.front();
-    choice.why = "the model's output of one number; --loss says otherwise";
-    return success();
-  }
-
-  FailureOr<unsigned> output = onlyOutput(predict);
-  if (failed(output))
-    return failure();
-  choice.output = *output;
-  RankedTensorType type = typeOf(getReturn(predict).getOperand(*output));
-  choice.why = "chosen from the output's shape " + shapeText(type);
-  bool isAsked = labelAxis != 0;
-  if (type.getRank() == 2 && (isAsked || type.getDimSize(1) >= 2))
-    choice.kind = LossKind::CrossEntropy;
-  if (type.getRank() <= 2)
-    return success();
-  FailureOr<ClassAxis> classes = findClassAxis(predict, *output, labelAxis);
-  if (failed(classes))
-    return failure();
-  if (isAsked || classes->fitsInput)
-    choice.kind = LossKind::CrossEntropy;
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Building
 //===----------------------------------------------------------------------===//
 
@@ -488,7 +128,7 @@ static void describeLabels(func::FuncOp func, const Loss &loss) {
 }
 
 /// The location of ops that belong to the loss.
-static Location lossLoc(func::FuncOp func, const Choice &choice) {
+static Location lossLoc(func::FuncOp func, const LossChoice &choice) {
   if (choice.inGraph)
     return skipIdentities(getReturn(func).getOperand(choice.output)).getLoc();
   return makeNodeLoc(func.getContext(), "loss",
@@ -504,7 +144,7 @@ static RankedTensorType labelsOf(RankedTensorType scores, int64_t axis) {
 }
 
 /// Appends the input that the loss compares the output with.
-static Loss appendTarget(func::FuncOp func, const Choice &choice) {
+static Loss appendTarget(func::FuncOp func, const LossChoice &choice) {
   OpBuilder builder(func.getContext());
   Value output = getReturn(func).getOperand(choice.output);
   Loss loss{choice.kind, choice.elementKind};
@@ -521,8 +161,7 @@ static Loss appendTarget(func::FuncOp func, const Choice &choice) {
     given = labelsOf(given, choice.classes.axis);
     loss.ignoredLabel = builder.getI64IntegerAttr(kIgnoredLabel);
   }
-  std::string name =
-      freshInputName(func, loss.isClassification() ? "labels" : "targets");
+  std::string name = targetName(func, loss.isClassification());
   Attribute batchDim = func.getResultAttr(choice.output, kBatchDimAttr);
   SmallVector<int64_t> shape = joinedDims(func, prediction);
   if (!batchDim && !shape.empty()) {
@@ -546,7 +185,7 @@ static Loss appendTarget(func::FuncOp func, const Choice &choice) {
 /// The loss in `func`, a copy of `predict`; none if an output is the loss that
 /// no loss op computes.
 static std::optional<Loss> prepareLoss(func::FuncOp func,
-                                       const Choice &choice) {
+                                       const LossChoice &choice) {
   std::optional<Loss> loss =
       choice.inGraph ? findLoss(getReturn(func).getOperand(choice.output))
                      : appendTarget(func, choice);
@@ -557,7 +196,7 @@ static std::optional<Loss> prepareLoss(func::FuncOp func,
 
 /// The loss as one number: a model's own loss as it is, others by their mean.
 static Value buildScalar(OpBuilder &builder, func::FuncOp func, Location loc,
-                         const Choice &choice,
+                         const LossChoice &choice,
                          const std::optional<Loss> &loss) {
   if (loss && (!choice.inGraph || loss->reduction == LossReduction::None))
     return buildLoss(builder, loc, *loss, LossReduction::Mean);
@@ -565,7 +204,8 @@ static Value buildScalar(OpBuilder &builder, func::FuncOp func, Location loc,
 }
 
 /// Builds `train` and returns the loss that it minimizes the mean or sum of.
-static std::optional<Loss> buildTrain(func::FuncOp func, const Choice &choice) {
+static std::optional<Loss> buildTrain(func::FuncOp func,
+                                      const LossChoice &choice) {
   Location loc = lossLoc(func, choice);
   std::optional<Loss> loss = prepareLoss(func, choice);
   OpBuilder builder(getReturn(func));
@@ -594,7 +234,7 @@ static LogicalResult smoothLabels(func::FuncOp train, double smoothing) {
 
 /// Whether the exponential of the loss is a perplexity: it is the mean over
 /// tokens. `predict` is still as imported.
-static bool hasPerplexity(func::FuncOp predict, const Choice &choice,
+static bool hasPerplexity(func::FuncOp predict, const LossChoice &choice,
                           const std::optional<Loss> &loss) {
   bool isMean =
       !choice.inGraph || (loss && loss->reduction != LossReduction::Sum);
@@ -627,7 +267,7 @@ static Value buildWeights(OpBuilder &builder, Location loc, const Loss &loss) {
       builder, loc, RankedTensorType::get({samples}, element), size);
 }
 
-static void buildEvaluate(func::FuncOp func, const Choice &choice) {
+static void buildEvaluate(func::FuncOp func, const LossChoice &choice) {
   MLIRContext *context = func.getContext();
   Location loc = lossLoc(func, choice);
   Attribute batchDim = func.getResultAttr(choice.output, kBatchDimAttr);
@@ -667,7 +307,7 @@ static void buildEvaluate(func::FuncOp func, const Choice &choice) {
 
 /// Removes the loss and what only it needs from `predict`. A model that gives
 /// nothing but its loss predicts what the loss is taken of.
-static void stripPredict(func::FuncOp predict, const Choice &choice) {
+static void stripPredict(func::FuncOp predict, const LossChoice &choice) {
   std::optional<Loss> loss =
       findLoss(getReturn(predict).getOperand(choice.output));
   SmallVector<Output> outputs = getOutputs(predict);
@@ -725,16 +365,10 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
       return addNote(module, "the model has no parameters: it is compiled for "
                              "prediction alone");
     }
-    Choice choice;
-    StringRef option = loss;
-    LogicalResult chosen = option.empty()
-                               ? chooseByGraph(predict, labelAxis, choice)
-                               : chooseByOption(predict, option, choice);
-    if (failed(chosen) || failed(chooseAxis(predict, labelAxis, choice)))
+    FailureOr<LossChoice> chosen = chooseLoss(predict, loss, labelAxis);
+    if (failed(chosen))
       return signalPassFailure();
-    explainAxis(!option.empty(), labelAxis != 0, choice);
-    if (failed(describe(predict, !option.empty(), choice)))
-      return signalPassFailure();
+    const LossChoice &choice = *chosen;
     LDBG() << "loss: " << choice.text << ", " << choice.why;
 
     outputName = resultName(predict, choice.output).str();
@@ -757,7 +391,7 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
 
   /// What `mpc export --training` makes of it: kind, output, the input that it
   /// is compared with, and the dimension of classes.
-  ArrayAttr describeParts(func::FuncOp train, const Choice &choice) {
+  ArrayAttr describeParts(func::FuncOp train, const LossChoice &choice) {
     Builder builder(&getContext());
     if (choice.inGraph)
       return builder.getStrArrayAttr(
@@ -786,7 +420,7 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
                 "training step";
     auto train = module.lookupSymbol<func::FuncOp>("train");
     auto evaluate = module.lookupSymbol<func::FuncOp>("evaluate");
-    Choice choice;
+    LossChoice choice;
     choice.inGraph = true;
     choice.text = ("'" + name.getValue() + "' of the model").str();
     for (func::FuncOp func : {train, evaluate})

@@ -1,0 +1,65 @@
+//===- ChooseLoss.h - Which loss a model is trained on ----------*- C++ -*-===//
+#ifndef MPC_PASSES_GRAD_CHOOSELOSS_H
+#define MPC_PASSES_GRAD_CHOOSELOSS_H
+
+#include "passes/Grad/LossShapes.h"
+
+#include <optional>
+#include <string>
+
+namespace mpc {
+
+enum class LossKind { CrossEntropy, NegativeLogLikelihood, Element };
+
+/// A loss and what it compares.
+struct Loss {
+  LossKind kind;
+  train::ElementLoss elementKind = train::ElementLoss::MeanSquaredError;
+  mlir::Value prediction = nullptr;
+  mlir::Value target = nullptr;
+  mlir::Value weight = nullptr;             ///< Of classes; may be null.
+  mlir::IntegerAttr ignoredLabel = nullptr; ///< May be null.
+  train::LossReduction reduction = train::LossReduction::Mean;
+
+  bool isClassification() const { return kind != LossKind::Element; }
+};
+
+/// What is minimized, and how that is said.
+struct LossChoice {
+  unsigned output = 0;
+  bool inGraph = false; ///< The output is the loss, not what it is taken of.
+  LossKind kind = LossKind::Element;
+  train::ElementLoss elementKind = train::ElementLoss::MeanSquaredError;
+  ClassAxis classes; ///< For a loss of classes that is taken of an output.
+  std::string text;  ///< For `mpc.loss`.
+  std::string why;   ///< For `mpc.notes`.
+
+  /// True if labels become an input of their own.
+  bool takesLabels() const { return !inGraph && kind != LossKind::Element; }
+};
+
+/// The loss op that `value` is the result of, up to its shape.
+std::optional<Loss> findLoss(mlir::Value value);
+
+/// "softmax-cross-entropy", "mse".
+llvm::StringRef lossName(LossKind kind, train::ElementLoss elementKind);
+
+/// A name for the input that the loss compares with, which none has yet:
+/// "labels" or "targets".
+std::string targetName(mlir::func::FuncOp func, bool isClassification);
+
+/// The loss that `option` asks for (output:NAME, KIND or KIND:NAME), or that
+/// the outputs of `predict` suggest where it is empty; `labelAxis` is the
+/// dimension of classes, 0 if nobody says. Fails, after a diagnostic, if there
+/// is no such loss.
+mlir::FailureOr<LossChoice> chooseLoss(mlir::func::FuncOp predict,
+                                       llvm::StringRef option,
+                                       int64_t labelAxis);
+
+/// The prediction that a loss of this kind is taken of: at an output behind a
+/// softmax (for bce: a sigmoid), what goes into it.
+mlir::Value findPrediction(mlir::Value output, const LossChoice &choice);
+
+} // namespace mpc
+
+#endif // MPC_PASSES_GRAD_CHOOSELOSS_H
