@@ -558,18 +558,21 @@ bool KernelDomain::hasRowReduction() const {
 }
 
 bool KernelDomain::isOnePass() const {
-  llvm::SmallDenseSet<Value> ofRows;
-  for (const KernelNode &node : nodes)
-    if (node.level == KernelLevel::Row ||
-        node.reduction == KernelReduction::Columns)
+  llvm::SmallDenseSet<Value> ofSums;
+  auto readsSum = [&](const KernelNode &node) {
+    return llvm::any_of(node.inputs, [&](const KernelAccess &input) {
+      return ofSums.contains(input.root);
+    });
+  };
+  for (const KernelNode &node : nodes) {
+    if (node.reduction == KernelReduction::Columns ||
+        (node.level == KernelLevel::Row && readsSum(node)))
       for (const KernelAccess &output : node.outputs)
-        ofRows.insert(output.root);
-  return llvm::none_of(nodes, [&](const KernelNode &node) {
-    return node.level == KernelLevel::Full &&
-           llvm::any_of(node.inputs, [&](const KernelAccess &input) {
-             return ofRows.contains(input.root);
-           });
-  });
+        ofSums.insert(output.root);
+    else if (node.level == KernelLevel::Full && readsSum(node))
+      return false;
+  }
+  return true;
 }
 
 std::optional<KernelDomain> mpc::analyzeKernel(ArrayRef<linalg::GenericOp> ops,
