@@ -295,6 +295,24 @@ private:
     const Packing &packing;
   };
 
+  /// How many updates there will be; 0 where nobody looks at it.
+  Value buildTotalSteps(OpBuilder &builder, train::RateSchedule kind) {
+    using train::RateSchedule;
+    bool isOpen = kind == RateSchedule::Constant ||
+                  kind == RateSchedule::Step ||
+                  kind == RateSchedule::Exponential ||
+                  kind == RateSchedule::CosineRestarts;
+    bool isShare = warmup > 0 && warmup < 1;
+    if (!isOpen || isShare)
+      return read(builder,
+                  getOrCreateControl(getOperation(), train::kTotalStepsState,
+                                     builder.getI64IntegerAttr(totalSteps)));
+    auto type = RankedTensorType::get({}, builder.getI64Type());
+    return train::ConstantOp::create(
+        builder, updateLoc(),
+        DenseElementsAttr::get(type, builder.getI64IntegerAttr(0)));
+  }
+
   /// The learning rate of this step: as it is set, or what the schedule makes
   /// of that.
   Value buildRate(OpBuilder &builder, Type element, Value step) {
@@ -305,9 +323,7 @@ private:
     auto kind = *train::symbolizeRateSchedule(schedule);
     if (kind == train::RateSchedule::Constant && warmup == 0)
       return base;
-    Value total = read(
-        builder, getOrCreateControl(getOperation(), train::kTotalStepsState,
-                                    builder.getI64IntegerAttr(totalSteps)));
+    Value total = buildTotalSteps(builder, kind);
     auto f64 = [&](double value) { return builder.getF64FloatAttr(value); };
     auto how = train::RateScheduleAttr::get(&getContext(), kind);
     return train::ScheduledRateOp::create(

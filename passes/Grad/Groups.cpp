@@ -46,10 +46,13 @@ static FailureOr<Rule> parseRule(ModuleOp module, StringRef text,
     auto [key, value] = setting.split('=');
     bool isFactor = key == "lr" && value.consume_back("x");
     double number;
-    if (value.getAsDouble(number) || !(number >= 0) || !std::isfinite(number))
+    if (value.getAsDouble(number) || !(number >= 0) ||
+        !std::isfinite(static_cast<float>(number)))
       return refuse("'" + setting +
                     "' must be lr=0.1x, lr=RATE or weight-decay=RATE, with a "
                     "number from 0 on");
+    if ((key == "weight-decay" && rule.decay) || (key == "lr" && rule.rate))
+      return refuse("'" + key + "' is set twice");
     if (key == "weight-decay") {
       rule.decay = number;
     } else if (key != "lr") {
@@ -82,15 +85,45 @@ static LogicalResult checkPattern(ModuleOp module, StringRef option,
 // Parameters
 //===----------------------------------------------------------------------===//
 
-/// Whether a norm has the parameter as its scale or offset.
+/// Whether `value` is what a norm made, scaled and moved by nothing but one
+/// more factor and offset.
+static bool isNormalized(Value value) {
+  constexpr int kMostOps = 8; // Reshapes around a factor and an offset.
+  for (int i = 0; i < kMostOps; ++i) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return false;
+    if (op->hasTrait<train::Normalizes>())
+      return true;
+    if (!isa<train::ReshapeOp, train::TransposeOp, train::MulOp>(op))
+      return false;
+    value = op->getOperand(0);
+  }
+  return false;
+}
+
+/// Whether a norm has what is read at `value` as its scale or offset: as an
+/// operand, or, norms of groups of channels, in a product or sum behind it.
+static bool isOfNorm(Value value) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *op = use.getOwner();
+    bool isSecond = use.getOperandNumber() > 0;
+    if (op->hasTrait<train::Normalizes>() && isSecond)
+      return true;
+    if (isa<train::ReshapeOp>(op) && isOfNorm(op->getResult(0)))
+      return true;
+    if (isa<train::MulOp, train::AddOp>(op) && isSecond &&
+        isNormalized(op->getOperand(0)))
+      return true;
+  }
+  return false;
+}
+
 static bool isOfNorm(ModuleOp module, train::StateOp state) {
   bool found = false;
   module.walk([&](train::ReadOp read) {
-    if (read.getState() != state.getSymName())
-      return;
-    for (OpOperand &use : read.getResult().getUses())
-      found |= use.getOwner()->hasTrait<train::Normalizes>() &&
-               use.getOperandNumber() > 0;
+    if (read.getState() == state.getSymName())
+      found |= isOfNorm(read.getResult());
   });
   return found;
 }
@@ -121,6 +154,9 @@ FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
   for (StringRef what : exceptions)
     if (failed(checkPattern(module, "--no-decay", what)))
       return failure();
+  auto isKind = [](StringRef what) {
+    return what == "norms" || what == "biases";
+  };
 
   SmallVector<train::StateOp> all;
   SmallVector<StringRef> allNames;
@@ -135,13 +171,11 @@ FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
   SmallVector<unsigned> numbers;
   for (train::StateOp state : all) {
     Group group{1, options.decay};
-    bool isDecided = false;
     for (auto [i, rule] : llvm::enumerate(rules)) {
       if (!llvm::Regex(rule.pattern).match(state.getSymName()))
         continue;
       ruleMatched[i] = true;
-      if (!std::exchange(isDecided, true))
-        group = {rule.rate.value_or(1), rule.decay.value_or(options.decay)};
+      group = {rule.rate.value_or(1), rule.decay.value_or(options.decay)};
     }
     for (auto [i, what] : llvm::enumerate(exceptions))
       if (isMeant(module, what, state)) {
@@ -153,6 +187,10 @@ FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
     if (known == result.groups.end())
       result.groups.push_back(group);
   }
+  // Models need not have either.
+  for (auto [i, what] : llvm::enumerate(exceptions))
+    if (isKind(what) && !std::exchange(exceptionMatched[i], true))
+      addNote(module, "--no-decay=" + what + " is about no parameter");
   auto checkMatched = [&](ArrayRef<bool> matched, StringRef option,
                           auto patternAt) -> LogicalResult {
     for (auto [i, isMatched] : llvm::enumerate(matched))

@@ -23,7 +23,7 @@ struct GroupOptions {
 
 class ParameterGroups {
 public:
-  /// Finds the group of each parameter of the module: the first `--group` that
+  /// Finds the group of each parameter of the module: the last `--group` that
   /// matches its name says it; `--no-decay` comes on top. Fails after a
   /// diagnostic where a text is no such thing or matches no parameter.
   static mlir::FailureOr<ParameterGroups> find(mlir::ModuleOp module,

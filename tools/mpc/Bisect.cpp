@@ -13,6 +13,7 @@
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Runtime.h"
 #include "tools/mpc/Sampler.h"
+#include "tools/mpc/Signals.h"
 #include "tools/mpc/Text.h"
 
 #include "compiler/Export/AtomicFile.h"
@@ -48,9 +49,10 @@ struct Options {
 class ScratchFolder {
 public:
   ScratchFolder() {
-    namespace fs = std::filesystem;
-    std::string pattern = (fs::temp_directory_path() / "mpc-XXXXXX").string();
-    if (!mkdtemp(pattern.data()))
+    std::error_code error;
+    std::string pattern =
+        (std::filesystem::temp_directory_path(error) / "mpc-XXXXXX").string();
+    if (error || !mkdtemp(pattern.data()))
       throw Failure(InputOutput, "cannot make a folder like '" + pattern + "'");
     path = pattern;
   }
@@ -79,6 +81,11 @@ public:
     wide.policy.clear();
     wide.opPrecision.clear();
     reference = train(wide);
+    if (reference.size() < options.steps)
+      throw Failure(Numeric,
+                    format("training does not get beyond step %zu with "
+                           "--precision=fp32 either: mpc train says why",
+                           reference.size()));
     ops = findRounded();
   }
 
@@ -177,9 +184,16 @@ private:
     Session session(program, settings);
     if (data.numSamples() < data.batchSize())
       throw Failure(Usage, options.data + ": has fewer samples than a batch");
+    // A schedule that was compiled without an end has that of the run.
+    if (program.hasState("total_steps") &&
+        session.readCounter("total_steps") == 0)
+      session.writeCounter("total_steps", options.steps);
     Sampler sampler(data.numSamples(), data.batchSize(), options.seed, true);
     std::vector<double> values;
     while (values.size() < options.steps) {
+      if (const char *signal = signals.received())
+        throw Failure(Stopped,
+                      format("stopped by %s; no policy is written", signal));
       mpc_step_info_t info = {};
       if (!step(session, data, sampler.next(), info))
         return values;
@@ -235,6 +249,7 @@ private:
   const Options &options;
   const mpc::CompileOptions asked;
   ScratchFolder scratch;
+  StopOnSignal signals;
   std::vector<double> reference;
   Names ops;
   unsigned count = 0;

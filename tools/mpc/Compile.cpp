@@ -89,11 +89,11 @@ static std::string findOutput(const std::string &output,
 
 static int run(const Options &options) {
   refusePackage(options.model);
+  mpc::CompileOptions compile = options.arguments.toOptions(options.model);
   if (options.printPolicy) {
     say("%s", printPolicy(options.arguments.policy()).c_str());
     return Ok;
   }
-  mpc::CompileOptions compile = options.arguments.toOptions(options.model);
   compile.dumpStages = options.dumpStages;
   compile.stopAfter = options.stopAfter;
   if (isCheckpoint(compile.dumpStages))

@@ -7,7 +7,7 @@
 #include <toml++/toml.h>
 
 #include <fstream>
-#include <sstream>
+#include <iterator>
 
 using namespace mpc::tool;
 
@@ -48,11 +48,11 @@ private:
 
   toml::table parse() {
     std::ifstream file(path, std::ios::binary);
-    std::stringstream text;
-    if (!file || !(text << file.rdbuf()))
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file)
       throw Failure(InputOutput, "cannot read policy '" + path + "'");
     try {
-      return toml::parse(text.str());
+      return toml::parse(text);
     } catch (const toml::parse_error &error) {
       throw Failure(Usage, format("%s:%u: %s", path.c_str(),
                                   unsigned(error.source().begin.line),

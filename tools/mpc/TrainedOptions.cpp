@@ -19,6 +19,7 @@ static constexpr Option kOptions[] = {
     {"precision"},
     {"lr"},
     {"lr-schedule", false, true},
+    {"total-steps"},
     {"weight-decay"},
     {"group"},
     {"no-decay"},
@@ -66,6 +67,7 @@ OptionChanges mpc::tool::compareOptions(const Session &session,
                        " instead of " + quote(*before);
     (option.isGrave ? changes.graver : changes.milder).push_back(text);
     changes.rate |= option.name == std::string("lr");
+    changes.totalSteps |= option.name == std::string("total-steps");
     changes.states |= option.bringsStates;
   }
   return changes;

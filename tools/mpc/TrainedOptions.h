@@ -19,8 +19,9 @@ struct OptionChanges {
   /// "lr 0.01 instead of 0.001": what training goes on with, and what makes it
   /// the training of something else.
   std::vector<std::string> milder, graver;
-  bool rate = false;   ///< The learning rate is among them.
-  bool states = false; ///< So are some that come with states of their own.
+  bool rate = false;       ///< The learning rate is among them.
+  bool totalSteps = false; ///< So is the length of its schedule.
+  bool states = false;     ///< So are some that come with states of their own.
 };
 OptionChanges compareOptions(const Session &session, const Program &program);
 

@@ -110,6 +110,17 @@ std::optional<double> Trainer::readRate() const {
   return session.readScalar(names.front().c_str());
 }
 
+/// Steps of a warm-up that is no share of all, as the package describes it:
+/// "cosine, warmup 100".
+static uint64_t warmupSteps(const Program &program) {
+  constexpr std::string_view key = "warmup ";
+  std::string text = program.option("lr-schedule");
+  size_t at = text.find(key);
+  double value =
+      at == text.npos ? 0 : std::strtod(&text[at + key.size()], nullptr);
+  return value >= 1 ? value : 0;
+}
+
 /// A schedule is made for as many updates as it was compiled for, or as the
 /// first run has; only --total-steps changes that.
 void Trainer::setTotalSteps() {
@@ -124,6 +135,11 @@ void Trainer::setTotalSteps() {
       options.totalSteps.value_or(before > 0 ? before : totalSteps());
   if (now != uint64_t(before))
     session.writeCounter(kTotalSteps, now);
+  if (uint64_t rise = warmupSteps(program); rise >= now && rise > 0)
+    std::fprintf(stderr,
+                 "mpc: note: the rate rises for %s and is scheduled for %s: it "
+                 "never falls\n",
+                 formatCount(rise, "step").c_str(), formatCount(now).c_str());
   if (now != totalSteps())
     std::fprintf(stderr,
                  "mpc: note: the learning rate is scheduled for %s, and this "
@@ -207,6 +223,10 @@ void Trainer::takeOptions(const std::string &misfit) {
                  readRate().value_or(0));
   // A rate that was compiled anew is meant; otherwise that of the checkpoint,
   // which --lr may have set, goes on.
+  if (changes.totalSteps && program.hasState(kTotalSteps))
+    session.writeCounter(
+        kTotalSteps,
+        std::strtoll(program.option("total-steps").c_str(), nullptr, 10));
   if (changes.rate)
     setRate(std::strtod(program.option("lr").c_str(), nullptr));
   std::string before = session.property(kBatchSize).value_or("");

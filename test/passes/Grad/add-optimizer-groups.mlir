@@ -2,6 +2,8 @@
 // RUN: mpc-opt %s --mpc-add-optimizer="optimizer=sgd weight-decay=0.5 no-decay=.*" | FileCheck %s --check-prefix=NONE
 // RUN: mpc-opt %s --mpc-add-optimizer="group=.*:lr=0.0005" | FileCheck %s --check-prefix=ALL
 // RUN: mpc-opt %s --mpc-add-optimizer="optimizer=lamb" | FileCheck %s --check-prefix=LAMB
+// RUN: mpc-opt %s --mpc-add-optimizer="group=.*:lr=3x group=fc:lr=2x no-decay=biases" | FileCheck %s --check-prefix=LAST
+// RUN: not mpc-opt %s --mpc-add-optimizer="group=fc:lr=1e60x" 2>&1 | FileCheck %s --check-prefix=LARGE
 // RUN: not mpc-opt %s --mpc-add-optimizer="group=fz:lr=2x" 2>&1 | FileCheck %s --check-prefix=MATCH
 // RUN: not mpc-opt %s --mpc-add-optimizer="no-decay=norm.scle" 2>&1 | FileCheck %s --check-prefix=NEAR
 // RUN: not mpc-opt %s --mpc-add-optimizer="group=(:lr=2x" 2>&1 | FileCheck %s --check-prefix=PATTERN
@@ -17,6 +19,10 @@
 // NUMBER:  error: --group='fc:lr=-1': 'lr=-1' must be lr=0.1x, lr=RATE or weight-decay=RATE, with a number from 0 on
 // SETTING: error: --group='fc:beta1=0.5': 'beta1' is no setting; known are lr and weight-decay
 // ZERO:    error: --group='fc:lr=0.5': a rate needs --lr above 0, or a factor: lr=0.1x
+
+// Of rules that match the last counts; models need not have biases.
+// LAST: mpc.notes = ["--no-decay=biases is about no parameter", "1 parameter with 2 of the rate, {{.*}}: 'fc.weight'", "2 parameters with 3 of the rate,
+// LARGE: error: --group='fc:lr=1e60x': 'lr=1e60x' must be
 
 // Parameters of one group stand together, each group in rows of its own.
 // CHECK:      mpc.notes = ["1 parameter with 0.1 of the rate, weight decay 0.5: 'fc.weight'", "1 parameter with weight decay 0: 'norm.scale'", "1 parameter with weight decay 0.5: 'out.weight'"]
