@@ -154,6 +154,7 @@ describe(const CompileOptions &options, ModuleOp module) {
        {"group", joinLines(options.groups)},
        {"no-decay", joinLines(options.noDecay)},
        {"lr-schedule", describeSchedule(options)},
+       {"warmup", number(options.warmup)},
        {"total-steps", std::to_string(options.totalSteps)},
        {"ema", describeAverage(options)},
        {"label-smoothing", number(options.labelSmoothing)},

@@ -7,6 +7,7 @@
 #include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/CompilerFiles.h"
 #include "tools/mpc/Dataset.h"
 #include "tools/mpc/Output.h"
 #include "tools/mpc/PolicyFile.h"
@@ -16,7 +17,6 @@
 #include "tools/mpc/Signals.h"
 #include "tools/mpc/Text.h"
 
-#include "compiler/Export/AtomicFile.h"
 #include "compiler/Report/Data.h"
 #include "passes/Pipeline.h"
 
@@ -68,6 +68,14 @@ public:
 
 using Names = std::vector<std::string>;
 
+/// Rules that keep these ops, and no others, in f32.
+static std::vector<PrecisionRule> rulesFor(const Names &kept) {
+  std::vector<PrecisionRule> rules;
+  for (const std::string &name : kept)
+    rules.push_back({"^" + llvm::Regex::escape(name) + "$", "fp32"});
+  return rules;
+}
+
 /// Trains the model with some ops in f32, and compares with f32 throughout.
 class Bisection {
 public:
@@ -89,8 +97,8 @@ public:
     ops = findRounded();
   }
 
-  /// The ops that must stay f32; fewest in the sense that none of them can be
-  /// left out.
+  /// Ops that must stay f32: none of them can be left out, though another set
+  /// may be smaller.
   Names run() {
     double all = distance({});
     if (all <= options.tolerance)
@@ -155,15 +163,6 @@ private:
     return worst;
   }
 
-public:
-  static std::vector<PrecisionRule> rulesFor(const Names &kept) {
-    std::vector<PrecisionRule> rules;
-    for (const std::string &name : kept)
-      rules.push_back({"^" + llvm::Regex::escape(name) + "$", "fp32"});
-    return rules;
-  }
-
-private:
   mpc::CompileResult compile(mpc::CompileOptions options) {
     options.output = scratch.path + "/model.mpc";
     mpc::CompileResult result = mpc::compileModel(options);
@@ -257,17 +256,6 @@ private:
 
 } // namespace
 
-static void write(const std::string &place, const std::string &text) {
-  llvm::Expected<mpc::AtomicFile> file = mpc::AtomicFile::create(place);
-  llvm::Error error =
-      !file ? file.takeError()
-            : file->write(llvm::ArrayRef<char>(text.data(), text.size()));
-  if (!error)
-    error = file->commit();
-  if (error)
-    throw Failure(InputOutput, llvm::toString(std::move(error)));
-}
-
 static int run(const Options &options) {
   std::string place;
   if (!options.output.empty())
@@ -277,10 +265,10 @@ static int run(const Options &options) {
   Names kept = bisection.run();
   PrecisionPolicy policy = options.arguments.policy();
   policy.precision = bisection.compiled().precision;
-  for (const PrecisionRule &rule : Bisection::rulesFor(kept))
+  for (const PrecisionRule &rule : rulesFor(kept))
     policy.rules.push_back(rule);
   if (!place.empty())
-    write(place, printPolicy(policy));
+    writeFile(place, printPolicy(policy));
   if (options.json) {
     nlohmann::ordered_json json;
     json["ops"] = kept;
@@ -309,8 +297,8 @@ Action mpc::tool::addDebug(CLI::App &app) {
   CLI::App *debug =
       app.add_subcommand("debug", "Find out what 16 bit does to a model");
   debug->require_subcommand(1);
-  CLI::App *bisect =
-      debug->add_subcommand("bisect", "Find the fewest ops that must stay f32");
+  CLI::App *bisect = debug->add_subcommand(
+      "bisect", "Find ops that must stay f32, each of them needed");
   bisect->add_option("model", options->model, "ONNX file")
       ->option_text("MODEL.onnx")
       ->required();

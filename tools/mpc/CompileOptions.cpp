@@ -228,7 +228,8 @@ static void checkRegex(const char *option, const std::string &pattern) {
                              "' is not a regular expression: " + reason);
 }
 
-PrecisionPolicy CompileArguments::policy() const {
+/// What --policy says, and the precision in any case.
+PrecisionPolicy CompileArguments::filePolicy() const {
   PrecisionPolicy policy;
   if (!policyFile.empty())
     policy = readPolicy(policyFile);
@@ -237,6 +238,11 @@ PrecisionPolicy CompileArguments::policy() const {
   });
   if (isAsked || policy.precision.empty())
     policy.precision = options.precision;
+  return policy;
+}
+
+PrecisionPolicy CompileArguments::policy() const {
+  PrecisionPolicy policy = filePolicy();
   for (const std::string &text : options.opPrecision)
     policy.rules.push_back(parsePrecisionRule("--op-precision", text));
   if (!options.keepFp32.empty())
@@ -250,14 +256,14 @@ mpc::CompileOptions
 CompileArguments::toOptions(const std::string &model) const {
   checkRegex("--keep-fp32", options.keepFp32);
   checkRegex("--force-low", options.forceLow);
-  CompileOptions result = options;
-  result.model = model;
   for (const std::string &text : options.opPrecision)
     (void)parsePrecisionRule("--op-precision", text);
-  result.precision = policy().precision;
-  if (!policyFile.empty())
-    for (const PrecisionRule &rule : readPolicy(policyFile).rules)
-      result.policy.push_back(formatRule(rule));
+  CompileOptions result = options;
+  result.model = model;
+  PrecisionPolicy policy = filePolicy();
+  result.precision = policy.precision;
+  for (const PrecisionRule &rule : policy.rules)
+    result.policy.push_back(formatRule(rule));
   result.targets = splitTargets(target);
   checkPrecision(result.targets, result.precision);
   result.lossScaling = lossScale.toScaling(result.precision);

@@ -40,6 +40,7 @@ private:
   void addModelOptions(CLI::App &command);
   void addPrecisionOptions(CLI::App &command);
   void addTargetOptions(CLI::App &command);
+  PrecisionPolicy filePolicy() const;
 
   CompileOptions options;
   std::vector<std::string> dims;     ///< NAME=N.

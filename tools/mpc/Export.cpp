@@ -1,6 +1,7 @@
 //===- Export.cpp - mpc export --------------------------------------------===//
 
 #include "tools/mpc/Command.h"
+#include "tools/mpc/CompilerFiles.h"
 #include "tools/mpc/Output.h"
 #include "tools/mpc/Package.h"
 #include "tools/mpc/Print.h"
@@ -136,19 +137,6 @@ static Values readValues(const Program &program, const Session &session,
     check(mpc_session_read_state(session.get(), name.c_str(), &tensor), name);
   }
   return values;
-}
-
-/// Throws the Failure that an error of the compiler stands for.
-static void check(llvm::Error error) {
-  llvm::handleAllErrors(
-      std::move(error),
-      [](const mpc::ModelFileError &failure) {
-        throw Failure(static_cast<ExitCode>(mpc::exitCode(failure.kind)),
-                      failure.message);
-      },
-      [](const llvm::ErrorInfoBase &failure) {
-        throw Failure(Error, failure.message());
-      });
 }
 
 /// Where the model goes. Large ones have a second file beside it.

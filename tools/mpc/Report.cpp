@@ -3,6 +3,7 @@
 #include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/CompilerFiles.h"
 #include "tools/mpc/Help.h"
 #include "tools/mpc/Output.h"
 #include "tools/mpc/Print.h"
@@ -10,7 +11,6 @@
 #include "tools/mpc/Text.h"
 
 #include "compiler/Export/Annotate.h"
-#include "compiler/Export/AtomicFile.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Report/Diff.h"
 #include "compiler/Report/Html.h"
@@ -150,19 +150,6 @@ static int compare(const Options &options) {
 // Files
 //===----------------------------------------------------------------------===//
 
-/// Throws the Failure that an error of the compiler stands for.
-static void check(llvm::Error error) {
-  llvm::handleAllErrors(
-      std::move(error),
-      [](const mpc::ModelFileError &failure) {
-        throw Failure(static_cast<ExitCode>(mpc::exitCode(failure.kind)),
-                      failure.message);
-      },
-      [](const llvm::ErrorInfoBase &failure) {
-        throw Failure(Error, failure.message());
-      });
-}
-
 /// Where a file made of the report goes.
 static std::string findPlaceOf(const std::string &output,
                                const Options &options) {
@@ -171,16 +158,6 @@ static std::string findPlaceOf(const std::string &output,
     for (const std::string &file : mpc::externalFiles(options.path))
       inputs.push_back({"data of the model,", file});
   return findPlace(output, inputs);
-}
-
-static void writePage(const mpc::report::Report &report,
-                      const std::string &place) {
-  std::string page = mpc::report::htmlPage(report);
-  llvm::Expected<mpc::AtomicFile> file = mpc::AtomicFile::create(place);
-  if (!file)
-    check(file.takeError());
-  check(file->write(llvm::ArrayRef<char>(page)));
-  check(file->commit());
 }
 
 /// Returns how many nodes of the model have notes.
@@ -210,7 +187,7 @@ static int write(const Options &options) {
   mpc::report::Report report =
       parse(options.path, findReport(options.path, options.arguments));
   if (!page.empty()) {
-    writePage(report, page);
+    writeFile(page, mpc::report::htmlPage(report));
     say("%s: the report of '%s'\n", options.html.c_str(), options.path.c_str());
   }
   if (!model.empty()) {

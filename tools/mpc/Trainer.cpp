@@ -110,14 +110,9 @@ std::optional<double> Trainer::readRate() const {
   return session.readScalar(names.front().c_str());
 }
 
-/// Steps of a warm-up that is no share of all, as the package describes it:
-/// "cosine, warmup 100".
+/// Steps of a warm-up that is no share of all.
 static uint64_t warmupSteps(const Program &program) {
-  constexpr std::string_view key = "warmup ";
-  std::string text = program.option("lr-schedule");
-  size_t at = text.find(key);
-  double value =
-      at == text.npos ? 0 : std::strtod(&text[at + key.size()], nullptr);
+  double value = std::strtod(program.option("warmup").c_str(), nullptr);
   return value >= 1 ? value : 0;
 }
 
