@@ -264,14 +264,19 @@ Value ParameterGroups::buildDecays(OpBuilder &builder, Location loc,
   return buildColumn(builder, loc, packing, &Group::decay);
 }
 
+SmallVector<StringRef> ParameterGroups::namesOf(unsigned group) const {
+  SmallVector<StringRef> own;
+  for (auto [name, of] : llvm::zip(names, groupOf))
+    if (of == group)
+      own.push_back(name);
+  return own;
+}
+
 ArrayAttr ParameterGroups::toAttribute(MLIRContext *context) const {
   Builder builder(context);
   SmallVector<Attribute> result;
   for (auto [number, group] : llvm::enumerate(groups)) {
-    SmallVector<StringRef> own;
-    for (auto [name, of] : llvm::zip(names, groupOf))
-      if (of == number)
-        own.push_back(name);
+    SmallVector<StringRef> own = namesOf(number);
     result.push_back(builder.getDictionaryAttr(
         {builder.getNamedAttr("lr_factor", builder.getF64FloatAttr(group.rate)),
          builder.getNamedAttr("weight_decay",
@@ -284,10 +289,7 @@ ArrayAttr ParameterGroups::toAttribute(MLIRContext *context) const {
 SmallVector<std::string> ParameterGroups::describe() const {
   SmallVector<std::string> lines;
   for (auto [number, group] : llvm::enumerate(groups)) {
-    SmallVector<StringRef> own;
-    for (auto [name, of] : llvm::zip(names, groupOf))
-      if (of == number)
-        own.push_back(name);
+    SmallVector<StringRef> own = namesOf(number);
     std::string text;
     llvm::raw_string_ostream stream(text);
     stream << own.size()

@@ -57,6 +57,8 @@ private:
       return rate == other.rate && decay == other.decay;
     }
   };
+  /// The parameters of one group, by name.
+  llvm::SmallVector<llvm::StringRef> namesOf(unsigned group) const;
   mlir::Value buildColumn(mlir::OpBuilder &builder, mlir::Location loc,
                           const Packing &packing, double Group::*field) const;
 
