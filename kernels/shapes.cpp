@@ -51,6 +51,10 @@ bool is_float(mpc_dtype_t dtype) {
          dtype == MPC_DTYPE_BF16 || dtype == MPC_DTYPE_F64;
 }
 
+bool is_fp8(mpc_dtype_t dtype) {
+  return dtype == MPC_DTYPE_F8E4M3 || dtype == MPC_DTYPE_F8E5M2;
+}
+
 bool moves_bytes(KernelId id) {
   return id == KernelId::copy || id == KernelId::zero;
 }
@@ -416,17 +420,32 @@ bool check_description(const KernelDesc& desc, std::string* error) {
   return true;
 }
 
+bool check_product(const KernelDesc& desc, std::string* error) {
+  const mpc_dtype_t dtype = desc.operands[0].dtype;
+  return check_float(desc, 2, error) &&
+         check_dtype(desc, 2, dtype, sum_dtype(dtype), error);
+}
+
+bool check_fp8_product(const KernelDesc& desc, std::string* error) {
+  const mpc_dtype_t other = desc.operands[0].dtype == MPC_DTYPE_F8E4M3
+                                ? MPC_DTYPE_F8E5M2
+                                : MPC_DTYPE_F8E4M3;
+  return check_dtype(desc, 1, MPC_DTYPE_F8E4M3, other, error) &&
+         check_dtype(desc, 2, MPC_DTYPE_BF16, MPC_DTYPE_F32, error);
+}
+
 bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
                   std::string* error) {
   Attributes attributes(desc, error);
   if (!attributes.expect(2) ||
       !attributes.read("transpose_lhs", &shape->transpose_lhs) ||
-      !attributes.read("transpose_rhs", &shape->transpose_rhs) ||
-      !check_float(desc, 2, error))
+      !attributes.read("transpose_rhs", &shape->transpose_rhs))
+    return false;
+  if (!(is_fp8(desc.operands[0].dtype) ? check_fp8_product(desc, error)
+                                       : check_product(desc, error)))
     return false;
   shape->dtype = desc.operands[0].dtype;
-  if (!check_dtype(desc, 2, shape->dtype, sum_dtype(shape->dtype), error))
-    return false;
+  shape->rhs_dtype = desc.operands[1].dtype;
   shape->result_dtype = desc.operands[2].dtype;
 
   std::vector<int64_t> lhs = desc.operands[0].shape;
@@ -462,6 +481,13 @@ bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
          fail(desc, error,
               "the result must have shape " + text(expected) + ", found " +
                   text(desc.operands[2].shape));
+}
+
+bool computes_in_memory_type(const MatmulShape& shape, std::string* error) {
+  if (!is_fp8(shape.dtype)) return true;
+  *error = "matmul: operands of " + std::string(mpc_dtype_name(shape.dtype)) +
+           " are multiplied by GPUs alone; programs for CPUs widen them";
+  return false;
 }
 
 bool parse_conv(const KernelDesc& desc, ConvShape* shape, std::string* error) {

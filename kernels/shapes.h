@@ -25,6 +25,7 @@ struct BatchDim {
 // result[b.., m, n] = sum over k of lhs[b.., m, k] * rhs[b.., k, n].
 struct MatmulShape {
   mpc_dtype_t dtype, result_dtype;
+  mpc_dtype_t rhs_dtype;  // Another than that of lhs only in FP8.
   bool transpose_lhs, transpose_rhs;
   int64_t m, n, k;
   // Neighbours that broadcast alike are one dimension; extents of 1 are gone.
@@ -105,6 +106,8 @@ bool check_description(const KernelDesc& desc, std::string* error);
 // These expect a description that `check_description` accepted.
 bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
                   std::string* error);
+// False, and why in `*error`, for FP8, which only GPUs multiply.
+bool computes_in_memory_type(const MatmulShape& shape, std::string* error);
 bool parse_conv(const KernelDesc& desc, ConvShape* shape, std::string* error);
 bool parse_pool(const KernelDesc& desc, PoolShape* shape, std::string* error);
 bool parse_attention(const KernelDesc& desc, AttentionShape* shape,

@@ -112,6 +112,16 @@ static std::string describe(const LossScaling &scaling) {
   return scaling.isFixed() ? exact(scaling.init) : "dynamic";
 }
 
+/// "delayed over 1024 updates", "current, margin 2".
+static std::string describe(const Fp8Scaling &fp8) {
+  std::string text = fp8.scaling;
+  if (fp8.scaling == "delayed")
+    text += " over " + std::to_string(fp8.history) + " updates";
+  if (fp8.margin != 0)
+    text += ", margin " + std::to_string(fp8.margin);
+  return text + (fp8.edges ? ", all layers" : "");
+}
+
 /// The options a package remembers.
 static std::vector<std::pair<std::string, std::string>>
 describe(const CompileOptions &options, ModuleOp module) {
@@ -127,6 +137,8 @@ describe(const CompileOptions &options, ModuleOp module) {
     list.push_back({"loss-scale", describe(options.lossScaling)});
     list.push_back({"loss-scale-min", exact(options.lossScaling.min)});
   }
+  if (options.precision == "fp8")
+    list.push_back({"fp8-scaling", describe(options.fp8)});
   auto rates = module->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
   if (rates) { // What it is trained with is the model's own.
     list.push_back({"optimizer", kOwnOptimizer.str()});
@@ -365,7 +377,7 @@ private:
     PassManager manager(&context);
     addStage(manager, stage, options, target);
     bool done = succeeded(manager.run(module));
-    if (stage == "grad" || !done)
+    if (stage == "grad" || stage == "precision" || !done)
       takeNotes();
     if (!done && handler.sawUsageError())
       return kUsage;

@@ -98,6 +98,17 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   assign.forceLow = options.forceLow;
   pm.addPass(createAssignPrecisionPass(assign));
   pm.addNestedPass<func::FuncOp>(createElideCastsPass());
+  if (options.precision == "fp8") {
+    UseFp8PassOptions fp8;
+    fp8.scaling = options.fp8.scaling;
+    fp8.history = options.fp8.history;
+    fp8.margin = options.fp8.margin;
+    fp8.edges = options.fp8.edges;
+    fp8.onGpu = llvm::any_of(options.targets, [](StringRef target) {
+      return target.starts_with("cuda");
+    });
+    pm.addPass(createUseFp8Pass(fp8));
+  }
   // Weights are cast nowhere but where they are written.
   pm.addPass(createUseWorkingCopyPass());
   // So late that it sees every write of a state, the working copy's too.

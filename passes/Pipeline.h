@@ -43,13 +43,22 @@ struct LossScaling {
   bool isFixed() const { return min == max; }
 };
 
+/// How fp8 scales tensors. The defaults are those of NVIDIA's Transformer
+/// Engine.
+struct Fp8Scaling {
+  std::string scaling = "delayed"; ///< Or "current".
+  int64_t history = 1024;          ///< Of delayed: updates that count.
+  int64_t margin = 0;              ///< Powers of two below the largest number.
+  bool edges = false;              ///< The first and the last layer, too.
+};
+
 /// What a model is compiled to. The defaults are those of `mpc compile`.
 struct CompileOptions : UpdateOptions {
   std::string model;     ///< ONNX file, binary or text (.onnxtxt).
   std::string output;    ///< Package to write; empty: none is written.
   std::string modelPath; ///< Where the package says its model lies; may be "".
   std::string precision =
-      "bf16";            ///< fp32, bf16, fp16; fp64 to check gradients.
+      "bf16";            ///< fp32, bf16, fp16, fp8; fp64 to check gradients.
   std::string loss;      ///< Empty: found or chosen.
   int64_t labelAxis = 0; ///< Of classes, below 0 from the end; 0: chosen.
   /// Devices: "cpu", "cuda:sm_80" and so on, each once.
@@ -63,6 +72,7 @@ struct CompileOptions : UpdateOptions {
   std::string forceLow; ///< Regex of those put in 16 bit.
   double labelSmoothing = 0;
   LossScaling lossScaling;
+  Fp8Scaling fp8;
   /// Which of the above were asked for ("optimizer", "clip-norm"): others may
   /// be as the model has them.
   std::set<std::string> given;

@@ -39,6 +39,7 @@ Phase mpc::report::phaseOf(StringRef node) {
 Cost &Cost::operator+=(const Cost &other) {
   ops += other.ops;
   flops += other.flops, lowFlops += other.lowFlops;
+  fp8Flops += other.fp8Flops;
   bytes += other.bytes, lowBytes += other.lowBytes;
   casts += other.casts, castBytes += other.castBytes;
   return *this;
@@ -51,12 +52,15 @@ Cost &Cost::operator-=(const Cost &other) {
   };
   subtract(ops, other.ops);
   subtract(flops, other.flops), subtract(lowFlops, other.lowFlops);
+  subtract(fp8Flops, other.fp8Flops);
   subtract(bytes, other.bytes), subtract(lowBytes, other.lowBytes);
   subtract(casts, other.casts), subtract(castBytes, other.castBytes);
   return *this;
 }
 
-static bool isLowType(StringRef type) { return type.ends_with("16"); }
+static bool isLowType(StringRef type) {
+  return type.ends_with("16") || type.starts_with("f8");
+}
 
 StringRef Op::forwardNode() const {
   StringRef name = node;
@@ -103,6 +107,8 @@ const Function *Report::principal() const {
 StringRef Report::lowName() const {
   if (precision == "bf16")
     return "bf16";
+  if (precision == "fp8")
+    return "16/8 bit";
   return precision == "fp16" ? "f16" : "16 bit";
 }
 
@@ -150,6 +156,7 @@ static Cost readCost(const Object &object) {
   Cost cost;
   cost.flops = countAt(object, "flops");
   cost.lowFlops = std::min(cost.flops, countAt(object, "flops_16bit"));
+  cost.fp8Flops = std::min(cost.lowFlops, countAt(object, "flops_8bit"));
   cost.bytes = countAt(object, "bytes");
   cost.lowBytes = std::min(cost.bytes, countAt(object, "bytes_16bit"));
   return cost;

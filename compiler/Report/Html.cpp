@@ -71,6 +71,7 @@ static Object functionJson(const Function &function) {
                 {"weight_casts", number(function.weightCasts)},
                 {"cost", Object{{"flops", number(cost.flops)},
                                 {"flops_16bit", number(cost.lowFlops)},
+                                {"flops_8bit", number(cost.fp8Flops)},
                                 {"bytes", number(cost.bytes)},
                                 {"bytes_16bit", number(cost.lowBytes)},
                                 {"casts", number(cost.casts)},

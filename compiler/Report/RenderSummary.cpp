@@ -1,9 +1,11 @@
 //===- RenderSummary.cpp - A report in a screenful ------------------------===//
 
 #include "compiler/Report/Render.h"
+#include "compiler/Report/Rules.h"
 #include "compiler/Report/Summary.h"
 #include "compiler/Report/Text.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -104,6 +106,41 @@ static void printWide(llvm::raw_ostream &os, const Report &report,
 }
 
 //===----------------------------------------------------------------------===//
+// FP8
+//===----------------------------------------------------------------------===//
+
+/// What goes to FP8, and why the rest does not.
+static void printFp8(llvm::raw_ostream &os, const FunctionSummary &summary,
+                     size_t width) {
+  const Function &function = *summary.function;
+  llvm::MapVector<StringRef, Cost> kept;
+  uint64_t products = 0;
+  for (const Op &op : function.ops) {
+    products += op.cost.fp8Flops > 0;
+    if (op.ruleId == "fp8.kept")
+      kept[StringRef(op.reason).drop_front(kNotFp8.size())] += op.cost;
+  }
+  if (products == 0 && kept.empty())
+    return;
+  const Cost &whole = function.totals;
+  os << "\nFP8 in '" << function.name
+     << "': " << share(whole.fp8Flops, whole.flops) << " of "
+     << shorten(whole.flops) << "FLOP, in " << count(products, "product");
+  if (kept.empty()) {
+    os << '\n';
+    return;
+  }
+  os << "; in 16 bit stay\n";
+  Table table({{"products", Table::Right},
+               {"FLOP", Table::Right, true},
+               {"reason", Table::Prose}});
+  for (const auto &[reason, cost] : kept)
+    table.add({std::to_string(cost.ops), share(cost.flops, whole.flops),
+               reason.str()});
+  table.print(os, width, Table::Overflow::Wrap);
+}
+
+//===----------------------------------------------------------------------===//
 // Memory, launches, modules
 //===----------------------------------------------------------------------===//
 
@@ -191,6 +228,7 @@ llvm::Error mpc::report::printSummary(llvm::raw_ostream &os,
   printShares(os, report, summary, width);
   os << '\n';
   printWide(os, report, summary, width);
+  printFp8(os, summary, width);
   os << '\n';
   printMachine(os, report, summary, width);
   constexpr size_t kMostNames = 4;

@@ -25,6 +25,8 @@ static constexpr Rule kRules[] = {
     {"option.op-precision", "user option", "op-precision="},
     {"option.policy", "user option", "policy="},
     {"option", "user option", ""},
+    {"fp8.kept", "fp8", kNotFp8},
+    {"fp8", "fp8", ""},
     {"precision", "precision", ""},
     {"loss-scaling", "loss scaling", ""},
     {"guard", "guard", ""},

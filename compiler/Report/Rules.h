@@ -32,6 +32,9 @@ inline constexpr llvm::StringLiteral kMovesMore = " bytes more";
 inline constexpr llvm::StringLiteral kSavesNothing = " would save no bytes";
 inline constexpr llvm::StringLiteral kSavesTooLittle = " bytes, too few";
 
+// Of products that might have been FP8 and are not; the reason is behind it.
+inline constexpr llvm::StringLiteral kNotFp8 = "16 bit, not fp8: ";
+
 struct Rule {
   llvm::StringLiteral id;
   llvm::StringLiteral rule;   ///< As an op of a report has it.

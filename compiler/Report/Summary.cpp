@@ -103,6 +103,7 @@ static Object costJson(const Cost &cost) {
   return Object{{"ops", number(cost.ops)},
                 {"flops", number(cost.flops)},
                 {"flops_16bit", number(cost.lowFlops)},
+                {"flops_8bit", number(cost.fp8Flops)},
                 {"bytes", number(cost.bytes)},
                 {"bytes_16bit", number(cost.lowBytes)},
                 {"casts", number(cost.casts)},

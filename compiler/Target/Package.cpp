@@ -24,6 +24,8 @@ static fbs::DType dtypeOf(Type type) {
       .Case([](Float16Type) { return fbs::DType::F16; })
       .Case([](BFloat16Type) { return fbs::DType::BF16; })
       .Case([](Float64Type) { return fbs::DType::F64; })
+      .Case([](Float8E4M3FNType) { return fbs::DType::F8E4M3; })
+      .Case([](Float8E5M2Type) { return fbs::DType::F8E5M2; })
       .Case([](IntegerType type) {
         switch (type.getWidth()) {
         case 64:

@@ -447,7 +447,7 @@ bool as_matmul(KernelId id, const ConvShape& s, MatmulShape* product) {
       (to_weight ? kGradWeightsPerPixel : kWeightsPerPixel) *
           static_cast<double>(pixels))
     return false;
-  product->dtype = s.dtype;
+  product->dtype = product->rhs_dtype = s.dtype;
   product->result_dtype = s.result_dtype;
   product->transpose_lhs = to_weight;
   product->transpose_rhs = id == KernelId::conv;

@@ -60,7 +60,9 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
   switch (desc.id) {
     case KernelId::matmul: {
       MatmulShape shape;
-      if (!parse_matmul(desc, &shape, error)) return nullptr;
+      if (!parse_matmul(desc, &shape, error) ||
+          !computes_in_memory_type(shape, error))
+        return nullptr;
       return cpu::make_matmul(shape, context);
     }
     case KernelId::conv:

@@ -122,6 +122,7 @@ class ComposedAttention final : public CudaKernel {
     for (const Product& p : products()) {
       MatmulShape product{shape_.dtype,
                           p.result_dtype,
+                          shape_.dtype,
                           p.transpose_lhs,
                           p.transpose_rhs,
                           p.m,

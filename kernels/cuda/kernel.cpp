@@ -17,13 +17,20 @@ bool check_dtype(mpc_dtype_t dtype, const CudaContext& context,
     *error = "f64 is not computed on CUDA; compile for cpu";
     return false;
   }
-  if (dtype == MPC_DTYPE_BF16 && context.compute_capability < 80) {
-    *error = "bf16 needs compute capability 8.0, " + context.device_name +
-             " has " + std::to_string(context.compute_capability / 10) + "." +
-             std::to_string(context.compute_capability % 10) +
-             "; compile with --precision=fp16";
+  const auto needs = [&](int capability, const char* instead) {
+    const auto text = [](int number) {
+      return std::to_string(number / 10) + "." + std::to_string(number % 10);
+    };
+    if (context.compute_capability >= capability) return true;
+    *error = std::string(mpc_dtype_name(dtype)) + " needs compute capability " +
+             text(capability) + ", " + context.device_name + " has " +
+             text(context.compute_capability) +
+             "; compile with --precision=" + instead;
     return false;
-  }
+  };
+  if (dtype == MPC_DTYPE_BF16) return needs(80, "fp16");
+  if (dtype == MPC_DTYPE_F8E4M3 || dtype == MPC_DTYPE_F8E5M2)
+    return needs(89, "bf16");
   return true;
 }
 

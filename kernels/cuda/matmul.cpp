@@ -66,9 +66,9 @@ class Description {
                       library.cublasLtMatmulDescSetAttribute(desc_, attribute,
                                                              &op, sizeof op));
     if (error.empty())
-      error = make_matrix(library, layout.type, layout.a, layout.batch, &a_);
+      error = make_matrix(library, layout.type_a, layout.a, layout.batch, &a_);
     if (error.empty())
-      error = make_matrix(library, layout.type, layout.b, layout.batch, &b_);
+      error = make_matrix(library, layout.type_b, layout.b, layout.batch, &b_);
     if (error.empty())
       error =
           make_matrix(library, layout.result_type, layout.d, layout.batch, &d_);
@@ -261,7 +261,7 @@ std::vector<TensorDesc> trial_operands(const MatmulShape& s) {
     result *= dim.extent;
   }
   return {{s.dtype, {lhs, s.m, s.k}},
-          {s.dtype, {rhs, s.k, s.n}},
+          {s.rhs_dtype, {rhs, s.k, s.n}},
           {s.result_dtype, {result, s.m, s.n}}};
 }
 

@@ -14,6 +14,10 @@ cuda::cudaDataType cuda_type(mpc_dtype_t dtype) {
       return cuda::CUDA_R_16F;
     case MPC_DTYPE_BF16:
       return cuda::CUDA_R_16BF;
+    case MPC_DTYPE_F8E4M3:
+      return cuda::CUDA_R_8F_E4M3;
+    case MPC_DTYPE_F8E5M2:
+      return cuda::CUDA_R_8F_E5M2;
     default:
       return cuda::CUDA_R_32F;
   }
@@ -64,13 +68,32 @@ std::string text(const ColumnMajor& matrix) {
          "/" + std::to_string(matrix.ld) + "/" + std::to_string(matrix.stride);
 }
 
+// What tensor cores ask of FP8 before Blackwell: both operands along the sum,
+// rows that begin at multiples of 16 bytes.
+bool check_fp8(const MatmulShape& s, std::string* error) {
+  if (s.transpose_lhs || !s.transpose_rhs) {
+    *error = "operands of 8 bit must both have rows along the sum";
+    return false;
+  }
+  if (s.k % 16 != 0 || s.n % 16 != 0) {
+    *error =
+        "operands of 8 bit must have extents that are multiples of 16, "
+        "found a sum over " +
+        std::to_string(s.k) + " and " + std::to_string(s.n) + " columns";
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool gemm_layout(const MatmulShape& given, GemmLayout* out_layout,
                  std::string* error) {
   const MatmulShape s = normalize(given);
+  if (mpc_dtype_size(s.dtype) == 1 && !check_fp8(s, error)) return false;
   GemmLayout& g = *out_layout;
-  g.type = cuda_type(s.dtype);
+  g.type_a = cuda_type(s.rhs_dtype);
+  g.type_b = cuda_type(s.dtype);
   g.result_type = cuda_type(s.result_dtype);
   g.op_a = s.transpose_rhs ? cuda::CUBLAS_OP_T : cuda::CUBLAS_OP_N;
   g.op_b = s.transpose_lhs ? cuda::CUBLAS_OP_T : cuda::CUBLAS_OP_N;
@@ -128,7 +151,9 @@ bool gemm_layout(const MatmulShape& given, GemmLayout* out_layout,
 }
 
 std::string GemmLayout::key() const {
-  return "matmul " + std::to_string(type) + " " + std::to_string(result_type) +
+  std::string types = std::to_string(type_b);
+  if (type_a != type_b) types += "x" + std::to_string(type_a);
+  return "matmul " + types + " " + std::to_string(result_type) +
          (op_a == cuda::CUBLAS_OP_T ? " T" : " N") +
          (op_b == cuda::CUBLAS_OP_T ? "T " : "N ") + text(a) + " " + text(b) +
          " " + text(d) + " " + std::to_string(batch) + " " +

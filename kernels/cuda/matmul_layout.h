@@ -23,7 +23,7 @@ struct ColumnMajor {
 };
 
 struct GemmLayout {
-  cuda::cudaDataType type, result_type;
+  cuda::cudaDataType type_a, type_b, result_type;
   cuda::cublasOperation_t op_a, op_b;
   ColumnMajor a, b, d;
   int32_t batch;

@@ -29,6 +29,13 @@ std::vector<unsigned char> pattern() {
   return bytes;
 }
 
+// FP8 of either format without its infinities and NaN.
+std::vector<unsigned char> pattern_of_bytes() {
+  std::vector<unsigned char> bytes = pattern<F16>();
+  for (unsigned char& byte : bytes) byte &= 0xb7;
+  return bytes;
+}
+
 }  // namespace
 
 Trial::Trial(const CudaContext& context)
@@ -56,9 +63,10 @@ std::string Trial::allocate(size_t bytes, cuda::CUdeviceptr* memory) {
 std::string Trial::fill(mpc_dtype_t dtype, size_t bytes,
                         cuda::CUdeviceptr memory) {
   const std::vector<unsigned char> values =
-      dtype == MPC_DTYPE_F32    ? pattern<float>()
-      : dtype == MPC_DTYPE_BF16 ? pattern<Bf16>()
-                                : pattern<F16>();
+      dtype == MPC_DTYPE_F32       ? pattern<float>()
+      : dtype == MPC_DTYPE_BF16    ? pattern<Bf16>()
+      : mpc_dtype_size(dtype) == 1 ? pattern_of_bytes()
+                                   : pattern<F16>();
   size_t filled = std::min(bytes, values.size());
   cuda::CUresult result =
       driver_.cuMemcpyHtoDAsync_v2(memory, values.data(), filled, stream_);

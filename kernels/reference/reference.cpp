@@ -29,7 +29,9 @@ std::unique_ptr<Kernel> make_reference_kernel(const KernelDesc& desc,
   switch (desc.id) {
     case KernelId::matmul: {
       MatmulShape shape;
-      if (!parse_matmul(desc, &shape, error)) return nullptr;
+      if (!parse_matmul(desc, &shape, error) ||
+          !computes_in_memory_type(shape, error))
+        return nullptr;
       return reference::make_matmul(shape);
     }
     case KernelId::conv:

@@ -10,8 +10,13 @@
 using namespace mlir;
 using namespace mpc;
 
+/// Types that LLVM has no memory of, and that bytes hold.
+static bool isByte(Type type) {
+  return type.isInteger(1) || isa<Float8E4M3FNType, Float8E5M2Type>(type);
+}
+
 Type mpc::storageType(Type type) {
-  return type.isInteger(1) ? IntegerType::get(type.getContext(), 8) : type;
+  return isByte(type) ? IntegerType::get(type.getContext(), 8) : type;
 }
 
 unsigned mpc::storageBytes(Type type) {
@@ -184,8 +189,13 @@ Value Emitter::loadScalar(const KernelAccess &access, const Position &at) {
 
 /// Stored elements as bodies use them: booleans are bytes in memory.
 Value Emitter::fromStorage(Type elementType, Value value) {
-  if (!elementType.isInteger(1))
+  if (!isByte(elementType))
     return value;
+  if (!elementType.isInteger(1)) {
+    auto vector = dyn_cast<VectorType>(value.getType());
+    Type type = vector ? Type(vector.clone(elementType)) : elementType;
+    return arith::BitcastOp::create(builder, loc, type, value);
+  }
   Value zero = arith::ConstantOp::create(builder, loc,
                                          builder.getZeroAttr(value.getType()));
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
@@ -199,6 +209,9 @@ void Emitter::store(const KernelAccess &access, const Position &at,
   if (access.elementType.isInteger(1))
     value = arith::ExtUIOp::create(builder, loc, vectorType(element, at.lanes),
                                    value);
+  else if (isByte(access.elementType))
+    value = arith::BitcastOp::create(builder, loc,
+                                     vectorType(element, at.lanes), value);
   Value pointer = rowPointer(access, at);
   if (at.lanes == 0) {
     LLVM::StoreOp::create(builder, loc, value, pointer, bytes);

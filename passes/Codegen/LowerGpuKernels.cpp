@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Codegen/ApproximateMath.h"
+#include "passes/Codegen/FloatBits.h"
 #include "passes/Codegen/GpuOps.h"
 #include "passes/Codegen/Passes.h"
 #include "passes/Codegen/SimulateThreads.h"
@@ -61,6 +62,10 @@ struct LowerGpuKernelsPass
     populateMathPolynomialApproximationPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
+
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isExternal())
+        keepFp8AsBits(func);
 
     OpPassManager lower(ModuleOp::getOperationName());
     lower.addPass(createCSEPass());

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Codegen/ApproximateMath.h"
-#include "passes/Codegen/Bf16Bits.h"
+#include "passes/Codegen/FloatBits.h"
 #include "passes/Codegen/Passes.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -58,10 +58,14 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
 
-    if (!llvm::is_contained(available, "avx512bf16"))
-      for (auto func : getOperation().getOps<func::FuncOp>())
-        if (func->hasAttr("mpc.kernel"))
-          keepBf16AsBits(func);
+    bool hasBf16 = llvm::is_contained(available, "avx512bf16");
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (!func->hasAttr("mpc.kernel"))
+        continue;
+      keepFp8AsBits(func);
+      if (!hasBf16)
+        keepBf16AsBits(func);
+    }
 
     OpPassManager lower(ModuleOp::getOperationName());
     lower.addPass(createCSEPass());

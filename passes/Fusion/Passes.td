@@ -13,6 +13,10 @@ def WidenKernelsPass : Pass<"mpc-widen-kernels", "::mlir::ModuleOp"> {
     conversions fuse into the kernels around. On a CPU every type is listed:
     kernels widen what the CPU does not compute in, strip by strip.
 
+    FP8 operands become bf16, which holds them, where the device does not
+    multiply them (CPUs; GPUs before sm_89). Where it does, those that do not
+    lie along the sum are transposed.
+
     ```mlir
     %c = train.matmul %a, %b : (tensor<4x8xbf16>, tensor<8x2xbf16>) -> tensor<4x2xbf16>
     // becomes cast, cast, matmul in f32, cast

@@ -29,6 +29,39 @@ static bool isNarrow(Type type) {
   return element && element.getWidth() < 32;
 }
 
+static bool isFp8(Type type) {
+  return getElementTypeOrSelf(type).getIntOrFloatBitWidth() == 8 &&
+         isNarrow(type);
+}
+
+/// Gives FP8 operands the 16-bit type that holds them.
+static void widenFp8(Operation *op) {
+  OpBuilder builder(op);
+  for (OpOperand &operand : op->getOpOperands())
+    if (isFp8(operand.get().getType()))
+      operand.set(
+          castTo(builder, op->getLoc(), operand.get(), builder.getBF16Type()));
+}
+
+/// Lets a product of FP8 operands read both along the sum, as matrix units of
+/// GPUs do before Blackwell.
+static void turnOperands(train::MatmulOp op) {
+  OpBuilder builder(op);
+  auto turn = [&](OpOperand &operand) {
+    auto type = cast<RankedTensorType>(operand.get().getType());
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+    std::swap(order[order.size() - 2], order.back());
+    operand.set(
+        train::TransposeOp::create(builder, op.getLoc(), operand.get(), order));
+  };
+  if (op.getTransposeLhs())
+    turn(op.getLhsMutable());
+  if (!op.getTransposeRhs())
+    turn(op.getRhsMutable());
+  op.setTransposeLhs(false);
+  op.setTransposeRhs(true);
+}
+
 /// Widens the 16-bit operands and results of `op`.
 static void widen(Operation *op) {
   OpBuilder builder(op);
@@ -56,12 +89,19 @@ struct WidenKernelsPass : mpc::impl::WidenKernelsPassBase<WidenKernelsPass> {
     SmallVector<StringRef> available;
     StringRef(features).split(available, ',');
     getOperation().walk([&](train::KernelOpInterface kernel) {
-      for (Value operand : kernel->getOperands())
-        if (isNarrow(operand.getType()) &&
-            !kernelComputesIn(kernel.getKernelName(), nameOf(device),
-                              getElementTypeOrSelf(operand.getType()),
-                              available))
-          return widen(kernel);
+      auto isComputed = [&](Value operand) {
+        return !isNarrow(operand.getType()) ||
+               kernelComputesIn(kernel.getKernelName(), nameOf(device),
+                                getElementTypeOrSelf(operand.getType()),
+                                available);
+      };
+      if (isFp8(kernel->getOperandTypes().front())) {
+        if (llvm::all_of(kernel->getOperands(), isComputed))
+          return turnOperands(cast<train::MatmulOp>(*kernel));
+        widenFp8(kernel);
+      }
+      if (!llvm::all_of(kernel->getOperands(), isComputed))
+        widen(kernel);
     });
   }
 };

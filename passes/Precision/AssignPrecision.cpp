@@ -159,6 +159,16 @@ static void clampMasks(Operation *op, FloatType lowType) {
   }
 }
 
+/// Leaves the format that the user gave to the op for the passes behind.
+static void setFormat(Operation *op, PrecisionOverride::Kind kind) {
+  if (kind == PrecisionOverride::ForceFp8 ||
+      kind == PrecisionOverride::ForceLow)
+    op->setAttr(
+        kFormatAttr,
+        StringAttr::get(op->getContext(),
+                        kind == PrecisionOverride::ForceFp8 ? "fp8" : "low"));
+}
+
 static void assignTypes(func::FuncOp func, const Labelling &labelling,
                         FloatType lowType) {
   // Explanations compare bytes, so they come before any type changes.
@@ -172,6 +182,7 @@ static void assignTypes(func::FuncOp func, const Labelling &labelling,
     }
     Labelling::Decision decision = labelling.explain(&op);
     setDecision(&op, decision.rule, decision.reason);
+    setFormat(&op, labelling.overrideOf(&op));
   }
 
   SmallVector<Value> values;
@@ -208,7 +219,7 @@ struct AssignPrecisionPass
     FloatType lowType = getLowType(&getContext(), precision);
     if (!lowType && precision != "fp32" && precision != "fp64") {
       emitError(module.getLoc())
-          << "'precision' must be fp32, bf16, fp16 or fp64, "
+          << "'precision' must be fp32, bf16, fp16, fp8 or fp64, "
           << "but is '" << precision << "'";
       return signalPassFailure();
     }
@@ -250,23 +261,30 @@ struct AssignPrecisionPass
                          SmallVectorImpl<NodeFilter> &rules) {
     for (StringRef text : texts) {
       auto [pattern, format] = text.rsplit('=');
-      bool isLow = format == "low" ||
-                   (format == precision && getLowType(&getContext(), format));
+      bool isFp8 = format == "fp8" && precision == "fp8";
+      bool isLow = format == "low" || isLowFormat(format);
       auto refuse = [&] {
         return emitUsageError(getOperation().getLoc())
                << option << "='" << text << "': ";
       };
       if (pattern.empty())
         return refuse() << "must be REGEX=FORMAT";
-      if (!isLow && format != "fp32")
-        return refuse() << "a format is fp32, low, or the 16-bit one of the "
-                           "program, which --precision="
+      if (!isLow && !isFp8 && format != "fp32")
+        return refuse() << "a format is fp32, low, or one that the program "
+                           "has, which --precision="
                         << precision << " says";
       rules.emplace_back(option, text, pattern,
-                         isLow ? PrecisionOverride::ForceLow
-                               : PrecisionOverride::KeepFp32);
+                         isFp8   ? PrecisionOverride::ForceFp8
+                         : isLow ? PrecisionOverride::ForceLow
+                                 : PrecisionOverride::KeepFp32);
     }
     return success();
+  }
+
+  /// Whether programs of this precision have 16-bit tensors of `format`.
+  bool isLowFormat(StringRef format) {
+    FloatType type = getLowType(&getContext(), precision);
+    return type && format != "fp8" && getLowType(&getContext(), format) == type;
   }
 
   LogicalResult assign(ModuleOp module, FloatType lowType, NodeFilter &keep,

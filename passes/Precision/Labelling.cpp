@@ -140,7 +140,9 @@ void Labelling::addOp(Operation *op, const PrecisionOverride &override) {
     keepPinned(precision);
   bool isWeight =
       op->getNumResults() == 1 && getWeightState(op->getResult(0)) != nullptr;
-  if (precision && !isWeight && override.kind == PrecisionOverride::None)
+  bool isFree = override.kind == PrecisionOverride::None ||
+                override.kind == PrecisionOverride::ForceFp8;
+  if (precision && !isWeight && isFree)
     return addClass(precision);
 
   // A weight, the copy of which is free; an op without a class, such as a

@@ -41,7 +41,8 @@ namespace mpc {
 
 /// What the user says about an op, over its class.
 struct PrecisionOverride {
-  enum Kind { None, KeepFp32, ForceLow };
+  /// What goes to 8 bit is labelled like anything else: its class is `low`.
+  enum Kind { None, KeepFp32, ForceLow, ForceFp8 };
   Kind kind = None;
   std::string reason = {}; ///< For the report.
 };
@@ -68,6 +69,11 @@ public:
     std::string reason;
   };
   Decision explain(mlir::Operation *op) const;
+
+  /// What the user said about `op`.
+  PrecisionOverride::Kind overrideOf(mlir::Operation *op) const {
+    return overrides.find(op)->second.kind;
+  }
 
 private:
   using Node = MinCut::Node;

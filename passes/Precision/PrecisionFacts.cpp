@@ -36,7 +36,7 @@ bool mpc::isTransparent(Operation *op) {
 }
 
 FloatType mpc::getLowType(MLIRContext *context, StringRef precision) {
-  if (precision == "bf16")
+  if (precision == "bf16" || precision == "fp8")
     return BFloat16Type::get(context);
   if (precision == "fp16")
     return Float16Type::get(context);

@@ -19,12 +19,16 @@ inline constexpr llvm::StringLiteral kUnscaledAttr = "mpc.loss_scale_off";
 inline constexpr llvm::StringLiteral kRuleAttr = "mpc.precision.rule";
 inline constexpr llvm::StringLiteral kReasonAttr = "mpc.precision.reason";
 
+// Of an op: the format that the user gave it, "fp8" or "low".
+inline constexpr llvm::StringLiteral kFormatAttr = "mpc.precision.format";
+
 // Values of kRuleAttr.
 inline constexpr llvm::StringLiteral kRuleClass = "class";
 inline constexpr llvm::StringLiteral kRulePin = "pin";
 inline constexpr llvm::StringLiteral kRuleGradient = "gradient";
 inline constexpr llvm::StringLiteral kRuleOption = "user option";
 inline constexpr llvm::StringLiteral kRuleCut = "minimum cut";
+inline constexpr llvm::StringLiteral kRuleFp8 = "fp8";
 inline constexpr llvm::StringLiteral kRulePrecision = "precision";
 inline constexpr llvm::StringLiteral kRuleScaling = "loss scaling";
 inline constexpr llvm::StringLiteral kRuleGuard = "guard";
@@ -48,7 +52,8 @@ bool isLowOp(mlir::Operation *op);
 /// operands are not.
 bool isTransparent(mlir::Operation *op);
 
-/// The 16-bit type of "bf16" or "fp16"; null for precisions without one.
+/// The 16-bit type of "bf16", "fp16" or "fp8", which is bf16 where it is not 8
+/// bit; null for precisions without one.
 mlir::FloatType getLowType(mlir::MLIRContext *context,
                            llvm::StringRef precision);
 

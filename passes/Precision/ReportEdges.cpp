@@ -48,20 +48,26 @@ static int64_t bytesRead(Operation *op, OpOperand &use) {
   return elements * type.getElementTypeBitWidth() / 8;
 }
 
+bool mpc::isCast(Operation *op) {
+  return isa_and_nonnull<amp::CastOp, amp::QuantizeOp>(op);
+}
+
 ReportEdges::ReportEdges(func::FuncOp func,
-                         function_ref<bool(amp::CastOp)> isListed) {
+                         function_ref<bool(Operation *)> isListed) {
   for (Operation &op : func.front()) {
     if (isReported(&op))
       lines.try_emplace(&op, lines.size());
-    auto cast = dyn_cast<amp::CastOp>(op);
-    if (!cast || !isListed(cast))
+    if (!isCast(&op) || !isListed(&op))
       continue;
-    castNumbers[cast] = listed.size();
-    listed.push_back(cast);
+    castNumbers[&op] = listed.size();
+    listed.push_back(&op);
   }
 }
 
 void ReportEdges::addOrigin(Value value, llvm::json::Object &object) const {
+  // Taking scales out belongs to the product.
+  if (auto unscaled = value.getDefiningOp<amp::DequantizeOp>())
+    value = unscaled.getInput();
   if (auto found = lines.find(value.getDefiningOp()); found != lines.end())
     object["op"] = found->second;
   else if (std::string state = stateName(value); !state.empty())
@@ -80,10 +86,10 @@ llvm::json::Array ReportEdges::inputsOf(Operation *op) const {
       continue;
     llvm::json::Object input{{"dtype", type}, {"bytes", bytesRead(op, use)}};
     Value value = use.get();
-    if (auto cast = value.getDefiningOp<amp::CastOp>()) {
+    if (Operation *cast = value.getDefiningOp(); isCast(cast)) {
       if (auto found = castNumbers.find(cast); found != castNumbers.end())
         input["cast"] = found->second;
-      value = cast.getInput();
+      value = cast->getOperand(0);
     }
     addOrigin(value, input);
     if (precision.isOperandPinned(use.getOperandNumber()))
@@ -96,17 +102,17 @@ llvm::json::Array ReportEdges::inputsOf(Operation *op) const {
 llvm::json::Array ReportEdges::casts() const {
   llvm::json::Array array;
   array.reserve(listed.size());
-  for (amp::CastOp cast : listed) {
-    auto from = getFloatElementType(cast.getInput().getType());
-    auto to = getFloatElementType(cast.getType());
-    int64_t bits = from.getWidth() + to.getWidth();
+  for (Operation *cast : listed) {
+    Value input = cast->getOperand(0), result = cast->getResult(0);
+    int64_t bits = getFloatElementType(input.getType()).getWidth() +
+                   getFloatElementType(result.getType()).getWidth();
     llvm::json::Object object{
-        {"from", elementName(cast.getInput())},
-        {"to", elementName(cast.getResult())},
+        {"from", elementName(input)},
+        {"to", elementName(result)},
         {"bytes",
-         mlir::cast<ShapedType>(cast.getType()).getNumElements() * bits / 8},
-        {"weight", getWeightState(cast.getInput()) != nullptr}};
-    addOrigin(cast.getInput(), object);
+         mlir::cast<ShapedType>(result.getType()).getNumElements() * bits / 8},
+        {"weight", getWeightState(input) != nullptr}};
+    addOrigin(input, object);
     array.push_back(std::move(object));
   }
   return array;

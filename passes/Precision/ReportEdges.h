@@ -20,7 +20,7 @@ class ReportEdges {
 public:
   /// `isListed` is asked of casts: those of the optimizer are none of a step's.
   ReportEdges(mlir::func::FuncOp func,
-              llvm::function_ref<bool(amp::CastOp)> isListed);
+              llvm::function_ref<bool(mlir::Operation *)> isListed);
 
   /// The float operands of a reported op.
   llvm::json::Array inputsOf(mlir::Operation *op) const;
@@ -34,8 +34,12 @@ private:
 
   llvm::DenseMap<mlir::Operation *, int64_t> lines;
   llvm::DenseMap<mlir::Operation *, int64_t> castNumbers;
-  llvm::SmallVector<amp::CastOp> listed;
+  llvm::SmallVector<mlir::Operation *> listed;
 };
+
+/// True for ops that change the type of a tensor and nothing else: casts, and
+/// roundings to 8 bit.
+bool isCast(mlir::Operation *op);
 
 } // namespace mpc
 

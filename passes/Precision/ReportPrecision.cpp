@@ -27,21 +27,31 @@ namespace {
 
 /// What is counted over a function, and over the module.
 struct Totals {
-  int64_t flops = 0, lowFlops = 0;
+  int64_t flops = 0, lowFlops = 0; ///< In all, and in 16 bit or less.
+  int64_t fp8Flops = 0;
   int64_t bytes = 0, lowBytes = 0;
   int64_t casts = 0;       ///< But those of the optimizer.
   int64_t weightCasts = 0; ///< Casts of weights in forward or backward.
 
+  /// In programs that have any.
+  void addFp8(llvm::json::Object &object) const {
+    if (fp8Flops > 0)
+      object["flops_8bit"] = fp8Flops;
+  }
+
   void add(const Totals &other) {
     flops += other.flops, lowFlops += other.lowFlops;
+    fp8Flops += other.fp8Flops;
     bytes += other.bytes, lowBytes += other.lowBytes;
     casts += other.casts, weightCasts += other.weightCasts;
   }
 
   llvm::json::Object toJson() const {
-    return llvm::json::Object{{"flops", flops}, {"flops_16bit", lowFlops},
+    llvm::json::Object object{{"flops", flops}, {"flops_16bit", lowFlops},
                               {"bytes", bytes}, {"bytes_16bit", lowBytes},
                               {"casts", casts}, {"weight_casts", weightCasts}};
+    addFp8(object);
+    return object;
   }
 };
 
@@ -101,7 +111,7 @@ static void addCost(Operation *op, Totals &totals) {
     FloatType element = getFloatElementType(type);
     int64_t bytes = element ? elements * element.getWidth() / 8 : 0;
     totals.bytes += bytes;
-    if (isLowTensor(type))
+    if (element && element.getWidth() <= 16)
       totals.lowBytes += bytes;
   };
   for (OpOperand &use : op->getOpOperands())
@@ -114,22 +124,24 @@ static void addCost(Operation *op, Totals &totals) {
   if (!isLowOp(op))
     return;
   FloatType type = operandType(precision);
-  if (type && type.getWidth() == 16)
+  if (type && type.getWidth() <= 16)
     totals.lowFlops += cost.getFlops();
+  if (type && type.getWidth() == 8)
+    totals.fp8Flops += cost.getFlops();
 }
 
 /// True for the cast that writes a working copy: it runs inside the optimizer.
-static bool isOptimizerCast(amp::CastOp cast) {
+static bool isOptimizerCast(Operation *cast) {
   return llvm::any_of(cast->getUsers(), [](Operation *user) {
     return isa<train::WriteOp>(user);
   });
 }
 
-static void addCast(amp::CastOp cast, Totals &totals) {
+static void addCast(Operation *cast, Totals &totals) {
   if (isOptimizerCast(cast))
     return;
   ++totals.casts;
-  totals.weightCasts += getWeightState(cast.getInput()) != nullptr;
+  totals.weightCasts += getWeightState(cast->getOperand(0)) != nullptr;
 }
 
 static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
@@ -139,32 +151,32 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
     return attr ? utf8(attr.getValue()) : std::string();
   };
   int64_t castsIn = llvm::count_if(op->getOperands(), [](Value value) {
-    return value.getDefiningOp<amp::CastOp>() != nullptr;
+    return isCast(value.getDefiningOp());
   });
   int64_t castsOut = llvm::count_if(op->getUsers(), [](Operation *user) {
-    auto cast = dyn_cast<amp::CastOp>(user);
-    return cast && !isOptimizerCast(cast);
+    return isCast(user) && !isOptimizerCast(user);
   });
   Totals cost;
   addCost(op, cost);
   FloatType in = operandType(op), out = resultType(op);
-  return llvm::json::Object{
-      {"op", op->getName().getStringRef()},
-      {"node", utf8(nodeName(op->getLoc()))},
-      {"type", utf8(nodeType(op->getLoc()))},
-      {"class", amp::className(op.getPrecisionClass(low))},
-      {"operand_dtype", in ? typeName(in) : ""},
-      {"dtype", out ? typeName(out) : ""},
-      {"accumulate_dtype", accumulateType(op)},
-      {"casts_in", castsIn},
-      {"casts_out", castsOut},
-      {"rule", text(kRuleAttr)},
-      {"reason", text(kReasonAttr)},
-      {"inputs", edges.inputsOf(op)},
-      {"flops", cost.flops},
-      {"flops_16bit", cost.lowFlops},
-      {"bytes", cost.bytes},
-      {"bytes_16bit", cost.lowBytes}};
+  llvm::json::Object line{{"op", op->getName().getStringRef()},
+                          {"node", utf8(nodeName(op->getLoc()))},
+                          {"type", utf8(nodeType(op->getLoc()))},
+                          {"class", amp::className(op.getPrecisionClass(low))},
+                          {"operand_dtype", in ? typeName(in) : ""},
+                          {"dtype", out ? typeName(out) : ""},
+                          {"accumulate_dtype", accumulateType(op)},
+                          {"casts_in", castsIn},
+                          {"casts_out", castsOut},
+                          {"rule", text(kRuleAttr)},
+                          {"reason", text(kReasonAttr)},
+                          {"inputs", edges.inputsOf(op)},
+                          {"flops", cost.flops},
+                          {"flops_16bit", cost.lowFlops},
+                          {"bytes", cost.bytes},
+                          {"bytes_16bit", cost.lowBytes}};
+  cost.addFp8(line);
+  return line;
 }
 
 namespace {
@@ -187,12 +199,12 @@ struct ReportPrecisionPass
       llvm::json::Array ops;
       // What grows is copied, with all that lies in it.
       ops.reserve(func.front().getOperations().size());
-      ReportEdges edges(
-          func, [](amp::CastOp cast) { return !isOptimizerCast(cast); });
+      ReportEdges edges(func,
+                        [](Operation *cast) { return !isOptimizerCast(cast); });
       for (Operation &op : func.front()) {
         addCost(&op, totals);
-        if (auto cast = dyn_cast<amp::CastOp>(op))
-          addCast(cast, totals);
+        if (isCast(&op))
+          addCast(&op, totals);
         if (isReported(&op))
           ops.push_back(
               describe(cast<amp::PrecisionOpInterface>(op), low, edges));

@@ -8,6 +8,7 @@
 #include "passes/Precision/Origins.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
+#include "passes/Precision/VerifyFp8.h"
 
 #include "llvm/ADT/SmallSet.h"
 
@@ -118,7 +119,8 @@ static LogicalResult verifyMixed(amp::PrecisionOpInterface op) {
   FloatType first;
   for (auto [i, type] : llvm::enumerate(op->getOperandTypes())) {
     FloatType element = getFloatElementType(type);
-    if (!element || op.isOperandPinned(i))
+    // FP8 has two formats, which matrix units multiply by each other.
+    if (!element || op.isOperandPinned(i) || element.getWidth() == 8)
       continue;
     if (first && element != first)
       return blame(
@@ -343,7 +345,7 @@ struct VerifyPrecisionPass
       return verifySignature(func);
     if (auto state = dyn_cast<train::StateOp>(op))
       return verifyState(state);
-    if (failed(verifyOneLowType(op, lowType)))
+    if (failed(verifyOneLowType(op, lowType)) || failed(verifyFp8(op)))
       return failure();
     if (auto precision = dyn_cast<amp::PrecisionOpInterface>(op))
       if (failed(verifyPins(precision, lowType)) ||

@@ -1,4 +1,4 @@
-//===- every_float_test.cpp - All 2^32 floats rounded to 16 bit -----------===//
+//===- every_float_test.cpp - All 2^32 floats rounded to 16 and 8 bit -----===//
 //
 // By generated code, by the kernels' reference and by the compiler, against
 // integer arithmetic of its own, bit by bit. A block of floats has one sign and
@@ -17,6 +17,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -66,6 +67,36 @@ void roundToF16(uint32_t first, std::vector<uint16_t> &out) {
   }
 }
 
+/// A format of 8 bit, by the width of its fraction and its bias.
+struct Fp8 {
+  const char *name;
+  uint32_t fraction, bias, largest;
+};
+const Fp8 kE4M3 = {"f8E4M3FN", 3, 7, 0x7e}, kE5M2 = {"f8E5M2", 2, 15, 0x7b};
+
+/// As roundToF16, but that what is too large becomes the largest number, and
+/// what is no number NaN.
+void roundToFp8(uint32_t first, std::vector<uint16_t> &out, const Fp8 &format) {
+  const uint32_t exponent = first >> 23 & 0xff, sign = first >> 24 & 0x80;
+  const uint32_t least = 128 - format.bias; // Of normal numbers.
+  const uint32_t drop = 23 - format.fraction;
+  for (uint32_t i = 0; i < kBlock; ++i) {
+    const uint32_t number = ((first + i) & 0x7fffff) | 0x800000;
+    uint32_t to;
+    if (exponent == 0xff)
+      to = 0x7f;
+    else if (exponent >= least)
+      to = std::min((exponent - least) * (1u << format.fraction) +
+                        dropBits(number, drop),
+                    format.largest);
+    else if (exponent + format.fraction + 1 >= least)
+      to = dropBits(number, drop + least - exponent);
+    else
+      to = 0;
+    out[i] = sign | to;
+  }
+}
+
 /// The generated cast of a block, called again and again.
 class Cast {
 public:
@@ -89,6 +120,34 @@ private:
   Compiled compiled;
 };
 
+/// The generated rounding of a block to 8 bit.
+class Quantize {
+public:
+  explicit Quantize(const std::string &to)
+      : compiled("func.func @f(%x: tensor<131072xf32>, %s: tensor<f32>) -> "
+                 "tensor<131072x" +
+                 to +
+                 "> { %0 = amp.quantize %x by %s : tensor<131072xf32> to "
+                 "tensor<131072x" +
+                 to + "> return %0 : tensor<131072x" + to + "> }"),
+        bytes(kBlock) {}
+
+  bool isReady() const { return compiled.kernels.size() == 1; }
+
+  void operator()(const std::vector<uint32_t> &in, std::vector<uint16_t> &out) {
+    const Kernel &kernel = compiled.kernels[0];
+    alignas(64) const float scale = 1;
+    const void *operands[] = {in.data(), &scale, bytes.data()};
+    reinterpret_cast<void (*)(const void *const *, int64_t, int64_t)>(
+        kernel.code)(operands, 0, kernel.items);
+    std::copy(bytes.begin(), bytes.end(), out.begin());
+  }
+
+private:
+  Compiled compiled;
+  std::vector<uint8_t> bytes;
+};
+
 /// What rounds a block.
 using Rounding =
     std::function<void(const std::vector<uint32_t> &, std::vector<uint16_t> &)>;
@@ -101,7 +160,10 @@ template <typename Round> Rounding one(Round round) {
   };
 }
 
-void compare(const Rounding &rounding, bool isBf16, bool flushes = false) {
+/// What should become of the block that begins with these bits.
+using Reference = std::function<void(uint32_t, std::vector<uint16_t> &)>;
+
+void compare(const Rounding &rounding, const Reference &reference) {
   // Odd, so that every exponent gets blocks from all over.
   const uint32_t stride = getenv("MPC_EVERY_FLOAT") ? 1 : 31;
   std::vector<uint32_t> floats(kBlock);
@@ -111,10 +173,7 @@ void compare(const Rounding &rounding, bool isBf16, bool flushes = false) {
     for (uint32_t i = 0; i < kBlock; ++i)
       floats[i] = first + i;
     rounding(floats, found);
-    if (isBf16)
-      roundToBf16(first, wanted, flushes);
-    else
-      roundToF16(first, wanted);
+    reference(first, wanted);
     if (found == wanted)
       continue;
     for (uint32_t i = 0; i < kBlock; ++i)
@@ -122,34 +181,54 @@ void compare(const Rounding &rounding, bool isBf16, bool flushes = false) {
   }
 }
 
+Reference bf16(bool flushes) {
+  return [=](uint32_t first, std::vector<uint16_t> &out) {
+    roundToBf16(first, out, flushes);
+  };
+}
+
+void compareFp8(const Fp8 &format) {
+  Quantize quantize(format.name);
+  ASSERT_TRUE(quantize.isReady());
+  compare(std::ref(quantize), [&](uint32_t first, std::vector<uint16_t> &out) {
+    roundToFp8(first, out, format);
+  });
+}
+
+TEST(EveryFloat, ToE4M3) { compareFp8(kE4M3); }
+
+TEST(EveryFloat, ToE5M2) { compareFp8(kE5M2); }
+
 TEST(EveryFloat, ToBf16) {
   llvm::Expected<mpc::CpuTarget> target = mpc::findCpuTarget("native");
   ASSERT_TRUE(bool(target));
   Cast cast("bf16");
   ASSERT_TRUE(cast.isReady());
   // AVX-512 BF16 takes subnormal numbers for zero.
-  compare(std::cref(cast), true,
-          llvm::is_contained(target->features, "avx512bf16"));
+  compare(std::cref(cast),
+          bf16(llvm::is_contained(target->features, "avx512bf16")));
 }
 
 TEST(EveryFloat, ToF16) {
   Cast cast("f16");
   ASSERT_TRUE(cast.isReady());
-  compare(std::cref(cast), false);
+  compare(std::cref(cast), roundToF16);
 }
 
 TEST(EveryFloat, ToBf16ByTheReference) {
-  compare(one(mpc::kernels::Bf16::round), true);
+  compare(one(mpc::kernels::Bf16::round), bf16(false));
 }
 
 TEST(EveryFloat, ToF16ByTheReference) {
-  compare(one(mpc::kernels::F16::round), false);
+  compare(one(mpc::kernels::F16::round), roundToF16);
 }
 
 TEST(EveryFloat, ToBf16ByTheCompiler) {
-  compare(one(mpc::floatToBfloat), true);
+  compare(one(mpc::floatToBfloat), bf16(false));
 }
 
-TEST(EveryFloat, ToF16ByTheCompiler) { compare(one(mpc::floatToHalf), false); }
+TEST(EveryFloat, ToF16ByTheCompiler) {
+  compare(one(mpc::floatToHalf), roundToF16);
+}
 
 } // namespace

@@ -13,6 +13,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <cstring>
 
 using namespace mpc::test;
@@ -125,5 +126,42 @@ TEST(Rounding, WideningKeepsEveryBit) {
     differences.compare(halves[i], singles[i], wanted);
   }
 }
+
+/// All codes of a format of 8 bit: bits of fraction, bias, whether it has
+/// infinities.
+void compareWidening(const char *format, int fraction, int bias,
+                     bool hasInfinity) {
+  std::vector<uint8_t> codes;
+  for (uint32_t code = 0; code <= 0x100; ++code)
+    codes.push_back(uint8_t(code));
+  std::vector<uint32_t> singles = cast<uint32_t>(format, "f32", codes);
+  std::vector<uint16_t> brains = cast<uint16_t>(format, "bf16", codes);
+  Differences differences;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const int code = codes[i] & 0x7f, ones = (1 << fraction) - 1;
+    const int exponent = code >> fraction, part = code & ones;
+    float value = exponent == 0 ? std::ldexp(float(part), 1 - bias - fraction)
+                                : std::ldexp(float(part + ones + 1),
+                                             exponent - bias - fraction);
+    if (hasInfinity && exponent == 0x7f >> fraction && part == 0)
+      value = INFINITY;
+    uint32_t wanted = bitsOf(value);
+    if (hasInfinity ? exponent == 0x7f >> fraction && part != 0
+                    : code == 0x7f) {
+      EXPECT_TRUE(std::isnan(floatOf(singles[i]))) << format << " " << i;
+      EXPECT_TRUE(std::isnan(floatOf(uint32_t(brains[i]) << 16))) << i;
+      continue;
+    }
+    wanted |= uint32_t(codes[i] & 0x80) << 24;
+    differences.compare(codes[i], singles[i], wanted);
+    differences.compare(codes[i], uint32_t(brains[i]) << 16, wanted);
+  }
+}
+
+TEST(Rounding, WideningE4M3IsExact) {
+  compareWidening("f8E4M3FN", 3, 7, false);
+}
+
+TEST(Rounding, WideningE5M2IsExact) { compareWidening("f8E5M2", 2, 15, true); }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "test/cuda/fake_cublaslt.h"
 
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -155,6 +156,26 @@ cublasStatus_t preference_set(cublasLtMatmulPreference_t preference,
 }
 
 // The matrices go together and with the types that the library knows.
+bool is_fp8(cudaDataType type) {
+  return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2;
+}
+
+// The rules of Hopper.
+std::string check_fp8(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+                      cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t d) {
+  if (!is_fp8(a->type) || !is_fp8(b->type)) return "only one operand is FP8";
+  if (a->type == CUDA_R_8F_E5M2 && b->type == CUDA_R_8F_E5M2)
+    return "both operands are E5M2";
+  if (desc->a != CUBLAS_OP_T || desc->b != CUBLAS_OP_N)
+    return "FP8 is multiplied as TN alone";
+  if (a->ld % 16 != 0 || b->ld % 16 != 0)
+    return "columns of FP8 do not begin at multiples of 16 bytes";
+  if (d->rows % 8 != 0) return "columns of D are not aligned";
+  if (d->type != CUDA_R_16BF && d->type != CUDA_R_32F)
+    return "D is neither bf16 nor f32";
+  return "";
+}
+
 std::string check(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                   cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
                   cublasLtMatrixLayout_t d) {
@@ -170,6 +191,7 @@ std::string check(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
     return "batches differ";
   if (d->batch > 1 && d->stride < d->ld * static_cast<int64_t>(d->columns))
     return "matrices of D overlap";
+  if (is_fp8(a->type) || is_fp8(b->type)) return check_fp8(desc, a, b, d);
   if (a->type != b->type) return "A and B have different types";
   if (d->type != a->type && d->type != CUDA_R_32F)
     return "D is neither of A's type nor f32";
@@ -237,8 +259,22 @@ cublasStatus_t algo_get(const cublasLtMatmulAlgo_t* algo,
   return CUBLAS_STATUS_SUCCESS;
 }
 
+float fp8(uint8_t code, int fraction, int bias) {
+  const int exponent = (code & 0x7f) >> fraction;
+  const int part = code & ((1 << fraction) - 1);
+  const float size =
+      exponent == 0 ? std::ldexp(static_cast<float>(part), 1 - bias - fraction)
+                    : std::ldexp(static_cast<float>(part + (1 << fraction)),
+                                 exponent - bias - fraction);
+  return code & 0x80 ? -size : size;
+}
+
 float load(cudaDataType type, const void* from, int64_t index) {
   switch (type) {
+    case CUDA_R_8F_E4M3:
+      return fp8(static_cast<const uint8_t*>(from)[index], 3, 7);
+    case CUDA_R_8F_E5M2:
+      return fp8(static_cast<const uint8_t*>(from)[index], 2, 15);
     case CUDA_R_16F:
       return static_cast<const kernels::F16*>(from)[index];
     case CUDA_R_16BF:

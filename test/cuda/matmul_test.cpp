@@ -89,6 +89,81 @@ TEST_F(CudaMatmul, MapsEveryLayout) {
         }
 }
 
+// A product [rows, 32] x [columns, 32]' with a batch that becomes rows.
+KernelDesc fp8_desc(mpc_dtype_t lhs, mpc_dtype_t rhs, mpc_dtype_t result) {
+  return {KernelId::matmul,
+          {{lhs, {2, 3, 32}}, {rhs, {16, 32}}, {result, {2, 3, 16}}},
+          {0, 1}};
+}
+
+// 1, 2 and 0.5 in turn; for E5M2, too.
+std::vector<uint8_t> fp8_codes(size_t count, bool e5m2) {
+  std::vector<uint8_t> codes(count);
+  for (size_t i = 0; i < count; ++i)
+    codes[i] =
+        static_cast<uint8_t>(e5m2 ? 0x38 + 4 * (i % 3) : 0x30 + 8 * (i % 3));
+  return codes;
+}
+
+TEST_F(CudaMatmul, MultipliesFp8OfBothFormats) {
+  for (const bool e5m2 : {false, true}) {
+    const mpc_dtype_t type = e5m2 ? MPC_DTYPE_F8E5M2 : MPC_DTYPE_F8E4M3;
+    std::string error;
+    const auto kernel = make_cuda_kernel(
+        fp8_desc(type, MPC_DTYPE_F8E4M3, MPC_DTYPE_F32), context(), &error);
+    ASSERT_TRUE(kernel) << error << library.refusal;
+    std::vector<uint8_t> lhs = fp8_codes(192, e5m2),
+                         rhs = fp8_codes(512, false);
+    std::vector<float> result(96);
+    const cuda::CUdeviceptr operands[] = {
+        reinterpret_cast<cuda::CUdeviceptr>(lhs.data()),
+        reinterpret_cast<cuda::CUdeviceptr>(rhs.data()),
+        reinterpret_cast<cuda::CUdeviceptr>(result.data())};
+    ASSERT_EQ(kernel->enqueue(operands, 0, nullptr), "") << library.refusal;
+    const float values[] = {0.5f, 1, 2};
+    for (size_t row = 0; row < 6; ++row)
+      for (size_t column = 0; column < 16; ++column) {
+        float sum = 0;
+        for (size_t k = 0; k < 32; ++k)
+          sum += values[(row * 32 + k) % 3] * values[(column * 32 + k) % 3];
+        EXPECT_EQ(result[row * 16 + column], sum) << row << ", " << column;
+      }
+  }
+}
+
+TEST_F(CudaMatmul, RefusesWhatNoMatrixUnitTakes) {
+  std::string error;
+  const auto refuse = [&](KernelDesc desc, const CudaContext& device) {
+    EXPECT_FALSE(make_cuda_kernel(desc, device, &error));
+    return error;
+  };
+  KernelDesc desc =
+      fp8_desc(MPC_DTYPE_F8E5M2, MPC_DTYPE_F8E5M2, MPC_DTYPE_BF16);
+  EXPECT_EQ(refuse(desc, context()),
+            "matmul: operand 1 must be f8e4m3, found f8e5m2");
+  desc = fp8_desc(MPC_DTYPE_F8E4M3, MPC_DTYPE_F8E5M2, MPC_DTYPE_F16);
+  EXPECT_EQ(refuse(desc, context()),
+            "matmul: operand 2 must be bf16 or f32, found f16");
+  desc = fp8_desc(MPC_DTYPE_F8E4M3, MPC_DTYPE_BF16, MPC_DTYPE_BF16);
+  EXPECT_EQ(refuse(desc, context()),
+            "matmul: operand 1 must be f8e4m3 or f8e5m2, found bf16");
+  desc = fp8_desc(MPC_DTYPE_F8E4M3, MPC_DTYPE_F8E4M3, MPC_DTYPE_BF16);
+  CudaContext ampere = context();
+  ampere.compute_capability = 80;
+  EXPECT_EQ(refuse(desc, ampere),
+            "matmul: f8e4m3 needs compute capability 8.9, Fake H200 has 8.0; "
+            "compile with --precision=bf16");
+  desc.operands[1].shape = {32, 16};
+  desc.attributes[1] = 0;
+  EXPECT_EQ(refuse(desc, context()),
+            "matmul: operands of 8 bit must both have rows along the sum");
+  desc = fp8_desc(MPC_DTYPE_F8E4M3, MPC_DTYPE_F8E4M3, MPC_DTYPE_BF16);
+  desc.operands[0].shape[2] = desc.operands[1].shape[1] = 24;
+  EXPECT_EQ(refuse(desc, context()),
+            "matmul: operands of 8 bit must have extents that are multiples of "
+            "16, found a sum over 24 and 16 columns");
+}
+
 TEST_F(CudaMatmul, LinearLayersAreOneProduct) {
   std::string error;
   CudaContext device = context();

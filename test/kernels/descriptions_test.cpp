@@ -69,6 +69,10 @@ TEST(Descriptions, Matmul) {
                  "matmul: operand 2 must be f32, found bf16");
   expect_refused(matmul({bf16, {2, 2}}, {bf16, {2, 2}}, {f16, {2, 2}}),
                  "matmul: operand 2 must be bf16 or f32, found f16");
+  expect_refused(
+      matmul({MPC_DTYPE_F8E4M3, {2, 2}}, {MPC_DTYPE_F8E5M2, {2, 2}}, square),
+      "matmul: operands of f8e4m3 are multiplied by GPUs alone; "
+      "programs for CPUs widen them");
   expect_refused(matmul(square, {f32, {2}}, square),
                  "matmul: operand 1 must have rank 2 or more, found 1");
   expect_refused(matmul({f32, {2, 3}}, {f32, {2, 3}}, square),

@@ -146,9 +146,9 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
   // fp64 is for checks of gradients and not advertised.
   command
       .add_option("--precision", options.precision,
-                  "fp32, bf16 or fp16 (default: bf16)")
+                  "fp32, bf16, fp16 or fp8 (default: bf16)")
       ->option_text("TYPE")
-      ->check(Choice({"fp32", "bf16", "fp16", "fp64"}, 3))
+      ->check(Choice({"fp32", "bf16", "fp16", "fp8", "fp64"}, 4))
       ->group("Precision");
   command
       .add_option("--keep-fp32", options.keepFp32,
@@ -162,8 +162,8 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
       ->group("Precision");
   command
       .add_option("--op-precision", options.opPrecision,
-                  "fp32 or low for nodes or op types; of several the last "
-                  "counts")
+                  "fp32, low or fp8 for nodes or op types; of several the "
+                  "last counts")
       ->option_text("REGEX=FORMAT")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -174,6 +174,7 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
       ->option_text("FILE.toml")
       ->group(rarePrecision());
   lossScale.addTo(command);
+  fp8.addTo(command);
 }
 
 void CompileArguments::addTargetOptions(CLI::App &command) {
@@ -267,6 +268,7 @@ CompileArguments::toOptions(const std::string &model) const {
   result.targets = splitTargets(target);
   checkPrecision(result.targets, result.precision);
   result.lossScaling = lossScale.toScaling(result.precision);
+  result.fp8 = fp8.toScaling(result.precision);
   optimizer.fill(result);
   addPairs("--dim", "NAME=N with a positive N", '=', 1, dims, result.dims);
   addPairs("--padding-idx", "NAME:ROW with a whole number", ':', INT64_MIN,

@@ -3,6 +3,7 @@
 #define MPC_TOOLS_MPC_COMPILEOPTIONS_H
 
 #include "passes/Pipeline.h"
+#include "tools/mpc/Fp8Arguments.h"
 #include "tools/mpc/LossScaleArguments.h"
 #include "tools/mpc/OptimizerArguments.h"
 #include "tools/mpc/PolicyFile.h"
@@ -48,6 +49,7 @@ private:
   std::string policyFile;
   std::string target = "cpu";
   LossScaleArguments lossScale;
+  Fp8Arguments fp8;
   OptimizerArguments optimizer;
   std::vector<const CLI::Option *> added;
 };

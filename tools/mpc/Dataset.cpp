@@ -35,6 +35,8 @@ static std::string numpyName(mpc_dtype_t dtype) {
   case MPC_DTYPE_BOOL:
     return "bool";
   case MPC_DTYPE_BF16:
+  case MPC_DTYPE_F8E4M3:
+  case MPC_DTYPE_F8E5M2:
     break;
   }
   return "";

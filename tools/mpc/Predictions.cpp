@@ -82,6 +82,9 @@ static const char *numpyName(mpc_dtype_t dtype) {
     return "uint8";
   case MPC_DTYPE_BOOL:
     return "bool";
+  case MPC_DTYPE_F8E4M3:
+  case MPC_DTYPE_F8E5M2:
+    break; // Never an output.
   }
   return "?";
 }

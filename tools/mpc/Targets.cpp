@@ -16,6 +16,8 @@ static constexpr unsigned kArchitectures[] = {70, 75, 80,  86,  87,
 static constexpr const char *kDefaultCuda = "cuda:sm_80";
 /// The first with arithmetic in bf16.
 static constexpr unsigned kFirstBf16 = 80;
+/// The first that multiplies in fp8.
+static constexpr unsigned kFirstFp8 = 89;
 
 static const std::string kCudaPrefix = "cuda:sm_";
 
@@ -91,9 +93,15 @@ void mpc::tool::checkPrecision(const std::vector<std::string> &targets,
     if (precision == "fp64")
       throw Failure(Usage, "--precision=fp64 is for checks of gradients on the "
                            "cpu; --target=" +
-                               target + " computes in fp32, bf16 or fp16");
+                               target + " computes in fp32 at most");
     unsigned long architecture =
         std::strtoul(target.c_str() + kCudaPrefix.size(), nullptr, 10);
+    if (precision == "fp8" && architecture < kFirstFp8)
+      throw Failure(Usage, "--precision=fp8 needs sm_89 or newer: GPUs of "
+                           "--target=" +
+                               target +
+                               " do not multiply in fp8; give "
+                               "--precision=bf16 or --target=cuda:sm_90");
     if (precision == "bf16" && architecture < kFirstBf16)
       throw Failure(Usage, "--precision=bf16 needs sm_80 or newer: GPUs of "
                            "--target=" +

@@ -24,6 +24,9 @@ typedef enum mpc_dtype_e
   MPC_DTYPE_I32 = 6,
   MPC_DTYPE_U8 = 7,    // MLIR i8; holds positions.
   MPC_DTYPE_BOOL = 8,  // One byte, 0 or 1; MLIR i1.
+  // FP8 of training, inside programs alone: no input, output or state has it.
+  MPC_DTYPE_F8E4M3 = 9,   // MLIR f8E4M3FN: no infinity, largest number 448.
+  MPC_DTYPE_F8E5M2 = 10,  // MLIR f8E5M2: largest number 57344.
 } mpc_dtype_t;
 
 // Bytes of one element; 0 for a number that is not a dtype.
@@ -40,6 +43,8 @@ static inline size_t mpc_dtype_size(mpc_dtype_t dtype) {
       return 2;
     case MPC_DTYPE_U8:
     case MPC_DTYPE_BOOL:
+    case MPC_DTYPE_F8E4M3:
+    case MPC_DTYPE_F8E5M2:
       return 1;
   }
   return 0;
@@ -64,6 +69,10 @@ static inline const char* mpc_dtype_name(mpc_dtype_t dtype) {
       return "u8";
     case MPC_DTYPE_BOOL:
       return "bool";
+    case MPC_DTYPE_F8E4M3:
+      return "f8e4m3";
+    case MPC_DTYPE_F8E5M2:
+      return "f8e5m2";
   }
   return "?";
 }

@@ -67,6 +67,11 @@ bool is_dtype(schema::DType dtype) {
   return mpc_dtype_size(dtype_of(dtype)) != 0;
 }
 
+// Of values inside functions alone: its scale is not known outside.
+bool is_fp8(schema::DType dtype) {
+  return dtype == schema::DType::F8E4M3 || dtype == schema::DType::F8E5M2;
+}
+
 // FlatBuffers checks where a vector begins, not how its elements are aligned.
 // Its writer does not align empty ones.
 bool is_aligned(const flatbuffers::Vector<int64_t>* numbers) {
@@ -214,7 +219,8 @@ mpc_status_t Checker::check_state(const schema::State& state) {
   if (state.kind() > schema::StateKind::MAX)
     return damaged(where, "its kind is unknown");
   uint64_t count, bytes;
-  if (!measure(state.dtype(), state.shape(), &count, &bytes))
+  if (!measure(state.dtype(), state.shape(), &count, &bytes) ||
+      is_fp8(state.dtype()))
     return damaged(where, "its type or shape has no meaning");
   if (state.offset() % kAlignment != 0)
     return damaged(where, "does not start at a multiple of 64");
@@ -539,6 +545,8 @@ mpc_status_t Checker::check_bindings(const Bindings* bindings, bool inputs,
         (binding.batch_dim() >= 0 &&
          static_cast<uint32_t>(binding.batch_dim()) >= rank_of(buffer.shape())))
       return damaged(there, "its batch dimension does not exist");
+    if (is_fp8(buffer.dtype()))
+      return damaged(there, "its type has no meaning outside of functions");
     if (!inputs) continue;
     if (buffer.space() != schema::Space::Arena)
       return damaged(there, "does not lie in the arena");

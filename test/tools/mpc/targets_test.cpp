@@ -79,7 +79,7 @@ TEST(Targets, ComputeInWhatTheirArithmeticHas) {
             "--precision=fp16");
   EXPECT_EQ(refusal({"cpu", "cuda:sm_80"}, "fp64"),
             "--precision=fp64 is for checks of gradients on the cpu; "
-            "--target=cuda:sm_80 computes in fp32, bf16 or fp16");
+            "--target=cuda:sm_80 computes in fp32 at most");
 }
 
 } // namespace

@@ -6,6 +6,9 @@
 #include "compiler/Dialect/Train/IR/Train.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace mpc;
@@ -36,17 +39,20 @@ static LogicalResult lower(amp::ScaleLossOp op, OpBuilder &builder,
   return success();
 }
 
-static LogicalResult lower(amp::UnscaleOp op, OpBuilder &builder,
-                           SmallVectorImpl<Value> &results) {
-  // One division for the whole tensor.
-  Location loc = op.getLoc();
-  Value scale = op.getScale();
-  Value inverse = emitElementwise(
+/// One division for a whole tensor.
+static Value inverseOf(Value scale, OpBuilder &builder, Location loc) {
+  return emitElementwise(
       builder, loc, scale.getType(), scale,
       [](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
         Value one = constantFloat(b, l, args[0].getType(), 1.0);
         return {arith::DivFOp::create(b, l, one, args[0])};
       })[0];
+}
+
+static LogicalResult lower(amp::UnscaleOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  Location loc = op.getLoc();
+  Value inverse = inverseOf(op.getScale(), builder, loc);
   results = emitElementwise(
       builder, loc, op->getResultTypes(), {op.getInput(), inverse},
       [](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
@@ -161,6 +167,103 @@ static LogicalResult lower(amp::UpdateScaleOp op, OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
+// FP8
+//===----------------------------------------------------------------------===//
+
+static LogicalResult lower(amp::QuantizeOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  auto format = cast<FloatType>(op.getType().getElementType());
+  double largest =
+      llvm::APFloat::getLargest(format.getFloatSemantics()).convertToDouble();
+  auto body = [&](OpBuilder &b, Location loc,
+                  ValueRange args) -> SmallVector<Value> {
+    Type type = args[0].getType();
+    Value most = constantFloat(b, loc, type, largest);
+    Value least = constantFloat(b, loc, type, -largest);
+    Value scaled = arith::MulFOp::create(b, loc, args[0], args[1]);
+    Value bounded = arith::MinNumFOp::create(b, loc, scaled, most);
+    bounded = arith::MaxNumFOp::create(b, loc, bounded, least);
+    // Zero, or NaN where the element was no number.
+    Value zero = constantFloat(b, loc, type, 0.0);
+    Value gone = arith::MulFOp::create(b, loc, args[0], zero);
+    return {arith::AddFOp::create(b, loc, bounded, gone)};
+  };
+  results = emitElementwise(builder, op.getLoc(), op->getResultTypes(),
+                            op->getOperands(), body);
+  return success();
+}
+
+static LogicalResult lower(amp::DequantizeOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  // One factor after the other: that of both may have no f32.
+  Location loc = op.getLoc();
+  results = emitElementwise(
+      builder, loc, op->getResultTypes(),
+      {op.getInput(), inverseOf(op.getLhsScale(), builder, loc),
+       inverseOf(op.getRhsScale(), builder, loc)},
+      [](OpBuilder &b, Location l, ValueRange args) -> SmallVector<Value> {
+        Value value = arith::MulFOp::create(b, l, args[0], args[1]);
+        return {arith::MulFOp::create(b, l, value, args[2])};
+      });
+  return success();
+}
+
+static LogicalResult lower(amp::AmaxOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  Location loc = op.getLoc();
+  Value value = op.getInput();
+  auto size = [](OpBuilder &b, Location l,
+                 ValueRange args) -> SmallVector<Value> {
+    return {math::AbsFOp::create(b, l, args[0])};
+  };
+  ArrayRef<int64_t> shape = op.getInput().getType().getShape();
+  int64_t rank = shape.size();
+  if (rank == 0) {
+    results = emitElementwise(builder, loc, op->getResultTypes(), value, size);
+    return success();
+  }
+  // Rows first: a walk over them can share in another one's.
+  value = emitReduction(builder, loc, shape, {rank - 1}, Combiner::Max, value,
+                        {allDims(value)}, size)[0];
+  if (rank > 1)
+    value = emitReduction(builder, loc, shape.drop_back(), allDims(value),
+                          Combiner::Max, value, {allDims(value)}, size)[0];
+  results.assign({value});
+  return success();
+}
+
+/// 2^floor(log2(x)) is the exponent of x: its bits without the mantissa.
+static LogicalResult lower(amp::ScaleOfOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  auto body = [](OpBuilder &b, Location loc,
+                 ValueRange args) -> SmallVector<Value> {
+    Value amax = args[0], largest = args[1], old = args[2];
+    Type type = amax.getType();
+    auto number = [&](double value) {
+      return constantFloat(b, loc, type, value);
+    };
+    Value quotient = arith::DivFOp::create(b, loc, largest, amax);
+    Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), quotient);
+    Value exponent = arith::AndIOp::create(
+        b, loc, bits,
+        arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0x7f800000)));
+    Value power = arith::BitcastOp::create(b, loc, type, exponent);
+    power = arith::MinimumFOp::create(b, loc, power, number(0x1p60));
+    power = arith::MaximumFOp::create(b, loc, power, number(0x1p-60));
+    Value isPositive = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT,
+                                             amax, number(0.0));
+    Value isFinite =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE, amax,
+                              number(std::numeric_limits<float>::max()));
+    Value isUsable = arith::AndIOp::create(b, loc, isPositive, isFinite);
+    return {arith::SelectOp::create(b, loc, isUsable, power, old)};
+  };
+  results = emitElementwise(builder, op.getLoc(), op->getResultTypes(),
+                            op->getOperands(), body);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Registration
 //===----------------------------------------------------------------------===//
 
@@ -201,5 +304,9 @@ void mpc::train::registerAmpLowering(DialectRegistry &registry) {
     attach<amp::CommitOp, 1>(context);
     attach<amp::UnscaleOp, 1>(context);
     attach<amp::UpdateScaleOp, 2>(context);
+    attach<amp::QuantizeOp, 1>(context);
+    attach<amp::DequantizeOp, 2>(context);
+    attach<amp::AmaxOp, 1>(context);
+    attach<amp::ScaleOfOp, 1>(context);
   });
 }

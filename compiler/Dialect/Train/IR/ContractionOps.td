@@ -21,11 +21,16 @@ def Train_MatmulOp : Train_InferredOp<"matmul", [
     (C1) both operands have rank 2 or more.
     (C2) the K extents agree.
     (C3) the leading dimensions broadcast.
+    (C4) both operands are FP8 or none is; `f8E5M2` stands on one side at most.
+
+    The product of FP8 operands is that of their scaled values: an
+    `amp.dequantize` behind it takes the scales out.
   }];
-  let arguments = (ins Train_FloatTensor:$lhs, Train_FloatTensor:$rhs,
+  let arguments = (ins Train_FactorTensor:$lhs, Train_FactorTensor:$rhs,
                    UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
                    UnitAttr:$weight_gradient);
   let results = (outs Train_FloatTensor:$result);
+  let hasVerifier = 1; // matmul_c4
   let extraClassDeclaration = compatible # [{
     bool isResultPinned(unsigned) { return getWeightGradient(); }
   }];

@@ -83,6 +83,19 @@ MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
   return success();
 }
 
+LogicalResult MatmulOp::verify() {
+  Type lhs = getLhs().getType().getElementType();
+  Type rhs = getRhs().getType().getElementType();
+  bool isFp8 = lhs.getIntOrFloatBitWidth() == 8;
+  if (isFp8 != (rhs.getIntOrFloatBitWidth() == 8)) // matmul_c4
+    return emitOpError("must read FP8 on both sides or on none, but reads ")
+           << lhs << " and " << rhs;
+  if (isa<Float8E5M2Type>(lhs) && isa<Float8E5M2Type>(rhs))
+    return emitOpError("must not read f8E5M2 on both sides, which no matrix "
+                       "unit multiplies");
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Gradient
 //===----------------------------------------------------------------------===//

@@ -12,11 +12,14 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 def Train_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
+// What products alone compute in: others move it, at most.
+def Train_Fp8 : AnyTypeOf<[F8E4M3FN, F8E5M2]>;
 def Train_FloatTensor : StaticShapeTensorOf<[Train_Float]>;
+def Train_FactorTensor : StaticShapeTensorOf<[Train_Float, Train_Fp8]>;
 def Train_IntTensor : StaticShapeTensorOf<[I32, I64]>;
 def Train_BoolTensor : StaticShapeTensorOf<[I1]>;
 def Train_ByteTensor : StaticShapeTensorOf<[I8]>;
-def Train_Tensor : StaticShapeTensorOf<[Train_Float, I1, I8, I32, I64]>;
+def Train_Tensor : StaticShapeTensorOf<[Train_Float, Train_Fp8, I1, I8, I32, I64]>;
 
 // All ops print as `train.name operands {attributes} : (types) -> types`: the
 // precision stage gives results element types that nothing else determines.

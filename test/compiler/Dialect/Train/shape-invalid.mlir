@@ -149,6 +149,22 @@ func.func @matmul_c3(%x: tensor<2x4x3xf32>, %y: tensor<5x3x4xf32>) {
 
 // -----
 
+func.func @matmul_c4(%x: tensor<2x4xf8E4M3FN>, %y: tensor<4x4xbf16>) {
+  // expected-error @+1 {{'train.matmul' op must read FP8 on both sides or on none, but reads 'f8E4M3FN' and 'bf16'}}
+  %0 = train.matmul %x, %y : (tensor<2x4xf8E4M3FN>, tensor<4x4xbf16>) -> tensor<2x4xbf16>
+  return
+}
+
+// -----
+
+func.func @matmul_c4(%x: tensor<2x4xf8E5M2>) {
+  // expected-error @+1 {{'train.matmul' op must not read f8E5M2 on both sides, which no matrix unit multiplies}}
+  %0 = train.matmul %x, %x {transpose_rhs} : (tensor<2x4xf8E5M2>, tensor<2x4xf8E5M2>) -> tensor<2x2xbf16>
+  return
+}
+
+// -----
+
 func.func @split_c1_axis(%x: tensor<4x3xf32>) {
   // expected-error @+2 {{'train.split' op 'axis' must lie in [0, 2), but is 2}}
   // expected-error @+1 {{'train.split' op failed to infer returned types}}

@@ -1,0 +1,259 @@
+//===- FloatBits.cpp - Narrow floats as integers --------------------------===//
+//
+// LLVM has no vectors of bf16 on a CPU without instructions for them: whatever
+// touches one, a select or a masked store, becomes code for single elements, at
+// a fifth of the speed. FP8 it does not have at all. Vectors of integers are
+// there on every target.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Codegen/FloatBits.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+//===----------------------------------------------------------------------===//
+// Arithmetic on bits
+//===----------------------------------------------------------------------===//
+
+/// `type` with other elements.
+static Type typeLike(Type type, Type element) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(vector.clone(element)) : element;
+}
+
+static Type bitsType(Type type, unsigned width) {
+  return typeLike(type, IntegerType::get(type.getContext(), width));
+}
+
+namespace {
+
+/// Builds operations on values in f32, scalars or vectors, and on their bits as
+/// integers of 32 bit.
+class Bits {
+public:
+  Bits(OpBuilder &builder, Location loc, Type like)
+      : builder(builder), loc(loc),
+        floats(typeLike(like, builder.getF32Type())),
+        words(bitsType(like, 32)) {}
+
+  Value number(int64_t value) {
+    TypedAttr attr = builder.getI32IntegerAttr(static_cast<int32_t>(value));
+    if (auto vector = dyn_cast<VectorType>(words))
+      attr = DenseElementsAttr::get(vector, Attribute(attr));
+    return arith::ConstantOp::create(builder, loc, attr);
+  }
+  Value ofFloat(Value value) {
+    return arith::BitcastOp::create(builder, loc, words, value);
+  }
+  Value toFloat(Value bits) {
+    return arith::BitcastOp::create(builder, loc, floats, bits);
+  }
+  Value widened(Value bits) {
+    return arith::ExtUIOp::create(builder, loc, words, bits);
+  }
+  Value narrowed(Value bits, unsigned width) {
+    return arith::TruncIOp::create(builder, loc, bitsType(words, width), bits);
+  }
+  Value add(Value bits, int64_t value) {
+    return arith::AddIOp::create(builder, loc, bits, number(value));
+  }
+  Value sum(Value left, Value right) {
+    return arith::AddIOp::create(builder, loc, left, right);
+  }
+  Value masked(Value bits, int64_t mask) {
+    return arith::AndIOp::create(builder, loc, bits, number(mask));
+  }
+  Value joined(Value left, Value right) {
+    return arith::OrIOp::create(builder, loc, left, right);
+  }
+  Value left(Value bits, unsigned by) {
+    return arith::ShLIOp::create(builder, loc, bits, number(by));
+  }
+  Value right(Value bits, unsigned by) {
+    return arith::ShRUIOp::create(builder, loc, bits, number(by));
+  }
+  Value atMost(Value bits, int64_t value) {
+    return arith::MinUIOp::create(builder, loc, bits, number(value));
+  }
+  Value isBelow(Value bits, int64_t value) {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, bits,
+                                 number(value));
+  }
+  Value choose(Value condition, Value yes, Value no) {
+    return arith::SelectOp::create(builder, loc, condition, yes, no);
+  }
+  /// What is rounded to nearest even once the last `by` bits are shifted out.
+  Value rounded(Value bits, unsigned by) {
+    Value odd = masked(right(bits, by), 1);
+    return sum(bits, add(odd, (1 << (by - 1)) - 1));
+  }
+
+  OpBuilder &builder;
+  Location loc;
+
+private:
+  Type floats, words;
+};
+
+//===----------------------------------------------------------------------===//
+// bf16
+//===----------------------------------------------------------------------===//
+
+/// The upper half of an f32.
+struct Bf16Format {
+  static constexpr unsigned kWidth = 16;
+
+  static bool is(Type type) { return getElementTypeOrSelf(type).isBF16(); }
+
+  /// NaN stays NaN, quiet: adding could carry its payload into infinity.
+  static Value round(Bits &b, Value value, Type) {
+    Value bits = b.ofFloat(value);
+    Value quiet = b.joined(bits, b.number(0x400000));
+    Value isNan = arith::CmpFOp::create(
+        b.builder, b.loc, arith::CmpFPredicate::UNO, value, value);
+    Value chosen = b.choose(isNan, quiet, b.rounded(bits, 16));
+    return b.narrowed(b.right(chosen, 16), kWidth);
+  }
+
+  static Value widen(Bits &b, Value bits, Type) {
+    return b.toFloat(b.left(b.widened(bits), 16));
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// FP8
+//===----------------------------------------------------------------------===//
+
+/// f8E4M3FN, which has NaN where infinity would be, and f8E5M2.
+struct Fp8Format {
+  static constexpr unsigned kWidth = 8;
+
+  static bool is(Type type) {
+    return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type));
+  }
+
+  explicit Fp8Format(Type type) {
+    bool hasInfinity = isa<Float8E5M2Type>(getElementTypeOrSelf(type));
+    mantissa = hasInfinity ? 2 : 3;
+    rebias = 127 - (hasInfinity ? 15 : 7);
+    beyond = hasInfinity ? 0x7c : 0x7f;
+  }
+
+  /// Subnormal numbers are multiples of one unit: adding the f32 whose last bit
+  /// that is rounds to them, and leaves their code in the last bits of the sum.
+  static Value round(Bits &b, Value value, Type type) {
+    const Fp8Format format(type);
+    const unsigned dropped = 23 - format.mantissa;
+    const int64_t leastNormal = int64_t{format.rebias + 1} << 23;
+    Value bits = b.ofFloat(value);
+    Value size = b.masked(bits, 0x7fffffff);
+    Value normal =
+        b.rounded(b.add(size, -(int64_t{format.rebias} << 23)), dropped);
+    normal = b.atMost(b.right(normal, dropped), format.beyond);
+    const int64_t unit = int64_t{format.rebias + 1 + dropped} << 23;
+    Value shifted = arith::AddFOp::create(b.builder, b.loc, b.toFloat(size),
+                                          b.toFloat(b.number(unit)));
+    Value small = b.add(b.ofFloat(shifted), -unit);
+    Value code = b.choose(b.isBelow(size, leastNormal), small, normal);
+    code = b.choose(b.isBelow(size, 0x7f800001), code, b.number(0x7f));
+    Value sign = b.masked(b.right(bits, 24), 0x80);
+    return b.narrowed(b.joined(code, sign), kWidth);
+  }
+
+  /// Of a subnormal number the leading one that an f32 has without saying so is
+  /// taken out again.
+  static Value widen(Bits &b, Value bits, Type type) {
+    const Fp8Format format(type);
+    const unsigned dropped = 23 - format.mantissa;
+    const int64_t leastNormal = int64_t{format.rebias + 1} << 23;
+    Value word = b.widened(bits);
+    Value code = b.masked(word, 0x7f);
+    Value fields = b.left(code, dropped);
+    Value normal = b.add(fields, int64_t{format.rebias} << 23);
+    Value small = arith::SubFOp::create(b.builder, b.loc,
+                                        b.toFloat(b.add(fields, leastNormal)),
+                                        b.toFloat(b.number(leastNormal)));
+    Value size = b.choose(b.isBelow(code, 1 << format.mantissa),
+                          b.ofFloat(small), normal);
+    // Infinity has no mantissa; all else from there on is NaN.
+    Value special = b.joined(fields, b.number(0x7f800000));
+    if (format.beyond == 0x7f)
+      special = b.number(0x7fc00000);
+    size = b.choose(b.isBelow(code, format.beyond), size, special);
+    Value sign = b.left(b.masked(word, 0x80), 24);
+    return b.toFloat(b.joined(size, sign));
+  }
+
+private:
+  unsigned mantissa, rebias, beyond;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+static TypedAttr bitsOf(TypedAttr value, unsigned width) {
+  Type word = IntegerType::get(value.getContext(), width);
+  if (auto single = dyn_cast<FloatAttr>(value))
+    return IntegerAttr::get(word, single.getValue().bitcastToAPInt());
+  return cast<DenseElementsAttr>(value).bitcast(word);
+}
+
+template <typename Format> static void retype(Value value) {
+  if (Format::is(value.getType()))
+    value.setType(bitsType(value.getType(), Format::kWidth));
+}
+
+template <typename Format> static void keepAsBits(func::FuncOp kernel) {
+  // With the types that will be gone when their operations are replaced.
+  SmallVector<std::pair<Operation *, Type>> conversions;
+  kernel.walk([&](Operation *op) {
+    if (auto widening = dyn_cast<arith::ExtFOp>(op))
+      if (Type type = widening.getIn().getType(); Format::is(type))
+        conversions.push_back({op, type});
+    if (auto rounding = dyn_cast<arith::TruncFOp>(op))
+      if (Type type = rounding.getType(); Format::is(type))
+        conversions.push_back({op, type});
+  });
+  kernel.walk([](Operation *op) {
+    if (auto constant = dyn_cast<arith::ConstantOp>(op))
+      if (Format::is(constant.getType()))
+        constant.setValueAttr(bitsOf(constant.getValue(), Format::kWidth));
+    if (auto address = dyn_cast<LLVM::GEPOp>(op))
+      if (Format::is(address.getElemType()))
+        address.setElemType(bitsType(address.getElemType(), Format::kWidth));
+    llvm::for_each(op->getResults(), retype<Format>);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), retype<Format>);
+  });
+  OpBuilder builder(kernel.getContext());
+  for (auto [op, type] : conversions) {
+    builder.setInsertionPoint(op);
+    Bits bits(builder, op->getLoc(), type);
+    Value operand = op->getOperand(0);
+    Value result = isa<arith::ExtFOp>(op) ? Format::widen(bits, operand, type)
+                                          : Format::round(bits, operand, type);
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+  }
+  // Of bytes that were loaded as such.
+  kernel.walk([](arith::BitcastOp op) {
+    if (op.getIn().getType() != op.getType())
+      return;
+    op.replaceAllUsesWith(op.getIn());
+    op.erase();
+  });
+}
+
+void mpc::keepBf16AsBits(func::FuncOp kernel) {
+  keepAsBits<Bf16Format>(kernel);
+}
+
+void mpc::keepFp8AsBits(func::FuncOp kernel) { keepAsBits<Fp8Format>(kernel); }

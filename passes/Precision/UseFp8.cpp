@@ -1,0 +1,248 @@
+//===- UseFp8.cpp - Linear layers in 8 bit --------------------------------===//
+//
+// Implements mpc-use-fp8. Fp8Layers finds the layers, Fp8Scales keeps their
+// scales; this file chooses, and puts rounding, product and scales together.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Report/Rules.h"
+#include "compiler/Support/Diagnostics.h"
+#include "passes/Grad/EntryPoints.h"
+#include "passes/Precision/Fp8Layers.h"
+#include "passes/Precision/Fp8Scales.h"
+#include "passes/Precision/Passes.h"
+#include "passes/Precision/PrecisionFacts.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+#define DEBUG_TYPE "mpc-use-fp8"
+
+namespace mpc {
+#define GEN_PASS_DEF_USEFP8PASS
+#include "passes/Precision/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+/// What `value` is a view of; weights stay as they were cast.
+static Value skipViews(Value value) {
+  while (auto reshape = value.getDefiningOp<train::ReshapeOp>())
+    value = reshape.getInput();
+  return value;
+}
+
+/// What is rounded for `operand`: what a cast would round to 16 bit first, too.
+static Value sourceOf(Value operand) {
+  Value value = skipViews(operand);
+  auto cast = value.getDefiningOp<amp::CastOp>();
+  return cast && !isWeight(value) ? cast.getInput() : value;
+}
+
+namespace {
+
+/// Rounds the operands of the products of one function.
+class Rounding {
+public:
+  Rounding(func::FuncOp func, const llvm::DenseSet<Value> &gradients)
+      : builder(func.getContext()), gradients(gradients) {}
+
+  FloatType formatOf(Value value) {
+    if (gradients.contains(value))
+      return Float8E5M2Type::get(builder.getContext());
+    return Float8E4M3FNType::get(builder.getContext());
+  }
+
+  /// Notes what the layers need rounded. Weights are rounded with a scale of
+  /// their own magnitude, as are all where nothing is `delayed`.
+  void collect(ArrayRef<LinearLayer> layers, bool delayed) {
+    for (const LinearLayer &layer : layers)
+      for (train::MatmulOp product : layer.products())
+        for (Value operand : product->getOperands()) {
+          Value value = sourceOf(operand);
+          auto [it, isNew] = scales.insert({value, Value()});
+          if (!isNew || !delayed || isWeight(value))
+            continue;
+          tensors.push_back({value, formatOf(value), firstScale(value)});
+        }
+  }
+
+  ArrayRef<ScaledTensor> delayedTensors() const { return tensors; }
+
+  void setScales(ArrayRef<Value> values) {
+    for (auto [tensor, scale] : llvm::zip_equal(tensors, values))
+      scales[tensor.value] = scale;
+  }
+
+  void rewrite(train::MatmulOp product) {
+    Value lhs = product.getLhs(), rhs = product.getRhs();
+    product.getLhsMutable().assign(rounded(lhs));
+    product.getRhsMutable().assign(rounded(rhs));
+    builder.setInsertionPointAfter(product);
+    auto unscaled = amp::DequantizeOp::create(
+        builder, product.getLoc(), product.getResult(), scaleOf(sourceOf(lhs)),
+        scaleOf(sourceOf(rhs)));
+    product.getResult().replaceAllUsesExcept(unscaled.getResult(), unscaled);
+    for (Value operand : {lhs, rhs})
+      eraseIfDead(operand);
+  }
+
+private:
+  /// Gradients of a mean are about as small as there are rows; in the first
+  /// step they would all be zero without a scale. Too large a one only clips.
+  double firstScale(Value value) {
+    if (!gradients.contains(value))
+      return 1;
+    auto type = cast<RankedTensorType>(value.getType());
+    int64_t rows = 1;
+    for (int64_t extent : type.getShape().drop_back())
+      rows *= extent;
+    return std::exp2(std::floor(std::log2(static_cast<double>(rows))));
+  }
+
+  Value scaleOf(Value value) {
+    Value &scale = scales[value];
+    if (scale)
+      return scale;
+    Location loc = value.getLoc();
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(value);
+    Value amax = amp::AmaxOp::create(builder, loc, value);
+    Value largest = createScalar(builder, loc, builder.getF32Type(),
+                                 largestOf(formatOf(value), /*margin=*/0));
+    Value one = createScalar(builder, loc, builder.getF32Type(), 1);
+    return scale = amp::ScaleOfOp::create(builder, loc, amax, largest, one);
+  }
+
+  /// `operand` in 8 bit, rounded once for all products.
+  Value rounded(Value operand) {
+    Value value = sourceOf(operand);
+    Value &quantized = copies[value];
+    if (!quantized) {
+      Value scale = scaleOf(value);
+      builder.setInsertionPointAfterValue(isLater(scale, value) ? scale
+                                                                : value);
+      auto type = cast<RankedTensorType>(value.getType());
+      quantized = amp::QuantizeOp::create(
+          builder, value.getLoc(), type.clone(formatOf(value)), value, scale);
+    }
+    auto shape = cast<RankedTensorType>(operand.getType()).getShape();
+    auto type = cast<RankedTensorType>(quantized.getType());
+    if (type.getShape() == shape)
+      return quantized;
+    builder.setInsertionPointAfterValue(quantized);
+    return train::ReshapeOp::create(builder, operand.getLoc(),
+                                    type.clone(shape), quantized);
+  }
+
+  static bool isLater(Value scale, Value value) {
+    Operation *definition = value.getDefiningOp();
+    return !definition || definition->isBeforeInBlock(scale.getDefiningOp());
+  }
+
+  static void eraseIfDead(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isOpTriviallyDead(op) || op->getNumOperands() == 0)
+        return;
+      value = op->getOperand(0);
+      op->erase();
+    }
+  }
+
+  OpBuilder builder;
+  const llvm::DenseSet<Value> &gradients;
+  llvm::MapVector<Value, Value> scales;
+  llvm::DenseMap<Value, Value> copies;
+  SmallVector<ScaledTensor> tensors;
+};
+
+struct UseFp8Pass : mpc::impl::UseFp8PassBase<UseFp8Pass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    func::FuncOp func = findTraining(module);
+    if (!func)
+      return; // Nothing is trained: predictions are made in 16 bit.
+    llvm::DenseSet<Value> gradients = findGradients(func);
+    if (gradients.empty()) {
+      emitUsageError(func.getLoc())
+          << "--precision=fp8 needs the gradient of the loss, and the model's "
+             "own training step has none that begins at a loss; use bf16";
+      return signalPassFailure();
+    }
+    SmallVector<LinearLayer> layers = findLinearLayers(func, gradients);
+    if (failed(choose(layers)))
+      return signalPassFailure();
+    if (layers.empty())
+      return addNote(module, "--precision=fp8: no linear layer goes to FP8, so "
+                             "that this is bf16; 'mpc report' says why");
+
+    Rounding rounding(func, gradients);
+    rounding.collect(layers, scaling == "delayed");
+    if (!rounding.delayedTensors().empty()) {
+      DelayedScales delayed(module, rounding.delayedTensors(), history, margin);
+      if (failed(delayed.createStates()))
+        return signalPassFailure();
+      rounding.setScales(delayed.readScales(func));
+      auto apply = module.lookupSymbol<func::FuncOp>("apply");
+      delayed.advance(func, apply ? apply : func);
+    }
+    for (LinearLayer &layer : layers)
+      for (train::MatmulOp product : layer.products())
+        rounding.rewrite(product);
+  }
+
+private:
+  /// The function that has the backward pass.
+  static func::FuncOp findTraining(ModuleOp module) {
+    for (auto func : module.getOps<func::FuncOp>())
+      if (!func.isExternal() && !findGradientPacks(func).empty())
+        return func;
+    return nullptr;
+  }
+
+  /// Leaves the layers that go to 8 bit, and says of all why.
+  LogicalResult choose(SmallVectorImpl<LinearLayer> &layers) {
+    SmallVector<LinearLayer> chosen;
+    for (auto [i, layer] : llvm::enumerate(layers)) {
+      bool isEdge = i == 0 || i + 1 == layers.size();
+      auto wanted = layer.forward->getAttrOfType<StringAttr>(kFormatAttr);
+      std::string why = whyNotFp8(layer);
+      if (wanted && wanted.getValue() == "fp8" && !why.empty())
+        return emitUsageError(layer.forward.getLoc())
+               << "node '" << layer.name << "' cannot be fp8: " << why;
+      if (!wanted && why.empty())
+        why = whyBetterNot(layer, isEdge);
+      if (wanted && wanted.getValue() != "fp8")
+        why = "the user wants it";
+      for (train::MatmulOp product : layer.products()) {
+        if (why.empty())
+          setDecision(product, wanted ? kRuleOption : kRuleFp8,
+                      "e4m3 weights and activations, e5m2 gradients, f32 sums");
+        else
+          setDecision(product, kRuleFp8, report::kNotFp8 + why);
+      }
+      LDBG() << layer.name << ": " << (why.empty() ? "fp8" : why);
+      if (why.empty())
+        chosen.push_back(layer);
+    }
+    layers = std::move(chosen);
+    return success();
+  }
+
+  std::string whyBetterNot(const LinearLayer &layer, bool isEdge) const {
+    if (isEdge && !edges)
+      return "the first and the last layer round what the model sees and says";
+    double saved = fp8SavesOnGpu(layer);
+    if (onGpu && saved <= 0)
+      return llvm::formatv("an H100 would lose {0:f0} ns by rounding", -saved);
+    return "";
+  }
+};
+
+} // namespace
