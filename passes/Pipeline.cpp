@@ -96,6 +96,7 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   llvm::append_range(assign.opPrecision, options.opPrecision);
   assign.keepFp32 = options.keepFp32;
   assign.forceLow = options.forceLow;
+  assign.residual = options.residual;
   pm.addPass(createAssignPrecisionPass(assign));
   pm.addNestedPass<func::FuncOp>(createElideCastsPass());
   if (options.precision == "fp8") {

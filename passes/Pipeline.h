@@ -70,6 +70,7 @@ struct CompileOptions : UpdateOptions {
   std::vector<std::string> opPrecision; ///< The same, which count more.
   std::string keepFp32; ///< Regex of node names or op types kept in f32.
   std::string forceLow; ///< Regex of those put in 16 bit.
+  std::string residual = "low"; ///< Sums of a residual stream: low or fp32.
   double labelSmoothing = 0;
   LossScaling lossScaling;
   Fp8Scaling fp8;

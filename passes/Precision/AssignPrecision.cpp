@@ -13,6 +13,7 @@
 #include "passes/Precision/Labelling.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
+#include "passes/Precision/Residuals.h"
 #include "passes/Precision/RoundElements.h"
 
 #include "mlir/IR/Builders.h"
@@ -290,8 +291,12 @@ struct AssignPrecisionPass
   LogicalResult assign(ModuleOp module, FloatType lowType, NodeFilter &keep,
                        NodeFilter &force, MutableArrayRef<NodeFilter> rules) {
     Operation *conflict = nullptr;
+    bool foundResiduals = false;
+    llvm::DenseSet<Operation *> residuals;
     auto overrideOf = [&](Operation *op) -> PrecisionOverride {
       PrecisionOverride last;
+      if (residuals.contains(op))
+        last = {PrecisionOverride::KeepFp32, "--residual=fp32"};
       for (NodeFilter &rule : rules)
         if (rule.matches(op))
           last = rule.override();
@@ -314,6 +319,9 @@ struct AssignPrecisionPass
         });
         continue;
       }
+      if (residual == "fp32")
+        residuals = findResidualSums(func);
+      foundResiduals |= !residuals.empty();
       Labelling labelling(func, lowType, minimumGain, overrideOf);
       if (conflict) {
         emitUsageError(conflict->getLoc())
@@ -323,6 +331,10 @@ struct AssignPrecisionPass
       }
       assignTypes(func, labelling, lowType);
     }
+    if (residual == "fp32" && !foundResiduals)
+      return emitUsageError(module.getLoc())
+             << "--residual=fp32: the model has no residual stream, no sum of "
+                "a tensor with what a product makes of it";
     return success();
   }
 

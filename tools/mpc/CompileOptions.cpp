@@ -161,6 +161,12 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
       ->option_text("REGEX")
       ->group("Precision");
   command
+      .add_option("--residual", options.residual,
+                  "Sums of a residual stream: low (default), or fp32")
+      ->option_text("FORMAT")
+      ->check(Choice({"low", "fp32"}))
+      ->group(rarePrecision());
+  command
       .add_option("--op-precision", options.opPrecision,
                   "fp32, low or fp8 for nodes or op types; of several the "
                   "last counts")

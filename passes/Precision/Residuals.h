@@ -1,0 +1,15 @@
+//===- Residuals.h - Sums that skip what they are added to ------*- C++ -*-===//
+#ifndef MPC_PASSES_PRECISION_RESIDUALS_H
+#define MPC_PASSES_PRECISION_RESIDUALS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mpc {
+
+/// The sums of a residual stream, x + f(x), and those that its gradient is.
+llvm::DenseSet<mlir::Operation *> findResidualSums(mlir::func::FuncOp func);
+
+} // namespace mpc
+
+#endif // MPC_PASSES_PRECISION_RESIDUALS_H
