@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/float_types.h"
+#include "kernels/observation.h"
 
 namespace mpc::kernels {
 namespace {
@@ -614,6 +615,32 @@ bool parse_embedding(const KernelDesc& desc, EmbeddingShape* shape,
   const std::vector<int64_t>& indices = desc.operands[1].shape;
   shape->count = std::accumulate(indices.begin(), indices.end(), int64_t{1},
                                  std::multiplies<>());
+  return true;
+}
+
+bool parse_observe(const KernelDesc& desc, ObserveShape* shape,
+                   std::string* error) {
+  Attributes attributes(desc, error);
+  const bool looks = desc.id == KernelId::observe;
+  if (!attributes.expect(0) || !check_float(desc, 1, error)) return false;
+  const TensorDesc &input = desc.operands[0], &other = desc.operands[1];
+  if (!looks && (!is_float(other.dtype) || other.shape != input.shape))
+    return fail(desc, error,
+                "operand 1 must be a float of shape " + text(input.shape) +
+                    ", found " + mpc_dtype_name(other.dtype) + " of " +
+                    text(other.shape));
+  const size_t result = looks ? 1 : 2;
+  const std::vector<int64_t> row = {looks ? kObservationWidth : kRoundingWidth};
+  if (!check_dtype(desc, result, MPC_DTYPE_F64, MPC_DTYPE_F64, error))
+    return false;
+  if (desc.operands[result].shape != row)
+    return fail(desc, error,
+                "operand " + std::to_string(result) + " must have shape " +
+                    text(row) + ", found " + text(desc.operands[result].shape));
+  shape->dtype = input.dtype;
+  shape->gradient_dtype = looks ? input.dtype : other.dtype;
+  shape->count = std::accumulate(input.shape.begin(), input.shape.end(),
+                                 int64_t{1}, std::multiplies<>());
   return true;
 }
 

@@ -80,6 +80,13 @@ struct EmbeddingShape {
   int64_t rows, width, count;
 };
 
+// How many elements are looked at, and of which types: the second is that of
+// the gradient, where there is one.
+struct ObserveShape {
+  mpc_dtype_t dtype, gradient_dtype;
+  int64_t count;
+};
+
 // The row that an index of a checked embedding names; -1 if there is none.
 inline int64_t embedding_row(int64_t index, int64_t rows) {
   if (index < 0) index += rows;
@@ -114,6 +121,8 @@ bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
                      std::string* error);
 bool parse_embedding(const KernelDesc& desc, EmbeddingShape* shape,
                      std::string* error);
+bool parse_observe(const KernelDesc& desc, ObserveShape* shape,
+                   std::string* error);
 // Bytes that `copy` copies or `zero` clears.
 bool parse_bytes(const KernelDesc& desc, size_t* bytes, std::string* error);
 

@@ -93,6 +93,12 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
       if (!parse_embedding(desc, &shape, error)) return nullptr;
       return cpu::make_embedding(desc.id, shape, context);
     }
+    case KernelId::observe:
+    case KernelId::rounding: {
+      ObserveShape shape;
+      if (!parse_observe(desc, &shape, error)) return nullptr;
+      return cpu::make_observe(desc.id, shape, context);
+    }
     case KernelId::copy:
     case KernelId::zero: {
       size_t bytes;

@@ -23,6 +23,8 @@ std::unique_ptr<Kernel> make_attention(KernelId id, const AttentionShape& shape,
                                        const Context& context);
 std::unique_ptr<Kernel> make_embedding(KernelId id, const EmbeddingShape& shape,
                                        const Context& context);
+std::unique_ptr<Kernel> make_observe(KernelId id, const ObserveShape& shape,
+                                     const Context& context);
 std::unique_ptr<Kernel> make_bytes(KernelId id, size_t bytes,
                                    const Context& context);
 

@@ -37,6 +37,10 @@ std::unique_ptr<CudaKernel> make_cuda_embedding(const EmbeddingShape& shape,
 std::unique_ptr<CudaKernel> make_cuda_embedding_grad(
     const EmbeddingShape& shape, const CudaContext& context,
     std::string* error);
+std::unique_ptr<CudaKernel> make_cuda_observe(KernelId id,
+                                              const ObserveShape& shape,
+                                              const CudaContext& context,
+                                              std::string* error);
 std::unique_ptr<CudaKernel> make_cuda_bytes(KernelId id, size_t bytes,
                                             const CudaContext& context);
 

@@ -81,6 +81,13 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
                    : make_cuda_embedding_grad(shape, context, &why);
       break;
     }
+    case KernelId::observe:
+    case KernelId::rounding: {
+      ObserveShape shape;
+      if (!parse_observe(desc, &shape, error)) return nullptr;
+      kernel = make_cuda_observe(desc.id, shape, context, &why);
+      break;
+    }
     case KernelId::copy:
     case KernelId::zero: {
       size_t bytes;

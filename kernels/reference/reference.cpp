@@ -62,6 +62,12 @@ std::unique_ptr<Kernel> make_reference_kernel(const KernelDesc& desc,
       if (!parse_embedding(desc, &shape, error)) return nullptr;
       return reference::make_embedding(desc.id, shape);
     }
+    case KernelId::observe:
+    case KernelId::rounding: {
+      ObserveShape shape;
+      if (!parse_observe(desc, &shape, error)) return nullptr;
+      return reference::make_observe(desc.id, shape);
+    }
     case KernelId::copy:
     case KernelId::zero: {
       size_t bytes;

@@ -74,6 +74,7 @@ std::unique_ptr<Kernel> make_attention(KernelId id,
                                        const AttentionShape& shape);
 std::unique_ptr<Kernel> make_embedding(KernelId id,
                                        const EmbeddingShape& shape);
+std::unique_ptr<Kernel> make_observe(KernelId id, const ObserveShape& shape);
 std::unique_ptr<Kernel> make_bytes(KernelId id, size_t bytes);
 
 }  // namespace mpc::kernels::reference

@@ -74,6 +74,13 @@ MPC_EMBEDDING_SUM(bf16x8, Bf16)
 MPC_EMBEDDING_SUM(f16, F16)
 MPC_EMBEDDING_SUM(f16x8, F16)
 #undef MPC_EMBEDDING_SUM
+#define MPC_OBSERVE_KERNELS(suffix, T)                              \
+  extern "C" void mpc_observe_##suffix(int64_t, const T*, double*); \
+  extern "C" void mpc_rounding_##suffix(int64_t, const T*, const T*, double*);
+MPC_OBSERVE_KERNELS(f32, float)
+MPC_OBSERVE_KERNELS(bf16, Bf16)
+MPC_OBSERVE_KERNELS(f16, F16)
+#undef MPC_OBSERVE_KERNELS
 extern "C" void mpc_widen_bf16(const Bf16*, float*, int64_t);
 extern "C" void mpc_widen_f16(const F16*, float*, int64_t);
 
@@ -117,6 +124,9 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
   MPC_ADD(mpc_embedding_16_##suffix)    \
   MPC_ADD(mpc_embedding_count_##suffix) \
   MPC_ADD(mpc_embedding_move_##suffix)
+#define MPC_ADD_OBSERVE(suffix) \
+  MPC_ADD(mpc_observe_##suffix) \
+  MPC_ADD(mpc_rounding_##suffix)
 #define MPC_ADD_ALL()               \
   MPC_ADD_EMBEDDING(i32)            \
   MPC_ADD_EMBEDDING(i64)            \
@@ -132,6 +142,9 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
   MPC_ADD_ATTENTION(f32)            \
   MPC_ADD_ATTENTION(bf16)           \
   MPC_ADD_ATTENTION(f16)            \
+  MPC_ADD_OBSERVE(f32)              \
+  MPC_ADD_OBSERVE(bf16)             \
+  MPC_ADD_OBSERVE(f16)              \
   MPC_ADD_POOL(f32)                 \
   MPC_ADD_POOL(bf16)                \
   MPC_ADD_POOL(f16)                 \
