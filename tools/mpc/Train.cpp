@@ -29,6 +29,8 @@ static int run(const TrainOptions &options) {
     throw Failure(Usage, "--resume needs --checkpoint-dir");
   if (options.checkpointEvery != 0 && options.checkpointDir.empty())
     throw Failure(Usage, "--checkpoint-every needs --checkpoint-dir");
+  if (options.onNan == OnNan::Rollback && options.checkpointDir.empty())
+    throw Failure(Usage, "--on-nan=rollback needs --checkpoint-dir");
 
   if (isCheckpoint(options.checkpointDir))
     throw Failure(Usage, "--checkpoint-dir='" + options.checkpointDir +
@@ -129,6 +131,12 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->check(Whole(0));
   train->add_flag("--no-shuffle", options->noShuffle,
                   "Take samples in the order of the file");
+  train
+      ->add_option("--on-nan", options->onNanText,
+                   "What to do about steps that are not finite: abort "
+                   "(default), skip or rollback to the last checkpoint")
+      ->option_text("HOW")
+      ->check(Choice({"abort", "skip", "rollback"}));
   options->session.addTo(*train);
   addCheckpointOptions(train, *options);
   train
@@ -140,6 +148,10 @@ Action mpc::tool::addTrain(CLI::App &app) {
   return [options] {
     options->resume = !options->resumeMode.empty();
     options->force = options->resumeMode == "force";
+    if (options->onNanText == "skip")
+      options->onNan = OnNan::Skip;
+    if (options->onNanText == "rollback")
+      options->onNan = OnNan::Rollback;
     return run(*options);
   };
 }

@@ -29,9 +29,11 @@ static constexpr const char *kShuffle = "train.shuffle";
 /// The state that says how long a schedule is.
 static constexpr const char *kTotalSteps = "total_steps";
 
-static SessionSettings forTraining(SessionSettings settings, uint64_t seed) {
+/// Who goes on after a step that is not finite must know of it before the next.
+static SessionSettings forTraining(const TrainOptions &options, uint64_t seed) {
+  SessionSettings settings = options.session;
   settings.seed = seed;
-  settings.asynchronous = true;
+  settings.asynchronous = options.onNan == OnNan::Abort;
   return settings;
 }
 
@@ -74,7 +76,7 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
                  Dataset &data, Dataset *evalData)
     : options(options), program(program), data(data), evalData(evalData),
       seed(options.seed.value_or(0)), isScheduled(hasSchedule(program)),
-      session(program, forTraining(options.session, seed)),
+      session(program, forTraining(options, seed)),
       sampler(makeSampler(data, seed, !options.noShuffle)),
       progress(stderr, options.quiet) {
   if (!options.checkpointDir.empty())
@@ -323,20 +325,21 @@ void Trainer::drain() {
   take(status, info);
 }
 
-/// Settles what a call told of, or ends training if a step was not finite.
+/// Settles what a call told of.
 void Trainer::take(mpc_status_t status, const mpc_step_info_t &info) {
   if (status && mpc_status_code(status) == MPC_NUMERIC && info.call != 0) {
     std::string cause = mpc_status_message(status);
     mpc_status_free(status);
-    failStep(cause, info);
+    return takeFault(cause, info);
   }
   check(status, format("step %llu", static_cast<unsigned long long>(step + 1)));
   settle(info);
 }
 
 /// Says what the runtime found out about a step that was not finite, and where
-/// in the data it may come from.
-void Trainer::failStep(const std::string &cause, const mpc_step_info_t &info) {
+/// in the data it may come from. Throws if labels are missing.
+Trainer::NumericFault Trainer::explain(const std::string &cause,
+                                       const mpc_step_info_t &info) {
   // Steps before it are not settled if both became known at once.
   uint64_t before = info.call - queued.front().call;
   const std::vector<uint64_t> &samples = queued[before].samples;
@@ -344,23 +347,71 @@ void Trainer::failStep(const std::string &cause, const mpc_step_info_t &info) {
   uint64_t failed = step + 1 + batches / program.microBatches();
   bool ends = info.updated || info.skipped;
   double loss = ends ? info.update_loss : info.loss;
-  log(info, loss, failed);
-  progress.clear();
   auto number = static_cast<unsigned long long>(failed);
   std::vector<uint64_t> all = stepSamples;
   all.insert(all.end(), samples.begin(), samples.end());
   std::string labels = std::isnan(loss) ? data.explainNoLabels(all) : "";
-  if (!labels.empty())
+  if (!labels.empty()) {
+    log(info, loss, failed);
+    progress.clear();
     throw Failure(Usage, format("the loss of step %llu is nan: %s", number,
                                 labels.c_str()));
+  }
   std::string place = data.explainNonFinite(samples), said = cause;
   // No learning rate mends bad data.
   constexpr std::string_view advice =
       "; lower the learning rate or look at the data";
   if (size_t at = said.rfind(advice); !place.empty() && at != std::string::npos)
     said.erase(at, advice.size());
-  throw Failure(Numeric, format("step %llu: %s%s%s", number, said.c_str(),
-                                place.empty() ? "" : "; ", place.c_str()));
+  return {failed, loss,
+          format("step %llu: %s%s%s", number, said.c_str(),
+                 place.empty() ? "" : "; ", place.c_str())};
+}
+
+/// True if the loss scale can shrink no more, and still gradients overflow.
+static bool isAtFloor(const mpc_step_info_t &info, const Program &program) {
+  return info.skipped && std::isfinite(info.update_loss) &&
+         program.hasState("loss_scale");
+}
+
+/// Does about a step that was not finite what --on-nan says.
+void Trainer::takeFault(const std::string &cause, const mpc_step_info_t &info) {
+  NumericFault fault = explain(cause, info);
+  std::string limit;
+  bool goesOn = false;
+  if (options.onNan == OnNan::Skip && !isAtFloor(info, program)) {
+    goesOn = ++faultsInARow < kMostFaults;
+    limit = format("the last of %u in a row, ", kMostFaults);
+  } else if (options.onNan == OnNan::Rollback) {
+    goesOn = ++rollbacks <= kMostRollbacks;
+    limit = format("after %u rollbacks, ", kMostRollbacks);
+  }
+  progress.clear();
+  if (!goesOn) {
+    log(info, fault.loss, fault.step);
+    throw Failure(Numeric, limit + fault.text);
+  }
+  std::fprintf(stderr, "mpc: warning: %s\n", fault.text.c_str());
+  if (options.onNan == OnNan::Rollback) {
+    log(info, fault.loss, fault.step);
+    return rollBack();
+  }
+  isFaulty = true;
+  settle(info);
+}
+
+/// Goes back to the weights of the newest checkpoint. Batches go on: what made
+/// the step fail, data or their order, does not come again.
+void Trainer::rollBack() {
+  check(mpc_session_load_checkpoint(session.get(), lastCheckpoint.c_str()),
+        lastCheckpoint);
+  queued.clear();
+  stepSamples.clear();
+  step = readCount(session, kStep);
+  std::fprintf(stderr,
+               "mpc: note: going on after step %llu from '%s', with "
+               "the batches behind that one\n",
+               static_cast<unsigned long long>(step), lastCheckpoint.c_str());
 }
 
 /// Takes note of what one call did, unless that is known already. Calls become
@@ -381,6 +432,11 @@ void Trainer::settle(const mpc_step_info_t &info) {
   checkLoss(info);
   stepSamples.clear();
   ++step;
+  if (isFaulty)
+    leftOut += info.skipped;
+  else if (info.updated)
+    faultsInARow = 0;
+  isFaulty = false;
   report(info, info.update_loss);
 }
 
@@ -546,6 +602,8 @@ void Trainer::noteSamplesLeftOut() const {
 
 ExitCode Trainer::run() {
   noteSamplesLeftOut();
+  if (options.onNan == OnNan::Rollback)
+    saveCheckpoint();
   begin = lastSave = Clock::now();
   bool epochEnds = false;
   while (!isDone()) {
@@ -612,9 +670,12 @@ void Trainer::printSummary(const ProgressState &state) const {
                 learned ? format("loss %.4f", smoothLoss).c_str()
                         : "no weight changed",
                 learned ? perplexity.c_str() : "");
-    if (skipped > 0)
+    if (leftOut > 0)
+      std::printf("%s left out, not being finite\n",
+                  formatCount(leftOut, "step").c_str());
+    if (skipped > leftOut)
       std::printf("%s skipped because a gradient overflowed; loss scale %.9g\n",
-                  formatCount(skipped, "step").c_str(), lossScale);
+                  formatCount(skipped - leftOut, "step").c_str(), lossScale);
   }
   if (lastEvaluation)
     std::printf("%s: %s\n", evalData->path.c_str(),

@@ -22,6 +22,13 @@ namespace mpc::tool {
 /// a short epoch would be shorter than the writing.
 constexpr unsigned kCheckpointPause = 5;
 
+/// What becomes of training after a step that is not finite.
+enum class OnNan { Abort, Skip, Rollback };
+
+/// Steps in a row that may be left out, and times that training goes back.
+constexpr unsigned kMostFaults = 20;
+constexpr unsigned kMostRollbacks = 3;
+
 struct TrainOptions {
   std::string package, data, evalData, checkpointDir;
   std::optional<uint64_t> epochs, steps; ///< Both absent: one epoch.
@@ -35,6 +42,8 @@ struct TrainOptions {
   bool resume = false, noShuffle = false, json = false, quiet = false;
   std::string resumeMode; ///< As the option says it: yes, force; else empty.
   bool force = false;     ///< Resume with another loss or optimizer, too.
+  std::string onNanText;  ///< As the option says it, or empty.
+  OnNan onNan = OnNan::Abort;
   SessionSettings session;
 };
 
@@ -67,6 +76,13 @@ private:
     std::vector<uint64_t> samples;
   };
 
+  /// A step that was not finite.
+  struct NumericFault {
+    uint64_t step;
+    double loss;
+    std::string text;
+  };
+
   void openCheckpointDir();
   void resume();
   void setRate(double rate);
@@ -81,8 +97,9 @@ private:
   bool mustDrain(bool epochEnds) const;
   void checkLoss(const mpc_step_info_t &info) const;
   void take(mpc_status_t status, const mpc_step_info_t &info);
-  [[noreturn]] void failStep(const std::string &cause,
-                             const mpc_step_info_t &info);
+  NumericFault explain(const std::string &cause, const mpc_step_info_t &info);
+  void takeFault(const std::string &cause, const mpc_step_info_t &info);
+  void rollBack();
   void report(const mpc_step_info_t &info, double loss);
   void log(const mpc_step_info_t &info, double loss, uint64_t step);
   void evaluateNow();
@@ -116,6 +133,9 @@ private:
   uint64_t step = 0;      ///< Taken since the beginning, skipped ones included.
   uint64_t firstStep = 0; ///< Of this run.
   uint64_t skipped = 0;   ///< In this run.
+  uint64_t leftOut = 0;   ///< Of these, not for an overflow.
+  unsigned faultsInARow = 0, rollbacks = 0;
+  bool isFaulty = false; ///< A batch of the step that is not done.
   Clock::time_point begin = Clock::now(); ///< Of this run.
   Clock::time_point lastSave = begin;     ///< Of a checkpoint, or `begin`.
   double smoothLoss = 0;
