@@ -139,6 +139,8 @@ describe(const CompileOptions &options, ModuleOp module) {
   }
   if (options.precision == "fp8")
     list.push_back({"fp8-scaling", describe(options.fp8)});
+  if (options.observe || options.profile)
+    list.push_back({"observe", options.profile ? "profile" : "numerics"});
   auto rates = module->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
   if (rates) { // What it is trained with is the model's own.
     list.push_back({"optimizer", kOwnOptimizer.str()});

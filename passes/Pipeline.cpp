@@ -48,7 +48,7 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options,
   pm.addPass(createAddLossPass(loss));
   // Only after the functions have parted: train normalizes by the batch.
   pm.addPass(createUseTrainingFormPass());
-  pm.addPass(createDifferentiatePass());
+  pm.addPass(createDifferentiatePass({options.profile}));
   // A model that brings its own update gets no other.
   pm.addPass(createPackUpdatesPass({options.accumulate}));
   AddOptimizerPassOptions optimizer;
@@ -131,6 +131,9 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   pm.addPass(createCSEPass());
   pm.addPass(createReportPrecisionPass());
   pm.addPass(createVerifyPrecisionPass());
+  // Behind the verifier: the copy has casts that are there to be looked at.
+  if (options.observe || options.profile || options.injectable)
+    pm.addPass(createObserveValuesPass({options.injectable}));
 }
 
 /// Few kernels that each read and write memory once.

@@ -74,6 +74,9 @@ struct CompileOptions : UpdateOptions {
   double labelSmoothing = 0;
   LossScaling lossScaling;
   Fp8Scaling fp8;
+  bool observe = false;    ///< The entry point `observe`: diagnosis by op.
+  bool profile = false;    ///< The same, with what rounding would do.
+  bool injectable = false; ///< The same, and states that make ops go wrong.
   /// Which of the above were asked for ("optimizer", "clip-norm"): others may
   /// be as the model has them.
   std::set<std::string> given;

@@ -9,6 +9,7 @@
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/xxhash.h"
 
@@ -280,6 +281,30 @@ private:
                                         &parameters, 1, 1);
   }
 
+  flatbuffers::Offset<fbs::Observation> buildObservation(DictionaryAttr row) {
+    auto text = [&](StringRef name) -> std::string {
+      auto attr = row.getAs<StringAttr>(name);
+      return attr ? attr.getValue().str() : "";
+    };
+    auto kind = llvm::StringSwitch<fbs::ObservationKind>(text("kind"))
+                    .Case("state", fbs::ObservationKind::State)
+                    .Case("constant", fbs::ObservationKind::Constant)
+                    .Case("forward", fbs::ObservationKind::Forward)
+                    .Case("backward", fbs::ObservationKind::Backward)
+                    .Case("update", fbs::ObservationKind::Update)
+                    .Default(fbs::ObservationKind::Input);
+    auto type =
+        cast<RankedTensorType>(row.getAs<TypeAttr>("tensor").getValue());
+    std::vector<int64_t> shape(type.getShape());
+    std::vector<int64_t> reads(
+        row.getAs<DenseI64ArrayAttr>("reads").asArrayRef());
+    auto rounding = row.getAs<IntegerAttr>("rounding");
+    return fbs::CreateObservationDirect(
+        *fb, text("name").c_str(), kind, text("op").c_str(),
+        text("type").c_str(), dtypeOf(type.getElementType()), &shape, &reads,
+        static_cast<bool>(row.get("meant")), rounding ? rounding.getInt() : -1);
+  }
+
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::Entry>>>
   buildEntries(ModuleOp module) {
     std::vector<flatbuffers::Offset<fbs::Entry>> list;
@@ -289,9 +314,17 @@ private:
       std::vector<flatbuffers::Offset<fbs::Instruction>> instructions;
       for (Operation &op : entry.getBody().front())
         instructions.push_back(buildInstruction(&op));
+      std::vector<flatbuffers::Offset<fbs::Observation>> observations;
+      if (auto rows = entry->getAttrOfType<ArrayAttr>("mpc.observations"))
+        for (auto row : rows.getAsRange<DictionaryAttr>())
+          observations.push_back(buildObservation(row));
+      std::vector<int64_t> tested;
+      if (auto rows = entry->getAttrOfType<DenseI64ArrayAttr>("mpc.tested"))
+        tested = rows.asArrayRef().vec();
       auto name = fb->CreateString(entry.getSymName().str());
-      list.push_back(fbs::CreateEntry(*fb, name, inputs, outputs,
-                                      fb->CreateVector(instructions)));
+      list.push_back(fbs::CreateEntry(
+          *fb, name, inputs, outputs, fb->CreateVector(instructions),
+          fb->CreateVector(observations), fb->CreateVector(tested)));
     }
     return fb->CreateVector(list);
   }

@@ -81,9 +81,12 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
                              type.getElementType(), 1.0);
     one.getDefiningOp()->setAttr(train::kLossSeedAttr, builder.getUnitAttr());
     SmallVector<Value> reads = parameterReads(func, module);
-    FailureOr<SmallVector<Value>> gradients =
-        train::differentiate(builder, loss, one, reads, module.getLoc(),
-                             "the parameters and the loss");
+    FailureOr<SmallVector<Value>> gradients = train::differentiate(
+        builder, loss, one, reads, module.getLoc(),
+        "the parameters and the loss", [&](Value value, Value gradient) {
+          if (rounding)
+            train::RoundingOp::create(builder, value.getLoc(), value, gradient);
+        });
     if (failed(gradients))
       return signalPassFailure();
     if (llvm::none_of(*gradients, [](Value value) { return bool(value); })) {

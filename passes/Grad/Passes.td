@@ -80,8 +80,15 @@ def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
     Needs: `train` in training form.
     Leaves: all ops between parameters and loss differentiated, or an error
     that lists all that have no gradient; no op that stops gradients.
+
+    With `rounding` a `train.rounding` for each value between them and its
+    gradient, for profiles.
   }];
   let dependentDialects = ["::mpc::train::TrainDialect"];
+  let options = [
+    Option<"rounding", "rounding", "bool", /*default=*/"false",
+           "Tell what rounding each value would do to the loss">,
+  ];
 }
 
 def PackUpdatesPass : Pass<"mpc-pack-updates", "::mlir::ModuleOp"> {

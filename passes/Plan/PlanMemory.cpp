@@ -57,6 +57,9 @@ public:
     auto entry = exec::EntryOp::create(builder, func.getLoc(), func.getName(),
                                        describeInputs(), describeOutputs(),
                                        dataflow.describe());
+    for (StringRef name : {"mpc.observations", "mpc.tested"})
+      if (Attribute attribute = func->getAttr(name))
+        entry->setAttr(name, attribute);
     builder.setInsertionPointToStart(&entry.getBody().emplaceBlock());
     SmallVector<train::WriteOp> writes;
     for (Operation &op : func.getBody().front()) {

@@ -15,6 +15,10 @@ inline constexpr llvm::StringLiteral kPrecisionAttr = "mpc.precision";
 inline constexpr llvm::StringLiteral kReportAttr = "mpc.report";
 // Of an fp16 module whose loss is not to be scaled.
 inline constexpr llvm::StringLiteral kUnscaledAttr = "mpc.loss_scale_off";
+// Of `observe`: what its rows are of, and the rows that decide about a step.
+inline constexpr llvm::StringLiteral kObserveEntry = "observe";
+inline constexpr llvm::StringLiteral kObservationsAttr = "mpc.observations";
+inline constexpr llvm::StringLiteral kTestedAttr = "mpc.tested";
 // Of an op: the rule that decided its types, and why.
 inline constexpr llvm::StringLiteral kRuleAttr = "mpc.precision.rule";
 inline constexpr llvm::StringLiteral kReasonAttr = "mpc.precision.reason";

@@ -179,6 +179,17 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
                   "Read such rules from a file, which others overrule")
       ->option_text("FILE.toml")
       ->group(rarePrecision());
+  command
+      .add_flag("--check-numerics", options.observe,
+                "Let a step that is not finite name the op that began it")
+      ->group(rarePrecision());
+  command
+      .add_option(
+          "--observe", observe,
+          "profile: for mpc profile, of fp32; numerics: --check-numerics")
+      ->option_text("WHAT")
+      ->check(Choice({"numerics", "profile"}))
+      ->group(rarePrecision());
   lossScale.addTo(command);
   fp8.addTo(command);
 }
@@ -273,6 +284,13 @@ CompileArguments::toOptions(const std::string &model) const {
     result.policy.push_back(formatRule(rule));
   result.targets = splitTargets(target);
   checkPrecision(result.targets, result.precision);
+  result.observe |= observe == "numerics";
+  result.profile = observe == "profile";
+  // Rounded values say nothing about what rounding them would do.
+  if (result.profile && result.precision != "fp32")
+    throw Failure(Usage, "--observe=profile is for --precision=fp32, which "
+                         "other formats are compared with, but this is " +
+                             result.precision);
   result.lossScaling = lossScale.toScaling(result.precision);
   result.fp8 = fp8.toScaling(result.precision);
   optimizer.fill(result);

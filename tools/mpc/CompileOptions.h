@@ -47,6 +47,7 @@ private:
   std::vector<std::string> dims;     ///< NAME=N.
   std::vector<std::string> paddings; ///< NAME:ROW.
   std::string policyFile;
+  std::string observe; ///< numerics, profile; else empty.
   std::string target = "cpu";
   LossScaleArguments lossScale;
   Fp8Arguments fp8;

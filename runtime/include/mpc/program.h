@@ -58,7 +58,7 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_program_load_memory(
 MPC_API void mpc_program_destroy(mpc_program_t* program);
 
 // Returns 1 if the program has the entry point ("step", "accumulate",
-// "apply", "evaluate", "predict", "initialize").
+// "apply", "evaluate", "predict", "initialize", "observe").
 MPC_API int mpc_program_has_entry(const mpc_program_t* program,
                                   const char* entry);
 
@@ -81,6 +81,44 @@ mpc_program_output(const mpc_program_t* program, const char* entry,
 MPC_API size_t mpc_program_num_states(const mpc_program_t* program);
 MPC_API MPC_MUST_USE mpc_status_t mpc_program_state(
     const mpc_program_t* program, size_t index, mpc_state_info_t* out_info);
+
+// What a row of `observe` is of: the entry point of programs compiled with
+// --check-numerics or --observe, which takes the inputs of a step, computes the
+// same, changes no state and gives numbers about each tensor. Row i of its
+// output "observations", f64 [n, 80], is of observation i: how many elements
+// are NaN, infinite and zero; the position of the first that is not finite, or
+// -1; the largest and the smallest size but 0 of the finite ones, or 0; two
+// zeros; and how many of those that are not 0 have floor(log2(size)) -44, -43
+// and so on to 19, where the first and the last count what lies beyond as well.
+typedef enum mpc_observation_kind_e {
+  MPC_OBSERVATION_INPUT = 0,
+  MPC_OBSERVATION_STATE = 1,  // As the step reads it.
+  MPC_OBSERVATION_CONSTANT = 2,
+  MPC_OBSERVATION_FORWARD = 3,  // What an op computes.
+  MPC_OBSERVATION_BACKWARD = 4,
+  MPC_OBSERVATION_UPDATE = 5,
+} mpc_observation_kind_t;
+
+typedef struct mpc_observation_info_s {
+  size_t struct_size;
+  const char* name;  // Of the ONNX node, the input or the state. All borrowed.
+  const char* op;    // "train.matmul"; of inputs and states "".
+  const char* type;  // Of the node: "Gemm", or "".
+  mpc_observation_kind_t kind;
+  mpc_dtype_t dtype;
+  uint32_t rank;
+  const int64_t* shape;
+  int32_t rounding;  // Its row of the output "roundings", f64 [m, 8], or -1:
+                     // the sums of gradient times what rounding to bf16, f16
+                     // and e4m3 would change, and zeros.
+} mpc_observation_info_t;
+
+// How many there are, 0 without such an entry point.
+MPC_API size_t mpc_program_num_observations(const mpc_program_t* program);
+// Returns MPC_INVALID_ARGUMENT if there is no such one.
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_program_observation(const mpc_program_t* program, size_t index,
+                        mpc_observation_info_t* out_info);
 
 // The value of an option the program was compiled with ("precision"), NULL if
 // unknown. Borrowed.

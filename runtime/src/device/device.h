@@ -50,7 +50,7 @@ struct Value {
   uint32_t after;  // Entry points that have run when it is read: 0 is before
                    // the first, 2 and more are after the second.
 };
-inline constexpr size_t kMostValues = 9;
+inline constexpr size_t kMostValues = 10;
 
 // What was read, each in the first bytes of its place.
 struct Values {

@@ -100,6 +100,33 @@ mpc_status_t mpc_program_state(const mpc_program_t* program, size_t index,
   return copy_out(info, out_info);
 }
 
+size_t mpc_program_num_observations(const mpc_program_t* program) {
+  const schema::Entry* observe = entry_of(program, "observe");
+  return observe ? observe->observations()->size() : 0;
+}
+
+mpc_status_t mpc_program_observation(const mpc_program_t* program, size_t index,
+                                     mpc_observation_info_t* out_info) {
+  if (!out_info)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "the result is NULL");
+  if (index >= mpc_program_num_observations(program))
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "there is no observation %zu",
+                           index);
+  const schema::Observation& row = *entry_of(program, "observe")
+                                        ->observations()
+                                        ->Get(static_cast<uint32_t>(index));
+  mpc_observation_info_t info = {};
+  info.name = row.name()->c_str();
+  info.op = row.op() ? row.op()->c_str() : "";
+  info.type = row.type() ? row.type()->c_str() : "";
+  info.kind = static_cast<mpc_observation_kind_t>(row.kind());
+  info.dtype = dtype_of(row.dtype());
+  info.rank = rank_of(row.shape());
+  info.shape = extents_of(row.shape());
+  info.rounding = row.rounding();
+  return copy_out(info, out_info);
+}
+
 const char* mpc_program_option(const mpc_program_t* program, const char* name) {
   if (!program || !name || !program->root->options()) return nullptr;
   for (const schema::Option* option : *program->root->options())

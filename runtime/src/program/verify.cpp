@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/kernel.h"
+#include "kernels/observation.h"
 #include "runtime/src/base/number.h"
 #include "runtime/src/program/program.h"
 
@@ -127,11 +128,14 @@ class Checker {
                                      const schema::Entry& other);
   mpc_status_t check_functions();
   mpc_status_t check_entries();
+  mpc_status_t check_observed();
   mpc_status_t check_entry(const schema::Entry& entry);
   mpc_status_t check_initialize(const schema::Entry& entry,
                                 const std::string& where);
   mpc_status_t check_bindings(const Bindings* bindings, bool inputs,
                               const std::string& where);
+  mpc_status_t check_observations(const schema::Entry& entry,
+                                  const std::string& where);
   mpc_status_t check_instruction(const schema::Instruction& instruction,
                                  const std::string& where);
   mpc_status_t check_buffer(const schema::Buffer& buffer, uint64_t alignment,
@@ -416,6 +420,20 @@ mpc_status_t Checker::check_entries() {
   };
   if (has("accumulate") != has("apply"))
     return damaged("entries", "'accumulate' and 'apply' need each other");
+  return check_observed();
+}
+
+// A session gives `observe` the inputs of the step that it looks at.
+mpc_status_t Checker::check_observed() {
+  int observe = find_entry(*variant_, "observe");
+  if (observe < 0) return nullptr;
+  int step = find_entry(*variant_, "step");
+  if (step < 0) step = find_entry(*variant_, "accumulate");
+  const auto& entries = *variant_->entries();
+  if (step < 0 ||
+      !are_same(entries.Get(static_cast<uint32_t>(observe))->inputs(),
+                entries.Get(static_cast<uint32_t>(step))->inputs()))
+    return damaged("entry 'observe'", "has other inputs than the step");
   return nullptr;
 }
 
@@ -434,6 +452,7 @@ constexpr Output kOutputs[] = {
     {"step", "finite", true, 0, false},
     {"step", "update_finite", true, 0, false},
     {"accumulate", "loss", false, 0, true},
+    {"accumulate", "finite", true, 0, false},
     {"apply", "loss", false, 0, false},
     {"apply", "grad_norm", false, 0, false},
     {"apply", "learning_rate", false, 0, false},
@@ -455,7 +474,8 @@ mpc_status_t check_outputs(const schema::Program& root,
     int index = find_binding(entry.outputs(), output.name);
     bool is_needed =
         output.required ||
-        (output.name == std::string_view("finite") && root.loss_scaling());
+        (output.name == std::string_view("finite") &&
+         output.entry != std::string_view("accumulate") && root.loss_scaling());
     if (index < 0) {
       if (is_needed) return damaged(there, "is missing");
       continue;
@@ -515,6 +535,8 @@ mpc_status_t Checker::check_entry(const schema::Entry& entry) {
   if (entry.name()->string_view() == "initialize")
     MPC_RETURN_IF_ERROR(check_initialize(entry, where));
   MPC_RETURN_IF_ERROR(check_outputs(root_, entry, where));
+  if (entry.name()->string_view() == "observe")
+    MPC_RETURN_IF_ERROR(check_observations(entry, where));
   if (!entry.instructions()) return nullptr;
   for (uint32_t i = 0; i < entry.instructions()->size(); ++i) {
     const schema::Instruction& instruction = *entry.instructions()->Get(i);
@@ -523,6 +545,63 @@ mpc_status_t Checker::check_entry(const schema::Entry& entry) {
       there += " ('" + instruction.name()->str() + "')";
     MPC_RETURN_IF_ERROR(check_instruction(instruction, there));
   }
+  return nullptr;
+}
+
+// Whether an output is a table of `rows` rows.
+bool is_table(const schema::Entry& entry, const char* name, uint64_t rows,
+              int64_t width) {
+  int index = find_binding(entry.outputs(), name);
+  if (index < 0) return rows == 0;
+  const schema::Buffer& buffer =
+      *entry.outputs()->Get(static_cast<uint32_t>(index))->buffer();
+  return buffer.dtype() == schema::DType::F64 && rank_of(buffer.shape()) == 2 &&
+         static_cast<uint64_t>(buffer.shape()->Get(0)) == rows &&
+         buffer.shape()->Get(1) == width;
+}
+
+// Rows in order, all before `end`.
+bool are_rows(const flatbuffers::Vector<int64_t>* rows, uint64_t end) {
+  if (!is_aligned(rows)) return false;
+  if (!rows) return true;
+  int64_t before = -1;
+  for (int64_t row : *rows) {
+    if (row <= before || static_cast<uint64_t>(row) >= end) return false;
+    before = row;
+  }
+  return true;
+}
+
+// What a diagnosis looks up: tables with a row for each observation, and
+// rows that are read before they are used.
+mpc_status_t Checker::check_observations(const schema::Entry& entry,
+                                         const std::string& where) {
+  const auto* rows = entry.observations();
+  const uint32_t count = rows ? rows->size() : 0;
+  if (count == 0) return damaged(where, "observes nothing");
+  int64_t roundings = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const schema::Observation& row = *rows->Get(i);
+    std::string there = where + ", observation " + std::to_string(i);
+    uint64_t elements, bytes;
+    if (!is_name(row.name())) return damaged(there, "its name is not text");
+    if (row.kind() > schema::ObservationKind::MAX)
+      return damaged(there, "its kind is unknown");
+    if (!measure(row.dtype(), row.shape(), &elements, &bytes))
+      return damaged(there, "its type or shape has no meaning");
+    if (!are_rows(row.reads(), i))
+      return damaged(there, "reads rows that are not before it");
+    if (row.rounding() < -1 || row.rounding() >= int64_t{count})
+      return damaged(there, "its rounding does not exist");
+    roundings = std::max(roundings, int64_t{row.rounding()} + 1);
+  }
+  if (!are_rows(entry.tested(), count))
+    return damaged(where, "tests rows that do not exist");
+  if (find_binding(entry.outputs(), "observations") < 0 ||
+      !is_table(entry, "observations", count, kernels::kObservationWidth) ||
+      !is_table(entry, "roundings", static_cast<uint64_t>(roundings),
+                kernels::kRoundingWidth))
+    return damaged(where, "its tables have other rows than it observes");
   return nullptr;
 }
 

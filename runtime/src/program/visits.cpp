@@ -67,7 +67,13 @@ class Visits {
   bool entry(const schema::Entry& table) {
     return text(table.name()) && all(table.inputs(), &Visits::binding) &&
            all(table.outputs(), &Visits::binding) &&
-           all(table.instructions(), &Visits::instruction);
+           all(table.instructions(), &Visits::instruction) &&
+           all(table.observations(), &Visits::observation) &&
+           numbers(table.tested());
+  }
+  bool observation(const schema::Observation& table) {
+    return text(table.name()) && text(table.op()) && text(table.type()) &&
+           numbers(table.shape()) && numbers(table.reads());
   }
   bool variant(const schema::Variant& table) {
     if (!text(table.device()) || !text(table.cpu())) return false;

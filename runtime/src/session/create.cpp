@@ -39,10 +39,13 @@ KnownEntries find_known_entries(const mpc_program_t& program,
     known.apply = find_entry(variant, "apply");
   }
   known.evaluate = find_entry(variant, "evaluate");
+  known.observe = find_entry(variant, "observe");
   int last = known.apply >= 0 ? known.apply : known.step;
   known.loss = output_of(variant, known.step, "loss");
-  if (known.apply >= 0)
+  if (known.apply >= 0) {
     known.update_loss = output_of(variant, known.apply, "loss");
+    known.batch_finite = output_of(variant, known.step, "finite");
+  }
   known.grad_norm = output_of(variant, last, "grad_norm");
   if (known.apply >= 0) known.loss_sum = control_state(program, "loss_sum");
   known.learning_rate = output_of(variant, last, "learning_rate");

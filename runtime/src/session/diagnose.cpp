@@ -237,6 +237,47 @@ mpc_status_t upload_inputs(mpc_session_t* session, uint32_t entry,
   return nullptr;
 }
 
+// Takes the inputs of `from` out of their places to those of `to`.
+mpc_status_t move_inputs(mpc_session_t* session, uint32_t from, uint32_t to) {
+  const Bindings* sources = session->variant->entries()->Get(from)->inputs();
+  const Bindings* targets = session->variant->entries()->Get(to)->inputs();
+  if (!sources || !targets) return nullptr;
+  std::vector<Room> rooms(sources->size());
+  for (uint32_t i = 0; i < sources->size(); ++i)
+    MPC_RETURN_IF_ERROR(download(
+        *session->device, region_of(*sources->Get(i)->buffer()), &rooms[i]));
+  for (uint32_t i = 0; i < sources->size(); ++i) {
+    const schema::Buffer& buffer = *targets->Get(i)->buffer();
+    MPC_RETURN_IF_ERROR(session->device->upload(
+        buffer.space(), buffer.offset(), rooms[i].data(), bytes_of(buffer)));
+  }
+  return nullptr;
+}
+
+// Puts the inputs of a step where `entry` wants them, which takes what a step
+// takes.
+mpc_status_t place_inputs(mpc_session_t* session, uint32_t entry,
+                          const StepInputs& inputs, bool* out_placed) {
+  *out_placed = true;
+  if (inputs.tensors)
+    return upload_inputs(session, entry, inputs.tensors, inputs.count);
+  MPC_RETURN_IF_ERROR(
+      session->executable->restore_inputs(inputs.later, out_placed));
+  const auto step = static_cast<uint32_t>(session->known.step);
+  return *out_placed && entry != step ? move_inputs(session, step, entry)
+                                      : nullptr;
+}
+
+// Says by op where it began, if the program can.
+mpc_status_t find_observed(mpc_session_t* session, const StepInputs& inputs,
+                           bool of_update, std::string* out_text) {
+  if (session->known.observe < 0) return nullptr;
+  bool placed;
+  MPC_RETURN_IF_ERROR(place_inputs(
+      session, static_cast<uint32_t>(session->known.observe), inputs, &placed));
+  return placed ? find_origin(session, of_update, out_text) : nullptr;
+}
+
 std::string name_of(const schema::Instruction& instruction) {
   return instruction.name() ? "'" + instruction.name()->str() + "'"
                             : "an instruction without a name";
@@ -282,14 +323,11 @@ mpc_status_t find_first_non_finite(mpc_session_t* session, uint32_t entry,
                                    std::string* out_text) {
   MPC_RETURN_IF_ERROR(find_broken_state(*session, out_text));
   if (!out_text->empty()) return nullptr;
+  MPC_RETURN_IF_ERROR(find_observed(session, inputs, false, out_text));
+  if (!out_text->empty()) return nullptr;
   MPC_RETURN_IF_ERROR(clear_arena(session));
-  bool has_inputs = inputs.tensors != nullptr;
-  if (has_inputs)
-    MPC_RETURN_IF_ERROR(
-        upload_inputs(session, entry, inputs.tensors, inputs.count));
-  else
-    MPC_RETURN_IF_ERROR(
-        session->executable->restore_inputs(inputs.later, &has_inputs));
+  bool has_inputs;
+  MPC_RETURN_IF_ERROR(place_inputs(session, entry, inputs, &has_inputs));
   if (!has_inputs) {
     *out_text = "its batch is gone: train synchronously to see where";
     return nullptr;
@@ -305,6 +343,12 @@ mpc_status_t find_first_non_finite(mpc_session_t* session, uint32_t entry,
             : "no value of the batch is infinite or NaN before the gradients "
               "are tested";
   return nullptr;
+}
+
+mpc_status_t find_broken_update(mpc_session_t* session,
+                                const StepInputs& inputs,
+                                std::string* out_text) {
+  return find_observed(session, inputs, true, out_text);
 }
 
 }  // namespace mpc::runtime

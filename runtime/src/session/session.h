@@ -25,12 +25,14 @@ struct KnownEntries {
   int step = -1;  // `step`, or `accumulate` if the program has that instead.
   int apply = -1;
   int evaluate = -1;
+  int observe = -1;
   const schema::Buffer* loss = nullptr;
   const schema::Buffer* update_loss = nullptr;  // Of all micro-batches.
   const schema::Buffer* grad_norm = nullptr;
   const schema::Buffer* learning_rate = nullptr;  // Null: it has no schedule.
   const schema::Buffer* finite = nullptr;         // Null: steps are not tested.
   const schema::Buffer* update_finite = nullptr;
+  const schema::Buffer* batch_finite = nullptr;  // Of a micro-batch.
   const StateTensor* step_counter = nullptr;
   const StateTensor* loss_sum = nullptr;    // Of micro-batches, for `apply`.
   const StateTensor* loss_scale = nullptr;  // Only if the loss is scaled.
@@ -59,6 +61,7 @@ struct StepReads {
   int learning_rate = -1;
   int finite = -1;
   int update_finite = -1;
+  int batch_finite = -1;
   int loss_scale = -1;
   int step_counter = -1;
 };
@@ -176,6 +179,18 @@ struct StepInputs {
 mpc_status_t find_first_non_finite(mpc_session_t* session, uint32_t entry,
                                    const StepInputs& inputs,
                                    std::string* out_text);
+
+// Runs `observe` on the inputs that lie in their places, and names the op, the
+// input or the state where what is not finite in the loss or the gradients
+// comes from; or with `of_update` the op of the update. "" if there is none.
+mpc_status_t find_origin(mpc_session_t* session, bool of_update,
+                         std::string* out_text);
+
+// The same for an update that f32 could not hold, on the inputs of its step. ""
+// where there is no `observe`, or no inputs.
+mpc_status_t find_broken_update(mpc_session_t* session,
+                                const StepInputs& inputs,
+                                std::string* out_text);
 
 }  // namespace mpc::runtime
 

@@ -86,7 +86,14 @@ float mean_loss(const mpc_session_t& session) {
 
 // What is wrong with a step. An overflow of scaled gradients is nothing wrong,
 // unless it goes on although the scale is as small as can be.
-enum class Fault { kNone, kLoss, kGradients, kUpdate, kFloor };
+enum class Fault {
+  kNone,
+  kLoss,
+  kBatchGradients,  // Of a micro-batch between two updates.
+  kGradients,
+  kUpdate,
+  kFloor
+};
 
 struct StepOutcome {
   Fault fault = Fault::kNone;
@@ -110,6 +117,13 @@ bool spoils_loss(const mpc_session_t& session, const Values& values,
   return session.known.loss_sum->dtype == MPC_DTYPE_F64
              ? !std::isfinite(value_of<double>(values, reads.loss_sum))
              : !std::isfinite(value_of<float>(values, reads.loss_sum));
+}
+
+// Whether this is the first micro-batch since the last update whose gradients
+// are not finite, the loss being so. Of scaled ones that is nothing wrong.
+bool spoils_gradients(const mpc_session_t& session, const Values& values) {
+  return !is_set(values, session.reads.batch_finite) &&
+         !session.progress.spoilt && !session.program->root->loss_scaling();
 }
 
 // Takes in what an update says of itself.
@@ -169,9 +183,12 @@ mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
         take_update(session, info, spoils, is_set(values, reads.update_finite));
   } else if (spoils) {
     outcome->fault = Fault::kLoss;
+  } else if (spoils_gradients(*session, values)) {
+    outcome->fault = Fault::kBatchGradients;
   }
   outcome->loss = step.updates ? info.update_loss : info.loss;
-  progress.spoilt = !step.updates && (progress.spoilt || spoils);
+  progress.spoilt =
+      !step.updates && (progress.spoilt || outcome->fault != Fault::kNone);
   info.grad_norm = progress.grad_norm;
   info.learning_rate = progress.learning_rate;
   info.step = progress.steps;
@@ -191,7 +208,7 @@ std::string number_text(float value) {
 
 // An update that f32 could not hold has no place to look for but itself.
 mpc_status_t explain_update(mpc_session_t* session, const StepOutcome& outcome,
-                            std::string* out_text) {
+                            const StepInputs& inputs, std::string* out_text) {
   const mpc_program_t* program = session->program;
   const char* optimizer = mpc_program_option(program, "optimizer");
   *out_text = std::string(
@@ -204,6 +221,9 @@ mpc_status_t explain_update(mpc_session_t* session, const StepOutcome& outcome,
         "there will be: write state 'total_steps' before the first";
     return nullptr;
   }
+  std::string origin;
+  MPC_RETURN_IF_ERROR(find_broken_update(session, inputs, &origin));
+  if (!origin.empty()) *out_text += "; " + origin;
   int64_t rate = program->find_tensor("learning_rate");
   if (rate < 0) return nullptr;
   const StateTensor& tensor = program->tensors[static_cast<size_t>(rate)];
@@ -221,7 +241,7 @@ mpc_status_t explain(mpc_session_t* session, const StepOutcome& outcome,
   std::string where;
   mpc_status_t status =
       outcome.fault == Fault::kUpdate
-          ? explain_update(session, outcome, &where)
+          ? explain_update(session, outcome, inputs, &where)
           : find_first_non_finite(session,
                                   static_cast<uint32_t>(session->known.step),
                                   inputs, &where);
@@ -233,6 +253,11 @@ mpc_status_t explain(mpc_session_t* session, const StepOutcome& outcome,
     case Fault::kLoss:
       what = "the loss is " + number_text(outcome.loss) +
              ", so the weights are not updated";
+      break;
+    case Fault::kBatchGradients:
+      what =
+          "the gradients of a micro-batch are not finite, so the weights "
+          "are not updated";
       break;
     case Fault::kGradients:
       what = "the norm of the gradients is " +
@@ -332,6 +357,7 @@ StepReads find_step_reads(const KnownEntries& known) {
   reads.learning_rate = add_output(&reads, known.learning_rate, 2);
   reads.finite = add_output(&reads, known.finite, 2);
   reads.update_finite = add_output(&reads, known.update_finite, 2);
+  reads.batch_finite = add_output(&reads, known.batch_finite, 1);
   reads.step_counter = add_state(&reads, known.step_counter, 2);
   return reads;
 }

@@ -35,6 +35,10 @@ inline constexpr llvm::StringLiteral kPendingPrefix = "pending/";
 /// Marks the constant that starts the backward pass.
 inline constexpr llvm::StringLiteral kLossSeedAttr = "mpc.loss_seed";
 
+/// Elements of what `observe` and `rounding` of the kernel catalog write.
+inline constexpr int64_t kObservationWidth = 80;
+inline constexpr int64_t kRoundingWidth = 8;
+
 /// Marks ops that bring values to one scale; see TrainBase.td.
 template <typename ConcreteOp>
 class Normalizes : public mlir::OpTrait::TraitBase<ConcreteOp, Normalizes> {};

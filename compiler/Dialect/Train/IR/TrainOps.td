@@ -20,5 +20,6 @@ include "compiler/Dialect/Train/IR/LossOps.td"
 include "compiler/Dialect/Train/IR/RandomOps.td"
 include "compiler/Dialect/Train/IR/GradientOps.td"
 include "compiler/Dialect/Train/IR/OptimizerOps.td"
+include "compiler/Dialect/Train/IR/ObserveOps.td"
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_TRAINOPS_TD

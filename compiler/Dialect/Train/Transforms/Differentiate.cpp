@@ -39,6 +39,13 @@ public:
   void add(Value value, Value gradient);
   /// Emits the gradients of all active ops.
   LogicalResult run();
+  /// Tells of the results of active ops that have a gradient, in order.
+  void visitAll(function_ref<void(Value, Value)> visit) const {
+    for (Operation *op : llvm::reverse(ops))
+      for (Value result : op->getResults())
+        if (Value gradient = gradientOf(result))
+          visit(result, gradient);
+  }
 
   Value gradientOf(Value value) const {
     return isActive(value) ? gradients.lookup(value) : Value();
@@ -162,7 +169,8 @@ LogicalResult Backward::run() {
 
 FailureOr<SmallVector<Value>>
 mpc::train::differentiate(OpBuilder &builder, ValueRange ys, ValueRange dys,
-                          ValueRange xs, Location loc, StringRef path) {
+                          ValueRange xs, Location loc, StringRef path,
+                          function_ref<void(Value, Value)> visit) {
   assert(ys.size() == dys.size() && "a gradient arrives at every y");
   Backward backward(builder);
   backward.trace(ys, xs);
@@ -174,6 +182,8 @@ mpc::train::differentiate(OpBuilder &builder, ValueRange ys, ValueRange dys,
   }
   if (failed(backward.run()))
     return failure();
+  if (visit)
+    backward.visitAll(visit);
   return llvm::map_to_vector(xs,
                              [&](Value x) { return backward.gradientOf(x); });
 }

@@ -3,6 +3,7 @@
 #define MPC_COMPILER_DIALECT_TRAIN_TRANSFORMS_DIFFERENTIATE_H
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mpc::train {
 
@@ -19,11 +20,13 @@ namespace mpc::train {
 ///
 /// `ys` are float tensors, and `dys` have their types. Fails after one error at
 /// `loc` that lists all ops between `path` ("the parameters and the loss")
-/// without a gradient, or after theirs.
-mlir::FailureOr<llvm::SmallVector<mlir::Value>>
-differentiate(mlir::OpBuilder &builder, mlir::ValueRange ys,
-              mlir::ValueRange dys, mlir::ValueRange xs, mlir::Location loc,
-              llvm::StringRef path);
+/// without a gradient, or after theirs. `visit`, if given, is told of each
+/// value between them that has a gradient, in order.
+mlir::FailureOr<llvm::SmallVector<mlir::Value>> differentiate(
+    mlir::OpBuilder &builder, mlir::ValueRange ys, mlir::ValueRange dys,
+    mlir::ValueRange xs, mlir::Location loc, llvm::StringRef path,
+    llvm::function_ref<void(mlir::Value value, mlir::Value gradient)> visit =
+        nullptr);
 
 /// The same of the sum of y's elements; zeros where it does not depend on an x.
 /// `seed`, if given, becomes the constant of rank 0 that all starts from.

@@ -298,3 +298,14 @@ func.func @gradients(%y: tensor<f32>, %x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = train.gradient %y, %x : (tensor<f32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
 }
+
+// CHECK-LABEL: @observations
+func.func @observations(%x: tensor<2x3xbf16>, %g: tensor<2x3xbf16>, %place: tensor<i32>, %fault: tensor<f32>) -> tensor<80xf64> {
+  // CHECK: train.inject %{{.*}}, %{{.*}}, %{{.*}} {index = 7 : i64} : (tensor<2x3xbf16>, tensor<i32>, tensor<f32>) -> tensor<2x3xbf16>
+  %0 = train.inject %x, %place, %fault {index = 7 : i64} : (tensor<2x3xbf16>, tensor<i32>, tensor<f32>) -> tensor<2x3xbf16>
+  // CHECK: train.observe %{{.*}} : (tensor<2x3xbf16>) -> tensor<80xf64>
+  %1 = train.observe %0 : (tensor<2x3xbf16>) -> tensor<80xf64>
+  // CHECK: train.rounding %{{.*}}, %{{.*}} : (tensor<2x3xbf16>, tensor<2x3xbf16>) -> tensor<8xf64>
+  %2 = train.rounding %0, %g : (tensor<2x3xbf16>, tensor<2x3xbf16>) -> tensor<8xf64>
+  return %1 : tensor<80xf64>
+}

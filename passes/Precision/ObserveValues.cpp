@@ -1,0 +1,358 @@
+//===- ObserveValues.cpp - A second step that is looked at ----------------===//
+//
+// Implements mpc-observe-values. Comes after the verifier of the stage: what it
+// adds computes nothing that the step does not, and changes no state.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Support/Locations.h"
+#include "compiler/Support/Report.h"
+#include "passes/Precision/Passes.h"
+#include "passes/Precision/PrecisionFacts.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "mpc-observe-values"
+
+namespace mpc {
+#define GEN_PASS_DEF_OBSERVEVALUESPASS
+#include "passes/Precision/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+// States that say which op goes wrong, and how.
+static constexpr llvm::StringLiteral kFaultPlace = "fault_place";
+static constexpr llvm::StringLiteral kFaultValue = "fault_value";
+
+static StringAttr resultName(func::FuncOp func, unsigned index) {
+  return func.getResultAttrOfType<StringAttr>(index, "mpc.name");
+}
+
+/// The value that `func` returns under this name; null if there is none.
+static Value findResult(func::FuncOp func, StringRef name) {
+  for (unsigned i = 0; i < func.getNumResults(); ++i)
+    if (StringAttr attr = resultName(func, i); attr && attr.getValue() == name)
+      return func.front().getTerminator()->getOperand(i);
+  return nullptr;
+}
+
+static DictionaryAttr nameAttributes(MLIRContext *context, StringRef name) {
+  return DictionaryAttr::get(
+      context, NamedAttribute(StringAttr::get(context, "mpc.name"),
+                              StringAttr::get(context, name)));
+}
+
+/// Micro-batches say whether they are finite: an update that is not may come
+/// from one whose inputs are gone.
+static void testMicroBatch(func::FuncOp func) {
+  SmallVector<Value> tested = findGradientPacks(func);
+  Value loss = findResult(func, "loss");
+  if (tested.empty() || !loss || findResult(func, "finite"))
+    return;
+  tested.push_back(loss);
+  Operation *end = func.front().getTerminator();
+  OpBuilder builder(end);
+  Value finite = amp::AllFiniteOp::create(builder, tested[0].getLoc(), tested);
+  setDecision(finite.getDefiningOp(), kRuleGuard,
+              "tells of micro-batches that are not finite");
+  end->insertOperands(end->getNumOperands(), finite);
+  (void)func.insertResult(func.getNumResults(), finite.getType(),
+                          nameAttributes(func.getContext(), "finite"));
+}
+
+/// True if the op moves no number, or none that was not finite before.
+static bool isTransparentHere(Operation *op) {
+  if (isa<amp::CommitOp, train::ConstantOp, train::PackOp, train::ReadOp,
+          train::UnpackOp, train::InjectOp>(op))
+    return true;
+  auto cost = dyn_cast<train::CostOpInterface>(op);
+  return cost && cost.isView();
+}
+
+/// The float results that an op computes.
+static SmallVector<Value> computedBy(Operation *op) {
+  SmallVector<Value> values;
+  if (!isTransparentHere(op))
+    for (Value result : op->getResults())
+      if (getFloatElementType(result.getType()))
+        values.push_back(result);
+  return values;
+}
+
+static bool hasInfinity(train::ConstantOp constant) {
+  auto dense = dyn_cast<DenseFPElementsAttr>(constant.getValue());
+  return dense && llvm::any_of(dense, [](const APFloat &value) {
+           return !value.isFinite();
+         });
+}
+
+namespace {
+
+/// Writes `observe`: a copy of a function that looks at what it computes.
+class Observer {
+public:
+  explicit Observer(func::FuncOp func) : func(func), builder(func) {}
+
+  void run() {
+    SmallVector<Value> tested = takeTested();
+    SmallVector<train::WriteOp> writes(func.front().getOps<train::WriteOp>());
+    for (train::WriteOp write : writes)
+      write.erase();
+    builder.setInsertionPointToStart(&func.front());
+    for (BlockArgument argument : func.getArguments()) {
+      auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                    "mpc.name");
+      if (getFloatElementType(argument.getType()))
+        observe(argument, describe(name ? name.getValue() : "", "input"));
+    }
+    SmallVector<Operation *> ops;
+    for (Operation &op : func.front().without_terminator())
+      if (!isa<train::ObserveOp>(op))
+        ops.push_back(&op);
+    for (Operation *op : ops)
+      visit(op);
+    finish(tested);
+  }
+
+private:
+  using Rows = llvm::SetVector<int64_t>;
+
+  /// What decides about the step, and the results, which nobody wants here.
+  SmallVector<Value> takeTested() {
+    SmallVector<Value> tested;
+    if (Value finite = findResult(func, "finite"))
+      llvm::append_range(tested, finite.getDefiningOp()->getOperands());
+    return tested;
+  }
+
+  void visit(Operation *op) {
+    builder.setInsertionPointAfter(op);
+    if (auto read = dyn_cast<train::ReadOp>(op))
+      return visitState(read, 0, read.getState());
+    if (auto unpack = dyn_cast<train::UnpackOp>(op))
+      if (auto read = unpack.getPacked().getDefiningOp<train::ReadOp>())
+        return visitState(unpack, unpack.getOffset(), read.getState());
+    if (auto constant = dyn_cast<train::ConstantOp>(op)) {
+      if (hasInfinity(constant))
+        meant.insert(constant);
+      return;
+    }
+    if (auto rounding = dyn_cast<train::RoundingOp>(op))
+      return visitRounding(rounding);
+    Rows reads;
+    bool readsMeant = false;
+    for (Value operand : op->getOperands()) {
+      auto found = rows.find(operand);
+      if (found != rows.end())
+        reads.insert_range(found->second);
+      readsMeant |= meant.contains(operand);
+    }
+    if (isTransparentHere(op)) {
+      for (Value result : op->getResults()) {
+        if (!isa<amp::CommitOp>(op))
+          rows[result] = reads;
+        if (readsMeant)
+          meant.insert(result);
+      }
+      // It is looked at in place of what it may replace.
+      if (auto inject = dyn_cast<train::InjectOp>(op))
+        rows[inject.getResult()] = Rows(rows.lookup(inject.getInput()));
+      return;
+    }
+    for (Value result : computedBy(op)) {
+      NamedAttrList row = describeOp(op);
+      row.set("reads", builder.getDenseI64ArrayAttr(sorted(reads)));
+      if (readsMeant)
+        row.set("meant", builder.getUnitAttr());
+      Value seen = result;
+      for (Operation *user : result.getUsers())
+        if (auto inject = dyn_cast<train::InjectOp>(user))
+          seen = inject.getResult();
+      if (seen != result)
+        builder.setInsertionPointAfter(seen.getDefiningOp());
+      observe(seen, row);
+      rows[result] = Rows(rows.lookup(seen));
+      builder.setInsertionPointAfter(op);
+    }
+  }
+
+  static SmallVector<int64_t> sorted(const Rows &reads) {
+    SmallVector<int64_t> list(reads.begin(), reads.end());
+    llvm::sort(list);
+    return list;
+  }
+
+  /// A state, or the tensor of one that begins at `offset`, if somebody but the
+  /// views of its tensors reads it.
+  void visitState(Operation *op, int64_t offset, StringRef symbol) {
+    Value value = op->getResult(0);
+    bool isRead = llvm::any_of(value.getUsers(), [](Operation *user) {
+      return !isa<train::UnpackOp>(user);
+    });
+    if (!getFloatElementType(value.getType()) || !isRead)
+      return;
+    auto module = func->getParentOfType<ModuleOp>();
+    auto state = module.lookupSymbol<train::StateOp>(symbol);
+    auto named = state;
+    if (auto masters = state.getCopyOf())
+      named = module.lookupSymbol<train::StateOp>(*masters);
+    std::string name = symbol.str();
+    if (ArrayAttr slots = named.getSlotsAttr();
+        slots && isa<train::UnpackOp>(op))
+      for (auto slot : slots.getAsRange<train::SlotAttr>())
+        if (slot.getOffset() == offset)
+          name = slot.getName().str();
+    bool isConstant = named.getKind() == train::StateKind::Constant;
+    observe(value, describe(name, isConstant ? "constant" : "state"));
+  }
+
+  void visitRounding(train::RoundingOp op) {
+    auto found = rows.find(op.getValue());
+    // Views of one tensor have the same numbers.
+    Attribute *row = found != rows.end() && found->second.size() == 1
+                         ? &descriptions[found->second[0]]
+                         : nullptr;
+    if (!row || cast<DictionaryAttr>(*row).contains("rounding")) {
+      op.erase();
+      return;
+    }
+    NamedAttrList list(cast<DictionaryAttr>(*row));
+    list.set("rounding", builder.getI64IntegerAttr(roundings.size()));
+    *row = list.getDictionary(func.getContext());
+    roundings.push_back(op.getSums());
+  }
+
+  NamedAttrList describe(StringRef name, StringRef kind) {
+    NamedAttrList row;
+    row.set("name", builder.getStringAttr(name));
+    row.set("kind", builder.getStringAttr(kind));
+    row.set("reads", builder.getDenseI64ArrayAttr({}));
+    return row;
+  }
+
+  NamedAttrList describeOp(Operation *op) {
+    StringRef node = nodeName(op->getLoc());
+    StringRef name = node.empty() ? op->getName().getStringRef() : node;
+    NamedAttrList row = describe(name, "forward");
+    if (name.ends_with(".grad"))
+      row.set("kind", builder.getStringAttr("backward"));
+    if (node == "optimizer")
+      row.set("kind", builder.getStringAttr("update"));
+    row.set("op", builder.getStringAttr(op->getName().getStringRef()));
+    row.set("type", builder.getStringAttr(nodeType(op->getLoc())));
+    return row;
+  }
+
+  /// Adds a row for `value` at the place of the builder.
+  void observe(Value value, NamedAttrList row) {
+    auto type = cast<RankedTensorType>(value.getType());
+    row.set("tensor", TypeAttr::get(type));
+    rows[value].insert(seen.size());
+    descriptions.push_back(row.getDictionary(func.getContext()));
+    seen.push_back(train::ObserveOp::create(builder, value.getLoc(), value));
+  }
+
+  /// Rows one after the other are the results.
+  void finish(ArrayRef<Value> tested) {
+    Operation *end = func.front().getTerminator();
+    builder.setInsertionPoint(end);
+    SmallVector<Value> results;
+    SmallVector<DictionaryAttr> names;
+    auto pack = [&](ArrayRef<Value> parts, int64_t width, StringRef name) {
+      if (parts.empty())
+        return;
+      int64_t count = parts.size();
+      SmallVector<int64_t> offsets;
+      for (int64_t i = 0; i < count; ++i)
+        offsets.push_back(i * width);
+      auto type = RankedTensorType::get({count, width}, builder.getF64Type());
+      results.push_back(
+          train::PackOp::create(builder, func.getLoc(), type, parts, offsets));
+      names.push_back(nameAttributes(func.getContext(), name));
+    };
+    pack(seen, train::kObservationWidth, "observations");
+    pack(roundings, train::kRoundingWidth, "roundings");
+    end->setOperands(results);
+    func.setType(builder.getFunctionType(func.getArgumentTypes(),
+                                         ValueRange(results).getTypes()));
+    func.setAllResultAttrs(names);
+    Rows decisive;
+    for (Value value : tested)
+      if (auto found = rows.find(value); found != rows.end())
+        decisive.insert_range(found->second);
+    func->setAttr(kObservationsAttr, builder.getArrayAttr(descriptions));
+    func->setAttr(kTestedAttr, builder.getDenseI64ArrayAttr(sorted(decisive)));
+  }
+
+  func::FuncOp func;
+  OpBuilder builder;
+  DenseMap<Value, Rows> rows; ///< What stands for a value.
+  DenseSet<Value> meant;      ///< Constants with infinities.
+  SmallVector<Value> seen, roundings;
+  SmallVector<Attribute> descriptions;
+};
+
+struct ObserveValuesPass : mpc::impl::ObserveValuesPassBase<ObserveValuesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (StringRef name : {"step", "accumulate"}) {
+      auto func = module.lookupSymbol<func::FuncOp>(name);
+      if (!func)
+        continue;
+      LDBG() << "observing " << name;
+      testMicroBatch(func);
+      if (injectable)
+        makeInjectable(func);
+      auto copy = cast<func::FuncOp>(func->clone());
+      copy.setSymName(kObserveEntry);
+      module.push_back(copy);
+      Observer(copy).run();
+      // Only the copy is looked at.
+      SmallVector<train::RoundingOp> roundings(
+          func.front().getOps<train::RoundingOp>());
+      for (train::RoundingOp op : roundings)
+        op.erase();
+      return;
+    }
+  }
+
+  /// Lets states say which op gives what it did not compute.
+  void makeInjectable(func::FuncOp func) {
+    Builder attributes(&getContext());
+    auto create = [&](StringRef name, train::StateKind kind, Type element,
+                      Attribute value) {
+      auto type = RankedTensorType::get({}, element);
+      OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
+      train::StateOp::create(builder, func.getLoc(), name, kind, type,
+                             DenseElementsAttr::get(type, value), ArrayAttr(),
+                             FlatSymbolRefAttr());
+      builder.setInsertionPointToStart(&func.front());
+      return Value(train::ReadOp::create(builder, func.getLoc(), type, name));
+    };
+    Value place =
+        create(kFaultPlace, train::StateKind::Control, attributes.getI32Type(),
+               attributes.getI32IntegerAttr(-1));
+    // Constants may be NaN: nobody looks for what is wrong in them.
+    Value fault =
+        create(kFaultValue, train::StateKind::Constant, attributes.getF32Type(),
+               attributes.getF32FloatAttr(0));
+    SmallVector<Value> values;
+    for (Operation &op : func.front())
+      llvm::append_range(values, computedBy(&op));
+    for (auto [index, value] : llvm::enumerate(values)) {
+      OpBuilder builder(func.getContext());
+      builder.setInsertionPointAfterValue(value);
+      auto inject = train::InjectOp::create(builder, value.getLoc(), value,
+                                            place, fault, index);
+      value.replaceAllUsesExcept(inject, inject);
+    }
+  }
+};
+
+} // namespace

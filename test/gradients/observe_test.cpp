@@ -1,0 +1,150 @@
+//===- observe_test.cpp - Which op went wrong -----------------------------===//
+//
+// Programs compiled with --check-numerics name the op whose result was the
+// first that is not finite. Every op of a graph is made to go wrong in turn.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/gradients/harness.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace mpc::test {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+/// 200 nodes: blocks of a product, a bias, a function, a norm and a sum.
+std::string manyNodes() {
+  const char *const functions[] = {"Relu", "Gelu", "LeakyRelu", "Softplus"};
+  std::string nodes, last = "x";
+  for (int i = 0; i < 40; ++i) {
+    std::string n = std::to_string(i);
+    auto add = [&](const std::string &kind, const std::string &operands,
+                   const std::string &name) {
+      nodes += "  " + name + n + " = " + kind + " (" + operands + ")\n";
+    };
+    add("MatMul", last + ", w", "product");
+    add("Add", "product" + n + ", b", "bias");
+    add(functions[i % 4], "bias" + n, "function");
+    add("LayerNormalization", "function" + n + ", scale, b", "norm");
+    add("Add", "norm" + n + ", " + last, "sum");
+    last = "sum" + n;
+  }
+  return R"(<ir_version: 9, opset_import: ["" : 20]>
+many (float[4, 4] x, float[4, 4] w = {0.3, -0.2, 0.1, 0.4, 0.2, 0.3, -0.4, 0.1,
+                                      -0.1, 0.2, 0.3, 0.2, 0.4, -0.3, 0.1, 0.2},
+      float[4] scale = {0.1, 0.2, 0.1, 0.2},
+      float[4] b = {0.1, -0.1, 0.2, 0.1}) => (float[4, 4] y)
+{
+)" + nodes +
+         "  y = Identity (" + last + ")\n}";
+}
+
+struct Row {
+  size_t fault; ///< What `fault_place` calls it.
+  mpc_observation_info_t info;
+
+  std::string text() const {
+    const char *phase = info.kind == MPC_OBSERVATION_FORWARD    ? "forward"
+                        : info.kind == MPC_OBSERVATION_BACKWARD ? "backward"
+                                                                : "update";
+    std::string type = *info.type ? std::string(info.type) + ", " : "";
+    return std::string("'") + info.name + "' (" + type + phase + ", " +
+           info.op + ")";
+  }
+};
+
+/// What ops compute, in order.
+std::vector<Row> rowsOf(const ProgramPtr &program) {
+  std::vector<Row> rows;
+  for (size_t i = 0; i < mpc_program_num_observations(program.get()); ++i) {
+    mpc_observation_info_t info = {};
+    info.struct_size = sizeof(info);
+    if (!isOk(mpc_program_observation(program.get(), i, &info)))
+      return rows;
+    if (info.kind >= MPC_OBSERVATION_FORWARD)
+      rows.push_back({rows.size(), info});
+  }
+  return rows;
+}
+
+/// The op that a message blames.
+std::string blamed(const std::string &message) {
+  constexpr std::string_view before = "appears in ";
+  size_t at = message.find(before), end = message.find("):", at);
+  if (at == std::string::npos || end == std::string::npos)
+    return message;
+  at += before.size();
+  return message.substr(at, end + 1 - at);
+}
+
+class Observe : public testing::TestWithParam<const char *> {
+protected:
+  ProgramPtr make(const std::string &model, CompileOptions options = {}) {
+    options.model = writeText(folder, "model.onnxtxt", model);
+    options.loss = "mse";
+    options.precision = GetParam();
+    options.observe = true;
+    return compile(options, folder);
+  }
+
+  bool isFp16() const { return GetParam() == std::string("fp16"); }
+
+  Folder folder;
+};
+
+// An overflow of fp16 is a fault only at the smallest scale, after some. It is
+// always the smallest here.
+TEST_P(Observe, EveryOpIsNamed) {
+  CompileOptions options;
+  options.injectable = true;
+  options.lossScaling = LossScaling::fixed(1);
+  ProgramPtr program = make(manyNodes(), options);
+  ASSERT_TRUE(program);
+  Session session(program);
+  const std::vector<Values> batch = {Values(16, 0.5), Values(16, 1.0)};
+  auto fail = [&](const Row &row, double value) {
+    session.write("fault_value", {value});
+    session.write("fault_place", {double(row.fault)});
+    return session.tryStep(batch);
+  };
+  std::vector<Row> rows = rowsOf(program);
+  for (int i = 0; i < 20; ++i)
+    fail(rows.back().info.kind == MPC_OBSERVATION_UPDATE ? rows[rows.size() / 2]
+                                                         : rows.back(),
+         kNan);
+  int nans = 0, infinities = 0, forward = 0, backward = 0;
+  for (const Row &row : rows) {
+    if (row.info.kind == MPC_OBSERVATION_UPDATE)
+      continue;
+    ++(row.info.kind == MPC_OBSERVATION_FORWARD ? forward : backward);
+    Session::Outcome outcome = fail(row, kNan);
+    EXPECT_EQ(outcome.code, MPC_NUMERIC) << row.text();
+    EXPECT_EQ(blamed(outcome.message), row.text());
+    nans += blamed(outcome.message) == row.text();
+    outcome = fail(row, kInf);
+    EXPECT_EQ(outcome.code, MPC_NUMERIC) << row.text();
+    EXPECT_EQ(blamed(outcome.message), row.text());
+    infinities += blamed(outcome.message) == row.text();
+  }
+  RecordProperty("nans", nans);
+  RecordProperty("infinities", infinities);
+  std::printf("%s: %d forward, %d backward, %d nan and %d inf named\n",
+              GetParam(), forward, backward, nans, infinities);
+  EXPECT_GE(forward, 200);
+  EXPECT_GE(backward, 200);
+  EXPECT_EQ(nans, forward + backward);
+  EXPECT_EQ(infinities, forward + backward);
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, Observe,
+                         testing::Values("fp32", "bf16", "fp16"),
+                         [](const auto &info) { return info.param; });
+
+} // namespace
+} // namespace mpc::test
