@@ -56,6 +56,7 @@ Action addPredict(CLI::App &app);
 Action addExport(CLI::App &app);
 Action addReport(CLI::App &app);
 Action addDebug(CLI::App &app);
+Action addProfile(CLI::App &app);
 Action addInspect(CLI::App &app);
 Action addCheckpoint(CLI::App &app);
 Action addDoctor(CLI::App &app);

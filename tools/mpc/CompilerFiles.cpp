@@ -1,9 +1,8 @@
-//===- CompilerFiles.cpp - Files that the compiler writes -----------------===//
+//===- CompilerFiles.cpp - Errors of the compiler as failures -------------===//
 
 #include "tools/mpc/CompilerFiles.h"
 #include "tools/mpc/Command.h"
 
-#include "compiler/Export/AtomicFile.h"
 #include "compiler/Import/ModelError.h"
 
 void mpc::tool::check(llvm::Error error) {
@@ -16,12 +15,4 @@ void mpc::tool::check(llvm::Error error) {
       [](const llvm::ErrorInfoBase &failure) {
         throw Failure(Error, failure.message());
       });
-}
-
-void mpc::tool::writeFile(const std::string &place, const std::string &text) {
-  llvm::Expected<AtomicFile> file = AtomicFile::create(place);
-  if (!file)
-    check(file.takeError());
-  check(file->write(llvm::ArrayRef<char>(text.data(), text.size())));
-  check(file->commit());
 }

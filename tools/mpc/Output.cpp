@@ -7,6 +7,7 @@
 #include "runtime/src/base/files.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <sys/stat.h>
@@ -113,4 +114,29 @@ void mpc::tool::createFolders(const std::string &path) {
     std::string parent = mpc::runtime::parent_folder(folder);
     check(mpc::runtime::sync_folder(files, parent), parent);
   }
+}
+
+void mpc::tool::writeFile(const std::string &place,
+                          const std::string &content) {
+  std::string temporary = place + ".tmp-" + std::to_string(getpid());
+  std::FILE *file = std::fopen(temporary.c_str(), "w");
+  bool done = file != nullptr;
+  if (file) {
+    done = std::fwrite(content.data(), 1, content.size(), file) ==
+               content.size() &&
+           std::fflush(file) == 0 && fsync(fileno(file)) == 0;
+    int cause = errno;
+    done &= std::fclose(file) == 0;
+    if (!done && cause != 0)
+      errno = cause;
+  }
+  if (!done || std::rename(temporary.c_str(), place.c_str()) != 0) {
+    int cause = errno;
+    std::remove(temporary.c_str());
+    throw Failure(InputOutput,
+                  "cannot write '" + place + "': " + std::strerror(cause));
+  }
+  std::string parent = mpc::runtime::parent_folder(place);
+  check(mpc::runtime::sync_folder(mpc::runtime::system_files(), parent),
+        parent);
 }

@@ -26,6 +26,10 @@ struct InputFile {
 /// checkpoint that does is of no use in a folder that does not.
 void createFolders(const std::string &path);
 
+/// Writes a file to its place (findPlace), whole or not at all, so that it
+/// survives a power loss.
+void writeFile(const std::string &place, const std::string &content);
+
 } // namespace mpc::tool
 
 #endif // MPC_TOOLS_MPC_OUTPUT_H
