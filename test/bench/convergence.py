@@ -6,8 +6,8 @@ usage: convergence.py TEXT [--precisions fp32 bf16 fp16] [--json=FILE]
 Five small models are trained by mpc from scratch, each with several seeds: of the initial
 weights, of the order of samples and, where there is no file of it, of the data. TEXT is what the
 character model reads: tinyshakespeare.txt. Printed are mean and standard deviation over the seeds
-of loss and accuracy of data that was not trained on. A precision holds if neither mean is worse
-than that of the first precision by more than the latter's standard deviation.
+of loss and accuracy of data that was not trained on. A precision is worse if one of its means is
+so by more than twice the standard error of its difference from that of the first precision.
 
 Needs torch and onnx. Runs on one thread; --json keeps what is done, and does not do it again.
 """
@@ -181,11 +181,12 @@ class Task:
 
 def make_tasks(text):
     return {
-        "digits mlp": Task(Mlp, digits, 460, 64, 3e-3),
+        "digits mlp": Task(Mlp, digits, 460, 64, 3e-3, "--lr-schedule=cosine"),
         "digits cnn": Task(Cnn, digits, 460, 64, 3e-3, "--lr-schedule=cosine"),
         "character gpt": Task(lambda: Gpt(len(text.letters)), text.windows, 1200, 32, 2e-3,
                               "--lr-schedule=cosine", "--warmup=100", "--clip-norm=1"),
-        "lstm classifier": Task(Lstm, digits_in_rows, 690, 64, 5e-3, "--clip-norm=1"),
+        "lstm classifier": Task(Lstm, digits_in_rows, 690, 64, 5e-3, "--lr-schedule=cosine",
+                                "--clip-norm=1"),
         "u-net": Task(UNet, shapes, 320, 32, 5e-3, "--label-axis=1", "--lr-schedule=cosine"),
     }
 
@@ -196,14 +197,20 @@ class Sample:
     def __init__(self, runs, metric, sign):
         values = [run[metric] for run in runs]
         self.mean, self.deviation = statistics.fmean(values), statistics.stdev(values)
-        self.sign = sign
+        self.error, self.sign = self.deviation / math.sqrt(len(values)), sign
+
+    def gain(self, other):
+        return self.sign * (self.mean - other.mean)
 
     def better(self, other):
         """By how many deviations of the other."""
-        gain = self.sign * (self.mean - other.mean)
+        gain = self.gain(other)
         if not gain:
             return 0.0
         return gain / other.deviation if other.deviation else math.copysign(math.inf, gain)
+
+    def is_worse(self, other):
+        return self.gain(other) < -2 * math.hypot(self.error, other.error)
 
 
 class Bench:
@@ -281,8 +288,8 @@ class Bench:
             better = [sample.better(other) for sample, other in zip(samples, reference)]
             columns = [f"{sample.mean:.4f} ± {sample.deviation:.4f} ({gain:+.2f})"
                        for sample, gain in zip(samples, better)]
-            verdict = "holds" if min(better) >= -1 else "worse"
-            print("|", " | ".join([name, precision, *columns, verdict,
+            worse = any(sample.is_worse(other) for sample, other in zip(samples, reference))
+            print("|", " | ".join([name, precision, *columns, "worse" if worse else "holds",
                                    str(sum(run["skipped"] for run in runs))]), "|", flush=True)
 
 
