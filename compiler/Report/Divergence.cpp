@@ -1,0 +1,108 @@
+//===- Divergence.cpp - Where two programs of one model part --------------===//
+
+#include "compiler/Report/Divergence.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+using namespace mpc::report;
+using llvm::ArrayRef;
+
+namespace {
+
+/// Tells ops by node and kind, and those alike by their order.
+class Names {
+public:
+  using Name = std::tuple<llvm::StringRef, llvm::StringRef, unsigned>;
+
+  Name of(const Op &op) { return {op.node, op.op, seen[{op.node, op.op}]++}; }
+
+private:
+  std::map<std::pair<llvm::StringRef, llvm::StringRef>, unsigned> seen;
+};
+
+} // namespace
+
+std::vector<SharedOp> mpc::report::matchOps(const Function &left,
+                                            const Function &right) {
+  std::map<Names::Name, size_t> lines;
+  Names rightNames, leftNames;
+  for (size_t i = 0; i < right.ops.size(); ++i)
+    lines[rightNames.of(right.ops[i])] = i;
+  std::vector<SharedOp> shared;
+  std::vector<int64_t> placeOf(left.ops.size(), -1);
+  for (size_t i = 0; i < left.ops.size(); ++i) {
+    auto found = lines.find(leftNames.of(left.ops[i]));
+    if (found == lines.end())
+      continue;
+    placeOf[i] = static_cast<int64_t>(shared.size());
+    shared.push_back({i, found->second, {}});
+  }
+  for (SharedOp &op : shared)
+    for (const Operand &operand : left.ops[op.left].operands)
+      op.inputs.push_back(operand.origin.op < 0 ? -1
+                                                : placeOf[operand.origin.op]);
+  return shared;
+}
+
+double mpc::report::relativeError(ArrayRef<float> value, ArrayRef<float> truth,
+                                  double leastNorm) {
+  assert(value.size() == truth.size() && "not the same tensor");
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < truth.size(); ++i) {
+    if (!std::isfinite(truth[i]))
+      continue;
+    if (!std::isfinite(value[i]))
+      return INFINITY;
+    double apart = double(value[i]) - double(truth[i]);
+    difference += apart * apart;
+    norm += double(truth[i]) * double(truth[i]);
+  }
+  if (difference == 0)
+    return 0;
+  norm = std::max(std::sqrt(norm), leastNorm);
+  return norm == 0 ? 1 : std::sqrt(difference) / norm;
+}
+
+/// Bytes of an element: "f16" and "bf16" have 2.
+static uint64_t widthOf(llvm::StringRef type) {
+  return type.ends_with("16") ? 2 : type == "f64" ? 8 : 4;
+}
+
+double mpc::report::leastNormOf(const Op &op, size_t result,
+                                ArrayRef<float> input, size_t count) {
+  constexpr double kShare = 1.0 / 16;
+  bool isMean = op.op == "train.reduce_mean";
+  bool isSum = isMean || op.op == "train.reduce_sum" ||
+               (llvm::StringRef(op.op).ends_with("_norm_grad") && result > 0);
+  if (!isSum || op.operands.empty() || input.empty() || count == 0)
+    return 0;
+  double squares = 0;
+  for (float number : input)
+    squares += std::isfinite(number) ? double(number) * double(number) : 0;
+  double elements =
+      double(op.operands[0].bytes) / double(widthOf(op.operands[0].dtype));
+  double terms = std::max(elements / double(count), 1.0);
+  double ofOne = std::sqrt(squares / double(input.size()) * terms);
+  return kShare * (isMean ? ofOne / terms : ofOne) * std::sqrt(double(count));
+}
+
+double mpc::report::errorOfInputs(const SharedOp &op, ArrayRef<double> errors) {
+  double largest = 0;
+  for (int64_t input : op.inputs)
+    if (input >= 0)
+      largest = std::max(largest, errors[input]);
+  return largest;
+}
+
+std::optional<size_t> mpc::report::findParting(ArrayRef<SharedOp> ops,
+                                               ArrayRef<double> errors,
+                                               double tolerance) {
+  for (size_t i = 0; i < ops.size(); ++i)
+    if (errors[i] > tolerance && errorOfInputs(ops[i], errors) <= tolerance)
+      return i;
+  return std::nullopt;
+}
