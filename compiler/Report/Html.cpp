@@ -113,31 +113,8 @@ static Object pageJson(const Report &report) {
                 {"devices", std::move(devices)}};
 }
 
-/// JSON inside of HTML: no name can end the element that it stands in.
-static std::string escape(const llvm::json::Value &value) {
-  std::string text, escaped;
-  llvm::raw_string_ostream(text) << value;
-  for (char c : text)
-    if (c == '<')
-      escaped += "\\u003c";
-    else
-      escaped += c;
-  return escaped;
-}
-
 std::string mpc::report::htmlPage(const Report &report) {
-  std::string page;
-  StringRef rest = kPageHtml;
-  auto upTo = [&](StringRef mark) {
-    auto [before, after] = rest.split(mark);
-    page += before;
-    rest = after;
-  };
-  upTo("@style@");
-  page += kPageStyle;
-  upTo("@report@");
-  page += escape(pageJson(report));
-  upTo("@script@");
-  page += kPageScript;
-  return page + rest.str();
+  std::string json;
+  llvm::raw_string_ostream(json) << llvm::json::Value(pageJson(report));
+  return fillPage(kPageHtml, kPageScript, json);
 }

@@ -1,35 +1,8 @@
-'use strict';
-// The page of mpc report --html. Names come from files: they are only ever
-// put into the page as text.
+// The page of mpc report --html.
 
-const report = JSON.parse(document.getElementById('report').textContent);
 const PAGE = 200; // Rows of ops that are shown at once.
 let current, module = [], shown = PAGE;
 
-const byId = (id) => document.getElementById(id);
-
-function element(tag, properties = {}, ...children) {
-  const node = Object.assign(document.createElement(tag), properties);
-  node.append(...children);
-  return node;
-}
-
-function drawing(tag, attributes = {}, ...children) {
-  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
-
-function shorten(value, unit) {
-  const units = ['', 'k', 'M', 'G', 'T'];
-  let at = 0;
-  for (; value >= 1000 && at + 1 < units.length; ++at) value /= 1000;
-  return `${at ? value.toFixed(1) : value} ${units[at]}${unit}`;
-}
-
-const count = (number, noun) => `${number} ${noun}${number === 1 ? '' : 's'}`;
-const percent = (part, whole) => `${(whole ? 100 * part / whole : 0).toFixed(1)} %`;
 const partsOf = (path) => path.split('.').filter((part) => part);
 
 //===--- Shares, reasons, memory ---===//
@@ -50,10 +23,6 @@ function showShares() {
     figures.push(element('figure', {}, `memory on ${device.device}`, element('br'), `${shorten(device.state_bytes, 'B')} of states`,
       element('br'), `${shorten(device.arena_bytes, 'B')} of arena`));
   byId('shares').replaceChildren(...figures);
-}
-
-function header(...titles) {
-  return element('tr', {}, ...titles.map(([title, number]) => element('th', {className: number ? 'number' : ''}, title)));
 }
 
 function showReasons() {
