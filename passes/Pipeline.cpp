@@ -134,6 +134,9 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   // Behind the verifier: the copy has casts that are there to be looked at.
   if (options.observe || options.profile || options.injectable)
     pm.addPass(createObserveValuesPass({options.injectable}));
+  // Last: a copy of what is promised, whose lines are those of the report.
+  if (options.probe)
+    pm.addPass(createAddProbePass());
 }
 
 /// Few kernels that each read and write memory once.

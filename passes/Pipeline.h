@@ -88,6 +88,7 @@ struct CompileOptions : UpdateOptions {
   std::vector<std::string> detach; ///< Regexes of values without gradients.
   std::map<std::string, int64_t> paddingRows; ///< Of tables: see ImportOptions.
   std::string batchNorm; ///< train, frozen, as-exported; or see ImportOptions.
+  bool probe = false;    ///< Also an entry `probe`: see mpc-add-probe.
 };
 
 struct CompileResult {

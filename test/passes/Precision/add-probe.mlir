@@ -1,0 +1,69 @@
+// RUN: mpc-opt %s --mpc-add-probe=samples=4 --split-input-file --verify-diagnostics | FileCheck %s
+
+module attributes {mpc.precision = "fp16"} {
+  train.state @parameters parameter : tensor<1x1024xf32>
+  train.state @loss_scale control : tensor<f32>
+
+  // What trains stays as it is.
+  // CHECK-LABEL: func.func @step
+  // CHECK:         train.write @parameters
+  // CHECK-NEXT:    return %{{.*}} : tensor<f32>
+  func.func @step(%x: tensor<2x5xf32> {mpc.name = "x"}) -> (tensor<f32> {mpc.name = "loss"}) {
+    %scale = train.read @loss_scale : tensor<f32>
+    %parameters = train.read @parameters : tensor<1x1024xf32>
+    %seed = train.constant dense<1.0> : tensor<f32> : tensor<f32>
+    %scaled = amp.scale_loss %seed, %scale
+    %low = amp.cast %x : tensor<2x5xf32> to tensor<2x5xf16>
+    %relu = train.relu %low : (tensor<2x5xf16>) -> tensor<2x5xf16>
+    %loss = train.reduce_sum %relu {axes = array<i64: 0, 1>} : (tensor<2x5xf16>) -> tensor<f32>
+    %grad = train.broadcast_to %scaled : (tensor<f32>) -> tensor<2x5xf32>
+    %pack = train.pack %grad {mpc.gradients, offsets = array<i64: 0>} : (tensor<2x5xf32>) -> tensor<1x1024xf32>
+    %gradients = amp.unscale %pack, %scale : tensor<1x1024xf32>
+    %sum = train.add %parameters, %gradients : (tensor<1x1024xf32>, tensor<1x1024xf32>) -> tensor<1x1024xf32>
+    train.write @parameters, %sum : tensor<1x1024xf32>
+    return %loss : tensor<f32>
+  }
+
+  // Three of ten elements, three apart, as f32; what is made of the scaled loss
+  // without its scale. Lines are counted as in the report; the update has none
+  // that are shown, and is not there.
+  // CHECK-LABEL: func.func @probe
+  // CHECK-SAME:    (%[[X:.*]]: tensor<2x5xf32> {mpc.name = "x"})
+  // CHECK-SAME:    -> (tensor<1xf32> {mpc.name = "0.0"}, tensor<3xf32> {mpc.name = "1.0"}, tensor<1xf32> {mpc.name = "2.0"}, tensor<3xf32> {mpc.name = "3.0"})
+  // CHECK:         %[[SCALE:.*]] = train.read @loss_scale
+  // CHECK:         %[[SEED:.*]] = amp.scale_loss
+  // CHECK:         amp.unscale %{{.*}}, %[[SCALE]] : tensor<1xf32>
+  // CHECK:         %[[RELU:.*]] = train.relu
+  // CHECK-NEXT:    %[[FLAT:.*]] = train.reshape %[[RELU]] : (tensor<2x5xf16>) -> tensor<10xf16>
+  // CHECK-NEXT:    %[[MOST:.*]] = train.slice %[[FLAT]] {offsets = array<i64: 0>} : (tensor<10xf16>) -> tensor<9xf16>
+  // CHECK-NEXT:    %[[ROWS:.*]] = train.reshape %[[MOST]] : (tensor<9xf16>) -> tensor<3x3xf16>
+  // CHECK-NEXT:    %[[COLUMN:.*]] = train.slice %[[ROWS]] {offsets = array<i64: 0, 0>} : (tensor<3x3xf16>) -> tensor<3x1xf16>
+  // CHECK-NEXT:    %[[FEW:.*]] = train.reshape %[[COLUMN]] : (tensor<3x1xf16>) -> tensor<3xf16>
+  // CHECK-NEXT:    %[[WIDE:.*]] = amp.cast %[[FEW]] : tensor<3xf16> to tensor<3xf32>
+  // CHECK:         %[[LOSS:.*]] = train.reduce_sum %[[RELU]]
+  // CHECK-NEXT:    train.reshape %[[LOSS]] : (tensor<f32>) -> tensor<1xf32>
+  // CHECK:         train.broadcast_to %[[SEED]]
+  // CHECK:         %[[TRUE:.*]] = amp.unscale %{{.*}}, %[[SCALE]] : tensor<3xf32>
+  // CHECK-NOT:     train.pack
+  // CHECK-NOT:     train.write
+  // CHECK:         return %{{.*}}, %[[WIDE]], %{{.*}}, %[[TRUE]] :
+}
+
+// -----
+
+// A model that is not trained has no step to look at.
+// CHECK-LABEL: func.func @predict
+// CHECK-NOT: @probe
+func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @step() {
+  return
+}
+// expected-error @+1 {{the name 'probe' is taken}}
+func.func @probe() {
+  return
+}
