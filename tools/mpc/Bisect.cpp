@@ -8,14 +8,12 @@
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
 #include "tools/mpc/CompilerFiles.h"
-#include "tools/mpc/Dataset.h"
 #include "tools/mpc/Output.h"
 #include "tools/mpc/PolicyFile.h"
 #include "tools/mpc/Print.h"
-#include "tools/mpc/Runtime.h"
-#include "tools/mpc/Sampler.h"
 #include "tools/mpc/Signals.h"
 #include "tools/mpc/Text.h"
+#include "tools/mpc/Variants.h"
 
 #include "compiler/Report/Data.h"
 #include "passes/Pipeline.h"
@@ -27,7 +25,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <set>
@@ -43,27 +40,6 @@ struct Options {
   bool json = false;
   CompileArguments arguments;
   SessionSettings session;
-};
-
-/// A folder for packages, which goes away with the object.
-class ScratchFolder {
-public:
-  ScratchFolder() {
-    std::error_code error;
-    std::string pattern =
-        (std::filesystem::temp_directory_path(error) / "mpc-XXXXXX").string();
-    if (error || !mkdtemp(pattern.data()))
-      throw Failure(InputOutput, "cannot make a folder like '" + pattern + "'");
-    path = pattern;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  ScratchFolder(const ScratchFolder &) = delete;
-  ScratchFolder &operator=(const ScratchFolder &) = delete;
-
-  std::string path;
 };
 
 using Names = std::vector<std::string>;
@@ -163,14 +139,8 @@ private:
     return worst;
   }
 
-  mpc::CompileResult compile(mpc::CompileOptions options) {
-    options.output = scratch.path + "/model.mpc";
-    mpc::CompileResult result = mpc::compileModel(options);
-    if (result.exitCode != 0) {
-      printMessages(result);
-      throw AlreadyReported(static_cast<ExitCode>(result.exitCode));
-    }
-    return result;
+  mpc::CompileResult compile(const mpc::CompileOptions &how) {
+    return compileTo(how, scratch.path + "/model.mpc");
   }
 
   /// The metric of each step; fewer than asked for if training ended.
@@ -181,12 +151,8 @@ private:
     SessionSettings settings = options.session;
     settings.seed = options.seed;
     Session session(program, settings);
-    if (data.numSamples() < data.batchSize())
-      throw Failure(Usage, options.data + ": has fewer samples than a batch");
-    // A schedule that was compiled without an end has that of the run.
-    if (program.hasState("total_steps") &&
-        session.readCounter("total_steps") == 0)
-      session.writeCounter("total_steps", options.steps);
+    checkFillsBatch(data);
+    setTotalSteps(session, program, options.steps);
     Sampler sampler(data.numSamples(), data.batchSize(), options.seed, true);
     std::vector<double> values;
     while (values.size() < options.steps) {
@@ -194,36 +160,12 @@ private:
         throw Failure(Stopped,
                       format("stopped by %s; no policy is written", signal));
       mpc_step_info_t info = {};
-      if (!step(session, data, sampler.next(), info))
+      if (!update(session, data, nextBatches(sampler, program), info))
         return values;
-      if (info.updated)
-        values.push_back(options.metric == "loss" ? info.update_loss
-                                                  : info.grad_norm);
+      values.push_back(options.metric == "loss" ? info.update_loss
+                                                : info.grad_norm);
     }
     return values;
-  }
-
-  /// Trains on one batch; where fp16 skips it, again with the smaller scale.
-  /// False if it cannot be done.
-  static bool step(Session &session, Dataset &data,
-                   const std::vector<uint64_t> &samples,
-                   mpc_step_info_t &info) {
-    constexpr int kMostTries = 32;
-    const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
-    for (int i = 0; i < kMostTries; ++i) {
-      info = {};
-      info.struct_size = sizeof(info);
-      mpc_status_t status =
-          mpc_session_step(session.get(), inputs.data(), inputs.size(), &info);
-      if (status && mpc_status_code(status) == MPC_NUMERIC) {
-        mpc_status_free(status);
-        return false;
-      }
-      check(status);
-      if (!info.skipped)
-        return true;
-    }
-    return false;
   }
 
   /// Names of the nodes that read or write 16 bit.
