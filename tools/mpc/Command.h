@@ -55,6 +55,7 @@ Action addEval(CLI::App &app);
 Action addPredict(CLI::App &app);
 Action addExport(CLI::App &app);
 Action addReport(CLI::App &app);
+Action addCompare(CLI::App &app);
 Action addDebug(CLI::App &app);
 Action addProfile(CLI::App &app);
 Action addInspect(CLI::App &app);

@@ -74,6 +74,30 @@ void CompileArguments::addTo(CLI::App &command) {
   added.erase(added.begin(), added.begin() + before);
 }
 
+static constexpr const char *kOwnGroup = "Options";
+
+namespace {
+/// Help without the options that mpc compile has as well.
+class OwnHelp : public HelpFormatter {
+public:
+  std::string
+  make_group(std::string group, bool isPositional,
+             std::vector<const CLI::Option *> options) const override {
+    bool isOwn = isPositional || group == kOwnGroup;
+    return isOwn ? HelpFormatter::make_group(group, isPositional, options) : "";
+  }
+};
+} // namespace
+
+void CompileArguments::addHiddenTo(CLI::App &command) {
+  std::vector<CLI::Option *> own = command.get_options();
+  addTo(command);
+  for (CLI::Option *option : command.get_options())
+    if (option->get_group() == kOwnGroup && !llvm::is_contained(own, option))
+      option->group("Model");
+  command.formatter(std::make_shared<OwnHelp>());
+}
+
 std::string CompileArguments::firstGiven() const {
   for (const CLI::Option *option : added)
     if (option->count() > 0)

@@ -24,6 +24,10 @@ public:
   /// Adds the options that decide how a model is compiled.
   void addTo(CLI::App &command);
 
+  /// The same, after all others, to a command whose help does not tell them
+  /// again.
+  void addHiddenTo(CLI::App &command);
+
   /// Only those about the model, not how it is computed or for what.
   void addModelTo(CLI::App &command);
 

@@ -4,7 +4,6 @@
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
 #include "tools/mpc/CompilerFiles.h"
-#include "tools/mpc/Help.h"
 #include "tools/mpc/Output.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Runtime.h"
@@ -237,21 +236,6 @@ static int run(const Options &options) {
   return Ok;
 }
 
-static constexpr const char *kOwnGroup = "Options";
-
-namespace {
-/// Help without the options that mpc compile has as well.
-class OwnHelp : public HelpFormatter {
-public:
-  std::string
-  make_group(std::string group, bool isPositional,
-             std::vector<const CLI::Option *> options) const override {
-    bool isOwn = isPositional || group == kOwnGroup;
-    return isOwn ? HelpFormatter::make_group(group, isPositional, options) : "";
-  }
-};
-} // namespace
-
 /// What is shown instead of the summary, and what goes with what.
 static void addViews(CLI::App &report, Options &options) {
   CLI::Option *function =
@@ -314,11 +298,6 @@ Action mpc::tool::addReport(CLI::App &app) {
   report->add_option("other", options->other, "What --diff compares it with")
       ->option_text("[OTHER]");
   addViews(*report, *options);
-  std::vector<CLI::Option *> own = report->get_options();
-  options->arguments.addTo(*report);
-  for (CLI::Option *option : report->get_options())
-    if (option->get_group() == kOwnGroup && !llvm::is_contained(own, option))
-      option->group("Model");
-  report->formatter(std::make_shared<OwnHelp>());
+  options->arguments.addHiddenTo(*report);
   return [options] { return run(*options); };
 }

@@ -81,6 +81,7 @@ int main(int argc, char **argv) {
 #ifdef MPC_HAS_COMPILER
   actions.push_back(addExport(app));
   actions.push_back(addReport(app));
+  actions.push_back(addCompare(app));
   actions.push_back(addDebug(app));
 #endif
   actions.push_back(addProfile(app));
