@@ -78,16 +78,15 @@ double mpc::report::leastNormOf(const Op &op, size_t result,
   bool isMean = op.op == "train.reduce_mean";
   bool isSum = isMean || op.op == "train.reduce_sum" ||
                (llvm::StringRef(op.op).ends_with("_norm_grad") && result > 0);
-  if (!isSum || op.operands.empty() || input.empty() || count == 0)
+  if (!isSum || op.operands.empty() || count == 0)
     return 0;
   double squares = 0;
   for (float number : input)
     squares += std::isfinite(number) ? double(number) * double(number) : 0;
   double elements =
       double(op.operands[0].bytes) / double(widthOf(op.operands[0].dtype));
-  double terms = std::max(elements / double(count), 1.0);
-  double ofOne = std::sqrt(squares / double(input.size()) * terms);
-  return kShare * (isMean ? ofOne / terms : ofOne) * std::sqrt(double(count));
+  double terms = isMean ? std::max(elements / double(count), 1.0) : 1;
+  return kShare * std::sqrt(squares) / terms;
 }
 
 double mpc::report::errorOfInputs(const SharedOp &op, ArrayRef<double> errors) {

@@ -36,9 +36,9 @@ double relativeError(llvm::ArrayRef<float> value, llvm::ArrayRef<float> truth,
 /// Sums of numbers of either sign may cancel, and then are as far off as the
 /// numbers are, whatever is left of them: the gradient of a bias before a norm
 /// is 0. So their errors are taken of a share of what adding numbers of random
-/// signs would give. 0 for results that are no such sums. `input` is what the
-/// op's first operand is in `function`; of result number `result` `count`
-/// elements are known.
+/// signs would give, which has the norm of the numbers. 0 for results that are
+/// no such sums. `input` is what the op's first operand is, or a sketch of it;
+/// result number `result` has `count` elements.
 double leastNormOf(const Op &op, size_t result, llvm::ArrayRef<float> input,
                    size_t count);
 

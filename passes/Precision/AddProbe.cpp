@@ -2,7 +2,8 @@
 //
 // Implements mpc-add-probe. Fused programs keep no intermediate values, and to
 // keep them would make another program of the step: so a function of its own
-// computes them again, in the same types and order, and gives samples of each.
+// computes them again, in the same types and order, and gives each or, if it is
+// long, a sketch of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,8 +13,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/DebugLog.h"
-
-#include <numeric>
 
 #define DEBUG_TYPE "mpc-add-probe"
 
@@ -33,47 +32,82 @@ static func::FuncOp findTraining(ModuleOp module) {
   return nullptr;
 }
 
-/// Of `count` elements at most `most`, so far apart. Coprime to the count, so
-/// that samples of a matrix do not all lie in a few columns.
-static int64_t findStride(int64_t count, int64_t most) {
-  int64_t stride = llvm::divideCeil(count, most);
-  while (std::gcd(stride, count) != 1)
-    ++stride;
-  return stride;
+/// One of -1 and 1, by chance but always the same (splitmix64).
+static float randomSign(uint64_t number) {
+  uint64_t bits = (number + 1) * 0x9e3779b97f4a7c15;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+  return (bits ^ (bits >> 31)) & 1 ? 1 : -1;
 }
 
-/// Every stride-th element of `value`, from the first on: a column of what it
-/// is in rows of so many.
-static Value sample(OpBuilder &builder, Location loc, Value value,
-                    int64_t most) {
-  auto type = cast<RankedTensorType>(value.getType());
-  int64_t count = type.getNumElements(), stride = findStride(count, most);
-  int64_t rows = std::max<int64_t>(count / stride, 1);
-  auto shaped = [&](ArrayRef<int64_t> shape) {
-    return RankedTensorType::get(shape, type.getElementType());
-  };
-  auto reshape = [&](ArrayRef<int64_t> shape) {
-    if (value.getType() != shaped(shape))
-      value = train::ReshapeOp::create(builder, loc, shaped(shape), value);
-  };
-  auto slice = [&](ArrayRef<int64_t> shape) {
-    SmallVector<int64_t> offsets(shape.size(), 0);
-    if (value.getType() != shaped(shape))
-      value =
-          train::SliceOp::create(builder, loc, shaped(shape), value, offsets);
-  };
-  reshape({count});
-  if (stride > 1) {
-    slice({rows * stride});
-    reshape({rows, stride});
-    slice({rows, 1});
-    reshape({rows});
+/// Builds what is shown of a value. One that is long is laid out in rows of
+/// `length`, which are added up with random signs (a count sketch): no element
+/// is left out, norms of sketches are near those of values, and the sketch of a
+/// difference is the difference of sketches.
+class Sketcher {
+public:
+  Sketcher(OpBuilder &builder, int64_t length)
+      : builder(builder), length(length) {}
+
+  Value sketch(Value value, Location location) {
+    loc = location;
+    int64_t count = cast<RankedTensorType>(value.getType()).getNumElements();
+    value = reshape(widen(value), {count});
+    int64_t rows = count / length, rest = count % length;
+    if (rows <= 1)
+      return value;
+    Value sums = addRows(slice(value, 0, rows * length), rows);
+    if (rest == 0)
+      return sums;
+    Value last = slice(value, rows * length, rest);
+    return train::ConcatOp::create(builder, loc, ValueRange{sums, last},
+                                   /*axis=*/0);
   }
-  if (isF32Tensor(value.getType()) || !isLowTensor(value.getType()))
-    return value;
-  auto wide = RankedTensorType::get({rows}, builder.getF32Type());
-  return amp::CastOp::create(builder, loc, wide, value);
-}
+
+private:
+  static RankedTensorType typeOf(Value value, ArrayRef<int64_t> shape) {
+    return cast<RankedTensorType>(value.getType()).clone(shape);
+  }
+
+  Value widen(Value value) {
+    if (!isLowTensor(value.getType()))
+      return value;
+    auto type = cast<RankedTensorType>(value.getType());
+    return amp::CastOp::create(builder, loc, type.clone(builder.getF32Type()),
+                               value);
+  }
+
+  Value reshape(Value value, ArrayRef<int64_t> shape) {
+    RankedTensorType type = typeOf(value, shape);
+    return type == value.getType()
+               ? value
+               : train::ReshapeOp::create(builder, loc, type, value);
+  }
+
+  Value slice(Value value, int64_t offset, int64_t count) {
+    RankedTensorType type = typeOf(value, {count});
+    return type == value.getType()
+               ? value
+               : train::SliceOp::create(builder, loc, type, value, {offset});
+  }
+
+  Value addRows(Value value, int64_t rows) {
+    RankedTensorType type = typeOf(value, {rows, 1});
+    SmallVector<Attribute> numbers;
+    for (int64_t i = 0; i < rows; ++i)
+      numbers.push_back(FloatAttr::get(type.getElementType(), randomSign(i)));
+    Value signs = train::ConstantOp::create(
+        builder, loc, DenseElementsAttr::get(type, numbers));
+    Value matrix = reshape(value, {rows, length});
+    matrix = train::MulOp::create(builder, loc, matrix, signs);
+    return train::ReduceSumOp::create(builder, loc, matrix,
+                                      ArrayRef<int64_t>{0});
+  }
+
+  OpBuilder &builder;
+  const int64_t length;
+  Location loc = builder.getUnknownLoc();
+};
 
 namespace {
 
@@ -110,15 +144,15 @@ struct AddProbePass : mpc::impl::AddProbePassBase<AddProbePass> {
     auto probe = cast<func::FuncOp>(training->clone());
     probe.setName("probe");
     module.push_back(probe);
-    returnSamples(probe);
+    returnValues(probe);
     eraseUpdates(probe);
   }
 
 private:
-  /// Lets `func` return samples of its values instead of what it does. They go
-  /// by the line of the op in the report of the function that it is a copy of,
-  /// and the number of the result: "17.0".
-  void returnSamples(func::FuncOp func) {
+  /// Lets `func` return its values instead of what it does. They go by the line
+  /// of the op in the report of the function that it is a copy of, and the
+  /// number of the result: "17.0".
+  void returnValues(func::FuncOp func) {
     Block &body = func.front();
     Operation *end = body.getTerminator();
     OpBuilder builder(end);
@@ -140,7 +174,7 @@ private:
         if (!getFloatElementType(result.getType()) ||
             origins.updates.contains(result))
           continue;
-        Value value = sample(builder, op.getLoc(), result, samples);
+        Value value = Sketcher(builder, length).sketch(result, op.getLoc());
         if (scale && origins.scaled.contains(result))
           value = amp::UnscaleOp::create(builder, op.getLoc(), value, scale);
         values.push_back(value);

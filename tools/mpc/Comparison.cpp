@@ -59,7 +59,7 @@ struct Comparison::Side {
     for (const mpc_state_info_t &state : program.states())
       states.emplace(state.name, state);
     for (const Binding &output : program.outputs(kEntry)) {
-      samples.emplace_back(output.shape.empty() ? 1 : output.shape[0]);
+      values.emplace_back(output.shape.empty() ? 1 : output.shape[0]);
       outputs.push_back(output);
     }
     for (size_t i = 0; i < outputs.size(); ++i)
@@ -67,7 +67,7 @@ struct Comparison::Side {
                          outputs[i].dtype,
                          static_cast<uint32_t>(outputs[i].shape.size()),
                          outputs[i].shape.data(),
-                         samples[i].data(),
+                         values[i].data(),
                          {}});
   }
 
@@ -83,7 +83,7 @@ struct Comparison::Side {
     }
   }
 
-  /// Fills `samples`.
+  /// Fills `values`.
   void show(const std::vector<mpc_tensor_t> &inputs) {
     check(mpc_session_run(session.get(), kEntry, inputs.data(), inputs.size(),
                           tensors.data(), tensors.size()));
@@ -101,7 +101,7 @@ struct Comparison::Side {
   Session session;
   std::map<std::string, mpc_state_info_t> states;
   std::vector<Binding> outputs;
-  std::vector<std::vector<float>> samples; ///< Of each output.
+  std::vector<std::vector<float>> values; ///< Of each output.
   std::vector<mpc_tensor_t> tensors;
 };
 
@@ -171,8 +171,8 @@ void Comparison::matchProbes() {
       auto l = left.find(name(ops[i].left)), r = right.find(name(ops[i].right));
       if (l == left.end() || r == right.end())
         break;
-      if (reference->samples[l->second].size() !=
-          candidate->samples[r->second].size())
+      if (reference->values[l->second].size() !=
+          candidate->values[r->second].size())
         continue;
       probes.push_back({i, result, l->second, r->second});
       shown[i] = true;
@@ -190,7 +190,7 @@ std::vector<double> Comparison::probe(Dataset &data, const Batches &batches) {
   std::vector<double> errors(ops.size(), 0);
   std::vector<const std::vector<float> *> first(ops.size(), nullptr);
   for (const Probe &probe : probes) {
-    const std::vector<float> &truth = reference->samples[probe.left];
+    const std::vector<float> &truth = reference->values[probe.left];
     if (probe.result == 0)
       first[probe.op] = &truth;
     const report::SharedOp &shared = ops[probe.op];
@@ -200,7 +200,7 @@ std::vector<double> Comparison::probe(Dataset &data, const Batches &batches) {
       least = report::leastNormOf(referenceStep->ops[shared.left], probe.result,
                                   *first[input], truth.size());
     double error =
-        report::relativeError(locked->samples[probe.right], truth, least);
+        report::relativeError(locked->values[probe.right], truth, least);
     errors[probe.op] = std::max(errors[probe.op], error);
   }
   return errors;

@@ -86,17 +86,17 @@ TEST(Divergence, SumsThatCancel) {
   op.operands.resize(1);
   op.operands[0].dtype = "bf16";
   op.operands[0].bytes = 2 * 64 * 4; // 64 numbers for each of 4.
-  // sqrt(64) * 3 in each of 4, of which a sixteenth.
-  EXPECT_DOUBLE_EQ(leastNormOf(op, 0, {3, -3}, 4), 8.0 * 3 * 2 / 16);
+  EXPECT_DOUBLE_EQ(leastNormOf(op, 0, {24, -32}, 4), 40.0 / 16);
   op.op = "train.reduce_mean";
-  EXPECT_DOUBLE_EQ(leastNormOf(op, 0, {3, -3}, 4), 8.0 * 3 * 2 / 16 / 64);
+  EXPECT_DOUBLE_EQ(leastNormOf(op, 0, {24, -32}, 4), 40.0 / 16 / 64);
   op.op = "train.layer_norm_grad";
-  EXPECT_EQ(leastNormOf(op, 0, {3, -3}, 4), 0);
-  EXPECT_DOUBLE_EQ(leastNormOf(op, 2, {3, -3}, 4), 8.0 * 3 * 2 / 16);
+  EXPECT_EQ(leastNormOf(op, 0, {24, -32}, 4), 0);
+  EXPECT_DOUBLE_EQ(leastNormOf(op, 2, {24, -32}, 4), 40.0 / 16);
   op.op = "train.matmul";
-  EXPECT_EQ(leastNormOf(op, 0, {3, -3}, 4), 0);
+  EXPECT_EQ(leastNormOf(op, 0, {24, -32}, 4), 0);
   op.op = "train.reduce_sum";
   EXPECT_EQ(leastNormOf(op, 0, {}, 4), 0);
+  EXPECT_EQ(leastNormOf(op, 0, {kInf, 3, 4}, 4), 5.0 / 16);
   EXPECT_EQ(leastNormOf(op, 0, {3}, 0), 0);
 }
 

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-add-probe=samples=4 --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: mpc-opt %s --mpc-add-probe=length=4 --split-input-file --verify-diagnostics | FileCheck %s
 
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
@@ -24,29 +24,32 @@ module attributes {mpc.precision = "fp16"} {
     return %loss : tensor<f32>
   }
 
-  // Three of ten elements, three apart, as f32; what is made of the scaled loss
-  // without its scale. Lines are counted as in the report; the update has none
-  // that are shown, and is not there.
+  // Of ten elements two rows of four, added up, and the two behind them, as f32;
+  // what is made of the scaled loss without its scale. Lines are counted as in
+  // the report; the update has none that are shown, and is not there.
   // CHECK-LABEL: func.func @probe
   // CHECK-SAME:    (%[[X:.*]]: tensor<2x5xf32> {mpc.name = "x"})
-  // CHECK-SAME:    -> (tensor<1xf32> {mpc.name = "0.0"}, tensor<3xf32> {mpc.name = "1.0"}, tensor<1xf32> {mpc.name = "2.0"}, tensor<3xf32> {mpc.name = "3.0"})
+  // CHECK-SAME:    -> (tensor<1xf32> {mpc.name = "0.0"}, tensor<6xf32> {mpc.name = "1.0"}, tensor<1xf32> {mpc.name = "2.0"}, tensor<6xf32> {mpc.name = "3.0"})
   // CHECK:         %[[SCALE:.*]] = train.read @loss_scale
   // CHECK:         %[[SEED:.*]] = amp.scale_loss
   // CHECK:         amp.unscale %{{.*}}, %[[SCALE]] : tensor<1xf32>
   // CHECK:         %[[RELU:.*]] = train.relu
-  // CHECK-NEXT:    %[[FLAT:.*]] = train.reshape %[[RELU]] : (tensor<2x5xf16>) -> tensor<10xf16>
-  // CHECK-NEXT:    %[[MOST:.*]] = train.slice %[[FLAT]] {offsets = array<i64: 0>} : (tensor<10xf16>) -> tensor<9xf16>
-  // CHECK-NEXT:    %[[ROWS:.*]] = train.reshape %[[MOST]] : (tensor<9xf16>) -> tensor<3x3xf16>
-  // CHECK-NEXT:    %[[COLUMN:.*]] = train.slice %[[ROWS]] {offsets = array<i64: 0, 0>} : (tensor<3x3xf16>) -> tensor<3x1xf16>
-  // CHECK-NEXT:    %[[FEW:.*]] = train.reshape %[[COLUMN]] : (tensor<3x1xf16>) -> tensor<3xf16>
-  // CHECK-NEXT:    %[[WIDE:.*]] = amp.cast %[[FEW]] : tensor<3xf16> to tensor<3xf32>
+  // CHECK-NEXT:    %[[WIDE:.*]] = amp.cast %[[RELU]] : tensor<2x5xf16> to tensor<2x5xf32>
+  // CHECK-NEXT:    %[[FLAT:.*]] = train.reshape %[[WIDE]] : (tensor<2x5xf32>) -> tensor<10xf32>
+  // CHECK-NEXT:    %[[MOST:.*]] = train.slice %[[FLAT]] {offsets = array<i64: 0>} : (tensor<10xf32>) -> tensor<8xf32>
+  // CHECK-NEXT:    %[[SIGNS:.*]] = train.constant dense<{{\[\[}}1.000000e+00], [-1.000000e+00]]> : tensor<2x1xf32> : tensor<2x1xf32>
+  // CHECK-NEXT:    %[[ROWS:.*]] = train.reshape %[[MOST]] : (tensor<8xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT:    %[[TURNED:.*]] = train.mul %[[ROWS]], %[[SIGNS]]
+  // CHECK-NEXT:    %[[SUMS:.*]] = train.reduce_sum %[[TURNED]] {axes = array<i64: 0>} : (tensor<2x4xf32>) -> tensor<4xf32>
+  // CHECK-NEXT:    %[[REST:.*]] = train.slice %[[FLAT]] {offsets = array<i64: 8>} : (tensor<10xf32>) -> tensor<2xf32>
+  // CHECK-NEXT:    %[[SKETCH:.*]] = train.concat %[[SUMS]], %[[REST]] {axis = 0 : i64}
   // CHECK:         %[[LOSS:.*]] = train.reduce_sum %[[RELU]]
   // CHECK-NEXT:    train.reshape %[[LOSS]] : (tensor<f32>) -> tensor<1xf32>
   // CHECK:         train.broadcast_to %[[SEED]]
-  // CHECK:         %[[TRUE:.*]] = amp.unscale %{{.*}}, %[[SCALE]] : tensor<3xf32>
+  // CHECK:         %[[TRUE:.*]] = amp.unscale %{{.*}}, %[[SCALE]] : tensor<6xf32>
   // CHECK-NOT:     train.pack
   // CHECK-NOT:     train.write
-  // CHECK:         return %{{.*}}, %[[WIDE]], %{{.*}}, %[[TRUE]] :
+  // CHECK:         return %{{.*}}, %[[SKETCH]], %{{.*}}, %[[TRUE]] :
 }
 
 // -----
