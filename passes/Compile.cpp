@@ -141,6 +141,10 @@ describe(const CompileOptions &options, ModuleOp module) {
     list.push_back({"fp8-scaling", describe(options.fp8)});
   if (options.observe || options.profile)
     list.push_back({"observe", options.profile ? "profile" : "numerics"});
+  if (options.recompute != "none")
+    list.push_back({"recompute", options.recompute});
+  if (!options.memoryBudget.empty())
+    list.push_back({"memory-budget", options.memoryBudget});
   auto rates = module->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
   if (rates) { // What it is trained with is the model's own.
     list.push_back({"optimizer", kOwnOptimizer.str()});

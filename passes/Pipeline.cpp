@@ -13,6 +13,7 @@
 #include "passes/Graph/Passes.h"
 #include "passes/Plan/Passes.h"
 #include "passes/Precision/Passes.h"
+#include "passes/Recompute/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -137,6 +138,12 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   // Last: a copy of what is promised, whose lines are those of the report.
   if (options.probe)
     pm.addPass(createAddProbePass());
+  // Only now does a value have its bytes; and kernels are still to form, which
+  // then take in what runs again.
+  if (options.recompute != "none" || !options.memoryBudget.empty()) {
+    pm.addPass(createRecomputePass({options.recompute, options.memoryBudget}));
+    pm.addPass(createVerifyRecomputePass());
+  }
 }
 
 /// Few kernels that each read and write memory once.

@@ -68,6 +68,8 @@ struct CompileOptions : UpdateOptions {
   std::string stopAfter;            ///< Stage to stop after, nothing written.
   std::vector<std::string> policy;  ///< Rules "REGEX=FORMAT" of a file.
   std::vector<std::string> opPrecision; ///< The same, which count more.
+  std::string recompute = "none";       ///< none, selective, full.
+  std::string memoryBudget;             ///< "512MB" or "60%"; empty: any.
   std::string keepFp32; ///< Regex of node names or op types kept in f32.
   std::string forceLow; ///< Regex of those put in 16 bit.
   std::string residual = "low"; ///< Sums of a residual stream: low or fp32.

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/KernelDomain.h"
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Recompute.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/StageFaults.h"
 
@@ -59,7 +59,8 @@ private:
              "'" + name + "' stands outside of a kernel");
       } else if (!isView(op) &&
                  !isa<func::ReturnOp, train::KernelOpInterface, train::ReadOp,
-                      train::WriteOp, train::PackOp, train::UnpackOp>(op)) {
+                      train::WriteOp, train::PackOp, train::UnpackOp,
+                      train::RecallOp>(op)) {
         fail(op.getLoc(), "mpc-lower-to-linalg",
              "'" + name + "' is neither a kernel nor access to memory");
       }

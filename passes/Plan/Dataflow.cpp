@@ -2,6 +2,7 @@
 
 #include "passes/Plan/Dataflow.h"
 
+#include "compiler/Dialect/Train/IR/Recompute.h"
 #include "passes/Plan/Storage.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -21,7 +22,7 @@ static int64_t bytesOf(int64_t elements, Value tensor) {
 
 static bool isView(Operation *op) {
   return isa_and_present<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-                         train::UnpackOp>(op);
+                         train::UnpackOp, train::RecallOp>(op);
 }
 
 Dataflow::Dataflow(func::FuncOp func) : func(func) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Catalog/Catalog.h"
+#include "compiler/Dialect/Train/IR/Recompute.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Plan/Dataflow.h"
 #include "passes/Plan/Passes.h"
@@ -119,7 +120,9 @@ private:
       emitPack(pack);
       return success();
     }
-    bool isView = isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
+    bool isView =
+        isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, train::RecallOp>(
+            op);
     if (isView || isa<train::ReadOp, train::UnpackOp, func::ReturnOp>(op))
       return success();
     return op->emitOpError(

@@ -4,6 +4,7 @@
 
 #include "compiler/Analysis/KernelDomain.h"
 #include "compiler/Catalog/Catalog.h"
+#include "compiler/Dialect/Train/IR/Recompute.h"
 #include "passes/Plan/ArenaLayout.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -22,7 +23,8 @@ int64_t mpc::byteSize(RankedTensorType type) {
 /// Looks through views; adds to `bytes` how far in `value` starts.
 Value StoragePlan::rootOf(Value value, int64_t &bytes) {
   while (Operation *op = value.getDefiningOp()) {
-    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
+    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, train::RecallOp>(
+            op)) {
       value = op->getOperand(0);
     } else if (auto unpack = dyn_cast<train::UnpackOp>(op)) {
       bytes += unpack.getOffset() *
@@ -122,8 +124,8 @@ bool StoragePlan::canMakeInState(Operation *producer, Value value,
     Value view = views.pop_back_val();
     for (OpOperand &use : view.getUses()) {
       Operation *user = use.getOwner();
-      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, train::UnpackOp>(
-              user)) {
+      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, train::UnpackOp,
+              train::RecallOp>(user)) {
         views.push_back(user->getResult(0));
         continue;
       }

@@ -70,6 +70,7 @@ void CompileArguments::addTo(CLI::App &command) {
   addPrecisionOptions(command);
   optimizer.addTo(command);
   addTargetOptions(command);
+  addMemoryOptions(command);
   added = optionsOf(command);
   added.erase(added.begin(), added.begin() + before);
 }
@@ -231,6 +232,23 @@ void CompileArguments::addTargetOptions(CLI::App &command) {
                   "native, x86-64-v3, x86-64-v4 or LLVM's name")
       ->option_text("NAME")
       ->group("Target");
+}
+
+void CompileArguments::addMemoryOptions(CLI::App &command) {
+  static const std::string group = std::string(kRareGroup) + "memory";
+  command
+      .add_option("--memory-budget", options.memoryBudget,
+                  "Most to keep for the backward pass: 512MB, or 60% of what "
+                  "is kept now; the rest runs again")
+      ->option_text("BYTES|SHARE")
+      ->group(group);
+  command
+      .add_option("--recompute", options.recompute,
+                  "What runs again in the backward pass: none, selective "
+                  "(what is cheap) or full (all between blocks)")
+      ->option_text("WHAT")
+      ->check(Choice({"none", "selective", "full"}))
+      ->group(group);
 }
 
 /// A name and the whole number behind the last `separator`.

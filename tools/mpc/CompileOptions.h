@@ -45,6 +45,7 @@ private:
   void addModelOptions(CLI::App &command);
   void addPrecisionOptions(CLI::App &command);
   void addTargetOptions(CLI::App &command);
+  void addMemoryOptions(CLI::App &command);
   PrecisionPolicy filePolicy() const;
 
   CompileOptions options;

@@ -1,6 +1,7 @@
 //===- Dialect.cpp - Registration of the training dialect -----------------===//
 
 #include "compiler/Dialect/Train/IR/Functions.h"
+#include "compiler/Dialect/Train/IR/Recompute.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -17,6 +18,10 @@ void TrainDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "compiler/Dialect/Train/IR/TrainOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "compiler/Dialect/Train/IR/RecomputeOps.cpp.inc"
       >();
 }
 

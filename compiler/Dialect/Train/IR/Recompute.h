@@ -1,0 +1,17 @@
+//===- Recompute.h - Values that are made twice -----------------*- C++ -*-===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_RECOMPUTE_H
+#define MPC_COMPILER_DIALECT_TRAIN_IR_RECOMPUTE_H
+
+#include "compiler/Dialect/Train/IR/Train.h"
+
+namespace mpc::train {
+
+/// Marks ops that run again in the backward pass.
+inline constexpr llvm::StringLiteral kRecomputedAttr = "mpc.recomputed";
+
+} // namespace mpc::train
+
+#define GET_OP_CLASSES
+#include "compiler/Dialect/Train/IR/RecomputeOps.h.inc"
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_RECOMPUTE_H

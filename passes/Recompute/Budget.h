@@ -1,0 +1,28 @@
+//===- Budget.h - How much may be kept --------------------------*- C++ -*-===//
+#ifndef MPC_PASSES_RECOMPUTE_BUDGET_H
+#define MPC_PASSES_RECOMPUTE_BUDGET_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+#include <string>
+
+namespace mpc {
+
+/// Bytes, or a share of what is kept without a budget.
+struct Budget {
+  double amount = 0;
+  bool isShare = false;
+
+  int64_t bytesOf(int64_t whole) const;
+};
+
+/// "512MB", "1.5GiB", "60%" and "0.6"; none if it is no such text.
+std::optional<Budget> parseBudget(llvm::StringRef text);
+
+/// "61.2 MB"
+std::string formatBytes(int64_t bytes);
+
+} // namespace mpc
+
+#endif // MPC_PASSES_RECOMPUTE_BUDGET_H

@@ -1,0 +1,183 @@
+//===- ChooseKept.cpp - What to keep for the backward pass ----------------===//
+//
+// Every value is two nodes, in front of its memory and behind it. The source
+// side is what the forward pass leaves, the sink side what the backward pass
+// reads; a value that the cut goes through is kept and costs its bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Recompute/ChooseKept.h"
+
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Support/MinCut.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Floating-point operations per byte above which running again takes longer
+/// than keeping does.
+static constexpr int64_t kCheapFlopsPerByte = 16;
+
+/// Between checkpoints nothing is kept that can be avoided: what a byte of it
+/// costs.
+static constexpr MinCut::Capacity kAvoid = 1 << 12;
+
+/// True if `op` gives the same bits wherever it runs.
+static bool canRunAgain(Operation *op) {
+  return isPure(op) && op->getNumRegions() == 0 && op->getNumOperands() > 0;
+}
+
+static bool isCheap(Operation *op) {
+  auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
+  if (precision &&
+      precision.getPrecisionClass(FloatType()) == amp::PrecisionClass::Low)
+    return false;
+  int64_t bytes = 0;
+  for (Value operand : op->getOperands())
+    bytes += bytesOf(operand);
+  for (Value result : op->getResults())
+    bytes += bytesOf(result);
+  return flopsOf(op) <= bytes * kCheapFlopsPerByte;
+}
+
+namespace {
+
+class Network {
+public:
+  Network(const StepGraph &graph, const Extent &extent)
+      : graph(graph), extent(extent) {}
+
+  llvm::DenseSet<Value> solve() {
+    for (Operation *op : graph.forwardOps())
+      for (Value result : op->getResults())
+        addValue(op, result);
+    for (Operation *op : graph.backwardOps())
+      for (Value operand : op->getOperands())
+        if (auto found = nodes.find(operand); found != nodes.end())
+          cut.addCostOfSource(found->second.behind, MinCut::forbidden);
+    cut.solve();
+    llvm::DenseSet<Value> kept;
+    for (const auto &[value, pair] : nodes)
+      if (cut.isSource(pair.front) && !cut.isSource(pair.behind))
+        kept.insert(value);
+    return kept;
+  }
+
+private:
+  struct Pair {
+    MinCut::Node front, behind;
+  };
+
+  bool mayRunAgain(Operation *op) const {
+    int64_t position = graph.positionOf(op);
+    return canRunAgain(op) && (position <= extent.allUntil ||
+                               (position <= extent.cheapUntil && isCheap(op)));
+  }
+
+  MinCut::Capacity costOf(Operation *op, Value value) const {
+    if (isView(op))
+      return MinCut::forbidden; // What it shows is kept instead.
+    bool isAvoided = graph.positionOf(op) <= extent.allUntil &&
+                     !extent.checkpoints.contains(value);
+    return bytesOf(value) * (isAvoided ? kAvoid : 1);
+  }
+
+  void addValue(Operation *op, Value value) {
+    if (graph.isFree(value))
+      return; // Costs nothing on either side.
+    Pair pair = {cut.addNode(), cut.addNode()};
+    nodes[value] = pair;
+    cut.addEdge(pair.front, pair.behind, costOf(op, value));
+    // What the first gradient reads is still there.
+    bool isStillThere =
+        llvm::is_contained(graph.backwardBegin()->getOperands(), value);
+    if ((!isView(op) && !mayRunAgain(op)) || isStillThere)
+      cut.addCostOfSink(pair.front, MinCut::forbidden);
+    for (Value operand : op->getOperands())
+      if (auto found = nodes.find(operand); found != nodes.end())
+        cut.addEdge(found->second.behind, pair.front, MinCut::forbidden);
+  }
+
+  const StepGraph &graph;
+  const Extent &extent;
+  MinCut cut;
+  llvm::MapVector<Value, Pair> nodes;
+};
+
+} // namespace
+
+llvm::DenseSet<Value> mpc::chooseKept(const StepGraph &graph,
+                                      const Extent &extent) {
+  return Network(graph, extent).solve();
+}
+
+std::vector<Waist> mpc::findWaists(const StepGraph &graph) {
+  llvm::DenseMap<Value, int64_t> lastRead;
+  for (Operation *op : graph.forwardOps())
+    for (Value operand : op->getOperands())
+      if (!graph.isFree(operand))
+        lastRead[viewedBy(operand)] = graph.positionOf(op);
+  std::vector<Waist> waists;
+  llvm::SetVector<Value> crossing;
+  for (Operation *op : graph.forwardOps()) {
+    int64_t position = graph.positionOf(op);
+    crossing.remove_if(
+        [&](Value value) { return lastRead.lookup(value) <= position; });
+    for (Value result : op->getResults())
+      if (auto found = lastRead.find(result);
+          found != lastRead.end() && found->second > position && !isView(op))
+        crossing.insert(result);
+    if (crossing.size() == 1 &&
+        (waists.empty() || waists.back().value != crossing.front()))
+      waists.push_back({crossing.front(), position});
+  }
+  return waists;
+}
+
+std::vector<Waist> mpc::chooseCheckpoints(const StepGraph &graph,
+                                          ArrayRef<Waist> waists) {
+  // What blocks take if cheap ops run again in any case. What the first
+  // gradient reads is gone when the first block runs again.
+  Extent cheap;
+  cheap.cheapUntil = graph.positionOf(graph.backwardBegin());
+  llvm::DenseSet<Value> kept = chooseKept(graph, cheap);
+  for (Value operand : graph.backwardBegin()->getOperands())
+    kept.erase(viewedBy(operand));
+  std::vector<int64_t> sums = {0}; ///< Up to each op.
+  for (Operation *op : graph.forwardOps()) {
+    sums.push_back(sums.back());
+    for (Value result : op->getResults())
+      if (kept.contains(result))
+        sums.back() += bytesOf(result);
+  }
+  auto cutAt = [&](int64_t size, int64_t &bytes) {
+    std::vector<Waist> chosen;
+    int64_t begin = 0, held = 0, largest = 0;
+    for (const Waist &waist : waists) {
+      int64_t here = sums[waist.position + 1];
+      if (here - begin < size)
+        continue;
+      chosen.push_back(waist);
+      largest = std::max(largest, here - begin);
+      held += bytesOf(waist.value);
+      begin = here;
+    }
+    bytes = held + std::max(largest, sums.back() - begin);
+    return chosen;
+  };
+  std::vector<Waist> best;
+  int64_t least = INT64_MAX;
+  for (size_t parts = 1; parts <= waists.size() + 1; ++parts) {
+    int64_t bytes = 0;
+    std::vector<Waist> chosen = cutAt(sums.back() / int64_t(parts), bytes);
+    if (bytes < least) {
+      least = bytes;
+      best = std::move(chosen);
+    }
+  }
+  return best;
+}

@@ -1,0 +1,192 @@
+//===- Recompute.cpp - Run forward ops again ------------------------------===//
+//
+// Implements mpc-recompute: how far to go. ChooseKept says what is kept then,
+// RunAgain makes the rest again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Support/Diagnostics.h"
+#include "passes/Grad/EntryPoints.h"
+#include "passes/Grad/Passes.h"
+#include "passes/Recompute/Budget.h"
+#include "passes/Recompute/ChooseKept.h"
+#include "passes/Recompute/Passes.h"
+#include "passes/Recompute/RunAgain.h"
+
+#include "llvm/Support/Format.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_RECOMPUTEPASS
+#include "passes/Recompute/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+/// Changes `func` as far as `extent` goes.
+static Rerun apply(func::FuncOp func, const Extent &extent) {
+  std::optional<StepGraph> graph = StepGraph::find(func);
+  return runAgain(*graph, chooseKept(*graph, extent));
+}
+
+static int64_t peakOf(func::FuncOp func) {
+  return StepGraph::find(func)->peakBytes();
+}
+
+static std::string percent(double share) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.1f %%", 100 * share);
+  return text;
+}
+
+namespace {
+
+/// What may be tried with one function, from least work to most.
+class Extents {
+public:
+  explicit Extents(func::FuncOp func) {
+    std::optional<StepGraph> graph = StepGraph::find(func);
+    last = graph->positionOf(graph->backwardBegin());
+    waists = findWaists(*graph);
+    checkpoints = chooseCheckpoints(*graph, waists);
+  }
+
+  size_t count() const { return waists.size() + checkpoints.size() + 2; }
+
+  size_t none() const { return 0; }
+  size_t selective() const { return waists.size() + 1; }
+  size_t full() const { return count() - 1; }
+
+  Extent get(size_t index) const {
+    Extent extent;
+    if (index < selective()) {
+      extent.cheapUntil = index == 0 ? -1 : waists[index - 1].position;
+      return extent;
+    }
+    extent.cheapUntil = last;
+    if (index > selective())
+      extent.allUntil = checkpoints[index - selective() - 1].position;
+    for (const Waist &waist : checkpoints)
+      extent.checkpoints.insert(waist.value);
+    return extent;
+  }
+
+private:
+  int64_t last;
+  std::vector<Waist> waists, checkpoints;
+};
+
+struct RecomputePass : mpc::impl::RecomputePassBase<RecomputePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (failed(checkOptions()))
+      return signalPassFailure();
+    bool found = false;
+    for (auto func : module.getOps<func::FuncOp>())
+      if (!func.isExternal() && StepGraph::find(func)) {
+        found = true;
+        if (failed(recompute(func)))
+          return signalPassFailure();
+      }
+    if (!found && !module->hasAttr(kPredictOnlyAttr)) {
+      emitUsageError(module.getLoc())
+          << "recompute and memory-budget need a backward pass that mpc made; "
+             "this model brings its own; leave them out";
+      signalPassFailure();
+    }
+  }
+
+private:
+  LogicalResult checkOptions() {
+    Location loc = getOperation().getLoc();
+    if (mode != "none" && mode != "selective" && mode != "full")
+      return emitUsageError(loc)
+             << "recompute is none, selective or full, but is '" << mode << "'";
+    if (budget.empty())
+      return success();
+    if (mode != "none")
+      return emitUsageError(loc) << "memory-budget chooses what to recompute "
+                                    "itself; leave out recompute";
+    if (!parseBudget(budget))
+      return emitUsageError(loc)
+             << "memory-budget is a number of bytes, such as 512MB, or a share "
+                "of what is kept without it, such as 60%, but is '"
+             << budget << "'";
+    return success();
+  }
+
+  LogicalResult recompute(func::FuncOp func) {
+    Extents extents(func);
+    int64_t before = peakOf(func);
+    size_t chosen = mode == "full"        ? extents.full()
+                    : mode == "selective" ? extents.selective()
+                                          : extents.none();
+    if (!budget.empty()) {
+      int64_t most = parseBudget(budget)->bytesOf(before);
+      int64_t least = INT64_MAX;
+      std::optional<size_t> enough = findEnough(func, extents, most, least);
+      if (!enough)
+        return emitUsageError(func.getLoc())
+               << "memory-budget: '" << func.getName() << "' keeps "
+               << formatBytes(least)
+               << " for the backward pass at the least, which is "
+               << percent(double(least) / double(before)) << " of the "
+               << formatBytes(before) << " without recomputation, but may keep "
+               << formatBytes(most) << "; allow that much or make the batch "
+               << "smaller";
+      chosen = *enough;
+    }
+    int64_t flops = 0;
+    func.walk([&](Operation *op) { flops += flopsOf(op); });
+    Rerun rerun = apply(func, extents.get(chosen));
+    addNote(getOperation(),
+            "recomputation: '" + func.getName().str() + "' keeps " +
+                formatBytes(peakOf(func)) +
+                " for the backward pass instead of " + formatBytes(before) +
+                "; " + std::to_string(rerun.ops) + " ops run again, which is " +
+                percent(flops ? double(rerun.flops) / double(flops) : 0) +
+                " more FLOP");
+    return success();
+  }
+
+  /// An extent that keeps `most` bytes or fewer and runs little again; in
+  /// `least` what was reached if none does.
+  static std::optional<size_t> findEnough(func::FuncOp func,
+                                          const Extents &extents, int64_t most,
+                                          int64_t &least) {
+    least = tryOut(func, extents.none());
+    if (least <= most)
+      return extents.none();
+    size_t tooMuch = extents.none();
+    for (size_t enough : {extents.selective(), extents.full()}) {
+      int64_t bytes = tryOut(func, enough);
+      least = std::min(least, bytes);
+      if (bytes <= most)
+        return bisect(func, tooMuch, enough, most);
+      tooMuch = enough;
+    }
+    return std::nullopt;
+  }
+
+  static size_t bisect(func::FuncOp func, size_t tooMuch, size_t enough,
+                       int64_t most) {
+    while (enough - tooMuch > 1) {
+      size_t middle = (tooMuch + enough) / 2;
+      (tryOut(func, middle) <= most ? enough : tooMuch) = middle;
+    }
+    return enough;
+  }
+
+  /// What is kept with one extent, found out on a copy: an extent names values
+  /// of the function that it is of.
+  static int64_t tryOut(func::FuncOp func, size_t index) {
+    OwningOpRef<func::FuncOp> copy = func.clone();
+    apply(*copy, Extents(*copy).get(index));
+    return peakOf(*copy);
+  }
+};
+
+} // namespace

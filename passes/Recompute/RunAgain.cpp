@@ -1,0 +1,90 @@
+//===- RunAgain.cpp - Copies of forward ops in the backward pass ----------===//
+
+#include "passes/Recompute/RunAgain.h"
+
+#include "compiler/Dialect/Train/IR/Recompute.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+class Copier {
+public:
+  Copier(const StepGraph &graph, const llvm::DenseSet<Value> &kept)
+      : graph(graph), kept(kept) {}
+
+  Rerun run() {
+    for (Operation *op : graph.backwardOps()) {
+      if (op == graph.backwardBegin()) {
+        after = op->getResult(0);
+        continue;
+      }
+      copyFor(op);
+      for (OpOperand &operand : op->getOpOperands())
+        if (Value copy = copies.lookupOrNull(operand.get()))
+          operand.set(copy);
+      // A product has memory of its own in any case.
+      if (isa<train::KernelOpInterface>(op))
+        after = op->getResult(0);
+    }
+    return rerun;
+  }
+
+private:
+  bool isThere(Value value) const {
+    return graph.isFree(value) || kept.contains(viewedBy(value)) ||
+           !graph.isForward(value.getDefiningOp());
+  }
+
+  /// Copies what `user` reads and nothing has made again yet.
+  void copyFor(Operation *user) {
+    llvm::SetVector<Operation *> missing;
+    auto need = [&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (!isThere(operand) && !copies.contains(operand))
+          missing.insert(operand.getDefiningOp());
+    };
+    need(user);
+    for (size_t i = 0; i < missing.size(); ++i)
+      need(missing[i]);
+    SmallVector<Operation *> ops = missing.takeVector();
+    llvm::sort(ops, [&](Operation *a, Operation *b) {
+      return graph.positionOf(a) < graph.positionOf(b);
+    });
+    OpBuilder builder(user);
+    for (Operation *op : ops)
+      copy(op, builder);
+  }
+
+  void copy(Operation *op, OpBuilder &builder) {
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (copies.contains(operand) ||
+          (def && def->hasTrait<OpTrait::ConstantLike>()))
+        continue;
+      copies.map(operand,
+                 train::RecallOp::create(builder, op->getLoc(), operand, after)
+                     .getResult());
+    }
+    Operation *again = builder.clone(*op, copies);
+    again->setAttr(train::kRecomputedAttr, builder.getUnitAttr());
+    ++rerun.ops;
+    rerun.flops += flopsOf(op);
+  }
+
+  const StepGraph &graph;
+  const llvm::DenseSet<Value> &kept;
+  IRMapping copies; ///< Recalled or recomputed.
+  Value after;      ///< Of the backward pass, the last that has memory.
+  Rerun rerun;
+};
+
+} // namespace
+
+Rerun mpc::runAgain(const StepGraph &graph, const llvm::DenseSet<Value> &kept) {
+  return Copier(graph, kept).run();
+}

@@ -1,0 +1,100 @@
+//===- StepGraph.cpp - Forward and backward pass of a function ------------===//
+
+#include "passes/Recompute/StepGraph.h"
+
+#include "compiler/Dialect/Train/IR/Recompute.h"
+
+using namespace mlir;
+using namespace mpc;
+
+bool mpc::isView(Operation *op) {
+  if (isa_and_present<train::RecallOp, train::UnpackOp>(op))
+    return true;
+  auto cost = dyn_cast_if_present<train::CostOpInterface>(op);
+  return cost && cost.isView();
+}
+
+Value mpc::viewedBy(Value value) {
+  while (isView(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+int64_t mpc::bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() *
+         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+int64_t mpc::flopsOf(Operation *op) {
+  auto cost = dyn_cast<train::CostOpInterface>(op);
+  return cost ? cost.getFlops() : 0;
+}
+
+/// True if `op` computes more than one number: scales of the loss are one.
+static bool computesTensor(Operation *op) {
+  return llvm::any_of(op->getResultTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getNumElements() > 1;
+  });
+}
+
+std::optional<StepGraph> StepGraph::find(func::FuncOp func) {
+  StepGraph graph(func);
+  llvm::DenseSet<Value> ofSeed;
+  int64_t position = 0;
+  for (Operation &op : func.getBody().front()) {
+    graph.order[&op] = position++;
+    bool dependsOnSeed = op.hasAttr(train::kLossSeedAttr) ||
+                         llvm::any_of(op.getOperands(), [&](Value operand) {
+                           return ofSeed.contains(operand);
+                         });
+    if (dependsOnSeed) {
+      ofSeed.insert(op.result_begin(), op.result_end());
+      if (!graph.begin && computesTensor(&op))
+        graph.begin = &op;
+    }
+    (graph.begin ? graph.backward : graph.forward).push_back(&op);
+    if (isa<train::WriteOp, func::ReturnOp>(op))
+      for (Value operand : op.getOperands())
+        graph.written.insert(viewedBy(operand));
+  }
+  if (!graph.begin)
+    return std::nullopt;
+  return graph;
+}
+
+bool StepGraph::isFree(Value value) const {
+  Value root = viewedBy(value);
+  Operation *def = root.getDefiningOp();
+  return !def || isa<train::ReadOp>(def) ||
+         def->hasTrait<OpTrait::ConstantLike>() || written.contains(root);
+}
+
+int64_t StepGraph::peakBytes() const {
+  // When tensors are there: forward ones since before the backward pass.
+  struct Stay {
+    int64_t first, last;
+  };
+  llvm::DenseMap<Value, Stay> stays;
+  for (Operation *op : backward)
+    for (Value operand : op->getOperands()) {
+      Value root = viewedBy(operand);
+      Operation *def = root.getDefiningOp();
+      if (isFree(root) ||
+          !(isForward(def) || def->hasAttr(train::kRecomputedAttr)))
+        continue;
+      int64_t made = std::max(positionOf(def), positionOf(begin));
+      auto entry = stays.insert({root, {made, 0}}).first;
+      entry->second.last = positionOf(op);
+    }
+  std::vector<int64_t> change(order.size() + 1, 0);
+  for (const auto &[value, stay] : stays) {
+    change[stay.first] += bytesOf(value);
+    change[stay.last + 1] -= bytesOf(value);
+  }
+  int64_t now = 0, peak = 0;
+  for (int64_t bytes : change)
+    peak = std::max(peak, now += bytes);
+  return peak;
+}

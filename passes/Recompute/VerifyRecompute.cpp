@@ -1,0 +1,103 @@
+//===- VerifyRecompute.cpp - What runs again makes what it made before ----===//
+
+#include "compiler/Dialect/Train/IR/Recompute.h"
+#include "passes/Recompute/Passes.h"
+#include "passes/Recompute/StepGraph.h"
+#include "passes/StageFaults.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_VERIFYRECOMPUTEPASS
+#include "passes/Recompute/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+/// All attributes but the mark.
+static DictionaryAttr attributesOf(Operation *op) {
+  NamedAttrList list(op->getAttrDictionary());
+  list.erase(train::kRecomputedAttr);
+  return list.getDictionary(op->getContext());
+}
+
+namespace {
+
+struct VerifyRecomputePass
+    : mpc::impl::VerifyRecomputePassBase<VerifyRecomputePass>,
+      StageFaults {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      std::optional<StepGraph> graph;
+      if (!func.isExternal())
+        graph = StepGraph::find(func);
+      originals.clear();
+      func.walk([&](Operation *op) {
+        if (auto recall = dyn_cast<train::RecallOp>(op))
+          verifyRecall(recall, graph);
+        else if (op->hasAttr(train::kRecomputedAttr))
+          verifyCopy(op, graph);
+      });
+    }
+    if (failed)
+      signalPassFailure();
+  }
+
+private:
+  void fault(Operation *op, const Twine &message) {
+    fail(op->getLoc(), "mpc-recompute", message);
+  }
+
+  void verifyRecall(train::RecallOp recall,
+                    const std::optional<StepGraph> &graph) {
+    originals[recall.getResult()] = recall.getValue();
+    auto isForward = [&](Value value) {
+      Operation *def = value.getDefiningOp();
+      return !def || (graph && graph->isForward(def));
+    };
+    if (!isForward(recall.getValue()))
+      fault(recall, "a recalled value is not of the forward pass");
+    if (isForward(recall.getAfter()))
+      fault(recall, "what runs again waits for nothing of the backward pass");
+  }
+
+  /// The op that made first what `op` makes again.
+  Operation *findTwin(Operation *op, const std::optional<StepGraph> &graph) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(originals.lookup_or(operand, operand));
+    for (Operation *user : operands[0].getUsers())
+      if (graph && graph->isForward(user) && user->getName() == op->getName() &&
+          llvm::equal(user->getOperands(), operands) &&
+          llvm::equal(user->getResultTypes(), op->getResultTypes()) &&
+          attributesOf(user) == attributesOf(op))
+        return user;
+    return nullptr;
+  }
+
+  void verifyCopy(Operation *op, const std::optional<StepGraph> &graph) {
+    if (!isPure(op))
+      return fault(op, "an op with side effects runs again");
+    if (op->getNumOperands() == 0)
+      return fault(op, "an op without operands runs again");
+    for (Value operand : op->getOperands())
+      if (Operation *def = operand.getDefiningOp();
+          !originals.contains(operand) &&
+          !(def && def->hasTrait<OpTrait::ConstantLike>()))
+        return fault(op, "what runs again reads a value without train.recall");
+    Operation *twin = findTwin(op, graph);
+    if (!twin)
+      return fault(op, "what runs again is no op of the forward pass");
+    for (auto [result, original] :
+         llvm::zip(op->getResults(), twin->getResults()))
+      originals[result] = original;
+  }
+
+  /// What recalled and recomputed values are in the forward pass.
+  llvm::DenseMap<Value, Value> originals;
+};
+
+} // namespace
