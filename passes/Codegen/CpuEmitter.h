@@ -27,6 +27,8 @@ private:
     return bytes;
   }
 
+  mlir::Value roundProduct(mlir::Value product) override;
+
   void emitFlat();
   void emitRows();
   void emitColumns();

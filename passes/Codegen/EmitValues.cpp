@@ -63,6 +63,12 @@ Value Emitter::indexValue(const KernelNode &node, unsigned dim,
   return arith::AddIOp::create(builder, loc, all, lanes);
 }
 
+static bool isProduct(Value value) {
+  if (auto negated = value.getDefiningOp<arith::NegFOp>())
+    value = negated.getOperand();
+  return value.getDefiningOp<arith::MulFOp>() != nullptr;
+}
+
 /// The body of `node` at a position.
 SmallVector<Value> Emitter::body(const KernelNode &node, ValueRange inputs,
                                  const Position &at) {
@@ -82,7 +88,13 @@ SmallVector<Value> Emitter::body(const KernelNode &node, ValueRange inputs,
     const KernelNode &node;
     const Position &at;
   } source(*this, node, at);
-  return BodyEmitter(builder, node.op, at.lanes, source).emit(inputs);
+  SmallVector<Value> results =
+      BodyEmitter(builder, node.op, at.lanes, source).emit(inputs);
+  if (node.reduction == KernelReduction::None)
+    for (Value &result : results)
+      if (isProduct(result))
+        result = roundProduct(result);
+  return results;
 }
 
 Value Emitter::inputValue(const KernelAccess &input, const Position &at) {
