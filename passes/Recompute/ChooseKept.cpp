@@ -95,8 +95,13 @@ private:
     // What the first gradient reads is still there.
     bool isStillThere =
         llvm::is_contained(graph.backwardBegin()->getOperands(), value);
-    if ((!isView(op) && !mayRunAgain(op)) || isStillThere)
+    bool isCheckpoint = extent.checkpoints.contains(value) &&
+                        graph.positionOf(op) <= extent.allUntil;
+    if ((!isView(op) && !mayRunAgain(op)) || isStillThere || isCheckpoint)
       cut.addCostOfSink(pair.front, MinCut::forbidden);
+    // Else all would run again from the inputs on, which cost nothing.
+    if (isCheckpoint)
+      cut.addCostOfSource(pair.behind, MinCut::forbidden);
     for (Value operand : op->getOperands())
       if (auto found = nodes.find(operand); found != nodes.end())
         cut.addEdge(found->second.behind, pair.front, MinCut::forbidden);
