@@ -8,7 +8,9 @@
 // CHECK:         scf.for
 // CHECK:           %[[X:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<16xf32>
 // CHECK:           %[[Y:.*]] = arith.mulf %[[X]], %[[X]] : vector<16xf32>
-// CHECK:           llvm.store %[[Y]]
+// A sum of another op must not take up the product unrounded.
+// CHECK:           %[[ROUNDED:.*]] = llvm.call_intrinsic "llvm.arithmetic.fence"(%[[Y]])
+// CHECK:           llvm.store %[[ROUNDED]]
 // CHECK:         scf.if
 // CHECK:           llvm.intr.masked.load
 // CHECK:           llvm.intr.masked.store

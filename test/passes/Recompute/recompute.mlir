@@ -1,0 +1,78 @@
+// RUN: mpc-opt %s --mpc-recompute=mode=selective --mpc-verify-recompute --cse | FileCheck %s
+// RUN: mpc-opt %s --mpc-recompute=mode=full --mpc-verify-recompute --cse | FileCheck %s --check-prefix=FULL
+// RUN: mpc-opt %s --mpc-recompute=mode=none | FileCheck %s --check-prefix=NONE
+// RUN: mpc-opt %s --mpc-recompute=budget=100%% | FileCheck %s --check-prefix=NONE
+// RUN: mpc-opt %s --mpc-recompute=budget=5kB --mpc-verify-recompute | FileCheck %s --check-prefix=FULL
+// RUN: mpc-opt %s --mpc-recompute=budget=0.7 --mpc-verify-recompute | FileCheck %s
+// RUN: mpc-opt %s --mpc-recompute=budget=9000 --mpc-verify-recompute | FileCheck %s --check-prefix=PART
+// RUN: not mpc-opt %s --mpc-recompute=budget=10B 2>&1 | FileCheck %s --check-prefix=LEAST
+// RUN: not mpc-opt %s --mpc-recompute=budget=many 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not mpc-opt %s --mpc-recompute=budget=0%% 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not mpc-opt %s --mpc-recompute=budget=120%% 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not mpc-opt %s --mpc-recompute=budget=1e30GB 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not mpc-opt %s --mpc-recompute="mode=full budget=50%%" 2>&1 | FileCheck %s --check-prefix=BOTH
+// RUN: not mpc-opt %s --mpc-recompute=mode=some 2>&1 | FileCheck %s --check-prefix=MODE
+
+// Two products and gelus before the last product. Of what they make 10 kB are
+// kept: the products for the gradients of gelu, the results of gelu for those of
+// the weights, and the output.
+
+// What runs again reads by way of recalls, so CSE merges nothing.
+// CHECK:       mpc.notes = ["recomputation: 'step' keeps 6.1 kB for the backward pass instead of 10.2 kB; 2 ops run again, which is 13.0 % more FLOP"]
+// CHECK-LABEL: func.func @step
+// CHECK:       %[[H1:.*]] = train.matmul %arg0
+// CHECK:       %[[H2:.*]] = train.matmul
+// CHECK:       train.element_loss_grad
+// CHECK-NEXT:  %[[FIRST:.*]] = train.matmul
+// CHECK-NEXT:  %[[R2:.*]] = train.recall %[[H2]] after %[[FIRST]] :
+// CHECK-NEXT:  %[[A2:.*]] = train.gelu %[[R2]] {mpc.recomputed}
+// CHECK-NEXT:  train.matmul %[[A2]]
+// CHECK-NEXT:  train.gelu_grad %[[FIRST]], %[[R2]]
+// CHECK-NEXT:  %[[SECOND:.*]] = train.matmul
+// CHECK-NEXT:  %[[R1:.*]] = train.recall %[[H1]] after %[[SECOND]] :
+// CHECK-NEXT:  %[[A1:.*]] = train.gelu %[[R1]] {mpc.recomputed}
+// CHECK-NEXT:  train.matmul %[[A1]]
+// CHECK-NEXT:  train.gelu_grad %[[SECOND]], %[[R1]]
+
+// The second product is the checkpoint; the first runs again from the input.
+// FULL:       keeps 4.1 kB for the backward pass instead of 10.2 kB; 3 ops run again, which is 20.4 % more FLOP
+// FULL-LABEL: func.func @step
+// FULL:       train.gelu %{{.*}} {mpc.recomputed}
+// FULL:       %[[H:.*]] = train.matmul %{{.*}} {mpc.recomputed}
+// FULL-NEXT:  train.gelu %[[H]] {mpc.recomputed}
+// FULL-NOT:   mpc.recomputed
+
+// The first op is what runs again if one suffices: it is kept longest.
+// PART:       keeps 8.2 kB for the backward pass instead of 10.2 kB; 1 ops run again
+// PART-LABEL: func.func @step
+// PART:       %[[H1:.*]] = train.matmul %arg0
+// PART:       %[[R1:.*]] = train.recall %[[H1]]
+// PART-NEXT:  train.gelu %[[R1]] {mpc.recomputed}
+// PART-NOT:   mpc.recomputed
+
+// NONE-LABEL: func.func @step
+// NONE-NOT:   train.recall
+// NONE-NOT:   mpc.recomputed
+
+// LEAST: error: memory-budget: 'step' keeps {{.*}} for the backward pass at the least, which is {{.*}} % of the {{.*}} without recomputation, but may keep 10 B; allow that much or make the batch smaller
+// MANY: error: memory-budget is a number of bytes, such as 512MB, or a share of what is kept without it, such as 60%, but is '
+// BOTH: error: memory-budget chooses what to recompute itself; leave out recompute
+// MODE: error: recompute is none, selective or full, but is 'some'
+func.func @step(%x: tensor<64x8xf32>, %t: tensor<64x8xf32>, %w: tensor<8x8xf32>) -> (tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+  %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
+  %h1 = train.matmul %x, %w : (tensor<64x8xf32>, tensor<8x8xf32>) -> tensor<64x8xf32>
+  %a1 = train.gelu %h1 : (tensor<64x8xf32>) -> tensor<64x8xf32>
+  %h2 = train.matmul %a1, %w : (tensor<64x8xf32>, tensor<8x8xf32>) -> tensor<64x8xf32>
+  %a2 = train.gelu %h2 : (tensor<64x8xf32>) -> tensor<64x8xf32>
+  %y = train.matmul %a2, %w : (tensor<64x8xf32>, tensor<8x8xf32>) -> tensor<64x8xf32>
+  %loss = train.element_loss %y, %t {kind = #train<element_loss mse>, reduction = #train<reduction mean>} : (tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<f32>
+  %gy = train.element_loss_grad %seed, %y, %t {kind = #train<element_loss mse>, reduction = #train<reduction mean>} : (tensor<f32>, tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
+  %ga2 = train.matmul %gy, %w {transpose_rhs} : (tensor<64x8xf32>, tensor<8x8xf32>) -> tensor<64x8xf32>
+  %dw3 = train.matmul %a2, %gy {transpose_lhs} : (tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+  %gh2 = train.gelu_grad %ga2, %h2 : (tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
+  %ga1 = train.matmul %gh2, %w {transpose_rhs} : (tensor<64x8xf32>, tensor<8x8xf32>) -> tensor<64x8xf32>
+  %dw2 = train.matmul %a1, %gh2 {transpose_lhs} : (tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+  %gh1 = train.gelu_grad %ga1, %h1 : (tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<64x8xf32>
+  %dw1 = train.matmul %x, %gh1 {transpose_lhs} : (tensor<64x8xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+  return %loss, %dw1, %dw2, %dw3 : tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+}

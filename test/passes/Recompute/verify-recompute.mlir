@@ -1,0 +1,98 @@
+// RUN: mpc-opt %s --mpc-verify-recompute --split-input-file --verify-diagnostics
+
+func.func @same(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
+  %y = train.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+  %g = train.mul %y, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %r = train.recall %x after %g : tensor<8xf32> after tensor<8xf32>
+  %again = train.relu %r {mpc.recomputed} : (tensor<8xf32>) -> tensor<8xf32>
+  %d = train.mul %again, %g : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %d : tensor<8xf32>
+}
+
+// -----
+
+func.func @another_op(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
+  %y = train.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+  %g = train.mul %y, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %r = train.recall %x after %g : tensor<8xf32> after tensor<8xf32>
+  // expected-error @+2 {{what runs again is no op of the forward pass}}
+  // expected-note @+1 {{mpc-recompute should have seen to it}}
+  %again = train.tanh %r {mpc.recomputed} : (tensor<8xf32>) -> tensor<8xf32>
+  %d = train.mul %again, %g : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %d : tensor<8xf32>
+}
+
+// -----
+
+func.func @another_type(%x: tensor<8xf32>) -> tensor<8xbf16> {
+  %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
+  %y = train.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+  %g = train.mul %y, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %r = train.recall %x after %g : tensor<8xf32> after tensor<8xf32>
+  // expected-error @+2 {{what runs again is no op of the forward pass}}
+  // expected-note @+1 {{mpc-recompute should have seen to it}}
+  %again = train.relu %r {mpc.recomputed} : (tensor<8xf32>) -> tensor<8xbf16>
+  return %again : tensor<8xbf16>
+}
+
+// -----
+
+func.func @not_recalled(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
+  %y = train.relu %x : (tensor<8xf32>) -> tensor<8xf32>
+  %g = train.mul %y, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  // expected-error @+2 {{what runs again reads a value without train.recall}}
+  // expected-note @+1 {{mpc-recompute should have seen to it}}
+  %again = train.relu %x {mpc.recomputed} : (tensor<8xf32>) -> tensor<8xf32>
+  %d = train.mul %again, %g : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %d : tensor<8xf32>
+}
+
+// -----
+
+func.func @no_operands(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
+  %g = train.mul %x, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  // expected-error @+2 {{an op without operands runs again}}
+  // expected-note @+1 {{mpc-recompute should have seen to it}}
+  %c = train.constant {mpc.recomputed} dense<2.0> : tensor<8xf32> : tensor<8xf32>
+  return %c : tensor<8xf32>
+}
+
+// -----
+
+train.state @mean statistic : tensor<8xf32>
+
+func.func @twice(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
+  %g = train.mul %x, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %r = train.recall %x after %g : tensor<8xf32> after tensor<8xf32>
+  // expected-error @+2 {{an op with side effects runs again}}
+  // expected-note @+1 {{mpc-recompute should have seen to it}}
+  train.write @mean, %r {mpc.recomputed} : tensor<8xf32>
+  return %g : tensor<8xf32>
+}
+
+// -----
+
+func.func @recalls_a_gradient(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
+  %g = train.mul %x, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  // expected-error @+2 {{a recalled value is not of the forward pass}}
+  // expected-note @+1 {{mpc-recompute should have seen to it}}
+  %r = train.recall %g after %g : tensor<8xf32> after tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+func.func @waits_for_nothing(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
+  %g = train.mul %x, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  // expected-error @+2 {{what runs again waits for nothing of the backward pass}}
+  // expected-note @+1 {{mpc-recompute should have seen to it}}
+  %r = train.recall %x after %x : tensor<8xf32> after tensor<8xf32>
+  return %r : tensor<8xf32>
+}
