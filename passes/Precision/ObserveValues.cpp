@@ -64,10 +64,10 @@ static void testMicroBatch(func::FuncOp func) {
                           nameAttributes(func.getContext(), "finite"));
 }
 
-/// True if the op moves no number, or none that was not finite before.
+/// True if the op computes no number, or none that was not finite before.
 static bool isTransparentHere(Operation *op) {
-  if (isa<amp::CommitOp, train::ConstantOp, train::PackOp, train::ReadOp,
-          train::UnpackOp, train::InjectOp>(op))
+  if (isa<amp::CommitOp, train::ConstantOp, train::InjectOp, train::PackOp,
+          train::ReadOp, train::RoundingOp, train::UnpackOp>(op))
     return true;
   auto cost = dyn_cast<train::CostOpInterface>(op);
   return cost && cost.isView();

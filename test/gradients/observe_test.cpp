@@ -142,6 +142,137 @@ TEST_P(Observe, EveryOpIsNamed) {
   EXPECT_EQ(infinities, forward + backward);
 }
 
+const char *const kTwoLayers = R"(<ir_version: 9, opset_import: ["" : 20]>
+two_layers (float[4, 3] x, float[3, 2] w = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6},
+            float[2, 2] v = {0.3, -0.2, 0.1, 0.5}) => (float[4, 2] y)
+{
+  h = MatMul (x, w)
+  y = MatMul (h, v)
+})";
+
+const std::vector<Values> kGood = {Values(12, 0.5), Values(8, 1.0)};
+
+Row find(const ProgramPtr &program, const std::string &name,
+         const std::string &op) {
+  for (const Row &row : rowsOf(program))
+    if (row.info.name == name && row.info.op == op)
+      return row;
+  ADD_FAILURE() << "there is no " << op << " of " << name;
+  return {};
+}
+
+// The batch with the fault is told of when it is there, not when the update is
+// due and it is gone. Its loss is finite.
+TEST_P(Observe, GradientsOfMicroBatchesAreNamed) {
+  CompileOptions options;
+  options.injectable = true;
+  options.accumulate = 3;
+  ProgramPtr program = make(kTwoLayers, options);
+  ASSERT_TRUE(program);
+  Session session(program);
+  session.write("fault_value", {kNan});
+  Row row = find(program, "y.grad", "train.matmul");
+  session.write("fault_place", {double(row.fault)});
+  Session::Outcome outcome = session.tryStep(kGood);
+  session.write("fault_place", {-1});
+  if (isFp16()) { // An overflow, which is nothing wrong.
+    EXPECT_EQ(outcome.code, MPC_OK);
+  } else {
+    EXPECT_EQ(outcome.code, MPC_NUMERIC);
+    EXPECT_EQ(outcome.message.find("the gradients of a micro-batch are not "
+                                   "finite, so the weights are not updated; "),
+              0u)
+        << outcome.message;
+    EXPECT_EQ(blamed(outcome.message), row.text());
+  }
+  EXPECT_EQ(session.tryStep(kGood).code, MPC_OK);
+  outcome = session.tryStep(kGood);
+  EXPECT_EQ(outcome.code, MPC_OK);
+  EXPECT_EQ(outcome.info.skipped, 1);
+  for (int i = 0; i < 3; ++i)
+    outcome = session.tryStep(kGood);
+  EXPECT_EQ(outcome.info.updated, 1);
+}
+
+TEST_P(Observe, UpdatesAreNamed) {
+  CompileOptions options;
+  options.injectable = true;
+  ProgramPtr program = make(kTwoLayers, options);
+  ASSERT_TRUE(program);
+  Session session(program);
+  Row row = find(program, "optimizer", "train.adam");
+  session.write("fault_value", {kNan});
+  session.write("fault_place", {double(row.fault)});
+  Session::Outcome outcome = session.tryStep(kGood);
+  EXPECT_EQ(outcome.code, MPC_NUMERIC);
+  EXPECT_NE(outcome.message.find("the update is not finite"),
+            std::string::npos);
+  EXPECT_EQ(blamed(outcome.message), row.text());
+}
+
+TEST_P(Observe, WeightsAreNamed) {
+  ProgramPtr program = make(kTwoLayers);
+  ASSERT_TRUE(program);
+  Session session(program);
+  session.write("v", {0.5, kNan, 0.5, 0.5});
+  Session::Outcome outcome = session.tryStep(kGood);
+  EXPECT_NE(outcome.message.find("state 'v' is not finite (nan at position 1)"),
+            std::string::npos)
+      << outcome.message;
+  if (!isFp16())
+    return;
+  // Its copy alone.
+  session.write("v", {0.5, 1e6, 0.5, 0.5});
+  outcome = session.tryStep(kGood);
+  EXPECT_NE(outcome.message.find("the weight 'v' exceeds the range of f16 "
+                                 "(inf at position 1)"),
+            std::string::npos)
+      << outcome.message;
+}
+
+// Infinities that a mask puts in, and that softmax takes out again, are meant;
+// what makes NaN of them is not.
+TEST_P(Observe, MasksAreNotBlamed) {
+  auto model = [](const char *rest) {
+    return std::string(R"(<ir_version: 9, opset_import: ["" : 20]>
+masked (float[2, 2] x, float[2, 2] w = {0.1, 0.2, 0.3, 0.4}) => (float[2, 2] y)
+{
+  minus = Constant <value_float = -1.0> ()
+  zero = Constant <value_float = 0.0> ()
+  low = Div (minus, zero)
+  seen = Constant <value = bool[2, 2] {1, 0, 1, 1}> ()
+  scores = MatMul (x, w)
+  masked = Where (seen, scores, low)
+)") + rest +
+           "}";
+  };
+  CompileOptions options;
+  options.injectable = true;
+  ProgramPtr program =
+      make(model("  p = Softmax (masked)\n  y = MatMul (p, w)\n"), options);
+  ASSERT_TRUE(program);
+  Session session(program);
+  const std::vector<Values> batch = {Values(4, 0.5), Values(4, 1.0)};
+  EXPECT_EQ(session.tryStep(batch).code, MPC_OK);
+  session.write("fault_value", {kNan});
+  Row row = find(program, "y", "train.matmul");
+  session.write("fault_place", {double(row.fault)});
+  EXPECT_EQ(blamed(session.tryStep(batch).message), row.text());
+
+  program = make(model("  y = Mul (masked, zero)\n"));
+  ASSERT_TRUE(program);
+  Session broken(program);
+  std::string message = broken.tryStep(batch).message;
+  EXPECT_NE(message.find("the first nan appears in 'y' (Mul, forward, "
+                         "train.mul): nan at position 1 of "),
+            std::string::npos)
+      << message;
+  EXPECT_NE(message.find(", of infinite values that 'masked' (Where, forward, "
+                         "train.select) gives"),
+            std::string::npos)
+      << message;
+}
+
 INSTANTIATE_TEST_SUITE_P(Precisions, Observe,
                          testing::Values("fp32", "bf16", "fp16"),
                          [](const auto &info) { return info.param; });

@@ -180,6 +180,7 @@ static LogicalResult makeModels() {
                              : std::string(MPC_DIGITS) + "/" + model + ".onnx";
       if (isText) options.lr = 0.01;
       options.precision = precision;
+      options.observe = model == "mlp";
       options.output = folder + "/model-" + model + "-" + precision + ".mpc";
       CompileResult result = compileModel(options);
       if (result.exitCode != 0) {

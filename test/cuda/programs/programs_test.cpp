@@ -272,6 +272,40 @@ TEST_P(GpuModels, GoOnFromACheckpointBitForBit) {
   }
 }
 
+class GpuObservedModels : public GpuModels {};
+
+// An image too bright for its product: the op that a CPU names.
+TEST_P(GpuObservedModels, NameTheOpThatOverflows) {
+  std::vector<Values> inputs = values_of(program_.inputs("step"));
+  for (size_t i = 0; i < 64; ++i) inputs[0].as<float>(i) = 3e38f;
+  auto origin_in = [](const Status& status) {
+    EXPECT_EQ(status.code(), MPC_NUMERIC);
+    std::string message = status.message();
+    size_t begin = message.find("the first value that is not finite");
+    EXPECT_NE(begin, std::string::npos) << message;
+    return message.substr(begin, message.find(" at position") - begin);
+  };
+  auto blamed = [&](Session& session) {
+    mpc_step_info_t info = {};
+    std::string text = origin_in(session.step(tensors_of(inputs), &info));
+    EXPECT_EQ(info.skipped, 1);
+    return text;
+  };
+  std::string of_gpu = blamed(gpu_);
+  EXPECT_EQ(of_gpu, blamed(cpu_));
+  EXPECT_NE(of_gpu.find(", forward, "), std::string::npos) << of_gpu;
+
+  // Told of later, when the caller's batch is gone.
+  Session late;
+  mpc_session_options_t options = {};
+  options.device = "cuda";
+  options.asynchronous = 1;
+  ASSERT_FALSE(late.create(program_, options));
+  mpc_step_info_t info = {};
+  ASSERT_FALSE(late.step(tensors_of(inputs), &info));
+  EXPECT_EQ(origin_in(late.synchronize(&info)), of_gpu);
+}
+
 // Only fp16 scales its loss.
 class GpuScaledModels : public GpuModels {};
 
@@ -302,6 +336,7 @@ TEST(GpuPrograms, Exist) {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuKernels);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuModels);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuObservedModels);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuScaledModels);
 
 std::string name_of(const ::testing::TestParamInfo<std::string>& info) {
@@ -314,6 +349,8 @@ INSTANTIATE_TEST_SUITE_P(All, GpuKernels,
                          ::testing::ValuesIn(programs("kernel-")), name_of);
 INSTANTIATE_TEST_SUITE_P(Digits, GpuModels,
                          ::testing::ValuesIn(programs("model-")), name_of);
+INSTANTIATE_TEST_SUITE_P(Digits, GpuObservedModels,
+                         ::testing::ValuesIn(programs("model-mlp")), name_of);
 INSTANTIATE_TEST_SUITE_P(Digits, GpuScaledModels,
                          ::testing::ValuesIn(programs("model-", "fp16")),
                          name_of);
