@@ -97,10 +97,11 @@ MPC_API const char* mpc_session_device(const mpc_session_t* session);
 // statistic or counter (`out_info->skipped` is 1), and returns MPC_NUMERIC with
 // a message that names where the first such value appears. The session goes on
 // as if there had been no such call, but for the loss scale, which shrinks. Of
-// the micro-batches of an update each one whose loss is not finite is reported;
-// the update is then skipped without another error. Of a step that is finite,
-// weights that would become infinite or NaN keep their values, and MPC_NUMERIC
-// tells of it (`out_info->updated` is 1).
+// the micro-batches of an update each one whose loss is not finite is reported,
+// and in a program with `observe` the first whose gradients are not; the update
+// is then skipped without another error. Of a step that is finite, weights that
+// would become infinite or NaN keep their values, and MPC_NUMERIC tells of it
+// (`out_info->updated` is 1).
 //
 // With loss scaling an overflow of gradients, the loss being finite, is no
 // error, but for 20 in a row with the scale at its floor.
