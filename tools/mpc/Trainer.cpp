@@ -363,6 +363,10 @@ Trainer::NumericFault Trainer::explain(const std::string &cause,
       "; lower the learning rate or look at the data";
   if (size_t at = said.rfind(advice); !place.empty() && at != std::string::npos)
     said.erase(at, advice.size());
+  // A kernel of several ops.
+  else if (place.empty() && said.find(" more'") != std::string::npos &&
+           !program.has("observe"))
+    said += "; a package compiled with --check-numerics says in which op";
   return {failed, loss,
           format("step %llu: %s%s%s", number, said.c_str(),
                  place.empty() ? "" : "; ", place.c_str())};
