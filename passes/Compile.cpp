@@ -226,6 +226,10 @@ private:
         });
     if (result.predictsOnly)
       (*module)->setAttr(kPredictOnlyAttr, UnitAttr::get(&context));
+    if (result.predictsOnly && (options.observe || options.profile))
+      result.notes.push_back("there is nothing to observe: --check-numerics "
+                             "and --observe look at training steps, and the "
+                             "model has none");
     if (int code = dump(*module, "0-import"))
       return code;
     // Every device has a module of its own from here on.
