@@ -5,7 +5,7 @@ const WIDTH = 620, HEIGHT = 240, LEFT = 76, BOTTOM = 22;
 let shown = PAGE;
 
 const share = (error) => error === null ? 'not finite' : `${Number((100 * error).toPrecision(3))} %`;
-const short = (number) => Number(number.toPrecision(3)).toString();
+const short = (number, digits = 3) => Number(number.toPrecision(digits)).toString();
 
 //===--- Charts ---===//
 
@@ -23,15 +23,16 @@ function axes(marks, place, label) {
 
 const heightOf = (part) => (8 + (HEIGHT - BOTTOM - 8) * (1 - part)).toFixed(1) * 1;
 
-/// Two curves over steps; they end where there is no number.
-function curves(title, keys) {
-  const lines = keys.map((key) => report.steps.map((step) => step[key]));
+/// Curves over steps, ours and that of the reference; they end where there is no
+/// number. `name` is of a number.
+function curves(title, lines, name) {
   const numbers = lines.flat().filter((number) => number !== null);
+  if (!numbers.length) return element('figure', {}, element('figcaption', {}, `${title}: not finite`));
   const least = numbers.reduce((a, b) => Math.min(a, b), Infinity), most = numbers.reduce((a, b) => Math.max(a, b), -Infinity);
   const span = most - least || Math.abs(most) || 1, low = most > least ? least : most - span / 2;
   const place = (number) => (number - low) / span;
   const across = (i) => LEFT + (WIDTH - LEFT - 4) * (lines[0].length > 1 ? i / (lines[0].length - 1) : 0.5);
-  const svg = axes([0, 0.25, 0.5, 0.75, 1].map((part) => low + part * span), place, short);
+  const svg = axes([0, 0.25, 0.5, 0.75, 1].map((part) => low + part * span), place, name);
   lines.forEach((line, side) => {
     const points = line.map((number, i) => number === null ? null : `${across(i).toFixed(1)},${heightOf(place(number))}`).filter((point) => point);
     svg.append(drawing('polyline', {class: side ? 'theirs' : 'ours', points: points.join(' ')}));
@@ -44,8 +45,8 @@ function curves(title, keys) {
     const box = svg.getBoundingClientRect();
     const x = WIDTH * (event.clientX - box.left) / box.width;
     const at = Math.max(0, Math.min(lines[0].length - 1, Math.round((x - LEFT) / (WIDTH - LEFT - 4) * (lines[0].length - 1))));
-    const text = (number) => number === null ? 'not finite' : String(Number(number.toPrecision(7)));
-    label.textContent = `${title} of step ${at + 1}: ${text(lines[0][at])}, ${report.against} ${text(lines[1][at])}`;
+    const text = (number) => number === null ? 'not finite' : name(number, 7);
+    label.textContent = `${title} of step ${at + 1}: ${lines.map((line, side) => `${side ? `${report.against} ` : ''}${text(line[at])}`).join(', ')}`;
   });
   return element('figure', {}, label, svg);
 }
@@ -114,7 +115,10 @@ byId('low-name').textContent = report.precision;
 byId('wide-name').textContent = report.against;
 byId('verdict').textContent = report.verdict;
 byId('verdict').className = report.holds ? 'holds' : 'parts';
-byId('curves').append(curves('loss', ['loss', 'reference_loss']), curves('gradient norm', ['grad_norm', 'reference_grad_norm']));
+const column = (key) => report.steps.map((step) => step[key]);
+byId('curves').append(curves('loss', [column('loss'), column('reference_loss')], short),
+  curves('gradient norm', [column('grad_norm'), column('reference_grad_norm')], short),
+  curves('loss, apart', [report.steps.map((step) => step.loss === null ? null : Math.abs(step.loss - step.reference_loss) / Math.max(Math.abs(step.reference_loss), 1e-30))], (error) => share(error)));
 byId('errors').append(errors());
 byId('filter').addEventListener('submit', (event) => event.preventDefault());
 byId('filter').addEventListener('input', search);

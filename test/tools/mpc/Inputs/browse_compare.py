@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Opens a page of mpc compare in headless Chromium, uses it, and checks what it shows.
 
-Usage: browse_compare.py CHROMIUM PAGE OP [SCREENSHOT]. OP is what the verdict blames.
+Usage: browse_compare.py CHROMIUM PAGE OP [SCREENSHOT]. OP is what the verdict blames; "" if all is
+well, which the page then shows.
 """
 import sys
 
@@ -14,14 +15,26 @@ def count(browser, selector):
     return browser.evaluate(f"document.querySelectorAll('{selector}').length")
 
 
-def use(browser):
+def use_good(browser):
+    assert "holds against fp32" in browser.evaluate(text("#verdict"))
+    assert browser.evaluate("byId('verdict').className") == "holds"
+    assert count(browser, "#curves svg") == 3 and count(browser, "#errors .blamed") == 0
+    points = browser.evaluate("document.querySelector('#curves polyline').getAttribute('points')")
+    assert len(points.split()) == 3, points
+    browser.evaluate("document.querySelectorAll('#curves svg')[2].dispatchEvent(new MouseEvent('mousemove', {clientX: 3000}))")
+    label = browser.evaluate("document.querySelectorAll('#curves figcaption')[2].textContent")
+    assert label.startswith("loss, apart of step 3: 0.") and label.endswith(" %"), label
+
+
+def use_bad(browser):
     assert browser.evaluate("document.title").endswith("planted.onnxtxt: mpc compare")
     assert browser.evaluate(text("#model")).endswith("fp16 against fp32")
     assert f"at '{OP}'" in browser.evaluate(text("#verdict"))
     assert browser.evaluate("byId('verdict').className") == "parts"
 
-    # Two charts of two curves; a point for each op, of which one is to blame.
-    assert count(browser, "#curves svg") == 2 and count(browser, "#curves .theirs") >= 2
+    # Three charts, of which one has no number; a point for each op, of which one is to blame.
+    assert count(browser, "#curves figure") == 3 and "loss, apart: not finite" in browser.evaluate(text("#curves"))
+    assert count(browser, "#curves svg") == 2 and count(browser, "#curves polyline.theirs") == 2
     found = browser.evaluate(text("#found"))
     every = int(found.split()[0])
     assert every > 10 and found == f"{every} of {every} ops", found
@@ -42,4 +55,4 @@ def use(browser):
     assert "w1" in browser.evaluate(text("#parameters"))
 
 
-check(use, CHROMIUM, PAGE, *SCREENSHOT)
+check(use_bad if OP else use_good, CHROMIUM, PAGE, *SCREENSHOT)
