@@ -4,7 +4,8 @@ const PAGE = 200; // Rows of ops that are shown at once.
 const WIDTH = 620, HEIGHT = 240, LEFT = 76, BOTTOM = 22;
 let shown = PAGE;
 
-const share = (error) => error === null ? 'not finite' : `${Number((100 * error).toPrecision(3))} %`;
+const share = (error) => error === null ? 'not finite'
+  : error && error < 1e-5 ? `${(100 * error).toExponential(1)} %` : `${Number((100 * error).toPrecision(3))} %`;
 const short = (number, digits = 3) => Number(number.toPrecision(digits)).toString();
 
 //===--- Charts ---===//
@@ -56,7 +57,7 @@ function errors() {
   const LEAST = -8, MOST = 1;
   const decades = Array.from({length: MOST - LEAST + 1}, (_, i) => LEAST + i);
   const place = (decade) => (decade - LEAST) / (MOST - LEAST);
-  const svg = axes(decades, place, (decade) => decade < -5 ? `1e${decade + 2} %` : share(10 ** decade));
+  const svg = axes(decades, place, (decade) => share(10 ** decade));
   const level = heightOf(place(Math.log10(report.tensor_tolerance)));
   svg.append(drawing('path', {class: 'limit', d: `M${LEFT},${level} H${WIDTH}`}));
   report.ops.forEach((op, i) => {
