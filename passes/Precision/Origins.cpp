@@ -6,6 +6,7 @@
 #include "passes/Precision/GradientPaths.h"
 #include "passes/Precision/PrecisionFacts.h"
 
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
@@ -35,29 +36,53 @@ static bool anyOutside(ArrayRef<char> bytes, double least, double most) {
   return found;
 }
 
+static train::StateOp stateOf(train::ReadOp read) {
+  return SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
+      read, read.getStateAttr());
+}
+
+/// The elements of a constant, or of a state that stays what it is; null for
+/// what is none, and where all are zeros.
+static ElementsAttr constantElements(Operation *op) {
+  if (auto constant = dyn_cast<train::ConstantOp>(op))
+    return constant.getValue();
+  auto read = dyn_cast<train::ReadOp>(op);
+  train::StateOp state = read ? stateOf(read) : nullptr;
+  return state && state.getKind() == train::StateKind::Constant
+             ? state.getInitialValueAttr()
+             : nullptr;
+}
+
+static ArrayRef<char> rawBytes(ElementsAttr elements) {
+  if (auto dense = dyn_cast<DenseElementsAttr>(elements))
+    return dense.getRawData();
+  auto resource = dyn_cast<DenseResourceElementsAttr>(elements);
+  AsmResourceBlob *blob =
+      resource ? resource.getRawHandle().getBlob() : nullptr;
+  return blob ? blob->getData() : ArrayRef<char>();
+}
+
 /// True if `op` is a constant with an element that `low` would make infinite,
-/// or zero: a mask, an epsilon.
+/// or zero: a mask, an epsilon. Tables may lose their smallest elements.
 static bool isOutOfRange(Operation *op, FloatType low) {
-  auto constant = dyn_cast<train::ConstantOp>(op);
-  auto elements =
-      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
+  ElementsAttr elements = constantElements(op);
   if (!elements)
     return false;
   const llvm::fltSemantics &type = low.getFloatSemantics();
-  double least = llvm::APFloat::getSmallest(type).convertToDouble();
+  double least = isa<train::ReadOp>(op)
+                     ? 0
+                     : llvm::APFloat::getSmallest(type).convertToDouble();
   double most = llvm::APFloat::getLargest(type).convertToDouble();
   if (elements.getElementType().isF64())
-    return anyOutside<double>(elements.getRawData(), least, most);
+    return anyOutside<double>(rawBytes(elements), least, most);
   return elements.getElementType().isF32() &&
-         anyOutside<float>(elements.getRawData(), least, most);
+         anyOutside<float>(rawBytes(elements), least, most);
 }
 
 /// True for reads of weights, masters or copies.
 static bool readsWeights(Operation *op) {
   auto read = dyn_cast<train::ReadOp>(op);
-  auto state = read ? SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-                          read, read.getStateAttr())
-                    : nullptr;
+  train::StateOp state = read ? stateOf(read) : nullptr;
   return state && (state.getKind() == train::StateKind::Parameter ||
                    state.getKind() == train::StateKind::Constant ||
                    state.getKind() == train::StateKind::WorkingCopy);

@@ -30,3 +30,23 @@ func.func @masks(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>, %m: tensor<64xi1>
   %10 = train.matmul %9, %w : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
   return %3, %6, %10 : tensor<32x64xf32>, tensor<32x64xf32>, tensor<32x64xf32>
 }
+
+// The same where the mask is a tensor of the file.
+train.state @mask constant : tensor<64x64xf32> = dense<-1.0e+09> : tensor<64x64xf32>
+train.state @table constant : tensor<64x64xf32> = dense<1.0e-30> : tensor<64x64xf32>
+// CHECK-LABEL: func.func @initializers
+func.func @initializers(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %m = train.read @mask : tensor<64x64xf32>
+  %t = train.read @table : tensor<64x64xf32>
+  %0 = train.matmul %x, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  // F16: train.add {{.*}} -> tensor<64x64xf32>
+  // BF16: train.add {{.*}} -> tensor<64x64xbf16>
+  %1 = train.add %0, %m : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = train.softmax %1 {axis = 1 : i64} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = train.matmul %2, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  // A table may lose its smallest elements.
+  // CHECK: train.add {{.*}} -> tensor<64x64x[[$LOW]]>
+  %4 = train.add %3, %t : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %5 = train.matmul %4, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %5 : tensor<64x64xf32>
+}
