@@ -176,7 +176,7 @@ std::vector<Waist> mpc::chooseCheckpoints(const StepGraph &graph,
   };
   std::vector<Waist> best;
   int64_t least = INT64_MAX;
-  for (size_t parts = 1; parts <= waists.size() + 1; ++parts) {
+  for (size_t parts = 1; parts <= waists.size() + 1; parts += parts / 16 + 1) {
     int64_t bytes = 0;
     std::vector<Waist> chosen = cutAt(sums.back() / int64_t(parts), bytes);
     if (bytes < least) {

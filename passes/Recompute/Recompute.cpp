@@ -91,12 +91,14 @@ struct RecomputePass : mpc::impl::RecomputePassBase<RecomputePass> {
         if (failed(recompute(func)))
           return signalPassFailure();
       }
-    if (!found && !module->hasAttr(kPredictOnlyAttr)) {
-      emitUsageError(module.getLoc())
-          << "recompute and memory-budget need a backward pass that mpc made; "
-             "this model brings its own; leave them out";
-      signalPassFailure();
-    }
+    if (found)
+      return;
+    bool isTrained = !module->hasAttr(kPredictOnlyAttr);
+    emitUsageError(module.getLoc())
+        << "recompute and memory-budget need a backward pass that mpc makes; "
+        << (isTrained ? "this model brings its own" : "this model has none")
+        << "; leave them out";
+    signalPassFailure();
   }
 
 private:
