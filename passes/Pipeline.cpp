@@ -98,17 +98,31 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   assign.keepFp32 = options.keepFp32;
   assign.forceLow = options.forceLow;
   assign.residual = options.residual;
+  assign.profile = options.profileFile;
+  assign.errorBudget = options.errorBudget;
+  bool onGpu = llvm::any_of(options.targets, [](StringRef target) {
+    return target.starts_with("cuda");
+  });
+  // An H100, and a core of Zen 5; CPUs without such instructions gain nothing.
+  if (onGpu)
+    assign.bytesPerFlop = 0.047;
+  else if (llvm::Expected<CpuTarget> cpu = findCpuTarget(options.targetCpu))
+    assign.bytesPerFlop =
+        llvm::is_contained(cpu->features, "avx512bf16") ? 0.05 : 0;
+  else
+    llvm::consumeError(cpu.takeError());
   pm.addPass(createAssignPrecisionPass(assign));
   pm.addNestedPass<func::FuncOp>(createElideCastsPass());
-  if (options.precision == "fp8") {
+  // A CPU gains nothing by FP8, which it has to be asked for.
+  if (options.precision == "fp8" || (options.precision == "auto" && onGpu)) {
     UseFp8PassOptions fp8;
     fp8.scaling = options.fp8.scaling;
     fp8.history = options.fp8.history;
     fp8.margin = options.fp8.margin;
     fp8.edges = options.fp8.edges;
-    fp8.onGpu = llvm::any_of(options.targets, [](StringRef target) {
-      return target.starts_with("cuda");
-    });
+    fp8.onGpu = onGpu;
+    fp8.profile = options.profileFile;
+    fp8.errorBudget = options.errorBudget;
     pm.addPass(createUseFp8Pass(fp8));
   }
   // Weights are cast nowhere but where they are written.

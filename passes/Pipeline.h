@@ -58,8 +58,8 @@ struct CompileOptions : UpdateOptions {
   std::string output;    ///< Package to write; empty: none is written.
   std::string modelPath; ///< Where the package says its model lies; may be "".
   std::string precision =
-      "bf16";            ///< fp32, bf16, fp16, fp8; fp64 to check gradients.
-  std::string loss;      ///< Empty: found or chosen.
+      "bf16";       ///< fp32, bf16, fp16, fp8, auto; fp64 to check gradients.
+  std::string loss; ///< Empty: found or chosen.
   int64_t labelAxis = 0; ///< Of classes, below 0 from the end; 0: chosen.
   /// Devices: "cpu", "cuda:sm_80" and so on, each once.
   std::vector<std::string> targets = {"cpu"};
@@ -76,9 +76,11 @@ struct CompileOptions : UpdateOptions {
   double labelSmoothing = 0;
   LossScaling lossScaling;
   Fp8Scaling fp8;
-  bool observe = false;    ///< The entry point `observe`: diagnosis by op.
-  bool profile = false;    ///< The same, with what rounding would do.
-  bool injectable = false; ///< The same, and states that make ops go wrong.
+  std::string profileFile;   ///< Of mpc profile, for precision auto; or empty.
+  double errorBudget = 1e-3; ///< What roundings may change in the loss.
+  bool observe = false;      ///< The entry point `observe`: diagnosis by op.
+  bool profile = false;      ///< The same, with what rounding would do.
+  bool injectable = false;   ///< The same, and states that make ops go wrong.
   /// Which of the above were asked for ("optimizer", "clip-norm"): others may
   /// be as the model has them.
   std::set<std::string> given;

@@ -25,6 +25,7 @@ static constexpr Rule kRules[] = {
     {"option.op-precision", "user option", "op-precision="},
     {"option.policy", "user option", "policy="},
     {"option", "user option", ""},
+    {"budget", "error budget", ""},
     {"fp8.kept", "fp8", kNotFp8},
     {"fp8", "fp8", ""},
     {"precision", "precision", ""},

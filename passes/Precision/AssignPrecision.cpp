@@ -10,16 +10,20 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Nearest.h"
+#include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Labelling.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
 #include "passes/Precision/Residuals.h"
 #include "passes/Precision/RoundElements.h"
+#include "passes/Precision/Sensitivities.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/DebugLog.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/Regex.h"
 
+#include <cmath>
 #include <optional>
 
 #define DEBUG_TYPE "mpc-assign-precision"
@@ -220,7 +224,7 @@ struct AssignPrecisionPass
     FloatType lowType = getLowType(&getContext(), precision);
     if (!lowType && precision != "fp32" && precision != "fp64") {
       emitError(module.getLoc())
-          << "'precision' must be fp32, bf16, fp16, fp8 or fp64, "
+          << "'precision' must be fp32, bf16, fp16, fp8, auto or fp64, "
           << "but is '" << precision << "'";
       return signalPassFailure();
     }
@@ -262,7 +266,8 @@ struct AssignPrecisionPass
                          SmallVectorImpl<NodeFilter> &rules) {
     for (StringRef text : texts) {
       auto [pattern, format] = text.rsplit('=');
-      bool isFp8 = format == "fp8" && precision == "fp8";
+      bool isFp8 =
+          format == "fp8" && (precision == "fp8" || precision == "auto");
       bool isLow = format == "low" || isLowFormat(format);
       auto refuse = [&] {
         return emitUsageError(getOperation().getLoc())
@@ -285,7 +290,8 @@ struct AssignPrecisionPass
   /// Whether programs of this precision have 16-bit tensors of `format`.
   bool isLowFormat(StringRef format) {
     FloatType type = getLowType(&getContext(), precision);
-    return type && format != "fp8" && getLowType(&getContext(), format) == type;
+    return type && format != "fp8" && format != "auto" &&
+           getLowType(&getContext(), format) == type;
   }
 
   LogicalResult assign(ModuleOp module, FloatType lowType, NodeFilter &keep,
@@ -309,6 +315,13 @@ struct AssignPrecisionPass
         return force.override();
       return last;
     };
+    std::optional<Profile> known;
+    if (!profile.empty() && failed(readProfile(module, known)))
+      return failure();
+    ErrorPrice price;
+    price.bytesPerFlop = bytesPerFlop;
+    if (known && failed(findPrice(module, lowType, *known, overrideOf, price)))
+      return failure();
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;
@@ -322,7 +335,15 @@ struct AssignPrecisionPass
       if (residual == "fp32")
         residuals = findResidualSums(func);
       foundResiduals |= !residuals.empty();
-      Labelling labelling(func, lowType, minimumGain, overrideOf);
+      std::optional<Sensitivities> sensitivities;
+      if (known) {
+        sensitivities.emplace(*known, func);
+        price.errorOf = [&](Value value) {
+          return sensitivities->of(value).of(lowType);
+        };
+      }
+      Labelling labelling(func, lowType, minimumGain, overrideOf,
+                          known ? &price : nullptr);
       if (conflict) {
         emitUsageError(conflict->getLoc())
             << "--keep-fp32 and --force-low both match node '"
@@ -335,6 +356,65 @@ struct AssignPrecisionPass
       return emitUsageError(module.getLoc())
              << "--residual=fp32: the model has no residual stream, no sum of "
                 "a tensor with what a product makes of it";
+    return success();
+  }
+
+  LogicalResult readProfile(ModuleOp module, std::optional<Profile> &known) {
+    llvm::Expected<Profile> read = Profile::read(profile);
+    if (!read)
+      return emitUsageError(module.getLoc())
+             << "--profile: " << llvm::toString(read.takeError());
+    known = std::move(*read);
+    return success();
+  }
+
+  /// The price of errors at which those of the training function are within
+  /// the budget, as low as it can be: the higher it is, the less is rounded.
+  LogicalResult findPrice(ModuleOp module, FloatType lowType,
+                          const Profile &known,
+                          Labelling::OverrideFn overrideOf, ErrorPrice &price) {
+    func::FuncOp training;
+    for (auto func : module.getOps<func::FuncOp>())
+      if (!func.isExternal() && !findGradientPacks(func).empty())
+        training = func;
+    if (!training)
+      return emitUsageError(module.getLoc())
+             << "--profile: the model is not trained, so that no loss changes";
+    Sensitivities sensitivities(known, training);
+    if (sensitivities.empty())
+      return emitUsageError(module.getLoc())
+             << "--profile: '" << profile << "' has no tensor of this model";
+    price.errorOf = [&](Value value) {
+      return sensitivities.of(value).of(lowType);
+    };
+    auto errorAt = [&](double bytesPerError) {
+      price.bytesPerError = bytesPerError;
+      return Labelling(training, lowType, minimumGain, overrideOf, &price)
+          .error();
+    };
+    const double most = errorBudget * errorBudget;
+    double error = errorAt(0);
+    if (error > most) {
+      // By exponents, of which sixteenths tell apart what a profile can tell.
+      constexpr double kSteps = 16;
+      int enough = 140 * kSteps, little = -20 * kSteps;
+      while (enough - little > 1) {
+        int middle = (enough + little) / 2;
+        (errorAt(std::exp2(middle / kSteps)) <= most ? enough : little) =
+            middle;
+      }
+      error = errorAt(std::exp2(enough / kSteps));
+    }
+    auto f64 = Float64Type::get(&getContext());
+    module->setAttr(kErrorAttr, FloatAttr::get(f64, error));
+    std::string note;
+    llvm::raw_string_ostream(note)
+        << llvm::format(
+               "--error-budget=%g: rounding to 16 bit changes the loss "
+               "by about %.2g",
+               double(errorBudget), std::sqrt(error))
+        << (error > most ? ", which rules force" : "");
+    addNote(module, note);
     return success();
   }
 

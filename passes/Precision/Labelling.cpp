@@ -5,6 +5,10 @@
 #include "compiler/Report/Rules.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
@@ -92,9 +96,9 @@ bool Labelling::hasFixed(PrecisionOpInterface op) const {
 //===----------------------------------------------------------------------===//
 
 Labelling::Labelling(func::FuncOp func, FloatType low, int64_t minimumGain,
-                     OverrideFn overrideOf)
-    : origins(func, low), lowType(low), minimumGain(minimumGain),
-      wide(cut.addNode()), narrow(cut.addNode()) {
+                     OverrideFn overrideOf, const ErrorPrice *price)
+    : origins(func, low), lowType(low), minimumGain(minimumGain), price(price),
+      func(func), wide(cut.addNode()), narrow(cut.addNode()) {
   cut.addCostOfSink(wide, MinCut::forbidden);
   cut.addCostOfSource(narrow, MinCut::forbidden);
 
@@ -191,15 +195,16 @@ void Labelling::addClass(PrecisionOpInterface op) {
     stored[result] = fixed ? wide : cut.addNode();
   }
   bool isMain = true;
+  Node product = kind == PrecisionClass::Low ? nodeOfProduct(op) : wide;
   for (OpOperand &use : op->getOpOperands()) {
     if (!isF32Tensor(use.get().getType()))
       continue;
     bool fixed = kind == PrecisionClass::Sensitive || isFixed(op, use);
     Node node = fixed                         ? wide
-                : kind == PrecisionClass::Low ? narrow
+                : kind == PrecisionClass::Low ? product
                                               : cut.addNode();
     used[&use] = node;
-    if (!isFree(node))
+    if (!isFree(node) || kind == PrecisionClass::Low)
       continue;
     bool moves = kind == PrecisionClass::Promote;
     if (!moves || !hasFreeCopy(use.get()))
@@ -212,6 +217,48 @@ void Labelling::addClass(PrecisionOpInterface op) {
           cut.addEdge(node, stored[result], MinCut::forbidden);
     isMain = false;
   }
+}
+
+/// What a product reads: 16 bit, unless errors have a price. Then all of it is
+/// in one format, and f32 is summed to f32.
+Labelling::Node Labelling::nodeOfProduct(PrecisionOpInterface op) {
+  auto cost = dyn_cast<train::CostOpInterface>(*op);
+  if (!price || !cost)
+    return narrow;
+  Node node = cut.addNode();
+  cut.addCostOfSource(
+      node, static_cast<int64_t>(price->bytesPerFlop * cost.getFlops()));
+  for (OpResult result : op->getResults())
+    if (isF32Tensor(result.getType()))
+      cut.addEdge(node, stored[result], MinCut::forbidden);
+  return node;
+}
+
+/// In bytes; so much at most that sums of it stay below what is forbidden.
+int64_t Labelling::costOfError(Value value) const {
+  constexpr double kMost = 1e15;
+  if (!price)
+    return 0;
+  return std::min(price->errorOf(value) * price->bytesPerError, kMost);
+}
+
+double Labelling::error() const {
+  double sum = 0;
+  auto add = [&](Value value) {
+    if (!isF32Tensor(value.getType()))
+      return;
+    Operation *op = value.getDefiningOp();
+    bool isRounded =
+        isLow(value) ? !op || !isTransparent(op)
+                     : llvm::any_of(value.getUses(),
+                                    [&](OpOperand &use) { return isLow(use); });
+    if (isRounded)
+      sum += price->errorOf(value);
+  };
+  llvm::for_each(func::FuncOp(func).getArguments(), add);
+  for (Operation &op : func::FuncOp(func).front())
+    llvm::for_each(op.getResults(), add);
+  return sum;
 }
 
 /// Follow: results and the operands that carry the data share one node; small
@@ -315,7 +362,7 @@ void Labelling::addCosts(Operation *op) {
   if (!isTransparent(op))
     for (Value result : op->getResults())
       if (isF32Tensor(result.getType()))
-        cut.addCostOfSink(nodeOf(result), minimumGain);
+        cut.addCostOfSink(nodeOf(result), minimumGain + costOfError(result));
   if (!movesBytes(op))
     return;
   for (OpOperand &use : op->getOpOperands())
@@ -341,7 +388,8 @@ void Labelling::addCasts(Value value) {
   // is paid if the value is stored in f32.
   Node noLow = cut.addNode();
   int64_t cast = castCost(value) + minimumGain;
-  cut.addEdge(from, noLow, hasFreeCopy(value) ? 0 : cast);
+  cut.addEdge(from, noLow,
+              (hasFreeCopy(value) ? 0 : cast) + costOfError(value));
   // `noWide` is on the sink side if no user reads f32; else one cast up is
   // paid if the value is stored in 16 bit.
   Node noWide = cut.addNode();
@@ -463,6 +511,27 @@ std::string Labelling::explainPrice(Operation *op, Trial other,
          report::kSavesTooLittle.str();
 }
 
+/// Of what `op` reads and makes, in bytes.
+int64_t Labelling::costOfErrors(Operation *op) const {
+  int64_t cost = 0;
+  for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),
+                                         llvm::to_vector(op->getResults())))
+    if (isF32Tensor(value.getType()))
+      cost += costOfError(value);
+  return cost;
+}
+
+std::string Labelling::explainErrors(Operation *op) const {
+  double error = 0;
+  for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),
+                                         llvm::to_vector(op->getResults())))
+    if (isF32Tensor(value.getType()))
+      error += price->errorOf(value);
+  return llvm::formatv("rounding what it reads and makes would change the loss "
+                       "by about {0:e1}",
+                       std::sqrt(error));
+}
+
 Labelling::Decision Labelling::explain(Operation *op) const {
   const PrecisionOverride &override = overrides.find(op)->second;
   if (override.kind != PrecisionOverride::None)
@@ -471,6 +540,13 @@ Labelling::Decision Labelling::explain(Operation *op) const {
   auto precision = cast<PrecisionOpInterface>(op);
   std::string reason = precision.getPrecisionReason(lowType).str();
   PrecisionClass kind = precision.getPrecisionClass(lowType);
+  bool isWideProduct =
+      kind == PrecisionClass::Low &&
+      llvm::any_of(op->getOpOperands(), [&](OpOperand &use) {
+        return used.contains(&use) && isFree(nodeOf(use)) && !isLow(use);
+      });
+  if (isWideProduct)
+    return {kRuleBudget, explainErrors(op)};
   if (kind == PrecisionClass::Low || kind == PrecisionClass::Sensitive)
     return {kRuleClass, reason};
   if (llvm::any_of(op->getResults(), [&](OpResult result) {
@@ -491,6 +567,8 @@ Labelling::Decision Labelling::explain(Operation *op) const {
     return {kRulePin, explainWide(op)};
 
   bool low = isLow(choices.front());
+  if (!low && costOfErrors(op) >= minimumGain)
+    return {kRuleBudget, explainErrors(op)};
   Trial other;
   for (Node node : choices)
     other[node] = !low;

@@ -35,6 +35,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+#include <functional>
 #include <string>
 
 namespace mpc {
@@ -47,15 +48,27 @@ struct PrecisionOverride {
   std::string reason = {}; ///< For the report.
 };
 
+/// What a choice costs beside bytes, where errors are bounded.
+struct ErrorPrice {
+  /// The error that rounding a value makes; errors add up.
+  std::function<double(mlir::Value)> errorOf;
+  double bytesPerError = 0;
+  double bytesPerFlop = 0; ///< What a product in f32 costs more.
+};
+
 class Labelling {
 public:
   using OverrideFn = llvm::function_ref<PrecisionOverride(mlir::Operation *)>;
 
   /// Labels the f32 tensors of `func`, 16 bit being `low`. Other types are left
   /// out: their label is f32, which means "as they are". `minimumGain` is in
-  /// bytes.
+  /// bytes. With a `price`, which must outlive this, products have a choice,
+  /// too.
   Labelling(mlir::func::FuncOp func, mlir::FloatType low, int64_t minimumGain,
-            OverrideFn overrideOf);
+            OverrideFn overrideOf, const ErrorPrice *price = nullptr);
+
+  /// The sum of the errors of all that is rounded.
+  double error() const;
 
   /// True if `value` is stored in 16 bit.
   bool isLow(mlir::Value value) const { return isLow(nodeOf(value)); }
@@ -87,6 +100,10 @@ private:
   void readAsStored(mlir::OpOperand &use);
   void keepAwayFromProducts(mlir::Block &body);
   void addCosts(mlir::Operation *op);
+  int64_t costOfError(mlir::Value value) const;
+  int64_t costOfErrors(mlir::Operation *op) const;
+  std::string explainErrors(mlir::Operation *op) const;
+  Node nodeOfProduct(amp::PrecisionOpInterface op);
   void addCasts(mlir::Value value);
 
   bool staysWide(mlir::Value value) const;
@@ -111,6 +128,8 @@ private:
   Origins origins;
   mlir::FloatType lowType;
   int64_t minimumGain;
+  const ErrorPrice *price;
+  mlir::func::FuncOp func;
   MinCut cut;
   Node wide;   ///< Always f32.
   Node narrow; ///< Always 16 bit.

@@ -36,7 +36,7 @@ bool mpc::isTransparent(Operation *op) {
 }
 
 FloatType mpc::getLowType(MLIRContext *context, StringRef precision) {
-  if (precision == "bf16" || precision == "fp8")
+  if (precision == "bf16" || precision == "fp8" || precision == "auto")
     return BFloat16Type::get(context);
   if (precision == "fp16")
     return Float16Type::get(context);
@@ -55,6 +55,27 @@ train::StateOp mpc::getWeightState(Value value) {
                  state.getKind() != train::StateKind::Constant))
     return nullptr;
   return state;
+}
+
+StringRef mpc::stateName(Value value) {
+  auto unpack = value.getDefiningOp<train::UnpackOp>();
+  if (unpack)
+    value = unpack.getPacked();
+  auto read = value.getDefiningOp<train::ReadOp>();
+  if (!read)
+    return "";
+  auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
+      read, read.getStateAttr());
+  if (state && state.getCopyOfAttr())
+    state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
+        state, state.getCopyOfAttr());
+  if (!state)
+    return "";
+  if (ArrayAttr slots = state.getSlotsAttr(); slots && unpack)
+    for (auto slot : slots.getAsRange<train::SlotAttr>())
+      if (slot.getOffset() == static_cast<int64_t>(unpack.getOffset()))
+        return slot.getName();
+  return state.getSymName();
 }
 
 Value mpc::getOrCreateRead(func::FuncOp func, train::StateOp state) {

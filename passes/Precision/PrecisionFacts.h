@@ -26,6 +26,10 @@ inline constexpr llvm::StringLiteral kReasonAttr = "mpc.precision.reason";
 // Of an op: the format that the user gave it, "fp8" or "low".
 inline constexpr llvm::StringLiteral kFormatAttr = "mpc.precision.format";
 
+// Of the module: what roundings to 16 bit change in the loss, to first order,
+// as a mean square; where a profile tells.
+inline constexpr llvm::StringLiteral kErrorAttr = "mpc.precision.error";
+
 // Values of kRuleAttr.
 inline constexpr llvm::StringLiteral kRuleClass = "class";
 inline constexpr llvm::StringLiteral kRulePin = "pin";
@@ -33,6 +37,7 @@ inline constexpr llvm::StringLiteral kRuleGradient = "gradient";
 inline constexpr llvm::StringLiteral kRuleOption = "user option";
 inline constexpr llvm::StringLiteral kRuleCut = "minimum cut";
 inline constexpr llvm::StringLiteral kRuleFp8 = "fp8";
+inline constexpr llvm::StringLiteral kRuleBudget = "error budget";
 inline constexpr llvm::StringLiteral kRulePrecision = "precision";
 inline constexpr llvm::StringLiteral kRuleScaling = "loss scaling";
 inline constexpr llvm::StringLiteral kRuleGuard = "guard";
@@ -56,8 +61,8 @@ bool isLowOp(mlir::Operation *op);
 /// operands are not.
 bool isTransparent(mlir::Operation *op);
 
-/// The 16-bit type of "bf16", "fp16" or "fp8", which is bf16 where it is not 8
-/// bit; null for precisions without one.
+/// The 16-bit type of "bf16" or "fp16"; of "fp8" and "auto", which are bf16
+/// where they are not something else; null for precisions without one.
 mlir::FloatType getLowType(mlir::MLIRContext *context,
                            llvm::StringRef precision);
 
@@ -65,6 +70,10 @@ mlir::FloatType getLowType(mlir::MLIRContext *context,
 /// it, `value` is; null for any other value. Such a value has a 16-bit copy
 /// that no cast in the function makes.
 train::StateOp getWeightState(mlir::Value value);
+
+/// The tensor of the model that `value` is, or lies in, as the file calls it;
+/// "" if it is none of a state. A working copy goes by its original.
+llvm::StringRef stateName(mlir::Value value);
 
 /// The only read of `state` in `func`, made at its entry if there is none.
 mlir::Value getOrCreateRead(mlir::func::FuncOp func, train::StateOp state);

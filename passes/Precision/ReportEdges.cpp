@@ -16,29 +16,6 @@ static std::string elementName(Value value) {
   return name;
 }
 
-/// The tensor of the model that `value` is, or lies in, as the file calls it;
-/// "" if it is none of a state. A working copy goes by its original.
-static std::string stateName(Value value) {
-  auto unpack = value.getDefiningOp<train::UnpackOp>();
-  if (unpack)
-    value = unpack.getPacked();
-  auto read = value.getDefiningOp<train::ReadOp>();
-  if (!read)
-    return "";
-  auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-      read, read.getStateAttr());
-  if (state && state.getCopyOfAttr())
-    state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-        state, state.getCopyOfAttr());
-  if (!state)
-    return "";
-  if (ArrayAttr slots = state.getSlotsAttr(); slots && unpack)
-    for (auto slot : slots.getAsRange<train::SlotAttr>())
-      if (slot.getOffset() == static_cast<int64_t>(unpack.getOffset()))
-        return utf8(slot.getName());
-  return utf8(state.getSymName());
-}
-
 /// What `op` reads of the operand, in bytes.
 static int64_t bytesRead(Operation *op, OpOperand &use) {
   auto type = cast<ShapedType>(use.get().getType());
@@ -70,8 +47,8 @@ void ReportEdges::addOrigin(Value value, llvm::json::Object &object) const {
     value = unscaled.getInput();
   if (auto found = lines.find(value.getDefiningOp()); found != lines.end())
     object["op"] = found->second;
-  else if (std::string state = stateName(value); !state.empty())
-    object["state"] = std::move(state);
+  else if (StringRef state = stateName(value); !state.empty())
+    object["state"] = utf8(state);
   else if (isa<BlockArgument>(value))
     object["input"] = true;
 }

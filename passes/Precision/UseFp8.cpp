@@ -12,6 +12,7 @@
 #include "passes/Precision/Fp8Scales.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
+#include "passes/Precision/Sensitivities.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/DebugLog.h"
@@ -176,8 +177,12 @@ struct UseFp8Pass : mpc::impl::UseFp8PassBase<UseFp8Pass> {
       return signalPassFailure();
     }
     SmallVector<LinearLayer> layers = findLinearLayers(func, gradients);
-    if (failed(choose(layers)))
+    if (failed(findAffordable(func, layers)) || failed(choose(layers)))
       return signalPassFailure();
+    bool isAsked =
+        module->getAttrOfType<StringAttr>(kPrecisionAttr).getValue() == "fp8";
+    if (layers.empty() && !isAsked)
+      return;
     if (layers.empty())
       return addNote(module, "--precision=fp8: no linear layer goes to FP8, so "
                              "that this is bf16; 'mpc report' says why");
@@ -198,12 +203,56 @@ struct UseFp8Pass : mpc::impl::UseFp8PassBase<UseFp8Pass> {
   }
 
 private:
+  llvm::StringSet<> affordable; ///< Where a profile tells.
+
   /// The function that has the backward pass.
   static func::FuncOp findTraining(ModuleOp module) {
     for (auto func : module.getOps<func::FuncOp>())
       if (!func.isExternal() && !findGradientPacks(func).empty())
         return func;
     return nullptr;
+  }
+
+  /// Finds the layers whose errors fit in what is left of the budget, those
+  /// first that save most for their error.
+  LogicalResult findAffordable(func::FuncOp func,
+                               ArrayRef<LinearLayer> layers) {
+    affordable.clear();
+    if (profile.empty())
+      return success();
+    llvm::Expected<Profile> known = Profile::read(profile);
+    if (!known)
+      return emitUsageError(func.getLoc())
+             << "--profile: " << llvm::toString(known.takeError());
+    Sensitivities sensitivities(*known, func);
+    struct Candidate {
+      std::string name;
+      double saved, error;
+    };
+    SmallVector<Candidate> candidates;
+    for (const LinearLayer &layer : layers) {
+      double error = 0;
+      for (Value operand : layer.forward->getOperands()) {
+        Value value = skipViews(operand);
+        if (auto cast = value.getDefiningOp<amp::CastOp>())
+          value = cast.getInput();
+        error += sensitivities.of(value).e4m3;
+      }
+      candidates.push_back({layer.name, fp8SavesOnGpu(layer), error});
+    }
+    llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
+      return a.saved * b.error > b.saved * a.error;
+    });
+    auto spent =
+        func->getParentOfType<ModuleOp>()->getAttrOfType<FloatAttr>(kErrorAttr);
+    double left =
+        errorBudget * errorBudget - (spent ? spent.getValueAsDouble() : 0);
+    for (const Candidate &candidate : candidates)
+      if (candidate.error <= left) {
+        left -= candidate.error;
+        affordable.insert(candidate.name);
+      }
+    return success();
   }
 
   /// Leaves the layers that go to 8 bit, and says of all why.
@@ -238,6 +287,8 @@ private:
   std::string whyBetterNot(const LinearLayer &layer, bool isEdge) const {
     if (isEdge && !edges)
       return "the first and the last layer round what the model sees and says";
+    if (!profile.empty() && !affordable.contains(layer.name))
+      return "its errors do not fit in what the error budget leaves";
     double saved = fp8SavesOnGpu(layer);
     if (onGpu && saved <= 0)
       return llvm::formatv("an H100 would lose {0:f0} ns by rounding", -saved);

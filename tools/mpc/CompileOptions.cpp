@@ -171,9 +171,9 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
   // fp64 is for checks of gradients and not advertised.
   command
       .add_option("--precision", options.precision,
-                  "fp32, bf16, fp16 or fp8 (default: bf16)")
+                  "fp32, bf16, fp16, fp8 or auto (default: bf16)")
       ->option_text("TYPE")
-      ->check(Choice({"fp32", "bf16", "fp16", "fp8", "fp64"}, 4))
+      ->check(Choice({"fp32", "bf16", "fp16", "fp8", "auto", "fp64"}, 5))
       ->group("Precision");
   command
       .add_option("--keep-fp32", options.keepFp32,
@@ -215,6 +215,18 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
       ->option_text("WHAT")
       ->check(Choice({"numerics", "profile"}))
       ->group(rarePrecision());
+  command
+      .add_option("--profile", options.profileFile,
+                  "Of auto: what 'mpc profile' wrote, for --error-budget")
+      ->option_text("FILE.json")
+      ->group(rarePrecision());
+  errorBudget = command
+                    .add_option("--error-budget", options.errorBudget,
+                                "Of auto: what rounding may change in the loss "
+                                "(default: 0.001)")
+                    ->option_text("X")
+                    ->check(Above(0))
+                    ->group(rarePrecision());
   lossScale.addTo(command);
   fp8.addTo(command);
 }
@@ -335,6 +347,13 @@ CompileArguments::toOptions(const std::string &model) const {
                              result.precision);
   result.lossScaling = lossScale.toScaling(result.precision);
   result.fp8 = fp8.toScaling(result.precision);
+  if (!result.profileFile.empty() && result.precision != "auto")
+    throw Failure(Usage,
+                  "--profile means nothing to --precision=" + result.precision);
+  if (errorBudget->count() != 0 && result.profileFile.empty())
+    throw Failure(Usage,
+                  "--error-budget needs --profile=FILE.json, which tells "
+                  "what rounding does");
   optimizer.fill(result);
   addPairs("--dim", "NAME=N with a positive N", '=', 1, dims, result.dims);
   addPairs("--padding-idx", "NAME:ROW with a whole number", ':', INT64_MIN,

@@ -56,6 +56,7 @@ private:
   std::string target = "cpu";
   LossScaleArguments lossScale;
   Fp8Arguments fp8;
+  const CLI::Option *errorBudget = nullptr;
   OptimizerArguments optimizer;
   std::vector<const CLI::Option *> added;
 };

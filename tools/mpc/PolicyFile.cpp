@@ -15,7 +15,7 @@ static constexpr int64_t kVersion = 1;
 static const std::vector<std::string> kFormats = {"fp32", "bf16", "fp16", "fp8",
                                                   "low"};
 static const std::vector<std::string> kPrecisions = {"fp32", "bf16", "fp16",
-                                                     "fp8"};
+                                                     "fp8", "auto"};
 
 namespace {
 

@@ -102,7 +102,8 @@ void mpc::tool::checkPrecision(const std::vector<std::string> &targets,
                                target +
                                " do not multiply in fp8; give "
                                "--precision=bf16 or --target=cuda:sm_90");
-    if (precision == "bf16" && architecture < kFirstBf16)
+    if ((precision == "bf16" || precision == "auto") &&
+        architecture < kFirstBf16)
       throw Failure(Usage, "--precision=bf16 needs sm_80 or newer: GPUs of "
                            "--target=" +
                                target +
