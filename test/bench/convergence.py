@@ -243,11 +243,24 @@ class Bench:
                               do_constant_folding=False,
                               training=torch.onnx.TrainingMode.TRAINING)
 
+    def precision_options(self, task, seed, precision, folder):
+        """fp8 everywhere, for the models are small; auto by a profile of its first steps."""
+        if precision == "fp8":
+            return ["--fp8-all-layers"]
+        if precision != "auto":
+            return []
+        package, profile = folder / "observed.mpc", folder / "profile.json"
+        self.mpc("compile", folder / "model.onnx", "-o", package, "--precision=fp32",
+                 "--observe=profile", *task.options)
+        self.mpc("profile", package, "--data", folder / "train.npz", "--steps=10",
+                 f"--seed={seed}", "-o", profile)
+        return [f"--profile={profile}"]
+
     def train(self, task, seed, precision, folder):
         package, data = folder / "model.mpc", folder / "train.npz"
         checkpoints = folder / f"{precision}-run"
         self.mpc("compile", folder / "model.onnx", "-o", package, f"--precision={precision}",
-                 *task.options)
+                 *task.options, *self.precision_options(task, seed, precision, folder))
         steps = self.mpc("train", package, "--data", data, f"--steps={task.steps}",
                          f"--seed={seed}", "--threads=1", "--quiet", "--json",
                          "--checkpoint-dir", checkpoints)

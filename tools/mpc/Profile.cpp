@@ -34,6 +34,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 
@@ -208,6 +209,10 @@ static int run(const Options &options) {
   Session session(program, settings);
   if (!options.checkpoint.empty())
     session.load(options.checkpoint);
+  // Behind a warm-up, which these steps may not leave.
+  setTotalSteps(session, program,
+                options.steps + std::strtoull(program.option("warmup").c_str(),
+                                              nullptr, 10));
   Sampler sampler(data.numSamples(), data.batchSize(), options.seed, true);
   Profile profile(program);
   for (uint64_t step = 0; step < options.steps; ++step) {

@@ -319,3 +319,10 @@ void Session::writeCounter(const char *name, int64_t value) {
   mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_I64, 0, nullptr, &value, {}};
   check(mpc_session_write_state(get(), name, &tensor), name);
 }
+
+void mpc::tool::setTotalSteps(Session &session, const Program &program,
+                              uint64_t steps) {
+  constexpr const char *kState = "total_steps";
+  if (program.hasState(kState) && session.readCounter(kState) == 0)
+    session.writeCounter(kState, steps);
+}

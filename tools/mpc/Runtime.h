@@ -148,6 +148,10 @@ private:
 /// True if `path` is a checkpoint itself rather than a folder of some.
 bool isCheckpoint(const std::string &path);
 
+/// A schedule that was compiled without an end gets that of a run of so many
+/// updates.
+void setTotalSteps(Session &session, const Program &program, uint64_t steps);
+
 } // namespace mpc::tool
 
 #endif // MPC_TOOLS_MPC_RUNTIME_H

@@ -38,13 +38,6 @@ void mpc::tool::checkFillsBatch(const Dataset &data) {
     throw Failure(Usage, data.path + ": has fewer samples than a batch");
 }
 
-void mpc::tool::setTotalSteps(Session &session, const Program &program,
-                              uint64_t steps) {
-  constexpr const char *kState = "total_steps";
-  if (program.hasState(kState) && session.readCounter(kState) == 0)
-    session.writeCounter(kState, steps);
-}
-
 Batches mpc::tool::nextBatches(Sampler &sampler, const Program &program) {
   Batches batches;
   for (uint64_t i = 0; i < program.microBatches(); ++i)

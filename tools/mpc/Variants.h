@@ -36,10 +36,6 @@ CompileResult compileTo(CompileOptions options, const std::string &output);
 /// Throws a Failure if there are not enough samples for a batch.
 void checkFillsBatch(const Dataset &data);
 
-/// A schedule that was compiled without an end gets that of a run of so many
-/// updates.
-void setTotalSteps(Session &session, const Program &program, uint64_t steps);
-
 /// The samples of the batches of one update of the weights.
 using Batches = std::vector<std::vector<uint64_t>>;
 Batches nextBatches(Sampler &sampler, const Program &program);
