@@ -567,7 +567,7 @@ Labelling::Decision Labelling::explain(Operation *op) const {
     return {kRulePin, explainWide(op)};
 
   bool low = isLow(choices.front());
-  if (!low && costOfErrors(op) >= minimumGain)
+  if (!low && costOfErrors(op) > minimumGain)
     return {kRuleBudget, explainErrors(op)};
   Trial other;
   for (Node node : choices)
