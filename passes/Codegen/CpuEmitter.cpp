@@ -16,13 +16,6 @@
 using namespace mlir;
 using namespace mpc;
 
-Value CpuEmitter::roundProduct(Value product) {
-  return LLVM::CallIntrinsicOp::create(
-             builder, loc, product.getType(),
-             builder.getStringAttr("llvm.arithmetic.fence"), product)
-      .getResult(0);
-}
-
 void CpuEmitter::emitFlat() {
   Value begin = entry->getArgument(1), end = entry->getArgument(2);
   Position at;

@@ -27,8 +27,6 @@ private:
     return bytes;
   }
 
-  mlir::Value roundProduct(mlir::Value product) override;
-
   void emitFlat();
   void emitRows();
   void emitColumns();

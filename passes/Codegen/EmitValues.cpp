@@ -63,12 +63,6 @@ Value Emitter::indexValue(const KernelNode &node, unsigned dim,
   return arith::AddIOp::create(builder, loc, all, lanes);
 }
 
-static bool isProduct(Value value) {
-  if (auto negated = value.getDefiningOp<arith::NegFOp>())
-    value = negated.getOperand();
-  return value.getDefiningOp<arith::MulFOp>() != nullptr;
-}
-
 /// The body of `node` at a position.
 SmallVector<Value> Emitter::body(const KernelNode &node, ValueRange inputs,
                                  const Position &at) {
@@ -88,13 +82,7 @@ SmallVector<Value> Emitter::body(const KernelNode &node, ValueRange inputs,
     const KernelNode &node;
     const Position &at;
   } source(*this, node, at);
-  SmallVector<Value> results =
-      BodyEmitter(builder, node.op, at.lanes, source).emit(inputs);
-  if (node.reduction == KernelReduction::None)
-    for (Value &result : results)
-      if (isProduct(result))
-        result = roundProduct(result);
-  return results;
+  return BodyEmitter(builder, node.op, at.lanes, source).emit(inputs);
 }
 
 Value Emitter::inputValue(const KernelAccess &input, const Position &at) {

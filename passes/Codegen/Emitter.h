@@ -85,10 +85,6 @@ protected:
     loaded.clear();
   }
 
-  /// What an op makes is the same number whichever kernel it is in: the sum of
-  /// another op must not take up its product before it is rounded.
-  virtual mlir::Value roundProduct(mlir::Value product) { return product; }
-
   // Memory -------------------------------------------------------------------
   /// Bytes that the address of `lanes` elements side by side is a multiple of.
   virtual unsigned alignmentOf(unsigned lanes, unsigned bytes) const = 0;
