@@ -60,7 +60,9 @@ llvm::Expected<CpuTarget> mpc::findCpuTarget(llvm::StringRef name) {
     return llvm::createStringError(limit.error);
   std::string features = native ? hostFeatures(limit.isa) : "";
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  // A product is rounded before it is added to, unless code says fma: a value
+  // has the same bits whatever kernel it is made in.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   target.machine.reset(backend->createTargetMachine(
       triple, "generic", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
       llvm::CodeGenOptLevel::Default));

@@ -350,7 +350,7 @@ CompileArguments::toOptions(const std::string &model) const {
   if (!result.profileFile.empty() && result.precision != "auto")
     throw Failure(Usage,
                   "--profile means nothing to --precision=" + result.precision);
-  if (errorBudget->count() != 0 && result.profileFile.empty())
+  if (errorBudget && errorBudget->count() != 0 && result.profileFile.empty())
     throw Failure(Usage,
                   "--error-budget needs --profile=FILE.json, which tells "
                   "what rounding does");

@@ -40,7 +40,7 @@ Fp8Scaling Fp8Arguments::toScaling(const std::string &precision) const {
     if (option->count() != 0 && precision != "fp8")
       throw Failure(Usage, option->get_name() +
                                " means nothing to --precision=" + precision);
-  if (history->count() != 0 && scaling.scaling != "delayed")
+  if (history && history->count() != 0 && scaling.scaling != "delayed")
     throw Failure(Usage,
                   history->get_name() +
                       " means nothing to --fp8-scaling=" + scaling.scaling);
