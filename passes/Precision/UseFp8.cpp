@@ -38,10 +38,16 @@ static Value skipViews(Value value) {
 }
 
 /// What is rounded for `operand`: what a cast would round to 16 bit first, too.
+/// Not what it is a view of, which may be read for other ends.
 static Value sourceOf(Value operand) {
-  Value value = skipViews(operand);
-  auto cast = value.getDefiningOp<amp::CastOp>();
-  return cast && !isWeight(value) ? cast.getInput() : value;
+  auto cast = operand.getDefiningOp<amp::CastOp>();
+  return cast && !isWeight(operand) ? cast.getInput() : operand;
+}
+
+static bool isBefore(Value value, Value other) {
+  Operation *definition = value.getDefiningOp();
+  return !definition || (other.getDefiningOp() &&
+                         definition->isBeforeInBlock(other.getDefiningOp()));
 }
 
 namespace {
@@ -65,11 +71,13 @@ public:
       for (train::MatmulOp product : layer.products())
         for (Value operand : product->getOperands()) {
           Value value = sourceOf(operand);
-          auto [it, isNew] = scales.insert({value, Value()});
-          if (!isNew || !delayed || isWeight(value))
-            continue;
-          tensors.push_back({value, formatOf(value), firstScale(value)});
+          auto [it, isNew] = sources.insert({skipViews(value), value});
+          if (!isNew && isBefore(value, it->second))
+            it->second = value;
         }
+    for (auto [base, value] : sources)
+      if (delayed && !isWeight(value))
+        tensors.push_back({value, formatOf(value), firstScale(value)});
   }
 
   ArrayRef<ScaledTensor> delayedTensors() const { return tensors; }
@@ -85,8 +93,8 @@ public:
     product.getRhsMutable().assign(rounded(rhs));
     builder.setInsertionPointAfter(product);
     auto unscaled = amp::DequantizeOp::create(
-        builder, product.getLoc(), product.getResult(), scaleOf(sourceOf(lhs)),
-        scaleOf(sourceOf(rhs)));
+        builder, product.getLoc(), product.getResult(), scaleOf(find(lhs)),
+        scaleOf(find(rhs)));
     product.getResult().replaceAllUsesExcept(unscaled.getResult(), unscaled);
     for (Value operand : {lhs, rhs})
       eraseIfDead(operand);
@@ -119,9 +127,14 @@ private:
     return scale = amp::ScaleOfOp::create(builder, loc, amax, largest, one);
   }
 
+  /// What is rounded for `operand` and all views of the same.
+  Value find(Value operand) {
+    return sources.find(skipViews(sourceOf(operand)))->second;
+  }
+
   /// `operand` in 8 bit, rounded once for all products.
   Value rounded(Value operand) {
-    Value value = sourceOf(operand);
+    Value value = find(operand);
     Value &quantized = copies[value];
     if (!quantized) {
       Value scale = scaleOf(value);
@@ -156,7 +169,8 @@ private:
 
   OpBuilder builder;
   const llvm::DenseSet<Value> &gradients;
-  llvm::MapVector<Value, Value> scales;
+  llvm::MapVector<Value, Value> sources; ///< By what they are views of.
+  llvm::DenseMap<Value, Value> scales;
   llvm::DenseMap<Value, Value> copies;
   SmallVector<ScaledTensor> tensors;
 };
