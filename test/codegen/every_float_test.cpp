@@ -140,7 +140,11 @@ public:
     const void *operands[] = {in.data(), &scale, bytes.data()};
     reinterpret_cast<void (*)(const void *const *, int64_t, int64_t)>(
         kernel.code)(operands, 0, kernel.items);
-    std::copy(bytes.begin(), bytes.end(), out.begin());
+    // The sign of a NaN says nothing: instructions give infinity times zero
+    // one.
+    for (uint32_t i = 0; i < kBlock; ++i)
+      out[i] =
+          (bytes[i] & 0x7f) == 0x7f ? (in[i] >> 24 & 0x80) | 0x7f : bytes[i];
   }
 
 private:
