@@ -55,8 +55,9 @@ namespace {
 /// Rounds the operands of the products of one function.
 class Rounding {
 public:
-  Rounding(func::FuncOp func, const llvm::DenseSet<Value> &gradients)
-      : builder(func.getContext()), gradients(gradients) {}
+  Rounding(func::FuncOp func, const llvm::DenseSet<Value> &gradients,
+           int64_t margin)
+      : builder(func.getContext()), gradients(gradients), margin(margin) {}
 
   FloatType formatOf(Value value) {
     if (gradients.contains(value))
@@ -122,7 +123,7 @@ private:
     builder.setInsertionPointAfterValue(value);
     Value amax = amp::AmaxOp::create(builder, loc, value);
     Value largest = createScalar(builder, loc, builder.getF32Type(),
-                                 largestOf(formatOf(value), /*margin=*/0));
+                                 largestOf(formatOf(value), margin));
     Value one = createScalar(builder, loc, builder.getF32Type(), 1);
     return scale = amp::ScaleOfOp::create(builder, loc, amax, largest, one);
   }
@@ -169,6 +170,7 @@ private:
 
   OpBuilder builder;
   const llvm::DenseSet<Value> &gradients;
+  int64_t margin;
   llvm::MapVector<Value, Value> sources; ///< By what they are views of.
   llvm::DenseMap<Value, Value> scales;
   llvm::DenseMap<Value, Value> copies;
@@ -201,7 +203,7 @@ struct UseFp8Pass : mpc::impl::UseFp8PassBase<UseFp8Pass> {
       return addNote(module, "--precision=fp8: no linear layer goes to FP8, so "
                              "that this is bf16; 'mpc report' says why");
 
-    Rounding rounding(func, gradients);
+    Rounding rounding(func, gradients, margin);
     rounding.collect(layers, scaling == "delayed");
     if (!rounding.delayedTensors().empty()) {
       DelayedScales delayed(module, rounding.delayedTensors(), history, margin);
