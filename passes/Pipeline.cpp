@@ -7,6 +7,7 @@
 #include "passes/Pipeline.h"
 
 #include "compiler/Target/CpuTarget.h"
+#include "compiler/Target/GpuTarget.h"
 #include "passes/Codegen/Passes.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Grad/Passes.h"
@@ -87,6 +88,21 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options,
   pm.addPass(createVerifyGradPass());
 }
 
+/// Whether all GPUs that are compiled for multiply in FP8, and there is one.
+static bool gpusMultiplyFp8(const CompileOptions &options) {
+  constexpr unsigned kFirst = 89;
+  bool any = false;
+  for (StringRef target : options.targets) {
+    if (!target.consume_front("cuda:"))
+      continue;
+    const GpuArchitecture *architecture = findGpuArchitecture(target);
+    if (!architecture || architecture->capability < kFirst)
+      return false;
+    any = true;
+  }
+  return any;
+}
+
 /// A float type for every value.
 static void addPrecision(OpPassManager &pm, const CompileOptions &options,
                          const StageTarget &) {
@@ -113,8 +129,9 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
     llvm::consumeError(cpu.takeError());
   pm.addPass(createAssignPrecisionPass(assign));
   pm.addNestedPass<func::FuncOp>(createElideCastsPass());
-  // A CPU gains nothing by FP8, which it has to be asked for.
-  if (options.precision == "fp8" || (options.precision == "auto" && onGpu)) {
+  // What gains nothing by FP8 has to be asked for it.
+  if (options.precision == "fp8" ||
+      (options.precision == "auto" && gpusMultiplyFp8(options))) {
     UseFp8PassOptions fp8;
     fp8.scaling = options.fp8.scaling;
     fp8.history = options.fp8.history;
