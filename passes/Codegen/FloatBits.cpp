@@ -147,8 +147,7 @@ struct Fp8Format {
   /// that is rounds to them, and leaves their code in the last bits of the sum.
   static Value round(Bits &b, Value value, Type type) {
     const Fp8Format format(type);
-    const unsigned dropped = 23 - format.mantissa;
-    const int64_t leastNormal = int64_t{format.rebias + 1} << 23;
+    const auto [dropped, leastNormal] = format.fromF32();
     Value bits = b.ofFloat(value);
     Value size = b.masked(bits, 0x7fffffff);
     Value normal =
@@ -168,8 +167,7 @@ struct Fp8Format {
   /// taken out again.
   static Value widen(Bits &b, Value bits, Type type) {
     const Fp8Format format(type);
-    const unsigned dropped = 23 - format.mantissa;
-    const int64_t leastNormal = int64_t{format.rebias + 1} << 23;
+    const auto [dropped, leastNormal] = format.fromF32();
     Value word = b.widened(bits);
     Value code = b.masked(word, 0x7f);
     Value fields = b.left(code, dropped);
@@ -189,6 +187,12 @@ struct Fp8Format {
   }
 
 private:
+  /// Bits of an f32 fraction that it has not, and the least of its normal
+  /// numbers as bits of an f32.
+  std::pair<unsigned, int64_t> fromF32() const {
+    return {23 - mantissa, int64_t{rebias + 1} << 23};
+  }
+
   unsigned mantissa, rebias, beyond;
 };
 
