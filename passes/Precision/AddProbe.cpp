@@ -163,18 +163,26 @@ private:
     SmallVector<Attribute> attributes;
     Origins origins;
     int64_t line = -1;
-    for (Operation &op :
-         llvm::make_early_inc_range(body.without_terminator())) {
+    SmallVector<Operation *> ops;
+    for (Operation &op : body.without_terminator())
+      ops.push_back(&op);
+    for (Operation *at : ops) {
+      Operation &op = *at;
       line += isReported(&op);
       origins.add(op);
       if (!isReported(&op))
         continue;
-      builder.setInsertionPointAfter(&op);
       for (OpResult result : op.getResults()) {
-        if (!getFloatElementType(result.getType()) ||
-            origins.updates.contains(result))
+        FloatType type = getFloatElementType(result.getType());
+        // What is 8 bit has a scale; a product has it until it is taken out.
+        if (!type || type.getWidth() == 8 || origins.updates.contains(result))
           continue;
-        Value value = Sketcher(builder, length).sketch(result, op.getLoc());
+        Value shown = result;
+        for (Operation *user : result.getUsers())
+          if (auto unscaled = dyn_cast<amp::DequantizeOp>(user))
+            shown = unscaled.getResult();
+        builder.setInsertionPointAfterValue(shown);
+        Value value = Sketcher(builder, length).sketch(shown, op.getLoc());
         if (scale && origins.scaled.contains(result))
           value = amp::UnscaleOp::create(builder, op.getLoc(), value, scale);
         values.push_back(value);

@@ -69,6 +69,9 @@ static bool isTransparentHere(Operation *op) {
   if (isa<amp::CommitOp, train::ConstantOp, train::InjectOp, train::PackOp,
           train::ReadOp, train::RoundingOp, train::UnpackOp>(op))
     return true;
+  // What is finite rounds to FP8 as something finite.
+  if (isa<amp::QuantizeOp>(op))
+    return true;
   auto cost = dyn_cast<train::CostOpInterface>(op);
   return cost && cost.isView();
 }
