@@ -617,23 +617,25 @@ bool mpc::mayUpdateInPlace(func::FuncOp kernel, unsigned argument,
       memoryRoot(kernel.getBody().front().getTerminator()->getOperand(result));
   Value old = kernel.getArgument(argument);
   const KernelAccess *written = nullptr;
-  KernelLevel level = KernelLevel::Full;
+  const KernelNode *writer = nullptr;
   for (const KernelNode &node : domain->nodes)
     for (const KernelAccess &output : node.outputs)
       if (output.root == made) {
         written = &output;
-        level = node.level;
+        writer = &node;
       }
   if (!written)
     return false;
+  bool isWritten = false;
   for (const KernelNode &node : domain->nodes) {
     if (llvm::is_contained(node.reads, old))
       return false;
     for (const KernelAccess &input : node.inputs)
       if (input.root == old &&
-          (input.strides != written->strides ||
-           input.offset != written->offset || node.level != level))
+          (isWritten || input.strides != written->strides ||
+           input.offset != written->offset || node.level != writer->level))
         return false;
+    isWritten |= &node == writer;
   }
   return true;
 }
