@@ -10,7 +10,6 @@
 #include "compiler/Support/Locations.h"
 #include "passes/Fusion/Passes.h"
 
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -526,6 +525,48 @@ void unshareInits(func::FuncOp func) {
   }
 }
 
+/// Puts ops behind what they need, which comes just before the first that needs
+/// it and otherwise stays where it is: what is moved far stays in memory long.
+/// Fails if ops depend on each other in a circle.
+LogicalResult sortByNeed(Block &body) {
+  enum class State { Waits, Ready };
+  DenseMap<Operation *, State> states;
+  SmallVector<Operation *> ops, sorted;
+  for (Operation &op : body)
+    ops.push_back(&op);
+  for (Operation *next : ops) {
+    SmallVector<Operation *> stack = {next};
+    while (!stack.empty()) {
+      Operation *op = stack.back();
+      auto [state, isNew] = states.try_emplace(op, State::Waits);
+      if (!isNew) {
+        stack.pop_back();
+        if (state->second == State::Waits)
+          sorted.push_back(op);
+        state->second = State::Ready;
+        continue;
+      }
+      bool inCircle = false;
+      op->walk([&](Operation *inner) {
+        for (Value operand : llvm::reverse(inner->getOperands())) {
+          Operation *def = operand.getDefiningOp();
+          if (!def || def->getBlock() != &body || def == op)
+            continue;
+          auto known = states.find(def);
+          inCircle |= known != states.end() && known->second == State::Waits;
+          if (known == states.end())
+            stack.push_back(def);
+        }
+      });
+      if (inCircle)
+        return failure();
+    }
+  }
+  for (Operation *op : sorted)
+    op->moveBefore(&body, body.end());
+  return success();
+}
+
 struct FormKernelsPass : mpc::impl::FormKernelsPassBase<FormKernelsPass> {
   using Base::Base;
 
@@ -542,7 +583,7 @@ struct FormKernelsPass : mpc::impl::FormKernelsPassBase<FormKernelsPass> {
         outliner.outline(group);
       // What is left of the groups has no use any more.
       Block &body = func.getBody().front();
-      if (!sortTopologically(&body)) {
+      if (failed(sortByNeed(body))) {
         func.emitError("internal error in mpc-form-kernels: kernels of '")
             << func.getName() << "' depend on each other in a circle";
         return signalPassFailure();

@@ -216,8 +216,8 @@ func.func @nothing(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> tensor<4x2xf32> 
 // first parts of two concats become two again, for each needs its own memory.
 // CHECK-LABEL: func.func @concats
 // CHECK-NEXT:    %[[FIRST:.*]]:2 = call @kernel_{{.}}(%{{[a-z0-9]*}}) : (tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>)
-// CHECK-NEXT:    %[[B:.*]] = call @[[PART:.*]](%{{[a-z0-9]*}}, %[[FIRST]]#1)
-// CHECK-NEXT:    %[[A:.*]] = call @[[PART]](%{{[a-z0-9]*}}, %[[FIRST]]#0)
+// CHECK-NEXT:    %[[A:.*]] = call @[[PART:.*]](%{{[a-z0-9]*}}, %[[FIRST]]#0)
+// CHECK-NEXT:    %[[B:.*]] = call @[[PART]](%{{[a-z0-9]*}}, %[[FIRST]]#1)
 // CHECK-NEXT:    return %[[A]], %[[B]]
 func.func @concats(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %0 = train.concat %x, %y {axis = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
