@@ -1,55 +1,177 @@
 //===- ArenaLayout.cpp - Regions that share one memory --------------------===//
+//
+// Where a region may begin is where no part of it meets a part of another at
+// the same time: two parts forbid the offsets at which they would overlap. Of
+// what is left between forbidden offsets, the narrowest room is the best fit.
+//
+//===----------------------------------------------------------------------===//
 
 #include "passes/Plan/ArenaLayout.h"
 
 #include "compiler/Catalog/Catalog.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <limits>
-#include <numeric>
+#include <map>
+#include <vector>
 
 using namespace mpc;
 
-/// The offset of the smallest gap between `taken` (sorted by offset) that holds
-/// `size` bytes; the end of all if none does.
-static int64_t bestGap(llvm::ArrayRef<const Lifetime *> taken, int64_t size) {
-  int64_t best = -1, bestSize = std::numeric_limits<int64_t>::max(), end = 0;
-  for (const Lifetime *region : taken) {
-    int64_t gap = region->offset - end;
-    if (gap >= size && gap < bestSize) {
-      best = end;
-      bestSize = gap;
-    }
-    end = std::max(end, int64_t(llvm::alignTo(region->offset + region->size,
-                                              kBufferAlignment)));
-  }
-  return best >= 0 ? best : end;
+static int64_t align(int64_t bytes) {
+  return llvm::alignTo(bytes, kBufferAlignment);
 }
 
-int64_t mpc::layOutArena(llvm::MutableArrayRef<Lifetime> regions) {
-  llvm::SmallVector<Lifetime *> order;
-  for (Lifetime &region : regions)
-    order.push_back(&region);
-  llvm::stable_sort(order, [](const Lifetime *a, const Lifetime *b) {
-    return a->size > b->size;
-  });
-  int64_t total = 0;
-  llvm::SmallVector<const Lifetime *> placed;
-  for (Lifetime *region : order) {
-    llvm::SmallVector<const Lifetime *> taken;
-    for (const Lifetime *other : placed)
-      if (other->first <= region->last && region->first <= other->last)
-        taken.push_back(other);
-    llvm::sort(taken, [](const Lifetime *a, const Lifetime *b) {
-      return a->offset < b->offset;
-    });
-    region->offset = bestGap(taken, region->size);
-    placed.push_back(region);
-    total = std::max(total, int64_t(llvm::alignTo(region->offset + region->size,
-                                                  kBufferAlignment)));
+static int64_t firstOf(const Lifetime &region) {
+  int64_t first = region.last;
+  for (const Lifetime::Part &part : region.parts)
+    first = std::min(first, part.first);
+  return first;
+}
+
+namespace {
+
+/// What is placed already.
+class Arena {
+public:
+  /// Finds a place for a region. Returns its offset.
+  int64_t add(const Lifetime &region) {
+    int64_t offset = bestRoom(region);
+    for (const Lifetime::Part &part : region.parts) {
+      Held mine = {offset + part.begin, align(offset + part.end), part.first,
+                   region.last};
+      held.insert(llvm::upper_bound(held, mine, isBelow), mine);
+    }
+    total = std::max(total, offset + align(region.size));
+    return offset;
   }
-  return total;
+
+  int64_t size() const { return total; }
+
+private:
+  /// Bytes of the arena, and when they are needed.
+  struct Held {
+    int64_t begin, end, first, last;
+  };
+  static bool isBelow(const Held &a, const Held &b) {
+    return a.begin < b.begin;
+  }
+
+  int64_t bestRoom(const Lifetime &region) {
+    // Offsets that would overlap: after the first and before the second.
+    forbidden.clear();
+    for (const Lifetime::Part &mine : region.parts)
+      for (const Held &other : held)
+        if (other.first <= region.last && mine.first <= other.last)
+          forbidden.push_back({other.begin - mine.end, other.end - mine.begin});
+    if (region.parts.size() > 1)
+      llvm::sort(forbidden);
+    int64_t best = -1, bestSlack = std::numeric_limits<int64_t>::max(), end = 0;
+    for (auto [above, below] : forbidden) {
+      int64_t slack = above - end;
+      if (slack >= 0 && slack < bestSlack) {
+        best = end;
+        bestSlack = slack;
+      }
+      end = std::max(end, align(below));
+    }
+    return best >= 0 ? best : end;
+  }
+
+  std::vector<Held> held; ///< By first byte.
+  std::vector<std::pair<int64_t, int64_t>> forbidden;
+  int64_t total = 0;
+};
+
+} // namespace
+
+int64_t mpc::leastArena(llvm::ArrayRef<Lifetime> regions) {
+  std::map<int64_t, int64_t> changes;
+  for (const Lifetime &region : regions)
+    for (const Lifetime::Part &part : region.parts) {
+      changes[part.first] += align(part.end) - part.begin;
+      changes[region.last + 1] -= align(part.end) - part.begin;
+    }
+  int64_t now = 0, most = 0;
+  for (auto [instruction, change] : changes)
+    most = std::max(most, now += change);
+  return most;
+}
+
+namespace {
+/// Places all in some order, and remembers the best.
+class Search {
+public:
+  explicit Search(llvm::MutableArrayRef<Lifetime> regions)
+      : regions(regions), offsets(regions.size()) {}
+
+  /// Returns the size of the memory.
+  int64_t place(llvm::ArrayRef<size_t> order) {
+    Arena arena;
+    for (size_t index : order)
+      offsets[index] = arena.add(regions[index]);
+    if (arena.size() >= smallest)
+      return arena.size();
+    smallest = arena.size();
+    best.assign(order.begin(), order.end());
+    for (auto [region, offset] : llvm::zip(regions, offsets))
+      region.offset = offset;
+    return smallest;
+  }
+
+  /// Places what lies on top before all others, again and again.
+  void improve(int64_t enough) {
+    constexpr int kRounds = 16;
+    std::vector<size_t> order = best;
+    for (int round = 0; round < kRounds && smallest > enough; ++round) {
+      int64_t size = place(order);
+      std::stable_partition(order.begin(), order.end(), [&](size_t index) {
+        return offsets[index] + align(regions[index].size) == size;
+      });
+    }
+  }
+
+  int64_t size() const { return smallest; }
+
+private:
+  llvm::MutableArrayRef<Lifetime> regions;
+  llvm::SmallVector<int64_t> offsets; ///< Of the last order.
+  std::vector<size_t> best;
+  int64_t smallest = std::numeric_limits<int64_t>::max();
+};
+} // namespace
+
+int64_t mpc::layOutArena(llvm::MutableArrayRef<Lifetime> regions) {
+  if (regions.empty())
+    return 0;
+  using Order = bool (*)(const Lifetime &, const Lifetime &);
+  // What is large is hard to place, and so is what stays long.
+  const Order orders[] = {
+      [](const Lifetime &a, const Lifetime &b) { return a.size > b.size; },
+      [](const Lifetime &a, const Lifetime &b) {
+        int64_t stayA = a.last - firstOf(a) + 1,
+                stayB = b.last - firstOf(b) + 1;
+        return double(a.size) * double(stayA) > double(b.size) * double(stayB);
+      },
+      [](const Lifetime &a, const Lifetime &b) {
+        return firstOf(a) < firstOf(b);
+      },
+      [](const Lifetime &a, const Lifetime &b) { return a.last > b.last; },
+  };
+  // A hundredth more is not worth the time.
+  const int64_t least = leastArena(regions), enough = least + least / 100;
+  Search search(regions);
+  for (Order order : orders) {
+    auto indices = llvm::to_vector(llvm::seq<size_t>(0, regions.size()));
+    llvm::stable_sort(indices, [&](size_t a, size_t b) {
+      return order(regions[a], regions[b]);
+    });
+    search.place(indices);
+    if (search.size() <= enough)
+      return search.size();
+  }
+  search.improve(enough);
+  return search.size();
 }

@@ -3,22 +3,39 @@
 #define MPC_PASSES_PLAN_ARENALAYOUT_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
 
 namespace mpc {
 
-/// A region that is needed from instruction `first` to `last`, both included.
+/// A region of which each part is needed from an instruction of its own until
+/// `last`, that included. Parts that are not there yet leave their place to
+/// others.
 struct Lifetime {
+  struct Part {
+    int64_t begin, end; ///< Bytes of the region.
+    int64_t first;      ///< Instruction.
+  };
   int64_t size;
-  int64_t first, last;
-  int64_t offset = 0; ///< Result.
+  int64_t last;
+  llvm::SmallVector<Part, 1> parts; ///< All of it, in order.
+  int64_t offset = 0;               ///< Result.
+
+  /// A region that is needed as a whole.
+  static Lifetime whole(int64_t size, int64_t first, int64_t last) {
+    return {size, last, {{0, size, first}}};
+  }
 };
 
-/// Places regions so that two that are needed at the same time never overlap:
-/// the largest first, each into the smallest gap it fits, at multiples of
-/// kBufferAlignment. Returns the size of the memory.
+/// Places regions, at multiples of kBufferAlignment, so that no two parts that
+/// are needed at the same time overlap: each into the smallest gap it fits, by
+/// several orders, of which the one that takes least counts. Returns the size
+/// of the memory.
 int64_t layOutArena(llvm::MutableArrayRef<Lifetime> regions);
+
+/// What any layout takes at least: bytes that are needed at one time.
+int64_t leastArena(llvm::ArrayRef<Lifetime> regions);
 
 } // namespace mpc
 

@@ -5,7 +5,6 @@
 #include "compiler/Analysis/KernelDomain.h"
 #include "compiler/Catalog/Catalog.h"
 #include "compiler/Dialect/Train/IR/Recompute.h"
-#include "passes/Plan/ArenaLayout.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -95,7 +94,55 @@ bool StoragePlan::canBeMadeFor(Value value, Value root, int64_t inside) const {
          !places.count(root) && !continuedOperand(root, symbols);
 }
 
-/// Parts of a packed tensor are made inside it.
+void StoragePlan::forEachUse(Value value,
+                             llvm::function_ref<void(OpOperand &)> visit) {
+  SmallVector<Value> views = {value};
+  while (!views.empty()) {
+    Value view = views.pop_back_val();
+    for (OpOperand &use : view.getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, train::UnpackOp,
+              train::RecallOp>(user))
+        views.push_back(user->getResult(0));
+      else
+        visit(use);
+    }
+  }
+}
+
+/// The value whose place the result of a kernel may take: an operand that is
+/// as large, that nothing reads later, and of which the kernel reads each
+/// element before it writes there. Null if there is none.
+Value StoragePlan::replacedOperand(OpResult result) const {
+  auto call = dyn_cast<func::CallOp>(result.getOwner());
+  if (!call || continuedOperand(result, symbols))
+    return {};
+  auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
+  auto type = cast<RankedTensorType>(result.getType());
+  for (Value operand : call.getOperands()) {
+    int64_t inside = 0;
+    Value root = rootOf(operand, inside);
+    Operation *def = root.getDefiningOp();
+    auto rootType = cast<RankedTensorType>(root.getType());
+    if (!def || !isa<func::CallOp, train::KernelOpInterface>(def) ||
+        rootType.getNumElements() != type.getNumElements() ||
+        byteSize(rootType) != byteSize(type))
+      continue;
+    bool isFree = true;
+    forEachUse(root, [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      isFree &= user == call ? mayUpdateInPlace(kernel, use.getOperandNumber(),
+                                                result.getResultNumber())
+                             : order.lookup(user) < order.lookup(call);
+    });
+    if (isFree)
+      return root;
+  }
+  return {};
+}
+
+/// Parts of a packed tensor are made inside it, and so is what a kernel makes
+/// them of in place.
 void StoragePlan::placePacks() {
   for (auto pack : func.getOps<train::PackOp>()) {
     auto type = cast<RankedTensorType>(pack.getType());
@@ -106,8 +153,18 @@ void StoragePlan::placePacks() {
          llvm::zip(pack.getInputs(), pack.getOffsets())) {
       int64_t inside = 0;
       Value root = rootOf(input, inside);
-      if (canBeMadeFor(input, root, inside))
+      if (!canBeMadeFor(input, root, inside))
+        continue;
+      places[root] = {block, offset * bytes};
+      while (Value old = replacedOperand(cast<OpResult>(root))) {
+        if (!canBeMadeFor(root, old, 0))
+          break;
+        root = old;
         places[root] = {block, offset * bytes};
+      }
+      int64_t size = byteSize(cast<RankedTensorType>(input.getType()));
+      blocks[block].parts.push_back({offset * bytes, offset * bytes + size,
+                                     order.lookup(root.getDefiningOp())});
     }
   }
 }
@@ -116,30 +173,21 @@ void StoragePlan::placePacks() {
 /// writes the new one.
 bool StoragePlan::canMakeInState(Operation *producer, Value value,
                                  StringRef state) {
-  SmallVector<Value> views;
+  bool isFree = true;
   for (auto read : func.getOps<train::ReadOp>())
     if (read.getState() == state)
-      views.push_back(read.getResult());
-  while (!views.empty()) {
-    Value view = views.pop_back_val();
-    for (OpOperand &use : view.getUses()) {
-      Operation *user = use.getOwner();
-      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, train::UnpackOp,
-              train::RecallOp>(user)) {
-        views.push_back(user->getResult(0));
-        continue;
-      }
-      if (order.lookup(user) < order.lookup(producer))
-        continue;
-      auto call = dyn_cast<func::CallOp>(user);
-      if (user != producer || !call ||
-          !mayUpdateInPlace(symbols.lookup<func::FuncOp>(call.getCallee()),
-                            use.getOperandNumber(),
-                            cast<OpResult>(value).getResultNumber()))
-        return false;
-    }
-  }
-  return true;
+      forEachUse(read.getResult(), [&](OpOperand &use) {
+        Operation *user = use.getOwner();
+        if (order.lookup(user) < order.lookup(producer))
+          return;
+        auto call = dyn_cast<func::CallOp>(user);
+        isFree &=
+            user == producer && call &&
+            mayUpdateInPlace(symbols.lookup<func::FuncOp>(call.getCallee()),
+                             use.getOperandNumber(),
+                             cast<OpResult>(value).getResultNumber());
+      });
+  return isFree;
 }
 
 /// New values of states are made in the states where possible; the others are
@@ -158,6 +206,14 @@ void StoragePlan::placeWrites() {
   }
 }
 
+/// True if the memory of `value` is nothing but its own.
+bool StoragePlan::mayBeReplaced(Value value) const {
+  Place place = places.lookup(value);
+  const Block &block = blocks[place.block];
+  return !block.inState && block.parts.empty() && place.offset == 0 &&
+         block.size == byteSize(cast<RankedTensorType>(value.getType()));
+}
+
 void StoragePlan::placeRest() {
   auto place = [&](Value value) {
     int64_t inside = 0;
@@ -167,10 +223,16 @@ void StoragePlan::placeRest() {
   };
   for (Value argument : func.getArguments())
     place(argument);
+  llvm::DenseSet<Value> replaced;
   for (Operation &op : func.getBody().front())
-    for (Value result : op.getResults()) {
-      if (Value operand = continuedOperand(result, symbols))
+    for (OpResult result : op.getResults()) {
+      if (Value operand = continuedOperand(result, symbols)) {
         places[result] = placeOf(operand);
+      } else if (!places.count(result)) {
+        Value old = replacedOperand(result);
+        if (old && mayBeReplaced(old) && replaced.insert(old).second)
+          places[result] = places.lookup(old);
+      }
       place(result);
     }
 }
@@ -187,8 +249,10 @@ void StoragePlan::findLifetimes() {
     block.first = std::numeric_limits<int64_t>::max();
   auto use = [&](Value value, int64_t position) {
     Block &block = blocks[placeOf(value).block];
-    block.first = std::min(block.first, position);
     block.last = std::max(block.last, position);
+    // Parts are there before the whole is.
+    if (block.parts.empty() || value.getDefiningOp<train::PackOp>())
+      block.first = std::min(block.first, position);
   };
   for (Value argument : func.getArguments())
     use(argument, -1);
@@ -209,13 +273,32 @@ void StoragePlan::findLifetimes() {
     use(argument, 0);
 }
 
+Lifetime StoragePlan::lifetimeOf(const Block &block) {
+  if (block.parts.empty())
+    return Lifetime::whole(block.size, block.first, block.last);
+  Lifetime life = {block.size, block.last, {}};
+  int64_t end = 0;
+  // What is not made in place comes with the whole: copies and zeros.
+  auto fillTo = [&](int64_t begin) {
+    if (end < begin)
+      life.parts.push_back({end, begin, block.first});
+  };
+  for (const Lifetime::Part &part : block.parts) {
+    fillTo(part.begin);
+    life.parts.push_back(part);
+    end = part.end;
+  }
+  fillTo(block.size);
+  return life;
+}
+
 int64_t StoragePlan::layOut() {
   SmallVector<Lifetime> regions;
   SmallVector<unsigned> which;
   for (auto [i, block] : llvm::enumerate(blocks)) {
     if (block.inState)
       continue;
-    regions.push_back({block.size, block.first, block.last});
+    regions.push_back(lifetimeOf(block));
     which.push_back(i);
   }
   int64_t size = layOutArena(regions);

@@ -5,6 +5,8 @@
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 
+#include "passes/Plan/ArenaLayout.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -48,9 +50,13 @@ private:
   /// A run of memory of its own.
   struct Block {
     int64_t size = 0;
-    int64_t first = 0, last = 0;
+    int64_t first = 0,
+            last = 0; ///< Instructions; of a pack, `first` is its own.
     int64_t offset = 0;
     bool inState = false;
+    /// Of a packed tensor, parts that are made in their place: bytes, and
+    /// where.
+    llvm::SmallVector<Lifetime::Part> parts;
   };
   /// Where a value lies: bytes into a block.
   struct Place {
@@ -64,9 +70,16 @@ private:
   void placeRest();
   void findLifetimes();
   bool canBeMadeFor(mlir::Value value, mlir::Value root, int64_t inside) const;
+  mlir::Value replacedOperand(mlir::OpResult result) const;
+  bool mayBeReplaced(mlir::Value value) const;
   bool canMakeInState(mlir::Operation *producer, mlir::Value value,
                       llvm::StringRef state);
+  /// Calls `visit` with each use of the bytes of `value` that is no view.
+  static void forEachUse(mlir::Value value,
+                         llvm::function_ref<void(mlir::OpOperand &)> visit);
   Place placeOf(mlir::Value value) const;
+  /// What of a block is needed when.
+  static Lifetime lifetimeOf(const Block &block);
   static mlir::Value rootOf(mlir::Value value, int64_t &bytes);
   unsigned newBlock(int64_t size);
 

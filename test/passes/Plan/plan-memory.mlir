@@ -256,3 +256,38 @@ func.func @state_of_larger(%x: tensor<64x64xf32>) {
   train.write @w, %1 : tensor<32xf32>
   return
 }
+
+// -----
+
+// A result takes the place of an operand that nothing reads any more, also in a
+// packed tensor: of three products and two sums there are two memories.
+// CHECK-LABEL: exec.entry @in_the_place_of_an_operand
+// CHECK-NEXT:    exec.call "matmul" [0, 0] [{{.*}}, #exec.buffer<arena + [[P:[0-9]+]] : tensor<16x16xf32>>]
+// CHECK-NEXT:    exec.call "matmul" [0, 1] [{{.*}}, #exec.buffer<arena + [[Q:[0-9]+]] : tensor<16x16xf32>>]
+// CHECK-NEXT:    exec.launch @kernel_0 {{.*}} [#exec.buffer<arena + [[P]] : {{[^>]*}}>>, #exec.buffer<arena + [[Q]] : {{[^>]*}}>>, #exec.buffer<arena + [[P]] : {{[^>]*}}>>]
+// CHECK-NEXT:    exec.call "matmul" [0, 0] [#exec.buffer<arena + [[P]] : {{[^>]*}}>>, {{.*}}, #exec.buffer<arena + [[R:[0-9]+]] : tensor<16x16xf32>>]
+// CHECK-NEXT:    exec.launch @kernel_0 {{.*}} [#exec.buffer<arena + [[P]] : {{[^>]*}}>>, #exec.buffer<arena + [[R]] : {{[^>]*}}>>, #exec.buffer<arena + [[P]] : {{[^>]*}}>>]
+func.func @in_the_place_of_an_operand(%x: tensor<16x16xf32>, %g: tensor<256xf32>) -> tensor<2x256xf32> {
+  %p = train.matmul %x, %x : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %q = train.matmul %x, %x {transpose_rhs} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %0 = train.add %p, %q : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %r = train.matmul %0, %x : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = train.add %0, %r : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %2 = train.pack %1, %g {offsets = array<i64: 0, 256>} : (tensor<16x16xf32>, tensor<256xf32>) -> tensor<2x256xf32>
+  return %2 : tensor<2x256xf32>
+}
+
+// -----
+
+// Not where the kernel reads the operand once more after it wrote there: it is
+// the second result that does, not the first, which takes that of the input.
+// CHECK-LABEL: exec.entry @read_again
+// CHECK-NEXT:    exec.call "matmul" [0, 0] [#exec.buffer<arena + 0 : {{[^>]*}}>>, {{.*}}, #exec.buffer<arena + 1024 : tensor<16x16xf32>>]
+// CHECK-NEXT:    exec.launch @kernel_0 {{.*}} [#exec.buffer<arena + 1024 : {{[^>]*}}>>, #exec.buffer<arena + 0 : {{[^>]*}}>>, #exec.buffer<arena + 1024 : {{[^>]*}}>>]
+func.func @read_again(%x: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+  %p = train.matmul %x, %x : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %0 = train.exp %p : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = train.mul %0, %p : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %2 = train.matmul %0, %1 : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %2, %1 : tensor<16x16xf32>, tensor<16x16xf32>
+}
