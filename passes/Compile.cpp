@@ -172,6 +172,7 @@ describe(const CompileOptions &options, ModuleOp module) {
        {"group", joinLines(options.groups)},
        {"no-decay", joinLines(options.noDecay)},
        {"lr-schedule", describeSchedule(options)},
+       {"lr-min", number(options.lrMin)},
        {"warmup", number(options.warmup)},
        {"total-steps", std::to_string(options.totalSteps)},
        {"ema", describeAverage(options)},
@@ -230,6 +231,12 @@ private:
       result.notes.push_back("there is nothing to observe: --check-numerics "
                              "and --observe look at training steps, and the "
                              "model has none");
+    if (targets.size() > 1 &&
+        (options.precision == "auto" || options.precision == "fp8"))
+      result.notes.push_back(
+          "--precision=" + options.precision +
+          ": all devices get one assignment of formats, made for the GPU; "
+          "give one --target for another");
     if (int code = dump(*module, "0-import"))
       return code;
     // Every device has a module of its own from here on.

@@ -138,6 +138,28 @@ static bool isMeant(ModuleOp module, StringRef what, train::StateOp state) {
   return llvm::Regex(what).match(state.getSymName());
 }
 
+/// What commas part that stand in no bracket: "norms,fc[1,2]" is two.
+static SmallVector<StringRef> splitPatterns(StringRef text) {
+  SmallVector<StringRef> patterns;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '\\')
+      ++i;
+    else if (c == '[' || c == '(' || c == '{')
+      ++depth;
+    else if (c == ']' || c == ')' || c == '}')
+      --depth;
+    else if (c == ',' && depth == 0) {
+      patterns.push_back(text.slice(begin, i));
+      begin = i + 1;
+    }
+  }
+  patterns.push_back(text.drop_front(begin));
+  return patterns;
+}
+
 FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
                                                  const GroupOptions &options) {
   SmallVector<Rule> rules;
@@ -149,8 +171,7 @@ FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
   }
   SmallVector<StringRef> exceptions;
   for (const std::string &text : options.noDecay)
-    for (StringRef what : llvm::split(text, ','))
-      exceptions.push_back(what);
+    llvm::append_range(exceptions, splitPatterns(text));
   for (StringRef what : exceptions)
     if (failed(checkPattern(module, "--no-decay", what)))
       return failure();

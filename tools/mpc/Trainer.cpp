@@ -100,6 +100,12 @@ void Trainer::setRate(double rate) {
     throw Failure(Usage, "--lr does not apply: the model brings its own "
                          "training step, which has no learning rate that "
                          "could be set");
+  double least = std::strtod(program.option("lr-min").c_str(), nullptr);
+  if (isScheduled && rate < least)
+    throw Failure(Usage, format("--lr=%g is below the --lr-min=%g that the "
+                                "package was compiled with, to which the rate "
+                                "would rise; compile with another",
+                                rate, least));
   for (const std::string &name : names)
     session.writeScalar(name.c_str(), rate);
 }
