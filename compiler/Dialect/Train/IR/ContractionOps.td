@@ -31,6 +31,7 @@ def Train_MatmulOp : Train_InferredOp<"matmul", [
                    UnitAttr:$weight_gradient);
   let results = (outs Train_FloatTensor:$result);
   let hasVerifier = 1; // matmul_c4
+  let hasCanonicalizer = 1;
   let extraClassDeclaration = compatible # [{
     bool isResultPinned(unsigned) { return getWeightGradient(); }
   }];

@@ -97,6 +97,62 @@ LogicalResult MatmulOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Canonicalization
+//===----------------------------------------------------------------------===//
+
+/// What `operand` is the transpose of, matrix by matrix; null if it is none.
+static Value transposeOf(Value operand) {
+  auto transpose = operand.getDefiningOp<TransposeOp>();
+  if (!transpose || transpose.getInput().getType().getElementType() !=
+                        transpose.getType().getElementType())
+    return {};
+  auto matrices =
+      llvm::to_vector(llvm::seq<int64_t>(0, transpose.getType().getRank()));
+  if (matrices.size() < 2)
+    return {};
+  std::swap(matrices[matrices.size() - 2], matrices.back());
+  return ArrayRef(matrices) == transpose.getPermutation() ? transpose.getInput()
+                                                          : Value();
+}
+
+namespace {
+
+/// Products read their operands in either order: `x W'`, as linear layers are
+/// exported, moves no weight.
+struct ReadTransposed : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MatmulOp op,
+                                PatternRewriter &rewriter) const override {
+    Value lhs = transposeOf(op.getLhs()), rhs = transposeOf(op.getRhs());
+    // The rows of all matrices on the left are those of one, unless transposed.
+    if (lhs && op.getLhs().getType().getRank() > 2 &&
+        op.getRhs().getType().getRank() == 2)
+      lhs = {};
+    if (!lhs && !rhs)
+      return rewriter.notifyMatchFailure(op, "no operand is transposed");
+    rewriter.modifyOpInPlace(op, [&] {
+      if (lhs) {
+        op.getLhsMutable().assign(lhs);
+        op.setTransposeLhs(!op.getTransposeLhs());
+      }
+      if (rhs) {
+        op.getRhsMutable().assign(rhs);
+        op.setTransposeRhs(!op.getTransposeRhs());
+      }
+    });
+    return success();
+  }
+};
+
+} // namespace
+
+void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {
+  patterns.add<ReadTransposed>(context);
+}
+
+//===----------------------------------------------------------------------===//
 // Gradient
 //===----------------------------------------------------------------------===//
 

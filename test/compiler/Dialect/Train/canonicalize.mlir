@@ -248,3 +248,39 @@ func.func @split_of_one(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
   %0 = train.split %x {axis = 1 : i64, sizes = array<i64: 6>} : (tensor<2x6xf32>) -> tensor<2x6xf32>
   return %0 : tensor<2x6xf32>
 }
+
+// -----
+
+// A product reads what is stored transposed, on either side, twice is not.
+// CHECK-LABEL: func.func @transposed_operands
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x4x8xf32>, %[[W:.*]]: tensor<6x8xf32>, %[[V:.*]]: tensor<8x4xf32>)
+// CHECK-NOT:     train.transpose
+// CHECK:         train.matmul %[[X]], %[[W]] {transpose_rhs} : (tensor<2x4x8xf32>, tensor<6x8xf32>) -> tensor<2x4x6xf32>
+// CHECK:         train.matmul %[[V]], %[[W]] {transpose_lhs, transpose_rhs}
+// CHECK:         train.matmul %[[X]], %[[X]] {transpose_rhs} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>)
+// CHECK:         train.matmul %[[W]], %[[V]] :
+func.func @transposed_operands(%x: tensor<2x4x8xf32>, %w: tensor<6x8xf32>, %v: tensor<8x4xf32>) -> (tensor<2x4x6xf32>, tensor<4x6xf32>, tensor<2x4x4xf32>, tensor<6x4xf32>) {
+  %wt = train.transpose %w {permutation = array<i64: 1, 0>} : (tensor<6x8xf32>) -> tensor<8x6xf32>
+  %0 = train.matmul %x, %wt : (tensor<2x4x8xf32>, tensor<8x6xf32>) -> tensor<2x4x6xf32>
+  %vt = train.transpose %v {permutation = array<i64: 1, 0>} : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  %1 = train.matmul %vt, %wt : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %xt = train.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<2x4x8xf32>) -> tensor<2x8x4xf32>
+  %2 = train.matmul %x, %xt : (tensor<2x4x8xf32>, tensor<2x8x4xf32>) -> tensor<2x4x4xf32>
+  %3 = train.matmul %wt, %v {transpose_lhs} : (tensor<8x6xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  return %0, %1, %2, %3 : tensor<2x4x6xf32>, tensor<4x6xf32>, tensor<2x4x4xf32>, tensor<6x4xf32>
+}
+
+// -----
+
+// Other permutations stay, and so does what would part the rows of a batch.
+// CHECK-LABEL: func.func @moved_operands
+// CHECK-COUNT-2: train.transpose
+// CHECK:         train.matmul %{{.*}}, %{{.*}} :
+// CHECK:         train.matmul %{{.*}}, %{{.*}} :
+func.func @moved_operands(%x: tensor<4x2x8xf32>, %y: tensor<2x8x4xf32>, %w: tensor<8x6xf32>) -> (tensor<2x4x6xf32>, tensor<2x4x6xf32>) {
+  %xt = train.transpose %x {permutation = array<i64: 1, 0, 2>} : (tensor<4x2x8xf32>) -> tensor<2x4x8xf32>
+  %0 = train.matmul %xt, %w : (tensor<2x4x8xf32>, tensor<8x6xf32>) -> tensor<2x4x6xf32>
+  %yt = train.transpose %y {permutation = array<i64: 0, 2, 1>} : (tensor<2x8x4xf32>) -> tensor<2x4x8xf32>
+  %1 = train.matmul %yt, %w : (tensor<2x4x8xf32>, tensor<8x6xf32>) -> tensor<2x4x6xf32>
+  return %0, %1 : tensor<2x4x6xf32>, tensor<2x4x6xf32>
+}
