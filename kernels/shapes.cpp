@@ -76,8 +76,9 @@ class Attributes {
   Attributes(const KernelDesc& desc, std::string* error)
       : desc_(desc), error_(error) {}
 
-  bool expect(size_t count) {
-    return desc_.attributes.size() == count ||
+  bool expect(size_t count, size_t optional = 0) {
+    return (count <= desc_.attributes.size() &&
+            desc_.attributes.size() <= count + optional) ||
            fail(desc_, error_,
                 "needs " + std::to_string(count) + " attributes, found " +
                     std::to_string(desc_.attributes.size()));
@@ -94,6 +95,16 @@ class Attributes {
     if (!read(name, 0, 1, &number)) return false;
     *value = number != 0;
     return true;
+  }
+  // The last one, which may be missing.
+  bool read_tf32(bool* value) {
+    *value = false;
+    if (next_ == desc_.attributes.size()) return true;
+    if (!read("tf32", value)) return false;
+    return !*value || desc_.operands[0].dtype == MPC_DTYPE_F32 ||
+           fail(desc_, error_,
+                std::string("tf32 is for operands of f32, found ") +
+                    mpc_dtype_name(desc_.operands[0].dtype));
   }
   // One value per spatial dimension; the padding dimension gets `fill`.
   bool read(const char* name, int64_t low, int64_t fill, size_t dims,
@@ -438,9 +449,10 @@ bool check_fp8_product(const KernelDesc& desc, std::string* error) {
 bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
                   std::string* error) {
   Attributes attributes(desc, error);
-  if (!attributes.expect(2) ||
+  if (!attributes.expect(2, 1) ||
       !attributes.read("transpose_lhs", &shape->transpose_lhs) ||
-      !attributes.read("transpose_rhs", &shape->transpose_rhs))
+      !attributes.read("transpose_rhs", &shape->transpose_rhs) ||
+      !attributes.read_tf32(&shape->tf32))
     return false;
   if (!(is_fp8(desc.operands[0].dtype) ? check_fp8_product(desc, error)
                                        : check_product(desc, error)))
@@ -504,10 +516,11 @@ bool parse_conv(const KernelDesc& desc, ConvShape* shape, std::string* error) {
 
   const size_t dims = rank - 2;
   Attributes attributes(desc, error);
-  if (!attributes.expect(2 + 4 * dims) ||
+  if (!attributes.expect(2 + 4 * dims, 1) ||
       !attributes.read("channels_last", &shape->channels_last) ||
       !attributes.read("group", 1, kMaxExtent, &shape->group) ||
-      !read_geometry(&attributes, dims, &shape->window))
+      !read_geometry(&attributes, dims, &shape->window) ||
+      !attributes.read_tf32(&shape->tf32))
     return false;
 
   const Image input(desc.operands[roles.input], shape->channels_last);
@@ -527,8 +540,9 @@ bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
                      std::string* error) {
   const AttentionRoles roles = attention_roles(desc.id);
   Attributes attributes(desc, error);
-  if (!attributes.expect(2) || !attributes.read("causal", &shape->causal) ||
+  if (!attributes.expect(2, 1) || !attributes.read("causal", &shape->causal) ||
       !read_scale(desc, &attributes, &shape->scale, error) ||
+      !attributes.read_tf32(&shape->tf32) ||
       !check_attention_dtypes(desc, roles, shape, error))
     return false;
   for (size_t i = roles.query; i < roles.query + 3; ++i)

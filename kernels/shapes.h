@@ -30,6 +30,7 @@ struct MatmulShape {
   int64_t m, n, k;
   // Neighbours that broadcast alike are one dimension; extents of 1 are gone.
   std::vector<BatchDim> batch;
+  bool tf32 = false;  // What GPUs may do with operands of f32.
 };
 
 // A window that slides over an image. One spatial dimension is held as two of
@@ -45,6 +46,7 @@ struct ConvShape {
   int64_t batch, input_channels, output_channels, group;
   std::array<int64_t, 2> input, output;
   Window window;
+  bool tf32 = false;
 };
 
 struct PoolShape {
@@ -64,6 +66,7 @@ struct AttentionShape {
   int64_t batch, heads, key_heads, queries, keys, depth, value_depth;
   bool causal;
   float scale;
+  bool tf32 = false;
 
   // Queries of all heads: rows of scores.
   int64_t rows() const { return batch * heads * queries; }

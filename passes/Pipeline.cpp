@@ -6,6 +6,7 @@
 
 #include "passes/Pipeline.h"
 
+#include "compiler/Catalog/Catalog.h"
 #include "compiler/Target/CpuTarget.h"
 #include "compiler/Target/GpuTarget.h"
 #include "passes/Codegen/Passes.h"
@@ -90,13 +91,13 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options,
 
 /// Whether all GPUs that are compiled for multiply in FP8, and there is one.
 static bool gpusMultiplyFp8(const CompileOptions &options) {
-  constexpr unsigned kFirst = 89;
+  const unsigned first = *firstArchitecture("matmul", "f8E4M3FN");
   bool any = false;
   for (StringRef target : options.targets) {
     if (!target.consume_front("cuda:"))
       continue;
     const GpuArchitecture *architecture = findGpuArchitecture(target);
-    if (!architecture || architecture->capability < kFirst)
+    if (!architecture || architecture->capability < first)
       return false;
     any = true;
   }
@@ -142,6 +143,9 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
     fp8.errorBudget = options.errorBudget;
     pm.addPass(createUseFp8Pass(fp8));
   }
+  // What is f32 by now, and may be multiplied as less.
+  pm.addPass(createUseTf32Pass(
+      {llvm::is_contained(options.targets, std::string("cpu"))}));
   // Weights are cast nowhere but where they are written.
   pm.addPass(createUseWorkingCopyPass());
   // So late that it sees every write of a state, the working copy's too.

@@ -58,8 +58,8 @@ struct CompileOptions : UpdateOptions {
   std::string output;    ///< Package to write; empty: none is written.
   std::string modelPath; ///< Where the package says its model lies; may be "".
   std::string precision =
-      "bf16";       ///< fp32, bf16, fp16, fp8, auto; fp64 to check gradients.
-  std::string loss; ///< Empty: found or chosen.
+      "bf16";            ///< fp32, tf32, bf16, fp16, fp8, auto; fp64: checks.
+  std::string loss;      ///< Empty: found or chosen.
   int64_t labelAxis = 0; ///< Of classes, below 0 from the end; 0: chosen.
   /// Devices: "cpu", "cuda:sm_80" and so on, each once.
   std::vector<std::string> targets = {"cpu"};

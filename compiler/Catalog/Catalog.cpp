@@ -38,8 +38,29 @@ bool mpc::kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
                            llvm::ArrayRef<llvm::StringRef> features) {
   std::string type;
   llvm::raw_string_ostream(type) << element;
+  return kernelComputesIn(name, device, type, features);
+}
+
+bool mpc::kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
+                           llvm::StringRef type,
+                           llvm::ArrayRef<llvm::StringRef> features) {
   return llvm::any_of(rows, [&](const Row &row) {
     return row.kernel == name && row.device == device && row.type == type &&
            (row.feature.empty() || llvm::is_contained(features, row.feature));
   });
+}
+
+std::optional<unsigned> mpc::firstArchitecture(llvm::StringRef name,
+                                               llvm::StringRef type) {
+  std::optional<unsigned> first;
+  for (const Row &row : rows) {
+    if (row.kernel != name || row.device != "cuda" || row.type != type)
+      continue;
+    llvm::StringRef feature = row.feature;
+    unsigned capability = 0;
+    if (feature.consume_front("sm_"))
+      feature.getAsInteger(10, capability);
+    first = std::min(first.value_or(capability), capability);
+  }
+  return first;
 }

@@ -26,6 +26,16 @@ bool kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
                       mlir::Type element,
                       llvm::ArrayRef<llvm::StringRef> features);
 
+/// The same of what the catalog calls `type`, which may be tf32.
+bool kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
+                      llvm::StringRef type,
+                      llvm::ArrayRef<llvm::StringRef> features);
+
+/// The least compute capability, 80 for sm_80, of GPUs that run the kernel on
+/// what the catalog calls `type`; none if no GPU does.
+std::optional<unsigned> firstArchitecture(llvm::StringRef name,
+                                          llvm::StringRef type);
+
 } // namespace mpc
 
 #endif // MPC_COMPILER_CATALOG_CATALOG_H

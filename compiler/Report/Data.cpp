@@ -39,7 +39,7 @@ Phase mpc::report::phaseOf(StringRef node) {
 Cost &Cost::operator+=(const Cost &other) {
   ops += other.ops;
   flops += other.flops, lowFlops += other.lowFlops;
-  fp8Flops += other.fp8Flops;
+  fp8Flops += other.fp8Flops, tf32Flops += other.tf32Flops;
   bytes += other.bytes, lowBytes += other.lowBytes;
   casts += other.casts, castBytes += other.castBytes;
   return *this;
@@ -52,7 +52,7 @@ Cost &Cost::operator-=(const Cost &other) {
   };
   subtract(ops, other.ops);
   subtract(flops, other.flops), subtract(lowFlops, other.lowFlops);
-  subtract(fp8Flops, other.fp8Flops);
+  subtract(fp8Flops, other.fp8Flops), subtract(tf32Flops, other.tf32Flops);
   subtract(bytes, other.bytes), subtract(lowBytes, other.lowBytes);
   subtract(casts, other.casts), subtract(castBytes, other.castBytes);
   return *this;
@@ -157,6 +157,7 @@ static Cost readCost(const Object &object) {
   cost.flops = countAt(object, "flops");
   cost.lowFlops = std::min(cost.flops, countAt(object, "flops_16bit"));
   cost.fp8Flops = std::min(cost.lowFlops, countAt(object, "flops_8bit"));
+  cost.tf32Flops = std::min(cost.wideFlops(), countAt(object, "flops_tf32"));
   cost.bytes = countAt(object, "bytes");
   cost.lowBytes = std::min(cost.bytes, countAt(object, "bytes_16bit"));
   return cost;

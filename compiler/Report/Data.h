@@ -37,7 +37,7 @@ Phase phaseOf(llvm::StringRef node);
 struct Cost {
   uint64_t ops = 0;
   uint64_t flops = 0, lowFlops = 0; ///< In all, and in 16 bit or less.
-  uint64_t fp8Flops = 0;
+  uint64_t fp8Flops = 0, tf32Flops = 0;
   uint64_t bytes = 0, lowBytes = 0;
   uint64_t casts = 0, castBytes = 0;
 

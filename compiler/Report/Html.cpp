@@ -72,6 +72,7 @@ static Object functionJson(const Function &function) {
                 {"cost", Object{{"flops", number(cost.flops)},
                                 {"flops_16bit", number(cost.lowFlops)},
                                 {"flops_8bit", number(cost.fp8Flops)},
+                                {"flops_tf32", number(cost.tf32Flops)},
                                 {"bytes", number(cost.bytes)},
                                 {"bytes_16bit", number(cost.lowBytes)},
                                 {"casts", number(cost.casts)},

@@ -140,6 +140,21 @@ static void printFp8(llvm::raw_ostream &os, const FunctionSummary &summary,
   table.print(os, width, Table::Overflow::Wrap);
 }
 
+/// What of f32 is multiplied as TF32, where the device can.
+static void printTf32(llvm::raw_ostream &os, const Function &function,
+                      size_t width) {
+  const Cost &whole = function.totals;
+  if (whole.tf32Flops == 0)
+    return;
+  os << '\n';
+  printWrapped(os,
+               "TF32 in '" + function.name +
+                   "': " + share(whole.tf32Flops, whole.flops) + " of " +
+                   shorten(whole.flops) +
+                   "FLOP, of operands in f32; CPUs do them in f32",
+               0, width);
+}
+
 //===----------------------------------------------------------------------===//
 // Memory, launches, modules
 //===----------------------------------------------------------------------===//
@@ -229,6 +244,7 @@ llvm::Error mpc::report::printSummary(llvm::raw_ostream &os,
   os << '\n';
   printWide(os, report, summary, width);
   printFp8(os, summary, width);
+  printTf32(os, *summary.function, width);
   os << '\n';
   printMachine(os, report, summary, width);
   constexpr size_t kMostNames = 4;

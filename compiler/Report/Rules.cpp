@@ -28,6 +28,7 @@ static constexpr Rule kRules[] = {
     {"budget", "error budget", ""},
     {"fp8.kept", "fp8", kNotFp8},
     {"fp8", "fp8", ""},
+    {"tf32", "tf32", ""},
     {"precision", "precision", ""},
     {"loss-scaling", "loss scaling", ""},
     {"guard", "guard", ""},

@@ -16,6 +16,7 @@
 //                     { "dtype": "bf16", "bytes": 8192, "state": "fc1.weight",
 //                       "pinned": true } ],
 //         "flops": 1048576, "flops_16bit": 1048576, ("flops_8bit": 1048576,)
+//         ("flops_tf32": 1048576,)
 //         "bytes": 20480, "bytes_16bit": 12288 } ] } ],
 //     "groups": [ { "lr_factor": 0.1, "weight_decay": 0,
 //                   "parameters": [ "fc1.weight" ] } ],

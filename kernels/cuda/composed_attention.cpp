@@ -128,7 +128,8 @@ class ComposedAttention final : public CudaKernel {
                           p.m,
                           p.n,
                           p.k,
-                          {}};
+                          {},
+                          shape_.tf32};
       if (part->heads > 1) product.batch.push_back({part->heads, true, true});
       std::string error;
       part->products.push_back(make_cuda_matmul(product, context_, &error));

@@ -53,6 +53,7 @@ ConvProblem conv_problem(KernelId id, const ConvShape& s) {
                   {1, s.output_channels, 1, 1},
                   {s.output_channels, 1, s.output_channels, s.output_channels}};
   problem.window = s.window;
+  problem.tf32 = s.tf32;
   make_pads_alike(s, &problem.window);
   return problem;
 }
@@ -82,6 +83,7 @@ std::string ConvProblem::key() const {
   std::string result = "conv " + std::to_string(static_cast<int>(kind)) + " " +
                        text(x) + " " + text(w) + " " + text(y);
   if (widened) result += " widened";
+  if (tf32) result += " tf32";
   if (has_bias) result += " " + text(bias);
   for (const auto* values : {&window.strides, &window.dilations,
                              &window.pads_begin, &window.pads_end})

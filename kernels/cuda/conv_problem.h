@@ -36,6 +36,8 @@ struct ConvProblem {
   Tensor4 bias;
   // Operands are f32 that were widened from 16 bits, of which TF32 loses none.
   bool widened = false;
+  // Operands are f32 that may lose what TF32 leaves off.
+  bool tf32 = false;
   Window window;  // Its kernel is that of w.
 
   // What is computed.

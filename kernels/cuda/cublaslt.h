@@ -33,6 +33,7 @@ enum cudaDataType : int {
 
 enum cublasComputeType_t : int {
   CUBLAS_COMPUTE_32F = 68,  // Never TF32.
+  CUBLAS_COMPUTE_32F_FAST_TF32 = 77,
 };
 
 enum cublasOperation_t : int {

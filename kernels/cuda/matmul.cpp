@@ -56,7 +56,7 @@ class Description {
         check(library, "cublasLtMatmulDescCreate",
               library.cublasLtMatmulDescCreate(
                   desc_.receive(library.cublasLtMatmulDescDestroy),
-                  cuda::CUBLAS_COMPUTE_32F, cuda::CUDA_R_32F));
+                  layout.compute, cuda::CUDA_R_32F));
     const std::pair<cuda::cublasLtMatmulDescAttributes_t, int32_t> ops[] = {
         {cuda::CUBLASLT_MATMUL_DESC_TRANSA, layout.op_a},
         {cuda::CUBLASLT_MATMUL_DESC_TRANSB, layout.op_b}};

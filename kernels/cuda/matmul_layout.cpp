@@ -92,6 +92,8 @@ bool gemm_layout(const MatmulShape& given, GemmLayout* out_layout,
   const MatmulShape s = normalize(given);
   if (mpc_dtype_size(s.dtype) == 1 && !check_fp8(s, error)) return false;
   GemmLayout& g = *out_layout;
+  g.compute =
+      s.tf32 ? cuda::CUBLAS_COMPUTE_32F_FAST_TF32 : cuda::CUBLAS_COMPUTE_32F;
   g.type_a = cuda_type(s.rhs_dtype);
   g.type_b = cuda_type(s.dtype);
   g.result_type = cuda_type(s.result_dtype);
@@ -153,6 +155,7 @@ bool gemm_layout(const MatmulShape& given, GemmLayout* out_layout,
 std::string GemmLayout::key() const {
   std::string types = std::to_string(type_b);
   if (type_a != type_b) types += "x" + std::to_string(type_a);
+  if (compute != cuda::CUBLAS_COMPUTE_32F) types += " tf32";
   return "matmul " + types + " " + std::to_string(result_type) +
          (op_a == cuda::CUBLAS_OP_T ? " T" : " N") +
          (op_b == cuda::CUBLAS_OP_T ? "T " : "N ") + text(a) + " " + text(b) +

@@ -23,6 +23,7 @@ struct ColumnMajor {
 };
 
 struct GemmLayout {
+  cuda::cublasComputeType_t compute;
   cuda::cudaDataType type_a, type_b, result_type;
   cuda::cublasOperation_t op_a, op_b;
   ColumnMajor a, b, d;

@@ -15,7 +15,8 @@ def WidenKernelsPass : Pass<"mpc-widen-kernels", "::mlir::ModuleOp"> {
 
     FP8 operands become bf16, which holds them, where the device does not
     multiply them (CPUs; GPUs before sm_89). Where it does, those that do not
-    lie along the sum are transposed.
+    lie along the sum are transposed. Products that may be TF32 are f32 where
+    the device does not have it.
 
     ```mlir
     %c = train.matmul %a, %b : (tensor<4x8xbf16>, tensor<8x2xbf16>) -> tensor<4x2xbf16>

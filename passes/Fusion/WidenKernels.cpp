@@ -89,6 +89,9 @@ struct WidenKernelsPass : mpc::impl::WidenKernelsPassBase<WidenKernelsPass> {
     SmallVector<StringRef> available;
     StringRef(features).split(available, ',');
     getOperation().walk([&](train::KernelOpInterface kernel) {
+      if (!kernelComputesIn(kernel.getKernelName(), nameOf(device), "tf32",
+                            available))
+        kernel->removeAttr(train::kTf32Attr);
       auto isComputed = [&](Value operand) {
         return !isNarrow(operand.getType()) ||
                kernelComputesIn(kernel.getKernelName(), nameOf(device),

@@ -112,8 +112,11 @@ private:
     if (auto call = dyn_cast<func::CallOp>(op))
       return emitLaunch(call);
     if (auto kernel = dyn_cast<train::KernelOpInterface>(op)) {
-      emitCall(op->getLoc(), kernel.getKernelName(),
-               kernel.getKernelAttributes(), operandsOf(op), valuesOf(op));
+      SmallVector<int64_t> attributes = kernel.getKernelAttributes();
+      if (op->hasAttr(train::kTf32Attr))
+        attributes.push_back(1);
+      emitCall(op->getLoc(), kernel.getKernelName(), attributes, operandsOf(op),
+               valuesOf(op));
       return success();
     }
     if (auto pack = dyn_cast<train::PackOp>(op)) {

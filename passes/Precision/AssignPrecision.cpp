@@ -104,6 +104,70 @@ private:
   bool matched = false;
 };
 
+/// All that the user says of single ops.
+class UserRules {
+public:
+  using Kind = PrecisionOverride::Kind;
+
+  UserRules(StringRef keepFp32, StringRef forceLow)
+      : keep("--keep-fp32", keepFp32, Kind::KeepFp32),
+        force("--force-low", forceLow, Kind::ForceLow) {}
+
+  void add(StringRef option, StringRef text, StringRef pattern, Kind kind) {
+    rules.emplace_back(option, text, pattern, kind);
+  }
+  /// What is kept in f32 unless a rule says otherwise.
+  void setResiduals(llvm::DenseSet<Operation *> ops) {
+    residuals = std::move(ops);
+  }
+
+  LogicalResult verify(Operation *module) const {
+    return success(succeeded(keep.verify(module)) &&
+                   succeeded(force.verify(module)) &&
+                   llvm::all_of(rules, [&](const NodeFilter &rule) {
+                     return succeeded(rule.verify(module));
+                   }));
+  }
+
+  /// Of several the last counts, the options of their own before all.
+  PrecisionOverride of(Operation *op) {
+    PrecisionOverride last;
+    if (residuals.contains(op))
+      last = {Kind::KeepFp32, "--residual=fp32"};
+    for (NodeFilter &rule : rules)
+      if (rule.matches(op))
+        last = rule.override();
+    bool wide = keep.matches(op), low = force.matches(op);
+    if (wide && low && !conflict)
+      conflict = op;
+    if (wide)
+      return keep.override();
+    return low ? force.override() : last;
+  }
+
+  LogicalResult verifyAgreed() const {
+    if (!conflict)
+      return success();
+    return emitUsageError(conflict->getLoc())
+           << "--keep-fp32 and --force-low both match node '"
+           << nodeName(conflict->getLoc()) << "'";
+  }
+
+  LogicalResult verifyUsed(Operation *module) const {
+    bool areUsed = succeeded(keep.verifyUsed(module));
+    areUsed &= succeeded(force.verifyUsed(module));
+    for (const NodeFilter &rule : rules)
+      areUsed &= succeeded(rule.verifyUsed(module));
+    return success(areUsed);
+  }
+
+private:
+  NodeFilter keep, force;
+  SmallVector<NodeFilter> rules;
+  llvm::DenseSet<Operation *> residuals;
+  Operation *conflict = nullptr; ///< Kept and forced.
+};
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -166,12 +230,21 @@ static void clampMasks(Operation *op, FloatType lowType) {
 
 /// Leaves the format that the user gave to the op for the passes behind.
 static void setFormat(Operation *op, PrecisionOverride::Kind kind) {
-  if (kind == PrecisionOverride::ForceFp8 ||
-      kind == PrecisionOverride::ForceLow)
-    op->setAttr(
-        kFormatAttr,
-        StringAttr::get(op->getContext(),
-                        kind == PrecisionOverride::ForceFp8 ? "fp8" : "low"));
+  auto set = [op](StringRef format) {
+    op->setAttr(kFormatAttr, StringAttr::get(op->getContext(), format));
+  };
+  switch (kind) {
+  case PrecisionOverride::None:
+    return;
+  case PrecisionOverride::KeepFp32:
+    return set("fp32");
+  case PrecisionOverride::ForceTf32:
+    return set("tf32");
+  case PrecisionOverride::ForceLow:
+    return set("low");
+  case PrecisionOverride::ForceFp8:
+    return set("fp8");
+  }
 }
 
 static void assignTypes(func::FuncOp func, const Labelling &labelling,
@@ -222,52 +295,36 @@ struct AssignPrecisionPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     FloatType lowType = getLowType(&getContext(), precision);
-    if (!lowType && precision != "fp32" && precision != "fp64") {
+    if (!lowType && precision != "fp32" && precision != "tf32" &&
+        precision != "fp64") {
       emitError(module.getLoc())
-          << "'precision' must be fp32, bf16, fp16, fp8, auto or fp64, "
+          << "'precision' must be fp32, tf32, bf16, fp16, fp8, auto or fp64, "
           << "but is '" << precision << "'";
       return signalPassFailure();
     }
-    NodeFilter keep("--keep-fp32", keepFp32, PrecisionOverride::KeepFp32);
-    NodeFilter force("--force-low", forceLow, PrecisionOverride::ForceLow);
-    SmallVector<NodeFilter> rules;
+    UserRules rules(keepFp32, forceLow);
     if (failed(addRules("policy", policy, rules)) ||
-        failed(addRules("--op-precision", opPrecision, rules)))
-      return signalPassFailure();
-    if (failed(keep.verify(module)) || failed(force.verify(module)) ||
-        llvm::any_of(rules, [&](const NodeFilter &rule) {
-          return failed(rule.verify(module));
-        }))
+        failed(addRules("--op-precision", opPrecision, rules)) ||
+        failed(rules.verify(module)))
       return signalPassFailure();
 
     module->setAttr(kPrecisionAttr, StringAttr::get(&getContext(), precision));
-    if (!lowType) {
-      explainPrecision(module);
-      module.walk([&](Operation *op) {
-        if (!isReported(op))
-          return;
-        (void)(keep.matches(op) | force.matches(op));
-        for (NodeFilter &rule : rules)
-          (void)rule.matches(op);
-      });
-    } else if (failed(assign(module, lowType, keep, force, rules))) {
+    if (!lowType)
+      explainPrecision(module, rules);
+    else if (failed(assign(module, lowType, rules)))
       return signalPassFailure();
-    }
-    bool areUsed = succeeded(keep.verifyUsed(module));
-    areUsed &= succeeded(force.verifyUsed(module));
-    for (const NodeFilter &rule : rules)
-      areUsed &= succeeded(rule.verifyUsed(module));
-    if (!areUsed)
+    if (failed(rules.verifyUsed(module)))
       signalPassFailure();
   }
 
   /// Reads rules "REGEX=FORMAT".
   LogicalResult addRules(StringRef option, ArrayRef<std::string> texts,
-                         SmallVectorImpl<NodeFilter> &rules) {
+                         UserRules &rules) {
     for (StringRef text : texts) {
       auto [pattern, format] = text.rsplit('=');
       bool isFp8 =
           format == "fp8" && (precision == "fp8" || precision == "auto");
+      bool isTf32 = format == "tf32" && precision != "fp64";
       bool isLow = format == "low" || isLowFormat(format);
       auto refuse = [&] {
         return emitUsageError(getOperation().getLoc())
@@ -275,14 +332,15 @@ struct AssignPrecisionPass
       };
       if (pattern.empty())
         return refuse() << "must be REGEX=FORMAT";
-      if (!isLow && !isFp8 && format != "fp32")
-        return refuse() << "a format is fp32, low, or one that the program "
-                           "has, which --precision="
+      if (!isLow && !isFp8 && !isTf32 && format != "fp32")
+        return refuse() << "a format is fp32, tf32, low, or one that the "
+                           "program has, which --precision="
                         << precision << " says";
-      rules.emplace_back(option, text, pattern,
-                         isFp8   ? PrecisionOverride::ForceFp8
-                         : isLow ? PrecisionOverride::ForceLow
-                                 : PrecisionOverride::KeepFp32);
+      rules.add(option, text, pattern,
+                isFp8    ? PrecisionOverride::ForceFp8
+                : isTf32 ? PrecisionOverride::ForceTf32
+                : isLow  ? PrecisionOverride::ForceLow
+                         : PrecisionOverride::KeepFp32);
     }
     return success();
   }
@@ -294,27 +352,9 @@ struct AssignPrecisionPass
            getLowType(&getContext(), format) == type;
   }
 
-  LogicalResult assign(ModuleOp module, FloatType lowType, NodeFilter &keep,
-                       NodeFilter &force, MutableArrayRef<NodeFilter> rules) {
-    Operation *conflict = nullptr;
+  LogicalResult assign(ModuleOp module, FloatType lowType, UserRules &rules) {
     bool foundResiduals = false;
-    llvm::DenseSet<Operation *> residuals;
-    auto overrideOf = [&](Operation *op) -> PrecisionOverride {
-      PrecisionOverride last;
-      if (residuals.contains(op))
-        last = {PrecisionOverride::KeepFp32, "--residual=fp32"};
-      for (NodeFilter &rule : rules)
-        if (rule.matches(op))
-          last = rule.override();
-      bool wide = keep.matches(op), low = force.matches(op);
-      if (wide && low && !conflict)
-        conflict = op;
-      if (wide)
-        return keep.override();
-      if (low)
-        return force.override();
-      return last;
-    };
+    auto overrideOf = [&](Operation *op) { return rules.of(op); };
     std::optional<Profile> known;
     if (!profile.empty() && failed(readProfile(module, known)))
       return failure();
@@ -332,9 +372,11 @@ struct AssignPrecisionPass
         });
         continue;
       }
-      if (residual == "fp32")
-        residuals = findResidualSums(func);
-      foundResiduals |= !residuals.empty();
+      if (residual == "fp32") {
+        llvm::DenseSet<Operation *> residuals = findResidualSums(func);
+        foundResiduals |= !residuals.empty();
+        rules.setResiduals(std::move(residuals));
+      }
       std::optional<Sensitivities> sensitivities;
       if (known) {
         sensitivities.emplace(*known, func);
@@ -344,12 +386,8 @@ struct AssignPrecisionPass
       }
       Labelling labelling(func, lowType, minimumGain, overrideOf,
                           known ? &price : nullptr);
-      if (conflict) {
-        emitUsageError(conflict->getLoc())
-            << "--keep-fp32 and --force-low both match node '"
-            << nodeName(conflict->getLoc()) << "'";
+      if (failed(rules.verifyAgreed()))
         return failure();
-      }
       assignTypes(func, labelling, lowType);
     }
     if (residual == "fp32" && !foundResiduals)
@@ -418,11 +456,19 @@ struct AssignPrecisionPass
     return success();
   }
 
-  /// Nothing changes, but the report still tells why.
-  void explainPrecision(ModuleOp module) {
+  /// No type changes, but the report still tells why, and products may be TF32
+  /// or not.
+  void explainPrecision(ModuleOp module, UserRules &rules) {
     module.walk([&](Operation *op) {
-      if (isReported(op))
-        setDecision(op, kRulePrecision, "--precision=" + precision);
+      if (!isReported(op))
+        return;
+      setDecision(op, kRulePrecision, "--precision=" + precision);
+      PrecisionOverride override = rules.of(op);
+      if (override.kind == PrecisionOverride::KeepFp32 ||
+          override.kind == PrecisionOverride::ForceTf32) {
+        setDecision(op, kRuleOption, override.reason);
+        setFormat(op, override.kind);
+      }
     });
   }
 };

@@ -43,7 +43,8 @@ namespace mpc {
 /// What the user says about an op, over its class.
 struct PrecisionOverride {
   /// What goes to 8 bit is labelled like anything else: its class is `low`.
-  enum Kind { None, KeepFp32, ForceLow, ForceFp8 };
+  /// TF32 is a way to multiply what is f32.
+  enum Kind { None, KeepFp32, ForceTf32, ForceLow, ForceFp8 };
   Kind kind = None;
   std::string reason = {}; ///< For the report.
 };

@@ -23,7 +23,7 @@ inline constexpr llvm::StringLiteral kTestedAttr = "mpc.tested";
 inline constexpr llvm::StringLiteral kRuleAttr = "mpc.precision.rule";
 inline constexpr llvm::StringLiteral kReasonAttr = "mpc.precision.reason";
 
-// Of an op: the format that the user gave it, "fp8" or "low".
+// Of an op: the format that the user gave it, "fp8", "low", "fp32" or "tf32".
 inline constexpr llvm::StringLiteral kFormatAttr = "mpc.precision.format";
 
 // Of the module: what roundings to 16 bit change in the loss, to first order,
@@ -37,6 +37,7 @@ inline constexpr llvm::StringLiteral kRuleGradient = "gradient";
 inline constexpr llvm::StringLiteral kRuleOption = "user option";
 inline constexpr llvm::StringLiteral kRuleCut = "minimum cut";
 inline constexpr llvm::StringLiteral kRuleFp8 = "fp8";
+inline constexpr llvm::StringLiteral kRuleTf32 = "tf32";
 inline constexpr llvm::StringLiteral kRuleBudget = "error budget";
 inline constexpr llvm::StringLiteral kRulePrecision = "precision";
 inline constexpr llvm::StringLiteral kRuleScaling = "loss scaling";

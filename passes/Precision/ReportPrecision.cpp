@@ -28,20 +28,22 @@ namespace {
 /// What is counted over a function, and over the module.
 struct Totals {
   int64_t flops = 0, lowFlops = 0; ///< In all, and in 16 bit or less.
-  int64_t fp8Flops = 0;
+  int64_t fp8Flops = 0, tf32Flops = 0;
   int64_t bytes = 0, lowBytes = 0;
   int64_t casts = 0;       ///< But those of the optimizer.
   int64_t weightCasts = 0; ///< Casts of weights in forward or backward.
 
-  /// In programs that have any.
-  void addFp8(llvm::json::Object &object) const {
+  /// What few programs have, in those that do.
+  void addRare(llvm::json::Object &object) const {
     if (fp8Flops > 0)
       object["flops_8bit"] = fp8Flops;
+    if (tf32Flops > 0)
+      object["flops_tf32"] = tf32Flops;
   }
 
   void add(const Totals &other) {
     flops += other.flops, lowFlops += other.lowFlops;
-    fp8Flops += other.fp8Flops;
+    fp8Flops += other.fp8Flops, tf32Flops += other.tf32Flops;
     bytes += other.bytes, lowBytes += other.lowBytes;
     casts += other.casts, weightCasts += other.weightCasts;
   }
@@ -50,7 +52,7 @@ struct Totals {
     llvm::json::Object object{{"flops", flops}, {"flops_16bit", lowFlops},
                               {"bytes", bytes}, {"bytes_16bit", lowBytes},
                               {"casts", casts}, {"weight_casts", weightCasts}};
-    addFp8(object);
+    addRare(object);
     return object;
   }
 };
@@ -82,6 +84,13 @@ static FloatType operandType(amp::PrecisionOpInterface op) {
       pinned = type;
   }
   return pinned;
+}
+
+static std::string operandName(amp::PrecisionOpInterface op) {
+  if (op->hasAttr(train::kTf32Attr))
+    return "tf32";
+  FloatType type = operandType(op);
+  return type ? typeName(type) : "";
 }
 
 static FloatType resultType(Operation *op) {
@@ -128,6 +137,8 @@ static void addCost(Operation *op, Totals &totals) {
     totals.lowFlops += cost.getFlops();
   if (type && type.getWidth() == 8)
     totals.fp8Flops += cost.getFlops();
+  if (op->hasAttr(train::kTf32Attr))
+    totals.tf32Flops += cost.getFlops();
 }
 
 /// True for the cast that writes a working copy: it runs inside the optimizer.
@@ -158,12 +169,12 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
   });
   Totals cost;
   addCost(op, cost);
-  FloatType in = operandType(op), out = resultType(op);
+  FloatType out = resultType(op);
   llvm::json::Object line{{"op", op->getName().getStringRef()},
                           {"node", utf8(nodeName(op->getLoc()))},
                           {"type", utf8(nodeType(op->getLoc()))},
                           {"class", amp::className(op.getPrecisionClass(low))},
-                          {"operand_dtype", in ? typeName(in) : ""},
+                          {"operand_dtype", operandName(op)},
                           {"dtype", out ? typeName(out) : ""},
                           {"accumulate_dtype", accumulateType(op)},
                           {"casts_in", castsIn},
@@ -175,7 +186,7 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
                           {"flops_16bit", cost.lowFlops},
                           {"bytes", cost.bytes},
                           {"bytes_16bit", cost.lowBytes}};
-  cost.addFp8(line);
+  cost.addRare(line);
   return line;
 }
 

@@ -67,6 +67,24 @@ static LogicalResult verifyOneLowType(Operation *op, FloatType lowType) {
   return success();
 }
 
+/// TF32 is a way to multiply what is f32, and not for what the user keeps.
+static LogicalResult verifyTf32(Operation *op) {
+  if (!op->hasAttr(train::kTf32Attr))
+    return success();
+  auto format = op->getAttrOfType<StringAttr>(kFormatAttr);
+  if (format && format.getValue() != "tf32")
+    return blame(op->emitOpError("must not be multiplied in tf32: the user "
+                                 "gave it ")
+                     << format.getValue(),
+                 op, "mpc-use-tf32");
+  if (isLowOp(op) && isa<train::KernelOpInterface>(op) &&
+      llvm::all_of(op->getOperandTypes(), isF32Tensor))
+    return success();
+  return blame(op->emitOpError("must be a product of f32, to be multiplied in "
+                               "tf32"),
+               op, "mpc-use-tf32");
+}
+
 static LogicalResult verifyPins(amp::PrecisionOpInterface op,
                                 FloatType lowType) {
   auto refuse = [&](StringRef what, unsigned index, Type type,
@@ -348,7 +366,8 @@ struct VerifyPrecisionPass
     if (failed(verifyOneLowType(op, lowType)) || failed(verifyFp8(op)))
       return failure();
     if (auto precision = dyn_cast<amp::PrecisionOpInterface>(op))
-      if (failed(verifyPins(precision, lowType)) ||
+      if (failed(verifyTf32(precision)) ||
+          failed(verifyPins(precision, lowType)) ||
           failed(verifyPinsKept(precision)) || failed(verifyMixed(precision)) ||
           failed(verifyTransparent(precision)))
         return failure();

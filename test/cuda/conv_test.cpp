@@ -157,6 +157,13 @@ TEST_F(CudaConv, TensorCoresAreForSixteenBits) {
   // TF32 is not f32,
   EXPECT_EQ(chosen(context(), KernelId::conv, kCudaTypes[0]),
             "cudnn:engine 1, 10.0 us, fastest of 1");
+  // unless the call says that it may be,
+  KernelDesc call = desc(KernelId::conv, kCudaTypes[0]);
+  call.attributes.push_back(1);
+  std::string error;
+  const auto kernel = make_cuda_kernel(call, context(), &error);
+  ASSERT_TRUE(kernel) << error;
+  EXPECT_EQ(kernel->implementation(), "cudnn:engine 0, 5.0 us, fastest of 2");
   // but loses nothing of what was 16-bit.
   EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kCudaTypes[4]),
             "cudnn:engine 0, 5.0 us, fastest of 2, operands widened to f32");

@@ -18,6 +18,7 @@ struct cublasLtMatrixLayoutOpaque_t {
 
 struct cublasLtMatmulDescOpaque_t {
   cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
+  bool tf32 = false;
 };
 
 struct cublasLtMatmulPreferenceOpaque_t {
@@ -114,10 +115,13 @@ cublasStatus_t layout_set(cublasLtMatrixLayout_t layout,
 
 cublasStatus_t desc_create(cublasLtMatmulDesc_t* desc,
                            cublasComputeType_t compute, cudaDataType scale) {
-  if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F)
+  if ((compute != CUBLAS_COMPUTE_32F &&
+       compute != CUBLAS_COMPUTE_32F_FAST_TF32) ||
+      scale != CUDA_R_32F)
     return refuse("not computed in f32");
   ++current->descriptors;
   *desc = new cublasLtMatmulDescOpaque_t;
+  (*desc)->tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -193,6 +197,7 @@ std::string check(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
     return "matrices of D overlap";
   if (is_fp8(a->type) || is_fp8(b->type)) return check_fp8(desc, a, b, d);
   if (a->type != b->type) return "A and B have different types";
+  if (desc->tf32 && a->type != CUDA_R_32F) return "TF32 is not for this type";
   if (d->type != a->type && d->type != CUDA_R_32F)
     return "D is neither of A's type nor f32";
   return "";
@@ -297,17 +302,28 @@ void store(cudaDataType type, float value, void* to, int64_t index) {
   }
 }
 
+// With ten bits of its fraction, of two as near the even one.
+float tf32(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  bits = (bits + 0xfff + ((bits >> 13) & 1)) & ~uint32_t{0x1fff};
+  std::memcpy(&value, &bits, sizeof bits);
+  return value;
+}
+
 // One matrix of a batch as f32: element (row, column) of op(matrix).
 struct View {
   View(const cublasLtMatrixLayoutOpaque_t& layout, const void* data,
-       int64_t batch, bool transposed)
+       int64_t batch, bool transposed, bool rounded)
       : row(transposed ? layout.ld : 1),
         column(transposed ? 1 : layout.ld),
         values(static_cast<size_t>(layout.ld) * (layout.columns - 1) +
                layout.rows) {
-    for (size_t i = 0; i < values.size(); ++i)
+    for (size_t i = 0; i < values.size(); ++i) {
       values[i] = load(layout.type, data,
                        batch * layout.stride + static_cast<int64_t>(i));
+      if (rounded) values[i] = tf32(values[i]);
+    }
   }
   int64_t row, column;  // From one to the next.
   std::vector<float> values;
@@ -330,7 +346,8 @@ struct Product {
                   sums = static_cast<int64_t>(ta ? a_layout.rows
                                                  : a_layout.columns);
     for (int64_t i = 0; i < d_layout.batch; ++i) {
-      const View left(a_layout, a, i, ta), right(b_layout, b, i, tb);
+      const View left(a_layout, a, i, ta, desc.tf32),
+          right(b_layout, b, i, tb, desc.tf32);
       for (int64_t column = 0; column < columns; ++column)
         for (int64_t row = 0; row < rows; ++row) {
           const float* from_a = left.values.data() + row * left.row;

@@ -131,6 +131,36 @@ TEST_F(CudaMatmul, MultipliesFp8OfBothFormats) {
   }
 }
 
+TEST_F(CudaMatmul, RoundsToTf32WhereTheCallSaysSo) {
+  // 1 + 2^-11 has no place in TF32, of which 2^-10 is the last bit; ties go to
+  // even.
+  std::vector<float> lhs(16, 1 + 0x1p-11f), rhs(16, 1), result(16);
+  const cuda::CUdeviceptr operands[] = {
+      reinterpret_cast<cuda::CUdeviceptr>(lhs.data()),
+      reinterpret_cast<cuda::CUdeviceptr>(rhs.data()),
+      reinterpret_cast<cuda::CUdeviceptr>(result.data())};
+  KernelDesc desc = {KernelId::matmul,
+                     {{MPC_DTYPE_F32, {4, 4}},
+                      {MPC_DTYPE_F32, {4, 4}},
+                      {MPC_DTYPE_F32, {4, 4}}},
+                     {0, 0}};
+  const auto product = [&] {
+    std::string error;
+    const auto kernel = make_cuda_kernel(desc, context(), &error);
+    if (!kernel) return -1.0f;
+    EXPECT_EQ(kernel->enqueue(operands, 0, nullptr), "") << library.refusal;
+    return result[0];
+  };
+  EXPECT_EQ(product(), 4 + 0x1p-9f);
+  desc.attributes = {0, 0, 0};
+  EXPECT_EQ(product(), 4 + 0x1p-9f);
+  // What is kept of trials tells them apart.
+  desc.attributes = {0, 0, 1};
+  const size_t heuristics = library.heuristics;
+  EXPECT_EQ(product(), 4);
+  EXPECT_EQ(library.heuristics, heuristics + 1);
+}
+
 TEST_F(CudaMatmul, RefusesWhatNoMatrixUnitTakes) {
   std::string error;
   const auto refuse = [&](KernelDesc desc, const CudaContext& device) {

@@ -61,6 +61,12 @@ TEST(Descriptions, Matmul) {
                  "matmul: needs 2 attributes, found 1");
   expect_refused(matmul(square, square, square, {0, 2}),
                  "matmul: transpose_rhs must be in 0..1, found 2");
+  expect_refused(matmul(square, square, square, {0, 0, 2}),
+                 "matmul: tf32 must be in 0..1, found 2");
+  expect_refused(matmul(square, square, square, {0, 0, 0, 0}),
+                 "matmul: needs 2 attributes, found 4");
+  expect_refused(matmul({bf16, {2, 2}}, {bf16, {2, 2}}, square, {0, 0, 1}),
+                 "matmul: tf32 is for operands of f32, found bf16");
   expect_refused(matmul({i64, {2, 2}}, square, square),
                  "matmul: operand 0 must be a float, found i64");
   expect_refused(matmul(square, {bf16, {2, 2}}, square),

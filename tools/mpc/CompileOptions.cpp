@@ -171,9 +171,10 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
   // fp64 is for checks of gradients and not advertised.
   command
       .add_option("--precision", options.precision,
-                  "fp32, bf16, fp16, fp8 or auto (default: bf16)")
+                  "fp32, tf32, bf16, fp16, fp8 or auto (default: bf16)")
       ->option_text("TYPE")
-      ->check(Choice({"fp32", "bf16", "fp16", "fp8", "auto", "fp64"}, 5))
+      ->check(
+          Choice({"fp32", "tf32", "bf16", "fp16", "fp8", "auto", "fp64"}, 6))
       ->group("Precision");
   command
       .add_option("--keep-fp32", options.keepFp32,
@@ -192,9 +193,10 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
       ->check(Choice({"low", "fp32"}))
       ->group(rarePrecision());
   command
-      .add_option("--op-precision", options.opPrecision,
-                  "fp32, low or fp8 for nodes or op types; of several the "
-                  "last counts")
+      .add_option(
+          "--op-precision", options.opPrecision,
+          "fp32, tf32, low or fp8 for nodes or op types; of several the "
+          "last counts")
       ->option_text("REGEX=FORMAT")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

@@ -1,6 +1,7 @@
 //===- Gpu.cpp - What this machine offers to --target=cuda ----------------===//
 
 #include "tools/mpc/Gpu.h"
+#include "tools/mpc/Targets.h"
 #include "tools/mpc/Text.h"
 
 #include "kernels/cuda/library.h"
@@ -19,8 +20,6 @@ using Json = nlohmann::ordered_json;
 
 /// The oldest that runs the kernels of the catalog.
 static constexpr int kLeastArchitecture = 70;
-static constexpr int kFirstBf16 = 80;
-static constexpr int kFirstFp8 = 89;
 
 //===----------------------------------------------------------------------===//
 // Libraries
@@ -146,6 +145,9 @@ private:
     int major = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     int minor = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     int architecture = 10 * major + minor;
+    auto multiplies = [architecture](const char *type) {
+      return architecture >= static_cast<int>(firstArchitecture(type));
+    };
     Json json = {{"index", index}, {"name", name}};
     json["compute_capability"] = format("%d.%d", major, minor);
     json["architecture"] = format("sm_%d", architecture);
@@ -154,8 +156,9 @@ private:
         attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     json["clock_mhz"] =
         attribute(device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1000;
-    json["bf16"] = architecture >= kFirstBf16;
-    json["fp8"] = architecture >= kFirstFp8;
+    json["tf32"] = multiplies("tf32");
+    json["bf16"] = multiplies("bf16");
+    json["fp8"] = multiplies("f8E4M3FN");
     json["usable"] = architecture >= kLeastArchitecture;
     return json;
   }
@@ -309,6 +312,8 @@ void mpc::tool::printGpus(const Json &gpus, const Json &tools) {
                 device["multiprocessors"].get<int>(),
                 device["clock_mhz"].get<int>()));
     std::string precisions = "fp32, fp16";
+    if (device["tf32"].get<bool>())
+      precisions = "fp32, tf32, fp16";
     if (device["bf16"].get<bool>())
       precisions += ", bf16";
     if (device["fp8"].get<bool>())

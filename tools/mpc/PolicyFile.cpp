@@ -12,10 +12,10 @@
 using namespace mpc::tool;
 
 static constexpr int64_t kVersion = 1;
-static const std::vector<std::string> kFormats = {"fp32", "bf16", "fp16", "fp8",
-                                                  "low"};
-static const std::vector<std::string> kPrecisions = {"fp32", "bf16", "fp16",
-                                                     "fp8", "auto"};
+static const std::vector<std::string> kFormats = {"fp32", "tf32", "bf16",
+                                                  "fp16", "fp8",  "low"};
+static const std::vector<std::string> kPrecisions = {"fp32", "tf32", "bf16",
+                                                     "fp16", "fp8",  "auto"};
 
 namespace {
 

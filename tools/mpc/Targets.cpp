@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 using namespace mpc::tool;
 
@@ -14,10 +15,6 @@ static constexpr unsigned kArchitectures[] = {70, 75, 80,  86,  87,
                                               89, 90, 100, 103, 120};
 /// Its PTX runs on everything newer.
 static constexpr const char *kDefaultCuda = "cuda:sm_80";
-/// The first with arithmetic in bf16.
-static constexpr unsigned kFirstBf16 = 80;
-/// The first that multiplies in fp8.
-static constexpr unsigned kFirstFp8 = 89;
 
 static const std::string kCudaPrefix = "cuda:sm_";
 
@@ -85,6 +82,44 @@ TargetList::TargetList() : CLI::Validator("") {
   };
 }
 
+namespace {
+struct KernelType {
+  std::string_view kernel, device, type, feature;
+};
+} // namespace
+
+static constexpr KernelType kKernelTypes[] = {
+#define MPC_KERNEL_TYPE(name, device, dtype, feature)                          \
+  {#name, #device, #dtype, feature},
+#include "kernels/catalog.def"
+};
+
+unsigned mpc::tool::firstArchitecture(const std::string &type) {
+  constexpr std::string_view prefix = "sm_";
+  unsigned long first = 0;
+  for (const KernelType &row : kKernelTypes)
+    if (row.kernel == "matmul" && row.device == "cuda" && row.type == type &&
+        row.feature.substr(0, prefix.size()) == prefix)
+      first = std::strtoul(row.feature.data() + prefix.size(), nullptr, 10);
+  return static_cast<unsigned>(first);
+}
+
+namespace {
+/// What GPUs have to multiply in for a precision, and what to do without.
+struct Requirement {
+  const char *precision;
+  const char *name, *type; ///< Of what is multiplied: ours, the catalog's.
+  const char *remedy;
+};
+} // namespace
+
+static constexpr Requirement kRequirements[] = {
+    {"tf32", "tf32", "tf32", "--precision=fp32 or --target=cuda:sm_80"},
+    {"bf16", "bf16", "bf16", "--precision=fp16"},
+    {"auto", "bf16", "bf16", "--precision=fp16"},
+    {"fp8", "fp8", "f8E4M3FN", "--precision=bf16 or --target=cuda:sm_90"},
+};
+
 void mpc::tool::checkPrecision(const std::vector<std::string> &targets,
                                const std::string &precision) {
   for (const std::string &target : targets) {
@@ -96,18 +131,14 @@ void mpc::tool::checkPrecision(const std::vector<std::string> &targets,
                                target + " computes in fp32 at most");
     unsigned long architecture =
         std::strtoul(target.c_str() + kCudaPrefix.size(), nullptr, 10);
-    if (precision == "fp8" && architecture < kFirstFp8)
-      throw Failure(Usage, "--precision=fp8 needs sm_89 or newer: GPUs of "
-                           "--target=" +
-                               target +
-                               " do not multiply in fp8; give "
-                               "--precision=bf16 or --target=cuda:sm_90");
-    if ((precision == "bf16" || precision == "auto") &&
-        architecture < kFirstBf16)
-      throw Failure(Usage, "--precision=bf16 needs sm_80 or newer: GPUs of "
-                           "--target=" +
-                               target +
-                               " do not compute in bf16; give "
-                               "--precision=fp16");
+    for (const Requirement &needs : kRequirements) {
+      unsigned first = firstArchitecture(needs.type);
+      if (precision == needs.precision && architecture < first)
+        throw Failure(Usage, "--precision=" + precision + " needs sm_" +
+                                 std::to_string(first) +
+                                 " or newer: GPUs of --target=" + target +
+                                 " do not multiply in " + needs.name +
+                                 "; give " + needs.remedy);
+    }
   }
 }

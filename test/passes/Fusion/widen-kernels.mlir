@@ -58,3 +58,17 @@ func.func @stays(%a: tensor<4x8xf64>, %b: tensor<8x2xf64>, %h: tensor<4xf16>) ->
   %1 = train.add %h, %h : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
   return %0, %1 : tensor<4x2xf64>, tensor<4xf16>
 }
+
+// -----
+
+// GPUs before sm_80 and CPUs have no TF32.
+// CHECK-LABEL:  func.func @tf32
+// CHECK-NOT:    mpc.tf32
+// CUDA-LABEL:   func.func @tf32
+// CUDA:         train.matmul %{{.*}} {mpc.tf32}
+// TURING-LABEL: func.func @tf32
+// TURING-NOT:   mpc.tf32
+func.func @tf32(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> tensor<4x2xf32> {
+  %0 = train.matmul %a, %b {mpc.tf32} : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}

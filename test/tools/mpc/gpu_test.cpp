@@ -138,8 +138,9 @@ TEST_F(GpuReport, PrintsAllThatIsThere) {
        {"CUDA driver    13.1, ",
         "GPU 0          NVIDIA H200, sm_90, 80.0 GiB, 132 multiprocessors at "
         "1980 MHz\n",
-        "  computes in  fp32, fp16, bf16, fp8\n", "cuDNN          9.14.0, ",
-        "nvcc           not on the path\n", "ptxas          13.0, /bin/ptxas\n",
+        "  computes in  fp32, tf32, fp16, bf16, fp8\n",
+        "cuDNN          9.14.0, ", "nvcc           not on the path\n",
+        "ptxas          13.0, /bin/ptxas\n",
         "training       ready for --device=cuda\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }

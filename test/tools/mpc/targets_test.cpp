@@ -75,7 +75,7 @@ TEST(Targets, ComputeInWhatTheirArithmeticHas) {
   EXPECT_EQ(refusal({"cuda:sm_75"}, "fp32"), "");
   EXPECT_EQ(refusal({"cpu", "cuda:sm_90", "cuda:sm_75"}, "bf16"),
             "--precision=bf16 needs sm_80 or newer: GPUs of "
-            "--target=cuda:sm_75 do not compute in bf16; give "
+            "--target=cuda:sm_75 do not multiply in bf16; give "
             "--precision=fp16");
   EXPECT_EQ(refusal({"cpu", "cuda:sm_80"}, "fp64"),
             "--precision=fp64 is for checks of gradients on the cpu; "

@@ -35,6 +35,9 @@ inline constexpr llvm::StringLiteral kPendingPrefix = "pending/";
 /// Marks the constant that starts the backward pass.
 inline constexpr llvm::StringLiteral kLossSeedAttr = "mpc.loss_seed";
 
+/// Marks calls of kernels that may multiply operands of f32 in TF32.
+inline constexpr llvm::StringLiteral kTf32Attr = "mpc.tf32";
+
 /// Elements of what `observe` and `rounding` of the kernel catalog write.
 inline constexpr int64_t kObservationWidth = 80;
 inline constexpr int64_t kRoundingWidth = 8;

@@ -1,0 +1,60 @@
+//===- UseTf32.cpp - Products of f32 on tensor cores ----------------------===//
+//
+// Implements mpc-use-tf32. Nothing changes its type: the catalog's kernels are
+// told that they may leave off what TF32 has no room for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Catalog/Catalog.h"
+#include "passes/Grad/EntryPoints.h"
+#include "passes/Precision/Passes.h"
+#include "passes/Precision/PrecisionFacts.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_USETF32PASS
+#include "passes/Precision/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+/// Whether some device has the op's kernel for TF32, and the op reads f32.
+static bool canUseTf32(Operation *op) {
+  auto kernel = dyn_cast<train::KernelOpInterface>(op);
+  return kernel && isLowOp(op) &&
+         firstArchitecture(kernel.getKernelName(), "tf32") &&
+         llvm::all_of(op->getOperandTypes(), isF32Tensor);
+}
+
+/// Whether the user wants it, for this op or, saying nothing of it, for all.
+static bool isWanted(Operation *op, bool byDefault) {
+  auto format = op->getAttrOfType<StringAttr>(kFormatAttr);
+  return format ? format.getValue() == "tf32" : byDefault;
+}
+
+namespace {
+
+struct UseTf32Pass : mpc::impl::UseTf32PassBase<UseTf32Pass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
+    bool byDefault = precision && precision.getValue() == "tf32";
+    bool any = false;
+    module.walk([&](Operation *op) {
+      if (!canUseTf32(op) || !isWanted(op, byDefault))
+        return;
+      op->setAttr(train::kTf32Attr, UnitAttr::get(&getContext()));
+      setDecision(op, isUsersChoice(op) ? kRuleOption : kRuleTf32,
+                  "operands lose 13 bits of their fractions in tensor cores, "
+                  "sums are f32");
+      any = true;
+    });
+    if (any && onCpu)
+      addNote(module, "tf32: CPUs multiply in f32; only what runs on GPUs "
+                      "(--target=cuda) differs from fp32");
+  }
+};
+
+} // namespace
