@@ -1,4 +1,4 @@
-//===- AmpInterfaces.td - Precision op interface -----------*- tablegen -*-===//
+//===- AmpInterfaces.td - Formats and ranges ---------------*- tablegen -*-===//
 #ifndef MPC_COMPILER_DIALECT_AMP_IR_AMPINTERFACES_TD
 #define MPC_COMPILER_DIALECT_AMP_IR_AMPINTERFACES_TD
 
@@ -35,6 +35,22 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
     InterfaceMethod<
       [{Returns the reason for the class, one clause for the report.}],
       "::llvm::StringRef", "getPrecisionReason", (ins "::mlir::FloatType":$low)>,
+  ];
+}
+
+def RangeOpInterface : OpInterface<"RangeOpInterface"> {
+  let cppNamespace = "::mpc::amp";
+  let description = [{
+    Tells what the elements of results can be. Of the results of other ops nothing
+    is known.
+  }];
+  let methods = [
+    InterfaceMethod<
+      [{Sets `results`, of which nothing is known on entry, to what follows from
+      `operands`. There is one range for each operand and each result.}],
+      "void", "inferRanges",
+      (ins "::llvm::ArrayRef<::mpc::amp::NumberRange>":$operands,
+           "::llvm::MutableArrayRef<::mpc::amp::NumberRange>":$results)>,
   ];
 }
 

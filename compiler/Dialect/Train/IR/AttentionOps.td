@@ -4,7 +4,7 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, Kernel]> {
+def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, Kernel, Ranged]> {
   let summary = "softmax(scale query key' + mask) value, for each head";
   let description = [{
     `query` is [B, H, T, D], `key` [B, G, S, D], `value` [B, G, S, E], `result`

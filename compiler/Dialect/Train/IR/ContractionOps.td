@@ -10,7 +10,7 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 def Train_MatmulOp : Train_InferredOp<"matmul", [
-    Differentiable, Kernel, DeclareOpInterfaceMethods<RowsOpInterface>]> {
+    Differentiable, Kernel, Ranged, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "Matrix product of the last two dimensions";
   let description = [{
     `lhs` is [B.., M, K] ([B.., K, M] with `transpose_lhs`), `rhs` [B.., K, N]
@@ -45,7 +45,7 @@ class Train_ConvLikeOp<string mnemonic, list<Trait> traits = []>
 }
 
 def Train_ConvOp : Train_ConvLikeOp<"conv", [
-    Differentiable, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
+    Differentiable, Ranged, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Convolution";
   let description = [{
     `input` is [N, C, D..] ([N, D.., C] with `channels_last`), `weight`

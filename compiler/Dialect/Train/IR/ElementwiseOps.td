@@ -5,7 +5,7 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 class Train_BinaryOp<string mnemonic, string what>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated, ElementByElement]> {
+    : Train_InferredOp<mnemonic, [Differentiable, Generated, Ranged, ElementByElement]> {
   let summary = what # ", with NumPy broadcasting";
   let description = [{
     A constant of one element is pinned: it is never rounded to 16 bits.
@@ -24,7 +24,7 @@ def Train_MulOp : Train_BinaryOp<"mul", "lhs * rhs">;
 def Train_DivOp : Train_BinaryOp<"div", "lhs / rhs">;
 
 class Train_ExtremeOp<string mnemonic, string what>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated, ElementByElement]> {
+    : Train_InferredOp<mnemonic, [Differentiable, Generated, Ranged, ElementByElement]> {
   let summary = what # ", with NumPy broadcasting; NaN if either is NaN";
   let description = [{
     Where both are equal, each gets half of the gradient.
@@ -40,7 +40,7 @@ def Train_MaximumOp : Train_ExtremeOp<"maximum", "the larger of lhs and rhs">;
 def Train_MinimumOp : Train_ExtremeOp<"minimum", "the smaller of lhs and rhs">;
 
 class Train_UnaryOp<string mnemonic, string what, list<Trait> traits = []>
-    : Train_InferredOp<mnemonic, !listconcat(traits, [Generated, ElementByElement])> {
+    : Train_InferredOp<mnemonic, !listconcat(traits, [Generated, Ranged, ElementByElement])> {
   let summary = what;
   let arguments = (ins Train_FloatTensor:$input);
   let results = (outs Train_FloatTensor:$result);
@@ -50,7 +50,7 @@ def Train_NegOp : Train_UnaryOp<"neg", "-x", [Differentiable]>;
 def Train_ReluOp : Train_UnaryOp<"relu", "max(x, 0); NaN stays NaN", [Differentiable]>;
 def Train_SqrtOp : Train_UnaryOp<"sqrt", "the square root; NaN below 0", [Differentiable]>;
 
-def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, ElementByElement]> {
+def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, Ranged, ElementByElement]> {
   let summary = "Gaussian error linear unit";
   let description = [{
     `x/2 (1 + erf(x/sqrt 2))`, or with `approximate` the tanh form
@@ -63,7 +63,7 @@ def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, ElementB
 // Gradients: `grad` is the gradient at the output; the other operand is named
 // after what it is in the forward op. (C1) both have one shape.
 class Train_UnaryGradOp<string mnemonic, string what, dag ins>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated, ElementByElement]> {
+    : Train_InferredOp<mnemonic, [Differentiable, Generated, Ranged, ElementByElement]> {
   let summary = what;
   let arguments = ins; // unary_grad_c1
   let results = (outs Train_FloatTensor:$result);
@@ -76,7 +76,7 @@ def Train_GeluGradOp : Train_UnaryGradOp<"gelu_grad", "grad times the derivative
     (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, UnitAttr:$approximate,
          Train_Order:$order)>;
 
-def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, ElementByElement]> {
+def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, Ranged, ElementByElement]> {
   let summary = "ONNX Cast: convert between number types, as the model asks";
   let description = [{
     Not a precision decision (that is `amp.cast`), nor a float made narrower
@@ -102,7 +102,7 @@ def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, ElementB
   }];
 }
 
-def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, ElementByElement]> {
+def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, Ranged, ElementByElement]> {
   let summary = "ONNX Cast to a 16-bit float: round to its values, keep the element type";
   let description = [{
     The model rounds here, in every precision: to nearest, ties to even, numbers
@@ -129,7 +129,7 @@ def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, E
   }];
 }
 
-def Train_StopGradientOp : Train_InferredOp<"stop_gradient", [ElementByElement, StopsGradient,
+def Train_StopGradientOp : Train_InferredOp<"stop_gradient", [ElementByElement, StopsGradient, Ranged,
     DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm", "keepsFormInTraining"]>]> {
   let summary = "The identity, through which no gradient flows back";
   let description = [{
@@ -149,7 +149,7 @@ def Train_StopGradientOp : Train_InferredOp<"stop_gradient", [ElementByElement, 
   let hasFolder = 1;
 }
 
-def Train_SelectOp : Train_InferredOp<"select", [Differentiable, Generated, ElementByElement]> {
+def Train_SelectOp : Train_InferredOp<"select", [Differentiable, Generated, Ranged, ElementByElement]> {
   let summary = "on_true where the condition holds, else on_false, with NumPy broadcasting";
   let description = [{
     What is not chosen has no influence, be it infinite or NaN, and its gradient

@@ -4,7 +4,7 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-def Train_EmbeddingOp : Train_InferredOp<"embedding", [Differentiable, Kernel]> {
+def Train_EmbeddingOp : Train_InferredOp<"embedding", [Differentiable, Kernel, Ranged]> {
   let summary = "Rows of a table by index";
   let description = [{
     `table` is [V, D..], `indices` [I..], the result [I.., D..]. A negative index

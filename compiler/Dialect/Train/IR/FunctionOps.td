@@ -10,7 +10,7 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 class Train_FunctionOp<string mnemonic, string what, dag parameters = (ins)>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated, ElementByElement]> {
+    : Train_InferredOp<mnemonic, [Differentiable, Generated, Ranged, ElementByElement]> {
   let summary = what;
   let arguments = !con((ins Train_FloatTensor:$input), parameters);
   let results = (outs Train_FloatTensor:$result);
@@ -32,6 +32,11 @@ class Train_FunctionOp<string mnemonic, string what, dag parameters = (ins)>
     }
     bool $cppClass::isBounded() {
       return findFunction(getOperationName()).isBounded;
+    }
+    void $cppClass::inferRanges(
+        ::llvm::ArrayRef<::mpc::amp::NumberRange> operands,
+        ::llvm::MutableArrayRef<::mpc::amp::NumberRange> results) {
+      results[0] = rangeOfFunction(*this, operands[0]);
     }
     int64_t $cppClass::getFlops() {
       return findFunction(getOperationName()).flops * getType().getNumElements();

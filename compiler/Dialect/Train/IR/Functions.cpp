@@ -339,7 +339,7 @@ const Function &mpc::train::findFunction(StringRef op) {
 // What all of them share
 //===----------------------------------------------------------------------===//
 
-static SmallVector<double> parametersOf(Operation *op) {
+SmallVector<double> mpc::train::parametersOf(Operation *op) {
   SmallVector<double> parameters;
   for (StringAttr name : op->getName().getAttributeNames())
     if (auto number = op->getAttrOfType<FloatAttr>(name))

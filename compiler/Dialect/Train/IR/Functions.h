@@ -40,6 +40,13 @@ const Function &findFunction(llvm::StringRef op);
 mlir::Value buildFunctionGradient(mlir::Operation *op, mlir::OpBuilder &builder,
                                   mlir::Value grad);
 
+/// The attributes of an op of the table.
+llvm::SmallVector<double> parametersOf(mlir::Operation *op);
+
+/// What the results of an op of the table can be (FunctionRanges.cpp).
+amp::NumberRange rangeOfFunction(mlir::Operation *op,
+                                 const amp::NumberRange &input);
+
 /// What an op of the table computes.
 mlir::Value lowerFunction(mlir::Operation *op, mlir::OpBuilder &builder);
 

@@ -34,7 +34,7 @@ def Train_FlatIndexOp : Train_InferredOp<"flat_index", [Generated]> {
   let results = (outs StaticShapeTensorOf<[I64]>:$result);
 }
 
-def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated]> {
+def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated, Ranged]> {
   let summary = "Rows of a table by index, as generated code";
   let description = [{
     What `train.embedding` computes, for any type of element: `table` is [V, D..],
@@ -88,7 +88,7 @@ def Train_ScatterReduceOp : Train_InferredOp<"scatter_reduce", [Differentiable, 
   let results = (outs AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$result);
 }
 
-def Train_ResampleOp : Train_InferredOp<"resample", [Differentiable, Generated]> {
+def Train_ResampleOp : Train_InferredOp<"resample", [Differentiable, Generated, Ranged]> {
   let summary = "Along one dimension, weighted sums of elements that constants name";
   let description = [{
     `result[.., o, ..] = sum over t of weights[o, t] * input[.., places[o, t], ..]`
@@ -112,7 +112,7 @@ def Train_ResampleOp : Train_InferredOp<"resample", [Differentiable, Generated]>
   let extraClassDeclaration = compatible # pins;
 }
 
-def Train_CumSumOp : Train_InferredOp<"cumsum", [Differentiable, Generated]> {
+def Train_CumSumOp : Train_InferredOp<"cumsum", [Differentiable, Generated, Ranged]> {
   let summary = "Sums of all elements up to each along a dimension";
   let description = [{
     With `exclusive` without the element itself; with `reverse` from the end.

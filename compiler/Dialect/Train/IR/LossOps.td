@@ -18,7 +18,7 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 // as torch.nn.CrossEntropyLoss has it.
 class Train_ClassLossOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [
-        Differentiable, Generated, DeclareOpInterfaceMethods<BatchLossOpInterface>]> {
+        Differentiable, Generated, Ranged, DeclareOpInterfaceMethods<BatchLossOpInterface>]> {
   let summary = what;
   let description = [{
     (C1) labels have the shape of the first operand without dimension 1.
@@ -68,7 +68,7 @@ def Train_ElementLoss : I32EnumAttr<"ElementLoss", "a loss that compares element
 def Train_ElementLossAttr : EnumAttr<Train_Dialect, Train_ElementLoss, "element_loss">;
 
 def Train_ElementLossOp : Train_InferredOp<"element_loss", [
-    Differentiable, Generated, DeclareOpInterfaceMethods<BatchLossOpInterface>]> {
+    Differentiable, Generated, Ranged, DeclareOpInterfaceMethods<BatchLossOpInterface>]> {
   let summary = "Squared error, absolute error, or stable binary cross-entropy of logits";
   let description = [{
     mse: `(p - t)^2`; l1: `|p - t|`; bce_with_logits:
@@ -94,7 +94,7 @@ def Train_ElementLossGradOp : Train_InferredOp<"element_loss_grad", [Generated]>
   let results = (outs Train_FloatTensor:$result);
 }
 
-def Train_IsCorrectOp : Train_InferredOp<"is_correct", [Generated]> {
+def Train_IsCorrectOp : Train_InferredOp<"is_correct", [Generated, Ranged]> {
   let summary = "1.0 where the first largest logit along dimension 1 stands at the label, else 0.0";
   let description = [{
     logits [N, C, d..], labels [N, d..], result [N, d..] in f32. NaN is never

@@ -10,7 +10,7 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 def Train_LayerNormOp : Train_InferredOp<"layer_norm", [
-    Differentiable, Generated, Normalizes, DeclareOpInterfaceMethods<RowsOpInterface>]> {
+    Differentiable, Generated, Ranged, Normalizes, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "Normalize over the dimensions from `axis` on";
   let description = [{
     `result = (input - mean) * inv_std * scale + bias` with the population
@@ -40,7 +40,7 @@ def Train_LayerNormGradOp : Train_InferredOp<"layer_norm_grad", [Generated]> {
 }
 
 def Train_RmsNormOp : Train_InferredOp<"rms_norm", [
-    Differentiable, Generated, Normalizes, DeclareOpInterfaceMethods<RowsOpInterface>]> {
+    Differentiable, Generated, Ranged, Normalizes, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "Divide by the root mean square over the dimensions from `axis` on";
   let description = [{
     `result = input * inv_rms * scale` with `inv_rms = 1/sqrt(mean(input^2) +
@@ -70,7 +70,7 @@ def Train_RmsNormGradOp : Train_InferredOp<"rms_norm_grad", [Generated]> {
 
 // The channel dimension is `axis`: 1 in ONNX, the last with channels last.
 def Train_BatchNormOp : Train_InferredOp<"batch_norm", [
-    Differentiable, Generated, Normalizes,
+    Differentiable, Generated, Ranged, Normalizes,
     DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm", "keepsFormInTraining"]>,
     DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Batch normalization with given statistics";
@@ -91,7 +91,7 @@ def Train_BatchNormOp : Train_InferredOp<"batch_norm", [
   let results = (outs Train_FloatTensor:$result);
 }
 
-def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differentiable, Generated, Normalizes,
+def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differentiable, Generated, Ranged, Normalizes,
     DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Batch normalization with the statistics of the batch";
   let description = [{
@@ -122,7 +122,7 @@ def Train_BatchNormGradOp : Train_InferredOp<"batch_norm_grad", [Generated,
 
 class Train_SoftmaxLikeOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [
-        Differentiable, Generated, DeclareOpInterfaceMethods<RowsOpInterface>]> {
+        Differentiable, Generated, Ranged, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = what;
   let description = "(C1) `axis` lies in [0, rank).";
   let arguments = (ins Train_FloatTensor:$input, I64Attr:$axis); // softmax_c1

@@ -5,7 +5,7 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 class Train_ReduceOp<string mnemonic, string what, list<Trait> traits = []>
-    : Train_InferredOp<mnemonic, !listconcat(traits, [Differentiable, Generated])> {
+    : Train_InferredOp<mnemonic, !listconcat(traits, [Differentiable, Generated, Ranged])> {
   let summary = what;
   let description = [{
     Sums in f32 in a fixed order, and the result, smaller than the operand, is
@@ -26,7 +26,7 @@ def Train_ReduceSumOp : Train_ReduceOp<"reduce_sum", "Sum over dimensions",
     [DeclareOpInterfaceMethods<BatchLossOpInterface>]>;
 def Train_ReduceMeanOp : Train_ReduceOp<"reduce_mean", "Mean over dimensions">;
 
-def Train_ReduceMaxOp : Train_InferredOp<"reduce_max", [Differentiable, Generated]> {
+def Train_ReduceMaxOp : Train_InferredOp<"reduce_max", [Differentiable, Generated, Ranged]> {
   let summary = "The largest element over dimensions; NaN if one is NaN";
   let description = [{
     The gradient goes in equal parts to all elements that are the largest.

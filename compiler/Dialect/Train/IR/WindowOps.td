@@ -7,7 +7,7 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 // What has no kernel of its own (windows in three dimensions, large ones, norms
 // over windows) is an unfold and a product or a reduction.
 
-def Train_UnfoldOp : Train_InferredOp<"unfold", [Differentiable, Generated]> {
+def Train_UnfoldOp : Train_InferredOp<"unfold", [Differentiable, Generated, Ranged]> {
   let summary = "The elements of each position of a sliding window";
   let description = [{
     `input` is [N, C, D..], the result [N, C, K.., P..] for a window of extents K

@@ -1,0 +1,355 @@
+//===- Ranges.cpp - What the values of a function can be ------------------===//
+
+#include "compiler/Analysis/Ranges.h"
+
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Support/HalfFloat.h"
+
+#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
+#include "mlir/Analysis/DataFlow/SparseAnalysis.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Format.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mpc;
+using amp::NumberRange;
+using amp::PrecisionOpInterface;
+
+static constexpr double kInfinity = NumberRange::kInfinity;
+static constexpr double kLargest = std::numeric_limits<float>::max();
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+static ArrayRef<char> rawBytes(ElementsAttr elements) {
+  if (auto dense = dyn_cast<DenseElementsAttr>(elements))
+    return dense.getRawData();
+  auto resource = dyn_cast<DenseResourceElementsAttr>(elements);
+  AsmResourceBlob *blob =
+      resource ? resource.getRawHandle().getBlob() : nullptr;
+  return blob ? blob->getData() : ArrayRef<char>();
+}
+
+namespace {
+
+/// What there is among numbers. They may be all the weights of a model that is
+/// frozen: no branches, so that this runs at the rate of memory.
+template <typename Number> struct Scan {
+  using Limits = std::numeric_limits<Number>;
+  Number low = Limits::max(), high = Limits::lowest(), least = Limits::max();
+  bool hasInfinity = false, hasMinusInfinity = false, hasNan = false;
+  bool isEmpty = true;
+
+  template <typename Stored, typename Widen>
+  void run(ArrayRef<char> bytes, Widen widen) {
+    const auto *data = reinterpret_cast<const Stored *>(bytes.data());
+    size_t size = bytes.size() / sizeof(Stored);
+    isEmpty = size == 0;
+    for (size_t i = 0; i < size; ++i)
+      add(widen(data[i]));
+  }
+
+  void add(Number x) {
+    Number size = x < 0 ? -x : x;
+    hasNan |= x != x;
+    hasInfinity |= x > Limits::max();
+    hasMinusInfinity |= x < Limits::lowest();
+    bool isFinite = size <= Limits::max();
+    low = isFinite && x < low ? x : low;
+    high = isFinite && x > high ? x : high;
+    least = isFinite && x != 0 && size < least ? size : least;
+  }
+
+  TensorFacts facts() const {
+    TensorFacts facts;
+    // Of nothing anything is true, and of infinities alone.
+    facts.range = low > high ? NumberRange::within(0, 0)
+                             : NumberRange::within(double(low), double(high));
+    facts.range.mayBeInfinite = hasInfinity || hasMinusInfinity;
+    facts.range.mayBeNan = hasNan;
+    facts.isMasked = hasMinusInfinity;
+    if (low > high || (low == 0 && high == 0))
+      return facts;
+    facts.largest = std::max(std::abs(double(low)), std::abs(double(high)));
+    facts.smallest = double(least);
+    // To eight digits, downwards.
+    facts.range.least = std::max(
+        facts.range.least, NumberRange::within(facts.smallest, kInfinity).low);
+    return facts;
+  }
+};
+
+template <typename Number, typename Stored, typename Widen>
+TensorFacts scan(ElementsAttr elements, Widen widen) {
+  Scan<Number> scan;
+  scan.template run<Stored>(rawBytes(elements), widen);
+  return scan.facts();
+}
+
+} // namespace
+
+static TensorFacts scanElements(ElementsAttr elements) {
+  auto same = [](auto x) { return x; };
+  Type type = elements.getElementType();
+  if (type.isF32())
+    return scan<float, float>(elements, same);
+  if (type.isF64())
+    return scan<double, double>(elements, same);
+  if (type.isBF16())
+    return scan<float, uint16_t>(elements, bfloatToFloat);
+  if (type.isF16())
+    return scan<float, uint16_t>(elements, halfToFloat);
+  auto toDouble = [](auto x) { return double(x); };
+  if (type.isInteger(64))
+    return scan<double, int64_t>(elements, toDouble);
+  if (type.isInteger(32))
+    return scan<double, int32_t>(elements, toDouble);
+  return TensorFacts();
+}
+
+TensorFacts mpc::factsOf(ElementsAttr elements, ConstantFacts &known) {
+  auto [it, isNew] = known.try_emplace(elements);
+  if (isNew) {
+    it->second = scanElements(elements);
+    // Norms of rows at worst: of large tensors the interval is enough.
+    double extent = elements.getShapedType().getRank() > 0
+                        ? elements.getShapedType().getShape().back()
+                        : 1;
+    NumberRange &range = it->second.range;
+    range.rowSum = extent * range.most();
+    range.rowNorm = std::sqrt(extent) * range.most();
+  }
+  return it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Facts
+//===----------------------------------------------------------------------===//
+
+static double smallestOf(FloatType type) {
+  return llvm::APFloat::getSmallest(type.getFloatSemantics()).convertToDouble();
+}
+
+bool TensorFacts::exceeds(FloatType type) const {
+  // Halves of the smallest number are rounded to it.
+  return largest > amp::largestOf(type) || range.isBeyond(type) ||
+         (smallest > 0 && smallest <= smallestOf(type) / 2);
+}
+
+std::string TensorFacts::explainExcess(FloatType type) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  double most = amp::largestOf(type);
+  if (largest > most || range.isBeyond(type))
+    os << "values up to "
+       << llvm::format("%.3g", largest > most ? largest
+                                              : std::min(std::abs(range.low),
+                                                         std::abs(range.high)))
+       << " do not fit " << type << " (" << llvm::format("%.5g", most) << ")";
+  else
+    os << "values down to " << llvm::format("%.3g", smallest) << " do not fit "
+       << type << " (" << llvm::format("%.2g", smallestOf(type)) << ")";
+  return text;
+}
+
+static double smallerOf(double a, double b) {
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
+TensorFacts TensorFacts::join(const TensorFacts &a, const TensorFacts &b) {
+  TensorFacts both;
+  both.range = amp::hullOf(a.range, b.range);
+  both.largest = std::max(a.largest, b.largest);
+  both.smallest = smallerOf(a.smallest, b.smallest);
+  both.isMasked = a.isMasked || b.isMasked;
+  return both;
+}
+
+bool TensorFacts::operator==(const TensorFacts &other) const {
+  return range == other.range && largest == other.largest &&
+         smallest == other.smallest && isMasked == other.isMasked;
+}
+
+//===----------------------------------------------------------------------===//
+// Flow
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The facts of a value; none before it is visited.
+class FactsLattice : public dataflow::AbstractSparseLattice {
+public:
+  using AbstractSparseLattice::AbstractSparseLattice;
+
+  ChangeResult join(const AbstractSparseLattice &other) override {
+    const auto &rhs = static_cast<const FactsLattice &>(other);
+    return rhs.isKnown ? join(rhs.facts) : ChangeResult::NoChange;
+  }
+
+  ChangeResult join(const TensorFacts &other) {
+    TensorFacts joined = isKnown ? TensorFacts::join(facts, other) : other;
+    if (isKnown && joined == facts)
+      return ChangeResult::NoChange;
+    facts = joined, isKnown = true;
+    return ChangeResult::Change;
+  }
+
+  void print(raw_ostream &os) const override { facts.print(os); }
+
+  TensorFacts facts;
+  bool isKnown = false;
+};
+
+class RangeAnalysis
+    : public dataflow::SparseForwardDataFlowAnalysis<FactsLattice> {
+public:
+  RangeAnalysis(DataFlowSolver &solver, ConstantFacts &constants,
+                llvm::StringSet<> written)
+      : SparseForwardDataFlowAnalysis(solver), constants(constants),
+        written(std::move(written)) {}
+
+  LogicalResult visitOperation(Operation *op,
+                               ArrayRef<const FactsLattice *> operands,
+                               ArrayRef<FactsLattice *> results) override;
+  void setToEntryState(FactsLattice *lattice) override;
+
+private:
+  std::optional<TensorFacts> factsOfSource(Operation *op);
+
+  ConstantFacts &constants;
+  llvm::StringSet<> written; ///< States that functions change.
+};
+
+} // namespace
+
+/// An input may be anything, a mask among others.
+void RangeAnalysis::setToEntryState(FactsLattice *lattice) {
+  TensorFacts facts;
+  facts.isMasked =
+      isa<FloatType>(getElementTypeOrSelf(lattice->getAnchor().getType()));
+  propagateIfChanged(lattice, lattice->join(facts));
+}
+
+/// Of constants and of states that stay what they are.
+std::optional<TensorFacts> RangeAnalysis::factsOfSource(Operation *op) {
+  if (auto constant = dyn_cast<train::ConstantOp>(op)) {
+    // The seed of the backward pass gets a factor, which changes.
+    if (op->hasAttr(train::kLossSeedAttr))
+      return TensorFacts();
+    return factsOf(constant.getValue(), constants);
+  }
+  auto read = dyn_cast<train::ReadOp>(op);
+  if (!read)
+    return std::nullopt;
+  TensorFacts facts;
+  auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
+      read, read.getStateAttr());
+  FlatSymbolRefAttr original = state ? state.getCopyOfAttr() : nullptr;
+  if (original)
+    state =
+        SymbolTable::lookupNearestSymbolFrom<train::StateOp>(state, original);
+  if (!state || state.getKind() != train::StateKind::Constant ||
+      !state.getInitialValueAttr() || written.contains(state.getSymName()))
+    return facts;
+  facts = factsOf(state.getInitialValueAttr(), constants);
+  if (original) { // Rounded.
+    auto type = cast<FloatType>(getElementTypeOrSelf(read.getType()));
+    facts.range.mayBeInfinite |= facts.range.most() > amp::largestOf(type);
+  }
+  facts.smallest = 0; // Tables may lose their smallest elements.
+  return facts;
+}
+
+static bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+/// True for ops behind which nothing is left of what constants brought in.
+static bool endsConstants(Operation *op) {
+  auto precision = dyn_cast<PrecisionOpInterface>(op);
+  return precision &&
+         (precision.isBounded() ||
+          precision.getPrecisionClass(nullptr) == amp::PrecisionClass::Low);
+}
+
+/// What constants bring into the results. An index picks and a condition
+/// chooses; neither is part of the result.
+static TensorFacts carriedInto(Operation *op,
+                               ArrayRef<const FactsLattice *> operands) {
+  TensorFacts carried;
+  if (endsConstants(op))
+    return carried;
+  bool floats = llvm::any_of(op->getOperands(), isFloat);
+  int halves = 0; // Two of which are more than f32 has.
+  for (auto [operand, lattice] : llvm::zip(op->getOperands(), operands)) {
+    if (floats ? !isFloat(operand) : getElementTypeOrSelf(operand).isInteger(1))
+      continue;
+    const TensorFacts &facts = lattice->facts;
+    carried.largest = std::max(carried.largest, facts.largest);
+    carried.smallest = smallerOf(carried.smallest, facts.smallest);
+    carried.isMasked |= facts.isMasked;
+    halves += facts.largest > kLargest / 2;
+  }
+  carried.isMasked |= halves > 1;
+  return carried;
+}
+
+LogicalResult
+RangeAnalysis::visitOperation(Operation *op,
+                              ArrayRef<const FactsLattice *> operands,
+                              ArrayRef<FactsLattice *> results) {
+  auto set = [&](FactsLattice *result, const TensorFacts &facts) {
+    propagateIfChanged(result, result->join(facts));
+  };
+  if (std::optional<TensorFacts> facts = factsOfSource(op)) {
+    set(results[0], *facts);
+    return success();
+  }
+  SmallVector<NumberRange> known, found(results.size());
+  for (const FactsLattice *operand : operands)
+    known.push_back(operand->facts.range);
+  if (auto ranged = dyn_cast<amp::RangeOpInterface>(op))
+    ranged.inferRanges(known, found);
+  TensorFacts carried = carriedInto(op, operands);
+  for (auto [result, range] : llvm::zip(results, found)) {
+    TensorFacts facts = carried;
+    facts.range = range;
+    facts.largest = std::min(facts.largest, range.most());
+    if (facts.smallest > 0)
+      facts.smallest = std::max(facts.smallest, range.least);
+    facts.isMasked &= range.mayBeInfinite;
+    set(result, facts);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges
+//===----------------------------------------------------------------------===//
+
+Ranges::Ranges(func::FuncOp func, ConstantFacts &constants)
+    : solver(DataFlowConfig().setInterprocedural(false)) {
+  llvm::StringSet<> written;
+  if (auto module = func->getParentOfType<ModuleOp>())
+    for (auto other : module.getOps<func::FuncOp>())
+      if (!other.isExternal())
+        for (auto write : other.front().getOps<train::WriteOp>())
+          written.insert(write.getState());
+  solver.load<dataflow::DeadCodeAnalysis>();
+  solver.load<RangeAnalysis>(constants, std::move(written));
+  // Nothing in it fails.
+  (void)solver.initializeAndRun(func);
+}
+
+Ranges::~Ranges() = default;
+
+const TensorFacts &Ranges::of(Value value) const {
+  static const TensorFacts nothing;
+  const auto *lattice = solver.lookupState<FactsLattice>(value);
+  return lattice ? lattice->facts : nothing;
+}
