@@ -37,6 +37,8 @@ static void addGraph(OpPassManager &pm, const CompileOptions &,
   // Transposes that met have left identities; equal constants become one.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Attention is out of the way, and constants are folded.
+  pm.addPass(createZeroMaskedRowsPass());
   pm.addPass(createVerifyGraphPass());
 }
 

@@ -108,6 +108,25 @@ def UseChannelsLastPass : Pass<"mpc-use-channels-last", "::mlir::func::FuncOp"> 
   ];
 }
 
+def ZeroMaskedRowsPass : Pass<"mpc-zero-masked-rows", "::mlir::ModuleOp"> {
+  let summary = "Let softmax make zeros of rows that a mask hides throughout";
+  let description = [{
+    Sets `zero_empty` of each `train.softmax` whose operand may hold minus
+    infinities that a constant or an input brought there: what attention does
+    for a query that sees no key. ONNX and PyTorch have NaN there, which ends
+    training. Rows that overflow where there is no mask stay NaN.
+
+    Needs: a forward graph in which attention is one op already.
+
+    ```mlir
+    %m = train.select %seen, %scores, %minus_infinity : ...
+    %p = train.softmax %m {axis = 3 : i64} : ...
+    // becomes
+    %p = train.softmax %m {axis = 3 : i64, zero_empty} : ...
+    ```
+  }];
+}
+
 def VerifyGraphPass : Pass<"mpc-verify-graph", "::mlir::ModuleOp"> {
   let summary = "Check what may exist after the graph stage";
   let description = [{

@@ -231,6 +231,34 @@ TEST_P(SoftmaxLimits, AreExact) {
     }
 }
 
+// What a mask hides gets no gradient, and a row of nothing none at all.
+TEST_P(SoftmaxLimits, MasksHaveNoGradient) {
+  auto row = [](double x, double rest) {
+    Row result{Elements(kWidth, rest), 5};
+    result.x[2] = result.x[5] = x;
+    return result;
+  };
+  std::vector<Row> all = {row(3, -kInfinity), row(3, -kMost), row(3, -1e9),
+                          row(-1e4, -1e9), row(-kInfinity, -kInfinity)};
+  std::vector<Elements> found =
+      run("%0 = train.softmax %x {axis = 1 : i64, zero_empty} : (!X) -> !X "
+          "%1 = train.cos %0 : (!X) -> !X "
+          "%2 = train.softmax_grad %1, %0 {axis = 1 : i64} : (!X, !X) -> !X "
+          "return %0, %2 : !X, !X",
+          "!X, !X", all);
+  for (size_t n = 0; n < all.size(); ++n)
+    for (size_t i = 0; i < kWidth; ++i) {
+      SCOPED_TRACE("row " + std::to_string(n) + ", element " +
+                   std::to_string(i));
+      bool isSeen = n < 4 && (i == 2 || i == 5);
+      EXPECT_EQ(found[0][n * kWidth + i], isSeen ? 0.5 : 0);
+      if (isSeen)
+        EXPECT_NEAR(found[1][n * kWidth + i], 0, kUlp);
+      else
+        EXPECT_EQ(found[1][n * kWidth + i], 0);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Devices, SoftmaxLimits,
     ::testing::Combine(::testing::Values(mpc::DeviceKind::Cpu,
