@@ -189,6 +189,8 @@ static Op readOp(const Object &object, size_t lines, size_t casts) {
   op.castsIn = countAt(object, "casts_in");
   op.castsOut = countAt(object, "casts_out");
   op.rule = textAt(object, "rule");
+  if (object.get("range"))
+    op.range = textAt(object, "range");
   op.reason = textAt(object, "reason");
   // Reports of earlier versions do not say.
   op.ruleId = object.get("rule_id") ? textAt(object, "rule_id")

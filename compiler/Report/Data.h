@@ -74,6 +74,7 @@ struct Op {
   std::string operandType, resultType, sumType;
   uint64_t castsIn = 0, castsOut = 0;
   std::string rule, reason;
+  std::string range;  ///< What is proven of its result; "" for nothing.
   std::string ruleId; ///< Of compiler/Report/Rules.h, or a later one.
   std::string module; ///< "transformer.h.0.attn", "" at the top.
   Phase phase = Phase::Forward;

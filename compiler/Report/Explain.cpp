@@ -37,6 +37,8 @@ public:
                  0, width);
     say("computes", describeFormat());
     say("rule", describeRule(op));
+    if (!op.range.empty())
+      say("range", op.range);
     for (const Operand &operand : op.operands)
       say("reads", describe(operand));
     printReaders();

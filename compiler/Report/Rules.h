@@ -16,6 +16,7 @@ namespace mpc::report {
 // Why an op that has no choice is f32.
 inline constexpr llvm::StringLiteral kSingleNumber =
     "a single number is never rounded";
+inline constexpr llvm::StringLiteral kDoesNotFit = " do not fit ";
 inline constexpr llvm::StringLiteral kUnboundedInput =
     "inputs stay f32 up to a product or a norm";
 inline constexpr llvm::StringLiteral kOfParameters =
@@ -27,10 +28,17 @@ inline constexpr llvm::StringLiteral kNoProductNear =
     "no product near that reads or writes 16 bit";
 inline constexpr llvm::StringLiteral kPinnedOperand =
     "an operand that is f32 in every precision";
+inline constexpr llvm::StringLiteral kNearPole =
+    "small numbers would become 0, of which a reader has no value";
 inline constexpr llvm::StringLiteral kReadsWide = "what it reads is f32";
 inline constexpr llvm::StringLiteral kMovesMore = " bytes more";
 inline constexpr llvm::StringLiteral kSavesNothing = " would save no bytes";
 inline constexpr llvm::StringLiteral kSavesTooLittle = " bytes, too few";
+
+// Of an op that would be f32 for the range of f16, behind the format; what is
+// proven stands behind it.
+inline constexpr llvm::StringLiteral kProvenToFit =
+    " holds what it makes, which is proven to be in ";
 
 // Of products that might have been FP8 and are not; the reason is behind it.
 inline constexpr llvm::StringLiteral kNotFp8 = "16 bit, not fp8: ";

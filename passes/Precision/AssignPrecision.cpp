@@ -247,8 +247,20 @@ static void setFormat(Operation *op, PrecisionOverride::Kind kind) {
   }
 }
 
-static void assignTypes(func::FuncOp func, const Labelling &labelling,
-                        FloatType lowType) {
+/// Leaves what is proven of results for the report.
+static void describeRanges(func::FuncOp func, const Ranges &ranges) {
+  for (Operation &op : func.front()) {
+    if (!isReported(&op) || op.getNumResults() == 0)
+      continue;
+    const amp::NumberRange &range = ranges.of(op.getResult(0)).range;
+    if (!range.isUnknown())
+      op.setAttr(kProvenRangeAttr,
+                 StringAttr::get(op.getContext(), range.text()));
+  }
+}
+
+static void assignTypes(func::FuncOp func, const Ranges &ranges,
+                        const Labelling &labelling, FloatType lowType) {
   // Explanations compare bytes, so they come before any type changes.
   for (Operation &op : func.front()) {
     if (!isReported(&op))
@@ -260,6 +272,10 @@ static void assignTypes(func::FuncOp func, const Labelling &labelling,
     }
     Labelling::Decision decision = labelling.explain(&op);
     setDecision(&op, decision.rule, decision.reason);
+    auto precision = cast<amp::PrecisionOpInterface>(op);
+    if (classWithin(precision, lowType, ranges) !=
+        precision.getPrecisionClass(lowType))
+      op.setAttr(kProvenAttr, UnitAttr::get(op.getContext()));
     setFormat(&op, labelling.overrideOf(&op));
   }
 
@@ -360,7 +376,9 @@ struct AssignPrecisionPass
       return failure();
     ErrorPrice price;
     price.bytesPerFlop = bytesPerFlop;
-    if (known && failed(findPrice(module, lowType, *known, overrideOf, price)))
+    ConstantFacts constants;
+    if (known && failed(findPrice(module, constants, lowType, *known,
+                                  overrideOf, price)))
       return failure();
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isExternal())
@@ -384,11 +402,13 @@ struct AssignPrecisionPass
           return sensitivities->of(value).of(lowType);
         };
       }
-      Labelling labelling(func, lowType, minimumGain, overrideOf,
+      Ranges ranges(func, constants);
+      describeRanges(func, ranges);
+      Labelling labelling(func, ranges, lowType, minimumGain, overrideOf,
                           known ? &price : nullptr);
       if (failed(rules.verifyAgreed()))
         return failure();
-      assignTypes(func, labelling, lowType);
+      assignTypes(func, ranges, labelling, lowType);
     }
     if (residual == "fp32" && !foundResiduals)
       return emitUsageError(module.getLoc())
@@ -408,8 +428,8 @@ struct AssignPrecisionPass
 
   /// The price of errors at which those of the training function are within
   /// the budget, as low as it can be: the higher it is, the less is rounded.
-  LogicalResult findPrice(ModuleOp module, FloatType lowType,
-                          const Profile &known,
+  LogicalResult findPrice(ModuleOp module, ConstantFacts &constants,
+                          FloatType lowType, const Profile &known,
                           Labelling::OverrideFn overrideOf, ErrorPrice &price) {
     func::FuncOp training;
     for (auto func : module.getOps<func::FuncOp>())
@@ -425,9 +445,11 @@ struct AssignPrecisionPass
     price.errorOf = [&](Value value) {
       return sensitivities.of(value).of(lowType);
     };
+    Ranges ranges(training, constants);
     auto errorAt = [&](double bytesPerError) {
       price.bytesPerError = bytesPerError;
-      return Labelling(training, lowType, minimumGain, overrideOf, &price)
+      return Labelling(training, ranges, lowType, minimumGain, overrideOf,
+                       &price)
           .error();
     };
     const double most = errorBudget * errorBudget;
@@ -459,6 +481,10 @@ struct AssignPrecisionPass
   /// No type changes, but the report still tells why, and products may be TF32
   /// or not.
   void explainPrecision(ModuleOp module, UserRules &rules) {
+    ConstantFacts constants;
+    for (auto func : module.getOps<func::FuncOp>())
+      if (!func.isExternal())
+        describeRanges(func, Ranges(func, constants));
     module.walk([&](Operation *op) {
       if (!isReported(op))
         return;

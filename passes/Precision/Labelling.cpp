@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace mpc;
@@ -63,8 +64,8 @@ static bool isComputed(Value value) {
 /// Weights that are moved are rounded as weights are; weights that are computed
 /// only by who reads the result in 16 bit.
 bool Labelling::staysWide(Value value) const {
-  return origins.isUnbounded(value) || origins.isParameterGradient(value) ||
-         origins.isUpdate(value) ||
+  return origins.isUnbounded(value) || ranges.of(value).exceeds(lowType) ||
+         origins.isParameterGradient(value) || origins.isUpdate(value) ||
          (origins.isOfParameters(value) && isComputed(value));
 }
 
@@ -95,10 +96,11 @@ bool Labelling::hasFixed(PrecisionOpInterface op) const {
 // Choices and constraints
 //===----------------------------------------------------------------------===//
 
-Labelling::Labelling(func::FuncOp func, FloatType low, int64_t minimumGain,
-                     OverrideFn overrideOf, const ErrorPrice *price)
-    : origins(func, low), lowType(low), minimumGain(minimumGain), price(price),
-      func(func), wide(cut.addNode()), narrow(cut.addNode()) {
+Labelling::Labelling(func::FuncOp func, const Ranges &ranges, FloatType low,
+                     int64_t minimumGain, OverrideFn overrideOf,
+                     const ErrorPrice *price)
+    : origins(func), ranges(ranges), lowType(low), minimumGain(minimumGain),
+      price(price), func(func), wide(cut.addNode()), narrow(cut.addNode()) {
   cut.addCostOfSink(wide, MinCut::forbidden);
   cut.addCostOfSource(narrow, MinCut::forbidden);
 
@@ -111,6 +113,8 @@ Labelling::Labelling(func::FuncOp func, FloatType low, int64_t minimumGain,
     addOp(&op, override);
     overrides[&op] = std::move(override);
   }
+  for (Operation &op : body)
+    keepFromPoles(&op);
   keepAwayFromProducts(body);
 
   for (Operation &op : body)
@@ -134,6 +138,49 @@ void Labelling::keepPinned(PrecisionOpInterface op) {
         op.isOperandPinned(use.getOperandNumber()) &&
         pinned.insert(node).second)
       cut.addCostOfSink(node, MinCut::forbidden);
+  }
+}
+
+/// True if what `op` makes of this operand is finite, but of 0.
+static bool hasPoleAtZero(amp::RangeOpInterface op, OpOperand &use,
+                          double smallest) {
+  auto isFinite = [&](double low) {
+    SmallVector<amp::NumberRange> operands(op->getNumOperands(),
+                                           amp::NumberRange::within(1, 1));
+    SmallVector<amp::NumberRange> results(op->getNumResults());
+    operands[use.getOperandNumber()] = amp::NumberRange::within(low, 1);
+    op.inferRanges(operands, results);
+    return llvm::all_of(results, [](const amp::NumberRange &range) {
+      return range.isFinite() && range.isBounded();
+    });
+  };
+  return isFinite(smallest) && !isFinite(0);
+}
+
+/// A probability may be too small for f16, and never 0: where its reader has a
+/// pole there, as a logarithm has, it is not rounded.
+void Labelling::keepFromPoles(Operation *op) {
+  auto ranged = dyn_cast<amp::RangeOpInterface>(op);
+  double smallest = amp::smallestNormalOf(lowType);
+  if (!ranged || smallest <= std::numeric_limits<float>::min())
+    return;
+  for (OpOperand &use : op->getOpOperands()) {
+    const amp::NumberRange &range = ranges.of(use.get()).range;
+    if (!isF32Tensor(use.get().getType()) || range.low != 0 ||
+        !range.isBounded() || !hasPoleAtZero(ranged, use, smallest))
+      continue;
+    // And what it is moved from.
+    SmallVector<Value> work = {use.get()};
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      Node node = nodeOf(value);
+      if (!isF32Tensor(value.getType()) || !isFree(node))
+        continue;
+      if (poles.insert(node).second)
+        cut.addCostOfSink(node, MinCut::forbidden);
+      if (isTransparent(value.getDefiningOp()))
+        llvm::append_range(work, value.getDefiningOp()->getOperands());
+    }
   }
 }
 
@@ -183,7 +230,7 @@ void Labelling::readAsStored(OpOperand &use) {
 }
 
 void Labelling::addClass(PrecisionOpInterface op) {
-  PrecisionClass kind = op.getPrecisionClass(lowType);
+  PrecisionClass kind = classWithin(op, lowType, ranges);
   bool isFollow = kind == PrecisionClass::Follow && !op.isBounded();
   if (isFollow || kind == PrecisionClass::Transparent)
     return addTied(op);
@@ -473,12 +520,22 @@ std::string Labelling::explainWide(Operation *op) const {
   for (Value result : op->getResults()) {
     if (!isF32Tensor(result.getType()))
       continue;
+    if (const TensorFacts &facts = ranges.of(result); facts.exceeds(lowType))
+      return facts.explainExcess(lowType);
     if (origins.isUnbounded(result))
       return report::kUnboundedInput.str();
     if (origins.isOfParameters(result))
       return report::kOfParameters.str();
   }
   return cast<PrecisionOpInterface>(op).getPrecisionReason(lowType).str();
+}
+
+/// Why `op` is not as sensitive as it says.
+std::string Labelling::explainProof(Operation *op) const {
+  std::string text;
+  llvm::raw_string_ostream(text) << lowType << report::kProvenToFit
+                                 << ranges.of(op->getResult(0)).range.text();
+  return text;
 }
 
 /// What the other answer would cost, all else being equal.
@@ -488,6 +545,10 @@ std::string Labelling::explainPrice(Operation *op, Trial other,
         return apart.contains(entry.first);
       }))
     return report::kNoProductNear.str();
+  if (!low && llvm::any_of(other, [&](auto entry) {
+        return poles.contains(entry.first);
+      }))
+    return report::kNearPole.str();
   if (!low && llvm::any_of(other, [&](auto entry) {
         return pinned.contains(entry.first);
       }))
@@ -539,7 +600,9 @@ Labelling::Decision Labelling::explain(Operation *op) const {
 
   auto precision = cast<PrecisionOpInterface>(op);
   std::string reason = precision.getPrecisionReason(lowType).str();
-  PrecisionClass kind = precision.getPrecisionClass(lowType);
+  PrecisionClass kind = classWithin(precision, lowType, ranges);
+  if (kind != precision.getPrecisionClass(lowType))
+    reason = explainProof(op);
   bool isWideProduct =
       kind == PrecisionClass::Low &&
       llvm::any_of(op->getOpOperands(), [&](OpOperand &use) {

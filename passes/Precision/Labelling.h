@@ -11,7 +11,7 @@
 // are;
 // - inputs stay f32 up to a `low` op or a result that its op bounds; what is
 //   computed from parameters alone, and gradients of parameters, stay f32
-//   (Origins.h);
+//   (Origins.h), as does what 16 bit is proven not to hold (Analysis/Ranges.h);
 // - where no `low` op is, nothing is rounded.
 //
 // Nodes of the cut: one per stored value, one per use of a value by an op that
@@ -63,10 +63,11 @@ public:
 
   /// Labels the f32 tensors of `func`, 16 bit being `low`. Other types are left
   /// out: their label is f32, which means "as they are". `minimumGain` is in
-  /// bytes. With a `price`, which must outlive this, products have a choice,
-  /// too.
-  Labelling(mlir::func::FuncOp func, mlir::FloatType low, int64_t minimumGain,
-            OverrideFn overrideOf, const ErrorPrice *price = nullptr);
+  /// bytes. With a `price` products have a choice, too. It and `ranges`, of
+  /// this function, must outlive this.
+  Labelling(mlir::func::FuncOp func, const Ranges &ranges, mlir::FloatType low,
+            int64_t minimumGain, OverrideFn overrideOf,
+            const ErrorPrice *price = nullptr);
 
   /// The sum of the errors of all that is rounded.
   double error() const;
@@ -98,6 +99,7 @@ private:
   void addClass(amp::PrecisionOpInterface op);
   void addTied(amp::PrecisionOpInterface op);
   void keepPinned(amp::PrecisionOpInterface op);
+  void keepFromPoles(mlir::Operation *op);
   void readAsStored(mlir::OpOperand &use);
   void keepAwayFromProducts(mlir::Block &body);
   void addCosts(mlir::Operation *op);
@@ -124,9 +126,11 @@ private:
   Price extraPrice(mlir::Operation *op, const Trial &trial) const;
   Price priceOfValue(mlir::Value value, const Trial &trial) const;
   std::string explainPrice(mlir::Operation *op, Trial other, bool low) const;
+  std::string explainProof(mlir::Operation *op) const;
   std::string explainWide(mlir::Operation *op) const;
 
   Origins origins;
+  const Ranges &ranges;
   mlir::FloatType lowType;
   int64_t minimumGain;
   const ErrorPrice *price;
@@ -141,6 +145,8 @@ private:
   llvm::DenseSet<Node> apart;
   /// Nodes of values that pinned operands read.
   llvm::DenseSet<Node> pinned;
+  /// Nodes of values that are read where 0 has no value.
+  llvm::DenseSet<Node> poles;
   llvm::DenseMap<mlir::Operation *, PrecisionOverride> overrides;
 };
 

@@ -6,11 +6,7 @@
 #include "passes/Precision/GradientPaths.h"
 #include "passes/Precision/PrecisionFacts.h"
 
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/TypeUtilities.h"
-
-#include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace mpc;
@@ -19,64 +15,9 @@ static bool isFloat(Value value) {
   return getFloatElementType(value.getType()) != nullptr;
 }
 
-/// True if an element is finite and larger than `most`, or not zero and so
-/// small that `least`, the smallest number of a type, is more than twice as
-/// large.
-template <typename Float>
-static bool anyOutside(ArrayRef<char> bytes, double least, double most) {
-  ArrayRef<Float> elements(reinterpret_cast<const Float *>(bytes.data()),
-                           bytes.size() / sizeof(Float));
-  bool found = false; // No early way out: masks are large and have none.
-  for (Float element : elements) {
-    Float size = std::abs(element);
-    found |=
-        (size > Float(most) && size <= std::numeric_limits<Float>::max()) ||
-        (size > 0 && size <= Float(least / 2));
-  }
-  return found;
-}
-
 static train::StateOp stateOf(train::ReadOp read) {
   return SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
       read, read.getStateAttr());
-}
-
-/// The elements of a constant, or of a state that stays what it is; null for
-/// what is none, and where all are zeros.
-static ElementsAttr constantElements(Operation *op) {
-  if (auto constant = dyn_cast<train::ConstantOp>(op))
-    return constant.getValue();
-  auto read = dyn_cast<train::ReadOp>(op);
-  train::StateOp state = read ? stateOf(read) : nullptr;
-  return state && state.getKind() == train::StateKind::Constant
-             ? state.getInitialValueAttr()
-             : nullptr;
-}
-
-static ArrayRef<char> rawBytes(ElementsAttr elements) {
-  if (auto dense = dyn_cast<DenseElementsAttr>(elements))
-    return dense.getRawData();
-  auto resource = dyn_cast<DenseResourceElementsAttr>(elements);
-  AsmResourceBlob *blob =
-      resource ? resource.getRawHandle().getBlob() : nullptr;
-  return blob ? blob->getData() : ArrayRef<char>();
-}
-
-/// True if `op` is a constant with an element that `low` would make infinite,
-/// or zero: a mask, an epsilon. Tables may lose their smallest elements.
-static bool isOutOfRange(Operation *op, FloatType low) {
-  ElementsAttr elements = constantElements(op);
-  if (!elements)
-    return false;
-  const llvm::fltSemantics &type = low.getFloatSemantics();
-  double least = isa<train::ReadOp>(op)
-                     ? 0
-                     : llvm::APFloat::getSmallest(type).convertToDouble();
-  double most = llvm::APFloat::getLargest(type).convertToDouble();
-  if (elements.getElementType().isF64())
-    return anyOutside<double>(rawBytes(elements), least, most);
-  return elements.getElementType().isF32() &&
-         anyOutside<float>(rawBytes(elements), least, most);
 }
 
 /// True for reads of weights, masters or copies.
@@ -88,11 +29,11 @@ static bool readsWeights(Operation *op) {
                    state.getKind() == train::StateKind::WorkingCopy);
 }
 
-Origins::Origins(func::FuncOp func, FloatType low) {
+Origins::Origins(func::FuncOp func) {
   Block &body = func.front();
   unbounded.insert(body.args_begin(), body.args_end());
   for (Operation &op : body)
-    visitForward(&op, low);
+    visitForward(&op);
   visitUpdates(func);
   gradients = findGradientPaths(func, ofParameters);
 }
@@ -120,10 +61,10 @@ void Origins::visitUpdates(func::FuncOp func) {
   }
 }
 
-void Origins::visitForward(Operation *op, FloatType low) {
+void Origins::visitForward(Operation *op) {
   // An index picks and a condition chooses; neither is part of the result.
   bool floats = llvm::any_of(op->getOperands(), isFloat);
-  bool carries = isOutOfRange(op, low);
+  bool carries = false;
   for (Value operand : op->getOperands())
     if (floats ? isFloat(operand) : !getElementTypeOrSelf(operand).isInteger(1))
       carries |= unbounded.contains(operand);

@@ -17,13 +17,11 @@ namespace mpc {
 
 class Origins {
 public:
-  /// Of the tensors of `func`; `low` is what they might be rounded to.
-  Origins(mlir::func::FuncOp func, mlir::FloatType low);
+  explicit Origins(mlir::func::FuncOp func);
 
   /// Computed from inputs of the function, and neither a `low` op nor one whose
   /// result is bounded stands in between: x - mean(x) has digits only if x has
-  /// its own. Or computed from a constant that is finite, but not in `low`, or
-  /// that is zero in `low` alone: x / (|x| + epsilon) has a value at 0.
+  /// its own.
   bool isUnbounded(mlir::Value value) const {
     return unbounded.contains(value);
   }
@@ -44,7 +42,7 @@ public:
 
 private:
   void visitUpdates(mlir::func::FuncOp func);
-  void visitForward(mlir::Operation *op, mlir::FloatType low);
+  void visitForward(mlir::Operation *op);
 
   llvm::DenseSet<mlir::Value> unbounded, ofParameters, gradients, updates;
 };

@@ -35,6 +35,26 @@ bool mpc::isTransparent(Operation *op) {
   return hasClass(op, amp::PrecisionClass::Transparent);
 }
 
+amp::PrecisionClass mpc::classInReach(amp::PrecisionOpInterface op) {
+  return op.getPrecisionClass(BFloat16Type::get(op->getContext()));
+}
+
+amp::PrecisionClass mpc::classWithin(amp::PrecisionOpInterface op,
+                                     FloatType low, const Ranges &ranges) {
+  amp::PrecisionClass own = op.getPrecisionClass(low);
+  amp::PrecisionClass other = classInReach(op);
+  if (own != amp::PrecisionClass::Sensitive || own == other)
+    return own;
+  auto fits = [&](Value value) {
+    return !getFloatElementType(value.getType()) ||
+           ranges.of(value).range.fits(low);
+  };
+  for (OpOperand &use : op->getOpOperands())
+    if (!op.isOperandPinned(use.getOperandNumber()) && !fits(use.get()))
+      return own;
+  return llvm::all_of(op->getResults(), fits) ? other : own;
+}
+
 FloatType mpc::getLowType(MLIRContext *context, StringRef precision) {
   if (precision == "bf16" || precision == "fp8" || precision == "auto")
     return BFloat16Type::get(context);

@@ -2,6 +2,7 @@
 #ifndef MPC_PASSES_PRECISION_PRECISIONFACTS_H
 #define MPC_PASSES_PRECISION_PRECISIONFACTS_H
 
+#include "compiler/Analysis/Ranges.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,6 +23,10 @@ inline constexpr llvm::StringLiteral kTestedAttr = "mpc.tested";
 // Of an op: the rule that decided its types, and why.
 inline constexpr llvm::StringLiteral kRuleAttr = "mpc.precision.rule";
 inline constexpr llvm::StringLiteral kReasonAttr = "mpc.precision.reason";
+// Of an op of whose result something is proven: what, for the report; and that
+// its class is another than its own for that.
+inline constexpr llvm::StringLiteral kProvenRangeAttr = "mpc.precision.range";
+inline constexpr llvm::StringLiteral kProvenAttr = "mpc.precision.proven";
 
 // Of an op: the format that the user gave it, "fp8", "low", "fp32" or "tf32".
 inline constexpr llvm::StringLiteral kFormatAttr = "mpc.precision.format";
@@ -61,6 +66,15 @@ bool isLowOp(mlir::Operation *op);
 /// True for ops by whose class rounding their results rounds nothing that their
 /// operands are not.
 bool isTransparent(mlir::Operation *op);
+
+/// The class of `op` in a program of `low`. Where an op is sensitive because
+/// f16 does not reach as far as f32, but what it reads and makes is proven to
+/// fit, it is what it would be if f16 did.
+amp::PrecisionClass classWithin(amp::PrecisionOpInterface op,
+                                mlir::FloatType low, const Ranges &ranges);
+
+/// The class of `op` in a type that reaches as far as f32.
+amp::PrecisionClass classInReach(amp::PrecisionOpInterface op);
 
 /// The 16-bit type of "bf16" or "fp16"; of "fp8" and "auto", which are bf16
 /// where they are not something else; null for precisions without one.

@@ -167,13 +167,15 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
   int64_t castsOut = llvm::count_if(op->getUsers(), [](Operation *user) {
     return isCast(user) && !isOptimizerCast(user);
   });
+  PrecisionClass kind =
+      op->hasAttr(kProvenAttr) ? classInReach(op) : op.getPrecisionClass(low);
   Totals cost;
   addCost(op, cost);
   FloatType out = resultType(op);
   llvm::json::Object line{{"op", op->getName().getStringRef()},
                           {"node", utf8(nodeName(op->getLoc()))},
                           {"type", utf8(nodeType(op->getLoc()))},
-                          {"class", amp::className(op.getPrecisionClass(low))},
+                          {"class", amp::className(kind)},
                           {"operand_dtype", operandName(op)},
                           {"dtype", out ? typeName(out) : ""},
                           {"accumulate_dtype", accumulateType(op)},
@@ -186,6 +188,8 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
                           {"flops_16bit", cost.lowFlops},
                           {"bytes", cost.bytes},
                           {"bytes_16bit", cost.lowBytes}};
+  if (std::string range = text(kProvenRangeAttr); !range.empty())
+    line["range"] = range;
   cost.addRare(line);
   return line;
 }

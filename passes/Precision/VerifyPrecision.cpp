@@ -85,16 +85,17 @@ static LogicalResult verifyTf32(Operation *op) {
                op, "mpc-use-tf32");
 }
 
-static LogicalResult verifyPins(amp::PrecisionOpInterface op,
-                                FloatType lowType) {
+static LogicalResult verifyPins(amp::PrecisionOpInterface op, FloatType lowType,
+                                bool isProven) {
   auto refuse = [&](StringRef what, unsigned index, Type type,
                     const char *why) {
     return blame(op->emitOpError() << what << " #" << index << " must be f32, "
                                    << why << ", but is " << type,
                  op, "mpc-assign-precision");
   };
-  bool sensitive = op.getPrecisionClass(lowType) == PrecisionClass::Sensitive &&
-                   !isUsersChoice(op);
+  PrecisionClass kind =
+      isProven ? classInReach(op) : op.getPrecisionClass(lowType);
+  bool sensitive = kind == PrecisionClass::Sensitive && !isUsersChoice(op);
   for (auto [i, type] : llvm::enumerate(op->getOperandTypes())) {
     if (isLowTensor(type) && op.isOperandPinned(i))
       return refuse("operand", i, type, "being pinned");
@@ -180,19 +181,29 @@ static LogicalResult verifyTransparent(amp::PrecisionOpInterface op) {
 //===----------------------------------------------------------------------===//
 
 /// Where values come from and lead to is read off the final graph again.
-static LogicalResult verifyOrigins(Operation *op, const Origins &origins) {
+static LogicalResult verifyOrigins(Operation *op, const Origins &origins,
+                                   const Ranges &ranges, FloatType lowType) {
+  auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
+  if (precision && op->hasAttr(kProvenAttr) &&
+      classWithin(precision, lowType, ranges) != classInReach(precision))
+    return blame(op->emitOpError("is not proven to stay within ") << lowType,
+                 op, "mpc-assign-precision");
   for (Value result : op->getResults()) {
     if (!isLowTensor(result.getType()))
       continue;
-    auto refuse = [&](const char *why) {
+    auto refuse = [&](const Twine &why) {
       return blame(op->emitOpError("result must be f32, ")
                        << why << ", but is " << result.getType(),
                    op, "mpc-assign-precision");
     };
     if (origins.isParameterGradient(result))
       return refuse("being the gradient of a parameter or a part of one");
-    if (origins.isUnbounded(result) && !isUsersChoice(op))
+    if (isUsersChoice(op))
+      continue;
+    if (origins.isUnbounded(result))
       return refuse("being computed from inputs that no op has bounded");
+    if (const TensorFacts &facts = ranges.of(result); facts.exceeds(lowType))
+      return refuse("for " + facts.explainExcess(lowType));
   }
   return success();
 }
@@ -344,14 +355,16 @@ struct VerifyPrecisionPass
   }
 
   static LogicalResult verifyAllOrigins(ModuleOp module, FloatType lowType) {
+    ConstantFacts constants;
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;
-      Origins origins(func, lowType);
+      Origins origins(func);
+      Ranges ranges(func, constants);
       for (Operation &op : func.front()) {
         auto cast = dyn_cast<amp::CastOp>(op);
         if (failed(cast ? verifyReaders(cast, origins)
-                        : verifyOrigins(&op, origins)))
+                        : verifyOrigins(&op, origins, ranges, lowType)))
           return failure();
       }
     }
@@ -367,7 +380,7 @@ struct VerifyPrecisionPass
       return failure();
     if (auto precision = dyn_cast<amp::PrecisionOpInterface>(op))
       if (failed(verifyTf32(precision)) ||
-          failed(verifyPins(precision, lowType)) ||
+          failed(verifyPins(precision, lowType, op->hasAttr(kProvenAttr))) ||
           failed(verifyPinsKept(precision)) || failed(verifyMixed(precision)) ||
           failed(verifyTransparent(precision)))
         return failure();

@@ -276,6 +276,32 @@ module attributes {mpc.precision = "bf16"} {
 
 // -----
 
+module attributes {mpc.precision = "fp16"} {
+  func.func @mask_rounded(%x: tensor<4x8xf32>) {
+    %mask = train.constant dense<-1.0e+09> : tensor<8xf32> : tensor<8xf32>
+    %0 = train.matmul %x, %x {transpose_rhs} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
+    %1 = train.matmul %0, %x : (tensor<4x4xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    // expected-error @+2 {{result must be f32, for values up to 1e+09 do not fit f16 (65504), but is 'tensor<4x8xf16>'}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %2 = train.add %1, %mask : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf16>
+    return
+  }
+}
+
+// -----
+
+module attributes {mpc.precision = "fp16"} {
+  func.func @not_proven(%x: tensor<4x4xf32>) {
+    %0 = train.sigmoid %x : (tensor<4x4xf32>) -> tensor<4x4xf16>
+    // expected-error @+2 {{is not proven to stay within 'f16'}}
+    // expected-note @+1 {{mpc-assign-precision should have seen to it}}
+    %1 = train.mul %0, %0 {mpc.precision.proven} : (tensor<4x4xf16>, tensor<4x4xf16>) -> tensor<4x4xf16>
+    return
+  }
+}
+
+// -----
+
 module attributes {mpc.precision = "bf16"} {
   train.state @m optimizer : tensor<1x1024xf32>
   func.func @gradient_rounded(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
