@@ -5,5 +5,5 @@
 #include "compiler/Report/Page.h"
 
 std::string mpc::report::comparePage(llvm::StringRef json) {
-  return fillPage(kCompareHtml, kCompareScript, json);
+  return fillPage(kComparePage, json);
 }

@@ -2,6 +2,7 @@
 
 #include "compiler/Report/Page.h"
 
+using namespace mpc::report;
 using llvm::StringRef;
 
 /// JSON inside of HTML: no name can end the element that it stands in.
@@ -15,20 +16,24 @@ static std::string escape(StringRef json) {
   return escaped;
 }
 
-std::string mpc::report::fillPage(StringRef html, StringRef script,
-                                  StringRef json) {
+std::string mpc::report::fillPage(const PageParts &parts, StringRef json) {
   std::string page;
+  StringRef frame = kPageFrame;
   auto upTo = [&](StringRef mark) {
-    auto [before, after] = html.split(mark);
+    auto [before, after] = frame.split(mark);
     page += before;
-    html = after;
+    frame = after;
   };
+  upTo("@title@");
+  page += parts.title;
   upTo("@style@");
   page += kPageStyle;
+  upTo("@body@");
+  page += parts.body;
   upTo("@report@");
   page += escape(json);
   upTo("@script@");
   page += kCommonScript;
-  page += script;
-  return page + html.str();
+  page += parts.script;
+  return page + frame.str();
 }

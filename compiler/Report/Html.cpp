@@ -117,5 +117,5 @@ static Object pageJson(const Report &report) {
 std::string mpc::report::htmlPage(const Report &report) {
   std::string json;
   llvm::raw_string_ostream(json) << llvm::json::Value(pageJson(report));
-  return fillPage(kPageHtml, kPageScript, json);
+  return fillPage(kReportPage, json);
 }

@@ -8,21 +8,23 @@
 
 namespace mpc::report {
 
-// Of all pages.
+// Of all pages. The frame has "@title@", "@style@", "@body@", "@report@" and
+// "@script@", in this order, where the others and the data go.
+extern const char *const kPageFrame;
 extern const char *const kPageStyle;
 extern const char *const kCommonScript;
 
-// Of the report, and of a comparison. The first of each has "@style@",
-// "@report@" and "@script@", in this order, where the others and the data go.
-extern const char *const kPageHtml;
-extern const char *const kPageScript;
-extern const char *const kCompareHtml;
-extern const char *const kCompareScript;
+/// What one kind of page has of its own.
+struct PageParts {
+  const char *title, *body, *script;
+};
 
-/// A page that holds all it needs: `html` with style, scripts and `json`, in
-/// which nothing can end the element that it stands in.
-std::string fillPage(llvm::StringRef html, llvm::StringRef script,
-                     llvm::StringRef json);
+extern const PageParts kReportPage;
+extern const PageParts kComparePage;
+
+/// A page that holds all it needs: style, scripts and `json`, in which nothing
+/// can end the element that it stands in.
+std::string fillPage(const PageParts &parts, llvm::StringRef json);
 
 } // namespace mpc::report
 

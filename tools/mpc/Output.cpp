@@ -87,6 +87,12 @@ std::string mpc::tool::findPlace(const std::string &path,
   return place.string();
 }
 
+bool mpc::tool::isSamePlace(const std::string &a, const std::string &b) {
+  std::error_code error;
+  fs::path one = fs::weakly_canonical(a, error);
+  return !error && one == fs::weakly_canonical(b, error) && !error;
+}
+
 void mpc::tool::createFolders(const std::string &path) {
   auto refuse = [&path](int cause) {
     throw Failure(InputOutput,

@@ -22,6 +22,10 @@ struct InputFile {
 [[nodiscard]] std::string findPlace(const std::string &path,
                                     const std::vector<InputFile> &inputs);
 
+/// True if two files would be one: places that findPlace gave, whether or not
+/// anything is there.
+bool isSamePlace(const std::string &a, const std::string &b);
+
 /// Makes a folder and those above it. What is made survives a power loss: a
 /// checkpoint that does is of no use in a folder that does not.
 void createFolders(const std::string &path);

@@ -181,7 +181,11 @@ static int write(const Options &options) {
   if (!options.annotate.empty()) {
     model = findPlaceOf(options.annotate, options);
     // Large models have a second file beside them.
-    (void)findPlaceOf(options.annotate + ".data", options);
+    std::string data = findPlaceOf(options.annotate + ".data", options);
+    for (const std::string &place : {model, data})
+      if (isSamePlace(place, page))
+        throw Failure(Usage, "--html and --annotate would both write '" +
+                                 place + "'; give one of them another name");
   }
   mpc::report::Report report =
       parse(options.path, findReport(options.path, options.arguments));
