@@ -71,6 +71,19 @@ void mpc::setOutputs(func::FuncOp func, ArrayRef<Output> outputs) {
   func.setAllResultAttrs(attributes);
 }
 
+Value mpc::outputNamed(func::FuncOp func, StringRef name) {
+  for (auto [i, value] : llvm::enumerate(getReturn(func).getOperands()))
+    if (resultName(func, i) == name)
+      return value;
+  return nullptr;
+}
+
+void mpc::addOutput(func::FuncOp func, Value value, StringRef name) {
+  SmallVector<Output> outputs = getOutputs(func);
+  outputs.push_back({value, outputAttributes(func.getContext(), name)});
+  setOutputs(func, outputs);
+}
+
 Value mpc::skipIdentities(Value value) {
   while (auto op = value.getDefiningOp<train::CostOpInterface>()) {
     if (!op.isIdentity())

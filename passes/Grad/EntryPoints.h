@@ -56,6 +56,13 @@ llvm::SmallVector<Output> getOutputs(mlir::func::FuncOp func);
 /// Makes the function return exactly `outputs`, and its type say so.
 void setOutputs(mlir::func::FuncOp func, llvm::ArrayRef<Output> outputs);
 
+/// The value that `func` returns under this name; null if there is none.
+mlir::Value outputNamed(mlir::func::FuncOp func, llvm::StringRef name);
+
+/// Makes the function return one more value.
+void addOutput(mlir::func::FuncOp func, mlir::Value value,
+               llvm::StringRef name);
+
 /// Follows `value` back through ops that compute nothing, whose gradients are
 /// those of the identity.
 mlir::Value skipIdentities(mlir::Value value);

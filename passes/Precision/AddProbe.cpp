@@ -1,15 +1,14 @@
 //===- AddProbe.cpp - A copy of a step that shows what it computes --------===//
 //
-// Implements mpc-add-probe. Fused programs keep no intermediate values, and to
-// keep them would make another program of the step: so a function of its own
-// computes them again, in the same types and order, and gives each or, if it is
-// long, a sketch of it.
+// Implements mpc-add-probe: a copy of the step that gives each value or, if it
+// is long, a sketch of it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Dialect/Amp/IR/Amp.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
+#include "passes/Precision/StepCopy.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/DebugLog.h"
@@ -23,14 +22,6 @@ namespace mpc {
 
 using namespace mlir;
 using namespace mpc;
-
-/// The function that computes gradients; null if the model is not trained.
-static func::FuncOp findTraining(ModuleOp module) {
-  for (StringRef name : {"step", "accumulate"})
-    if (auto func = module.lookupSymbol<func::FuncOp>(name))
-      return func;
-  return nullptr;
-}
 
 /// One of -1 and 1, by chance but always the same (splitmix64).
 static float randomSign(uint64_t number) {
@@ -141,26 +132,21 @@ struct AddProbePass : mpc::impl::AddProbePassBase<AddProbePass> {
       taken->emitError("the name 'probe' is taken");
       return signalPassFailure();
     }
-    auto probe = cast<func::FuncOp>(training->clone());
-    probe.setName("probe");
-    module.push_back(probe);
-    returnValues(probe);
-    eraseUpdates(probe);
+    func::FuncOp probe = copyStep(training, "probe");
+    showInstead(probe, valuesOf(probe));
   }
 
 private:
-  /// Lets `func` return its values instead of what it does. They go by the line
-  /// of the op in the report of the function that it is a copy of, and the
-  /// number of the result: "17.0".
-  void returnValues(func::FuncOp func) {
+  /// The values of a copy. They go by the line of the op in the report of the
+  /// function that it is a copy of, and the number of the result: "17.0".
+  SmallVector<Output> valuesOf(func::FuncOp func) {
     Block &body = func.front();
     Operation *end = body.getTerminator();
     OpBuilder builder(end);
     auto state = func->getParentOfType<ModuleOp>().lookupSymbol<train::StateOp>(
         kLossScaleState);
     Value scale = state ? getOrCreateRead(func, state) : nullptr;
-    SmallVector<Value> values;
-    SmallVector<Attribute> attributes;
+    SmallVector<Output> values;
     Origins origins;
     int64_t line = -1;
     SmallVector<Operation *> ops;
@@ -185,26 +171,13 @@ private:
         Value value = Sketcher(builder, length).sketch(shown, op.getLoc());
         if (scale && origins.scaled.contains(result))
           value = amp::UnscaleOp::create(builder, op.getLoc(), value, scale);
-        values.push_back(value);
         std::string name = std::to_string(line) + "." +
                            std::to_string(result.getResultNumber());
-        attributes.push_back(builder.getDictionaryAttr(
-            builder.getNamedAttr("mpc.name", builder.getStringAttr(name))));
+        values.push_back({value, outputAttributes(&getContext(), name)});
       }
     }
     LDBG() << values.size() << " values of " << line + 1 << " ops";
-    end->setOperands(values);
-    func.setType(builder.getFunctionType(func.getArgumentTypes(),
-                                         TypeRange(ValueRange(values))));
-    func.setAllResultAttrs(attributes);
-  }
-
-  /// What is left of the update changes states, or nobody reads it.
-  static void eraseUpdates(func::FuncOp func) {
-    for (Operation &op :
-         llvm::make_early_inc_range(llvm::reverse(func.front())))
-      if (isa<train::WriteOp>(op) || isOpTriviallyDead(&op))
-        op.erase();
+    return values;
   }
 };
 

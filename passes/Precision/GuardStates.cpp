@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
 
@@ -42,10 +43,8 @@ static SmallVector<Value> findTested(func::FuncOp func) {
     for (Operation *user : gradients.getUsers())
       if (auto norm = dyn_cast<train::GlobalNormOp>(user))
         gradients = norm.getResult();
-  for (unsigned i = 0; i < func.getNumResults(); ++i)
-    if (auto name = func.getResultAttrOfType<StringAttr>(i, "mpc.name");
-        name && name.getValue() == "loss")
-      tested.push_back(func.front().getTerminator()->getOperand(i));
+  if (Value loss = outputNamed(func, "loss"))
+    tested.push_back(loss);
   return tested;
 }
 
@@ -80,8 +79,8 @@ private:
     setDecision(finite.getDefiningOp(), kRuleGuard,
                 "a step that is not finite changes nothing");
     Value updated = guardWrites(builder, func, finite, carried);
-    appendResult(func, finite, "finite");
-    appendResult(func, updated, "update_finite");
+    addOutput(func, finite, "finite");
+    addOutput(func, updated, "update_finite");
     return success();
   }
 
@@ -139,15 +138,6 @@ private:
     std::string name = (train::kPendingPrefix + state.getSymName()).str();
     if (getOperation().lookupSymbol<train::StateOp>(name))
       train::WriteOp::create(builder, write.getLoc(), name, committed);
-  }
-
-  static void appendResult(func::FuncOp func, Value value, StringRef name) {
-    Operation *end = func.front().getTerminator();
-    end->insertOperands(end->getNumOperands(), value);
-    auto attrs = NamedAttribute(StringAttr::get(func.getContext(), "mpc.name"),
-                                StringAttr::get(func.getContext(), name));
-    (void)func.insertResult(func.getNumResults(), value.getType(),
-                            DictionaryAttr::get(func.getContext(), attrs));
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "compiler/Dialect/Train/IR/OwnStep.h"
 #include "compiler/Support/Diagnostics.h"
+#include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
 
@@ -79,10 +80,7 @@ static TrainingFunction inspect(func::FuncOp func) {
         read && read.getState() == kGradientsState)
       sum = read.getResult();
   }
-  for (unsigned i = 0; i < func.getNumResults(); ++i)
-    if (auto name = func.getResultAttrOfType<StringAttr>(i, "mpc.name");
-        name && name.getValue() == "finite")
-      found.finite = func.front().getTerminator()->getOperand(i);
+  found.finite = outputNamed(func, "finite");
   found.gradients = findGradientPacks(func);
   found.startsBackward = !found.gradients.empty();
   if (!found.startsBackward && sum)

@@ -9,6 +9,7 @@
 #include "compiler/Support/Report.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
+#include "passes/Precision/StepCopy.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
@@ -28,40 +29,19 @@ using namespace mpc;
 static constexpr llvm::StringLiteral kFaultPlace = "fault_place";
 static constexpr llvm::StringLiteral kFaultValue = "fault_value";
 
-static StringAttr resultName(func::FuncOp func, unsigned index) {
-  return func.getResultAttrOfType<StringAttr>(index, "mpc.name");
-}
-
-/// The value that `func` returns under this name; null if there is none.
-static Value findResult(func::FuncOp func, StringRef name) {
-  for (unsigned i = 0; i < func.getNumResults(); ++i)
-    if (StringAttr attr = resultName(func, i); attr && attr.getValue() == name)
-      return func.front().getTerminator()->getOperand(i);
-  return nullptr;
-}
-
-static DictionaryAttr nameAttributes(MLIRContext *context, StringRef name) {
-  return DictionaryAttr::get(
-      context, NamedAttribute(StringAttr::get(context, "mpc.name"),
-                              StringAttr::get(context, name)));
-}
-
 /// Micro-batches say whether they are finite: an update that is not may come
 /// from one whose inputs are gone.
 static void testMicroBatch(func::FuncOp func) {
   SmallVector<Value> tested = findGradientPacks(func);
-  Value loss = findResult(func, "loss");
-  if (tested.empty() || !loss || findResult(func, "finite"))
+  Value loss = outputNamed(func, "loss");
+  if (tested.empty() || !loss || outputNamed(func, "finite"))
     return;
   tested.push_back(loss);
-  Operation *end = func.front().getTerminator();
-  OpBuilder builder(end);
+  OpBuilder builder(getReturn(func));
   Value finite = amp::AllFiniteOp::create(builder, tested[0].getLoc(), tested);
   setDecision(finite.getDefiningOp(), kRuleGuard,
               "tells of micro-batches that are not finite");
-  end->insertOperands(end->getNumOperands(), finite);
-  (void)func.insertResult(func.getNumResults(), finite.getType(),
-                          nameAttributes(func.getContext(), "finite"));
+  addOutput(func, finite, "finite");
 }
 
 /// True if the op computes no number, or none that was not finite before.
@@ -101,16 +81,11 @@ public:
   explicit Observer(func::FuncOp func) : func(func), builder(func) {}
 
   void run() {
-    SmallVector<Value> tested = takeTested();
-    SmallVector<train::WriteOp> writes(func.front().getOps<train::WriteOp>());
-    for (train::WriteOp write : writes)
-      write.erase();
     builder.setInsertionPointToStart(&func.front());
     for (BlockArgument argument : func.getArguments()) {
-      auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                    "mpc.name");
+      StringRef name = argumentName(func, argument.getArgNumber());
       if (getFloatElementType(argument.getType()))
-        observe(argument, describe(name ? name.getValue() : "", "input"));
+        observe(argument, describe(name, "input"));
     }
     SmallVector<Operation *> ops;
     for (Operation &op : func.front().without_terminator())
@@ -118,19 +93,11 @@ public:
         ops.push_back(&op);
     for (Operation *op : ops)
       visit(op);
-    finish(tested);
+    finish();
   }
 
 private:
   using Rows = llvm::SetVector<int64_t>;
-
-  /// What decides about the step, and the results, which nobody wants here.
-  SmallVector<Value> takeTested() {
-    SmallVector<Value> tested;
-    if (Value finite = findResult(func, "finite"))
-      llvm::append_range(tested, finite.getDefiningOp()->getOperands());
-    return tested;
-  }
 
   void visit(Operation *op) {
     builder.setInsertionPointAfter(op);
@@ -259,12 +226,16 @@ private:
     seen.push_back(train::ObserveOp::create(builder, value.getLoc(), value));
   }
 
-  /// Rows one after the other are the results.
-  void finish(ArrayRef<Value> tested) {
-    Operation *end = func.front().getTerminator();
-    builder.setInsertionPoint(end);
-    SmallVector<Value> results;
-    SmallVector<DictionaryAttr> names;
+  /// Rows one after the other are the results, and the function says what they
+  /// are of, and which decide about the step.
+  void finish() {
+    Rows decisive;
+    if (Value finite = outputNamed(func, "finite"))
+      for (Value tested : finite.getDefiningOp()->getOperands())
+        if (auto found = rows.find(tested); found != rows.end())
+          decisive.insert_range(found->second);
+    builder.setInsertionPoint(getReturn(func));
+    SmallVector<Output> tables;
     auto pack = [&](ArrayRef<Value> parts, int64_t width, StringRef name) {
       if (parts.empty())
         return;
@@ -273,20 +244,13 @@ private:
       for (int64_t i = 0; i < count; ++i)
         offsets.push_back(i * width);
       auto type = RankedTensorType::get({count, width}, builder.getF64Type());
-      results.push_back(
-          train::PackOp::create(builder, func.getLoc(), type, parts, offsets));
-      names.push_back(nameAttributes(func.getContext(), name));
+      tables.push_back(
+          {train::PackOp::create(builder, func.getLoc(), type, parts, offsets),
+           outputAttributes(func.getContext(), name)});
     };
     pack(seen, train::kObservationWidth, "observations");
     pack(roundings, train::kRoundingWidth, "roundings");
-    end->setOperands(results);
-    func.setType(builder.getFunctionType(func.getArgumentTypes(),
-                                         ValueRange(results).getTypes()));
-    func.setAllResultAttrs(names);
-    Rows decisive;
-    for (Value value : tested)
-      if (auto found = rows.find(value); found != rows.end())
-        decisive.insert_range(found->second);
+    showInstead(func, tables);
     func->setAttr(kObservationsAttr, builder.getArrayAttr(descriptions));
     func->setAttr(kTestedAttr, builder.getDenseI64ArrayAttr(sorted(decisive)));
   }
@@ -304,25 +268,19 @@ struct ObserveValuesPass : mpc::impl::ObserveValuesPassBase<ObserveValuesPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    for (StringRef name : {"step", "accumulate"}) {
-      auto func = module.lookupSymbol<func::FuncOp>(name);
-      if (!func)
-        continue;
-      LDBG() << "observing " << name;
-      testMicroBatch(func);
-      if (injectable)
-        makeInjectable(func);
-      auto copy = cast<func::FuncOp>(func->clone());
-      copy.setSymName(kObserveEntry);
-      module.push_back(copy);
-      Observer(copy).run();
-      // Only the copy is looked at.
-      SmallVector<train::RoundingOp> roundings(
-          func.front().getOps<train::RoundingOp>());
-      for (train::RoundingOp op : roundings)
-        op.erase();
+    func::FuncOp func = findTraining(module);
+    if (!func)
       return;
-    }
+    LDBG() << "observing " << func.getSymName();
+    testMicroBatch(func);
+    if (injectable)
+      makeInjectable(func);
+    Observer(copyStep(func, kObserveEntry)).run();
+    // Only the copy is looked at.
+    SmallVector<train::RoundingOp> roundings(
+        func.front().getOps<train::RoundingOp>());
+    for (train::RoundingOp op : roundings)
+      op.erase();
   }
 
   /// Lets states say which op gives what it did not compute.
