@@ -260,7 +260,8 @@ private:
     }
     if (stopped())
       return 0;
-    result.report = completeReport(result.report, devices, imported.modules);
+    result.report =
+        completeReport(result.report, recomputed, devices, imported.modules);
     return writePackage(variants);
   }
 
@@ -368,7 +369,8 @@ private:
       return reportFailure(std::move(error), deviceModule);
     devices.push_back({variant.device,
                        cast<StringAttr>(kernels).getValue().str(),
-                       variant.assembled});
+                       variant.assembled,
+                       findMachine(variant.device, target.stages().features)});
     return 0;
   }
 
@@ -404,6 +406,8 @@ private:
     if (stage == "precision")
       if (auto report = module->getAttrOfType<StringAttr>("mpc.report"))
         result.report = report.getValue().str();
+    if (Attribute report = module->removeAttr(kRecomputeReportAttr))
+      recomputed = cast<StringAttr>(report).getValue().str();
     return dump(module, std::to_string(index + 1) + "-" + stage + suffix);
   }
 
@@ -470,6 +474,7 @@ private:
   MLIRContext context;
   ModelDiagnosticHandler handler;
   OwningOpRef<ModuleOp> module;
+  std::string recomputed; ///< kRecomputeReportAttr, if something may be.
   std::vector<DeviceReport> devices;
 };
 

@@ -7,6 +7,7 @@
 #include "passes/Pipeline.h"
 
 #include "compiler/Catalog/Catalog.h"
+#include "compiler/Support/Machine.h"
 #include "compiler/Target/CpuTarget.h"
 #include "compiler/Target/GpuTarget.h"
 #include "passes/Codegen/Passes.h"
@@ -122,12 +123,10 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   bool onGpu = llvm::any_of(options.targets, [](StringRef target) {
     return target.starts_with("cuda");
   });
-  // An H100, and a core of Zen 5; CPUs without such instructions gain nothing.
   if (onGpu)
-    assign.bytesPerFlop = 0.047;
+    assign.bytesPerFlop = findMachine("cuda", {}).bytesPerFlop();
   else if (llvm::Expected<CpuTarget> cpu = findCpuTarget(options.targetCpu))
-    assign.bytesPerFlop =
-        llvm::is_contained(cpu->features, "avx512bf16") ? 0.05 : 0;
+    assign.bytesPerFlop = findMachine("cpu", cpu->features).bytesPerFlop();
   else
     llvm::consumeError(cpu.takeError());
   pm.addPass(createAssignPrecisionPass(assign));

@@ -1,7 +1,7 @@
 //===- Complete.cpp - What a report gets when all is compiled -------------===//
 //
-// Devices, the module of each op, and the summary. Until then the report is
-// what mpc-report-precision wrote.
+// What runs again, devices, the module of each op, and the summary. Until then
+// the report is what mpc-report-precision wrote.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,10 +25,26 @@ static llvm::json::Object toJson(const KernelResources &kernel) {
                             {"shared", kernel.shared}};
 }
 
-static llvm::json::Object toJson(const DeviceReport &device) {
+/// Its rates, one for the 16-bit format of the program.
+static llvm::json::Object toJson(const Machine &machine, StringRef precision) {
+  return llvm::json::Object{
+      {"name", machine.name},
+      {"bytes_per_ns", machine.bytes},
+      {"flops_per_ns",
+       llvm::json::Object{
+           {"f32", machine.f32},
+           {"16bit", precision == "fp16" ? machine.f16 : machine.bf16},
+           {"8bit", machine.fp8}}}};
+}
+
+static llvm::json::Object toJson(const DeviceReport &device,
+                                 StringRef precision) {
   llvm::json::Value parts = llvm::cantFail(llvm::json::parse(device.kernels));
   llvm::json::Object &object = *parts.getAsObject();
   object["device"] = device.device;
+  // Nobody trains in f64: it is there to check gradients with.
+  if (precision != "fp64")
+    object["machine"] = toJson(device.machine, precision);
   if (device.architectures.empty())
     return std::move(object);
   llvm::json::Array architectures;
@@ -68,14 +84,17 @@ static void describeOps(llvm::json::Object &report,
 }
 
 std::string
-mpc::completeReport(StringRef text, llvm::ArrayRef<DeviceReport> devices,
+mpc::completeReport(StringRef text, StringRef recomputed,
+                    llvm::ArrayRef<DeviceReport> devices,
                     const std::map<std::string, std::string> &modules) {
   llvm::json::Value value = llvm::cantFail(llvm::json::parse(text));
   llvm::json::Object &object = *value.getAsObject();
   llvm::json::Array list;
   for (const DeviceReport &device : devices)
-    list.push_back(toJson(device));
+    list.push_back(toJson(device, object.getString("precision").value_or("")));
   object["devices"] = std::move(list);
+  if (!recomputed.empty())
+    object["recompute"] = llvm::cantFail(llvm::json::parse(recomputed));
   describeOps(object, modules);
   report::Report report = llvm::cantFail(report::readJson(std::move(value)));
   (*report.json.getAsObject())["summary"] = report::summaryJson(report);

@@ -11,10 +11,10 @@
 
 namespace mpc {
 
-/// The report of mpc-report-precision with a part for each device, the module
-/// of each op and the summary. `modules` names those of nodes whose names do
-/// not say.
-std::string completeReport(llvm::StringRef report,
+/// The report of mpc-report-precision with what mpc-recompute reported ("" if
+/// it did not run), a part for each device, the module of each op and the
+/// summary. `modules` names those of nodes whose names do not say.
+std::string completeReport(llvm::StringRef report, llvm::StringRef recomputed,
                            llvm::ArrayRef<DeviceReport> devices,
                            const std::map<std::string, std::string> &modules);
 

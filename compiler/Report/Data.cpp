@@ -5,6 +5,7 @@
 #include "compiler/Report/Modules.h"
 #include "compiler/Report/Rules.h"
 #include "compiler/Report/Text.h"
+#include "compiler/Report/Time.h"
 #include "compiler/Support/Report.h"
 
 #include <algorithm>
@@ -97,6 +98,17 @@ const Function *Report::find(StringRef name) const {
   return nullptr;
 }
 
+uint64_t Recomputation::Course::peak() const {
+  return bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
+}
+
+const Recomputation *Report::findRecomputation(StringRef function) const {
+  for (const Recomputation &recomputation : recomputed)
+    if (recomputation.function == function)
+      return &recomputation;
+  return nullptr;
+}
+
 const Function *Report::principal() const {
   for (const Function &function : functions)
     if (function.isTraining())
@@ -110,6 +122,10 @@ StringRef Report::lowName() const {
   if (precision == "fp8")
     return "16/8 bit";
   return precision == "fp16" ? "f16" : "16 bit";
+}
+
+StringRef Report::lowNameWithoutFp8() const {
+  return precision == "fp8" ? "bf16" : lowName();
 }
 
 StringRef Report::wideName() const {
@@ -239,23 +255,68 @@ static llvm::Expected<Function> readFunction(const llvm::json::Value &value) {
   return function;
 }
 
+static std::vector<uint64_t> countsAt(const Object &object, StringRef key) {
+  std::vector<uint64_t> counts;
+  if (const llvm::json::Array *list = object.getArray(key))
+    for (const llvm::json::Value &count : *list)
+      counts.push_back(std::max<int64_t>(0, count.getAsInteger().value_or(0)));
+  return counts;
+}
+
+/// None if something could not be divided by.
+static std::optional<Rates> readRates(const Object &device) {
+  const Object *machine = device.getObject("machine");
+  const Object *flops = machine ? machine->getObject("flops_per_ns") : nullptr;
+  if (!flops)
+    return std::nullopt;
+  auto at = [](const Object &object, StringRef key) {
+    return object.getNumber(key).value_or(0);
+  };
+  Rates rates = {textAt(*machine, "name"), at(*machine, "bytes_per_ns"),
+                 at(*flops, "f32"), at(*flops, "16bit"), at(*flops, "8bit")};
+  for (double rate : {rates.bytes, rates.wide, rates.low, rates.fp8})
+    if (!(rate >= 1e-3 && rate <= 1e12))
+      return std::nullopt;
+  return rates;
+}
+
+static Device::Entry readEntry(const Object &object) {
+  Device::Entry entry;
+  entry.name = textAt(object, "name");
+  entry.launches = countAt(object, "launches");
+  entry.calls = countAt(object, "calls");
+  entry.bytes = countAt(object, "bytes");
+  entry.lowBytes = std::min(entry.bytes, countAt(object, "bytes_16bit"));
+  entry.fp8Bytes = std::min(entry.lowBytes, countAt(object, "bytes_8bit"));
+  entry.liveStride = countAt(object, "live_stride");
+  entry.liveBytes = countsAt(object, "live_bytes");
+  return entry;
+}
+
+static Recomputation readRecomputation(const Object &object) {
+  auto courseAt = [&](StringRef key) {
+    Recomputation::Course course;
+    if (const Object *found = object.getObject(key))
+      course = {countAt(*found, "ops"), countAt(*found, "kept_stride"),
+                countsAt(*found, "kept_bytes")};
+    return course;
+  };
+  Recomputation recomputation = {
+      textAt(object, "function"), countAt(object, "forward_ops"),
+      readCost(object), courseAt("before"), courseAt("after")};
+  recomputation.cost.ops = countAt(object, "ops");
+  return recomputation;
+}
+
 static Device readDevice(const Object &object) {
   Device device;
   device.name = textAt(object, "device");
+  device.rates = readRates(object);
   device.arena = countAt(object, "arena_bytes");
   device.unsharedArena = countAt(object, "arena_bytes_unshared");
   device.states = countAt(object, "state_bytes");
-  for (const Object *entry : objectsAt(object, "entries")) {
-    device.entries.push_back({textAt(*entry, "name"),
-                              countAt(*entry, "launches"),
-                              countAt(*entry, "calls"),
-                              countAt(*entry, "live_stride"),
-                              {}});
-    if (const llvm::json::Array *live = entry->getArray("live_bytes"))
-      for (const llvm::json::Value &bytes : *live)
-        device.entries.back().liveBytes.push_back(
-            std::max<int64_t>(0, bytes.getAsInteger().value_or(0)));
-  }
+  for (const Object *entry : objectsAt(object, "entries"))
+    device.entries.push_back(readEntry(*entry));
   return device;
 }
 
@@ -328,8 +389,11 @@ llvm::Expected<Report> mpc::report::readJson(llvm::json::Value json) {
     report.totals.casts = countAt(*totals, "casts");
     report.weightCasts = countAt(*totals, "weight_casts");
   }
+  for (const Object *recomputation : objectsAt(*object, "recompute"))
+    report.recomputed.push_back(readRecomputation(*recomputation));
   for (const Object *device : objectsAt(*object, "devices"))
     report.devices.push_back(readDevice(*device));
+  estimateTimes(report);
   for (const Object *group : objectsAt(*object, "groups"))
     report.groups.push_back(readGroup(*group));
   report.json = std::move(json);

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -103,16 +104,52 @@ struct Function {
   int64_t lineOf(size_t cast) const;
 };
 
+/// Nanoseconds, by the format that something is computed in, read or written
+/// as.
+struct Time {
+  double wide = 0, low = 0, fp8 = 0;
+
+  double sum() const { return wide + low + fp8; }
+};
+
+/// What a machine does in a nanosecond; see compiler/Support/Machine.h.
+struct Rates {
+  std::string machine;
+  double bytes = 0;
+  double wide = 0, low = 0, fp8 = 0; ///< Operations.
+
+  bool multipliesFp8() const { return fp8 > low; }
+};
+
 struct Device {
   struct Entry {
     std::string name;
     uint64_t launches = 0, calls = 0;
-    uint64_t liveStride = 1;         ///< Instructions between the numbers of
-    std::vector<uint64_t> liveBytes; ///< what is in use of the arena.
+    uint64_t bytes = 0, lowBytes = 0; ///< Of floats, in all and in 16 bit or
+    uint64_t fp8Bytes = 0;            ///< less: read and written by kernels.
+    std::optional<Time> time;         ///< An estimate for the machine.
+    uint64_t liveStride = 1;          ///< Instructions between the numbers of
+    std::vector<uint64_t> liveBytes;  ///< what is in use of the arena.
   };
   std::string name;
+  std::optional<Rates> rates;
   std::vector<Entry> entries;
   uint64_t arena = 0, unsharedArena = 0, states = 0; ///< Bytes.
+};
+
+/// What runs again in a function so that less is kept for its backward pass.
+struct Recomputation {
+  /// Bytes that are kept, over the ops of the function.
+  struct Course {
+    uint64_t ops = 0, stride = 1;
+    std::vector<uint64_t> bytes;
+
+    uint64_t peak() const;
+  };
+  std::string function;
+  uint64_t forwardOps = 0; ///< Come first, and are the same in both.
+  Cost cost;               ///< Of what runs again.
+  Course before, after;
 };
 
 /// Parameters that are updated alike.
@@ -128,9 +165,11 @@ struct Report {
   uint64_t weightCasts = 0;
   std::vector<Device> devices;
   std::vector<ParameterGroup> groups; ///< None: all are.
-  llvm::json::Value json = nullptr;   ///< All of it, as it came.
+  std::vector<Recomputation> recomputed;
+  llvm::json::Value json = nullptr; ///< All of it, as it came.
 
   const Function *find(llvm::StringRef name) const;
+  const Recomputation *findRecomputation(llvm::StringRef function) const;
   /// The function that a summary is about: what is trained with, else the
   /// first.
   const Function *principal() const;
@@ -138,6 +177,8 @@ struct Report {
   /// other.
   llvm::StringRef lowName() const;
   llvm::StringRef wideName() const;
+  /// The same where FP8 is told apart.
+  llvm::StringRef lowNameWithoutFp8() const;
 };
 
 llvm::Expected<Report> read(llvm::StringRef json);

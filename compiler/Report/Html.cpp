@@ -19,6 +19,13 @@ static int64_t number(uint64_t value) {
   return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX));
 }
 
+static Array countsJson(llvm::ArrayRef<uint64_t> counts) {
+  Array array;
+  for (uint64_t count : counts)
+    array.push_back(number(count));
+  return array;
+}
+
 static Object operandJson(const Operand &operand) {
   Object object{{"dtype", operand.dtype},
                 {"bytes", number(operand.bytes)},
@@ -84,12 +91,16 @@ static Object functionJson(const Function &function) {
 static Object deviceJson(const Device &device) {
   Array entries;
   for (const Device::Entry &entry : device.entries) {
-    Array live;
-    for (uint64_t bytes : entry.liveBytes)
-      live.push_back(number(bytes));
-    entries.push_back(Object{{"name", entry.name},
-                             {"live_stride", number(entry.liveStride)},
-                             {"live_bytes", std::move(live)}});
+    Object line{{"name", entry.name},
+                {"live_stride", number(entry.liveStride)},
+                {"live_bytes", countsJson(entry.liveBytes)}};
+    if (entry.time)
+      line["time"] = Object{{"f32", entry.time->wide},
+                            {"16bit", entry.time->low},
+                            {"8bit", entry.time->fp8},
+                            {"multiplies_8bit", device.rates->multipliesFp8()},
+                            {"machine", device.rates->machine}};
+    entries.push_back(std::move(line));
   }
   return Object{{"device", device.name},
                 {"state_bytes", number(device.states)},
@@ -97,21 +108,35 @@ static Object deviceJson(const Device &device) {
                 {"entries", std::move(entries)}};
 }
 
+static Object courseJson(const Recomputation::Course &course) {
+  return Object{{"ops", number(course.ops)},
+                {"stride", number(course.stride)},
+                {"bytes", countsJson(course.bytes)}};
+}
+
 /// What the script of the page reads.
 static Object pageJson(const Report &report) {
-  Array functions, devices;
+  Array functions, devices, recomputed;
   for (const Function &function : report.functions)
     functions.push_back(functionJson(function));
   for (const Device &device : report.devices)
     devices.push_back(deviceJson(device));
+  for (const Recomputation &again : report.recomputed)
+    recomputed.push_back(Object{{"function", again.function},
+                                {"ops", number(again.cost.ops)},
+                                {"forward_ops", number(again.forwardOps)},
+                                {"before", courseJson(again.before)},
+                                {"after", courseJson(again.after)}});
   const Function *principal = report.principal();
   return Object{{"model", report.model},
                 {"precision", report.precision},
                 {"low", report.lowName()},
+                {"low_alone", report.lowNameWithoutFp8()},
                 {"wide", report.wideName()},
                 {"principal", principal ? principal->name : ""},
                 {"functions", std::move(functions)},
-                {"devices", std::move(devices)}};
+                {"devices", std::move(devices)},
+                {"recompute", std::move(recomputed)}};
 }
 
 std::string mpc::report::htmlPage(const Report &report) {

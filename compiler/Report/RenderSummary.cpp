@@ -4,6 +4,7 @@
 #include "compiler/Report/Rules.h"
 #include "compiler/Report/Summary.h"
 #include "compiler/Report/Text.h"
+#include "compiler/Report/Time.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -167,7 +168,18 @@ static void printMachine(llvm::raw_ostream &os, const Report &report,
       "': " + std::to_string(totals.casts) + ", " + inBytes(totals.castBytes) +
       " read and written; " + std::to_string(summary.function->weightCasts) +
       " of weights");
+  if (const Recomputation *again =
+          report.findRecomputation(summary.function->name))
+    say("Recomputation in '" + again->function + "': at most " +
+        inBytes(again->after.peak()) +
+        " are kept for the backward pass instead of " +
+        inBytes(again->before.peak()) + "; " + count(again->cost.ops, "op") +
+        (again->cost.ops == 1 ? " runs again" : " run again"));
   for (const Device &device : report.devices) {
+    for (const Device::Entry &entry : device.entries)
+      if (entry.time && entry.name == summary.function->name)
+        say("Time of '" + entry.name + "' on " + device.name + ": " +
+            describeTime(report, *device.rates, *entry.time));
     if (device.entries.empty() && device.arena == 0)
       continue;
     say("Memory on " + device.name + ": " + inBytes(device.states) +

@@ -155,14 +155,26 @@ Object mpc::report::summaryJson(const Report &report) {
   Array devices;
   for (const Device &device : report.devices) {
     Array entries;
-    for (const Device::Entry &entry : device.entries)
-      entries.push_back(Object{{"name", entry.name},
-                               {"launches", number(entry.launches)},
-                               {"calls", number(entry.calls)}});
-    devices.push_back(Object{{"device", device.name},
-                             {"entries", std::move(entries)},
-                             {"arena_bytes", number(device.arena)},
-                             {"state_bytes", number(device.states)}});
+    for (const Device::Entry &entry : device.entries) {
+      Object line{{"name", entry.name},
+                  {"launches", number(entry.launches)},
+                  {"calls", number(entry.calls)},
+                  {"bytes", number(entry.bytes)},
+                  {"bytes_16bit", number(entry.lowBytes)},
+                  {"bytes_8bit", number(entry.fp8Bytes)}};
+      if (entry.time)
+        line["time_ns"] = Object{{"f32", entry.time->wide},
+                                 {"16bit", entry.time->low},
+                                 {"8bit", entry.time->fp8}};
+      entries.push_back(std::move(line));
+    }
+    Object line{{"device", device.name},
+                {"entries", std::move(entries)},
+                {"arena_bytes", number(device.arena)},
+                {"state_bytes", number(device.states)}};
+    if (device.rates)
+      line["machine"] = device.rates->machine;
+    devices.push_back(std::move(line));
   }
   return Object{{"functions", std::move(functions)},
                 {"devices", std::move(devices)}};

@@ -21,12 +21,20 @@
 //         "bytes": 20480, "bytes_16bit": 12288 } ] } ],
 //     "groups": [ { "lr_factor": 0.1, "weight_decay": 0,
 //                   "parameters": [ "fc1.weight" ] } ],
+//     "recompute": [ { "function": "step", "ops": 12, "forward_ops": 18,
+//       "flops": 4096, "flops_16bit": 4096, "bytes": 8192, "bytes_16bit": 8192,
+//       "before": { "ops": 40, "kept_stride": 1, "kept_bytes": [ 0, 1024 ] },
+//       "after": { "ops": 52, "kept_stride": 1, "kept_bytes": [ 0, 512 ] } } ],
 //     "totals": { "flops", "flops_16bit", "bytes", "bytes_16bit", "casts",
 //                 "weight_casts" },
 //     "summary": { "functions": [...], "devices": [...] },
 //     "devices": [ { "device": "cuda",
+//       "machine": { "name": "an H100", "bytes_per_ns": 3350, "flops_per_ns":
+//                    { "f32": 67000, "16bit": 990000, "8bit": 1979000 } },
 //       "state_bytes": 8192, "arena_bytes": 4096, "arena_bytes_unshared": 9216,
 //       "entries": [ { "name": "step", "launches": 3, "calls": 4,
+//                      "bytes": 16384, "bytes_16bit": 8192,
+//                      ("bytes_8bit": 512,)
 //                      "live_stride": 1, "live_bytes": [ 1024, 4096 ] } ],
 //       "kernels": [ { "name": "kernel_0", "node": "relu1",
 //                      "launches": { "step": 2, "predict": 1 } } ],
@@ -52,6 +60,16 @@
 // `groups` are those of parameters that --group and --no-decay tell apart;
 // there are none without these.
 //
+// `recompute` is there if --recompute or --memory-budget was given: what runs
+// again, which no other number before the devices counts, and the bytes that
+// are kept for the backward pass, op by op of the function as it was before and
+// as it is, the first `forward_ops` alike; of every `kept_stride` ops the most.
+//
+// `bytes` of an entry are those of floats that its kernels read and write, once
+// for each kernel. With the rates of `machine` they make the estimate `time_ns`
+// of the summary, by the format that something is computed in, read or written
+// as (compiler/Report/Time.h).
+//
 // `live_bytes` are those of the arena that hold something that is still needed,
 // at every `live_stride`-th instruction.
 //
@@ -62,6 +80,8 @@
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_SUPPORT_REPORT_H
 #define MPC_COMPILER_SUPPORT_REPORT_H
+
+#include "compiler/Support/Machine.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -76,6 +96,10 @@ inline constexpr int64_t kReportVersion = 1;
 /// Of a module: `groups`, as dictionaries.
 inline constexpr llvm::StringLiteral kParameterGroupsAttr =
     "mpc.parameter_groups";
+
+/// What mpc-recompute leaves at the module: `recompute`.
+inline constexpr llvm::StringLiteral kRecomputeReportAttr =
+    "mpc.recompute_report";
 
 /// What mpc-report-kernels leaves at the module: an object with what is
 /// said of one device.
@@ -101,6 +125,7 @@ struct DeviceReport {
   std::string device;
   std::string kernels; ///< JSON: kKernelReportAttr.
   std::vector<ArchitectureReport> architectures;
+  Machine machine; ///< That stands for the device.
 };
 
 } // namespace mpc

@@ -39,9 +39,9 @@ def VerifyPlanPass : Pass<"mpc-verify-plan", "::mlir::ModuleOp"> {
 def ReportKernelsPass : Pass<"mpc-report-kernels", "::mlir::ModuleOp"> {
   let summary = "Write down which generated kernels run and what is transposed";
   let description = [{
-    Counts the instructions of each entry point, the launches of each generated
-    kernel in it, what is in use of the arena at each instruction, and the
-    transposes that joined no other kernel, with the bytes that they read and
+    Counts the instructions of each entry point, the bytes of floats that they
+    read and write, the launches of each generated kernel in it, what is in use
+    of the arena at each instruction, and the transposes that joined no other kernel, with the bytes that they read and
     write. Their origin is `layout` for what `mpc-use-channels-last` put in, and
     `model` for nodes Transpose and their gradients.
 

@@ -91,6 +91,100 @@ static int64_t bytesMoved(exec::LaunchOp launch) {
 }
 
 //===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+static int64_t iterationsOf(linalg::GenericOp op) {
+  int64_t iterations = 1;
+  for (int64_t range : op.getStaticLoopRanges())
+    iterations *= range;
+  return iterations;
+}
+
+/// How many elements of `memory` a kernel reads: in each iteration one, and
+/// none twice as far as that is known. A table is not read whole.
+static int64_t countReads(func::FuncOp kernel, Value memory) {
+  auto reads = [&](linalg::GenericOp op) {
+    auto is = [&](Value value) { return memoryRoot(value) == memory; };
+    return llvm::any_of(op.getDpsInputs(), is) ||
+           llvm::any_of(computedReads(op), is) ||
+           llvm::any_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+             return is(init.get()) && op.payloadUsesValueFromOperand(&init);
+           });
+  };
+  int64_t count = 0;
+  for (auto op : kernel.getOps<linalg::GenericOp>())
+    if (reads(op))
+      count += iterationsOf(op);
+  return count;
+}
+
+/// How many elements a kernel writes of a result, which it may go on writing
+/// where another op or the caller began.
+static int64_t countWrites(Value result) {
+  int64_t count = 0;
+  while (auto op = memoryRoot(result).getDefiningOp<linalg::GenericOp>()) {
+    count += iterationsOf(op);
+    auto made = cast<OpResult>(memoryRoot(result));
+    result = op.getDpsInitOperand(made.getResultNumber())->get();
+  }
+  return count;
+}
+
+namespace {
+
+/// How many elements of each operand a kernel touches at the most; what is
+/// declared alone does not say.
+std::vector<int64_t> countTouched(func::FuncOp kernel) {
+  std::vector<int64_t> counts;
+  if (kernel.isExternal())
+    return counts;
+  for (BlockArgument argument : kernel.getArguments())
+    counts.push_back(countReads(kernel, argument));
+  for (Value result : kernel.front().getTerminator()->getOperands())
+    counts.push_back(countWrites(result));
+  return counts;
+}
+
+/// Bytes of floats that instructions read and write.
+struct Traffic {
+  int64_t bytes = 0, lowBytes = 0, fp8Bytes = 0;
+
+  void add(exec::BufferAttr buffer, int64_t most = INT64_MAX) {
+    auto element = dyn_cast<FloatType>(buffer.getType().getElementType());
+    if (!element)
+      return;
+    int64_t moved = std::min(most, buffer.getType().getNumElements()) *
+                    llvm::divideCeil(element.getWidth(), 8);
+    bytes += moved;
+    if (element.getWidth() <= 16)
+      lowBytes += moved;
+    if (element.getWidth() <= 8)
+      fp8Bytes += moved;
+  }
+
+  void add(exec::CallOp call) {
+    SmallVector<exec::BufferAttr> buffers(
+        call.getOperands().getAsRange<exec::BufferAttr>());
+    // Of a table as many rows as there are indices.
+    bool looksUp = call.getKernel() == "embedding";
+    for (auto [i, buffer] : llvm::enumerate(buffers))
+      add(buffer,
+          looksUp ? buffers.back().getType().getNumElements() : INT64_MAX);
+  }
+
+  void addTo(llvm::json::Object &object) const {
+    object["bytes"] = bytes;
+    object["bytes_16bit"] = lowBytes;
+    // In programs that have any.
+    if (fp8Bytes > 0)
+      object["bytes_8bit"] = fp8Bytes;
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
 
@@ -104,7 +198,8 @@ namespace {
 struct Kernel {
   func::FuncOp func;
   bool isTranspose = false;
-  std::string node; ///< Of the first launch.
+  std::vector<int64_t> touched; ///< See countTouched.
+  std::string node;             ///< Of the first launch.
   std::vector<std::pair<StringRef, int64_t>> launches;
 
   void addLaunch(StringRef entry) {
@@ -123,7 +218,7 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
     llvm::StringMap<size_t> indices;
     for (auto func : module.getOps<func::FuncOp>()) {
       indices[func.getSymName()] = kernels.size();
-      kernels.push_back({func, isTranspose(func), "", {}});
+      kernels.push_back({func, isTranspose(func), countTouched(func), "", {}});
     }
     llvm::json::Array transposes;
     for (auto entry : module.getOps<exec::EntryOp>())
@@ -149,12 +244,18 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
     for (auto entry : module.getOps<exec::EntryOp>()) {
       Block &body = entry.getBody().front();
       ArenaUse use = findArenaUse(entry);
-      entries.push_back(
-          llvm::json::Object{{"name", entry.getSymName()},
-                             {"launches", count<exec::LaunchOp>(body)},
-                             {"calls", count<exec::CallOp>(body)},
-                             {"live_stride", static_cast<int64_t>(use.stride)},
-                             {"live_bytes", llvm::json::Array(use.bytes)}});
+      llvm::json::Object line{{"name", entry.getSymName()},
+                              {"launches", count<exec::LaunchOp>(body)},
+                              {"calls", count<exec::CallOp>(body)},
+                              {"live_stride", static_cast<int64_t>(use.stride)},
+                              {"live_bytes", llvm::json::Array(use.bytes)}};
+      trafficOf(body, [&](StringRef name) -> ArrayRef<int64_t> {
+        auto found = indices.find(name);
+        if (found == indices.end())
+          return {};
+        return kernels[found->second].touched;
+      }).addTo(line);
+      entries.push_back(std::move(line));
     }
     llvm::json::Array list;
     for (Kernel &kernel : kernels) {
@@ -175,6 +276,24 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
     std::string text;
     llvm::raw_string_ostream(text) << report;
     module->setAttr(kKernelReportAttr, StringAttr::get(&getContext(), text));
+  }
+
+  static Traffic
+  trafficOf(Block &body,
+            llvm::function_ref<ArrayRef<int64_t>(StringRef)> touchedBy) {
+    Traffic traffic;
+    for (Operation &op : body) {
+      if (auto call = dyn_cast<exec::CallOp>(op))
+        traffic.add(call);
+      auto launch = dyn_cast<exec::LaunchOp>(op);
+      if (!launch)
+        continue;
+      ArrayRef<int64_t> touched = touchedBy(launch.getKernel());
+      for (auto [i, operand] : llvm::enumerate(launch.getOperands()))
+        traffic.add(cast<exec::BufferAttr>(operand),
+                    i < touched.size() ? touched[i] : INT64_MAX);
+    }
+    return traffic;
   }
 
   /// What mpc-plan-memory wrote down; 0 where it has not run.

@@ -3,6 +3,7 @@
 #include "passes/Precision/Fp8Layers.h"
 
 #include "compiler/Support/Locations.h"
+#include "compiler/Support/Machine.h"
 #include "passes/Precision/PrecisionFacts.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -90,17 +91,16 @@ std::string mpc::whyNotFp8(const LinearLayer &layer) {
 }
 
 double mpc::fp8SavesOnGpu(const LinearLayer &layer) {
-  constexpr double narrow = 990e3, fp8 = 1979e3; // Operations in a nanosecond.
-  constexpr double bandwidth = 3350;             // Bytes in a nanosecond.
+  const Machine gpu = findMachine("cuda", {"sm_89"});
   double saved = 0;
   for (train::MatmulOp product : layer.products()) {
     auto [rows, sum, columns] = extentsOf(product);
     double work = 2.0 * rows * sum * columns;
     double elements = 1.0 * rows * sum + 1.0 * sum * columns;
-    saved += work / narrow - work / fp8;
+    saved += work / gpu.bf16 - work / gpu.fp8;
     // A byte of each operand instead of two; but each is rounded once for its
     // two products, and turned round for one: 2 + 1, and 1 + 1 bytes.
-    saved += elements / bandwidth - elements * 5 / 2 / bandwidth;
+    saved += elements / gpu.bytes - elements * 5 / 2 / gpu.bytes;
   }
   return saved;
 }

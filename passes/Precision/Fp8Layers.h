@@ -49,8 +49,7 @@ findLinearLayers(mlir::func::FuncOp func,
 std::string whyNotFp8(const LinearLayer &layer);
 
 /// Nanoseconds that FP8 saves an H100 in the products of the layer, less what
-/// rounding its tensors costs; below zero where it would be slower. From the
-/// peaks of its data sheet: 990 and 1979 TFLOP/s, 3.35 TB/s.
+/// rounding its tensors costs; below zero where it would be slower.
 double fp8SavesOnGpu(const LinearLayer &layer);
 
 } // namespace mpc

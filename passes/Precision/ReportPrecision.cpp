@@ -8,6 +8,7 @@
 #include "compiler/Dialect/Amp/IR/ClassName.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Report.h"
+#include "passes/Precision/OpCost.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
 #include "passes/Precision/ReportEdges.h"
@@ -27,32 +28,18 @@ namespace {
 
 /// What is counted over a function, and over the module.
 struct Totals {
-  int64_t flops = 0, lowFlops = 0; ///< In all, and in 16 bit or less.
-  int64_t fp8Flops = 0, tf32Flops = 0;
-  int64_t bytes = 0, lowBytes = 0;
+  OpCost cost;
   int64_t casts = 0;       ///< But those of the optimizer.
   int64_t weightCasts = 0; ///< Casts of weights in forward or backward.
 
-  /// What few programs have, in those that do.
-  void addRare(llvm::json::Object &object) const {
-    if (fp8Flops > 0)
-      object["flops_8bit"] = fp8Flops;
-    if (tf32Flops > 0)
-      object["flops_tf32"] = tf32Flops;
-  }
-
   void add(const Totals &other) {
-    flops += other.flops, lowFlops += other.lowFlops;
-    fp8Flops += other.fp8Flops, tf32Flops += other.tf32Flops;
-    bytes += other.bytes, lowBytes += other.lowBytes;
+    cost += other.cost;
     casts += other.casts, weightCasts += other.weightCasts;
   }
 
   llvm::json::Object toJson() const {
-    llvm::json::Object object{{"flops", flops}, {"flops_16bit", lowFlops},
-                              {"bytes", bytes}, {"bytes_16bit", lowBytes},
-                              {"casts", casts}, {"weight_casts", weightCasts}};
-    addRare(object);
+    llvm::json::Object object{{"casts", casts}, {"weight_casts", weightCasts}};
+    cost.addTo(object);
     return object;
   }
 };
@@ -70,23 +57,7 @@ static std::string typeName(FloatType type) {
   return name;
 }
 
-/// The type of the operand that decides how the op computes: the first float
-/// that is not pinned, else the first float.
-static FloatType operandType(amp::PrecisionOpInterface op) {
-  FloatType pinned;
-  for (OpOperand &use : op->getOpOperands()) {
-    FloatType type = getFloatElementType(use.get().getType());
-    if (!type)
-      continue;
-    if (!op.isOperandPinned(use.getOperandNumber()))
-      return type;
-    if (!pinned)
-      pinned = type;
-  }
-  return pinned;
-}
-
-static std::string operandName(amp::PrecisionOpInterface op) {
+static std::string operandName(Operation *op) {
   if (op->hasAttr(train::kTf32Attr))
     return "tf32";
   FloatType type = operandType(op);
@@ -109,36 +80,6 @@ static std::string accumulateType(amp::PrecisionOpInterface op) {
     return element && element.isF64();
   });
   return f64 ? "f64" : "f32";
-}
-
-/// Adds what `op` computes and moves to `totals`; a view does neither.
-static void addCost(Operation *op, Totals &totals) {
-  auto cost = dyn_cast<train::CostOpInterface>(op);
-  if (!cost || cost.isView())
-    return;
-  auto add = [&](Type type, int64_t elements) {
-    FloatType element = getFloatElementType(type);
-    int64_t bytes = element ? elements * element.getWidth() / 8 : 0;
-    totals.bytes += bytes;
-    if (element && element.getWidth() <= 16)
-      totals.lowBytes += bytes;
-  };
-  for (OpOperand &use : op->getOpOperands())
-    add(use.get().getType(), cost.countReads(use.getOperandNumber()));
-  for (Type type : op->getResultTypes())
-    add(type, cast<ShapedType>(type).getNumElements());
-
-  totals.flops += cost.getFlops();
-  auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
-  if (!isLowOp(op))
-    return;
-  FloatType type = operandType(precision);
-  if (type && type.getWidth() <= 16)
-    totals.lowFlops += cost.getFlops();
-  if (type && type.getWidth() == 8)
-    totals.fp8Flops += cost.getFlops();
-  if (op->hasAttr(train::kTf32Attr))
-    totals.tf32Flops += cost.getFlops();
 }
 
 /// True for the cast that writes a working copy: it runs inside the optimizer.
@@ -169,8 +110,6 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
   });
   PrecisionClass kind =
       op->hasAttr(kProvenAttr) ? classInReach(op) : op.getPrecisionClass(low);
-  Totals cost;
-  addCost(op, cost);
   FloatType out = resultType(op);
   llvm::json::Object line{{"op", op->getName().getStringRef()},
                           {"node", utf8(nodeName(op->getLoc()))},
@@ -183,14 +122,10 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
                           {"casts_out", castsOut},
                           {"rule", text(kRuleAttr)},
                           {"reason", text(kReasonAttr)},
-                          {"inputs", edges.inputsOf(op)},
-                          {"flops", cost.flops},
-                          {"flops_16bit", cost.lowFlops},
-                          {"bytes", cost.bytes},
-                          {"bytes_16bit", cost.lowBytes}};
+                          {"inputs", edges.inputsOf(op)}};
   if (std::string range = text(kProvenRangeAttr); !range.empty())
     line["range"] = range;
-  cost.addRare(line);
+  costOf(op).addTo(line);
   return line;
 }
 
@@ -217,7 +152,7 @@ struct ReportPrecisionPass
       ReportEdges edges(func,
                         [](Operation *cast) { return !isOptimizerCast(cast); });
       for (Operation &op : func.front()) {
-        addCost(&op, totals);
+        totals.cost += costOf(&op);
         if (isCast(&op))
           addCast(&op, totals);
         if (isReported(&op))

@@ -30,7 +30,8 @@ def RecomputePass : Pass<"mpc-recompute", "::mlir::ModuleOp"> {
     ```
 
     Needs: final element types, and the constant marked `mpc.loss_seed`.
-    Leaves: the same values, bit for bit.
+    Leaves: the same values, bit for bit, and the module attribute
+    `mpc.recompute_report`, JSON as compiler/Support/Report.h describes.
   }];
   let dependentDialects = ["::mpc::train::TrainDialect"];
   let options = [

@@ -7,6 +7,7 @@
 
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/Report.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Grad/Passes.h"
 #include "passes/Recompute/Budget.h"
@@ -15,6 +16,7 @@
 #include "passes/Recompute/RunAgain.h"
 
 #include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_RECOMPUTEPASS
@@ -32,6 +34,20 @@ static Rerun apply(func::FuncOp func, const Extent &extent) {
 
 static int64_t peakOf(func::FuncOp func) {
   return StepGraph::find(func)->peakBytes();
+}
+
+/// What is kept for the backward pass over the ops of a function; of many ops
+/// the most of every few.
+static llvm::json::Object describeKept(ArrayRef<int64_t> bytes) {
+  constexpr size_t kMaxInstants = 1024;
+  size_t stride = bytes.size() / kMaxInstants + 1;
+  llvm::json::Array kept;
+  for (ArrayRef<int64_t> rest = bytes; !rest.empty();
+       rest = rest.drop_front(std::min(stride, rest.size())))
+    kept.push_back(*llvm::max_element(rest.take_front(stride)));
+  return llvm::json::Object{{"ops", static_cast<int64_t>(bytes.size())},
+                            {"kept_stride", static_cast<int64_t>(stride)},
+                            {"kept_bytes", std::move(kept)}};
 }
 
 static std::string percent(double share) {
@@ -85,14 +101,20 @@ struct RecomputePass : mpc::impl::RecomputePassBase<RecomputePass> {
     if (failed(checkOptions()))
       return signalPassFailure();
     bool found = false;
+    report = llvm::json::Array();
     for (auto func : module.getOps<func::FuncOp>())
       if (!func.isExternal() && StepGraph::find(func)) {
         found = true;
         if (failed(recompute(func)))
           return signalPassFailure();
       }
-    if (found)
+    if (found) {
+      std::string text;
+      llvm::raw_string_ostream(text) << llvm::json::Value(std::move(report));
+      module->setAttr(kRecomputeReportAttr,
+                      StringAttr::get(&getContext(), text));
       return;
+    }
     bool isTrained = !module->hasAttr(kPredictOnlyAttr);
     emitUsageError(module.getLoc())
         << "recompute and memory-budget need a backward pass that mpc makes; "
@@ -122,7 +144,10 @@ private:
 
   LogicalResult recompute(func::FuncOp func) {
     Extents extents(func);
-    int64_t before = peakOf(func);
+    std::optional<StepGraph> graph = StepGraph::find(func);
+    std::vector<int64_t> keptBefore = graph->keptBytes();
+    int64_t forward = graph->forwardOps().size();
+    int64_t before = *llvm::max_element(keptBefore);
     size_t chosen = mode == "full"        ? extents.full()
                     : mode == "selective" ? extents.selective()
                                           : extents.none();
@@ -149,8 +174,16 @@ private:
                 formatBytes(peakOf(func)) +
                 " for the backward pass instead of " + formatBytes(before) +
                 "; " + std::to_string(rerun.ops) + " ops run again, which is " +
-                percent(flops ? double(rerun.flops) / double(flops) : 0) +
+                percent(flops ? double(rerun.cost.flops) / double(flops) : 0) +
                 " more FLOP");
+    llvm::json::Object line{
+        {"function", func.getName()},
+        {"ops", rerun.ops},
+        {"forward_ops", forward},
+        {"before", describeKept(keptBefore)},
+        {"after", describeKept(StepGraph::find(func)->keptBytes())}};
+    rerun.cost.addTo(line);
+    report.push_back(std::move(line));
     return success();
   }
 
@@ -189,6 +222,8 @@ private:
     apply(*copy, Extents(*copy).get(index));
     return peakOf(*copy);
   }
+
+  llvm::json::Array report; ///< A line for each function.
 };
 
 } // namespace

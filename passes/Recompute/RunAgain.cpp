@@ -73,7 +73,7 @@ private:
     Operation *again = builder.clone(*op, copies);
     again->setAttr(train::kRecomputedAttr, builder.getUnitAttr());
     ++rerun.ops;
-    rerun.flops += flopsOf(op);
+    rerun.cost += costOf(op);
   }
 
   const StepGraph &graph;

@@ -2,13 +2,14 @@
 #ifndef MPC_PASSES_RECOMPUTE_RUNAGAIN_H
 #define MPC_PASSES_RECOMPUTE_RUNAGAIN_H
 
+#include "passes/Precision/OpCost.h"
 #include "passes/Recompute/StepGraph.h"
 
 namespace mpc {
 
 struct Rerun {
   int64_t ops = 0;
-  int64_t flops = 0;
+  OpCost cost;
 };
 
 /// Lets the backward pass of `graph` read nothing that the forward pass made

@@ -4,6 +4,9 @@
 
 #include "compiler/Dialect/Train/IR/Recompute.h"
 
+#include <algorithm>
+#include <numeric>
+
 using namespace mlir;
 using namespace mpc;
 
@@ -71,8 +74,8 @@ bool StepGraph::isFree(Value value) const {
          def->hasTrait<OpTrait::ConstantLike>() || written.contains(root);
 }
 
-int64_t StepGraph::peakBytes() const {
-  // When tensors are there: forward ones since before the backward pass.
+std::vector<int64_t> StepGraph::keptBytes() const {
+  // When tensors are there: from what makes them to the last that reads them.
   struct Stay {
     int64_t first, last;
   };
@@ -84,17 +87,20 @@ int64_t StepGraph::peakBytes() const {
       if (isFree(root) ||
           !(isForward(def) || def->hasAttr(train::kRecomputedAttr)))
         continue;
-      int64_t made = std::max(positionOf(def), positionOf(begin));
-      auto entry = stays.insert({root, {made, 0}}).first;
+      auto entry = stays.insert({root, {positionOf(def), 0}}).first;
       entry->second.last = positionOf(op);
     }
-  std::vector<int64_t> change(order.size() + 1, 0);
+  std::vector<int64_t> bytes(order.size() + 1, 0);
   for (const auto &[value, stay] : stays) {
-    change[stay.first] += bytesOf(value);
-    change[stay.last + 1] -= bytesOf(value);
+    bytes[stay.first] += bytesOf(value);
+    bytes[stay.last + 1] -= bytesOf(value);
   }
-  int64_t now = 0, peak = 0;
-  for (int64_t bytes : change)
-    peak = std::max(peak, now += bytes);
-  return peak;
+  bytes.pop_back(); // Nothing stays behind the last op.
+  std::partial_sum(bytes.begin(), bytes.end(), bytes.begin());
+  return bytes;
+}
+
+int64_t StepGraph::peakBytes() const {
+  std::vector<int64_t> bytes = keptBytes();
+  return *std::max_element(bytes.begin(), bytes.end());
 }

@@ -13,6 +13,7 @@
 #include "llvm/ADT/DenseSet.h"
 
 #include <optional>
+#include <vector>
 
 namespace mpc {
 
@@ -39,8 +40,11 @@ public:
   /// of these.
   bool isFree(mlir::Value value) const;
 
-  /// Bytes that are kept for the backward pass at the most crowded moment of
-  /// it, what runs again included.
+  /// Bytes that are kept for the backward pass, what runs again included, at
+  /// each op of the function.
+  std::vector<int64_t> keptBytes() const;
+
+  /// The same at the most crowded moment.
   int64_t peakBytes() const;
 
 private:

@@ -22,6 +22,16 @@ function showShares() {
   for (const device of report.devices)
     figures.push(element('figure', {}, `memory on ${device.device}`, element('br'), `${shorten(device.state_bytes, 'B')} of states`,
       element('br'), `${shorten(device.arena_bytes, 'B')} of arena`));
+  for (const device of report.devices) for (const entry of device.entries) {
+    if (entry.name !== current.name || !entry.time) continue;
+    const parts = [['b', '16bit'], ['s', 'f32'], ['u', '8bit']].map(([tag, key]) => [element(tag), entry.time[key]]);
+    const whole = parts.reduce((sum, [, time]) => sum + time, 0);
+    const names = [report.low_alone, report.wide, entry.time.multiplies_8bit ? 'fp8' : `fp8, multiplied as ${report.low_alone}`];
+    for (const [part, time] of parts) part.style.width = percent(time, whole).replace(' ', '');
+    figures.push(element('figure', {}, `time on ${device.device}`, element('div', {className: 'bar'}, ...parts.map(([part]) => part)),
+      parts.map(([, time], i) => i < 2 || time ? `${percent(time, whole)} in ${names[i]}` : '').filter((text) => text).join(', '),
+      element('br'), `estimated for ${entry.time.machine}`));
+  }
   byId('shares').replaceChildren(...figures);
 }
 
@@ -56,6 +66,43 @@ function showMemory() {
       return element('figure', {}, svg, label);
     }));
   byId('memory').replaceChildren(...(charts.length ? charts : ['Nothing is known of it.']));
+}
+
+/// What is kept for the backward pass, op by op of the function as it was before
+/// and as it is. Forward ops are the same in both.
+function showKept() {
+  const again = report.recompute.find((candidate) => candidate.function === current.name);
+  byId('recompute').hidden = !again;
+  if (!again) return;
+  const WIDTH = 900, HEIGHT = 140;
+  const courses = [again.before, again.after];
+  const ops = courses.reduce((most, course) => Math.max(most, course.ops), 1);
+  const peakOf = (course) => course.bytes.reduce((a, b) => Math.max(a, b), 0);
+  const most = Math.max(1, ...courses.map(peakOf));
+  const high = (bytes) => (HEIGHT - (HEIGHT - 4) * bytes / most).toFixed(1);
+  const svg = drawing('svg', {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT}, ...courses.map((course, i) => {
+    const x = (at) => (WIDTH * Math.min(ops, at * course.stride) / ops).toFixed(1);
+    const line = course.bytes.map((bytes, at) => `L${x(at)},${high(bytes)} L${x(at + 1)},${high(bytes)}`).join(' ');
+    return drawing('path', {class: i ? 'area' : 'area before', d: `M0,${HEIGHT} ${line} L${x(course.bytes.length)},${HEIGHT} Z`});
+  }));
+  const begin = (WIDTH * Math.min(ops, again.forward_ops) / ops).toFixed(1);
+  svg.append(drawing('path', {class: 'limit', d: `M${begin},0 V${HEIGHT}`}), drawing('text', {x: Number(begin) + 4, y: 12}, 'backward'));
+  const peaks = courses.map((course) => shorten(peakOf(course), 'B'));
+  const label = element('figcaption');
+  const rest = () => {
+    label.textContent = `blue: at most ${peaks[1]}, as ${count(again.ops, 'op')} ${again.ops === 1 ? 'runs' : 'run'} again; orange: at most ${peaks[0]} without that. Counted before ops are fused.`;
+  };
+  svg.addEventListener('mousemove', (event) => {
+    const box = svg.getBoundingClientRect(), at = Math.max(0, Math.floor(ops * (event.clientX - box.left) / box.width));
+    const [before, after] = courses.map((course) => {
+      const bytes = course.bytes[Math.floor(at / course.stride)];
+      return bytes === undefined ? 'has ended' : shorten(bytes, 'B');
+    });
+    label.textContent = `op ${at}: ${after}, without recomputation ${before}`;
+  });
+  svg.addEventListener('mouseleave', rest);
+  rest();
+  byId('kept').replaceChildren(element('figure', {}, svg, label));
 }
 
 //===--- Formats and filters ---===//
@@ -249,6 +296,7 @@ function showFunction(name) {
   showShares();
   showReasons();
   showMemory();
+  showKept();
   showGraph();
   search();
 }

@@ -83,7 +83,7 @@ TEST(Report, TellsOfDevices) {
       true,
       {{"kernel_1", -1, -1, 80, -1, -1}, {"kernel_0", 40, 0, 0, 0, 2048}}};
   std::string report = mpc::completeReport(
-      bare,
+      bare, "",
       {{"cpu", R"({"kernels": [], "transposes": []})", {}},
        {"cuda", kernels, {assembled, {"sm_80", false, {}}}}},
       {});
@@ -157,7 +157,7 @@ TEST(Report, CompletesOps) {
       R"({"functions": [{"name": "step", "ops": [
           {"node": "/h.0/fc/MatMul", "rule": "class", "reason": ""},
           {"node": "node_4.grad", "rule": "pin", "reason": ""}]}]})",
-      {}, {{"node_4", "h.1.f\xff"}});
+      "", {}, {{"node_4", "h.1.f\xff"}});
   llvm::Expected<Report> report = read(text);
   ASSERT_TRUE(bool(report));
   const std::vector<Op> &ops = report->functions.front().ops;

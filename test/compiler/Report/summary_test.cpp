@@ -2,6 +2,7 @@
 
 #include "compiler/Report/Render.h"
 #include "compiler/Report/Summary.h"
+#include "compiler/Report/Time.h"
 
 #include <gtest/gtest.h>
 
@@ -32,9 +33,18 @@ constexpr const char *kReport = R"({
      "totals": {"flops": 1000, "flops_16bit": 700, "bytes": 7000,
                 "bytes_16bit": 2000, "casts": 1, "weight_casts": 0}}],
   "totals": {},
+  "recompute": [{"function": "step", "ops": 1, "flops": 100, "flops_16bit": 100,
+                 "before": {"ops": 3, "kept_stride": 1,
+                            "kept_bytes": [0, 600, 0]},
+                 "after": {"ops": 4, "kept_stride": 1,
+                           "kept_bytes": [0, 200, 100, 0]}}],
   "devices": [{"device": "cpu", "state_bytes": 4096, "arena_bytes": 2048,
                "arena_bytes_unshared": 8192,
-               "entries": [{"name": "step", "launches": 2, "calls": 1}]}]
+               "machine": {"name": "an abacus", "bytes_per_ns": 10,
+                           "flops_per_ns": {"f32": 10, "16bit": 20,
+                                            "8bit": 40}},
+               "entries": [{"name": "step", "launches": 2, "calls": 1,
+                            "bytes": 3000, "bytes_16bit": 1000}]}]
 })";
 
 std::string summary(size_t width, const std::string &function = "") {
@@ -78,6 +88,9 @@ What stays f32 in 'step'
     1   0.0 %  14.3 %                         in ops with 16 bit: results, scales, arithmetic
 
 Casts in 'step': 1, 600 B read and written; 0 of weights
+Recomputation in 'step': at most 200 B are kept for the backward pass instead of 600 B; 1 op runs
+again
+Time of 'step' on cpu: 62.2 % in f32, 37.8 % in bf16 (estimated for an abacus)
 Memory on cpu: 4.1 kB of states, 2.0 kB of arena (8.2 kB if no buffers shared memory)
 Launches on cpu: step 3 (2 generated)
 
@@ -97,6 +110,39 @@ TEST(ReportSummary, FitsTheTerminal) {
          rest = rest.split('\n').second)
       EXPECT_LE(rest.split('\n').first.size(), width)
           << rest.split('\n').first.str();
+  }
+}
+
+// Operations and bytes at the rates of the machine, one after the other, what
+// runs again included: 300 / 10 + 2000 / 10 and 800 / 20 + 1000 / 10.
+TEST(ReportSummary, EstimatesTimes) {
+  Report report = llvm::cantFail(read(kReport));
+  const Device::Entry &entry = report.devices[0].entries[0];
+  ASSERT_TRUE(entry.time.has_value());
+  EXPECT_EQ(entry.time->wide, 230);
+  EXPECT_EQ(entry.time->low, 140);
+  EXPECT_EQ(entry.time->fp8, 0);
+  EXPECT_NE(summary(100).find("62.2 % in f32"), std::string::npos);
+
+  report.precision = "fp8";
+  Rates rates = *report.devices[0].rates;
+  EXPECT_EQ(describeTime(report, rates, {50, 25, 25}),
+            "50.0 % in f32, 25.0 % in bf16, 25.0 % in fp8 (estimated for an "
+            "abacus)");
+  rates.fp8 = rates.low;
+  EXPECT_EQ(describeTime(report, rates, {50, 25, 25}),
+            "50.0 % in f32, 25.0 % in bf16, 25.0 % in fp8, multiplied as bf16 "
+            "(estimated for an abacus)");
+}
+
+// Without rates, or without what they would be applied to, nothing is guessed.
+TEST(ReportSummary, GuessesNoTimes) {
+  for (const char *part : {"\"bytes\": 3000, \"bytes_16bit\": 1000",
+                           "\"bytes_per_ns\"", "\"8bit\""}) {
+    std::string text = kReport;
+    text.replace(text.find(part), 2, "\"x");
+    Report report = llvm::cantFail(read(text));
+    EXPECT_FALSE(report.devices[0].entries[0].time.has_value()) << part;
   }
 }
 

@@ -48,10 +48,27 @@ func.func @step(%x: tensor<8x16xf32>, %y: tensor<16x8xf32>) -> (tensor<16x8xf32>
 // What is in use of the arena, instruction by instruction: operands and results,
 // and what is still needed, once however many buffers lie in it.
 // CHECK:       mpc.kernel_report = "{\22arena_bytes\22:{{[0-9]+}},
-// CHECK-SAME:  \22entries\22:[{\22calls\22:3,\22launches\22:0,\22live_bytes\22:[8192,12288,12288],\22live_stride\22:1,\22name\22:\22predict\22}]
+// CHECK-SAME:  \22entries\22:[{\22bytes\22:36864,\22bytes_16bit\22:0,\22calls\22:3,\22launches\22:0,\22live_bytes\22:[8192,12288,12288],\22live_stride\22:1,\22name\22:\22predict\22}]
 func.func @predict(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %0 = train.matmul %x, %x : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
   %1 = train.matmul %x, %0 : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
   %2 = train.matmul %0, %1 : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
   return %2 : tensor<32x32xf32>
+}
+
+// -----
+
+// Bytes of floats that kernels read and write: by a cast that joined no other
+// kernel in two formats, of a table the rows that are looked up, of a part of
+// an operand that part; classes are no floats.
+// CHECK:       mpc.kernel_report = "{
+// CHECK-SAME:  \22bytes\22:384,\22bytes_16bit\22:128,\22calls\22:0,\22launches\22:1,{{[^]]*}}],{{[^]]*}}\22name\22:\22predict\22
+// CHECK-SAME:  \22bytes\22:1024,\22bytes_16bit\22:0,{{[^]]*}}],{{[^]]*}}\22name\22:\22rows\22
+func.func @predict(%x: tensor<64xf32>) -> tensor<64xbf16> {
+  %0 = amp.cast %x : tensor<64xf32> to tensor<64xbf16>
+  return %0 : tensor<64xbf16>
+}
+func.func @rows(%table: tensor<1000x16xf32>, %rows: tensor<8xi64>) -> tensor<8x16xf32> {
+  %0 = train.gather %table, %rows {axis = 0 : i64} : (tensor<1000x16xf32>, tensor<8xi64>) -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
 }

@@ -19,6 +19,11 @@
 
 // What runs again reads by way of recalls, so CSE merges nothing.
 // CHECK:       mpc.notes = ["recomputation: 'step' keeps 6.1 kB for the backward pass instead of 10.2 kB; 2 ops run again, which is 13.0 % more FLOP"]
+// What is kept op by op, after and before: of the five tensors all behind the
+// forward pass, each up to the last that reads it.
+// CHECK-SAME:  mpc.recompute_report = "[{\22after\22:{\22kept_bytes\22:[0,2048,2048,4096,4096,6144,6144,6144,4096,4096,6144,6144,4096,2048,2048,4096,4096,2048,0,0],\22kept_stride\22:1,\22ops\22:20},
+// CHECK-SAME:  \22before\22:{\22kept_bytes\22:[0,2048,4096,6144,8192,10240,10240,10240,8192,8192,6144,4096,4096,2048,0,0],\22kept_stride\22:1,\22ops\22:16},
+// CHECK-SAME:  \22flops\22:14336,\22flops_16bit\22:0,\22forward_ops\22:7,\22function\22:\22step\22,\22ops\22:2}]"
 // CHECK-LABEL: func.func @step
 // CHECK:       %[[H1:.*]] = train.matmul %arg0
 // CHECK:       %[[H2:.*]] = train.matmul

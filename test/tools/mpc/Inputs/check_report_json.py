@@ -34,3 +34,13 @@ assert summary["wide"][0]["rule_id"] == "class" and "optimizer" in summary["wide
 for entry in device["entries"]:
     assert entry["live_stride"] == 1 and len(entry["live_bytes"]) == entry["launches"] + entry["calls"]
     assert max(entry["live_bytes"]) <= device["arena_bytes"]
+
+# Time is estimated for one machine, from what is computed and what kernels move.
+(summed,) = report["summary"]["devices"]
+assert summed["machine"] == device["machine"]["name"] and device["machine"]["bytes_per_ns"] > 0
+rates = device["machine"]["flops_per_ns"]
+for entry, moved in zip(summed["entries"], device["entries"]):
+    totals = next(f for f in report["functions"] if f["name"] == entry["name"])["totals"]
+    low = totals["flops_16bit"] / rates["16bit"] + moved["bytes_16bit"] / device["machine"]["bytes_per_ns"]
+    assert 0 < moved["bytes_16bit"] < moved["bytes"] < totals["bytes"], moved
+    assert abs(entry["time_ns"]["16bit"] - low) < 1e-6 * low and entry["time_ns"]["8bit"] == 0, entry

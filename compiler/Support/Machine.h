@@ -1,0 +1,37 @@
+//===- Machine.h - How fast machines are ------------------------*- C++ -*-===//
+//
+// The cost model: operations and bytes take their time one after the other.
+// What formats are chosen by, and what `mpc report` estimates times with.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_SUPPORT_MACHINE_H
+#define MPC_COMPILER_SUPPORT_MACHINE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace mpc {
+
+/// What a machine does in a nanosecond. A format without units of its own has
+/// the rate of the one that its products are computed in.
+struct Machine {
+  std::string name; ///< "an H100".
+  double bytes = 0; ///< Read or written.
+  /// Operations of products.
+  double f32 = 0, bf16 = 0, f16 = 0, fp8 = 0;
+
+  /// How many bytes take as long as one operation takes longer in f32 than in
+  /// bf16.
+  double bytesPerFlop() const { return bytes / f32 - bytes / bf16; }
+};
+
+/// The machine that stands for a device ("cpu", "cuda") with `features`, as
+/// kernels/catalog.def calls them.
+Machine findMachine(llvm::StringRef device,
+                    llvm::ArrayRef<std::string> features);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_SUPPORT_MACHINE_H

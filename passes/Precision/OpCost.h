@@ -1,0 +1,31 @@
+//===- OpCost.h - What an op computes and moves -----------------*- C++ -*-===//
+#ifndef MPC_PASSES_PRECISION_OPCOST_H
+#define MPC_PASSES_PRECISION_OPCOST_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/Support/JSON.h"
+
+namespace mpc {
+
+/// By format; before ops are fused.
+struct OpCost {
+  int64_t flops = 0, lowFlops = 0; ///< In all, and in 16 bit or less.
+  int64_t fp8Flops = 0, tf32Flops = 0;
+  int64_t bytes = 0, lowBytes = 0; ///< Of floats.
+
+  OpCost &operator+=(const OpCost &other);
+
+  /// Adds the fields of a report (compiler/Support/Report.h).
+  void addTo(llvm::json::Object &object) const;
+};
+
+/// A view computes and moves nothing, as does what does not say.
+OpCost costOf(mlir::Operation *op);
+
+/// The type of the operand that decides how the op computes: the first float
+/// that is not pinned, else the first float; null if there is none.
+mlir::FloatType operandType(mlir::Operation *op);
+
+} // namespace mpc
+
+#endif // MPC_PASSES_PRECISION_OPCOST_H

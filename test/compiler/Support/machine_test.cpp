@@ -1,0 +1,31 @@
+//===- machine_test.cpp - How fast machines are ---------------------------===//
+
+#include "compiler/Support/Machine.h"
+
+#include <gtest/gtest.h>
+
+using namespace mpc;
+
+namespace {
+
+// What formats are chosen by must not pay where a format has no units.
+TEST(Machine, GainsByUnitsAlone) {
+  EXPECT_NEAR(findMachine("cuda", {"sm_80"}).bytesPerFlop(), 0.047, 0.0005);
+  EXPECT_NEAR(findMachine("cpu", {"avx512f", "avx512bf16"}).bytesPerFlop(),
+              0.05, 0.0005);
+  EXPECT_EQ(findMachine("cpu", {"avx512f"}).bytesPerFlop(), 0);
+  EXPECT_EQ(findMachine("cpu", {}).bytesPerFlop(), 0);
+}
+
+// GPUs before Ada, and CPUs, multiply FP8 in 16 bit; CPUs f16 in f32.
+TEST(Machine, WidensWhatItHasNoUnitsFor) {
+  Machine ampere = findMachine("cuda", {"sm_80"});
+  EXPECT_EQ(ampere.fp8, ampere.bf16);
+  Machine hopper = findMachine("cuda", {"sm_80", "sm_89", "sm_90"});
+  EXPECT_GT(hopper.fp8, hopper.bf16);
+  Machine cpu = findMachine("cpu", {"avx512f", "avx512bf16"});
+  EXPECT_EQ(cpu.fp8, cpu.bf16);
+  EXPECT_EQ(cpu.f16, cpu.f32);
+}
+
+} // namespace
