@@ -6,6 +6,7 @@
 #include "compiler/Report/Rules.h"
 #include "compiler/Report/Text.h"
 #include "compiler/Report/Time.h"
+#include "compiler/Support/Json.h"
 #include "compiler/Support/Report.h"
 
 #include <algorithm>
@@ -320,26 +321,6 @@ static Device readDevice(const Object &object) {
   return device;
 }
 
-/// The parser calls itself for what is nested: what nests deeper than any
-/// report never reaches it.
-static bool isDeep(StringRef json) {
-  constexpr size_t kMaxDepth = 256;
-  size_t depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < json.size(); ++i) {
-    char c = json[i];
-    if (inString && c == '\\')
-      ++i;
-    else if (c == '"')
-      inString = !inString;
-    else if (!inString && (c == '[' || c == '{') && ++depth > kMaxDepth)
-      return true;
-    else if (!inString && (c == ']' || c == '}') && depth > 0)
-      --depth;
-  }
-  return false;
-}
-
 static ParameterGroup readGroup(const Object &object) {
   ParameterGroup group;
   group.rate = object.getNumber("lr_factor").value_or(1);
@@ -352,7 +333,7 @@ static ParameterGroup readGroup(const Object &object) {
 }
 
 llvm::Expected<Report> mpc::report::read(StringRef json) {
-  if (isDeep(json))
+  if (nestsDeeply(json))
     return malformed("is nested too deeply");
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
   if (!value)

@@ -4,11 +4,14 @@
 
 #include "compiler/Report/Page.h"
 #include "compiler/Report/Summary.h"
+#include "compiler/Report/Text.h"
 
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 
+using namespace mpc;
 using namespace mpc::report;
 using llvm::StringRef;
 using llvm::json::Array;
@@ -39,11 +42,42 @@ static Object operandJson(const Operand &operand) {
   return object;
 }
 
-static Object opJson(const Op &op) {
+/// Bins of the histogram that hold something.
+static Object histogramJson(const ProfiledTensor &tensor, int64_t exponent) {
+  llvm::ArrayRef<uint64_t> bins = tensor.exponents;
+  while (!bins.empty() && bins.back() == 0)
+    bins = bins.drop_back();
+  for (; !bins.empty() && bins.front() == 0; ++exponent)
+    bins = bins.drop_front();
+  return Object{{"first", exponent}, {"counts", countsJson(bins)}};
+}
+
+/// The results of an op as they were measured.
+static Array rangesJson(const Op &op, const Ranges &ranges) {
+  Array tensors;
+  for (const ProfiledTensor *tensor : ranges.of(op)) {
+    Object object{
+        {"count", number(tensor->count)},
+        {"nans", number(tensor->nans)},
+        {"infinities", number(tensor->infinities)},
+        {"zeros", number(tensor->zeros)},
+        {"largest", tensor->largest},
+        {"smallest", tensor->smallest},
+        {"exponents", histogramJson(*tensor, ranges.profile().firstExponent)}};
+    if (tensor->sensitivity)
+      object["sensitivity"] = Object{{"bf16", tensor->sensitivity->bf16},
+                                     {"f16", tensor->sensitivity->f16},
+                                     {"e4m3", tensor->sensitivity->e4m3}};
+    tensors.push_back(std::move(object));
+  }
+  return tensors;
+}
+
+static Object opJson(const Op &op, const Ranges *ranges) {
   Array inputs;
   for (const Operand &operand : op.operands)
     inputs.push_back(operandJson(operand));
-  return Object{{"op", op.op},
+  Object object{{"op", op.op},
                 {"node", op.node},
                 {"type", op.type},
                 {"class", op.precisionClass},
@@ -61,12 +95,15 @@ static Object opJson(const Op &op) {
                 {"bytes", number(op.cost.bytes)},
                 {"bytes_16bit", number(op.cost.lowBytes)},
                 {"inputs", std::move(inputs)}};
+  if (ranges)
+    object["ranges"] = rangesJson(op, *ranges);
+  return object;
 }
 
-static Object functionJson(const Function &function) {
+static Object functionJson(const Function &function, const Ranges *ranges) {
   Array ops, wide;
   for (const Op &op : function.ops)
-    ops.push_back(opJson(op));
+    ops.push_back(opJson(op, ranges));
   for (const WideGroup &group : summarize(function).wide)
     wide.push_back(Object{{"ops", number(group.cost.ops)},
                           {"bytes", number(group.cost.bytes)},
@@ -115,10 +152,10 @@ static Object courseJson(const Recomputation::Course &course) {
 }
 
 /// What the script of the page reads.
-static Object pageJson(const Report &report) {
+static Object pageJson(const Report &report, const Ranges *ranges) {
   Array functions, devices, recomputed;
   for (const Function &function : report.functions)
-    functions.push_back(functionJson(function));
+    functions.push_back(functionJson(function, ranges));
   for (const Device &device : report.devices)
     devices.push_back(deviceJson(device));
   for (const Recomputation &again : report.recomputed)
@@ -128,19 +165,24 @@ static Object pageJson(const Report &report) {
                                 {"before", courseJson(again.before)},
                                 {"after", courseJson(again.after)}});
   const Function *principal = report.principal();
-  return Object{{"model", report.model},
-                {"precision", report.precision},
-                {"low", report.lowName()},
-                {"low_alone", report.lowNameWithoutFp8()},
-                {"wide", report.wideName()},
-                {"principal", principal ? principal->name : ""},
-                {"functions", std::move(functions)},
-                {"devices", std::move(devices)},
-                {"recompute", std::move(recomputed)}};
+  Object page{{"model", report.model},
+              {"precision", report.precision},
+              {"low", report.lowName()},
+              {"low_alone", report.lowNameWithoutFp8()},
+              {"wide", report.wideName()},
+              {"principal", principal ? principal->name : ""},
+              {"functions", std::move(functions)},
+              {"devices", std::move(devices)},
+              {"recompute", std::move(recomputed)}};
+  if (ranges)
+    page["profile"] = Object{
+        {"file", printable(llvm::sys::path::filename(ranges->profile().path))},
+        {"steps", number(ranges->profile().steps)}};
+  return page;
 }
 
-std::string mpc::report::htmlPage(const Report &report) {
+std::string mpc::report::htmlPage(const Report &report, const Ranges *ranges) {
   std::string json;
-  llvm::raw_string_ostream(json) << llvm::json::Value(pageJson(report));
+  llvm::raw_string_ostream(json) << llvm::json::Value(pageJson(report, ranges));
   return fillPage(kReportPage, json);
 }

@@ -1,18 +1,18 @@
-//===- Html.h - A report as a page --------------------------------*- C++
-//-*-===//
+//===- Html.h - A report as a page ------------------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_REPORT_HTML_H
 #define MPC_COMPILER_REPORT_HTML_H
 
-#include "compiler/Report/Data.h"
+#include "compiler/Report/Ranges.h"
 
 #include <string>
 
 namespace mpc::report {
 
 /// One page that loads nothing: shares by format, what stays f32, memory over
-/// time, a graph of modules and ops coloured by format, and a search. It is
-/// made of what was read, not of the file, so that nothing in it is code.
-std::string htmlPage(const Report &report);
+/// time, a graph of modules and ops coloured by format, a search and, of
+/// `ranges`, what ops gave when they were measured. It is made of what was
+/// read, not of the file, so that nothing in it is code.
+std::string htmlPage(const Report &report, const Ranges *ranges = nullptr);
 
 } // namespace mpc::report
 

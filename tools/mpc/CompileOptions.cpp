@@ -99,9 +99,14 @@ void CompileArguments::addHiddenTo(CLI::App &command) {
   command.formatter(std::make_shared<OwnHelp>());
 }
 
+void CompileArguments::showProfile(CLI::App &command, const std::string &help) {
+  shownProfile =
+      command.get_option("--profile")->group(kOwnGroup)->description(help);
+}
+
 std::string CompileArguments::firstGiven() const {
   for (const CLI::Option *option : added)
-    if (option->count() > 0)
+    if (option->count() > 0 && option != shownProfile)
       return option->get_name();
   return "";
 }
@@ -349,6 +354,8 @@ CompileArguments::toOptions(const std::string &model) const {
                              result.precision);
   result.lossScaling = lossScale.toScaling(result.precision);
   result.fp8 = fp8.toScaling(result.precision);
+  if (shownProfile && result.precision != "auto")
+    result.profileFile.clear();
   if (!result.profileFile.empty() && result.precision != "auto")
     throw Failure(Usage,
                   "--profile means nothing to --precision=" + result.precision);

@@ -28,6 +28,13 @@ public:
   /// again.
   void addHiddenTo(CLI::App &command);
 
+  /// Lets --profile be about what a command shows, too: its help tells it, and
+  /// it means something to every precision. To be called behind the others.
+  void showProfile(CLI::App &command, const std::string &help);
+
+  /// The file of --profile, "" if none is given.
+  const std::string &profile() const { return options.profileFile; }
+
   /// Only those about the model, not how it is computed or for what.
   void addModelTo(CLI::App &command);
 
@@ -38,7 +45,8 @@ public:
   /// The policy that the options amount to: that of --policy, then the others.
   PrecisionPolicy policy() const;
 
-  /// The first of these options on the command line, "" if there is none.
+  /// The first on the command line of these options, but not a profile that is
+  /// shown; "" if there is none.
   std::string firstGiven() const;
 
 private:
@@ -57,6 +65,7 @@ private:
   LossScaleArguments lossScale;
   Fp8Arguments fp8;
   const CLI::Option *errorBudget = nullptr;
+  const CLI::Option *shownProfile = nullptr;
   OptimizerArguments optimizer;
   std::vector<const CLI::Option *> added;
 };

@@ -14,6 +14,7 @@
 #include "compiler/Report/Diff.h"
 #include "compiler/Report/Html.h"
 #include "compiler/Report/Notes.h"
+#include "compiler/Report/Ranges.h"
 #include "compiler/Report/Render.h"
 #include "passes/Pipeline.h"
 #include "runtime/src/base/files.h"
@@ -24,6 +25,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -153,6 +155,8 @@ static int compare(const Options &options) {
 static std::string findPlaceOf(const std::string &output,
                                const Options &options) {
   std::vector<InputFile> inputs = {{"what is reported on,", options.path}};
+  if (!options.arguments.profile().empty())
+    inputs.push_back({"the profile", options.arguments.profile()});
   if (isModelFile(options.path))
     for (const std::string &file : mpc::externalFiles(options.path))
       inputs.push_back({"data of the model,", file});
@@ -172,6 +176,33 @@ static size_t annotate(const mpc::report::Report &report,
   return *nodes;
 }
 
+/// The report as a page, with what was measured if there is a profile.
+static std::string makePage(const mpc::report::Report &report,
+                            const std::optional<mpc::Profile> &profile) {
+  if (!profile)
+    return mpc::report::htmlPage(report);
+  auto ranges = mpc::report::Ranges::match(report, *profile);
+  if (!ranges)
+    throw Failure(Usage, "--profile: " + llvm::toString(ranges.takeError()));
+  if (!ranges->unknown().empty())
+    note("profile '" + profile->path + "' does not know " + ranges->unknown() +
+         ": the page shows no ranges there");
+  return mpc::report::htmlPage(report, &*ranges);
+}
+
+static std::optional<mpc::Profile> readProfile(const std::string &path) {
+  if (path.empty())
+    return std::nullopt;
+  llvm::Expected<mpc::Profile> profile = mpc::Profile::read(path);
+  if (!profile)
+    throw Failure(Usage, "--profile: " + llvm::toString(profile.takeError()));
+  if (profile->empty())
+    throw Failure(Usage, "--profile: profile '" + path +
+                             "' holds no tensor; 'mpc profile' writes one that "
+                             "does");
+  return std::move(*profile);
+}
+
 /// Writes the files that were asked for; where they go is settled before the
 /// model is compiled.
 static int write(const Options &options) {
@@ -187,10 +218,12 @@ static int write(const Options &options) {
         throw Failure(Usage, "--html and --annotate would both write '" +
                                  place + "'; give one of them another name");
   }
+  std::optional<mpc::Profile> profile =
+      readProfile(page.empty() ? "" : options.arguments.profile());
   mpc::report::Report report =
       parse(options.path, findReport(options.path, options.arguments));
   if (!page.empty()) {
-    writeFile(page, mpc::report::htmlPage(report));
+    writeFile(page, makePage(report, profile));
     say("%s: the report of '%s'\n", options.html.c_str(), options.path.c_str());
   }
   if (!model.empty()) {
@@ -207,10 +240,14 @@ static int write(const Options &options) {
 
 static void checkUsage(const Options &options) {
   std::string given = options.arguments.firstGiven();
-  if (!given.empty() && !isModelFile(options.path) &&
-      (options.other.empty() || !isModelFile(options.other)))
+  bool isCompiled = isModelFile(options.path) ||
+                    (!options.other.empty() && isModelFile(options.other));
+  if (!given.empty() && !isCompiled)
     throw Failure(Usage, given + " is for ONNX files; '" + options.path +
                              "' is compiled already");
+  bool decides = isCompiled && options.arguments.policy().precision == "auto";
+  if (!options.arguments.profile().empty() && options.html.empty() && !decides)
+    throw Failure(Usage, "--profile is shown by --html=OUT.html");
   if (options.diff && options.other.empty())
     throw Failure(Usage, "--diff compares two: mpc report --diff '" +
                              options.path + "' OTHER");
@@ -303,5 +340,7 @@ Action mpc::tool::addReport(CLI::App &app) {
       ->option_text("[OTHER]");
   addViews(*report, *options);
   options->arguments.addHiddenTo(*report);
+  options->arguments.showProfile(
+      *report, "Of --html: show what 'mpc profile' measured, too");
   return [options] { return run(*options); };
 }

@@ -118,8 +118,9 @@ function formatOf(op) {
 const formatName = (op) => !op.dtype || op.dtype === op.operand_dtype || !op.operand_dtype
   ? op.dtype || op.operand_dtype : `${op.operand_dtype} → ${op.dtype}`;
 
-function matches(op, text, format, rule) {
+function matches(op, text, format, rule, range) {
   if (rule && op.rule_id !== rule) return false;
+  if (range && !hasRange(op, range)) return false;
   if (format === 'casts' ? op.casts_in + op.casts_out === 0 : format && formatOf(op) !== format) return false;
   return !text || [op.node, op.op, op.type, op.module, op.reason].some((field) => field.toLowerCase().includes(text));
 }
@@ -127,9 +128,11 @@ function matches(op, text, format, rule) {
 //===--- Ops: a node's forward and backward side by side ---===//
 
 function cellsOf(op) {
-  if (!op) return [element('td'), element('td'), element('td')];
+  const ranges = (cell) => report.profile ? [cell] : [];
+  if (!op) return [element('td'), ...ranges(element('td')), element('td'), element('td')];
   const open = () => showDetails(op);
   return [element('td', {className: formatOf(op), onclick: open}, formatName(op)),
+    ...ranges(element('td', {onclick: open}, sparkline(op))),
     element('td', {className: 'number', onclick: open}, shorten(op.bytes, 'B')),
     element('td', {onclick: open, title: op.rule_id}, `${op.rule}: ${op.reason}`)];
 }
@@ -150,7 +153,7 @@ function showOps() {
   const nodes = new Map();
   let found = 0;
   for (const op of current.ops) {
-    if (!matches(op, text, byId('format').value, byId('rule').value)) continue;
+    if (!matches(op, text, byId('format').value, byId('rule').value, byId('range').value)) continue;
     ++found;
     const name = op.node.endsWith('.grad') ? op.node.slice(0, -5) : op.node;
     if (!nodes.has(name)) nodes.set(name, []);
@@ -159,8 +162,8 @@ function showOps() {
   const rows = [...nodes].slice(0, shown).flatMap(([node, ops]) => rowsOf(node, ops));
   byId('found').textContent = `${found} of ${current.ops.length} ops, ${nodes.size} nodes`;
   byId('more').hidden = nodes.size <= shown;
-  byId('ops').replaceChildren(
-    header(['node'], ['type'], ['forward'], ['bytes', 1], ['rule, reason'], ['backward, update'], ['bytes', 1], ['rule, reason']), ...rows);
+  const side = (title) => [[title], ...(report.profile ? [['range']] : []), ['bytes', 1], ['rule, reason']];
+  byId('ops').replaceChildren(header(['node'], ['type'], ...side('forward'), ...side('backward, update')), ...rows);
 }
 
 function search() {
@@ -189,7 +192,7 @@ function showDetails(op) {
   const line = current.ops.indexOf(op);
   for (const reader of current.ops)
     if (reader.inputs.some((input) => input.op === line)) add('read by', reader.node || reader.op);
-  byId('details').replaceChildren(element('button', {type: 'button', onclick: () => { byId('details').hidden = true; }}, 'Close'), list);
+  byId('details').replaceChildren(element('button', {type: 'button', onclick: () => { byId('details').hidden = true; }}, 'Close'), list, ...rangeDetails(op));
   byId('details').hidden = false;
 }
 
@@ -263,7 +266,7 @@ function boxOf(row, side) {
     drawing('text', {x: x + 8, y: y + 17}, row.inside ? `▸ ${label}` : label),
     drawing('text', {x: x + WIDTH - 8, y: y + 17, 'text-anchor': 'end'},
       row.inside ? `${count(ops.length, 'op')}, ${shorten(bytes, 'B')}` : `${formatName(ops[0])}, ${shorten(bytes, 'B')}`),
-    drawing('title', {}, `${row.label}: ${count(ops.length, 'op')}, ${shorten(bytes, 'B')}, ${percent(share, 1)} in 16 bit`));
+    drawing('title', {}, `${row.label}: ${count(ops.length, 'op')}, ${shorten(bytes, 'B')}, ${percent(share, 1)} in 16 bit${row.inside ? '' : `\n${rangeText(ops[0])}`}`));
   box.addEventListener('click', () => {
     if (!row.inside) return showDetails(ops[0]);
     module = [...module, row.label];
@@ -305,6 +308,7 @@ document.title = `${report.model}: mpc report`;
 byId('model').textContent = `${report.model}: ${report.precision}`;
 byId('low-name').textContent = report.low;
 for (const node of [byId('wide-name'), ...document.querySelectorAll('.wide-name')]) node.textContent = report.wide;
+byId('range').hidden = !report.profile;
 byId('function').append(...report.functions.map((candidate) => element('option', {}, candidate.name)));
 byId('function').addEventListener('change', () => showFunction(byId('function').value));
 byId('filter').addEventListener('submit', (event) => event.preventDefault());

@@ -1,0 +1,63 @@
+//===- Profile.h - What tensors held while a model trained ------*- C++ -*-===//
+//
+// What `mpc profile` wrote; tools/mpc/Profile.cpp describes the file.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_SUPPORT_PROFILE_H
+#define MPC_COMPILER_SUPPORT_PROFILE_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpc {
+
+/// The mean square of what rounding changes in the loss, to first order. Of
+/// independent roundings they add up.
+struct Sensitivity {
+  double bf16 = 0, f16 = 0, e4m3 = 0;
+
+  double of(mlir::FloatType format) const;
+};
+
+/// Elements of one tensor over all steps.
+struct ProfiledTensor {
+  std::string op; ///< "train.matmul"; empty for inputs and states.
+  std::string dtype;
+  uint64_t elements = 0; ///< Of the tensor, in one step.
+  uint64_t count = 0, nans = 0, infinities = 0, zeros = 0;
+  double largest = 0, smallest = 0; ///< Sizes of finite ones, 0 left out.
+  /// By floor(log2(size)), from Profile::firstExponent on.
+  std::vector<uint64_t> exponents;
+  std::optional<Sensitivity> sensitivity; ///< Of those with a gradient.
+};
+
+class Profile {
+public:
+  /// Reads a file. Fails if it is none, or not of fp32.
+  static llvm::Expected<Profile> read(llvm::StringRef path);
+
+  /// The same of what stands in the file.
+  static llvm::Expected<Profile> parse(llvm::StringRef json,
+                                       llvm::StringRef path);
+
+  /// The tensors of a node, input or state, in the order of the program.
+  llvm::ArrayRef<ProfiledTensor> find(llvm::StringRef name) const;
+  bool empty() const { return tensors.empty(); }
+
+  std::string path;
+  std::string model; ///< The file that the profiled package was made of.
+  uint64_t steps = 0;
+  int64_t firstExponent = 0;
+
+private:
+  llvm::StringMap<std::vector<ProfiledTensor>> tensors;
+};
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_SUPPORT_PROFILE_H
