@@ -156,6 +156,7 @@ describe(const CompileOptions &options, ModuleOp module) {
       list.end(),
       {{"optimizer", options.optimizer},
        {"learning-rates", train::kLearningRateState.str()},
+       {"master-weights", options.masterWeights},
        {"lr", number(options.lr)},
        {"weight-decay", number(options.weightDecay)},
        {"clip-norm", number(options.clipNorm)},

@@ -149,6 +149,8 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
       {llvm::is_contained(options.targets, std::string("cpu"))}));
   // Weights are cast nowhere but where they are written.
   pm.addPass(createUseWorkingCopyPass());
+  // What is read is known now: the copy, where there is one, is the weight.
+  pm.addPass(createNarrowMastersPass({options.masterWeights}));
   // So late that it sees every write of a state, the working copy's too.
   pm.addPass(createGuardStatesPass());
   // The scale learns from what the guard found.

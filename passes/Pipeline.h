@@ -76,6 +76,8 @@ struct CompileOptions : UpdateOptions {
   double labelSmoothing = 0;
   LossScaling lossScaling;
   Fp8Scaling fp8;
+  /// What training keeps of weights: fp32, bf16-kahan, bf16-stochastic.
+  std::string masterWeights = "fp32";
   std::string profileFile;   ///< Of mpc profile, for precision auto; or empty.
   double errorBudget = 1e-3; ///< What roundings may change in the loss.
   bool observe = false;      ///< The entry point `observe`: diagnosis by op.

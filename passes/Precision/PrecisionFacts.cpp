@@ -78,6 +78,9 @@ train::StateOp mpc::getWeightState(Value value) {
 }
 
 StringRef mpc::stateName(Value value) {
+  // Kept in 16 bit, and read in f32.
+  if (auto join = value.getDefiningOp<amp::JoinOp>())
+    value = join.getValue();
   auto unpack = value.getDefiningOp<train::UnpackOp>();
   if (unpack)
     value = unpack.getPacked();

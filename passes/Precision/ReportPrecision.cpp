@@ -82,8 +82,12 @@ static std::string accumulateType(amp::PrecisionOpInterface op) {
   return f64 ? "f64" : "f32";
 }
 
-/// True for the cast that writes a working copy: it runs inside the optimizer.
+/// True for the cast that writes a working copy, which runs inside the
+/// optimizer, and for those that read what is kept in bf16 alone.
 static bool isOptimizerCast(Operation *cast) {
+  if (isF32Tensor(cast->getResult(0).getType()) &&
+      getWeightState(cast->getOperand(0)))
+    return true;
   return llvm::any_of(cast->getUsers(), [](Operation *user) {
     return isa<train::WriteOp>(user);
   });

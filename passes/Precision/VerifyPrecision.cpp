@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Precision/Masters.h"
 #include "passes/Precision/Origins.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
@@ -43,10 +44,23 @@ static LogicalResult verifySignature(func::FuncOp func) {
   return success();
 }
 
+/// Weights that are kept in 16 bit, with what that leaves out; verifyMasters
+/// looks at them.
+static bool isOfMasters(train::StateOp state) {
+  auto module = state->getParentOfType<ModuleOp>();
+  if (!module->hasAttr(kMastersAttr))
+    return false;
+  return state.getKind() == train::StateKind::Parameter ||
+         llvm::any_of(module.getOps<train::StateOp>(), [&](train::StateOp s) {
+           return s.getKind() == train::StateKind::Parameter &&
+                  restOf(s.getSymName()) == state.getSymName();
+         });
+}
+
 static LogicalResult verifyState(train::StateOp state) {
   if (!isLowTensor(state.getType()) ||
       state.getKind() == train::StateKind::WorkingCopy ||
-      state.getKind() == train::StateKind::Constant)
+      state.getKind() == train::StateKind::Constant || isOfMasters(state))
     return success();
   return blame(emitError(state.getLoc(), "state '")
                    << state.getSymName() << "' must not be 16-bit: only "
@@ -97,6 +111,10 @@ static LogicalResult verifyPins(amp::PrecisionOpInterface op, FloatType lowType,
       isProven ? classInReach(op) : op.getPrecisionClass(lowType);
   bool sensitive = kind == PrecisionClass::Sensitive && !isUsersChoice(op);
   for (auto [i, type] : llvm::enumerate(op->getOperandTypes())) {
+    // The guard tests what is stored.
+    if (isa_and_nonnull<amp::SplitOp, amp::RoundStochasticallyOp>(
+            op->getOperand(i).getDefiningOp()))
+      continue;
     if (isLowTensor(type) && op.isOperandPinned(i))
       return refuse("operand", i, type, "being pinned");
     if (isLowTensor(type) && sensitive)
@@ -120,6 +138,8 @@ static LogicalResult verifyPinsKept(amp::PrecisionOpInterface op) {
       continue;
     Operation *producer = cast.getInput().getDefiningOp();
     if (producer && isUsersChoice(producer))
+      continue;
+    if (getWeightState(cast.getInput())) // Kept in no more than that.
       continue;
     InFlightDiagnostic error = op->emitOpError("operand #")
                                << i << " is pinned and must not be cast, but "
@@ -238,7 +258,8 @@ static LogicalResult verifyCast(amp::CastOp cast) {
     error.attachNote(inner.getLoc()) << "this one";
     return blame(std::move(error), cast, "mpc-elide-casts");
   }
-  if (train::StateOp state = getWeightState(cast.getInput()))
+  if (train::StateOp state = getWeightState(cast.getInput());
+      state && isLowTensor(cast.getType()))
     return blame(cast.emitOpError("must not cast a weight; it comes from '")
                      << state.getSymName() << "'",
                  cast, "mpc-use-working-copy");
@@ -341,7 +362,7 @@ struct VerifyPrecisionPass
     bool scales = attr.getValue() == "fp16" && !module->hasAttr(kUnscaledAttr);
     FloatType lowType = getLowType(&getContext(), attr.getValue());
     llvm::StringSet<> carried = findCarriedStates(module);
-    if (failed(verifyCarried(module, carried)))
+    if (failed(verifyCarried(module, carried)) || failed(verifyMasters(module)))
       return signalPassFailure();
     for (auto func : module.getOps<func::FuncOp>())
       if (failed(verifyGuards(func, carried)))
@@ -362,6 +383,9 @@ struct VerifyPrecisionPass
       Origins origins(func);
       Ranges ranges(func, constants);
       for (Operation &op : func.front()) {
+        // What becomes of weights in the end has a check of its own.
+        if (isa<amp::SplitOp, amp::RoundStochasticallyOp, amp::CommitOp>(op))
+          continue;
         auto cast = dyn_cast<amp::CastOp>(op);
         if (failed(cast ? verifyReaders(cast, origins)
                         : verifyOrigins(&op, origins, ranges, lowType)))

@@ -61,6 +61,7 @@ public:
       throw Failure(Usage,
                     "nothing is rounded with --precision=" + asked.precision);
     mpc::CompileOptions wide = asked;
+    wide.masterWeights = "fp32";
     wide.precision = "fp32";
     wide.policy.clear();
     wide.opPrecision.clear();

@@ -64,6 +64,10 @@ static int run(Options &options) {
   if (asked.precision == "fp64")
     throw Failure(Usage, "compares fp32, bf16 and fp16; --precision=fp64 is "
                          "for checks of gradients");
+  if (asked.masterWeights != "fp32")
+    throw Failure(Usage, "compares steps from the same states, which "
+                         "--master-weights=" +
+                             asked.masterWeights + " rounds; leave it out");
   std::string page = findPage(options);
   options.settings.data = options.data;
   Comparison comparison(asked, referenceOf(asked, options.against),

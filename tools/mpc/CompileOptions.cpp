@@ -234,6 +234,14 @@ void CompileArguments::addPrecisionOptions(CLI::App &command) {
                     ->option_text("X")
                     ->check(Above(0))
                     ->group(rarePrecision());
+  masterWeights =
+      command
+          .add_option("--master-weights", options.masterWeights,
+                      "What updates change: fp32 (default, 6 bytes with the "
+                      "copy), bf16-kahan (4), bf16-stochastic (2)")
+          ->option_text("KIND")
+          ->check(Choice({"fp32", "bf16-kahan", "bf16-stochastic"}))
+          ->group(rarePrecision());
   lossScale.addTo(command);
   fp8.addTo(command);
 }
@@ -331,6 +339,20 @@ PrecisionPolicy CompileArguments::policy() const {
   return policy;
 }
 
+/// Weights of 16 bit are for programs that read them so; f16 has no room for
+/// small updates, which its loss scale makes no larger.
+static void checkMasters(const mpc::CompileOptions &options) {
+  const std::string &precision = options.precision;
+  if (options.masterWeights == "fp32" || precision == "bf16" ||
+      precision == "fp8" || precision == "auto")
+    return;
+  throw Failure(Usage, "--master-weights=" + options.masterWeights +
+                           " means nothing to --precision=" + precision +
+                           ", whose weights are updated in " +
+                           (precision == "fp64" ? "fp64" : "fp32") +
+                           "; give --precision=bf16, fp8 or auto");
+}
+
 mpc::CompileOptions
 CompileArguments::toOptions(const std::string &model) const {
   checkRegex("--keep-fp32", options.keepFp32);
@@ -352,6 +374,9 @@ CompileArguments::toOptions(const std::string &model) const {
     throw Failure(Usage, "--observe=profile is for --precision=fp32, which "
                          "other formats are compared with, but this is " +
                              result.precision);
+  checkMasters(result);
+  if (masterWeights && masterWeights->count() != 0)
+    result.given.insert("master-weights");
   result.lossScaling = lossScale.toScaling(result.precision);
   result.fp8 = fp8.toScaling(result.precision);
   if (shownProfile && result.precision != "auto")

@@ -66,6 +66,7 @@ private:
   Fp8Arguments fp8;
   const CLI::Option *errorBudget = nullptr;
   const CLI::Option *shownProfile = nullptr;
+  const CLI::Option *masterWeights = nullptr;
   OptimizerArguments optimizer;
   std::vector<const CLI::Option *> added;
 };

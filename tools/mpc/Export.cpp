@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompilerFiles.h"
+#include "tools/mpc/MasterWeights.h"
 #include "tools/mpc/Output.h"
 #include "tools/mpc/Package.h"
 #include "tools/mpc/Print.h"
@@ -105,10 +106,11 @@ static bool hasCodeFor(const Package &package, const char *device) {
   return false;
 }
 
-/// Reads states of f32, and of integers if they are one number.
+/// Reads states of f32 and weights of bf16, and integers if they are one
+/// number.
 static Values readValues(const Program &program, const Session &session,
                          const std::vector<std::string> &names,
-                         Counters &counters) {
+                         const WeightsChoice &weights, Counters &counters) {
   std::map<std::string, mpc_state_info_t> infos;
   for (const mpc_state_info_t &info : program.states())
     infos[info.name] = info;
@@ -123,18 +125,12 @@ static Values readValues(const Program &program, const Session &session,
       check(mpc_session_read_state(session.get(), name.c_str(), &tensor), name);
       continue;
     }
-    if (found == infos.end() || found->second.dtype != MPC_DTYPE_F32)
+    if (found == infos.end() || (found->second.dtype != MPC_DTYPE_F32 &&
+                                 !isNarrowWeight(found->second)))
       throw Failure(Damaged, program.path + ": state '" + name +
                                  "' is missing or not f32");
-    const mpc_state_info_t &info = found->second;
-    uint64_t count = 1;
-    for (uint32_t i = 0; i < info.rank; ++i)
-      count *= info.shape[i];
-    std::vector<float> &value = values[name];
-    value.resize(count);
-    mpc_tensor_t tensor = {sizeof(tensor), info.dtype,   info.rank,
-                           info.shape,     value.data(), {}};
-    check(mpc_session_read_state(session.get(), name.c_str(), &tensor), name);
+    std::string source = weights.sourceOf(session, program, found->second);
+    values[name] = readFloats(session, program, infos.at(source));
   }
   return values;
 }
@@ -158,10 +154,9 @@ static double number(const Program &program, const char *name) {
 
 /// How the program trains, and what that has come to. `moments` holds the data
 /// that the description borrows.
-static mpc::TrainingDescription describe(const Program &program,
-                                         const Session &session,
-                                         const Package &package,
-                                         Values &moments) {
+static mpc::TrainingDescription
+describe(const Program &program, const Session &session, const Package &package,
+         const WeightsChoice &weights, Values &moments) {
   mpc::TrainingDescription training;
   std::vector<std::string> parts;
   std::istringstream lines(program.option("loss-parts"));
@@ -195,7 +190,8 @@ static mpc::TrainingDescription describe(const Program &program,
   for (const mpc::program::State *state : *package.root().states()) {
     using mpc::program::StateKind;
     bool isMoment = state->kind() == StateKind::Optimizer &&
-                    state->name()->str() != "gradients" && state->slots();
+                    state->name()->str() != "gradients" &&
+                    state->name()->str() != "compensation" && state->slots();
     if (state->kind() == StateKind::Statistic)
       training.statistics.insert(state->name()->str());
     if ((state->kind() != StateKind::Parameter && !isMoment) || !state->slots())
@@ -212,7 +208,7 @@ static mpc::TrainingDescription describe(const Program &program,
   }
   Counters counters;
   names.push_back("step_count");
-  moments = readValues(program, session, names, counters);
+  moments = readValues(program, session, names, weights, counters);
   for (const auto &[name, value] : moments)
     training.moments[name] = value;
   training.step = counters["step_count"];
@@ -264,15 +260,16 @@ static int run(const Options &options) {
 
   mpc::ExportOptions how;
   bool hasOwnStep = program.hasOwnStep();
-  Values values = readValues(program, session,
-                             trainedNames(package, hasOwnStep), how.counters);
+  Values values =
+      readValues(program, session, trainedNames(package, hasOwnStep),
+                 options.weights, how.counters);
   mpc::TrainedStates states;
   for (const auto &[name, value] : values)
     states[name] = value;
   mpc::TrainingDescription training;
   Values moments;
   if (options.training) {
-    training = describe(program, session, package, moments);
+    training = describe(program, session, package, options.weights, moments);
     how.training = &training;
   }
   check(mpc::exportTrained(model, states, place, how));

@@ -17,6 +17,7 @@ static constexpr Option kOptions[] = {
     {"loss", true},
     {"optimizer", true},
     {"precision"},
+    {"master-weights", true},
     {"lr"},
     {"lr-schedule", false, true},
     {"total-steps"},

@@ -2,9 +2,11 @@
 
 #include "tools/mpc/Weights.h"
 #include "tools/mpc/Checks.h"
+#include "tools/mpc/MasterWeights.h"
 #include "tools/mpc/Print.h"
 
 #include <cstring>
+#include <map>
 
 using namespace mpc::tool;
 
@@ -52,7 +54,28 @@ void WeightsChoice::apply(Session &session, const Program &program) const {
     note("the average begins with the first update: there was none yet");
     return;
   }
+  std::map<std::string, mpc_state_info_t> narrow;
   for (const mpc_state_info_t &state : program.states())
-    if (std::strncmp(state.name, kPrefix, sizeof(kPrefix) - 1) == 0)
-      copyState(session, state, state.name + sizeof(kPrefix) - 1);
+    if (isNarrowWeight(state))
+      narrow[state.name] = state;
+  for (const mpc_state_info_t &state : program.states()) {
+    if (std::strncmp(state.name, kPrefix, sizeof(kPrefix) - 1) != 0)
+      continue;
+    const char *weight = state.name + sizeof(kPrefix) - 1;
+    auto found = narrow.find(weight);
+    if (found == narrow.end())
+      copyState(session, state, weight);
+    else
+      writeWeight(session, program, found->second,
+                  readFloats(session, program, state));
+  }
+}
+
+std::string WeightsChoice::sourceOf(const Session &session,
+                                    const Program &program,
+                                    const mpc_state_info_t &weight) const {
+  std::string average = kPrefix + std::string(weight.name);
+  bool isRounded = which == "ema" && isNarrowWeight(weight) &&
+                   program.hasState(average.c_str());
+  return isRounded && session.readCounter(kCount) > 0 ? average : weight.name;
 }

@@ -16,6 +16,11 @@ public:
   /// that there is one. Throws a Failure if there is none.
   void apply(Session &session, const Program &program) const;
 
+  /// The state that has what `weight` is to be, to its last digit: apply()
+  /// rounds an average where weights are bf16.
+  std::string sourceOf(const Session &session, const Program &program,
+                       const mpc_state_info_t &weight) const;
+
 private:
   std::string which; ///< "" is raw, but nobody said so.
 };

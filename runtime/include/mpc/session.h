@@ -169,8 +169,10 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_evaluate(
 
 // Reads or writes a state tensor by name ("fc1.weight", "learning_rate"). The
 // tensor must have the state's dtype and shape and lie on the host. Writing a
-// parameter renews its 16-bit copy; that copy itself cannot be written. All or
-// nothing.
+// parameter renews its 16-bit copy; that copy itself cannot be written. Of a
+// program compiled with --master-weights=bf16-kahan "fc1.weight" is bf16, and
+// "compensation/fc1.weight" what is to be added to it: writing the first clears
+// the second. All or nothing.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_read_state(
     mpc_session_t* session, const char* name, const mpc_tensor_t* tensor);
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_write_state(

@@ -12,9 +12,10 @@
 // second are rounded again. A checkpoint fits a program if every tensor that
 // the program would store is in it under the same name, with the same type and
 // shape, and no other. The precision of the program is not part of that:
-// masters are f32 in all of them. Loss scale and streak keep the program's
-// initial value where the checkpoint has none, and are dropped where the
-// program has none.
+// masters are f32 in all of them, but for those compiled for bf16 ones (then
+// "compensation/w" of optimizer.safetensors may hold what bf16 leaves out).
+// Loss scale and streak keep the program's initial value where the checkpoint
+// has none, and are dropped where the program has none.
 
 #ifndef MPC_RUNTIME_SRC_CHECKPOINT_CHECKPOINT_H_
 #define MPC_RUNTIME_SRC_CHECKPOINT_CHECKPOINT_H_
@@ -149,8 +150,9 @@ StoredIn stored_in(const StateTensor& tensor);
 mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& path);
 
 // With `out_misfit`, what the optimizer keeps need not fit: what the program
-// has none of is dropped, what the checkpoint has none of begins anew, and the
-// first such thing is put there. Without it that is an error.
+// has none of is dropped, what the checkpoint has none of begins anew, weights
+// of other masters are rounded or widened, and the first such thing is put
+// there. Without it that is an error.
 mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
                              std::string* out_misfit = nullptr);
 

@@ -5,6 +5,7 @@
 #include "runtime/src/base/guard.h"
 #include "runtime/src/base/number.h"
 #include "runtime/src/checkpoint/checkpoint.h"
+#include "runtime/src/session/masters.h"
 
 namespace mpc::runtime {
 
@@ -42,6 +43,7 @@ class TensorFile {
       : path_(std::move(path)), file_(file), stored_(stored) {}
 
   void allow_misfits(std::string* out_misfit) { misfit_ = out_misfit; }
+  void allow_other_masters(std::string* out_misfit) { masters_ = out_misfit; }
   bool moments_begin_anew() const { return moments_begin_anew_; }
 
   mpc_status_t apply(const mpc_program_t& program, StoredIn kind,
@@ -59,7 +61,7 @@ class TensorFile {
         moments_begin_anew_ |= tensor.name.rfind(kAdamPrefix, 0) == 0;
         MPC_RETURN_IF_ERROR(misfit("it lacks '" + tensor.name + "'"));
       } else {
-        MPC_RETURN_IF_ERROR(copy(tensor, stored_[next_++], states));
+        MPC_RETURN_IF_ERROR(copy(program, tensor, stored_[next_++], states));
       }
     }
     return pass_over(nullptr);
@@ -76,12 +78,18 @@ class TensorFile {
     return nullptr;
   }
 
-  mpc_status_t copy(const StateTensor& tensor, const StoredTensor& found,
-                    uint8_t* states) {
+  mpc_status_t copy(const mpc_program_t& program, const StateTensor& tensor,
+                    const StoredTensor& found, uint8_t* states) {
     std::string wanted = type_text(tensor.dtype, tensor.shape, tensor.rank);
-    if (type_of(found) != wanted)
-      return incompatible("'" + tensor.name + "' is " + type_of(found) +
-                          ", the program's is " + wanted);
+    if (type_of(found) != wanted) {
+      std::string what = "'" + tensor.name + "' is " + type_of(found) +
+                         ", the program's is " + wanted;
+      if (!masters_ || !convert_weight(program, tensor, found,
+                                       file_.data() + found.offset, states))
+        return incompatible(what);
+      if (masters_->empty()) *masters_ = what;
+      return nullptr;
+    }
     if (tensor.bytes > 0)
       std::memcpy(states + tensor.offset, file_.data() + found.offset,
                   tensor.bytes);
@@ -106,6 +114,7 @@ class TensorFile {
   const std::vector<StoredTensor>& stored_;
   size_t next_ = 0;
   std::string* misfit_ = nullptr;
+  std::string* masters_ = nullptr;
   bool moments_begin_anew_ = false;
 };
 
@@ -153,13 +162,16 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
   MPC_RETURN_IF_ERROR(make_initial_states(program, 0, &states));
   std::vector<const StateTensor*> missing;
   if (out_misfit) out_misfit->clear();
+  clear_rests(program, states.data());
+  TensorFile weights(path + '/' + kModelFile, contents.model, model);
+  weights.allow_other_masters(out_misfit);
   MPC_RETURN_IF_ERROR(
-      TensorFile(path + '/' + kModelFile, contents.model, model)
-          .apply(program, StoredIn::kModel, states.data(), &missing));
+      weights.apply(program, StoredIn::kModel, states.data(), &missing));
   TensorFile kept(path + '/' + kOptimizerFile, contents.optimizer, optimizer);
   kept.allow_misfits(out_misfit);
   MPC_RETURN_IF_ERROR(
       kept.apply(program, StoredIn::kOptimizer, states.data(), &missing));
+  add_rests(program, optimizer, contents.optimizer.data(), states.data());
   if (kept.moments_begin_anew()) state.control.erase(kStepCount);
   MPC_RETURN_IF_ERROR(apply_state(path + '/' + kStateFile, state, program,
                                   states.data(), &missing, out_misfit));

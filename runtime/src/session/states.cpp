@@ -6,6 +6,7 @@
 
 #include "runtime/src/base/guard.h"
 #include "runtime/src/base/number.h"
+#include "runtime/src/session/masters.h"
 #include "runtime/src/session/session.h"
 
 namespace mpc::runtime {
@@ -133,6 +134,13 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
         session,
         device.upload(schema::Space::State, copy.offset, copy.values.data(),
                       copy.values.size() * sizeof(uint16_t))));
+  // Of the new weight nothing was left out.
+  if (const StateTensor* rest = rest_of(*session->program, *state)) {
+    std::vector<uint8_t> zeros(rest->bytes);
+    MPC_RETURN_IF_ERROR(
+        note_loss(session, device.upload(schema::Space::State, rest->offset,
+                                         zeros.data(), zeros.size())));
+  }
   return nullptr;
 }
 

@@ -3,6 +3,8 @@
 #include "compiler/Dialect/Train/IR/AmpLowering.h"
 
 #include "compiler/Dialect/Train/IR/Lowering.h"
+#include "compiler/Dialect/Train/IR/RandomWords.h"
+#include "compiler/Dialect/Train/IR/ScalarMath.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -264,6 +266,67 @@ static LogicalResult lower(amp::ScaleOfOp op, OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
+// Master weights
+//===----------------------------------------------------------------------===//
+
+static LogicalResult lower(amp::SplitOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  auto body = [](OpBuilder &b, Location loc,
+                 ValueRange args) -> SmallVector<Value> {
+    Value rounded = convertFloat(b, loc, args[0], b.getBF16Type());
+    Value value = convertFloat(b, loc, rounded, b.getF32Type());
+    return {value, arith::SubFOp::create(b, loc, args[0], value)};
+  };
+  results = emitElementwise(builder, op.getLoc(), op->getResultTypes(),
+                            op->getOperands(), body);
+  return success();
+}
+
+static LogicalResult lower(amp::JoinOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  results = emitElementwise(
+      builder, op.getLoc(), op->getResultTypes(), op->getOperands(),
+      [](OpBuilder &b, Location loc, ValueRange args) -> SmallVector<Value> {
+        return {arith::AddFOp::create(b, loc, args[0], args[1])};
+      });
+  return success();
+}
+
+/// A bf16 is the upper half of an f32: the random bits are added to the lower
+/// half, and what carries over rounds up.
+static LogicalResult lower(amp::RoundStochasticallyOp op, OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  auto body = [&](OpBuilder &b, Location loc,
+                  ValueRange args) -> SmallVector<Value> {
+    Type i32 = b.getI32Type(), type = args[0].getType();
+    auto integer = [&](uint32_t value) -> Value {
+      return arith::ConstantOp::create(
+          b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+    };
+    Value word = randomWords(b, loc, op.getInput().getType().getShape(),
+                             args[1], args[2], op.getIndex())
+                     .first;
+    Value chance = arith::AndIOp::create(
+        b, loc, arith::TruncIOp::create(b, loc, i32, word),
+        integer(0x0000ffff));
+    Value bits = arith::BitcastOp::create(b, loc, i32, args[0]);
+    Value sum = arith::AddIOp::create(b, loc, bits, chance);
+    Value upper = arith::AndIOp::create(b, loc, sum, integer(0xffff0000));
+    Value rounded = arith::BitcastOp::create(b, loc, type, upper);
+    ScalarMath m(b, loc);
+    Value most = m.constant(0x1.fep127, args[0]);
+    rounded = m.max(m.min(rounded, most), m.neg(most));
+    // Zero if the element is finite, else NaN, which keeps what it was.
+    Value gone = m.mul(args[0], m.constant(0, args[0]));
+    Value finite = m.compare(arith::CmpFPredicate::ORD, gone, gone);
+    return {m.select(finite, rounded, args[0])};
+  };
+  results = emitElementwise(builder, op.getLoc(), op->getResultTypes(),
+                            op->getOperands(), body);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Registration
 //===----------------------------------------------------------------------===//
 
@@ -308,5 +371,8 @@ void mpc::train::registerAmpLowering(DialectRegistry &registry) {
     attach<amp::DequantizeOp, 2>(context);
     attach<amp::AmaxOp, 1>(context);
     attach<amp::ScaleOfOp, 1>(context);
+    attach<amp::SplitOp, 1>(context);
+    attach<amp::JoinOp, 1>(context);
+    attach<amp::RoundStochasticallyOp, 1>(context);
   });
 }

@@ -2,6 +2,7 @@
 
 #include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"
+#include "compiler/Dialect/Train/IR/RandomWords.h"
 #include "compiler/Dialect/Train/IR/ScalarMath.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Support/Locations.h"
@@ -225,6 +226,16 @@ static Value keyOf(OpBuilder &builder, Location loc, Value seed,
   return truncateToI32(builder, loc, high);
 }
 
+std::pair<Value, Value> mpc::train::randomWords(OpBuilder &builder,
+                                                Location loc,
+                                                ArrayRef<int64_t> shape,
+                                                Value seed, Value step,
+                                                uint64_t index) {
+  Value key = keyOf(builder, loc, seed, index);
+  return philox(builder, loc, elementNumber(builder, loc, shape),
+                truncateToI32(builder, loc, step), key);
+}
+
 LogicalResult
 DropoutTrainingOp::lowerToLinalg(OpBuilder &builder,
                                  SmallVectorImpl<Value> &results) {
@@ -234,11 +245,9 @@ DropoutTrainingOp::lowerToLinalg(OpBuilder &builder,
       builder, getLoc(), getOperation()->getResultTypes(),
       getOperation()->getOperands(),
       [&](OpBuilder &inner, Location loc, ValueRange x) -> SmallVector<Value> {
-        Value key = keyOf(inner, loc, x[1], getIndex());
-        Value word =
-            philox(inner, loc, elementNumber(inner, loc, getType().getShape()),
-                   truncateToI32(inner, loc, x[2]), key)
-                .first;
+        Value word = randomWords(inner, loc, getType().getShape(), x[1], x[2],
+                                 getIndex())
+                         .first;
         Value dropped =
             arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::ult, word,
                                   constantI64(inner, loc, threshold));
@@ -312,11 +321,9 @@ LogicalResult RandomOp::lowerToLinalg(OpBuilder &builder,
       builder, getLoc(), TypeRange(getType()), getOperands(),
       [&](OpBuilder &inner, Location loc, ValueRange x) -> SmallVector<Value> {
         Value seed = x.empty() ? constantI64(inner, loc, 0) : x[0];
-        Value step = x.empty() ? constantI32(inner, loc, 0)
-                               : truncateToI32(inner, loc, x[1]);
+        Value step = x.empty() ? constantI32(inner, loc, 0) : x[1];
         auto [first, second] =
-            philox(inner, loc, elementNumber(inner, loc, getShape()), step,
-                   keyOf(inner, loc, seed, getIndex()));
+            randomWords(inner, loc, getShape(), seed, step, getIndex());
         Value uniform = uniformOf(inner, loc, first, compute);
         if (!getNormal())
           return {uniform};

@@ -96,3 +96,18 @@ func.func @update_scale(%s: tensor<f32>, %n: tensor<i32>, %ok: tensor<i1>)
       {backoff = 0.5 : f32, growth = 2.0 : f32, interval = 2000 : i32}
   return %s1, %n1 : tensor<f32>, tensor<i32>
 }
+
+// The rest is what rounding to bf16 took away; the sum gives it back.
+// CHECK-LABEL: func.func @masters
+func.func @masters(%w: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK: ^bb0(%[[W:.*]]: f32
+  // CHECK: %[[V:.*]] = arith.truncf %[[W]] : f32 to bf16
+  // CHECK: %[[WIDE:.*]] = arith.extf %[[V]] : bf16 to f32
+  // CHECK: %[[REST:.*]] = arith.subf %[[W]], %[[WIDE]]
+  // CHECK: %[[R:.*]] = arith.truncf %[[REST]] : f32 to bf16
+  // CHECK: linalg.yield %[[V]], %[[R]] : bf16, bf16
+  %v, %r = amp.split %w : tensor<8xf32> to tensor<8xbf16>
+  // CHECK: arith.addf
+  %j = amp.join %v, %r : tensor<8xbf16> to tensor<8xf32>
+  return %j : tensor<8xf32>
+}

@@ -1,0 +1,46 @@
+//===- Masters.h - What training keeps of a weight --------------*- C++ -*-===//
+//
+// fp32: an f32 beside the working copy. bf16-kahan: two of bf16, the value and
+// what rounding left out of it: compensated summation (Kahan, CACM 8(1), 1965),
+// for weights as in Zamirai et al., "Revisiting BFloat16 Training" (2020).
+// bf16-stochastic: one of bf16, rounded by chance (ibid.; Gupta et al., ICML
+// 2015).
+//
+// optimi and torchao keep the compensation of the update, add it to the next
+// one and take that from the rounded weight, in bf16; here the sum of both is
+// the weight, the update is made to it in f32, and it is split again. Both keep
+// 16 bits; ours is what a checkpoint, --ema and an export in f32 can read.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_PASSES_PRECISION_MASTERS_H
+#define MPC_PASSES_PRECISION_MASTERS_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <optional>
+#include <string>
+
+namespace mpc {
+
+enum class Masters { Fp32, Kahan, Stochastic };
+
+/// Of the module: the name of what it keeps, if that is not fp32.
+inline constexpr llvm::StringLiteral kMastersAttr = "mpc.masters";
+inline constexpr llvm::StringLiteral kMastersNames =
+    "fp32, bf16-kahan or bf16-stochastic";
+
+std::optional<Masters> parseMasters(llvm::StringRef name);
+
+/// The state of what rounding left out of the state `parameters`. The runtime
+/// knows the name of that of the pack (runtime/src/session/masters.h).
+std::string restOf(llvm::StringRef parameters);
+
+/// Checks what the module promises of its weights: none is f32; all that
+/// changes one goes through one rounding of an f32, guarded with what it left
+/// out; nobody reads that but together with the value; and, of the initial
+/// values, that it is no more than half a step.
+mlir::LogicalResult verifyMasters(mlir::ModuleOp module);
+
+} // namespace mpc
+
+#endif // MPC_PASSES_PRECISION_MASTERS_H

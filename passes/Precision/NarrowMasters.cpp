@@ -1,0 +1,345 @@
+//===- NarrowMasters.cpp - Weights that are kept in bf16 alone ------------===//
+//
+// Implements mpc-narrow-masters. The parameters become bf16 and are what
+// products read, so that there is no working copy; what an update loses by that
+// is kept beside them, or left to chance (Masters.h). The update itself stays
+// what it was, in f32 registers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/HalfFloat.h"
+#include "passes/Grad/EntryPoints.h"
+#include "passes/Precision/Masters.h"
+#include "passes/Precision/Passes.h"
+#include "passes/Precision/PrecisionFacts.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/Format.h"
+
+#define DEBUG_TYPE "mpc-narrow-masters"
+
+namespace mpc {
+#define GEN_PASS_DEF_NARROWMASTERSPASS
+#include "passes/Precision/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+static constexpr size_t kBlobAlignment = 64;
+/// No op of a model has this number (see train.dropout_training).
+static constexpr int64_t kRoundingIndex = -1;
+
+//===----------------------------------------------------------------------===//
+// Initial values
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Initial weights as two of bf16.
+struct SplitValues {
+  ElementsAttr value, rest; ///< Null: zeros.
+  double largestChange = 0; ///< Of a weight, relative, in what is kept.
+};
+} // namespace
+
+/// Finite numbers stay finite: the largest of bf16 stands for those beyond.
+static uint16_t roundWeight(float weight) {
+  constexpr float kMost = 0x1.fep127f;
+  return floatToBfloat(std::isfinite(weight) ? std::clamp(weight, -kMost, kMost)
+                                             : weight);
+}
+
+/// The f32 at number `i` of a constant or a resource.
+static std::function<float(int64_t)> elementsOf(ElementsAttr elements) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements)) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob)
+      return nullptr;
+    return [data = blob->getData().data()](int64_t i) {
+      float value;
+      std::memcpy(&value, data + i * sizeof(value), sizeof(value));
+      return value;
+    };
+  }
+  auto dense = dyn_cast<DenseFPElementsAttr>(elements);
+  if (!dense)
+    return nullptr;
+  return [dense](int64_t i) { return dense.getValues<float>()[i]; };
+}
+
+/// Rounds the initial weights of `state`, which must be in memory.
+static FailureOr<SplitValues> splitValues(train::StateOp state, bool keepsRest,
+                                          StringRef restName) {
+  ElementsAttr initial = state.getInitialValueAttr();
+  SplitValues split;
+  if (!initial)
+    return split;
+  std::function<float(int64_t)> at = elementsOf(initial);
+  if (!at)
+    return state.emitError("the initial value of '")
+           << state.getSymName() << "' is not available";
+  auto type = cast<RankedTensorType>(state.getType())
+                  .clone(BFloat16Type::get(state.getContext()));
+  int64_t count = type.getNumElements();
+  auto allocate = [&] {
+    return HeapAsmResourceBlob::allocate(count * sizeof(uint16_t),
+                                         kBlobAlignment);
+  };
+  AsmResourceBlob values = allocate(), rests = allocate();
+  auto *value = reinterpret_cast<uint16_t *>(values.getMutableData().data());
+  auto *rest = reinterpret_cast<uint16_t *>(rests.getMutableData().data());
+  for (int64_t i = 0; i < count; ++i) {
+    float weight = at(i);
+    value[i] = roundWeight(weight);
+    float kept = bfloatToFloat(value[i]);
+    rest[i] = floatToBfloat(std::isfinite(weight) ? weight - kept : 0.0f);
+    if (keepsRest)
+      kept += bfloatToFloat(rest[i]);
+    if (weight != 0 && std::isfinite(weight))
+      split.largestChange = std::max(
+          split.largestChange, std::abs((double(kept) - weight) / weight));
+  }
+  split.value = DenseResourceElementsAttr::get(type, state.getSymName(),
+                                               std::move(values));
+  if (keepsRest)
+    split.rest =
+        DenseResourceElementsAttr::get(type, restName, std::move(rests));
+  return split;
+}
+
+//===----------------------------------------------------------------------===//
+// Reads and writes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One state of weights, and how it is narrowed.
+class Narrowing {
+public:
+  Narrowing(ModuleOp module, train::StateOp state, Masters masters)
+      : module(module), state(state), masters(masters),
+        wide(cast<RankedTensorType>(state.getType())),
+        narrow(wide.clone(BFloat16Type::get(module.getContext()))) {}
+
+  LogicalResult run() {
+    std::string restName = restOf(state.getSymName());
+    if (masters == Masters::Kahan && module.lookupSymbol(restName))
+      return state.emitError("what '")
+             << state.getSymName() << "' leaves out must be called '"
+             << restName << "', but that name is taken";
+    FailureOr<SplitValues> values =
+        splitValues(state, masters == Masters::Kahan, restName);
+    if (failed(values))
+      return failure();
+    largestChange = values->largestChange;
+
+    SmallVector<train::ReadOp> wideReads;
+    SmallVector<train::WriteOp> writes;
+    module.walk([&](Operation *op) {
+      if (auto read = dyn_cast<train::ReadOp>(op);
+          read && read.getState() == state.getSymName())
+        wideReads.push_back(read);
+      if (auto write = dyn_cast<train::WriteOp>(op);
+          write && write.getState() == state.getSymName())
+        writes.push_back(write);
+    });
+    state.removeInitialValueAttr();
+    state.setType(narrow);
+    if (values->value)
+      state.setInitialValueAttr(values->value);
+    if (masters == Masters::Kahan)
+      rest = createState(module, restName, train::StateKind::Optimizer, narrow,
+                         values->rest, state.getSlotsAttr());
+    for (train::ReadOp read : wideReads)
+      widen(read);
+    dropCopy();
+    for (train::WriteOp write : writes)
+      store(write);
+    return success();
+  }
+
+  double largestChange = 0;
+  int64_t count() const { return wide.getNumElements(); }
+
+private:
+  /// The weights, or a part of them, in f32: all that is kept.
+  Value join(OpBuilder &builder, Location loc, Value value, Value left,
+             Type type) {
+    Operation *op =
+        left ? amp::JoinOp::create(builder, loc, type, value, left)
+             : amp::CastOp::create(builder, loc, type, value).getOperation();
+    setDecision(op, kRuleClass, "all that is kept of the weight");
+    return op->getResult(0);
+  }
+
+  /// Lets who reads f32 read all that is kept: views part by part, so that
+  /// nobody widens a whole pack for a bias.
+  void widen(train::ReadOp read) {
+    auto func = read->getParentOfType<func::FuncOp>();
+    OpBuilder builder(read);
+    auto readNarrow = [&](train::StateOp of) -> Value {
+      return train::ReadOp::create(builder, read.getLoc(), narrow,
+                                   of.getSymName());
+    };
+    Value value = readNarrow(state);
+    Value left = rest ? readNarrow(rest) : Value();
+    for (Operation *user : llvm::make_early_inc_range(read->getUsers())) {
+      auto view = dyn_cast<train::UnpackOp>(user);
+      if (!view)
+        continue;
+      builder.setInsertionPoint(view);
+      auto type = view.getType();
+      auto part = [&](Value pack) -> Value {
+        return pack ? train::UnpackOp::create(
+                          builder, view.getLoc(),
+                          type.clone(narrow.getElementType()), pack,
+                          view.getOffsetAttr())
+                          .getResult()
+                    : Value();
+      };
+      Value whole = join(builder, view.getLoc(), part(value), part(left), type);
+      view.replaceAllUsesWith(whole);
+      view.erase();
+    }
+    if (!read->use_empty()) {
+      Operation *first = nullptr;
+      for (Operation *user : read->getUsers())
+        if (!first || user->isBeforeInBlock(first))
+          first = user;
+      builder.setInsertionPoint(first);
+      Value whole = join(builder, read.getLoc(), value, left, wide);
+      read.replaceAllUsesWith(whole);
+    }
+    read.erase();
+    LDBG() << "narrowed reads of " << state.getSymName() << " in "
+           << func.getSymName();
+  }
+
+  /// What was the working copy are the weights themselves.
+  void dropCopy() {
+    for (auto copy :
+         llvm::make_early_inc_range(module.getOps<train::StateOp>())) {
+      if (copy.getCopyOf() != state.getSymName())
+        continue;
+      SmallVector<Operation *> writes;
+      module.walk([&](Operation *op) {
+        if (auto read = dyn_cast<train::ReadOp>(op);
+            read && read.getState() == copy.getSymName())
+          read.setState(state.getSymName());
+        if (auto write = dyn_cast<train::WriteOp>(op);
+            write && write.getState() == copy.getSymName())
+          writes.push_back(write);
+      });
+      for (Operation *write : writes) {
+        Operation *rounding = write->getOperand(0).getDefiningOp();
+        write->erase();
+        if (isOpTriviallyDead(rounding))
+          rounding->erase();
+      }
+      copy.erase();
+    }
+  }
+
+  void store(train::WriteOp write) {
+    OpBuilder builder(write);
+    Location loc = write.getLoc();
+    Value weights = write.getValue();
+    if (masters == Masters::Kahan) {
+      auto split = amp::SplitOp::create(builder, loc, narrow, narrow, weights);
+      setDecision(split, kRuleClass, "written by the optimizer");
+      write.getValueMutable().assign(split.getValue());
+      builder.setInsertionPointAfter(write);
+      train::WriteOp::create(builder, loc, rest.getSymName(), split.getRest());
+      return;
+    }
+    auto func = write->getParentOfType<func::FuncOp>();
+    auto zero = builder.getI64IntegerAttr(0);
+    auto control = [&](StringRef name) {
+      return getOrCreateRead(func, getOrCreateControl(module, name, zero));
+    };
+    Value rounded = amp::RoundStochasticallyOp::create(
+        builder, loc, narrow, weights, control(train::kRandomSeedState),
+        control(train::kStepState), builder.getI64IntegerAttr(kRoundingIndex));
+    setDecision(rounded.getDefiningOp(), kRuleClass,
+                "written by the optimizer");
+    write.getValueMutable().assign(rounded);
+  }
+
+  ModuleOp module;
+  train::StateOp state, rest;
+  Masters masters;
+  RankedTensorType wide, narrow;
+};
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+struct NarrowMastersPass : mpc::impl::NarrowMastersPassBase<NarrowMastersPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    std::optional<Masters> kind = parseMasters(masters);
+    if (!kind) {
+      module.emitError("unknown master weights '")
+          << masters << "'; use " << kMastersNames;
+      return signalPassFailure();
+    }
+    if (*kind == Masters::Fp32)
+      return;
+    auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
+    FloatType low =
+        precision ? getLowType(&getContext(), precision.getValue()) : nullptr;
+    if (!low || !low.isBF16()) {
+      emitUsageError(module.getLoc())
+          << "--master-weights=" << masters
+          << " is for programs whose weights are read in bf16, but this is "
+          << (precision ? precision.getValue() : StringRef("fp32"));
+      return signalPassFailure();
+    }
+    SmallVector<train::StateOp> states;
+    for (auto state : module.getOps<train::StateOp>())
+      if (state.getKind() == train::StateKind::Parameter)
+        states.push_back(state);
+    if (states.empty())
+      return addNote(module, "--master-weights=" + masters +
+                                 ": the model has no weights to train");
+    module->setAttr(kMastersAttr, StringAttr::get(&getContext(), masters));
+    double change = 0;
+    int64_t count = 0;
+    for (train::StateOp state : states) {
+      Narrowing narrowing(module, state, *kind);
+      if (failed(narrowing.run()))
+        return signalPassFailure();
+      change = std::max(change, narrowing.largestChange);
+      count += narrowing.count();
+    }
+    tell(*kind, change, count);
+  }
+
+private:
+  void tell(Masters kind, double change, int64_t count) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    bool isKahan = kind == Masters::Kahan;
+    os << "--master-weights=" << masters << ": "
+       << (isKahan
+               ? "4 bytes for each weight instead of 6, a value in bf16 and "
+                 "what it leaves out; products read the value, all others "
+                 "the sum"
+               : "2 bytes for each weight instead of 6, in bf16 for all "
+                 "who read it; updates round by chance, keyed by the seed")
+       << ". Rounding the initial weights changed them by "
+       << llvm::format("%.2g", 100 * change)
+       << " % at most; --master-weights=fp32 keeps them";
+    addNote(getOperation(), text);
+    LDBG() << count << " weights are " << masters;
+  }
+};
+
+} // namespace

@@ -1,0 +1,100 @@
+#include "runtime/src/session/masters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "runtime/src/base/number.h"
+
+namespace mpc::runtime {
+
+namespace {
+
+constexpr char kPrefix[] = "compensation/";
+
+// Elements of a file may lie anywhere.
+template <typename Element>
+Element element_at(const uint8_t* data, uint64_t index) {
+  Element element;
+  std::memcpy(&element, data + index * sizeof(element), sizeof(element));
+  return element;
+}
+
+template <typename Element>
+void set_element(uint8_t* data, uint64_t index, Element element) {
+  std::memcpy(data + index * sizeof(element), &element, sizeof(element));
+}
+
+bool is_weight(const StateTensor& tensor) {
+  return tensor.kind == schema::StateKind::Parameter;
+}
+
+}  // namespace
+
+const StateTensor* rest_of(const mpc_program_t& program,
+                           const StateTensor& weight) {
+  if (!is_weight(weight) || weight.dtype != MPC_DTYPE_BF16) return nullptr;
+  int64_t index = program.find_tensor((kPrefix + weight.name).c_str());
+  const StateTensor* rest =
+      index < 0 ? nullptr : &program.tensors[static_cast<size_t>(index)];
+  bool fits = rest && rest->kind == schema::StateKind::Optimizer &&
+              rest->dtype == weight.dtype && rest->bytes == weight.bytes;
+  return fits ? rest : nullptr;
+}
+
+void clear_rests(const mpc_program_t& program, uint8_t* states) {
+  for (const StateTensor& tensor : program.tensors)
+    if (const StateTensor* rest = rest_of(program, tensor))
+      std::memset(states + rest->offset, 0, rest->bytes);
+}
+
+bool convert_weight(const mpc_program_t& program, const StateTensor& weight,
+                    const StoredTensor& found, const uint8_t* data,
+                    uint8_t* states) {
+  bool narrows = found.dtype == MPC_DTYPE_F32 && weight.dtype == MPC_DTYPE_BF16;
+  bool widens = found.dtype == MPC_DTYPE_BF16 && weight.dtype == MPC_DTYPE_F32;
+  if (!is_weight(weight) || (!narrows && !widens) ||
+      found.shape.size() != weight.rank ||
+      !std::equal(found.shape.begin(), found.shape.end(), weight.shape))
+    return false;
+  const StateTensor* rest = rest_of(program, weight);
+  uint8_t* to = states + weight.offset;
+  for (uint64_t i = 0; i < weight.count; ++i) {
+    if (widens) {
+      set_element(to, i, f32_from_bf16(element_at<uint16_t>(data, i)));
+      continue;
+    }
+    auto whole = element_at<float>(data, i);
+    uint16_t value = bf16_from_f32(whole);
+    set_element(to, i, value);
+    float left = whole - f32_from_bf16(value);
+    if (rest && std::isfinite(left))
+      set_element(states + rest->offset, i, bf16_from_f32(left));
+  }
+  return true;
+}
+
+void add_rests(const mpc_program_t& program,
+               const std::vector<StoredTensor>& optimizer, const uint8_t* file,
+               uint8_t* states) {
+  constexpr size_t kLength = sizeof(kPrefix) - 1;
+  for (const StoredTensor& stored : optimizer) {
+    if (stored.name.compare(0, kLength, kPrefix) != 0 ||
+        stored.dtype != MPC_DTYPE_BF16)
+      continue;
+    int64_t index = program.find_tensor(stored.name.c_str() + kLength);
+    if (index < 0) continue;
+    const StateTensor& weight = program.tensors[static_cast<size_t>(index)];
+    if (!is_weight(weight) || weight.dtype != MPC_DTYPE_F32 ||
+        stored.bytes != weight.count * sizeof(uint16_t))
+      continue;
+    uint8_t* to = states + weight.offset;
+    for (uint64_t i = 0; i < weight.count; ++i) {
+      float rest = f32_from_bf16(element_at<uint16_t>(file + stored.offset, i));
+      set_element(to, i, element_at<float>(to, i) + rest);
+    }
+  }
+}
+
+}  // namespace mpc::runtime
