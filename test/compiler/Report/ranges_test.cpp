@@ -14,6 +14,7 @@ constexpr const char *kReport = R"({
   "version": 1, "model": "net.onnx", "precision": "bf16",
   "functions": [{"name": "step", "ops": [
     {"op": "train.reshape", "node": "flat", "dtype": "f32"},
+    {"op": "train.div", "node": "loss", "dtype": "f32", "bytes": 8},
     {"op": "amp.quantize", "node": "fc", "dtype": "f8E4M3FN", "bytes": 8},
     {"op": "train.matmul", "node": "fc", "dtype": "bf16", "class": "low",
      "bytes": 40, "inputs": [{"dtype": "bf16", "bytes": 24, "state": "fc.weight"}]},
@@ -71,7 +72,7 @@ std::string match(const Report &report, const std::string &json) {
 // two results each the first two are of the first.
 TEST(Ranges, FindsResultsInOrder) {
   EXPECT_EQ(match(reportOf(kReport), kProfile),
-            "; ; 7.500000e+00 ; 8.000000e+00 ; 1.000000e+00 2.000000e+00 ; "
+            "; ; ; 7.500000e+00 ; 8.000000e+00 ; 1.000000e+00 2.000000e+00 ; "
             "3.000000e+00 4.000000e+00 ; 5.000000e+00 ; ");
 }
 
@@ -80,7 +81,7 @@ TEST(Ranges, SaysWhatItDoesNotKnow) {
   std::string odd = replaced(kProfile, "\"ln#3\"", "\"other\"");
   EXPECT_EQ(
       match(reportOf(kReport), odd),
-      "; ; 7.500000e+00 ; 8.000000e+00 ; ; ; 5.000000e+00 ; 2 of 4 ops in "
+      "; ; ; 7.500000e+00 ; 8.000000e+00 ; ; ; 5.000000e+00 ; 2 of 4 ops in "
       "the forward pass of 'net.onnx', such as 'ln'");
 }
 
