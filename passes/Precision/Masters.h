@@ -11,6 +11,9 @@
 // the weight, the update is made to it in f32, and it is split again. Both keep
 // 16 bits; ours is what a checkpoint, --ema and an export in f32 can read.
 //
+// Where the CPU's rounding to bf16 flushes what is below the smallest normal
+// number, 1.2e-38 (AVX-512 BF16), so do both kinds, as working copies do.
+//
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_PRECISION_MASTERS_H
 #define MPC_PASSES_PRECISION_MASTERS_H

@@ -61,6 +61,8 @@ def compare_golden(masters, optimizer, checkpoint, most):
 
 
 def compare_steady(paths):
+    """By chance a weight is off by 9 % of the way, as a standard deviation (10,000
+    draws of 1.3 % each for a step of 2^-7), and the mean of 29 by 1.6 %."""
     rate = 1e-4
     first = GOLDEN["weights"]
     wide, *narrow = (weights_of(path) for path in paths)
@@ -72,8 +74,8 @@ def compare_steady(paths):
     print(f"{len(still)} weights that rounding to nearest would not move; "
           f"f32 moves them by {min(way):.3f} and more")
     good = len(still) >= 10 and min(way) > 0.5
-    for name, weights, most, mean in zip(("kahan", "stochastic"), narrow, (0.05, 0.2),
-                                         (0.02, 0.03), strict=True):
+    for name, weights, most, mean in zip(("kahan", "stochastic"), narrow, (0.02, 0.4),
+                                         (0.005, 0.05), strict=True):
         shares = [(first[i] - weights[i]) / (first[i] - wide[i]) for i in still]
         average = sum(shares) / len(shares)
         furthest = max(abs(share - 1) for share in shares)
