@@ -85,16 +85,25 @@ void DivOp::inferRanges(Ranges operands, Results results) {
   results[0] = amp::quotientOf(operands[0], operands[1]);
 }
 
+/// Bounds of what is infinite, too.
+static double lowOf(const NumberRange &range) {
+  return range.mayBeInfinite ? -kInfinity : range.low;
+}
+
+static double highOf(const NumberRange &range) {
+  return range.mayBeInfinite ? kInfinity : range.high;
+}
+
 void MaximumOp::inferRanges(Ranges operands, Results results) {
   NumberRange hull = amp::hullOf(operands[0], operands[1]);
-  hull.low = std::max(operands[0].low, operands[1].low);
+  hull.low = std::max({hull.low, lowOf(operands[0]), lowOf(operands[1])});
   hull.least = std::max(hull.least, hull.low);
   results[0] = hull.withoutRows();
 }
 
 void MinimumOp::inferRanges(Ranges operands, Results results) {
   NumberRange hull = amp::hullOf(operands[0], operands[1]);
-  hull.high = std::min(operands[0].high, operands[1].high);
+  hull.high = std::min({hull.high, highOf(operands[0]), highOf(operands[1])});
   hull.least = std::max(hull.least, -hull.high);
   results[0] = hull.withoutRows();
 }
@@ -105,7 +114,7 @@ void NegOp::inferRanges(Ranges operands, Results results) {
 
 void ReluOp::inferRanges(Ranges operands, Results results) {
   results[0] = operands[0];
-  results[0].low = std::max(operands[0].low, 0.0);
+  results[0].low = std::max(lowOf(operands[0]), 0.0);
   results[0].high = std::max(operands[0].high, 0.0);
 }
 
@@ -287,6 +296,7 @@ void AveragePoolOp::inferRanges(Ranges operands, Results results) {
   for (int64_t extent : getKernelShape())
     count *= extent;
   results[0] = orZero(meanOf(count, operands[0])).withoutRows();
+  results[0].least = 0; // Of a few elements and of zeros around the image.
 }
 
 void GlobalAveragePoolOp::inferRanges(Ranges operands, Results results) {
@@ -341,7 +351,7 @@ void AttentionOp::inferRanges(Ranges operands, Results results) {
   NumberRange scores = amp::sumOf(lastExtent(getQuery()),
                                   amp::productOf(operands[0], operands[1]));
   range.mayBeNan = range.mayBeInfinite =
-      !scores.isFinite() || !value.isFinite();
+      !scores.isFinite() || !value.isFinite() || !range.isBounded();
   results[0] = range.withoutRows();
 }
 
