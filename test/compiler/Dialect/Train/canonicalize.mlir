@@ -274,9 +274,10 @@ func.func @transposed_operands(%x: tensor<2x4x8xf32>, %w: tensor<6x8xf32>, %v: t
 
 // Other permutations stay, and so does what would part the rows of a batch.
 // CHECK-LABEL: func.func @moved_operands
-// CHECK-COUNT-2: train.transpose
-// CHECK:         train.matmul %{{.*}}, %{{.*}} :
-// CHECK:         train.matmul %{{.*}}, %{{.*}} :
+// CHECK:         %[[X:.*]] = train.transpose
+// CHECK:         train.matmul %[[X]], %{{.*}} :
+// CHECK:         %[[Y:.*]] = train.transpose
+// CHECK:         train.matmul %[[Y]], %{{.*}} :
 func.func @moved_operands(%x: tensor<4x2x8xf32>, %y: tensor<2x8x4xf32>, %w: tensor<8x6xf32>) -> (tensor<2x4x6xf32>, tensor<2x4x6xf32>) {
   %xt = train.transpose %x {permutation = array<i64: 1, 0, 2>} : (tensor<4x2x8xf32>) -> tensor<2x4x8xf32>
   %0 = train.matmul %xt, %w : (tensor<2x4x8xf32>, tensor<8x6xf32>) -> tensor<2x4x6xf32>
