@@ -119,12 +119,20 @@ Value StoragePlan::replacedOperand(OpResult result) const {
     return {};
   auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
   auto type = cast<RankedTensorType>(result.getType());
+  // Memory that another result goes on in.
+  llvm::SmallPtrSet<Value, 4> continued;
+  for (Value other : call.getResults())
+    if (Value operand = continuedOperand(other, symbols)) {
+      int64_t inside = 0;
+      continued.insert(rootOf(operand, inside));
+    }
   for (Value operand : call.getOperands()) {
     int64_t inside = 0;
     Value root = rootOf(operand, inside);
     Operation *def = root.getDefiningOp();
     auto rootType = cast<RankedTensorType>(root.getType());
     if (!def || !isa<func::CallOp, train::KernelOpInterface>(def) ||
+        continued.contains(root) ||
         rootType.getNumElements() != type.getNumElements() ||
         byteSize(rootType) != byteSize(type))
       continue;

@@ -29,7 +29,7 @@
 module {
   func.func @predict(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
     %0 = train.matmul %x, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32> loc("fc1"("Gemm"))
-    %1 = train.relu %0 : tensor<64x64xf32>
+    %1 = train.relu %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
     %2 = train.matmul %1, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32> loc("fc2"("Gemm"))
     return %2 : tensor<64x64xf32>
   }
