@@ -46,9 +46,10 @@ struct UseTf32Pass : mpc::impl::UseTf32PassBase<UseTf32Pass> {
       if (!canUseTf32(op) || !isWanted(op, byDefault))
         return;
       op->setAttr(train::kTf32Attr, UnitAttr::get(&getContext()));
-      setDecision(op, isUsersChoice(op) ? kRuleOption : kRuleTf32,
-                  "operands lose 13 bits of their fractions in tensor cores, "
-                  "sums are f32");
+      if (!isUsersChoice(op))
+        setDecision(op, kRuleTf32,
+                    "operands lose 13 bits of their fractions in tensor "
+                    "cores, sums are f32");
       any = true;
     });
     if (any && onCpu)

@@ -8,10 +8,8 @@
 // fp32 is not; in other programs what the user gave tf32 is, and alone.
 // CHECK:       mpc.notes = ["tf32: CPUs multiply in f32
 // CHECK:       train.matmul {{.*}}mpc.precision.rule = "tf32", mpc.tf32} : (tensor<64x64xf32>, tensor<64x64xf32>)
-// CHECK:       train.relu
-// CHECK-NOT:   mpc.tf32
-// CHECK-SAME:  : tensor<64x64xf32>
-// CHECK:       train.matmul {{.*}}mpc.tf32}
+// CHECK-NEXT:  train.relu {{.*}}mpc.precision.rule = "precision"} :
+// CHECK-NEXT:  train.matmul {{.*}}mpc.tf32}
 // KEPT-LABEL:  func.func @predict
 // KEPT:        train.matmul
 // KEPT-SAME:   mpc.precision.rule = "user option"}
