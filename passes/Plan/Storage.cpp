@@ -138,10 +138,15 @@ Value StoragePlan::replacedOperand(OpResult result) const {
       continue;
     bool isFree = true;
     forEachUse(root, [&](OpOperand &use) {
-      Operation *user = use.getOwner();
-      isFree &= user == call ? mayUpdateInPlace(kernel, use.getOperandNumber(),
-                                                result.getResultNumber())
-                             : order.lookup(user) < order.lookup(call);
+      if (use.getOwner() != call) {
+        isFree &= order.lookup(use.getOwner()) < order.lookup(call);
+        return;
+      }
+      // All of it, not a view of a part.
+      auto read = cast<RankedTensorType>(use.get().getType());
+      isFree &= read.getNumElements() == type.getNumElements() &&
+                mayUpdateInPlace(kernel, use.getOperandNumber(),
+                                 result.getResultNumber());
     });
     if (isFree)
       return root;
