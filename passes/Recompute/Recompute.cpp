@@ -169,13 +169,14 @@ private:
     int64_t flops = 0;
     func.walk([&](Operation *op) { flops += flopsOf(op); });
     Rerun rerun = apply(func, extents.get(chosen));
-    addNote(getOperation(),
-            "recomputation: '" + func.getName().str() + "' keeps " +
-                formatBytes(peakOf(func)) +
-                " for the backward pass instead of " + formatBytes(before) +
-                "; " + std::to_string(rerun.ops) + " ops run again, which is " +
-                percent(flops ? double(rerun.cost.flops) / double(flops) : 0) +
-                " more FLOP");
+    addNote(
+        getOperation(),
+        "recomputation: '" + func.getName().str() + "' keeps " +
+            formatBytes(peakOf(func)) + " for the backward pass instead of " +
+            formatBytes(before) + "; " + std::to_string(rerun.ops) +
+            (rerun.ops == 1 ? " op runs" : " ops run") + " again, which is " +
+            percent(flops ? double(rerun.cost.flops) / double(flops) : 0) +
+            " more FLOP");
     llvm::json::Object line{
         {"function", func.getName()},
         {"ops", rerun.ops},

@@ -48,7 +48,7 @@
 // FULL-NOT:   mpc.recomputed
 
 // The first op is what runs again if one suffices: it is kept longest.
-// PART:       keeps 8.2 kB for the backward pass instead of 10.2 kB; 1 ops run again
+// PART:       keeps 8.2 kB for the backward pass instead of 10.2 kB; 1 op runs again
 // PART-LABEL: func.func @step
 // PART:       %[[H1:.*]] = train.matmul %arg0
 // PART:       %[[R1:.*]] = train.recall %[[H1]]
