@@ -9,12 +9,10 @@
 #include "compiler/Analysis/Ranges.h"
 #include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
-#include "passes/Targets.h"
-#include "test/gradients/harness.h"
+#include "test/gradients/module.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
 
 #include <gtest/gtest.h>
 
@@ -54,7 +52,6 @@ protected:
   double number(int kind);
   test::Values numbers(int64_t count);
   NumberRange rangeOf(Type type, const test::Values &values);
-  test::ProgramPtr build(ModuleOp module);
   bool checkOp(Operation *op);
   void checkGraph(const std::string &text);
 
@@ -111,27 +108,6 @@ NumberRange RangesTest::rangeOf(Type type, const test::Values &values) {
                                         ArrayRef<float>(floats)),
                  constants)
       .range;
-}
-
-test::ProgramPtr RangesTest::build(ModuleOp module) {
-  PassManager manager(&context);
-  for (const char *stage : {"fusion", "plan", "codegen"})
-    addStage(manager, stage, CompileOptions());
-  auto targets = findTargets(CompileOptions());
-  PackageVariant variant;
-  if (!targets || failed(manager.run(module)))
-    return nullptr;
-  if (llvm::Error error = generateCode(module, targets->front(), variant)) {
-    ADD_FAILURE() << llvm::toString(std::move(error));
-    return nullptr;
-  }
-  FailureOr<std::string> package = buildPackage({variant}, {});
-  if (failed(package))
-    return nullptr;
-  mpc_program_t *program = nullptr;
-  test::isOk(
-      mpc_program_load_memory(package->data(), package->size(), &program));
-  return test::ProgramPtr(program, mpc_program_destroy);
 }
 
 /// Fails unless `values`, in rows of `extent`, are what `range` says.
@@ -236,7 +212,7 @@ bool RangesTest::checkOp(Operation *op) {
   nameValues(func);
   // Of the op alone; compiling takes the module apart.
   OwningOpRef<ModuleOp> compiled = module->clone();
-  test::ProgramPtr program = build(*compiled);
+  test::ProgramPtr program = test::buildProgram(*compiled);
   EXPECT_TRUE(program);
   if (!program)
     return false;
@@ -415,7 +391,7 @@ void RangesTest::checkGraph(const std::string &text) {
   ConstantFacts constants;
   Ranges ranges(func, constants);
   OwningOpRef<ModuleOp> compiled = module->clone();
-  test::ProgramPtr program = build(*compiled);
+  test::ProgramPtr program = test::buildProgram(*compiled);
   ASSERT_TRUE(program);
   test::Session session(program);
   Operation *end = func.front().getTerminator();

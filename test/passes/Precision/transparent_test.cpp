@@ -15,13 +15,11 @@
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
-#include "passes/Targets.h"
-#include "test/gradients/harness.h"
+#include "test/gradients/module.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
 
 #include <gtest/gtest.h>
 
@@ -88,7 +86,6 @@ protected:
   Operation *cloneAs(OpBuilder &builder, Operation *op, Type element,
                      ArrayRef<Value> operands);
   OwningOpRef<ModuleOp> bothOrders(Operation *op, FloatType low);
-  test::ProgramPtr build(ModuleOp module);
   double number(int kind);
   void check(Operation *op, FloatType low);
 };
@@ -170,27 +167,6 @@ OwningOpRef<ModuleOp> Transparent::bothOrders(Operation *op, FloatType low) {
   return module;
 }
 
-test::ProgramPtr Transparent::build(ModuleOp module) {
-  PassManager manager(&context);
-  for (const char *stage : {"fusion", "plan", "codegen"})
-    addStage(manager, stage, CompileOptions());
-  auto targets = findTargets(CompileOptions());
-  PackageVariant variant;
-  if (!targets || failed(manager.run(module)))
-    return nullptr;
-  if (llvm::Error error = generateCode(module, targets->front(), variant)) {
-    ADD_FAILURE() << llvm::toString(std::move(error));
-    return nullptr;
-  }
-  FailureOr<std::string> package = buildPackage({variant}, {});
-  if (failed(package))
-    return nullptr;
-  mpc_program_t *program = nullptr;
-  test::isOk(
-      mpc_program_load_memory(package->data(), package->size(), &program));
-  return test::ProgramPtr(program, mpc_program_destroy);
-}
-
 /// Where rounding is delicate, and any f32 at all, by its bits.
 double Transparent::number(int kind) {
   static const float edges[] = {
@@ -224,7 +200,7 @@ void Transparent::check(Operation *op, FloatType low) {
   for (Type type : func.getArgumentTypes())
     sizes.push_back(cast<RankedTensorType>(type).getNumElements());
 
-  test::ProgramPtr program = build(*module);
+  test::ProgramPtr program = test::buildProgram(*module);
   ASSERT_TRUE(program);
   test::Session session(program);
   bool zerosAreEqual = isa<train::MaxPoolOp, train::MaxPoolGradOp>(op);
