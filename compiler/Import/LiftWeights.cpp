@@ -31,7 +31,7 @@ static ArrayRef<int> weightInputs(StringRef op) {
   return {};
 }
 
-static bool isFloat(int32_t type) {
+static bool isFloatType(int32_t type) {
   return type == TensorProto::FLOAT || type == TensorProto::DOUBLE ||
          type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16;
 }
@@ -115,7 +115,7 @@ weightOf(const onnx::NodeProto &node,
   if (node.op_type() == "ConstantOfShape")
     return filledTensor(node, initializers, left);
   const TensorProto *value = valueOf(node);
-  if (!value || !isFloat(value->data_type()) || value->dims_size() == 0)
+  if (!value || !isFloatType(value->data_type()) || value->dims_size() == 0)
     return std::nullopt;
   return *value;
 }
@@ -129,7 +129,8 @@ std::vector<std::string> mpc::liftWeights(onnx::ModelProto &model,
   size_t numInitializers = 0;
   for (const TensorProto &tensor : graph.initializer()) {
     initializers[tensor.name()] = &tensor;
-    numInitializers += isFloat(tensor.data_type()) && tensor.dims_size() > 0;
+    numInitializers +=
+        isFloatType(tensor.data_type()) && tensor.dims_size() > 0;
   }
   StringMap<int> makers;
   for (int i = 0; i < graph.node_size(); ++i) {

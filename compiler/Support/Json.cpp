@@ -2,6 +2,8 @@
 
 #include "compiler/Support/Json.h"
 
+#include "llvm/Support/JSON.h"
+
 bool mpc::nestsDeeply(llvm::StringRef json) {
   constexpr size_t kMaxDepth = 256;
   size_t depth = 0;
@@ -18,4 +20,8 @@ bool mpc::nestsDeeply(llvm::StringRef json) {
       --depth;
   }
   return false;
+}
+
+std::string mpc::utf8(llvm::StringRef text) {
+  return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
 }

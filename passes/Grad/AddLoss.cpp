@@ -28,10 +28,6 @@ using train::LossReduction;
 // What class losses ignore where nobody says otherwise; PyTorch's default.
 static constexpr int64_t kIgnoredLabel = -100;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// The input of the model that each number of `value` is made of, one by one;
 /// null if there is none.
 static BlockArgument findInput(Value value) {

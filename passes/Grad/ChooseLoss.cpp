@@ -8,10 +8,6 @@ using namespace mlir;
 using namespace mpc;
 using train::ElementLoss;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 template <typename ClassLossOp>
 static Loss fromClassLoss(ClassLossOp op, LossKind kind) {
   Loss loss{kind};

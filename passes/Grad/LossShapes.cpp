@@ -10,10 +10,6 @@
 using namespace mlir;
 using namespace mpc;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 void mpc::partLabels(func::FuncOp func, Value prediction, Value target) {
   auto labels = dyn_cast<BlockArgument>(skipIdentities(target));
   if (!labels || func.getArgAttr(labels.getArgNumber(), kBatchDimAttr))

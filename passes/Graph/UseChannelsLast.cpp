@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "passes/Graph/Match.h"
 #include "passes/Graph/Passes.h"
 
 #include "mlir/IR/Matchers.h"
@@ -44,10 +44,6 @@ static SmallVector<int64_t> toFirst(int64_t rank) {
   for (int64_t i = 1; i < rank - 1; ++i)
     permutation.push_back(i);
   return permutation;
-}
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
 }
 
 static int64_t rankOf(Value value) { return shapeOf(value).size(); }

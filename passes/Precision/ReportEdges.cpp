@@ -2,12 +2,10 @@
 
 #include "passes/Precision/ReportEdges.h"
 
+#include "compiler/Support/Json.h"
+
 using namespace mlir;
 using namespace mpc;
-
-static std::string utf8(StringRef text) {
-  return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
-}
 
 static std::string elementName(Value value) {
   std::string name;

@@ -1,5 +1,4 @@
-//===- ReportEdges.h - Where reported ops have their operands from -*- C++
-//-*-===//
+//===- ReportEdges.h - Where operands come from -----------------*- C++ -*-===//
 //
 // The report's lines are a graph: each names the lines that made its operands,
 // and the casts between them are listed beside. Both as JSON, in the form that

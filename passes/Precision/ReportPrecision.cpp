@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Dialect/Amp/IR/ClassName.h"
+#include "compiler/Support/Json.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Report.h"
 #include "passes/Precision/OpCost.h"
@@ -45,11 +46,6 @@ struct Totals {
 };
 
 } // namespace
-
-/// Names come from the user's file and may hold anything; JSON may not.
-static std::string utf8(StringRef text) {
-  return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
-}
 
 static std::string typeName(FloatType type) {
   std::string name;

@@ -1,5 +1,4 @@
-//===- harness.h - From a model in text to numbers of its training --*- C++
-//-*-===//
+//===- harness.h - From a model to numbers of its training ------*- C++ -*-===//
 //
 // Compiles a small model and runs it through the runtime's C API, with all
 // values as doubles whatever the precision.
@@ -12,6 +11,7 @@
 #include "passes/Pipeline.h"
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,6 +21,17 @@ namespace mpc::test {
 
 using Values = std::vector<double>;
 using Shape = std::vector<int64_t>;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+/// One linear layer: inputs of shape [4, 3], weights `w` and `b` of zeros.
+inline const char *const kLinear = R"(<ir_version: 9, opset_import: ["" : 20]>
+linear (float[4, 3] x, float[3, 2] w = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0},
+        float[2] b = {0.0, 0.0}) => (float[4, 2] y)
+{
+  y = Gemm (x, w, b)
+})";
 
 /// A tensor of a model: where its random values lie, if it has no others.
 struct TensorSpec {

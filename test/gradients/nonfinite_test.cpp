@@ -10,13 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 namespace mpc::test {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 const char *const kTwoLayers = R"(<ir_version: 9, opset_import: ["" : 20]>
 two_layers (float[4, 3] x, float[3, 2] w = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6},

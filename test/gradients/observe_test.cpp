@@ -10,13 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 namespace mpc::test {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// 200 nodes: blocks of a product, a bias, a function, a norm and a sum.
 std::string manyNodes() {
@@ -142,7 +138,7 @@ TEST_P(Observe, EveryOpIsNamed) {
   EXPECT_EQ(infinities, forward + backward);
 }
 
-const char *const kTwoLayers = R"(<ir_version: 9, opset_import: ["" : 20]>
+const char *const kTwoProducts = R"(<ir_version: 9, opset_import: ["" : 20]>
 two_layers (float[4, 3] x, float[3, 2] w = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6},
             float[2, 2] v = {0.3, -0.2, 0.1, 0.5}) => (float[4, 2] y)
 {
@@ -150,7 +146,7 @@ two_layers (float[4, 3] x, float[3, 2] w = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6},
   y = MatMul (h, v)
 })";
 
-const std::vector<Values> kGood = {Values(12, 0.5), Values(8, 1.0)};
+const std::vector<Values> kBatch = {Values(12, 0.5), Values(8, 1.0)};
 
 Row find(const ProgramPtr &program, const std::string &name,
          const std::string &op) {
@@ -167,13 +163,13 @@ TEST_P(Observe, GradientsOfMicroBatchesAreNamed) {
   CompileOptions options;
   options.injectable = true;
   options.accumulate = 3;
-  ProgramPtr program = make(kTwoLayers, options);
+  ProgramPtr program = make(kTwoProducts, options);
   ASSERT_TRUE(program);
   Session session(program);
   session.write("fault_value", {kNan});
   Row row = find(program, "y.grad", "train.matmul");
   session.write("fault_place", {double(row.fault)});
-  Session::Outcome outcome = session.tryStep(kGood);
+  Session::Outcome outcome = session.tryStep(kBatch);
   session.write("fault_place", {-1});
   if (isFp16()) { // An overflow, which is nothing wrong.
     EXPECT_EQ(outcome.code, MPC_OK);
@@ -185,25 +181,25 @@ TEST_P(Observe, GradientsOfMicroBatchesAreNamed) {
         << outcome.message;
     EXPECT_EQ(blamed(outcome.message), row.text());
   }
-  EXPECT_EQ(session.tryStep(kGood).code, MPC_OK);
-  outcome = session.tryStep(kGood);
+  EXPECT_EQ(session.tryStep(kBatch).code, MPC_OK);
+  outcome = session.tryStep(kBatch);
   EXPECT_EQ(outcome.code, MPC_OK);
   EXPECT_EQ(outcome.info.skipped, 1);
   for (int i = 0; i < 3; ++i)
-    outcome = session.tryStep(kGood);
+    outcome = session.tryStep(kBatch);
   EXPECT_EQ(outcome.info.updated, 1);
 }
 
 TEST_P(Observe, UpdatesAreNamed) {
   CompileOptions options;
   options.injectable = true;
-  ProgramPtr program = make(kTwoLayers, options);
+  ProgramPtr program = make(kTwoProducts, options);
   ASSERT_TRUE(program);
   Session session(program);
   Row row = find(program, "optimizer", "train.adam");
   session.write("fault_value", {kNan});
   session.write("fault_place", {double(row.fault)});
-  Session::Outcome outcome = session.tryStep(kGood);
+  Session::Outcome outcome = session.tryStep(kBatch);
   EXPECT_EQ(outcome.code, MPC_NUMERIC);
   EXPECT_NE(outcome.message.find("the update is not finite"),
             std::string::npos);
@@ -211,11 +207,11 @@ TEST_P(Observe, UpdatesAreNamed) {
 }
 
 TEST_P(Observe, WeightsAreNamed) {
-  ProgramPtr program = make(kTwoLayers);
+  ProgramPtr program = make(kTwoProducts);
   ASSERT_TRUE(program);
   Session session(program);
   session.write("v", {0.5, kNan, 0.5, 0.5});
-  Session::Outcome outcome = session.tryStep(kGood);
+  Session::Outcome outcome = session.tryStep(kBatch);
   EXPECT_NE(outcome.message.find("state 'v' is not finite (nan at position 1)"),
             std::string::npos)
       << outcome.message;
@@ -223,7 +219,7 @@ TEST_P(Observe, WeightsAreNamed) {
     return;
   // Its copy alone.
   session.write("v", {0.5, 1e6, 0.5, 0.5});
-  outcome = session.tryStep(kGood);
+  outcome = session.tryStep(kBatch);
   EXPECT_NE(outcome.message.find("the weight 'v' exceeds the range of f16 "
                                  "(inf at position 1)"),
             std::string::npos)

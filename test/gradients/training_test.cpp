@@ -18,14 +18,7 @@ namespace {
 // Optimizers
 //===----------------------------------------------------------------------===//
 
-const char *const kLinear = R"(<ir_version: 9, opset_import: ["" : 20]>
-linear (float[4, 3] x, float[3, 2] w = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0},
-        float[2] b = {0.0, 0.0}) => (float[4, 2] y)
-{
-  y = Gemm (x, w, b)
-})";
-
-CompileOptions readOptions(const nlohmann::json &options) {
+CompileOptions optimizerOptions(const nlohmann::json &options) {
   CompileOptions result;
   result.loss = "mse";
   result.optimizer = options["optimizer"];
@@ -46,7 +39,7 @@ void followGolden(const nlohmann::json &golden, const char *precision,
                   double tolerance) {
   SCOPED_TRACE(golden["name"].get<std::string>() + " " + precision);
   Folder folder;
-  CompileOptions options = readOptions(golden["options"]);
+  CompileOptions options = optimizerOptions(golden["options"]);
   options.model = writeText(folder, "linear.onnxtxt", kLinear);
   options.precision = precision;
   ProgramPtr program = compile(options, folder);

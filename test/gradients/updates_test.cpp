@@ -19,13 +19,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-const char *const kLinear = R"(<ir_version: 9, opset_import: ["" : 20]>
-linear (float[4, 3] x, float[3, 2] w = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0},
-        float[2] b = {0.0, 0.0}) => (float[4, 2] y)
-{
-  y = Gemm (x, w, b)
-})";
-
 const Json &goldens() {
   static const Json all =
       Json::parse(std::ifstream(MPC_GOLDENS "/updates.json"));

@@ -1,6 +1,6 @@
 # Finds MLIR and defines mpc_add_library, mpc_add_dialect, mpc_add_passes,
-# mpc_add_tool and mpc_use_mlir: thin wrappers that hide one idiom each and
-# nothing else.
+# mpc_add_tool, mpc_use_mlir and mpc_compile_together: thin wrappers that hide
+# one idiom each and nothing else.
 
 # The default is Debian's place. It is not a HINT: CMake would go there when
 # -DMLIR_DIR names another version, instead of refusing it.
@@ -42,6 +42,24 @@ function(mpc_use_mlir target)
   target_precompile_headers(${target} REUSE_FROM mpc_mlir_headers)
 endfunction()
 
+# mpc_compile_together(TARGET): eight files at a time as one, for most of what a
+# file takes is what MLIR's templates take, once for all eight. A name that two
+# of them define is an error of the compiler: give one of them another name.
+# What is written in LLVM's namespace goes by itself, since MLIR's has some of
+# the same names. -DMPC_COMPILE_TOGETHER=OFF builds, too.
+option(MPC_COMPILE_TOGETHER "Compile eight files of the compiler as one" ON)
+function(mpc_compile_together target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    cmake_path(ABSOLUTE_PATH source)
+    file(STRINGS ${source} alone REGEX "^using namespace llvm;")
+    if(alone)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${MPC_COMPILE_TOGETHER})
+endfunction()
+
 # mpc_add_library(MPCName SOURCES… DEPENDS targets… LINK libs…): `libs` are ours.
 # MLIR means libMLIR.so, which brings libLLVM.so. Never name an archive of MLIR
 # or LLVM beside them: a second copy has a second registry of options, targets
@@ -51,6 +69,7 @@ function(mpc_add_library name)
   add_mlir_library(${name} ${ARG_SOURCES} EXCLUDE_FROM_LIBMLIR DISABLE_INSTALL
     DEPENDS ${ARG_DEPENDS} LINK_LIBS PUBLIC ${ARG_LINK} MLIR)
   mpc_use_mlir(${name})
+  mpc_compile_together(${name})
   # Its time is spent in MLIR and LLVM; half of a build's would go here.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()

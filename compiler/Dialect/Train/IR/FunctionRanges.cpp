@@ -136,7 +136,7 @@ static NumberRange shrinkRange(const NumberRange &x, Parameters p) {
     return EXPRESSION;                                                         \
   }
 
-static const FunctionRange table[] = {
+static const FunctionRange ranges[] = {
     {"exp", false, MPC_RISING(std::exp(x))},
     {"log", false, MPC_RANGE(inDomain(x, 0, kInfinity, std::log))},
     {"sin", false, nullptr, waveRange},
@@ -181,7 +181,7 @@ NumberRange mpc::train::rangeOfFunction(Operation *op,
                                         const NumberRange &input) {
   static const auto index = [] {
     llvm::StringMap<const FunctionRange *> names;
-    for (const FunctionRange &row : table)
+    for (const FunctionRange &row : ranges)
       names[row.name] = &row;
     return names;
   }();

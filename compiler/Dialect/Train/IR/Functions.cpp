@@ -223,7 +223,7 @@ static constexpr auto kOutput = Function::Output;
 // Name, class and reason, bounded, operations there and back; the formula of
 // the input x; what the derivative is of, and its formula of that, also x;
 // whether it is a choice.
-static const Function table[] = {
+static const Function functions[] = {
     {"exp", kSensitive, "e^x leaves f16 from 11.1 on", false, 10, 1,
      MPC_FORMULA(m.exp(x)), kOutput, MPC_FORMULA(x)},
     {"log", kSensitive, "steep near 0", false, 10, 2, MPC_FORMULA(log(m, x)),
@@ -321,7 +321,7 @@ static const Function table[] = {
 static const Function *lookup(StringRef op) {
   static const auto index = [] {
     llvm::StringMap<const Function *> names;
-    for (const Function &function : table)
+    for (const Function &function : functions)
       names[function.name] = &function;
     return names;
   }();
