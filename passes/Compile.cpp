@@ -13,11 +13,13 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Report/Complete.h"
 #include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/Notes.h"
 #include "compiler/Target/Package.h"
 #include "passes/Grad/Optimizers.h"
 #include "passes/Grad/Passes.h"
 #include "passes/ImportOptions.h"
 #include "passes/Pipeline.h"
+#include "passes/ShareStates.h"
 #include "passes/Targets.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -207,6 +209,17 @@ public:
   }
 
 private:
+  /// What is compiled for one kind of device.
+  struct Device {
+    std::string name;             ///< "cuda".
+    std::string suffix;           ///< Of its dumps, where there are others.
+    OwningOpRef<ModuleOp> module; ///< From the choice of formats on.
+    std::string report;           ///< kReportAttr,
+    std::string recomputed;       ///< and kRecomputeReportAttr, or "".
+    std::vector<std::string> notes;
+    DeviceReport built;
+  };
+
   int compile() {
     llvm::Expected<std::vector<DeviceTarget>> found = findTargets(options);
     if (!found) {
@@ -232,38 +245,129 @@ private:
       result.notes.push_back("there is nothing to observe: --check-numerics "
                              "and --observe look at training steps, and the "
                              "model has none");
-    if (targets.size() > 1 &&
-        (options.precision == "auto" || options.precision == "fp8"))
-      result.notes.push_back(
-          "--precision=" + options.precision +
-          ": all devices get one assignment of formats, made for the GPU; "
-          "give one --target for another");
     if (int code = dump(*module, "0-import"))
       return code;
-    // Every device has a module of its own from here on.
-    unsigned stages = 0;
-    for (; stageNames()[stages] != "fusion"; ++stages) {
-      if (int code = runStage(*module, stages, StageTarget(), ""))
+    for (llvm::StringRef stage : {"graph", "grad"}) {
+      if (int code = runStage(*module, stage, StageTarget(), "", result.notes))
         return code;
-      if (stageNames()[stages] == options.stopAfter)
+      if (stage == options.stopAfter)
         return 0;
     }
-    std::vector<OwningOpRef<ModuleOp>> modules;
+    if (int code = assignFormats(targets))
+      return code;
+    if (options.stopAfter == "precision")
+      return 0;
     std::vector<PackageVariant> variants;
-    for (const DeviceTarget &target : targets) {
-      modules.push_back(module->clone());
+    for (auto [target, device] : llvm::zip_equal(targets, devices)) {
       variants.emplace_back();
-      std::string suffix =
-          targets.size() > 1 ? "." + nameOf(target.device).str() : "";
-      if (int code = compileFor(target, stages, suffix, *modules.back(),
-                                variants.back()))
+      if (int code = compileFor(target, device, variants.back()))
         return code;
     }
     if (stopped())
       return 0;
-    result.report =
-        completeReport(result.report, recomputed, devices, imported.modules);
-    return writePackage(variants);
+    return writePackage(variants, imported.modules);
+  }
+
+  /// The precision stage. Formats are chosen for each device, unless what looks
+  /// at values or how weights are kept has to be the same for all. Of FP8, which
+  /// CPUs emulate, they take what the GPU takes.
+  int assignFormats(ArrayRef<DeviceTarget> targets) {
+    devices.reserve(targets.size());
+    for (const DeviceTarget &target : targets) {
+      Device &device = devices.emplace_back();
+      device.name = nameOf(target.device).str();
+      if (targets.size() > 1)
+        device.suffix = "." + device.name;
+    }
+    if (targets.size() > 1 &&
+        (options.observe || options.profile || options.injectable ||
+         options.probe || options.precision == "fp8" ||
+         options.masterWeights != "fp32"))
+      return shareFormats(targets);
+    for (auto [target, device] : llvm::zip_equal(targets, devices)) {
+      device.module = module->clone();
+      int code = runPrecision(*device.module, target, device);
+      if (code || &device == &devices.back())
+        takeNotesOfDevices();
+      if (code)
+        return code;
+    }
+    if (failed(shareStates(llvm::to_vector(llvm::map_range(
+            devices, [](Device &device) { return *device.module; })))))
+      return kFailure;
+    if (!haveOneAssignment())
+      result.notes.push_back("precision: " + namesOfDevices() +
+                             " have formats of their own; 'mpc report "
+                             "--device=NAME' shows those of one");
+    return 0;
+  }
+
+  /// The precision stage, once for all devices.
+  int shareFormats(ArrayRef<DeviceTarget> targets) {
+    // What a GPU gains is more than what a CPU loses.
+    const DeviceTarget *leader = llvm::find_if(
+        targets, [](auto &target) { return target.device != DeviceKind::Cpu; });
+    if (leader == targets.end())
+      leader = targets.begin();
+    Device all;
+    int code = runPrecision(*module, *leader, all);
+    llvm::append_range(result.notes, all.notes);
+    if (code)
+      return code;
+    if (options.precision != "fp32" && options.precision != "fp64")
+      result.notes.push_back("precision: " + namesOfDevices() +
+                             " get one assignment of formats, made for " +
+                             nameOf(leader->device).str() +
+                             "; give one --target for another");
+    for (Device &device : devices) {
+      device.module = module->clone();
+      device.report = all.report;
+      device.recomputed = all.recomputed;
+    }
+    return 0;
+  }
+
+  int runPrecision(ModuleOp module, const DeviceTarget &target,
+                   Device &device) {
+    if (int code = runStage(module, "precision", target.stages(), device.suffix,
+                            device.notes))
+      return code;
+    auto take = [&](StringRef name, std::string *text) {
+      if (Attribute attribute = module->removeAttr(name))
+        *text = cast<StringAttr>(attribute).getValue().str();
+    };
+    take(kReportAttr, &device.report);
+    take(kRecomputeReportAttr, &device.recomputed);
+    return 0;
+  }
+
+  std::string namesOfDevices() const {
+    return llvm::join(
+        llvm::map_range(devices,
+                        [](const Device &device) { return device.name; }),
+        " and ");
+  }
+
+  /// Says once what is true of all devices, and of which the rest is.
+  void takeNotesOfDevices() {
+    for (const Device &device : devices)
+      for (const std::string &note : device.notes) {
+        bool ofAll = llvm::all_of(devices, [&](const Device &other) {
+          return llvm::is_contained(other.notes, note);
+        });
+        if (!ofAll)
+          result.notes.push_back(device.name + ": " + note);
+        else if (&device == &devices.front())
+          result.notes.push_back(note);
+      }
+  }
+
+  bool haveOneAssignment() const {
+    const Device &first = devices.front();
+    return llvm::all_of(devices, [&](const Device &device) {
+      return device.report == first.report &&
+             device.recomputed == first.recomputed;
+    });
   }
 
   /// Settles who says how weights are updated: the model, as far as it does,
@@ -355,23 +459,22 @@ private:
 
   bool stopped() const { return !options.stopAfter.empty(); }
 
-  /// The stages from number `first` on, and code.
-  int compileFor(const DeviceTarget &target, unsigned first,
-                 const std::string &suffix, ModuleOp deviceModule,
+  /// The stages behind precision, and code.
+  int compileFor(const DeviceTarget &target, Device &device,
                  PackageVariant &variant) {
-    for (unsigned i = first; i < stageNames().size(); ++i) {
-      if (int code = runStage(deviceModule, i, target.stages(), suffix))
+    for (llvm::StringRef stage : {"fusion", "plan", "codegen"}) {
+      if (int code = runStage(*device.module, stage, target.stages(),
+                              device.suffix, device.notes))
         return code;
-      if (stageNames()[i] == options.stopAfter)
+      if (stage == options.stopAfter)
         return 0;
     }
-    Attribute kernels = deviceModule->removeAttr(kKernelReportAttr);
-    if (llvm::Error error = generateCode(deviceModule, target, variant))
-      return reportFailure(std::move(error), deviceModule);
-    devices.push_back({variant.device,
-                       cast<StringAttr>(kernels).getValue().str(),
-                       variant.assembled,
-                       findMachine(variant.device, target.stages().features)});
+    Attribute kernels = (*device.module)->removeAttr(kKernelReportAttr);
+    if (llvm::Error error = generateCode(*device.module, target, variant))
+      return reportFailure(std::move(error), *device.module);
+    device.built = {variant.device, cast<StringAttr>(kernels).getValue().str(),
+                    variant.assembled,
+                    findMachine(variant.device, target.stages().features)};
     return 0;
   }
 
@@ -391,33 +494,21 @@ private:
     return code;
   }
 
-  int runStage(ModuleOp module, unsigned index, const StageTarget &target,
-               const std::string &suffix) {
-    const std::string &stage = stageNames()[index];
+  /// Runs a stage and takes the decisions that the user should hear of.
+  int runStage(ModuleOp module, llvm::StringRef stage,
+               const StageTarget &target, const std::string &suffix,
+               std::vector<std::string> &notes) {
     PassManager manager(&context);
-    addStage(manager, stage, options, target);
+    addStage(manager, stage.str(), options, target);
     bool done = succeeded(manager.run(module));
-    if (stage == "grad" || stage == "precision" || !done)
-      takeNotes();
+    llvm::append_range(notes, takeNotes(module));
     if (!done && handler.sawUsageError())
       return kUsage;
+    size_t index = llvm::find(stageNames(), stage) - stageNames().begin();
     if (!done)
       // What a user's model can get wrong shows in the first two stages.
       return index < 2 ? kInvalidModel : kFailure;
-    if (stage == "precision")
-      if (auto report = module->getAttrOfType<StringAttr>("mpc.report"))
-        result.report = report.getValue().str();
-    if (Attribute report = module->removeAttr(kRecomputeReportAttr))
-      recomputed = cast<StringAttr>(report).getValue().str();
-    return dump(module, std::to_string(index + 1) + "-" + stage + suffix);
-  }
-
-  /// Decisions that passes made and the user should hear of.
-  void takeNotes() {
-    if (auto notes = (*module)->getAttrOfType<ArrayAttr>("mpc.notes"))
-      for (auto note : notes.getAsRange<StringAttr>())
-        result.notes.push_back(note.getValue().str());
-    (*module)->removeAttr("mpc.notes");
+    return dump(module, std::to_string(index + 1) + "-" + stage.str() + suffix);
   }
 
   int dump(ModuleOp module, const std::string &name) {
@@ -437,10 +528,37 @@ private:
     return write(path, text);
   }
 
-  int writePackage(ArrayRef<PackageVariant> variants) {
+  /// One report where all devices have one assignment, else one for each.
+  void completeReports(const std::map<std::string, std::string> &modules,
+                       PackageContents &contents) {
+    if (haveOneAssignment()) {
+      const Device &first = devices.front();
+      auto built = llvm::map_to_vector(
+          devices, [](const Device &device) { return device.built; });
+      result.report =
+          completeReport(first.report, first.recomputed, built, modules);
+      contents.reports = {{"", result.report}};
+      return;
+    }
+    for (const Device &device : devices) {
+      std::vector<std::string> others;
+      for (const Device &other : devices)
+        if (&other != &device)
+          others.push_back(other.name);
+      contents.reports.push_back(
+          {device.name, completeReport(device.report, device.recomputed,
+                                       device.built, modules, others)});
+    }
+    result.report = contents.reports.front().second;
+    result.otherReports = {contents.reports.begin() + 1,
+                           contents.reports.end()};
+  }
+
+  int writePackage(ArrayRef<PackageVariant> variants,
+                   const std::map<std::string, std::string> &modules) {
     PackageContents contents;
     contents.model = llvm::sys::path::filename(options.model).str();
-    contents.report = result.report;
+    completeReports(modules, contents);
     contents.options = describe(options, *module);
     contents.accumulate = options.accumulate;
     FailureOr<std::string> package = buildPackage(variants, contents);
@@ -474,9 +592,8 @@ private:
   llvm::raw_string_ostream messages; ///< Into the result.
   MLIRContext context;
   ModelDiagnosticHandler handler;
-  OwningOpRef<ModuleOp> module;
-  std::string recomputed; ///< kRecomputeReportAttr, if something may be.
-  std::vector<DeviceReport> devices;
+  OwningOpRef<ModuleOp> module; ///< Of all devices, until formats are chosen.
+  std::vector<Device> devices;
 };
 
 } // namespace

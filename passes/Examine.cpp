@@ -5,6 +5,7 @@
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/Notes.h"
 #include "passes/Grad/Passes.h"
 #include "passes/ImportOptions.h"
 
@@ -61,9 +62,7 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options) {
 }
 
 static void takeDecisions(ModuleOp module, Examination &result) {
-  if (auto notes = module->getAttrOfType<ArrayAttr>("mpc.notes"))
-    for (auto note : notes.getAsRange<StringAttr>())
-      result.notes.push_back(note.getValue().str());
+  llvm::append_range(result.notes, takeNotes(module));
   if (auto loss = module->getAttrOfType<StringAttr>("mpc.loss"))
     result.loss = loss.getValue().str();
 }

@@ -109,7 +109,7 @@ static bool gpusMultiplyFp8(const CompileOptions &options) {
 
 /// A float type for every value.
 static void addPrecision(OpPassManager &pm, const CompileOptions &options,
-                         const StageTarget &) {
+                         const StageTarget &target) {
   // Over forward and backward at once: a cast saved in one may cost the other.
   AssignPrecisionPassOptions assign;
   assign.precision = options.precision;
@@ -120,20 +120,14 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   assign.residual = options.residual;
   assign.profile = options.profileFile;
   assign.errorBudget = options.errorBudget;
-  bool onGpu = llvm::any_of(options.targets, [](StringRef target) {
-    return target.starts_with("cuda");
-  });
-  if (onGpu)
-    assign.bytesPerFlop = findMachine("cuda", {}).bytesPerFlop();
-  else if (llvm::Expected<CpuTarget> cpu = findCpuTarget(options.targetCpu))
-    assign.bytesPerFlop = findMachine("cpu", cpu->features).bytesPerFlop();
-  else
-    llvm::consumeError(cpu.takeError());
+  assign.bytesPerFlop =
+      findMachine(nameOf(target.device), target.features).bytesPerFlop();
   pm.addPass(createAssignPrecisionPass(assign));
   pm.addNestedPass<func::FuncOp>(createElideCastsPass());
   // What gains nothing by FP8 has to be asked for it.
+  const bool onGpu = target.device != DeviceKind::Cpu;
   if (options.precision == "fp8" ||
-      (options.precision == "auto" && gpusMultiplyFp8(options))) {
+      (options.precision == "auto" && onGpu && gpusMultiplyFp8(options))) {
     UseFp8PassOptions fp8;
     fp8.scaling = options.fp8.scaling;
     fp8.history = options.fp8.history;
@@ -145,8 +139,7 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
     pm.addPass(createUseFp8Pass(fp8));
   }
   // What is f32 by now, and may be multiplied as less.
-  pm.addPass(createUseTf32Pass(
-      {llvm::is_contained(options.targets, std::string("cpu"))}));
+  pm.addPass(createUseTf32Pass({!onGpu}));
   // Weights are cast nowhere but where they are written.
   pm.addPass(createUseWorkingCopyPass());
   // What is read is known now: the copy, where there is one, is the weight.

@@ -101,8 +101,10 @@ struct CompileResult {
   int exitCode;                   ///< 0, or what the process should return.
   std::vector<std::string> notes; ///< Decisions to say aloud, one line each.
   std::string diagnostics;        ///< Lines about the model, each naming it.
-  std::string error;     ///< What failed beside it, such as a file; else empty.
-  std::string report;    ///< Precision report, JSON.
+  std::string error;  ///< What failed beside it, such as a file; else empty.
+  std::string report; ///< Precision report of the first device, JSON.
+  /// Those of other devices whose assignment is another, by device.
+  std::map<std::string, std::string> otherReports;
   std::string optimizer; ///< In the end; of a model's own step, words for it.
   uint64_t packageBytes = 0;
   bool predictsOnly = false; ///< The model has no parameters to train.
@@ -116,7 +118,7 @@ CompileResult compileModel(const CompileOptions &options);
 /// precision, fusion, plan, codegen.
 const std::vector<std::string> &stageNames();
 
-/// What the stages from fusion on compile for. Those before are the same for
+/// What the stages from precision on compile for. Those before are the same for
 /// all devices.
 struct StageTarget {
   DeviceKind device = DeviceKind::Cpu;

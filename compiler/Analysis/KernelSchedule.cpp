@@ -29,7 +29,8 @@ static int64_t costOf(Block &block) {
     cost += isa<math::MathDialect>(inner.getDialect()) ? 12 : 1;
     int64_t turns = 1;
     if (auto loop = dyn_cast<scf::ForOp>(inner))
-      turns = loop.getStaticTripCount().value_or(APInt(64, 1)).getSExtValue();
+      if (std::optional<APInt> count = loop.getStaticTripCount())
+        turns = count->getSExtValue();
     for (Region &region : inner.getRegions())
       for (Block &nested : region)
         cost += std::min(turns, kMostCost) * costOf(nested);

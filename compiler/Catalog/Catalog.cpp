@@ -2,6 +2,8 @@
 
 #include "compiler/Catalog/Catalog.h"
 
+#include "kernels/catalog.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -21,18 +23,6 @@ std::optional<unsigned> mpc::kernelInputs(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
-namespace {
-struct Row {
-  llvm::StringRef kernel, device, type, feature;
-};
-} // namespace
-
-static const Row rows[] = {
-#define MPC_KERNEL_TYPE(name, device, dtype, feature)                          \
-  {#name, #device, #dtype, feature},
-#include "kernels/catalog.def"
-};
-
 bool mpc::kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
                            Type element,
                            llvm::ArrayRef<llvm::StringRef> features) {
@@ -44,23 +34,16 @@ bool mpc::kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
 bool mpc::kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
                            llvm::StringRef type,
                            llvm::ArrayRef<llvm::StringRef> features) {
-  return llvm::any_of(rows, [&](const Row &row) {
-    return row.kernel == name && row.device == device && row.type == type &&
-           (row.feature.empty() || llvm::is_contained(features, row.feature));
+  return llvm::any_of(kernels::kKernelTypes, [&](const auto &row) {
+    llvm::StringRef feature = row.feature;
+    return row.kernel == std::string_view(name) &&
+           row.device == std::string_view(device) &&
+           row.type == std::string_view(type) &&
+           (feature.empty() || llvm::is_contained(features, feature));
   });
 }
 
 std::optional<unsigned> mpc::firstArchitecture(llvm::StringRef name,
                                                llvm::StringRef type) {
-  std::optional<unsigned> first;
-  for (const Row &row : rows) {
-    if (row.kernel != name || row.device != "cuda" || row.type != type)
-      continue;
-    llvm::StringRef feature = row.feature;
-    unsigned capability = 0;
-    if (feature.consume_front("sm_"))
-      feature.getAsInteger(10, capability);
-    first = std::min(first.value_or(capability), capability);
-  }
-  return first;
+  return kernels::first_architecture(name, type);
 }

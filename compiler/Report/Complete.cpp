@@ -33,6 +33,7 @@ static llvm::json::Object toJson(const Machine &machine, StringRef precision) {
       {"flops_per_ns",
        llvm::json::Object{
            {"f32", machine.f32},
+           {"tf32", machine.tf32},
            {"16bit", precision == "fp16" ? machine.f16 : machine.bf16},
            {"8bit", machine.fp8}}}};
 }
@@ -86,13 +87,16 @@ static void describeOps(llvm::json::Object &report,
 std::string
 mpc::completeReport(StringRef text, StringRef recomputed,
                     llvm::ArrayRef<DeviceReport> devices,
-                    const std::map<std::string, std::string> &modules) {
+                    const std::map<std::string, std::string> &modules,
+                    llvm::ArrayRef<std::string> others) {
   llvm::json::Value value = llvm::cantFail(llvm::json::parse(text));
   llvm::json::Object &object = *value.getAsObject();
   llvm::json::Array list;
   for (const DeviceReport &device : devices)
     list.push_back(toJson(device, object.getString("precision").value_or("")));
   object["devices"] = std::move(list);
+  if (!others.empty())
+    object["other_devices"] = llvm::json::Array(others);
   if (!recomputed.empty())
     object["recompute"] = llvm::cantFail(llvm::json::parse(recomputed));
   describeOps(object, modules);

@@ -13,10 +13,12 @@ namespace mpc {
 
 /// The report of mpc-report-precision with what mpc-recompute reported ("" if
 /// it did not run), a part for each device, the module of each op and the
-/// summary. `modules` names those of nodes whose names do not say.
+/// summary. `modules` names those of nodes whose names do not say, `others` the
+/// devices that have a report of their own.
 std::string completeReport(llvm::StringRef report, llvm::StringRef recomputed,
                            llvm::ArrayRef<DeviceReport> devices,
-                           const std::map<std::string, std::string> &modules);
+                           const std::map<std::string, std::string> &modules,
+                           llvm::ArrayRef<std::string> others = {});
 
 } // namespace mpc
 

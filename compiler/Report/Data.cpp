@@ -92,6 +92,15 @@ int64_t Function::lineOf(size_t cast) const {
   return -1;
 }
 
+std::string Report::title() const {
+  if (otherDevices.empty())
+    return precision;
+  auto names = llvm::map_range(
+      devices, [](const Device &device) { return device.name; });
+  return precision + " on " + llvm::join(names, " and ") + " (" +
+         llvm::join(otherDevices, ", ") + ": formats of its own)";
+}
+
 const Function *Report::find(StringRef name) const {
   for (const Function &function : functions)
     if (function.name == name)
@@ -273,9 +282,15 @@ static std::optional<Rates> readRates(const Object &device) {
   auto at = [](const Object &object, StringRef key) {
     return object.getNumber(key).value_or(0);
   };
-  Rates rates = {textAt(*machine, "name"), at(*machine, "bytes_per_ns"),
-                 at(*flops, "f32"), at(*flops, "16bit"), at(*flops, "8bit")};
-  for (double rate : {rates.bytes, rates.wide, rates.low, rates.fp8})
+  Rates rates;
+  rates.machine = textAt(*machine, "name");
+  rates.bytes = at(*machine, "bytes_per_ns");
+  rates.wide = at(*flops, "f32");
+  // Of earlier versions nothing is known of it.
+  rates.tf32 = flops->getNumber("tf32").value_or(rates.wide);
+  rates.low = at(*flops, "16bit"), rates.fp8 = at(*flops, "8bit");
+  for (double rate :
+       {rates.bytes, rates.wide, rates.tf32, rates.low, rates.fp8})
     if (!(rate >= 1e-3 && rate <= 1e12))
       return std::nullopt;
   return rates;
@@ -321,14 +336,20 @@ static Device readDevice(const Object &object) {
   return device;
 }
 
+static std::vector<std::string> textsAt(const Object &object, StringRef key) {
+  std::vector<std::string> list;
+  if (const llvm::json::Array *texts = object.getArray(key))
+    for (const llvm::json::Value &value : *texts)
+      if (std::optional<StringRef> text = value.getAsString())
+        list.push_back(printable(*text));
+  return list;
+}
+
 static ParameterGroup readGroup(const Object &object) {
   ParameterGroup group;
   group.rate = object.getNumber("lr_factor").value_or(1);
   group.decay = object.getNumber("weight_decay").value_or(0);
-  if (const llvm::json::Array *names = object.getArray("parameters"))
-    for (const llvm::json::Value &name : *names)
-      if (std::optional<StringRef> text = name.getAsString())
-        group.parameters.push_back(printable(*text));
+  group.parameters = textsAt(object, "parameters");
   return group;
 }
 
@@ -374,6 +395,7 @@ llvm::Expected<Report> mpc::report::readJson(llvm::json::Value json) {
     report.recomputed.push_back(readRecomputation(*recomputation));
   for (const Object *device : objectsAt(*object, "devices"))
     report.devices.push_back(readDevice(*device));
+  report.otherDevices = textsAt(*object, "other_devices");
   estimateTimes(report);
   for (const Object *group : objectsAt(*object, "groups"))
     report.groups.push_back(readGroup(*group));

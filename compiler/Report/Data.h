@@ -116,7 +116,7 @@ struct Time {
 struct Rates {
   std::string machine;
   double bytes = 0;
-  double wide = 0, low = 0, fp8 = 0; ///< Operations.
+  double wide = 0, tf32 = 0, low = 0, fp8 = 0; ///< Operations.
 
   bool multipliesFp8() const { return fp8 > low; }
 };
@@ -164,10 +164,13 @@ struct Report {
   Cost totals;
   uint64_t weightCasts = 0;
   std::vector<Device> devices;
-  std::vector<ParameterGroup> groups; ///< None: all are.
+  std::vector<std::string> otherDevices; ///< Whose formats are others.
+  std::vector<ParameterGroup> groups;    ///< None: all are.
   std::vector<Recomputation> recomputed;
   llvm::json::Value json = nullptr; ///< All of it, as it came.
 
+  /// "bf16", and of which devices where others have other formats.
+  std::string title() const;
   const Function *find(llvm::StringRef name) const;
   const Recomputation *findRecomputation(llvm::StringRef function) const;
   /// The function that a summary is about: what is trained with, else the

@@ -166,7 +166,7 @@ static Object pageJson(const Report &report, const Ranges *ranges) {
                                 {"after", courseJson(again.after)}});
   const Function *principal = report.principal();
   Object page{{"model", report.model},
-              {"precision", report.precision},
+              {"precision", report.title()},
               {"low", report.lowName()},
               {"low_alone", report.lowNameWithoutFp8()},
               {"wide", report.wideName()},

@@ -244,8 +244,10 @@ llvm::Error mpc::report::printSummary(llvm::raw_ostream &os,
     return functions.takeError();
   const Function *function =
       selection.function.empty() ? report.principal() : functions->front();
-  os << report.model << (report.model.empty() ? "" : ": ") << report.precision
+  os << report.model << (report.model.empty() ? "" : ": ") << report.title()
      << '\n';
+  if (!report.otherDevices.empty())
+    os << "--device=" << report.otherDevices.front() << " shows the other\n";
   if (!function) {
     printDevices(os, report, width);
     return llvm::Error::success();

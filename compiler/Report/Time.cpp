@@ -13,7 +13,9 @@ static Time estimate(const Rates &rates, const Cost &computed,
   };
   // Whatever is counted in a narrower format is counted in the wider, too.
   return {
-      add(computed.wideFlops(), rates.wide, entry.bytes - entry.lowBytes),
+      double(computed.tf32Flops) / rates.tf32 +
+          add(computed.wideFlops() - computed.tf32Flops, rates.wide,
+              entry.bytes - entry.lowBytes),
       add(computed.lowFlops - std::min(computed.lowFlops, computed.fp8Flops),
           rates.low, entry.lowBytes - entry.fp8Bytes),
       add(computed.fp8Flops, rates.fp8, entry.fp8Bytes)};

@@ -8,18 +8,19 @@ using namespace mpc;
 
 /// The peaks of its data sheet (SXM, dense).
 static Machine h100(bool multipliesFp8) {
-  constexpr double low = 990e3, fp8 = 1979e3;
-  return {"an H100", 3350, 67e3, low, low, multipliesFp8 ? fp8 : low};
+  constexpr double tf32 = 495e3, low = 990e3, fp8 = 1979e3;
+  return {"an H100", 3350, 67e3, tf32, low, low, multipliesFp8 ? fp8 : low};
 }
 
 /// Two cores of an EPYC: products at the peak that was measured, or half of it
-/// for half the width, and memory. f16 and FP8 are widened there.
+/// for half the width, and memory. f16 and FP8 are widened there, and
+/// TF32 is f32.
 static Machine zen5(bool hasAvx512, bool hasBf16) {
   double f32 = hasAvx512 ? 560 : 280, bf16 = hasBf16 ? 1120 : f32;
   const char *name = hasBf16     ? "2 cores of a Zen 5"
                      : hasAvx512 ? "2 cores of a Zen 5 without AVX-512 BF16"
                                  : "2 cores of a Zen 5 with AVX2 alone";
-  return {name, 56, f32, bf16, /*f16=*/f32, /*fp8=*/bf16};
+  return {name, 56, f32, /*tf32=*/f32, bf16, /*f16=*/f32, /*fp8=*/bf16};
 }
 
 Machine mpc::findMachine(llvm::StringRef device,

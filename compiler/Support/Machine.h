@@ -20,7 +20,7 @@ struct Machine {
   std::string name; ///< "an H100".
   double bytes = 0; ///< Read or written.
   /// Operations of products.
-  double f32 = 0, bf16 = 0, f16 = 0, fp8 = 0;
+  double f32 = 0, tf32 = 0, bf16 = 0, f16 = 0, fp8 = 0;
 
   /// How many bytes take as long as one operation takes longer in f32 than in
   /// bf16.

@@ -30,7 +30,8 @@
 //     "summary": { "functions": [...], "devices": [...] },
 //     "devices": [ { "device": "cuda",
 //       "machine": { "name": "an H100", "bytes_per_ns": 3350, "flops_per_ns":
-//                    { "f32": 67000, "16bit": 990000, "8bit": 1979000 } },
+//                    { "f32": 67000, "tf32": 495000, "16bit": 990000,
+//                      "8bit": 1979000 } },
 //       "state_bytes": 8192, "arena_bytes": 4096, "arena_bytes_unshared": 9216,
 //       "entries": [ { "name": "step", "launches": 3, "calls": 4,
 //                      "bytes": 16384, "bytes_16bit": 8192,
@@ -73,6 +74,9 @@
 // `live_bytes` are those of the arena that hold something that is still needed,
 // at every `live_stride`-th instruction.
 //
+// `other_devices` names those that the program is for, too, whose formats are
+// others: each has a report of its own.
+//
 // `transposes` are launches of kernels that do nothing else; `bytes` are read
 // and written. What the assembler says of a kernel is in registers of a thread
 // and bytes; where there was none, `assembled` is false and nothing is known.
@@ -96,6 +100,10 @@ inline constexpr int64_t kReportVersion = 1;
 /// Of a module: `groups`, as dictionaries.
 inline constexpr llvm::StringLiteral kParameterGroupsAttr =
     "mpc.parameter_groups";
+
+/// What mpc-report-precision leaves at the module: the report, without what
+/// only later stages know.
+inline constexpr llvm::StringLiteral kReportAttr = "mpc.report";
 
 /// What mpc-recompute leaves at the module: `recompute`.
 inline constexpr llvm::StringLiteral kRecomputeReportAttr =

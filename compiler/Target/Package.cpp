@@ -107,7 +107,8 @@ private:
       for (const CodeSegment &code : variant.code)
         list.push_back({kindOf(code.kind), code.target, &code.bytes});
     list.push_back({fbs::SegmentKind::States, "", &stateBytes});
-    list.push_back({fbs::SegmentKind::Report, "", &contents.report});
+    for (const auto &[device, report] : contents.reports)
+      list.push_back({fbs::SegmentKind::Report, device, &report});
     return list;
   }
 

@@ -31,8 +31,9 @@ struct PackageVariant {
 
 /// What goes into a package beside them.
 struct PackageContents {
-  std::string model;  ///< Name of the ONNX file.
-  std::string report; ///< Precision report, JSON.
+  std::string model; ///< Name of the ONNX file.
+  /// Precision reports, JSON: for "" of all devices, else one for each.
+  std::vector<std::pair<std::string, std::string>> reports;
   std::vector<std::pair<std::string, std::string>> options;
   int64_t accumulate = 1;
 };

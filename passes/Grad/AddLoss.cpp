@@ -8,6 +8,7 @@
 
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
+#include "compiler/Support/Notes.h"
 #include "passes/Grad/ChooseLoss.h"
 #include "passes/Grad/Passes.h"
 

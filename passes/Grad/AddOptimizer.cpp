@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Support/Locations.h"
+#include "compiler/Support/Notes.h"
 #include "compiler/Support/Report.h"
 #include "passes/Grad/Groups.h"
 #include "passes/Grad/Optimizers.h"

@@ -8,6 +8,7 @@
 
 #include "compiler/Dialect/Train/Transforms/Differentiate.h"
 #include "compiler/Support/Locations.h"
+#include "compiler/Support/Notes.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Grad/Passes.h"
 

@@ -23,14 +23,6 @@ StringRef mpc::resultName(func::FuncOp func, unsigned index) {
   return nameOr(func.getResultAttr(index, kNameAttr));
 }
 
-void mpc::addNote(ModuleOp module, const Twine &text) {
-  SmallVector<Attribute> notes;
-  if (auto old = module->getAttrOfType<ArrayAttr>("mpc.notes"))
-    llvm::append_range(notes, old);
-  notes.push_back(StringAttr::get(module.getContext(), text));
-  module->setAttr("mpc.notes", ArrayAttr::get(module.getContext(), notes));
-}
-
 DictionaryAttr mpc::outputAttributes(MLIRContext *context, StringRef name,
                                      Attribute batchDim) {
   NamedAttrList attrs;

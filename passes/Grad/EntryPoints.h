@@ -26,9 +26,6 @@ using train::kGradientOfAttr;
 llvm::StringRef argumentName(mlir::func::FuncOp func, unsigned index);
 llvm::StringRef resultName(mlir::func::FuncOp func, unsigned index);
 
-/// Appends one line to what the driver says to the user (`mpc.notes`).
-void addNote(mlir::ModuleOp module, const llvm::Twine &text);
-
 /// One result of an entry point.
 struct Output {
   mlir::Value value;

@@ -4,6 +4,7 @@
 
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Nearest.h"
+#include "compiler/Support/Notes.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"

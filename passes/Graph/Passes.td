@@ -60,8 +60,9 @@ def RecognizeNormsPass : Pass<"mpc-recognize-norms", "::mlir::func::FuncOp"> {
     x / sqrt(mean(x^2) + epsilon) becomes `train.rms_norm`, and the same of
     x - mean(x) `train.layer_norm`, where the means are over the last
     dimensions; these may go away and come back before the quotient. That may be
-    a product with an inverse, in any order with other factors. A factor and, for a layer norm, a summand of
-    the normalized shape join it as scale and bias; others stay outside.
+    a product with an inverse, in any order with other factors. A factor and,
+    for a layer norm, a summand of the normalized shape join it as scale and
+    bias; others stay outside.
     Nothing changes where the root is of the variance alone, epsilon added
     after it, the mean over other dimensions, or where something as large as x
     that is computed on the way is used elsewhere.

@@ -6,8 +6,12 @@
 
 #include "compiler/Analysis/Ranges.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Support/Locations.h"
+#include "compiler/Support/Notes.h"
+#include "passes/Graph/Match.h"
 #include "passes/Graph/Passes.h"
 
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "mpc-zero-masked-rows"
@@ -20,6 +24,72 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
+/// True if each row along the last dimension of `elements` has one that `holds`
+/// is true of.
+template <typename T>
+static bool anyInEachRow(DenseElementsAttr elements,
+                         llvm::function_ref<bool(const T &)> holds) {
+  if (elements.isSplat())
+    return holds(elements.getSplatValue<T>());
+  int64_t length = elements.getType().getShape().back(), place = 0;
+  bool any = false;
+  for (const T &element : elements.getValues<T>()) {
+    any |= holds(element);
+    if (++place < length)
+      continue;
+    if (!any)
+      return false;
+    any = false, place = 0;
+  }
+  return true;
+}
+
+/// The elements of a constant, or of a state that stays what it is.
+static DenseElementsAttr elementsOf(Value value, SymbolTable &symbols) {
+  DenseElementsAttr elements;
+  if (auto read = value.getDefiningOp<train::ReadOp>()) {
+    auto state = symbols.lookup<train::StateOp>(read.getState());
+    if (state && state.getKind() == train::StateKind::Constant)
+      return dyn_cast_or_null<DenseElementsAttr>(state.getInitialValueAttr());
+    return nullptr;
+  }
+  matchPattern(value, m_Constant(&elements));
+  return elements;
+}
+
+/// Whether it is known that no row along the last dimension is masked
+/// throughout: the mask is a constant, as that of causal attention is, or a
+/// constant says where it applies.
+static bool seesSomething(Value value, const Ranges &ranges,
+                          SymbolTable &symbols) {
+  if (DenseElementsAttr elements = elementsOf(value, symbols))
+    return anyInEachRow<APFloat>(
+        elements, [](const APFloat &x) { return !x.isInfinity(); });
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (auto select = dyn_cast<train::SelectOp>(op)) {
+    bool onTrue = ranges.of(select.getOnTrue()).isMasked;
+    DenseElementsAttr condition = elementsOf(select.getCondition(), symbols);
+    return condition && onTrue != ranges.of(select.getOnFalse()).isMasked &&
+           anyInEachRow<bool>(condition,
+                              [&](bool chosen) { return chosen != onTrue; });
+  }
+  Value masked;
+  for (Value operand : op->getOperands())
+    if (ranges.of(operand).isMasked) {
+      if (masked)
+        return false;
+      masked = operand;
+    }
+  // Nothing may move rows, or cut them.
+  if (!masked || shapeOf(masked).empty() ||
+      shapeOf(masked).back() != shapeOf(value).back() ||
+      !isa<train::AddOp, train::SubOp, train::ReshapeOp>(op))
+    return false;
+  return seesSomething(masked, ranges, symbols);
+}
+
 namespace {
 
 struct ZeroMaskedRowsPass
@@ -28,6 +98,8 @@ struct ZeroMaskedRowsPass
 
   void runOnOperation() override {
     ConstantFacts constants;
+    SymbolTable symbols(getOperation());
+    llvm::SetVector<StringRef> noted;
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal() || func.getOps<train::SoftmaxOp>().empty())
         continue;
@@ -37,8 +109,20 @@ struct ZeroMaskedRowsPass
           continue;
         LDBG() << "zeros for masked rows of " << softmax;
         softmax.setZeroEmpty(true);
+        int64_t last = shapeOf(softmax.getInput()).size() - 1;
+        if (softmax.getAxis() != uint64_t(last) ||
+            !seesSomething(softmax.getInput(), ranges, symbols))
+          noted.insert(nodeName(softmax.getLoc()));
       }
     }
+    if (!noted.empty())
+      addNote(getOperation(),
+              "softmax '" + noted.front() + "'" +
+                  (noted.size() > 1
+                       ? " and " + Twine(noted.size() - 1) + " more"
+                       : "") +
+                  ": a row that -inf masks throughout gives zeros and zero "
+                  "gradients, where ONNX has NaN");
   }
 };
 

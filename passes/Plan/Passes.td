@@ -41,9 +41,10 @@ def ReportKernelsPass : Pass<"mpc-report-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Counts the instructions of each entry point, the bytes of floats that they
     read and write, the launches of each generated kernel in it, what is in use
-    of the arena at each instruction, and the transposes that joined no other kernel, with the bytes that they read and
-    write. Their origin is `layout` for what `mpc-use-channels-last` put in, and
-    `model` for nodes Transpose and their gradients.
+    of the arena at each instruction, and the transposes that joined no other
+    kernel, with the bytes that they read and write. Their origin is `layout`
+    for what `mpc-use-channels-last` put in, and `model` for nodes Transpose and
+    their gradients.
 
     Needs: `exec.entry` (`mpc-plan-memory`), kernels still in linalg.
     Leaves: the same program, and the module attribute `mpc.kernel_report`, JSON

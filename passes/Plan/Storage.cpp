@@ -110,6 +110,17 @@ void StoragePlan::forEachUse(Value value,
   }
 }
 
+/// Whether the kernel that makes `result` reads of its operand `use` each
+/// element before it writes there, and all of it: not a view of a part.
+bool StoragePlan::mayReplace(OpResult result, OpOperand &use) const {
+  auto call = cast<func::CallOp>(result.getOwner());
+  auto read = cast<RankedTensorType>(use.get().getType());
+  return read.getNumElements() ==
+             cast<RankedTensorType>(result.getType()).getNumElements() &&
+         mayUpdateInPlace(symbols.lookup<func::FuncOp>(call.getCallee()),
+                          use.getOperandNumber(), result.getResultNumber());
+}
+
 /// The value whose place the result of a kernel may take: an operand that is
 /// as large, that nothing reads later, and of which the kernel reads each
 /// element before it writes there. Null if there is none.
@@ -117,7 +128,6 @@ Value StoragePlan::replacedOperand(OpResult result) const {
   auto call = dyn_cast<func::CallOp>(result.getOwner());
   if (!call || continuedOperand(result, symbols))
     return {};
-  auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
   auto type = cast<RankedTensorType>(result.getType());
   // Memory that another result goes on in.
   llvm::SmallPtrSet<Value, 4> continued;
@@ -142,11 +152,7 @@ Value StoragePlan::replacedOperand(OpResult result) const {
         isFree &= order.lookup(use.getOwner()) < order.lookup(call);
         return;
       }
-      // All of it, not a view of a part.
-      auto read = cast<RankedTensorType>(use.get().getType());
-      isFree &= read.getNumElements() == type.getNumElements() &&
-                mayUpdateInPlace(kernel, use.getOperandNumber(),
-                                 result.getResultNumber());
+      isFree &= mayReplace(result, use);
     });
     if (isFree)
       return root;
@@ -193,12 +199,8 @@ bool StoragePlan::canMakeInState(Operation *producer, Value value,
         Operation *user = use.getOwner();
         if (order.lookup(user) < order.lookup(producer))
           return;
-        auto call = dyn_cast<func::CallOp>(user);
-        isFree &=
-            user == producer && call &&
-            mayUpdateInPlace(symbols.lookup<func::FuncOp>(call.getCallee()),
-                             use.getOperandNumber(),
-                             cast<OpResult>(value).getResultNumber());
+        isFree &= user == producer && isa<func::CallOp>(user) &&
+                  mayReplace(cast<OpResult>(value), use);
       });
   return isFree;
 }

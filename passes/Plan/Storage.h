@@ -70,6 +70,7 @@ private:
   void placeRest();
   void findLifetimes();
   bool canBeMadeFor(mlir::Value value, mlir::Value root, int64_t inside) const;
+  bool mayReplace(mlir::OpResult result, mlir::OpOperand &use) const;
   mlir::Value replacedOperand(mlir::OpResult result) const;
   bool mayBeReplaced(mlir::Value value) const;
   bool canMakeInState(mlir::Operation *producer, mlir::Value value,

@@ -10,6 +10,7 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Nearest.h"
+#include "compiler/Support/Notes.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Labelling.h"
 #include "passes/Precision/Passes.h"

@@ -9,6 +9,7 @@
 
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/HalfFloat.h"
+#include "compiler/Support/Notes.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Masters.h"
 #include "passes/Precision/Passes.h"

@@ -11,9 +11,8 @@
 
 namespace mpc {
 
-// Of the module: what was asked for, and the report as JSON.
+// Of the module: what was asked for.
 inline constexpr llvm::StringLiteral kPrecisionAttr = "mpc.precision";
-inline constexpr llvm::StringLiteral kReportAttr = "mpc.report";
 // Of an fp16 module whose loss is not to be scaled.
 inline constexpr llvm::StringLiteral kUnscaledAttr = "mpc.loss_scale_off";
 // Of `observe`: what its rows are of, and the rows that decide about a step.

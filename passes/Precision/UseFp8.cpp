@@ -7,6 +7,7 @@
 
 #include "compiler/Report/Rules.h"
 #include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/Notes.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Fp8Layers.h"
 #include "passes/Precision/Fp8Scales.h"

@@ -7,6 +7,7 @@
 
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/Notes.h"
 #include "compiler/Support/Report.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Grad/Passes.h"

@@ -215,8 +215,9 @@ TEST_P(SoftmaxLimits, AreExact) {
       if (n < 4) {
         EXPECT_EQ(found[0][at], isSeen ? 0.5 : 0);
         EXPECT_EQ(found[1][at], isSeen ? 0.5 : 0);
-        if (isSeen)
+        if (isSeen) {
           EXPECT_NEAR(found[2][at], -std::log(2.0), kUlp);
+        }
       } else if (n == 7) {
         EXPECT_EQ(found[0][at], double(1.0f / float(kWidth)));
         EXPECT_EQ(found[1][at], double(1.0f / float(kWidth)));

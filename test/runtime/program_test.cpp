@@ -54,6 +54,11 @@ TEST(Program, DescribesItself) {
   size_t size;
   EXPECT_STREQ(mpc_program_report(program.get(), &size), "{\"ops\":[]}");
   EXPECT_EQ(size, 10u);
+  EXPECT_STREQ(mpc_program_device_report(program.get(), "cpu", &size),
+               "{\"ops\":[]}");
+  EXPECT_EQ(size, 10u);
+  EXPECT_EQ(mpc_program_device_report(program.get(), "cuda", &size), nullptr);
+  EXPECT_EQ(size, 0u);
   mpc_memory_info_t memory = {};
   memory.struct_size = sizeof(memory);
   mpc_program_memory(program.get(), &memory);

@@ -57,7 +57,9 @@ function(mpc_compile_together target)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${MPC_COMPILE_TOGETHER})
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${MPC_COMPILE_TOGETHER}
+    UNITY_BUILD_CODE_AFTER_INCLUDE "#undef DEBUG_TYPE")
 endfunction()
 
 # mpc_add_library(MPCName SOURCES… DEPENDS targets… LINK libs…): `libs` are ours.

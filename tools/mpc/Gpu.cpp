@@ -1,9 +1,9 @@
 //===- Gpu.cpp - What this machine offers to --target=cuda ----------------===//
 
 #include "tools/mpc/Gpu.h"
-#include "tools/mpc/Targets.h"
 #include "tools/mpc/Text.h"
 
+#include "kernels/catalog.h"
 #include "kernels/cuda/library.h"
 
 #include <dlfcn.h>
@@ -146,7 +146,8 @@ private:
     int minor = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     int architecture = 10 * major + minor;
     auto multiplies = [architecture](const char *type) {
-      return architecture >= static_cast<int>(firstArchitecture(type));
+      auto first = mpc::kernels::first_architecture("matmul", type);
+      return first && architecture >= static_cast<int>(*first);
     };
     Json json = {{"index", index}, {"name", name}};
     json["compute_capability"] = format("%d.%d", major, minor);

@@ -36,7 +36,7 @@ namespace {
 struct Options {
   std::string path, other;
   Selection selection;
-  std::string only, explain, html, annotate;
+  std::string only, explain, html, annotate, device;
   bool json = false, all = false, diff = false;
   CompileArguments arguments;
 };
@@ -63,23 +63,27 @@ static std::string readReport(const std::string &path) {
 }
 
 /// The report in a package or a file, or that of a model compiled without
-/// writing anything.
-static std::string findReport(const std::string &path,
-                              const CompileArguments &arguments) {
+/// writing anything; of a device that has one of its own, that.
+static std::string findReport(const std::string &path, const Options &options) {
   std::string extension = std::filesystem::path(path).extension();
   if (extension == ".json")
     return readReport(path);
   if (extension == ".mpc") {
     Program program(path);
     size_t size = 0;
-    const char *report = mpc_program_report(program.get(), &size);
-    return std::string(report ? report : "", size);
+    const char *report =
+        mpc_program_device_report(program.get(), options.device.c_str(), &size);
+    if (!report)
+      report = mpc_program_report(program.get(), &size);
+    return std::string(report, size);
   }
-  mpc::CompileResult result = mpc::compileModel(arguments.toOptions(path));
+  mpc::CompileResult result =
+      mpc::compileModel(options.arguments.toOptions(path));
   printMessages(result);
   if (result.exitCode != 0)
     throw AlreadyReported(static_cast<ExitCode>(result.exitCode));
-  return result.report;
+  auto other = result.otherReports.find(options.device);
+  return other == result.otherReports.end() ? result.report : other->second;
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,21 +126,29 @@ static llvm::Error print(llvm::raw_ostream &os,
   return printSummary(os, report, selection, width);
 }
 
-static mpc::report::Report parse(const std::string &path,
-                                 const std::string &json) {
-  llvm::Expected<mpc::report::Report> report = mpc::report::read(json);
+static mpc::report::Report read(const std::string &path,
+                                const Options &options) {
+  llvm::Expected<mpc::report::Report> report =
+      mpc::report::read(findReport(path, options));
   if (!report)
     throw Failure(Damaged, path + ": " + llvm::toString(report.takeError()));
+  std::string names;
+  for (const mpc::report::Device &device : report->devices) {
+    if (options.device == device.name)
+      return std::move(*report);
+    names += (names.empty() ? "" : " and ") + device.name;
+  }
+  if (!options.device.empty())
+    throw Failure(Usage, "--device: '" + path + "' says nothing of '" +
+                             options.device + "', but of " +
+                             (names.empty() ? "no device" : names));
   return std::move(*report);
 }
 
 /// Returns 1 if the reports differ, as `diff` does.
 static int compare(const Options &options) {
-  auto readOne = [&](const std::string &path) {
-    return parse(path, findReport(path, options.arguments));
-  };
-  mpc::report::Difference difference =
-      mpc::report::compare(readOne(options.path), readOne(options.other));
+  mpc::report::Difference difference = mpc::report::compare(
+      read(options.path, options), read(options.other, options));
   std::string text;
   llvm::raw_string_ostream os(text);
   if (options.json)
@@ -220,8 +232,7 @@ static int write(const Options &options) {
   }
   std::optional<mpc::Profile> profile =
       readProfile(page.empty() ? "" : options.arguments.profile());
-  mpc::report::Report report =
-      parse(options.path, findReport(options.path, options.arguments));
+  mpc::report::Report report = read(options.path, options);
   if (!page.empty()) {
     writeFile(page, makePage(report, profile));
     say("%s: the report of '%s'\n", options.html.c_str(), options.path.c_str());
@@ -265,8 +276,7 @@ static int run(const Options &options) {
     return compare(options);
   if (!options.html.empty() || !options.annotate.empty())
     return write(options);
-  mpc::report::Report report =
-      parse(options.path, findReport(options.path, options.arguments));
+  mpc::report::Report report = read(options.path, options);
   std::string text;
   llvm::raw_string_ostream os(text);
   if (options.json)
@@ -284,6 +294,11 @@ static void addViews(CLI::App &report, Options &options) {
           .add_option("--function", options.selection.function,
                       "Only this one: step, evaluate, predict")
           ->option_text("NAME");
+  report
+      .add_option("--device", options.device,
+                  "Of several that the program is for, where formats differ: "
+                  "cpu, cuda; the first")
+      ->option_text("NAME");
   CLI::Option *module =
       report
           .add_option("--module", options.selection.module,

@@ -4,9 +4,10 @@
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Text.h"
 
+#include "kernels/catalog.h"
+
 #include <algorithm>
 #include <cstdlib>
-#include <string_view>
 
 using namespace mpc::tool;
 
@@ -83,28 +84,6 @@ TargetList::TargetList() : CLI::Validator("") {
 }
 
 namespace {
-struct KernelType {
-  std::string_view kernel, device, type, feature;
-};
-} // namespace
-
-static constexpr KernelType kKernelTypes[] = {
-#define MPC_KERNEL_TYPE(name, device, dtype, feature)                          \
-  {#name, #device, #dtype, feature},
-#include "kernels/catalog.def"
-};
-
-unsigned mpc::tool::firstArchitecture(const std::string &type) {
-  constexpr std::string_view prefix = "sm_";
-  unsigned long first = 0;
-  for (const KernelType &row : kKernelTypes)
-    if (row.kernel == "matmul" && row.device == "cuda" && row.type == type &&
-        row.feature.substr(0, prefix.size()) == prefix)
-      first = std::strtoul(row.feature.data() + prefix.size(), nullptr, 10);
-  return static_cast<unsigned>(first);
-}
-
-namespace {
 /// What GPUs have to multiply in for a precision, and what to do without.
 struct Requirement {
   const char *precision;
@@ -132,7 +111,7 @@ void mpc::tool::checkPrecision(const std::vector<std::string> &targets,
     unsigned long architecture =
         std::strtoul(target.c_str() + kCudaPrefix.size(), nullptr, 10);
     for (const Requirement &needs : kRequirements) {
-      unsigned first = firstArchitecture(needs.type);
+      unsigned first = *mpc::kernels::first_architecture("matmul", needs.type);
       if (precision == needs.precision && architecture < first)
         throw Failure(Usage, "--precision=" + precision + " needs sm_" +
                                  std::to_string(first) +

@@ -19,10 +19,6 @@ public:
 /// The items of a list that TargetList accepted.
 std::vector<std::string> splitTargets(const std::string &list);
 
-/// The least architecture, 80 for sm_80, of GPUs that multiply in what the
-/// kernel catalog calls `type`.
-unsigned firstArchitecture(const std::string &type);
-
 /// Throws a Failure if one of the targets cannot compute in `precision`.
 void checkPrecision(const std::vector<std::string> &targets,
                     const std::string &precision);

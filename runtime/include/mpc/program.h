@@ -125,9 +125,16 @@ mpc_program_observation(const mpc_program_t* program, size_t index,
 MPC_API const char* mpc_program_option(const mpc_program_t* program,
                                        const char* name);
 
-// The precision report, JSON. Borrowed; `*out_size` excludes the final NUL.
+// The precision report, JSON; of the first kind of device where each has one of
+// its own. Borrowed; `*out_size` excludes the final NUL.
 MPC_API const char* mpc_program_report(const mpc_program_t* program,
                                        size_t* out_size);
+
+// That of one kind of device ("cuda"), which may be that of all. NULL if the
+// program is not for such a device.
+MPC_API const char* mpc_program_device_report(const mpc_program_t* program,
+                                              const char* device,
+                                              size_t* out_size);
 
 // Memory of a session in bytes: states, arena, and the arena's size had no
 // buffers shared memory. In a program for several kinds of device those of the

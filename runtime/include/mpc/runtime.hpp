@@ -104,6 +104,12 @@ class Program {
     const char* text = mpc_program_report(get(), &size);
     return {text, size};
   }
+  // Of one kind of device; empty if the program is not for it.
+  std::string report(const char* device) const {
+    size_t size;
+    const char* text = mpc_program_device_report(get(), device, &size);
+    return text ? std::string(text, size) : std::string();
+  }
   const mpc_program_t* get() const { return program_.get(); }
 
  private:

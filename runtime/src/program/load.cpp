@@ -112,10 +112,14 @@ mpc_status_t make_program(Memory file, mpc_program_t** out_program) {
       return mpc_status_make(MPC_DAMAGED, "two states have the name '%s'",
                              name.c_str());
   }
-  Span report =
-      find_segment(*program->root, file.data(), schema::SegmentKind::Report);
-  program->report.assign(reinterpret_cast<const char*>(report.data),
-                         report.size);
+  if (program->root->segments())
+    for (const schema::Segment* segment : *program->root->segments())
+      if (segment->kind() == schema::SegmentKind::Report)
+        program->reports.push_back(
+            {segment->target() ? segment->target()->str() : "",
+             std::string(
+                 reinterpret_cast<const char*>(file.data()) + segment->offset(),
+                 segment->size())});
   program->file = std::move(file);
   *out_program = program.release();
   return nullptr;

@@ -114,7 +114,11 @@ struct mpc_program_s {
   const mpc::runtime::schema::Program* root = nullptr;  // In `file`.
   std::vector<mpc::runtime::StateTensor> tensors;
   std::vector<uint32_t> by_name;  // Indices of `tensors`, sorted by name.
-  std::string report;
+  struct Report {
+    std::string device;  // Empty: all of them.
+    std::string text;    // JSON.
+  };
+  std::vector<Report> reports;
 
   // Index into `tensors`, -1 if there is none.
   int64_t find_tensor(const char* name) const;

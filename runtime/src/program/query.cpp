@@ -146,8 +146,24 @@ float mpc::runtime::loss_scale_floor(const mpc_program_t& program) {
 }
 
 const char* mpc_program_report(const mpc_program_t* program, size_t* out_size) {
-  if (out_size) *out_size = program ? program->report.size() : 0;
-  return program ? program->report.c_str() : "";
+  if (out_size) *out_size = 0;
+  if (!program || program->reports.empty()) return "";
+  const std::string& text = program->reports.front().text;
+  if (out_size) *out_size = text.size();
+  return text.c_str();
+}
+
+const char* mpc_program_device_report(const mpc_program_t* program,
+                                      const char* device, size_t* out_size) {
+  if (out_size) *out_size = 0;
+  if (!program || !device || !find_variant(*program->root, device))
+    return nullptr;
+  for (const auto& report : program->reports)
+    if (report.device.empty() || report.device == device) {
+      if (out_size) *out_size = report.text.size();
+      return report.text.c_str();
+    }
+  return nullptr;
 }
 
 void mpc_program_memory(const mpc_program_t* program,

@@ -184,6 +184,32 @@ mpc_status_t initialize_states(mpc_session_t* session) {
 
 using namespace mpc::runtime;
 
+namespace {
+
+// A working copy, rounded here: of two devices whose formats differ one may
+// have no use for it, and leaves it as it was.
+mpc_status_t read_copy(mpc_session_t* session, const StateTensor& copy,
+                       void* data) {
+  const auto& list = *session->program->root->states();
+  const schema::State& state = *list.Get(copy.state);
+  const schema::State& source =
+      *list.Get(static_cast<uint32_t>(state.copy_of()));
+  mpc_dtype_t dtype = dtype_of(source.dtype());
+  uint64_t first = (copy.offset - state.offset()) / mpc_dtype_size(copy.dtype);
+  uint64_t bytes = copy.count * mpc_dtype_size(dtype);
+  Memory masters;
+  MPC_RETURN_IF_ERROR(masters.allocate(default_allocator(), bytes, "a state"));
+  MPC_RETURN_IF_ERROR(note_loss(
+      session,
+      session->device->download(schema::Space::State,
+                                source.offset() + first * mpc_dtype_size(dtype),
+                                masters.data(), bytes)));
+  (void)round_elements(dtype, masters.data(), copy.dtype, data, copy.count);
+  return nullptr;
+}
+
+}  // namespace
+
 mpc_status_t mpc_session_read_state(mpc_session_t* session, const char* name,
                                     const mpc_tensor_t* tensor) {
   if (!session || !name || !tensor)
@@ -192,6 +218,8 @@ mpc_status_t mpc_session_read_state(mpc_session_t* session, const char* name,
     const StateTensor* state;
     MPC_RETURN_IF_ERROR(find_state(*session, name, *tensor, &state));
     MPC_RETURN_IF_ERROR(check_alive(*session));
+    if (state->kind == schema::StateKind::WorkingCopy && state->count > 0)
+      return read_copy(session, *state, tensor->data);
     return note_loss(
         session, session->device->download(schema::Space::State, state->offset,
                                            tensor->data, state->bytes));

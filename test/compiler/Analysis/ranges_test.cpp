@@ -128,8 +128,9 @@ void expectWithin(const NumberRange &range, const test::Values &values,
     } else {
       ASSERT_GE(x, range.low) << "element " << i;
       ASSERT_LE(x, range.high) << "element " << i;
-      if (x != 0)
+      if (x != 0) {
         ASSERT_GE(std::abs(x), range.least) << "element " << i;
+      }
     }
     if (std::isfinite(sum)) {
       ASSERT_LE(sum, range.rowSum + slack(range.rowSum)) << "row of " << i;
@@ -273,9 +274,10 @@ TEST_F(RangesTest, OfOpsHold) {
     if (name.hasInterface<amp::RangeOpInterface>() &&
         name.getDialectNamespace() == "train" &&
         (name.hasInterface<train::LinalgLoweringOpInterface>() ||
-         name.hasInterface<train::KernelOpInterface>()))
+         name.hasInterface<train::KernelOpInterface>())) {
       EXPECT_TRUE(checked.count(name.getStringRef().str()))
           << "'" << name.getStringRef().str() << "' was not tried";
+    }
   std::printf("%zu ops, %d of %d results with a range\n", checked.size(),
               proven, values);
   EXPECT_GT(proven, values / 2);

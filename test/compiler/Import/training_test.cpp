@@ -207,12 +207,13 @@ TEST(HostileTraining, ArtifactsMissing) {
     // Without an optimizer the user's own is taken.
     bool isOptimizer = std::string(file) == "optimizer_model.onnx";
     EXPECT_EQ(importer.expectClearAnswer(folder), isOptimizer);
-    if (!isOptimizer)
+    if (!isOptimizer) {
       EXPECT_NE(importer.last.find(std::string(file) == "training_model.onnx"
                                        ? "without training_model.onnx"
                                        : file),
                 std::string::npos)
           << importer.last;
+    }
   }
 }
 

@@ -26,7 +26,9 @@ Report makeReport() {
   Device device;
   device.name = "cpu";
   device.arena = 64;
-  device.entries.push_back({"step", 1, 2, 1, {}});
+  Device::Entry &entry = device.entries.emplace_back();
+  entry.name = "step";
+  entry.launches = 1, entry.calls = 2, entry.bytes = 1;
   report.devices.push_back(device);
   return report;
 }

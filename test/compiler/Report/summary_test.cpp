@@ -71,6 +71,26 @@ TEST(ReportSummary, GroupsReasons) {
   EXPECT_EQ(stemOf(op), op.reason);
 }
 
+// Products of TF32 are f32 in every other respect.
+TEST(ReportSummary, TakesTf32AtItsRate) {
+  auto timeOf = [](const std::string &rates) {
+    std::string text = R"({"functions": [{"name": "step", "ops": [],
+        "totals": {"flops": 1000, "flops_tf32": 600, "bytes": 7000}}],
+        "devices": [{"device": "cuda",
+          "machine": {"name": "an abacus", "bytes_per_ns": 10,
+                      "flops_per_ns": {)" +
+                       rates + R"(}},
+          "entries": [{"name": "step", "bytes": 3000}]}]})";
+    llvm::Expected<Report> report = read(text);
+    EXPECT_TRUE(bool(report));
+    return report->devices.front().entries.front().time->wide;
+  };
+  EXPECT_EQ(timeOf(R"("f32": 10, "tf32": 100, "16bit": 20, "8bit": 40)"),
+            40 + 6 + 300);
+  // A report of an earlier version.
+  EXPECT_EQ(timeOf(R"("f32": 10, "16bit": 20, "8bit": 40)"), 100 + 300);
+}
+
 TEST(ReportSummary, TellsWhatMattersFirst) {
   EXPECT_EQ(summary(100), R"(net.onnx: bf16
 

@@ -26,6 +26,8 @@ TEST(Machine, WidensWhatItHasNoUnitsFor) {
   Machine cpu = findMachine("cpu", {"avx512f", "avx512bf16"});
   EXPECT_EQ(cpu.fp8, cpu.bf16);
   EXPECT_EQ(cpu.f16, cpu.f32);
+  EXPECT_EQ(cpu.tf32, cpu.f32);
+  EXPECT_GT(hopper.tf32, hopper.f32);
 }
 
 } // namespace

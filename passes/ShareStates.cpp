@@ -1,0 +1,130 @@
+//===- ShareStates.cpp - Devices that keep the same states ----------------===//
+
+#include "passes/ShareStates.h"
+
+#include "compiler/Dialect/Train/IR/Train.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace mpc;
+
+static bool areEqual(ElementsAttr a, ElementsAttr b) {
+  auto blobOf = [](ElementsAttr value) {
+    auto resource = dyn_cast_or_null<DenseResourceElementsAttr>(value);
+    return resource ? resource.getRawHandle().getBlob() : nullptr;
+  };
+  if (a == b)
+    return true;
+  // Each device has rounded it for itself.
+  AsmResourceBlob *left = blobOf(a), *right = blobOf(b);
+  return left && right && a.getType() == b.getType() &&
+         left->getData() == right->getData();
+}
+
+/// Whether both say the same of a state.
+static bool areSame(train::StateOp a, train::StateOp b) {
+  auto others = [](train::StateOp state) {
+    NamedAttrList list(state->getAttrs());
+    list.erase(state.getInitialValueAttrName());
+    return list.getDictionary(state.getContext());
+  };
+  return others(a) == others(b) &&
+         areEqual(a.getInitialValueAttr(), b.getInitialValueAttr());
+}
+
+static bool isFloat(train::StateOp state, unsigned width) {
+  auto type = dyn_cast<FloatType>(getElementTypeOrSelf(state.getType()));
+  return type && type.getWidth() == width;
+}
+
+/// Makes a working copy of `constant`, which is narrow here alone: what it is
+/// the copy of comes from `wide`, of another module.
+static LogicalResult makeCopy(ModuleOp module, train::StateOp constant,
+                              train::StateOp wide) {
+  std::string type;
+  llvm::raw_string_ostream(type) << getElementTypeOrSelf(constant.getType());
+  StringAttr name = constant.getSymNameAttr();
+  auto copy =
+      StringAttr::get(module.getContext(), name.getValue() + "." + type);
+  if (module.lookupSymbol(copy))
+    return constant.emitError("the working copy of '")
+           << name.getValue() << "' must be called '" << copy.getValue()
+           << "', but that name is taken";
+  if (failed(SymbolTable::replaceAllSymbolUses(constant, copy, module)))
+    return failure();
+  OpBuilder(constant).clone(*wide);
+  constant.setSymNameAttr(copy);
+  constant.setKind(train::StateKind::WorkingCopy);
+  constant.removeInitialValueAttr();
+  constant.setCopyOfAttr(FlatSymbolRefAttr::get(name));
+  return success();
+}
+
+/// Lets all modules agree on what constants are: where one keeps it rounded and
+/// another reads it in f32, the first gets a copy.
+static LogicalResult widenConstants(ArrayRef<ModuleOp> modules) {
+  llvm::StringMap<train::StateOp> wide;
+  for (ModuleOp module : modules)
+    for (auto state : module.getOps<train::StateOp>())
+      if (state.getKind() == train::StateKind::Constant && isFloat(state, 32))
+        wide[state.getSymName()] = state;
+  for (ModuleOp module : modules)
+    for (auto state :
+         llvm::make_early_inc_range(module.getOps<train::StateOp>()))
+      if (state.getKind() == train::StateKind::Constant && isFloat(state, 16))
+        if (train::StateOp other = wide.lookup(state.getSymName()))
+          if (failed(makeCopy(module, state, other)))
+            return failure();
+  return success();
+}
+
+/// The states of all modules, each once: those that a module adds stand behind
+/// what stood before them there.
+static FailureOr<std::vector<train::StateOp>>
+mergeStates(ArrayRef<ModuleOp> modules) {
+  std::vector<train::StateOp> merged;
+  for (ModuleOp module : modules) {
+    size_t next = 0;
+    for (auto state : module.getOps<train::StateOp>()) {
+      auto found = llvm::find_if(merged, [&](train::StateOp other) {
+        return other.getSymName() == state.getSymName();
+      });
+      if (found == merged.end()) {
+        merged.insert(merged.begin() + next++, state);
+        continue;
+      }
+      if (!areSame(*found, state)) {
+        InFlightDiagnostic error = state.emitError("internal error: state '")
+                                   << state.getSymName()
+                                   << "' is not the same on all devices";
+        error.attachNote(found->getLoc()) << "the other is here";
+        return failure();
+      }
+      next = found - merged.begin() + 1;
+    }
+  }
+  return merged;
+}
+
+LogicalResult mpc::shareStates(ArrayRef<ModuleOp> modules) {
+  if (failed(widenConstants(modules)))
+    return failure();
+  FailureOr<std::vector<train::StateOp>> merged = mergeStates(modules);
+  if (failed(merged))
+    return failure();
+  for (ModuleOp module : modules) {
+    llvm::StringMap<train::StateOp> own;
+    for (auto state : module.getOps<train::StateOp>())
+      own[state.getSymName()] = state;
+    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    for (train::StateOp state : *merged) {
+      if (train::StateOp here = own.lookup(state.getSymName()))
+        here->moveBefore(builder.getInsertionBlock(),
+                         builder.getInsertionPoint());
+      else
+        builder.clone(*state);
+    }
+  }
+  return success();
+}
