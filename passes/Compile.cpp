@@ -257,6 +257,15 @@ private:
       return code;
     if (options.stopAfter == "precision")
       return 0;
+    // The last stage that makes states, of the constants that are left.
+    for (auto [target, device] : llvm::zip_equal(targets, devices))
+      if (int code = runStage(*device.module, "fusion", target.stages(),
+                              device.suffix, device.notes))
+        return code;
+    if (failed(shareStates(deviceModules())))
+      return kFailure;
+    if (options.stopAfter == "fusion")
+      return 0;
     std::vector<PackageVariant> variants;
     for (auto [target, device] : llvm::zip_equal(targets, devices)) {
       variants.emplace_back();
@@ -269,8 +278,8 @@ private:
   }
 
   /// The precision stage. Formats are chosen for each device, unless what looks
-  /// at values or how weights are kept has to be the same for all. Of FP8, which
-  /// CPUs emulate, they take what the GPU takes.
+  /// at values or how weights are kept has to be the same for all. Of FP8,
+  /// which CPUs emulate, they take what the GPU takes.
   int assignFormats(ArrayRef<DeviceTarget> targets) {
     devices.reserve(targets.size());
     for (const DeviceTarget &target : targets) {
@@ -292,8 +301,7 @@ private:
       if (code)
         return code;
     }
-    if (failed(shareStates(llvm::to_vector(llvm::map_range(
-            devices, [](Device &device) { return *device.module; })))))
+    if (failed(agreeOnConstants(deviceModules())))
       return kFailure;
     if (!haveOneAssignment())
       result.notes.push_back("precision: " + namesOfDevices() +
@@ -341,6 +349,11 @@ private:
     return 0;
   }
 
+  SmallVector<ModuleOp> deviceModules() {
+    return llvm::map_to_vector(devices,
+                               [](Device &device) { return *device.module; });
+  }
+
   std::string namesOfDevices() const {
     return llvm::join(
         llvm::map_range(devices,
@@ -362,11 +375,28 @@ private:
       }
   }
 
-  bool haveOneAssignment() const {
+  bool haveOneReport() const {
     const Device &first = devices.front();
     return llvm::all_of(devices, [&](const Device &device) {
       return device.report == first.report &&
              device.recomputed == first.recomputed;
+    });
+  }
+
+  /// The types of all that is computed, op by op. Reports may differ by no more
+  /// than the reasons.
+  static SmallVector<Type> formatsOf(const Device &device) {
+    SmallVector<Type> types;
+    device.module.get().walk([&](Operation *op) {
+      llvm::append_range(types, op->getResultTypes());
+    });
+    return types;
+  }
+
+  bool haveOneAssignment() const {
+    SmallVector<Type> first = formatsOf(devices.front());
+    return llvm::all_of(devices, [&](const Device &device) {
+      return formatsOf(device) == first;
     });
   }
 
@@ -459,10 +489,10 @@ private:
 
   bool stopped() const { return !options.stopAfter.empty(); }
 
-  /// The stages behind precision, and code.
+  /// The last stages, and code.
   int compileFor(const DeviceTarget &target, Device &device,
                  PackageVariant &variant) {
-    for (llvm::StringRef stage : {"fusion", "plan", "codegen"}) {
+    for (llvm::StringRef stage : {"plan", "codegen"}) {
       if (int code = runStage(*device.module, stage, target.stages(),
                               device.suffix, device.notes))
         return code;
@@ -531,7 +561,7 @@ private:
   /// One report where all devices have one assignment, else one for each.
   void completeReports(const std::map<std::string, std::string> &modules,
                        PackageContents &contents) {
-    if (haveOneAssignment()) {
+    if (haveOneReport()) {
       const Device &first = devices.front();
       auto built = llvm::map_to_vector(
           devices, [](const Device &device) { return device.built; });

@@ -103,7 +103,7 @@ struct CompileResult {
   std::string diagnostics;        ///< Lines about the model, each naming it.
   std::string error;  ///< What failed beside it, such as a file; else empty.
   std::string report; ///< Precision report of the first device, JSON.
-  /// Those of other devices whose assignment is another, by device.
+  /// Those of other devices, where they are others, by device.
   std::map<std::string, std::string> otherReports;
   std::string optimizer; ///< In the end; of a model's own step, words for it.
   uint64_t packageBytes = 0;

@@ -61,9 +61,7 @@ static LogicalResult makeCopy(ModuleOp module, train::StateOp constant,
   return success();
 }
 
-/// Lets all modules agree on what constants are: where one keeps it rounded and
-/// another reads it in f32, the first gets a copy.
-static LogicalResult widenConstants(ArrayRef<ModuleOp> modules) {
+LogicalResult mpc::agreeOnConstants(ArrayRef<ModuleOp> modules) {
   llvm::StringMap<train::StateOp> wide;
   for (ModuleOp module : modules)
     for (auto state : module.getOps<train::StateOp>())
@@ -76,6 +74,30 @@ static LogicalResult widenConstants(ArrayRef<ModuleOp> modules) {
         if (train::StateOp other = wide.lookup(state.getSymName()))
           if (failed(makeCopy(module, state, other)))
             return failure();
+  return success();
+}
+
+/// Gives constants a name of their own where another module calls something
+/// else so: the compiler counts those that it makes.
+static LogicalResult renameConstants(ArrayRef<ModuleOp> modules) {
+  llvm::StringMap<train::StateOp> known;
+  for (ModuleOp module : modules)
+    for (auto state : module.getOps<train::StateOp>()) {
+      auto [other, isNew] = known.try_emplace(state.getSymName(), state);
+      if (isNew || state.getKind() != train::StateKind::Constant ||
+          areSame(other->second, state))
+        continue;
+      std::string name;
+      for (int number = 1;
+           name.empty() || known.contains(name) || module.lookupSymbol(name);
+           ++number)
+        name = (other->first() + "." + Twine(number)).str();
+      auto attribute = StringAttr::get(module.getContext(), name);
+      if (failed(SymbolTable::replaceAllSymbolUses(state, attribute, module)))
+        return failure();
+      state.setSymNameAttr(attribute);
+      known[name] = state;
+    }
   return success();
 }
 
@@ -108,7 +130,7 @@ mergeStates(ArrayRef<ModuleOp> modules) {
 }
 
 LogicalResult mpc::shareStates(ArrayRef<ModuleOp> modules) {
-  if (failed(widenConstants(modules)))
+  if (failed(renameConstants(modules)))
     return failure();
   FailureOr<std::vector<train::StateOp>> merged = mergeStates(modules);
   if (failed(merged))
@@ -117,13 +139,13 @@ LogicalResult mpc::shareStates(ArrayRef<ModuleOp> modules) {
     llvm::StringMap<train::StateOp> own;
     for (auto state : module.getOps<train::StateOp>())
       own[state.getSymName()] = state;
-    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-    for (train::StateOp state : *merged) {
+    // From the last on, each to the front.
+    Block *block = module.getBody();
+    for (train::StateOp state : llvm::reverse(*merged)) {
       if (train::StateOp here = own.lookup(state.getSymName()))
-        here->moveBefore(builder.getInsertionBlock(),
-                         builder.getInsertionPoint());
+        here->moveBefore(block, block->begin());
       else
-        builder.clone(*state);
+        OpBuilder::atBlockBegin(block).clone(*state);
     }
   }
   return success();

@@ -98,7 +98,7 @@ std::string Report::title() const {
   auto names = llvm::map_range(
       devices, [](const Device &device) { return device.name; });
   return precision + " on " + llvm::join(names, " and ") + " (" +
-         llvm::join(otherDevices, ", ") + ": formats of its own)";
+         llvm::join(otherDevices, ", ") + ": a report of its own)";
 }
 
 const Function *Report::find(StringRef name) const {

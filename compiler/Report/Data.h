@@ -164,12 +164,12 @@ struct Report {
   Cost totals;
   uint64_t weightCasts = 0;
   std::vector<Device> devices;
-  std::vector<std::string> otherDevices; ///< Whose formats are others.
+  std::vector<std::string> otherDevices; ///< That have another report.
   std::vector<ParameterGroup> groups;    ///< None: all are.
   std::vector<Recomputation> recomputed;
   llvm::json::Value json = nullptr; ///< All of it, as it came.
 
-  /// "bf16", and of which devices where others have other formats.
+  /// "bf16", and of which devices where others have another report.
   std::string title() const;
   const Function *find(llvm::StringRef name) const;
   const Recomputation *findRecomputation(llvm::StringRef function) const;

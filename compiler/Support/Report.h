@@ -74,8 +74,8 @@
 // `live_bytes` are those of the arena that hold something that is still needed,
 // at every `live_stride`-th instruction.
 //
-// `other_devices` names those that the program is for, too, whose formats are
-// others: each has a report of its own.
+// `other_devices` names those that the program is for, too, and that have a
+// report of their own: their formats, or the reasons for them, are others.
 //
 // `transposes` are launches of kernels that do nothing else; `bytes` are read
 // and written. What the assembler says of a kernel is in registers of a thread
