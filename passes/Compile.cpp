@@ -366,7 +366,7 @@ private:
     for (const Device &device : devices)
       for (const std::string &note : device.notes) {
         bool ofAll = llvm::all_of(devices, [&](const Device &other) {
-          return llvm::is_contained(other.notes, note);
+          return !other.module || llvm::is_contained(other.notes, note);
         });
         if (!ofAll)
           result.notes.push_back(device.name + ": " + note);

@@ -37,7 +37,7 @@ run_ctest() {
   local build=$1 results=$2
   shift 2
   (cd "$build" && GTEST_OUTPUT="xml:$results/gtest/" ctest -j "$jobs" \
-    --output-on-failure --timeout 600 --output-junit "$results/ctest.xml" "$@") \
+    --output-on-failure --timeout 1200 --output-junit "$results/ctest.xml" "$@") \
     | tail -n 40
 }
 

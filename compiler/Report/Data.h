@@ -119,6 +119,7 @@ struct Rates {
   double wide = 0, tf32 = 0, low = 0, fp8 = 0; ///< Operations.
 
   bool multipliesFp8() const { return fp8 > low; }
+  bool multipliesLow() const { return low > wide; }
 };
 
 struct Device {

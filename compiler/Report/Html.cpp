@@ -135,6 +135,7 @@ static Object deviceJson(const Device &device) {
       line["time"] = Object{{"f32", entry.time->wide},
                             {"16bit", entry.time->low},
                             {"8bit", entry.time->fp8},
+                            {"multiplies_16bit", device.rates->multipliesLow()},
                             {"multiplies_8bit", device.rates->multipliesFp8()},
                             {"machine", device.rates->machine}};
     entries.push_back(std::move(line));

@@ -45,11 +45,13 @@ std::string mpc::report::describeTime(const Report &report, const Rates &rates,
        << llvm::format("%.1f %% in ", 100 * part / sum) << format;
   };
   add(report.wideName(), time.wide);
-  add(report.lowNameWithoutFp8(), time.low);
+  std::string low = report.lowNameWithoutFp8().str();
+  add(time.low > 0 && !rates.multipliesLow()
+          ? low + " (multiplied as " + report.wideName().str() + ")"
+          : low,
+      time.low);
   if (time.fp8 > 0)
-    add(rates.multipliesFp8()
-            ? "fp8"
-            : "fp8, multiplied as " + report.lowNameWithoutFp8().str(),
+    add(rates.multipliesFp8() ? "fp8" : "fp8 (multiplied as " + low + ")",
         time.fp8);
   os << " (estimated for " << rates.machine << ')';
   return text;

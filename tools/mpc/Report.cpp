@@ -19,6 +19,8 @@
 #include "passes/Pipeline.h"
 #include "runtime/src/base/files.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -132,16 +134,16 @@ static mpc::report::Report read(const std::string &path,
       mpc::report::read(findReport(path, options));
   if (!report)
     throw Failure(Damaged, path + ": " + llvm::toString(report.takeError()));
-  std::string names;
-  for (const mpc::report::Device &device : report->devices) {
-    if (options.device == device.name)
-      return std::move(*report);
-    names += (names.empty() ? "" : " and ") + device.name;
+  std::vector<std::string> names;
+  for (const mpc::report::Device &device : report->devices)
+    names.push_back(device.name);
+  if (!options.device.empty() && !llvm::is_contained(names, options.device)) {
+    llvm::append_range(names, report->otherDevices);
+    throw Failure(
+        Usage, "--device: '" + path + "' says nothing of '" + options.device +
+                   "', but of " +
+                   (names.empty() ? "no device" : llvm::join(names, " and ")));
   }
-  if (!options.device.empty())
-    throw Failure(Usage, "--device: '" + path + "' says nothing of '" +
-                             options.device + "', but of " +
-                             (names.empty() ? "no device" : names));
   return std::move(*report);
 }
 

@@ -26,7 +26,8 @@ function showShares() {
     if (entry.name !== current.name || !entry.time) continue;
     const parts = [['b', '16bit'], ['s', 'f32'], ['u', '8bit']].map(([tag, key]) => [element(tag), entry.time[key]]);
     const whole = parts.reduce((sum, [, time]) => sum + time, 0);
-    const names = [report.low_alone, report.wide, entry.time.multiplies_8bit ? 'fp8' : `fp8, multiplied as ${report.low_alone}`];
+    const names = [entry.time.multiplies_16bit ? report.low_alone : `${report.low_alone} (multiplied as ${report.wide})`, report.wide,
+      entry.time.multiplies_8bit ? 'fp8' : `fp8 (multiplied as ${report.low_alone})`];
     for (const [part, time] of parts) part.style.width = percent(time, whole).replace(' ', '');
     figures.push(element('figure', {}, `time on ${device.device}`, element('div', {className: 'bar'}, ...parts.map(([part]) => part)),
       parts.map(([, time], i) => i < 2 || time ? `${percent(time, whole)} in ${names[i]}` : '').filter((text) => text).join(', '),

@@ -151,8 +151,14 @@ TEST(ReportSummary, EstimatesTimes) {
             "abacus)");
   rates.fp8 = rates.low;
   EXPECT_EQ(describeTime(report, rates, {50, 25, 25}),
-            "50.0 % in f32, 25.0 % in bf16, 25.0 % in fp8, multiplied as bf16 "
+            "50.0 % in f32, 25.0 % in bf16, 25.0 % in fp8 (multiplied as bf16) "
             "(estimated for an abacus)");
+  rates.low = rates.fp8 = rates.wide;
+  EXPECT_EQ(describeTime(report, rates, {75, 25, 0}),
+            "75.0 % in f32, 25.0 % in bf16 (multiplied as f32) (estimated for "
+            "an abacus)");
+  EXPECT_EQ(describeTime(report, rates, {100, 0, 0}),
+            "100.0 % in f32, 0.0 % in bf16 (estimated for an abacus)");
 }
 
 // Without rates, or without what they would be applied to, nothing is guessed.
