@@ -13,6 +13,7 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Report/Complete.h"
 #include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
 #include "compiler/Target/Package.h"
 #include "passes/Grad/Optimizers.h"
@@ -233,6 +234,7 @@ private:
     if (!imported.module)
       return exitCode(imported.error);
     module = std::move(imported.module);
+    keepPaths(imported.modules);
     if (int code = takeOptimizer(imported.optimizer))
       return code;
     result.predictsOnly = llvm::none_of(
@@ -275,6 +277,16 @@ private:
     if (stopped())
       return 0;
     return writePackage(variants, imported.modules);
+  }
+
+  /// Lets rules name nodes by their modules.
+  void keepPaths(const std::map<std::string, std::string> &modules) {
+    NamedAttrList paths;
+    for (const auto &[node, path] : modules)
+      if (!node.empty() && !path.empty())
+        paths.append(node, StringAttr::get(&context, path));
+    if (!paths.empty())
+      (*module)->setAttr(kModulePathsAttr, paths.getDictionary(&context));
   }
 
   /// The precision stage. Formats are chosen for each device, unless what looks
@@ -344,6 +356,7 @@ private:
       if (Attribute attribute = module->removeAttr(name))
         *text = cast<StringAttr>(attribute).getValue().str();
     };
+    module->removeAttr(kModulePathsAttr);
     take(kReportAttr, &device.report);
     take(kRecomputeReportAttr, &device.recomputed);
     return 0;

@@ -15,6 +15,10 @@ mlir::Location makeNodeLoc(mlir::MLIRContext *context, llvm::StringRef name,
 /// Name and op type of the ONNX node an op comes from; empty if it comes from
 /// none. Of fused locations the first that has a name counts.
 llvm::StringRef nodeName(mlir::Location loc);
+
+/// Of a module: the paths of nodes in the modules of the network, a dictionary
+/// by the nodes' names, where an exporter has written them down.
+inline constexpr llvm::StringLiteral kModulePathsAttr = "mpc.module_paths";
 llvm::StringRef nodeType(mlir::Location loc);
 
 /// Calls `visit` with name and op type of each node that an op comes from: of

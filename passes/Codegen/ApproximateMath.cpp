@@ -280,21 +280,16 @@ struct Quarters {
   Value rest;
 };
 
-/// Takes `first` quarters more than the angle has. In f64, with pi/2 in two
+/// Takes `first` quarters more than `angle`, of f64, has. With pi/2 in two
 /// parts: an f32 has no bits to lose, and comes within 2^-30 of multiples of
-/// pi/2. Beyond 1e12 the rest loses digits, and is bounded.
-Quarters quartersOf(OpBuilder &builder, Location loc, Value x, double first,
+/// pi/2. Beyond 1e12 the rest loses digits.
+Quarters quartersOf(OpBuilder &builder, Location loc, Value angle, double first,
                     MathTarget target) {
-  Type single = x.getType(), element = builder.getF64Type();
-  auto vector = dyn_cast<VectorType>(single);
-  Type wide = vector ? Type(vector.clone(element)) : element;
-  Formula f(builder, loc, wide, target), narrow(builder, loc, single, target);
-  Value angle = arith::ExtFOp::create(builder, loc, wide, x);
+  Formula f(builder, loc, angle.getType(), target);
   Value count =
       math::RoundEvenOp::create(builder, loc, f.mul(angle, f.constant(M_2_PI)));
   Value rest = f.fma(count, f.constant(-0x1.921fb54442d18p0), angle);
   rest = f.fma(count, f.constant(-0x1.1a62633145c07p-54), rest);
-  rest = arith::TruncFOp::create(builder, loc, single, rest);
   // Modulo 4 and 2 in f64, in which whole numbers are exact.
   auto modulo = [&](Value n, double divisor) {
     Value times =
@@ -306,37 +301,67 @@ Quarters quartersOf(OpBuilder &builder, Location loc, Value x, double first,
                                  f.constant(bound));
   };
   Value quarter = modulo(f.add(count, f.constant(first)), 4);
-  return {isAtLeast(modulo(quarter, 2), 1), isAtLeast(quarter, 2),
-          narrow.clamp(rest, -1, 1)};
+  return {isAtLeast(modulo(quarter, 2), 1), isAtLeast(quarter, 2), rest};
 }
 
-/// sin(x + first pi/2) by the minimax polynomials of sine and cosine near 0.
-Value sineFrom(OpBuilder &builder, Location loc, Value x, double first,
-               MathTarget target) {
-  Quarters q = quartersOf(builder, loc, x, first, target);
-  Formula f(builder, loc, x.getType(), target);
-  Value square = f.mul(q.rest, q.rest);
-  Value sine = f.fma(
-      f.mul(q.rest, square),
-      f.polynomial(square, {-0.166666552f, 0.00833216123f, -0.000195152956f}),
-      q.rest);
-  Value cosine = f.polynomial(
-      square, {1.0f, -0.5f, 0.0416666456f, -0.00138873106f, 0.0000243797868f});
+/// What the quarters make of the sine and the cosine of the rest.
+Value chooseQuarter(OpBuilder &builder, Location loc, const Quarters &q,
+                    Value sine, Value cosine) {
   Value value = arith::SelectOp::create(builder, loc, q.isOdd, cosine, sine);
   Value negative = arith::NegFOp::create(builder, loc, value);
   return arith::SelectOp::create(builder, loc, q.isNegative, negative, value);
 }
 
-template <typename Op, int first> struct Sine : OpRewritePattern<Op> {
+/// sin(x + first pi/2) by the minimax polynomials of sine and cosine near 0.
+Value sineFrom(OpBuilder &builder, Location loc, Value x, double first,
+               MathTarget target) {
+  Type single = x.getType(), element = builder.getF64Type();
+  auto vector = dyn_cast<VectorType>(single);
+  Type wide = vector ? Type(vector.clone(element)) : element;
+  Quarters q =
+      quartersOf(builder, loc, arith::ExtFOp::create(builder, loc, wide, x),
+                 first, target);
+  Formula f(builder, loc, single, target);
+  Value rest =
+      f.clamp(arith::TruncFOp::create(builder, loc, single, q.rest), -1, 1);
+  Value square = f.mul(rest, rest);
+  Value sine = f.fma(
+      f.mul(rest, square),
+      f.polynomial(square, {-0.166666552f, 0.00833216123f, -0.000195152956f}),
+      rest);
+  Value cosine = f.polynomial(
+      square, {1.0f, -0.5f, 0.0416666456f, -0.00138873106f, 0.0000243797868f});
+  return chooseQuarter(builder, loc, q, sine, cosine);
+}
+
+/// The same in f64, by Taylor polynomials, whose next terms are below 3e-18.
+Value sine64From(OpBuilder &builder, Location loc, Value x, double first,
+                 MathTarget target) {
+  Quarters q = quartersOf(builder, loc, x, first, target);
+  Formula f(builder, loc, x.getType(), target);
+  Value rest = f.clamp(q.rest, -1, 1);
+  Value square = f.mul(rest, rest);
+  SmallVector<double> odd = {1}, even = {1};
+  for (int i = 1; i <= 8; ++i) {
+    even.push_back(-even.back() / ((2 * i - 1) * (2 * i)));
+    odd.push_back(-odd.back() / ((2 * i) * (2 * i + 1)));
+  }
+  return chooseQuarter(builder, loc, q, f.mul(rest, f.polynomial(square, odd)),
+                       f.polynomial(square, even));
+}
+
+template <typename Op, int first, unsigned width = 32>
+struct Sine : OpRewritePattern<Op> {
   Sine(MLIRContext *context, MathTarget target)
       : OpRewritePattern<Op>(context, /*benefit=*/2), target(target) {}
 
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
-    if (!getElementTypeOrSelf(op.getType()).isF32())
-      return rewriter.notifyMatchFailure(op, "is not of f32");
+    if (getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() != width)
+      return rewriter.notifyMatchFailure(op, "is of another type");
+    auto formula = width == 64 ? sine64From : sineFrom;
     rewriter.replaceOp(
-        op, sineFrom(rewriter, op.getLoc(), op.getOperand(), first, target));
+        op, formula(rewriter, op.getLoc(), op.getOperand(), first, target));
     return success();
   }
 
@@ -439,8 +464,9 @@ void mpc::populateComposedMathPatterns(RewritePatternSet &patterns,
 }
 
 void mpc::populateDoubleMathPatterns(RewritePatternSet &patterns) {
-  patterns.add<Approximate<math::ExpOp, exp64, 64>>(patterns.getContext(),
-                                                    MathTarget::Any);
+  patterns.add<Approximate<math::ExpOp, exp64, 64>, Sine<math::SinOp, 0, 64>,
+               Sine<math::CosOp, 1, 64>>(patterns.getContext(),
+                                         MathTarget::Any);
 }
 
 void mpc::populateApproximateMathPatterns(RewritePatternSet &patterns,

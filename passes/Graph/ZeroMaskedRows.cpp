@@ -44,17 +44,26 @@ static bool anyInEachRow(DenseElementsAttr elements,
   return true;
 }
 
+/// `elements` as an attribute that can be looked into; null if it holds
+/// anything but floats of f32 that lie elsewhere.
+static DenseElementsAttr toDense(Attribute elements) {
+  if (auto resource = dyn_cast_or_null<DenseF32ResourceElementsAttr>(elements))
+    if (std::optional<ArrayRef<float>> floats = resource.tryGetAsArrayRef())
+      return DenseElementsAttr::get(resource.getType(), *floats);
+  return dyn_cast_or_null<DenseElementsAttr>(elements);
+}
+
 /// The elements of a constant, or of a state that stays what it is.
 static DenseElementsAttr elementsOf(Value value, SymbolTable &symbols) {
-  DenseElementsAttr elements;
   if (auto read = value.getDefiningOp<train::ReadOp>()) {
     auto state = symbols.lookup<train::StateOp>(read.getState());
     if (state && state.getKind() == train::StateKind::Constant)
-      return dyn_cast_or_null<DenseElementsAttr>(state.getInitialValueAttr());
+      return toDense(state.getInitialValueAttr());
     return nullptr;
   }
-  matchPattern(value, m_Constant(&elements));
-  return elements;
+  Attribute constant;
+  matchPattern(value, m_Constant(&constant));
+  return toDense(constant);
 }
 
 /// Whether it is known that no row along the last dimension is masked

@@ -66,19 +66,23 @@ public:
            << "': " << error;
   }
 
-  /// Matches the node's name, that of its gradient and the type, anywhere; of
-  /// an op that stands for several nodes, those of each.
-  bool matches(Operation *op) {
-    if (pattern.empty())
+  /// Matches the node's name, that of its gradient, its path in the modules of
+  /// the network (of `paths`, which may be null) and the type, anywhere; of an
+  /// op that stands for several nodes, those of each. What reads a weight has
+  /// its name, but computes nothing.
+  bool matches(Operation *op, DictionaryAttr paths) {
+    if (pattern.empty() || isa<train::ReadOp, train::UnpackOp>(op))
       return false;
     bool found = regex.match(op->getName().stripDialect());
     visitNodes(op->getLoc(), [&](StringRef name, StringRef type) {
       StringRef forward = name;
       forward.consume_back(".grad");
-      for (StringRef text : {name, forward, type})
+      auto path = paths ? paths.getAs<StringAttr>(forward) : StringAttr();
+      StringRef module = path ? path.getValue() : StringRef();
+      for (StringRef text : {name, forward, type, module})
         found |= !text.empty() && regex.match(text);
-      seen.insert(forward);
-      seen.insert(type);
+      for (StringRef text : {forward, type, module})
+        seen.insert(text);
     });
     matched |= found;
     return found;
@@ -117,6 +121,8 @@ public:
   void add(StringRef option, StringRef text, StringRef pattern, Kind kind) {
     rules.emplace_back(option, text, pattern, kind);
   }
+  /// kModulePathsAttr, which may be null.
+  void setPaths(DictionaryAttr dictionary) { paths = dictionary; }
   /// What is kept in f32 unless a rule says otherwise.
   void setResiduals(llvm::DenseSet<Operation *> ops) {
     residuals = std::move(ops);
@@ -136,9 +142,9 @@ public:
     if (residuals.contains(op))
       last = {Kind::KeepFp32, "--residual=fp32"};
     for (NodeFilter &rule : rules)
-      if (rule.matches(op))
+      if (rule.matches(op, paths))
         last = rule.override();
-    bool wide = keep.matches(op), low = force.matches(op);
+    bool wide = keep.matches(op, paths), low = force.matches(op, paths);
     if (wide && low && !conflict)
       conflict = op;
     if (wide)
@@ -165,6 +171,7 @@ public:
 private:
   NodeFilter keep, force;
   SmallVector<NodeFilter> rules;
+  DictionaryAttr paths;
   llvm::DenseSet<Operation *> residuals;
   Operation *conflict = nullptr; ///< Kept and forced.
 };
@@ -320,6 +327,8 @@ struct AssignPrecisionPass
       return signalPassFailure();
     }
     UserRules rules(keepFp32, forceLow);
+    rules.setPaths(
+        getOperation()->getAttrOfType<DictionaryAttr>(kModulePathsAttr));
     if (failed(addRules("policy", policy, rules)) ||
         failed(addRules("--op-precision", opPrecision, rules)) ||
         failed(rules.verify(module)))

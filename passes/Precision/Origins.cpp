@@ -69,7 +69,10 @@ void Origins::visitForward(Operation *op) {
     if (floats ? isFloat(operand) : !getElementTypeOrSelf(operand).isInteger(1))
       carries |= unbounded.contains(operand);
   auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
-  if (carries && !isLowOp(op) && !(precision && precision.isBounded()))
+  // A product of 8 bit stays one when the scales of what was multiplied, made
+  // of an input perhaps, are taken off.
+  if (carries && !isLowOp(op) && !isa<amp::DequantizeOp>(op) &&
+      !(precision && precision.isBounded()))
     unbounded.insert(op->result_begin(), op->result_end());
 
   bool isSource = isa<train::ConstantOp>(op) || readsWeights(op);

@@ -209,6 +209,34 @@ TEST(Math, DoubleExp) {
   EXPECT_EQ(limits[2], 1);
 }
 
+/// And of its sine and cosine, which schedules of learning rates take.
+TEST(Math, DoubleSines) {
+  constexpr int count = 4096;
+  for (std::string name : {"sin", "cos"}) {
+    Compiled compiled =
+        compileFunction(name.c_str(), count, "f64", mpc::DeviceKind::Cuda);
+    ASSERT_EQ(compiled.kernels.size(), 1u);
+    for (double range : {M_PI, 1e4, 1e-6}) {
+      Elements inputs;
+      for (int i = 0; i < count; ++i)
+        inputs.push_back(range * (2.0 * i / (count - 1) - 1));
+      Elements found = call(compiled.kernels[0], {inputs})[0];
+      for (int i = 0; i < count; ++i) {
+        double wanted =
+            name == "sin" ? std::sin(inputs[i]) : std::cos(inputs[i]);
+        ASSERT_NEAR(found[i], wanted, 3e-16) << name << " of " << inputs[i];
+      }
+    }
+    Elements limits =
+        call(compileFunction(name.c_str(), 3, "f64", mpc::DeviceKind::Cuda)
+                 .kernels[0],
+             {{NAN, INFINITY, 0}})[0];
+    EXPECT_TRUE(std::isnan(limits[0]));
+    EXPECT_TRUE(std::isnan(limits[1]));
+    EXPECT_EQ(limits[2], name == "sin" ? 0 : 1);
+  }
+}
+
 /// NaN, infinities and what saturates come out as from the C library.
 TEST(Math, Limits) {
   const double infinity = std::numeric_limits<double>::infinity();

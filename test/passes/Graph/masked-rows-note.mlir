@@ -1,0 +1,57 @@
+// RUN: mpc-opt %s --mpc-zero-masked-rows --split-input-file | FileCheck %s
+
+// A row that may be masked throughout is told of, once for all of them.
+// CHECK: mpc.notes = ["softmax 'attn' and 1 more: a row that -inf masks throughout gives zeros and zero gradients, where ONNX has NaN"]
+module {
+  func.func @predict(%s: tensor<2x4xf32>, %seen: tensor<2x4xi1>, %m: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+    %inf = train.constant dense<0xFF800000> : tensor<f32> : tensor<f32>
+    %c = train.clip %s {high = 8.0 : f64, low = -8.0 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %0 = train.select %seen, %c, %inf : (tensor<2x4xi1>, tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+    %p0 = train.softmax %0 {axis = 1 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("attn"("Softmax"))
+    %1 = train.add %c, %m : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+    %p1 = train.softmax %1 {axis = 1 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("other"("Softmax"))
+    return %p0, %p1 : tensor<2x4xf32>, tensor<2x4xf32>
+  }
+}
+
+// -----
+
+// Of constants it is known that each row sees something: added, as a tensor of
+// the file or of the graph, or chosen by.
+// CHECK-LABEL: @causal
+// CHECK-NOT: mpc.notes
+// CHECK: zero_empty
+module @causal {
+  train.state @mask constant : tensor<2x2xf32> = dense_resource<mask> : tensor<2x2xf32>
+  func.func @predict(%s: tensor<3x2x2xf32>) -> (tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>) {
+    %c = train.clip %s {high = 8.0 : f64, low = -8.0 : f64} : (tensor<3x2x2xf32>) -> tensor<3x2x2xf32>
+    %m = train.constant dense<[[0.0, 0xFF800000], [0.0, 0.0]]> : tensor<2x2xf32> : tensor<2x2xf32>
+    %0 = train.add %c, %m : (tensor<3x2x2xf32>, tensor<2x2xf32>) -> tensor<3x2x2xf32>
+    %p0 = train.softmax %0 {axis = 2 : i64} : (tensor<3x2x2xf32>) -> tensor<3x2x2xf32>
+    %r = train.read @mask : tensor<2x2xf32>
+    %1 = train.add %c, %r : (tensor<3x2x2xf32>, tensor<2x2xf32>) -> tensor<3x2x2xf32>
+    %p1 = train.softmax %1 {axis = 2 : i64} : (tensor<3x2x2xf32>) -> tensor<3x2x2xf32>
+    %seen = train.constant dense<[[true, false], [true, true]]> : tensor<2x2xi1> : tensor<2x2xi1>
+    %inf = train.constant dense<0xFF800000> : tensor<f32> : tensor<f32>
+    %2 = train.select %seen, %c, %inf : (tensor<2x2xi1>, tensor<3x2x2xf32>, tensor<f32>) -> tensor<3x2x2xf32>
+    %p2 = train.softmax %2 {axis = 2 : i64} : (tensor<3x2x2xf32>) -> tensor<3x2x2xf32>
+    return %p0, %p1, %p2 : tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>
+  }
+}
+{-#
+  dialect_resources: { builtin: { mask: "0x0400000000000000000080FF0000000000000000" } }
+#-}
+
+// -----
+
+// A constant that hides a row throughout is told of.
+// CHECK: mpc.notes = ["softmax 'row'
+module {
+  func.func @predict(%s: tensor<2x2xf32>) -> tensor<2x2xf32> {
+    %c = train.clip %s {high = 8.0 : f64, low = -8.0 : f64} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %m = train.constant dense<[[0.0, 0.0], [0xFF800000, 0xFF800000]]> : tensor<2x2xf32> : tensor<2x2xf32>
+    %0 = train.add %c, %m : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %p = train.softmax %0 {axis = 1 : i64} : (tensor<2x2xf32>) -> tensor<2x2xf32> loc("row"("Softmax"))
+    return %p : tensor<2x2xf32>
+  }
+}

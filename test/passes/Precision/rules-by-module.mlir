@@ -1,0 +1,20 @@
+// RUN: mpc-opt %s -pass-pipeline='builtin.module(mpc-assign-precision{precision=bf16 op-precision=head=fp32})' | FileCheck %s
+// RUN: not mpc-opt %s -pass-pipeline='builtin.module(mpc-assign-precision{precision=bf16 op-precision=haed=fp32})' 2>&1 | FileCheck %s --check-prefix=NEAREST
+// RUN: not mpc-opt %s -pass-pipeline='builtin.module(mpc-assign-precision{precision=bf16 op-precision=weight=fp32})' 2>&1 | FileCheck %s --check-prefix=WEIGHT
+
+// Rules name nodes by the modules that they came from, where an exporter wrote
+// these down: its names of nodes say nothing. What reads a weight is no node.
+// CHECK-LABEL: func.func @predict
+// CHECK:       train.matmul {{.*}}(tensor<64x64xbf16>, tensor<64x64xbf16>)
+// CHECK:       train.matmul {{.*}}mpc.precision.rule = "user option"} : (tensor<64x64xf32>, tensor<64x64xf32>)
+// NEAREST:     error: --op-precision='haed=fp32' matches no node and no op type; nearest {{.*}}'head'
+// WEIGHT:      error: --op-precision='weight=fp32' matches no node and no op type
+module attributes {mpc.module_paths = {node_linear = "blocks.0.fc", node_linear_1 = "head"}} {
+  train.state @head.weight constant : tensor<64x64xf32> = dense<1.0> : tensor<64x64xf32>
+  func.func @predict(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+    %w = train.read @head.weight : tensor<64x64xf32> loc("head.weight"(""))
+    %0 = train.matmul %x, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32> loc("node_linear"("Gemm"))
+    %1 = train.matmul %0, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32> loc("node_linear_1"("Gemm"))
+    return %1 : tensor<64x64xf32>
+  }
+}
