@@ -123,7 +123,8 @@ public:
     return arith::BitcastOp::create(builder, loc, type, moved);
   }
 
-private:
+  // For formulas that take bits apart.
+
   template <typename Op, typename... Operands>
   Value make(Operands... operands) const {
     return Op::create(builder, loc, operands...);
@@ -221,6 +222,55 @@ Value exp64(const Formula &f, Value x) {
   for (int i = 1; i <= 13; ++i)
     terms.push_back(terms.back() / i);
   return f.mul(f.polynomial(rest, terms), power);
+}
+
+/// log of f64: the exponent times log 2, and 2 atanh((m - 1) / (m + 1)) of a
+/// mantissa m in [1/sqrt 2, sqrt 2] by its series, whose next term is 2e-18.
+/// Numbers below 2^-1022 count as that; of 0 it is -inf, below NaN.
+Value log64(const Formula &f, Value x) {
+  constexpr int64_t kMantissa = (int64_t(1) << 52) - 1;
+  constexpr int64_t kOne = int64_t(1023) << 52;
+  OpBuilder &builder = f.builder;
+  Type word = builder.getI64Type(), words = f.typeLike(word);
+  auto integer = [&](int64_t value) {
+    return f.splat(IntegerAttr::get(word, value));
+  };
+  Value bits = arith::BitcastOp::create(builder, f.loc, words, x);
+  Value exponent = arith::SIToFPOp::create(
+      builder, f.loc, f.type,
+      arith::SubIOp::create(
+          builder, f.loc,
+          arith::ShRUIOp::create(builder, f.loc, bits, integer(52)),
+          integer(1023)));
+  Value fraction = arith::BitcastOp::create(
+      builder, f.loc, f.type,
+      arith::OrIOp::create(
+          builder, f.loc,
+          arith::AndIOp::create(builder, f.loc, bits, integer(kMantissa)),
+          integer(kOne)));
+  Value isLarge = f.isAbove(fraction, M_SQRT2);
+  fraction = f.select(isLarge, f.mul(fraction, f.constant(0.5)), fraction);
+  exponent = f.select(isLarge, f.add(exponent, f.constant(1)), exponent);
+  Value t =
+      f.div(f.sub(fraction, f.constant(1)), f.add(fraction, f.constant(1)));
+  SmallVector<double> terms;
+  for (int i = 0; i < 12; ++i)
+    terms.push_back(2.0 / (2 * i + 1));
+  Value series = f.mul(t, f.polynomial(f.mul(t, t), terms));
+  Value result =
+      f.fma(exponent, f.constant(0x1.62e42fefa38p-1),
+            f.fma(exponent, f.constant(0x1.ef35793c7673p-45), series));
+  auto compare = [&](arith::CmpFPredicate predicate, double bound) -> Value {
+    return arith::CmpFOp::create(builder, f.loc, predicate, x,
+                                 f.constant(bound));
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  result = f.select(compare(arith::CmpFPredicate::OEQ, 0),
+                    f.constant(-infinity), result);
+  result =
+      f.select(compare(arith::CmpFPredicate::ULT, 0),
+               f.constant(std::numeric_limits<double>::quiet_NaN()), result);
+  return f.select(compare(arith::CmpFPredicate::OEQ, infinity), x, result);
 }
 
 /// erf(x) = x P(x^2) / Q(x^2). At the bound the quotient rounds to exactly 1,
@@ -464,7 +514,8 @@ void mpc::populateComposedMathPatterns(RewritePatternSet &patterns,
 }
 
 void mpc::populateDoubleMathPatterns(RewritePatternSet &patterns) {
-  patterns.add<Approximate<math::ExpOp, exp64, 64>, Sine<math::SinOp, 0, 64>,
+  patterns.add<Approximate<math::ExpOp, exp64, 64>,
+               Approximate<math::LogOp, log64, 64>, Sine<math::SinOp, 0, 64>,
                Sine<math::CosOp, 1, 64>>(patterns.getContext(),
                                          MathTarget::Any);
 }

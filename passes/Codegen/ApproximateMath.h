@@ -29,9 +29,10 @@ void populateApproximateMathPatterns(mlir::RewritePatternSet &patterns,
 void populateComposedMathPatterns(mlir::RewritePatternSet &patterns,
                                   MathTarget target);
 
-/// The same for `math.exp`, `math.sin` and `math.cos` of f64, which devices
-/// without a library need. Errors of exp are below 3e-16 relative, those of the
-/// others below 3e-16 for angles to 1e4; exp below 2^-1021 is that.
+/// The same for `math.exp`, `math.log`, `math.sin` and `math.cos` of f64, which
+/// devices without a library need. Errors of exp and log are below 3e-16
+/// relative (of log near 1 absolute), those of the others below 3e-16 for
+/// angles to 1e4; exp below 2^-1021 is that.
 void populateDoubleMathPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace mpc

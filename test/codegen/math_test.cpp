@@ -209,6 +209,33 @@ TEST(Math, DoubleExp) {
   EXPECT_EQ(limits[2], 1);
 }
 
+/// And of its logarithm, which powers take.
+TEST(Math, DoubleLog) {
+  constexpr int count = 4096;
+  Compiled compiled =
+      compileFunction("log", count, "f64", mpc::DeviceKind::Cuda);
+  ASSERT_EQ(compiled.kernels.size(), 1u);
+  for (double range : {700.0, 3.0, 1e-3}) {
+    Elements inputs;
+    for (int i = 0; i < count; ++i)
+      inputs.push_back(std::exp(range * (2.0 * i / (count - 1) - 1)));
+    Elements found = call(compiled.kernels[0], {inputs})[0];
+    for (int i = 0; i < count; ++i) {
+      double wanted = std::log(inputs[i]);
+      ASSERT_NEAR(found[i], wanted, 3e-16 * std::max(1.0, std::fabs(wanted)))
+          << "log of " << inputs[i];
+    }
+  }
+  Elements limits =
+      call(compileFunction("log", 5, "f64", mpc::DeviceKind::Cuda).kernels[0],
+           {{NAN, INFINITY, 0, -1, 1}})[0];
+  EXPECT_TRUE(std::isnan(limits[0]));
+  EXPECT_EQ(limits[1], INFINITY);
+  EXPECT_EQ(limits[2], -INFINITY);
+  EXPECT_TRUE(std::isnan(limits[3]));
+  EXPECT_EQ(limits[4], 0);
+}
+
 /// And of its sine and cosine, which schedules of learning rates take.
 TEST(Math, DoubleSines) {
   constexpr int count = 4096;
