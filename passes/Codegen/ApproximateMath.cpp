@@ -365,15 +365,12 @@ Value chooseQuarter(OpBuilder &builder, Location loc, const Quarters &q,
 /// sin(x + first pi/2) by the minimax polynomials of sine and cosine near 0.
 Value sineFrom(OpBuilder &builder, Location loc, Value x, double first,
                MathTarget target) {
-  Type single = x.getType(), element = builder.getF64Type();
-  auto vector = dyn_cast<VectorType>(single);
-  Type wide = vector ? Type(vector.clone(element)) : element;
-  Quarters q =
-      quartersOf(builder, loc, arith::ExtFOp::create(builder, loc, wide, x),
-                 first, target);
-  Formula f(builder, loc, single, target);
+  Formula f(builder, loc, x.getType(), target);
+  Value angle =
+      arith::ExtFOp::create(builder, loc, f.typeLike(builder.getF64Type()), x);
+  Quarters q = quartersOf(builder, loc, angle, first, target);
   Value rest =
-      f.clamp(arith::TruncFOp::create(builder, loc, single, q.rest), -1, 1);
+      f.clamp(arith::TruncFOp::create(builder, loc, f.type, q.rest), -1, 1);
   Value square = f.mul(rest, rest);
   Value sine = f.fma(
       f.mul(rest, square),
