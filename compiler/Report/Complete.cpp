@@ -66,7 +66,7 @@ static llvm::json::Object toJson(const DeviceReport &device,
 static void describeOps(llvm::json::Object &report,
                         const std::map<std::string, std::string> &modules) {
   auto moduleOf = [&](StringRef node) {
-    node.consume_back(report::kGradient);
+    node.consume_back(kGradientSuffix);
     auto found = modules.find(node.str());
     // The file may hold anything there; JSON may not.
     return found == modules.end() ? report::modulePath(node)

@@ -33,9 +33,9 @@ StringRef mpc::report::nameOf(Phase phase) {
 }
 
 Phase mpc::report::phaseOf(StringRef node) {
-  if (node.ends_with(kGradient))
+  if (node.ends_with(kGradientSuffix))
     return Phase::Backward;
-  return node == kOptimizer ? Phase::Update : Phase::Forward;
+  return node == kOptimizerNode ? Phase::Update : Phase::Forward;
 }
 
 Cost &Cost::operator+=(const Cost &other) {
@@ -66,7 +66,7 @@ static bool isLowType(StringRef type) {
 
 StringRef Op::forwardNode() const {
   StringRef name = node;
-  name.consume_back(kGradient);
+  name.consume_back(kGradientSuffix);
   return name;
 }
 

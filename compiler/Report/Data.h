@@ -8,6 +8,8 @@
 #ifndef MPC_COMPILER_REPORT_DATA_H
 #define MPC_COMPILER_REPORT_DATA_H
 
+#include "compiler/Support/Locations.h"
+
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -19,12 +21,6 @@
 #include <vector>
 
 namespace mpc::report {
-
-/// What the gradient of a node is called after; the optimizer and the loss are
-/// no nodes of the model, but go by these names.
-inline constexpr llvm::StringLiteral kGradient = ".grad";
-inline constexpr llvm::StringLiteral kOptimizer = "optimizer";
-inline constexpr llvm::StringLiteral kLoss = "loss";
 
 enum class Phase { Forward, Backward, Update };
 inline constexpr Phase kPhases[] = {Phase::Forward, Phase::Backward,

@@ -25,8 +25,8 @@ static constexpr size_t kMaxDepth = 32;
 //===----------------------------------------------------------------------===//
 
 std::string mpc::report::modulePath(StringRef node) {
-  node.consume_back(kGradient);
-  if (node == kOptimizer || node == kLoss)
+  node.consume_back(kGradientSuffix);
+  if (node == kOptimizerNode || node == kLossNode)
     return node.str();
   char separator = node.contains('/') ? '/' : '.';
   llvm::SmallVector<StringRef> parts;
@@ -191,7 +191,7 @@ std::vector<Module> mpc::report::findModules(const Function &function) {
     node->own.push_back(describe(op));
   };
   auto isLast = [](const Op &op) {
-    return op.module == kLoss || op.module == kOptimizer;
+    return op.module == kLossNode || op.module == kOptimizerNode;
   };
   for (auto [op, cost] : llvm::zip(function.ops, costs))
     if (!isLast(op))

@@ -5,7 +5,6 @@
 #include "compiler/Report/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Path.h"
 
 #include <map>
 
@@ -46,15 +45,6 @@ void Ranges::add(const Function &function) {
   }
 }
 
-llvm::Error Ranges::refuse(const llvm::Twine &why) const {
-  StringRef model = llvm::sys::path::filename(source->model);
-  return llvm::createStringError(
-      "profile '" + source->path + "' is of another model" +
-      (model.empty() ? "" : ", '" + printable(model) + "'") + ": " + why +
-      "; make one of this model (mpc compile --precision=fp32 "
-      "--observe=profile, mpc profile)");
-}
-
 llvm::Error Ranges::checkForward(const Report &report,
                                  const Function &function) {
   size_t all = 0, missing = 0;
@@ -64,7 +54,7 @@ llvm::Error Ranges::checkForward(const Report &report,
     // adds is in no f32 program, and the loss depends on micro-batches.
     if (op.phase != Phase::Forward || op.resultType.empty() ||
         op.cost.bytes == 0 || StringRef(op.op).starts_with("amp.") ||
-        op.node == kLoss)
+        op.node == kLossNode)
       continue;
     ++all;
     if (!of(op).empty())
@@ -78,7 +68,7 @@ llvm::Error Ranges::checkForward(const Report &report,
                      " in the forward pass of '" + report.model +
                      "', such as '" + first + "'";
   if (2 * missing > all)
-    return refuse("it lacks " + what);
+    return source->refuse("it lacks " + what);
   lacks = what;
   return llvm::Error::success();
 }
@@ -96,9 +86,9 @@ llvm::Error Ranges::checkWeights(const Function &function) const {
       uint64_t elements = operand.bytes / width;
       if (!tensors.empty() && tensors[0].op.empty() &&
           tensors[0].elements != elements)
-        return refuse("its '" + operand.origin.state + "' has " +
-                      count(tensors[0].elements, "element") + ", not " +
-                      llvm::Twine(elements));
+        return source->refuse("its '" + operand.origin.state + "' has " +
+                              count(tensors[0].elements, "element") + ", not " +
+                              llvm::Twine(elements));
     }
   return llvm::Error::success();
 }

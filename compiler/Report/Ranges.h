@@ -36,7 +36,6 @@ private:
   void add(const Function &function);
   llvm::Error checkForward(const Report &report, const Function &function);
   llvm::Error checkWeights(const Function &function) const;
-  llvm::Error refuse(const llvm::Twine &why) const;
 
   const Profile *source;
   llvm::DenseMap<const Op *, Tensors> known;

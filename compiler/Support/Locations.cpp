@@ -56,9 +56,10 @@ Location mpc::gradientLoc(Location loc) {
   NameLoc name = findName(loc);
   if (!name)
     return loc;
-  if (name.getName().getValue().ends_with(".grad"))
+  if (name.getName().getValue().ends_with(kGradientSuffix))
     return name;
   return NameLoc::get(
-      StringAttr::get(loc.getContext(), name.getName().getValue() + ".grad"),
+      StringAttr::get(loc.getContext(),
+                      name.getName().getValue() + kGradientSuffix),
       name.getChildLoc());
 }

@@ -7,6 +7,12 @@
 
 namespace mpc {
 
+// What the gradient of a node is called after; the optimizer and the loss are
+// no nodes of the model, but go by these names.
+inline constexpr llvm::StringLiteral kGradientSuffix = ".grad";
+inline constexpr llvm::StringLiteral kOptimizerNode = "optimizer";
+inline constexpr llvm::StringLiteral kLossNode = "loss";
+
 /// The location of an ONNX node: its name (or, if it has none, the name of its
 /// first output) around its op type.
 mlir::Location makeNodeLoc(mlir::MLIRContext *context, llvm::StringRef name,

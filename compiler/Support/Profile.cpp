@@ -5,7 +5,9 @@
 #include "compiler/Support/Json.h"
 
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,11 +28,50 @@ static double numberAt(const Object &object, StringRef key) {
   return std::isfinite(value) && value > 0 ? value : 0;
 }
 
-/// Not more than sums of it hold.
-static uint64_t count(std::optional<int64_t> value) {
-  constexpr int64_t kMost = INT64_C(1) << 52;
-  return std::clamp<int64_t>(value.value_or(0), 0, kMost);
+/// What is not finite was written as none.
+static double sensitivityAt(const Object &object, StringRef key) {
+  double value = object.getNumber(key).value_or(Sensitivity::kUnknown);
+  return value >= 0 ? std::min(value, Sensitivity::kUnknown)
+                    : Sensitivity::kUnknown;
 }
+
+namespace {
+
+/// Reads counts of an object; `isRight` tells of all at once.
+class Counts {
+public:
+  explicit Counts(const Object &object) : object(object) {}
+
+  /// 0 if it is not there.
+  uint64_t at(StringRef key) {
+    const llvm::json::Value *value = object.get(key);
+    return value ? read(*value) : 0;
+  }
+
+  std::vector<uint64_t> listAt(StringRef key) {
+    std::vector<uint64_t> list;
+    if (const llvm::json::Array *array = object.getArray(key))
+      for (const llvm::json::Value &value : *array)
+        list.push_back(read(value));
+    return list;
+  }
+
+  bool isRight() const { return right; }
+
+private:
+  /// Not more than sums of it hold.
+  uint64_t read(const llvm::json::Value &value) {
+    constexpr int64_t kMost = INT64_C(1) << 52;
+    std::optional<int64_t> number = value.getAsInteger();
+    right &= number && *number >= 0;
+    return number ? std::clamp<int64_t>(*number, 0, kMost) : 0;
+  }
+
+  const Object &object;
+  bool right = true;
+};
+
+} // namespace
 
 /// "fc1#2" is the third tensor of "fc1", if that is there.
 static StringRef baseName(StringRef name, const Object &tensors) {
@@ -41,27 +82,30 @@ static StringRef baseName(StringRef name, const Object &tensors) {
   return isRepeat ? base : name;
 }
 
-static ProfiledTensor readTensor(const Object &object, size_t exponents) {
+/// Nothing if its numbers cannot be.
+static std::optional<ProfiledTensor> readTensor(const Object &object,
+                                                size_t exponents) {
   ProfiledTensor tensor;
   tensor.op = object.getString("op").value_or("").str();
   tensor.dtype = object.getString("dtype").value_or("").str();
+  Counts counts(object);
   tensor.elements = 1;
-  if (const llvm::json::Array *shape = object.getArray("shape"))
-    for (const llvm::json::Value &extent : *shape)
-      tensor.elements *= count(extent.getAsInteger());
-  tensor.count = count(object.getInteger("count"));
-  tensor.nans = count(object.getInteger("nans"));
-  tensor.infinities = count(object.getInteger("infinities"));
-  tensor.zeros = count(object.getInteger("zeros"));
+  for (uint64_t extent : counts.listAt("shape"))
+    tensor.elements = llvm::SaturatingMultiply(tensor.elements, extent);
+  tensor.count = counts.at("count");
+  tensor.nans = counts.at("nans");
+  tensor.infinities = counts.at("infinities");
+  tensor.zeros = counts.at("zeros");
   tensor.largest = numberAt(object, "largest");
   tensor.smallest = numberAt(object, "smallest");
-  if (const llvm::json::Array *counts = object.getArray("exponents"))
-    for (const llvm::json::Value &number : *counts)
-      tensor.exponents.push_back(count(number.getAsInteger()));
+  tensor.exponents = counts.listAt("exponents");
   tensor.exponents.resize(exponents);
   if (const Object *known = object.getObject("sensitivity"))
-    tensor.sensitivity = {numberAt(*known, "bf16"), numberAt(*known, "f16"),
-                          numberAt(*known, "e4m3")};
+    tensor.sensitivity = {sensitivityAt(*known, "bf16"),
+                          sensitivityAt(*known, "f16"),
+                          sensitivityAt(*known, "e4m3")};
+  if (!counts.isRight())
+    return std::nullopt;
   return tensor;
 }
 
@@ -104,7 +148,10 @@ llvm::Expected<Profile> Profile::parse(StringRef text, StringRef path) {
   Profile profile;
   profile.path = path.str();
   profile.model = root->getString("model").value_or("").str();
-  profile.steps = count(root->getInteger("steps"));
+  Counts counts(*root);
+  profile.steps = counts.at("steps");
+  if (!counts.isRight())
+    return refuse("has a count of steps that cannot be");
   size_t exponents = 0;
   if (const Object *bins = root->getObject("exponents")) {
     constexpr int64_t kMost = 4096; // More than any float has.
@@ -117,8 +164,12 @@ llvm::Expected<Profile> Profile::parse(StringRef text, StringRef path) {
     const Object *tensor = tensors->getObject(name);
     if (!tensor)
       return refuse("has a tensor '" + name + "' that is no object");
-    profile.tensors[baseName(name, *tensors)].push_back(
-        readTensor(*tensor, exponents));
+    std::optional<ProfiledTensor> read = readTensor(*tensor, exponents);
+    if (!read)
+      return refuse("has a tensor '" + name +
+                    "' of a shape or count that "
+                    "cannot be");
+    profile.tensors[baseName(name, *tensors)].push_back(std::move(*read));
   }
   return profile;
 }
@@ -127,4 +178,13 @@ llvm::ArrayRef<ProfiledTensor> Profile::find(StringRef name) const {
   auto found = tensors.find(name);
   return found == tensors.end() ? llvm::ArrayRef<ProfiledTensor>()
                                 : llvm::ArrayRef(found->second);
+}
+
+llvm::Error Profile::refuse(const llvm::Twine &why) const {
+  StringRef file = llvm::sys::path::filename(model);
+  return llvm::createStringError(
+      "profile '" + path + "' is of another model" +
+      (file.empty() ? "" : ", '" + file + "'") + ": " + why +
+      "; make one of this model (mpc compile --precision=fp32 "
+      "--observe=profile, mpc profile)");
 }

@@ -21,6 +21,10 @@ namespace mpc {
 struct Sensitivity {
   double bf16 = 0, f16 = 0, e4m3 = 0;
 
+  /// Beyond every budget, yet a number that sums and products may have.
+  static constexpr double kUnknown = 1e60;
+  static Sensitivity unknown() { return {kUnknown, kUnknown, kUnknown}; }
+
   double of(mlir::FloatType format) const;
 };
 
@@ -48,6 +52,9 @@ public:
   /// The tensors of a node, input or state, in the order of the program.
   llvm::ArrayRef<ProfiledTensor> find(llvm::StringRef name) const;
   bool empty() const { return tensors.empty(); }
+
+  /// An error that says by `why` that this is of another model.
+  llvm::Error refuse(const llvm::Twine &why) const;
 
   std::string path;
   std::string model; ///< The file that the profiled package was made of.

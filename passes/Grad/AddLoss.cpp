@@ -128,7 +128,7 @@ static void describeLabels(func::FuncOp func, const Loss &loss) {
 static Location lossLoc(func::FuncOp func, const LossChoice &choice) {
   if (choice.inGraph)
     return skipIdentities(getReturn(func).getOperand(choice.output)).getLoc();
-  return makeNodeLoc(func.getContext(), "loss",
+  return makeNodeLoc(func.getContext(), kLossNode,
                      lossName(choice.kind, choice.elementKind));
 }
 

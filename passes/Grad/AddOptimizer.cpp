@@ -166,7 +166,7 @@ private:
 
   /// The location of ops that belong to the update.
   Location updateLoc() {
-    return makeNodeLoc(&getContext(), "optimizer", optimizer);
+    return makeNodeLoc(&getContext(), kOptimizerNode, optimizer);
   }
 
   FloatAttr f32(double value) {

@@ -76,7 +76,7 @@ public:
     bool found = regex.match(op->getName().stripDialect());
     visitNodes(op->getLoc(), [&](StringRef name, StringRef type) {
       StringRef forward = name;
-      forward.consume_back(".grad");
+      forward.consume_back(kGradientSuffix);
       auto path = paths ? paths.getAs<StringAttr>(forward) : StringAttr();
       StringRef module = path ? path.getValue() : StringRef();
       for (StringRef text : {name, forward, type, module})
@@ -449,9 +449,12 @@ struct AssignPrecisionPass
       return emitUsageError(module.getLoc())
              << "--profile: the model is not trained, so that no loss changes";
     Sensitivities sensitivities(known, training);
-    if (sensitivities.empty())
+    if (llvm::Error error = sensitivities.check())
       return emitUsageError(module.getLoc())
-             << "--profile: '" << profile << "' has no tensor of this model";
+             << "--profile: " << llvm::toString(std::move(error));
+    if (std::string lacks = sensitivities.lacks(); !lacks.empty())
+      addNote(module, "--profile: '" + profile + "' does not know " + lacks +
+                          "; what it does not know is not rounded");
     price.errorOf = [&](Value value) {
       return sensitivities.of(value).of(lowType);
     };
@@ -477,15 +480,22 @@ struct AssignPrecisionPass
     }
     auto f64 = Float64Type::get(&getContext());
     module->setAttr(kErrorAttr, FloatAttr::get(f64, error));
-    std::string note;
-    llvm::raw_string_ostream(note)
-        << llvm::format(
-               "--error-budget=%g: rounding to 16 bit changes the loss "
-               "by about %.2g",
-               double(errorBudget), std::sqrt(error))
-        << (error > most ? ", which rules force" : "");
-    addNote(module, note);
+    addNote(module, describeError(error));
     return success();
+  }
+
+  std::string describeError(double error) const {
+    std::string note;
+    llvm::raw_string_ostream os(note);
+    os << llvm::format("--error-budget=%g: rounding to 16 bit changes the loss",
+                       double(errorBudget));
+    if (error < Sensitivity::kUnknown)
+      os << llvm::format(" by about %.2g", std::sqrt(error));
+    else
+      os << " by what the profile does not tell";
+    if (error > errorBudget * errorBudget)
+      os << ", which rules force";
+    return note;
   }
 
   /// No type changes, but the report still tells why, and products may be TF32

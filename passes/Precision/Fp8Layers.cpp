@@ -60,7 +60,7 @@ mpc::findLinearLayers(func::FuncOp func,
     if (name.empty() || !isNarrow(op))
       continue;
     if (gradients.contains(op.getResult())) {
-      if (name.consume_back(".grad") && layers.contains(name))
+      if (name.consume_back(kGradientSuffix) && layers.contains(name))
         layers[name].backward.push_back(op);
       continue;
     }

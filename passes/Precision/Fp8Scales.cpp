@@ -104,7 +104,7 @@ void DelayedScales::advanceWith(Value magnitudes, func::FuncOp update) {
   MLIRContext *context = update.getContext();
   Operation *last = &*std::prev(update.front().end(), 2);
   OpBuilder builder(getReturn(update));
-  Location loc = makeNodeLoc(context, "optimizer", "fp8 scales");
+  Location loc = makeNodeLoc(context, kOptimizerNode, "fp8 scales");
   int64_t count = tensors.size();
   // One of each lane.
   auto compact = [&](Value lanes) -> Value {

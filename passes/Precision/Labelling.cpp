@@ -3,6 +3,8 @@
 #include "passes/Precision/Labelling.h"
 
 #include "compiler/Report/Rules.h"
+#include "compiler/Support/Profile.h"
+
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -588,6 +590,8 @@ std::string Labelling::explainErrors(Operation *op) const {
                                          llvm::to_vector(op->getResults())))
     if (isF32Tensor(value.getType()))
       error += price->errorOf(value);
+  if (error >= Sensitivity::kUnknown)
+    return "what rounding would change is not in the profile";
   return llvm::formatv("rounding what it reads and makes would change the loss "
                        "by about {0:e1}",
                        std::sqrt(error));

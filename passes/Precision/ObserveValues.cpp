@@ -44,22 +44,10 @@ static void testMicroBatch(func::FuncOp func) {
   addOutput(func, finite, "finite");
 }
 
-/// True if the op computes no number, or none that was not finite before.
-static bool isTransparentHere(Operation *op) {
-  if (isa<amp::CommitOp, train::ConstantOp, train::InjectOp, train::PackOp,
-          train::ReadOp, train::RoundingOp, train::UnpackOp>(op))
-    return true;
-  // What is finite rounds to FP8 as something finite.
-  if (isa<amp::QuantizeOp>(op))
-    return true;
-  auto cost = dyn_cast<train::CostOpInterface>(op);
-  return cost && cost.isView();
-}
-
 /// The float results that an op computes.
 static SmallVector<Value> computedBy(Operation *op) {
   SmallVector<Value> values;
-  if (!isTransparentHere(op))
+  if (isObserved(op))
     for (Value result : op->getResults())
       if (getFloatElementType(result.getType()))
         values.push_back(result);
@@ -121,7 +109,7 @@ private:
         reads.insert_range(found->second);
       readsMeant |= meant.contains(operand);
     }
-    if (isTransparentHere(op)) {
+    if (!isObserved(op)) {
       for (Value result : op->getResults()) {
         if (!isa<amp::CommitOp>(op))
           rows[result] = reads;
@@ -208,9 +196,9 @@ private:
     StringRef node = nodeName(op->getLoc());
     StringRef name = node.empty() ? op->getName().getStringRef() : node;
     NamedAttrList row = describe(name, "forward");
-    if (name.ends_with(".grad"))
+    if (name.ends_with(kGradientSuffix))
       row.set("kind", builder.getStringAttr("backward"));
-    if (node == "optimizer")
+    if (node == kOptimizerNode)
       row.set("kind", builder.getStringAttr("update"));
     row.set("op", builder.getStringAttr(op->getName().getStringRef()));
     row.set("type", builder.getStringAttr(nodeType(op->getLoc())));

@@ -138,6 +138,17 @@ SmallVector<Value> mpc::findGradientPacks(func::FuncOp func) {
   return packs;
 }
 
+bool mpc::isObserved(Operation *op) {
+  if (isa<amp::CommitOp, train::ConstantOp, train::InjectOp, train::PackOp,
+          train::ReadOp, train::RoundingOp, train::UnpackOp>(op))
+    return false;
+  // What is finite rounds to FP8 as something finite.
+  if (isa<amp::QuantizeOp>(op))
+    return false;
+  auto cost = dyn_cast<train::CostOpInterface>(op);
+  return !cost || !cost.isView();
+}
+
 bool mpc::isReported(Operation *op) {
   auto isFloat = [](Type type) { return getFloatElementType(type) != nullptr; };
   return isa<amp::PrecisionOpInterface>(op) &&

@@ -103,6 +103,10 @@ llvm::StringSet<> findCarriedStates(mlir::ModuleOp module);
 /// Parts of packed states are read in place and have none.
 bool isReported(mlir::Operation *op);
 
+/// True if profiles and --check-numerics look at what `op` makes: false if it
+/// computes no number, or none that was not finite before.
+bool isObserved(mlir::Operation *op);
+
 /// The gradients of parameters that `func` packs (passes/Grad/Packing.h), in
 /// order.
 llvm::SmallVector<mlir::Value> findGradientPacks(mlir::func::FuncOp func);

@@ -7,16 +7,52 @@
 
 using namespace mlir;
 using namespace mpc;
+using llvm::Twine;
 
 /// What no gradient is known of counts as insensitive.
 static Sensitivity sensitivityOf(const ProfiledTensor &tensor) {
   return tensor.sensitivity.value_or(Sensitivity());
 }
 
-Sensitivities::Sensitivities(const Profile &profile, func::FuncOp func) {
-  // How many results of a node and op were met, and what its first op has.
+/// What mixed precision adds is in no fp32 program.
+static bool isMeasured(Operation *op) {
+  return isObserved(op) && !isa<amp::AmpDialect>(op->getDialect());
+}
+
+void Sensitivities::addState(Value value, StringRef name) {
+  ArrayRef<ProfiledTensor> tensors = profile.find(name);
+  if (tensors.empty())
+    return;
+  known[value] = sensitivityOf(tensors.front());
+  uint64_t measured = tensors.front().elements,
+           elements = cast<ShapedType>(value.getType()).getNumElements();
+  if (measured != elements && wrongWeight.empty())
+    wrongWeight = ("its '" + name + "' has " + Twine(measured) +
+                   " elements, not " + Twine(elements))
+                      .str();
+}
+
+void Sensitivities::addForward(Value value, const ProfiledTensor *tensor,
+                               StringRef node) {
+  // The loss depends on options.
+  bool isModels = node != kLossNode;
+  numForward += isModels;
+  if (!tensor) {
+    if (isModels && numMissing++ == 0)
+      firstMissing = node;
+    known[value] = ofNodes[node] = Sensitivity::unknown();
+    return;
+  }
+  known[value] = sensitivityOf(*tensor);
+  // That of the loss itself is no tensor's.
+  if (cast<ShapedType>(value.getType()).getNumElements() > 1)
+    ofNodes.try_emplace(node, sensitivityOf(*tensor));
+}
+
+Sensitivities::Sensitivities(const Profile &profile, func::FuncOp func)
+    : profile(profile) {
+  // How many results of a node and op were met.
   llvm::StringMap<unsigned> met;
-  llvm::StringMap<Sensitivity> first;
   auto find = [&](StringRef name, StringRef op) -> const ProfiledTensor * {
     unsigned skipped = met[(name + "\n" + op).str()]++;
     for (const ProfiledTensor &tensor : profile.find(name))
@@ -27,29 +63,35 @@ Sensitivities::Sensitivities(const Profile &profile, func::FuncOp func) {
   for (Operation &op : func.front()) {
     StringRef mnemonic = op.getName().getStringRef();
     StringRef name = nodeName(op.getLoc());
-    bool isGradient = name.consume_back(".grad");
+    bool isGradient = name.consume_back(kGradientSuffix);
     for (Value result : op.getResults()) {
       if (!getFloatElementType(result.getType()))
         continue;
-      if (StringRef weight = stateName(result); !weight.empty()) {
-        ArrayRef<ProfiledTensor> tensors = profile.find(weight);
-        if (!tensors.empty())
-          known[result] = sensitivityOf(tensors.front());
+      if (StringRef state = stateName(result); !state.empty())
+        addState(result, state);
+      else if (name.empty() || name == kOptimizerNode)
         continue;
-      }
-      if (name.empty())
-        continue;
-      if (isGradient) {
-        if (auto found = first.find(name); found != first.end())
-          known[result] = found->second;
-        continue;
-      }
-      if (const ProfiledTensor *tensor = find(name, mnemonic)) {
-        known[result] = sensitivityOf(*tensor);
-        // That of the loss itself is no tensor's.
-        if (cast<ShapedType>(result.getType()).getNumElements() > 1)
-          first.try_emplace(name, sensitivityOf(*tensor));
-      }
+      else if (isGradient)
+        known[result] = ofNodes.lookup(name);
+      else if (isMeasured(&op))
+        addForward(result, find(name, mnemonic), name);
     }
   }
+}
+
+std::string Sensitivities::lacks() const {
+  if (numMissing == 0)
+    return "";
+  return (Twine(numMissing) + " of " + Twine(numForward) +
+          " tensors of the forward pass, such as that of '" + firstMissing +
+          "'")
+      .str();
+}
+
+llvm::Error Sensitivities::check() const {
+  if (2 * numMissing > numForward || numForward == 0)
+    return profile.refuse("it lacks " + lacks());
+  if (!wrongWeight.empty())
+    return profile.refuse(wrongWeight);
+  return llvm::Error::success();
 }

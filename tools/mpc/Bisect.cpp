@@ -180,8 +180,8 @@ private:
     for (const mpc::report::Function &function : report->functions)
       for (const mpc::report::Op &op : function.ops) {
         llvm::StringRef name = op.node;
-        name.consume_back(mpc::report::kGradient);
-        if (!op.isWide() && !name.empty() && name != mpc::report::kOptimizer &&
+        name.consume_back(mpc::kGradientSuffix);
+        if (!op.isWide() && !name.empty() && name != mpc::kOptimizerNode &&
             seen.insert(name.str()).second)
           names.push_back(name.str());
       }
