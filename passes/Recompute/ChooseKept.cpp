@@ -44,6 +44,19 @@ static bool isCheap(Operation *op) {
   return flopsOf(op) <= bytes * kCheapFlopsPerByte;
 }
 
+static bool isNumber(Value value) {
+  return cast<ShapedType>(value.getType()).getNumElements() == 1;
+}
+
+/// What the first gradient reads of the forward pass.
+static SmallVector<Value> firstReads(const StepGraph &graph) {
+  SmallVector<Value> values;
+  for (Value operand : graph.backwardBegin()->getOperands())
+    if (!graph.isFree(operand))
+      values.push_back(viewedBy(operand));
+  return values;
+}
+
 namespace {
 
 class Network {
@@ -93,8 +106,7 @@ private:
     nodes[value] = pair;
     cut.addEdge(pair.front, pair.behind, costOf(op, value));
     // What the first gradient reads is still there.
-    bool isStillThere =
-        llvm::is_contained(graph.backwardBegin()->getOperands(), value);
+    bool isStillThere = llvm::is_contained(firstReads(graph), value);
     bool isCheckpoint = extent.checkpoints.contains(value) &&
                         graph.positionOf(op) <= extent.allUntil;
     if ((!isView(op) && !mayRunAgain(op)) || isStillThere || isCheckpoint)
@@ -126,15 +138,23 @@ std::vector<Waist> mpc::findWaists(const StepGraph &graph) {
     for (Value operand : op->getOperands())
       if (!graph.isFree(operand))
         lastRead[viewedBy(operand)] = graph.positionOf(op);
+  for (Value value : firstReads(graph))
+    lastRead[value] = graph.positionOf(graph.backwardBegin());
   std::vector<Waist> waists;
   llvm::SetVector<Value> crossing;
+  llvm::DenseSet<Value> ofStates;
   for (Operation *op : graph.forwardOps()) {
+    if (isa<train::ReadOp>(op) ||
+        llvm::any_of(op->getOperands(),
+                     [&](Value operand) { return ofStates.contains(operand); }))
+      ofStates.insert(op->result_begin(), op->result_end());
     int64_t position = graph.positionOf(op);
     crossing.remove_if(
         [&](Value value) { return lastRead.lookup(value) <= position; });
     for (Value result : op->getResults())
       if (auto found = lastRead.find(result);
-          found != lastRead.end() && found->second > position && !isView(op))
+          found != lastRead.end() && found->second > position && !isView(op) &&
+          ofStates.contains(result) && !isNumber(result))
         crossing.insert(result);
     if (crossing.size() == 1 &&
         (waists.empty() || waists.back().value != crossing.front()))
@@ -150,8 +170,8 @@ std::vector<Waist> mpc::chooseCheckpoints(const StepGraph &graph,
   Extent cheap;
   cheap.cheapUntil = graph.positionOf(graph.backwardBegin());
   llvm::DenseSet<Value> kept = chooseKept(graph, cheap);
-  for (Value operand : graph.backwardBegin()->getOperands())
-    kept.erase(viewedBy(operand));
+  for (Value value : firstReads(graph))
+    kept.erase(value);
   std::vector<int64_t> sums = {0}; ///< Up to each op.
   for (Operation *op : graph.forwardOps()) {
     sums.push_back(sums.back());

@@ -8,8 +8,9 @@
 
 namespace mpc {
 
-/// A value that is all that later ops of the forward pass read of what comes
-/// before them, states apart; from `position` on.
+/// A value that is all that later ops read of what the forward pass computes
+/// before them, from `position` on. Numbers apart, and what is computed from
+/// inputs alone, such as masks, which all layers read.
 struct Waist {
   mlir::Value value;
   int64_t position;

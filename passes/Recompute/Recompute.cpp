@@ -149,9 +149,7 @@ private:
     std::vector<int64_t> keptBefore = graph->keptBytes();
     int64_t forward = graph->forwardOps().size();
     int64_t before = *llvm::max_element(keptBefore);
-    size_t chosen = mode == "full"        ? extents.full()
-                    : mode == "selective" ? extents.selective()
-                                          : extents.none();
+    size_t chosen = findLeast(func, extents);
     if (!budget.empty()) {
       int64_t most = parseBudget(budget)->bytesOf(before);
       int64_t least = INT64_MAX;
@@ -187,6 +185,34 @@ private:
     rerun.cost.addTo(line);
     report.push_back(std::move(line));
     return success();
+  }
+
+  /// Of the extents that the mode allows the one that keeps least, and of equal
+  /// ones the one that runs least again: what runs again takes memory, too.
+  size_t findLeast(func::FuncOp func, const Extents &extents) {
+    size_t best = extents.none();
+    if (mode == "none")
+      return best;
+    int64_t least = tryOut(func, best);
+    auto consider = [&](size_t extent) {
+      int64_t bytes = tryOut(func, extent);
+      if (bytes < least) {
+        least = bytes;
+        best = extent;
+      }
+      return bytes;
+    };
+    int64_t asked = consider(extents.selective());
+    if (mode == "full")
+      asked = consider(extents.full());
+    if (asked > least)
+      addNote(getOperation(),
+              "recomputation: '" + func.getName().str() + "' would keep " +
+                  formatBytes(asked) + " with --recompute=" + mode +
+                  ", more than with " +
+                  (best == extents.none() ? "none" : "selective") +
+                  ", which is taken");
+    return best;
   }
 
   /// An extent that keeps `most` bytes or fewer and runs little again; in
