@@ -161,6 +161,8 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
     pm.addPass(createInsertLossScalingPass(scaling));
   }
   pm.addPass(createCSEPass());
+  // Of each weight one rounding is left, of which micro-batches need no more.
+  pm.addPass(createDeriveWeightsPass());
   pm.addPass(createReportPrecisionPass());
   pm.addPass(createVerifyPrecisionPass());
   // Behind the verifier: the copy has casts that are there to be looked at.

@@ -12,7 +12,7 @@ using namespace mpc;
 /// AddressSanitizer in all code, and the one they are like.
 static constexpr llvm::StringLiteral kSimulator = "sim",
                                      kSanitized = "sim-asan",
-                                     kSimulated = "sm_80";
+                                     kSimulated = "sm_90";
 
 static bool isSimulator(llvm::StringRef name) {
   return name == kSimulator || name == kSanitized;

@@ -22,11 +22,6 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-static train::StateOp stateOf(train::WriteOp write) {
-  return SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-      write, write.getStateAttr());
-}
-
 /// What decides whether a step is made: the norm of the gradients, which is
 /// finite only if each of them is, and the loss, with accumulation that of all
 /// micro-batches. Without a norm the gradients themselves. Empty if there are

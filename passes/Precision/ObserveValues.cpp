@@ -155,6 +155,9 @@ private:
       return;
     auto module = func->getParentOfType<ModuleOp>();
     auto state = module.lookupSymbol<train::StateOp>(symbol);
+    // What is finite is rounded to something finite.
+    if (state.getKind() == train::StateKind::Derived)
+      return;
     auto named = state;
     if (auto masters = state.getCopyOf())
       named = module.lookupSymbol<train::StateOp>(*masters);

@@ -15,18 +15,14 @@ static bool isFloat(Value value) {
   return getFloatElementType(value.getType()) != nullptr;
 }
 
-static train::StateOp stateOf(train::ReadOp read) {
-  return SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-      read, read.getStateAttr());
-}
-
 /// True for reads of weights, masters or copies.
 static bool readsWeights(Operation *op) {
   auto read = dyn_cast<train::ReadOp>(op);
   train::StateOp state = read ? stateOf(read) : nullptr;
   return state && (state.getKind() == train::StateKind::Parameter ||
                    state.getKind() == train::StateKind::Constant ||
-                   state.getKind() == train::StateKind::WorkingCopy);
+                   state.getKind() == train::StateKind::WorkingCopy ||
+                   state.getKind() == train::StateKind::Derived);
 }
 
 Origins::Origins(func::FuncOp func) {
@@ -43,8 +39,7 @@ Origins::Origins(func::FuncOp func) {
 void Origins::visitUpdates(func::FuncOp func) {
   SmallVector<Value> work;
   for (auto write : func.front().getOps<train::WriteOp>()) {
-    auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-        write, write.getStateAttr());
+    train::StateOp state = stateOf(write);
     if (state && (state.getKind() == train::StateKind::Parameter ||
                   state.getKind() == train::StateKind::Optimizer))
       work.push_back(write.getValue());

@@ -7,6 +7,27 @@
 using namespace mlir;
 using namespace mpc;
 
+template <typename ReadOrWrite>
+static train::StateOp lookUpState(ReadOrWrite op) {
+  return SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
+      op, op.getStateAttr());
+}
+
+train::StateOp mpc::stateOf(train::ReadOp read) { return lookUpState(read); }
+train::StateOp mpc::stateOf(train::WriteOp write) { return lookUpState(write); }
+
+std::string mpc::typeName(FloatType type) {
+  std::string name;
+  llvm::raw_string_ostream(name) << type;
+  return name;
+}
+
+LogicalResult mpc::blame(InFlightDiagnostic &&error, Operation *op,
+                         StringRef pass) {
+  error.attachNote(op->getLoc()) << pass << " should have seen to it";
+  return failure();
+}
+
 FloatType mpc::getFloatElementType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? dyn_cast<FloatType>(tensor.getElementType()) : FloatType();
@@ -69,8 +90,7 @@ train::StateOp mpc::getWeightState(Value value) {
   auto read = value.getDefiningOp<train::ReadOp>();
   if (!read)
     return nullptr;
-  auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-      read, read.getStateAttr());
+  train::StateOp state = stateOf(read);
   if (!state || (state.getKind() != train::StateKind::Parameter &&
                  state.getKind() != train::StateKind::Constant))
     return nullptr;
@@ -87,8 +107,7 @@ StringRef mpc::stateName(Value value) {
   auto read = value.getDefiningOp<train::ReadOp>();
   if (!read)
     return "";
-  auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-      read, read.getStateAttr());
+  train::StateOp state = stateOf(read);
   if (state && state.getCopyOfAttr())
     state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
         state, state.getCopyOfAttr());
@@ -115,8 +134,7 @@ bool mpc::updatesParameters(func::FuncOp func) {
     return false;
   return llvm::any_of(
       func.front().getOps<train::WriteOp>(), [](train::WriteOp write) {
-        auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-            write, write.getStateAttr());
+        train::StateOp state = stateOf(write);
         return state && state.getKind() == train::StateKind::Parameter;
       });
 }

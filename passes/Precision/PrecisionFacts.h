@@ -52,6 +52,17 @@ inline constexpr llvm::StringLiteral kLossScaleState = "loss_scale";
 inline constexpr llvm::StringLiteral kStreakState = "loss_scale_streak";
 inline constexpr llvm::StringLiteral kGradientsState = "gradients";
 
+/// The state that is read or written; null if there is none of that name.
+train::StateOp stateOf(train::ReadOp read);
+train::StateOp stateOf(train::WriteOp write);
+
+/// "bf16"
+std::string typeName(mlir::FloatType type);
+
+/// Says with an error of a verifier which pass has to see to that. Fails.
+mlir::LogicalResult blame(mlir::InFlightDiagnostic &&error, mlir::Operation *op,
+                          llvm::StringRef pass);
+
 /// The element type if `type` is a tensor of floats, else null.
 mlir::FloatType getFloatElementType(mlir::Type type);
 

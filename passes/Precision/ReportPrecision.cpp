@@ -47,12 +47,6 @@ struct Totals {
 
 } // namespace
 
-static std::string typeName(FloatType type) {
-  std::string name;
-  llvm::raw_string_ostream(name) << type;
-  return name;
-}
-
 static std::string operandName(Operation *op) {
   if (op->hasAttr(train::kTf32Attr))
     return "tf32";

@@ -25,10 +25,6 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-static std::string typeName(FloatType type) {
-  return type.isBF16() ? "bf16" : "f16";
-}
-
 /// The working copy of `state` in `type`, made if it is not there; null, with
 /// an error, if another state has its name.
 static train::StateOp getOrCreateCopy(ModuleOp module, train::StateOp state,

@@ -2,6 +2,7 @@
 
 #include "passes/Precision/VerifyFp8.h"
 
+#include "passes/Precision/DeriveWeights.h"
 #include "passes/Precision/PrecisionFacts.h"
 
 using namespace mlir;
@@ -15,16 +16,22 @@ static bool isMove(Operation *op) {
   return isa_and_nonnull<train::ReshapeOp, train::TransposeOp>(op);
 }
 
-static LogicalResult blame(InFlightDiagnostic &&error, Operation *op) {
-  error.attachNote(op->getLoc()) << "mpc-use-fp8 should have seen to it";
-  return failure();
+/// Puts 8 bit into a state, or takes it out.
+static bool isStorage(Operation *op) {
+  return isa<train::PackOp, train::WriteOp, train::ReadOp, train::UnpackOp>(op);
 }
 
-/// The scale with which `value` was rounded; null if it was not.
+/// What has to see to it.
+static constexpr llvm::StringLiteral kFp8Pass = "mpc-use-fp8";
+
+/// The scale with which `value` was rounded, here or in @derive; null if it was
+/// not.
 static Value scaleOf(Value value) {
   while (isMove(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
-  auto quantize = value.getDefiningOp<amp::QuantizeOp>();
+  value = derivedFrom(value);
+  auto quantize =
+      value ? value.getDefiningOp<amp::QuantizeOp>() : amp::QuantizeOp();
   return quantize ? quantize.getScale() : Value();
 }
 
@@ -33,16 +40,16 @@ static LogicalResult verifyProduct(train::MatmulOp op) {
   if (!lhs || !rhs)
     return blame(op.emitOpError("multiplies a tensor of 8 bit that was not "
                                 "rounded with a scale"),
-                 op);
+                 op, kFp8Pass);
   for (Operation *user : op->getUsers()) {
     auto unscaled = dyn_cast<amp::DequantizeOp>(user);
-    if (unscaled && unscaled.getLhsScale() == lhs &&
-        unscaled.getRhsScale() == rhs)
+    if (unscaled && derivedFrom(unscaled.getLhsScale()) == lhs &&
+        derivedFrom(unscaled.getRhsScale()) == rhs)
       continue;
     InFlightDiagnostic error =
         op.emitOpError("must give up the scales of its operands first");
     error.attachNote(user->getLoc()) << "read here";
-    return blame(std::move(error), op);
+    return blame(std::move(error), op, kFp8Pass);
   }
   return success();
 }
@@ -54,13 +61,18 @@ LogicalResult mpc::verifyFp8(Operation *op) {
   if (auto unscaled = dyn_cast<amp::DequantizeOp>(op)) {
     auto input = unscaled.getInput().getDefiningOp<train::MatmulOp>();
     if (!input || !isFp8(input.getLhs().getType()))
-      return blame(op->emitOpError("must follow a product of 8 bit"), op);
+      return blame(op->emitOpError("must follow a product of 8 bit"), op,
+                   kFp8Pass);
   }
   bool rounds = isa<amp::QuantizeOp>(op);
+  if (isStorage(op))
+    return success();
   if (!rounds && !isMove(op) && llvm::any_of(op->getOperandTypes(), isFp8))
-    return blame(op->emitOpError("must not read 8 bit: products alone do"), op);
+    return blame(op->emitOpError("must not read 8 bit: products alone do"), op,
+                 kFp8Pass);
   if (!rounds && !isMove(op) && llvm::any_of(op->getResultTypes(), isFp8))
     return blame(
-        op->emitOpError("must not make 8 bit: amp.quantize alone does"), op);
+        op->emitOpError("must not make 8 bit: amp.quantize alone does"), op,
+        kFp8Pass);
   return success();
 }

@@ -24,10 +24,8 @@ std::string mpc::restOf(StringRef parameters) {
                                     : ("compensation." + parameters).str();
 }
 
-static LogicalResult blame(InFlightDiagnostic &&error, Operation *op) {
-  error.attachNote(op->getLoc()) << "mpc-narrow-masters should have seen to it";
-  return failure();
-}
+/// What has to see to it.
+static constexpr llvm::StringLiteral kMastersPass = "mpc-narrow-masters";
 
 /// The read of `state` that `value` is, or is a view of.
 static train::ReadOp readOf(Value value, StringRef state) {
@@ -49,7 +47,7 @@ static LogicalResult verifyJoin(amp::JoinOp join, StringRef value,
     return success();
   return blame(join.emitOpError("must join a weight of '")
                    << value << "' with what was left out of it",
-               join);
+               join, kMastersPass);
 }
 
 /// What rounding left out is read with its value, or kept.
@@ -66,7 +64,7 @@ static LogicalResult verifyRest(train::ReadOp read) {
       return blame(user->emitOpError("reads '")
                        << read.getState() << "', which is no weight without "
                        << "its value",
-                   user);
+                   user, kMastersPass);
   return success();
 }
 
@@ -97,14 +95,14 @@ static LogicalResult verifyWrites(func::FuncOp func, StringRef value,
       return blame(write.emitOpError("must store what rounding an f32 weight "
                                      "gave, and keep the old value of '")
                        << write.getState() << "' in a step that is not finite",
-                   write);
+                   write, kMastersPass);
     (isRest ? ofRest : ofValue) = rounding;
   }
   if (masters == Masters::Kahan && ofValue != ofRest)
     return blame(emitError(func.getLoc(), "'")
                      << func.getSymName() << "' must store value and rest of "
                      << "one weight, in '" << value << "' and '" << rest << "'",
-                 func);
+                 func, kMastersPass);
   return success();
 }
 
@@ -132,7 +130,7 @@ static LogicalResult verifyInitial(train::StateOp state, train::StateOp rest) {
       return blame(emitError(state.getLoc(), "element ")
                        << i << " of '" << rest.getSymName()
                        << "' must be no more than half a step of the weight",
-                   rest);
+                   rest, kMastersPass);
   }
   return success();
 }
@@ -153,7 +151,7 @@ LogicalResult mpc::verifyMasters(ModuleOp module) {
         return blame(emitError(state.getLoc(), "the weights '")
                          << value << "' must be " << attr.getValue()
                          << ", but are " << state.getType(),
-                     state);
+                     state, kMastersPass);
       if (left && failed(verifyInitial(state, left)))
         return failure();
       for (auto func : module.getOps<func::FuncOp>()) {
@@ -176,7 +174,7 @@ LogicalResult mpc::verifyMasters(ModuleOp module) {
       return blame(emitError(state.getLoc(), "'")
                        << state.getSymName() << "' copies weights that are "
                        << "bf16 already",
-                   state);
+                   state, kMastersPass);
   }
   return success();
 }

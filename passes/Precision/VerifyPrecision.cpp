@@ -23,12 +23,6 @@ using namespace mpc;
 using amp::PrecisionClass;
 
 /// Adds the note and returns failure.
-static LogicalResult blame(InFlightDiagnostic &&error, Operation *op,
-                           StringRef pass) {
-  error.attachNote(op->getLoc()) << pass << " should have seen to it";
-  return failure();
-}
-
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
@@ -58,6 +52,13 @@ static bool isOfMasters(train::StateOp state) {
 }
 
 static LogicalResult verifyState(train::StateOp state) {
+  FloatType type = getFloatElementType(state.getType());
+  if (type && type.getWidth() == 8 &&
+      state.getKind() != train::StateKind::Derived)
+    return blame(emitError(state.getLoc(), "state '")
+                     << state.getSymName() << "' must not be of 8 bit: only "
+                     << "what is derived from weights is",
+                 state, "mpc-derive-weights");
   if (!isLowTensor(state.getType()) ||
       state.getKind() == train::StateKind::WorkingCopy ||
       state.getKind() == train::StateKind::Constant || isOfMasters(state))

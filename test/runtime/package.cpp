@@ -33,6 +33,8 @@ std::unique_ptr<BufferT> buffer(Space space, uint64_t offset, DType dtype,
 
 uint64_t round_up(uint64_t offset) { return (offset + 63) / 64 * 64; }
 
+constexpr uint32_t kCopy = 10;  // As kernels/catalog.def has it.
+
 // Collects the parts of a package and hands out offsets.
 class Builder {
  public:
@@ -241,6 +243,12 @@ void add_states(Builder& builder, const PackageOptions& options) {
       builder.state("running_mean", StateKind::Statistic, DType::F32, {2}, 8);
   builder.initial(mean, std::vector<float>{3, 4});
   builder.state("counts", StateKind::Constant, DType::I32, {1000}, 4000);
+  if (options.derived) {
+    builder.state("derived", StateKind::Derived, DType::F32, {1, 1024}, 4096);
+    builder.state("runs", StateKind::Constant, DType::F32, {}, 4);
+    StateT& one = builder.state("one", StateKind::Constant, DType::F32, {}, 4);
+    builder.initial(one, std::vector<float>{1});
+  }
   if (options.bulk > 0)
     builder.state("bulk_sum", StateKind::Constant, DType::F32, {options.bulk},
                   4 * static_cast<uint64_t>(options.bulk));
@@ -358,6 +366,24 @@ void add_evaluate(Builder& builder, const BufferT& x, const BufferT& labels) {
   }
 }
 
+void add_derive(Builder& builder) {
+  EntryT& derive = builder.entry("derive");
+  InstructionT& copy = builder.kernel(derive, kCopy);
+  add(copy, *builder.state_buffer("parameters"));
+  add(copy, *builder.state_buffer("derived"));
+  InstructionT& count = builder.call(derive, "test_accumulate");
+  count.items = 1;
+  add(count, *builder.state_buffer("one"));
+  add(count, *builder.state_buffer("runs"));
+
+  EntryT& show = builder.entry("show");
+  BufferT values = builder.arena(DType::F32, {1, 1024}, 4096);
+  InstructionT& read = builder.kernel(show, kCopy);
+  add(read, *builder.state_buffer("derived"));
+  add(read, values);
+  add_binding(show.outputs, "derived", values);
+}
+
 }  // namespace
 
 void seal(Bytes* package) {
@@ -391,6 +417,8 @@ Bytes make_package(const PackageOptions& options) {
   counting.grain = 10;
   add(counting, *builder.state_buffer("counts"));
 
+  if (options.derived) add_derive(builder);
+
   builder.program.loss_scaling = options.loss_scaling;
   builder.program.accumulate = options.accumulate;
   auto option = std::make_unique<OptionT>();
@@ -413,7 +441,7 @@ Bytes make_small_package() {
   EntryT& predict = builder.entry("predict");
   add_binding(predict.inputs, "x", x);
   add_binding(predict.outputs, "y", y);
-  InstructionT& copy = builder.kernel(predict, 10);
+  InstructionT& copy = builder.kernel(predict, kCopy);
   add(copy, x);
   add(copy, y);
   return builder.finish(nullptr);

@@ -29,6 +29,9 @@ struct PackageOptions {
   // test gives to a fake driver. Text of PTX, or a cubin.
   std::vector<std::string> ptx, cubins;
   std::string precision = "bf16";
+  // A derived state, the parameters as `derive` copies them; what `show` gives,
+  // and the state "runs", how often `derive` ran.
+  bool derived = false;
   // Elements of another input of `step`, which adds it to the state
   // "bulk_sum". 0: there is none.
   int64_t bulk = 0;

@@ -335,6 +335,46 @@ TEST(Program, ChecksEveryNumber) {
   }
 }
 
+// Entries: step, evaluate, predict, count, derive, show. States end with
+// "derived", "runs", "one".
+TEST(Program, DerivesAllOfAStateFromStates) {
+  const Edit edits[] = {
+      {"'derive' and derived states need each other",
+       [](ProgramT& p) { p.variants[0]->entries[4]->name = "other"; }},
+      {"'derive' and derived states need each other",
+       [](ProgramT& p) {
+         p.states[p.states.size() - 3]->kind = program::StateKind::Optimizer;
+       }},
+      {"entry 'derive': must have no inputs and no outputs",
+       [](ProgramT& p) {
+         p.variants[0]->entries[4]->outputs.swap(
+             p.variants[0]->entries[5]->outputs);
+       }},
+      {"state 'derived': 'derive' makes it",
+       [](ProgramT& p) {
+         program::StateT& state = *p.states[p.states.size() - 3];
+         state.initial_offset = p.states[0]->initial_offset;
+         state.initial_size = p.states[0]->initial_size;
+       }},
+      {"state 'derived': 'derive' makes it",
+       [](ProgramT& p) {
+         p.states[p.states.size() - 3]->slots.swap(p.states[0]->slots);
+       }},
+      {"state 'runs': its type or shape",
+       [](ProgramT& p) {
+         p.states[p.states.size() - 2]->dtype = program::DType::F8E4M3;
+       }},
+  };
+  for (const Edit& edit : edits) {
+    PackageOptions options;
+    options.derived = true;
+    options.edit = edit.edit;
+    Outcome outcome = try_load(make_package(options));
+    EXPECT_NE(outcome.message.find(edit.what), std::string::npos)
+        << "expected '" << edit.what << "' in '" << outcome.message << "'";
+  }
+}
+
 // Moves a shape by four bytes: what FlatBuffers does not look at.
 TEST(Program, RefusesNumbersThatAreNotAligned) {
   PackageOptions options;

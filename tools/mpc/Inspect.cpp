@@ -132,6 +132,8 @@ static const char *kindName(mpc::program::StateKind kind) {
     return "working copy";
   case StateKind::Control:
     return "control";
+  case StateKind::Derived:
+    return "derived";
   }
   return "?";
 }

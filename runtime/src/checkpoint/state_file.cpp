@@ -18,6 +18,7 @@ StoredIn stored_in(const StateTensor& tensor) {
       return StoredIn::kState;
     case schema::StateKind::Constant:
     case schema::StateKind::WorkingCopy:
+    case schema::StateKind::Derived:
       break;
   }
   return StoredIn::kNowhere;

@@ -108,6 +108,7 @@ mpc_status_t list_state_tensors(const schema::Program& root,
   out_tensors->clear();
   if (!root.states()) return nullptr;
   for (uint32_t i = 0; i < root.states()->size(); ++i) {
+    if (root.states()->Get(i)->kind() == schema::StateKind::Derived) continue;
     const schema::State& state = *root.states()->Get(i);
     if (!state.slots() || state.slots()->size() == 0) {
       out_tensors->push_back(tensor_of_state(state, i));

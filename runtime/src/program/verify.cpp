@@ -128,6 +128,7 @@ class Checker {
                                      const schema::Entry& other);
   mpc_status_t check_functions();
   mpc_status_t check_entries();
+  mpc_status_t check_derive();
   mpc_status_t check_observed();
   mpc_status_t check_entry(const schema::Entry& entry);
   mpc_status_t check_initialize(const schema::Entry& entry,
@@ -223,9 +224,13 @@ mpc_status_t Checker::check_state(const schema::State& state) {
   if (state.kind() > schema::StateKind::MAX)
     return damaged(where, "its kind is unknown");
   uint64_t count, bytes;
+  bool is_derived = state.kind() == schema::StateKind::Derived;
   if (!measure(state.dtype(), state.shape(), &count, &bytes) ||
-      is_fp8(state.dtype()))
+      (is_fp8(state.dtype()) && !is_derived))
     return damaged(where, "its type or shape has no meaning");
+  if (is_derived && (state.initial_size() != 0 ||
+                     (state.slots() && state.slots()->size() > 0)))
+    return damaged(where, "'derive' makes it, as one tensor");
   if (state.offset() % kAlignment != 0)
     return damaged(where, "does not start at a multiple of 64");
   if (!fits(state.offset(), bytes, root_.state_size()))
@@ -420,7 +425,28 @@ mpc_status_t Checker::check_entries() {
   };
   if (has("accumulate") != has("apply"))
     return damaged("entries", "'accumulate' and 'apply' need each other");
+  MPC_RETURN_IF_ERROR(check_derive());
   return check_observed();
+}
+
+// A session runs `derive` as it is, before anything reads what it makes.
+mpc_status_t Checker::check_derive() {
+  bool has_states = false;
+  if (root_.states())
+    for (const schema::State* state : *root_.states())
+      has_states |= state->kind() == schema::StateKind::Derived;
+  int derive = find_entry(*variant_, "derive");
+  if (has_states != (derive >= 0))
+    return damaged("entries", "'derive' and derived states need each other");
+  if (derive < 0) return nullptr;
+  const schema::Entry& entry =
+      *variant_->entries()->Get(static_cast<uint32_t>(derive));
+  auto is_none = [](const Bindings* bindings) {
+    return !bindings || bindings->size() == 0;
+  };
+  if (!is_none(entry.inputs()) || !is_none(entry.outputs()))
+    return damaged("entry 'derive'", "must have no inputs and no outputs");
+  return nullptr;
 }
 
 // A session gives `observe` the inputs of the step that it looks at.

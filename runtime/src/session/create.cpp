@@ -40,6 +40,7 @@ KnownEntries find_known_entries(const mpc_program_t& program,
   }
   known.evaluate = find_entry(variant, "evaluate");
   known.observe = find_entry(variant, "observe");
+  known.derive = find_entry(variant, "derive");
   int last = known.apply >= 0 ? known.apply : known.step;
   known.loss = output_of(variant, known.step, "loss");
   if (known.apply >= 0) {

@@ -18,9 +18,21 @@ mpc_status_t note_loss(mpc_session_t* session, mpc_status_t status) {
   return status;
 }
 
+mpc_status_t renew_derived(mpc_session_t* session) {
+  if (session->known.derive < 0 || !session->derived_old) return nullptr;
+  session->derived_old = false;
+  mpc_status_t status = run_entry(
+      session, static_cast<uint32_t>(session->known.derive), nullptr, 0);
+  session->derived_old = status != nullptr;
+  return status;
+}
+
 mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
                        const mpc_tensor_t* inputs, size_t num_inputs) {
   MPC_RETURN_IF_ERROR(check_alive(*session));
+  MPC_RETURN_IF_ERROR(renew_derived(session));
+  if (static_cast<int>(entry) == session->known.apply)
+    session->derived_old = true;
   MPC_RETURN_IF_ERROR(take_inputs(session, entry, inputs, num_inputs));
   MPC_RETURN_IF_ERROR(finish_steps(session));
   Submission submission;

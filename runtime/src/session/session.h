@@ -26,6 +26,7 @@ struct KnownEntries {
   int apply = -1;
   int evaluate = -1;
   int observe = -1;
+  int derive = -1;
   const schema::Buffer* loss = nullptr;
   const schema::Buffer* update_loss = nullptr;  // Of all micro-batches.
   const schema::Buffer* grad_norm = nullptr;
@@ -101,7 +102,8 @@ struct mpc_session_s {
   std::vector<mpc::runtime::Input> input_room;  // For the largest entry.
   std::string device_note;                      // Why it is not another device.
   mutable std::string device_text;              // For mpc_session_device.
-  bool lost = false;                            // A run failed half-way.
+  bool derived_old = true;  // Weights changed since `derive` ran.
+  bool lost = false;        // A run failed half-way.
 };
 
 namespace mpc::runtime {
@@ -143,6 +145,9 @@ mpc_status_t take_inputs(mpc_session_t* session, uint32_t entry,
 // after all that is queued.
 mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
                        const mpc_tensor_t* inputs, size_t num_inputs);
+
+// Runs `derive`, if the program has it and its states are old.
+mpc_status_t renew_derived(mpc_session_t* session);
 
 // Waits for the steps that are queued and takes in what they report: before
 // this, session->progress is behind. MPC_NUMERIC if one of them diverged.

@@ -126,6 +126,7 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
     copies.push_back(std::move(rounded));
   }
   Device& device = *session->device;
+  session->derived_old = true;
   MPC_RETURN_IF_ERROR(
       note_loss(session, device.upload(schema::Space::State, state->offset,
                                        aligned.data(), state->bytes)));

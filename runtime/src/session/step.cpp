@@ -51,17 +51,21 @@ mpc_status_t queue_step(mpc_session_t* session, const mpc_tensor_t* inputs,
                         size_t num_inputs) {
   const KnownEntries& known = session->known;
   Progress& progress = session->progress;
+  MPC_RETURN_IF_ERROR(renew_derived(session));
   MPC_RETURN_IF_ERROR(take_inputs(session, static_cast<uint32_t>(known.step),
                                   inputs, num_inputs));
   bool updates = known.apply < 0 || progress.micro_step + 1 >=
                                         session->program->root->accumulate();
-  const uint32_t entries[] = {static_cast<uint32_t>(known.step),
-                              static_cast<uint32_t>(known.apply)};
+  uint32_t entries[3];
+  size_t num_entries = 0;
+  for (int entry : {known.step, known.apply, known.derive})
+    if (entry >= 0 && (entry == known.step || updates))
+      entries[num_entries++] = static_cast<uint32_t>(entry);
   Submission submission;
   submission.inputs = session->input_room.data();
   submission.num_inputs = num_inputs;
   submission.entries = entries;
-  submission.num_entries = known.apply >= 0 && updates ? 2 : 1;
+  submission.num_entries = num_entries;
   submission.values = session->reads.values;
   submission.num_values = session->reads.count;
   mpc_status_t status = session->executable->submit(submission);

@@ -165,6 +165,9 @@ static std::string recurrentModel() {
          "  f = Flatten (t)\n  logits = Gemm <transB = 1> (f, w)\n}\n";
 }
 
+/// Devices get programs for the oldest GPUs, which do not multiply in FP8.
+static bool isSimulated() { return StringRef(architecture).starts_with("sim"); }
+
 static LogicalResult makeModels() {
   const llvm::StringMap<std::string> texts = {{"tokens", tokensModel()},
                                               {"attention", attentionModel()},
@@ -173,10 +176,11 @@ static LogicalResult makeModels() {
     if (failed(writeFile(text.first().str() + ".onnxtxt", text.second)))
       return failure();
   for (std::string model : {"mlp", "cnn", "tokens", "attention", "recurrent"})
-    for (std::string precision : {"fp32", "tf32", "bf16", "fp16"}) {
+    for (std::string precision : {"fp32", "tf32", "bf16", "fp16", "fp8"}) {
       // Products are all that it changes.
       if (precision == "tf32" && model != "mlp" && model != "attention")
         continue;
+      if (precision == "fp8" && (model != "mlp" || !isSimulated())) continue;
       CompileOptions options = commonOptions();
       const bool isText = texts.contains(model);
       options.model = isText ? folder + "/" + model + ".onnxtxt"
@@ -184,6 +188,10 @@ static LogicalResult makeModels() {
       if (isText) options.lr = 0.01;
       options.precision = precision;
       options.observe = model == "mlp";
+      if (precision == "fp8") {  // Small layers gain nothing by it.
+        options.opPrecision = {"fc1=fp8"};
+        options.accumulate = 2;
+      }
       options.output = folder + "/model-" + model + "-" + precision + ".mpc";
       CompileResult result = compileModel(options);
       if (result.exitCode != 0) {

@@ -48,3 +48,59 @@ module attributes {mpc.precision = "fp8"} {
     return %y : tensor<16x16xf32>
   }
 }
+
+// -----
+
+// The scale of another weight.
+module attributes {mpc.precision = "fp8"} {
+  train.state @w parameter : tensor<16x16xf32>
+  train.state @fp8.weights derived : tensor<512xf8E4M3FN>
+  train.state @fp8.weight_scales derived : tensor<32xf32>
+  func.func @derive() {
+    %w = train.read @w : tensor<16x16xf32>
+    %s = train.constant dense<1.0> : tensor<f32> : tensor<f32>
+    %t = train.constant dense<2.0> : tensor<f32> : tensor<f32>
+    %q = amp.quantize %w by %s : tensor<16x16xf32> to tensor<16x16xf8E4M3FN>
+    %r = amp.quantize %w by %t : tensor<16x16xf32> to tensor<16x16xf8E4M3FN>
+    %weights = train.pack %q, %r {offsets = array<i64: 0, 256>} : (tensor<16x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>) -> tensor<512xf8E4M3FN>
+    train.write @fp8.weights, %weights : tensor<512xf8E4M3FN>
+    %scales = train.pack %s, %t {offsets = array<i64: 0, 16>} : (tensor<f32>, tensor<f32>) -> tensor<32xf32>
+    train.write @fp8.weight_scales, %scales : tensor<32xf32>
+    return
+  }
+  func.func @accumulate(%x: tensor<16x16xf8E4M3FN>) -> tensor<16x16xf32> {
+    %weights = train.read @fp8.weights : tensor<512xf8E4M3FN>
+    %scales = train.read @fp8.weight_scales : tensor<32xf32>
+    %q = train.unpack %weights {offset = 0 : i64} : (tensor<512xf8E4M3FN>) -> tensor<16x16xf8E4M3FN>
+    %t = train.unpack %scales {offset = 16 : i64} : (tensor<32xf32>) -> tensor<f32>
+    // expected-error @+2 {{'train.matmul' op must give up the scales of its operands first}}
+    // expected-note @+1 {{mpc-use-fp8 should have seen to it}}
+    %p = train.matmul %q, %q : (tensor<16x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>) -> tensor<16x16xf32>
+    // expected-note @+1 {{read here}}
+    %y = amp.dequantize %p by %t, %t : tensor<16x16xf32>
+    return %y : tensor<16x16xf32>
+  }
+}
+
+// -----
+
+// Nobody makes them.
+module attributes {mpc.precision = "fp8"} {
+  // expected-error @+2 {{state 'moments' must not be of 8 bit: only what is derived from weights is}}
+  // expected-note @+1 {{mpc-derive-weights should have seen to it}}
+  train.state @moments optimizer : tensor<256xf8E4M3FN>
+}
+
+// -----
+
+module attributes {mpc.precision = "fp8"} {
+  train.state @fp8.weights derived : tensor<256xf8E4M3FN>
+  func.func @accumulate() -> tensor<16x16xf32> {
+    %weights = train.read @fp8.weights : tensor<256xf8E4M3FN>
+    %q = train.unpack %weights {offset = 0 : i64} : (tensor<256xf8E4M3FN>) -> tensor<16x16xf8E4M3FN>
+    // expected-error @+2 {{'train.matmul' op multiplies a tensor of 8 bit that was not rounded with a scale}}
+    // expected-note @+1 {{mpc-use-fp8 should have seen to it}}
+    %p = train.matmul %q, %q : (tensor<16x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>) -> tensor<16x16xf32>
+    return %p : tensor<16x16xf32>
+  }
+}

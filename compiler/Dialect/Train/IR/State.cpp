@@ -62,6 +62,9 @@ LogicalResult StateOp::verify() {
     return emitOpError("of kind ")
            << stringifyStateKind(getKind())
            << " must not have 'copy_of', which is for working copies";
+  if (getKind() == StateKind::Derived && initial) // state_c4
+    return emitOpError("of kind derived must not have 'initial_value': @derive "
+                       "makes it");
 
   return getSlots() ? verifySlots(*this, type.getNumElements()) : success();
 }

@@ -15,10 +15,11 @@ def StateStatistic : I32EnumAttrCase<"Statistic", 1, "statistic">;
 def StateConstant : I32EnumAttrCase<"Constant", 2, "constant">;
 def StateOptimizer : I32EnumAttrCase<"Optimizer", 3, "optimizer">;
 def StateWorkingCopy : I32EnumAttrCase<"WorkingCopy", 4, "working_copy">;
+def StateDerived : I32EnumAttrCase<"Derived", 6, "derived">;
 def StateControl : I32EnumAttrCase<"Control", 5, "control">;
 def Train_StateKind : I32EnumAttr<"StateKind", "what a state is for", [
     StateParameter, StateStatistic, StateConstant, StateOptimizer,
-    StateWorkingCopy, StateControl]> {
+    StateWorkingCopy, StateControl, StateDerived]> {
   let cppNamespace = "::mpc::train";
   let genSpecializedAttr = 0;
 }
@@ -32,7 +33,8 @@ def Train_StateOp : Train_Op<"state", [
     `constant`: an initializer that is not trained. `optimizer`: moments and
     accumulated gradients. `working_copy`: the 16-bit copy of the parameter or
     constant state named by `copy_of`. `control`: step counter, learning rate, random
-    seed, loss scale and its streak.
+    seed, loss scale and its streak. `derived`: what the function @derive makes of
+    the weights; it runs whenever they have changed.
 
     Without `initial_value` the state starts as zeros (a working copy: as the
     rounded parameters). `slots` name the tensors inside a packed state.
@@ -41,6 +43,7 @@ def Train_StateOp : Train_Op<"state", [
     (C2) slots lie inside the state and do not overlap.
     (C3) a `working_copy`, and nothing else, names in `copy_of` a state of its
          shape.
+    (C4) a `derived` state has no `initial_value`.
 
     With `own_names` the tensors inside go by the names of their slots alone, as
     those of weights and statistics always do, not by the state's and theirs.

@@ -1,0 +1,170 @@
+//===- DeriveWeights.cpp - Weights that micro-batches share ---------------===//
+//
+// Implements mpc-derive-weights. What a step rounds once, micro-batches would
+// round each for itself: here it moves to a function of its own, which the
+// runtime calls whenever weights have changed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Precision/DeriveWeights.h"
+
+#include "passes/Grad/EntryPoints.h"
+#include "passes/Precision/Passes.h"
+#include "passes/Precision/PrecisionFacts.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_DERIVEWEIGHTSPASS
+#include "passes/Precision/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+/// What parts of a packed state begin at a multiple of, in bytes: as states do.
+static constexpr int64_t kPartAlignment = 64;
+
+Value mpc::derivedFrom(Value value) {
+  auto unpack = value.getDefiningOp<train::UnpackOp>();
+  auto read =
+      unpack ? unpack.getPacked().getDefiningOp<train::ReadOp>() : nullptr;
+  train::StateOp state = read ? stateOf(read) : nullptr;
+  if (!state || state.getKind() != train::StateKind::Derived)
+    return value;
+  auto derive = state->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(
+      kDeriveEntry);
+  if (!derive)
+    return nullptr;
+  for (auto write : derive.front().getOps<train::WriteOp>()) {
+    auto pack = write.getValue().getDefiningOp<train::PackOp>();
+    if (!pack || write.getState() != state.getSymName())
+      continue;
+    for (auto [part, offset] :
+         llvm::zip_equal(pack.getInputs(), pack.getOffsets()))
+      if (offset == static_cast<int64_t>(unpack.getOffset()) &&
+          part.getType() == value.getType())
+        return part;
+  }
+  return nullptr;
+}
+
+namespace {
+
+/// Values of one function that follow from weights alone.
+class Derivation {
+public:
+  explicit Derivation(func::FuncOp func) {
+    for (Operation &op : func.front())
+      if (followsFromWeights(&op))
+        derived.insert(op.result_begin(), op.result_end());
+    for (auto quantize : func.front().getOps<amp::QuantizeOp>())
+      if (derived.contains(quantize.getResult()) && !isConstant(quantize)) {
+        weights.insert(quantize.getResult());
+        scales.insert(quantize.getScale());
+      }
+  }
+
+  bool empty() const { return weights.empty(); }
+
+  /// Moves them to @derive, in front of `func`, which then reads states.
+  LogicalResult moveOut(func::FuncOp func) {
+    auto module = func->getParentOfType<ModuleOp>();
+    for (StringRef name :
+         {kDeriveEntry, kFp8WeightsState, kFp8WeightScalesState})
+      if (Operation *other = module.lookupSymbol(name))
+        return emitError(other->getLoc())
+               << "'" << name << "' is a name of weights in FP8";
+    OpBuilder builder(func);
+    auto derive = func::FuncOp::create(builder, func.getLoc(), kDeriveEntry,
+                                       builder.getFunctionType({}, {}));
+    builder.setInsertionPointToStart(derive.addEntryBlock());
+    IRMapping copies;
+    for (Operation &op : func.front())
+      if (op.getNumResults() > 0 && derived.contains(op.getResult(0)))
+        builder.clone(op, copies);
+    func::ReturnOp::create(builder, func.getLoc());
+    share(func, derive, weights.getArrayRef(), copies, kFp8WeightsState);
+    share(func, derive, scales.getArrayRef(), copies, kFp8WeightScalesState);
+    eraseDeadOps(derive);
+    eraseDeadOps(func);
+    return success();
+  }
+
+private:
+  bool followsFromWeights(Operation *op) const {
+    if (auto read = dyn_cast<train::ReadOp>(op)) {
+      train::StateKind kind = stateOf(read).getKind();
+      return kind == train::StateKind::Parameter ||
+             kind == train::StateKind::Constant ||
+             kind == train::StateKind::WorkingCopy;
+    }
+    return isPure(op) && op->getNumRegions() == 0 &&
+           llvm::all_of(op->getOperands(), [&](Value operand) {
+             return derived.contains(operand);
+           });
+  }
+
+  /// Folded elsewhere, and nothing that an update changes.
+  static bool isConstant(amp::QuantizeOp quantize) {
+    return quantize.getInput().getDefiningOp<train::ConstantOp>() != nullptr;
+  }
+
+  /// Lets `derive` write `values` to one state and `func` read them there.
+  static void share(func::FuncOp func, func::FuncOp derive,
+                    ArrayRef<Value> values, const IRMapping &copies,
+                    StringRef name) {
+    SmallVector<Value> parts;
+    SmallVector<int64_t> offsets;
+    int64_t end = 0;
+    for (Value value : values) {
+      auto type = cast<RankedTensorType>(value.getType());
+      offsets.push_back(end);
+      int64_t bytes =
+          type.getNumElements() * (type.getElementTypeBitWidth() / 8);
+      end += llvm::alignTo(bytes, kPartAlignment) /
+             (type.getElementTypeBitWidth() / 8);
+      parts.push_back(copies.lookup(value));
+    }
+    auto type =
+        RankedTensorType::get({end}, getElementTypeOrSelf(values[0].getType()));
+    auto module = func->getParentOfType<ModuleOp>();
+    train::StateOp state =
+        createState(module, name, train::StateKind::Derived, type);
+
+    OpBuilder builder(getReturn(derive));
+    Value packed = train::PackOp::create(builder, derive.getLoc(), type, parts,
+                                         builder.getDenseI64ArrayAttr(offsets));
+    train::WriteOp::create(builder, derive.getLoc(), name, packed);
+    Value read = getOrCreateRead(func, state);
+    builder.setInsertionPointAfterValue(read);
+    for (auto [value, offset] : llvm::zip_equal(values, offsets)) {
+      Value part =
+          train::UnpackOp::create(builder, value.getLoc(), value.getType(),
+                                  read, builder.getI64IntegerAttr(offset));
+      Value(value).replaceAllUsesWith(part);
+    }
+  }
+
+  llvm::DenseSet<Value> derived;
+  llvm::SetVector<Value> weights, scales;
+};
+
+struct DeriveWeightsPass : mpc::impl::DeriveWeightsPassBase<DeriveWeightsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto accumulate = module.lookupSymbol<func::FuncOp>("accumulate");
+    if (!accumulate || !module.lookupSymbol("apply"))
+      return;
+    Derivation derivation(accumulate);
+    if (!derivation.empty() && failed(derivation.moveOut(accumulate)))
+      signalPassFailure();
+  }
+};
+
+} // namespace
