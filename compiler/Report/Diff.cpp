@@ -163,6 +163,17 @@ Difference mpc::report::compare(const Report &before, const Report &after) {
 // Writing
 //===----------------------------------------------------------------------===//
 
+void Difference::append(Difference other, StringRef device) {
+  for (PropertyChange &change : other.properties) {
+    change.property = (device + ": " + change.property).str();
+    properties.push_back(std::move(change));
+  }
+  for (OpChange &change : other.ops) {
+    change.function = (device + ": " + change.function).str();
+    ops.push_back(std::move(change));
+  }
+}
+
 void mpc::report::printDifference(llvm::raw_ostream &os,
                                   const Difference &difference, bool all,
                                   size_t width) {

@@ -27,6 +27,9 @@ struct Difference {
   std::vector<OpChange> ops;
 
   bool empty() const { return properties.empty() && ops.empty(); }
+
+  /// Adds what differs on another device: "cuda: step".
+  void append(Difference other, llvm::StringRef device);
 };
 
 /// Compares formats, sums, rules, casts, FLOPs, bytes, memory and launches.

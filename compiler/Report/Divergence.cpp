@@ -89,12 +89,36 @@ double mpc::report::leastNormOf(const Op &op, size_t result,
   return kShare * std::sqrt(squares) / terms;
 }
 
-double mpc::report::errorOfInputs(const SharedOp &op, ArrayRef<double> errors) {
-  double largest = 0;
+/// The op whose result is furthest off of what `op` reads; none if none is off.
+static std::optional<size_t> worstInput(const SharedOp &op,
+                                        ArrayRef<double> errors) {
+  std::optional<size_t> worst;
   for (int64_t input : op.inputs)
-    if (input >= 0)
-      largest = std::max(largest, errors[input]);
-  return largest;
+    if (input >= 0 && errors[input] > (worst ? errors[*worst] : 0))
+      worst = input;
+  return worst;
+}
+
+double mpc::report::errorOfInputs(const SharedOp &op, ArrayRef<double> errors) {
+  std::optional<size_t> worst = worstInput(op, errors);
+  return worst ? errors[*worst] : 0;
+}
+
+/// Of `op` and what its error comes through the one that adds most.
+static size_t findCause(ArrayRef<SharedOp> ops, ArrayRef<double> errors,
+                        size_t op) {
+  size_t cause = op;
+  double most = 0;
+  for (std::optional<size_t> next = op; next;) {
+    double added = errors[*next] - errorOfInputs(ops[*next], errors);
+    if (added > most) {
+      most = added;
+      cause = *next;
+    }
+    std::optional<size_t> input = worstInput(ops[*next], errors);
+    next = input && *input < *next ? input : std::nullopt;
+  }
+  return cause;
 }
 
 std::optional<size_t> mpc::report::findParting(ArrayRef<SharedOp> ops,
@@ -102,6 +126,6 @@ std::optional<size_t> mpc::report::findParting(ArrayRef<SharedOp> ops,
                                                double tolerance) {
   for (size_t i = 0; i < ops.size(); ++i)
     if (errors[i] > tolerance && errorOfInputs(ops[i], errors) <= tolerance)
-      return i;
+      return findCause(ops, errors, i);
   return std::nullopt;
 }

@@ -45,8 +45,9 @@ double leastNormOf(const Op &op, size_t result, llvm::ArrayRef<float> input,
 /// The largest error of what `op` reads of other ops; 0 if it reads nothing.
 double errorOfInputs(const SharedOp &op, llvm::ArrayRef<double> errors);
 
-/// The first op whose error is above `tolerance`, though that of nothing it
-/// reads is; `errors` has one for each of `ops`.
+/// What made the first op leave `tolerance` that reads nothing outside: of the
+/// op, and of those that its largest error comes through, the one that adds
+/// most to it. `errors` has one for each of `ops`.
 std::optional<size_t> findParting(llvm::ArrayRef<SharedOp> ops,
                                   llvm::ArrayRef<double> errors,
                                   double tolerance);

@@ -14,6 +14,7 @@ struct Selection {
   std::string function; ///< Its name.
   std::string module;   ///< As liesIn takes it.
   Kind kind = All;
+  bool canChooseDevice = true; ///< Reports of other devices are at hand.
 
   bool contains(const Op &op) const;
 };

@@ -246,7 +246,7 @@ llvm::Error mpc::report::printSummary(llvm::raw_ostream &os,
       selection.function.empty() ? report.principal() : functions->front();
   os << report.model << (report.model.empty() ? "" : ": ") << report.title()
      << '\n';
-  if (!report.otherDevices.empty())
+  if (!report.otherDevices.empty() && selection.canChooseDevice)
     os << "--device=" << report.otherDevices.front() << " shows the other\n";
   if (!function) {
     printDevices(os, report, width);

@@ -57,7 +57,8 @@ class Bisection {
 public:
   explicit Bisection(const Options &options)
       : options(options), asked(options.arguments.toOptions(options.model)) {
-    if (asked.precision != "bf16" && asked.precision != "fp16")
+    if (asked.precision == "fp32" || asked.precision == "tf32" ||
+        asked.precision == "fp64")
       throw Failure(Usage,
                     "nothing is rounded with --precision=" + asked.precision);
     mpc::CompileOptions wide = asked;

@@ -91,7 +91,12 @@ static int run(const Options &options) {
   refusePackage(options.model);
   mpc::CompileOptions compile = options.arguments.toOptions(options.model);
   if (options.printPolicy) {
-    say("%s", printPolicy(options.arguments.policy()).c_str());
+    std::string policy = printPolicy(options.arguments.policy());
+    if (options.output.empty())
+      say("%s", policy.c_str());
+    else
+      writeFile(findPlace(options.output, {{"the model", options.model}}),
+                policy);
     return Ok;
   }
   compile.dumpStages = options.dumpStages;
@@ -149,7 +154,8 @@ Action mpc::tool::addCompile(CLI::App &app) {
       ->group("Output");
   compile
       ->add_flag("--print-policy", options->printPolicy,
-                 "Print the rules for precisions as a file; compile nothing")
+                 "Print the rules for precisions, or write them to OUT.toml; "
+                 "compile nothing")
       ->group("More of precision");
   compile->add_flag("--json", options->json, "Print one JSON object")
       ->group("Output");

@@ -315,16 +315,22 @@ static void checkRegex(const char *option, const std::string &pattern) {
                              "' is not a regular expression: " + reason);
 }
 
-/// What --policy says, and the precision in any case.
+bool CompileArguments::isGiven(const char *name) const {
+  return llvm::any_of(added, [&](const CLI::Option *option) {
+    return option->get_name() == name && option->count() > 0;
+  });
+}
+
+/// What --policy says, unless an option says otherwise, and the precision in
+/// any case.
 PrecisionPolicy CompileArguments::filePolicy() const {
   PrecisionPolicy policy;
   if (!policyFile.empty())
     policy = readPolicy(policyFile);
-  bool isAsked = llvm::any_of(added, [](const CLI::Option *option) {
-    return option->get_name() == "--precision" && option->count() > 0;
-  });
-  if (isAsked || policy.precision.empty())
+  if (policy.precision.empty() || isGiven("--precision"))
     policy.precision = options.precision;
+  if (isGiven("--residual"))
+    policy.residual = options.residual;
   return policy;
 }
 
@@ -363,6 +369,8 @@ CompileArguments::toOptions(const std::string &model) const {
   result.model = model;
   PrecisionPolicy policy = filePolicy();
   result.precision = policy.precision;
+  if (!policy.residual.empty())
+    result.residual = policy.residual;
   for (const PrecisionRule &rule : policy.rules)
     result.policy.push_back(formatRule(rule));
   result.targets = splitTargets(target);

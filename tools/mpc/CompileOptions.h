@@ -55,6 +55,7 @@ private:
   void addTargetOptions(CLI::App &command);
   void addMemoryOptions(CLI::App &command);
   PrecisionPolicy filePolicy() const;
+  bool isGiven(const char *name) const;
 
   CompileOptions options;
   std::vector<std::string> dims;     ///< NAME=N.

@@ -6,6 +6,7 @@
 
 #include <toml++/toml.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -16,6 +17,7 @@ static const std::vector<std::string> kFormats = {"fp32", "tf32", "bf16",
                                                   "fp16", "fp8",  "low"};
 static const std::vector<std::string> kPrecisions = {"fp32", "tf32", "bf16",
                                                      "fp16", "fp8",  "auto"};
+static const std::vector<std::string> kResiduals = {"low", "fp32"};
 
 namespace {
 
@@ -26,7 +28,7 @@ public:
 
   PrecisionPolicy read() {
     toml::table table = parse();
-    checkKeys(table, {"version", "precision", "rule"});
+    checkKeys(table, {"version", "precision", "residual", "rule"});
     const toml::node *version = table.get("version");
     if (!version || version->value<int64_t>() != kVersion)
       refuse(version ? *version : table,
@@ -35,6 +37,8 @@ public:
     PrecisionPolicy policy;
     if (const toml::node *precision = table.get("precision"))
       policy.precision = word(*precision, "precision", kPrecisions);
+    if (const toml::node *residual = table.get("residual"))
+      policy.residual = word(*residual, "residual", kResiduals);
     if (const toml::node *rules = table.get("rule"))
       readRules(*rules, policy);
     return policy;
@@ -48,6 +52,10 @@ private:
   }
 
   toml::table parse() {
+    // Any file but a folder, which can be opened: the shell makes pipes.
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+      throw Failure(InputOutput, "policy '" + path + "' is a folder");
     std::ifstream file(path, std::ios::binary);
     std::string text{std::istreambuf_iterator<char>(file), {}};
     if (!file)
@@ -133,6 +141,8 @@ std::string mpc::tool::printPolicy(const PrecisionPolicy &policy) {
       format("version = %lld\n", static_cast<long long>(kVersion));
   if (!policy.precision.empty())
     text += "precision = " + quote(policy.precision) + "\n";
+  if (!policy.residual.empty())
+    text += "residual = " + quote(policy.residual) + "\n";
   for (const PrecisionRule &rule : policy.rules)
     text += "\n[[rule]]\nmatch = " + quote(rule.match) +
             "\nformat = " + quote(rule.format) + "\n";

@@ -9,7 +9,8 @@
 //   match = "^head$"
 //   format = "fp32"
 //
-// `precision` may be absent. Rules are those of mpc-assign-precision, of which
+// `precision` may be absent, and so may `residual`, which is what --residual
+// says. Rules are those of mpc-assign-precision, of which
 // a later one overrules an earlier one.
 //
 //===----------------------------------------------------------------------===//
@@ -28,6 +29,7 @@ struct PrecisionRule {
 
 struct PrecisionPolicy {
   std::string precision; ///< "" if the file does not say.
+  std::string residual;  ///< The same.
   std::vector<PrecisionRule> rules;
 };
 

@@ -64,13 +64,16 @@ static std::string readReport(const std::string &path) {
                      memory.size());
 }
 
+static bool isJson(const std::string &path) {
+  return std::filesystem::path(path).extension() == ".json";
+}
+
 /// The report in a package or a file, or that of a model compiled without
 /// writing anything; of a device that has one of its own, that.
 static std::string findReport(const std::string &path, const Options &options) {
-  std::string extension = std::filesystem::path(path).extension();
-  if (extension == ".json")
+  if (isJson(path))
     return readReport(path);
-  if (extension == ".mpc") {
+  if (std::filesystem::path(path).extension() == ".mpc") {
     Program program(path);
     size_t size = 0;
     const char *report =
@@ -117,6 +120,7 @@ static llvm::Error print(llvm::raw_ostream &os,
                          const Options &options) {
   Selection selection = options.selection;
   selection.kind = kindOf(options.only);
+  selection.canChooseDevice = !isJson(options.path);
   // Prose has a width of its own; lines that programs search do not.
   size_t width = outputColumns(100), lines = outputColumns(10000);
   if (!options.explain.empty())
@@ -138,7 +142,8 @@ static mpc::report::Report read(const std::string &path,
   for (const mpc::report::Device &device : report->devices)
     names.push_back(device.name);
   if (!options.device.empty() && !llvm::is_contained(names, options.device)) {
-    llvm::append_range(names, report->otherDevices);
+    if (!isJson(path)) // Which holds one: the others stayed in the package.
+      llvm::append_range(names, report->otherDevices);
     throw Failure(
         Usage, "--device: '" + path + "' says nothing of '" + options.device +
                    "', but of " +
@@ -147,10 +152,30 @@ static mpc::report::Report read(const std::string &path,
   return std::move(*report);
 }
 
-/// Returns 1 if the reports differ, as `diff` does.
+/// Devices that both have reports of their own for, but for those shown first.
+static std::vector<std::string> sharedOthers(const mpc::report::Report &before,
+                                             const mpc::report::Report &after) {
+  std::vector<std::string> shared;
+  for (const std::string &name : before.otherDevices)
+    if (llvm::is_contained(after.otherDevices, name))
+      shared.push_back(name);
+  return shared;
+}
+
+/// Returns 1 if the reports differ, as `diff` does: with one --device those of
+/// this, else of all that both have.
 static int compare(const Options &options) {
-  mpc::report::Difference difference = mpc::report::compare(
-      read(options.path, options), read(options.other, options));
+  mpc::report::Report before = read(options.path, options),
+                      after = read(options.other, options);
+  mpc::report::Difference difference = mpc::report::compare(before, after);
+  if (options.device.empty())
+    for (const std::string &name : sharedOthers(before, after)) {
+      Options ofDevice = options;
+      ofDevice.device = name;
+      difference.append(mpc::report::compare(read(options.path, ofDevice),
+                                             read(options.other, ofDevice)),
+                        name);
+    }
   std::string text;
   llvm::raw_string_ostream os(text);
   if (options.json)

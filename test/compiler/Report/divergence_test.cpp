@@ -76,6 +76,10 @@ TEST(Divergence, BlamesTheFirstWhoseInputsAreRight) {
   EXPECT_EQ(findParting(ops, {0.01, 0.02, 0.03, 0.1}, 0.1), std::nullopt);
   EXPECT_EQ(findParting(ops, {0.01, 0.5, 0.9, 0.9}, 0.1), 1u);
   EXPECT_EQ(findParting(ops, {0.01, 0.02, INFINITY, INFINITY}, 0.1), 2u);
+  // "c" is the first that is too far off, but "b" made most of that.
+  EXPECT_EQ(findParting(ops, {0.01, 0.09, 0.12, 0.2}, 0.1), 1u);
+  EXPECT_EQ(findParting(ops, {0.04, 0.06, 0.12, 0.2}, 0.1), 2u);
+  EXPECT_EQ(findParting(ops, {0.09, 0.095, 0.1, 0.12}, 0.1), 0u);
   EXPECT_DOUBLE_EQ(errorOfInputs(ops[3], {0.01, 0.5, 0.9, 2}), 0.9);
   EXPECT_EQ(errorOfInputs(ops[0], {0.01, 0.5, 0.9, 2}), 0);
 }
