@@ -81,6 +81,9 @@ public:
       StringRef module = path ? path.getValue() : StringRef();
       for (StringRef text : {name, forward, type, module})
         found |= !text.empty() && regex.match(text);
+      // Neither is a node of the model.
+      if (type == "initializer" || forward == kOptimizerNode)
+        return;
       for (StringRef text : {forward, type, module})
         seen.insert(text);
     });
@@ -329,7 +332,7 @@ struct AssignPrecisionPass
     UserRules rules(keepFp32, forceLow);
     rules.setPaths(
         getOperation()->getAttrOfType<DictionaryAttr>(kModulePathsAttr));
-    if (failed(addRules("policy", policy, rules)) ||
+    if (failed(addRules("--policy", policy, rules)) ||
         failed(addRules("--op-precision", opPrecision, rules)) ||
         failed(rules.verify(module)))
       return signalPassFailure();
@@ -359,9 +362,8 @@ struct AssignPrecisionPass
       if (pattern.empty())
         return refuse() << "must be REGEX=FORMAT";
       if (!isLow && !isFp8 && !isTf32 && format != "fp32")
-        return refuse() << "a format is fp32, tf32, low, or one that the "
-                           "program has, which --precision="
-                        << precision << " says";
+        return refuse() << "with --precision=" << precision << " a format is "
+                        << describeFormats();
       rules.add(option, text, pattern,
                 isFp8    ? PrecisionOverride::ForceFp8
                 : isTf32 ? PrecisionOverride::ForceTf32
@@ -369,6 +371,21 @@ struct AssignPrecisionPass
                          : PrecisionOverride::KeepFp32);
     }
     return success();
+  }
+
+  /// "fp32, tf32, low or bf16"
+  std::string describeFormats() {
+    SmallVector<StringRef> formats = {"fp32"};
+    if (precision != "fp64")
+      formats.push_back("tf32");
+    formats.push_back("low");
+    for (StringRef format : {"bf16", "fp16"})
+      if (isLowFormat(format))
+        formats.push_back(format);
+    if (precision == "fp8" || precision == "auto")
+      formats.push_back("fp8");
+    return llvm::join(ArrayRef(formats).drop_back(), ", ") + " or " +
+           formats.back().str();
   }
 
   /// Whether programs of this precision have 16-bit tensors of `format`.

@@ -83,3 +83,9 @@ Share::Share() : CLI::Validator("") {
     return "must lie in [0, 1), but is '" + text + "'";
   };
 }
+
+NotEmpty::NotEmpty() : CLI::Validator("") {
+  func_ = [](std::string &text) -> std::string {
+    return text.empty() ? "must not be empty" : "";
+  };
+}

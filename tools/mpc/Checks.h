@@ -35,6 +35,12 @@ public:
   explicit Above(double low);
 };
 
+/// Accepts all but "", which an unset variable of a script becomes.
+class NotEmpty : public CLI::Validator {
+public:
+  NotEmpty();
+};
+
 /// Accepts numbers from 0 on and below 1.
 class Share : public CLI::Validator {
 public:

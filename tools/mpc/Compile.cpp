@@ -139,7 +139,8 @@ Action mpc::tool::addCompile(CLI::App &app) {
   compile
       ->add_option("--output,-o", options->output,
                    "Package to write (default: MODEL.mpc, here)")
-      ->option_text("OUT.mpc");
+      ->option_text("OUT.mpc")
+      ->check(NotEmpty());
   options->arguments.addTo(*compile);
   compile
       ->add_option("--dump-stages", options->dumpStages,

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 
 using namespace mpc::tool;
 
@@ -392,6 +393,9 @@ CompileArguments::toOptions(const std::string &model) const {
   if (!result.profileFile.empty() && result.precision != "auto")
     throw Failure(Usage,
                   "--profile means nothing to --precision=" + result.precision);
+  if (!result.profileFile.empty() && !std::ifstream(result.profileFile))
+    throw Failure(InputOutput,
+                  "cannot read --profile='" + result.profileFile + "'");
   if (errorBudget && errorBudget->count() != 0 && result.profileFile.empty())
     throw Failure(Usage,
                   "--error-budget needs --profile=FILE.json, which tells "

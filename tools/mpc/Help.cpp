@@ -108,8 +108,7 @@ std::string HelpFormatter::makeGroups(const CLI::App *app,
           return option->nonpositional() && option->get_group() == group;
         });
     if (!options.empty())
-      text += make_group(isRare ? group.substr(std::strlen(kRareGroup)) : group,
-                         false, options);
+      text += make_group(group, false, options);
   }
   return text;
 }

@@ -132,12 +132,27 @@ static llvm::Error print(llvm::raw_ostream &os,
   return printSummary(os, report, selection, width);
 }
 
+/// The other JSON that mpc writes.
+static void refuseProfile(const std::string &path) {
+  if (!isJson(path))
+    return;
+  if (llvm::Expected<mpc::Profile> profile = mpc::Profile::read(path))
+    throw Failure(Usage, path +
+                             ": is a profile, which 'mpc report MODEL "
+                             "--html=OUT.html --profile=" +
+                             path + "' shows");
+  else
+    llvm::consumeError(profile.takeError());
+}
+
 static mpc::report::Report read(const std::string &path,
                                 const Options &options) {
   llvm::Expected<mpc::report::Report> report =
       mpc::report::read(findReport(path, options));
-  if (!report)
+  if (!report) {
+    refuseProfile(path);
     throw Failure(Damaged, path + ": " + llvm::toString(report.takeError()));
+  }
   std::vector<std::string> names;
   for (const mpc::report::Device &device : report->devices)
     names.push_back(device.name);
