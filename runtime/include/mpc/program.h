@@ -58,7 +58,8 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_program_load_memory(
 MPC_API void mpc_program_destroy(mpc_program_t* program);
 
 // Returns 1 if the program has the entry point ("step", "accumulate",
-// "apply", "evaluate", "predict", "initialize", "observe").
+// "apply", "evaluate", "predict", "initialize", "observe", "derive", which
+// sessions run by themselves whenever weights have changed).
 MPC_API int mpc_program_has_entry(const mpc_program_t* program,
                                   const char* entry);
 
