@@ -19,10 +19,22 @@ static bool isMeasured(Operation *op) {
   return isObserved(op) && !isa<amp::AmpDialect>(op->getDialect());
 }
 
+/// A weight of the model, not the pack that holds all.
+static bool isWeightItself(Value value) {
+  return getWeightState(value) &&
+         llvm::none_of(value.getUsers(), llvm::IsaPred<train::UnpackOp>);
+}
+
 void Sensitivities::addState(Value value, StringRef name) {
   ArrayRef<ProfiledTensor> tensors = profile.find(name);
-  if (tensors.empty())
+  const bool isWeight = isWeightItself(value);
+  numForward += isWeight;
+  if (tensors.empty()) {
+    // Moments and the like are f32 whatever they hold.
+    if (isWeight)
+      addMissing(value, name);
     return;
+  }
   known[value] = sensitivityOf(tensors.front());
   uint64_t measured = tensors.front().elements,
            elements = cast<ShapedType>(value.getType()).getNumElements();
@@ -32,14 +44,20 @@ void Sensitivities::addState(Value value, StringRef name) {
                       .str();
 }
 
+void Sensitivities::addMissing(Value value, StringRef name) {
+  if (numMissing++ == 0)
+    firstMissing = name;
+  known[value] = Sensitivity::unknown();
+}
+
 void Sensitivities::addForward(Value value, const ProfiledTensor *tensor,
                                StringRef node) {
   // The loss depends on options.
   bool isModels = node != kLossNode;
   numForward += isModels;
   if (!tensor) {
-    if (isModels && numMissing++ == 0)
-      firstMissing = node;
+    if (isModels)
+      addMissing(value, node);
     known[value] = ofNodes[node] = Sensitivity::unknown();
     return;
   }
@@ -83,13 +101,12 @@ std::string Sensitivities::lacks() const {
   if (numMissing == 0)
     return "";
   return (Twine(numMissing) + " of " + Twine(numForward) +
-          " tensors of the forward pass, such as that of '" + firstMissing +
-          "'")
+          " tensors of the forward pass, such as '" + firstMissing + "'")
       .str();
 }
 
 llvm::Error Sensitivities::check() const {
-  if (2 * numMissing > numForward || numForward == 0)
+  if (2 * numMissing > numForward)
     return profile.refuse("it lacks " + lacks());
   if (!wrongWeight.empty())
     return profile.refuse(wrongWeight);

@@ -32,6 +32,7 @@ public:
 
 private:
   void addState(mlir::Value value, llvm::StringRef name);
+  void addMissing(mlir::Value value, llvm::StringRef name);
   void addForward(mlir::Value value, const ProfiledTensor *tensor,
                   llvm::StringRef node);
 
@@ -41,7 +42,7 @@ private:
   /// lacks counts most.
   llvm::StringMap<Sensitivity> ofNodes;
   unsigned numForward = 0, numMissing = 0;
-  std::string firstMissing; ///< Its node.
+  std::string firstMissing; ///< Its node or state.
   std::string wrongWeight;  ///< What is wrong with it; "" if none is.
 };
 
