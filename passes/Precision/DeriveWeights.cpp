@@ -62,7 +62,7 @@ public:
       if (followsFromWeights(&op))
         derived.insert(op.result_begin(), op.result_end());
     for (auto quantize : func.front().getOps<amp::QuantizeOp>())
-      if (derived.contains(quantize.getResult()) && !isConstant(quantize)) {
+      if (derived.contains(quantize.getResult())) {
         weights.insert(quantize.getResult());
         scales.insert(quantize.getScale());
       }
@@ -96,21 +96,12 @@ public:
 
 private:
   bool followsFromWeights(Operation *op) const {
-    if (auto read = dyn_cast<train::ReadOp>(op)) {
-      train::StateKind kind = stateOf(read).getKind();
-      return kind == train::StateKind::Parameter ||
-             kind == train::StateKind::Constant ||
-             kind == train::StateKind::WorkingCopy;
-    }
+    if (isa<train::ReadOp>(op))
+      return readsWeights(op);
     return isPure(op) && op->getNumRegions() == 0 &&
            llvm::all_of(op->getOperands(), [&](Value operand) {
              return derived.contains(operand);
            });
-  }
-
-  /// Folded elsewhere, and nothing that an update changes.
-  static bool isConstant(amp::QuantizeOp quantize) {
-    return quantize.getInput().getDefiningOp<train::ConstantOp>() != nullptr;
   }
 
   /// Lets `derive` write `values` to one state and `func` read them there.

@@ -15,16 +15,6 @@ static bool isFloat(Value value) {
   return getFloatElementType(value.getType()) != nullptr;
 }
 
-/// True for reads of weights, masters or copies.
-static bool readsWeights(Operation *op) {
-  auto read = dyn_cast<train::ReadOp>(op);
-  train::StateOp state = read ? stateOf(read) : nullptr;
-  return state && (state.getKind() == train::StateKind::Parameter ||
-                   state.getKind() == train::StateKind::Constant ||
-                   state.getKind() == train::StateKind::WorkingCopy ||
-                   state.getKind() == train::StateKind::Derived);
-}
-
 Origins::Origins(func::FuncOp func) {
   Block &body = func.front();
   unbounded.insert(body.args_begin(), body.args_end());

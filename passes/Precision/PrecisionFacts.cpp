@@ -16,6 +16,15 @@ static train::StateOp lookUpState(ReadOrWrite op) {
 train::StateOp mpc::stateOf(train::ReadOp read) { return lookUpState(read); }
 train::StateOp mpc::stateOf(train::WriteOp write) { return lookUpState(write); }
 
+bool mpc::readsWeights(Operation *op) {
+  auto read = dyn_cast<train::ReadOp>(op);
+  train::StateOp state = read ? stateOf(read) : nullptr;
+  return state && (state.getKind() == train::StateKind::Parameter ||
+                   state.getKind() == train::StateKind::Constant ||
+                   state.getKind() == train::StateKind::WorkingCopy ||
+                   state.getKind() == train::StateKind::Derived);
+}
+
 std::string mpc::typeName(FloatType type) {
   std::string name;
   llvm::raw_string_ostream(name) << type;

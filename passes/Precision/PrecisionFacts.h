@@ -56,6 +56,9 @@ inline constexpr llvm::StringLiteral kGradientsState = "gradients";
 train::StateOp stateOf(train::ReadOp read);
 train::StateOp stateOf(train::WriteOp write);
 
+/// True for reads of weights: masters, copies, and what is derived from them.
+bool readsWeights(mlir::Operation *op);
+
 /// "bf16"
 std::string typeName(mlir::FloatType type);
 

@@ -482,16 +482,21 @@ TEST(Session, WritesStates) {
             MPC_INVALID_ARGUMENT);
 }
 
+mpc_tensor_t matrix(std::vector<float>& values, const int64_t (&shape)[2]) {
+  mpc_tensor_t tensor = {};
+  tensor.struct_size = sizeof(tensor);
+  tensor.dtype = MPC_DTYPE_F32;
+  tensor.rank = 2;
+  tensor.shape = shape;
+  tensor.data = values.data();
+  return tensor;
+}
+
 // The first elements of what `derive` made, which are those of `w`.
 std::vector<float> derived(const SessionPtr& session) {
   std::vector<float> values(1024);
   int64_t shape[2] = {1, 1024};
-  mpc_tensor_t output = {};
-  output.struct_size = sizeof(output);
-  output.dtype = MPC_DTYPE_F32;
-  output.rank = 2;
-  output.shape = shape;
-  output.data = values.data();
+  mpc_tensor_t output = matrix(values, shape);
   EXPECT_OK(mpc_session_run(session.get(), "show", nullptr, 0, &output, 1));
   values.resize(8);
   return values;
@@ -525,12 +530,7 @@ TEST(Session, DerivesFromWeightsWheneverTheyChange) {
   step(session, 1);
   std::vector<float> written = {8, 7, 6, 5, 4, 3, 2, 1};
   int64_t shape[2] = {4, 2};
-  mpc_tensor_t tensor = {};
-  tensor.struct_size = sizeof(tensor);
-  tensor.dtype = MPC_DTYPE_F32;
-  tensor.rank = 2;
-  tensor.shape = shape;
-  tensor.data = written.data();
+  mpc_tensor_t tensor = matrix(written, shape);
   EXPECT_OK(mpc_session_write_state(session.get(), "w", &tensor));
   step(session, 1);
   EXPECT_EQ(read_float(session, "runs"), 5);

@@ -136,13 +136,13 @@ static llvm::Error print(llvm::raw_ostream &os,
 static void refuseProfile(const std::string &path) {
   if (!isJson(path))
     return;
-  if (llvm::Expected<mpc::Profile> profile = mpc::Profile::read(path))
+  llvm::Expected<mpc::Profile> profile = mpc::Profile::read(path);
+  if (profile)
     throw Failure(Usage, path +
                              ": is a profile, which 'mpc report MODEL "
                              "--html=OUT.html --profile=" +
                              path + "' shows");
-  else
-    llvm::consumeError(profile.takeError());
+  llvm::consumeError(profile.takeError());
 }
 
 static mpc::report::Report read(const std::string &path,
