@@ -559,18 +559,17 @@ bool KernelDomain::hasRowReduction() const {
 
 bool KernelDomain::isOnePass() const {
   llvm::SmallDenseSet<Value> ofSums;
-  auto readsSum = [&](const KernelNode &node) {
-    return llvm::any_of(node.inputs, [&](const KernelAccess &input) {
-      return ofSums.contains(input.root);
-    });
-  };
   for (const KernelNode &node : nodes) {
-    if (node.reduction == KernelReduction::Columns ||
-        (node.level == KernelLevel::Row && readsSum(node)))
+    const bool readsSum =
+        llvm::any_of(node.inputs, [&](const KernelAccess &input) {
+          return ofSums.contains(input.root);
+        });
+    // Sums over the columns walk the row again as well.
+    if (node.level == KernelLevel::Full && readsSum)
+      return false;
+    if (readsSum || node.reduction == KernelReduction::Columns)
       for (const KernelAccess &output : node.outputs)
         ofSums.insert(output.root);
-    else if (node.level == KernelLevel::Full && readsSum(node))
-      return false;
   }
   return true;
 }

@@ -22,6 +22,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <unistd.h>
 
@@ -227,28 +228,73 @@ static std::vector<void *> addressesOf(std::vector<Memory> &memories) {
   return addresses;
 }
 
+namespace {
+
+/// A result that is written in the place of an input.
+struct Shared {
+  unsigned input, result;
+};
+
+using MaybeShared = std::optional<Shared>;
+
+} // namespace
+
+/// The pairs of which the plan may give one place to both.
+static std::vector<Shared> pairsInPlace(const Kernel &kernel) {
+  std::vector<Shared> pairs;
+  for (unsigned result = 0; result < kernel.outputs.size(); ++result)
+    for (unsigned input = 0; input < kernel.inputs.size(); ++input)
+      if (Memory(kernel.inputs[input]).content().size() ==
+              Memory(kernel.outputs[result]).content().size() &&
+          !continuedArgument(kernel.source, result) &&
+          mayUpdateInPlace(kernel.source, input, result))
+        pairs.push_back({input, result});
+  return pairs;
+}
+
+/// The operand whose memory result number `result` is in.
+static size_t placeOf(const Kernel &kernel, size_t result, MaybeShared shared) {
+  return shared && shared->result == result ? shared->input
+                                            : kernel.inputs.size() + result;
+}
+
+/// What the results hold.
+static std::vector<std::string> contentsOf(const Kernel &kernel,
+                                           const std::vector<Memory> &memories,
+                                           MaybeShared shared) {
+  std::vector<std::string> contents;
+  for (size_t i = 0; i < kernel.outputs.size(); ++i)
+    contents.push_back(memories[placeOf(kernel, i, shared)].content());
+  return contents;
+}
+
 /// One run with the items cut at `cuts`, the last piece first.
 static std::vector<Memory> runPieces(const Kernel &kernel,
                                      const std::vector<Elements> &inputs,
-                                     const std::vector<int64_t> &cuts) {
+                                     const std::vector<int64_t> &cuts,
+                                     MaybeShared shared = {}) {
   auto code =
       reinterpret_cast<void (*)(void *const *, int64_t, int64_t)>(kernel.code);
   std::vector<Memory> memories = makeOperands(kernel, inputs);
   std::vector<void *> operands = addressesOf(memories);
+  if (shared)
+    operands[inputs.size() + shared->result] = operands[shared->input];
   for (size_t i = cuts.size() - 1; i > 0; --i)
     code(operands.data(), cuts[i - 1], cuts[i]);
   for (const Memory &memory : memories)
     memory.checkGuards();
-  memories.erase(memories.begin(), memories.begin() + inputs.size());
   return memories;
 }
 
 /// Runs the grid of a kernel in all orders that the simulator has.
-static std::vector<Elements> launch(const Kernel &kernel,
-                                    const std::vector<Elements> &inputs) {
+static std::vector<Memory> launch(const Kernel &kernel,
+                                  const std::vector<Elements> &inputs,
+                                  MaybeShared shared = {}) {
   auto code = reinterpret_cast<void (*)(void *const *)>(kernel.code);
   std::vector<Memory> memories = makeOperands(kernel, inputs);
   std::vector<void *> operands = addressesOf(memories);
+  if (shared)
+    operands[inputs.size() + shared->result] = operands[shared->input];
   // As a launch passes them: the address of each parameter.
   std::vector<void *> parameters;
   std::vector<device_sim::Buffer> buffers;
@@ -269,30 +315,44 @@ static std::vector<Elements> launch(const Kernel &kernel,
       << kernel.name << ", " << kernel.items << " blocks of " << kernel.threads;
   for (const Memory &memory : memories)
     memory.checkGuards();
-  std::vector<Elements> results;
-  for (size_t i = inputs.size(); i < memories.size(); ++i)
-    results.push_back(memories[i].values());
-  return results;
+  return memories;
+}
+
+/// Runs the kernel with each result that may take the place of an input there.
+static void checkInPlace(const Kernel &kernel,
+                         const std::vector<Elements> &inputs,
+                         const std::vector<std::string> &wanted) {
+  for (Shared shared : pairsInPlace(kernel)) {
+    std::vector<Memory> memories =
+        kernel.threads > 0
+            ? launch(kernel, inputs, shared)
+            : runPieces(kernel, inputs, {0, kernel.items}, shared);
+    EXPECT_TRUE(contentsOf(kernel, memories, shared) == wanted)
+        << kernel.name << ": other results if result " << shared.result
+        << " takes the place of input " << shared.input;
+  }
 }
 
 std::vector<Elements> mpc::test::call(const Kernel &kernel,
                                       const std::vector<Elements> &inputs) {
-  if (kernel.threads > 0)
-    return launch(kernel, inputs);
-  std::vector<int64_t> each;
-  for (int64_t i = 0; i <= kernel.items; ++i)
-    each.push_back(i);
-  std::vector<Memory> whole = runPieces(kernel, inputs, {0, kernel.items});
-  for (const auto &cuts :
-       {each, {0, kernel.items / 3, kernel.items / 2, kernel.items}}) {
-    std::vector<Memory> pieces = runPieces(kernel, inputs, cuts);
-    for (size_t i = 0; i < whole.size(); ++i)
-      EXPECT_TRUE(whole[i].content() == pieces[i].content())
-          << kernel.name << ": result " << i << " depends on the pieces";
+  std::vector<Memory> whole =
+      kernel.threads > 0 ? launch(kernel, inputs)
+                         : runPieces(kernel, inputs, {0, kernel.items});
+  std::vector<std::string> contents = contentsOf(kernel, whole, {});
+  if (kernel.threads == 0) {
+    std::vector<int64_t> each;
+    for (int64_t i = 0; i <= kernel.items; ++i)
+      each.push_back(i);
+    for (const auto &cuts :
+         {each, {0, kernel.items / 3, kernel.items / 2, kernel.items}})
+      EXPECT_TRUE(contentsOf(kernel, runPieces(kernel, inputs, cuts), {}) ==
+                  contents)
+          << kernel.name << ": results depend on the pieces";
   }
+  checkInPlace(kernel, inputs, contents);
   std::vector<Elements> results;
-  for (const Memory &memory : whole)
-    results.push_back(memory.values());
+  for (size_t i = inputs.size(); i < whole.size(); ++i)
+    results.push_back(whole[i].values());
   return results;
 }
 

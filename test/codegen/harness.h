@@ -63,7 +63,8 @@ private:
 };
 
 /// Calls `kernel` on `inputs`, whole and in pieces, or its threads in several
-/// orders; fails the test if that gives other bits or if anything beside the
+/// orders, and with each result that may take the place of an input in that
+/// place; fails the test if that gives other bits or if anything beside the
 /// results is written.
 std::vector<Elements> call(const Kernel &kernel,
                            const std::vector<Elements> &inputs);

@@ -95,6 +95,63 @@ const Source kSources[] = {
       })",
      kTwoTypes,
      {{7, 3}, {13, 10}, {5, 33}, {3, 1000}, {130, 64}}},
+    // Two sums of a row, one after the other, of something that is kept, too.
+    {"KeptLogits",
+     R"(
+      func.func @f(%x: tensor<{N}x{M}x{T}>, %b: tensor<{M}x{T}>, %l: tensor<{N}xi64>) -> (tensor<f32>, tensor<{N}x{M}x{T}>) {
+        %0 = train.add %x, %b : (tensor<{N}x{M}x{T}>, tensor<{M}x{T}>) -> tensor<{N}x{M}x{T}>
+        %1 = train.softmax_cross_entropy %0, %l {reduction = #train<reduction mean>} : (tensor<{N}x{M}x{T}>, tensor<{N}xi64>) -> tensor<f32>
+        return %1, %0 : tensor<f32>, tensor<{N}x{M}x{T}>
+      })",
+     kTwoTypes,
+     {{7, 3}, {13, 10}, {5, 33}, {3, 1000}, {130, 64}}},
+    {"KeptOfTwoSums", R"(
+      func.func @f(%x: tensor<{N}x{M}x{T}>, %c: tensor<{N}x{T}>) -> (tensor<{N}x{M}x{T}>, tensor<{N}x{T}>, tensor<{N}x{T}>) {
+        %0 = train.neg %x : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}>
+        %1 = train.reduce_max %0 {axes = array<i64: 1>} : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{T}>
+        %2 = train.mul %1, %c : (tensor<{N}x{T}>, tensor<{N}x{T}>) -> tensor<{N}x{T}>
+        %3 = train.reshape %2 : (tensor<{N}x{T}>) -> tensor<{N}x1x{T}>
+        %4 = train.mul %0, %3 : (tensor<{N}x{M}x{T}>, tensor<{N}x1x{T}>) -> tensor<{N}x{M}x{T}>
+        %5 = train.reduce_max %4 {axes = array<i64: 1>} : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{T}>
+        return %0, %5, %2 : tensor<{N}x{M}x{T}>, tensor<{N}x{T}>, tensor<{N}x{T}>
+      })",
+     kTwoTypes, kShapes},
+    // Columns and numbers of which one result takes the place of an operand
+    // that another result is made of, too.
+    {"KeptColumns", R"(
+      func.func @f(%x: tensor<{N}x{M}x{T}>, %a: tensor<{M}x{T}>, %s: tensor<{T}>) -> (tensor<{N}x{T}>, tensor<{M}x{T}>, tensor<{M}x{T}>, tensor<{T}>, tensor<{T}>) {
+        %0 = train.reduce_max %x {axes = array<i64: 0>} : (tensor<{N}x{M}x{T}>) -> tensor<{M}x{T}>
+        %1 = train.reduce_max %x {axes = array<i64: 1>} : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{T}>
+        %2 = train.reduce_max %1 {axes = array<i64: 0>} : (tensor<{N}x{T}>) -> tensor<{T}>
+        %3 = train.neg %a : (tensor<{M}x{T}>) -> tensor<{M}x{T}>
+        %4 = train.relu %0 : (tensor<{M}x{T}>) -> tensor<{M}x{T}>
+        %5 = train.mul %3, %0 : (tensor<{M}x{T}>, tensor<{M}x{T}>) -> tensor<{M}x{T}>
+        %6 = train.neg %s : (tensor<{T}>) -> tensor<{T}>
+        %7 = train.relu %2 : (tensor<{T}>) -> tensor<{T}>
+        %8 = train.mul %6, %2 : (tensor<{T}>, tensor<{T}>) -> tensor<{T}>
+        return %1, %4, %5, %7, %8 : tensor<{N}x{T}>, tensor<{M}x{T}>, tensor<{M}x{T}>, tensor<{T}>, tensor<{T}>
+      })",
+     kTwoTypes, kShapes},
+    // Numbers of rows that change, and that whole rows read.
+    {"KeptRowNumbers", R"(
+      func.func @f(%x: tensor<{N}x{M}x{T}>, %c: tensor<{N}x1x{T}>, %d: tensor<{N}x1x{T}>) -> (tensor<{N}x{M}x{T}>, tensor<{N}x1x{T}>) {
+        %0 = train.neg %c : (tensor<{N}x1x{T}>) -> tensor<{N}x1x{T}>
+        %1 = train.mul %x, %0 : (tensor<{N}x{M}x{T}>, tensor<{N}x1x{T}>) -> tensor<{N}x{M}x{T}>
+        %2 = train.add %d, %d : (tensor<{N}x1x{T}>, tensor<{N}x1x{T}>) -> tensor<{N}x1x{T}>
+        %3 = train.add %1, %2 : (tensor<{N}x{M}x{T}>, tensor<{N}x1x{T}>) -> tensor<{N}x{M}x{T}>
+        return %3, %2 : tensor<{N}x{M}x{T}>, tensor<{N}x1x{T}>
+      })",
+     kTwoTypes, kShapes},
+    {"KeptRowNumbersOfSums", R"(
+      func.func @f(%x: tensor<{N}x{M}x{T}>, %c: tensor<{N}x1x{T}>, %d: tensor<{N}x1x{T}>) -> (tensor<{N}x{M}x{T}>, tensor<{N}x1x{T}>, tensor<{N}x1x{T}>) {
+        %0 = train.neg %c : (tensor<{N}x1x{T}>) -> tensor<{N}x1x{T}>
+        %1 = train.mul %x, %0 : (tensor<{N}x{M}x{T}>, tensor<{N}x1x{T}>) -> tensor<{N}x{M}x{T}>
+        %2 = train.add %d, %d : (tensor<{N}x1x{T}>, tensor<{N}x1x{T}>) -> tensor<{N}x1x{T}>
+        %3 = train.add %1, %2 : (tensor<{N}x{M}x{T}>, tensor<{N}x1x{T}>) -> tensor<{N}x{M}x{T}>
+        %4 = train.reduce_max %3 {axes = array<i64: 1>, keepdims} : (tensor<{N}x{M}x{T}>) -> tensor<{N}x1x{T}>
+        return %3, %2, %4 : tensor<{N}x{M}x{T}>, tensor<{N}x1x{T}>, tensor<{N}x1x{T}>
+      })",
+     kTwoTypes, kShapes},
     {"ChosenByABoolean", R"(
       func.func @f(%c: tensor<i1>, %x: tensor<{N}x{M}x{T}>, %y: tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}> {
         %0 = train.select %c, %x, %y : (tensor<i1>, tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}>
