@@ -64,13 +64,11 @@ void CpuEmitter::emitRows() {
   });
 }
 
-/// Rows that are added up before they go to the sum.
-static constexpr int64_t kBlockOfRows = 64;
-
 /// One strip: `vectors` whole vectors of columns from `first` on and, if `tail`
 /// is not 0, one with that many lanes.
 void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
                            unsigned tail) {
+  accesses.beginItem();
   SmallVector<Position> places;
   for (int64_t v = 0; v < whole + (tail != 0); ++v) {
     Position at;
@@ -99,6 +97,7 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
   // The sums of rows [first, end), onto `begin`.
   auto sumRows = [&](Value first, Value end,
                      ValueRange begin) -> SmallVector<Value> {
+    accesses.beginWalk();
     auto forOp = scf::ForOp::create(builder, loc, first, end, i64(1), begin);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(forOp.getBody());
@@ -122,28 +121,42 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
       scf::YieldOp::create(builder, loc, next);
     return forOp.getResults();
   };
-  // Blocks of many rows, each from nothing: the rounding errors of a sum grow
-  // with the number of its terms.
   SmallVector<Value> sumsOfRows;
   int64_t rows = domain.rows();
-  if (rows <= 2 * kBlockOfRows) {
+  if (rows <= 2 * kBlockOfRows || llvm::none_of(combiners, needsBlocks)) {
     sumsOfRows = sumRows(i64(0), i64(rows), totals);
   } else {
+    // Blocks of rows, each from nothing.
+    SmallVector<Value> wide;
+    for (const CombinerInfo &combiner : combiners)
+      wide.append(places.size(),
+                  constantLanes(builder, loc,
+                                needsBlocks(combiner) ? wideIdentity(combiner)
+                                                      : combiner.identity,
+                                schedule.lanes));
     auto blocks = scf::ForOp::create(builder, loc, i64(0), i64(rows),
-                                     i64(kBlockOfRows), totals);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(blocks.getBody());
-    Value first = blocks.getInductionVar();
-    Value end = arith::MinSIOp::create(
-        builder, loc, add(first, i64(kBlockOfRows)), i64(rows));
-    SmallVector<Value> next = sumRows(first, end, totals);
-    for (auto [i, sum] : llvm::enumerate(next))
-      sum = combine(builder, loc, combiners[i / places.size()],
-                    blocks.getRegionIterArgs()[i], sum);
-    if (!next.empty())
+                                     i64(kBlockOfRows), wide);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(blocks.getBody());
+      Value first = blocks.getInductionVar();
+      Value end = arith::MinSIOp::create(
+          builder, loc, add(first, i64(kBlockOfRows)), i64(rows));
+      SmallVector<Value> next = sumRows(first, end, totals);
+      for (auto [i, sum] : llvm::enumerate(next)) {
+        const CombinerInfo &combiner = combiners[i / places.size()];
+        Value old = blocks.getRegionIterArgs()[i];
+        sum = needsBlocks(combiner) ? addBlock(builder, loc, combiner, old, sum)
+                                    : combine(builder, loc, combiner, old, sum);
+      }
       scf::YieldOp::create(builder, loc, next);
-    sumsOfRows = blocks.getResults();
+    }
+    for (auto [i, total] : llvm::enumerate(blocks.getResults()))
+      sumsOfRows.push_back(needsBlocks(combiners[i / places.size()])
+                               ? narrowTotal(builder, loc, total)
+                               : total);
   }
+  accesses.beginWalk();
   for (auto [p, place] : llvm::enumerate(places)) {
     newPosition();
     Position at = place;
@@ -194,83 +207,6 @@ void CpuEmitter::emitColumns() {
   });
 }
 
-void CpuEmitter::emitOuter() {
-  // Sums down the rows stay in memory, one row of them for each op.
-  int64_t padded = llvm::alignTo(domain.columns(), schedule.lanes);
-  for (auto [i, node] : llvm::enumerate(domain.nodes)) {
-    if (node.reduction != KernelReduction::Rows)
-      continue;
-    Type element = node.outputs[0].elementType;
-    sumBuffers[i] =
-        stackBuffer(element, node.level == KernelLevel::Full ? padded : 1);
-  }
-  loop(entry->getArgument(1), entry->getArgument(2), [&](Value item) {
-    SmallVector<Value> outer = delinearize(item, 0, domain.rowBegin);
-    SmallVector<Value> none;
-    Position at;
-    at.row = outer;
-    at.row.append(domain.columnBegin - domain.rowBegin, i64(0));
-    auto bufferAt = [&](unsigned node, Value column) -> Value {
-      Value buffer = sumBuffers.at(node);
-      return LLVM::GEPOp::create(builder, loc, buffer.getType(),
-                                 domain.nodes[node].outputs[0].elementType,
-                                 buffer, ValueRange{column});
-    };
-    for (auto [i, buffer] : sumBuffers) {
-      CombinerInfo info = findCombiner(domain.nodes[i].op);
-      unsigned bytes = storageBytes(domain.nodes[i].outputs[0].elementType);
-      if (domain.nodes[i].level == KernelLevel::Row) {
-        LLVM::StoreOp::create(builder, loc,
-                              constantLanes(builder, loc, info.identity, 0),
-                              buffer, bytes);
-        continue;
-      }
-      unsigned node = i;
-      vectors(padded, at, 1, none, [&](const Position &here, unsigned) {
-        LLVM::StoreOp::create(
-            builder, loc,
-            constantLanes(builder, loc, info.identity, here.lanes),
-            bufferAt(node, here.column), bytes);
-      });
-    }
-    loop(i64(0), i64(domain.rows()), [&](Value row) {
-      Position here;
-      here.row = outer;
-      here.row.append(delinearize(row, domain.rowBegin, domain.columnBegin));
-      emitRow(here);
-    });
-    rowScalars.clear();
-    newPosition();
-    for (auto [i, node] : llvm::enumerate(domain.nodes))
-      if (node.level == KernelLevel::Row &&
-          node.reduction == KernelReduction::Rows) {
-        Type element = node.outputs[0].elementType;
-        rowScalars[{unsigned(i), 0}] = LLVM::LoadOp::create(
-            builder, loc, element, sumBuffers.at(i), storageBytes(element));
-        storeOutputs({unsigned(i)}, at);
-      }
-    for (auto [i, node] : llvm::enumerate(domain.nodes))
-      if (node.level == KernelLevel::Outer)
-        storeOutputs({unsigned(i)}, at);
-    rowScalars.clear();
-    vectors(domain.columns(), at, 1, none, [&](const Position &here, unsigned) {
-      for (auto [i, node] : llvm::enumerate(domain.nodes)) {
-        if (node.level == KernelLevel::Full &&
-            node.reduction == KernelReduction::Rows) {
-          Type element = node.outputs[0].elementType;
-          columnSums[i] = LLVM::LoadOp::create(
-              builder, loc, vectorType(element, here.lanes),
-              bufferAt(i, here.column), storageBytes(element));
-          made[{unsigned(i), 0}] = columnSums[i];
-          storeOutputs({unsigned(i)}, here);
-        } else if (node.level == KernelLevel::Column) {
-          storeOutputs({unsigned(i)}, here);
-        }
-      }
-    });
-  });
-}
-
 void CpuEmitter::run() {
   MLIRContext *context = func.getContext();
   auto pointer = LLVM::LLVMPointerType::get(context);
@@ -293,6 +229,7 @@ void CpuEmitter::run() {
   };
   for (Value argument : body->getArguments())
     addOperand(argument);
+  arguments = count;
   for (Value result : returned.getOperands())
     addOperand(memoryRoot(result));
   findProducers();
@@ -321,7 +258,8 @@ void CpuEmitter::run() {
   func.setArgAttrsAttr(nullptr);
 }
 
-LogicalResult mpc::emitKernel(func::FuncOp kernel) {
+LogicalResult mpc::emitKernel(func::FuncOp kernel,
+                              ArrayRef<SharedPlace> places) {
   SmallVector<linalg::GenericOp> ops;
   for (auto op : kernel.getOps<linalg::GenericOp>())
     ops.push_back(op);
@@ -330,6 +268,7 @@ LogicalResult mpc::emitKernel(func::FuncOp kernel) {
   if (!domain)
     return kernel.emitError("internal error in mpc-emit-kernels: the ops of '")
            << kernel.getName() << "' have no common domain: " << reason;
-  CpuEmitter(kernel, std::move(*domain)).run();
-  return success();
+  CpuEmitter emitter(kernel, std::move(*domain));
+  emitter.run();
+  return emitter.verifyPlaces(places, "mpc-emit-kernels");
 }

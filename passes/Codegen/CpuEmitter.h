@@ -1,8 +1,9 @@
 //===- CpuEmitter.h - The walk of one kernel on a CPU -----------*- C++ -*-===//
 //
 // Loops over vectors: whole walks (CpuEmitter.cpp), rows and their phases
-// (CpuRows.cpp). What a later phase of a row needs again is made again, unless
-// it is expensive: then it waits in a buffer on the stack.
+// (CpuRows.cpp), column sums beside them (CpuOuter.cpp). What a later phase of
+// a row needs again is made again, unless it is expensive: then it waits in a
+// buffer on the stack.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_CODEGEN_CPUEMITTER_H
@@ -10,8 +11,15 @@
 
 #include "compiler/Analysis/KernelSchedule.h"
 #include "passes/Codegen/Emitter.h"
+#include "passes/Codegen/VectorBody.h"
+
+#include "llvm/ADT/MapVector.h"
 
 namespace mpc {
+
+/// Rows that are added up in f32 before they go to a total in f64: the rounding
+/// errors of a sum grow with the number of its terms.
+constexpr int64_t kBlockOfRows = 16;
 
 class CpuEmitter : public Emitter {
 public:
@@ -33,12 +41,26 @@ private:
   void emitStrip(llvm::ArrayRef<mlir::Value> outer, mlir::Value first,
                  int64_t vectors, unsigned tail);
   void emitOuter();
+  mlir::Value sumAt(mlir::Value buffer, mlir::Type element, mlir::Value column);
+  void eachSum(const Position &at,
+               llvm::function_ref<void(unsigned node, const CombinerInfo &,
+                                       mlir::Value column, unsigned lanes)>
+                   body);
+  void clearSums(const Position &at);
+  void addSumsToTotals(const Position &at);
+  mlir::Value finishedSum(unsigned node, mlir::Value column, unsigned lanes);
+  void finishOuter(const Position &at);
   void emitRow(Position at);
   void emitPhase(unsigned phase, Position at);
   void prefetchNextRow(const Position &at, unsigned which, unsigned turn);
+  using EachVector = llvm::function_ref<void(const Position &, unsigned)>;
   void vectors(int64_t count, Position at, unsigned unroll,
-               llvm::SmallVectorImpl<mlir::Value> &carried,
-               llvm::function_ref<void(const Position &, unsigned)> body);
+               llvm::SmallVectorImpl<mlir::Value> &carried, EachVector body,
+               mlir::Value first = {});
+  void sumOverRow(llvm::ArrayRef<unsigned> sums,
+                  llvm::ArrayRef<CombinerInfo> combiners, const Position &at,
+                  unsigned unroll, llvm::SmallVectorImpl<mlir::Value> &carried,
+                  EachVector body);
 
   bool isExpensive(const KernelNode &node) const;
   void findKept();
@@ -49,8 +71,10 @@ private:
   llvm::SmallVector<unsigned> keptIn; ///< Phase that keeps it, or ~0.
   llvm::DenseMap<unsigned, mlir::Value>
       keptBuffers; ///< Node -> buffer of one row.
-  llvm::DenseMap<unsigned, mlir::Value>
-      sumBuffers; ///< Node -> memory of its sums.
+  /// Node -> memory of its sums down the rows: a row of them, or one.
+  llvm::MapVector<unsigned, mlir::Value> sumBuffers;
+  /// The same in f64, of those that are added up in blocks of rows.
+  llvm::DenseMap<unsigned, mlir::Value> totalBuffers;
 };
 
 } // namespace mpc

@@ -107,20 +107,21 @@ void CpuEmitter::prefetchNextRow(const Position &at, unsigned which,
     }
 }
 
-/// Emits `body` for `count` columns from 0 on: a loop over `unroll` vectors at
-/// a time, the rest unrolled, the last one masked. `body` gets the number of
-/// the vector modulo `unroll`; `carried` are values that it replaces.
-void CpuEmitter::vectors(
-    int64_t count, Position at, unsigned unroll,
-    SmallVectorImpl<Value> &carried,
-    llvm::function_ref<void(const Position &, unsigned)> body) {
+/// Emits `body` for `count` columns from `begin` (null: 0) on: a loop over
+/// `unroll` vectors at a time, the rest unrolled, the last one masked. `body`
+/// gets the number of the vector modulo `unroll`; `carried` are values that it
+/// replaces.
+void CpuEmitter::vectors(int64_t count, Position at, unsigned unroll,
+                         SmallVectorImpl<Value> &carried, EachVector body,
+                         Value begin) {
+  accesses.beginWalk();
   unsigned lanes = schedule.lanes;
   at.lanes = lanes;
   int64_t full = count / lanes;
   int64_t looped = full / unroll >= 2 ? full / unroll * unroll : 0;
   auto emitAt = [&](Value column, Value mask, unsigned which) {
     newPosition();
-    at.column = column;
+    at.column = begin ? add(begin, column) : column;
     at.mask = mask;
     body(at, which);
   };
@@ -148,6 +149,73 @@ void CpuEmitter::vectors(
     emitAt(i64(full * lanes), mask, full % unroll);
   }
   newPosition();
+}
+
+/// Columns of a row that are added up in f32 before they go to a total in f64:
+/// 16 terms for each of four vectors of 16 lanes.
+static constexpr int64_t kBlockOfColumns = 1024;
+
+/// Emits `body` for all columns of a row, which adds vectors to `carried`,
+/// `unroll` of them for each sum, and leaves the sums in `rowScalars`.
+void CpuEmitter::sumOverRow(ArrayRef<unsigned> sums,
+                            ArrayRef<CombinerInfo> combiners,
+                            const Position &at, unsigned unroll,
+                            SmallVectorImpl<Value> &carried, EachVector body) {
+  const SmallVector<Value> identities(carried.begin(), carried.end());
+  const int64_t columns = domain.columns();
+  auto partsOf = [&](size_t sum) {
+    return MutableArrayRef<Value>(carried).slice(sum * unroll, unroll);
+  };
+  auto join = [&](size_t sum) {
+    MutableArrayRef<Value> parts = partsOf(sum);
+    for (unsigned width = unroll / 2; width > 0; width /= 2)
+      for (unsigned i = 0; i < width; ++i)
+        parts[i] =
+            combine(builder, loc, combiners[sum], parts[i], parts[i + width]);
+    return parts[0];
+  };
+  if (columns <= 2 * kBlockOfColumns || llvm::none_of(combiners, needsBlocks)) {
+    vectors(columns, at, unroll, carried, body);
+    for (auto [s, sum] : llvm::enumerate(sums))
+      rowScalars[{sum, 0}] = reduceLanes(builder, loc, combiners[s], join(s));
+    return;
+  }
+  // One vector for each sum, in f64 for those of f32.
+  SmallVector<Value> totals;
+  for (const CombinerInfo &combiner : combiners)
+    totals.push_back(constantLanes(
+        builder, loc,
+        needsBlocks(combiner) ? wideIdentity(combiner) : combiner.identity,
+        schedule.lanes));
+  auto addTo = [&](ValueRange old) {
+    SmallVector<Value> next;
+    for (auto [s, combiner] : llvm::enumerate(combiners))
+      next.push_back(needsBlocks(combiner)
+                         ? addBlock(builder, loc, combiner, old[s], partsOf(s))
+                         : combine(builder, loc, combiner, old[s], join(s)));
+    return next;
+  };
+  const int64_t whole = columns / kBlockOfColumns * kBlockOfColumns;
+  auto blocks = scf::ForOp::create(builder, loc, i64(0), i64(whole),
+                                   i64(kBlockOfColumns), totals);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(blocks.getBody());
+    vectors(kBlockOfColumns, at, unroll, carried, body,
+            blocks.getInductionVar());
+    scf::YieldOp::create(builder, loc, addTo(blocks.getRegionIterArgs()));
+  }
+  totals = blocks.getResults();
+  if (whole < columns) {
+    llvm::copy(identities, carried.begin());
+    vectors(columns - whole, at, unroll, carried, body, i64(whole));
+    totals = addTo(totals);
+  }
+  for (auto [s, sum] : llvm::enumerate(sums)) {
+    Value total = reduceLanes(builder, loc, combiners[s], totals[s]);
+    rowScalars[{sum, 0}] =
+        needsBlocks(combiners[s]) ? narrowTotal(builder, loc, total) : total;
+  }
 }
 
 /// One walk over the columns of a row: sums of this phase, stores, kept values.
@@ -189,8 +257,8 @@ void CpuEmitter::emitPhase(unsigned phase, Position at) {
       carried.push_back(constantLanes(builder, loc, combiners.back().identity,
                                       schedule.lanes));
   }
-  vectors(
-      domain.columns(), at, unroll, carried,
+  sumOverRow(
+      sums, combiners, at, unroll, carried,
       [&](const Position &here, unsigned which) {
         if (phases > 1 && !here.mask)
           prefetchNextRow(here, which, phases - 1 - phase);
@@ -241,20 +309,12 @@ void CpuEmitter::emitPhase(unsigned phase, Position at) {
         }
         storeOutputs(stores, here);
       });
-  for (auto [s, sum] : llvm::enumerate(sums)) {
-    MutableArrayRef<Value> parts =
-        MutableArrayRef<Value>(carried).slice(s * unroll, unroll);
-    for (unsigned width = unroll / 2; width > 0; width /= 2)
-      for (unsigned i = 0; i < width; ++i)
-        parts[i] =
-            combine(builder, loc, combiners[s], parts[i], parts[i + width]);
-    rowScalars[{sum, 0}] = reduceLanes(builder, loc, combiners[s], parts[0]);
-  }
 }
 
 /// All phases of one row, then its scalars.
 void CpuEmitter::emitRow(Position at) {
   rowScalars.clear();
+  accesses.beginWalk();
   newPosition();
   loadRowScalars(at);
   for (unsigned phase = 0; phase < phases; ++phase) {
@@ -262,6 +322,7 @@ void CpuEmitter::emitRow(Position at) {
     emitPhase(phase, at);
   }
   makeRowScalars(~0u, at);
+  accesses.beginWalk();
   newPosition();
   for (auto [i, node] : llvm::enumerate(domain.nodes)) {
     if (!isOncePerRow(node))

@@ -34,12 +34,13 @@ struct EmitGpuKernelsPass
   }
 
   void runOnOperation() override {
+    auto places = findSharedPlaces(getOperation());
     SmallVector<func::FuncOp> kernels;
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (func->hasAttr("mpc.kernel"))
         kernels.push_back(func);
     for (func::FuncOp kernel : kernels)
-      if (failed(emitGpuKernel(kernel)))
+      if (failed(emitGpuKernel(kernel, places.lookup(kernel.getName()))))
         return signalPassFailure();
   }
 };

@@ -27,8 +27,10 @@ struct EmitKernelsPass : mpc::impl::EmitKernelsPassBase<EmitKernelsPass> {
   using Base::Base;
 
   void runOnOperation() override {
+    auto places = findSharedPlaces(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (func->hasAttr("mpc.kernel") && failed(emitKernel(func)))
+      if (func->hasAttr("mpc.kernel") &&
+          failed(emitKernel(func, places.lookup(func.getName()))))
         return signalPassFailure();
   }
 };

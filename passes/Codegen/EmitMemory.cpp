@@ -92,12 +92,16 @@ Value Emitter::load(const KernelAccess &access, const Position &at) {
   Value value;
   if (at.lanes == 0 || stride == 0) {
     auto found = rowLoads.find(keyOf(access));
-    value = found != rowLoads.end()
-                ? found->second
-                : LLVM::LoadOp::create(builder, loc, element,
-                                       rowPointer(access, at), bytes);
+    if (found != rowLoads.end()) {
+      value = found->second;
+    } else {
+      accesses.load(operandOf.at(access.root), access);
+      value = LLVM::LoadOp::create(builder, loc, element,
+                                   rowPointer(access, at), bytes);
+    }
     value = broadcastLanes(builder, loc, value, at.lanes);
   } else {
+    accesses.load(operandOf.at(access.root), access);
     Value pointer = rowPointer(access, at);
     Type type = vectorType(element, at.lanes);
     if (stride == 1) {
@@ -126,7 +130,9 @@ Value Emitter::loadComputed(const ComputedPlace &place, const Position &at) {
   Type stored = getElementTypeOrSelf(place.tensor.getType());
   Type element = storageType(stored);
   unsigned bytes = storageBytes(element);
-  Value base = pointers[operandOf.at(memoryRoot(place.tensor))];
+  unsigned operand = operandOf.at(memoryRoot(place.tensor));
+  accesses.loadAnywhere(operand);
+  Value base = pointers[operand];
   auto addressOf = [&](Value offset) -> Value {
     return LLVM::GEPOp::create(builder, loc, base.getType(), element, base,
                                ValueRange{offset});
@@ -177,6 +183,7 @@ Value Emitter::loadComputed(const ComputedPlace &place, const Position &at) {
 
 /// One element, as it is stored.
 Value Emitter::loadScalar(const KernelAccess &access, const Position &at) {
+  accesses.load(operandOf.at(access.root), access);
   Type element = storageType(access.elementType);
   Value pointer = rowPointer(access, at);
   if (int64_t stride = columnStride(access.strides))
@@ -204,6 +211,7 @@ Value Emitter::fromStorage(Type elementType, Value value) {
 
 void Emitter::store(const KernelAccess &access, const Position &at,
                     Value value) {
+  accesses.store(operandOf.at(access.root), access);
   Type element = storageType(access.elementType);
   unsigned bytes = storageBytes(element);
   if (access.elementType.isInteger(1))
@@ -250,6 +258,7 @@ void Emitter::loadRowScalars(const Position &at) {
         continue;
       if (rowLoads.count(keyOf(input)))
         continue;
+      accesses.load(operandOf.at(input.root), input);
       Type element = storageType(input.elementType);
       rowLoads[keyOf(input)] = LLVM::LoadOp::create(
           builder, loc, element, rowPointer(input, at), storageBytes(element));
@@ -277,4 +286,15 @@ Emitter::Stores Emitter::makeOutputs(ArrayRef<unsigned> nodes,
 void Emitter::storeOutputs(ArrayRef<unsigned> nodes, const Position &at) {
   for (auto [output, value] : makeOutputs(nodes, at))
     store(*output, at, value);
+}
+
+LogicalResult Emitter::verifyPlaces(ArrayRef<SharedPlace> places,
+                                    StringRef pass) {
+  for (SharedPlace place : places)
+    if (!accesses.mayShare(place.operand, arguments + place.result))
+      return emitError(loc, "internal error in ")
+             << pass << ": result " << place.result << " of '" << func.getName()
+             << "' takes the place of operand " << place.operand
+             << ", of which the code reads an element after it wrote there";
+  return success();
 }

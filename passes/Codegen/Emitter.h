@@ -11,6 +11,7 @@
 #define MPC_PASSES_CODEGEN_EMITTER_H
 
 #include "compiler/Analysis/KernelDomain.h"
+#include "passes/Codegen/AccessOrder.h"
 #include "passes/Codegen/BodyEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,6 +39,11 @@ using NodeResult = std::pair<unsigned, unsigned>;
 class Emitter {
 public:
   virtual ~Emitter() = default;
+
+  /// Proves that results which `places` puts in the place of an operand may be
+  /// there, once the code is emitted; else emits an error that names `pass`.
+  mlir::LogicalResult verifyPlaces(llvm::ArrayRef<SharedPlace> places,
+                                   llvm::StringRef pass);
 
 protected:
   Emitter(mlir::func::FuncOp func, KernelDomain domain)
@@ -83,6 +89,7 @@ protected:
   void newPosition() {
     made.clear();
     loaded.clear();
+    accesses.beginPosition();
   }
 
   // Memory -------------------------------------------------------------------
@@ -126,6 +133,8 @@ protected:
   llvm::DenseMap<mlir::Value, unsigned> operandOf; ///< Memory root -> operand.
   llvm::DenseMap<mlir::Value, NodeResult> producers;
   llvm::SmallVector<mlir::Value> pointers; ///< Of each operand.
+  unsigned arguments = 0;                  ///< Operands that are no results.
+  AccessOrder accesses;
 
   unsigned phases = 1;
   llvm::SmallVector<unsigned> phaseOf; ///< Of each node: when it can be made.

@@ -162,6 +162,7 @@ void GpuEmitter::run() {
   };
   for (Value argument : body->getArguments())
     addOperand(argument);
+  arguments = pointers.size();
   for (Value result : returned.getOperands())
     addOperand(memoryRoot(result));
   findProducers();
@@ -191,7 +192,8 @@ void GpuEmitter::run() {
   func->setAttr("mpc.threads", builder.getI32IntegerAttr(schedule.threads()));
 }
 
-LogicalResult mpc::emitGpuKernel(func::FuncOp kernel) {
+LogicalResult mpc::emitGpuKernel(func::FuncOp kernel,
+                                 ArrayRef<SharedPlace> places) {
   SmallVector<linalg::GenericOp> ops(kernel.getOps<linalg::GenericOp>());
   std::string reason;
   std::optional<KernelDomain> domain = analyzeKernel(ops, &reason);
@@ -203,6 +205,7 @@ LogicalResult mpc::emitGpuKernel(func::FuncOp kernel) {
   if (!schedule)
     return kernel.emitError("internal error in mpc-emit-gpu-kernels: '")
            << kernel.getName() << "' cannot be walked: " << reason;
-  GpuEmitter(kernel, std::move(*domain), *schedule).run();
-  return success();
+  GpuEmitter emitter(kernel, std::move(*domain), *schedule);
+  emitter.run();
+  return emitter.verifyPlaces(places, "mpc-emit-gpu-kernels");
 }

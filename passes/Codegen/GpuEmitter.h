@@ -49,11 +49,15 @@ private:
   using Visit =
       llvm::function_ref<void(const Position &, unsigned, const Slot &,
                               llvm::MutableArrayRef<mlir::Value>)>;
-  void eachVector(const Position &at,
+  using Turn = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      mlir::Value turn, mlir::ValueRange sums)>;
+  void sumLoop(int64_t turns, llvm::ArrayRef<CombinerInfo> combiners,
+               llvm::SmallVectorImpl<mlir::Value> &sums, Turn body);
+  void eachVector(const Position &at, llvm::ArrayRef<CombinerInfo> combiners,
                   llvm::SmallVectorImpl<mlir::Value> &carried, Visit visit);
   void enterSlot(unsigned slot);
   void storeIf(mlir::Value condition, const Stores &stores, const Position &at);
-  void storeOfGroup(unsigned node, const Position &at);
+  void storeOfGroup(llvm::ArrayRef<unsigned> nodes, const Position &at);
 
   // Threads ------------------------------------------------------------------
   mlir::Value i32(int64_t value) {

@@ -46,13 +46,68 @@ void GpuEmitter::makeSlots(Value strip) {
 void GpuEmitter::enterSlot(unsigned slot) {
   std::swap(made, held[slot].first);
   std::swap(loaded, held[slot].second);
+  accesses.beginPosition();
+}
+
+/// Turns of a thread that are added up in f32 before they go to a total in f64:
+/// the rounding errors of a sum grow with the number of its terms.
+static constexpr int64_t kBlockOfTurns = 16;
+
+/// A loop of so many turns that each add to `sums`, one for each combiner.
+void GpuEmitter::sumLoop(int64_t turns, ArrayRef<CombinerInfo> combiners,
+                         SmallVectorImpl<Value> &sums, Turn body) {
+  auto loopOf = [&](Value first, Value end) {
+    auto forOp =
+        scf::ForOp::create(builder, loc, first, end, i64(1), ValueRange(sums));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(forOp.getBody());
+    SmallVector<Value> next =
+        body(forOp.getInductionVar(), forOp.getRegionIterArgs());
+    if (!next.empty())
+      scf::YieldOp::create(builder, loc, next);
+    return forOp.getResults();
+  };
+  if (turns <= 2 * kBlockOfTurns || llvm::none_of(combiners, needsBlocks)) {
+    llvm::copy(loopOf(i64(0), i64(turns)), sums.begin());
+    return;
+  }
+  SmallVector<Value> totals;
+  for (auto [combiner, sum] : llvm::zip_equal(combiners, sums)) {
+    auto vector = dyn_cast<VectorType>(sum.getType());
+    totals.push_back(needsBlocks(combiner)
+                         ? constantLanes(builder, loc, wideIdentity(combiner),
+                                         vector ? vector.getNumElements() : 0)
+                         : sum);
+  }
+  auto blocks = scf::ForOp::create(builder, loc, i64(0), i64(turns),
+                                   i64(kBlockOfTurns), totals);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(blocks.getBody());
+    Value first = blocks.getInductionVar();
+    Value end = arith::MinSIOp::create(
+        builder, loc, add(first, i64(kBlockOfTurns)), i64(turns));
+    SmallVector<Value> next;
+    for (auto [combiner, old, part] : llvm::zip_equal(
+             combiners, blocks.getRegionIterArgs(), loopOf(first, end)))
+      next.push_back(needsBlocks(combiner)
+                         ? addBlock(builder, loc, combiner, old, part)
+                         : combine(builder, loc, combiner, old, part));
+    scf::YieldOp::create(builder, loc, next);
+  }
+  for (auto [combiner, sum, total] :
+       llvm::zip_equal(combiners, sums, blocks.getResults()))
+    sum =
+        needsBlocks(combiner) ? narrowTotal(builder, loc, total) : Value(total);
 }
 
 /// Calls `visit` for every vector of the row that is this thread's: one after
 /// the other if they are held, else in a loop. `visit` gets the number of the
-/// slot and replaces `carried` values.
-void GpuEmitter::eachVector(const Position &at, SmallVectorImpl<Value> &carried,
-                            Visit visit) {
+/// slot and adds to `carried`, a sum for each combiner.
+void GpuEmitter::eachVector(const Position &at,
+                            ArrayRef<CombinerInfo> combiners,
+                            SmallVectorImpl<Value> &carried, Visit visit) {
+  accesses.beginWalk();
   Position here = at;
   here.lanes = schedule.lanes;
   if (!slots.empty()) {
@@ -66,15 +121,11 @@ void GpuEmitter::eachVector(const Position &at, SmallVectorImpl<Value> &carried,
   }
   int64_t count = llvm::divideCeil(domain.columns(), schedule.lanes);
   int64_t turns = llvm::divideCeil(count, schedule.groupThreads);
-  auto forOp = scf::ForOp::create(builder, loc, i64(0), i64(turns), i64(1),
-                                  ValueRange(carried));
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(forOp.getBody());
+  sumLoop(turns, combiners, carried, [&](Value turn, ValueRange sums) {
     newPosition();
-    SmallVector<Value> next(forOp.getRegionIterArgs());
-    Value number = arith::TruncIOp::create(builder, loc, builder.getI32Type(),
-                                           forOp.getInductionVar());
+    SmallVector<Value> next(sums);
+    Value number =
+        arith::TruncIOp::create(builder, loc, builder.getI32Type(), turn);
     Value first =
         arith::MulIOp::create(builder, loc, number, i32(schedule.groupThreads));
     Slot slot =
@@ -82,11 +133,9 @@ void GpuEmitter::eachVector(const Position &at, SmallVectorImpl<Value> &carried,
                count % schedule.groupThreads != 0);
     here.column = slot.column;
     visit(here, 0, slot, next);
-    if (!next.empty())
-      scf::YieldOp::create(builder, loc, next);
     newPosition();
-  }
-  llvm::copy(forOp.getResults(), carried.begin());
+    return next;
+  });
 }
 
 void GpuEmitter::storeIf(Value condition, const Stores &stores,
@@ -100,8 +149,8 @@ void GpuEmitter::storeIf(Value condition, const Stores &stores,
 }
 
 /// Writes what a row has once: one thread of the group does.
-void GpuEmitter::storeOfGroup(unsigned node, const Position &at) {
-  Stores stores = makeOutputs({node}, at);
+void GpuEmitter::storeOfGroup(ArrayRef<unsigned> nodes, const Position &at) {
+  Stores stores = makeOutputs(nodes, at);
   if (stores.empty())
     return;
   Value first = schedule.groupThreads > 1 ? isZero(threadOfGroup) : Value();
@@ -137,9 +186,11 @@ void GpuEmitter::emitPhase(unsigned phase, const Position &at) {
   if (sums.empty() && stores.empty() && columnAdds.empty())
     return;
   SmallVector<RowSum> ofRow;
+  SmallVector<CombinerInfo> combiners;
   SmallVector<Value> totals;
   for (unsigned sum : sums) {
     CombinerInfo info = findCombiner(domain.nodes[sum].op);
+    combiners.push_back(info);
     ofRow.push_back({sum, info, Value()});
     totals.push_back(
         constantLanes(builder, loc, info.identity, schedule.lanes));
@@ -149,7 +200,7 @@ void GpuEmitter::emitPhase(unsigned phase, const Position &at) {
     Value none = constantLanes(builder, loc, info.identity, schedule.lanes);
     return combine(builder, loc, info, total, choose(exists, value, none));
   };
-  eachVector(at, totals,
+  eachVector(at, combiners, totals,
              [&](const Position &here, unsigned number, const Slot &slot,
                  MutableArrayRef<Value> next) {
                for (auto [s, sum] : llvm::enumerate(ofRow))
@@ -184,12 +235,14 @@ void GpuEmitter::emitRow(const Position &at) {
     emitPhase(phase, at);
   }
   makeRowScalars(~0u, at);
+  accesses.beginWalk();
   newPosition();
+  SmallVector<unsigned> numbers;
   for (auto [i, node] : llvm::enumerate(domain.nodes)) {
     if (!isOncePerRow(node))
       continue;
     if (node.reduction != KernelReduction::Rows) {
-      storeOfGroup(i, at);
+      numbers.push_back(i);
       continue;
     }
     CombinerInfo info = findCombiner(node.op);
@@ -198,6 +251,7 @@ void GpuEmitter::emitRow(const Position &at) {
     Value &total = rowSums[i][0];
     total = combine(builder, loc, info, total, choose(rowExists, value, none));
   }
+  storeOfGroup(numbers, at);
   rowLoads.clear();
 }
 
@@ -232,12 +286,14 @@ void GpuEmitter::emitDown() {
   SmallVector<Value> outerIndex =
       delinearize(toIndex(outer), 0, domain.rowBegin);
 
+  SmallVector<CombinerInfo> combiners;
   SmallVector<Value> totals;
   for (auto [i, node] : llvm::enumerate(domain.nodes)) {
     if (node.reduction != KernelReduction::Rows)
       continue;
     CombinerInfo info = findCombiner(node.op);
     bool isVector = node.level == KernelLevel::Full;
+    combiners.append(isVector ? schedule.vectors : 1, info);
     for (unsigned k = 0; k < (isVector ? schedule.vectors : 1); ++k)
       totals.push_back(constantLanes(builder, loc, info.identity,
                                      isVector ? schedule.lanes : 0));
@@ -250,14 +306,10 @@ void GpuEmitter::emitDown() {
         sum = *next++;
   };
   int64_t rows = domain.rows();
-  auto forOp = scf::ForOp::create(builder, loc, i64(0),
-                                  i64(llvm::divideCeil(rows, schedule.groups)),
-                                  i64(1), totals);
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(forOp.getBody());
-    spread(forOp.getRegionIterArgs());
-    turn = forOp.getInductionVar();
+  const int64_t turns = llvm::divideCeil(rows, schedule.groups);
+  sumLoop(turns, combiners, totals, [&](Value number, ValueRange sums) {
+    spread(sums);
+    turn = number;
     Value row = scaled(turn, schedule.groups);
     if (schedule.groups > 1)
       row = add(row, toIndex(group));
@@ -272,9 +324,9 @@ void GpuEmitter::emitDown() {
     SmallVector<Value> next;
     for (auto &[node, sums] : rowSums)
       next.append(sums);
-    scf::YieldOp::create(builder, loc, next);
-  }
-  spread(forOp.getResults());
+    return next;
+  });
+  spread(totals);
   turn = rowExists = Value();
   for (auto &[node, sums] : rowSums)
     for (Value &sum : sums)
@@ -291,16 +343,18 @@ void GpuEmitter::emitDown() {
 /// What needs the sums down the rows.
 void GpuEmitter::finishDown(const Position &at) {
   rowScalars.clear();
+  accesses.beginWalk();
   newPosition();
-  for (auto [i, node] : llvm::enumerate(domain.nodes))
-    if (node.level == KernelLevel::Row &&
-        node.reduction == KernelReduction::Rows) {
+  SmallVector<unsigned> numbers;
+  for (auto [i, node] : llvm::enumerate(domain.nodes)) {
+    bool isSum = node.level == KernelLevel::Row &&
+                 node.reduction == KernelReduction::Rows;
+    if (isSum)
       rowScalars[{unsigned(i), 0}] = rowSums.at(i)[0];
-      storeOfGroup(i, at);
-    }
-  for (auto [i, node] : llvm::enumerate(domain.nodes))
-    if (node.level == KernelLevel::Outer)
-      storeOfGroup(i, at);
+    if (isSum || node.level == KernelLevel::Outer)
+      numbers.push_back(i);
+  }
+  storeOfGroup(numbers, at);
   rowScalars.clear();
   for (auto [number, slot] : llvm::enumerate(slots)) {
     newPosition();

@@ -85,6 +85,38 @@ Value mpc::combine(OpBuilder &builder, Location loc, const CombinerInfo &info,
   return builder.create(state)->getResult(0);
 }
 
+bool mpc::needsBlocks(const CombinerInfo &info) {
+  return isa<arith::AddFOp>(info.op) && info.identity.getType().isF32();
+}
+
+TypedAttr mpc::wideIdentity(const CombinerInfo &info) {
+  return FloatAttr::get(Float64Type::get(info.op->getContext()),
+                        cast<FloatAttr>(info.identity).getValueAsDouble());
+}
+
+/// `type`, a float or a vector of floats, with elements of `element`.
+static Type withElement(Type type, Type element) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(vector.clone(element)) : element;
+}
+
+Value mpc::addBlock(OpBuilder &builder, Location loc, const CombinerInfo &info,
+                    Value total, ArrayRef<Value> parts) {
+  SmallVector<Value> left(parts);
+  for (size_t width = left.size() / 2; width > 0; width /= 2)
+    for (size_t i = 0; i < width; ++i)
+      left[i] = combine(builder, loc, info, left[i], left[i + width]);
+  Value wide = arith::ExtFOp::create(
+      builder, loc, withElement(left[0].getType(), builder.getF64Type()),
+      left[0]);
+  return arith::AddFOp::create(builder, loc, total, wide);
+}
+
+Value mpc::narrowTotal(OpBuilder &builder, Location loc, Value total) {
+  return arith::TruncFOp::create(
+      builder, loc, withElement(total.getType(), builder.getF32Type()), total);
+}
+
 Value mpc::reduceLanes(OpBuilder &builder, Location loc,
                        const CombinerInfo &info, Value lanes) {
   int64_t width = cast<VectorType>(lanes.getType()).getNumElements();

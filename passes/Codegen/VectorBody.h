@@ -39,6 +39,23 @@ mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc,
                     const CombinerInfo &info, mlir::Value total,
                     mlir::Value value);
 
+/// Whether rounding errors of a reduction grow with the number of its terms so
+/// that a long one has to be done in blocks: sums of f32.
+bool needsBlocks(const CombinerInfo &info);
+
+/// The identity of a sum in f64, to which blocks of it are added.
+mlir::TypedAttr wideIdentity(const CombinerInfo &info);
+
+/// Adds the sums of a block (vectors or scalars of f32, joined in pairs) to
+/// `total`, which is f64.
+mlir::Value addBlock(mlir::OpBuilder &builder, mlir::Location loc,
+                     const CombinerInfo &info, mlir::Value total,
+                     llvm::ArrayRef<mlir::Value> parts);
+
+/// A total in f64, rounded to f32.
+mlir::Value narrowTotal(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value total);
+
 /// Joins all lanes of a vector, always in the same order.
 mlir::Value reduceLanes(mlir::OpBuilder &builder, mlir::Location loc,
                         const CombinerInfo &info, mlir::Value lanes);

@@ -181,10 +181,11 @@ static Value combine(OpBuilder &builder, Location loc, Combiner combiner,
 SmallVector<Value> mpc::train::emitReduction(
     OpBuilder &builder, Location loc, ArrayRef<int64_t> domain,
     ArrayRef<int64_t> axes, Combiner combiner, ValueRange operands,
-    ArrayRef<SmallVector<int64_t>> dims, ScalarBody body) {
+    ArrayRef<SmallVector<int64_t>> dims, ScalarBody body, FloatType compute) {
   assert(operands.size() == dims.size() && "one list of dims per operand");
   assert(llvm::is_sorted(axes) && "axes must be sorted");
-  FloatType compute = getComputeType(operands);
+  if (!compute)
+    compute = getComputeType(operands);
 
   SmallVector<AffineMap> maps;
   for (auto [operand, operandDims] : llvm::zip_equal(operands, dims))

@@ -71,13 +71,14 @@ enum class Combiner {
 /// Emits one generic per result that reduces `axes` (sorted) of the common
 /// shape of `domain`: each result is the reduction of one value that `body`
 /// returns for each point. Operands are indexed as in emitIndexed, with
-/// respect to the dimensions of `domain`. Results are in the compute type with
-/// the reduced dimensions gone.
+/// respect to the dimensions of `domain`. Results are in the compute type, or
+/// in `compute` if that is given, with the reduced dimensions gone.
 mlir::SmallVector<mlir::Value>
 emitReduction(mlir::OpBuilder &builder, mlir::Location loc,
               llvm::ArrayRef<int64_t> domain, llvm::ArrayRef<int64_t> axes,
               Combiner combiner, mlir::ValueRange operands,
-              llvm::ArrayRef<llvm::SmallVector<int64_t>> dims, ScalarBody body);
+              llvm::ArrayRef<llvm::SmallVector<int64_t>> dims, ScalarBody body,
+              mlir::FloatType compute = {});
 
 /// The same elements under another shape, as a view.
 mlir::Value emitReshape(mlir::OpBuilder &builder, mlir::Location loc,

@@ -284,8 +284,8 @@ LogicalResult GlobalNormOp::lowerToLinalg(OpBuilder &builder,
                                           SmallVectorImpl<Value> &results) {
   Location loc = getLoc();
   RankedTensorType type = getPacked().getType();
-  // Row by row, then over rows: the order is fixed, and the error grows with
-  // the length of a row and the number of rows, not with their product.
+  // In f64, where squares of finite gradients neither overflow nor vanish. Row
+  // by row, then over rows: the order is fixed.
   Value squares = getPacked();
   bool squared = false;
   for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
@@ -295,7 +295,8 @@ LogicalResult GlobalNormOp::lowerToLinalg(OpBuilder &builder,
         [&](OpBuilder &inner, Location loc, ValueRange x) {
           return SmallVector<Value>{
               squared ? x[0] : ScalarMath(inner, loc).mul(x[0], x[0])};
-        })[0];
+        },
+        builder.getF64Type())[0];
     squared = true;
   }
   results = emitElementwise(
