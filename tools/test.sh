@@ -5,8 +5,8 @@
 #        tools/test.sh --filter=REGEX
 #   --no-setup   do not look for missing packages
 #   --long       run everything at each level of instructions, not a selection,
-#                compare 20 samples of each op's gradients, not two, and round
-#                all 2^32 floats to 16 bit
+#                compare 20 samples of each op's gradients, not two, round all
+#                2^32 floats to 16 bit, and add up 10^9 numbers
 #   --filter     run what matches, and build only what that takes: paths below
 #                test/ (tools/mpc/resume) and programs (mpc-npz-test)
 #
@@ -25,7 +25,7 @@ for option in "$@"; do
 done
 [ -z "$setup" ] || step "Installing what is missing" "$root/tools/setup.sh"
 
-[ -z "$long" ] || export MPC_GRADIENT_SAMPLES=20 MPC_EVERY_FLOAT=1
+[ -z "$long" ] || export MPC_GRADIENT_SAMPLES=20 MPC_EVERY_FLOAT=1 MPC_LONG=1
 
 results=$build/test-results
 sanitized=$build/sanitized
