@@ -1,0 +1,73 @@
+//===- HostTensor.cpp - A tensor in the interpreter's memory -------------===//
+
+#include "compiler/Reference/HostTensor.h"
+
+using namespace mlir;
+using namespace mpc::reference;
+
+double mpc::reference::roundTo(Type element, double value) {
+  if (element.isF32())
+    return float(value);
+  auto type = dyn_cast<FloatType>(element);
+  if (!type || type.isF64())
+    return value;
+  APFloat number(value);
+  bool losesInfo;
+  number.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                 &losesInfo);
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                 &losesInfo);
+  return number.convertToDouble();
+}
+
+Element mpc::reference::wholeOf(Type type, uint64_t bits) {
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  Element element;
+  if (width == 1)
+    element.whole = int64_t(bits & 1);
+  else
+    element.whole = int64_t(bits << (64 - width)) >> (64 - width);
+  return element;
+}
+
+Element mpc::reference::elementOf(Attribute value) {
+  if (auto number = dyn_cast<FloatAttr>(value)) {
+    Element element;
+    element.real = number.getValueAsDouble();
+    return element;
+  }
+  auto integer = cast<IntegerAttr>(value);
+  return wholeOf(integer.getType(), integer.getValue().getZExtValue());
+}
+
+HostTensor HostTensor::zeros(RankedTensorType type) {
+  Element zero;
+  zero.whole = 0; // The bits of 0.0, too.
+  return {type, std::vector<Element>(type.getNumElements(), zero)};
+}
+
+HostTensor HostTensor::of(ElementsAttr value) {
+  auto type = cast<RankedTensorType>(value.getShapedType());
+  HostTensor tensor = zeros(type);
+  if (value.isSplat()) {
+    if (!tensor.elements.empty())
+      std::fill(tensor.elements.begin(), tensor.elements.end(),
+                elementOf(*value.getValues<Attribute>().begin()));
+    return tensor;
+  }
+  size_t i = 0;
+  if (auto type = dyn_cast<FloatType>(value.getElementType())) {
+    for (const APFloat &number : value.getValues<APFloat>()) {
+      APFloat wide = number;
+      bool losesInfo;
+      wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                   &losesInfo);
+      tensor.elements[i++].real = wide.convertToDouble();
+    }
+  } else {
+    for (const APInt &number : value.getValues<APInt>())
+      tensor.elements[i++] =
+          wholeOf(value.getElementType(), number.getZExtValue());
+  }
+  return tensor;
+}

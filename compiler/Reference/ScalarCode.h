@@ -1,0 +1,108 @@
+//===- ScalarCode.h - The body of a linalg op, ready to run -----*- C++ -*-===//
+#ifndef MPC_COMPILER_REFERENCE_SCALARCODE_H
+#define MPC_COMPILER_REFERENCE_SCALARCODE_H
+
+#include "compiler/Reference/HostTensor.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+
+namespace mpc::reference {
+
+/// A block of scalar ops, in which values are numbered slots. Bodies without
+/// loops and branches run on many points at once.
+class ScalarCode {
+public:
+  /// How many points run at once.
+  static constexpr unsigned kMaxLanes = 256;
+
+  /// Translates the body of `op`; fails for an op that nobody has taught it.
+  static llvm::Expected<ScalarCode> compile(mlir::linalg::GenericOp op);
+
+  /// The tensors that bodies read at computed places (`tensor.extract`).
+  using Lookup = llvm::function_ref<const HostTensor &(mlir::Value)>;
+
+  /// The points of a run: for dimension d and lane i, `dims[d][i]`.
+  struct Points {
+    unsigned count = 0;
+    std::vector<std::vector<int64_t>> dims;
+  };
+
+  unsigned lanes() const { return hasRegions ? 1 : kMaxLanes; }
+  /// Memory for one run.
+  std::vector<Element> makeSlots() const;
+  /// The lanes of block argument `number`, to be filled before a run.
+  Element *argument(std::vector<Element> &slots, unsigned number) const {
+    return slots.data() + size_t(arguments[number]) * lanes();
+  }
+  /// Result `number` of the last run.
+  const Element *yielded(const std::vector<Element> &slots,
+                         unsigned number) const {
+    return slots.data() + size_t(yields[number]) * lanes();
+  }
+  /// Returns an error where a place lies outside its tensor.
+  llvm::Error run(const Points &points, Lookup tensors,
+                  std::vector<Element> &slots) const;
+
+  /// Where the accumulator of a reduction is added to, and nothing else is done
+  /// with it: the slot of what is added.
+  std::optional<unsigned> addedSlot;
+  /// total = total combined with value.
+  void accumulate(Element &total, Element value) const;
+  const Element *added(const std::vector<Element> &slots) const {
+    return slots.data() + size_t(*addedSlot) * lanes();
+  }
+
+private:
+  using Real = double (*)(const double *);
+  using Whole = uint64_t (*)(const uint64_t *);
+  struct Block;
+  struct Instruction {
+    enum Kind {
+      Arithmetic, ///< `real`, of floats.
+      Integer,    ///< `whole`, of integers, masked to the type's width.
+      Compare,
+      Select,
+      Round,    ///< To a float type.
+      ToFloat,  ///< From a signed integer.
+      ToFloatU, ///< From an unsigned one.
+      ToInteger,
+      Index,
+      Extract,
+      If,
+      For,
+    } kind;
+    mlir::Operation *op;
+    llvm::SmallVector<unsigned, 3> operands, results;
+    Real real = nullptr;
+    Whole whole = nullptr;
+    uint64_t operandMask = ~uint64_t(0);
+    std::shared_ptr<Block> first, second; ///< Of If and For.
+  };
+  struct Block {
+    llvm::SmallVector<unsigned> arguments, yields;
+    std::vector<Instruction> instructions;
+  };
+
+  class Compiler;
+  llvm::Error run(const Block &block, const Points &points, Lookup tensors,
+                  std::vector<Element> &slots) const;
+  llvm::Error step(const Instruction &instruction, const Points &points,
+                   Lookup tensors, std::vector<Element> &slots) const;
+
+  Block body;
+  llvm::SmallVector<unsigned> arguments, yields;
+  std::vector<std::pair<unsigned, Element>> constants;
+  unsigned numSlots = 0;
+  bool hasRegions = false;
+  std::optional<Instruction> combiner;
+  bool accumulatorFirst = true;
+};
+
+} // namespace mpc::reference
+
+#endif // MPC_COMPILER_REFERENCE_SCALARCODE_H
