@@ -20,6 +20,7 @@
 #include "passes/Grad/Passes.h"
 #include "passes/ImportOptions.h"
 #include "passes/Pipeline.h"
+#include "passes/ReferenceProgram.h"
 #include "passes/ShareStates.h"
 #include "passes/Targets.h"
 
@@ -195,6 +196,7 @@ class Compilation {
 public:
   explicit Compilation(const CompileOptions &options)
       : options(options), messages(result.diagnostics),
+        ownedContext(std::make_unique<MLIRContext>()), context(*ownedContext),
         handler(&context, options.model, messages) {
     DialectRegistry registry;
     registry.insert<amp::AmpDialect, train::TrainDialect, exec::ExecDialect,
@@ -206,6 +208,22 @@ public:
 
   CompileResult run() {
     result.exitCode = compile();
+    return std::move(result);
+  }
+
+  /// Stops where values have their types.
+  CompileResult lower(LoweredModule &lowered) {
+    options.stopAfter = "precision";
+    result.exitCode = compile();
+    if (result.exitCode == 0) {
+      const Device &first = devices.front();
+      result.report =
+          completeReport(first.report, first.recomputed, {}, modulePaths);
+      lowered.module = std::move(devices.front().module);
+      devices.clear();
+      module = {};
+      lowered.context = std::move(ownedContext);
+    }
     return std::move(result);
   }
 
@@ -234,7 +252,8 @@ private:
     if (!imported.module)
       return exitCode(imported.error);
     module = std::move(imported.module);
-    keepPaths(imported.modules);
+    modulePaths = imported.modules;
+    keepPaths(modulePaths);
     if (int code = takeOptimizer(imported.optimizer))
       return code;
     result.predictsOnly = llvm::none_of(
@@ -276,7 +295,7 @@ private:
     }
     if (stopped())
       return 0;
-    return writePackage(variants, imported.modules);
+    return writePackage(variants, modulePaths);
   }
 
   /// Lets rules name nodes by their modules.
@@ -633,8 +652,10 @@ private:
   CompileOptions options;
   CompileResult result{};
   llvm::raw_string_ostream messages; ///< Into the result.
-  MLIRContext context;
+  std::unique_ptr<MLIRContext> ownedContext;
+  MLIRContext &context;
   ModelDiagnosticHandler handler;
+  std::map<std::string, std::string> modulePaths; ///< By node.
   OwningOpRef<ModuleOp> module; ///< Of all devices, until formats are chosen.
   std::vector<Device> devices;
 };
@@ -643,4 +664,15 @@ private:
 
 CompileResult mpc::compileModel(const CompileOptions &options) {
   return Compilation(options).run();
+}
+
+CompileResult mpc::lowerModel(const CompileOptions &options,
+                              LoweredModule &lowered) {
+  // The handler of diagnostics in it must go before the context.
+  std::optional<Compilation> compilation(options);
+  LoweredModule made;
+  CompileResult result = compilation->lower(made);
+  compilation.reset();
+  lowered = std::move(made);
+  return result;
 }

@@ -2,6 +2,10 @@
 
 #include "compiler/Reference/HostTensor.h"
 
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+#include <cstring>
+
 using namespace mlir;
 using namespace mpc::reference;
 
@@ -46,6 +50,26 @@ HostTensor HostTensor::zeros(RankedTensorType type) {
   return {type, std::vector<Element>(type.getNumElements(), zero)};
 }
 
+void HostTensor::fill(ArrayRef<char> bytes) {
+  Type element = type.getElementType();
+  const size_t size = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  assert(bytes.size() >= elements.size() * size && "too few bytes");
+  for (size_t i = 0; i < elements.size(); ++i) {
+    uint64_t bits = 0;
+    memcpy(&bits, bytes.data() + i * size, size);
+    auto kind = dyn_cast<FloatType>(element);
+    if (!kind) {
+      elements[i] = wholeOf(element, bits);
+      continue;
+    }
+    APFloat number(kind.getFloatSemantics(), APInt(kind.getWidth(), bits));
+    bool losesInfo;
+    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                   &losesInfo);
+    elements[i].real = number.convertToDouble();
+  }
+}
+
 HostTensor HostTensor::of(ElementsAttr value) {
   auto type = cast<RankedTensorType>(value.getShapedType());
   HostTensor tensor = zeros(type);
@@ -55,8 +79,12 @@ HostTensor HostTensor::of(ElementsAttr value) {
                 elementOf(*value.getValues<Attribute>().begin()));
     return tensor;
   }
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+    tensor.fill(resource.getRawHandle().getBlob()->getData());
+    return tensor;
+  }
   size_t i = 0;
-  if (auto type = dyn_cast<FloatType>(value.getElementType())) {
+  if (isa<FloatType>(value.getElementType())) {
     for (const APFloat &number : value.getValues<APFloat>()) {
       APFloat wide = number;
       bool losesInfo;

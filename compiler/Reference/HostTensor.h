@@ -26,6 +26,9 @@ struct HostTensor {
   static HostTensor zeros(mlir::RankedTensorType type);
   static HostTensor of(mlir::ElementsAttr value);
 
+  /// Takes elements as memory holds them: row-major, booleans as bytes.
+  void fill(llvm::ArrayRef<char> bytes);
+
   bool isFloat() const {
     return mlir::isa<mlir::FloatType>(type.getElementType());
   }

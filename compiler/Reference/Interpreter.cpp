@@ -143,8 +143,7 @@ llvm::Error Interpreter::runGeneric(linalg::GenericOp op) {
       for (unsigned d = loops.size(); d-- > 0; rest /= loops[d])
         points.dims[d][i] = dims[d] = rest % loops[d];
       for (unsigned k = 0; k < operands.size(); ++k)
-        code->argument(slots, k)[i] =
-            operands[k]->elements[places[k].at(dims)];
+        code->argument(slots, k)[i] = operands[k]->elements[places[k].at(dims)];
       at[i] = places.empty() ? 0 : places.back().at(dims);
     }
     if (llvm::Error error = code->run(points, lookup, slots))
@@ -262,10 +261,10 @@ Interpreter::run(func::FuncOp func, std::vector<HostTensor> arguments) {
   }
   for (Operation &op : body.without_terminator()) {
     if (llvm::Error error = run(op))
-      return llvm::createStringError(
-          "'%s' (%s): %s", nodeName(op.getLoc()).str().c_str(),
-          op.getName().getStringRef().str().c_str(),
-          llvm::toString(std::move(error)).c_str());
+      return llvm::createStringError("'%s' (%s): %s",
+                                     nodeName(op.getLoc()).str().c_str(),
+                                     op.getName().getStringRef().str().c_str(),
+                                     llvm::toString(std::move(error)).c_str());
     for (Value value : lastReads.lookup(&op))
       values.erase(value);
   }

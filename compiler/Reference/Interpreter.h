@@ -23,8 +23,7 @@ namespace mpc::reference {
 
 /// Computes the results of an op that is a kernel of the catalog.
 using KernelRunner = std::function<llvm::Error(
-    train::KernelOpInterface op,
-    llvm::ArrayRef<const HostTensor *> operands,
+    train::KernelOpInterface op, llvm::ArrayRef<const HostTensor *> operands,
     llvm::MutableArrayRef<HostTensor> results)>;
 
 class Interpreter {
@@ -33,8 +32,8 @@ public:
   explicit Interpreter(KernelRunner kernels = {})
       : kernels(std::move(kernels)) {}
 
-  /// What `train.read` and `train.write` go to, by name. Writes take effect when
-  /// a function has returned.
+  /// What `train.read` and `train.write` go to, by name. Writes take effect
+  /// when a function has returned.
   std::map<std::string, HostTensor> states;
 
   /// Runs `func`, whose ops are `linalg.generic`, views, constants, states and

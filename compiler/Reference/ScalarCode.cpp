@@ -98,37 +98,56 @@ static RealFunction realFunction(Operation *op) {
   .Case([](Op) -> RealFunction {                                               \
     return [](const double *x) -> double { return formula; };                  \
   })
-  return llvm::TypeSwitch<Operation *, RealFunction>(op)
-      MPC_REAL(arith::AddFOp, x[0] + x[1])
-      MPC_REAL(arith::SubFOp, x[0] - x[1])
-      MPC_REAL(arith::MulFOp, x[0] * x[1])
-      MPC_REAL(arith::DivFOp, x[0] / x[1])
-      MPC_REAL(arith::NegFOp, -x[0])
-      MPC_REAL(arith::MaximumFOp, maximum(x[0], x[1]))
-      MPC_REAL(arith::MaxNumFOp, std::fmax(x[0], x[1]))
-      MPC_REAL(arith::MinimumFOp, -maximum(-x[0], -x[1]))
-      MPC_REAL(arith::MinNumFOp, std::fmin(x[0], x[1]))
-      MPC_REAL(arith::ExtFOp, x[0])
-      MPC_REAL(math::AbsFOp, std::fabs(x[0]))
-      MPC_REAL(math::AtanOp, std::atan(x[0]))
-      MPC_REAL(math::CeilOp, std::ceil(x[0]))
-      MPC_REAL(math::CopySignOp, std::copysign(x[0], x[1]))
-      MPC_REAL(math::CosOp, std::cos(x[0]))
-      MPC_REAL(math::ErfOp, std::erf(x[0]))
-      MPC_REAL(math::Exp2Op, std::exp2(x[0]))
-      MPC_REAL(math::ExpM1Op, std::expm1(x[0]))
-      MPC_REAL(math::ExpOp, std::exp(x[0]))
-      MPC_REAL(math::FloorOp, std::floor(x[0]))
-      MPC_REAL(math::FmaOp, std::fma(x[0], x[1], x[2]))
-      MPC_REAL(math::Log1pOp, std::log1p(x[0]))
-      MPC_REAL(math::LogOp, std::log(x[0]))
-      MPC_REAL(math::PowFOp, std::pow(x[0], x[1]))
-      MPC_REAL(math::RoundEvenOp, std::nearbyint(x[0]))
-      MPC_REAL(math::RsqrtOp, 1 / std::sqrt(x[0]))
-      MPC_REAL(math::SinOp, std::sin(x[0]))
-      MPC_REAL(math::SqrtOp, std::sqrt(x[0]))
-      MPC_REAL(math::TanhOp, std::tanh(x[0]))
-      .Default([](Operation *) { return nullptr; });
+  return llvm::TypeSwitch<Operation *, RealFunction>(op) MPC_REAL(
+             arith::AddFOp, x[0] + x[1]) MPC_REAL(arith::SubFOp, x[0] - x[1])
+      MPC_REAL(arith::MulFOp, x[0] * x[1]) MPC_REAL(
+             arith::DivFOp, x[0] / x[1]) MPC_REAL(arith::NegFOp, -x[0])
+          MPC_REAL(arith::MaximumFOp, maximum(x[0], x[1])) MPC_REAL(
+              arith::MaxNumFOp,
+              std::fmax(x[0], x[1])) MPC_REAL(arith::MinimumFOp,
+                                              -maximum(-x[0], -x[1]))
+              MPC_REAL(arith::MinNumFOp, std::fmin(x[0], x[1])) MPC_REAL(
+                  arith::ExtFOp,
+                  x[0]) MPC_REAL(math::AbsFOp,
+                                 std::fabs(x[0])) MPC_REAL(math::AtanOp,
+                                                           std::atan(x[0]))
+                  MPC_REAL(math::CeilOp, std::ceil(x[0])) MPC_REAL(
+                      math::CopySignOp,
+                      std::copysign(
+                          x[0], x[1])) MPC_REAL(math::CosOp, std::cos(x[0]))
+                      MPC_REAL(math::ErfOp, std::erf(x[0])) MPC_REAL(
+                          math::Exp2Op,
+                          std::exp2(x[0])) MPC_REAL(math::ExpM1Op,
+                                                    std::expm1(x[0]))
+                          MPC_REAL(math::ExpOp, std::exp(x[0])) MPC_REAL(
+                              math::FloorOp,
+                              std::floor(
+                                  x
+                                      [0])) MPC_REAL(math::FmaOp,
+                                                     std::
+                                                         fma(x[0], x[1], x[2]))
+                              MPC_REAL(
+                                  math::Log1pOp,
+                                  std::log1p(
+                                      x
+                                          [0])) MPC_REAL(math::LogOp,
+                                                         std::
+                                                             log(x[0]))
+                                  MPC_REAL(math::PowFOp, std::pow(x[0], x[1]))
+                                      MPC_REAL(math::RoundEvenOp,
+                                               std::nearbyint(x[0]))
+                                          MPC_REAL(math::RsqrtOp,
+                                                   1 / std::sqrt(x[0]))
+                                              MPC_REAL(math::SinOp,
+                                                       std::sin(x[0]))
+                                                  MPC_REAL(math::SqrtOp,
+                                                           std::sqrt(x[0]))
+                                                      MPC_REAL(math::TanhOp,
+                                                               std::tanh(x[0]))
+                                                          .Default(
+                                                              [](Operation *) {
+                                                                return nullptr;
+                                                              });
 #undef MPC_REAL
 }
 
@@ -139,27 +158,27 @@ static WholeFunction wholeFunction(Operation *op) {
   .Case([](Op) -> WholeFunction {                                              \
     return [](const uint64_t *x) -> uint64_t { return formula; };              \
   })
-  return llvm::TypeSwitch<Operation *, WholeFunction>(op)
-      MPC_WHOLE(arith::AddIOp, x[0] + x[1])
-      MPC_WHOLE(arith::SubIOp, x[0] - x[1])
-      MPC_WHOLE(arith::MulIOp, x[0] * x[1])
-      MPC_WHOLE(arith::AndIOp, x[0] & x[1])
-      MPC_WHOLE(arith::OrIOp, x[0] | x[1])
-      MPC_WHOLE(arith::XOrIOp, x[0] ^ x[1])
-      MPC_WHOLE(arith::MinSIOp, std::min(int64_t(x[0]), int64_t(x[1])))
-      MPC_WHOLE(arith::MaxSIOp, std::max(int64_t(x[0]), int64_t(x[1])))
-      MPC_WHOLE(arith::DivSIOp, int64_t(x[0]) / int64_t(x[1]))
-      MPC_WHOLE(arith::RemSIOp, int64_t(x[0]) % int64_t(x[1]))
-      MPC_WHOLE(arith::DivUIOp, x[0] / x[1])
-      MPC_WHOLE(arith::RemUIOp, x[0] % x[1])
-      MPC_WHOLE(arith::ShLIOp, x[0] << x[1])
-      MPC_WHOLE(arith::ShRUIOp, x[0] >> x[1])
-      MPC_WHOLE(arith::ExtSIOp, x[0])
-      MPC_WHOLE(arith::TruncIOp, x[0])
-      MPC_WHOLE(arith::IndexCastOp, x[0])
-      MPC_WHOLE(arith::ExtUIOp, x[0])
-      MPC_WHOLE(arith::IndexCastUIOp, x[0])
-      .Default([](Operation *) { return nullptr; });
+  return llvm::TypeSwitch<Operation *, WholeFunction>(op) MPC_WHOLE(
+             arith::AddIOp, x[0] + x[1]) MPC_WHOLE(arith::SubIOp, x[0] - x[1])
+      MPC_WHOLE(arith::MulIOp, x[0] * x[1]) MPC_WHOLE(
+             arith::AndIOp, x[0] & x[1]) MPC_WHOLE(arith::OrIOp, x[0] | x[1])
+          MPC_WHOLE(arith::XOrIOp, x[0] ^ x[1]) MPC_WHOLE(
+              arith::MinSIOp, std::min(int64_t(x[0]), int64_t(x[1])))
+              MPC_WHOLE(arith::MaxSIOp, std::max(int64_t(x[0]), int64_t(x[1])))
+                  MPC_WHOLE(arith::DivSIOp, int64_t(x[0]) / int64_t(x[1]))
+                      MPC_WHOLE(arith::RemSIOp, int64_t(x[0]) % int64_t(x[1]))
+                          MPC_WHOLE(arith::DivUIOp, x[0] / x[1]) MPC_WHOLE(
+                              arith::RemUIOp, x[0] % x[1])
+                              MPC_WHOLE(arith::ShLIOp, x[0] << x[1]) MPC_WHOLE(
+                                  arith::ShRUIOp,
+                                  x[0] >> x[1]) MPC_WHOLE(arith::ExtSIOp, x[0])
+                                  MPC_WHOLE(arith::TruncIOp, x[0]) MPC_WHOLE(
+                                      arith::IndexCastOp, x[0])
+                                      MPC_WHOLE(arith::ExtUIOp, x[0])
+                                          MPC_WHOLE(arith::IndexCastUIOp, x[0])
+                                              .Default([](Operation *) {
+                                                return nullptr;
+                                              });
 #undef MPC_WHOLE
 }
 
@@ -276,8 +295,7 @@ private:
     if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1 ||
         code.body.instructions.empty() || code.hasRegions)
       return;
-    mlir::Value accumulator =
-        op.getBody()->getArgument(op.getNumDpsInputs());
+    mlir::Value accumulator = op.getBody()->getArgument(op.getNumDpsInputs());
     Operation *last =
         op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
     const Instruction &final = code.body.instructions.back();
@@ -335,8 +353,7 @@ llvm::Error ScalarCode::run(const Points &points, Lookup tensors,
 }
 
 llvm::Error ScalarCode::run(const Block &block, const Points &points,
-                            Lookup tensors,
-                            std::vector<Element> &slots) const {
+                            Lookup tensors, std::vector<Element> &slots) const {
   for (const Instruction &instruction : block.instructions)
     if (llvm::Error error = step(instruction, points, tensors, slots))
       return error;
@@ -360,8 +377,8 @@ llvm::Error ScalarCode::step(const Instruction &instruction,
     for (auto [slot, value] : llvm::zip(to, held))
       *lane(slot) = value;
   };
-  Element *out = instruction.results.empty() ? nullptr
-                                             : lane(instruction.results[0]);
+  Element *out =
+      instruction.results.empty() ? nullptr : lane(instruction.results[0]);
   switch (instruction.kind) {
   case Instruction::Arithmetic:
     for (unsigned i = 0; i < count; ++i) {
@@ -387,12 +404,11 @@ llvm::Error ScalarCode::step(const Instruction &instruction,
   }
   case Instruction::Compare:
     for (unsigned i = 0; i < count; ++i)
-      out[i].whole =
-          isa<arith::CmpFOp>(op)
-              ? holds(cast<arith::CmpFOp>(op).getPredicate(), in(0)[i].real,
-                      in(1)[i].real)
-              : holds(cast<arith::CmpIOp>(op).getPredicate(), in(0)[i].whole,
-                      in(1)[i].whole);
+      out[i].whole = isa<arith::CmpFOp>(op)
+                         ? holds(cast<arith::CmpFOp>(op).getPredicate(),
+                                 in(0)[i].real, in(1)[i].real)
+                         : holds(cast<arith::CmpIOp>(op).getPredicate(),
+                                 in(0)[i].whole, in(1)[i].whole);
     break;
   case Instruction::Select:
     for (unsigned i = 0; i < count; ++i)
@@ -414,8 +430,8 @@ llvm::Error ScalarCode::step(const Instruction &instruction,
     break;
   case Instruction::ToInteger:
     for (unsigned i = 0; i < count; ++i)
-      out[i] = wholeOf(op->getResult(0).getType(),
-                       uint64_t(int64_t(in(0)[i].real)));
+      out[i] =
+          wholeOf(op->getResult(0).getType(), uint64_t(int64_t(in(0)[i].real)));
     break;
   case Instruction::Index: {
     const auto &dim = points.dims[cast<linalg::IndexOp>(op).getDim()];
@@ -442,8 +458,8 @@ llvm::Error ScalarCode::step(const Instruction &instruction,
     break;
   }
   case Instruction::If: {
-    const Block *taken = in(0)->whole != 0 ? instruction.first.get()
-                                           : instruction.second.get();
+    const Block *taken =
+        in(0)->whole != 0 ? instruction.first.get() : instruction.second.get();
     if (!taken)
       break;
     if (llvm::Error error = run(*taken, points, tensors, slots))

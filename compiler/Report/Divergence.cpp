@@ -48,8 +48,8 @@ std::vector<SharedOp> mpc::report::matchOps(const Function &left,
   return shared;
 }
 
-double mpc::report::relativeError(ArrayRef<float> value, ArrayRef<float> truth,
-                                  double leastNorm) {
+double mpc::report::relativeError(ArrayRef<double> value,
+                                  ArrayRef<double> truth, double leastNorm) {
   assert(value.size() == truth.size() && "not the same tensor");
   double difference = 0, norm = 0;
   for (size_t i = 0; i < truth.size(); ++i) {
@@ -57,9 +57,9 @@ double mpc::report::relativeError(ArrayRef<float> value, ArrayRef<float> truth,
       continue;
     if (!std::isfinite(value[i]))
       return INFINITY;
-    double apart = double(value[i]) - double(truth[i]);
+    double apart = value[i] - truth[i];
     difference += apart * apart;
-    norm += double(truth[i]) * double(truth[i]);
+    norm += truth[i] * truth[i];
   }
   if (difference == 0)
     return 0;
@@ -73,7 +73,7 @@ static uint64_t widthOf(llvm::StringRef type) {
 }
 
 double mpc::report::leastNormOf(const Op &op, size_t result,
-                                ArrayRef<float> input, size_t count) {
+                                ArrayRef<double> input, size_t count) {
   constexpr double kShare = 1.0 / 16;
   bool isMean = op.op == "train.reduce_mean";
   bool isSum = isMean || op.op == "train.reduce_sum" ||
@@ -81,12 +81,21 @@ double mpc::report::leastNormOf(const Op &op, size_t result,
   if (!isSum || op.operands.empty() || count == 0)
     return 0;
   double squares = 0;
-  for (float number : input)
-    squares += std::isfinite(number) ? double(number) * double(number) : 0;
+  for (double number : input)
+    squares += std::isfinite(number) ? number * number : 0;
   double elements =
       double(op.operands[0].bytes) / double(widthOf(op.operands[0].dtype));
   double terms = isMean ? std::max(elements / double(count), 1.0) : 1;
   return kShare * std::sqrt(squares) / terms;
+}
+
+bool mpc::report::keepsCancellation(const Op &op) {
+  static constexpr llvm::StringLiteral kOps[] = {
+      "train.reshape",      "train.neg",    "train.transpose",
+      "train.broadcast_to", "train.mul",    "train.add",
+      "train.slice",        "train.concat", "train.split",
+      "train.reduce_sum"};
+  return llvm::is_contained(kOps, llvm::StringRef(op.op));
 }
 
 /// The op whose result is furthest off of what `op` reads; none if none is off.

@@ -30,7 +30,7 @@ std::vector<SharedOp> matchOps(const Function &left, const Function &right);
 /// ||value - truth|| / ||truth||, or of `leastNorm` if that is larger. Infinite
 /// if a value is not finite where the truth is; where the truth is not finite
 /// nothing is compared. Nothing is 0 off from nothing; anything else is 1 off.
-double relativeError(llvm::ArrayRef<float> value, llvm::ArrayRef<float> truth,
+double relativeError(llvm::ArrayRef<double> value, llvm::ArrayRef<double> truth,
                      double leastNorm = 0);
 
 /// Sums of numbers of either sign may cancel, and then are as far off as the
@@ -39,8 +39,13 @@ double relativeError(llvm::ArrayRef<float> value, llvm::ArrayRef<float> truth,
 /// signs would give, which has the norm of the numbers. 0 for results that are
 /// no such sums. `input` is what the op's first operand is, or a sketch of it;
 /// result number `result` has `count` elements.
-double leastNormOf(const Op &op, size_t result, llvm::ArrayRef<float> input,
+double leastNormOf(const Op &op, size_t result, llvm::ArrayRef<double> input,
                    size_t count);
+
+/// Whether the result of `op` is made of the numbers that it reads, moved,
+/// repeated, scaled or with another sign: what they have cancelled to is as
+/// small there.
+bool keepsCancellation(const Op &op);
 
 /// The largest error of what `op` reads of other ops; 0 if it reads nothing.
 double errorOfInputs(const SharedOp &op, llvm::ArrayRef<double> errors);

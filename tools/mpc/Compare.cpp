@@ -134,9 +134,9 @@ Action mpc::tool::addCompare(CLI::App &app) {
   compare
       ->add_option("--against", options->against,
                    "Precision to compare with, without rules: fp32 (default), "
-                   "bf16 or fp16")
+                   "bf16, fp16, or fp64, interpreted op by op")
       ->option_text("TYPE")
-      ->check(Choice({"fp32", "bf16", "fp16"}));
+      ->check(Choice({"fp32", "bf16", "fp16", "fp64"}));
   compare
       ->add_option("--steps", options->settings.steps,
                    "Steps to train (default: 20)")

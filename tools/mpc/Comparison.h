@@ -3,6 +3,7 @@
 #define MPC_TOOLS_MPC_COMPARISON_H
 
 #include "compiler/Report/Divergence.h"
+#include "tools/mpc/ComparedProgram.h"
 #include "tools/mpc/Signals.h"
 #include "tools/mpc/Variants.h"
 
@@ -61,12 +62,9 @@ public:
   std::vector<Drift> drifts;
 
 private:
-  struct Side;
-
-  std::unique_ptr<Side> open(const std::string &package) const;
   void matchProbes();
   std::vector<double> probe(Dataset &data, const Batches &batches);
-  void measureDrift(const std::vector<std::vector<float>> &before);
+  void measureDrift(const std::vector<std::vector<double>> &before);
 
   const Settings settings;
   const std::string referencePrecision;
@@ -75,7 +73,8 @@ private:
   const report::Function *candidateStep = nullptr, *referenceStep = nullptr;
   /// The candidate on its way, the reference, and the candidate on the way of
   /// the reference.
-  std::unique_ptr<Side> candidate, reference, locked;
+  std::unique_ptr<CompiledProgram> candidate, locked;
+  std::unique_ptr<ComparedProgram> reference;
   /// A value that both show: what it is of, and among the outputs of each.
   struct Probe {
     size_t op, result, left, right;

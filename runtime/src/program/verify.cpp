@@ -5,8 +5,10 @@
 #include <cinttypes>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -21,9 +23,12 @@ namespace {
 
 using Text = const char*;
 
-// More segments, entries or bindings of an entry than this are refused: they
+// More segments, entries or inputs of an entry than this are refused: they
 // are searched one by one.
 constexpr uint32_t kMostListed = 4096;
+
+// What `mpc compare` has of a program's ops: one output for each value.
+constexpr uint32_t kMaxOutputs = 1 << 20;
 
 mpc_status_t damaged(const std::string& where, Text what) {
   return mpc_status_make(MPC_DAMAGED, "the package is inconsistent: %s: %s",
@@ -634,9 +639,10 @@ mpc_status_t Checker::check_observations(const schema::Entry& entry,
 mpc_status_t Checker::check_bindings(const Bindings* bindings, bool inputs,
                                      const std::string& where) {
   if (!bindings) return nullptr;
-  if (bindings->size() > kMostListed)
+  if (bindings->size() > (inputs ? kMostListed : kMaxOutputs))
     return damaged(where, "it has too many inputs or outputs");
   std::vector<Range> ranges;
+  std::unordered_set<std::string_view> names;
   for (uint32_t i = 0; i < bindings->size(); ++i) {
     const schema::Binding& binding = *bindings->Get(i);
     std::string there =
@@ -644,7 +650,7 @@ mpc_status_t Checker::check_bindings(const Bindings* bindings, bool inputs,
     if (!is_name(binding.name())) return damaged(there, "its name is not text");
     const schema::Buffer& buffer = *binding.buffer();
     MPC_RETURN_IF_ERROR(check_buffer(buffer, 1, there));
-    if (find_binding(bindings, binding.name()->c_str()) != static_cast<int>(i))
+    if (!names.insert(binding.name()->string_view()).second)
       return damaged(there, "another has its name");
     if (binding.batch_dim() < -1 ||
         (binding.batch_dim() >= 0 &&

@@ -1,0 +1,76 @@
+//===- ReferenceProgram.h - A training program that is interpreted -*- C++
+//-*-===//
+//
+// A model's entry points in f64, run op by op: the measure of what compiled
+// programs compute.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_PASSES_REFERENCEPROGRAM_H
+#define MPC_PASSES_REFERENCEPROGRAM_H
+
+#include "compiler/Reference/Interpreter.h"
+#include "passes/Pipeline.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <memory>
+
+namespace mpc {
+
+/// A module whose values have their types, and what it lives in.
+struct LoweredModule {
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+/// The first stages of `compileModel`, up to the choice of formats. Fills
+/// `lowered` if the result has no error; its report is that of the first
+/// device.
+CompileResult lowerModel(const CompileOptions &options, LoweredModule &lowered);
+
+class ReferenceProgram {
+public:
+  /// A state, or one tensor of a packed one, as checkpoints name it.
+  struct State {
+    std::string symbol;
+    int64_t offset; ///< Of the packed state, in elements.
+    mlir::RankedTensorType type;
+    bool isParameter;
+  };
+
+  /// Takes what lowerModel made of a model with --precision=fp64; fails, with a
+  /// message in `error`, if an op cannot be interpreted.
+  static std::unique_ptr<ReferenceProgram>
+  create(LoweredModule lowered, reference::KernelRunner runner,
+         std::string &error);
+
+  const std::map<std::string, State> &states() const { return tensors; }
+  std::vector<reference::Element> read(const State &state) const;
+  void write(const State &state, llvm::ArrayRef<reference::Element> elements);
+
+  bool has(llvm::StringRef entry) const;
+  /// Names and types of what an entry point takes.
+  std::vector<std::pair<std::string, mlir::RankedTensorType>>
+  inputs(llvm::StringRef entry) const;
+  /// What it returns, of results with a name.
+  std::vector<std::pair<std::string, mlir::RankedTensorType>>
+  outputs(llvm::StringRef entry) const;
+  /// Results by name. After an error no state has changed.
+  llvm::Expected<std::map<std::string, reference::HostTensor>>
+  run(llvm::StringRef entry, std::vector<reference::HostTensor> inputs);
+
+private:
+  ReferenceProgram(LoweredModule lowered, reference::KernelRunner runner)
+      : lowered(std::move(lowered)), interpreter(std::move(runner)) {}
+  mlir::func::FuncOp find(llvm::StringRef entry) const;
+  void listStates();
+
+  LoweredModule lowered;
+  reference::Interpreter interpreter;
+  std::map<std::string, State> tensors;
+};
+
+} // namespace mpc
+
+#endif // MPC_PASSES_REFERENCEPROGRAM_H

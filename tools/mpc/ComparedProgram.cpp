@@ -1,0 +1,194 @@
+//===- ComparedProgram.cpp - A program that mpc compare runs --------------===//
+
+#include "tools/mpc/ComparedProgram.h"
+#include "tools/mpc/Memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mpc::tool;
+
+static constexpr const char *kEntry = "probe";
+
+//===----------------------------------------------------------------------===//
+// Any program
+//===----------------------------------------------------------------------===//
+
+void ComparedProgram::take(const ComparedProgram &other,
+                           const ComparedProgram *than) {
+  for (const auto &[name, state] : states) {
+    auto found = other.states.find(name);
+    if (found == other.states.end() || (than && than->states.count(name)))
+      continue;
+    const State &from = found->second;
+    const bool sameFormat =
+        from.dtype == state.dtype || (from.isFloat() && state.isFloat());
+    if (!state.isRounded() && sameFormat && from.shape == state.shape)
+      write(name, other.read(name));
+  }
+}
+
+std::vector<double> ComparedProgram::numbers(const std::string &state) const {
+  std::vector<double> result;
+  for (Element element : read(state))
+    result.push_back(element.real);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// A compiled program
+//===----------------------------------------------------------------------===//
+
+CompiledProgram::CompiledProgram(const std::string &package,
+                                 const SessionSettings &settings)
+    : program(package), session(program, settings) {
+  for (const mpc_state_info_t &info : program.states())
+    states[info.name] = {info.dtype,
+                         {info.shape, info.shape + info.rank},
+                         info.is_parameter != 0};
+  outputs = program.outputs(kEntry);
+  for (const Binding &output : outputs) {
+    size_t count = output.shape.empty() ? 1 : output.shape[0];
+    probes.emplace_back(output.name, count);
+    shown.emplace_back(count);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i)
+    tensors.push_back({sizeof(mpc_tensor_t),
+                       outputs[i].dtype,
+                       static_cast<uint32_t>(outputs[i].shape.size()),
+                       outputs[i].shape.data(),
+                       shown[i].data(),
+                       {}});
+}
+
+/// The elements of `tensor`, whose floats are f32 or f64.
+template <typename Copy>
+static void eachElement(const mpc_tensor_t &tensor, size_t count, Copy copy) {
+  char *bytes = static_cast<char *>(tensor.data);
+  const size_t size = mpc_dtype_size(tensor.dtype);
+  for (size_t i = 0; i < count; ++i)
+    copy(i, bytes + i * size);
+}
+
+static mpc::reference::Element loadElement(mpc_dtype_t dtype,
+                                           const char *bytes) {
+  mpc::reference::Element element;
+  element.whole = 0;
+  auto load = [&](auto value) {
+    std::memcpy(&value, bytes, sizeof(value));
+    if constexpr (std::is_floating_point_v<decltype(value)>)
+      element.real = value;
+    else
+      element.whole = value;
+  };
+  switch (dtype) {
+  case MPC_DTYPE_F32:
+    load(float());
+    break;
+  case MPC_DTYPE_F64:
+    load(double());
+    break;
+  case MPC_DTYPE_I64:
+    load(int64_t());
+    break;
+  case MPC_DTYPE_I32:
+    load(int32_t());
+    break;
+  case MPC_DTYPE_BOOL:
+  case MPC_DTYPE_U8:
+    load(uint8_t());
+    break;
+  default:
+    throw Failure(Error, std::string("cannot compare tensors of ") +
+                             mpc_dtype_name(dtype));
+  }
+  return element;
+}
+
+static void storeElement(mpc_dtype_t dtype, mpc::reference::Element element,
+                         char *bytes) {
+  auto store = [&](auto value) { std::memcpy(bytes, &value, sizeof(value)); };
+  switch (dtype) {
+  case MPC_DTYPE_F32:
+    return store(float(element.real));
+  case MPC_DTYPE_F64:
+    return store(element.real);
+  case MPC_DTYPE_I64:
+    return store(element.whole);
+  case MPC_DTYPE_I32:
+    return store(int32_t(element.whole));
+  case MPC_DTYPE_BOOL:
+  case MPC_DTYPE_U8:
+    return store(uint8_t(element.whole));
+  default:
+    throw Failure(Error, std::string("cannot compare tensors of ") +
+                             mpc_dtype_name(dtype));
+  }
+}
+
+static size_t countOf(const std::vector<int64_t> &shape) {
+  size_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+/// A tensor of a state, in memory of its own.
+static mpc_tensor_t tensorOf(const ComparedProgram::State &state,
+                             const std::string &name,
+                             std::vector<char> &memory) {
+  takeMemory(memory, countOf(state.shape) * mpc_dtype_size(state.dtype),
+             "the state '" + name + "'");
+  return {sizeof(mpc_tensor_t),
+          state.dtype,
+          static_cast<uint32_t>(state.shape.size()),
+          state.shape.data(),
+          memory.data(),
+          {}};
+}
+
+std::vector<ComparedProgram::Element>
+CompiledProgram::read(const std::string &name) const {
+  const State &state = states.at(name);
+  std::vector<char> memory;
+  mpc_tensor_t tensor = tensorOf(state, name, memory);
+  check(mpc_session_read_state(session.get(), name.c_str(), &tensor), name);
+  std::vector<Element> elements(countOf(state.shape));
+  eachElement(tensor, elements.size(), [&](size_t i, const char *bytes) {
+    elements[i] = loadElement(state.dtype, bytes);
+  });
+  return elements;
+}
+
+void CompiledProgram::write(const std::string &name,
+                            const std::vector<Element> &elements) {
+  const State &state = states.at(name);
+  std::vector<char> memory;
+  mpc_tensor_t tensor = tensorOf(state, name, memory);
+  eachElement(tensor, elements.size(), [&](size_t i, char *bytes) {
+    storeElement(state.dtype, elements[i], bytes);
+  });
+  check(mpc_session_write_state(session.get(), name.c_str(), &tensor), name);
+}
+
+void CompiledProgram::show(const std::vector<mpc_tensor_t> &inputs) {
+  check(mpc_session_run(session.get(), kEntry, inputs.data(), inputs.size(),
+                        tensors.data(), tensors.size()));
+  values.clear();
+  for (const std::vector<float> &numbers : shown)
+    values.emplace_back(numbers.begin(), numbers.end());
+}
+
+bool CompiledProgram::update(Dataset &data, const Batches &batches,
+                             double &loss, double &gradNorm) {
+  mpc_step_info_t info = {};
+  if (!tool::update(session, data, batches, info))
+    return false;
+  loss = info.update_loss;
+  gradNorm = info.grad_norm;
+  return true;
+}
+
+void CompiledProgram::setTotalSteps(uint64_t steps) {
+  tool::setTotalSteps(session, program, steps);
+}

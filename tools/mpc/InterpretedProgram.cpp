@@ -1,0 +1,243 @@
+//===- InterpretedProgram.cpp - What compiled programs are measured by ----===//
+//
+// A model in f64, op by op: generated code by the interpreter of linalg,
+// kernels of the catalog by their references.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/mpc/ComparedProgram.h"
+#include "tools/mpc/CompileOptions.h"
+
+#include "kernels/kernel.h"
+#include "passes/ReferenceProgram.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace mpc::tool;
+using mpc::reference::Element;
+using mpc::reference::HostTensor;
+
+//===----------------------------------------------------------------------===//
+// Kernels of the catalog
+//===----------------------------------------------------------------------===//
+
+static std::optional<mpc::kernels::KernelId> findKernel(llvm::StringRef name) {
+#define MPC_KERNEL(kernel, id, inputs, outputs, attributes)                    \
+  if (name == #kernel)                                                         \
+    return mpc::kernels::KernelId::kernel;
+#include "kernels/catalog.def"
+  return std::nullopt;
+}
+
+namespace {
+
+/// Memory of one operand as kernels want it.
+struct KernelOperand {
+  mpc::kernels::TensorDesc desc;
+  std::vector<double> memory; ///< Of any type; aligned as f64.
+
+  static std::optional<mpc_dtype_t> dtypeOf(mlir::Type type) {
+    if (type.isF64())
+      return MPC_DTYPE_F64;
+    if (type.isF32())
+      return MPC_DTYPE_F32;
+    if (type.isInteger(64))
+      return MPC_DTYPE_I64;
+    if (type.isInteger(32))
+      return MPC_DTYPE_I32;
+    if (type.isInteger(8))
+      return MPC_DTYPE_U8;
+    if (type.isInteger(1))
+      return MPC_DTYPE_BOOL;
+    return std::nullopt;
+  }
+};
+
+} // namespace
+
+static void copyElement(mpc_dtype_t dtype, Element &element, char *bytes,
+                        bool toBytes) {
+  auto copy = [&](auto like, auto &member) {
+    if (toBytes)
+      like = static_cast<decltype(like)>(member);
+    else
+      std::memcpy(&like, bytes, sizeof(like));
+    if (toBytes)
+      std::memcpy(bytes, &like, sizeof(like));
+    else
+      member = like;
+  };
+  switch (dtype) {
+  case MPC_DTYPE_F64:
+    return copy(double(), element.real);
+  case MPC_DTYPE_F32:
+    return copy(float(), element.real);
+  case MPC_DTYPE_I64:
+    return copy(int64_t(), element.whole);
+  case MPC_DTYPE_I32:
+    return copy(int32_t(), element.whole);
+  default:
+    return copy(uint8_t(), element.whole);
+  }
+}
+
+/// Runs `op` by the naive version of its kernel.
+static llvm::Error runReference(mpc::train::KernelOpInterface op,
+                                llvm::ArrayRef<const HostTensor *> operands,
+                                llvm::MutableArrayRef<HostTensor> results) {
+  auto id = findKernel(op.getKernelName());
+  if (!id)
+    return llvm::createStringError("the catalog has no kernel '%s'",
+                                   op.getKernelName().str().c_str());
+  mpc::kernels::KernelDesc desc{*id, {}, {}};
+  for (int64_t attribute : op.getKernelAttributes())
+    desc.attributes.push_back(attribute);
+  std::vector<HostTensor> all;
+  for (const HostTensor *operand : operands)
+    all.push_back(*operand);
+  all.insert(all.end(), results.begin(), results.end());
+  std::vector<std::vector<char>> memories;
+  std::vector<void *> addresses;
+  constexpr size_t kAlignment = mpc::kernels::kOperandAlignment;
+  for (HostTensor &tensor : all) {
+    auto dtype = KernelOperand::dtypeOf(tensor.type.getElementType());
+    if (!dtype)
+      return llvm::createStringError("a kernel reads a type that the reference "
+                                     "does not know");
+    desc.operands.push_back({*dtype, tensor.type.getShape().vec()});
+    size_t size = mpc_dtype_size(*dtype);
+    memories.emplace_back(tensor.elements.size() * size + kAlignment);
+    auto address = reinterpret_cast<uintptr_t>(memories.back().data());
+    char *begin = memories.back().data() + (kAlignment - address % kAlignment);
+    for (size_t i = 0; i < tensor.elements.size(); ++i)
+      copyElement(*dtype, tensor.elements[i], begin + i * size,
+                  /*toBytes=*/true);
+    addresses.push_back(begin);
+  }
+  std::string error;
+  auto kernel = mpc::kernels::make_reference_kernel(desc, &error);
+  if (!kernel)
+    return llvm::createStringError(error.c_str());
+  std::vector<char> scratch(kernel->scratch_bytes() + kAlignment);
+  auto base = reinterpret_cast<uintptr_t>(scratch.data());
+  if (!kernel->run(addresses.data(),
+                   scratch.data() + (kAlignment - base % kAlignment)))
+    return llvm::createStringError("the reference kernel failed");
+  for (size_t r = 0; r < results.size(); ++r) {
+    size_t k = operands.size() + r;
+    mpc_dtype_t dtype = desc.operands[k].dtype;
+    char *begin = static_cast<char *>(addresses[k]);
+    for (size_t i = 0; i < results[r].elements.size(); ++i)
+      copyElement(dtype, results[r].elements[i],
+                  begin + i * mpc_dtype_size(dtype), /*toBytes=*/false);
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class InterpretedProgram : public ComparedProgram {
+public:
+  explicit InterpretedProgram(std::unique_ptr<mpc::ReferenceProgram> made)
+      : program(std::move(made)) {
+    for (const auto &[name, state] : program->states())
+      if (auto dtype = KernelOperand::dtypeOf(state.type.getElementType()))
+        states[name] = {*dtype, state.type.getShape().vec(), state.isParameter};
+    for (const auto &[name, type] : program->outputs("probe"))
+      probes.emplace_back(name, type.getNumElements());
+  }
+
+  std::vector<Element> read(const std::string &state) const override {
+    return program->read(program->states().at(state));
+  }
+
+  void write(const std::string &state,
+             const std::vector<Element> &elements) override {
+    program->write(program->states().at(state), elements);
+  }
+
+  void show(const std::vector<mpc_tensor_t> &inputs) override {
+    std::map<std::string, HostTensor> results = run("probe", inputs);
+    values.clear();
+    for (const auto &[name, count] : probes) {
+      values.emplace_back();
+      for (Element element : results.at(name).elements)
+        values.back().push_back(element.real);
+    }
+  }
+
+  bool update(Dataset &data, const Batches &batches, double &loss,
+              double &gradNorm) override {
+    std::map<std::string, HostTensor> results;
+    for (const std::vector<uint64_t> &samples : batches)
+      results = run("step", data.gather(samples));
+    loss = results.at("loss").elements.at(0).real;
+    gradNorm = results.at("grad_norm").elements.at(0).real;
+    for (const auto &[name, state] : program->states()) {
+      if (!state.type.getElementType().isF64())
+        continue;
+      std::vector<Element> elements = program->read(state);
+      for (Element &element : elements)
+        element.real = float(element.real);
+      program->write(state, elements);
+    }
+    return std::isfinite(loss) && std::isfinite(gradNorm);
+  }
+
+  void setTotalSteps(uint64_t steps) override {
+    auto state = states.find("total_steps");
+    if (state == states.end() || read("total_steps").at(0).whole != 0)
+      return;
+    Element element;
+    element.whole = int64_t(steps);
+    write("total_steps", {element});
+  }
+
+private:
+  std::map<std::string, HostTensor>
+  run(llvm::StringRef entry, const std::vector<mpc_tensor_t> &inputs) {
+    std::vector<HostTensor> arguments;
+    for (auto [i, input] : llvm::enumerate(program->inputs(entry))) {
+      HostTensor tensor = HostTensor::zeros(input.second);
+      const size_t size = mpc_dtype_size(inputs[i].dtype);
+      for (size_t k = 0; k < tensor.elements.size(); ++k)
+        copyElement(inputs[i].dtype, tensor.elements[k],
+                    static_cast<char *>(inputs[i].data) + k * size,
+                    /*toBytes=*/false);
+      arguments.push_back(std::move(tensor));
+    }
+    auto results = program->run(entry, std::move(arguments));
+    if (!results)
+      throw Failure(Error, "the reference in f64 failed: " +
+                               llvm::toString(results.takeError()));
+    return std::move(*results);
+  }
+
+  std::unique_ptr<mpc::ReferenceProgram> program;
+};
+
+} // namespace
+
+std::unique_ptr<ComparedProgram>
+mpc::tool::makeReference(CompileOptions options, std::string &report) {
+  options.precision = "fp64";
+  options.probe = true;
+  LoweredModule lowered;
+  CompileResult result = lowerModel(options, lowered);
+  if (result.exitCode != 0) {
+    printMessages(result);
+    throw AlreadyReported(static_cast<ExitCode>(result.exitCode));
+  }
+  report = result.report;
+  std::string error;
+  auto program =
+      ReferenceProgram::create(std::move(lowered), runReference, error);
+  if (!program)
+    throw Failure(Error, "the reference in f64 cannot be made: " + error);
+  return std::make_unique<InterpretedProgram>(std::move(program));
+}
