@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs the suite and the benchmarks that check.sh packed; run.sh starts it.
 
-Writes results.json and table.txt, both anew after each check, bench.json and, at
-the end, logs.tar.gz into --out. The exit status is 1 if anything failed; what was
-skipped did not.
+Writes results.json and table.txt, both anew after each check, bench.json and
+logs/ into --out; output of programs arrives there as it is printed, as the
+machine may be taken away. --resume runs what results.json does not have. The exit
+status is 1 if anything failed; what was skipped did not.
 """
 import argparse
 import glob
@@ -11,20 +12,31 @@ import json
 import os
 import pathlib
 import platform
+import re
 import shutil
+import signal
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
+import traceback
 
-STAGES = ("doctor", "suite", "digits", "sanitizer", "bench")
+# In this order: what takes seconds and tells most comes first.
+STAGES = ("doctor", "smoke", "steps", "suite", "digits", "sanitizer", "bench")
+# Tests of a program that share a process, and the seconds it has.
+SHARD = 20
+SHARD_SECONDS = 60
+SMOKE_SECONDS = 20
+LIST_SECONDS = 60
+# Of one program: tests that hang cost a minute each.
+MAX_HANGS = 3
 # What PyTorch reaches on the digits; see test/tools/mpc/digits.test.
 ACCURACY = {"mlp": 0.97, "cnn": 0.98}
+FP8_LOSES = 0.01
 STEPS = 200
 WINDOW = 20
 # Of the mean loss of 20 steps: sums in another order, rounding at other places.
-AGREEMENT = {"fp32": 1e-4, "bf16": 1e-2, "fp16": 1e-2}
+AGREEMENT = {"fp32": 1e-4, "bf16": 1e-2, "fp16": 1e-2, "fp8": 5e-2}
 
 
 def find_cuda_libraries():
@@ -44,6 +56,26 @@ class Failure(Exception):
     """Something that ran and is not right."""
 
 
+class TimedOut(Failure):
+    """Something that did not end."""
+
+
+class Done:
+    """What a program left: its exit status and its output."""
+
+    def __init__(self, returncode, stdout, stderr):
+        self.returncode = returncode
+        self.stdout = stdout
+        self.stderr = stderr
+
+
+def read_text(path, offset=0):
+    """What was written from there on, whatever bytes that is."""
+    with open(path, "rb") as file:
+        file.seek(offset)
+        return file.read().decode("utf-8", "replace")
+
+
 class Runner:
     def __init__(self, args):
         self.args = args
@@ -51,9 +83,10 @@ class Runner:
         self.out = args.out
         self.results = []
         self.machine = {}
+        self.known = load_results(self.out) if args.resume else {}
         self.scratch = pathlib.Path(tempfile.mkdtemp())
-        self.logs = self.scratch / "logs"
-        self.logs.mkdir()
+        self.logs = self.out / "logs"
+        self.logs.mkdir(exist_ok=True)
         self.environment = dict(os.environ)
         paths = find_cuda_libraries()
         if os.environ.get("LD_LIBRARY_PATH"):
@@ -62,27 +95,36 @@ class Runner:
         # Of mpc-gpu-programs-test.
         self.environment["MPC_GPU_PROGRAMS"] = str(self.content / "packages/programs")
         self.no_device = ""
+        self.lists = {}  # Of tests, by program.
+        self.ran_on = {}  # What the last training said of its device.
 
     # --- Running --------------------------------------------------------------
 
     def run(self, name, command, seconds=300):
-        """Runs a program; its output goes to a log and is returned."""
+        """Runs a program. Its output goes to logs as it comes, and is returned."""
         command = [str(part) for part in command]
-        log = self.logs / f"{name}.log"
-        with open(log, "a") as file:
+        log, errors = self.logs / f"{name}.log", self.logs / f"{name}.err"
+        with open(log, "ab") as out, open(errors, "ab") as err:
+            for file in (out, err):
+                file.write(f"$ {' '.join(command)}\n".encode())
+                file.flush()
+            begin, begin_err = out.tell(), err.tell()
+            # A group of its own: what it started must not outlive it.
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=self.environment,
+                start_new_session=True,
+            )
             try:
-                done = subprocess.run(
-                    command,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    timeout=seconds,
-                    env=self.environment,
-                )
+                process.wait(timeout=seconds)
             except subprocess.TimeoutExpired:
-                raise Failure(f"took more than {seconds} s") from None
-            file.write(f"{' '.join(command)}\n{done.stderr}\n{done.stdout}\n")
-        return done
+                raise TimedOut(f"took more than {seconds} s") from None
+            finally:
+                end_group(process)
+        return Done(process.returncode, read_text(log, begin), read_text(errors, begin_err))
 
     def must_run(self, name, command, seconds=300):
         done = self.run(name, command, seconds)
@@ -93,8 +135,11 @@ class Runner:
         return done.stdout
 
     def record(self, stage, name, work):
-        """Runs one check and keeps what became of it."""
+        """Runs one check and keeps what became of it; never raises."""
         begin = time.monotonic()
+        if (stage, name) in self.known:
+            self.keep(self.known[stage, name])
+            return
         entry = {"stage": stage, "name": name}
         try:
             entry["status"], entry["detail"] = "passed", work() or ""
@@ -102,7 +147,15 @@ class Runner:
             entry["status"], entry["detail"] = "skipped", str(skipped)
         except Failure as failure:
             entry["status"], entry["detail"] = "failed", str(failure)
+        except Exception as error:  # Whatever a program printed or did not leave.
+            entry["status"] = "failed"
+            entry["detail"] = f"{type(error).__name__}: {error}"
+            with open(self.logs / "exceptions.log", "a", encoding="utf-8") as file:
+                file.write(f"{stage} {name}\n{traceback.format_exc()}\n")
         entry["seconds"] = round(time.monotonic() - begin, 2)
+        self.keep(entry)
+
+    def keep(self, entry):
         self.results.append(entry)
         print(line_of(entry), flush=True)
         self.write()
@@ -128,25 +181,120 @@ class Runner:
             raise Skipped(self.no_device)
         return ", ".join(device["name"] for device in found["devices"])
 
-    def suite(self):
-        for name in (self.content / "suite.txt").read_text().split():
-            self.record("suite", name, lambda name=name: self.run_tests(name))
+    def smoke(self):
+        """The first minute: a process for each kind of work."""
+        for program in self.suite_programs():
+            for test in self.tests_of("smoke", program, r"Smoke\."):
+                self.record("smoke", test, lambda: self.run_alone(program, test))
 
-    def run_tests(self, name):
-        report = self.logs / f"{name}.json"
-        report.unlink(missing_ok=True)
-        command = [self.program(name), f"--gtest_output=json:{report}"]
-        done = self.run(name, command, 900)
-        if not report.exists():
-            raise Failure(f"exit status {done.returncode}, and it left no report")
-        return judge_tests(json.loads(report.read_text()), done)
+    def steps(self):
+        """A few steps of each package, then models that the digits have none of."""
+        for package in sorted(self.content.glob("packages/*.mpc")):
+            name = f"{package.stem} {WINDOW} steps"
+            self.record("steps", name, lambda: self.check_steps(package))
+        for program in self.suite_programs():
+            for test in self.tests_of("steps", program, r"GpuModels.*(gpt|fp8)"):
+                self.record("steps", test, lambda: self.run_alone(program, test))
+
+    def suite(self):
+        for program in self.suite_programs():
+            tests = self.tests_of("suite", program, "")
+            self.run_shards("suite", program, tests)
+
+    def suite_programs(self):
+        return (self.content / "suite.txt").read_text().split()
+
+    # --- Tests of a program ---------------------------------------------------
+
+    def tests_of(self, stage, program, pattern):
+        """Names of its tests with this in them; a check failed if it lists none."""
+        if program not in self.lists:
+            command = [self.program(program), "--gtest_list_tests"]
+            seconds = min(LIST_SECONDS, self.args.shard_seconds)
+            try:
+                text = self.must_run(f"{program}-list", command, seconds)
+                self.lists[program] = parse_test_list(text)
+                failure = None if self.lists[program] else Failure("it lists no tests")
+            except Exception as error:
+                self.lists[program], failure = [], error
+            if failure:
+                self.known.pop((stage, f"{program} list"), None)
+                self.record(stage, f"{program} list", lambda: throw(failure))
+        return [test for test in self.lists[program] if re.search(pattern, test)]
+
+    def run_alone(self, program, test):
+        command = [self.program(program), f"--gtest_filter={test}"]
+        done = self.run(f"{program}-alone", command, min(SMOKE_SECONDS, self.args.shard_seconds))
+        return judge_tests([test], parse_test_results(done.stdout), done)
+
+    def run_shards(self, stage, program, tests, wrapper=(), seconds=None):
+        """Twenty at a time; behind one that crashed or hung it goes on."""
+        seconds = seconds or self.args.shard_seconds
+        label = f"{program} {wrapper[2]}" if wrapper else program
+        hangs = 0
+        for begin in range(0, len(tests), SHARD):
+            left = tests[begin : begin + SHARD]
+            while left:
+                first, last = tests.index(left[0]) + 1, tests.index(left[-1]) + 1
+                name = f"{label} {first}-{last} of {len(tests)}"
+                rest, what = [], {}
+                self.record(
+                    stage,
+                    name,
+                    lambda: self.run_shard(program, left, wrapper, seconds, rest, what, hangs),
+                )
+                hangs += what.get("hung", False)
+                if not what:  # Known from before.
+                    rest = self.known[stage, name].get("rest", [])
+                elif rest:
+                    self.results[-1]["rest"] = list(rest)
+                    self.write()
+                left = list(rest)
+
+    def run_shard(self, program, tests, wrapper, seconds, rest, what, hangs):
+        """Runs these; `rest` gets those behind a test that ended the process."""
+        what["ran"] = True
+        if hangs >= MAX_HANGS:
+            raise Skipped(f"{hangs} tests of this program hung")
+        command = [*wrapper, self.program(program), f"--gtest_filter={':'.join(tests)}"]
+        log = self.logs / f"{program}-shard.log"
+        begin = log.stat().st_size if log.exists() else 0
+        how = note = ""
+        try:
+            done = self.run(f"{program}-shard", command, seconds)
+            results = parse_test_results(done.stdout)
+        except TimedOut as hung:
+            what["hung"] = True
+            how, results = f"hung: {hung}", parse_test_results(read_text(log, begin))
+            done = Done(None, "", "")
+        culprit = next((test for test in tests if results.get(test, [""])[0] == "began"), None)
+        if culprit and culprit != tests[0] and "hung" in what:
+            # It may be slow only: it has a process of its own next.
+            what.pop("hung")
+            first = tests.index(culprit)
+            rest.extend(tests[first:])
+            note, tests, done.returncode, culprit = "; then time was up", tests[:first], 0, None
+            if any(results[test][0] == "failed" for test in tests):
+                done.returncode = 1
+            how = ""
+        if culprit:
+            rest.extend(tests[tests.index(culprit) + 1 :])
+            how = how or f"crashed: {describe_exit(done.returncode)}"
+            others = [test for test in tests if results.get(test, [""])[0] == "failed"]
+            more = f"; and failed: {', '.join(others)}" if others else ""
+            raise Failure(f"{culprit} {how}{more}")
+        if how:
+            raise Failure(f"{how}, but in none of its tests")
+        if results:  # It ended between two tests.
+            rest.extend(test for test in tests if test not in results)
+        return judge_tests(tests, results, done) + note
 
     def digits(self):
         for package in sorted(self.content.glob("packages/*.mpc")):
             model, precision = package.stem.split("-")
             checks = [
                 ("cpu", lambda: self.train_on_cpu(package)),
-                ("accuracy", lambda: self.check_accuracy(package, model)),
+                ("accuracy", lambda: self.check_accuracy(package, model, precision)),
                 ("agrees with the cpu", lambda: self.check_agreement(package, precision)),
                 ("resumes", lambda: self.check_resume(package)),
             ]
@@ -162,7 +310,8 @@ class Runner:
         command += ["--data", data / "digits-train.npz", "--json", *options]
         name = f"digits-{package.stem}-{device}"
         lines = self.must_run(name, command).splitlines()
-        steps = [json.loads(line) for line in lines]
+        steps = [parse_line(line) for line in lines]
+        self.ran_on = next((step for step in steps if "kernels" in step), {})
         accuracies = [step["accuracy"] for step in steps if "accuracy" in step]
         steps = [step for step in steps if "loss" in step]
         return steps, accuracies[-1] if accuracies else None
@@ -174,12 +323,25 @@ class Runner:
             raise Failure(f"{len(steps)} steps, and the loss did not fall")
         return f"loss {steps[0]['loss']:.3f} to {steps[-1]['loss']:.3f}"
 
-    def check_accuracy(self, package, model):
+    def check_steps(self, package):
+        self.need_device()
+        precision = package.stem.split("-")[1]
+        losses = [
+            [step["loss"] for step in self.train(package, device, f"--steps={WINDOW}")[0]]
+            for device in ("cpu", "cuda")
+        ]
+        worst = compare_curves(*losses)
+        if not worst <= AGREEMENT[precision]:
+            raise Failure(f"losses differ by {worst:.1e}, more than {AGREEMENT[precision]:.0e}")
+        return f"losses differ by {worst:.1e}{describe_kernels(self.ran_on)}"
+
+    def check_accuracy(self, package, model, precision):
         self.need_device()
         test = self.content / "runtime/examples/digits/digits-test.npz"
         _, accuracy = self.train(package, "cuda", "--epochs=30", "--eval-data", test)
-        if accuracy is None or accuracy < ACCURACY[model]:
-            raise Failure(f"accuracy {accuracy}, less than {ACCURACY[model]}")
+        least = ACCURACY[model] - (FP8_LOSES if precision == "fp8" else 0)
+        if accuracy is None or accuracy < least:
+            raise Failure(f"accuracy {accuracy}, less than {least}")
         return f"accuracy {accuracy:.4f}"
 
     def check_agreement(self, package, precision):
@@ -194,10 +356,12 @@ class Runner:
         return f"losses differ by {worst:.1e}"
 
     def check_resume(self, package):
+        """Only --deterministic promises the same bits of two runs on a GPU."""
         self.need_device()
-        whole = self.train(package, "cuda", f"--steps={STEPS}")[0]
+        fixed = "--deterministic"
+        whole = self.train(package, "cuda", f"--steps={STEPS}", fixed)[0]
         folder = self.scratch / package.stem
-        options = ["--checkpoint-dir", folder]
+        options = [fixed, "--checkpoint-dir", folder]
         parts = self.train(package, "cuda", f"--steps={STEPS // 2}", *options)[0]
         parts += self.train(package, "cuda", f"--steps={STEPS}", "--resume", *options)[0]
         if parts != whole:
@@ -214,21 +378,23 @@ class Runner:
         return f"skipped {sum(skipped)} of {len(steps)} steps"
 
     def sanitizer(self):
-        for name in (self.content / "suite.txt").read_text().split():
-            for tool in ("memcheck", "racecheck"):
-                self.record(
-                    "sanitizer", f"{name} {tool}", lambda: self.sanitize(name, tool)
-                )
+        """Memory of everything; races of the kernels that are ours."""
+        for program in self.suite_programs():
+            for tool, pattern in (
+                ("memcheck", r"^(?!.*Large)"),
+                ("racecheck", r"^(?!.*Large).*(GpuKernels|Pool|Embedding|Observe|Composed)"),
+            ):
+                name = f"{program} {tool}"
+                if self.no_device or not shutil.which("compute-sanitizer"):
+                    self.record("sanitizer", name, self.need_sanitizer)
+                    continue
+                tests = self.tests_of("sanitizer", program, pattern)
+                wrapper = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9"]
+                self.run_shards("sanitizer", program, tests, wrapper, 9 * SHARD_SECONDS)
 
-    def sanitize(self, name, tool):
+    def need_sanitizer(self):
         self.need_device()
-        if not shutil.which("compute-sanitizer"):
-            raise Skipped("there is no compute-sanitizer on the path")
-        command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9"]
-        # Small shapes find what there is; it is a hundred times slower.
-        command += [self.program(name), "--gtest_filter=-*Large*"]
-        self.must_run(f"{name}-{tool}", command, 570)
-        return "no errors"
+        raise Skipped("there is no compute-sanitizer on the path")
 
     def bench(self):
         self.record("bench", "against PyTorch", self.run_bench)
@@ -261,8 +427,6 @@ class Runner:
             if stage in self.args.only:
                 getattr(self, stage)()
         print(f"{self.write()}; all of it in {self.out}")
-        with tarfile.open(self.out / "logs.tar.gz", "w:gz") as archive:
-            archive.add(self.logs, "logs")
         shutil.rmtree(self.scratch)
         return any(entry["status"] == "failed" for entry in self.results)
 
@@ -288,24 +452,119 @@ def line_of(entry):
     return f"{entry['stage']:10} {entry['name']:32} {entry['seconds']:7.1f} s  {detail}"
 
 
-def judge_tests(report, done):
-    """What GoogleTest's report says; a failure unless all that ran passed."""
-    counts = {"COMPLETED": 0, "SKIPPED": 0}
-    failed = []
-    for suite in report.get("testsuites", []):
-        for test in suite["testsuite"]:
-            counts[test["result"]] = counts.get(test["result"], 0) + 1
-            if test.get("failures"):
-                failed.append(f"{suite['name']}.{test['name']}")
-    if failed or done.returncode != 0:
-        what = ", ".join(failed[:3]) or f"exit status {done.returncode}"
-        raise Failure(f"{len(failed)} of {sum(counts.values())} tests: {what}")
-    if counts["COMPLETED"] == 0:
-        # The reason stands in the line behind the place.
-        _, _, said = done.stdout.partition(": Skipped\n")
-        raise Skipped(said.splitlines()[0].strip() if said else "no test ran")
-    skipped = f", {counts['SKIPPED']} skipped" if counts["SKIPPED"] else ""
-    return f"{counts['COMPLETED']} tests{skipped}"
+def throw(error):
+    raise error
+
+
+def end_group(process):
+    """Ends what is left of a program and of what it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def load_results(out):
+    """What an earlier run found, by stage and name. Skipped checks run again."""
+    try:
+        report = json.loads((out / "results.json").read_text())
+        return {
+            (entry["stage"], entry["name"]): entry
+            for entry in report["results"]
+            if entry["status"] != "skipped" and entry["stage"] != "doctor"
+        }
+    except FileNotFoundError:
+        return {}
+    except (ValueError, KeyError, TypeError) as error:
+        sys.exit(f"run.sh: error: --resume: {out / 'results.json'} is damaged: {error}")
+
+
+def parse_line(line):
+    """One line of `mpc train --json`."""
+    try:
+        step = json.loads(line)
+    except ValueError:
+        step = None
+    if not isinstance(step, dict):
+        raise Failure(f"mpc train printed what is no object: {line[:80]!r}")
+    return step
+
+
+def describe_kernels(ran_on):
+    """What a session says of its kernels; a failure where it fell back."""
+    if not ran_on:
+        return ""
+    if "without CUDA graphs" in ran_on["device"]:
+        raise Failure(f"the step is no graph: {ran_on['device']}")
+    for kernel in ran_on["kernels"]:
+        if "as a trial failed" in kernel["implementation"]:
+            raise Failure(f"{kernel['kernel']}: {kernel['implementation']}")
+    return f", {len(ran_on['kernels'])} library kernels"
+
+
+def parse_test_list(text):
+    """Names of what --gtest_list_tests prints."""
+    tests, suite = [], ""
+    for line in text.splitlines():
+        name = line.split("#")[0].rstrip()
+        if not name.startswith(" "):
+            suite = name if re.fullmatch(r"[\w/]+\.", name) else ""
+        elif suite and re.fullmatch(r"  [\w/]+", name):
+            test = suite + name.strip()
+            if "DISABLED_" not in test:
+                tests.append(test)
+    return tests
+
+
+RESULT = re.compile(r"^\[ *(RUN|OK|FAILED|SKIPPED) *\] ([\w/]+\.[\w/]+)")
+STATUS = {"RUN": "began", "OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
+
+
+def parse_test_results(text):
+    """Of each test that began: what became of it, and what it printed."""
+    results, current = {}, None
+    for line in text.splitlines():
+        found = RESULT.match(line)
+        if found:
+            word, test = found.groups()
+            if word == "RUN":
+                results[test] = ["began", []]
+                current = test
+            elif results.get(test, [""])[0] == "began":
+                results[test][0] = STATUS[word]
+                current = None
+        elif current:
+            results[current][1].append(line)
+    return results
+
+
+def describe_exit(returncode):
+    if returncode is not None and returncode < 0:
+        try:
+            return signal.Signals(-returncode).name
+        except ValueError:
+            pass
+    return f"exit status {returncode}"
+
+
+def judge_tests(tests, results, done):
+    """What became of these tests; a failure unless all that ran passed."""
+    status = {test: results.get(test, ["never began", []]) for test in tests}
+    wrong = [test for test in tests if status[test][0] not in ("passed", "skipped")]
+    if wrong:
+        first = wrong[0]
+        said = " ".join(" ".join(status[first][1]).split())[:300]
+        names = ", ".join(f"{test} {status[test][0]}" for test in wrong[:5])
+        raise Failure(f"{len(wrong)} of {len(tests)} tests: {names}: {said}")
+    if done.returncode != 0:
+        raise Failure(f"{describe_exit(done.returncode)}, though every test passed")
+    skipped = [test for test in tests if status[test][0] == "skipped"]
+    if len(skipped) == len(tests):
+        said = [line for line in status[tests[0]][1] if not line.endswith(": Skipped")]
+        raise Skipped(said[0].strip() if said else "no test ran")
+    more = f", {len(skipped)} skipped" if skipped else ""
+    return f"{len(tests) - len(skipped)} tests{more}"
 
 
 def compare_curves(losses, others):
@@ -329,6 +588,8 @@ def parse_arguments():
     parser.add_argument("--programs", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--only", required=True)
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--shard-seconds", type=float, default=SHARD_SECONDS)
     parser.add_argument("bench_options", nargs="*")
     args = parser.parse_args()
     args.only = args.only.split(",")

@@ -4,7 +4,9 @@
 # usage: run.sh [--out=DIR] [--only=LIST] [--build] [OPTION...]
 #   --out=DIR      where results.json, the table and logs go
 #                  (default: $OUT, or results/ here)
-#   --only=LIST    of: doctor suite digits sanitizer bench (default: all)
+#   --only=LIST    of: doctor smoke steps suite digits sanitizer bench
+#                  (default: all, in this order)
+#   --resume       run only what results.json in --out does not have yet
 #   --build        build from source, also if the packed programs run
 #   others         go to test/bench/gpu.py: --parts mlp, --rounds 7, ...
 #
@@ -12,15 +14,17 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=${OUT:-$here/results}
-only=doctor,suite,digits,sanitizer,bench
+only=doctor,smoke,steps,suite,digits,sanitizer,bench
 build=0
+resume=
 while [ $# -gt 0 ]; do
   case "$1" in
     --out=*) out=${1#*=} ;;
     --only=*) only=${1#*=} ;;
     --build) build=1 ;;
+    --resume) resume=--resume ;;
     --help)
-      sed -n '2,11s/^# \{0,1\}//p' "$0"
+      sed -n '2,13s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     *) break ;;
@@ -59,4 +63,4 @@ if [ $build = 1 ]; then
   top=$content/built
 fi
 exec python3 "$content/tools/gpu/run.py" --content="$content" --programs="$top/bin" \
-  --out="$out" --only="$only" -- "$@"
+  --out="$out" --only="$only" $resume -- "$@"
