@@ -18,16 +18,6 @@ constexpr char kHeader[] = "mpc choices 1";
 // More than any program's shapes; a larger file is not ours.
 constexpr uintmax_t kMaxBytes = 16 << 20;
 
-// FNV-1a. What it must find is a file cut or overwritten, not a forger.
-std::string checksum(const std::string& text) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3u;
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx",
-                static_cast<unsigned long long>(hash));
-  return digits;
-}
-
 std::map<std::string, std::string> read_file(const std::string& path) {
   std::map<std::string, std::string> values;
   std::error_code failure;
@@ -39,7 +29,7 @@ std::map<std::string, std::string> read_file(const std::string& path) {
   while (std::getline(file, line)) {
     const size_t sum = line.rfind('\t');
     if (sum == std::string::npos ||
-        checksum(line.substr(0, sum)) != line.substr(sum + 1))
+        digest_of(line.substr(0, sum)) != line.substr(sum + 1))
       continue;
     const size_t tab = line.find('\t');
     if (tab < sum)
@@ -52,7 +42,7 @@ std::string text_of(const std::map<std::string, std::string>& values) {
   std::string text = std::string(kHeader) + "\n";
   for (const auto& [key, value] : values) {
     const std::string line = key + "\t" + value;
-    text += line + "\t" + checksum(line) + "\n";
+    text += line + "\t" + digest_of(line) + "\n";
   }
   return text;
 }
@@ -97,6 +87,40 @@ void Choices::keep(const std::string& key, const std::string& value) {
   std::map<std::string, std::string> all = read_file(path_);
   for (const auto& [known, own] : values_) all[known] = own;
   write_file(path_, text_of(all));
+}
+
+Choices& ChoiceStore::choices(const std::string& folder,
+                              const std::string& file) {
+  return files_.try_emplace(folder + "/" + file, folder, file).first->second;
+}
+
+std::optional<std::string> ChoiceStore::find(const std::string& folder,
+                                             const std::string& file,
+                                             const std::string& key) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::string* value = choices(folder, file).find(key);
+  return value ? std::optional<std::string>(*value) : std::nullopt;
+}
+
+void ChoiceStore::keep(const std::string& folder, const std::string& file,
+                       const std::string& key, const std::string& value) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  choices(folder, file).keep(key, value);
+}
+
+std::shared_ptr<ChoiceStore> ChoiceStore::of_process() {
+  static const auto store = std::make_shared<ChoiceStore>();
+  return store;
+}
+
+// FNV-1a. What a checksum must find is a file cut or overwritten, not a forger.
+std::string digest_of(const std::string& text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3u;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(hash));
+  return digits;
 }
 
 std::string file_name_of(const std::string& text) {

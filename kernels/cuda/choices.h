@@ -6,6 +6,9 @@
 #define MPC_KERNELS_CUDA_CHOICES_H_
 
 #include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 
 namespace mpc::kernels {
@@ -29,6 +32,30 @@ class Choices {
   bool read_ = false;
   std::map<std::string, std::string> values_;
 };
+
+// The choices of several files: what the sessions of a process share, so that
+// the second one need not time anything even where no file can be written. Any
+// thread.
+class ChoiceStore {
+ public:
+  // The one that all sessions use.
+  static std::shared_ptr<ChoiceStore> of_process();
+
+  std::optional<std::string> find(const std::string& folder,
+                                  const std::string& file,
+                                  const std::string& key);
+  void keep(const std::string& folder, const std::string& file,
+            const std::string& key, const std::string& value);
+
+ private:
+  Choices& choices(const std::string& folder, const std::string& file);
+
+  std::mutex mutex_;
+  std::map<std::string, Choices> files_;  // By path.
+};
+
+// Sixteen hexadecimal digits, other ones for other texts unless they collide.
+std::string digest_of(const std::string& text);
 
 // A name that any file system takes, of letters, digits, '.', '-' and '_'.
 std::string file_name_of(const std::string& text);

@@ -32,16 +32,29 @@ Loaded& loaded() {
 
 }  // namespace
 
+std::vector<const char*> cublaslt_files(int driver_version) {
+  if (driver_version != 0 && driver_version < 13000)
+    return {"libcublasLt.so.12", "libcublasLt.so.13"};
+  return {"libcublasLt.so.13", "libcublasLt.so.12"};
+}
+
 const CublasLt* load_cublaslt(std::string* missing) {
+  std::string no_driver;
+  const Driver* driver = load_driver(&no_driver);
   Loaded& state = loaded();
   const std::lock_guard<std::mutex> lock(state.mutex);
   if (state.replacement) return state.replacement;
   if (state.has_machine) return &state.machine;
-  // What was looked for first is what should be there.
-  std::string ignored;
-  state.has_machine = load("libcublasLt.so.13", &state.machine, missing) ||
-                      load("libcublasLt.so.12", &state.machine, &ignored);
-  return state.has_machine ? &state.machine : nullptr;
+  std::string first, failure;
+  for (const char* file :
+       cublaslt_files(driver ? driver_version(*driver) : 0)) {
+    state.has_machine = load(file, &state.machine, &failure);
+    if (state.has_machine) return &state.machine;
+    // What was looked for first is what should be there.
+    if (first.empty()) first = failure;
+  }
+  *missing = first;
+  return nullptr;
 }
 
 void replace_cublaslt(const CublasLt* library) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "kernels/cuda/driver.h"
 
@@ -47,8 +48,9 @@ enum cublasLtMatrixLayoutAttribute_t : int {
 };
 
 enum cublasLtMatmulDescAttributes_t : int {
-  CUBLASLT_MATMUL_DESC_TRANSA = 3,  // int32_t
-  CUBLASLT_MATMUL_DESC_TRANSB = 4,  // int32_t
+  CUBLASLT_MATMUL_DESC_TRANSA = 3,       // int32_t
+  CUBLASLT_MATMUL_DESC_TRANSB = 4,       // int32_t
+  CUBLASLT_MATMUL_DESC_FAST_ACCUM = 25,  // int8_t, of FP8.
 };
 
 enum cublasLtMatmulPreferenceAttributes_t : int {
@@ -63,12 +65,15 @@ enum cublasLtMatmulPreferenceAttributes_t : int {
 // How the parts of a sum that was cut along k are put together.
 enum cublasLtReductionScheme_t : int {
   CUBLASLT_REDUCTION_SCHEME_NONE = 0,
+  CUBLASLT_REDUCTION_SCHEME_INPLACE = 1,  // In the result.
   CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,
+  CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE = 4,
   CUBLASLT_REDUCTION_SCHEME_MASK = 7,
 };
 
 enum cublasLtMatmulAlgoConfigAttributes_t : int {
-  CUBLASLT_ALGO_CONFIG_ID = 0,  // int32_t
+  CUBLASLT_ALGO_CONFIG_ID = 0,                // int32_t
+  CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME = 3,  // uint32_t
 };
 
 struct cublasLtMatmulDescOpaque_t;
@@ -157,6 +162,10 @@ struct CublasLt {
   MPC_CUBLASLT_FUNCTIONS(MPC_CUDA_FUNCTION)
 #undef MPC_CUDA_FUNCTION
 };
+
+// Files that are looked for, in this order, beside a driver of this version
+// (driver_version): the library of CUDA 13 does not start on a driver of 12.
+std::vector<const char*> cublaslt_files(int driver_version);
 
 // The library of this machine, of CUDA 13 or 12, or null and in `*missing` what
 // was looked for. Loaded by the first call that finds it. Any thread.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -22,37 +23,50 @@ constexpr int64_t kMaxWorkspace = int64_t{1} << 30;
 class GraphPlan final : public CudnnPlan {
  public:
   GraphPlan(const CudaContext& context, cudnnHandle_t handle,
-            const PlanRequest& request, CudnnDescriptor config, int64_t engine)
+            const PlanRequest& request, int64_t engine)
       : library_(*context.cudnn),
         handle_(handle),
         uids_(request.uids),
-        engine_(engine),
-        config_(std::move(config)) {
+        engine_(engine) {
     for (const auto& [uid, value] : request.scalars) {
       uids_.push_back(uid);
       scalars_.push_back(value);
     }
   }
 
-  // Returns what failed; then there is no plan.
-  std::string finalize() {
-    CudnnCalls calls(library_);
-    CudnnDescriptor plan(&calls, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-    plan.set(&calls, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
-             &handle_);
-    plan.set(&calls, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config_);
-    plan.finalize(&calls);
-    int64_t count = 0;
-    if (calls.ok())
-      calls.check("cudnnBackendGetAttribute",
-                  library_.cudnnBackendGetAttribute(
-                      plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-                      CUDNN_TYPE_INT64, 1, &count, &workspace_bytes_));
-    if (calls.ok() && workspace_bytes_ > kMaxWorkspace)
-      return "a workspace of more than 1 GiB";
-    if (calls.ok()) plan_.emplace(std::move(plan));
-    return calls.error();
+  // Makes the plan of a proposal. Returns what failed; then there is no plan.
+  std::string finalize(CudnnDescriptor config) {
+    config_.emplace(std::move(config));
+    return finalize([&](CudnnCalls* calls, const CudnnDescriptor& plan) {
+      plan.set(calls, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, *config_);
+    });
   }
+  // Makes it of what serialize() gave, maybe in an earlier process.
+  std::string restore(const std::string& json) {
+    return finalize([&](CudnnCalls* calls, const CudnnDescriptor& plan) {
+      plan.set(calls, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+               CUDNN_TYPE_CHAR, static_cast<int64_t>(json.size()), json.data());
+    });
+  }
+  // The plan as text, code that was compiled for it included; empty if the
+  // library does not give it.
+  std::string serialize() const {
+    int64_t count = 0;
+    std::string json;
+    const auto get = [&](int64_t room, char* text) {
+      return library_.cudnnBackendGetAttribute(
+                 plan_->get(), CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                 CUDNN_TYPE_CHAR, room, &count, text) == CUDNN_STATUS_SUCCESS;
+    };
+    if (!get(0, nullptr) || count <= 0) return "";
+    json.resize(static_cast<size_t>(count));
+    if (!get(count, json.data())) return "";
+    json.resize(static_cast<size_t>(count));
+    while (!json.empty() && json.back() == 0) json.pop_back();
+    return json;
+  }
+
+  int64_t engine() const { return engine_; }
 
   void say(std::string how) { how_ = std::move(how); }
   std::string description() const override {
@@ -91,12 +105,33 @@ class GraphPlan final : public CudnnPlan {
   }
 
  private:
+  // `source` says what the plan is made of.
+  template <typename Source>
+  std::string finalize(const Source& source) {
+    CudnnCalls calls(library_);
+    CudnnDescriptor plan(&calls, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    plan.set(&calls, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
+             &handle_);
+    source(&calls, plan);
+    plan.finalize(&calls);
+    int64_t count = 0;
+    if (calls.ok())
+      calls.check("cudnnBackendGetAttribute",
+                  library_.cudnnBackendGetAttribute(
+                      plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                      CUDNN_TYPE_INT64, 1, &count, &workspace_bytes_));
+    if (calls.ok() && workspace_bytes_ > kMaxWorkspace)
+      return "a workspace of more than 1 GiB";
+    if (calls.ok()) plan_.emplace(std::move(plan));
+    return calls.error();
+  }
+
   const Cudnn& library_;
   const cudnnHandle_t handle_;
   std::vector<int64_t> uids_;  // In memory, then by value.
   std::vector<float> scalars_;
   const int64_t engine_;
-  const CudnnDescriptor config_;
+  std::optional<CudnnDescriptor> config_;  // None of a restored plan.
   std::optional<CudnnDescriptor> plan_;
   int64_t workspace_bytes_ = 0;
   std::string how_;
@@ -129,9 +164,9 @@ std::string add_plans(const CudaContext& context, cudnnHandle_t handle,
                               note == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
                     });
     if (unfit) continue;
-    auto plan = std::make_shared<GraphPlan>(context, handle, request,
-                                            std::move(config), facts.index);
-    const std::string failure = plan->finalize();
+    auto plan =
+        std::make_shared<GraphPlan>(context, handle, request, facts.index);
+    const std::string failure = plan->finalize(std::move(config));
     if (failure.empty())
       plans->push_back(std::move(plan));
     else
@@ -153,10 +188,35 @@ std::string rehearse(const CudaContext& context, const PlanRequest& request,
   });
 }
 
-// The fastest of the plans, or null and what failed.
+// The plan that an earlier trial chose; null if there is none, or if it does
+// not run any more.
+std::shared_ptr<const CudnnPlan> restore_plan(const CudaContext& context,
+                                              cudnnHandle_t handle,
+                                              const PlanRequest& request,
+                                              const KeptChoice& kept) {
+  const std::optional<std::string> text = kept.find();
+  if (!text) return nullptr;
+  const size_t space = text->find(' ');
+  if (space == std::string::npos) return nullptr;
+  const int64_t engine = std::strtoll(text->c_str(), nullptr, 10);
+  auto plan = std::make_shared<GraphPlan>(context, handle, request, engine);
+  if (!plan->restore(text->substr(space + 1)).empty()) return nullptr;
+  plan->say("the fastest of an earlier trial");
+  if (!rehearse(context, request, *plan).empty()) return nullptr;
+  return plan;
+}
+
+void keep_plan(const GraphPlan& plan, const KeptChoice& kept) {
+  const std::string json = plan.serialize();
+  if (!json.empty()) kept.keep(std::to_string(plan.engine()) + " " + json);
+}
+
+// The fastest of the plans, or null and what failed. It is kept, unless there
+// was no trial.
 std::shared_ptr<const CudnnPlan> fastest(const CudaContext& context,
                                          const PlanRequest& request,
                                          const Plans& plans,
+                                         const KeptChoice& kept,
                                          std::string* error) {
   size_t workspace = 0;
   for (const auto& plan : plans)
@@ -168,7 +228,7 @@ std::shared_ptr<const CudnnPlan> fastest(const CudaContext& context,
     return plans[0];
   }
   double best = std::numeric_limits<double>::infinity();
-  std::shared_ptr<const CudnnPlan> result;
+  std::shared_ptr<const GraphPlan> result;
   std::string first_error;
   for (const auto& plan : plans) {
     double microseconds;
@@ -191,7 +251,10 @@ std::shared_ptr<const CudnnPlan> fastest(const CudaContext& context,
     plan->say(text);
     result = plan;
   }
-  if (!result) *error = first_error;
+  *error = first_error;
+  if (!result) return nullptr;
+  error->clear();
+  keep_plan(*result, kept);
   return result;
 }
 
@@ -208,6 +271,11 @@ std::shared_ptr<const CudnnPlan> find_cudnn_plan(const CudaContext& context,
   const std::string key =
       request.key + (context.deterministic ? " deterministic" : "");
   std::shared_ptr<const CudnnPlan>& known = context.shared->cudnn_plans[key];
+  if (known) return known;
+  const KeptChoice kept =
+      choice_in_folder(context, "cudnn", context.cudnn->cudnnGetVersion(), key);
+  if (!context.deterministic)
+    known = restore_plan(context, handle, request, kept);
   if (known) return known;
 
   CudnnCalls calls(*context.cudnn);
@@ -236,7 +304,7 @@ std::shared_ptr<const CudnnPlan> find_cudnn_plan(const CudaContext& context,
     *error = rehearse(context, request, *plans[0]);
     if (error->empty()) known = plans[0];
   } else {
-    known = fastest(context, request, plans, error);
+    known = fastest(context, request, plans, kept, error);
   }
   return known;
 }

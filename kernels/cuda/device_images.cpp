@@ -3,7 +3,7 @@
 // CMake gives the files' paths where nvcc made them. The assembler takes their
 // bytes in, which takes no time; as numbers in a source file they would.
 #ifdef MPC_CUDA_IMAGES
-#define MPC_CUDA_IMAGE(name, path)                 \
+#define MPC_CUDA_BYTES(name, path)                 \
   asm(".section .rodata\n"                         \
       ".balign 64\n"                               \
       ".hidden mpc_cuda_image_" #name              \
@@ -17,8 +17,12 @@
       ".previous\n");                              \
   extern "C" __attribute__((visibility("hidden"))) \
   const unsigned char mpc_cuda_image_##name[];
+#define MPC_CUDA_IMAGE(name, code, ptx) \
+  MPC_CUDA_BYTES(name, code)            \
+  MPC_CUDA_BYTES(name##_ptx, ptx)
 #include MPC_CUDA_IMAGES
 #undef MPC_CUDA_IMAGE
+#undef MPC_CUDA_BYTES
 #endif
 
 namespace mpc::kernels {
@@ -31,11 +35,20 @@ void replace_device_images(const std::vector<DeviceImage>* images) {
   replacement = images;
 }
 
+int device_images_version() {
+#ifdef MPC_CUDA_IMAGES_VERSION
+  return MPC_CUDA_IMAGES_VERSION;
+#else
+  return 0;
+#endif
+}
+
 std::vector<DeviceImage> device_images() {
   if (replacement) return *replacement;
   return {
 #ifdef MPC_CUDA_IMAGES
-#define MPC_CUDA_IMAGE(name, path) {#name ".cu", mpc_cuda_image_##name},
+#define MPC_CUDA_IMAGE(name, code, ptx) \
+  {#name ".cu", mpc_cuda_image_##name, mpc_cuda_image_##name##_ptx},
 #include MPC_CUDA_IMAGES
 #undef MPC_CUDA_IMAGE
 #endif

@@ -60,6 +60,31 @@ void replace_driver(const Driver* driver, const char* driver_missing) {
   state.missing = driver_missing ? driver_missing : "";
 }
 
+bool refuses_code(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_INVALID_IMAGE:
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_INVALID_PTX:
+    case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    case CUDA_ERROR_JIT_COMPILATION_DISABLED:
+    case CUDA_ERROR_INVALID_SOURCE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string cuda_version_text(int version) {
+  return std::to_string(version / 1000) + "." +
+         std::to_string(version % 1000 / 10);
+}
+
+int driver_version(const Driver& driver) {
+  int version = 0;
+  return driver.cuDriverGetVersion(&version) == CUDA_SUCCESS ? version : 0;
+}
+
 std::string describe_error(const Driver& driver, const char* call,
                            CUresult result) {
   const char* name = nullptr;

@@ -33,7 +33,10 @@ enum CUresult : int {
   CUDA_ERROR_INVALID_CONTEXT = 201,
   CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
   CUDA_ERROR_INVALID_PTX = 218,
+  CUDA_ERROR_JIT_COMPILER_NOT_FOUND = 221,
   CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
+  CUDA_ERROR_JIT_COMPILATION_DISABLED = 223,
+  CUDA_ERROR_INVALID_SOURCE = 300,
   CUDA_ERROR_INVALID_HANDLE = 400,
   CUDA_ERROR_NOT_FOUND = 500,
   CUDA_ERROR_NOT_READY = 600,
@@ -197,6 +200,17 @@ bool load_driver_from(const char* file, Driver* out_driver, std::string* error);
 // its use. Null restores the machine's driver. While `driver_missing` is not
 // null there is none, for this reason.
 void replace_driver(const Driver* driver, const char* driver_missing = nullptr);
+
+// True if this driver does not take the code that it was given, so that it may
+// take the same in another form.
+bool refuses_code(CUresult result);
+
+// The newest CUDA that the driver supports, 13000 for 13.0; 0 if it does not
+// say.
+int driver_version(const Driver& driver);
+
+// "13.0" of 13000.
+std::string cuda_version_text(int version);
 
 // "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
 std::string describe_error(const Driver& driver, const char* call,

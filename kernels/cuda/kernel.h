@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/cuda/choices.h"
 #include "kernels/cuda/cublaslt.h"
 #include "kernels/cuda/cudnn.h"
 #include "kernels/cuda/driver.h"
@@ -14,10 +15,16 @@
 
 namespace mpc::kernels {
 
-// Handles of libraries, modules and choices that kernels of one device have in
+// Handles of libraries, modules and plans that kernels of one device have in
 // common; each is made when the first kernel needs it.
 struct CudaShared;
 std::shared_ptr<CudaShared> make_cuda_shared();
+
+// Memory of the device that nobody uses while kernels are made.
+struct IdleMemory {
+  cuda::CUdeviceptr address = 0;
+  size_t bytes = 0;
+};
 
 // One device, as kernels see it. Kernels keep a copy; what the pointers point
 // at, and the CUDA context, must outlive them and every copy of this.
@@ -31,10 +38,15 @@ struct CudaContext {
   cuda::CUcontext context = nullptr;
   // What making a kernel runs on to time candidates.
   cuda::CUstream stream = nullptr;
+  // Trials take their operands from here, as far as it goes. Its contents are
+  // lost.
+  IdleMemory idle;
   int compute_capability = 0;  // 80: what CUDA calls 8.0.
   std::string device_name;
   // Where choices by time are kept between processes. Empty: nowhere.
   std::string cache_folder = default_cache_folder();
+  // Those that were made in this process, or by earlier ones.
+  std::shared_ptr<ChoiceStore> choices = std::make_shared<ChoiceStore>();
   // Nothing is chosen by time and no sum is cut in a way that may differ from
   // run to run.
   bool deterministic = false;
@@ -73,12 +85,17 @@ class CudaKernel {
 // Makes a call ready on the device. The description is checked in full, as
 // make_cpu_kernel does. Returns null and says why in `*error` where it is wrong
 // or cannot run here: a library is missing, or the device is too old.
-// Candidates are timed on context.stream and memory of their own, which is
-// free again on return; so this waits, and must not run while capturing. What
-// it chose has run once, if there was room, so that a capture loads no code.
+// Candidates are timed on context.stream, in context.idle and in memory of
+// their own, which is free again on return; so this waits, and must not run
+// while capturing. What it chose has run once, if there was room, so that a
+// capture loads no code.
 std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelDesc& desc,
                                              const CudaContext& context,
                                              std::string* error);
+
+// What is not as it should be with what the kernels of this context share, for
+// people; empty if nothing is.
+std::string cuda_note(const CudaContext& context);
 
 }  // namespace mpc::kernels
 

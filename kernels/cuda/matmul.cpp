@@ -23,6 +23,27 @@ using cuda::cublasLtMatmulHeuristicResult_t;
 constexpr uint64_t kMaxWorkspace = 32 << 20;
 constexpr int kCandidates = 16;
 
+// Ways of adding the parts of a sum that is cut along k. An f32 result may
+// hold partial sums; a 16-bit one would round each of them, and f16 overflow
+// where the whole sum does not.
+uint32_t allowed_reductions(const GemmLayout& layout, bool deterministic) {
+  // Parts of sums are added by one thread in order, or not cut at all.
+  if (deterministic || layout.result_type != cuda::CUDA_R_32F)
+    return cuda::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  return cuda::CUBLASLT_REDUCTION_SCHEME_MASK;
+}
+
+// True if the algorithm adds in one of the ways in `allowed`.
+bool reduces_as_allowed(const CublasLt& library,
+                        const cublasLtMatmulAlgo_t& algo, uint32_t allowed) {
+  uint32_t scheme = 0;
+  size_t written = 0;
+  return library.cublasLtMatmulAlgoConfigGetAttribute(
+             &algo, cuda::CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme,
+             sizeof scheme, &written) == cuda::CUBLAS_STATUS_SUCCESS &&
+         (scheme & ~allowed) == 0;
+}
+
 // A handle of the library with the function that destroys it.
 template <typename Handle>
 using Destroy = cuda::cublasStatus_t (*)(Handle);
@@ -60,6 +81,12 @@ class Description {
     const std::pair<cuda::cublasLtMatmulDescAttributes_t, int32_t> ops[] = {
         {cuda::CUBLASLT_MATMUL_DESC_TRANSA, layout.op_a},
         {cuda::CUBLASLT_MATMUL_DESC_TRANSB, layout.op_b}};
+    const int8_t fast = 1;
+    if (error.empty() && layout.fast_accumulation)
+      error = check(library, "cublasLtMatmulDescSetAttribute",
+                    library.cublasLtMatmulDescSetAttribute(
+                        desc_, cuda::CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast,
+                        sizeof fast));
     for (const auto& [attribute, op] : ops)
       if (error.empty())
         error = check(library, "cublasLtMatmulDescSetAttribute",
@@ -78,7 +105,7 @@ class Description {
   // Candidates, the best guess first; none if the library knows none.
   std::string candidates(
       const CublasLt& library, cuda::cublasLtHandle_t handle,
-      const GemmLayout& layout, bool deterministic,
+      const GemmLayout& layout, uint32_t reductions,
       std::vector<cublasLtMatmulHeuristicResult_t>* out_results) const {
     Owned<cuda::cublasLtMatmulPreference_t> preference;
     std::string error =
@@ -93,10 +120,7 @@ class Description {
                           preference, attribute, &value, sizeof value));
     };
     set(cuda::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMaxWorkspace);
-    // Parts of sums are added by one thread in order, or not cut at all.
-    if (deterministic)
-      set(cuda::CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-          uint32_t{cuda::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+    set(cuda::CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions);
     set(cuda::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, layout.align_a);
     set(cuda::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, layout.align_b);
     set(cuda::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, layout.align_d);
@@ -213,10 +237,14 @@ class CudaMatmul final : public CudaKernel {
 
  private:
   const CublasLt& library() const { return *context_.cublaslt; }
+  uint32_t reductions() const {
+    return allowed_reductions(layout_, context_.deterministic);
+  }
   // Runs the choice once. Returns what failed; nothing if the device has no
   // room for that.
   std::string rehearse(const MatmulShape& shape) const;
-  bool take_kept(const MatmulShape& shape, const std::string* kept);
+  bool take_kept(const MatmulShape& shape,
+                 const std::optional<std::string>& kept);
   std::string take_fastest(
       const MatmulShape& shape,
       const std::vector<cublasLtMatmulHeuristicResult_t>& candidates);
@@ -276,9 +304,12 @@ std::string CudaMatmul::rehearse(const MatmulShape& shape) const {
   });
 }
 
-bool CudaMatmul::take_kept(const MatmulShape& shape, const std::string* kept) {
+bool CudaMatmul::take_kept(const MatmulShape& shape,
+                           const std::optional<std::string>& kept) {
   cublasLtMatmulAlgo_t algo;
-  if (!kept || !from_hexadecimal(*kept, &algo)) return false;
+  if (!kept || !from_hexadecimal(*kept, &algo) ||
+      !reduces_as_allowed(library(), algo, reductions()))
+    return false;
   const std::optional<size_t> bytes =
       description_.workspace_of(library(), handle_, algo);
   if (!bytes) return false;
@@ -330,21 +361,22 @@ std::string CudaMatmul::take_fastest(
 std::string CudaMatmul::choose(const MatmulShape& shape) {
   std::string error = description_.make(library(), layout_);
   if (!error.empty()) return error;
-  Choices& choices = context_.shared->choices(context_, "cublaslt",
-                                              library().cublasLtGetVersion());
-  const std::string key = layout_.key();
-  if (!context_.deterministic && take_kept(shape, choices.find(key))) return "";
+  const KeptChoice kept = choice_in_table(
+      context_, "cublaslt", library().cublasLtGetVersion(), layout_.key());
+  if (!context_.deterministic && take_kept(shape, kept.find())) return "";
 
   std::vector<cublasLtMatmulHeuristicResult_t> found, candidates;
-  error = description_.candidates(library(), handle_, layout_,
-                                  context_.deterministic, &found);
+  error = description_.candidates(library(), handle_, layout_, reductions(),
+                                  &found);
   if (!error.empty()) return error;
   for (const auto& candidate : found)
     if (candidate.state == cuda::CUBLAS_STATUS_SUCCESS &&
-        candidate.workspaceSize <= kMaxWorkspace)
+        candidate.workspaceSize <= kMaxWorkspace &&
+        reduces_as_allowed(library(), candidate.algo, reductions()))
       candidates.push_back(candidate);
   if (candidates.empty())
-    return "cublasLtMatmulAlgoGetHeuristic knows no algorithm for " + key;
+    return "cublasLtMatmulAlgoGetHeuristic knows no algorithm for " +
+           layout_.key();
   if (context_.deterministic) {
     // Times differ from run to run, and with them the choice.
     choice_ = {candidates[0].algo, candidates[0].workspaceSize,
@@ -352,8 +384,7 @@ std::string CudaMatmul::choose(const MatmulShape& shape) {
     return rehearse(shape);
   }
   error = take_fastest(shape, candidates);
-  if (error.empty() && choice_.timed)
-    choices.keep(key, hexadecimal(choice_.algo));
+  if (error.empty() && choice_.timed) kept.keep(hexadecimal(choice_.algo));
   return error;
 }
 

@@ -94,6 +94,10 @@ bool gemm_layout(const MatmulShape& given, GemmLayout* out_layout,
   GemmLayout& g = *out_layout;
   g.compute =
       s.tf32 ? cuda::CUBLAS_COMPUTE_32F_FAST_TF32 : cuda::CUBLAS_COMPUTE_32F;
+  // E4M3 alone is what forward passes multiply; gradients are E5M2, and their
+  // sums are longer and cancel more.
+  g.fast_accumulation =
+      s.dtype == MPC_DTYPE_F8E4M3 && s.rhs_dtype == MPC_DTYPE_F8E4M3;
   g.type_a = cuda_type(s.rhs_dtype);
   g.type_b = cuda_type(s.dtype);
   g.result_type = cuda_type(s.result_dtype);
@@ -156,6 +160,7 @@ std::string GemmLayout::key() const {
   std::string types = std::to_string(type_b);
   if (type_a != type_b) types += "x" + std::to_string(type_a);
   if (compute != cuda::CUBLAS_COMPUTE_32F) types += " tf32";
+  if (fast_accumulation) types += " fast";
   return "matmul " + types + " " + std::to_string(result_type) +
          (op_a == cuda::CUBLAS_OP_T ? " T" : " N") +
          (op_b == cuda::CUBLAS_OP_T ? "T " : "N ") + text(a) + " " + text(b) +

@@ -26,6 +26,9 @@ struct GemmLayout {
   cuda::cublasComputeType_t compute;
   cuda::cudaDataType type_a, type_b, result_type;
   cuda::cublasOperation_t op_a, op_b;
+  // Sums of FP8 may stay in the accumulators of the tensor cores, which keep
+  // some 14 bits, instead of being added up in f32 on the way.
+  bool fast_accumulation;
   ColumnMajor a, b, d;
   int32_t batch;
   // Bytes from the operands' beginnings, one entry per call. More than one only

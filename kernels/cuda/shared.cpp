@@ -1,11 +1,17 @@
 #include "kernels/cuda/shared.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include "kernels/cuda/cudnn_plan.h"
-#include "kernels/cuda/device_images.h"
 
 namespace mpc::kernels {
+
+namespace {
+// Machine code in device_images() is for sm_80 and sm_90, which later devices
+// of the same generations run.
+constexpr int kFirstWithPtxAlone = 100;
+}  // namespace
 
 std::shared_ptr<CudaShared> make_cuda_shared() {
   return std::make_shared<CudaShared>();
@@ -39,6 +45,14 @@ cuda::cublasLtHandle_t CudaShared::cublaslt_handle(const CudaContext& context,
   if (status == cuda::CUBLAS_STATUS_SUCCESS) return cublaslt_handle_;
   cublaslt_handle_ = nullptr;
   *error = describe_error(*cublaslt_, "cublasLtCreate", status);
+  const size_t needed = cublaslt_->cublasLtGetVersion() / 10000;
+  const int driver = cuda::driver_version(*context.driver);
+  if (driver > 0 && static_cast<size_t>(driver / 1000) < needed)
+    *error += "; cuBLASLt " + std::to_string(needed) +
+              " needs a driver of CUDA " + std::to_string(needed) +
+              ", this one is of " + cuda::cuda_version_text(driver) +
+              ": update it, or put libcublasLt.so." +
+              std::to_string(driver / 1000) + " into LD_LIBRARY_PATH";
   return nullptr;
 }
 
@@ -57,6 +71,34 @@ cuda::cudnnHandle_t CudaShared::cudnn_handle(const CudaContext& context,
   return nullptr;
 }
 
+cuda::CUmodule CudaShared::load(const CudaContext& context,
+                                const DeviceImage& image, std::string* error) {
+  const auto load_from = [&](const void* data, cuda::CUmodule* module) {
+    return driver_->cuModuleLoadDataEx(module, data, 0, nullptr, nullptr);
+  };
+  const auto describe = [&](cuda::CUresult result) {
+    return describe_error(*driver_, "cuModuleLoadDataEx", result);
+  };
+  cuda::CUmodule module = nullptr;
+  const cuda::CUresult refusal = load_from(image.data, &module);
+  if (refusal == cuda::CUDA_SUCCESS) return module;
+  *error = describe(refusal) + "; kernels of " + image.name;
+  if (!cuda::refuses_code(refusal) || !image.ptx) return nullptr;
+  const cuda::CUresult result = load_from(image.ptx, &module);
+  if (result != cuda::CUDA_SUCCESS) {
+    *error += "; their PTX: " + describe(result);
+    return nullptr;
+  }
+  error->clear();
+  // Newer devices have nothing else.
+  if (context.compute_capability < kFirstWithPtxAlone)
+    note_ =
+        "mpc's own kernels are compiled from PTX, as their machine code was "
+        "refused: " +
+        describe(refusal);
+  return module;
+}
+
 cuda::CUfunction CudaShared::function(const CudaContext& context,
                                       const char* name, std::string* error) {
   const std::vector<DeviceImage> images = device_images();
@@ -69,14 +111,8 @@ cuda::CUfunction CudaShared::function(const CudaContext& context,
   driver_ = context.driver;
   for (size_t i = 0; i < images.size(); ++i) {
     if (i == modules_.size()) {
-      cuda::CUmodule module;
-      const cuda::CUresult result = driver_->cuModuleLoadDataEx(
-          &module, images[i].data, 0, nullptr, nullptr);
-      if (result != cuda::CUDA_SUCCESS) {
-        *error = describe_error(*driver_, "cuModuleLoadDataEx", result) +
-                 "; kernels of " + images[i].name;
-        return nullptr;
-      }
+      const cuda::CUmodule module = load(context, images[i], error);
+      if (!module) return nullptr;
       modules_.push_back(module);
     }
     cuda::CUfunction function = nullptr;
@@ -90,14 +126,43 @@ cuda::CUfunction CudaShared::function(const CudaContext& context,
   return nullptr;
 }
 
-Choices& CudaShared::choices(const CudaContext& context,
-                             const std::string& library, size_t version) {
-  const std::string file = file_name_of(
-      library + "-" + std::to_string(version) + "-" + context.device_name +
-      "-sm_" + std::to_string(context.compute_capability));
-  std::unique_ptr<Choices>& choices = choices_[file];
-  if (!choices) choices = std::make_unique<Choices>(context.cache_folder, file);
-  return *choices;
+std::string cuda_note(const CudaContext& context) {
+  return context.shared->note();
+}
+
+void KeptChoice::keep(const std::string& value) const {
+  if (value.find_first_of(std::string("\t\n\0", 3)) == std::string::npos)
+    store->keep(folder, file, key, value);
+}
+
+namespace {
+
+std::string name_of(const CudaContext& context, const std::string& library,
+                    size_t version) {
+  return file_name_of(library + "-" + std::to_string(version) + "-" +
+                      context.device_name + "-sm_" +
+                      std::to_string(context.compute_capability));
+}
+
+}  // namespace
+
+KeptChoice choice_in_table(const CudaContext& context,
+                           const std::string& library, size_t version,
+                           std::string key) {
+  return {context.choices, context.cache_folder,
+          name_of(context, library, version), std::move(key)};
+}
+
+KeptChoice choice_in_folder(const CudaContext& context,
+                            const std::string& library, size_t version,
+                            std::string key) {
+  const std::string name = name_of(context, library, version);
+  const std::string digest = digest_of(key);
+  // Without a folder the name still tells devices apart in memory.
+  if (context.cache_folder.empty())
+    return {context.choices, "", name + "-" + digest, std::move(key)};
+  return {context.choices, context.cache_folder + "/" + name, digest,
+          std::move(key)};
 }
 
 }  // namespace mpc::kernels

@@ -1,4 +1,4 @@
-// Times candidates for a kernel on memory of their own.
+// Times candidates for a kernel on memory like that of a call.
 
 #ifndef MPC_KERNELS_CUDA_TRIAL_H_
 #define MPC_KERNELS_CUDA_TRIAL_H_
@@ -14,7 +14,8 @@ namespace mpc::kernels {
 
 // Memory like that of a call: random values in the inputs (speed and power
 // depend on them), and caches that hold none of it when a run begins, as in a
-// step. Everything is free again when it goes.
+// step. It is taken from what is idle, then from the device; everything is free
+// again when it goes.
 class Trial {
  public:
   // Null, and why in `*error`, if the device has no room. `operands` are all
@@ -53,7 +54,9 @@ class Trial {
 
   const cuda::Driver& driver_;
   cuda::CUstream stream_;
+  IdleMemory idle_;  // What is left of it.
   std::vector<cuda::CUdeviceptr> memory_;
+  std::vector<cuda::CUdeviceptr> taken_;  // From the device.
   cuda::CUdeviceptr workspace_ = 0;
   // Written before each run: twice the L2 cache.
   cuda::CUdeviceptr flush_ = 0;

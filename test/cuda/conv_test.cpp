@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "kernels/cuda/kernel.h"
 #include "test/cuda/as_kernel.h"
 #include "test/cuda/device_kernels.h"
@@ -204,6 +206,95 @@ TEST_F(CudaConv, PlansAreSharedInTheProcess) {
   EXPECT_TRUE(first && second) << error;
   EXPECT_EQ(library.plans, plans);
   EXPECT_EQ(library.executions, executions);
+}
+
+// Engines are timed once per device, not once per session: other sums are other
+// bits, and making a plan takes up to a second.
+TEST_F(CudaConv, LaterSessionsUseWhatWasTimed) {
+  library.engines = {{10}, {7, 1000}};
+  CudaContext device = context();
+  EXPECT_EQ(chosen(device), "cudnn:engine 1, 7.0 us, fastest of 2");
+  const size_t executions = library.executions;
+  // Today another one would be faster.
+  library.engines[0].microseconds = 1;
+  device.shared = make_cuda_shared();
+  std::string error;
+  const KernelDesc call = desc(KernelId::conv, kCudaTypes[3]);
+  const auto kernel = must_make(call, device);
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ(kernel->implementation(),
+            "cudnn:engine 1, the fastest of an earlier trial");
+  EXPECT_EQ(library.restored, 1u);
+  // One, so that a capture need not load code.
+  EXPECT_EQ(library.executions, executions + 1);
+  kernels::testing::expect_kernel_close(call, *kernel,
+                                        conv_terms(KernelId::conv, kConvs[3]));
+  // Another problem, type, device or version is timed anew.
+  EXPECT_EQ(chosen(device, KernelId::conv_bias),
+            "cudnn:engine 0, 1.0 us, fastest of 2");
+  device.shared = make_cuda_shared();
+  device.device_name = "Fake A100";
+  EXPECT_EQ(chosen(device), "cudnn:engine 0, 1.0 us, fastest of 2");
+  device.shared = make_cuda_shared();
+  library.version = 92900;
+  EXPECT_EQ(chosen(device), "cudnn:engine 0, 1.0 us, fastest of 2");
+  // What must be the same in every run is chosen without time.
+  device.shared = make_cuda_shared();
+  device.deterministic = true;
+  EXPECT_NE(chosen(device).find("first of the heuristic"), std::string::npos);
+}
+
+TEST_F(CudaConv, LaterProcessesUseWhatWasTimed) {
+  library.engines = {{10}, {7}};
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "mpc-conv-plans";
+  std::filesystem::remove_all(folder);
+  const auto in_a_process = [&] {
+    CudaContext device = context();
+    device.cache_folder = folder.string();
+    return chosen(device);
+  };
+  EXPECT_EQ(in_a_process(), "cudnn:engine 1, 7.0 us, fastest of 2");
+  EXPECT_EQ(in_a_process(), "cudnn:engine 1, the fastest of an earlier trial");
+  // A plan that cannot be made again, or does not run, is timed anew.
+  library.engines[1].broken = true;
+  EXPECT_EQ(in_a_process(), "cudnn:engine 0, 10.0 us, fastest of 2");
+  library.engines[0].unfinished = true;
+  library.engines[1].broken = false;
+  EXPECT_EQ(in_a_process(), "cudnn:engine 1, 7.0 us, fastest of 1");
+  // So is one whose file was damaged.
+  size_t files = 0;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    ++files;
+    std::filesystem::resize_file(entry.path(), entry.file_size() / 2);
+  }
+  EXPECT_EQ(files, 1u);
+  EXPECT_EQ(in_a_process(), "cudnn:engine 1, 7.0 us, fastest of 1");
+  EXPECT_EQ(in_a_process(), "cudnn:engine 1, the fastest of an earlier trial");
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(CudaConv, PlansThatAreNoTextAreTimedAnew) {
+  library.engines = {{10}, {7}};
+  library.wordless = true;
+  CudaContext device = context();
+  for (int session = 0; session < 2; ++session) {
+    device.shared = make_cuda_shared();
+    EXPECT_EQ(chosen(device), "cudnn:engine 1, 7.0 us, fastest of 2");
+  }
+}
+
+// Nothing is kept of a choice that nobody timed.
+TEST_F(CudaConv, WithoutATrialNothingIsKept) {
+  library.engines = {{10}, {7}};
+  CudaContext device = context();
+  driver.memory_bytes = 1000;
+  EXPECT_NE(chosen(device).find("as a trial failed"), std::string::npos);
+  driver.memory_bytes = 1 << 30;
+  device.shared = make_cuda_shared();
+  EXPECT_EQ(chosen(device), "cudnn:engine 1, 7.0 us, fastest of 2");
 }
 
 TEST_F(CudaConv, WithoutRoomForATrialTakesTheFirst) {

@@ -18,7 +18,6 @@ constexpr auto CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP =
     static_cast<cudnnBackendAttributeName_t>(407);
 constexpr auto CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION =
     static_cast<cudnnBackendAttributeName_t>(2702);
-constexpr auto CUDNN_TYPE_CHAR = static_cast<cudnnBackendAttributeType_t>(24);
 constexpr size_t kFirstVersion = 90800;
 
 // The library behind the table, and the device it is told about.

@@ -37,8 +37,11 @@ class Deviceless : public ::testing::TestWithParam<int> {
     add_device_kernels(&driver);
   }
 
-  std::string chosen(const KernelDesc& desc, bool deterministic = true) {
+  std::string chosen(
+      const KernelDesc& desc, bool deterministic = true,
+      std::shared_ptr<ChoiceStore> store = std::make_shared<ChoiceStore>()) {
     CudaContext context;
+    context.choices = std::move(store);
     context.driver = driver.table();
     context.cudnn = cudnn->table();
     context.compute_capability = GetParam();
@@ -84,6 +87,32 @@ TEST_P(Deviceless, GradientsOfWeightsComeInF32FromSixteenBits) {
       EXPECT_TRUE(begins_with(how, "cudnn:engine ")) << how;
       EXPECT_EQ(how.find("widened"), std::string::npos) << how;
     }
+  }
+}
+
+// Plans outlive the process as text. Some hold code that takes half a second to
+// compile; all are kept by a first trial and made again from it by a second
+// session, which the time of nothing chooses here.
+TEST_P(Deviceless, PlansAreMadeAgainFromText) {
+  const AttentionCase attention = {1, 12, 12, 1024, 1024, 64, 64, true, 0.125f};
+  std::vector<KernelDesc> calls = {
+      conv_desc(KernelId::conv, kConvs[3], true, MPC_DTYPE_BF16,
+                MPC_DTYPE_BF16),
+      conv_desc(KernelId::conv_grad_weight, kConvs[3], true, MPC_DTYPE_F32,
+                MPC_DTYPE_F32)};
+  for (KernelId id : {KernelId::attention, KernelId::attention_grad})
+    calls.push_back(
+        attention_desc(id, attention, MPC_DTYPE_BF16, MPC_DTYPE_BF16));
+  const auto store = std::make_shared<ChoiceStore>();
+  for (const KernelDesc& desc : calls) {
+    SCOPED_TRACE(kernels::testing::describe(desc, {1, false}));
+    const std::string first = chosen(desc, false, store);
+    EXPECT_NE(first.find("fastest of "), std::string::npos) << first;
+    const std::string second = chosen(desc, false, store);
+    EXPECT_EQ(second.substr(0, second.find(',')),
+              first.substr(0, first.find(',')));
+    EXPECT_NE(second.find("the fastest of an earlier trial"), std::string::npos)
+        << second;
   }
 }
 

@@ -19,6 +19,7 @@ struct cublasLtMatrixLayoutOpaque_t {
 struct cublasLtMatmulDescOpaque_t {
   cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
   bool tf32 = false;
+  int8_t fast = 0;
 };
 
 struct cublasLtMatmulPreferenceOpaque_t {
@@ -133,6 +134,8 @@ cublasStatus_t desc_set(cublasLtMatmulDesc_t desc,
       return set(&desc->a, value, bytes);
     case CUBLASLT_MATMUL_DESC_TRANSB:
       return set(&desc->b, value, bytes);
+    case CUBLASLT_MATMUL_DESC_FAST_ACCUM:
+      return set(&desc->fast, value, bytes);
   }
   return refuse("unknown attribute of a product");
 }
@@ -196,6 +199,7 @@ std::string check(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
   if (d->batch > 1 && d->stride < d->ld * static_cast<int64_t>(d->columns))
     return "matrices of D overlap";
   if (is_fp8(a->type) || is_fp8(b->type)) return check_fp8(desc, a, b, d);
+  if (desc->fast) return "fast accumulation is for FP8";
   if (a->type != b->type) return "A and B have different types";
   if (desc->tf32 && a->type != CUDA_R_32F) return "TF32 is not for this type";
   if (d->type != a->type && d->type != CUDA_R_32F)
@@ -233,7 +237,8 @@ cublasStatus_t get_heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
        ++i) {
     const FakeCublasLt::Algorithm& known = current->algorithms[i];
     if (known.workspace_bytes > preference->workspace_bytes ||
-        (known.reduction & ~preference->reductions) != 0)
+        (!known.ignores_mask &&
+         (known.reduction & ~preference->reductions) != 0))
       continue;
     results[(*found)++] = {
         algorithm(i), known.workspace_bytes, CUBLAS_STATUS_SUCCESS, 1, {}};
@@ -256,11 +261,15 @@ cublasStatus_t algo_check(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
 }
 
 cublasStatus_t algo_get(const cublasLtMatmulAlgo_t* algo,
-                        cublasLtMatmulAlgoConfigAttributes_t, void* value,
-                        size_t bytes, size_t* written) {
-  const int32_t id = static_cast<int32_t>(algo->data[0]);
-  if (bytes != sizeof id) return refuse("an algorithm's number is an int32_t");
-  std::memcpy(value, &id, *written = sizeof id);
+                        cublasLtMatmulAlgoConfigAttributes_t attribute,
+                        void* value, size_t bytes, size_t* written) {
+  if (!is_ours(*algo)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const size_t index = algo->data[0];
+  const uint32_t number = attribute == CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME
+                              ? current->algorithms[index].reduction
+                              : static_cast<uint32_t>(index);
+  if (bytes != sizeof number) return refuse("configurations have 32 bits");
+  std::memcpy(value, &number, *written = sizeof number);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -371,6 +380,7 @@ cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                       const cublasLtMatmulAlgo_t* algo, void* workspace,
                       size_t workspace_bytes, CUstream stream) {
   ++current->products;
+  current->last_is_fast = desc->fast != 0;
   if (fails("cublasLtMatmul")) return CUBLAS_STATUS_EXECUTION_FAILED;
   if (!handle || !algo || !is_ours(*algo)) return refuse("no such algorithm");
   const FakeCublasLt::Algorithm& known = current->algorithms[algo->data[0]];

@@ -28,6 +28,8 @@ struct FakeCublasLt {
     bool broken = false;
     // Only the check knows that it cannot run.
     bool refused = false;
+    // The heuristic offers it whatever reductions are asked for.
+    bool ignores_mask = false;
   };
   std::vector<Algorithm> algorithms = {{10}};
   size_t version = 130002;
@@ -38,6 +40,7 @@ struct FakeCublasLt {
   size_t products = 0, heuristics = 0;
   // Algorithm of the last product.
   size_t last = 0;
+  bool last_is_fast = false;  // It had fast accumulation.
   // Does work when its stream comes to it, or returns false; at once if nothing
   // is set.
   std::function<bool(cuda::CUstream, std::function<void()>)> queue;

@@ -1,6 +1,7 @@
 #include "test/cuda/fake_cudnn.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -151,6 +152,8 @@ std::vector<size_t> proposals(const FakeDescriptor& heuristic) {
   return known;
 }
 
+std::string text_of_plan(const FakeDescriptor& plan);
+
 cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
                             cudnnBackendAttributeName_t name,
                             cudnnBackendAttributeType_t, int64_t requested,
@@ -194,11 +197,41 @@ cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
       std::copy(engine.notes.begin(), engine.notes.end(),
                 static_cast<cudnnBackendNumericalNote_t*>(values));
       return CUDNN_STATUS_SUCCESS;
+    case CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION: {
+      if (current->wordless) return refuse("no plan is given out as text");
+      const std::string text = text_of_plan(made);
+      *found = static_cast<int64_t>(text.size());
+      std::memcpy(values, text.data(),
+                  static_cast<size_t>(std::min(*found, requested)));
+      return CUDNN_STATUS_SUCCESS;
+    }
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
       return answer(static_cast<int64_t>(engine.workspace_bytes));
     default:
       return refuse("attribute " + std::to_string(name) + " cannot be read");
   }
+}
+
+// Graphs of the plans that were given out as text.
+std::vector<const FakeDescriptor*> written;
+
+std::string text_of_plan(const FakeDescriptor& plan) {
+  written.push_back(&plan);
+  return "{\"version\":" + std::to_string(current->version) +
+         ",\"engine\":" + std::to_string(plan.engine) +
+         ",\"graph\":" + std::to_string(written.size() - 1) + "}";
+}
+
+// The plan that the text is of, or null if it is not this library's.
+const FakeDescriptor* plan_of_text(const std::string& text) {
+  size_t version, engine, graph;
+  if (std::sscanf(text.c_str(),
+                  "{\"version\":%zu,\"engine\":%zu,\"graph\":%zu}", &version,
+                  &engine, &graph) != 3 ||
+      version != current->version || graph >= written.size() ||
+      engine != written[graph]->engine || engine >= current->engines.size())
+    return nullptr;
+  return written[graph];
 }
 
 // The graph that the plan of this configuration is for: the last that an
@@ -214,7 +247,17 @@ cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor) {
   if (made.type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR)
     graph = made.part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
   if (made.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
-    made.engine = made.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->engine;
+    const FakeDescriptor* source = graph;
+    if (made.has(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)) {
+      const auto text =
+          made.all<char>(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
+      source = plan_of_text({text.begin(), text.end()});
+      if (!source) return refuse("the text is of no plan");
+      made.engine = source->engine;
+      ++current->restored;
+    } else {
+      made.engine = made.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->engine;
+    }
     if (current->engines[made.engine].unfinished) {
       current->refusal = "as asked for";
       return CUDNN_STATUS_NOT_SUPPORTED;
@@ -222,7 +265,7 @@ cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor) {
     ++current->plans;
     // A plan needs nothing of what it was made of: a copy of the graph.
     made.attributes.clear();
-    for (const auto& [name, attribute] : graph->attributes)
+    for (const auto& [name, attribute] : source->attributes)
       made.attributes[name] = attribute;
   }
   made.finalized = true;
@@ -298,6 +341,7 @@ const Cudnn& fake_table() {
 FakeCudnn::FakeCudnn(HostDriver* driver) : driver(driver) { current = this; }
 FakeCudnn::~FakeCudnn() {
   current = nullptr;
+  written.clear();
   made_so_far.clear();
 }
 const Cudnn* FakeCudnn::table() const { return &fake_table(); }

@@ -38,6 +38,8 @@ struct FakeCudnn {
 
   size_t handles = 0, descriptors = 0;  // That are alive.
   size_t plans = 0, executions = 0;     // That were made.
+  size_t restored = 0;                  // Plans that were made of text.
+  bool wordless = false;                // No plan is given out as text.
   // Engine of the last execution.
   size_t last = 0;
   cuda::CUstream stream = nullptr;

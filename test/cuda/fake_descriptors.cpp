@@ -95,8 +95,11 @@ std::vector<Rule> make_rules() {
       {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR,
        CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, true},
       {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR,
+       CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, 0,
+       false},
+      {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR,
        CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-       1, true},
+       1, false},
       {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR,
        CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 0, true},
       {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR,
@@ -290,6 +293,7 @@ std::string check_convolution(const FakeDescriptor& operation,
 size_t size_of(cudnnBackendAttributeType_t type) {
   switch (type) {
     case CUDNN_TYPE_BOOLEAN:
+    case CUDNN_TYPE_CHAR:
       return 1;
     case CUDNN_TYPE_INT64:
     case CUDNN_TYPE_HANDLE:
@@ -324,6 +328,10 @@ std::string check_descriptor(const FakeDescriptor& descriptor) {
       if (!part || !part->finalized)
         return "attribute " + std::to_string(rule.name) + " is not finalized";
   }
+  if (descriptor.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR &&
+      descriptor.has(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG) ==
+          descriptor.has(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION))
+    return "a plan is made of a configuration or of text";
   if (descriptor.type == CUDNN_BACKEND_TENSOR_DESCRIPTOR)
     return check_tensor(descriptor);
   if (descriptor.type == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR)

@@ -30,6 +30,9 @@ struct FakeDriverOptions {
   const char* architecture = nullptr;
   uint64_t memory = uint64_t{1} << 32;  // Bytes of each device.
   bool can_capture = true;
+  // Code that begins so is too new for the driver; null for none.
+  const char* refused = nullptr;
+  int version = 13000;  // Of CUDA.
   bool delayed = true;  // false: work is done when it is queued.
 };
 

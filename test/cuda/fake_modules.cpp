@@ -87,6 +87,8 @@ CUresult State::cuModuleLoadDataEx(CUmodule* handle, const void* image,
   // Text ends with a NUL, as the driver needs it.
   std::string text(static_cast<const char*>(image));
   last_image = text;
+  if (options.refused && text.rfind(options.refused, 0) == 0)
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (text.find("invalid") != std::string::npos) {
     write_log(num_options, jit_options, values,
               "ptxas application ptx input, line 1; fatal : no such thing");

@@ -126,9 +126,16 @@ CUresult event_elapsed(float* milliseconds, CUevent begin, CUevent end) {
 
 CUresult module_load(CUmodule* module, const void* image, unsigned,
                      CUjit_option*, void**) {
+  const auto refused = current->refused.find(image);
+  if (refused != current->refused.end()) return refused->second;
   current->image = image;
   *module = reinterpret_cast<CUmodule>(current);
   return status("cuModuleLoadDataEx");
+}
+
+CUresult driver_get_version(int* version) {
+  *version = current->version;
+  return status("cuDriverGetVersion");
 }
 
 CUresult module_unload(CUmodule) { return CUDA_SUCCESS; }
@@ -157,6 +164,7 @@ const Driver& host_table() {
     Driver driver = {};
     driver.cuGetErrorName = get_error_name;
     driver.cuGetErrorString = get_error_string;
+    driver.cuDriverGetVersion = driver_get_version;
     driver.cuMemAlloc_v2 = mem_alloc;
     driver.cuMemFree_v2 = mem_free;
     driver.cuMemcpyHtoDAsync_v2 = copy_to_device;

@@ -38,6 +38,9 @@ struct HostDriver {
   std::string launch_error;
   // The image of the last module.
   const void* image = nullptr;
+  // Images that it does not take, and why.
+  std::map<const void*, cuda::CUresult> refused;
+  int version = 13000;
 
   const cuda::Driver* table() const;
   // The one that the table works on; a test makes one at a time.

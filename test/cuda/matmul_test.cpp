@@ -131,6 +131,24 @@ TEST_F(CudaMatmul, MultipliesFp8OfBothFormats) {
   }
 }
 
+// Products of a forward pass, which have E4M3 on both sides; gradients are
+// E5M2.
+TEST_F(CudaMatmul, OnlyForwardProductsOfFp8AccumulateFast) {
+  const auto is_fast = [&](const KernelDesc& desc) {
+    std::string error;
+    EXPECT_TRUE(make_cuda_kernel(desc, context(), &error)) << error;
+    return library.last_is_fast;
+  };
+  for (const mpc_dtype_t result : {MPC_DTYPE_BF16, MPC_DTYPE_F32}) {
+    EXPECT_TRUE(is_fast(fp8_desc(MPC_DTYPE_F8E4M3, MPC_DTYPE_F8E4M3, result)));
+    EXPECT_FALSE(is_fast(fp8_desc(MPC_DTYPE_F8E5M2, MPC_DTYPE_F8E4M3, result)));
+    EXPECT_FALSE(is_fast(fp8_desc(MPC_DTYPE_F8E4M3, MPC_DTYPE_F8E5M2, result)));
+  }
+  for (const Types types : kCudaTypes)
+    EXPECT_FALSE(
+        is_fast(matmul_desc({{3, 5}, {5, 7}, {3, 7}}, false, false, types)));
+}
+
 TEST_F(CudaMatmul, RoundsToTf32WhereTheCallSaysSo) {
   // 1 + 2^-11 has no place in TF32, of which 2^-10 is the last bit; ties go to
   // even.
@@ -237,8 +255,11 @@ TEST_F(CudaMatmul, RemembersWithinTheProcess) {
   EXPECT_EQ(chosen(device), "cublasLt:algo 1, the fastest of an earlier trial");
   // One, so that a capture need not load code.
   EXPECT_EQ(library.products, products + 1);
-  // Another device's kernels know nothing of it.
+  // Another session's kernels use it,
   device.shared = make_cuda_shared();
+  EXPECT_EQ(chosen(device), "cublasLt:algo 1, the fastest of an earlier trial");
+  // and another device's know nothing of it.
+  device.device_name = "Fake A100";
   EXPECT_EQ(chosen(device), "cublasLt:algo 1, 7.0 us, fastest of 2");
 }
 
@@ -314,6 +335,67 @@ TEST_F(CudaMatmul, DeterministicTakesTheFirstWithoutATrial) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
+// The types of a product, and what may add the parts of its sums: parts in 16
+// bits would be rounded once each, and those in f16 may overflow.
+TEST_F(CudaMatmul, NeverAddsPartsInSixteenBits) {
+  const auto chosen_of = [&](Types types, const CudaContext& device) {
+    std::string error;
+    const auto kernel = make_cuda_kernel(
+        matmul_desc({{3, 5}, {5, 7}, {3, 7}}, false, false, types), device,
+        &error);
+    return kernel ? kernel->implementation() : error;
+  };
+  for (const bool ignores_mask : {false, true}) {
+    // INPLACE, OUTPUT_TYPE, COMPUTE_TYPE and not cut at all.
+    library.algorithms = {{1, 0, 1}, {2, 0, 4}, {3, 0, 2}, {4}};
+    for (auto& algorithm : library.algorithms)
+      algorithm.ignores_mask = ignores_mask;
+    CudaContext device = context();
+    for (const Types types : kCudaTypes) {
+      const bool wide = types.result == MPC_DTYPE_F32;
+      device.deterministic = false;
+      EXPECT_EQ(chosen_of(types, device),
+                wide ? "cublasLt:algo 0, 1.0 us, fastest of 4"
+                     : "cublasLt:algo 2, 3.0 us, fastest of 2");
+      device.deterministic = true;
+      EXPECT_EQ(chosen_of(types, device),
+                "cublasLt:algo 2, first of the heuristic, for the same bits in "
+                "every run");
+    }
+    std::filesystem::remove_all(folder);
+  }
+}
+
+// An earlier version may have kept such an algorithm.
+TEST_F(CudaMatmul, AKeptAlgorithmThatAddsInSixteenBitsIsTriedAnew) {
+  library.algorithms = {{10}, {7, 0, 2}};
+  EXPECT_EQ(chosen(context()), "cublasLt:algo 1, 7.0 us, fastest of 2");
+  library.algorithms[1].reduction = cuda::CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+  EXPECT_EQ(chosen(context()), "cublasLt:algo 0, 10.0 us, fastest of 1");
+}
+
+// The arena of a program that fills the device.
+TEST_F(CudaMatmul, TrialsTakeWhatIsIdle) {
+  library.algorithms = {{10}, {7, 100}};
+  CudaContext device = context();
+  device.cache_folder = "";
+  std::vector<unsigned char> arena(1 << 14);
+  const auto first = reinterpret_cast<uintptr_t>(arena.data());
+  device.idle.address = (first + 255) / 256 * 256;
+  device.idle.bytes = arena.size() - (device.idle.address - first);
+  // Room for what is left: the flush of the caches, which are 4 KiB here.
+  driver.memory_bytes = 8192;
+  EXPECT_EQ(chosen(device), "cublasLt:algo 1, 7.0 us, fastest of 2");
+  EXPECT_EQ(driver.used_bytes, 0u);
+  // Operands that do not fit there come from the device, if they can.
+  device.idle.bytes = 300;
+  device.device_name = "another";
+  EXPECT_NE(chosen(device).find("as a trial failed: cuMemAlloc_v2"),
+            std::string::npos);
+  driver.memory_bytes = 1 << 20;
+  EXPECT_EQ(chosen(device), "cublasLt:algo 1, 7.0 us, fastest of 2");
+}
+
 TEST_F(CudaMatmul, WithoutRoomForATrialTakesTheFirst) {
   library.algorithms = {{10}, {7}};
   driver.memory_bytes = 1000;
@@ -323,11 +405,32 @@ TEST_F(CudaMatmul, WithoutRoomForATrialTakesTheFirst) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
+TEST(Cublaslt, TheLibraryThatSuitsTheDriverIsLookedForFirst) {
+  for (const int version : {13000, 13010, 0})
+    EXPECT_STREQ(cuda::cublaslt_files(version)[0], "libcublasLt.so.13");
+  for (const int version : {11080, 12000, 12090}) {
+    EXPECT_STREQ(cuda::cublaslt_files(version)[0], "libcublasLt.so.12");
+    EXPECT_EQ(cuda::cublaslt_files(version).size(), 2u);
+  }
+}
+
 TEST_F(CudaMatmul, SaysWhatFailed) {
   std::string error;
   library.failing = "cublasLtCreate";
   EXPECT_FALSE(make(context(), &error));
   EXPECT_NE(error.find("matmul: cublasLtCreate: "), std::string::npos) << error;
+  // The library of CUDA 13 does not start on a driver of CUDA 12.
+  EXPECT_EQ(error.find("needs a driver"), std::string::npos) << error;
+  driver.version = 12040;
+  library.failing = "cublasLtCreate";
+  EXPECT_FALSE(make(context(), &error));
+  EXPECT_NE(
+      error.find("; cuBLASLt 13 needs a driver of CUDA 13, this one is of "
+                 "12.4: update it, or put libcublasLt.so.12 into "
+                 "LD_LIBRARY_PATH"),
+      std::string::npos)
+      << error;
+  driver.version = 13000;
   library.failing = "cublasLtMatrixLayoutCreate";
   EXPECT_FALSE(make(context(), &error));
   EXPECT_NE(error.find("matmul: cublasLtMatrixLayoutCreate: "),

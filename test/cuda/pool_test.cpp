@@ -73,6 +73,45 @@ class CudaPool : public ::testing::Test {
 
 const mpc_dtype_t kTypes[] = {MPC_DTYPE_F32, MPC_DTYPE_BF16, MPC_DTYPE_F16};
 
+// Machine code of an nvcc that is newer than the driver.
+TEST_F(CudaPool, TakesPtxWhereMachineCodeIsRefused) {
+  const KernelDesc desc =
+      pool_desc(KernelId::max_pool, kPools[2], true, true, MPC_DTYPE_F32);
+  const auto make = [&](std::string* error) {
+    context.shared = make_cuda_shared();
+    return make_cuda_kernel(desc, context, error);
+  };
+  std::string error;
+  EXPECT_TRUE(make(&error)) << error;
+  EXPECT_EQ(driver.image, images.image().data);
+  EXPECT_EQ(cuda_note(context), "");
+  for (const auto refusal :
+       {cuda::CUDA_ERROR_INVALID_IMAGE, cuda::CUDA_ERROR_NO_BINARY_FOR_GPU,
+        cuda::CUDA_ERROR_UNSUPPORTED_PTX_VERSION}) {
+    driver.refused = {{images.image().data, refusal}};
+    EXPECT_TRUE(make(&error)) << error;
+    EXPECT_EQ(driver.image, images.image().ptx);
+    EXPECT_EQ(cuda_note(context).find("mpc's own kernels are compiled from "
+                                      "PTX, as their machine code was refused: "
+                                      "cuModuleLoadDataEx: "),
+              0u)
+        << cuda_note(context);
+  }
+  // Devices that are newer than the machine code are meant to compile PTX.
+  context.compute_capability = 100;
+  EXPECT_TRUE(make(&error)) << error;
+  EXPECT_EQ(cuda_note(context), "");
+  driver.refused[images.image().ptx] = cuda::CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+  EXPECT_FALSE(make(&error));
+  EXPECT_NE(error.find("; kernels of pool.cu; their PTX: cuModuleLoadDataEx: "),
+            std::string::npos)
+      << error;
+  // Another failure is not about the code.
+  driver.refused = {{images.image().data, cuda::CUDA_ERROR_OUT_OF_MEMORY}};
+  EXPECT_FALSE(make(&error));
+  EXPECT_EQ(error.find("their PTX"), std::string::npos) << error;
+}
+
 TEST_F(CudaPool, IsTheReferenceBitByBit) {
   for (const ConvCase& c : kPools)
     for (KernelId id : {KernelId::max_pool, KernelId::max_pool_grad,

@@ -15,9 +15,12 @@ class TestImages {
   ~TestImages() { kernels::replace_device_images(nullptr); }
   TestImages(const TestImages&) = delete;
 
+  const kernels::DeviceImage& image() const { return images_[0]; }
+
   void set(bool present) {
     images_.clear();
-    if (present) images_.push_back({"pool.cu", "all kernels"});
+    if (present)
+      images_.push_back({"pool.cu", "all kernels", "the PTX of all kernels"});
     kernels::replace_device_images(&images_);
   }
 

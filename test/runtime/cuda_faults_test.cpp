@@ -114,6 +114,72 @@ TEST(CudaFaults, ChoosesTheCode) {
   }
 }
 
+// Machine code of a ptxas that is newer than the driver is refused; the PTX
+// beside it is not.
+TEST(CudaFaults, TakesPtxWhereMachineCodeIsRefused) {
+  PackageOptions package = cuda_package();
+  package.precision = "fp16";
+  package.ptx = {"sm_75", "sm_80", "sm_90"};
+  package.cubins = {"sm_90", "sm_80"};
+  ProgramPtr program = load(make_package(package));
+  FakeDriverOptions fake_options;
+  fake_options.refused = "cubin";
+  fake_options.version = 12040;
+  {
+    FakeDriver fake(fake_options);
+    add_package_kernels(&fake);
+    SessionPtr session = create_on(program);
+    EXPECT_EQ(fake.last_image(), "// PTX for sm_90");
+    EXPECT_STREQ(mpc_session_device(session.get()),
+                 "cuda:0 Fake GPU (PTX for sm_90 is used, as machine code for "
+                 "sm_90 was refused: cuModuleLoadDataEx: "
+                 "CUDA_ERROR_NO_BINARY_FOR_GPU (no kernel image is available "
+                 "for execution on the device))");
+    (void)step(session, 1);
+    session.reset();
+    EXPECT_EQ(fake.leaks(), "");
+  }
+  // Where nothing is taken, all of it is named.
+  package.ptx = {"sm_75"};
+  fake_options.refused = "";
+  FakeDriver fake(fake_options);
+  Outcome outcome = try_on(load(make_package(package)));
+  EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
+  EXPECT_EQ(outcome.message,
+            "cuda:0 Fake GPU takes none of the package's code: machine code "
+            "for sm_90 was refused: cuModuleLoadDataEx: "
+            "CUDA_ERROR_NO_BINARY_FOR_GPU (no kernel image is available for "
+            "execution on the device), PTX for sm_75 was refused: "
+            "cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU (no kernel image "
+            "is available for execution on the device); update NVIDIA's "
+            "driver, which is of CUDA 12.4, or compile the model with an older "
+            "ptxas on the path");
+  EXPECT_EQ(fake.leaks(), "");
+}
+
+// A failure that is not about the code is not answered by trying other code.
+TEST(CudaFaults, OtherFailuresOfLoadingEndIt) {
+  PackageOptions package = cuda_package();
+  package.cubins = {"sm_90"};
+  ProgramPtr program = load(make_package(package));
+  FakeDriver fake;
+  add_package_kernels(&fake);
+  for (uint64_t n = 1;; ++n) {
+    ASSERT_LT(n, 1000u);
+    fake.fail_at(n, cuda::CUDA_ERROR_OUT_OF_MEMORY);
+    const Outcome outcome = try_on(program);
+    const std::string failed = fake.failed_call();
+    fake.fail_at(0);
+    if (failed != "cuModuleLoadDataEx") continue;
+    EXPECT_EQ(outcome.code, MPC_OUT_OF_MEMORY);
+    EXPECT_NE(outcome.message.find("; machine code for sm_90"),
+              std::string::npos)
+        << outcome.message;
+    break;
+  }
+  EXPECT_EQ(fake.leaks(), "");
+}
+
 TEST(CudaFaults, RefusesBf16OnOldDevices) {
   FakeDriverOptions fake_options;
   fake_options.compute_capability = 75;
@@ -145,9 +211,10 @@ TEST(CudaFaults, TellsWhatTheDriverSaysOfTheCode) {
   Outcome outcome = try_on(load(make_package(package)));
   EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
   EXPECT_EQ(outcome.message,
-            "cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (a PTX JIT compilation "
-            "failed); the code for invalid: ptxas application ptx input, line "
-            "1; fatal : no such thing");
+            "cuda:0 Fake GPU takes none of the package's code: PTX for invalid "
+            "was refused: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (a PTX "
+            "JIT compilation failed): ptxas application ptx input, line 1; "
+            "fatal : no such thing");
   EXPECT_EQ(fake.leaks(), "");
 }
 

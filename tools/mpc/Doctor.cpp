@@ -183,7 +183,8 @@ Action mpc::tool::addDoctor(CLI::App &app) {
   doctor->add_flag("--json", options->json, "Print one JSON object");
   return [options]() -> int {
     if (options->device) {
-      Json gpus = describeGpus(loadGpuLibraries()), tools = describeGpuTools();
+      Json tools = describeGpuTools();
+      Json gpus = describeGpus(loadGpuLibraries(), tools);
       if (!options->json) {
         printGpus(gpus, tools);
         return Ok;

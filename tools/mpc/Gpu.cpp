@@ -4,6 +4,7 @@
 #include "tools/mpc/Text.h"
 
 #include "kernels/catalog.h"
+#include "kernels/cuda/device_images.h"
 #include "kernels/cuda/library.h"
 
 #include <dlfcn.h>
@@ -40,6 +41,7 @@ GpuLibraries mpc::tool::loadGpuLibraries() {
   libraries.cublaslt.table = load_cublaslt(&libraries.cublaslt.missing);
   libraries.cudnn.table = load_cudnn(&libraries.cudnn.missing);
   libraries.nccl = loadNccl();
+  libraries.imagesVersion = mpc::kernels::device_images_version();
   return libraries;
 }
 
@@ -184,8 +186,20 @@ static std::string installWheel(const char *package) {
          "LD_LIBRARY_PATH";
 }
 
+/// The driver starts libraries and loads machine code of its own major version
+/// and of older ones. False if its version is unknown.
+static bool isTooNew(int version, int driverVersion) {
+  return driverVersion > 0 && version / 1000 > driverVersion / 1000;
+}
+
+static bool isCublasltTooNew(const GpuLibraries &libraries, int driverVersion) {
+  return libraries.cublaslt.table &&
+         isTooNew(libraries.cublaslt.table->cublasLtGetVersion() / 10000 * 1000,
+                  driverVersion);
+}
+
 static Json listMissing(const GpuLibraries &libraries, const Json &devices,
-                        const std::string &failure) {
+                        int driverVersion, const std::string &failure) {
   Json missing = Json::array();
   auto add = [&](const std::string &what, const std::string &remedy) {
     missing.push_back(what + ": " + remedy);
@@ -205,19 +219,62 @@ static Json listMissing(const GpuLibraries &libraries, const Json &devices,
     add("no GPU is sm_70 or newer", "train with --device=cpu");
   if (!libraries.cublaslt.table)
     add("cuBLASLt", installWheel("nvidia-cublas"));
+  else if (isCublasltTooNew(libraries, driverVersion))
+    add("cuBLASLt for CUDA " + cuda_version_text(driverVersion),
+        "the one that was found does not start on this driver; update the "
+        "driver to 580 or newer, or " +
+            installWheel("nvidia-cublas-cu12"));
   if (!libraries.cudnn.table)
     add("cuDNN, for convolutions", installWheel("nvidia-cudnn-cu13"));
+  if (libraries.driver.table && libraries.imagesVersion == 0)
+    add("mpc's own CUDA kernels, for pooling and embeddings",
+        "build mpc with nvcc on the path");
   return missing;
 }
 
-Json mpc::tool::describeGpus(const GpuLibraries &libraries) {
+/// What the driver does with code that a newer CUDA than its own compiled.
+static Json listNotes(const GpuLibraries &libraries, const Json &tools,
+                      int driverVersion) {
+  Json notes = Json::array();
+  const std::string driver =
+      "the driver is of CUDA " + cuda_version_text(driverVersion) + ", ";
+  if (isTooNew(libraries.imagesVersion, driverVersion))
+    notes.push_back(
+        driver + "older than the nvcc " +
+        cuda_version_text(libraries.imagesVersion) +
+        " that compiled mpc's own kernels: it compiles their PTX when a "
+        "session starts");
+  if (!tools.is_object() || !tools.contains("ptxas") ||
+      tools["ptxas"].is_null())
+    return notes;
+  const std::string ptxas = tools["ptxas"]["version"].get<std::string>();
+  if (isTooNew(std::atoi(ptxas.c_str()) * 1000, driverVersion))
+    notes.push_back(driver + "older than ptxas " + ptxas +
+                    " on the path: it refuses machine code of packages that "
+                    "are compiled here, and compiles their PTX when a session "
+                    "starts");
+  return notes;
+}
+
+static Json describeKernels(const GpuLibraries &libraries, int driverVersion) {
+  if (libraries.imagesVersion == 0)
+    return absent("nvcc was not found when mpc was built");
+  return {{"version", cuda_version_text(libraries.imagesVersion)},
+          {"loaded_as", isTooNew(libraries.imagesVersion, driverVersion)
+                            ? "PTX"
+                            : "machine code"}};
+}
+
+Json mpc::tool::describeGpus(const GpuLibraries &libraries, const Json &tools) {
   Json json, devices = Json::array();
   std::string failure;
+  int driverVersion = 0;
   if (const Driver *driver = libraries.driver.table) {
     DriverQuery query(*driver);
     devices = query.devices();
     json["driver"] = found(query.version(), fileOf(driver->cuInit));
     failure = query.failure;
+    driverVersion = driver_version(*driver);
     // Said by other words than the name of a call.
     if (failure.find("CUDA_ERROR_NO_DEVICE") != std::string::npos)
       failure.clear();
@@ -226,11 +283,14 @@ Json mpc::tool::describeGpus(const GpuLibraries &libraries) {
   }
   json["devices"] = devices;
   json["libraries"] = describeLibraries(libraries);
-  json["missing"] = listMissing(libraries, devices, failure);
+  json["kernels"] = describeKernels(libraries, driverVersion);
+  json["missing"] = listMissing(libraries, devices, driverVersion, failure);
+  json["notes"] = listNotes(libraries, tools, driverVersion);
   bool isUsable = false;
   for (const Json &device : devices)
     isUsable |= device["usable"].get<bool>();
-  json["ready"] = isUsable && failure.empty() && libraries.cublaslt.table;
+  json["ready"] = isUsable && failure.empty() && libraries.cublaslt.table &&
+                  !isCublasltTooNew(libraries, driverVersion);
   return json;
 }
 
@@ -329,6 +389,13 @@ void mpc::tool::printGpus(const Json &gpus, const Json &tools) {
     line(name, describeFound(library));
   for (const auto &[name, tool] : tools.items())
     line(name, describeFound(tool));
+  const Json &kernels = gpus["kernels"];
+  line("own kernels", kernels["version"].is_null()
+                          ? describeFound(kernels)
+                          : "of nvcc " + text(kernels["version"]) +
+                                ", loaded as " + text(kernels["loaded_as"]));
+  for (const Json &note : gpus["notes"])
+    line("note", text(note));
   for (const Json &missing : gpus["missing"])
     line("to do", text(missing));
   line("training", gpus["ready"].get<bool>()

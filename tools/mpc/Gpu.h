@@ -29,14 +29,21 @@ struct GpuLibraries {
   GpuLibrary<cuda::CublasLt> cublaslt;
   GpuLibrary<cuda::Cudnn> cudnn;
   GpuLibrary<Nccl> nccl;
+  /// The CUDA whose nvcc compiled mpc's own kernels, 13000 for 13.0; 0 if none
+  /// did.
+  int imagesVersion = 0;
 };
 
 /// Those of this machine.
 GpuLibraries loadGpuLibraries();
 
-/// What is there: "driver", "devices", "libraries"; "ready", whether a program
-/// can be trained on a GPU; and in "missing" what to install, if anything.
-nlohmann::ordered_json describeGpus(const GpuLibraries &libraries);
+/// What is there: "driver", "devices", "libraries", "kernels", mpc's own;
+/// "ready", whether a program can be trained on a GPU; in "missing" what to
+/// install, if anything; and in "notes" what works in a slower way. `tools` is
+/// what describeGpuTools() found.
+nlohmann::ordered_json
+describeGpus(const GpuLibraries &libraries,
+             const nlohmann::ordered_json &tools = nullptr);
 
 /// File and version of nvcc and ptxas on the path, null for what is not there.
 nlohmann::ordered_json describeGpuTools();

@@ -208,7 +208,8 @@ void SessionSettings::addTo(CLI::App &command) {
       ->option_text("N")
       ->check(Whole(0, kMostThreads));
   command.add_flag("--deterministic", deterministic,
-                   "Same bits whatever the number of threads");
+                   "Same bits whatever the number of threads, and in every "
+                   "run on a GPU");
 }
 
 Session::Session(const Program &program, const SessionSettings &settings)

@@ -77,7 +77,8 @@ static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
   train
       ->add_flag(
           "--resume{yes}", options.resumeMode,
-          "Go on from the newest good checkpoint, bit for bit; options of "
+          "Go on from the newest good checkpoint, bit for bit (on a GPU with "
+          "--deterministic); options of "
           "MODEL.mpc that differ are followed (--resume=force: another loss "
           "or optimizer too)")
       ->check(Choice({"yes", "force"}))

@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Trainer.h"
 #include "tools/mpc/Output.h"
+#include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
 #include "tools/mpc/TrainedOptions.h"
 
@@ -610,6 +611,27 @@ void Trainer::noteSamplesLeftOut() const {
                options.noShuffle ? "" : ", other ones each time");
 }
 
+/// What computed the steps. The plain CPU needs no mention.
+void Trainer::printDevice() const {
+  nlohmann::ordered_json json;
+  json["device"] = mpc_session_device(session.get());
+  if (json["device"] == "cpu")
+    return;
+  json["kernels"] = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < mpc_session_num_kernels(session.get()); ++i) {
+    mpc_kernel_info_t info = {};
+    info.struct_size = sizeof(info);
+    check(mpc_session_kernel_info(session.get(), i, &info), program.path);
+    json["kernels"].push_back({{"kernel", info.kernel},
+                               {"implementation", info.implementation},
+                               {"entry", info.entry},
+                               {"instruction", info.instruction},
+                               {"calls", info.calls},
+                               {"workspace_bytes", info.workspace_bytes}});
+  }
+  sayJson(json);
+}
+
 ExitCode Trainer::run() {
   noteSamplesLeftOut();
   if (options.onNan == OnNan::Rollback)
@@ -642,7 +664,9 @@ ExitCode Trainer::run() {
   ProgressState state = progressState();
   if (step > firstStep)
     progress.finish(state);
-  if (!options.json)
+  if (options.json)
+    printDevice();
+  else
     printSummary(state);
   return Ok;
 }

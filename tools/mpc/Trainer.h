@@ -91,6 +91,7 @@ private:
   void takeOptions(const std::string &misfit);
   void restorePosition();
   void noteSamplesLeftOut() const;
+  void printDevice() const;
   void queueBatch();
   void drain();
   void settle(const mpc_step_info_t &info);

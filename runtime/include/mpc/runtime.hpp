@@ -152,6 +152,15 @@ class Session {
     return mpc_session_synchronize(get(), info);
   }
   std::string device() const { return mpc_session_device(get()); }
+  std::vector<mpc_kernel_info_t> kernels() const {
+    std::vector<mpc_kernel_info_t> all(mpc_session_num_kernels(get()));
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i].struct_size = sizeof(all[i]);
+      // The number is known to be good.
+      Status known(mpc_session_kernel_info(get(), i, &all[i]));
+    }
+    return all;
+  }
   Status run(const char* entry, const std::vector<mpc_tensor_t>& inputs,
              const std::vector<mpc_tensor_t>& outputs) {
     return mpc_session_run(get(), entry, inputs.data(), inputs.size(),

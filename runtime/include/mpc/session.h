@@ -27,7 +27,8 @@ typedef struct mpc_session_options_s {
   const char* device;  // NULL: "cpu". See mpc_session_device.
   uint32_t threads;    // 0: OMP_NUM_THREADS or, where that is not set, as many
                        // as the calling thread and its control group have CPUs.
-  uint8_t deterministic;  // Same bits for every number of threads.
+  uint8_t deterministic;  // Same bits for every number of threads, and on
+                          // CUDA, where they differ else, for every run.
   uint64_t seed;  // State "random_seed": of dropout and of `initialize`.
   const mpc_allocator_t* allocator;  // NULL: aligned_alloc. Must outlive it.
   uint8_t asynchronous;              // See mpc_session_step.
@@ -84,6 +85,27 @@ MPC_API void mpc_session_destroy(mpc_session_t* session);
 // stands in parentheses what may surprise: why "auto" is not a CUDA device, or
 // that CUDA graphs cannot be used. Borrowed until the next call.
 MPC_API const char* mpc_session_device(const mpc_session_t* session);
+
+// A kernel of a library that the session's program calls.
+typedef struct mpc_kernel_info_s {
+  size_t struct_size;
+  const char* kernel;          // "matmul", "attention_grad".
+  const char* implementation;  // "cublasLt:algo 66, 12.1 us, fastest of 16".
+  const char* entry;           // The entry point that calls it first,
+  const char* instruction;     // and the name of that call.
+  uint64_t calls;              // In all entry points.
+  uint64_t workspace_bytes;    // That it needs beside its operands.
+} mpc_kernel_info_t;
+
+// How many different kernels there are, and what computes each of them on this
+// session's device: which engine of a library was chosen and how, or why
+// another way was taken. In the order of the program. 0 on the CPU. Strings
+// are borrowed and live as long as the session.
+//
+// Returns MPC_INVALID_ARGUMENT if there is no kernel of this number.
+MPC_API size_t mpc_session_num_kernels(const mpc_session_t* session);
+MPC_API MPC_MUST_USE mpc_status_t mpc_session_kernel_info(
+    const mpc_session_t* session, size_t index, mpc_kernel_info_t* out_info);
 
 // Runs one training step: forward, backward, test, weight update. In a program
 // that accumulates gradients over k micro-batches, each call is one micro-batch
@@ -199,7 +221,8 @@ MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_save_checkpoint(mpc_session_t* session, const char* path);
 
 // Reads a checkpoint written by save. All or nothing: on error the session is
-// as before. Training goes on bit for bit as if it had not stopped.
+// as before. Training goes on bit for bit as if it had not stopped, on CUDA
+// if both sessions are deterministic.
 //
 // Tensors are matched by name, type and shape, and both sides must have the
 // same ones. The precision of the program plays no part, since what is saved is

@@ -101,6 +101,18 @@ class Executable {
   // What differs from how the device is meant to be used, for people; "" if
   // nothing does.
   virtual const std::string& note() const = 0;
+
+  // The kernels of libraries that were chosen for this device, in the order of
+  // the program.
+  struct Kernel {
+    std::string kernel, implementation, entry, instruction;
+    uint64_t calls = 0;
+    uint64_t workspace_bytes = 0;
+  };
+  virtual const std::vector<Kernel>& kernels() const {
+    static const std::vector<Kernel> none;
+    return none;
+  }
 };
 
 class Device {

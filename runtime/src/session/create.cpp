@@ -137,6 +137,30 @@ mpc_status_t mpc_session_create(const mpc_program_t* program,
 
 void mpc_session_destroy(mpc_session_t* session) { delete session; }
 
+size_t mpc_session_num_kernels(const mpc_session_t* session) {
+  return session ? session->executable->kernels().size() : 0;
+}
+
+mpc_status_t mpc_session_kernel_info(const mpc_session_t* session, size_t index,
+                                     mpc_kernel_info_t* out_info) {
+  if (!session || !out_info)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "an argument is NULL");
+  const auto& kernels = session->executable->kernels();
+  if (index >= kernels.size())
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "there is no kernel %zu: the session has %zu", index,
+                           kernels.size());
+  const auto& kernel = kernels[index];
+  const mpc_kernel_info_t info = {sizeof(info),
+                                  kernel.kernel.c_str(),
+                                  kernel.implementation.c_str(),
+                                  kernel.entry.c_str(),
+                                  kernel.instruction.c_str(),
+                                  kernel.calls,
+                                  kernel.workspace_bytes};
+  return copy_out(info, out_info);
+}
+
 const char* mpc_session_device(const mpc_session_t* session) {
   if (!session) return "";
   const std::string& name = session->device->name();

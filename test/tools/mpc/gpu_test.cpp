@@ -20,6 +20,7 @@ struct Gpu {
 /// The GPUs of the fake driver, and the call of it that fails.
 std::vector<Gpu> gpus;
 std::string failing;
+int version = 13010;
 
 CUresult resultOf(const char *call) {
   return failing == call ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
@@ -31,7 +32,7 @@ Driver makeDriver() {
     return gpus.empty() ? CUDA_ERROR_NO_DEVICE : resultOf("cuInit");
   };
   driver.cuDriverGetVersion = [](int *version) {
-    *version = 13010;
+    *version = ::version;
     return resultOf("cuDriverGetVersion");
   };
   driver.cuGetErrorName = [](CUresult error, const char **text) {
@@ -87,6 +88,8 @@ protected:
   GpuReport() {
     gpus = {{"NVIDIA H200", 9, 0}};
     failing.clear();
+    version = 13010;
+    libraries.imagesVersion = 13000;
     driver = makeDriver();
     cublaslt.cublasLtGetVersion = []() -> size_t { return 130002; };
     cudnn.cudnnGetVersion = []() -> size_t { return 91400; };
@@ -124,8 +127,60 @@ TEST_F(GpuReport, AllIsThere) {
   EXPECT_EQ(json["libraries"]["cuBLASLt"]["version"], "13.0.2");
   EXPECT_EQ(json["libraries"]["cuDNN"]["version"], "9.14.0");
   EXPECT_EQ(json["libraries"]["NCCL"]["version"], "2.27.3");
+  EXPECT_EQ(json["kernels"]["version"], "13.0");
+  EXPECT_EQ(json["kernels"]["loaded_as"], "machine code");
+  EXPECT_EQ(json["missing"], Json::array());
+  EXPECT_EQ(json["notes"], Json::array());
+  EXPECT_EQ(json["ready"], true);
+}
+
+/// A driver of CUDA 12 refuses what CUDA 13 compiled and does not start its
+/// libraries; it compiles PTX.
+TEST_F(GpuReport, AnOlderDriverIsComparedWithWhatItLoads) {
+  version = 12040;
+  Json tools = {{"nvcc", nullptr},
+                {"ptxas", {{"version", "13.0"}, {"file", "/bin/ptxas"}}}};
+  Json json = describeGpus(libraries, tools);
+  EXPECT_EQ(json["kernels"]["loaded_as"], "PTX");
+  ASSERT_EQ(json["notes"].size(), 2u);
+  EXPECT_EQ(json["notes"][0],
+            "the driver is of CUDA 12.4, older than the nvcc 13.0 that "
+            "compiled mpc's own kernels: it compiles their PTX when a session "
+            "starts");
+  EXPECT_NE(json["notes"][1].get<std::string>().find("older than ptxas 13.0"),
+            std::string::npos);
+  EXPECT_EQ(json["ready"], false);
+  ASSERT_EQ(json["missing"].size(), 1u);
+  EXPECT_EQ(json["missing"][0].get<std::string>().find(
+                "cuBLASLt for CUDA 12.4: the one that was found does not start "
+                "on this driver; "),
+            0u)
+      << json["missing"][0];
+  ::testing::internal::CaptureStdout();
+  printGpus(json, tools);
+  std::string text = ::testing::internal::GetCapturedStdout();
+  EXPECT_NE(text.find("own kernels    of nvcc 13.0, loaded as PTX\n"),
+            std::string::npos)
+      << text;
+
+  cublaslt.cublasLtGetVersion = []() -> size_t { return 120401; };
+  tools["ptxas"]["version"] = "12.8";
+  libraries.imagesVersion = 12080;
+  json = describeGpus(libraries, tools);
+  EXPECT_EQ(json["kernels"]["loaded_as"], "machine code");
+  EXPECT_EQ(json["notes"], Json::array());
   EXPECT_EQ(json["missing"], Json::array());
   EXPECT_EQ(json["ready"], true);
+}
+
+TEST_F(GpuReport, ABuildWithoutNvccLacksKernels) {
+  libraries.imagesVersion = 0;
+  Json json = describeGpus(libraries);
+  EXPECT_EQ(json["kernels"]["version"], nullptr);
+  ASSERT_EQ(json["missing"].size(), 1u);
+  EXPECT_EQ(json["missing"][0],
+            "mpc's own CUDA kernels, for pooling and embeddings: build mpc "
+            "with nvcc on the path");
 }
 
 TEST_F(GpuReport, PrintsAllThatIsThere) {

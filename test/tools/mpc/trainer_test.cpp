@@ -72,7 +72,8 @@ protected:
     test::write_bytes(options.package, test::make_package(package));
   }
 
-  /// Trains and returns what was printed on stdout.
+  /// Trains and returns what was printed on stdout, but for the last line of a
+  /// device, which goes to `deviceLine`.
   std::string train(const char *device) {
     options.session.device = device;
     options.session.threads = 1;
@@ -89,7 +90,10 @@ protected:
     }
     std::fflush(stdout);
     notes = ::testing::internal::GetCapturedStderr();
-    return ::testing::internal::GetCapturedStdout();
+    std::string log = ::testing::internal::GetCapturedStdout();
+    size_t begin = log.rfind("{\"device\"");
+    deviceLine = begin == std::string::npos ? "" : log.substr(begin);
+    return log.substr(0, begin);
   }
 
   /// The parameters in each checkpoint of a folder, by the checkpoint's name.
@@ -106,8 +110,21 @@ protected:
   Folder folder;
   test::FakeDriver fake;
   tool::TrainOptions options;
-  std::string notes;
+  std::string notes, deviceLine;
 };
+
+/// The log of a GPU ends with what computed the steps; that of a CPU needs no
+/// such line.
+TEST_F(TrainerTest, TheLogEndsWithTheDevice) {
+  options.epochs = 2;
+  train("cpu");
+  EXPECT_EQ(deviceLine, "");
+  train("cuda");
+  EXPECT_EQ(
+      deviceLine.rfind("{\"device\":\"cuda:0 Fake GPU\",\"kernels\":[", 0), 0u)
+      << deviceLine;
+  EXPECT_EQ(deviceLine.back(), '\n');
+}
 
 TEST_F(TrainerTest, LogsAndCheckpointsDoNotDependOnTheDevice) {
   for (uint32_t accumulate : {1u, 3u})

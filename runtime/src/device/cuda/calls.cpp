@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/shapes.h"
 #include "runtime/src/device/cuda/module.h"
 #include "runtime/src/device/kernel_call.h"
 
@@ -15,8 +16,9 @@ CudaCalls::~CudaCalls() {
   kernels_.clear();  // Libraries want the context.
 }
 
-mpc_status_t CudaCalls::prepare(const schema::Segment* code, CUstream stream,
-                                bool deterministic) {
+mpc_status_t CudaCalls::prepare(const std::vector<const schema::Segment*>& code,
+                                CUstream stream, bool deterministic,
+                                kernels::IdleMemory idle) {
   MPC_RETURN_IF_ERROR(find_functions(code));
   kernels::CudaContext context;
   context.driver = &gpu_.driver();
@@ -25,17 +27,22 @@ mpc_status_t CudaCalls::prepare(const schema::Segment* code, CUstream stream,
   context.compute_capability = gpu_.compute_capability();
   context.device_name = gpu_.model();
   context.deterministic = deterministic;
+  context.choices = kernels::ChoiceStore::of_process();
+  context.idle = idle;
   find_libraries(&context);
   for (const schema::Entry* entry : *variant_.entries())
     MPC_RETURN_IF_ERROR(prepare_entry(*entry, context));
+  const std::string own = kernels::cuda_note(context);
+  if (!own.empty()) note_ += (note_.empty() ? "" : "; ") + own;
   if (workspace_size_ == 0) return nullptr;
   return allocate_device(gpu_, workspace_size_, "the workspace of the kernels",
                          &workspace_);
 }
 
-mpc_status_t CudaCalls::find_functions(const schema::Segment* code) {
-  if (!code) return nullptr;
-  MPC_RETURN_IF_ERROR(load_module(gpu_, program_, *code, &module_));
+mpc_status_t CudaCalls::find_functions(
+    const std::vector<const schema::Segment*>& code) {
+  if (code.empty()) return nullptr;
+  MPC_RETURN_IF_ERROR(load_module(gpu_, program_, code, &module_, &note_));
   for (const schema::Function* function : *variant_.functions()) {
     const char* symbol = function->symbol()->c_str();
     CUfunction address = nullptr;
@@ -112,9 +119,19 @@ mpc_status_t CudaCalls::prepare_call(const schema::Instruction& instruction,
     auto kernel = kernels::make_cuda_kernel(desc, context, &error);
     if (!kernel) return kernel_error(entry, instruction, error);
     workspace_size_ = std::max(workspace_size_, kernel->workspace_bytes());
-    found = kernels_.emplace(std::move(key), std::move(kernel)).first;
+    const auto text = [](const flatbuffers::String* name) {
+      return name ? name->str() : std::string();
+    };
+    used_.push_back({std::string(kernels::kernel_name(desc.id)),
+                     kernel->implementation(), text(entry.name()),
+                     text(instruction.name()), 0, kernel->workspace_bytes()});
+    found = kernels_
+                .emplace(std::move(key),
+                         Prepared{std::move(kernel), used_.size() - 1})
+                .first;
   }
-  call->kernel = found->second.get();
+  ++used_[found->second.index].calls;
+  call->kernel = found->second.kernel.get();
   return nullptr;
 }
 

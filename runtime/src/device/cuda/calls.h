@@ -12,6 +12,7 @@
 
 #include "kernels/cuda/kernel.h"
 #include "runtime/src/device/cuda/resources.h"
+#include "runtime/src/device/device.h"
 #include "runtime/src/program/program.h"
 
 namespace mpc::runtime {
@@ -50,10 +51,18 @@ class CudaCalls {
   CudaCalls& operator=(const CudaCalls&) = delete;
   ~CudaCalls();
 
-  // `code` is null if there are no generated functions. Kernels of the catalog
-  // are timed on `stream`, which is idle and not capturing.
-  mpc_status_t prepare(const schema::Segment* code, cuda::CUstream stream,
-                       bool deterministic);
+  // `code` is empty if there are no generated functions. Kernels of the catalog
+  // are timed on `stream`, which is idle and not capturing, and in `idle`,
+  // whose contents are lost.
+  mpc_status_t prepare(const std::vector<const schema::Segment*>& code,
+                       cuda::CUstream stream, bool deterministic,
+                       kernels::IdleMemory idle);
+
+  // Those of the catalog, in the order of the program.
+  const std::vector<Executable::Kernel>& kernels() const { return used_; }
+
+  // What is not as it should be, for people; "" if nothing is.
+  const std::string& note() const { return note_; }
 
   size_t count(uint32_t entry) const { return entries_[entry].calls.size(); }
 
@@ -70,7 +79,7 @@ class CudaCalls {
     std::vector<CudaCall> calls;
   };
 
-  mpc_status_t find_functions(const schema::Segment* code);
+  mpc_status_t find_functions(const std::vector<const schema::Segment*>& code);
   void find_libraries(kernels::CudaContext* context) const;
   bool calls_library(kernels::CudaLibrary library) const;
   mpc_status_t prepare_entry(const schema::Entry& entry,
@@ -87,10 +96,16 @@ class CudaCalls {
   CudaModule module_;
   std::vector<cuda::CUfunction> functions_;
   // By key_of: equal calls share a kernel.
-  std::map<std::vector<int64_t>, std::unique_ptr<kernels::CudaKernel>> kernels_;
+  struct Prepared {
+    std::unique_ptr<kernels::CudaKernel> kernel;
+    size_t index;  // In `used_`.
+  };
+  std::map<std::vector<int64_t>, Prepared> kernels_;
+  std::vector<Executable::Kernel> used_;
   size_t workspace_size_ = 0;
   DeviceMemory workspace_;  // Shared by all calls: one runs after the other.
   std::vector<Entry> entries_;
+  std::string note_;
 };
 
 }  // namespace mpc::runtime

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "runtime/src/device/cuda/executable.h"
 #include "runtime/src/device/cuda/module.h"
@@ -43,11 +44,12 @@ class CudaDevice : public Device {
   const schema::Variant& variant_;
   const DeviceOptions options_;
   Gpu gpu_;  // Goes last of what follows.
-  const schema::Segment* code_ = nullptr;
+  std::vector<const schema::Segment*> code_;
   CudaStream own_stream_;
   CUstream stream_ = nullptr;  // The caller's or ours.
   DeviceMemory states_;
   DeviceMemory arena_;
+  uint64_t arena_size_ = 0;
 };
 
 mpc_status_t CudaDevice::open(int index) {
@@ -73,6 +75,7 @@ mpc_status_t CudaDevice::allocate(uint64_t state_size, uint64_t arena_size) {
   ContextScope scope(gpu_);
   MPC_RETURN_IF_ERROR(scope.take_status());
   MPC_RETURN_IF_ERROR(take_zeroed(state_size, "the states", &states_));
+  arena_size_ = arena_size;
   return take_zeroed(arena_size, "the arena", &arena_);
 }
 
@@ -136,7 +139,14 @@ mpc_status_t CudaDevice::prepare(std::unique_ptr<Executable>* out_executable) {
   MPC_RETURN_IF_ERROR(scope.take_status());
   auto executable = std::make_unique<CudaExecutable>(gpu_, program_, variant_,
                                                      addresses(), stream_);
-  MPC_RETURN_IF_ERROR(executable->prepare(code_, options_.deterministic));
+  // Nothing lies in the arena before the first step, so that trials may have
+  // it: beside a program that fills the device there is no room for them.
+  MPC_RETURN_IF_ERROR(synchronize());
+  MPC_RETURN_IF_ERROR(executable->prepare(code_, options_.deterministic,
+                                          {arena_.get(), arena_size_}));
+  if (arena_size_ > 0)
+    MPC_RETURN_IF_ERROR(MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemsetD8Async,
+                                 arena_.get(), 0, arena_size_, stream_));
   *out_executable = std::move(executable);
   return nullptr;
 }

@@ -80,10 +80,13 @@ size_t CudaExecutable::most_inputs() const {
   return most;
 }
 
-mpc_status_t CudaExecutable::prepare(const schema::Segment* code,
-                                     bool deterministic) {
+mpc_status_t CudaExecutable::prepare(
+    const std::vector<const schema::Segment*>& code, bool deterministic,
+    kernels::IdleMemory idle) {
   MPC_RETURN_IF_ERROR(create_stream(gpu_, &side_stream_));
-  MPC_RETURN_IF_ERROR(calls_.prepare(code, side_stream_.get(), deterministic));
+  MPC_RETURN_IF_ERROR(
+      calls_.prepare(code, side_stream_.get(), deterministic, idle));
+  note_ = calls_.note();
   const uint64_t input_bytes = most_input_bytes();
   for (Slot& slot : slots_) {
     slot.sources.reserve(most_inputs());
@@ -236,8 +239,12 @@ mpc_status_t CudaExecutable::queue_entry(uint32_t entry) {
                                         &graph.executable);
     // The same launches one by one do the same, only slower. What is wrong with
     // the device itself shows there again.
-    if (status && note_.empty())
-      note_ = std::string("without CUDA graphs: ") + mpc_status_message(status);
+    if (status && !lacks_graphs_) {
+      lacks_graphs_ = true;
+      note_ += (note_.empty() ? "without CUDA graphs: "
+                              : "; without CUDA graphs: ") +
+               std::string(mpc_status_message(status));
+    }
     mpc_status_free(status);
   }
   if (!graph.executable) return calls_.enqueue_all(entry, stream_);

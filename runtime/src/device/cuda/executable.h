@@ -26,7 +26,9 @@ class CudaExecutable : public Executable {
         calls_(gpu, program, variant, addresses) {}
   ~CudaExecutable() override;
 
-  mpc_status_t prepare(const schema::Segment* code, bool deterministic);
+  // As CudaCalls::prepare.
+  mpc_status_t prepare(const std::vector<const schema::Segment*>& code,
+                       bool deterministic, kernels::IdleMemory idle);
 
   mpc_status_t submit(const Submission& submission) override;
   mpc_status_t wait(Values* out_values) override;
@@ -34,6 +36,9 @@ class CudaExecutable : public Executable {
   mpc_status_t restore_inputs(size_t later, bool* out_restored) override;
   mpc_status_t trace(uint32_t entry, Observer& observer) override;
   const std::string& note() const override { return note_; }
+  const std::vector<Kernel>& kernels() const override {
+    return calls_.kernels();
+  }
 
  private:
   // What a submission in flight needs of pinned memory. Values that lie close
@@ -82,6 +87,7 @@ class CudaExecutable : public Executable {
     CudaGraphExec executable;
   };
   std::vector<Graph> graphs_;
+  bool lacks_graphs_ = false;
   std::string note_;
 };
 

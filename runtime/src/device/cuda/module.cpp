@@ -81,28 +81,16 @@ mpc_status_t check_precision(const Gpu& gpu, const mpc_program_t& program) {
       gpu.compute_capability() % 10);
 }
 
-}  // namespace
-
-mpc_status_t choose_code(const Gpu& gpu, const mpc_program_t& program,
-                         const schema::Variant& variant,
-                         const schema::Segment** out_segment) {
-  *out_segment = nullptr;
-  MPC_RETURN_IF_ERROR(check_precision(gpu, program));
-  if (!variant.functions() || variant.functions()->size() == 0) return nullptr;
-  int best = 0;
-  if (program.root->segments())
-    for (const schema::Segment* segment : *program.root->segments()) {
-      int suits = is_cuda_code(*segment) ? suitability(*segment, gpu) : 0;
-      if (suits <= best) continue;
-      best = suits;
-      *out_segment = segment;
-    }
-  return *out_segment ? nullptr : no_code(gpu, program);
+std::string describe_code(const schema::Segment& segment) {
+  return (segment.kind() == schema::SegmentKind::Ptx ? "PTX for "
+                                                     : "machine code for ") +
+         std::string(target_of(segment));
 }
 
-mpc_status_t load_module(const Gpu& gpu, const mpc_program_t& program,
-                         const schema::Segment& segment,
-                         CudaModule* out_module) {
+// Loads one segment; `*out_log` is what the driver says of it, if anything.
+CUresult load_segment(const Gpu& gpu, const mpc_program_t& program,
+                      const schema::Segment& segment, CUmodule* out_module,
+                      std::string* out_log) {
   const uint8_t* data = program.file.data() + segment.offset();
   // The driver takes PTX as a string.
   std::string text;
@@ -115,15 +103,71 @@ mpc_status_t load_module(const Gpu& gpu, const mpc_program_t& program,
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
                             CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void* values[] = {log, reinterpret_cast<void*>(sizeof(log) - 1)};
-  CUmodule module = nullptr;
-  CUresult result =
-      gpu.driver().cuModuleLoadDataEx(&module, image, 2, options, values);
-  std::string detail = "the code for " + std::string(target_of(segment));
-  if (log[0]) detail += std::string(": ") + log;
-  MPC_RETURN_IF_ERROR(gpu.check(result, "cuModuleLoadDataEx", MPC_INCOMPATIBLE,
-                                detail.c_str()));
-  *out_module = CudaModule(gpu, module);
-  return nullptr;
+  const CUresult result =
+      gpu.driver().cuModuleLoadDataEx(out_module, image, 2, options, values);
+  *out_log = log;
+  return result;
+}
+
+// What to do about code that is too new for the driver.
+std::string remedy(const Gpu& gpu, CUresult result) {
+  if (result != CUDA_ERROR_UNSUPPORTED_PTX_VERSION &&
+      result != CUDA_ERROR_NO_BINARY_FOR_GPU &&
+      result != CUDA_ERROR_INVALID_IMAGE)
+    return "";
+  const int version = driver_version(gpu.driver());
+  return "; update NVIDIA's driver" +
+         (version == 0
+              ? std::string()
+              : ", which is of CUDA " + cuda_version_text(version) + ",") +
+         " or compile the model with an older ptxas on the path";
+}
+
+}  // namespace
+
+mpc_status_t choose_code(const Gpu& gpu, const mpc_program_t& program,
+                         const schema::Variant& variant,
+                         std::vector<const schema::Segment*>* out_segments) {
+  out_segments->clear();
+  MPC_RETURN_IF_ERROR(check_precision(gpu, program));
+  if (!variant.functions() || variant.functions()->size() == 0) return nullptr;
+  if (program.root->segments())
+    for (const schema::Segment* segment : *program.root->segments())
+      if (is_cuda_code(*segment) && suitability(*segment, gpu) > 0)
+        out_segments->push_back(segment);
+  std::stable_sort(out_segments->begin(), out_segments->end(),
+                   [&](const schema::Segment* a, const schema::Segment* b) {
+                     return suitability(*a, gpu) > suitability(*b, gpu);
+                   });
+  return out_segments->empty() ? no_code(gpu, program) : nullptr;
+}
+
+mpc_status_t load_module(const Gpu& gpu, const mpc_program_t& program,
+                         const std::vector<const schema::Segment*>& segments,
+                         CudaModule* out_module, std::string* out_note) {
+  std::string refusals;
+  CUresult result = CUDA_SUCCESS;
+  for (const schema::Segment* segment : segments) {
+    CUmodule module = nullptr;
+    std::string log;
+    result = load_segment(gpu, program, *segment, &module, &log);
+    if (result == CUDA_SUCCESS) {
+      *out_module = CudaModule(gpu, module);
+      if (!refusals.empty())
+        *out_note = describe_code(*segment) + " is used, as " + refusals;
+      return nullptr;
+    }
+    if (!refuses_code(result))
+      return gpu.check(result, "cuModuleLoadDataEx", MPC_INCOMPATIBLE,
+                       describe_code(*segment).c_str());
+    if (!refusals.empty()) refusals += ", ";
+    refusals += describe_code(*segment) + " was refused: " +
+                describe_error(gpu.driver(), "cuModuleLoadDataEx", result) +
+                (log.empty() ? "" : ": " + log);
+  }
+  return mpc_status_make(
+      MPC_INCOMPATIBLE, "%s takes none of the package's code: %s%s",
+      gpu.name().c_str(), refusals.c_str(), remedy(gpu, result).c_str());
 }
 
 }  // namespace mpc::runtime
