@@ -104,6 +104,13 @@ class GpuMemory {
   const mpc::cuda::Driver* driver_ = nullptr;
 };
 
+// Without characters that JSON would need to escape.
+std::string plain(std::string text) {
+  for (char& c : text)
+    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ') c = ' ';
+  return text;
+}
+
 class Bench {
  public:
   explicit Bench(const Options& options) : options_(options) {
@@ -122,12 +129,17 @@ class Bench {
     set_inputs();
   }
 
-  // For people; no character that JSON would need to escape.
-  std::string device() const {
-    std::string text = session_.device();
-    for (char& c : text)
-      if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ') c = ' ';
-    return text;
+  // What computes the steps, for people.
+  std::string device() const { return plain(session_.device()); }
+  // The kernels of libraries, as a JSON array; empty where there are none.
+  std::string kernels() const {
+    std::string list;
+    for (const mpc_kernel_info_t& info : session_.kernels())
+      list += std::string(list.empty() ? "" : ", ") + "\"" +
+              std::to_string(info.calls) + " x " + info.kernel + " '" +
+              plain(info.instruction) + "': " + plain(info.implementation) +
+              "\"";
+    return list.empty() ? "" : "[" + list + "]";
   }
 
   // Seconds of `count` steps, or of `count` updates alone.
@@ -270,8 +282,11 @@ int main(int argc, char** argv) {
     Clock::time_point begin = Clock::now();
     Bench bench(options);
     if (options.warm_up > 0) bench.time(options.warm_up);
-    std::printf("{\"ready\": true, \"device\": \"%s\", \"seconds\": %.6f}\n",
-                bench.device().c_str(), seconds_since(begin));
+    const std::string kernels = bench.kernels();
+    std::printf(
+        "{\"ready\": true, \"device\": \"%s\", \"seconds\": %.6f%s%s}\n",
+        bench.device().c_str(), seconds_since(begin),
+        kernels.empty() ? "" : ", \"kernels\": ", kernels.c_str());
     std::fflush(stdout);
     for (std::string line; std::getline(std::cin, line);)
       if (!answer(bench, line)) {

@@ -34,6 +34,7 @@ class Workload:
     flops: float = 0  # Of a step; 0: not what limits it.
     bytes: float = 0  # A step must move; 0: not what limits it.
     part: str = "step"  # What of a step is timed: "step" or "apply".
+    precision: str = "bf16"  # Ours. PyTorch's twin of FP8 computes in bf16.
 
     @property
     def accumulates(self):
@@ -138,6 +139,21 @@ def make_perceptron(folder, name, layers, width, batch, **more):
 def mlp(folder, tiny):
     layers, width, batch = (3, 32, 16) if tiny else (8, 4096, 8192)
     return make_perceptron(folder, "mlp", layers, width, batch)
+
+
+def mlp_fp8(folder, tiny):
+    """The same model, whose inner layers are multiplied in FP8."""
+    layers, width, batch = (3, 32, 16) if tiny else (8, 4096, 8192)
+    inner = f"--op-precision=fc[1-{layers - 2}]=fp8"
+    return make_perceptron(
+        folder,
+        "mlp-fp8",
+        layers,
+        width,
+        batch,
+        options=(inner,),
+        precision="fp8",
+    )
 
 
 def optimizer(folder, tiny):
@@ -245,6 +261,7 @@ PARTS = {
     "digits-cnn-64": lambda folder, tiny: digits(folder, "cnn", 64),
     "digits-cnn-1024": lambda folder, tiny: digits(folder, "cnn", 1024),
     "mlp": mlp,
+    "mlp-fp8": mlp_fp8,
     "optimizer": optimizer,
     "softmax": lambda folder, tiny: rows(folder, "softmax", tiny, norm=False),
     "layernorm": lambda folder, tiny: rows(folder, "layernorm", tiny, norm=True),

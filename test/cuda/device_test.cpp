@@ -131,6 +131,9 @@ TEST(Images, AreFatBinaries) {
     uint32_t magic;
     std::memcpy(&magic, image.data, sizeof magic);
     EXPECT_EQ(magic, 0xba55ed50u) << image.name;
+    ASSERT_TRUE(image.ptx) << image.name;
+    std::memcpy(&magic, image.ptx, sizeof magic);
+    EXPECT_EQ(magic, 0xba55ed50u) << image.name;
   }
 }
 
@@ -148,29 +151,108 @@ const std::vector<MatmulCase> kDeviceMatmuls = {
     {{130, 64, 65}, {130, 65, 33}, {130, 64, 33}},
 };
 
-void expect_matmuls(const std::vector<MatmulCase>& cases,
-                    const CudaContext& context) {
-  for (const MatmulCase& c : cases)
-    for (int flags = 0; flags < 4; ++flags)
-      for (const Types t : types()) {
-        const KernelDesc desc = matmul_desc(c, flags & 1, flags & 2, t);
-        const auto kernel = must_make(desc, context);
-        ASSERT_TRUE(kernel);
-        expect_kernel_close(desc, *kernel, static_cast<int>(c.lhs.back()));
-      }
+template <typename Case>
+std::vector<Case> all_of(std::vector<std::vector<Case>> lists) {
+  std::vector<Case> all;
+  for (const auto& list : lists)
+    all.insert(all.end(), list.begin(), list.end());
+  return all;
 }
 
-TEST(Device, Matmul) {
-  MPC_NEEDS_CUBLASLT();
-  expect_matmuls(kMatmuls, device().context);
-  expect_matmuls(kLargeMatmuls, device().context);
-  expect_matmuls(kDeviceMatmuls, device().context);
+std::string number_of(const ::testing::TestParamInfo<size_t>& info) {
+  return std::to_string(info.param);
 }
 
-TEST(Device, MatmulDeterministic) {
+void expect_matmuls(const MatmulCase& c, const CudaContext& context) {
+  for (int flags = 0; flags < 4; ++flags)
+    for (const Types t : types()) {
+      const KernelDesc desc = matmul_desc(c, flags & 1, flags & 2, t);
+      const auto kernel = must_make(desc, context);
+      ASSERT_TRUE(kernel);
+      expect_kernel_close(desc, *kernel, static_cast<int>(c.lhs.back()));
+    }
+}
+
+// Each case is a test of its own: one that crashes or hangs is then known, and
+// costs no other.
+class DeviceMatmul : public ::testing::TestWithParam<size_t> {
+ protected:
+  static std::vector<MatmulCase> cases() {
+    return all_of<MatmulCase>({kMatmuls, kLargeMatmuls, kDeviceMatmuls});
+  }
+};
+
+TEST_P(DeviceMatmul, Timed) {
   MPC_NEEDS_CUBLASLT();
-  expect_matmuls(kMatmuls, untimed());
-  expect_matmuls(kDeviceMatmuls, untimed());
+  expect_matmuls(cases()[GetParam()], device().context);
+}
+
+TEST_P(DeviceMatmul, Deterministic) {
+  MPC_NEEDS_CUBLASLT();
+  expect_matmuls(cases()[GetParam()], untimed());
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, DeviceMatmul,
+                         ::testing::Range(size_t{0}, kMatmuls.size() +
+                                                         kLargeMatmuls.size() +
+                                                         kDeviceMatmuls.size()),
+                         number_of);
+
+// 1, 2 and 0.5 in turn, whose sums are exact.
+struct Fp8Values {
+  Fp8Values(mpc_dtype_t dtype, int64_t count) : codes(count), values(count) {
+    for (size_t i = 0; i < codes.size(); ++i) {
+      const size_t k = (i + i / 5) % 3;
+      codes[i] = static_cast<unsigned char>(
+          dtype == MPC_DTYPE_F8E5M2 ? 0x38 + 4 * k : 0x30 + 8 * k);
+      values[i] = k == 0 ? 0.5f : static_cast<float>(k);
+    }
+  }
+  std::vector<unsigned char> codes;
+  std::vector<float> values;
+};
+
+// A product [m, k] x [n, k]' of FP8, as forward and backward passes have it.
+void expect_fp8(mpc_dtype_t lhs, mpc_dtype_t rhs, mpc_dtype_t result, int64_t m,
+                int64_t k, int64_t n, const CudaContext& context) {
+  const KernelDesc desc = {KernelId::matmul,
+                           {{lhs, {m, k}}, {rhs, {n, k}}, {result, {m, n}}},
+                           {0, 1}};
+  SCOPED_TRACE(describe(desc, {1, context.deterministic}));
+  const auto kernel = must_make(desc, context);
+  ASSERT_TRUE(kernel);
+  const Fp8Values a(lhs, m * k), b(rhs, n * k);
+  std::vector<Buffer> operands = make_operands(desc, {});
+  std::memcpy(operands[0].data(), a.codes.data(), a.codes.size());
+  std::memcpy(operands[1].data(), b.codes.data(), b.codes.size());
+  run(*kernel, operands);
+  const std::vector<double> found = values_of(desc.operands[2], operands[2]);
+  // Fast accumulation keeps 14 bits; a bf16 has 8.
+  const double near = result == MPC_DTYPE_BF16 ? 0x1p-8 : 0x1p-11;
+  for (int64_t row = 0; row < m; ++row)
+    for (int64_t column = 0; column < n; ++column) {
+      double sum = 0;
+      for (int64_t i = 0; i < k; ++i)
+        sum += a.values[static_cast<size_t>(row * k + i)] *
+               b.values[static_cast<size_t>(column * k + i)];
+      ASSERT_NEAR(found[static_cast<size_t>(row * n + column)], sum, near * sum)
+          << row << ", " << column;
+    }
+}
+
+TEST(Device, Fp8Matmul) {
+  MPC_NEEDS_CUBLASLT();
+  if (device().context.compute_capability < 89)
+    GTEST_SKIP() << "FP8 needs compute capability 8.9";
+  for (const CudaContext& context : {untimed(), device().context})
+    for (mpc_dtype_t lhs : {MPC_DTYPE_F8E4M3, MPC_DTYPE_F8E5M2})
+      for (mpc_dtype_t rhs : {MPC_DTYPE_F8E4M3, MPC_DTYPE_F8E5M2})
+        for (mpc_dtype_t result : {MPC_DTYPE_BF16, MPC_DTYPE_F32}) {
+          if (lhs == MPC_DTYPE_F8E5M2 && rhs == MPC_DTYPE_F8E5M2) continue;
+          expect_fp8(lhs, rhs, result, 6, 32, 16, context);
+          expect_fp8(lhs, rhs, result, 96, 768, 256, context);
+          expect_fp8(lhs, rhs, result, 1, 4096, 16, context);
+        }
 }
 
 TEST(Device, MatmulIsRememberedInAFile) {
@@ -180,6 +262,7 @@ TEST(Device, MatmulIsRememberedInAFile) {
   ASSERT_TRUE(must_make(desc, device().context));
   CudaContext again = device().context;
   again.shared = make_cuda_shared();
+  again.choices = std::make_shared<ChoiceStore>();
   const auto kernel = must_make(desc, again);
   ASSERT_TRUE(kernel);
   EXPECT_NE(kernel->implementation().find("of an earlier trial"),
@@ -187,27 +270,71 @@ TEST(Device, MatmulIsRememberedInAFile) {
       << kernel->implementation();
 }
 
-void expect_convs(const std::vector<ConvCase>& cases,
-                  const CudaContext& context) {
-  for (const ConvCase& c : cases)
-    for (KernelId id : kConvKernels)
-      for (const Types t : types())
-        for (bool last : {false, true}) {
-          if (!allowed(id, t)) continue;
-          const KernelDesc desc = conv_desc(id, c, last, t.dtype, t.result);
-          const auto kernel = must_make(desc, context);
-          if (kernel) expect_kernel_close(desc, *kernel, conv_terms(id, c));
-        }
+// A plan that is made again from its text computes the same.
+TEST(Device, ConvIsRememberedInAFile) {
+  MPC_NEEDS_CUDNN();
+  const KernelDesc desc =
+      conv_desc(KernelId::conv, kConvs[2], true, MPC_DTYPE_F16, MPC_DTYPE_F16);
+  ASSERT_TRUE(must_make(desc, device().context));
+  CudaContext again = device().context;
+  again.shared = make_cuda_shared();
+  again.choices = std::make_shared<ChoiceStore>();
+  const auto kernel = must_make(desc, again);
+  ASSERT_TRUE(kernel);
+  EXPECT_NE(kernel->implementation().find("of an earlier trial"),
+            std::string::npos)
+      << kernel->implementation();
+  expect_kernel_close(desc, *kernel, conv_terms(KernelId::conv, kConvs[2]));
 }
 
-TEST(Device, Conv) {
+class DeviceConv : public ::testing::TestWithParam<size_t> {
+ protected:
+  static std::vector<ConvCase> cases() {
+    return all_of<ConvCase>({kConvs, kLargeConvs});
+  }
+  static void expect_all(KernelId id, const CudaContext& context) {
+    const ConvCase c = cases()[GetParam()];
+    for (const Types t : types())
+      for (bool last : {false, true}) {
+        if (!allowed(id, t)) continue;
+        const KernelDesc desc = conv_desc(id, c, last, t.dtype, t.result);
+        const auto kernel = must_make(desc, context);
+        if (kernel) expect_kernel_close(desc, *kernel, conv_terms(id, c));
+      }
+  }
+};
+
+TEST_P(DeviceConv, Forward) {
   MPC_NEEDS_CUDNN();
-  expect_convs(kConvs, untimed());
+  expect_all(KernelId::conv, untimed());
+  expect_all(KernelId::conv_bias, untimed());
 }
+
+TEST_P(DeviceConv, GradientOfTheInput) {
+  MPC_NEEDS_CUDNN();
+  expect_all(KernelId::conv_grad_input, untimed());
+}
+
+TEST_P(DeviceConv, GradientOfTheWeight) {
+  MPC_NEEDS_CUDNN();
+  expect_all(KernelId::conv_grad_weight, untimed());
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, DeviceConv,
+                         ::testing::Range(size_t{0},
+                                          kConvs.size() + kLargeConvs.size()),
+                         number_of);
 
 TEST(Device, ConvTimed) {
   MPC_NEEDS_CUDNN();
-  expect_convs({kConvs[2], kConvs[3], kLargeConvs[0]}, device().context);
+  for (const ConvCase& c : {kConvs[2], kConvs[3], kLargeConvs[0]})
+    for (KernelId id : kConvKernels)
+      for (const Types t : types()) {
+        if (!allowed(id, t)) continue;
+        const KernelDesc desc = conv_desc(id, c, true, t.dtype, t.result);
+        const auto kernel = must_make(desc, device().context);
+        if (kernel) expect_kernel_close(desc, *kernel, conv_terms(id, c));
+      }
 }
 
 TEST(Device, Pool) {
@@ -243,24 +370,71 @@ TEST(Device, Pool) {
         }
 }
 
-// By cuDNN where it has an engine, and without it.
-TEST(Device, Attention) {
+class DeviceAttention : public ::testing::TestWithParam<size_t> {
+ protected:
+  static AttentionCase attention() {
+    return all_of<AttentionCase>({kAttentions, kLargeAttentions})[GetParam()];
+  }
+  static void expect_all(const CudaContext& context) {
+    for (KernelId id : {KernelId::attention, KernelId::attention_grad})
+      for (const Types t : types()) {
+        const KernelDesc desc =
+            attention_desc(id, attention(), t.dtype, t.result);
+        SCOPED_TRACE(describe(desc, {1, false}));
+        const auto kernel = must_make(desc, context);
+        ASSERT_TRUE(kernel);
+        AttentionExpectation(desc).check(*kernel);
+      }
+  }
+};
+
+// By cuDNN where it has an engine,
+TEST_P(DeviceAttention, Deterministic) {
+  MPC_NEEDS_CUBLASLT();
+  MPC_NEEDS_IMAGES();
+  expect_all(untimed());
+}
+
+TEST_P(DeviceAttention, Timed) {
+  MPC_NEEDS_CUBLASLT();
+  MPC_NEEDS_IMAGES();
+  expect_all(device().context);
+}
+
+// and without it.
+TEST_P(DeviceAttention, Composed) {
   MPC_NEEDS_CUBLASLT();
   MPC_NEEDS_IMAGES();
   CudaContext without = untimed();
   without.cudnn = nullptr;
   without.cudnn_missing = "not asked for";
-  for (const CudaContext& context : {untimed(), device().context, without})
-    for (const auto* cases : {&kAttentions, &kLargeAttentions})
-      for (const AttentionCase& c : *cases)
-        for (KernelId id : {KernelId::attention, KernelId::attention_grad})
-          for (const Types t : types()) {
-            const KernelDesc desc = attention_desc(id, c, t.dtype, t.result);
-            SCOPED_TRACE(describe(desc, {1, false}));
-            const auto kernel = must_make(desc, context);
-            ASSERT_TRUE(kernel);
-            AttentionExpectation(desc).check(*kernel);
-          }
+  expect_all(without);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, DeviceAttention,
+    ::testing::Range(size_t{0}, kAttentions.size() + kLargeAttentions.size()),
+    number_of);
+
+// A composed attention is right, but several times slower: whoever trains a
+// transformer must get cuDNN's.
+TEST(Device, AttentionOf16BitIsCudnns) {
+  MPC_NEEDS_CUDNN();
+  MPC_NEEDS_CUBLASLT();
+  const AttentionCase gpt = {2, 12, 12, 1024, 1024, 64, 64, true, 0.125f};
+  const AttentionCase vit = {2, 12, 12, 197, 197, 64, 64, false, 0.125f};
+  for (const CudaContext& context : {untimed(), device().context})
+    for (const AttentionCase& c : {gpt, vit})
+      for (KernelId id : {KernelId::attention, KernelId::attention_grad})
+        for (const Types t : types()) {
+          if (t.dtype == MPC_DTYPE_F32 || t.dtype != t.result) continue;
+          const auto kernel =
+              must_make(attention_desc(id, c, t.dtype, t.result), context);
+          ASSERT_TRUE(kernel);
+          const std::string how = kernel->implementation();
+          EXPECT_EQ(how.find("cudnn:engine "), 0u) << how;
+          EXPECT_EQ(how.find("as a trial failed"), std::string::npos) << how;
+        }
 }
 
 // Sums of eighths are exact in any order.
@@ -415,6 +589,16 @@ TEST(Device, ConvInGraphs) {
                                 untimed());
 }
 
+TEST(Device, AttentionInGraphs) {
+  MPC_NEEDS_CUBLASLT();
+  MPC_NEEDS_IMAGES();
+  const AttentionCase c = {2, 4, 2, 128, 128, 64, 64, true, 0.125f};
+  for (const Types t : types())
+    for (KernelId id : {KernelId::attention, KernelId::attention_grad})
+      expect_same_in_graphs(attention_desc(id, c, t.dtype, t.result),
+                            untimed());
+}
+
 TEST(Device, PoolInGraphs) {
   MPC_NEEDS_IMAGES();
   for (KernelId id : {KernelId::average_pool, KernelId::average_pool_grad})
@@ -429,6 +613,64 @@ TEST(Device, EmbeddingInGraphs) {
     expect_same_in_graphs(
         embedding_desc(id, {{300, 40}, {5000}}, MPC_DTYPE_F16, MPC_DTYPE_I32),
         device().context);
+}
+
+// What tools/gpu/run.py looks at first, each in a process of its own: one small
+// case of each kind of work.
+Types smoke_types() {
+  return device().context.compute_capability >= 80
+             ? Types{MPC_DTYPE_BF16, MPC_DTYPE_BF16}
+             : Types{MPC_DTYPE_F16, MPC_DTYPE_F16};
+}
+
+TEST(Smoke, LoadsOurKernels) {
+  MPC_NEEDS_IMAGES();
+  const KernelDesc desc =
+      pool_desc(KernelId::max_pool, kPools[0], true, false, MPC_DTYPE_F32);
+  ASSERT_TRUE(must_make(desc, device().context));
+  EXPECT_EQ(cuda_note(device().context), "");
+}
+
+TEST(Smoke, Multiplies) {
+  MPC_NEEDS_CUBLASLT();
+  const KernelDesc desc =
+      matmul_desc(kDeviceMatmuls[2], false, true, smoke_types());
+  const auto kernel = must_make(desc, device().context);
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ(kernel->implementation().find("as a trial failed"),
+            std::string::npos)
+      << kernel->implementation();
+  expect_kernel_close(desc, *kernel, 1024);
+}
+
+TEST(Smoke, Attends) {
+  MPC_NEEDS_CUBLASLT();
+  MPC_NEEDS_CUDNN();
+  const AttentionCase c = {2, 4, 4, 128, 128, 64, 64, true, 0.125f};
+  for (KernelId id : {KernelId::attention, KernelId::attention_grad}) {
+    const KernelDesc desc =
+        attention_desc(id, c, smoke_types().dtype, smoke_types().result);
+    const auto kernel = must_make(desc, device().context);
+    ASSERT_TRUE(kernel);
+    EXPECT_EQ(kernel->implementation().find("cudnn:engine "), 0u)
+        << kernel->implementation();
+    AttentionExpectation(desc).check(*kernel);
+  }
+}
+
+TEST(Smoke, Convolves) {
+  MPC_NEEDS_CUDNN();
+  const KernelDesc desc = conv_desc(KernelId::conv, kConvs[2], true,
+                                    smoke_types().dtype, smoke_types().result);
+  const auto kernel = must_make(desc, device().context);
+  ASSERT_TRUE(kernel);
+  expect_kernel_close(desc, *kernel, conv_terms(KernelId::conv, kConvs[2]));
+}
+
+TEST(Smoke, ReplaysAGraph) {
+  MPC_NEEDS_CUBLASLT();
+  expect_same_in_graphs(
+      matmul_desc(kDeviceMatmuls[0], false, true, smoke_types()), untimed());
 }
 
 // Rows of an operand of more than 2^31 bytes repeat after so many.

@@ -98,6 +98,18 @@ pack_programs() {
   touch "$content/suite.txt"
 }
 
+# FP8 of one layer, where the first architecture multiplies in it.
+compile_fp8() {
+  local version
+  version=$(echo "$target" | tr , '\n' | sed -n 's/^cuda:sm_\([0-9]*\).*/\1/p' | head -n 1)
+  if [ "${version:-0}" -ge 89 ]; then
+    "$build/bin/mpc" compile "$root/runtime/examples/digits/mlp.onnx" \
+      --precision=fp8 --op-precision=fc1=fp8 --batch=64 --target="$target" \
+      --target-cpu=x86-64-v3 -o "$content/packages/mlp-fp8.mpc" \
+      2> "$work/notes" > /dev/null || { cat "$work/notes" >&2; return 1; }
+  fi
+}
+
 compile_models() {
   local model precision
   local models=(mlp cnn) precisions=(fp32 bf16 fp16)
@@ -110,6 +122,7 @@ compile_models() {
         2> "$work/notes" > /dev/null || { cat "$work/notes" >&2; return 1; }
     done
   done
+  [ $small = 1 ] || compile_fp8
   ls "$content/packages" | sed 's/^/    /'
 }
 

@@ -165,32 +165,91 @@ static std::string recurrentModel() {
          "  f = Flatten (t)\n  logits = Gemm <transB = 1> (f, w)\n}\n";
 }
 
-/// Devices get programs for the oldest GPUs, which do not multiply in FP8.
-static bool isSimulated() { return StringRef(architecture).starts_with("sim"); }
+/// Two layers of a GPT: normalization, attention of all heads in one product,
+/// and a wide layer with GELU. Extents are those that FP8 takes.
+static std::string gptModel() {
+  std::string text =
+      "<ir_version: 10, opset_import: [\"\" : 23]>\n"
+      "gpt (int64[32, 12] tokens) => (float[32, 10] logits)\n<" +
+      parameter("table", 20, 32) + ", " + parameter("places", 12, 32) + ", " +
+      parameter("w", 10, 384);
+  for (std::string layer : {"0", "1"})
+    text += ", " + parameter("qkv" + layer, 32, 96) + ", " +
+            parameter("proj" + layer, 32, 32) + ", " +
+            parameter("wide" + layer, 32, 128) + ", " +
+            parameter("narrow" + layer, 128, 32);
+  auto row = [](const std::string &value) {
+    std::string list = value;
+    for (int i = 1; i < 32; ++i) list += ", " + value;
+    return " = {" + list + "}";
+  };
+  // Small logits: two programs that round in other places stay near each other.
+  for (std::string name : {"0a", "0b", "1a", "1b", "2a"})
+    text += ", float[32] g" + name + row(name == "2a" ? "0.125" : "1") +
+            ", float[32] b" + name + row("0");
+  text +=
+      ">\n{\n"
+      "  i = Constant <value = int64[12] {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, "
+      "10, 11}> ()\n"
+      "  e = Gather (table, tokens)\n  p = Gather (places, i)\n"
+      "  x0 = Add (e, p)\n";
+  for (int layer : {0, 1}) {
+    const std::string n = std::to_string(layer),
+                      next = std::to_string(layer + 1);
+    text += "  n" + n + "a = LayerNormalization (x" + n + ", g" + n + "a, b" +
+            n + "a)\n  m" + n + " = MatMul (n" + n + "a, qkv" + n + ")\n  q" +
+            n + ", k" + n + ", v" + n +
+            " = Split <axis = 2, num_outputs = 3> (m" + n + ")\n  a" + n +
+            " = Attention <q_num_heads = 4, kv_num_heads = 4, is_causal = 1> "
+            "(q" +
+            n + ", k" + n + ", v" + n + ")\n  o" + n + " = MatMul (a" + n +
+            ", proj" + n + ")\n  y" + n + " = Add (x" + n + ", o" + n +
+            ")\n  n" + n + "b = LayerNormalization (y" + n + ", g" + n +
+            "b, b" + n + "b)\n  h" + n + " = MatMul (n" + n + "b, wide" + n +
+            ")\n  u" + n + " = Gelu <approximate = \"tanh\"> (h" + n +
+            ")\n  d" + n + " = MatMul (u" + n + ", narrow" + n + ")\n  x" +
+            next + " = Add (y" + n + ", d" + n + ")\n";
+  }
+  return text +
+         "  n2a = LayerNormalization (x2, g2a, b2a)\n  f = Flatten (n2a)\n  "
+         "logits = Gemm <transB = 1> (f, w)\n}\n";
+}
+
+/// A device gets FP8 if it multiplies in it.
+static bool hasFp8() {
+  unsigned version = 0;
+  return StringRef(architecture).starts_with("sim") ||
+         (!StringRef(architecture).drop_front(3).getAsInteger(10, version) &&
+          version >= 89);
+}
 
 static LogicalResult makeModels() {
   const llvm::StringMap<std::string> texts = {{"tokens", tokensModel()},
                                               {"attention", attentionModel()},
+                                              {"gpt", gptModel()},
                                               {"recurrent", recurrentModel()}};
   for (const auto &text : texts)
     if (failed(writeFile(text.first().str() + ".onnxtxt", text.second)))
       return failure();
-  for (std::string model : {"mlp", "cnn", "tokens", "attention", "recurrent"})
+  for (std::string model :
+       {"mlp", "cnn", "tokens", "attention", "gpt", "recurrent"})
     for (std::string precision : {"fp32", "tf32", "bf16", "fp16", "fp8"}) {
       // Products are all that it changes.
       if (precision == "tf32" && model != "mlp" && model != "attention")
         continue;
-      if (precision == "fp8" && (model != "mlp" || !isSimulated())) continue;
+      if (precision == "fp8" &&
+          ((model != "mlp" && model != "gpt") || !hasFp8()))
+        continue;
       CompileOptions options = commonOptions();
       const bool isText = texts.contains(model);
       options.model = isText ? folder + "/" + model + ".onnxtxt"
                              : std::string(MPC_DIGITS) + "/" + model + ".onnx";
-      if (isText) options.lr = 0.01;
+      if (isText) options.lr = model == "gpt" ? 0.003 : 0.01;
       options.precision = precision;
       options.observe = model == "mlp";
       if (precision == "fp8") {  // Small layers gain nothing by it.
-        options.opPrecision = {"fc1=fp8"};
-        options.accumulate = 2;
+        options.opPrecision = {model == "gpt" ? "h0=fp8" : "fc1=fp8"};
+        if (model == "mlp") options.accumulate = 2;
       }
       options.output = folder + "/model-" + model + "-" + precision + ".mpc";
       CompileResult result = compileModel(options);
