@@ -185,7 +185,9 @@ class Runner:
         """The first minute: a process for each kind of work."""
         for program in self.suite_programs():
             for test in self.tests_of("smoke", program, r"Smoke\."):
-                self.record("smoke", test, lambda: self.run_alone(program, test))
+                self.record(
+                    "smoke", test, lambda: self.run_alone(program, test, SMOKE_SECONDS)
+                )
 
     def steps(self):
         """A few steps of each package, then models that the digits have none of."""
@@ -194,7 +196,9 @@ class Runner:
             self.record("steps", name, lambda: self.check_steps(package))
         for program in self.suite_programs():
             for test in self.tests_of("steps", program, r"GpuModels.*(gpt|fp8)"):
-                self.record("steps", test, lambda: self.run_alone(program, test))
+                self.record(
+                    "steps", test, lambda: self.run_alone(program, test, SHARD_SECONDS)
+                )
 
     def suite(self):
         for program in self.suite_programs():
@@ -222,9 +226,9 @@ class Runner:
                 self.record(stage, f"{program} list", lambda: throw(failure))
         return [test for test in self.lists[program] if re.search(pattern, test)]
 
-    def run_alone(self, program, test):
+    def run_alone(self, program, test, seconds):
         command = [self.program(program), f"--gtest_filter={test}"]
-        done = self.run(f"{program}-alone", command, min(SMOKE_SECONDS, self.args.shard_seconds))
+        done = self.run(f"{program}-alone", command, min(seconds, self.args.shard_seconds))
         return judge_tests([test], parse_test_results(done.stdout), done)
 
     def run_shards(self, stage, program, tests, wrapper=(), seconds=None):
