@@ -95,6 +95,14 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
       return signalPassFailure();
     }
     returnGradients(func, loss, reads, *gradients);
+    if (llvm::none_of(func.front(), [](Operation &op) {
+          return op.hasAttr(train::kLossSeedAttr);
+        })) {
+      func.emitError("the loss depends on parameters only through ops whose "
+                     "gradient is 0 everywhere, such as Floor or Sign: nothing "
+                     "to train");
+      return signalPassFailure();
+    }
     eraseStops(func);
   }
 

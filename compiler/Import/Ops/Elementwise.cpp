@@ -241,7 +241,7 @@ static LogicalResult importIsInf(ImportedNode &node) {
 /// gradient at the bound is not shared.
 static Value clampByNumber(ImportedNode &node, bool isLow) {
   for (unsigned i : {1u, 0u}) {
-    if (node.numInputs() != 2 || !node.isNumber(i) || node.isKnown(1 - i) ||
+    if (node.numInputs() != 2 || !node.isNumber(i) || node.isNumber(1 - i) ||
         product(node.shapeOfInput(i)) != 1 ||
         !isa_and_present<FloatType>(node.typeOfInput(i)) ||
         node.shapeOfInput(i).size() > node.shapeOfInput(1 - i).size())

@@ -133,8 +133,21 @@ static Value extreme(ImportedNode &node, Value lhs, Value rhs, bool larger) {
                 : node.emit<train::MinimumOp>({lhs, rhs});
 }
 
-/// Bounds are inputs; what is computed from data, and those of integers, make
-/// them a maximum and a minimum.
+/// `bound` where the value is beyond it, or where the bound is NaN. At the
+/// bound itself the value has the gradient, as in PyTorch's clamp.
+static Value limit(ImportedNode &node, Value value, Value bound, bool isLow) {
+  using train::Comparison;
+  if (!value || !bound || !isFloat(value))
+    return extreme(node, value, bound, /*larger=*/isLow);
+  Value isBeyond = isLow ? node.compare(value, bound, Comparison::Less)
+                         : node.compare(bound, value, Comparison::Less);
+  Value isNumber = node.compare(bound, bound, Comparison::Equal);
+  Value isTaken =
+      node.emit<train::OrOp>({isBeyond, node.emit<train::NotOp>(isNumber)});
+  return node.emit<train::SelectOp>({isTaken, bound, value});
+}
+
+/// Bounds are inputs; what is computed from data may be learned.
 static LogicalResult importClip(ImportedNode &node) {
   Value input = node.numberInput(0);
   constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -145,7 +158,7 @@ static LogicalResult importClip(ImportedNode &node) {
     if (input && isFloat(input) && node.isNumber(i))
       bounds[i - 1] = node.knownScalar(i);
     else
-      input = extreme(node, input, node.numberInput(i), /*larger=*/i == 1);
+      input = limit(node, input, node.numberInput(i), /*isLow=*/i == 1);
   }
   if (bounds[0] == -infinity && bounds[1] == infinity)
     return node.setOutput(0, input);

@@ -50,7 +50,7 @@ public:
     if (padding == "reflection")
       place = reflect(place, alignCorners ? 0 : -0.5,
                       alignCorners ? last : last + 0.5);
-    return padding == "zeros" ? place : clip(place, 0, last);
+    return padding == "zeros" ? place : stopAtEnds(place, last);
   }
 
   /// The pixels at whole places, one for each spatial dimension; 0 outside.
@@ -92,6 +92,19 @@ public:
   }
 
 private:
+  /// Places from 0 to `last`. One that is moved, or is at an end, has no
+  /// gradient, as in PyTorch.
+  Value stopAtEnds(Value place, double last) {
+    for (auto [end, isLow] : {std::pair(0.0, true), std::pair(last, false)}) {
+      Value bound = node.scalar(end);
+      Value isMoved = isLow
+                          ? node.compare(place, bound, Comparison::LessOrEqual)
+                          : node.compare(bound, place, Comparison::LessOrEqual);
+      place = node.emit<train::SelectOp>({isMoved, bound, place});
+    }
+    return place;
+  }
+
   /// Back and forth between `low` and `high`.
   Value reflect(Value place, double low, double high) {
     double span = high - low;

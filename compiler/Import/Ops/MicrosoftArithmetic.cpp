@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Import/Ops/Backward.h"
+#include "compiler/Import/Ops/Power.h"
 
 #include <limits>
 
@@ -190,7 +191,7 @@ static LogicalResult importReduceAllL2(ImportedNode &node) {
     Value own = node.emit<train::ReduceSumOp>(squares, allAxes(node, squares));
     sum = sum ? node.emit<train::AddOp>({sum, own}) : own;
   }
-  return node.setOutput(0, node.emit<train::SqrtOp>(sum));
+  return node.setOutput(0, emitRoot(node, sum));
 }
 
 /// Whether |x| is equal to infinity, or x is no number.

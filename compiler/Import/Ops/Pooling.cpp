@@ -343,8 +343,7 @@ static Value norm(ImportedNode &node, Value input, int64_t p,
     node.error() << "attribute 'p' must be from 1 to 32, but is " << p;
   Value size = p % 2 == 0 ? input : node.emit<train::AbsOp>(input);
   Value powers = sum(emitPower(node, size, double(p)));
-  return p == 2 ? emitRoot(node, powers)
-                : emitPower(node, powers, 1.0 / double(p));
+  return p == 1 ? powers : emitRoot(node, powers, double(p));
 }
 
 static LogicalResult importLpPool(ImportedNode &node) {

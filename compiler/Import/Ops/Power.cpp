@@ -16,35 +16,37 @@ static bool isShort(double exponent) {
   return exponent != 0 && twice <= 64 && twice == std::floor(twice);
 }
 
-Value mpc::emitRoot(ImportedNode &node, Value square) {
-  if (!square)
+Value mpc::emitRoot(ImportedNode &node, Value sum, double order) {
+  if (!sum)
     return nullptr;
-  Value isZero = node.compare(square, node.scalar(0), Comparison::Equal);
-  Value safe = node.emit<train::SelectOp>({isZero, node.scalar(1), square});
-  Value root = node.emit<train::SqrtOp>(safe);
+  Value isZero = node.compare(sum, node.scalar(0), Comparison::Equal);
+  Value safe = node.emit<train::SelectOp>({isZero, node.scalar(1), sum});
+  Value root = order == 2 ? node.emit<train::SqrtOp>(safe)
+                          : emitPower(node, safe, 1 / order);
   return node.emit<train::SelectOp>({isZero, node.scalar(0), root});
 }
 
+/// The gradient is right at 0, too: that of the root alone is infinite there,
+/// that of x sqrt(x) is 0, and those of negative powers are infinite, not the
+/// NaN of 0 times infinity.
 static Value byProducts(ImportedNode &node, Value base, double exponent) {
   double twice = 2 * std::fabs(exponent);
   Value result, power = base;
+  if (exponent < 0 && twice > 1)
+    power = node.emit<train::DivOp>({node.scalar(1.0), base});
   for (int64_t left = twice / 2; left > 0; left /= 2) {
     if (left % 2 == 1)
       result = result ? node.emit<train::MulOp>({result, power}) : power;
     if (left > 1)
       power = node.emit<train::MulOp>({power, power});
   }
-  if (std::fmod(twice, 2) != 0) {
-    // The gradients of a root alone and of what is infinite at 0 are none
-    // there, as in PyTorch.
-    bool isSmooth = result && exponent > 0;
-    Value root =
-        isSmooth ? emitRoot(node, base) : node.emit<train::SqrtOp>(base);
-    result = result ? node.emit<train::MulOp>({result, root}) : root;
-  }
+  if (std::fmod(twice, 2) == 0)
+    return result;
+  bool isSmooth = result && exponent > 0;
+  Value root = isSmooth ? emitRoot(node, base) : node.emit<train::SqrtOp>(base);
   if (exponent < 0)
-    result = node.emit<train::DivOp>({node.scalar(1.0), result});
-  return result;
+    root = node.emit<train::DivOp>({node.scalar(1.0), root});
+  return result ? node.emit<train::MulOp>({result, root}) : root;
 }
 
 Value mpc::emitPower(ImportedNode &node, Value base, double exponent) {
@@ -52,37 +54,7 @@ Value mpc::emitPower(ImportedNode &node, Value base, double exponent) {
     return base;
   if (isShort(exponent))
     return byProducts(node, base, exponent);
-  return emitPower(node, base, node.scalar(exponent));
-}
-
-/// e^(y log |x|) with the sign that x and an integer y give; NaN where x < 0
-/// and y is none. At 0 the power of a positive y is 0, and so is its gradient.
-Value mpc::emitPower(ImportedNode &node, Value base, Value exponent) {
-  auto select = [&](Value condition, Value yes, Value no) {
-    return node.emit<train::SelectOp>({condition, yes, no});
-  };
-  auto equal = [&](Value a, Value b) {
-    return node.compare(a, b, Comparison::Equal);
-  };
-  Value zero = node.scalar(0), one = node.scalar(1);
-  Value isZero = equal(base, zero);
-  Value size = node.emit<train::AbsOp>(base);
-  Value logarithm = node.emit<train::LogOp>(select(isZero, one, size));
-  Value power =
-      node.emit<train::ExpOp>(node.emit<train::MulOp>({exponent, logarithm}));
-  // Below 0.
-  Value half = node.emit<train::MulOp>({exponent, node.scalar(0.5)});
-  Value isWhole = equal(node.emit<train::FloorOp>(exponent), exponent);
-  Value isEven = equal(node.emit<train::FloorOp>(half), half);
-  Value odd = select(isWhole, node.emit<train::NegOp>(power),
-                     node.scalar(std::nan("")));
-  Value isBelow = node.compare(base, zero, Comparison::Less);
-  power = select(isBelow, select(isEven, power, odd), power);
-  // At 0, and to the power of 0.
-  Value isPositive = node.compare(zero, exponent, Comparison::Less);
-  power =
-      select(isZero, select(isPositive, zero, node.scalar(INFINITY)), power);
-  return select(equal(exponent, zero), one, power);
+  return node.emit<train::PowOp>({base, node.scalar(exponent)});
 }
 
 /// Integers wrap around; a fraction is cut off, as it is of data.
@@ -137,7 +109,7 @@ LogicalResult mpc::importPow(ImportedNode &node) {
   if (isNumber)
     result = emitPower(node, base, node.knownScalar(1));
   else
-    result = emitPower(node, base,
-                       node.castTo(node.numberInput(1), node.graph.floatType));
+    result = node.emit<train::PowOp>(
+        {base, node.castTo(node.numberInput(1), node.graph.floatType)});
   return node.setOutput(0, node.castTo(result, type));
 }

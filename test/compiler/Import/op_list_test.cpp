@@ -41,6 +41,31 @@ constexpr std::pair<int, const char *> kTypes[] = {
     {TensorProto::INT32, "i32"},
     {TensorProto::BOOL, "bool"}};
 
+/// Where gradients are not PyTorch's. test/gradients/special has a row for
+/// each.
+constexpr std::pair<const char *, const char *> kExceptions[] = {
+    {"Clip", "if learned bounds are equal, each receives the gradient of the "
+             "elements it cuts off; in PyTorch's `clamp` the lower one "
+             "receives none"},
+    {"Clip", "with bounds 0 and 6, elements equal to a bound receive no "
+             "gradient, as in PyTorch's `relu6`; exporters write `clamp(0, "
+             "6)` as the same node"},
+    {"Clip", "with other constant bounds, elements equal to a bound receive "
+             "the gradient, as in PyTorch's `clamp`; exporters write "
+             "`hardtanh`, which stops it, as the same node"},
+    {"Max", "elements equal to a constant number receive the whole gradient, "
+            "as in PyTorch's `clamp`; exporters write `maximum`, which halves "
+            "it, as the same node"},
+    {"Min", "elements equal to a constant number receive the whole gradient, "
+            "as in PyTorch's `clamp`; exporters write `minimum`, which halves "
+            "it, as the same node"},
+    {"LpNormalization", "a row of zeros stays zero and receives the gradient "
+                        "of the output unchanged; PyTorch's `normalize` "
+                        "multiplies it by 1e12"},
+    {"Softmax", "a row of minus infinities gives zeros and receives zero "
+                "gradients; PyTorch gives NaN for both"},
+};
+
 class OpList : public testing::Test {
 protected:
   void learn(const onnx::ModelProto &model);
@@ -196,6 +221,11 @@ std::string OpList::text() const {
                                     : "-")
        << " |\n";
   });
+  os << "\n## Gradients at kinks, ties and zeros\n\nThere the gradients are "
+        "those of PyTorch (`test/gradients/special` compares), with these "
+        "exceptions:\n\n| op | exception |\n| --- | --- |\n";
+  for (auto [op, exception] : kExceptions)
+    os << "| " << op << " | " << exception << " |\n";
   return result;
 }
 

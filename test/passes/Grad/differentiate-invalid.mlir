@@ -69,3 +69,15 @@ module {
 // expected-note @+1 {{mpc-add-loss makes it}}
 module {
 }
+
+// -----
+
+module {
+  train.state @w parameter : tensor<f32>
+  // expected-error @+1 {{the loss depends on parameters only through ops whose gradient is 0 everywhere, such as Floor or Sign: nothing to train}}
+  func.func @train() -> tensor<f32> {
+    %w = train.read @w : tensor<f32>
+    %0 = train.floor %w : (tensor<f32>) -> tensor<f32>
+    return %0 : tensor<f32>
+  }
+}

@@ -39,6 +39,21 @@ class Train_ExtremeOp<string mnemonic, string what>
 def Train_MaximumOp : Train_ExtremeOp<"maximum", "the larger of lhs and rhs">;
 def Train_MinimumOp : Train_ExtremeOp<"minimum", "the smaller of lhs and rhs">;
 
+def Train_PowOp : Train_InferredOp<"pow", [Differentiable, Generated, ElementByElement]> {
+  let summary = "lhs to the power of rhs, with NumPy broadcasting";
+  let description = [{
+    1 where rhs is 0; NaN where lhs is below 0 and rhs is not an integer.
+
+    The gradient with respect to lhs is 0 where rhs is 0; the gradient with
+    respect to rhs is 0 where lhs is 0 and rhs is not negative, and NaN where
+    lhs is below 0. So they are in PyTorch.
+
+    (C1) the shapes broadcast.
+  }];
+  let arguments = (ins Train_FloatTensor:$lhs, Train_FloatTensor:$rhs); // binary_c1
+  let results = (outs Train_FloatTensor:$result);
+}
+
 class Train_UnaryOp<string mnemonic, string what, list<Trait> traits = []>
     : Train_InferredOp<mnemonic, !listconcat(traits, [Generated, Ranged, ElementByElement])> {
   let summary = what;

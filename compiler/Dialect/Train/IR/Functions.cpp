@@ -47,9 +47,9 @@ static Value sigmoid(ScalarMath &m, Value x) {
   return m.div(m.select(isBelow(m, x, 0), z, one), m.add(one, z));
 }
 
-/// Of subnormal numbers too, which the vectorized one takes for the smallest
-/// normal one.
-static Value log(ScalarMath &m, Value x) {
+/// The vectorized logarithm takes subnormal numbers for the smallest normal
+/// one.
+Value mpc::train::emitLog(ScalarMath &m, Value x) {
   Value tiny = isBelow(m, x, 0x1p-126);
   Value scaled = m.mul(x, m.constant(0x1p24, x));
   Value value = m.log(m.select(tiny, scaled, x));
@@ -226,8 +226,8 @@ static constexpr auto kOutput = Function::Output;
 static const Function functions[] = {
     {"exp", kSensitive, "e^x leaves f16 from 11.1 on", false, 10, 1,
      MPC_FORMULA(m.exp(x)), kOutput, MPC_FORMULA(x)},
-    {"log", kSensitive, "steep near 0", false, 10, 2, MPC_FORMULA(log(m, x)),
-     kInput, MPC_FORMULA(reciprocal(m, x))},
+    {"log", kSensitive, "steep near 0", false, 10, 2,
+     MPC_FORMULA(emitLog(m, x)), kInput, MPC_FORMULA(reciprocal(m, x))},
     {"sin", kSensitive, "a large angle has no digits left in 16 bit", true, 10,
      11, MPC_FORMULA(m.sin(x)), kInput, MPC_FORMULA(m.cos(x))},
     {"cos", kSensitive, "a large angle has no digits left in 16 bit", true, 10,

@@ -33,6 +33,9 @@ struct Function {
   bool isChoice = false;
 };
 
+/// The natural logarithm, of subnormal numbers too.
+mlir::Value emitLog(ScalarMath &m, mlir::Value x);
+
 /// The row of an op: "train.exp" or "exp". There must be one.
 const Function &findFunction(llvm::StringRef op);
 

@@ -124,6 +124,8 @@ func.func @elementwise(%x: tensor<4x3xf32>, %b: tensor<3xf32>, %c: tensor<i1>, %
   %f_clip = train.clip %x {high = 0.5 : f64, low = 0.0 : f64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.maximum
   %maximum = train.maximum %x, %b : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  // CHECK: train.pow
+  %pow = train.pow %x, %b : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
   // CHECK: train.minimum
   %minimum = train.minimum %b, %x : (tensor<3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   // CHECK: train.compare %{{.*}} {comparison = #train<comparison less_or_equal>}
