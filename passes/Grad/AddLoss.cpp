@@ -100,30 +100,6 @@ static Value toScalar(OpBuilder &builder, Location loc, Value value) {
 // Building
 //===----------------------------------------------------------------------===//
 
-/// Gives labels the attributes by which the runtime checks them.
-static void describeLabels(func::FuncOp func, const Loss &loss) {
-  auto arg = dyn_cast<BlockArgument>(skipIdentities(loss.target));
-  if (!arg || !loss.isClassification())
-    return;
-  Builder builder(func.getContext());
-  int64_t classes = typeOf(loss.prediction).getDimSize(1);
-  // An input that also picks rows of a table must do for both.
-  bool canIgnore = true;
-  if (auto rows =
-          func.getArgAttrOfType<ArrayAttr>(arg.getArgNumber(), kRangeAttr)) {
-    int64_t low = cast<IntegerAttr>(rows[0]).getInt();
-    int64_t high = cast<IntegerAttr>(rows[1]).getInt();
-    classes = std::min(classes, high);
-    canIgnore = loss.ignoredLabel && loss.ignoredLabel.getInt() >= low &&
-                loss.ignoredLabel.getInt() < high;
-  }
-  func.setArgAttr(arg.getArgNumber(), kRangeAttr,
-                  builder.getI64ArrayAttr({0, classes}));
-  if (loss.ignoredLabel && canIgnore)
-    func.setArgAttr(arg.getArgNumber(), kIgnoredAttr,
-                    builder.getI64IntegerAttr(loss.ignoredLabel.getInt()));
-}
-
 /// The location of ops that belong to the loss.
 static Location lossLoc(func::FuncOp func, const LossChoice &choice) {
   if (choice.inGraph)
@@ -183,12 +159,8 @@ static Loss appendTarget(func::FuncOp func, const LossChoice &choice) {
 /// no loss op computes.
 static std::optional<Loss> prepareLoss(func::FuncOp func,
                                        const LossChoice &choice) {
-  std::optional<Loss> loss =
-      choice.inGraph ? findLoss(getReturn(func).getOperand(choice.output))
-                     : appendTarget(func, choice);
-  if (loss)
-    describeLabels(func, *loss);
-  return loss;
+  return choice.inGraph ? findLoss(getReturn(func).getOperand(choice.output))
+                        : appendTarget(func, choice);
 }
 
 /// The loss as one number: a model's own loss as it is, others by their mean.

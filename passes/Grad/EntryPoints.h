@@ -22,6 +22,10 @@ inline constexpr llvm::StringLiteral kRangeAttr = "mpc.range";
 inline constexpr llvm::StringLiteral kIgnoredAttr = "mpc.ignored";
 using train::kGradientOfAttr;
 
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
 /// The name of argument or result `index` as users know it.
 llvm::StringRef argumentName(mlir::func::FuncOp func, unsigned index);
 llvm::StringRef resultName(mlir::func::FuncOp func, unsigned index);

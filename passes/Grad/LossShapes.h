@@ -14,10 +14,6 @@
 
 namespace mpc {
 
-inline mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-
 /// The dimension of an output that counts classes.
 struct ClassAxis {
   int64_t axis = 1;

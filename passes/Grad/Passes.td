@@ -30,7 +30,7 @@ def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
 
     ```mlir
     func.func @train(%x: ..., %labels: tensor<32xi64> {mpc.name = "labels",
-        mpc.batch_dim = 0 : i64, mpc.range = [0, 10], mpc.ignored = -100 : i64})
+        mpc.batch_dim = 0 : i64})
         -> (tensor<f32> {mpc.name = "loss"})
     ```
   }];
@@ -45,6 +45,29 @@ def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
     Option<"labelSmoothing", "label-smoothing", "double", /*default=*/"0",
            "What all classes share of the expected probability, in training">,
   ];
+}
+
+def LimitIndicesPass : Pass<"mpc-limit-indices", "::mlir::func::FuncOp"> {
+  let summary = "Give inputs of integers the range that their uses as indices allow";
+  let description = [{
+    Follows each input of integers through ops that only move values (reshape,
+    transpose, slice, concat, casts between integers) to its uses as indices of
+    tables or labels of a loss. `mpc.range` is what all uses allow: [-rows,
+    rows) for indices, which count from either end, and [0, classes) for labels.
+    `mpc.ignored` is one more value: the `ignore_index` of a loss, or the label
+    that the model replaces itself before it looks up (`where(labels != -100,
+    labels, 0)`). The runtime checks both before a program reads the input.
+
+    An input of which only slices are indices gets the range that covers those
+    of all slices; it gets none if another part of it is no index.
+
+    Needs: `train` (`mpc-add-loss`). Leaves: no op changed.
+
+    ```mlir
+    func.func @train(%labels: tensor<32xi64> {mpc.range = [0, 10],
+        mpc.ignored = -100 : i64}, ...)
+    ```
+  }];
 }
 
 def UseTrainingFormPass : Pass<"mpc-use-training-form", "::mlir::ModuleOp"> {

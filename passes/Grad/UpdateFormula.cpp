@@ -2,7 +2,7 @@
 
 #include "passes/Grad/UpdateFormula.h"
 
-#include "compiler/Dialect/Train/IR/OwnStep.h"
+#include "passes/Grad/EntryPoints.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -11,10 +11,6 @@
 
 using namespace mlir;
 using namespace mpc;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// The write of another state in the function of `like`.
 static train::WriteOp findWrite(train::WriteOp like, StringRef state) {

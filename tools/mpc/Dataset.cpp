@@ -354,7 +354,7 @@ void Dataset::checkValues(const Column &column) const {
       message += "; so must " + formatCount(wrong - 1, "other value");
     throw Failure(Usage, message);
   }
-  if (count > 0 && ignored == count)
+  if (count > 0 && ignored == count && range.needsOthers)
     throw Failure(Usage,
                   format("%s: no label counts: every value of '%s' is %lld, "
                          "which the loss ignores",

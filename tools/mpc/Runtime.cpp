@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 
 using namespace mpc::tool;
 
@@ -106,11 +107,15 @@ static Binding toBinding(const mpc_binding_info_t &info) {
 
 std::vector<Binding> Program::inputs(const char *entry) const {
   std::vector<Binding> bindings;
+  // Nothing is divided by the labels that count.
+  const bool isPrediction = entry == std::string_view("predict");
   for (size_t i = 0; i < mpc_program_num_inputs(get(), entry); ++i) {
     mpc_binding_info_t info = {};
     info.struct_size = sizeof(info);
     check(mpc_program_input(get(), entry, i, &info), path);
     bindings.push_back(toBinding(info));
+    if (bindings.back().range)
+      bindings.back().range->needsOthers = !isPrediction;
   }
   return bindings;
 }

@@ -33,6 +33,7 @@ struct Binding {
   struct Range {
     int64_t low, high;
     std::optional<int64_t> ignored;
+    bool needsOthers = true; ///< Not all of them may be `ignored`.
   };
   std::optional<Range> range = std::nullopt;
 };

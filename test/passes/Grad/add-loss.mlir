@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-add-loss --split-input-file | FileCheck %s
+// RUN: mpc-opt %s --mpc-add-loss --mpc-limit-indices --split-input-file | FileCheck %s
 
 // Logits: cross entropy, against labels that are a new input of evaluate and
 // train. Evaluation counts per sample, training takes the mean.

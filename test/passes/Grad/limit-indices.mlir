@@ -1,0 +1,130 @@
+// RUN: mpc-opt %s --mpc-limit-indices --split-input-file | FileCheck %s
+
+// Labels of a loss inside the model, which is only a part of what is minimized.
+// CHECK-LABEL: func.func @labels_of_a_part
+// CHECK-SAME:    tensor<4xi64> {mpc.ignored = -100 : i64, mpc.range = [0, 3]}
+func.func @labels_of_a_part(%x: tensor<4x3xf32>, %y: tensor<4xi64>, %penalty: tensor<f32>) -> tensor<f32> {
+  %0 = train.softmax_cross_entropy %x, %y {reduction = #train<reduction mean>, ignore_index = -100 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
+  %1 = train.add %0, %penalty : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// Without an ignored label there is none.
+// CHECK-LABEL: func.func @labels_behind_moves
+// CHECK-SAME:    tensor<2x4xi32> {mpc.range = [0, 3]}
+func.func @labels_behind_moves(%x: tensor<6x3xf32>, %y: tensor<2x4xi32>) -> tensor<6xf32> {
+  %0 = train.slice %y {offsets = array<i64: 0, 1>} : (tensor<2x4xi32>) -> tensor<2x3xi32>
+  %1 = train.cast %0 {to = i64} : (tensor<2x3xi32>) -> tensor<2x3xi64>
+  %2 = train.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<2x3xi64>) -> tensor<3x2xi64>
+  %3 = train.reshape %2 : (tensor<3x2xi64>) -> tensor<6xi64>
+  %4 = train.nll_loss %x, %3 {reduction = #train<reduction none>} : (tensor<6x3xf32>, tensor<6xi64>) -> tensor<6xf32>
+  return %4 : tensor<6xf32>
+}
+
+// -----
+
+// Elements of a dimension, from either end.
+// CHECK-LABEL: func.func @elements
+// CHECK-SAME:    tensor<4x1xi64> {mpc.range = [-3, 3]}
+func.func @elements(%x: tensor<12xf32>, %y: tensor<4x1xi64>) -> tensor<4x1xf32> {
+  %0 = train.flat_index %y {axes = array<i64: 1>, extents = array<i64: 4, 3>} : (tensor<4x1xi64>) -> tensor<4x1xi64>
+  %1 = train.gather %x, %0 : (tensor<12xf32>, tensor<4x1xi64>) -> tensor<4x1xf32>
+  return %1 : tensor<4x1xf32>
+}
+
+// -----
+
+// The label that the model replaces before it looks up is one more.
+// CHECK-LABEL: func.func @masked
+// CHECK-SAME:    tensor<4xi64> {mpc.ignored = -100 : i64, mpc.range = [-3, 3]}
+// CHECK-SAME:    tensor<4xi64> {mpc.ignored = -1 : i64, mpc.range = [0, 3]}
+func.func @masked(%x: tensor<3x5xf32>, %scores: tensor<4x3xf32>, %i: tensor<4xi64>, %y: tensor<4xi64>) -> (tensor<4x5xf32>, tensor<4xf32>) {
+  %none = train.constant dense<-100> : tensor<i64> : tensor<i64>
+  %one = train.constant dense<-1> : tensor<1xi64> : tensor<1xi64>
+  %zero = train.constant dense<0> : tensor<i64> : tensor<i64>
+  %0 = train.compare %i, %none {comparison = #train<comparison equal>} : (tensor<4xi64>, tensor<i64>) -> tensor<4xi1>
+  %1 = train.not %0 : (tensor<4xi1>) -> tensor<4xi1>
+  %2 = train.select %1, %i, %zero : (tensor<4xi1>, tensor<4xi64>, tensor<i64>) -> tensor<4xi64>
+  %3 = train.embedding %x, %2 : (tensor<3x5xf32>, tensor<4xi64>) -> tensor<4x5xf32>
+  %4 = train.compare %one, %y {comparison = #train<comparison equal>} : (tensor<1xi64>, tensor<4xi64>) -> tensor<4xi1>
+  %5 = train.select %4, %zero, %y : (tensor<4xi1>, tensor<i64>, tensor<4xi64>) -> tensor<4xi64>
+  %6 = train.nll_loss %scores, %5 {reduction = #train<reduction none>} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
+  return %3, %6 : tensor<4x5xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Any other choice may hide any number.
+// CHECK-LABEL: func.func @hidden
+// CHECK-NOT:   mpc.range
+func.func @hidden(%x: tensor<3x5xf32>, %i: tensor<4xi64>, %is: tensor<4xi1>) -> tensor<4x5xf32> {
+  %zero = train.constant dense<0> : tensor<i64> : tensor<i64>
+  %0 = train.select %is, %i, %zero : (tensor<4xi1>, tensor<4xi64>, tensor<i64>) -> tensor<4xi64>
+  %1 = train.embedding %x, %0 : (tensor<3x5xf32>, tensor<4xi64>) -> tensor<4x5xf32>
+  return %1 : tensor<4x5xf32>
+}
+
+// -----
+
+// Of two uses both must hold, of two columns one.
+// CHECK-LABEL: func.func @several
+// CHECK-SAME:    tensor<4xi64> {mpc.range = [-3, 3]}
+// CHECK-SAME:    tensor<4x2xi64> {mpc.range = [-7, 7]}
+func.func @several(%a: tensor<3x5xf32>, %b: tensor<7x5xf32>, %both: tensor<4xi64>, %columns: tensor<4x2xi64>) -> (tensor<4x5xf32>, tensor<4x5xf32>, tensor<4x1x5xf32>, tensor<4x1x5xf32>) {
+  %0 = train.embedding %a, %both : (tensor<3x5xf32>, tensor<4xi64>) -> tensor<4x5xf32>
+  %1 = train.embedding %b, %both : (tensor<7x5xf32>, tensor<4xi64>) -> tensor<4x5xf32>
+  %2 = train.slice %columns {offsets = array<i64: 0, 0>} : (tensor<4x2xi64>) -> tensor<4x1xi64>
+  %3 = train.slice %columns {offsets = array<i64: 0, 1>} : (tensor<4x2xi64>) -> tensor<4x1xi64>
+  %4 = train.embedding %a, %2 : (tensor<3x5xf32>, tensor<4x1xi64>) -> tensor<4x1x5xf32>
+  %5 = train.embedding %b, %3 : (tensor<7x5xf32>, tensor<4x1xi64>) -> tensor<4x1x5xf32>
+  return %0, %1, %4, %5 : tensor<4x5xf32>, tensor<4x5xf32>, tensor<4x1x5xf32>, tensor<4x1x5xf32>
+}
+
+// -----
+
+// A column that is a number, or is only compared, may be any: so may the input.
+// CHECK-LABEL: func.func @column_of_numbers
+// CHECK-NOT:   mpc.range
+func.func @column_of_numbers(%a: tensor<3x5xf32>, %n: tensor<4x2xi64>, %c: tensor<4x2xi64>) -> (tensor<4x1x5xf32>, tensor<4x1xf32>, tensor<4x1x5xf32>, tensor<4x1xi1>) {
+  %0 = train.slice %n {offsets = array<i64: 0, 0>} : (tensor<4x2xi64>) -> tensor<4x1xi64>
+  %1 = train.slice %n {offsets = array<i64: 0, 1>} : (tensor<4x2xi64>) -> tensor<4x1xi64>
+  %2 = train.embedding %a, %0 : (tensor<3x5xf32>, tensor<4x1xi64>) -> tensor<4x1x5xf32>
+  %3 = train.cast %1 {to = f32} : (tensor<4x1xi64>) -> tensor<4x1xf32>
+  %4 = train.slice %c {offsets = array<i64: 0, 0>} : (tensor<4x2xi64>) -> tensor<4x1xi64>
+  %5 = train.slice %c {offsets = array<i64: 0, 1>} : (tensor<4x2xi64>) -> tensor<4x1xi64>
+  %6 = train.embedding %a, %4 : (tensor<3x5xf32>, tensor<4x1xi64>) -> tensor<4x1x5xf32>
+  %9 = train.constant dense<9> : tensor<i64> : tensor<i64>
+  %7 = train.compare %5, %9 {comparison = #train<comparison equal>} : (tensor<4x1xi64>, tensor<i64>) -> tensor<4x1xi1>
+  return %2, %3, %6, %7 : tensor<4x1x5xf32>, tensor<4x1xf32>, tensor<4x1x5xf32>, tensor<4x1xi1>
+}
+
+// -----
+
+// What is joined and taken apart again is asked for its own part alone.
+// CHECK-LABEL: func.func @joined
+// CHECK-SAME:    tensor<8x1xi64> {mpc.range = [-5, 5]}
+func.func @joined(%x: tensor<40xf32>, %y: tensor<8x1xi64>) -> tensor<8x1xf32> {
+  %rows = train.constant dense<0> : tensor<8x1xi64> : tensor<8x1xi64>
+  %0 = train.concat %rows, %y {axis = 1 : i64} : (tensor<8x1xi64>, tensor<8x1xi64>) -> tensor<8x2xi64>
+  %1 = train.slice %0 {offsets = array<i64: 0, 0>} : (tensor<8x2xi64>) -> tensor<8x1xi64>
+  %2 = train.slice %0 {offsets = array<i64: 0, 1>} : (tensor<8x2xi64>) -> tensor<8x1xi64>
+  %3 = train.flat_index %1, %2 {axes = array<i64: 0, 1>, extents = array<i64: 8, 5>} : (tensor<8x1xi64>, tensor<8x1xi64>) -> tensor<8x1xi64>
+  %4 = train.gather %x, %3 : (tensor<40xf32>, tensor<8x1xi64>) -> tensor<8x1xf32>
+  return %4 : tensor<8x1xf32>
+}
+
+// -----
+
+// What is known of an input already stays, and indices that the model computes
+// say nothing of it.
+// CHECK-LABEL: func.func @known
+// CHECK-SAME:    tensor<4xi64> {mpc.range = [0, 2]}
+// CHECK-SAME:    %{{[^:]*}}: tensor<4xf32>)
+func.func @known(%a: tensor<3x5xf32>, %i: tensor<4xi64> {mpc.range = [0, 2]}, %f: tensor<4xf32>) -> (tensor<4x5xf32>, tensor<4x5xf32>) {
+  %0 = train.embedding %a, %i : (tensor<3x5xf32>, tensor<4xi64>) -> tensor<4x5xf32>
+  %1 = train.cast %f {to = i64} : (tensor<4xf32>) -> tensor<4xi64>
+  %2 = train.embedding %a, %1 : (tensor<3x5xf32>, tensor<4xi64>) -> tensor<4x5xf32>
+  return %0, %2 : tensor<4x5xf32>, tensor<4x5xf32>
+}
