@@ -164,10 +164,14 @@ static std::optional<Loss> prepareLoss(func::FuncOp func,
 }
 
 /// The loss as one number: a model's own loss as it is, others by their mean.
+/// The mean of a model's own losses is that of its elements, also where the
+/// mean of the loss op divides by class weights or leaves out labels.
 static Value buildScalar(OpBuilder &builder, func::FuncOp func, Location loc,
                          const LossChoice &choice,
                          const std::optional<Loss> &loss) {
-  if (loss && (!choice.inGraph || loss->reduction == LossReduction::None))
+  bool isMean =
+      !choice.inGraph || (loss && loss->reduction == LossReduction::None);
+  if (loss && isMean && !(choice.inGraph && loss->isMeanOfElements()))
     return buildLoss(builder, loc, *loss, LossReduction::Mean);
   return toScalar(builder, loc, getReturn(func).getOperand(choice.output));
 }
@@ -188,6 +192,8 @@ static std::optional<Loss> buildTrain(func::FuncOp func,
 static LogicalResult smoothLabels(func::FuncOp train, double smoothing) {
   Operation *op =
       skipIdentities(getReturn(train).getOperand(0)).getDefiningOp();
+  if (auto mean = dyn_cast_or_null<train::ReduceMeanOp>(op))
+    op = skipIdentities(mean.getInput()).getDefiningOp();
   if (!isa_and_present<train::SoftmaxCrossEntropyOp, train::NllLossOp>(op))
     return emitUsageError(train.getLoc())
            << "--label-smoothing needs a loss that compares classes with "
@@ -206,7 +212,8 @@ static LogicalResult smoothLabels(func::FuncOp train, double smoothing) {
 static bool hasPerplexity(func::FuncOp predict, const LossChoice &choice,
                           const std::optional<Loss> &loss) {
   bool isMean =
-      !choice.inGraph || (loss && loss->reduction != LossReduction::Sum);
+      !choice.inGraph || (loss && loss->reduction != LossReduction::Sum &&
+                          !loss->isMeanOfElements());
   return isMean && loss && loss->isClassification() && !loss->weight &&
          labelsTokens(predict, loss->target);
 }
@@ -221,6 +228,14 @@ static void describeJoinedOutputs(func::FuncOp predict) {
                             Builder(predict.getContext()).getI64IntegerAttr(0));
 }
 
+/// One number for each element of `shape`.
+static Value repeat(OpBuilder &builder, Location loc, Type element,
+                    double number, ArrayRef<int64_t> shape) {
+  return train::BroadcastToOp::create(
+      builder, loc, RankedTensorType::get(shape, element),
+      createScalar(builder, loc, element, number));
+}
+
 /// How much each label counts in the mean; for losses without labels, how many
 /// elements a sample has.
 static Value buildWeights(OpBuilder &builder, Location loc, const Loss &loss) {
@@ -229,11 +244,8 @@ static Value buildWeights(OpBuilder &builder, Location loc, const Loss &loss) {
                                       loss.ignoredLabel);
   RankedTensorType type = typeOf(loss.prediction);
   int64_t samples = type.getRank() == 0 ? 1 : type.getDimSize(0);
-  Type element = type.getElementType();
-  Value size = createScalar(builder, loc, element,
-                            double(type.getNumElements()) / double(samples));
-  return train::BroadcastToOp::create(
-      builder, loc, RankedTensorType::get({samples}, element), size);
+  return repeat(builder, loc, type.getElementType(),
+                double(type.getNumElements()) / double(samples), samples);
 }
 
 static void buildEvaluate(func::FuncOp func, const LossChoice &choice) {
@@ -262,13 +274,22 @@ static void buildEvaluate(func::FuncOp func, const LossChoice &choice) {
     };
     add(buildLoss(builder, loc, *loss, LossReduction::None), "sample_loss");
     Value weights = buildWeights(builder, loc, *loss);
-    add(weights, "sample_weight");
+    // In the mean of elements labels that are ignored count; in the accuracy
+    // they do not.
+    bool isMeanOfElements = choice.inGraph && loss->isMeanOfElements();
+    add(isMeanOfElements
+            ? repeat(builder, loc, typeOf(weights).getElementType(), 1,
+                     typeOf(weights).getShape())
+            : weights,
+        "sample_weight");
     if (loss->isClassification()) {
       Value hits = train::IsCorrectOp::create(builder, loc, loss->prediction,
                                               loss->target);
       // A label that does not count is no hit, whatever the model says.
       add(train::MulOp::create(builder, loc, hits, weights), "sample_correct");
     }
+    if (isMeanOfElements)
+      add(weights, "sample_counted");
   }
   setOutputs(func, outputs);
   eraseDeadOps(func);

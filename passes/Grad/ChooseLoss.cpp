@@ -174,10 +174,14 @@ static LogicalResult putIntoWords(func::FuncOp predict, bool isAsked,
            << shapeText(type);
   if (choice.inGraph) {
     choice.text = ("output '" + output + "' of the model").str();
-    if (std::optional<Loss> loss = findLoss(value))
+    std::optional<Loss> loss = findLoss(value);
+    if (loss)
       choice.text += (", " + lossName(loss->kind, loss->elementKind)).str();
     if (type.getNumElements() > 1)
       choice.why += "; training minimizes its mean";
+    if (loss && loss->isMeanOfElements())
+      choice.why += ", in which all elements count alike, also those of labels "
+                    "that are ignored";
     return success();
   }
 

@@ -22,6 +22,13 @@ struct Loss {
   train::LossReduction reduction = train::LossReduction::Mean;
 
   bool isClassification() const { return kind != LossKind::Element; }
+
+  /// Of a loss of the model's own: whether its elements stay apart and their
+  /// mean is not that of the labels, some of which count more or not at all.
+  bool isMeanOfElements() const {
+    return isClassification() && reduction == train::LossReduction::None &&
+           (weight || ignoredLabel);
+  }
 };
 
 /// What is minimized, and how that is said.

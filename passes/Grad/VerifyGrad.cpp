@@ -122,13 +122,15 @@ private:
     std::string all = llvm::join(names, ",");
     bool scalar = all == "loss" && ranks.contains(0);
     bool samples = (all == "sample_loss,sample_weight" ||
-                    all == "sample_loss,sample_weight,sample_correct") &&
+                    all == "sample_loss,sample_weight,sample_correct" ||
+                    all == "sample_loss,sample_weight,sample_correct,"
+                           "sample_counted") &&
                    ranks.size() == 1 && ranks.contains(1) &&
                    extents.size() == 1;
     if (!scalar && !samples)
       fail(func.getLoc(), "mpc-add-loss",
            "'evaluate' must return loss, or sample_loss, sample_weight and "
-           "perhaps sample_correct of one length");
+           "perhaps sample_correct and sample_counted, of one length");
   }
 
   /// One packed state holds all parameters.

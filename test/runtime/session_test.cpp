@@ -367,6 +367,7 @@ TEST(Session, EvaluatesOnlyValidSamples) {
   EXPECT_EQ(metrics.correct, 2.0);
   EXPECT_EQ(metrics.samples, 4u);
   EXPECT_EQ(metrics.has_accuracy, 1);
+  EXPECT_EQ(metrics.counted, 3.0);
   EXPECT_OK(mpc_session_evaluate(session.get(), batch.tensors, 2, 1, &metrics));
   EXPECT_EQ(metrics.loss_sum, 8.0);
   EXPECT_EQ(metrics.weight_sum, 4.0);
@@ -375,6 +376,28 @@ TEST(Session, EvaluatesOnlyValidSamples) {
       take(mpc_session_evaluate(session.get(), batch.tensors, 2, 5, &metrics));
   EXPECT_EQ(outcome.message, "5 valid samples in a batch of 4");
   EXPECT_EQ(metrics.samples, 5u);
+}
+
+TEST(Session, TellsTheAccuracyOfTheLabelsThatCount) {
+  PackageOptions options;
+  options.edit = [](program::ProgramT& p) {
+    auto& outputs = p.variants[0]->entries[1]->outputs;
+    outputs.push_back(std::make_unique<program::BindingT>(*outputs[2]));
+    outputs.back()->name = "sample_counted";
+  };
+  ProgramPtr program = load(make_package(options));
+  SessionPtr session = create(program);
+  mpc_metrics_t metrics = {};
+  metrics.struct_size = sizeof(metrics);
+  Batch batch(2);
+  batch.x[4 * 2 + 1] = -1;  // A miss.
+  for (double batches : {1.0, 2.0}) {
+    EXPECT_OK(
+        mpc_session_evaluate(session.get(), batch.tensors, 2, 4, &metrics));
+    EXPECT_EQ(metrics.weight_sum, 4 * batches);
+    EXPECT_EQ(metrics.correct, 3 * batches);
+    EXPECT_EQ(metrics.counted, 3 * batches);
+  }
 }
 
 TEST(Session, EvaluatesWholeBatchesWithoutSampleLosses) {

@@ -71,10 +71,10 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
   Evaluation result;
   result.loss = metrics.loss_sum / metrics.weight_sum;
   result.correct = metrics.correct;
-  result.weight = metrics.weight_sum;
+  result.counted = metrics.counted;
   result.samples = metrics.samples;
   if (metrics.has_accuracy)
-    result.accuracy = metrics.correct / metrics.weight_sum;
+    result.accuracy = metrics.correct / metrics.counted;
   if (hasPerplexity(program))
     result.perplexity = std::exp(result.loss);
   return result;
@@ -91,7 +91,7 @@ std::string mpc::tool::formatEvaluation(const Evaluation &evaluation) {
   if (evaluation.accuracy)
     text += format(", accuracy %.2f %% (%.12g of %.12g)",
                    100 * *evaluation.accuracy, evaluation.correct,
-                   evaluation.weight);
+                   evaluation.counted);
   return text;
 }
 

@@ -16,7 +16,7 @@ struct Evaluation {
   double loss;                      ///< Weighted mean over all samples.
   std::optional<double> accuracy;   ///< Share of 1; models that classify only.
   std::optional<double> perplexity; ///< Models of language only.
-  double correct, weight;           ///< accuracy = correct / weight.
+  double correct, counted;          ///< accuracy = correct / counted.
   uint64_t samples;
 };
 

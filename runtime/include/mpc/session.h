@@ -168,8 +168,8 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_run(
     mpc_session_t* session, const char* entry, const mpc_tensor_t* inputs,
     size_t num_inputs, const mpc_tensor_t* outputs, size_t num_outputs);
 
-// Sums over the samples of an evaluation; see mpc_session_evaluate. A sample
-// that the loss ignores has weight 0, so correct / weight_sum is the accuracy.
+// Sums over the samples of an evaluation; see mpc_session_evaluate. The
+// accuracy is correct / counted, if has_accuracy is 1.
 typedef struct mpc_metrics_s {
   size_t struct_size;
   double loss_sum;    // Sum of weighted losses.
@@ -177,6 +177,8 @@ typedef struct mpc_metrics_s {
   double correct;     // Weighted number of right predictions.
   uint64_t samples;   // Samples seen.
   uint8_t has_accuracy;
+  double counted;  // Weight of the labels that the loss does not ignore: that
+                   // of all samples, unless the loss is a mean over all labels.
 } mpc_metrics_t;
 
 // Runs `evaluate` on one batch and adds the first `num_valid` samples to

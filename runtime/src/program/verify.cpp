@@ -493,6 +493,7 @@ constexpr Output kOutputs[] = {
     {"evaluate", "sample_loss", false, 1, false},
     {"evaluate", "sample_weight", false, 1, false},
     {"evaluate", "sample_correct", false, 1, false},
+    {"evaluate", "sample_counted", false, 1, false},
 };
 
 mpc_status_t check_outputs(const schema::Program& root,

@@ -83,14 +83,19 @@ mpc_status_t evaluate(mpc_session_t* session, const mpc_tensor_t* inputs,
   sums.samples += num_valid;
   if (losses) {
     const schema::Buffer* correct = output_named(entry, "sample_correct");
-    double loss, weight, hits = 0;
+    const schema::Buffer* counts = output_named(entry, "sample_counted");
+    double loss, weight, counted, hits = 0;
     MPC_RETURN_IF_ERROR(sum_first(session, *losses, num_valid, &loss));
     MPC_RETURN_IF_ERROR(sum_first(
         session, *output_named(entry, "sample_weight"), num_valid, &weight));
+    counted = weight;
+    if (counts)
+      MPC_RETURN_IF_ERROR(sum_first(session, *counts, num_valid, &counted));
     if (correct)
       MPC_RETURN_IF_ERROR(sum_first(session, *correct, num_valid, &hits));
     sums.loss_sum += loss;
     sums.weight_sum += weight;
+    sums.counted += counted;
     sums.correct += hits;
     sums.has_accuracy = correct != nullptr;
   } else {

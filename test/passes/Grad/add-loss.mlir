@@ -144,6 +144,30 @@ module {
 
 // -----
 
+// Losses of which some count more or not at all are minimized by the mean of all
+// elements, as the note says, and evaluated by it; hits are of labels that count.
+// CHECK: mpc.notes = ["loss: {{.*}}training minimizes its mean, in which all elements count alike, also those of labels that are ignored
+module {
+  // CHECK-LABEL: func.func @evaluate
+  // CHECK-SAME:    "sample_loss"}, tensor<4xf32> {{{.*}}"sample_weight"}, tensor<4xf32> {{{.*}}"sample_correct"}, tensor<4xf32> {{{.*}}"sample_counted"})
+  // CHECK:         %[[LOSS:.*]] = train.nll_loss {{.*}}reduction = #train<reduction none>
+  // CHECK:         %[[COUNTED:.*]] = train.is_counted
+  // CHECK:         %[[ONE:.*]] = train.constant dense<1.000000e+00>
+  // CHECK:         %[[ONES:.*]] = train.broadcast_to %[[ONE]]
+  // CHECK:         %[[CORRECT:.*]] = train.mul %{{.*}}, %[[COUNTED]]
+  // CHECK:         return %[[LOSS]], %[[ONES]], %[[CORRECT]], %[[COUNTED]]
+  // CHECK-LABEL: func.func @train
+  // CHECK:         %[[EACH:.*]] = train.nll_loss {{.*}}reduction = #train<reduction none>
+  // CHECK:         %[[MEAN:.*]] = train.reduce_mean %[[EACH]]
+  // CHECK:         return %[[MEAN]]
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}, %y: tensor<4xi64> {mpc.name = "y"}) -> (tensor<4xf32> {mpc.name = "loss"}) {
+    %0 = train.nll_loss %x, %y {reduction = #train<reduction none>, ignore_index = -1 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
 // A loss with something added cannot be split by samples.
 module {
   // CHECK-LABEL: func.func @evaluate

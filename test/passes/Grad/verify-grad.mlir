@@ -49,7 +49,7 @@ module {
     train.write @parameters, %x : tensor<1x1024xf32>
     return
   }
-  // expected-error @+2 {{'evaluate' must return loss, or sample_loss, sample_weight and perhaps sample_correct of one length}}
+  // expected-error @+2 {{'evaluate' must return loss, or sample_loss, sample_weight and perhaps sample_correct and sample_counted, of one length}}
   // expected-note @+1 {{mpc-add-loss should have seen to it}}
   func.func @evaluate(%x: tensor<4xf32>) -> (tensor<4xf32> {mpc.name = "loss"}) {
     return %x : tensor<4xf32>
