@@ -205,7 +205,26 @@ InputUses::Found InputUses::visitPart(Value part,
   return found;
 }
 
-/// A slice may take what was joined apart again, as exporters write x[i, j].
+/// The results of an op that takes a tensor apart, and where each begins along
+/// `axis`; none of another op.
+static SmallVector<std::pair<Value, int64_t>> partsOf(Operation *op,
+                                                      int64_t axis) {
+  SmallVector<std::pair<Value, int64_t>> parts;
+  if (auto slice = dyn_cast<train::SliceOp>(op))
+    parts.emplace_back(slice.getResult(), slice.getOffsets()[axis]);
+  auto split = dyn_cast<train::SplitOp>(op);
+  if (!split)
+    return parts;
+  int64_t begin = 0;
+  for (Value part : split->getResults()) {
+    parts.emplace_back(part, begin);
+    if (int64_t(split.getAxis()) == axis)
+      begin += typeOf(part).getDimSize(axis);
+  }
+  return parts;
+}
+
+/// What was joined may be taken apart again, as exporters write x[i, j].
 InputUses::Found InputUses::visitConcat(train::ConcatOp concat, OpOperand &use,
                                         bool isPart,
                                         std::optional<int64_t> ignored) {
@@ -213,23 +232,23 @@ InputUses::Found InputUses::visitConcat(train::ConcatOp concat, OpOperand &use,
   for (Value other : concat->getOperands().take_front(use.getOperandNumber()))
     begin += typeOf(other).getDimSize(axis);
   int64_t end = begin + typeOf(use.get()).getDimSize(axis);
+  RankedTensorType joined = typeOf(concat.getResult());
   Found found;
-  for (OpOperand &joined : concat.getResult().getUses()) {
-    auto slice = dyn_cast<train::SliceOp>(joined.getOwner());
-    if (!slice) {
-      found.add(visit(joined, isPart, ignored));
-      continue;
+  for (OpOperand &next : concat.getResult().getUses()) {
+    auto parts = partsOf(next.getOwner(), axis);
+    if (parts.empty())
+      found.add(visit(next, isPart, ignored));
+    for (auto [part, first] : parts) {
+      SmallVector<int64_t> shape(typeOf(part).getShape());
+      int64_t last = first + shape[axis];
+      if (last <= begin || end <= first)
+        continue;
+      shape[axis] = joined.getDimSize(axis);
+      bool isWhole = first <= begin && end <= last &&
+                     ArrayRef<int64_t>(shape) == joined.getShape();
+      found.add(isWhole ? follow(part, isPart, ignored)
+                        : visitPart(part, ignored));
     }
-    int64_t first = slice.getOffsets()[axis];
-    int64_t last = first + typeOf(slice).getDimSize(axis);
-    if (last <= begin || end <= first)
-      continue;
-    SmallVector<int64_t> rest(typeOf(slice).getShape());
-    rest[axis] = typeOf(concat).getDimSize(axis);
-    bool isWhole = first <= begin && end <= last &&
-                   ArrayRef<int64_t>(rest) == typeOf(concat).getShape();
-    found.add(isWhole ? follow(slice, isPart, ignored)
-                      : visitPart(slice, ignored));
   }
   return found;
 }

@@ -117,6 +117,23 @@ func.func @joined(%x: tensor<40xf32>, %y: tensor<8x1xi64>) -> tensor<8x1xf32> {
 
 // -----
 
+// CHECK-LABEL: func.func @joined_and_split
+// CHECK-SAME:    tensor<8x1xi64> {mpc.range = [-5, 5]}
+// CHECK-SAME:    tensor<8x2xi64> {mpc.range = [-8, 8]}
+func.func @joined_and_split(%x: tensor<40xf32>, %y: tensor<8x1xi64>, %columns: tensor<8x2xi64>) -> (tensor<8x1xf32>, tensor<8x1xf32>) {
+  %rows = train.constant dense<0> : tensor<8x1xi64> : tensor<8x1xi64>
+  %0 = train.concat %rows, %y {axis = 1 : i64} : (tensor<8x1xi64>, tensor<8x1xi64>) -> tensor<8x2xi64>
+  %1:2 = train.split %0 {axis = 1 : i64, sizes = array<i64: 1, 1>} : (tensor<8x2xi64>) -> (tensor<8x1xi64>, tensor<8x1xi64>)
+  %2 = train.flat_index %1#0, %1#1 {axes = array<i64: 0, 1>, extents = array<i64: 8, 5>} : (tensor<8x1xi64>, tensor<8x1xi64>) -> tensor<8x1xi64>
+  %3 = train.gather %x, %2 : (tensor<40xf32>, tensor<8x1xi64>) -> tensor<8x1xf32>
+  %4:2 = train.split %columns {axis = 1 : i64, sizes = array<i64: 1, 1>} : (tensor<8x2xi64>) -> (tensor<8x1xi64>, tensor<8x1xi64>)
+  %5 = train.flat_index %4#0, %4#1 {axes = array<i64: 0, 1>, extents = array<i64: 8, 5>} : (tensor<8x1xi64>, tensor<8x1xi64>) -> tensor<8x1xi64>
+  %6 = train.gather %x, %5 : (tensor<40xf32>, tensor<8x1xi64>) -> tensor<8x1xf32>
+  return %3, %6 : tensor<8x1xf32>, tensor<8x1xf32>
+}
+
+// -----
+
 // What is known of an input already stays, and indices that the model computes
 // say nothing of it.
 // CHECK-LABEL: func.func @known
