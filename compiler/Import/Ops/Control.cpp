@@ -1,8 +1,8 @@
 //===- Control.cpp - Import of If, Loop and Scan --------------------------===//
 //
 // Conditions and numbers of trips that are known leave straight code: the side
-// that runs, and each trip written out. Of a condition that is data both sides
-// run, and a select chooses.
+// that runs, and each trip written out. If a condition is data, both sides run
+// and a select chooses; gradients flow back through the side that is taken.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,6 +87,65 @@ static Value choose(ImportedNode &node, Value condition, const Shared &yes,
   return node.emit<train::SelectOp>({condition, a, b});
 }
 
+/// What a side is computed from, whose gradients must be 0 where the other side
+/// is taken: in its backward pass 0 may meet what is infinite or NaN there.
+class Side {
+public:
+  /// Of the ops that are built from now on.
+  explicit Side(ImportedNode &node)
+      : node(node), block(*node.graph.builder.getInsertionBlock()),
+        last(block.empty() ? nullptr : &block.back()) {}
+
+  /// Lets gradients pass only where `condition` is `isTaken`.
+  void guard(Value condition, bool isTaken);
+
+private:
+  Value guarded(Value value, Value condition, bool isTaken);
+
+  ImportedNode &node;
+  Block &block;
+  Operation *last; ///< Before the side; null if it begins the block.
+};
+
+void Side::guard(Value condition, bool isTaken) {
+  llvm::DenseSet<Operation *> own;
+  SmallVector<Operation *> ops;
+  auto first = last ? std::next(last->getIterator()) : block.begin();
+  for (Operation &op : llvm::make_range(first, block.end())) {
+    ops.push_back(&op);
+    // Parameters are read where they are needed first, for other nodes, too.
+    if (!isa<train::ReadOp, train::ConstantOp>(op))
+      own.insert(&op);
+  }
+  llvm::DenseMap<Value, Value> guards;
+  for (Operation *op : ops)
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value value = operand.get();
+      Operation *source = value.getDefiningOp();
+      if (!isFloat(value) || own.contains(source) ||
+          isa_and_present<train::ConstantOp>(source))
+        continue;
+      Value &other = guards[value];
+      if (!other) {
+        OpBuilder::InsertionGuard here(node.graph.builder);
+        bool isInside = source && llvm::is_contained(ops, source);
+        node.graph.builder.setInsertionPoint(isInside ? source->getNextNode()
+                                                      : ops.front());
+        other = guarded(value, condition, isTaken);
+      }
+      operand.set(other);
+    }
+}
+
+Value Side::guarded(Value value, Value condition, bool isTaken) {
+  OpBuilder &builder = node.graph.builder;
+  Value stopped =
+      train::StopGradientOp::create(builder, node.loc, value.getType(), value);
+  return train::SelectOp::create(builder, node.loc, condition,
+                                 isTaken ? value : stopped,
+                                 isTaken ? stopped : value);
+}
+
 static LogicalResult importIf(ImportedNode &node) {
   const auto *yes = graphAttr(node, "then_branch");
   const auto *no = graphAttr(node, "else_branch");
@@ -105,13 +164,23 @@ static LogicalResult importIf(ImportedNode &node) {
     return success(outputs.has_value());
   }
   Value chooses = node.input(0);
-  auto ofYes = runBody(node, *yes, {});
-  auto ofNo = ofYes ? runBody(node, *no, {}) : std::nullopt;
-  if (!ofNo)
+  if (node.failed())
     return failure();
   if (!getElementTypeOrSelf(chooses.getType()).isInteger(1))
     return node.shapeError() << "the condition must be bool";
   chooses = node.reshape(chooses, {});
+  if (node.failed())
+    return failure();
+  Side sideOfYes(node);
+  auto ofYes = runBody(node, *yes, {});
+  if (!ofYes)
+    return failure();
+  sideOfYes.guard(chooses, /*isTaken=*/true);
+  Side sideOfNo(node);
+  auto ofNo = runBody(node, *no, {});
+  if (!ofNo)
+    return failure();
+  sideOfNo.guard(chooses, /*isTaken=*/false);
   for (int i = 0; i < count; ++i)
     if (failed(
             node.setOutput(i, choose(node, chooses, (*ofYes)[i], (*ofNo)[i]))))

@@ -165,3 +165,16 @@ for op, gates, module, attributes in (
 row("If", {"x": [0, 1, -0.0]}, "c = Constant <value = bool {1}> ()\n"
     "z = If (c) <then_branch = t () => (float[3] y) { y = Abs (x) }, else_branch = e () => (float[3] y) { y = Neg (x) }>",
     torch.abs)
+BY_SUM = floats(zero=0) + "s = ReduceSum <keepdims = 0> (x)\n c = Less (s, zero)\n"
+# The side that is not taken has infinite gradients.
+row("If_otherSide", {"x": [0, 0, 1], "v": [1, 2, 3]}, BY_SUM +
+    "z = If (c) <then_branch = t () => (float[3] y) { l = Log (x) y = Mul (l, v) }, "
+    "else_branch = e () => (float[3] y) { y = Mul (x, v) }>", torch.mul)
+row("If_firstSide", {"x": [0, 0, -1], "v": [1, 2, 3]}, BY_SUM +
+    "z = If (c) <then_branch = t () => (float[3] y) { y = Mul (x, v) }, "
+    "else_branch = e () => (float[3] y) { r = Sqrt (x) l = Sqrt (r) y = Div (l, v) }>", torch.mul)
+# A graph in a graph, and a value of the outer one as a result.
+row("If_nested", {"x": [0, 0, 1]}, BY_SUM +
+    "z = If (c) <then_branch = t () => (float[3] y) { y = Sqrt (x) }, else_branch = e () => (float[3] y) { "
+    "y = If (c) <then_branch = u () => (float[3] w) { w = Log (x) }, "
+    "else_branch = f () => (float[3] w) { w = Identity (x) }> }>", lambda x: x + 0)
