@@ -10,7 +10,9 @@
 #include "compiler/Report/Modules.h"
 #include "compiler/Report/Rules.h"
 #include "compiler/Report/Summary.h"
+#include "compiler/Support/Json.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mpc;
@@ -62,35 +64,104 @@ static llvm::json::Object toJson(const DeviceReport &device,
   return std::move(object);
 }
 
-/// Writes down module and phase of each op, and its rule as programs know it.
-static void describeOps(llvm::json::Object &report,
-                        const std::map<std::string, std::string> &modules) {
-  auto moduleOf = [&](StringRef node) {
+/// Writes an object with its keys in order, as llvm::json prints values, and
+/// with one more, `key`, whose value `write` writes.
+static void writeWith(llvm::json::OStream &json, const llvm::json::Object &rest,
+                      StringRef key, llvm::function_ref<void()> write) {
+  std::vector<StringRef> keys = {key};
+  for (const auto &entry : rest)
+    keys.push_back(entry.first);
+  llvm::sort(keys);
+  json.object([&] {
+    for (StringRef next : keys) {
+      json.attributeBegin(next);
+      if (next == key)
+        write();
+      else
+        json.value(*rest.get(next));
+      json.attributeEnd();
+    }
+  });
+}
+
+namespace {
+
+/// Completes what is said of functions, op by op: all ops of a large program as
+/// objects would take gigabytes.
+class FunctionReports {
+public:
+  explicit FunctionReports(const std::map<std::string, std::string> &modules)
+      : modules(modules), stream(text), json(stream) {}
+
+  void complete(StringRef list) {
+    json.array([&] {
+      for (auto [key, function] : splitJson(list))
+        completeFunction(function);
+    });
+  }
+
+  std::vector<report::Function> functions;
+  const std::map<std::string, std::string> &modules;
+  std::string text; ///< The list, completed.
+
+private:
+  void completeFunction(StringRef function) {
+    llvm::json::Object head;
+    std::vector<std::pair<StringRef, StringRef>> ops;
+    for (auto [key, value] : splitJson(function))
+      if (key == "ops")
+        ops = splitJson(value);
+      else
+        head[key] = llvm::cantFail(llvm::json::parse(value));
+    report::FunctionReader reader(head, ops.size());
+    writeWith(json, head, "ops", [&] {
+      json.array([&] {
+        for (auto [key, op] : ops) {
+          llvm::json::Value value = llvm::cantFail(llvm::json::parse(op));
+          describe(*value.getAsObject());
+          reader.add(*value.getAsObject());
+          json.value(value);
+        }
+      });
+    });
+    functions.push_back(reader.take());
+  }
+
+  /// Writes down module and phase of an op, and its rule as programs know it.
+  void describe(llvm::json::Object &op) {
+    StringRef node = op.getString("node").value_or("");
+    op["module"] = moduleOf(node);
+    op["phase"] = report::nameOf(report::phaseOf(node));
+    op["rule_id"] = report::ruleId(op.getString("rule").value_or(""),
+                                   op.getString("reason").value_or(""));
+  }
+
+  std::string moduleOf(StringRef node) {
     node.consume_back(kGradientSuffix);
     auto found = modules.find(node.str());
     // The file may hold anything there; JSON may not.
     return found == modules.end() ? report::modulePath(node)
                                   : llvm::json::fixUTF8(found->second);
-  };
-  for (llvm::json::Value &function : *report.getArray("functions"))
-    for (llvm::json::Value &op : *function.getAsObject()->getArray("ops")) {
-      llvm::json::Object &object = *op.getAsObject();
-      StringRef node = object.getString("node").value_or("");
-      object["module"] = moduleOf(node);
-      object["phase"] = report::nameOf(report::phaseOf(node));
-      object["rule_id"] =
-          report::ruleId(object.getString("rule").value_or(""),
-                         object.getString("reason").value_or(""));
-    }
-}
+  }
+
+  llvm::raw_string_ostream stream;
+  llvm::json::OStream json;
+};
+
+} // namespace
 
 std::string
 mpc::completeReport(StringRef text, StringRef recomputed,
                     llvm::ArrayRef<DeviceReport> devices,
                     const std::map<std::string, std::string> &modules,
                     llvm::ArrayRef<std::string> others) {
-  llvm::json::Value value = llvm::cantFail(llvm::json::parse(text));
-  llvm::json::Object &object = *value.getAsObject();
+  llvm::json::Object object;
+  FunctionReports functions(modules);
+  for (auto [key, value] : splitJson(text))
+    if (key == "functions")
+      functions.complete(value);
+    else
+      object[key] = llvm::cantFail(llvm::json::parse(value));
   llvm::json::Array list;
   for (const DeviceReport &device : devices)
     list.push_back(toJson(device, object.getString("precision").value_or("")));
@@ -99,10 +170,13 @@ mpc::completeReport(StringRef text, StringRef recomputed,
     object["other_devices"] = llvm::json::Array(others);
   if (!recomputed.empty())
     object["recompute"] = llvm::cantFail(llvm::json::parse(recomputed));
-  describeOps(object, modules);
-  report::Report report = llvm::cantFail(report::readJson(std::move(value)));
-  (*report.json.getAsObject())["summary"] = report::summaryJson(report);
+  report::Report report = llvm::cantFail(
+      report::readJson(std::move(object), std::move(functions.functions)));
+  llvm::json::Object &rest = *report.json.getAsObject();
+  rest["summary"] = report::summaryJson(report);
   std::string printed;
-  llvm::raw_string_ostream(printed) << report.json;
+  llvm::raw_string_ostream stream(printed);
+  llvm::json::OStream json(stream);
+  writeWith(json, rest, "functions", [&] { json.rawValue(functions.text); });
   return printed;
 }

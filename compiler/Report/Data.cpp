@@ -236,33 +236,40 @@ static Op readOp(const Object &object, size_t lines, size_t casts) {
   return op;
 }
 
+FunctionReader::FunctionReader(const Object &head, size_t count)
+    : count(count) {
+  function.name = textAt(head, "name");
+  for (const Object *cast : objectsAt(head, "casts"))
+    function.casts.push_back({readOrigin(*cast, count), textAt(*cast, "from"),
+                              textAt(*cast, "to"), countAt(*cast, "bytes"),
+                              cast->getBoolean("weight").value_or(false)});
+  if (const Object *totals = head.getObject("totals")) {
+    function.totals = readCost(*totals);
+    function.totals.casts = countAt(*totals, "casts");
+    function.weightCasts = countAt(*totals, "weight_casts");
+  }
+  for (const Cast &cast : function.casts)
+    function.totals.castBytes += cast.bytes;
+  function.totals.ops = count;
+  function.ops.reserve(count);
+}
+
+void FunctionReader::add(const Object &op) {
+  function.ops.push_back(readOp(op, count, function.casts.size()));
+}
+
 static llvm::Expected<Function> readFunction(const llvm::json::Value &value) {
   const Object *object = value.getAsObject();
   const llvm::json::Array *ops = object ? object->getArray("ops") : nullptr;
   if (!ops)
     return malformed("has a function without ops");
-  Function function;
-  function.name = textAt(*object, "name");
-  for (const Object *cast : objectsAt(*object, "casts"))
-    function.casts.push_back({readOrigin(*cast, ops->size()),
-                              textAt(*cast, "from"), textAt(*cast, "to"),
-                              countAt(*cast, "bytes"),
-                              cast->getBoolean("weight").value_or(false)});
+  FunctionReader reader(*object, ops->size());
   for (const llvm::json::Value &op : *ops) {
     if (!op.getAsObject())
       return malformed("has an op that is no object");
-    function.ops.push_back(
-        readOp(*op.getAsObject(), ops->size(), function.casts.size()));
+    reader.add(*op.getAsObject());
   }
-  if (const Object *totals = object->getObject("totals")) {
-    function.totals = readCost(*totals);
-    function.totals.casts = countAt(*totals, "casts");
-    function.weightCasts = countAt(*totals, "weight_casts");
-  }
-  function.totals.ops = function.ops.size();
-  for (const Cast &cast : function.casts)
-    function.totals.castBytes += cast.bytes;
-  return function;
+  return reader.take();
 }
 
 static std::vector<uint64_t> countsAt(const Object &object, StringRef key) {
@@ -376,16 +383,23 @@ llvm::Expected<Report> mpc::report::readJson(llvm::json::Value json) {
   const llvm::json::Value *devices = object->get("devices");
   if (devices && !devices->getAsArray())
     return malformed("has devices that are no list");
-
-  Report report;
-  report.model = textAt(*object, "model");
-  report.precision = textAt(*object, "precision");
+  std::vector<Function> read;
   for (const llvm::json::Value &entry : *functions) {
     llvm::Expected<Function> function = readFunction(entry);
     if (!function)
       return function.takeError();
-    report.functions.push_back(std::move(*function));
+    read.push_back(std::move(*function));
   }
+  return readJson(std::move(json), std::move(read));
+}
+
+llvm::Expected<Report> mpc::report::readJson(llvm::json::Value json,
+                                             std::vector<Function> functions) {
+  const Object *object = json.getAsObject();
+  Report report;
+  report.model = textAt(*object, "model");
+  report.precision = textAt(*object, "precision");
+  report.functions = std::move(functions);
   if (const Object *totals = object->getObject("totals")) {
     report.totals = readCost(*totals);
     report.totals.casts = countAt(*totals, "casts");

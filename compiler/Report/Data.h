@@ -184,6 +184,23 @@ struct Report {
 llvm::Expected<Report> read(llvm::StringRef json);
 llvm::Expected<Report> readJson(llvm::json::Value json);
 
+/// The same of a report without its functions, which were read before.
+llvm::Expected<Report> readJson(llvm::json::Value json,
+                                std::vector<Function> functions);
+
+/// Reads a function op by op, so that not all of its JSON has to be there at
+/// once. `head` is the function without its ops, of which there are `count`.
+class FunctionReader {
+public:
+  FunctionReader(const llvm::json::Object &head, size_t count);
+  void add(const llvm::json::Object &op);
+  Function take() { return std::move(function); }
+
+private:
+  Function function;
+  const size_t count;
+};
+
 /// For the messages of whoever reads on.
 llvm::Error malformed(const llvm::Twine &what);
 

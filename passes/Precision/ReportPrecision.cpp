@@ -135,40 +135,46 @@ struct ReportPrecisionPass
     FloatType low =
         precision ? getLowType(&getContext(), precision.getValue()) : nullptr;
     Totals all;
-    llvm::json::Array functions;
-    for (auto func : module.getOps<func::FuncOp>()) {
-      if (func.isExternal())
-        continue;
-      Totals totals;
-      llvm::json::Array ops;
-      // What grows is copied, with all that lies in it.
-      ops.reserve(func.front().getOperations().size());
-      ReportEdges edges(func,
-                        [](Operation *cast) { return !isOptimizerCast(cast); });
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    // Objects take 4 KB each: none lives longer than it takes to write it.
+    // Attributes are in the order in which an object is printed.
+    llvm::json::OStream json(stream);
+    json.object([&] {
+      json.attributeArray("functions", [&] {
+        for (auto func : module.getOps<func::FuncOp>())
+          if (!func.isExternal())
+            json.object([&] { all.add(write(func, low, json)); });
+      });
+      json.attribute("groups", groupsOf(module));
+      json.attribute("model", nameOf(module));
+      json.attribute("precision",
+                     utf8(precision ? precision.getValue() : "fp32"));
+      json.attribute("totals", all.toJson());
+      json.attribute("version", kReportVersion);
+    });
+    module->setAttr(kReportAttr, StringAttr::get(&getContext(), text));
+  }
+
+  /// Writes the attributes of a function's report.
+  static Totals write(func::FuncOp func, FloatType low,
+                      llvm::json::OStream &json) {
+    Totals totals;
+    ReportEdges edges(func,
+                      [](Operation *cast) { return !isOptimizerCast(cast); });
+    json.attribute("casts", edges.casts());
+    json.attribute("name", utf8(func.getSymName()));
+    json.attributeArray("ops", [&] {
       for (Operation &op : func.front()) {
         totals.cost += costOf(&op);
         if (isCast(&op))
           addCast(&op, totals);
         if (isReported(&op))
-          ops.push_back(
-              describe(cast<amp::PrecisionOpInterface>(op), low, edges));
+          json.value(describe(cast<amp::PrecisionOpInterface>(op), low, edges));
       }
-      functions.push_back(llvm::json::Object{{"name", utf8(func.getSymName())},
-                                             {"ops", std::move(ops)},
-                                             {"casts", edges.casts()},
-                                             {"totals", totals.toJson()}});
-      all.add(totals);
-    }
-    llvm::json::Value report = llvm::json::Object{
-        {"version", kReportVersion},
-        {"model", nameOf(module)},
-        {"precision", utf8(precision ? precision.getValue() : "fp32")},
-        {"functions", std::move(functions)},
-        {"groups", groupsOf(module)},
-        {"totals", all.toJson()}};
-    std::string text;
-    llvm::raw_string_ostream(text) << report;
-    module->setAttr(kReportAttr, StringAttr::get(&getContext(), text));
+    });
+    json.attribute("totals", totals.toJson());
+    return totals;
   }
 
   /// Parameters that go their own way.
