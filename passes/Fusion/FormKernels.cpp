@@ -103,6 +103,7 @@ private:
   void join(linalg::GenericOp op, ArrayRef<linalg::GenericOp> earlier,
             Placement &placement) {
     llvm::SmallDenseSet<unsigned> tried;
+    numSeen = 0;
     for (linalg::GenericOp other : earlier) {
       unsigned from = groupOf[other];
       if (from == groupOf[op] || !tried.insert(from).second)
@@ -114,9 +115,13 @@ private:
     }
   }
 
-  /// The ops that read the memory of `root`, as it is or by way of views.
-  static SmallVector<linalg::GenericOp> readersOf(Value root) {
-    SmallVector<linalg::GenericOp> readers;
+  /// The ops that read the memory of `root`, as it is or by way of views, in
+  /// order.
+  ArrayRef<linalg::GenericOp> readersOf(Value root) {
+    auto [entry, isNew] = readersOfRoot.try_emplace(root);
+    SmallVector<linalg::GenericOp, 2> &readers = entry->second;
+    if (!isNew)
+      return readers;
     SmallVector<Value> work = {root};
     while (!work.empty())
       for (Operation *user : work.pop_back_val().getUsers()) {
@@ -125,6 +130,10 @@ private:
         else if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
           work.push_back(user->getResult(0));
       }
+    llvm::sort(readers, [&](linalg::GenericOp a, linalg::GenericOp b) {
+      return order[a] < order[b];
+    });
+    readers.erase(llvm::unique(readers), readers.end());
     return readers;
   }
 
@@ -154,14 +163,24 @@ private:
   /// Nor does it help to ask many kernels, when the nearest ones did not fit.
   static constexpr unsigned kMostTried = 16;
 
+  /// Most ops that searches for paths look at on behalf of one op.
+  static constexpr unsigned kMaxSeen = 1024;
+
   /// The ops before `op` that share an input with it, the latest first.
   SmallVector<linalg::GenericOp> siblingsOf(linalg::GenericOp op) {
     llvm::SmallSetVector<linalg::GenericOp, 8> siblings;
-    for (Value input : op.getDpsInputs())
-      for (linalg::GenericOp reader : readersOf(memoryRoot(input)))
-        if (order[reader] < order[op] &&
-            order[op] - order[reader] <= kSiblingReach)
-          siblings.insert(reader);
+    unsigned position = order[op];
+    for (Value input : op.getDpsInputs()) {
+      ArrayRef<linalg::GenericOp> readers = readersOf(memoryRoot(input));
+      auto *end = llvm::partition_point(readers, [&](linalg::GenericOp reader) {
+        return order[reader] < position;
+      });
+      for (const auto *reader = end; reader != readers.begin();) {
+        if (position - order[*--reader] > kSiblingReach)
+          break;
+        siblings.insert(*reader);
+      }
+    }
     return latestFirst(siblings.takeVector());
   }
 
@@ -322,9 +341,8 @@ private:
       for (Operation *def : needs[op])
         if (!inside.contains(def))
           push(def);
-    constexpr unsigned kMostSeen = 4096;
     while (!work.empty()) {
-      if (seen.size() > kMostSeen)
+      if (++numSeen > kMaxSeen)
         return true;
       Operation *op = work.pop_back_val();
       // A kernel runs whole: what any of its ops needs, it needs.
@@ -348,9 +366,11 @@ private:
   DeviceKind device;
   const FusionLimits &limits;
   bool report;
+  unsigned numSeen = 0; ///< By the searches for the current op.
   std::vector<std::optional<Group>> groups;
   DenseMap<linalg::GenericOp, unsigned> groupOf;
   DenseMap<Operation *, unsigned> order;
+  DenseMap<Value, SmallVector<linalg::GenericOp, 2>> readersOfRoot;
   /// What makes the values that an op needs, views looked through.
   DenseMap<Operation *, SmallVector<Operation *, 4>> needs;
   /// And the other way around.
