@@ -2,6 +2,7 @@
 
 #include "compiler/Import/GraphImporter.h"
 
+#include "compiler/Dialect/Train/IR/StateNames.h"
 #include "compiler/Import/AttributeNames.h"
 #include "compiler/Import/CheckModel.h"
 #include "compiler/Import/Contents.h"
@@ -19,25 +20,6 @@ using namespace mpc;
 
 /// Integer and bool initializers up to this size become train.constant.
 constexpr int64_t kMaxConstantElements = 1024;
-
-/// Symbols that later stages define in the same module.
-static bool isReserved(StringRef name) {
-  static const llvm::StringSet<> names = {
-      "predict", "evaluate", "train", "step", "accumulate", "apply",
-      "parameters", "parameters.bf16", "parameters.f16", "gradients",
-      "adam.first_moment", "adam.second_moment", "momentum.velocity",
-      train::kStepState, train::kLearningRateState, train::kRandomSeedState,
-      "loss_sum", "loss_divisor", "micro_step", "loss_scale",
-      "loss_scale_streak",
-      // Of safetensors files.
-      "__metadata__"};
-  // What belongs to a weight is stored as "adam.first_moment/<weight>".
-  static const llvm::StringSet<> prefixes = {
-      "parameters.bf16", "parameters.f16", "adam.first_moment",
-      "adam.second_moment", "momentum.velocity"};
-  auto [prefix, rest] = name.split('/');
-  return names.contains(name) || (!rest.empty() && prefixes.contains(prefix));
-}
 
 /// Before opset 14 a BatchNormalization in training form is one with several
 /// outputs.
@@ -435,7 +417,7 @@ Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
   if (state)
     return read = train::ReadOp::create(
                builder, loc, cast<RankedTensorType>(state.getType()), name);
-  if (isReserved(name)) {
+  if (train::isReservedName(name)) {
     emitError(loc, "has a name that mpc uses itself; rename it in the model");
     return nullptr;
   }

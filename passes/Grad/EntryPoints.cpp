@@ -2,6 +2,7 @@
 
 #include "passes/Grad/EntryPoints.h"
 
+#include "compiler/Dialect/Train/IR/StateNames.h"
 #include "passes/Grad/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -97,6 +98,14 @@ void mpc::eraseDeadOps(func::FuncOp func) {
 train::StateOp mpc::createState(ModuleOp module, StringRef name,
                                 train::StateKind kind, RankedTensorType type,
                                 ElementsAttr value, ArrayAttr slots) {
+  assert(train::isReservedName(name) && "list it in StateNames.cpp");
+  return createFreshState(module, name, kind, type, value, slots);
+}
+
+train::StateOp mpc::createFreshState(ModuleOp module, StringRef name,
+                                     train::StateKind kind,
+                                     RankedTensorType type, ElementsAttr value,
+                                     ArrayAttr slots) {
   OpBuilder builder(module.getContext());
   auto functions = module.getOps<func::FuncOp>();
   if (functions.empty())
@@ -110,6 +119,7 @@ train::StateOp mpc::createState(ModuleOp module, StringRef name,
 
 train::StateOp mpc::getOrCreateControl(ModuleOp module, StringRef name,
                                        TypedAttr value) {
+  assert(train::isReservedName(name) && "list it in StateNames.cpp");
   if (auto state = module.lookupSymbol<train::StateOp>(name))
     return state;
   auto type = RankedTensorType::get({}, value.getType());

@@ -71,11 +71,19 @@ mlir::Value skipIdentities(mlir::Value value);
 /// Erases ops that nothing uses and that do nothing.
 void eraseDeadOps(mlir::func::FuncOp func);
 
-/// Creates a state before the first function. `value` may be null (zeros).
+/// Creates a state before the first function, under a name that is reserved
+/// (StateNames.h). `value` may be null (zeros).
 train::StateOp createState(mlir::ModuleOp module, llvm::StringRef name,
                            train::StateKind kind, mlir::RankedTensorType type,
                            mlir::ElementsAttr value = nullptr,
                            mlir::ArrayAttr slots = nullptr);
+
+/// The same under a name that was made so that nothing else has it.
+train::StateOp createFreshState(mlir::ModuleOp module, llvm::StringRef name,
+                                train::StateKind kind,
+                                mlir::RankedTensorType type,
+                                mlir::ElementsAttr value = nullptr,
+                                mlir::ArrayAttr slots = nullptr);
 
 /// The rank-0 control state `name`, created with `value` if it is not there.
 train::StateOp getOrCreateControl(mlir::ModuleOp module, llvm::StringRef name,

@@ -392,8 +392,9 @@ private:
     FailureOr<ElementsAttr> values = packValues(*layout, name);
     if (failed(values))
       return nullptr;
-    auto state = createState(getOperation(), name, train::StateKind::Optimizer,
-                             layout->type, *values, layout->slots);
+    auto state =
+        createFreshState(getOperation(), name, train::StateKind::Optimizer,
+                         layout->type, *values, layout->slots);
     state.setOwnNames(true);
     Value pack = train::ReadOp::create(builder, updateLoc(&getContext()),
                                        layout->type, name);

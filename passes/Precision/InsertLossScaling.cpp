@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Dialect/Train/IR/OwnStep.h"
+#include "compiler/Dialect/Train/IR/StateNames.h"
 #include "compiler/Support/Diagnostics.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Passes.h"
@@ -91,6 +92,7 @@ static TrainingFunction inspect(func::FuncOp func) {
 /// Creates a rank-0 control state; null, with an error, if its name is taken.
 static train::StateOp createState(ModuleOp module, StringRef name,
                                   TypedAttr value) {
+  assert(train::isReservedName(name) && "list it in StateNames.cpp");
   if (Operation *other = module.lookupSymbol(name)) {
     emitError(other->getLoc())
         << "'" << name << "' is the name of a state of loss scaling";

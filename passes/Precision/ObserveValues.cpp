@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Dialect/Train/IR/StateNames.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Report.h"
 #include "passes/Precision/Passes.h"
@@ -279,6 +280,7 @@ struct ObserveValuesPass : mpc::impl::ObserveValuesPassBase<ObserveValuesPass> {
     Builder attributes(&getContext());
     auto create = [&](StringRef name, train::StateKind kind, Type element,
                       Attribute value) {
+      assert(train::isReservedName(name) && "list it in StateNames.cpp");
       auto type = RankedTensorType::get({}, element);
       OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
       train::StateOp::create(builder, func.getLoc(), name, kind, type,

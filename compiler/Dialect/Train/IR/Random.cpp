@@ -4,6 +4,7 @@
 #include "compiler/Dialect/Train/IR/OpFacts.h"
 #include "compiler/Dialect/Train/IR/RandomWords.h"
 #include "compiler/Dialect/Train/IR/ScalarMath.h"
+#include "compiler/Dialect/Train/IR/StateNames.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Support/Locations.h"
 
@@ -53,6 +54,7 @@ LogicalResult DropoutOp::buildGradient(OpBuilder &, ValueRange resultGrads,
 /// if the module has none. Null after an error at `op`.
 static Value readControlState(RewriterBase &rewriter, Operation *op,
                               StringRef name) {
+  assert(isReservedName(name) && "list it in StateNames.cpp");
   auto module = op->getParentOfType<ModuleOp>();
   auto type = RankedTensorType::get({}, rewriter.getI64Type());
   Operation *symbol = SymbolTable::lookupSymbolIn(module, name);
