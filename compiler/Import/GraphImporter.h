@@ -120,11 +120,6 @@ public:
   /// of its own are constants.
   mlir::LogicalResult importBody(const onnx::GraphProto &body);
 
-  /// Whether PyTorch exported the model.
-  bool isFromPyTorch() const {
-    return model->proto.producer_name() == "pytorch";
-  }
-
   /// The number of the next op that makes random numbers.
   int64_t nextRandom() { return numRandom++; }
 

@@ -89,6 +89,25 @@ for name, options, function in [
     case(f"Resize_{name}", "x[2,3,5,6]",
          "z = Constant <value_ints = [2, 3, 7, 17]> ()\n" + f"y = Resize <{options}> (x, , , z)",
          lambda x, o=function: F.interpolate(x, (7, 17), **o), opset=18)
+# Scales of which the extents are no multiples: formulas have the extent that comes
+# out, 6 of 6.5, and it is computed in f32: 10 times 2.3 are 23.
+for name, options, function in [
+    ("align_corners", 'mode = "linear", coordinate_transformation_mode = "align_corners"',
+     lambda x: F.interpolate(x, (6, 23), mode="bilinear", align_corners=True)),
+    ("nearest_corners", 'mode = "nearest", coordinate_transformation_mode = "align_corners"', None),
+    ("half_pixel", 'mode = "linear", coordinate_transformation_mode = "half_pixel"', None),
+]:
+    case(f"Resize_{name}_scales", "x[2,3,5,10]",
+         "s = Constant <value_floats = [1.0, 1.0, 1.3, 2.3]> ()\n" + f"y = Resize <{options}> (x, , s)",
+         function, opset=18)
+case("Resize_to_one", "x[2,3,5,6]", "s = Constant <value_floats = [1.0, 1.0, 0.3, 0.3]> ()\n"
+     'y = Resize <mode = "nearest", coordinate_transformation_mode = "pytorch_half_pixel"> (x, , s)',
+     opset=18)
+case("Resize_crop_scales", "x[2,3,5,6]",
+     "s = Constant <value_floats = [1.0, 1.0, 1.3, 2.3]> ()\n"
+     "r = Constant <value_floats = [0.0, 0.0, 0.1, 0.2, 1.0, 1.0, 0.8, 0.9]> ()\n"
+     'y = Resize <mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, s)',
+     opset=18)
 case("Resize_antialias", "x[1,2,17,13]",
      "z = Constant <value_ints = [1, 2, 6, 5]> ()\n"
      'y = Resize <mode = "linear", antialias = 1, exclude_outside = 1> (x, , , z)',

@@ -91,6 +91,12 @@ case("Relu6", "x[3,17]", "l = Constant <value_float = 0.0> ()\n"
 case("Clip", "x[3,17]", "l = Constant <value_float = -0.5> ()\n"
      "h = Constant <value_float = 0.7> ()\n y = Clip (x, l, h)",
      lambda x: torch.clamp(x, -0.5, 0.7))
+# Elements that are at bounds which are data: their gradient goes to the elements.
+case("Clip_tie", "x[2,5]", "m = ReduceMax <keepdims = 0> (x)\n q = Mul (m, m)\n"
+     "e = Constant <value_float = 0.125> ()\n f = Constant <value_float = 0.1875> ()\n"
+     "l = Mul (q, e)\n h = Mul (q, f)\n y = Clip (x, l, h)",
+     lambda x: torch.clamp(x, x.amax() ** 2 / 8, x.amax() ** 2 * 3 / 16),
+     values=[1, 2, 2.5, 3, 4, 3, 3, 2, 2, 0])
 for name, function in {"Max": torch.maximum, "Min": torch.minimum}.items():
     case(f"{name}_row", "x[2,3,17] p[3,1]+", f"y = {name} (x, p)", function)
     case(f"{name}_tie", "x[2,3,17]", f"a = Relu (x)\n m = {name} (a, x)\n y = Mul (m, x)",

@@ -25,7 +25,6 @@ struct ResizeMode {
 struct ResizedDim {
   int64_t from, to;
   double scale;
-  double length;         ///< Of the result, as formulas have it.
   bool isScaled = false; ///< The file has the scale, in f32.
   double roiBegin = 0, roiEnd = 1;
 };
@@ -42,16 +41,21 @@ struct Taps {
 
 /// Where element `o` of the result lies on the image, by ONNX's formulas.
 static double coordinateOf(int64_t o, const ResizedDim &dim, StringRef mode) {
-  double x = o, length = dim.from, resized = dim.length;
+  double x = o, length = dim.from, resized = dim.to;
+  // In f32 5 / 0.6 is a whole number, as all have it: rounding goes by that.
+  auto unscaled = [&](double place) {
+    return dim.isScaled ? double(float(place) / float(dim.scale))
+                        : place / dim.scale;
+  };
   if (mode == "align_corners")
     return resized == 1 ? 0 : x * (length - 1) / (resized - 1);
-  if (mode == "asymmetric") // In f32 5 / 0.6 is a whole number, as all have it.
-    return dim.isScaled ? double(float(x) / float(dim.scale)) : x / dim.scale;
+  if (mode == "asymmetric")
+    return unscaled(x);
   if (mode == "pytorch_half_pixel")
-    return resized == 1 ? -0.5 : (x + 0.5) / dim.scale - 0.5;
+    return resized == 1 ? -0.5 : unscaled(x + 0.5) - 0.5;
   if (mode == "half_pixel_symmetric") {
-    double adjustment = dim.to / resized, center = length / 2;
-    return center * (1 - adjustment) + (x + 0.5) / dim.scale - 0.5;
+    double adjustment = resized / (dim.scale * length), center = length / 2;
+    return center * (1 - adjustment) + unscaled(x + 0.5) - 0.5;
   }
   if (mode == "tf_crop_and_resize") {
     double part = dim.roiEnd - dim.roiBegin;
@@ -59,7 +63,7 @@ static double coordinateOf(int64_t o, const ResizedDim &dim, StringRef mode) {
                                  : x * part * (length - 1) / (resized - 1);
     return dim.roiBegin * (length - 1) + inside;
   }
-  return (x + 0.5) / dim.scale - 0.5;
+  return unscaled(x + 0.5) - 0.5;
 }
 
 /// Keys' kernel of parameter `a`.
@@ -238,14 +242,11 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape, unsigned image,
                                         0.0, double(kMostTaps)));
     } else {
       dim.scale = scales[i];
-      double to = std::floor(dim.from * scales[i]);
+      // In f32, as shape inference has it: 10 times 2.3f are 23 elements.
+      double to = std::floor(float(dim.from) * float(scales[i]));
       dim.to = to >= 1 && to < double(kMostTaps) ? int64_t(to) : 0;
       dim.isScaled = true;
     }
-    // The standard's own code has a fraction of an element here. PyTorch has
-    // none, and exports what it computes.
-    dim.length =
-        node.graph.isFromPyTorch() ? double(dim.to) : dim.scale * dim.from;
     if (!roi.empty()) {
       dim.roiBegin = roi[i];
       dim.roiEnd = roi[i + count];

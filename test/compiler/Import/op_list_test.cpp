@@ -226,6 +226,16 @@ std::string OpList::text() const {
         "exceptions:\n\n| op | exception |\n| --- | --- |\n";
   for (auto [op, exception] : kExceptions)
     os << "| " << op << " | " << exception << " |\n";
+  os << "\n## Where others compute something else\n\n"
+        "- LSTM with `clip`: ONNX clips what every activation reads, so the "
+        "cell state as well before it becomes the output. ONNX Runtime does "
+        "not clip that one.\n"
+        "- Resize with `scales`: the new extent is a whole number, rounded "
+        "down from a product in f32, and `align_corners`, "
+        "`pytorch_half_pixel` and `tf_crop_and_resize` compute with it, as in "
+        "ONNX Runtime. ONNX's reference code computes with the product. ONNX "
+        "Runtime copies an image whose extents stay, although its scale is "
+        "not 1.\n";
   return result;
 }
 
