@@ -240,6 +240,8 @@ private:
     Trained,
     Frozen,
     Buffer,
+  void collectReaders(const onnx::GraphProto &graph,
+                      llvm::StringMap<llvm::StringSet<>> &readers) const;
     Number,
     Filling,
     Sines,

@@ -1,7 +1,9 @@
 //===- GraphNotes.cpp - What an import says aloud -------------------------===//
 
+#include "compiler/Import/AttributeNames.h"
 #include "compiler/Import/Contents.h"
 #include "compiler/Import/GraphImporter.h"
+#include "compiler/Import/ModulePaths.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -45,6 +47,46 @@ void GraphImporter::noteDecisions() {
                            (floatType.isF64() ? "f64" : "f32"));
 }
 
+/// Whether a node wants the elements of an input, and not its shape or type.
+static bool readsElements(const onnx::NodeProto &node, int input) {
+  const std::string &op = node.op_type();
+  return op != "Shape" && op != "Size" && (op != "CastLike" || input == 0);
+}
+
+/// What tells calls of modules and of ops apart, of which exporters make
+/// several nodes each: the scopes that PyTorch's newer exporter writes down, or
+/// the module in the name that TorchScript's gives: "/lstm_1/Slice_3".
+static std::string callOf(const onnx::NodeProto &node) {
+  std::string scopes = readNodeMetadata(node, kNameScopes);
+  if (!scopes.empty())
+    return scopes;
+  StringRef name = node.name();
+  size_t end = name.rfind('/');
+  if (name.starts_with("/") && end > 0)
+    return name.take_front(end).str();
+  return "node " + std::to_string(reinterpret_cast<uintptr_t>(&node));
+}
+
+/// Collects, for each parameter, the calls that read it.
+void GraphImporter::collectReaders(
+    const onnx::GraphProto &graph,
+    llvm::StringMap<llvm::StringSet<>> &readers) const {
+  for (const onnx::NodeProto &node : graph.node()) {
+    for (int i = 0; i < node.input_size(); ++i)
+      if (trained.contains(node.input(i)) && readsElements(node, i))
+        readers[node.input(i)].insert(callOf(node));
+    for (StringRef name : namesInAttributes(node))
+      if (trained.contains(name))
+        readers[name].insert(callOf(node));
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        collectReaders(attribute.g(), readers);
+  }
+  for (const onnx::ValueInfoProto &output : graph.output())
+    if (trained.contains(output.name()))
+      readers[output.name()].insert("output");
+}
+
 /// Tied weights go by several names; TorchScript's exporter gives them also to
 /// initializers that merely have equal values.
 void GraphImporter::noteShared() {
@@ -55,8 +97,11 @@ void GraphImporter::noteShared() {
   std::vector<std::string> known, shared;
   for (const auto &[name, others] : names)
     known.push_back("'" + name.str() + "'" + others);
+  llvm::StringMap<llvm::StringSet<>> readers;
+  collectReaders(graph, readers);
   for (const onnx::TensorProto &tensor : graph.initializer())
-    if (trained.contains(tensor.name()) && used.lookup(tensor.name()) > 1 &&
+    if (auto found = readers.find(tensor.name());
+        found != readers.end() && found->second.size() > 1 &&
         !names.contains(tensor.name()))
       shared.push_back("'" + tensor.name() + "'");
   if (!known.empty())

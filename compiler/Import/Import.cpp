@@ -106,6 +106,7 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
   NamePatterns apart("--train", "initializer");
   NamePatterns frozen("--freeze", "initializer");
   if (failed(apart.compile(options.train, &context)) ||
+  result.notes = findExportLosses(model->proto.graph());
       failed(frozen.compile(options.freeze, &context))) {
     result.error = ModelError::Usage;
     return result;

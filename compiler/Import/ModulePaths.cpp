@@ -4,7 +4,6 @@
 
 #include "compiler/Import/NewerFields.h"
 
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <optional>
@@ -15,9 +14,9 @@ using llvm::StringRef;
 /// `metadata_props` of a NodeProto.
 static constexpr int kNodeMetadata = 9;
 
-/// The strings of a Python list of them: "['', 'm', 'm.h.0', 'linear']".
-static llvm::SmallVector<StringRef> parseList(StringRef text) {
-  llvm::SmallVector<StringRef> items;
+std::vector<std::string> mpc::parseNames(const std::string &list) {
+  std::vector<std::string> items;
+  StringRef text = list;
   while (true) {
     size_t begin = text.find_first_of("'\"");
     if (begin == StringRef::npos)
@@ -25,21 +24,26 @@ static llvm::SmallVector<StringRef> parseList(StringRef text) {
     size_t end = text.find(text[begin], begin + 1);
     if (end == StringRef::npos)
       return items;
-    items.push_back(text.slice(begin + 1, end));
+    items.push_back(text.slice(begin + 1, end).str());
     text = text.drop_front(end + 1);
   }
 }
 
+std::string mpc::readNodeMetadata(const onnx::NodeProto &node,
+                                  const char *key) {
+  for (const auto &entry :
+       readNewerField<onnx::StringStringEntryProto>(node, kNodeMetadata))
+    if (entry.key() == key)
+      return entry.value();
+  return "";
+}
+
 /// The last scope is the op itself.
 static std::optional<std::string> modulePath(const onnx::NodeProto &node) {
-  for (const auto &entry :
-       readNewerField<onnx::StringStringEntryProto>(node, kNodeMetadata)) {
-    if (entry.key() != "pkg.torch.onnx.name_scopes")
-      continue;
-    llvm::SmallVector<StringRef> scopes = parseList(entry.value());
-    if (scopes.size() > 1)
-      return scopes[scopes.size() - 2].str();
-  }
+  std::vector<std::string> scopes =
+      parseNames(readNodeMetadata(node, kNameScopes));
+  if (scopes.size() > 1)
+    return scopes[scopes.size() - 2];
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 
 #include "compiler/Import/CheckModel.h"
 #include "compiler/Import/Dimensions.h"
+#include "compiler/Import/ModulePaths.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -14,10 +15,11 @@ using llvm::StringRef;
 using Names = std::vector<std::string>;
 
 /// "3 Conv nodes ('a', 'b', 'c')", of many the first ones.
-static std::string describe(StringRef op, const Names &nodes) {
+static std::string describe(StringRef op, const Names &nodes,
+                            StringRef things = "node") {
   constexpr size_t kShown = 5;
-  std::string text = std::to_string(nodes.size()) + " " + op.str() +
-                     (nodes.size() == 1 ? " node (" : " nodes (");
+  std::string text = std::to_string(nodes.size()) + " " + op.str() + " " +
+                     things.str() + (nodes.size() == 1 ? " (" : "s (");
   for (size_t i = 0; i < std::min(kShown, nodes.size()); ++i)
     text += (i ? ", '" : "'") + nodes[i] + "'";
   if (nodes.size() > kShown)
@@ -31,6 +33,23 @@ static const onnx::AttributeProto *findAttribute(const onnx::NodeProto &node,
     if (attribute.name() == name)
       return &attribute;
   return nullptr;
+}
+
+/// The op and the class of its module, of a node that PyTorch's newer exporter
+/// wrote.
+static std::pair<std::string, std::string>
+opAndClass(const onnx::NodeProto &node) {
+  Names classes = parseNames(readNodeMetadata(node, kClassHierarchy));
+  if (classes.size() < 2)
+    return {};
+  return {classes.back(), classes[classes.size() - 2]};
+}
+
+/// The module that such a node lies in; its name if it lies in none.
+static std::string moduleOf(const onnx::NodeProto &node) {
+  Names scopes = parseNames(readNodeMetadata(node, kNameScopes));
+  bool isModule = scopes.size() > 1 && !scopes[scopes.size() - 2].empty();
+  return isModule ? scopes[scopes.size() - 2] : nodeLabel(node).str();
 }
 
 namespace {
@@ -47,32 +66,14 @@ public:
   }
 
   Names find() {
-    remarkFoldedNorms();
     remarkDropout();
+    remarkLostDropout();
     remarkBatch();
     remarkNames();
     return std::move(remarks);
   }
 
 private:
-  /// The TorchScript exporter folds a BatchNormalization in eval form into the
-  /// Conv before it, and names what it computed so.
-  void remarkFoldedNorms() {
-    Names folded;
-    for (const onnx::NodeProto &node : graph.node())
-      if (node.op_type() == "Conv" && node.input_size() == 3 &&
-          StringRef(node.input(1)).starts_with("onnx::Conv_") &&
-          StringRef(node.input(2)).starts_with("onnx::Conv_"))
-        folded.push_back(nodeLabel(node).str());
-    if (!folded.empty())
-      remarks.push_back(
-          describe("Conv", folded) +
-          ": weights and biases are named as PyTorch's exporter names those "
-          "that it folded a BatchNormalization into, so that there is none to "
-          "train; export with training=TrainingMode.TRAINING and "
-          "do_constant_folding=False");
-  }
-
   void remarkDropout() {
     Names idle;
     for (const onnx::NodeProto &node : graph.node())
@@ -82,6 +83,25 @@ private:
     if (!idle.empty())
       remarks.push_back(describe("Dropout", idle) +
                         " with ratio 0: nothing is dropped in training");
+  }
+
+  /// PyTorch's newer exporter writes Dropout in eval mode as an Identity, and
+  /// any of probability 0. Where there is another one, it was not eval mode.
+  void remarkLostDropout() {
+    Names lost;
+    for (const onnx::NodeProto &node : graph.node()) {
+      if (node.op_type() == "Dropout")
+        return;
+      StringRef op = node.op_type();
+      std::string moduleClass = op == "Identity" ? opAndClass(node).second : "";
+      if (StringRef(moduleClass).starts_with("torch.nn.modules.dropout."))
+        lost.push_back(moduleOf(node));
+    }
+    if (!lost.empty())
+      remarks.push_back(describe("Dropout", lost, "module") +
+                        " without effect: either the probability is 0, or the "
+                        "model was exported in eval mode; to train with "
+                        "dropout, call model.train() before exporting");
   }
 
   bool isZero(const std::string &name) {
@@ -150,6 +170,50 @@ private:
 };
 
 } // namespace
+
+/// TorchScript's exporter folds a BatchNormalization in eval form into the Conv
+/// before it, and names what it computed so.
+static void noteFoldedByTorchScript(const onnx::GraphProto &graph,
+                                    Names &notes) {
+  Names folded;
+  for (const onnx::NodeProto &node : graph.node())
+    if (node.op_type() == "Conv" && node.input_size() == 3 &&
+        StringRef(node.input(1)).starts_with("onnx::Conv_") &&
+        StringRef(node.input(2)).starts_with("onnx::Conv_"))
+      folded.push_back(nodeLabel(node).str());
+  if (!folded.empty())
+    notes.push_back(
+        describe("Conv", folded) +
+        ": weights and biases are named as PyTorch's exporter names those "
+        "that it folded a BatchNormalization into, so that there is none to "
+        "train; export with training=TrainingMode.TRAINING and "
+        "do_constant_folding=False");
+}
+
+/// The optimizer of its newer exporter folds batch norms into the products
+/// before them; the product then has the metadata of the norm.
+static void noteFoldedByOptimizer(const onnx::GraphProto &graph, Names &notes) {
+  Names norms;
+  for (const onnx::NodeProto &node : graph.node()) {
+    StringRef op = node.op_type();
+    bool isProduct =
+        op == "Conv" || op == "ConvTranspose" || op == "Gemm" || op == "MatMul";
+    if (isProduct && StringRef(opAndClass(node).first).contains("batch_norm"))
+      norms.push_back(moduleOf(node));
+  }
+  if (!norms.empty())
+    notes.push_back("PyTorch's exporter folded " +
+                    describe("batch norm", norms, "module") +
+                    " into the convolutions and linear layers before them, so "
+                    "they are not trained; export with optimize=False");
+}
+
+std::vector<std::string> mpc::findExportLosses(const onnx::GraphProto &graph) {
+  Names notes;
+  noteFoldedByTorchScript(graph, notes);
+  noteFoldedByOptimizer(graph, notes);
+  return notes;
+}
 
 std::vector<std::string> mpc::findRemarks(const onnx::GraphProto &graph) {
   return Remarks(graph).find();

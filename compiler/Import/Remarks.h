@@ -13,8 +13,12 @@
 
 namespace mpc {
 
-/// What a graph shows of an export that was not made for training: norms that
-/// were folded, Dropout without effect, a batch size that is fixed.
+/// What an export lost that would be trained: batch norms that were folded into
+/// products.
+std::vector<std::string> findExportLosses(const onnx::GraphProto &graph);
+
+/// What else a graph shows of an export that was not made for training: Dropout
+/// without effect, a batch size that is fixed, names that several nodes have.
 std::vector<std::string> findRemarks(const onnx::GraphProto &graph);
 
 } // namespace mpc
