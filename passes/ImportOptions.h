@@ -16,6 +16,7 @@ inline ImportOptions toImportOptions(const CompileOptions &options) {
   result.train = options.train;
   result.detach = options.detach;
   result.paddingRows = options.paddingRows;
+  result.maxOps = options.maxOps;
   if (!options.batchNorm.empty())
     result.batchNorm = options.batchNorm == "train"    ? BatchNorm::Train
                        : options.batchNorm == "frozen" ? BatchNorm::Frozen

@@ -7,6 +7,7 @@
 #define MPC_PASSES_PIPELINE_H
 
 #include "compiler/Analysis/DeviceSchedule.h"
+#include "compiler/Import/Limits.h"
 #include "passes/Grad/OptimizerOptions.h"
 
 #include <cstdint>
@@ -94,7 +95,8 @@ struct CompileOptions : UpdateOptions {
   std::vector<std::string> detach; ///< Regexes of values without gradients.
   std::map<std::string, int64_t> paddingRows; ///< Of tables: see ImportOptions.
   std::string batchNorm; ///< train, frozen, as-exported; or see ImportOptions.
-  bool probe = false;    ///< Also an entry `probe`: see mpc-add-probe.
+  int64_t maxOps = kMaxOps; ///< Most operations of the forward graph.
+  bool probe = false;       ///< Also an entry `probe`: see mpc-add-probe.
 };
 
 struct CompileResult {

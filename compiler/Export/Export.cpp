@@ -111,7 +111,8 @@ static Error separateCalls(onnx::ModelProto &model,
   if (knowsAll || model.functions_size() == 0)
     return Error::success();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  if (mlir::failed(inlineFunctions(model, &context)))
+  // It was compiled, with whatever limit.
+  if (inlineFunctions(model, kMaxModelParts, &context) != ModelError::None)
     return invalid("the functions of the model cannot be written out");
   return Error::success();
 }

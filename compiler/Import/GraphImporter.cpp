@@ -44,7 +44,9 @@ GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model,
       countErrors(context, [this](Diagnostic &diagnostic) {
         numErrors += diagnostic.getSeverity() == DiagnosticSeverity::Error;
         return failure(); // Others print it.
-      }) {}
+      }) {
+  builder.setListener(&ops);
+}
 
 LogicalResult GraphImporter::report(llvm::Error error, Location loc,
                                     StringRef label) {
@@ -56,27 +58,6 @@ LogicalResult GraphImporter::report(llvm::Error error, Location loc,
     diagnostic << info.message;
   });
   return failure();
-}
-
-LogicalResult GraphImporter::addElements(int64_t count, Location loc) {
-  numElements += count;
-  if (numElements <= kMaxElements)
-    return success();
-  result.error = ModelError::Limit;
-  return emitError(loc) << "with this one the results of all nodes have more "
-                           "than 2^40 elements, the most there may be; if a "
-                           "dimension was bound with --batch or --dim, bind a "
-                           "smaller one";
-}
-
-LogicalResult GraphImporter::addSequence(int64_t length, Location loc) {
-  constexpr int64_t kMostElements = int64_t(1) << 24;
-  numInSequences += length;
-  if (numInSequences <= kMostElements)
-    return success();
-  result.error = ModelError::Limit;
-  return emitError(loc) << "with this one all sequences together have more "
-                           "than 2^24 elements, the most there may be";
 }
 
 //===----------------------------------------------------------------------===//
@@ -151,7 +132,7 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &node,
   }
   const OpRow *row = findOp(qualifiedOp(node), opset);
   if (succeeded(ImportedNode(*this, node, index).run(*row)))
-    return success();
+    return checkOps(nodeLocation(node, context));
   if (!survey || result.error == ModelError::Limit)
     return failure();
   ++survey->numFailed;
@@ -225,7 +206,8 @@ LogicalResult GraphImporter::importBody(const onnx::GraphProto &body) {
              << kMostNodes << " nodes";
     }
     const OpRow *row = findOp(qualifiedOp(node), opset);
-    if (failed(ImportedNode(*this, node, /*index=*/-1).run(*row)))
+    if (failed(ImportedNode(*this, node, /*index=*/-1).run(*row)) ||
+        failed(checkOps(nodeLocation(node, context))))
       return failure();
   }
   return success();
@@ -276,16 +258,20 @@ void GraphImporter::defineInitializers(const onnx::GraphProto &graph) {
   }
 }
 
-static NamedAttribute nameAttr(OpBuilder &builder, StringRef name) {
-  return builder.getNamedAttr("mpc.name", builder.getStringAttr(name));
-}
-
-static NamedAttribute batchAttr(OpBuilder &builder) {
-  return builder.getNamedAttr("mpc.batch_dim", builder.getI64IntegerAttr(0));
+/// What the program says of an input or output.
+DictionaryAttr GraphImporter::describeInterface(StringRef name,
+                                                bool isBatched) {
+  NamedAttrList list;
+  list.set("mpc.name", builder.getStringAttr(name));
+  if (isBatched)
+    list.set("mpc.batch_dim", builder.getI64IntegerAttr(0));
+  return list.getDictionary(context);
 }
 
 LogicalResult
 GraphImporter::importInputs(ArrayRef<const onnx::ValueInfoProto *> inputs) {
+  if (failed(checkInterface(inputs.size(), "inputs")))
+    return failure();
   SmallVector<Type> types;
   for (const onnx::ValueInfoProto *input : inputs) {
     Location loc = makeNodeLoc(context, input->name(), "input");
@@ -312,12 +298,11 @@ GraphImporter::importInputs(ArrayRef<const onnx::ValueInfoProto *> inputs) {
     define(input->name(), std::make_shared<GraphValue>(value));
   }
   function.setFunctionType(builder.getFunctionType(types, {}));
-  for (auto [i, input] : llvm::enumerate(inputs)) {
-    SmallVector<NamedAttribute> attributes = {nameAttr(builder, input->name())};
-    if (dimensions.isBatched(*input))
-      attributes.push_back(batchAttr(builder));
-    function.setArgAttrs(i, attributes);
-  }
+  SmallVector<DictionaryAttr> attributes;
+  for (const onnx::ValueInfoProto *input : inputs)
+    attributes.push_back(
+        describeInterface(input->name(), dimensions.isBatched(*input)));
+  function.setAllArgAttrs(attributes);
   return success();
 }
 
@@ -360,6 +345,8 @@ LogicalResult GraphImporter::checkOutput(const onnx::ValueInfoProto &output,
 
 LogicalResult
 GraphImporter::importOutputs(ArrayRef<const onnx::ValueInfoProto *> outputs) {
+  if (failed(checkInterface(outputs.size(), "outputs")))
+    return failure();
   SmallVector<Value> results;
   for (const onnx::ValueInfoProto *output : outputs) {
     Location loc = makeNodeLoc(context, output->name(), "output");
@@ -371,14 +358,14 @@ GraphImporter::importOutputs(ArrayRef<const onnx::ValueInfoProto *> outputs) {
   func::ReturnOp::create(builder, function.getLoc(), results);
   function.setFunctionType(builder.getFunctionType(
       function.getArgumentTypes(), ValueRange(results).getTypes()));
-  for (auto [i, output] : llvm::enumerate(outputs)) {
-    auto shape = cast<RankedTensorType>(results[i].getType()).getShape();
-    SmallVector<NamedAttribute> attributes = {
-        nameAttr(builder, output->name())};
-    if (!shape.empty() && dimensions.isBatchedOutput(*output, shape[0]))
-      attributes.push_back(batchAttr(builder));
-    function.setResultAttrs(i, attributes);
+  SmallVector<DictionaryAttr> attributes;
+  for (auto [result, output] : llvm::zip_equal(results, outputs)) {
+    auto shape = cast<RankedTensorType>(result.getType()).getShape();
+    bool isBatched =
+        !shape.empty() && dimensions.isBatchedOutput(*output, shape[0]);
+    attributes.push_back(describeInterface(output->name(), isBatched));
   }
+  function.setAllResultAttrs(attributes);
   return success();
 }
 
@@ -720,17 +707,6 @@ bool GraphImporter::isConstant(const GraphValue &value) {
   return false;
 }
 
-LogicalResult GraphImporter::countRead(int64_t count, Location loc) {
-  constexpr int64_t kMostRead = int64_t(1) << 33;
-  numKnownRead += count;
-  if (numKnownRead <= kMostRead)
-    return success();
-  result.error = ModelError::Limit;
-  return emitError(loc) << "with this one nodes read more than 2^33 elements "
-                           "of constants at compile time; let the exporter "
-                           "store what they compute as initializers";
-}
-
 std::optional<KnownTensor> GraphImporter::readConstant(const GraphValue &value,
                                                        Location loc,
                                                        StringRef label) {
@@ -766,17 +742,4 @@ std::optional<KnownTensor> GraphImporter::readConstant(const GraphValue &value,
     number = rounded;
   }
   return result;
-}
-
-LogicalResult GraphImporter::addConstant(DenseElementsAttr value,
-                                         Location loc) {
-  numKnownTotal += value.getNumElements();
-  if (!value.isSplat() && knownConstants.insert(value).second)
-    numKnownDistinct += value.getNumElements();
-  if (numKnownDistinct <= kMaxKnownDistinct && numKnownTotal <= kMaxKnownTotal)
-    return success();
-  result.error = ModelError::Limit;
-  return emitError(loc) << "with this one the model computes more constants "
-                           "than are computed at compile time; let the "
-                           "exporter store them as initializers";
 }

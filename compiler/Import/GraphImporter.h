@@ -39,6 +39,15 @@ struct GraphValue {
   bool isKnown() const { return tensor || constant; }
 };
 
+/// Counts the ops that a builder makes, also those that are erased again.
+struct OpCounter : mlir::OpBuilder::Listener {
+  int64_t count = 0;
+  void notifyOperationInserted(mlir::Operation *,
+                               mlir::OpBuilder::InsertPoint) override {
+    ++count;
+  }
+};
+
 /// Imports a graph that checkModel has passed, node by node.
 class GraphImporter {
 public:
@@ -111,6 +120,9 @@ public:
   /// all results together have more than one tensor may have: a program that no
   /// machine can run would still take its time to compile.
   mlir::LogicalResult addElements(int64_t count, mlir::Location loc);
+
+  /// Fails after a diagnostic at `loc` if more ops were made than may be.
+  mlir::LogicalResult checkOps(mlir::Location loc);
 
   /// Counts the elements of a sequence, of which each is a list of its own.
   /// Fails after a diagnostic at `loc` if all have more than 2^24.
@@ -212,6 +224,8 @@ private:
   mlir::Value toLoss(mlir::Value value);
 
   mlir::LogicalResult countRead(int64_t count, mlir::Location loc);
+  mlir::LogicalResult checkInterface(size_t count, llvm::StringRef what);
+  mlir::DictionaryAttr describeInterface(llvm::StringRef name, bool isBatched);
   mlir::LogicalResult importNode(const onnx::NodeProto &node, int index);
   bool seesAll(const onnx::NodeProto &node, llvm::StringSet<> &own);
   void countUses(const onnx::GraphProto &graph);
@@ -226,6 +240,8 @@ private:
   void noteDecisions();
   void noteNorms();
   void noteShared();
+  void collectReaders(const onnx::GraphProto &graph,
+                      llvm::StringMap<llvm::StringSet<>> &readers) const;
   void noteMissing();
   void noteFrozenNorms();
   mlir::LogicalResult checkOutput(const onnx::ValueInfoProto &output,
@@ -240,8 +256,6 @@ private:
     Trained,
     Frozen,
     Buffer,
-  void collectReaders(const onnx::GraphProto &graph,
-                      llvm::StringMap<llvm::StringSet<>> &readers) const;
     Number,
     Filling,
     Sines,
@@ -297,7 +311,8 @@ private:
   std::string lossName;
   llvm::StringMap<Use> uses; // Of initializers that were looked at.
   int64_t numRandom = 0;
-  int64_t numNested = 0;   // Nodes of bodies that were imported.
+  int64_t numNested = 0; // Nodes of bodies that were imported.
+  OpCounter ops;
   int64_t numElements = 0; // Of all results so far.
   // Constants computed so far, and how many elements they had.
   llvm::DenseSet<mlir::Attribute> knownConstants;

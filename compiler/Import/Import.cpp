@@ -48,6 +48,12 @@ static void beginSurvey(const onnx::ModelProto &model, ModelSurvey &survey) {
       survey.opset = std::max<int64_t>(survey.opset, entry.version());
 }
 
+/// Most nodes that calls of functions may expand to. Many of them are constants
+/// and shapes, which become no operations.
+static int64_t maxInlinedNodes(const ImportOptions &options) {
+  return std::min(options.maxOps, kMaxModelParts / 4) * 4;
+}
+
 /// Lets the count of steps, by which random numbers are made, begin so.
 static void startCounting(ModuleOp module, int64_t step) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
@@ -64,9 +70,11 @@ static ImportResult importTraining(std::shared_ptr<ModelFile> model,
                                    const ImportOptions &options,
                                    MLIRContext &context) {
   ImportResult result;
-  result.error = ModelError::Invalid;
-  if (failed(inlineFunctions(model->proto, &context)))
+  result.error =
+      inlineFunctions(model->proto, maxInlinedNodes(options), &context);
+  if (result.error != ModelError::None)
     return result;
+  result.error = ModelError::Invalid;
   FailureOr<int64_t> opset = checkModel(*model, &context, options.survey);
   if (failed(opset))
     return result;
@@ -98,6 +106,7 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
   upgradeOpset(model->proto);
   if (model->proto.training_info_size() > 0)
     return importTraining(model, options, context);
+  result.notes = findExportLosses(model->proto.graph());
   std::vector<std::string> lifted = liftWeights(model->proto);
   if (!lifted.empty())
     result.notes.push_back("trained as weights, though nodes give them: '" +
@@ -106,7 +115,6 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
   NamePatterns apart("--train", "initializer");
   NamePatterns frozen("--freeze", "initializer");
   if (failed(apart.compile(options.train, &context)) ||
-  result.notes = findExportLosses(model->proto.graph());
       failed(frozen.compile(options.freeze, &context))) {
     result.error = ModelError::Usage;
     return result;
@@ -127,9 +135,11 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
         "each: " +
         llvm::join(untiled, ", ") +
         "; --train=REGEX trains what it matches sample by sample");
-  FailureOr<int64_t> opset = failure();
-  if (succeeded(inlineFunctions(model->proto, &context)))
-    opset = checkModel(*model, &context, options.survey);
+  result.error =
+      inlineFunctions(model->proto, maxInlinedNodes(options), &context);
+  if (result.error != ModelError::None)
+    return result;
+  FailureOr<int64_t> opset = checkModel(*model, &context, options.survey);
   if (failed(opset)) {
     result.error = ModelError::Invalid;
     return result;
@@ -196,9 +206,11 @@ static ImportResult importFolder(StringRef path, const ImportOptions &options,
     ModelFile &model = *artifacts->model;
     if (options.survey)
       beginSurvey(model.proto, *options.survey);
-    result.error = ModelError::Invalid;
-    if (failed(inlineFunctions(model.proto, &context)))
+    result.error =
+        inlineFunctions(model.proto, maxInlinedNodes(options), &context);
+    if (result.error != ModelError::None)
       return result;
+    result.error = ModelError::Invalid;
     FailureOr<int64_t> opset = checkModel(model, &context, options.survey);
     if (failed(opset))
       return result;

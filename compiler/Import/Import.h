@@ -2,6 +2,7 @@
 #ifndef MPC_COMPILER_IMPORT_IMPORT_H
 #define MPC_COMPILER_IMPORT_IMPORT_H
 
+#include "compiler/Import/Limits.h"
 #include "compiler/Import/ModelError.h"
 #include "compiler/Import/Survey.h"
 
@@ -48,6 +49,9 @@ struct ImportOptions {
   /// their scale and bias are frozen, or `freeze` matches a statistic.
   enum class BatchNorm { Auto, Train, Frozen, AsExported };
   BatchNorm batchNorm = BatchNorm::Auto;
+
+  /// Most operations that the graph may expand to (`--max-ops=N`).
+  int64_t maxOps = kMaxOps;
 
   /// What is found out about the model; null: nothing. With it the import goes
   /// on after nodes that fail, to hear of all of them, and then fails.

@@ -233,6 +233,7 @@ void GraphImporter::beginFunction(StringRef name, Form functionForm) {
   updated.clear();
   gradients.clear();
   numRandom = 0;
+  ops.count = 0;
 }
 
 /// Names of other graphs stand for other values.

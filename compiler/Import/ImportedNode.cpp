@@ -457,6 +457,8 @@ LogicalResult ImportedNode::setTypes(OperationState &state, Type type) {
 
 /// What later stages count on and no verifier says.
 LogicalResult ImportedNode::checkResults(Operation *op) {
+  if (mlir::failed(graph.checkOps(loc)))
+    return failure();
   for (Type type : op->getResultTypes()) {
     auto tensor = cast<RankedTensorType>(type);
     llvm::Expected<int64_t> count = countElements(tensor.getShape());

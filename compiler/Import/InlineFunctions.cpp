@@ -56,10 +56,11 @@ namespace {
 
 class Inliner {
 public:
-  Inliner(onnx::ModelProto &model, mlir::MLIRContext *context)
-      : model(model), context(context), opset(opsetOf(model.opset_import())) {}
+  Inliner(onnx::ModelProto &model, int64_t maxNodes, mlir::MLIRContext *context)
+      : model(model), maxNodes(maxNodes), context(context),
+        opset(opsetOf(model.opset_import())) {}
 
-  LogicalResult run();
+  ModelError run();
 
 private:
   using Names = StringMap<std::string>;
@@ -82,9 +83,13 @@ private:
   static void resolve(onnx::NodeProto &node, const onnx::NodeProto &call,
                       const Attributes &defaults);
 
+  LogicalResult inlineAll();
+
   onnx::ModelProto &model;
+  const int64_t maxNodes;
   mlir::MLIRContext *context;
   const int64_t opset;
+  ModelError error = ModelError::Invalid; ///< Of a failure.
   StringMap<const onnx::FunctionProto *> functions;
   StringMap<unsigned> numCalls; ///< With one name: prefixes must differ.
   StringSet<> active;           ///< Functions that are being expanded.
@@ -226,7 +231,7 @@ int64_t Inliner::expandedCount(const Nodes &nodes) {
       sizes[key] = own;
       count += own;
     }
-    count = std::min(count, kMaxModelParts + 1);
+    count = std::min(count, maxNodes + 1);
   }
   return count;
 }
@@ -234,12 +239,13 @@ int64_t Inliner::expandedCount(const Nodes &nodes) {
 /// A name that calls are nested in stands before many others.
 LogicalResult Inliner::checkNames(const onnx::FunctionProto &function,
                                   StringRef prefix, Location loc) {
-  constexpr int64_t kMostCharacters = int64_t(1) << 30;
+  constexpr int64_t kMaxCharacters = int64_t(1) << 26;
   numCharacters += expandedCount(function.node()) * int64_t(prefix.size());
-  if (numCharacters <= kMostCharacters)
+  if (numCharacters <= kMaxCharacters)
     return success();
+  error = ModelError::Limit;
   return emitError(loc) << "with this call the names of nodes in functions "
-                           "have more than 2^30 characters; shorten them";
+                           "have more than 2^26 characters; shorten them";
 }
 
 LogicalResult Inliner::expand(const onnx::NodeProto &call,
@@ -334,7 +340,7 @@ LogicalResult Inliner::inlineInto(Nodes &nodes, Location owner) {
   return success();
 }
 
-LogicalResult Inliner::run() {
+LogicalResult Inliner::inlineAll() {
   for (const onnx::FunctionProto &function : model.functions()) {
     std::string key = keyOf(function);
     if (findOp(key, kNewestOpset)) // It is there for others.
@@ -351,10 +357,15 @@ LogicalResult Inliner::run() {
   int64_t count = 0;
   for (const onnx::GraphProto *graph : graphs)
     count += expandedCount(graph->node());
-  if (count > kMaxModelParts)
+  if (count > maxNodes) {
+    error = ModelError::Limit;
     return emitError(loc) << "the calls of functions in the model make more "
                              "than "
-                          << kMaxModelParts << " nodes";
+                          << maxNodes
+                          << " nodes, which is as far as they are expanded; "
+                             "simplify the functions, or raise the limit with "
+                             "--max-ops";
+  }
   for (onnx::GraphProto *graph : graphs)
     if (failed(inlineInto(*graph->mutable_node(), loc)))
       return failure();
@@ -362,7 +373,11 @@ LogicalResult Inliner::run() {
   return success();
 }
 
-LogicalResult mpc::inlineFunctions(onnx::ModelProto &model,
-                                   mlir::MLIRContext *context) {
-  return Inliner(model, context).run();
+ModelError Inliner::run() {
+  return succeeded(inlineAll()) ? ModelError::None : error;
+}
+
+ModelError mpc::inlineFunctions(onnx::ModelProto &model, int64_t maxNodes,
+                                mlir::MLIRContext *context) {
+  return Inliner(model, maxNodes, context).run();
 }

@@ -2,6 +2,7 @@
 #ifndef MPC_COMPILER_IMPORT_INLINEFUNCTIONS_H
 #define MPC_COMPILER_IMPORT_INLINEFUNCTIONS_H
 
+#include "compiler/Import/ModelError.h"
 #include "compiler/Import/ModelFile.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -13,9 +14,10 @@ namespace mpc {
 /// nodes, and removes the functions. A node `n` of a call `c` is called `c/n`,
 /// and so are its values. Fails after a diagnostic where functions call each
 /// other in a circle, share a name, use another opset in which an op is another
-/// one, or would make more than kMaxModelParts nodes or nest too deeply.
-mlir::LogicalResult inlineFunctions(onnx::ModelProto &model,
-                                    mlir::MLIRContext *context);
+/// one, or nest too deeply, and as a Limit where they would make more than
+/// `maxNodes` nodes.
+ModelError inlineFunctions(onnx::ModelProto &model, int64_t maxNodes,
+                           mlir::MLIRContext *context);
 
 } // namespace mpc
 

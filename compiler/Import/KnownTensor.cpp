@@ -87,7 +87,7 @@ SmallVector<int64_t> KnownTensor::strides() const {
   return result;
 }
 
-static int64_t product(ArrayRef<int64_t> shape) {
+static int64_t countPlaces(ArrayRef<int64_t> shape) {
   int64_t count = 1;
   for (int64_t extent : shape)
     count *= extent;
@@ -99,7 +99,7 @@ KnownTensor KnownTensor::pick(ArrayRef<int64_t> wanted,
   KnownTensor result;
   result.elementType = elementType;
   llvm::append_range(result.shape, wanted);
-  int64_t count = product(wanted);
+  int64_t count = countPlaces(wanted);
   auto copy = [&](auto &to, const auto &elements) {
     to.resize(count);
     for (int64_t i = 0; i < count; ++i) {

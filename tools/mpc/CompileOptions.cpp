@@ -53,6 +53,8 @@ static CLI::Validator labelAxis() {
       "", "label-axis");
 }
 
+static constexpr const char *kOwnGroup = "Options";
+
 static std::vector<const CLI::Option *> optionsOf(const CLI::App &command) {
   return command.get_options();
 }
@@ -60,6 +62,7 @@ static std::vector<const CLI::Option *> optionsOf(const CLI::App &command) {
 void CompileArguments::addModelTo(CLI::App &command) {
   size_t before = optionsOf(command).size();
   addModelOptions(command);
+  command.get_option("--max-ops")->group(kOwnGroup);
   added = optionsOf(command);
   added.erase(added.begin(), added.begin() + before);
 }
@@ -75,8 +78,6 @@ void CompileArguments::addTo(CLI::App &command) {
   added = optionsOf(command);
   added.erase(added.begin(), added.begin() + before);
 }
-
-static constexpr const char *kOwnGroup = "Options";
 
 namespace {
 /// Help without the options that mpc compile has as well.
@@ -167,6 +168,12 @@ void CompileArguments::addModelOptions(CLI::App &command) {
                   "Statistics of norms: train, frozen or as-exported")
       ->option_text("HOW")
       ->check(Choice({"train", "frozen", "as-exported"}));
+  command
+      .add_option("--max-ops", options.maxOps,
+                  "Most operations that the model may expand to")
+      ->option_text("N")
+      ->check(Whole(1))
+      ->group(std::string(kRareGroup) + "the model");
 }
 
 static std::string rarePrecision() {

@@ -59,16 +59,6 @@ static LogicalResult checkForms(ImportedNode &node, ArrayRef<Operation *> ops) {
   return success();
 }
 
-/// What gradients of gradients grow to; its nodes may be few.
-static LogicalResult checkSize(ImportedNode &node) {
-  constexpr int64_t kMostOps = 1'000'000;
-  Block &block = *node.graph.builder.getInsertionBlock();
-  if (int64_t(llvm::range_size(block)) <= kMostOps)
-    return success();
-  return node.error() << "with this gradient the program has more than "
-                      << kMostOps << " operations";
-}
-
 /// The tensor that an attribute names, as data.
 static Value named(ImportedNode &node, StringRef name) {
   if (node.failed())
@@ -205,8 +195,11 @@ static LogicalResult importGradient(ImportedNode &node) {
     node.fail();
     return failure();
   }
-  if (failed(checkSize(node)))
+  // Gradients of gradients grow fast.
+  if (failed(node.graph.checkOps(node.loc))) {
+    node.fail();
     return failure();
+  }
   for (auto [i, gradient] : llvm::enumerate(*gradients)) {
     node.graph.addGradient(values[i], gradient);
     if (failed(node.setOutput(i, gradient)))

@@ -218,11 +218,15 @@ TEST(Hostile, DeepFunctions) {
                            "of each other; inline some (onnx.inliner)");
 }
 
+const char kTooManyNodes[] =
+    "the calls of functions in the model make more than 160000 nodes, which is "
+    "as far as they are expanded; simplify the functions, or raise the limit "
+    "with --max-ops";
+
 TEST(Hostile, FunctionsThatMultiply) {
   Importer importer;
   importer.expectClearAnswer(makeFunctions(60, 2).SerializeAsString());
-  EXPECT_EQ(importer.last, "the calls of functions in the model make more than "
-                           "4000000 nodes");
+  EXPECT_EQ(importer.last, kTooManyNodes);
   // Nodes of subgraphs count.
   onnx::ModelProto model = makeFunctions(1, 1);
   onnx::NodeProto &node = *model.mutable_functions(0)->mutable_node(0);
@@ -240,8 +244,7 @@ TEST(Hostile, FunctionsThatMultiply) {
     call.set_output(0, "other" + std::to_string(i));
   }
   importer.expectClearAnswer(model.SerializeAsString());
-  EXPECT_EQ(importer.last, "the calls of functions in the model make more than "
-                           "4000000 nodes");
+  EXPECT_EQ(importer.last, kTooManyNodes);
 }
 
 TEST(Hostile, LongNamesOfCalls) {
@@ -251,7 +254,90 @@ TEST(Hostile, LongNamesOfCalls) {
       std::string(10'000'000, 'n'));
   importer.expectClearAnswer(model.SerializeAsString());
   EXPECT_EQ(importer.last, "with this call the names of nodes in functions "
-                           "have more than 2^30 characters; shorten them");
+                           "have more than 2^26 characters; shorten them");
+}
+
+/// Imports with a limit; returns what was wrong and leaves the message.
+ModelError importUpTo(int64_t maxOps, const onnx::ModelProto &model,
+                      std::string &message) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &what) {
+    message = what.str();
+    return mlir::success();
+  });
+  ImportOptions options;
+  options.maxOps = maxOps;
+  std::string bytes = model.SerializeAsString();
+  ModelError error =
+      importOnnx(llvm::MemoryBufferRef(bytes, "model.onnx"), options, context)
+          .error;
+  // An import that goes on after failures ends here as well.
+  ModelSurvey survey;
+  options.survey = &survey;
+  EXPECT_EQ(
+      importOnnx(llvm::MemoryBufferRef(bytes, "model.onnx"), options, context)
+          .error,
+      error);
+  return error;
+}
+
+onnx::ModelProto makeChain(int length) {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(17);
+  addInput(model, "v0", onnx::TensorProto::FLOAT, {2});
+  for (int i = 0; i < length; ++i)
+    addNode(model, "Neg", {"v" + std::to_string(i)},
+            "v" + std::to_string(i + 1));
+  model.mutable_graph()->add_output()->set_name("v" + std::to_string(length));
+  return model;
+}
+
+// What a file expands to is bounded, whatever expands.
+TEST(Hostile, MoreOpsThanAreCompiled) {
+  std::string message;
+  EXPECT_EQ(importUpTo(100, makeChain(100), message), ModelError::None);
+  EXPECT_EQ(importUpTo(100, makeChain(101), message), ModelError::Limit);
+  EXPECT_EQ(message,
+            "with this one the graph has more than 100 operations, the most "
+            "that are compiled by default; subgraphs, functions, loops and "
+            "recurrent nets count as what they expand to: export a shorter "
+            "sequence, or raise the limit with --max-ops");
+  // Functions, nested.
+  EXPECT_EQ(importUpTo(30, makeFunctions(5, 2), message), ModelError::Limit);
+  EXPECT_EQ(importUpTo(40, makeFunctions(5, 2), message), ModelError::None);
+  // One node that is written out.
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(17);
+  addInput(model, "x", onnx::TensorProto::FLOAT, {1, 2}); // 32 steps.
+  addFloats(model, "w", {1, 3, 2});
+  addFloats(model, "r", {1, 3, 3});
+  onnx::NodeProto *node = addNode(model, "RNN", {"x", "w", "r"}, "y");
+  onnx::AttributeProto *size = node->add_attribute();
+  size->set_name("hidden_size");
+  size->set_type(onnx::AttributeProto::INT);
+  size->set_i(3);
+  model.mutable_graph()->add_output()->set_name("y");
+  EXPECT_EQ(importUpTo(100, model, message), ModelError::Limit);
+  EXPECT_EQ(importUpTo(2000, model, message), ModelError::None);
+}
+
+TEST(Hostile, ManyInputsAndOutputs) {
+  std::string message;
+  for (int count : {4096, 4097}) {
+    onnx::ModelProto inputs = makeChain(1), outputs = makeChain(count + 1);
+    for (int i = 1; i < count; ++i)
+      addInput(inputs, "unused" + std::to_string(i), onnx::TensorProto::FLOAT,
+               {2});
+    for (int i = 2; i <= count; ++i)
+      outputs.mutable_graph()->add_output()->set_name("v" + std::to_string(i));
+    ModelError expected = count > 4096 ? ModelError::Limit : ModelError::None;
+    EXPECT_EQ(importUpTo(kMaxOps, inputs, message), expected);
+    EXPECT_EQ(importUpTo(kMaxOps, outputs, message), expected);
+  }
+  EXPECT_EQ(message, "the model has 4097 outputs; at most 4096 are supported, "
+                     "so join some to one");
 }
 
 // Each insertion is a list of its own.
