@@ -7,8 +7,8 @@
 namespace mpc {
 
 /// Most operations of the forward graph unless the user raises the limit. To
-/// compile one for training takes about half a millisecond and 70 KB. A
-/// thousand steps of a GRU have 33,000.
+/// compile one for training takes up to a millisecond and 30 KB. A thousand
+/// steps of a GRU have 33,000.
 constexpr int64_t kMaxOps = 40'000;
 
 } // namespace mpc
