@@ -137,6 +137,9 @@ describe(const CompileOptions &options, ModuleOp module) {
       {"metrics", metrics ? metrics.getValue().str() : ""},
       {"accumulate", std::to_string(options.accumulate)},
       {"model_path", options.modelPath}};
+  // Updates divide by what was really summed: mpc_session_finish_update.
+  if (options.accumulate > 1)
+    list.push_back({"incomplete-updates", "weighted"});
   if (options.precision == "fp16") {
     list.push_back({"loss-scale", describe(options.lossScaling)});
     list.push_back({"loss-scale-min", exact(options.lossScaling.min)});

@@ -440,23 +440,25 @@ private:
   // Accumulation
   //===--------------------------------------------------------------------===//
 
-  /// How micro-batches make up one batch: the sum of their losses, each over
-  /// `terms`, and likewise of gradients; where means divide by what differs, a
-  /// micro-batch counts by its `divisor`, and the sum of these is divided by.
+  /// How micro-batches make up one batch. Losses that are sums are summed.
+  /// Others are means: a micro-batch counts by its `divisor`, 1 where all are
+  /// the same, the sums are over `terms`, and `apply` divides by the sum of the
+  /// divisors, so that an update of fewer micro-batches is exact as well.
   struct Accumulation {
     double terms;
-    Value divisor; ///< Of one micro-batch; null if all are the same.
+    bool isMean = true;
+    Value divisor = nullptr; ///< Of one micro-batch; null: 1.
   };
 
   /// What the loss of `train` says of it; the mean of the losses if it is no
   /// sum, mean or loss op that could say.
   Accumulation analyzeLoss(OpBuilder &builder, Value loss) {
-    Accumulation result{double(accumulate), nullptr};
+    Accumulation result{double(accumulate)};
     auto op = skipIdentities(loss).getDefiningOp<train::BatchLossOpInterface>();
     if (!op)
       return result;
     if (op.addsUp())
-      return {1.0, nullptr};
+      return {1.0, /*isMean=*/false};
     if ((result.divisor = op.buildDivisor(builder)))
       result.terms *= double(op.countTerms());
     return result;
@@ -513,13 +515,15 @@ private:
     Value sum = readMoment(builder, kGradients, packing);
     write(builder, kGradients,
           train::AddOp::create(builder, updateLoc(), sum, gradients));
-    Value share = loss;
-    if (how.divisor) {
-      share =
-          train::LossShareOp::create(builder, updateLoc(), loss, how.divisor,
-                                     builder.getF64FloatAttr(how.terms));
-      addTo(builder, kLossDivisor, how.divisor);
-    }
+    Value share = loss, divisor = how.divisor;
+    if (divisor)
+      share = train::LossShareOp::create(builder, updateLoc(), loss, divisor,
+                                         builder.getF64FloatAttr(how.terms));
+    else if (how.isMean)
+      divisor =
+          createScalar(builder, updateLoc(), getElementTypeOrSelf(loss), 1.0);
+    if (divisor)
+      addTo(builder, kLossDivisor, divisor);
     addTo(builder, kLossSum, share);
     countMicroSteps(builder, func);
     buildApply(packing, how, getElementTypeOrSelf(loss));
@@ -554,14 +558,16 @@ private:
     Value gradients = read(builder, kGradients);
     Value loss = read(builder, kLossSum), factor;
     auto terms = builder.getF64FloatAttr(how.terms);
-    if (how.divisor) {
+    if (how.isMean) {
       Value divisor = read(builder, kLossDivisor);
       factor = train::MeanFactorOp::create(builder, loc, divisor, terms);
       // Where nothing counted, no gradient moves a weight, but the loss of one
       // batch would be no number, and neither is this.
-      Value mean = train::DivOp::create(builder, loc, loss, divisor);
-      loss = train::MulOp::create(
-          builder, loc, mean, createScalar(builder, loc, lossType, how.terms));
+      loss = train::DivOp::create(builder, loc, loss, divisor);
+      if (how.divisor)
+        loss = train::MulOp::create(
+            builder, loc, loss,
+            createScalar(builder, loc, lossType, how.terms));
       clear(builder, kLossDivisor, lossType);
     } else {
       // Also where this is 1: the sum itself is gone when the function returns.

@@ -147,7 +147,8 @@ def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
     gradients to the state `@gradients` and the loss to `@loss_sum`, and `apply`,
     which updates. Both count as one batch of all samples would: a loss that
     sums (`BatchLossOpInterface`) is summed, a mean weighs micro-batches by what
-    it divides by (`@loss_divisor`), anything else is averaged.
+    it divides by (`@loss_divisor`), anything else is averaged. `apply` divides
+    by the sum of these weights: there may be fewer micro-batches than `accumulate`.
 
     Needs: gradients as results of `train` (`mpc-differentiate`).
     Leaves: `step`, or `accumulate` and `apply`; no unpacked parameter.

@@ -216,13 +216,13 @@ TEST(UpdateSchedule, NeedsItsLength) {
   Session session(program);
   Values x(12, 0.5), t(8, 1.0), before = session.read("w");
   Session::Outcome outcome = session.tryStep({x, t});
-  EXPECT_EQ(outcome.code, MPC_NUMERIC);
-  EXPECT_NE(outcome.message.find("write state 'total_steps'"),
+  EXPECT_EQ(outcome.code, MPC_INVALID_ARGUMENT);
+  EXPECT_NE(outcome.message.find("state 'total_steps' is 0; write it"),
             std::string::npos)
       << outcome.message;
   EXPECT_EQ(session.read("w"), before);
+  EXPECT_EQ(session.read("step_count"), Values{0});
   session.write("total_steps", {10});
-  session.write("step_count", {0});
   EXPECT_EQ(session.step({x, t}).learning_rate, 0.001f);
   EXPECT_NE(session.read("w"), before);
 }

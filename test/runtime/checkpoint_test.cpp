@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -389,6 +391,69 @@ TEST(Checkpoint, FallsBackToTheNewestWholeOne) {
   std::string aside = folder / "step-200.old-1-00000000-0000000000000000";
   ASSERT_EQ(rename((folder / "step-200").c_str(), aside.c_str()), 0);
   EXPECT_EQ(load_latest(session, folder.path()).path, aside);
+}
+
+// What cannot be read now may be whole: an older one would undo the training
+// since without a word of it.
+TEST(Checkpoint, OnlyDamageMakesAnOlderOneTheLatest) {
+  Folder folder;
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  for (const char* name : {"step-1", "step-2"}) {
+    (void)step(session, 1);
+    EXPECT_EQ(save(session, folder / name).code, MPC_OK);
+  }
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  // Room for a listing of the folder, and for none of its files.
+  for (rlim_t files = 3; files < 64; ++files) {
+    rlimit tight = {files, limit.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    Latest latest = load_latest(session, folder.path());
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    if (latest.outcome.code == MPC_OK)
+      EXPECT_EQ(latest.path, folder / "step-2") << files;
+    else
+      EXPECT_EQ(latest.outcome.code, MPC_IO) << latest.outcome.message;
+  }
+  // What is named like one and is none says nothing about the others.
+  write_bytes(folder / "step-8", {1});
+  ASSERT_EQ(symlink("nowhere", (folder / "step-9").c_str()), 0);
+  Latest latest = load_latest(session, folder.path());
+  EXPECT_EQ(latest.path, folder / "step-2");
+  EXPECT_NE(latest.warning.find("step-8"), std::string::npos);
+  EXPECT_NE(latest.warning.find("step-9"), std::string::npos);
+}
+
+// A process that was killed while it pruned, before its parent knows of it.
+TEST(Checkpoint, RemovesWhatAKilledPruneLeft) {
+  Folder folder;
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  EXPECT_EQ(save(session, folder / "step-9").code, MPC_OK);
+  pid_t killed = fork();
+  if (killed == 0) pause();
+  std::string mine = "-" + std::to_string(getpid()) + "-";
+  for (const char* name :
+       {"step-1", "step-2.old-1-00000000-0000000000000000"}) {
+    std::string left = runtime::name_beside(folder / name, "tmp");
+    left.replace(left.rfind(mine), mine.size(),
+                 "-" + std::to_string(killed) + "-");
+    EXPECT_EQ(save(session, left).code, MPC_OK);
+  }
+  std::vector<std::string> all = names_in(folder.path());
+  EXPECT_EQ(all.size(), 3u);
+  runtime::Files& files = runtime::system_files();
+  EXPECT_OK(runtime::remove_leftovers(files, folder.path()));
+  EXPECT_EQ(names_in(folder.path()), all) << "it is still at it";
+  ASSERT_EQ(kill(killed, SIGKILL), 0);
+  siginfo_t info;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(killed), &info, WEXITED | WNOWAIT),
+            0);
+  EXPECT_OK(runtime::remove_leftovers(files, folder.path()));
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"step-9"});
+  EXPECT_EQ(waitpid(killed, nullptr, 0), killed);
+  EXPECT_OK(runtime::remove_leftovers(files, folder / "none"));
 }
 
 TEST(Checkpoint, PrunesOldOnesAndDebris) {

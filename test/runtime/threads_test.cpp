@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +66,39 @@ TEST(Threads, AChildOfTheProcessTrainsOn) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   EXPECT_EQ(train(program, session), train(program, other));
+}
+
+// A step that cannot begin for want of resources harms nothing: the child of a
+// fork has to start its threads again, and may start none here.
+TEST(Threads, AStepThatCannotStartThemCanBeMadeLater) {
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program, 2), other = create(program, 2);
+  (void)train(program, other);
+  Folder folder;
+  const pid_t child = fork();
+  ASSERT_NE(child, -1);
+  if (child == 0) {
+    alarm(60);
+    rlimit limit;
+    getrlimit(RLIMIT_NPROC, &limit);
+    const rlimit none = {0, limit.rlim_max};
+    const Batch batch(1);
+    const bool is_root = getuid() == 0;  // Whom no such limit stops.
+    constexpr uid_t kNobody = 65534;
+    if (is_root && setresuid(kNobody, kNobody, 0) != 0) _exit(5);
+    setrlimit(RLIMIT_NPROC, &none);
+    const mpc_code_t code =
+        take(mpc_session_step(session.get(), batch.tensors, 2, nullptr)).code;
+    setrlimit(RLIMIT_NPROC, &limit);
+    if (is_root && setresuid(0, 0, 0) != 0) _exit(6);
+    if (code != MPC_OUT_OF_MEMORY) _exit(2);
+    if (mpc_session_save_checkpoint(session.get(), (folder / "c").c_str()))
+      _exit(3);
+    _exit(train(program, session) == all_states(program, other) ? 0 : 4);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST(Threads, AreAsManyAsTheThreadHasCpus) {

@@ -47,7 +47,7 @@ class Tensor {
 
   mpc_tensor_t get() const {
     return {sizeof(mpc_tensor_t), dtype_, static_cast<uint32_t>(shape_.size()),
-            shape_.data(), data_,  device_};
+            shape_.data(),        data_,  device_};
   }
 
  private:
@@ -150,6 +150,10 @@ class Session {
   Status synchronize(mpc_step_info_t* info) {
     info->struct_size = sizeof(*info);
     return mpc_session_synchronize(get(), info);
+  }
+  Status finish_update(mpc_step_info_t* info) {
+    info->struct_size = sizeof(*info);
+    return mpc_session_finish_update(get(), info);
   }
   std::string device() const { return mpc_session_device(get()); }
   std::vector<mpc_kernel_info_t> kernels() const {

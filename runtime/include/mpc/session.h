@@ -145,13 +145,29 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_kernel_info(
 //
 // Thread-compatible: one thread at a time per session.
 //
-// Returns MPC_INVALID_ARGUMENT if a tensor does not match the signature or an
-// integer lies outside its range, MPC_NUMERIC as said above, MPC_DEVICE_LOST if
-// a kernel failed half-way.
+// Returns MPC_INVALID_ARGUMENT if a tensor does not match the signature, an
+// integer lies outside its range, or the learning rate follows a schedule whose
+// length nobody gave: write the number of updates to the state "total_steps"
+// (i64) before the first step, or compile with --total-steps. MPC_NUMERIC as
+// said above, MPC_OUT_OF_MEMORY before anything changed, MPC_DEVICE_LOST if a
+// kernel failed half-way.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_step(mpc_session_t* session,
                                                    const mpc_tensor_t* inputs,
                                                    size_t num_inputs,
                                                    mpc_step_info_t* out_info);
+
+// Ends an update early: updates the weights with the micro-batches since the
+// last update, fewer than the program was compiled for, and weighs them as one
+// batch of just these. `out_info` (which may be NULL) describes the update,
+// which counts as a call of its own and whose `loss` is its `update_loss`.
+// Waits for all that is queued. Where there is no such micro-batch (always in
+// programs that accumulate nothing) it does what mpc_session_synchronize does.
+//
+// Returns what mpc_session_step does; MPC_INVALID_ARGUMENT if the program was
+// compiled by a version of mpc whose updates cannot be incomplete: the option
+// "incomplete-updates" is not "weighted".
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_session_finish_update(mpc_session_t* session, mpc_step_info_t* out_info);
 
 // Waits for all steps that are queued. `out_info` (which may be NULL) describes
 // the last one. Returns what mpc_session_step does.
@@ -237,10 +253,11 @@ MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_load_checkpoint(mpc_session_t* session, const char* path);
 
 // Finds the newest whole checkpoint `step-<number>` in a folder and loads it;
-// falls back to the one before if the newest is damaged. `*out_path` receives
-// its path (owned by the caller, mpc_string_free), or NULL if the folder has
-// none or does not exist. `*out_warning` receives a text about every damaged
-// one that was passed over (same ownership), or NULL.
+// falls back to the one before if the newest is damaged, and only then: one
+// that cannot be read now (no permission, no file descriptors left) is MPC_IO.
+// `*out_path` receives its path (owned by the caller, mpc_string_free), or NULL
+// if the folder has none or does not exist. `*out_warning` receives a text
+// about every damaged one that was passed over (same ownership), or NULL.
 //
 // Returns MPC_DAMAGED if there are checkpoints and none is whole,
 // MPC_INCOMPATIBLE if the newest whole one belongs to another program.

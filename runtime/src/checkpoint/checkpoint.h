@@ -184,6 +184,10 @@ mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
                          std::string* out_misfit = nullptr);
 mpc_status_t prune(Files& files, const std::string& folder, size_t keep);
 
+// Removes what saves and removals that were killed left in a folder. One that
+// does not exist holds nothing.
+mpc_status_t remove_leftovers(Files& files, const std::string& folder);
+
 }  // namespace mpc::runtime
 
 #endif  // MPC_RUNTIME_SRC_CHECKPOINT_CHECKPOINT_H_

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -58,7 +59,8 @@ bool all_digits(const std::string& text) {
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// "step-1000", "step-1000.tmp-<pid>-<host>-<random>".
+// "step-1000", "step-1000.tmp-<pid>-<host>-<random>". Of several such endings
+// the last says what it is: what was moved aside may be moved aside again.
 bool parse_candidate(const std::string& name, Candidate* out) {
   if (name.compare(0, 5, "step-") != 0) return false;
   size_t dot = name.find('.');
@@ -69,7 +71,7 @@ bool parse_candidate(const std::string& name, Candidate* out) {
   out->kind = Kind::kWhole;
   if (dot == std::string::npos) return true;
 
-  std::string rest = name.substr(dot + 1);
+  std::string rest = name.substr(name.rfind('.') + 1);
   std::string parts[4];
   for (std::string& part : parts) {
     size_t dash = rest.find('-');
@@ -93,6 +95,24 @@ bool is_real_folder(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+// Whether there is a folder, be it behind a link. If that cannot be found out,
+// there may be one.
+bool is_folder(const std::string& path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) == 0) return S_ISDIR(info.st_mode);
+  return errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
+}
+
+mpc_status_t newest_unreadable(mpc_status_t status) {
+  mpc_status_t explained = mpc_status_make(
+      MPC_IO,
+      "%s; the newest checkpoint may be whole: make it readable, or move it "
+      "away to load an older one",
+      mpc_status_message(status));
+  mpc_status_free(status);
+  return explained;
+}
+
 // Everything of the folder that has a name that saving gives, newest first; of
 // the same step the one in its place first.
 int list_candidates(Files& files, const std::string& folder,
@@ -112,14 +132,27 @@ int list_candidates(Files& files, const std::string& folder,
   return 0;
 }
 
+// Whether a process of this machine is gone. One that was killed stays a while
+// as a zombie, until its parent asks about it, and writes nothing any more.
+bool is_gone(uint64_t process) {
+  if (process == 0 || process > INT32_MAX) return false;
+  if (::kill(static_cast<pid_t>(process), 0) != 0) return errno == ESRCH;
+  std::string path = "/proc/" + std::to_string(process) + "/stat";
+  std::FILE* file = std::fopen(path.c_str(), "re");
+  if (!file) return false;
+  char room[256];
+  std::string text(room, std::fread(room, 1, sizeof(room), file));
+  std::fclose(file);
+  // "42 (name) Z ...": the name may hold parentheses itself.
+  size_t end = text.rfind(')');
+  return end != std::string::npos && text.compare(end, 3, ") Z") == 0;
+}
+
 // Whether nobody can still be writing a temporary folder: its process is gone,
 // or (another machine's cannot be asked) nothing in it changed for an hour.
 bool is_stale(Files& files, const std::string& path,
               const Candidate& candidate) {
-  if (candidate.host == host_mark() && candidate.process > 0 &&
-      candidate.process <= INT32_MAX &&
-      ::kill(static_cast<pid_t>(candidate.process), 0) != 0 && errno == ESRCH)
-    return true;
+  if (candidate.host == host_mark() && is_gone(candidate.process)) return true;
   struct stat info;
   if (::lstat(path.c_str(), &info) != 0) return false;
   time_t newest = info.st_mtime;
@@ -129,6 +162,14 @@ bool is_stale(Files& files, const std::string& path,
     if (::lstat((path + '/' + name).c_str(), &info) == 0)
       newest = std::max(newest, info.st_mtime);
   return ::time(nullptr) - newest > kStaleSeconds;
+}
+
+// Removes what a save or a removal left there, if nobody is at it.
+void remove_leftover(Files& files, const std::string& path,
+                     const Candidate& candidate) {
+  if (candidate.kind == Kind::kTemporary && is_real_folder(path) &&
+      is_stale(files, path, candidate) && is_checkpoint_folder(files, path))
+    (void)remove_checkpoint(files, path);
 }
 
 // Takes a checkpoint's name away before its files, so that a crash in between
@@ -188,6 +229,9 @@ mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
       return nullptr;
     }
     mpc_code_t code = mpc_status_code(status);
+    // What is there and cannot be read now may be read later: an older one
+    // would silently undo the training since.
+    if (code == MPC_IO && is_folder(path)) return newest_unreadable(status);
     if (code != MPC_DAMAGED && code != MPC_IO) return status;
     if (!warning.empty()) warning += "; ";
     warning += mpc_status_message(status);
@@ -196,6 +240,16 @@ mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
   if (warning.empty()) return nullptr;
   return mpc_status_make(MPC_DAMAGED, "no checkpoint in '%s' is whole: %s",
                          folder.c_str(), warning.c_str());
+}
+
+mpc_status_t remove_leftovers(Files& files, const std::string& folder) {
+  std::vector<Candidate> candidates;
+  int result = list_candidates(files, folder, &candidates);
+  if (result == -ENOENT) return nullptr;
+  if (result < 0) return io_error("read", folder, result);
+  for (const Candidate& candidate : candidates)
+    remove_leftover(files, folder + '/' + candidate.name, candidate);
+  return nullptr;
 }
 
 mpc_status_t prune(Files& files, const std::string& folder, size_t keep) {
@@ -211,8 +265,7 @@ mpc_status_t prune(Files& files, const std::string& folder, size_t keep) {
     // A link to another run's checkpoint is neither kept for ours nor removed.
     if (!is_real_folder(path)) continue;
     if (candidate.kind == Kind::kTemporary) {
-      if (is_stale(files, path, candidate) && is_checkpoint_folder(files, path))
-        (void)remove_checkpoint(files, path);
+      remove_leftover(files, path, candidate);
       continue;
     }
     if (kept < keep && candidate.step != last_kept) {

@@ -51,6 +51,8 @@ KnownEntries find_known_entries(const mpc_program_t& program,
   if (known.apply >= 0) known.loss_sum = control_state(program, "loss_sum");
   known.learning_rate = output_of(variant, last, "learning_rate");
   known.step_counter = control_state(program, "step_count");
+  if (known.learning_rate)
+    known.total_steps = control_state(program, "total_steps");
   known.finite = output_of(variant, last, "finite");
   known.update_finite = output_of(variant, last, "update_finite");
   if (program.root->loss_scaling())

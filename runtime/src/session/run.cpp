@@ -18,6 +18,25 @@ mpc_status_t note_loss(mpc_session_t* session, mpc_status_t status) {
   return status;
 }
 
+mpc_status_t check_schedule(mpc_session_t* session) {
+  const StateTensor* state = session->known.total_steps;
+  if (!state || session->schedule_known) return nullptr;
+  int64_t steps = 0;
+  MPC_RETURN_IF_ERROR(note_loss(
+      session, session->device->download(schema::Space::State, state->offset,
+                                         &steps, sizeof(steps))));
+  if (steps <= 0)
+    return mpc_status_make(
+        MPC_INVALID_ARGUMENT,
+        "the learning rate schedule needs the number of updates that training "
+        "will make, but state 'total_steps' is %lld; write it with "
+        "mpc_session_write_state (i64, rank 0) before the first step, or "
+        "compile the model with --total-steps=N",
+        static_cast<long long>(steps));
+  session->schedule_known = true;
+  return nullptr;
+}
+
 mpc_status_t renew_derived(mpc_session_t* session) {
   if (session->known.derive < 0 || !session->derived_old) return nullptr;
   session->derived_old = false;
@@ -61,6 +80,9 @@ mpc_status_t run(mpc_session_t* session, const char* name,
       variant.entries()->Get(static_cast<uint32_t>(entry))->outputs();
   MPC_RETURN_IF_ERROR(
       check_tensors(device, bindings, outputs, num_outputs, false));
+  MPC_RETURN_IF_ERROR(check_alive(*session));
+  if (entry == session->known.step || entry == session->known.apply)
+    MPC_RETURN_IF_ERROR(check_schedule(session));
   MPC_RETURN_IF_ERROR(
       run_entry(session, static_cast<uint32_t>(entry), inputs, num_inputs));
   for (size_t i = 0; i < num_outputs; ++i) {

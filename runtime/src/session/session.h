@@ -35,8 +35,9 @@ struct KnownEntries {
   const schema::Buffer* update_finite = nullptr;
   const schema::Buffer* batch_finite = nullptr;  // Of a micro-batch.
   const StateTensor* step_counter = nullptr;
-  const StateTensor* loss_sum = nullptr;    // Of micro-batches, for `apply`.
-  const StateTensor* loss_scale = nullptr;  // Only if the loss is scaled.
+  const StateTensor* loss_sum = nullptr;     // Of micro-batches, for `apply`.
+  const StateTensor* loss_scale = nullptr;   // Only if the loss is scaled.
+  const StateTensor* total_steps = nullptr;  // Only if a schedule reads it.
   float loss_scale_floor = 1;
 };
 
@@ -54,6 +55,7 @@ struct Progress {
 // What a step reads for its report. An index of `values`, or -1.
 struct StepReads {
   Value values[kMostValues];
+  Value rest_values[kMostValues];  // The same, where `apply` runs alone.
   size_t count = 0;
   int loss = -1;
   int loss_sum = -1;
@@ -71,7 +73,9 @@ struct StepReads {
 struct PendingSteps {
   struct Step {
     uint64_t call;
-    bool updates;  // Ends with an update of the weights.
+    bool updates;      // Ends with an update of the weights.
+    bool rest;         // Is that update alone, without a batch.
+    uint64_t batches;  // Since the update before.
   };
   static constexpr size_t kMost = 2;  // At least every device's depth + 1.
   Step steps[kMost];
@@ -102,8 +106,9 @@ struct mpc_session_s {
   std::vector<mpc::runtime::Input> input_room;  // For the largest entry.
   std::string device_note;                      // Why it is not another device.
   mutable std::string device_text;              // For mpc_session_device.
-  bool derived_old = true;  // Weights changed since `derive` ran.
-  bool lost = false;        // A run failed half-way.
+  bool derived_old = true;      // Weights changed since `derive` ran.
+  bool schedule_known = false;  // The state `total_steps` was seen to be set.
+  bool lost = false;            // A run failed half-way.
 };
 
 namespace mpc::runtime {
@@ -145,6 +150,10 @@ mpc_status_t take_inputs(mpc_session_t* session, uint32_t entry,
 // after all that is queued.
 mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
                        const mpc_tensor_t* inputs, size_t num_inputs);
+
+// MPC_INVALID_ARGUMENT if the schedule of the learning rate depends on the
+// number of updates and nobody has said how many there will be.
+mpc_status_t check_schedule(mpc_session_t* session);
 
 // Runs `derive`, if the program has it and its states are old.
 mpc_status_t renew_derived(mpc_session_t* session);

@@ -127,6 +127,7 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
   }
   Device& device = *session->device;
   session->derived_old = true;
+  if (state == session->known.total_steps) session->schedule_known = false;
   MPC_RETURN_IF_ERROR(
       note_loss(session, device.upload(schema::Space::State, state->offset,
                                        aligned.data(), state->bytes)));

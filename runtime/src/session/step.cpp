@@ -46,16 +46,31 @@ float float_of(const Values& values, int index, const schema::Buffer& buffer) {
              : value_of<float>(values, index);
 }
 
+// Queues what a call runs. Where that fails without harm, as for lack of
+// memory, there was no call.
+mpc_status_t queue_call(mpc_session_t* session, const Submission& submission,
+                        PendingSteps::Step step) {
+  MPC_RETURN_IF_ERROR(
+      note_loss(session, session->executable->submit(submission)));
+  if (session->known.apply >= 0)
+    session->progress.micro_step = step.updates ? 0 : step.batches;
+  step.call = ++session->num_calls;
+  PendingSteps& pending = session->pending;
+  pending.steps[(pending.first + pending.count++) % PendingSteps::kMost] = step;
+  return nullptr;
+}
+
 // Queues one call of mpc_session_step.
 mpc_status_t queue_step(mpc_session_t* session, const mpc_tensor_t* inputs,
                         size_t num_inputs) {
   const KnownEntries& known = session->known;
-  Progress& progress = session->progress;
   MPC_RETURN_IF_ERROR(renew_derived(session));
   MPC_RETURN_IF_ERROR(take_inputs(session, static_cast<uint32_t>(known.step),
                                   inputs, num_inputs));
-  bool updates = known.apply < 0 || progress.micro_step + 1 >=
-                                        session->program->root->accumulate();
+  const uint64_t batches =
+      known.apply < 0 ? 1 : session->progress.micro_step + 1;
+  const bool updates =
+      known.apply < 0 || batches >= session->program->root->accumulate();
   uint32_t entries[3];
   size_t num_entries = 0;
   for (int entry : {known.step, known.apply, known.derive})
@@ -68,24 +83,29 @@ mpc_status_t queue_step(mpc_session_t* session, const mpc_tensor_t* inputs,
   submission.num_entries = num_entries;
   submission.values = session->reads.values;
   submission.num_values = session->reads.count;
-  mpc_status_t status = session->executable->submit(submission);
-  if (status) {
-    session->lost = true;
-    return status;
-  }
-  if (known.apply >= 0)
-    progress.micro_step = updates ? 0 : progress.micro_step + 1;
-  PendingSteps& pending = session->pending;
-  pending.steps[(pending.first + pending.count++) % PendingSteps::kMost] = {
-      ++session->num_calls, updates};
-  return nullptr;
+  return queue_call(session, submission, {0, updates, false, batches});
+}
+
+// Queues the update that the micro-batches since the last one make.
+mpc_status_t queue_rest(mpc_session_t* session) {
+  const KnownEntries& known = session->known;
+  uint32_t entries[2];
+  size_t num_entries = 0;
+  for (int entry : {known.apply, known.derive})
+    if (entry >= 0) entries[num_entries++] = static_cast<uint32_t>(entry);
+  Submission submission;
+  submission.entries = entries;
+  submission.num_entries = num_entries;
+  submission.values = session->reads.rest_values;
+  submission.num_values = session->reads.count;
+  return queue_call(session, submission,
+                    {0, true, true, session->progress.micro_step});
 }
 
 // The mean over the micro-batches of an update.
-float mean_loss(const mpc_session_t& session) {
-  double batches =
-      session.known.apply >= 0 ? session.program->root->accumulate() : 1;
-  return static_cast<float>(session.progress.loss_sum / batches);
+float mean_loss(const mpc_session_t& session, uint64_t batches) {
+  return static_cast<float>(session.progress.loss_sum /
+                            static_cast<double>(batches));
 }
 
 // What is wrong with a step. An overflow of scaled gradients is nothing wrong,
@@ -101,7 +121,8 @@ enum class Fault {
 
 struct StepOutcome {
   Fault fault = Fault::kNone;
-  float loss = 0;  // Of the update, or of the batch between two.
+  float loss = 0;     // Of the update, or of the batch between two.
+  bool rest = false;  // Of an update alone.
   mpc_step_info_t info = {};
 };
 
@@ -165,7 +186,7 @@ mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
   Progress& progress = session->progress;
   mpc_step_info_t info = {};
   info.call = step.call;
-  info.loss = float_of(values, reads.loss, *known.loss);
+  if (!step.rest) info.loss = float_of(values, reads.loss, *known.loss);
   progress.loss_sum += static_cast<double>(info.loss);
   info.loss_scale =
       reads.loss_scale >= 0 ? value_of<float>(values, reads.loss_scale) : 1.0f;
@@ -175,7 +196,7 @@ mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
     info.updated = !info.skipped;
     info.update_loss = known.update_loss ? float_of(values, reads.update_loss,
                                                     *known.update_loss)
-                                         : mean_loss(*session);
+                                         : mean_loss(*session, step.batches);
     progress.loss_sum = 0;
     if (known.grad_norm)
       progress.grad_norm = float_of(values, reads.grad_norm, *known.grad_norm);
@@ -190,7 +211,9 @@ mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
   } else if (spoils_gradients(*session, values)) {
     outcome->fault = Fault::kBatchGradients;
   }
+  if (step.rest) info.loss = info.update_loss;
   outcome->loss = step.updates ? info.update_loss : info.loss;
+  outcome->rest = step.rest;
   progress.spoilt =
       !step.updates && (progress.spoilt || outcome->fault != Fault::kNone);
   info.grad_norm = progress.grad_norm;
@@ -211,20 +234,14 @@ std::string number_text(float value) {
 }
 
 // An update that f32 could not hold has no place to look for but itself.
-mpc_status_t explain_update(mpc_session_t* session, const StepOutcome& outcome,
-                            const StepInputs& inputs, std::string* out_text) {
+mpc_status_t explain_update(mpc_session_t* session, const StepInputs& inputs,
+                            std::string* out_text) {
   const mpc_program_t* program = session->program;
   const char* optimizer = mpc_program_option(program, "optimizer");
   *out_text = std::string(
                   "weights that would become infinite or nan in "
                   "'optimizer (") +
               (optimizer ? optimizer : "unknown") + ")' kept their values";
-  if (session->known.learning_rate && std::isnan(outcome.info.learning_rate)) {
-    *out_text +=
-        "; the schedule of the learning rate does not know how many updates "
-        "there will be: write state 'total_steps' before the first";
-    return nullptr;
-  }
   std::string origin;
   MPC_RETURN_IF_ERROR(find_broken_update(session, inputs, &origin));
   if (!origin.empty()) *out_text += "; " + origin;
@@ -245,7 +262,7 @@ mpc_status_t explain(mpc_session_t* session, const StepOutcome& outcome,
   std::string where;
   mpc_status_t status =
       outcome.fault == Fault::kUpdate
-          ? explain_update(session, outcome, inputs, &where)
+          ? explain_update(session, inputs, &where)
           : find_first_non_finite(session,
                                   static_cast<uint32_t>(session->known.step),
                                   inputs, &where);
@@ -299,7 +316,10 @@ mpc_status_t finish_until(mpc_session_t* session, size_t keep,
   if (first.fault == Fault::kNone) return nullptr;
   *out_info = first.info;
   StepInputs found;
-  found.later = session->num_calls - first.info.call;
+  // Where its micro-batches were good each by itself, none of them is looked
+  // at.
+  constexpr size_t kGone = SIZE_MAX;
+  found.later = first.rest ? kGone : session->num_calls - first.info.call;
   if (found.later == 0) {
     found.tensors = inputs;
     found.count = num_inputs;
@@ -332,6 +352,7 @@ mpc_status_t step(mpc_session_t* session, const mpc_tensor_t* inputs,
                            "the program has no entry point 'step'");
   MPC_RETURN_IF_ERROR(check_info(out_info));
   MPC_RETURN_IF_ERROR(check_alive(*session));
+  MPC_RETURN_IF_ERROR(check_schedule(session));
   MPC_RETURN_IF_ERROR(queue_step(session, inputs, num_inputs));
   size_t keep = session->asynchronous ? session->executable->depth() : 0;
   mpc_step_info_t info;
@@ -343,6 +364,34 @@ mpc_status_t synchronize(mpc_session_t* session, mpc_step_info_t* out_info) {
   MPC_RETURN_IF_ERROR(check_info(out_info));
   MPC_RETURN_IF_ERROR(check_alive(*session));
   mpc_step_info_t info;
+  return tell(finish_until(session, 0, nullptr, 0, &info), info, out_info);
+}
+
+// Whether updates weigh their micro-batches by what was really summed, so that
+// there may be fewer than the program was compiled for.
+bool weighs_updates(const mpc_session_t& session) {
+  const char* how = mpc_program_option(session.program, "incomplete-updates");
+  return how && std::strcmp(how, "weighted") == 0;
+}
+
+mpc_status_t finish_update(mpc_session_t* session, mpc_step_info_t* out_info) {
+  MPC_RETURN_IF_ERROR(check_info(out_info));
+  MPC_RETURN_IF_ERROR(check_alive(*session));
+  mpc_step_info_t info;
+  if (session->progress.micro_step > 0) {
+    if (!weighs_updates(*session))
+      return mpc_status_make(
+          MPC_INVALID_ARGUMENT,
+          "the program takes each micro-batch for one of %u, and %llu are no "
+          "update; compile the model again with this version of mpc",
+          session->program->root->accumulate(),
+          static_cast<unsigned long long>(session->progress.micro_step));
+    MPC_RETURN_IF_ERROR(check_schedule(session));
+    // One of the steps before it may fail, which must be told first.
+    MPC_RETURN_IF_ERROR(
+        tell(finish_until(session, 0, nullptr, 0, &info), info, out_info));
+    MPC_RETURN_IF_ERROR(queue_rest(session));
+  }
   return tell(finish_until(session, 0, nullptr, 0, &info), info, out_info);
 }
 
@@ -363,6 +412,8 @@ StepReads find_step_reads(const KnownEntries& known) {
   reads.update_finite = add_output(&reads, known.update_finite, 2);
   reads.batch_finite = add_output(&reads, known.batch_finite, 1);
   reads.step_counter = add_state(&reads, known.step_counter, 2);
+  std::copy(reads.values, reads.values + reads.count, reads.rest_values);
+  for (Value& value : reads.rest_values) value.after -= value.after > 0;
   return reads;
 }
 
@@ -399,4 +450,11 @@ mpc_status_t mpc_session_synchronize(mpc_session_t* session,
   if (!session)
     return mpc_status_make(MPC_INVALID_ARGUMENT, "the session is NULL");
   return guard([&] { return synchronize(session, out_info); });
+}
+
+mpc_status_t mpc_session_finish_update(mpc_session_t* session,
+                                       mpc_step_info_t* out_info) {
+  if (!session)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "the session is NULL");
+  return guard([&] { return finish_update(session, out_info); });
 }

@@ -1,7 +1,8 @@
 // RUN: mpc-opt %s --mpc-add-optimizer="optimizer=sgd accumulate=4 clip-norm=2" --split-input-file | FileCheck %s
 
 // Of a loss that does not say how it sums, gradients of a quarter are added up by
-// accumulate; apply updates and starts anew. Random numbers go by a counter of micro-batches, since the
+// accumulate, which counts the micro-batches; apply divides by how many there were
+// and starts anew. Random numbers go by a counter of micro-batches, since the
 // step stands still between updates. f64 stays f64.
 module {
   train.state @w parameter : tensor<2xf64>
@@ -21,6 +22,9 @@ module {
   // CHECK:         %[[OLD:.*]] = train.read @gradients
   // CHECK:         %[[SUM:.*]] = train.add %[[OLD]], %[[G]]
   // CHECK:         train.write @gradients, %[[SUM]]
+  // CHECK:         %[[ONE:.*]] = train.constant dense<1.000000e+00> : tensor<f64>
+  // CHECK:         %[[COUNT:.*]] = train.add %{{.*}}, %[[ONE]]
+  // CHECK:         train.write @loss_divisor, %[[COUNT]]
   // CHECK:         %[[LOSS:.*]] = train.add %{{.*}}, %{{.*}} : (tensor<f64>, tensor<f64>)
   // CHECK:         train.write @loss_sum, %[[LOSS]]
   // CHECK:         %[[NEXT:.*]] = train.increment %[[MICRO]]
@@ -30,12 +34,17 @@ module {
   // CHECK-SAME:    () -> (tensor<f64> {mpc.name = "loss"}, tensor<f64> {mpc.name = "grad_norm"})
   // CHECK:         %[[SUM:.*]] = train.read @gradients
   // CHECK:         %[[LOSSES:.*]] = train.read @loss_sum
-  // CHECK:         %[[LOSS:.*]] = train.loss_share %[[LOSSES]], %{{.*}} {terms = 4.000000e+00 : f64}
+  // CHECK:         %[[COUNT:.*]] = train.read @loss_divisor
+  // CHECK:         %[[FACTOR:.*]] = train.mean_factor %[[COUNT]] {terms = 4.000000e+00 : f64}
+  // CHECK:         %[[LOSS:.*]] = train.div %[[LOSSES]], %[[COUNT]]
+  // CHECK:         train.write @loss_divisor
   // CHECK:         train.write @loss_sum
   // CHECK:         %[[W:.*]] = train.read @parameters
-  // CHECK:         %[[NORM:.*]] = train.global_norm %[[SUM]]
+  // CHECK:         %[[RAW:.*]] = train.global_norm %[[SUM]]
+  // CHECK:         %[[NORM:.*]] = train.mul %[[RAW]], %[[FACTOR]]
   // CHECK:         %[[CLIP:.*]] = train.clip_factor %[[NORM]]
-  // CHECK:         %[[CLIPPED:.*]] = train.mul %[[SUM]], %[[CLIP]]
+  // CHECK:         %[[BOTH:.*]] = train.mul %[[FACTOR]], %[[CLIP]]
+  // CHECK:         %[[CLIPPED:.*]] = train.mul %[[SUM]], %[[BOTH]]
   // CHECK:         %[[NEW:.*]] = train.sgd %[[W]], %[[CLIPPED]]
   // CHECK:         train.write @parameters, %[[NEW]]
   // CHECK:         train.write @step_count
