@@ -12,6 +12,7 @@
 #include "compiler/Support/DebugFlags.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Target/GpuTarget.h"
+#include "tools/StandardStreams.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -136,6 +137,7 @@ static int import() {
 }
 
 int main(int argc, char **argv) {
+  mpc::openStandardStreams();
   InitLLVM init(argc, argv);
   mpc::registerDebugFlags();
   cl::ParseCommandLineOptions(argc, argv, "mpc importer and PTX compiler\n");

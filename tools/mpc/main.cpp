@@ -1,5 +1,6 @@
 //===- main.cpp - The mpc command -----------------------------------------===//
 
+#include "tools/StandardStreams.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Help.h"
 #include "tools/mpc/Print.h"
@@ -57,6 +58,7 @@ static constexpr const char *kFooter =
 #endif
 
 int main(int argc, char **argv) {
+  mpc::openStandardStreams();
   // A file that grows over the limit of the shell is an error like a full disk,
   // which is reported and leaves nothing half written.
   std::signal(SIGXFSZ, SIG_IGN);
