@@ -81,7 +81,7 @@ static int run(Options &options) {
       state.title = options.model;
       state.done = done;
       state.total = options.settings.steps;
-      state.loss = comparison.steps.back().loss;
+      state.trainLoss = comparison.steps.back().loss;
       std::chrono::duration<double> took =
           std::chrono::steady_clock::now() - begin;
       state.seconds = took.count();

@@ -5,11 +5,15 @@
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
 
+#include "runtime/src/base/number.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <sstream>
 
 using namespace mpc::tool;
 
@@ -497,4 +501,60 @@ Dataset::explainNonFinite(const std::vector<uint64_t> &indices) const {
       return "in the data " + place + (infinite ? " is inf" : " is nan") +
              ": repair such samples, or leave them out";
   return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Fingerprints
+//===----------------------------------------------------------------------===//
+
+/// A checksum of pieces all over the data: of small data of all of it.
+static uint64_t sampleChecksum(const std::vector<char> &data) {
+  constexpr size_t numPieces = 256, pieceBytes = 4096;
+  if (data.size() <= numPieces * pieceBytes)
+    return mpc::runtime::checksum(data.data(), data.size());
+  std::vector<char> pieces;
+  for (size_t i = 0; i < numPieces; ++i) {
+    // The first piece is the beginning, the last one the end.
+    size_t first = static_cast<unsigned __int128>(data.size() - pieceBytes) *
+                   i / (numPieces - 1);
+    pieces.insert(pieces.end(), data.begin() + first,
+                  data.begin() + first + pieceBytes);
+  }
+  return mpc::runtime::checksum(pieces.data(), pieces.size());
+}
+
+/// Lines by the names they begin with: "images<tab>f32[1500,1,8,8] 0123...".
+static std::map<std::string, std::string> linesOf(const std::string &text) {
+  std::map<std::string, std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);)
+    if (size_t tab = line.rfind('\t'); tab != std::string::npos)
+      lines[line.substr(0, tab)] = line.substr(tab + 1);
+  return lines;
+}
+
+std::string Dataset::fingerprint() const {
+  if (!print.empty())
+    return print;
+  for (const Column &column : columns)
+    print += printable(column.input.name) + "\t" +
+             formatType(column.input.dtype, column.array.shape) + " " +
+             format("%016llx", static_cast<unsigned long long>(
+                                   sampleChecksum(column.array.data))) +
+             "\n";
+  return print;
+}
+
+std::vector<std::string>
+Dataset::differencesFrom(const std::string &before) const {
+  std::map<std::string, std::string> now = linesOf(fingerprint()),
+                                     then = linesOf(before);
+  std::vector<std::string> names;
+  for (const auto &[name, line] : now)
+    if (!then.count(name) || then[name] != line)
+      names.push_back("'" + name + "'");
+  for (const auto &[name, line] : then)
+    if (!now.count(name))
+      names.push_back("'" + name + "'");
+  return names;
 }

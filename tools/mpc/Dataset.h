@@ -42,6 +42,14 @@ public:
   /// if there is neither.
   std::string explainNonFinite(const std::vector<uint64_t> &indices) const;
 
+  /// Names, types, shapes and samples of the content of all arrays, by which
+  /// other data can be told: a line for each.
+  std::string fingerprint() const;
+
+  /// "'x'": the arrays that were others when fingerprint() gave `before`, and
+  /// those that were there or were not.
+  std::vector<std::string> differencesFrom(const std::string &before) const;
+
   const std::string path;
 
 private:
@@ -67,6 +75,7 @@ private:
   std::vector<mpc_tensor_t> tensors;
   std::string sampleArray; ///< Which array `samples` was counted in.
   uint64_t samples = 0, batch = 0;
+  mutable std::string print; ///< The fingerprint, made once.
 };
 
 } // namespace mpc::tool

@@ -14,7 +14,7 @@
 using namespace mpc::tool;
 
 static constexpr auto kRedrawTime = std::chrono::milliseconds(80);
-static constexpr auto kLineTime = std::chrono::seconds(5);
+static constexpr auto kLineTime = std::chrono::minutes(1);
 
 //===----------------------------------------------------------------------===//
 // Formatting
@@ -39,9 +39,22 @@ static std::string formatRate(double samplesPerSecond) {
   return formatCount(std::llround(samplesPerSecond)) + " samples/s";
 }
 
-static std::string formatPerplexity(const ProgressState &state) {
-  return state.hasPerplexity ? format("perplexity %.2f", std::exp(state.loss))
-                             : "";
+static std::string formatPerplexity(const ProgressState &state,
+                                    const char *what,
+                                    std::optional<double> loss) {
+  return state.hasPerplexity && loss
+             ? format("%s perplexity %.2f", what, std::exp(*loss))
+             : "";
+}
+
+static std::string formatEvalLoss(const ProgressState &state) {
+  return state.evalLoss ? format("eval loss %.4f", *state.evalLoss) : "";
+}
+
+static std::string formatEvalAccuracy(const ProgressState &state) {
+  return state.evalAccuracy
+             ? format("eval accuracy %.2f %%", 100 * *state.evalAccuracy)
+             : "";
 }
 
 static double shareDone(const ProgressState &state) {
@@ -76,15 +89,14 @@ std::string mpc::tool::formatProgressBar(const ProgressState &state,
   std::string time;
   if (state.secondsLeft >= 0 && state.done < state.total)
     time = formatClock(state.secondsLeft) + " left";
-  std::string accuracy = state.accuracy < 0
-                             ? ""
-                             : format("accuracy %.2f %%", 100 * state.accuracy);
   std::vector<Field> before = {{state.title, 5}, {formatEpoch(state), 1}};
   std::vector<Field> after = {
       {format("%3.0f %%", std::floor(100 * shareDone(state))), 0},
-      {format("loss %.4f", state.loss), 0},
-      {formatPerplexity(state), 4},
-      {accuracy, 4},
+      {format("train loss %.4f", state.trainLoss), 0},
+      {formatPerplexity(state, "train", state.trainLoss), 5},
+      {formatEvalLoss(state), 3},
+      {formatPerplexity(state, "eval", state.evalLoss), 5},
+      {formatEvalAccuracy(state), 4},
       {formatRate(state.samplesPerSecond), 3},
       {formatScale(state.lossScale), 2},
       {time, 1}};
@@ -128,15 +140,14 @@ std::string mpc::tool::formatProgressLine(const ProgressState &state) {
              static_cast<unsigned long long>(state.total));
   if (std::string epoch = formatEpoch(state); !epoch.empty())
     line = epoch + ", " + line;
-  line += format(": loss %.4f", state.loss);
-  if (std::string perplexity = formatPerplexity(state); !perplexity.empty())
-    line += ", " + perplexity;
-  if (state.accuracy >= 0)
-    line += format(", accuracy %.2f %%", 100 * state.accuracy);
-  if (std::string rate = formatRate(state.samplesPerSecond); !rate.empty())
-    line += ", " + rate;
-  if (std::string scale = formatScale(state.lossScale); !scale.empty())
-    line += ", " + scale;
+  line += format(": train loss %.4f", state.trainLoss);
+  for (const std::string &text :
+       {formatPerplexity(state, "train", state.trainLoss),
+        formatEvalLoss(state), formatPerplexity(state, "eval", state.evalLoss),
+        formatEvalAccuracy(state), formatRate(state.samplesPerSecond),
+        formatScale(state.lossScale)})
+    if (!text.empty())
+      line += ", " + text;
   if (state.secondsLeft > 0)
     line += ", " + formatDuration(state.secondsLeft) + " left";
   return line;
@@ -189,6 +200,14 @@ void Progress::update(const ProgressState &state) {
   std::fflush(stream);
   drawn = true;
   nextTime = now + kRedrawTime;
+}
+
+void Progress::endEpoch(const ProgressState &state) {
+  if (quiet)
+    return;
+  clear();
+  std::fprintf(stream, "%s\n", formatProgressLine(state).c_str());
+  nextTime = terminal ? Clock::time_point::min() : Clock::now() + kLineTime;
 }
 
 void Progress::finish(const ProgressState &state) {

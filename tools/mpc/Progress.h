@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 namespace mpc::tool {
@@ -16,26 +17,28 @@ struct ProgressState {
   uint64_t total = 0;
   uint64_t epoch = 0;          ///< Counts from 1; 0: not shown.
   uint64_t epochs = 0;         ///< 0: their number is not given.
-  double loss = 0;             ///< Smoothed.
-  bool hasPerplexity = false;  ///< Shown beside the loss, of which it is exp.
+  double trainLoss = 0;        ///< Smoothed, or the mean of an epoch.
+  bool hasPerplexity = false;  ///< Shown beside losses, of which it is exp.
   double seconds = 0;          ///< So far, with evaluations and checkpoints.
   double samplesPerSecond = 0; ///< 0: not known yet.
   float lossScale = 1;         ///< Shown unless 1.
-  double accuracy = -1;        ///< Of the last evaluation; below 0: none yet.
-  double secondsLeft = -1;     ///< Below 0: not known yet.
+  std::optional<double> evalLoss, evalAccuracy; ///< Of the last evaluation.
+  double secondsLeft = -1;                      ///< Below 0: not known yet.
 };
 
 /// One line of at most `columns` columns for a terminal. What matters least
-/// gives way first when there is little room: the title, then accuracy and
-/// perplexity, the rate, the loss scale and at last the bar.
+/// gives way first when there is little room: the title and the perplexities,
+/// then the accuracy, the evaluation's loss and the rate, the loss scale and at
+/// last the bar.
 std::string formatProgressBar(const ProgressState &state, unsigned columns,
                               bool utf8);
 
 /// One line for a log.
 std::string formatProgressLine(const ProgressState &state);
 
-/// Prints the progress of training: on a terminal a bar that is redrawn in
-/// place some ten times a second, otherwise a line now and then.
+/// Prints the progress of training: a line for each epoch; on a terminal also a
+/// bar below these lines, which is redrawn in place some ten times a second,
+/// elsewhere a line each minute of an epoch.
 class Progress {
 public:
   /// `quiet`: prints nothing at all.
@@ -44,6 +47,9 @@ public:
 
   /// Cheap if it is not yet time to print.
   void update(const ProgressState &state);
+
+  /// Prints the line of an epoch that has ended.
+  void endEpoch(const ProgressState &state);
 
   /// Draws the last state, whatever the time, and leaves it standing. A log
   /// needs no such line.

@@ -74,6 +74,12 @@ public:
   /// Calls of mpc_session_step for one update of the weights, as compiled.
   uint64_t microBatches() const;
 
+  /// Whether an update may be of fewer: packages of older versions cannot do
+  /// that.
+  bool weighsUpdates() const {
+    return option("incomplete-updates") == "weighted";
+  }
+
   const std::string path;
 
 private:

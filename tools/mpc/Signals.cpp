@@ -11,7 +11,8 @@ using namespace mpc::tool;
 
 // A handler has no other way to reach anything.
 static volatile std::sig_atomic_t receivedSignal = 0;
-static struct sigaction previousInterrupt, previousTerminate, previousPipe;
+static struct sigaction previousInterrupt, previousTerminate, previousPipe,
+    previousHangUp;
 
 /// A step can take minutes: whoever sits there must see that the key arrived.
 static void noteSignal(int number) {
@@ -41,6 +42,11 @@ StopOnSignal::StopOnSignal() {
   sigaction(SIGPIPE, &action, &previousPipe);
   if (previousPipe.sa_handler == SIG_IGN)
     sigaction(SIGPIPE, &previousPipe, nullptr);
+  // The terminal has gone, of which both the kernel and the shell may tell.
+  // Whoever started the process with nohup wants it to go on.
+  sigaction(SIGHUP, &action, &previousHangUp);
+  if (previousHangUp.sa_handler == SIG_IGN)
+    sigaction(SIGHUP, &previousHangUp, nullptr);
   // A shell starts background jobs with SIGINT ignored; leave it so.
   if (previousInterrupt.sa_handler == SIG_IGN)
     sigaction(SIGINT, &previousInterrupt, nullptr);
@@ -49,6 +55,7 @@ StopOnSignal::StopOnSignal() {
 StopOnSignal::~StopOnSignal() {
   sigaction(SIGINT, &previousInterrupt, nullptr);
   sigaction(SIGTERM, &previousTerminate, nullptr);
+  sigaction(SIGHUP, &previousHangUp, nullptr);
   // What is left in the buffers is still to be written, to nobody.
   if (receivedSignal == SIGPIPE)
     std::signal(SIGPIPE, SIG_IGN);
@@ -64,6 +71,8 @@ const char *StopOnSignal::received() const {
     return "SIGTERM";
   case SIGPIPE:
     return "SIGPIPE";
+  case SIGHUP:
+    return "SIGHUP";
   }
   return nullptr;
 }

@@ -4,9 +4,10 @@
 
 namespace mpc::tool {
 
-/// While one exists, SIGINT, SIGTERM and SIGPIPE only leave a mark, and SIGINT
-/// a note on stderr. A second SIGINT or SIGTERM ends the process at once, as
-/// usual. After a SIGPIPE no other one does harm.
+/// While one exists, SIGINT, SIGTERM, SIGHUP and SIGPIPE only leave a mark, and
+/// SIGINT a note on stderr. A second SIGINT or SIGTERM ends the process at
+/// once, as usual. After a SIGPIPE or SIGHUP no other one does harm. SIGINT,
+/// SIGHUP and SIGPIPE stay ignored where they were (`nohup`).
 class StopOnSignal {
 public:
   StopOnSignal();

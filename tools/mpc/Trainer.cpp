@@ -1,34 +1,18 @@
 //===- Trainer.cpp - The training loop ------------------------------------===//
 
 #include "tools/mpc/Trainer.h"
-#include "tools/mpc/Output.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
+#include "tools/mpc/TrainProperties.h"
 #include "tools/mpc/TrainedOptions.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 using namespace mpc::tool;
-
-// Properties of the session: what the loop needs to go on.
-static constexpr const char *kEpoch = "train.epoch";
-static constexpr const char *kBatch = "train.batch";
-static constexpr const char *kBatchSize = "train.batch_size";
-static constexpr const char *kStep = "train.step";
-static constexpr const char *kSeed = "train.seed";
-static constexpr const char *kSamples = "train.samples";
-static constexpr const char *kShuffle = "train.shuffle";
-
-/// The state that says how long a schedule is.
-static constexpr const char *kTotalSteps = "total_steps";
 
 /// Who goes on after a step that is not finite must know of it before the next.
 static SessionSettings forTraining(const TrainOptions &options, uint64_t seed) {
@@ -52,15 +36,6 @@ static Sampler makeSampler(const Dataset &data, uint64_t seed, bool shuffle) {
 //===----------------------------------------------------------------------===//
 // Beginning
 //===----------------------------------------------------------------------===//
-
-/// True if `folder` holds anything named like a checkpoint.
-static bool hasCheckpoints(const std::string &folder) {
-  std::error_code error;
-  for (const auto &entry : std::filesystem::directory_iterator(folder, error))
-    if (entry.path().filename().string().rfind("step-", 0) == 0)
-      return true;
-  return false;
-}
 
 /// Whether the program makes the rate of each step itself.
 static bool hasSchedule(const Program &program) {
@@ -125,6 +100,23 @@ static uint64_t warmupSteps(const Program &program) {
   return value >= 1 ? value : 0;
 }
 
+/// Whether the schedule has a last step, rather than just a warm-up that is a
+/// share of all.
+static bool endsRate(const Program &program) {
+  std::string schedule = program.option("lr-schedule");
+  for (const char *kind : {"cosine", "linear", "polynomial", "one-cycle"})
+    if (schedule.rfind(kind, 0) == 0 &&
+        schedule.rfind("cosine-restarts", 0) != 0)
+      return true;
+  return false;
+}
+
+/// What a schedule that ends falls to.
+static std::string lastRate(const Program &program) {
+  std::string least = program.option("lr-min");
+  return least.empty() ? "0" : least;
+}
+
 /// A schedule is made for as many updates as it was compiled for, or as the
 /// first run has; only --total-steps changes that.
 void Trainer::setTotalSteps() {
@@ -144,142 +136,26 @@ void Trainer::setTotalSteps() {
                  "mpc: note: the rate rises for %s and is scheduled for %s: it "
                  "never falls\n",
                  formatCount(rise, "step").c_str(), formatCount(now).c_str());
-  if (now != totalSteps())
-    std::fprintf(stderr,
-                 "mpc: note: the learning rate is scheduled for %s, and this "
-                 "run goes to step %llu; --total-steps changes that\n",
-                 formatCount(now, "step").c_str(),
-                 static_cast<unsigned long long>(totalSteps()));
-}
-
-/// Makes the folder for checkpoints and locks it before anything is read from
-/// it: of two runs that start at once, one ends here.
-void Trainer::openCheckpointDir() {
-  const std::string &folder = options.checkpointDir;
-  createFolders(folder);
-  lock.take(folder);
-  if (!options.resume && hasCheckpoints(folder))
-    throw Failure(Usage, "'" + folder +
-                             "' holds checkpoints of another run; give "
-                             "--resume to go on with it, or another folder");
-}
-
-static uint64_t readCount(const Session &session, const char *name) {
-  std::optional<std::string> text = session.property(name);
-  if (!text)
-    throw Failure(Damaged, std::string("the checkpoint was not written by mpc "
-                                       "train: it lacks '") +
-                               name + "'");
-  char *end = nullptr;
-  errno = 0;
-  uint64_t value = std::strtoull(text->c_str(), &end, 10);
-  if (errno != 0 || end == text->c_str() || *end != 0)
-    throw Failure(Damaged, std::string("the checkpoint's '") + name +
-                               "' is no number: '" + *text + "'");
-  return value;
-}
-
-void Trainer::resume() {
-  std::string misfit;
-  std::string loaded = session.loadLatest(options.checkpointDir, misfit);
-  if (loaded.empty()) {
-    std::fprintf(stderr,
-                 "mpc: note: '%s' holds no checkpoint yet: starting "
-                 "from the beginning\n",
-                 options.checkpointDir.c_str());
+  if (now == totalSteps())
     return;
-  }
-  takeOptions(misfit);
-  restorePosition();
-  lastCheckpoint = loaded;
-  std::fprintf(stderr, "mpc: note: going on after step %llu from '%s'\n",
-               static_cast<unsigned long long>(step), loaded.c_str());
-}
-
-/// Says what the program was compiled with and the checkpoint was not. Training
-/// goes on with the program's; that it is the same training must be true, or
-/// asked for. `misfit` is what of the optimizer's the checkpoint lacks or has
-/// too much.
-void Trainer::takeOptions(const std::string &misfit) {
-  OptionChanges changes = compareOptions(session, program);
-  if (!changes.graver.empty() && !options.force)
-    throw Failure(Usage, "the checkpoint was trained with other options: " +
-                             joinWords(changes.graver) +
-                             "; give --resume=force to go on all the same" +
-                             (misfit.empty() ? "" : ", the optimizer anew"));
-  if (!misfit.empty() && !options.force && !changes.states)
-    throw Failure(Damaged,
-                  "the checkpoint belongs to another program: " + misfit);
-  std::vector<std::string> said = changes.graver;
-  said.insert(said.end(), changes.milder.begin(), changes.milder.end());
-  if (!said.empty())
-    std::fprintf(stderr, "mpc: note: going on with %s\n",
-                 joinWords(said).c_str());
-  if (!misfit.empty() && !changes.states)
-    std::fprintf(stderr,
-                 "mpc: note: the optimizer starts anew where the "
-                 "checkpoint does not fit it: %s\n",
-                 misfit.c_str());
-  if (!changes.known)
-    std::fprintf(stderr,
-                 "mpc: note: the checkpoint does not say what it was trained "
-                 "with; its learning rate is %g\n",
-                 readRate().value_or(0));
-  // A rate that was compiled anew is meant; otherwise that of the checkpoint,
-  // which --lr may have set, goes on.
-  if (changes.totalSteps && program.hasState(kTotalSteps))
-    session.writeCounter(
-        kTotalSteps,
-        std::strtoll(program.option("total-steps").c_str(), nullptr, 10));
-  if (changes.rate)
-    setRate(std::strtod(program.option("lr").c_str(), nullptr));
-  std::string before = session.property(kBatchSize).value_or("");
-  if (!before.empty() && before != std::to_string(data.batchSize()))
-    std::fprintf(
-        stderr, "mpc: note: going on with batches of %llu instead of %s\n",
-        static_cast<unsigned long long>(data.batchSize()), before.c_str());
-}
-
-void Trainer::restorePosition() {
-  uint64_t savedSeed = readCount(session, kSeed);
-  if (options.seed && *options.seed != savedSeed)
-    throw Failure(Usage,
-                  format("--seed=%llu differs from the checkpoint's %llu",
-                         static_cast<unsigned long long>(*options.seed),
-                         static_cast<unsigned long long>(savedSeed)));
-  bool savedShuffle = readCount(session, kShuffle) != 0;
-  if (savedShuffle == options.noShuffle)
-    throw Failure(Usage, savedShuffle
-                             ? "the checkpoint was trained without --no-shuffle"
-                             : "the checkpoint was trained with --no-shuffle");
-  uint64_t savedSamples = readCount(session, kSamples);
-  if (savedSamples != data.numSamples())
-    throw Failure(Usage, data.path + ": has " +
-                             formatCount(data.numSamples(), "sample") +
-                             ", but the checkpoint was trained on " +
-                             formatCount(savedSamples));
-  Sampler::Position position = {readCount(session, kEpoch),
-                                readCount(session, kBatch)};
-  // Between epochs any batch will do. Checkpoints did not always say it.
-  uint64_t savedBatch = session.property(kBatchSize)
-                            ? readCount(session, kBatchSize)
-                            : data.batchSize();
-  if (savedBatch != data.batchSize() && position.batch != 0)
+  std::string scheduled =
+      format("the learning rate is scheduled for %s, and this run goes to step "
+             "%llu",
+             formatCount(now, "step").c_str(),
+             static_cast<unsigned long long>(totalSteps()));
+  bool isChosen =
+      options.totalSteps ||
+      std::strtoull(program.option("total-steps").c_str(), nullptr, 10) > 0;
+  if (now < totalSteps() && firstStep > 0 && !isChosen && endsRate(program))
     throw Failure(
         Usage,
-        format(
-            "the checkpoint stands within an epoch of batches of %llu, but "
-            "the program takes batches of %llu; compile it with --batch=%llu",
-            static_cast<unsigned long long>(savedBatch),
-            static_cast<unsigned long long>(data.batchSize()),
-            static_cast<unsigned long long>(savedBatch)));
-  if (position.batch >= sampler.batchesPerEpoch())
-    throw Failure(Damaged, "the checkpoint's position lies behind the end of "
-                           "the epoch");
-  seed = savedSeed;
-  sampler.reseed(seed);
-  sampler.seek(position);
-  step = firstStep = readCount(session, kStep);
+        format("%s: behind the end of the schedule the rate stays at its last "
+               "value, %s; give --total-steps=%llu for a schedule that ends "
+               "with this run, or --total-steps=%llu to train on as it is",
+               scheduled.c_str(), lastRate(program).c_str(),
+               static_cast<unsigned long long>(totalSteps()),
+               static_cast<unsigned long long>(now)));
+  note(scheduled + "; --total-steps changes that");
 }
 
 //===----------------------------------------------------------------------===//
@@ -289,8 +165,11 @@ void Trainer::restorePosition() {
 uint64_t Trainer::totalSteps() const {
   if (options.steps)
     return *options.steps;
-  uint64_t batches = options.epochs.value_or(1) * sampler.batchesPerEpoch();
-  return batches / program.microBatches();
+  uint64_t epochs = options.epochs.value_or(1),
+           batches = sampler.batchesPerEpoch(), each = program.microBatches();
+  // An update ends with its epoch if it can.
+  return program.weighsUpdates() ? epochs * ((batches + each - 1) / each)
+                                 : epochs * batches / each;
 }
 
 bool Trainer::isDone() const {
@@ -319,6 +198,18 @@ void Trainer::queueBatch() {
   info.struct_size = sizeof(info);
   mpc_status_t status =
       mpc_session_step(session.get(), inputs.data(), inputs.size(), &info);
+  take(status, info);
+}
+
+/// Lets the batches that an epoch has left for its last update be one, fewer
+/// than others have. Nothing is queued.
+void Trainer::finishUpdate() {
+  if (stepSamples.empty() || !program.weighsUpdates())
+    return;
+  queued.push_back({++calls, {}});
+  mpc_step_info_t info = {};
+  info.struct_size = sizeof(info);
+  mpc_status_t status = mpc_session_finish_update(session.get(), &info);
   take(status, info);
 }
 
@@ -437,10 +328,13 @@ void Trainer::settle(const mpc_step_info_t &info) {
                          static_cast<unsigned long long>(queued.front().call)));
   const std::vector<uint64_t> &samples = queued.front().samples;
   stepSamples.insert(stepSamples.end(), samples.begin(), samples.end());
+  samplesTaken += samples.size();
   queued.pop_front();
   if (!info.updated && !info.skipped)
     return;
   checkLoss(info);
+  if (info.updated)
+    epochLoss.add(currentEpoch(), info.update_loss, stepSamples.size());
   stepSamples.clear();
   ++step;
   if (isFaulty)
@@ -464,90 +358,6 @@ bool Trainer::mustDrain(bool epochEnds) const {
          reached % options.checkpointEvery == 0;
 }
 
-/// The double with the fewest digits that rounds to the float `value`: 0.001
-/// rather than 0.0010000000474974513. Reading it as a float gives the same
-/// bits. What is no float is left alone.
-static double asShortest(double value) {
-  if (!std::isfinite(value) || static_cast<float>(value) != value)
-    return value; // Written as null, or as the double it is.
-  for (int digits = 6; digits < 9; ++digits) {
-    std::string text = format("%.*g", digits, value);
-    if (std::strtof(text.c_str(), nullptr) == static_cast<float>(value))
-      return std::strtod(text.c_str(), nullptr);
-  }
-  return value;
-}
-
-/// Prints one line of JSON about a step.
-void Trainer::log(const mpc_step_info_t &info, double loss, uint64_t step) {
-  if (!options.json)
-    return;
-  nlohmann::ordered_json json;
-  json["step"] = step;
-  json["loss"] = asShortest(static_cast<float>(loss));
-  if (hasPerplexity(program))
-    json["perplexity"] = asShortest(static_cast<float>(std::exp(loss)));
-  json["loss_scale"] = asShortest(info.loss_scale);
-  json["skipped"] = info.skipped != 0;
-  if (isScheduled)
-    json["lr"] = asShortest(info.learning_rate);
-  else if (currentRate)
-    json["lr"] = asShortest(*currentRate);
-  json["grad_norm"] = asShortest(info.grad_norm);
-  // A log that ends in the middle is worth stopping for; training is not lost.
-  if (std::puts(json.dump().c_str()) >= 0 || signals.received())
-    return;
-  std::string cause = std::strerror(errno);
-  saveCheckpoint();
-  throw Failure(InputOutput,
-                format("cannot write the output of step %llu: %s",
-                       static_cast<unsigned long long>(step), cause.c_str()));
-}
-
-void Trainer::report(const mpc_step_info_t &info, double loss) {
-  lossScale = info.loss_scale;
-  skipped += info.skipped;
-  if (!info.skipped) {
-    constexpr double memory = 0.95;
-    smoothLoss =
-        smoothLoss == 0 ? loss : memory * smoothLoss + (1 - memory) * loss;
-  }
-
-  log(info, loss, step);
-  if (!info.skipped && !std::isfinite(loss)) {
-    progress.clear();
-    throw Failure(Numeric,
-                  format("the loss of step %llu is %g: training diverged; a "
-                         "lower --lr or --clip-norm may help",
-                         static_cast<unsigned long long>(step), loss));
-  }
-}
-
-ProgressState Trainer::progressState() const {
-  ProgressState state;
-  state.title = std::filesystem::path(program.path).filename().string();
-  state.done = step;
-  state.total = totalSteps();
-  // An epoch that has just ended is still the one to be shown.
-  Sampler::Position at = sampler.position();
-  state.epoch = at.batch == 0 && at.epoch > 0 ? at.epoch : at.epoch + 1;
-  state.epochs = options.steps ? 0 : options.epochs.value_or(1);
-  state.loss = smoothLoss;
-  state.hasPerplexity = hasPerplexity(program);
-  state.lossScale = lossScale;
-  if (lastEvaluation && lastEvaluation->accuracy)
-    state.accuracy = *lastEvaluation->accuracy;
-  state.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  uint64_t steps = step - firstStep;
-  if (steps > 0 && state.seconds > 0) {
-    state.samplesPerSecond =
-        steps * program.microBatches() * data.batchSize() / state.seconds;
-    state.secondsLeft =
-        state.seconds / steps * (state.total > step ? state.total - step : 0);
-  }
-  return state;
-}
-
 //===----------------------------------------------------------------------===//
 // Evaluations and checkpoints
 //===----------------------------------------------------------------------===//
@@ -558,7 +368,7 @@ void Trainer::evaluateNow() {
   lastEvaluation = evaluate(session, program, *evalData);
   evaluatedStep = step;
   if (options.json)
-    std::puts(toJson(*lastEvaluation).dump().c_str());
+    logEvaluation();
 }
 
 bool Trainer::isCheckpointDue(bool epochEnds) const {
@@ -584,6 +394,8 @@ void Trainer::saveCheckpoint() {
   session.setProperty(kSeed, std::to_string(seed));
   session.setProperty(kSamples, std::to_string(data.numSamples()));
   session.setProperty(kShuffle, options.noShuffle ? "0" : "1");
+  session.setProperty(kLoss, epochLoss.toText());
+  session.setProperty(kData, data.fingerprint());
   rememberOptions(session, program);
   check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
   lastCheckpoint = path;
@@ -611,25 +423,17 @@ void Trainer::noteSamplesLeftOut() const {
                options.noShuffle ? "" : ", other ones each time");
 }
 
-/// What computed the steps. The plain CPU needs no mention.
-void Trainer::printDevice() const {
-  nlohmann::ordered_json json;
-  json["device"] = mpc_session_device(session.get());
-  if (json["device"] == "cpu")
+/// Says what an older program has summed for an update that never comes.
+void Trainer::noteBatchesLeftOut() {
+  if (stepSamples.empty())
     return;
-  json["kernels"] = nlohmann::ordered_json::array();
-  for (size_t i = 0; i < mpc_session_num_kernels(session.get()); ++i) {
-    mpc_kernel_info_t info = {};
-    info.struct_size = sizeof(info);
-    check(mpc_session_kernel_info(session.get(), i, &info), program.path);
-    json["kernels"].push_back({{"kernel", info.kernel},
-                               {"implementation", info.implementation},
-                               {"entry", info.entry},
-                               {"instruction", info.instruction},
-                               {"calls", info.calls},
-                               {"workspace_bytes", info.workspace_bytes}});
-  }
-  sayJson(json);
+  progress.clear();
+  note(format("the last %s of %s are no whole update of %llu and change no "
+              "weight; compile the model again with this version of mpc, whose "
+              "updates may be incomplete",
+              formatCount(stepSamples.size() / data.batchSize()).c_str(),
+              formatCount(sampler.batchesPerEpoch(), "batch").c_str(),
+              static_cast<unsigned long long>(program.microBatches())));
 }
 
 ExitCode Trainer::run() {
@@ -644,21 +448,26 @@ ExitCode Trainer::run() {
     epochEnds |= sampler.position().epoch != epoch;
     if (mustDrain(epochEnds))
       drain();
-    // Whoever trains epoch by epoch leaves gradients that do not make up a
-    // whole update where they are.
+    if (epochEnds && queued.empty())
+      finishUpdate();
+    // Programs of before updates could be incomplete leave the gradients that
+    // an epoch ends with where they are.
     bool stepEnds = queued.empty() && (stepSamples.empty() || isDone());
     if (stepEnds) {
       // The checkpoint first: an evaluation that fails must not cost the epoch.
       if (isCheckpointDue(epochEnds))
         saveCheckpoint();
-      if (epochEnds)
+      if (epochEnds) {
         evaluateNow();
+        progress.endEpoch(epochState());
+      }
       epochEnds = false;
       if (const char *signal = signals.received())
         return stop(signal);
     }
     progress.update(progressState());
   }
+  noteBatchesLeftOut();
   saveCheckpoint();
   evaluateNow();
   ProgressState state = progressState();
@@ -685,35 +494,4 @@ ExitCode Trainer::stop(const char *signal) {
                signal, static_cast<unsigned long long>(step),
                lastCheckpoint.c_str());
   return Stopped;
-}
-
-void Trainer::printSummary(const ProgressState &state) const {
-  uint64_t steps = step - firstStep;
-  if (steps == 0) {
-    std::printf("nothing left to train: step %llu was the last\n",
-                static_cast<unsigned long long>(step));
-  } else {
-    std::string perplexity =
-        state.hasPerplexity ? format(", perplexity %.2f", std::exp(smoothLoss))
-                            : "";
-    bool learned = skipped < steps;
-    std::printf("trained %s in %s (%s samples/s), %s%s\n",
-                formatCount(steps, "step").c_str(),
-                formatDuration(state.seconds).c_str(),
-                formatCount(std::llround(state.samplesPerSecond)).c_str(),
-                learned ? format("loss %.4f", smoothLoss).c_str()
-                        : "no weight changed",
-                learned ? perplexity.c_str() : "");
-    if (leftOut > 0)
-      std::printf("%s left out, not being finite\n",
-                  formatCount(leftOut, "step").c_str());
-    if (skipped > leftOut)
-      std::printf("%s skipped because a gradient overflowed; loss scale %.9g\n",
-                  formatCount(skipped - leftOut, "step").c_str(), lossScale);
-  }
-  if (lastEvaluation)
-    std::printf("%s: %s\n", evalData->path.c_str(),
-                formatEvaluation(*lastEvaluation).c_str());
-  if (!lastCheckpoint.empty())
-    std::printf("checkpoint: %s\n", lastCheckpoint.c_str());
 }

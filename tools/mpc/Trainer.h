@@ -3,6 +3,7 @@
 #define MPC_TOOLS_MPC_TRAINER_H
 
 #include "tools/mpc/Dataset.h"
+#include "tools/mpc/EpochLoss.h"
 #include "tools/mpc/Evaluate.h"
 #include "tools/mpc/FolderLock.h"
 #include "tools/mpc/Progress.h"
@@ -83,6 +84,7 @@ private:
     std::string text;
   };
 
+  static uint64_t readCount(const Session &session, const char *name);
   void openCheckpointDir();
   void resume();
   void setRate(double rate);
@@ -90,9 +92,12 @@ private:
   std::optional<double> readRate() const;
   void takeOptions(const std::string &misfit);
   void restorePosition();
+  void noteOtherData() const;
   void noteSamplesLeftOut() const;
   void printDevice() const;
+  void noteBatchesLeftOut();
   void queueBatch();
+  void finishUpdate();
   void drain();
   void settle(const mpc_step_info_t &info);
   bool mustDrain(bool epochEnds) const;
@@ -103,13 +108,17 @@ private:
   void rollBack();
   void report(const mpc_step_info_t &info, double loss);
   void log(const mpc_step_info_t &info, double loss, uint64_t step);
+  void logEvaluation() const;
   void evaluateNow();
   void saveCheckpoint();
   bool isCheckpointDue(bool epochEnds) const;
   bool isDone() const;
   uint64_t totalSteps() const;
+  uint64_t currentEpoch() const;
   ProgressState progressState() const;
+  ProgressState epochState() const;
   ExitCode stop(const char *signal);
+  std::string describeLoss(bool learned) const;
   void printSummary(const ProgressState &state) const;
 
   using Clock = std::chrono::steady_clock;
@@ -139,7 +148,9 @@ private:
   bool isFaulty = false; ///< A batch of the step that is not done.
   Clock::time_point begin = Clock::now(); ///< Of this run.
   Clock::time_point lastSave = begin;     ///< Of a checkpoint, or `begin`.
-  double smoothLoss = 0;
+  uint64_t samplesTaken = 0;              ///< In this run.
+  double smoothLoss = 0;                  ///< A moving average.
+  EpochLoss epochLoss;
   float lossScale = 1;
   std::optional<Evaluation> lastEvaluation;
   uint64_t evaluatedStep = 0;

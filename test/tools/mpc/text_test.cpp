@@ -1,5 +1,6 @@
 // Numbers, suggestions and progress as people read them.
 
+#include "tools/mpc/EpochLoss.h"
 #include "tools/mpc/Progress.h"
 #include "tools/mpc/Text.h"
 
@@ -64,17 +65,19 @@ ProgressState someState() {
   state.total = 690;
   state.epoch = 15;
   state.epochs = 30;
-  state.loss = 0.04213;
+  state.trainLoss = 0.04213;
+  state.evalLoss = 0.0517;
   state.samplesPerSecond = 38120.4;
-  state.accuracy = 0.9798;
+  state.evalAccuracy = 0.9798;
   state.secondsLeft = 3.2;
   return state;
 }
 
 TEST(Progress, Bar) {
-  EXPECT_EQ(formatProgressBar(someState(), 140, /*utf8=*/false),
+  EXPECT_EQ(formatProgressBar(someState(), 180, /*utf8=*/false),
             "mlp.mpc  epoch 15/30  ===============>--------------   50 %  "
-            "loss 0.0421  accuracy 97.98 %  38 120 samples/s  0:03 left");
+            "train loss 0.0421  eval loss 0.0517  eval accuracy 97.98 %  "
+            "38 120 samples/s  0:03 left");
 }
 
 TEST(Progress, BarShowsTheLossScale) {
@@ -90,11 +93,11 @@ TEST(Progress, BarFitsEveryWidth) {
   for (unsigned columns = 1; columns < 200; ++columns)
     EXPECT_LE(formatProgressBar(state, columns, false).size(), columns);
   // The title gives way first, then the accuracy.
-  std::string line = formatProgressBar(state, 100, false);
+  std::string line = formatProgressBar(state, 120, false);
   EXPECT_EQ(line.find("mlp.mpc"), std::string::npos);
   EXPECT_NE(line.find("epoch 15/30"), std::string::npos);
   // Loss and share stay to the end.
-  EXPECT_EQ(formatProgressBar(state, 20, false), " 50 %  loss 0.0421");
+  EXPECT_EQ(formatProgressBar(state, 26, false), " 50 %  train loss 0.0421");
 }
 
 TEST(Progress, BarInUtf8HasAsManyColumns) {
@@ -112,20 +115,49 @@ TEST(Progress, FullBar) {
   ProgressState state = someState();
   state.done = state.total;
   state.secondsLeft = 0;
-  std::string line = formatProgressBar(state, 140, false);
+  std::string line = formatProgressBar(state, 160, false);
   EXPECT_NE(line.find("==============================  100 %"),
             std::string::npos);
 }
 
 TEST(Progress, LogLine) {
   EXPECT_EQ(formatProgressLine(someState()),
-            "epoch 15/30, step 345/690: loss 0.0421, accuracy 97.98 %, "
-            "38 120 samples/s, 3.2 s left");
+            "epoch 15/30, step 345/690: train loss 0.0421, eval loss 0.0517, "
+            "eval accuracy 97.98 %, 38 120 samples/s, 3.2 s left");
   ProgressState fresh;
   fresh.done = 1;
   fresh.total = 10;
-  fresh.loss = 2.5;
-  EXPECT_EQ(formatProgressLine(fresh), "step 1/10: loss 2.5000");
+  fresh.trainLoss = 2.5;
+  EXPECT_EQ(formatProgressLine(fresh), "step 1/10: train loss 2.5000");
+}
+
+TEST(Progress, PerplexitiesOfBothDataSets) {
+  ProgressState state = someState();
+  state.hasPerplexity = true;
+  EXPECT_NE(formatProgressLine(state).find(
+                "train loss 0.0421, train perplexity 1.04, eval loss 0.0517, "
+                "eval perplexity 1.05"),
+            std::string::npos);
+}
+
+TEST(EpochLoss, IsTheMeanOfOneEpoch) {
+  EpochLoss loss;
+  EXPECT_FALSE(loss.mean());
+  loss.add(1, 8, 100);
+  loss.add(2, 1, 30);
+  loss.add(2, 4, 10);
+  EXPECT_EQ(loss.epoch(), 2u);
+  EXPECT_EQ(loss.mean(), 1.75);
+  // A stop in between changes no bit.
+  loss.add(2, 0.1, 3);
+  EpochLoss other;
+  other.restore(loss.toText());
+  loss.add(2, 0.7, 3);
+  other.add(2, 0.7, 3);
+  EXPECT_EQ(other.mean(), loss.mean());
+  EXPECT_EQ(other.toText(), loss.toText());
+  other.restore("nonsense");
+  EXPECT_FALSE(other.mean());
 }
 
 } // namespace
