@@ -168,6 +168,7 @@ describe(const CompileOptions &options, ModuleOp module) {
        {"weight-decay", number(options.weightDecay)},
        {"clip-norm", number(options.clipNorm)},
        {"freeze", llvm::join(options.freeze, " ")},
+       {"train-only", llvm::join(options.trainOnly, " ")},
        {"train", llvm::join(options.train, " ")},
        {"detach", llvm::join(options.detach, " ")},
        {"padding-idx", describe(options.paddingRows)},
@@ -194,6 +195,22 @@ describe(const CompileOptions &options, ModuleOp module) {
 }
 
 namespace {
+
+/// The numbers of all parameters, without what lies between them in packs.
+uint64_t countTrained(ModuleOp module) {
+  uint64_t count = 0;
+  for (auto state : module.getOps<train::StateOp>()) {
+    if (state.getKind() != train::StateKind::Parameter)
+      continue;
+    if (!state.getSlots() || state.getSlots()->empty()) {
+      count += cast<RankedTensorType>(state.getType()).getNumElements();
+      continue;
+    }
+    for (auto slot : state.getSlots()->getAsRange<train::SlotAttr>())
+      count += ShapedType::getNumElements(slot.getShape());
+  }
+  return count;
+}
 
 class Compilation {
 public:
@@ -277,6 +294,8 @@ private:
       if (stage == options.stopAfter)
         return 0;
     }
+    result.trainedElements = countTrained(*module);
+    result.frozenElements = imported.frozenElements;
     if (int code = assignFormats(targets))
       return code;
     if (options.stopAfter == "precision")

@@ -14,6 +14,7 @@ inline ImportOptions toImportOptions(const CompileOptions &options) {
   result.batch = options.batch;
   result.freeze = options.freeze;
   result.train = options.train;
+  result.trainOnly = options.trainOnly;
   result.detach = options.detach;
   result.paddingRows = options.paddingRows;
   result.maxOps = options.maxOps;

@@ -89,7 +89,8 @@ struct CompileOptions : UpdateOptions {
   std::set<std::string> given;
   std::optional<int64_t> batch;
   std::map<std::string, int64_t> dims;
-  std::vector<std::string> freeze; ///< Regexes of parameters not trained.
+  std::vector<std::string> freeze;    ///< Regexes of parameters not trained.
+  std::vector<std::string> trainOnly; ///< Of those that alone are.
   std::vector<std::string>
       train; ///< Of what is trained, whatever it looks like.
   std::vector<std::string> detach; ///< Regexes of values without gradients.
@@ -109,6 +110,9 @@ struct CompileResult {
   std::map<std::string, std::string> otherReports;
   std::string optimizer; ///< In the end; of a model's own step, words for it.
   uint64_t packageBytes = 0;
+  /// Numbers in parameters that are trained, and in those that an option
+  /// froze.
+  uint64_t trainedElements = 0, frozenElements = 0;
   bool predictsOnly = false; ///< The model has no parameters to train.
 };
 

@@ -90,6 +90,7 @@ void GraphImporter::run() {
 LogicalResult GraphImporter::importGraph() {
   if (failed(freeze.compile(options.freeze, context)) ||
       failed(train.compile(options.train, context)) ||
+      failed(trainOnly.compile(options.trainOnly, context)) ||
       failed(detach.compile(options.detach, context)) ||
       failed(padding.bind(options.paddingRows, graph, context))) {
     result.error = ModelError::Usage;
@@ -223,6 +224,8 @@ LogicalResult GraphImporter::checkPatterns() {
   bool isFine = true;
   isFine &= succeeded(freeze.checkMatched(initializers, context, result.notes));
   isFine &= succeeded(train.checkMatched(initializers, context, result.notes));
+  isFine &=
+      succeeded(trainOnly.checkMatched(initializers, context, result.notes));
   isFine &= succeeded(detach.checkMatched(computed, context, result.notes));
   return success(isFine);
 }
@@ -234,9 +237,14 @@ LogicalResult GraphImporter::checkOptions() {
     result.error = ModelError::Usage;
     return failure();
   }
-  if (!trained.empty() || frozenReads.empty() || options.freeze.empty())
+  if (!trained.empty() || frozenReads.empty() ||
+      (options.freeze.empty() && options.trainOnly.empty()))
     return success();
   result.error = ModelError::Usage;
+  if (options.freeze.empty())
+    return emitError(UnknownLoc::get(context))
+           << "--train-only matches nothing that would be trained: masks, "
+              "tables and buffers need --train=REGEX as well";
   return emitError(UnknownLoc::get(context))
          << "--freeze matches every parameter of the model ("
          << int64_t(frozenReads.size())
@@ -456,7 +464,15 @@ GraphImporter::Use GraphImporter::useOf(const onnx::TensorProto &tensor) {
   auto found = uses.find(tensor.name());
   if (found != uses.end())
     return found->second;
-  return uses[tensor.name()] = decideUse(tensor);
+  Use use = decideUse(tensor);
+  if (!isChosen(tensor.name()) && use == Use::Trained)
+    use = Use::Frozen;
+  return uses[tensor.name()] = use;
+}
+
+/// Whether `--train-only`, if it is given, is about an initializer.
+bool GraphImporter::isChosen(StringRef name) {
+  return options.trainOnly.empty() || trainOnly.match(name);
 }
 
 /// Who wants elements that cannot be read says so later.
@@ -507,7 +523,7 @@ bool GraphImporter::isTrainedArgument(const GraphValue &value) {
     return false;
   const onnx::TensorProto &tensor = *value.tensor;
   StringRef name = tensor.name();
-  if (freeze.match(name))
+  if (freeze.match(name) || !isChosen(name))
     return false;
   Signature::Role role = signature.roleOf(name);
   if (role == Signature::Role::Parameter)
@@ -579,6 +595,9 @@ Value GraphImporter::materialize(GraphValue &value) {
   bool isTrained = use == Use::Trained;
   if (isTrained)
     trained.insert(tensor.name());
+  else if (isFloat && use == Use::Frozen && !step &&
+           frozen.insert(tensor.name()).second)
+    result.frozenElements += *count;
   value.value = readState(tensor, tensor.name(),
                           isTrained ? train::StateKind::Parameter
                                     : train::StateKind::Constant);

@@ -266,6 +266,7 @@ private:
   };
   Use useOf(const onnx::TensorProto &tensor);
   Use decideUse(const onnx::TensorProto &tensor);
+  bool isChosen(llvm::StringRef name);
   bool isDecided(const onnx::TensorProto &tensor);
   void noteModel();
   void noteCopies();
@@ -292,6 +293,8 @@ private:
   llvm::DenseSet<mlir::Value> frozenReads; // Reads of those that would have.
   NamePatterns freeze{"--freeze", "initializer that the graph uses"};
   NamePatterns train{"--train", "initializer that the graph uses"};
+  NamePatterns trainOnly{"--train-only", "initializer that the graph uses"};
+  llvm::StringSet<> frozen; // Of these patterns, what would be trained.
   NamePatterns detach{"--detach", "value that a node computes"};
   PaddingRows padding;
   // BatchNormalization nodes, and those that nobody but us froze.

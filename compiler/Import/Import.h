@@ -32,6 +32,9 @@ struct ImportOptions {
   /// initializers that are not trained.
   std::vector<std::string> freeze;
 
+  /// The same of those that alone are trained; empty: all are that can be.
+  std::vector<std::string> trainOnly;
+
   /// The same of those that are trained though names, contents or PyTorch say
   /// that they are no parameters.
   std::vector<std::string> train;
@@ -85,6 +88,9 @@ struct ImportResult {
   /// The module of each node that says it other than by its name, by the name
   /// that makeNodeLoc gives the node.
   std::map<std::string, std::string> modules;
+
+  /// Elements of what would be trained if no option froze it.
+  int64_t frozenElements = 0;
 
   /// Where the model brings gradients, but not what they do.
   std::optional<OptimizerChoice> optimizer;

@@ -575,6 +575,7 @@ GraphImporter::setBeginning(train::StateOp state, ElementsAttr value,
 LogicalResult GraphImporter::refuseOptions() {
   StringRef given = !options.freeze.empty()        ? "--freeze"
                     : !options.train.empty()       ? "--train"
+                    : !options.trainOnly.empty()   ? "--train-only"
                     : !options.detach.empty()      ? "--detach"
                     : !options.paddingRows.empty() ? "--padding-idx"
                     : options.batchNorm != ImportOptions::BatchNorm::Auto

@@ -4,6 +4,7 @@
 
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Nearest.h"
+#include "compiler/Support/UserRegex.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
@@ -14,13 +15,13 @@ using namespace mpc;
 LogicalResult NamePatterns::compile(ArrayRef<std::string> texts,
                                     MLIRContext *context) {
   for (const std::string &text : texts) {
-    llvm::Regex regex(text);
     std::string reason;
-    if (!regex.isValid(reason))
+    std::optional<llvm::Regex> regex = compileUserRegex(text, reason);
+    if (!regex)
       return emitUsageError(UnknownLoc::get(context))
              << option << "='" << text
              << "' is not a regular expression: " << reason;
-    patterns.push_back({text, std::move(regex)});
+    patterns.push_back({text, std::move(*regex)});
   }
   return success();
 }

@@ -15,7 +15,7 @@ namespace mpc::report {
 /// Fills in the times of all entries of devices whose rates are known.
 void estimateTimes(Report &report);
 
-/// "61.2 % in f32, 38.8 % in bf16 (estimated for an H100)".
+/// "61.2 % in f32, 38.8 % in bf16 (estimated by the rates of an H100)".
 std::string describeTime(const Report &report, const Rates &rates,
                          const Time &time);
 

@@ -5,11 +5,11 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Nearest.h"
 #include "compiler/Support/Notes.h"
+#include "compiler/Support/UserRegex.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
@@ -75,7 +75,7 @@ static FailureOr<Rule> parseRule(ModuleOp module, StringRef text,
 static LogicalResult checkPattern(ModuleOp module, StringRef option,
                                   StringRef pattern) {
   std::string reason;
-  if (llvm::Regex(pattern).isValid(reason))
+  if (compileUserRegex(pattern, reason))
     return success();
   return emitUsageError(module.getLoc())
          << option << "='" << pattern
@@ -136,7 +136,7 @@ static bool isMeant(ModuleOp module, StringRef what, train::StateOp state) {
     return isOfNorm(module, state);
   if (what == "biases")
     return isVector && !isOfNorm(module, state);
-  return llvm::Regex(what).match(state.getSymName());
+  return matchesUserRegex(what, state.getSymName());
 }
 
 /// What commas part that stand in no bracket: "norms,fc[1,2]" is two.
@@ -194,7 +194,7 @@ FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
   for (train::StateOp state : all) {
     Group group{1, options.decay};
     for (auto [i, rule] : llvm::enumerate(rules)) {
-      if (!llvm::Regex(rule.pattern).match(state.getSymName()))
+      if (!matchesUserRegex(rule.pattern, state.getSymName()))
         continue;
       ruleMatched[i] = true;
       group = {rule.rate.value_or(1), rule.decay.value_or(options.decay)};

@@ -11,6 +11,7 @@
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Nearest.h"
 #include "compiler/Support/Notes.h"
+#include "compiler/Support/UserRegex.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Labelling.h"
 #include "passes/Precision/Passes.h"
@@ -22,7 +23,6 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/Regex.h"
 
 #include <cmath>
 #include <optional>
@@ -54,16 +54,15 @@ public:
 
   /// `text` is what the user wrote, and holds the pattern.
   NodeFilter(StringRef option, StringRef text, StringRef pattern, Kind kind)
-      : option(option), text(text), pattern(pattern), regex(pattern),
-        kind(kind) {}
+      : option(option), text(text), pattern(pattern),
+        regex(compileUserRegex(pattern, fault)), kind(kind) {}
 
   LogicalResult verify(Operation *module) const {
-    std::string error;
-    if (pattern.empty() || regex.isValid(error))
+    if (pattern.empty() || regex)
       return success();
     return emitUsageError(module->getLoc())
            << option << " is not a regular expression: '" << pattern
-           << "': " << error;
+           << "': " << fault;
   }
 
   /// Matches the node's name, that of its gradient, its path in the modules of
@@ -73,14 +72,14 @@ public:
   bool matches(Operation *op, DictionaryAttr paths) {
     if (pattern.empty() || isa<train::ReadOp, train::UnpackOp>(op))
       return false;
-    bool found = regex.match(op->getName().stripDialect());
+    bool found = regex->match(op->getName().stripDialect());
     visitNodes(op->getLoc(), [&](StringRef name, StringRef type) {
       StringRef forward = name;
       forward.consume_back(kGradientSuffix);
       auto path = paths ? paths.getAs<StringAttr>(forward) : StringAttr();
       StringRef module = path ? path.getValue() : StringRef();
       for (StringRef text : {name, forward, type, module})
-        found |= !text.empty() && regex.match(text);
+        found |= !text.empty() && regex->match(text);
       // Neither is a node of the model.
       if (type == "initializer" || forward == kOptimizerNode)
         return;
@@ -106,7 +105,8 @@ public:
 
 private:
   StringRef option, text, pattern;
-  llvm::Regex regex;
+  std::string fault; ///< Of the pattern.
+  std::optional<llvm::Regex> regex;
   Kind kind;
   llvm::StringSet<> seen; ///< Names of nodes.
   bool matched = false;

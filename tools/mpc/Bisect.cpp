@@ -9,6 +9,7 @@
 #include "tools/mpc/CompileOptions.h"
 #include "tools/mpc/CompilerFiles.h"
 #include "tools/mpc/Output.h"
+#include "tools/mpc/Package.h"
 #include "tools/mpc/PolicyFile.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Signals.h"
@@ -200,11 +201,26 @@ private:
 
 } // namespace
 
+/// "2 ops of 30 must stay f32: 'fc1' and 'fc2'".
+static std::string describe(const Options &options, const Names &kept,
+                            size_t rounded) {
+  if (kept.empty())
+    return format("no op has to stay f32 for the %s to be within %g",
+                  options.metric.c_str(), options.tolerance);
+  std::vector<std::string> quoted;
+  for (const std::string &name : kept)
+    quoted.push_back("'" + name + "'");
+  return format("%s of %zu must stay f32: %s",
+                formatCount(kept.size(), "op").c_str(), rounded,
+                joinWords(quoted).c_str());
+}
+
 static int run(const Options &options) {
   std::string place;
   if (!options.output.empty())
     place = findPlace(options.output, {{"the model", options.model},
                                        {"the data", options.data}});
+  refusePackage(options.model);
   Bisection bisection(options);
   Names kept = bisection.run();
   PrecisionPolicy policy = options.arguments.policy();
@@ -222,17 +238,14 @@ static int run(const Options &options) {
     sayJson(json);
     return Ok;
   }
-  if (kept.empty())
-    say("no op has to stay f32 for the %s to be within %g\n",
-        options.metric.c_str(), options.tolerance);
-  else
-    say("%s of %zu must stay f32: '%s'\n",
-        formatCount(kept.size(), "op").c_str(), bisection.rounded().size(),
-        joinWords(kept).c_str());
-  if (options.output.empty())
+  std::string verdict = describe(options, kept, bisection.rounded().size());
+  if (options.output.empty()) {
+    // Alone on stdout, which may be redirected into a file.
+    std::fprintf(stderr, "mpc: %s\n", printable(verdict).c_str());
     say("%s", printPolicy(policy).c_str());
-  else
-    say("policy: %s\n", options.output.c_str());
+  } else {
+    say("%s\npolicy: %s\n", verdict.c_str(), options.output.c_str());
+  }
   return Ok;
 }
 

@@ -5,6 +5,7 @@
 #include "tools/mpc/Text.h"
 
 #include "compiler/Report/ComparePage.h"
+#include "compiler/Support/UserRegex.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -34,8 +35,9 @@ TensorChoice::TensorChoice(const std::string &pattern,
                            const Comparison &comparison) {
   if (pattern.empty())
     return;
-  regex.emplace(pattern);
-  if (std::string reason; !regex->isValid(reason))
+  std::string reason;
+  regex = mpc::compileUserRegex(pattern, reason);
+  if (!regex)
     throw Failure(Usage, "--tensors='" + pattern +
                              "' is not a regular expression: " + reason);
   std::vector<std::string> names;

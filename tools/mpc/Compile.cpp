@@ -37,6 +37,8 @@ static void print(const Options &options, const mpc::CompileOptions &compiled,
     json["output"] = compiled.output;
     json["bytes"] = result.packageBytes;
     json["seconds"] = seconds;
+    json["trained"] = result.trainedElements;
+    json["frozen"] = result.frozenElements;
     json["notes"] = result.notes;
     sayJson(json);
     return;
@@ -46,10 +48,16 @@ static void print(const Options &options, const mpc::CompileOptions &compiled,
         compiled.model.c_str(), compiled.stopAfter.c_str());
     return;
   }
-  say("%s: %s, %s, %s, compiled in %s\n", compiled.output.c_str(),
+  std::string parameters;
+  if (result.frozenElements > 0)
+    parameters = formatCount(result.frozenElements) + " frozen, ";
+  if (!result.predictsOnly)
+    parameters = formatCount(result.trainedElements, "parameter") +
+                 " trained, " + parameters;
+  say("%s: %s, %s, %s, %scompiled in %s\n", compiled.output.c_str(),
       formatBytes(result.packageBytes).c_str(), compiled.precision.c_str(),
       result.predictsOnly ? "prediction alone" : result.optimizer.c_str(),
-      formatDuration(seconds).c_str());
+      parameters.c_str(), formatDuration(seconds).c_str());
 }
 
 /// Where `model` is, seen from the folder of `package`: `mpc export` finds it

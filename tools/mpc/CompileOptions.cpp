@@ -8,8 +8,9 @@
 #include "tools/mpc/Targets.h"
 #include "tools/mpc/Text.h"
 
+#include "compiler/Support/UserRegex.h"
+
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Regex.h"
 
 #include <CLI/CLI.hpp>
 
@@ -124,7 +125,8 @@ void CompileArguments::addModelOptions(CLI::App &command) {
       .add_option("--label-axis", options.labelAxis,
                   "Axis of the output that counts classes; -1: the last")
       ->option_text("N")
-      ->check(labelAxis());
+      ->check(labelAxis())
+      ->group(std::string(kRareGroup) + "the model");
   command
       .add_option("--label-smoothing", options.labelSmoothing,
                   "Share of each label that goes to all classes")
@@ -146,6 +148,13 @@ void CompileArguments::addModelOptions(CLI::App &command) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
+      .add_option("--train-only", options.trainOnly,
+                  "Train initializers with such names and no others")
+      ->option_text("REGEX")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(std::string(kRareGroup) + "the model");
+  command
       .add_option("--train", options.train,
                   "Train also masks, tables and buffers with such names")
       ->option_text("REGEX")
@@ -162,7 +171,8 @@ void CompileArguments::addModelOptions(CLI::App &command) {
                   "Row of a table that lookups do not train")
       ->option_text("NAME:ROW")
       ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(std::string(kRareGroup) + "the model");
   command
       .add_option("--batchnorm", options.batchNorm,
                   "Statistics of norms: train, frozen or as-exported")
@@ -318,7 +328,7 @@ static void addPairs(const char *option, const char *form, char separator,
 
 static void checkRegex(const char *option, const std::string &pattern) {
   std::string reason;
-  if (!pattern.empty() && !llvm::Regex(pattern).isValid(reason))
+  if (!pattern.empty() && !mpc::compileUserRegex(pattern, reason))
     throw Failure(Usage, std::string(option) + "='" + pattern +
                              "' is not a regular expression: " + reason);
 }

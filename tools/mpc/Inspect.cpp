@@ -248,6 +248,14 @@ static std::string textAt(const Json &json, const char *key) {
   return printable(json.at(key).get<std::string>());
 }
 
+/// An option that may be given several times has a line for each.
+static std::string joinLines(const std::string &text) {
+  std::string joined;
+  for (char c : text)
+    joined += c == '\n' ? std::string(", ") : std::string(1, c);
+  return joined;
+}
+
 static void printEntries(const Json &entries) {
   for (const Json &entry : entries) {
     say("\n%s: %s\n", textAt(entry, "name").c_str(),
@@ -307,7 +315,7 @@ static void print(const Json &json) {
   say("\noptions\n");
   for (const auto &[name, value] : json["options"].items())
     say("  %-24s %s\n", printable(name).c_str(),
-        printable(value.get<std::string>()).c_str());
+        printable(joinLines(value.get<std::string>())).c_str());
 
   say("\nmemory of a session\n");
   say("  states                   %s\n",

@@ -13,6 +13,8 @@
 using namespace mpc::tool;
 
 static constexpr int64_t kVersion = 1;
+static constexpr size_t kMaxBytes = 1 << 20;
+static constexpr unsigned kMaxKeyParts = 16;
 static const std::vector<std::string> kFormats = {"fp32", "tf32", "bf16",
                                                   "fp16", "fp8",  "low"};
 static const std::vector<std::string> kPrecisions = {"fp32", "tf32", "bf16",
@@ -60,6 +62,7 @@ private:
     std::string text{std::istreambuf_iterator<char>(file), {}};
     if (!file)
       throw Failure(InputOutput, "cannot read policy '" + path + "'");
+    checkSize(text);
     try {
       return toml::parse(text);
     } catch (const toml::parse_error &error) {
@@ -67,6 +70,47 @@ private:
                                   unsigned(error.source().begin.line),
                                   std::string(error.description()).c_str()));
     }
+  }
+
+  /// The parser recurses into each part of a key, and has no limit of its own.
+  void checkSize(const std::string &text) {
+    if (text.size() > kMaxBytes)
+      throw Failure(Usage,
+                    format("policy '%s' has %s, more than the %s that a "
+                           "policy may have",
+                           path.c_str(), formatBytes(text.size()).c_str(),
+                           formatBytes(kMaxBytes).c_str()));
+    unsigned line = 1, dots = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+      char c = text[i];
+      if (c == '"' || c == '\'') {
+        i = skipString(text, i, line);
+        continue;
+      }
+      if (c == '#')
+        i = std::min(text.find('\n', i), text.size()) - 1;
+      line += c == '\n';
+      // What begins anew with these is no longer the same key.
+      if (c == '\n' || c == '=' || c == ',')
+        dots = 0;
+      dots += c == '.';
+      if (dots >= kMaxKeyParts)
+        throw Failure(Usage, format("%s:%u: a key has more than %u parts",
+                                    path.c_str(), line, kMaxKeyParts));
+    }
+  }
+
+  /// The end of the string that begins at `at`: its last quote.
+  static size_t skipString(const std::string &text, size_t at, unsigned &line) {
+    std::string quote(1, text[at]);
+    if (text.compare(at, 3, std::string(3, text[at])) == 0)
+      quote = std::string(3, text[at]);
+    size_t i = at + quote.size();
+    while (i < text.size() && text.compare(i, quote.size(), quote) != 0) {
+      line += text[i] == '\n';
+      i += text[i] == '\\' && quote[0] == '"' ? 2 : 1;
+    }
+    return std::min(i + quote.size(), text.size()) - 1;
   }
 
   void checkKeys(const toml::table &table,

@@ -31,7 +31,7 @@ function showShares() {
     for (const [part, time] of parts) part.style.width = percent(time, whole).replace(' ', '');
     figures.push(element('figure', {}, `time on ${device.device}`, element('div', {className: 'bar'}, ...parts.map(([part]) => part)),
       parts.map(([, time], i) => i < 2 || time ? `${percent(time, whole)} in ${names[i]}` : '').filter((text) => text).join(', '),
-      element('br'), `estimated for ${entry.time.machine}`));
+      element('br'), `estimated by the rates of ${entry.time.machine}`));
   }
   byId('shares').replaceChildren(...figures);
 }
