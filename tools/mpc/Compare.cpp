@@ -11,6 +11,7 @@
 #include "tools/mpc/CompileOptions.h"
 #include "tools/mpc/CompilerFiles.h"
 #include "tools/mpc/Output.h"
+#include "tools/mpc/Package.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Progress.h"
 
@@ -60,6 +61,7 @@ static std::string findPage(const Options &options) {
 }
 
 static int run(Options &options) {
+  refusePackage(options.model);
   mpc::CompileOptions asked = options.arguments.toOptions(options.model);
   if (asked.precision == "fp64")
     throw Failure(Usage, "compares fp32, bf16 and fp16; --precision=fp64 is "

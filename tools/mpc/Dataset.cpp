@@ -1,6 +1,7 @@
 //===- Dataset.cpp - The arrays of an .npz file, in batches ---------------===//
 
 #include "tools/mpc/Dataset.h"
+#include "tools/mpc/ConvertArray.h"
 #include "tools/mpc/Memory.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
@@ -16,81 +17,6 @@
 #include <sstream>
 
 using namespace mpc::tool;
-
-//===----------------------------------------------------------------------===//
-// Element types
-//===----------------------------------------------------------------------===//
-
-/// NumPy's name of the type that an input takes as it is; "" if NumPy has none.
-static std::string numpyName(mpc_dtype_t dtype) {
-  switch (dtype) {
-  case MPC_DTYPE_F32:
-    return "float32";
-  case MPC_DTYPE_F16:
-    return "float16";
-  case MPC_DTYPE_F64:
-    return "float64";
-  case MPC_DTYPE_I64:
-    return "int64";
-  case MPC_DTYPE_I32:
-    return "int32";
-  case MPC_DTYPE_U8:
-    return "uint8";
-  case MPC_DTYPE_BOOL:
-    return "bool";
-  case MPC_DTYPE_BF16:
-  case MPC_DTYPE_F8E4M3:
-  case MPC_DTYPE_F8E5M2:
-    break;
-  }
-  return "";
-}
-
-template <typename From, typename To>
-static std::vector<char> convertElements(const std::vector<char> &data) {
-  std::vector<char> converted(data.size() / sizeof(From) * sizeof(To));
-  for (size_t i = 0; i < data.size() / sizeof(From); ++i) {
-    From from;
-    std::memcpy(&from, data.data() + i * sizeof(From), sizeof(From));
-    To to = static_cast<To>(from);
-    std::memcpy(converted.data() + i * sizeof(To), &to, sizeof(To));
-  }
-  return converted;
-}
-
-static bool fitsInt32(const std::vector<char> &data) {
-  for (size_t i = 0; i < data.size(); i += sizeof(int64_t)) {
-    int64_t value;
-    std::memcpy(&value, data.data() + i, sizeof(value));
-    if (value != static_cast<int32_t>(value))
-      return false;
-  }
-  return true;
-}
-
-/// What NumPy users often have without meaning it: float64 data, and integers
-/// of the other width where all fit. Anything else must be said in the file,
-/// above all uint8, of which nobody knows here whether it is to be scaled.
-static bool isConvertible(const std::string &from, mpc_dtype_t to) {
-  return (from == "float64" && to == MPC_DTYPE_F32) ||
-         (from == "int32" && to == MPC_DTYPE_I64) ||
-         (from == "int64" && to == MPC_DTYPE_I32);
-}
-
-/// Converts the elements; false if the array cannot be converted.
-static bool convert(mpc::npz::Array &array, mpc_dtype_t to) {
-  if (array.dtype == "float64" && to == MPC_DTYPE_F32)
-    array.data = convertElements<double, float>(array.data);
-  else if (array.dtype == "int32" && to == MPC_DTYPE_I64)
-    array.data = convertElements<int32_t, int64_t>(array.data);
-  else if (array.dtype == "int64" && to == MPC_DTYPE_I32 &&
-           fitsInt32(array.data))
-    array.data = convertElements<int64_t, int32_t>(array.data);
-  else
-    return false;
-  array.dtype = numpyName(to);
-  return true;
-}
 
 //===----------------------------------------------------------------------===//
 // Binding
@@ -198,7 +124,7 @@ static void requireType(const mpc::npz::Array &array, const Binding &input,
   if (!fits(array.shape, input))
     throw Failure(Usage, text + findRemedy(array.shape, input));
   std::string wanted = numpyName(input.dtype);
-  if (array.dtype != wanted && !isConvertible(array.dtype, input.dtype))
+  if (array.dtype != wanted && !mayConvert(array.dtype, input.dtype))
     throw Failure(Usage, text + "; convert it, for example with .astype('" +
                              wanted + "')");
 }
@@ -232,7 +158,7 @@ Dataset::Dataset(const std::string &path, const std::vector<Binding> &inputs)
     bind(arrays, input, notes);
   prepareTensors();
   for (const std::string &text : notes)
-    note(text);
+    noteOnce(text);
 }
 
 Dataset::Dataset(const std::string &path, npz::Arrays arrays,
@@ -258,12 +184,13 @@ void Dataset::bind(npz::Arrays &arrays, const Binding &input,
   std::string where = path + ": array '" + input.name + "'";
   std::string wanted = numpyName(input.dtype), found = array.dtype;
   if (found != wanted) {
-    if (!convert(array, input.dtype))
+    Conversion conversion = convertArray(array, input.dtype);
+    if (!conversion.fault.empty())
       throw Failure(Usage, where + " must be " + expectedType(input) +
-                               ", but is " + npz::typeText(array) +
-                               "; convert it, for example with .astype('" +
-                               wanted + "')");
-    notes.push_back(where + " is converted from " + found + " to " + wanted);
+                               ", but is " + npz::typeText(array) + " and " +
+                               conversion.fault);
+    notes.push_back(where + " is converted from " + found + " to " + wanted +
+                    conversion.remark);
   }
 
   column.innerBytes = mpc_dtype_size(input.dtype);

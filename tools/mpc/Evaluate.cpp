@@ -37,9 +37,9 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
                            data.path.c_str(),
                            formatCount(data.numSamples(), "sample").c_str(),
                            static_cast<unsigned long long>(batch)));
-    note("this loss needs whole batches: the last " +
-         formatCount(data.numSamples() - count, "sample") + " of " + data.path +
-         " are left out");
+    noteOnce("this loss needs whole batches: the last " +
+             formatCount(data.numSamples() - count, "sample") + " of " +
+             data.path + " are left out");
   }
 
   mpc_metrics_t metrics = {};

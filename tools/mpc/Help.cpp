@@ -196,10 +196,14 @@ static std::string describeExtra(const CLI::App &command,
     std::vector<std::string> known;
     for (const CLI::Option *option : command.get_options())
       for (const std::string &longName : option->get_lnames())
-        known.push_back("--" + longName);
+        known.push_back(longName);
     if (std::string owner = describeOwner(command, name); !owner.empty())
       return "unknown option '" + name + "'" + owner;
-    return "unknown option '" + name + "'" + suggest(name, known);
+    // Dashes, which all have, make no option nearer.
+    size_t dashes = std::min(name.find_first_not_of('-'), name.size());
+    std::string nearest = findNearest(name.substr(dashes), known);
+    return "unknown option '" + name + "'" +
+           (nearest.empty() ? "" : "; did you mean '--" + nearest + "'?");
   }
   std::vector<std::string> commands;
   for (const CLI::App *sub : command.get_subcommands({}))

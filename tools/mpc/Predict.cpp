@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 
@@ -65,10 +66,20 @@ static void print(const Options &options, const mpc::npz::Arrays &arrays,
   sayJson(json);
 }
 
+/// Other files than these would not hold what their names say.
+static void requireNpz(const std::string &output) {
+  std::string extension = std::filesystem::path(output).extension().string();
+  if (!extension.empty() && extension != ".npz")
+    throw Failure(Usage, "--output='" + output +
+                             "': predictions are written as .npz, not as " +
+                             extension + "; give a name that ends in .npz");
+}
+
 static int run(const Options &options) {
   std::string place =
       findPlace(options.output,
                 {{"the package", options.package}, {"the data", options.data}});
+  requireNpz(options.output);
   Program program(options.package);
   if (!program.has("predict"))
     throw Failure(Usage, program.path + ": the program has no entry point "

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <set>
 
 using namespace mpc::tool;
 
@@ -61,4 +62,10 @@ void mpc::tool::tell(const std::string &subject, const char *kind,
                      const std::string &text) {
   std::fprintf(stderr, "%s: %s: %s\n", subject.c_str(), kind,
                printable(text).c_str());
+}
+
+void mpc::tool::noteOnce(const std::string &text) {
+  static std::set<std::string> said;
+  if (said.insert(text).second)
+    note(text);
 }

@@ -29,6 +29,8 @@ bool sayJson(const nlohmann::ordered_json &json, int indent = -1);
 void tell(const std::string &subject, const char *kind,
           const std::string &text);
 inline void note(const std::string &text) { tell("mpc", "note", text); }
+/// A note that others may have given in the same words.
+void noteOnce(const std::string &text);
 inline void warn(const std::string &text) { tell("mpc", "warning", text); }
 
 } // namespace mpc::tool

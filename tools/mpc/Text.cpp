@@ -3,6 +3,7 @@
 #include "tools/mpc/Text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 
@@ -37,14 +38,14 @@ std::string mpc::tool::formatCount(uint64_t count, const char *noun) {
 }
 
 std::string mpc::tool::formatBytes(uint64_t bytes) {
-  if (bytes < 1024)
+  if (bytes < 1000)
     return format("%u B", static_cast<unsigned>(bytes));
-  const char *units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  double value = bytes / 1024.0;
+  const char *units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+  double value = bytes / 1000.0;
   size_t unit = 0;
-  // 1023.96 KiB would be printed as 1024.0 KiB.
-  while (value >= 1023.95 && unit + 1 < std::size(units)) {
-    value /= 1024;
+  // 999.96 kB would be printed as 1000.0 kB.
+  while (value >= 999.95 && unit + 1 < std::size(units)) {
+    value /= 1000;
     ++unit;
   }
   return format("%.1f %s", value, units[unit]);
@@ -141,8 +142,18 @@ static std::string findSynonym(const std::string &word,
   return "";
 }
 
+static std::string toLower(std::string text) {
+  for (char &c : text)
+    c = std::tolower(static_cast<unsigned char>(c));
+  return text;
+}
+
 std::string mpc::tool::findNearest(const std::string &word,
                                    const std::vector<std::string> &candidates) {
+  // What differs in case alone is that word, however near others are.
+  for (const std::string &candidate : candidates)
+    if (toLower(candidate) == toLower(word))
+      return candidate;
   if (std::string same = findSynonym(word, candidates); !same.empty())
     return same;
   std::string nearest;

@@ -21,7 +21,7 @@ std::string formatCount(uint64_t count);
 /// "2 parameters", "1 parameter".
 std::string formatCount(uint64_t count, const char *noun);
 
-/// "512 B", "19.7 KiB", "1.5 GiB".
+/// "512 B", "19.7 kB", "1.5 GB", in powers of 1000 as reports have them.
 std::string formatBytes(uint64_t bytes);
 
 /// "63 us", "4.2 ms", "0.42 s", "12 s", "3:07", "2:03:07".
@@ -34,8 +34,8 @@ std::string formatClock(double seconds);
 std::string joinWords(const std::vector<std::string> &words);
 
 /// The candidate that was most likely meant, or "" if none is near: at most one
-/// edit for each three characters, a swap of neighbours being one edit; or
-/// what others call the same.
+/// edit for each three characters, a swap of neighbours being one edit; what
+/// differs in case alone; or what others call the same.
 std::string findNearest(const std::string &word,
                         const std::vector<std::string> &candidates);
 

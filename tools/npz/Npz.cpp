@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <new>
@@ -37,13 +38,25 @@ using ArchiveFile = std::unique_ptr<zip_file_t, Discard>;
   throw FileError("cannot read '" + path + "': " + what);
 }
 
+/// What a file is that libzip does not read. Only a file that begins as a zip
+/// archive can be a part of one.
+static std::string describeOther(const std::string &path) {
+  char begin[6] = {};
+  std::ifstream(path, std::ios::binary).read(begin, sizeof(begin));
+  if (std::memcmp(begin, "PK", 2) == 0)
+    return "it is not a whole .npz file: its end is missing or damaged";
+  if (std::memcmp(begin, "\x93NUMPY", sizeof(begin)) == 0)
+    return "it is one array (.npy); write named arrays with numpy.savez";
+  return "it is not an .npz file; write named arrays with numpy.savez";
+}
+
 static Archive openArchive(const std::string &path) {
   int code = 0;
   Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
   if (archive)
     return archive;
   if (code == ZIP_ER_NOZIP || code == ZIP_ER_INCONS)
-    fail(path, "it is not a whole .npz file");
+    fail(path, describeOther(path));
   zip_error_t error;
   zip_error_init_with_code(&error, code);
   std::string what = zip_error_strerror(&error);

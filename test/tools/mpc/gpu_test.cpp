@@ -191,7 +191,7 @@ TEST_F(GpuReport, PrintsAllThatIsThere) {
   std::string text = ::testing::internal::GetCapturedStdout();
   for (const char *line :
        {"CUDA driver    13.1, ",
-        "GPU 0          NVIDIA H200, sm_90, 80.0 GiB, 132 multiprocessors at "
+        "GPU 0          NVIDIA H200, sm_90, 85.9 GB, 132 multiprocessors at "
         "1980 MHz\n",
         "  computes in  fp32, tf32, fp16, bf16, fp8\n",
         "cuDNN          9.14.0, ", "nvcc           not on the path\n",

@@ -54,7 +54,7 @@ TEST(Targets, UnknownOnesAreRefusedWithTheList) {
   EXPECT_EQ(read("sm_86"), list + "'sm_86'; did you mean 'cuda:sm_86'?");
   EXPECT_EQ(read("cuda:sm_9"),
             list + "'cuda:sm_9'; did you mean 'cuda:sm_90'?");
-  EXPECT_EQ(read("CPU"), list + "'CPU'");
+  EXPECT_EQ(read("CPU"), list + "'CPU'; did you mean 'cpu'?");
   EXPECT_EQ(read(""), list + "''");
   EXPECT_EQ(read("cpu,"), list + "''");
   EXPECT_EQ(read("cpu, cuda"), list + "' cuda'; did you mean 'cuda'?");

@@ -21,11 +21,11 @@ TEST(Text, Counts) {
 
 TEST(Text, Bytes) {
   EXPECT_EQ(formatBytes(0), "0 B");
-  EXPECT_EQ(formatBytes(1023), "1023 B");
-  EXPECT_EQ(formatBytes(1024), "1.0 KiB");
-  EXPECT_EQ(formatBytes((1 << 20) - 1), "1.0 MiB");
-  EXPECT_EQ(formatBytes(uint64_t(3) << 29), "1.5 GiB");
-  EXPECT_EQ(formatBytes(~uint64_t(0)), "16.0 EiB");
+  EXPECT_EQ(formatBytes(999), "999 B");
+  EXPECT_EQ(formatBytes(1000), "1.0 kB");
+  EXPECT_EQ(formatBytes(999999), "1.0 MB");
+  EXPECT_EQ(formatBytes(1500000000), "1.5 GB");
+  EXPECT_EQ(formatBytes(~uint64_t(0)), "18.4 EB");
 }
 
 TEST(Text, Durations) {
@@ -51,6 +51,8 @@ TEST(Text, Suggestions) {
   EXPECT_EQ(findNearest("gpu", {"cpu", "cuda"}), "cuda");
   EXPECT_EQ(findNearest("zzz", words), "");
   EXPECT_EQ(findNearest("", words), "");
+  EXPECT_EQ(findNearest("adamW", {"adam", "adamw"}), "adamw");
+  EXPECT_EQ(findNearest("ADAM", {"adamw", "adam"}), "adam");
   EXPECT_EQ(suggest("bf61", {"fp32", "bf16", "fp16"}),
             "; did you mean 'bf16'?");
   // Equally near, but one has all of the word in front.
