@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 
 using namespace mpc::tool;
@@ -27,6 +28,18 @@ struct Options {
 };
 } // namespace
 
+/// "2026-11-24 03:20" in the zone of whoever reads it, or
+/// "2026-11-24T02:20:11Z".
+static std::string formatTime(std::time_t time, bool isJson) {
+  std::tm parts = {};
+  (isJson ? gmtime_r : localtime_r)(&time, &parts);
+  char text[32];
+  size_t size =
+      std::strftime(text, sizeof(text),
+                    isJson ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%d %H:%M", &parts);
+  return std::string(text, size);
+}
+
 /// `sound` says what those without a fault are.
 static void print(const std::vector<CheckpointInfo> &checkpoints, bool json,
                   const char *sound) {
@@ -35,12 +48,21 @@ static void print(const std::vector<CheckpointInfo> &checkpoints, bool json,
       Json object = {{"checkpoint", info.path},
                      {"bytes", info.bytes},
                      {sound, info.fault.empty()}};
+      if (info.loss)
+        object["loss"] = *info.loss;
+      if (info.time)
+        object["written"] = formatTime(*info.time, true);
       if (!info.fault.empty())
         object["fault"] = info.fault;
       sayJson(object);
     } else {
-      say("%-32s %10s  %s\n", info.path.c_str(),
-          formatBytes(info.bytes).c_str(),
+      std::string details;
+      if (info.time)
+        details += formatTime(*info.time, false) + "  ";
+      if (info.loss)
+        details += format("train loss %.4f  ", *info.loss);
+      say("%-32s %10s  %s%s\n", info.path.c_str(),
+          formatBytes(info.bytes).c_str(), details.c_str(),
           info.fault.empty() ? sound : printable(info.fault).c_str());
     }
   }

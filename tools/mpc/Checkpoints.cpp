@@ -2,6 +2,8 @@
 
 #include "tools/mpc/Checkpoints.h"
 #include "tools/mpc/Command.h"
+#include "tools/mpc/EpochLoss.h"
+#include "tools/mpc/TrainProperties.h"
 
 #include "runtime/src/base/guard.h"
 #include "runtime/src/checkpoint/checkpoint.h"
@@ -10,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <sys/stat.h>
 
 using namespace mpc::tool;
 namespace fs = std::filesystem;
@@ -54,8 +57,39 @@ static CheckpointInfo ask(const std::string &path, Question question) {
   return info;
 }
 
+/// What `mpc train` saved of the loss, if anything.
+static std::optional<double> readLoss(const std::string &path) {
+  std::string file = path + "/" + mpc::runtime::kStateFile;
+  mpc::runtime::Memory data;
+  mpc::runtime::StateFile state;
+  mpc_status_t status = mpc::runtime::guard([&] {
+    mpc_status_t read = mpc::runtime::read_file(
+        mpc::runtime::system_files(), file, mpc::runtime::kMostState, &data);
+    return read ? read
+                : mpc::runtime::parse_state(
+                      file, reinterpret_cast<const char *>(data.data()),
+                      data.size(), &state);
+  });
+  bool isRead = status == nullptr;
+  mpc_status_free(status);
+  auto found = state.properties.find(kLoss);
+  if (!isRead || found == state.properties.end())
+    return std::nullopt;
+  EpochLoss loss;
+  loss.restore(found->second);
+  return loss.mean();
+}
+
 CheckpointInfo mpc::tool::glanceAtCheckpoint(const std::string &path) {
-  return ask(path, runtime::glance_at_checkpoint);
+  CheckpointInfo info = ask(path, runtime::glance_at_checkpoint);
+  if (!info.fault.empty())
+    return info;
+  info.loss = readLoss(path);
+  struct stat file;
+  std::string manifest = path + "/" + runtime::kManifestFile;
+  if (stat(manifest.c_str(), &file) == 0)
+    info.time = file.st_mtime;
+  return info;
 }
 
 CheckpointInfo mpc::tool::verifyCheckpoint(const std::string &path) {

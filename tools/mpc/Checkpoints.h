@@ -3,6 +3,8 @@
 #define MPC_TOOLS_MPC_CHECKPOINTS_H
 
 #include <cstdint>
+#include <ctime>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +12,10 @@ namespace mpc::tool {
 
 struct CheckpointInfo {
   std::string path;
-  uint64_t bytes = 0; ///< Of all its files.
-  std::string fault;  ///< "" if it is good.
+  uint64_t bytes = 0;              ///< Of all its files.
+  std::string fault;               ///< "" if it is good.
+  std::optional<double> loss;      ///< Mean of the epoch so far, if known.
+  std::optional<std::time_t> time; ///< When it was written.
 };
 
 /// Paths of the checkpoints `step-N` in a folder, oldest first. Throws a
