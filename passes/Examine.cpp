@@ -50,6 +50,18 @@ static void moveUntrained(ModuleOp module,
   }
 }
 
+static std::vector<Examination::Output> listOutputs(ModuleOp module) {
+  std::vector<Examination::Output> outputs;
+  auto predict = module.lookupSymbol<func::FuncOp>("predict");
+  for (unsigned i = 0; predict && i < predict.getNumResults(); ++i) {
+    auto name = predict.getResultAttrOfType<StringAttr>(i, "mpc.name");
+    auto type = dyn_cast<RankedTensorType>(predict.getResultTypes()[i]);
+    if (name && type)
+      outputs.push_back({name.getValue().str(), type.getShape().vec()});
+  }
+  return outputs;
+}
+
 /// The stages that a model can fail in.
 static LogicalResult runStages(ModuleOp module, const CompileOptions &options) {
   for (StringRef stage : {"graph", "grad"}) {
@@ -84,6 +96,7 @@ Examination mpc::examineModel(const CompileOptions &options) {
     result.exitCode = exitCode(imported.error);
     if (imported.module) {
       ModuleOp module = *imported.module;
+      result.outputs = listOutputs(module);
       llvm::StringMap<int64_t> parameters = countStates(module, result);
       result.predictsOnly = result.trained.count == 0;
       if (result.predictsOnly)

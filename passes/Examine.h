@@ -22,7 +22,13 @@ struct Examination {
     uint64_t count = 0, elements = 0;
   };
 
+  struct Output {
+    std::string name;
+    std::vector<int64_t> shape;
+  };
+
   ModelSurvey survey;
+  std::vector<Output> outputs; ///< Of the model, once it is imported.
   std::vector<Fault> faults;
   std::vector<std::string> notes;    ///< Those of a compilation.
   std::string loss;                  ///< Empty where nothing says what it is.

@@ -3,6 +3,8 @@
 #include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/Dataset.h"
+#include "tools/mpc/LossFromData.h"
 #include "tools/mpc/Output.h"
 #include "tools/mpc/Package.h"
 #include "tools/mpc/Print.h"
@@ -10,6 +12,7 @@
 #include "tools/mpc/Text.h"
 
 #include "compiler/Import/Import.h"
+#include "passes/Examine.h"
 #include "passes/Pipeline.h"
 
 #include <CLI/CLI.hpp>
@@ -24,7 +27,7 @@ using namespace mpc::tool;
 
 namespace {
 struct Options {
-  std::string model, output, dumpStages, stopAfter;
+  std::string model, output, data, dumpStages, stopAfter;
   bool json = false, printPolicy = false;
   CompileArguments arguments;
 };
@@ -95,6 +98,62 @@ static std::string findOutput(const std::string &output,
   return findPlace(output, inputs);
 }
 
+/// Reads what the data says about the loss and the batch, unless options say
+/// it.
+static void takeData(const std::string &path, mpc::CompileOptions &compile) {
+  // Where the model has its loss, or several outputs, only that says what to
+  // do.
+  mpc::Examination found = mpc::examineModel(compile);
+  bool isOpen = compile.loss.empty() &&
+                (found.loss.empty() ||
+                 found.loss.find("' against input '") != std::string::npos);
+  std::vector<OutputShape> outputs;
+  for (const mpc::Examination::Output &output : found.outputs)
+    outputs.push_back({output.name, output.shape});
+  std::optional<DataLoss> loss;
+  try {
+    loss = findLossFor(mpc::npz::Reader(path), outputs);
+  } catch (const mpc::npz::FileError &error) {
+    throw Failure(InputOutput, error.what());
+  } catch (const mpc::npz::MemoryError &error) {
+    throw Failure(Limit, error.what());
+  }
+  if (!loss) {
+    if (isOpen)
+      note(path + " does not tell the loss: no array 'labels' or 'targets' "
+                  "fits one output alone");
+    return;
+  }
+  if (isOpen) {
+    compile.loss = loss->kind;
+    if (outputs.size() > 1)
+      compile.loss += ":" + loss->output;
+    if (compile.labelAxis == 0)
+      compile.labelAxis = loss->labelAxis;
+    note("loss: " + loss->options() + ", for in " + path + " " + loss->why);
+  }
+  constexpr uint64_t defaultBatch = 32;
+  if (!compile.batch && loss->samples > 0 && loss->samples < defaultBatch) {
+    compile.batch = loss->samples;
+    note("batch: " + std::to_string(loss->samples) + ", for " + path +
+         " has no more samples; --batch says otherwise");
+  }
+}
+
+/// Whether the data can be trained on: all of it, its values too. Packages for
+/// other machines cannot be asked.
+static void checkData(const std::string &path, const std::string &package) {
+  try {
+    Program program(package);
+    if (!program.has("step") && !program.has("accumulate"))
+      return;
+    Dataset(path, program.inputs(program.stepEntry()));
+  } catch (const Failure &failure) {
+    if (failure.exitCode != Damaged)
+      throw;
+  }
+}
+
 static int run(const Options &options) {
   refusePackage(options.model);
   mpc::CompileOptions compile = options.arguments.toOptions(options.model);
@@ -124,11 +183,15 @@ static int run(const Options &options) {
   }
 
   auto begin = std::chrono::steady_clock::now();
+  if (!options.data.empty())
+    takeData(options.data, compile);
   mpc::CompileResult result = mpc::compileModel(compile);
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
   printMessages(result);
+  if (!options.data.empty() && result.exitCode == 0 && !output.empty())
+    checkData(options.data, compile.output);
   compile.output = output;
   if (result.exitCode == 0)
     print(options, compile, result, seconds);
@@ -149,6 +212,10 @@ Action mpc::tool::addCompile(CLI::App &app) {
                    "Package to write (default: MODEL.mpc, here)")
       ->option_text("OUT.mpc")
       ->check(NotEmpty());
+  compile
+      ->add_option("--data", options->data,
+                   "Data that decides on the loss, and is checked")
+      ->option_text("FILE.npz");
   options->arguments.addTo(*compile);
   compile
       ->add_option("--dump-stages", options->dumpStages,

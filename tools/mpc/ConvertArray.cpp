@@ -192,3 +192,19 @@ Conversion mpc::tool::convertArray(npz::Array &array, mpc_dtype_t to) {
     result.fault += ", which " + numpyName(to) + " cannot hold exactly";
   return result;
 }
+
+bool mpc::tool::isZeroOrOne(const npz::Array &array) {
+  bool isSo = false;
+  withType(array.dtype, [&](auto element) {
+    isSo = true;
+    for (size_t at = 0; at < array.data.size(); at += sizeof(element)) {
+      std::memcpy(&element, array.data.data() + at, sizeof(element));
+      isSo &= valueOf(element) == 0 || valueOf(element) == 1;
+    }
+  });
+  return isSo;
+}
+
+bool mpc::tool::isFloat(const npz::Array &array) {
+  return isFloatName(array.dtype);
+}

@@ -18,6 +18,12 @@ std::string numpyName(mpc_dtype_t dtype);
 /// Never floats to integers, nor to f16, which has to be said in the file.
 bool mayConvert(const std::string &from, mpc_dtype_t to);
 
+/// Whether all elements are 0 or 1.
+bool isZeroOrOne(const npz::Array &array);
+
+/// Whether the elements are floats.
+bool isFloat(const npz::Array &array);
+
 struct Conversion {
   std::string
       fault; ///< "holds 300, which uint8 cannot hold ..."; "" if there is none.

@@ -129,19 +129,48 @@ static void requireType(const mpc::npz::Array &array, const Binding &input,
                              wanted + "')");
 }
 
+/// What the array that a loss compares with may be called instead.
+static std::string otherName(const Binding &input) {
+  return input.name == "labels" ? "targets" : "labels";
+}
+
+/// Whether what a loss compares with is there under the other name: of a shape
+/// that fits, and of a type that leaves no doubt that it is meant.
+static bool isNamedOtherwise(const mpc::npz::Reader &reader,
+                             const Binding &input) {
+  if ((input.name != "labels" && input.name != "targets") ||
+      reader.has(input.name) || !reader.has(otherName(input)))
+    return false;
+  mpc::npz::Array header = reader.header(otherName(input));
+  return fits(header.shape, input) && mayConvert(header.dtype, input.dtype);
+}
+
 /// Reads what the inputs ask for and nothing else, and that only where it fits:
 /// a file may hold, and claim, far more.
 static mpc::npz::Arrays readArrays(const std::string &path,
-                                   const std::vector<Binding> &inputs) {
+                                   const std::vector<Binding> &inputs,
+                                   std::vector<std::string> &notes) {
   try {
     mpc::npz::Reader reader(path);
     for (const Binding &input : inputs) {
+      if (isNamedOtherwise(reader, input))
+        continue;
       requireName(reader.names(), input, path);
       requireType(reader.header(input.name), input, path);
     }
     mpc::npz::Arrays arrays;
-    for (const Binding &input : inputs)
-      arrays.push_back(reader.read(input.name));
+    for (const Binding &input : inputs) {
+      bool isOther = isNamedOtherwise(reader, input);
+      arrays.push_back(reader.read(isOther ? otherName(input) : input.name));
+      mpc::npz::Array &array = arrays.back();
+      if (!isOther)
+        continue;
+      if (!isFloat(array) && input.name == "targets" && !isZeroOrOne(array))
+        requireName(reader.names(), input, path); // These may be classes.
+      notes.push_back(path + ": array '" + array.name + "' is taken for '" +
+                      input.name + "'");
+      array.name = input.name;
+    }
     return arrays;
   } catch (const mpc::npz::FileError &error) {
     throw Failure(InputOutput, error.what());
@@ -152,8 +181,8 @@ static mpc::npz::Arrays readArrays(const std::string &path,
 
 Dataset::Dataset(const std::string &path, const std::vector<Binding> &inputs)
     : path(path) {
-  npz::Arrays arrays = readArrays(path, inputs);
   std::vector<std::string> notes;
+  npz::Arrays arrays = readArrays(path, inputs, notes);
   for (const Binding &input : inputs)
     bind(arrays, input, notes);
   prepareTensors();

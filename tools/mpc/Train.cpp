@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
+#include "tools/mpc/LossFromData.h"
 #include "tools/mpc/Trainer.h"
 
 #include <CLI/CLI.hpp>
@@ -24,6 +25,18 @@ static void requireDynamicScale(const Program &program) {
                              scale);
 }
 
+/// Says what to compile where the data is for another loss.
+static std::unique_ptr<Dataset>
+readData(const Program &program, const char *entry, const std::string &path) {
+  try {
+    return std::make_unique<Dataset>(path, program.inputs(entry));
+  } catch (const Failure &failure) {
+    if (failure.exitCode != Usage)
+      throw;
+    throw Failure(Usage, failure.what() + adviseLoss(program, path));
+  }
+}
+
 static int run(const TrainOptions &options) {
   if (options.resume && options.checkpointDir.empty())
     throw Failure(Usage, "--resume needs --checkpoint-dir");
@@ -44,7 +57,7 @@ static int run(const TrainOptions &options) {
   if (!options.evalData.empty())
     requireEvaluate(program);
 
-  Dataset data(options.data, program.inputs(entry));
+  std::unique_ptr<Dataset> data = readData(program, entry, options.data);
   std::unique_ptr<Dataset> evalData;
   if (!options.evalData.empty())
     evalData =
@@ -52,7 +65,7 @@ static int run(const TrainOptions &options) {
   // Whoever reads the log reads along.
   if (options.json)
     std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
-  return Trainer(options, program, data, evalData.get()).run();
+  return Trainer(options, program, *data, evalData.get()).run();
 }
 
 static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {

@@ -1,6 +1,6 @@
 //===- TrainerReport.cpp - What training tells of itself ------------------===//
 
-#include "tools/mpc/Output.h"
+#include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
 #include "tools/mpc/Trainer.h"
 
