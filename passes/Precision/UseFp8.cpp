@@ -98,11 +98,28 @@ public:
         builder, product.getLoc(), product.getResult(), scaleOf(find(lhs)),
         scaleOf(find(rhs)));
     product.getResult().replaceAllUsesExcept(unscaled.getResult(), unscaled);
+    follow(product.getResult(), unscaled.getResult());
     for (Value operand : {lhs, rhs})
       eraseIfDead(operand);
   }
 
 private:
+  /// What was known of `product` holds for `unscaled`, which its readers have
+  /// now: a layer may read the result of another as it is.
+  void follow(Value product, Value unscaled) {
+    for (auto &[base, value] : sources)
+      if (value == product)
+        value = unscaled;
+    auto base = sources.find(product);
+    if (base != sources.end()) {
+      Value value = base->second;
+      sources.insert({unscaled, value});
+    }
+    for (auto *known : {&scales, &copies})
+      if (Value value = known->lookup(product))
+        (*known)[unscaled] = value;
+  }
+
   /// Gradients of a mean are about as small as there are rows; in the first
   /// step they would all be zero without a scale. Too large a one only clips.
   double firstScale(Value value) {
