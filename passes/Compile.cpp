@@ -212,6 +212,9 @@ uint64_t countTrained(ModuleOp module) {
   return count;
 }
 
+/// Weights that take more in hexadecimal are left out of dumps.
+constexpr int64_t kMaxDumpedCharacters = 16 * 1024;
+
 class Compilation {
 public:
   explicit Compilation(const CompileOptions &options)
@@ -608,7 +611,9 @@ private:
     llvm::sys::path::append(path, name + ".mlir");
     std::string text;
     llvm::raw_string_ostream stream(text);
-    module.print(stream, OpPrintingFlags().elideLargeElementsAttrs(64));
+    module.print(stream, OpPrintingFlags()
+                             .elideLargeElementsAttrs(64)
+                             .elideLargeResourceString(kMaxDumpedCharacters));
     return write(path, text);
   }
 

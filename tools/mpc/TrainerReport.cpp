@@ -158,12 +158,14 @@ void Trainer::printSummary(const ProgressState &state) const {
     std::printf("checkpoint: %s\n", lastCheckpoint.c_str());
 }
 
-/// What computed the steps. The plain CPU needs no mention.
+/// What computed the steps. A CPU needs no mention, also where the package has
+/// code for a GPU and the machine has none ("cpu (not on CUDA: ...").
 void Trainer::printDevice() const {
-  nlohmann::ordered_json json;
-  json["device"] = mpc_session_device(session.get());
-  if (json["device"] == "cpu")
+  const std::string device = mpc_session_device(session.get());
+  if (device.rfind("cpu", 0) == 0)
     return;
+  nlohmann::ordered_json json;
+  json["device"] = device;
   json["kernels"] = nlohmann::ordered_json::array();
   for (size_t i = 0; i < mpc_session_num_kernels(session.get()); ++i) {
     mpc_kernel_info_t info = {};
