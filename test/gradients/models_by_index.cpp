@@ -158,7 +158,7 @@ const std::vector<Model> &modelsByIndex() {
        "s = Constant <value_floats = [1.0, 1.0, 2.6]> ()\n"
        " y = Resize <mode = \"nearest\", nearest_mode = \"floor\", "
        "coordinate_transformation_mode = \"asymmetric\"> (x, , s)",
-       "2,3,12"},
+       "2,3,13"},
       {"GridSample_linear", "x[2,3,5,4] g[2,3,3,2]:-0.83..0.79",
        "y = GridSample (x, g)", "2,3,3,3"},
       {"GridSample_cubic", "x[1,2,5,6] g[1,3,2,2]:-0.9..0.87",

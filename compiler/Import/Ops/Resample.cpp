@@ -40,12 +40,15 @@ struct Taps {
 } // namespace
 
 /// Where element `o` of the result lies on the image, by ONNX's formulas.
-static double coordinateOf(int64_t o, const ResizedDim &dim, StringRef mode) {
+static double coordinateOf(int64_t o, const ResizedDim &dim,
+                           const ResizeMode &how) {
+  StringRef mode = how.coordinates;
   double x = o, length = dim.from, resized = dim.to;
   // In f32 5 / 0.6 is a whole number, as all have it: rounding goes by that.
+  const bool rounds = how.mode == "nearest";
   auto unscaled = [&](double place) {
-    return dim.isScaled ? double(float(place) / float(dim.scale))
-                        : place / dim.scale;
+    return dim.isScaled && rounds ? double(float(place) / float(dim.scale))
+                                  : place / dim.scale;
   };
   if (mode == "align_corners")
     return resized == 1 ? 0 : x * (length - 1) / (resized - 1);
@@ -112,7 +115,7 @@ static std::vector<double> weightsOf(const ResizeMode &mode, double ratio,
 static Taps tapsOf(const ResizeMode &mode, const ResizedDim &dim) {
   Taps taps;
   for (int64_t o = 0; o < dim.to; ++o) {
-    double x = coordinateOf(o, dim, mode.coordinates);
+    double x = coordinateOf(o, dim, mode);
     taps.outside.push_back(mode.coordinates == "tf_crop_and_resize" &&
                            (x < 0 || x > double(dim.from - 1)));
     // Far off the image all elements are its last one.

@@ -217,12 +217,14 @@ INSTANTIATE_TEST_SUITE_P(All, TrainedSpecialPoints,
 TEST(SpecialPointsTable, HasItsExceptionsInTheListOfOps) {
   std::ifstream file(MPC_OPS);
   std::string list(std::istreambuf_iterator<char>(file), {});
-  for (const auto &[name, row] : rows().items())
-    if (row.contains("reason"))
-      EXPECT_NE(list.find("| " + row["op"].get<std::string>() + " | " +
-                          row["reason"].get<std::string>() + " |\n"),
-                list.npos)
-          << name << ": " << row["reason"];
+  for (const auto &[name, row] : rows().items()) {
+    if (!row.contains("reason"))
+      continue;
+    EXPECT_NE(list.find("| " + row["op"].get<std::string>() + " | " +
+                        row["reason"].get<std::string>() + " |\n"),
+              list.npos)
+        << name << ": " << row["reason"];
+  }
 }
 
 // A new op must have a row, or a reason to have none.
