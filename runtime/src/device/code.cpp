@@ -1,6 +1,7 @@
 #include "runtime/src/device/code.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -31,9 +32,16 @@ static bool write_whole(int file, Span image) {
   return true;
 }
 
+// From here on nobody can change the code, this process included: it is mapped
+// to be executed, never to be written.
+static bool seal(int file) {
+  return ::fcntl(file, F_ADD_SEALS,
+                 F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+}
+
 mpc_status_t Code::load(Span image) {
-  file_ = ::memfd_create("mpc-code", MFD_CLOEXEC);
-  if (file_ < 0 || !write_whole(file_, image))
+  file_ = ::memfd_create("mpc-code", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file_ < 0 || !write_whole(file_, image) || !seal(file_))
     return mpc_status_make(MPC_OUT_OF_MEMORY,
                            "cannot place %" PRIu64
                            " bytes of compiled code in memory: %s",

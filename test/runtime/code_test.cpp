@@ -1,0 +1,53 @@
+// How a session holds the code of a package.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "test/runtime/package.h"
+
+namespace mpc::test {
+namespace {
+
+// The files of code that this process holds open.
+std::vector<int> code_files() {
+  std::vector<int> files;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code ignored;
+    std::string target = std::filesystem::read_symlink(entry, ignored).string();
+    if (target.rfind("/memfd:mpc-code", 0) == 0)
+      files.push_back(std::stoi(entry.path().filename().string()));
+  }
+  return files;
+}
+
+TEST(Code, CanBeChangedByNobody) {
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  std::vector<int> files = code_files();
+  ASSERT_EQ(files.size(), 1u);
+  constexpr int kWanted =
+      F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  EXPECT_EQ(::fcntl(files[0], F_GET_SEALS) & kWanted, kWanted);
+}
+
+TEST(Code, IsNeverWritableAndExecutableAtOnce) {
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  std::ifstream maps("/proc/self/maps");
+  int mappings = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("memfd:mpc-code") == std::string::npos) continue;
+    ++mappings;
+    const std::string access = line.substr(line.find(' ') + 1, 3);
+    EXPECT_FALSE(access[1] == 'w' && access[2] == 'x') << line;
+  }
+  EXPECT_GT(mappings, 0);
+}
+
+}  // namespace
+}  // namespace mpc::test
