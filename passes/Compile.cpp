@@ -611,9 +611,10 @@ private:
     llvm::sys::path::append(path, name + ".mlir");
     std::string text;
     llvm::raw_string_ostream stream(text);
-    module.print(stream, OpPrintingFlags()
-                             .elideLargeElementsAttrs(64)
-                             .elideLargeResourceString(kMaxDumpedCharacters));
+    module.print(
+        stream,
+        OpPrintingFlags().elideLargeElementsAttrs(64).elideLargeResourceString(
+            kMaxDumpedCharacters));
     return write(path, text);
   }
 
