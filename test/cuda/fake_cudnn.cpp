@@ -201,8 +201,10 @@ cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
       if (current->wordless) return refuse("no plan is given out as text");
       const std::string text = text_of_plan(made);
       *found = static_cast<int64_t>(text.size());
-      std::memcpy(values, text.data(),
-                  static_cast<size_t>(std::min(*found, requested)));
+      // Who asks for the size alone gives no memory.
+      if (values)
+        std::memcpy(values, text.data(),
+                    static_cast<size_t>(std::min(*found, requested)));
       return CUDNN_STATUS_SUCCESS;
     }
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
