@@ -294,7 +294,8 @@ private:
   NamePatterns freeze{"--freeze", "initializer that the graph uses"};
   NamePatterns train{"--train", "initializer that the graph uses"};
   NamePatterns trainOnly{"--train-only", "initializer that the graph uses"};
-  llvm::StringSet<> frozen; // Of these patterns, what would be trained.
+  llvm::StringSet<>
+      frozen; // Trainable initializers that patterns keep constant.
   NamePatterns detach{"--detach", "value that a node computes"};
   PaddingRows padding;
   // BatchNormalization nodes, and those that nobody but us froze.

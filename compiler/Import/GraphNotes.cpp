@@ -53,9 +53,9 @@ static bool readsElements(const onnx::NodeProto &node, int input) {
   return op != "Shape" && op != "Size" && (op != "CastLike" || input == 0);
 }
 
-/// What tells calls of modules and of ops apart, of which exporters make
-/// several nodes each: the scopes that PyTorch's newer exporter writes down, or
-/// the module in the name that TorchScript's gives: "/lstm_1/Slice_3".
+/// Identifies the call of a module or op that a node belongs to; exporters emit
+/// several nodes for one call. PyTorch's newer exporter writes the scopes down,
+/// TorchScript's names the module in the node's name: "/lstm_1/Slice_3".
 static std::string callOf(const onnx::NodeProto &node) {
   std::string scopes = readNodeMetadata(node, kNameScopes);
   if (!scopes.empty())

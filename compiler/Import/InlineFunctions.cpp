@@ -89,7 +89,7 @@ private:
   const int64_t maxNodes;
   mlir::MLIRContext *context;
   const int64_t opset;
-  ModelError error = ModelError::Invalid; ///< Of a failure.
+  ModelError error = ModelError::Invalid; ///< The kind of the failure.
   StringMap<const onnx::FunctionProto *> functions;
   StringMap<unsigned> numCalls; ///< With one name: prefixes must differ.
   StringSet<> active;           ///< Functions that are being expanded.

@@ -189,7 +189,7 @@ llvm::Expected<Report> readJson(llvm::json::Value json,
                                 std::vector<Function> functions);
 
 /// Reads a function op by op, so that not all of its JSON has to be there at
-/// once. `head` is the function without its ops, of which there are `count`.
+/// once. `head` is the function without its ops; `count` is how many it has.
 class FunctionReader {
 public:
   FunctionReader(const llvm::json::Object &head, size_t count);

@@ -49,5 +49,31 @@ TEST(Code, IsNeverWritableAndExecutableAtOnce) {
   EXPECT_GT(mappings, 0);
 }
 
+TEST(Code, NamesTheMissingFunction) {
+  PackageOptions options;
+  options.edit = [](program::ProgramT& p) {
+    p.variants[0]->functions[0]->symbol = "test_nothing";
+  };
+  ProgramPtr program = load(make_package(options));
+  mpc_session_t* session = nullptr;
+  Outcome outcome = take(mpc_session_create(program.get(), nullptr, &session));
+  EXPECT_EQ(outcome.code, MPC_DAMAGED);
+  EXPECT_EQ(outcome.message,
+            "the compiled code lacks the function 'test_nothing'");
+}
+
+// Two programs' code with the same symbols must not be taken for each other.
+TEST(Code, IsKeptApartForEachSession) {
+  ProgramPtr first = load(make_package());
+  ProgramPtr second = load(make_package());
+  for (int i = 0; i < 3; ++i) {
+    SessionPtr a = create(first), b = create(second);
+    (void)step(a, 1.0f);
+    EXPECT_NE(read_state(a, "w"), read_state(b, "w"));
+    (void)step(b, 1.0f);
+    EXPECT_EQ(read_state(a, "w"), read_state(b, "w"));
+  }
+}
+
 }  // namespace
 }  // namespace mpc::test

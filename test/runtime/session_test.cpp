@@ -775,32 +775,6 @@ TEST(Session, RefusesKernelsThatCannotRun) {
             0u);
 }
 
-TEST(Session, NamesTheMissingFunction) {
-  PackageOptions options;
-  options.edit = [](program::ProgramT& p) {
-    p.variants[0]->functions[0]->symbol = "test_nothing";
-  };
-  ProgramPtr program = load(make_package(options));
-  mpc_session_t* session = nullptr;
-  Outcome outcome = take(mpc_session_create(program.get(), nullptr, &session));
-  EXPECT_EQ(outcome.code, MPC_DAMAGED);
-  EXPECT_EQ(outcome.message,
-            "the compiled code lacks the function 'test_nothing'");
-}
-
-// Two programs' code with the same symbols must not be taken for each other.
-TEST(Session, KeepsCodeOfSessionsApart) {
-  ProgramPtr first = load(make_package());
-  ProgramPtr second = load(make_package());
-  for (int i = 0; i < 3; ++i) {
-    SessionPtr a = create(first), b = create(second);
-    (void)step(a, 1.0f);
-    EXPECT_NE(read_state(a, "w"), read_state(b, "w"));
-    (void)step(b, 1.0f);
-    EXPECT_EQ(read_state(a, "w"), read_state(b, "w"));
-  }
-}
-
 // The state of the caller's thread does not reach the numbers: subnormals
 // count although it flushes them.
 TEST(Session, IgnoresTheCallersFloatMode) {

@@ -91,7 +91,7 @@ static Value choose(ImportedNode &node, Value condition, const Shared &yes,
 /// is taken: in its backward pass 0 may meet what is infinite or NaN there.
 class Side {
 public:
-  /// Of the ops that are built from now on.
+  /// Describes the ops that are built from now on.
   explicit Side(ImportedNode &node)
       : node(node), block(*node.graph.builder.getInsertionBlock()),
         last(block.empty() ? nullptr : &block.back()) {}

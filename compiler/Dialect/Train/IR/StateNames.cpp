@@ -17,7 +17,7 @@ bool mpc::train::isReservedName(llvm::StringRef name) {
       // Packs of no weights.
       "parameters", "fp8.scales", "fp8.amax", "fp8.amax_history", "fp8.weights",
       "fp8.weight_scales",
-      // Of safetensors files.
+      // The header of safetensors files has this key.
       "__metadata__"};
   // Packs with a part for each weight, stored as "adam.first_moment/<weight>".
   static const llvm::StringSet<> packs = {"parameters.bf16",
