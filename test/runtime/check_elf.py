@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Fails unless programs and libraries are linked as hardened ones are.
+"""Fails unless programs and libraries are compiled and linked with hardening.
 
 Usage: check_elf.py FILE... Prints one line per fault: a table of addresses that
-stays writable (no RELRO, or bound lazily), a stack or a segment that can be
-executed and written, code whose place in memory is fixed.
+stays writable (no RELRO, or lazy binding), a stack or a segment that is both
+executable and writable, code at a fixed address, no stack protector, no
+FORTIFY_SOURCE, an exported function that does not start with ENDBR64.
 """
 import re
 import subprocess
@@ -32,7 +33,23 @@ def faults(path):
         yield "is not position-independent"
 
 
+def compiler_faults(path):
+    symbols = re.findall(r"\sUND (\w+)", output("readelf", "-sW", "--dyn-syms", path))
+    if "__stack_chk_fail" not in symbols:
+        yield "has no stack protector"
+    if not any(re.fullmatch(r"__\w+_chk", symbol) for symbol in symbols):
+        yield "calls no checked function of the C library (FORTIFY_SOURCE)"
+    code = output("objdump", "-d", "--no-show-raw-insn", path)
+    functions = re.findall(r"^\w+ <(mpc_\w+|main)>:\n\s*\w+:\s+(\w+)", code, re.M)
+    if not functions:
+        yield "has neither main nor exported functions"
+    for name, first in functions:
+        if first != "endbr64":
+            yield f"has a function without ENDBR64: {name}"
+
+
 if __name__ == "__main__":
-    found = [f"{path} {fault}" for path in sys.argv[1:] for fault in faults(path)]
+    found = [f"{path} {fault}" for path in sys.argv[1:]
+             for fault in (*faults(path), *compiler_faults(path))]
     print(*found, sep="\n", end="")
     sys.exit(bool(found))
