@@ -46,8 +46,8 @@ install_packages() {
 }
 
 make_python_environment() {
-  local venv=$build/venv requirements=$root/tools/requirements.txt
-  if cmp -s "$requirements" "$venv/requirements.txt"; then
+  local venv=$build/venv tools=$root/tools
+  if cat "$tools"/requirements*.txt | cmp -s - "$venv/requirements.txt"; then
     echo "    $venv is there"
     return
   fi
@@ -56,8 +56,9 @@ make_python_environment() {
     install_packages
   fi
   python3 -m venv "$venv"
-  "$venv/bin/pip" install -q -r "$requirements"
-  cp "$requirements" "$venv/requirements.txt"
+  "$venv/bin/pip" install -q --require-hashes -r "$tools/requirements.txt"
+  "$venv/bin/pip" install -q -r "$tools/requirements-torch.txt"
+  cat "$tools"/requirements*.txt > "$venv/requirements.txt"
 }
 
 if ! command -v apt-get > /dev/null; then
