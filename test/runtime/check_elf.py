@@ -34,13 +34,17 @@ def faults(path):
 
 
 def compiler_faults(path):
-    symbols = re.findall(r"\sUND (\w+)", output("readelf", "-sW", "--dyn-syms", path))
+    table = output("readelf", "-W", "--dyn-syms", path)
+    symbols = re.findall(r"\sUND (\w+)", table)
+    exported = {"main", *re.findall(r"FUNC +GLOBAL +DEFAULT +\d+ (mpc_\w+)", table)}
     if "__stack_chk_fail" not in symbols:
         yield "has no stack protector"
     if not any(re.fullmatch(r"__\w+_chk", symbol) for symbol in symbols):
         yield "calls no checked function of the C library (FORTIFY_SOURCE)"
     code = output("objdump", "-d", "--no-show-raw-insn", path)
-    functions = re.findall(r"^\w+ <(mpc_\w+|main)>:\n\s*\w+:\s+(\w+)", code, re.M)
+    functions = [(name, first) for name, first
+                 in re.findall(r"^\w+ <(\w+)>:\n\s*\w+:\s+(\w+)", code, re.M)
+                 if name in exported]
     if not functions:
         yield "has neither main nor exported functions"
     for name, first in functions:

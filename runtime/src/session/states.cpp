@@ -91,7 +91,7 @@ struct Rounded {
 
 mpc_status_t write_state(mpc_session_t* session, const char* name,
                          const mpc_tensor_t& tensor) {
-  const StateTensor* state;
+  const StateTensor* state = nullptr;
   MPC_RETURN_IF_ERROR(find_state(*session, name, tensor, &state));
   const auto& list = *session->program->root->states();
   if (state->kind == schema::StateKind::WorkingCopy)
