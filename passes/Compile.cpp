@@ -15,6 +15,7 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
+#include "compiler/Support/Threading.h"
 #include "compiler/Target/Package.h"
 #include "passes/Grad/Optimizers.h"
 #include "passes/Grad/Passes.h"
@@ -219,8 +220,8 @@ class Compilation {
 public:
   explicit Compilation(const CompileOptions &options)
       : options(options), messages(result.diagnostics),
-        ownedContext(std::make_unique<MLIRContext>()), context(*ownedContext),
-        handler(&context, options.model, messages) {
+        ownedContext(std::make_unique<MLIRContext>(availableThreading())),
+        context(*ownedContext), handler(&context, options.model, messages) {
     DialectRegistry registry;
     registry.insert<amp::AmpDialect, train::TrainDialect, exec::ExecDialect,
                     func::FuncDialect, arith::ArithDialect>();

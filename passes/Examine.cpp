@@ -6,6 +6,7 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Notes.h"
+#include "compiler/Support/Threading.h"
 #include "passes/Grad/Passes.h"
 #include "passes/ImportOptions.h"
 
@@ -81,7 +82,7 @@ static void takeDecisions(ModuleOp module, Examination &result) {
 
 Examination mpc::examineModel(const CompileOptions &options) {
   Examination result;
-  MLIRContext context;
+  MLIRContext context(availableThreading());
   SmallVector<Diagnostic> held;
   ImportResult imported;
   {

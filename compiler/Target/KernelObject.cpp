@@ -54,9 +54,11 @@ static llvm::Error link(const TemporaryFolder &folder, const std::string &input,
   std::string output = folder.pathOf("kernels.so");
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  const char *arguments[] = {"ld.lld", "-shared",      "--build-id=none",
-                             "-z",     "noexecstack",  "--strip-debug",
-                             "-o",     output.c_str(), input.c_str()};
+  // One small file; and lld ends the process where it gets no thread.
+  const char *arguments[] = {"ld.lld",          "-shared", "--threads=1",
+                             "--build-id=none", "-z",      "noexecstack",
+                             "--strip-debug",   "-o",      output.c_str(),
+                             input.c_str()};
   lld::Result result = lld::lldMain(arguments, llvm::nulls(), stream,
                                     {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0) {
