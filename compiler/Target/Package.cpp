@@ -306,6 +306,31 @@ private:
         static_cast<bool>(row.get("meant")), rounding ? rounding.getInt() : -1);
   }
 
+  /// The instructions before the first that writes a state.
+  static uint32_t countReadsOnly(exec::EntryOp entry) {
+    exec::DataflowAttr dataflow = entry.getDataflowAttr();
+    if (!dataflow)
+      return 0;
+    llvm::SmallDenseSet<int64_t> held;
+    for (NamedAttribute read : dataflow.getReads())
+      held.insert(cast<exec::ValueAttr>(read.getValue()).getNumber());
+    auto writesState = [&](Operation &op) {
+      auto values = op.getAttrOfType<ArrayAttr>("values");
+      auto buffers = op.getAttrOfType<ArrayAttr>("operands");
+      return !values ||
+             llvm::any_of(
+                 llvm::zip_equal(values.getAsRange<exec::ValueAttr>(),
+                                 buffers.getAsRange<exec::BufferAttr>()),
+                 [&](auto operand) {
+                   auto [value, buffer] = operand;
+                   return buffer.getSpace() == exec::Space::State &&
+                          !held.contains(value.getNumber());
+                 });
+    };
+    Block &body = entry.getBody().front();
+    return std::distance(body.begin(), llvm::find_if(body, writesState));
+  }
+
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::Entry>>>
   buildEntries(ModuleOp module) {
     std::vector<flatbuffers::Offset<fbs::Entry>> list;
@@ -325,7 +350,8 @@ private:
       auto name = fb->CreateString(entry.getSymName().str());
       list.push_back(fbs::CreateEntry(
           *fb, name, inputs, outputs, fb->CreateVector(instructions),
-          fb->CreateVector(observations), fb->CreateVector(tested)));
+          fb->CreateVector(observations), fb->CreateVector(tested),
+          countReadsOnly(entry)));
     }
     return fb->CreateVector(list);
   }

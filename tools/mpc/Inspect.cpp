@@ -109,6 +109,7 @@ static Json describe(const mpc::program::Entry &entry,
                {"outputs", listOf(entry.outputs(), binding)}};
   json["instruction_count"] =
       entry.instructions() ? entry.instructions()->size() : 0;
+  json["instructions_before_writes"] = entry.reads_only();
   if (withInstructions)
     json["instructions"] = listOf(entry.instructions(),
                                   [&](const mpc::program::Instruction &table) {

@@ -156,12 +156,13 @@ class CpuExecutable : public Executable {
       call.function(call.operands, 0, call.items);
     return true;
   }
-  mpc_status_t run(uint32_t entry) const;
+  // `*changed` says if states were changed so far, and is kept up to date.
+  mpc_status_t run(uint32_t entry, bool* changed) const;
   void read_values(const Submission& submission, size_t entries_done);
   uint8_t* memory(schema::Space space) const {
     return space == schema::Space::Arena ? arena_ : states_;
   }
-  mpc_status_t failed(uint32_t entry, size_t index) const;
+  mpc_status_t failed(uint32_t entry, size_t index, bool changed) const;
 
   const mpc_program_t& program_;
   const schema::Variant& variant_;
@@ -259,13 +260,22 @@ mpc_status_t CpuExecutable::make_kernel(const schema::Instruction& instruction,
   return nullptr;
 }
 
-mpc_status_t CpuExecutable::failed(uint32_t entry, size_t index) const {
+// Kernels fail for lack of memory alone: their descriptions were checked.
+mpc_status_t CpuExecutable::failed(uint32_t entry, size_t index,
+                                   bool changed) const {
   const schema::Instruction& instruction =
       *instructions_of(entry)->Get(static_cast<uint32_t>(index));
-  return mpc_status_make(
-      MPC_DEVICE_LOST,
-      "a kernel of '%s' failed; the session's weights are lost",
-      instruction.name() ? instruction.name()->c_str() : "");
+  const char* name = instruction.name() ? instruction.name()->c_str() : "";
+  if (changed)
+    return mpc_status_make(MPC_DEVICE_LOST,
+                           "a kernel of '%s' failed for lack of memory while "
+                           "the session was being "
+                           "updated; its weights are lost",
+                           name);
+  return mpc_status_make(MPC_OUT_OF_MEMORY,
+                         "a kernel of '%s' failed for lack of memory; the "
+                         "session is as it was before the call",
+                         name);
 }
 
 // The values that are due when so many entry points have run.
@@ -290,17 +300,22 @@ mpc_status_t CpuExecutable::submit(const Submission& submission) {
                   submission.inputs[i].data, size);
   }
   read_values(submission, 0);
+  bool changed = false;
   for (size_t i = 0; i < submission.num_entries; ++i) {
-    MPC_RETURN_IF_ERROR(run(submission.entries[i]));
+    MPC_RETURN_IF_ERROR(run(submission.entries[i], &changed));
     read_values(submission, i + 1);
   }
   return nullptr;
 }
 
-mpc_status_t CpuExecutable::run(uint32_t entry) const {
+mpc_status_t CpuExecutable::run(uint32_t entry, bool* changed) const {
   const std::vector<Call>& calls = calls_[entry];
-  for (size_t i = 0; i < calls.size(); ++i)
-    if (!run_call(calls[i])) return failed(entry, i);
+  const size_t reads_only = variant_.entries()->Get(entry)->reads_only();
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (!run_call(calls[i]))
+      return failed(entry, i, *changed || i >= reads_only);
+  }
+  *changed |= calls.size() > reads_only;
   return nullptr;
 }
 
@@ -311,7 +326,7 @@ mpc_status_t CpuExecutable::trace(uint32_t entry, Observer& observer) {
   for (uint32_t i = 0; i < calls.size(); ++i) {
     const schema::Instruction& instruction = *instructions_of(entry)->Get(i);
     if (!observer.before(instruction)) break;
-    if (!run_call(calls[i])) return failed(entry, i);
+    if (!run_call(calls[i])) return failed(entry, i, true);
     if (!observer.after(instruction)) break;
   }
   return nullptr;
