@@ -265,7 +265,7 @@ class AttentionKernel : public Kernel {
         for (size_t i = 0; i < lists[variant].size(); ++i) {
           const Product& product = lists[variant][i];
           const auto& pd = descriptions[variant][i];
-          DnnlCall call(engine, dnnl::matmul(pd));
+          DnnlCall call(engine, make_primitive<dnnl::matmul>(pd));
           call.bind(DNNL_ARG_SRC, pd.src_desc(), {product.lhs});
           call.bind(DNNL_ARG_WEIGHTS, pd.weights_desc(), {product.rhs});
           call.bind(DNNL_ARG_DST, pd.dst_desc(), {product.result});

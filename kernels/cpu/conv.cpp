@@ -225,8 +225,8 @@ Builder::Call Builder::make(const Problem& p,
                                   p.dilations, p.pads_begin, p.pads_end);
     const BackwardData::primitive_desc pd(desc, attributes, engine_,
                                           forward_hint(p, engine_));
-    return {BackwardData(pd), pd.impl_info_str(), pd.weights_desc(),
-            pd.scratchpad_desc()};
+    return {make_primitive<BackwardData>(pd), pd.impl_info_str(),
+            pd.weights_desc(), pd.scratchpad_desc()};
   }
   if (id_ == KernelId::conv_grad_weight) {
     const BackwardWeights::desc desc(algorithm::convolution_direct,
@@ -235,11 +235,11 @@ Builder::Call Builder::make(const Problem& p,
                                      p.dilations, p.pads_begin, p.pads_end);
     const BackwardWeights::primitive_desc pd(desc, attributes, engine_,
                                              forward_hint(p, engine_));
-    return {BackwardWeights(pd), pd.impl_info_str(), pd.diff_weights_desc(),
-            pd.scratchpad_desc()};
+    return {make_primitive<BackwardWeights>(pd), pd.impl_info_str(),
+            pd.diff_weights_desc(), pd.scratchpad_desc()};
   }
   const Forward::primitive_desc pd = make_forward(shape_, p, weight, engine_);
-  return {Forward(pd), pd.impl_info_str(), pd.weights_desc(),
+  return {make_primitive<Forward>(pd), pd.impl_info_str(), pd.weights_desc(),
           pd.scratchpad_desc()};
 }
 
@@ -359,7 +359,7 @@ void Builder::bring_weight(const Call& call) {
   weight_ = kernel_->layout.add(call.weight.get_size());
   const dnnl::reorder::primitive_desc pd(engine_, plain, engine_, call.weight,
                                          user_scratchpad());
-  DnnlCall reorder(engine_, dnnl::reorder(pd));
+  DnnlCall reorder(engine_, make_primitive<dnnl::reorder>(pd));
   reorder.bind(DNNL_ARG_FROM, plain, from);
   reorder.bind(DNNL_ARG_TO, call.weight, weight_);
   reorder.bind_scratchpad(pd.scratchpad_desc(), &kernel_->layout);
@@ -383,7 +383,7 @@ void Builder::take_weight(const Call& call) {
   if (!reorder) return;
   const dnnl::reorder::primitive_desc pd(engine_, call.weight, engine_, plain,
                                          user_scratchpad());
-  DnnlCall back(engine_, dnnl::reorder(pd));
+  DnnlCall back(engine_, make_primitive<dnnl::reorder>(pd));
   back.bind(DNNL_ARG_FROM, call.weight, sum);
   back.bind(DNNL_ARG_TO, plain, {2});
   back.bind_scratchpad(pd.scratchpad_desc(), &kernel_->layout);

@@ -1,11 +1,10 @@
 #include "kernels/cpu/cpu.h"
 
-#include <sys/mman.h>
-
 #include <cstdlib>
 #include <dnnl.hpp>
 #include <new>
 
+#include "kernels/cpu/dnnl_memory.h"
 #include "kernels/cpu_isa.h"
 
 namespace mpc::kernels {
@@ -40,18 +39,6 @@ std::string limit_dnnl() {
 
 bool is_f64(const KernelDesc& desc) {
   return !desc.operands.empty() && desc.operands[0].dtype == MPC_DTYPE_F64;
-}
-
-// oneDNN does not look at every allocation that it makes for code and
-// primitives, and crashes where one failed. These are megabytes at most: where
-// there is more than that, it is not the end of memory. Nothing is written, so
-// it costs two system calls.
-void require_room() {
-  constexpr size_t kRoom = 32 << 20;
-  void* room = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room == MAP_FAILED) throw std::bad_alloc();
-  munmap(room, kRoom);
 }
 
 std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
@@ -109,6 +96,35 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
   return nullptr;  // check_description knows every number.
 }
 
+// make_checked, or std::bad_alloc where oneDNN met the end of memory, whatever
+// it made of that.
+std::unique_ptr<Kernel> make_with_memory(const KernelDesc& desc,
+                                         const Context& context,
+                                         std::string* error) {
+  if (cpu::is_dnnl_damaged()) {
+    *error =
+        "oneDNN ran out of memory in this process and cannot go on; start "
+        "the process again";
+    return nullptr;
+  }
+  cpu::prepare_dnnl_memory();
+  const uint64_t before = cpu::dnnl_allocations_set_aside();
+  std::unique_ptr<Kernel> kernel;
+  try {
+    kernel = make_checked(desc, context, error);
+  } catch (const dnnl::error& failure) {
+    // As if it had thrown what the standard library does.
+    if (failure.status == dnnl_out_of_memory) throw std::bad_alloc();
+    *error = std::string(kernel_name(desc.id)) + " of " +
+             mpc_dtype_name(desc.operands[0].dtype) +
+             " is not available on this CPU: " + failure.what();
+  }
+  if (cpu::dnnl_allocations_set_aside() == before) return kernel;
+  kernel.reset();
+  cpu::clear_dnnl_cache();
+  throw std::bad_alloc();
+}
+
 }  // namespace
 
 #ifdef __x86_64__
@@ -152,17 +168,7 @@ std::unique_ptr<Kernel> make_cpu_kernel(const KernelDesc& desc,
   const bool moves_bytes =
       desc.id == KernelId::copy || desc.id == KernelId::zero;
   if (!moves_bytes && is_f64(desc)) return make_reference_kernel(desc, error);
-  require_room();
-  try {
-    return make_checked(desc, context, error);
-  } catch (const dnnl::error& failure) {
-    // As if it had thrown what the standard library does.
-    if (failure.status == dnnl_out_of_memory) throw std::bad_alloc();
-    *error = std::string(kernel_name(desc.id)) + " of " +
-             mpc_dtype_name(desc.operands[0].dtype) +
-             " is not available on this CPU: " + failure.what();
-    return nullptr;
-  }
+  return make_with_memory(desc, context, error);
 }
 
 }  // namespace mpc::kernels

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/dnnl_memory.h"
 
 namespace mpc::kernels::cpu {
 
@@ -57,6 +58,19 @@ class PieceCall {
   virtual ~PieceCall() = default;
   virtual bool run(void* const* operands, void* scratch, size_t piece) = 0;
 };
+
+// Makes a primitive. Where memory ends meanwhile and an exception goes through
+// oneDNN, oneDNN is not used again.
+template <typename Primitive>
+Primitive make_primitive(
+    const typename Primitive::primitive_desc& description) {
+  try {
+    return Primitive(description);
+  } catch (const std::bad_alloc&) {
+    set_dnnl_damaged();
+    throw;
+  }
+}
 
 // A primitive with its argument array. Memory objects are made once; a run
 // only gives them addresses, and that only where an address is new: they are

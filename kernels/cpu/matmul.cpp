@@ -110,7 +110,7 @@ Product resized(Product p, size_t dim, int64_t size) {
 DnnlCall make_call(const dnnl::engine& engine,
                    const dnnl::matmul::primitive_desc& pd,
                    const PieceSlots& slots, ScratchLayout* layout) {
-  DnnlCall call(engine, dnnl::matmul(pd));
+  DnnlCall call(engine, make_primitive<dnnl::matmul>(pd));
   call.bind(DNNL_ARG_SRC, pd.src_desc(), slots.lhs);
   call.bind(DNNL_ARG_WEIGHTS, pd.weights_desc(), slots.rhs);
   call.bind(DNNL_ARG_DST, pd.dst_desc(), slots.result);

@@ -278,7 +278,7 @@ std::unique_ptr<Kernel> make_widened_matmul(const MatmulShape& s, int threads,
                    {1, Conversion(s.dtype), rhs}};
     if (!in_place) call.result = {2, Conversion(s.result_dtype), result};
     for (const dnnl::matmul::primitive_desc& pd : descriptions) {
-      DnnlCall product(engine, dnnl::matmul(pd));
+      DnnlCall product(engine, make_primitive<dnnl::matmul>(pd));
       product.bind(DNNL_ARG_SRC, pd.src_desc(), lhs);
       product.bind(DNNL_ARG_WEIGHTS, pd.weights_desc(), rhs);
       product.bind(DNNL_ARG_DST, pd.dst_desc(), result);

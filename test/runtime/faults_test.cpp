@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -139,53 +138,6 @@ TEST(Faults, CreatingSurvivesEveryFailedAllocation) {
     mpc_session_destroy(session);
     return outcome;
   });
-}
-
-// Creates a session in a process that may have `room` bytes more than it has
-// now; returns its wait status. The exit status is that of mpc_code_t.
-int create_with_room(const ProgramPtr& program, rlim_t room) {
-  pid_t child = fork();
-  if (child == 0) {
-    long pages = 0;
-    if (FILE* file = std::fopen("/proc/self/statm", "r")) {
-      if (std::fscanf(file, "%ld", &pages) != 1) pages = 0;
-      std::fclose(file);
-    }
-    rlimit limit = {};
-    limit.rlim_cur = limit.rlim_max =
-        static_cast<rlim_t>(pages) *
-            static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) +
-        room;
-    (void)setrlimit(RLIMIT_AS, &limit);
-    mpc_session_options_t options = {};
-    options.struct_size = sizeof(options);
-    options.threads = 1;
-    mpc_session_t* session = nullptr;
-    _exit(
-        mpc_status_code(mpc_session_create(program.get(), &options, &session)));
-  }
-  int status = -1;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return status;
-}
-
-// oneDNN does not look at every allocation, so it is not begun without room.
-TEST(Faults, CreatingNeedsRoomForTheLibrary) {
-  if (!can_watch_allocations()) GTEST_SKIP();
-  ProgramPtr program = load(make_package());
-  bool refused = false, created = false;
-  for (rlim_t room = 0; room <= 96 << 20; room += 2 << 20) {
-    int status = create_with_room(program, room);
-    ASSERT_TRUE(WIFEXITED(status)) << room << ": " << WTERMSIG(status);
-    int code = WEXITSTATUS(status);
-    refused |= code == MPC_OUT_OF_MEMORY;
-    created |= code == MPC_OK;
-    EXPECT_TRUE(code == MPC_OK || code == MPC_OUT_OF_MEMORY ||
-                code == MPC_INCOMPATIBLE || code == MPC_IO)
-        << room << ": " << code;
-  }
-  EXPECT_TRUE(refused);
-  EXPECT_TRUE(created);
 }
 
 // The allocator hook gets back what it gave, whichever request it refuses.

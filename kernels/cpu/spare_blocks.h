@@ -1,0 +1,45 @@
+// Blocks of the C library's heap, set aside for when it has no more.
+//
+// They can be freed by anybody, as any block can: objects of C++ may be made in
+// one library and destroyed in another.
+
+#ifndef MPC_KERNELS_CPU_SPARE_BLOCKS_H_
+#define MPC_KERNELS_CPU_SPARE_BLOCKS_H_
+
+#include <cstddef>
+#include <mutex>
+
+namespace mpc::kernels::cpu {
+
+class SpareBlocks {
+ public:
+  // Takes as many blocks as it should have; false if there are not so many.
+  bool fill();
+  // A block of at least `size` bytes, aligned for every type, which is the
+  // caller's from now on; null if there is none.
+  void* take(size_t size);
+  // Gives the largest block back to the heap, for whoever allocates from it.
+  void release_large();
+
+ private:
+  struct Block {
+    Block* next;
+  };
+  struct Kind {
+    size_t size;
+    int wanted, count;
+    Block* first;
+  };
+  std::mutex mutex_;
+  // The largest is never written, and so no memory until it is given back.
+  static constexpr size_t kNumKinds = 5;
+  Kind kinds_[kNumKinds] = {{128, 512, 0, nullptr},
+                            {512, 128, 0, nullptr},
+                            {2048, 32, 0, nullptr},
+                            {16384, 8, 0, nullptr},
+                            {8 << 20, 1, 0, nullptr}};
+};
+
+}  // namespace mpc::kernels::cpu
+
+#endif  // MPC_KERNELS_CPU_SPARE_BLOCKS_H_
