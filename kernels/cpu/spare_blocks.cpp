@@ -1,6 +1,6 @@
 #include "kernels/cpu/spare_blocks.h"
 
-#include <cstdlib>
+#include <new>
 
 namespace mpc::kernels::cpu {
 
@@ -8,7 +8,8 @@ bool SpareBlocks::fill() {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (Kind& kind : kinds_)
     for (; kind.count < kind.wanted; ++kind.count) {
-      auto* block = static_cast<Block*>(std::malloc(kind.size));
+      auto* block =
+          static_cast<Block*>(::operator new(kind.size, std::nothrow));
       if (!block) return false;
       block->next = kind.first;
       kind.first = block;
@@ -34,7 +35,7 @@ void SpareBlocks::release_large() {
   for (; kind.count > 0; --kind.count) {
     Block* block = kind.first;
     kind.first = block->next;
-    std::free(block);
+    ::operator delete(block);
   }
 }
 

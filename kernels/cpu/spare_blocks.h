@@ -1,7 +1,7 @@
-// Blocks of the C library's heap, set aside for when it has no more.
+// Blocks of operator new, set aside for when it throws.
 //
-// They can be freed by anybody, as any block can: objects of C++ may be made in
-// one library and destroyed in another.
+// Anybody can free them like any other block: objects may be made in one
+// library and destroyed in another.
 
 #ifndef MPC_KERNELS_CPU_SPARE_BLOCKS_H_
 #define MPC_KERNELS_CPU_SPARE_BLOCKS_H_
@@ -15,8 +15,8 @@ class SpareBlocks {
  public:
   // Takes as many blocks as it should have; false if there are not so many.
   bool fill();
-  // A block of at least `size` bytes, aligned for every type, which is the
-  // caller's from now on; null if there is none.
+  // A block of at least `size` bytes, which the caller owns from now on and
+  // frees with operator delete; null if there is none.
   void* take(size_t size);
   // Gives the largest block back to the heap, for whoever allocates from it.
   void release_large();

@@ -239,7 +239,7 @@ TEST(CudaFaults, SaysHowMuchMemoryThereWasNot) {
   Outcome outcome = try_on(load(make_package(package)));
   EXPECT_EQ(outcome.code, MPC_OUT_OF_MEMORY);
   EXPECT_EQ(outcome.message,
-            "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (out of memory); 12.0 GiB "
+            "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (out of memory); 12.9 GB "
             "for the arena");
   EXPECT_EQ(fake.leaks(), "");
 }

@@ -3,6 +3,7 @@
 #define MPC_TOOLS_MPC_MEMORY_H
 
 #include "tools/mpc/Command.h"
+#include "tools/mpc/Text.h"
 
 #include <cstdint>
 #include <new>
@@ -22,8 +23,7 @@ inline void takeMemory(std::vector<char> &buffer, uint64_t size,
   } catch (const std::bad_alloc &) {
   } catch (const std::length_error &) {
   }
-  throw Failure(Limit, "cannot allocate " + std::to_string(size) +
-                           " bytes for " + what);
+  throw Failure(Limit, "cannot allocate " + formatBytes(size) + " for " + what);
 }
 
 } // namespace mpc::tool

@@ -2,6 +2,8 @@
 
 #include "tools/mpc/Text.h"
 
+#include "runtime/src/base/byte_text.h"
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -38,17 +40,7 @@ std::string mpc::tool::formatCount(uint64_t count, const char *noun) {
 }
 
 std::string mpc::tool::formatBytes(uint64_t bytes) {
-  if (bytes < 1000)
-    return format("%u B", static_cast<unsigned>(bytes));
-  const char *units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
-  double value = bytes / 1000.0;
-  size_t unit = 0;
-  // 999.96 kB would be printed as 1000.0 kB.
-  while (value >= 999.95 && unit + 1 < std::size(units)) {
-    value /= 1000;
-    ++unit;
-  }
-  return format("%.1f %s", value, units[unit]);
+  return mpc::ByteText(bytes).c_str();
 }
 
 /// A time that is longer than any training, or none at all.

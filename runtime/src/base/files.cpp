@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cinttypes>
 #include <cstdio>
 #include <cstring>
+
+#include "runtime/src/base/byte_text.h"
 
 namespace mpc::runtime {
 
@@ -119,10 +120,9 @@ mpc_status_t read_file(Files& files, const std::string& path, uint64_t limit,
   MPC_RETURN_IF_ERROR(file.open(files, path));
   uint64_t size = file.size();
   if (size > limit)
-    return mpc_status_make(MPC_DAMAGED,
-                           "'%s' has %" PRIu64 " bytes, more than the %" PRIu64
-                           " it may have",
-                           path.c_str(), size, limit);
+    return mpc_status_make(
+        MPC_DAMAGED, "'%s' has %s, more than the %s it may have", path.c_str(),
+        ByteText(size).c_str(), ByteText(limit).c_str());
   Memory data;
   MPC_RETURN_IF_ERROR(data.allocate(default_allocator(), size, path.c_str()));
   MPC_RETURN_IF_ERROR(file.read(data.data(), size));

@@ -2,10 +2,11 @@
 
 #include <sys/mman.h>
 
-#include <cinttypes>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
+
+#include "runtime/src/base/byte_text.h"
 
 namespace mpc::runtime {
 
@@ -44,9 +45,8 @@ mpc_status_t Memory::allocate(const mpc_allocator_t& allocator, uint64_t size,
     data = allocator.allocate(allocator.user, size > 0 ? size : kAlignment,
                               kAlignment);
   if (!data)
-    return mpc_status_make(MPC_OUT_OF_MEMORY,
-                           "cannot allocate %" PRIu64 " bytes for %s", size,
-                           what);
+    return mpc_status_make(MPC_OUT_OF_MEMORY, "cannot allocate %s for %s",
+                           ByteText(size).c_str(), what);
   if (reinterpret_cast<uintptr_t>(data) % kAlignment != 0) {
     allocator.release(allocator.user, data);
     return mpc_status_make(MPC_INVALID_ARGUMENT,

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/src/base/byte_text.h"
 #include "runtime/src/base/guard.h"
 #include "runtime/src/base/json.h"
 #include "runtime/src/base/number.h"
@@ -297,8 +298,8 @@ static mpc_status_t copy_string(const std::string& text, char** out) {
   *out = ::strdup(text.c_str());
   return *out ? nullptr
               : mpc_status_make(MPC_OUT_OF_MEMORY,
-                                "cannot allocate %zu bytes for a text",
-                                text.size() + 1);
+                                "cannot allocate %s for a text",
+                                ByteText(text.size() + 1).c_str());
 }
 
 }  // namespace mpc::runtime

@@ -6,6 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "runtime/src/base/byte_text.h"
 #include "runtime/src/checkpoint/checkpoint.h"
 
 namespace mpc::runtime {
@@ -63,10 +64,9 @@ mpc_status_t open_recorded(Files& files, const std::string& folder,
   MPC_RETURN_IF_ERROR(check_size(path, file->size(), record));
   uint64_t most = most_bytes_of(record.name);
   if (file->size() <= most) return nullptr;
-  return mpc_status_make(MPC_DAMAGED,
-                         "'%s' has %" PRIu64 " bytes, more than the %" PRIu64
-                         " it may have",
-                         path.c_str(), file->size(), most);
+  return mpc_status_make(
+      MPC_DAMAGED, "'%s' has %s, more than the %s it may have", path.c_str(),
+      ByteText(file->size()).c_str(), ByteText(most).c_str());
 }
 
 // Reads on to the end, piece by piece, and compares checksums. `head` is what

@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <utility>
+
+#include "runtime/src/base/byte_text.h"
 
 namespace mpc::runtime {
 
@@ -43,9 +44,8 @@ mpc_status_t Code::load(Span image) {
   file_ = ::memfd_create("mpc-code", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file_ < 0 || !write_whole(file_, image) || !seal(file_))
     return mpc_status_make(MPC_OUT_OF_MEMORY,
-                           "cannot place %" PRIu64
-                           " bytes of compiled code in memory: %s",
-                           image.size, std::strerror(errno));
+                           "cannot place %s of compiled code in memory: %s",
+                           ByteText(image.size).c_str(), std::strerror(errno));
   // The file stays open as long as the code is loaded: dlopen knows objects by
   // path, and a second one that got this number would be taken for this.
   char path[64];

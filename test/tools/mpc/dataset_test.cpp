@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Dataset.h"
 #include "tools/mpc/Predictions.h"
+#include "tools/mpc/Text.h"
 
 #include <gtest/gtest.h>
 
@@ -368,8 +369,8 @@ TEST(Predictions, SayForWhatThereIsNoMemory) {
     } catch (const Failure &failure) {
       EXPECT_EQ(failure.exitCode, Limit);
       EXPECT_EQ(failure.what(), "cannot allocate " +
-                                    std::to_string(4 * uint64_t(extent)) +
-                                    " bytes for a batch of 'y'");
+                                    formatBytes(4 * uint64_t(extent)) +
+                                    " for a batch of 'y'");
     }
 }
 

@@ -1,9 +1,9 @@
 #include "runtime/src/device/cuda/resources.h"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <string>
+
+#include "runtime/src/base/byte_text.h"
 
 namespace mpc::runtime {
 
@@ -13,16 +13,9 @@ namespace {
 
 constexpr uint64_t kLeast = 256;
 
-// "12.0 GiB for the arena".
+// "12.0 GB for the arena".
 std::string amount(uint64_t size, const char* what) {
-  char number[64];
-  constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-  if (size >= 1024 * 1024 * 1024)
-    std::snprintf(number, sizeof(number), "%.1f GiB",
-                  static_cast<double>(size) / kGiB);
-  else
-    std::snprintf(number, sizeof(number), "%" PRIu64 " bytes", size);
-  return std::string(number) + " for " + what;
+  return std::string(ByteText(size).c_str()) + " for " + what;
 }
 
 }  // namespace
