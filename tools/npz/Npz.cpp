@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/npz/Npz.h"
+
+#include "runtime/src/base/byte_text.h"
 #include "tools/npz/Npy.h"
 
 #include <zip.h>
@@ -208,7 +210,7 @@ Array Reader::read(const std::string &name) const {
   } catch (const std::bad_alloc &) {
     throw MemoryError(
         "cannot read '" + file->path + "': out of memory for the " +
-        std::to_string(member.size) + " bytes of array '" + name + "'");
+        mpc::ByteText(member.size).c_str() + " of array '" + name + "'");
   }
   array.name = name;
   return array;

@@ -236,7 +236,7 @@ TEST(Npz, SaysForWhatThereIsNoMemory) {
   std::remove(path.c_str());
   // The header of an array comes with it.
   EXPECT_EQ(said, "cannot read '" + path +
-                      "': out of memory for the 67108992 bytes of array "
+                      "': out of memory for the 67.1 MB of array "
                       "'tokens'");
 }
 
