@@ -21,7 +21,7 @@ static const FusionLimits cpuLimits = {
     /*flatLanes=*/8, // Few rows of many columns lose vectors to masks.
     /*operands=*/28, // Each takes a register for its address.
     /*largeSum=*/1 << 17,     /*rowBlocks=*/64,
-    /*splitRows=*/false};
+    /*splitRows=*/false,      /*largeRest=*/0};
 
 static const FusionLimits cudaLimits = {
     // Estimates: no GPU has been measured yet.
@@ -29,7 +29,7 @@ static const FusionLimits cudaLimits = {
     /*fewItems=*/64,        /*longSum=*/1024,
     /*flatLanes=*/1,        /*operands=*/28,
     /*largeSum=*/1 << 16,   /*rowBlocks=*/256,
-    /*splitRows=*/true};
+    /*splitRows=*/true,     /*largeRest=*/1 << 14};
 
 StringRef mpc::nameOf(DeviceKind device) {
   return device == DeviceKind::Cpu ? "cpu" : "cuda";

@@ -42,7 +42,8 @@ struct FusionLimits {
   unsigned operands;  ///< Of one kernel.
   int64_t largeSum;   ///< A sum over more elements is done in two steps,
   int64_t rowBlocks;  ///< of at most so many blocks.
-  bool splitRows;     ///< The same for sums over a few long rows.
+  bool splitRows;     ///< The same for sums over a few long rows,
+  int64_t largeRest;  ///< and for sums over so many rows of a larger walk.
 };
 const FusionLimits &fusionLimits(DeviceKind device);
 

@@ -89,8 +89,13 @@ def SplitReductionsPass : Pass<"mpc-split-reductions", "::mlir::func::FuncOp"> {
     large sum down the rows is split into partial sums of row blocks, which
     depend on the shape and the kind of device alone: the result has the same
     bits for every number of threads.
+
+    On a GPU a large sum over few long rows is cut as well, into blocks of equal
+    length, of which the last may be shorter. They are a kernel of their own, so
+    that the kernel that makes what they add up keeps its grid.
   }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"device", "device", "::mpc::DeviceKind", /*default=*/"::mpc::DeviceKind::Cpu",
            "What the kernels are for", [{::llvm::cl::values(

@@ -8,8 +8,12 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/DebugLog.h"
+#include "llvm/Support/MathExtras.h"
 
 #define DEBUG_TYPE "mpc-split-reductions"
 
@@ -208,6 +212,196 @@ static int64_t largestDivisor(int64_t size, int64_t limit) {
   return 1;
 }
 
+/// What `op` adds to its total: the other operand of the combiner.
+static Value addedBy(linalg::GenericOp op) {
+  Operation *combiner =
+      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  Value total = op.getBody()->getArguments().back();
+  return combiner->getOperand(combiner->getOperand(0) == total ? 1 : 0);
+}
+
+/// Whether cutUnevenly can cut `op`: it reduces its last dimension, along which
+/// its operands lie in memory.
+static bool canCutUnevenly(linalg::GenericOp op) {
+  SmallVector<unsigned> dims = reducedDims(op);
+  return canBlock(op) && dims.size() == 1 && dims[0] + 1 == op.getNumLoops() &&
+         llvm::none_of(op.getInputs(), [](Value input) {
+           return memoryRoot(input).getDefiningOp<arith::ConstantOp>();
+         });
+}
+
+/// Emits the body of `op` up to its combiner at `position`, where operands that
+/// move with the reduced dimension are read. The others are `arguments`.
+static Value emitAdded(OpBuilder &builder, linalg::GenericOp op,
+                       ArrayRef<Value> position, ValueRange arguments) {
+  Location loc = op.getLoc();
+  const unsigned last = op.getNumLoops() - 1;
+  IRMapping map;
+  unsigned next = 0;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    AffineMap access = op.getMatchingIndexingMap(operand);
+    Value scalar;
+    if (access.isFunctionOfDim(last)) {
+      SmallVector<Value> places;
+      for (AffineExpr expr : access.getResults()) {
+        auto dim = dyn_cast<AffineDimExpr>(expr);
+        places.push_back(
+            dim ? position[dim.getPosition()]
+                : arith::ConstantIndexOp::create(builder, loc, 0).getResult());
+      }
+      scalar = tensor::ExtractOp::create(builder, loc, operand->get(), places);
+    } else {
+      scalar = arguments[next++];
+    }
+    map.map(op.getMatchingBlockArgument(operand), scalar);
+  }
+  Operation *combiner =
+      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  for (Operation &inner : op.getBody()->without_terminator())
+    if (&inner != combiner)
+      builder.clone(inner, map);
+  return map.lookupOrDefault(addedBy(op));
+}
+
+/// What `op` adds up, with its reduced dimension as blocks of `length`, the
+/// last of which ends in the identity where the dimension ends.
+static Value emitBlocks(OpBuilder &builder, linalg::GenericOp op,
+                        int64_t length) {
+  Location loc = op.getLoc();
+  const unsigned last = op.getNumLoops() - 1;
+  SmallVector<int64_t> shape = op.getStaticLoopRanges();
+  const int64_t size = shape[last];
+  shape[last] = llvm::divideCeil(size, length);
+  shape.push_back(length);
+  Type element =
+      cast<RankedTensorType>(op.getResult(0).getType()).getElementType();
+  auto type = RankedTensorType::get(shape, element);
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    if (map.isFunctionOfDim(last))
+      continue;
+    inputs.push_back(operand->get());
+    maps.push_back(AffineMap::get(shape.size(), 0, map.getResults(),
+                                  builder.getContext()));
+  }
+  maps.push_back(builder.getMultiDimIdentityMap(shape.size()));
+  SmallVector<IteratorType> kinds(shape.size(), IteratorType::parallel);
+  Value empty = tensor::EmptyOp::create(builder, loc, shape, element);
+  Value identity = identityOf(op);
+  auto body = [&](OpBuilder &inner, Location loc, ValueRange arguments) {
+    auto number = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(inner, loc, value);
+    };
+    SmallVector<Value> position;
+    for (unsigned dim = 0; dim <= last; ++dim)
+      position.push_back(linalg::IndexOp::create(inner, loc, dim));
+    position[last] = arith::AddIOp::create(
+        inner, loc,
+        arith::MulIOp::create(inner, loc, position[last], number(length)),
+        linalg::IndexOp::create(inner, loc, last + 1));
+    Value exists = arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::ult,
+                                         position[last], number(size));
+    auto choice = scf::IfOp::create(
+        inner, loc, exists,
+        [&](OpBuilder &then, Location loc) {
+          scf::YieldOp::create(then, loc,
+                               emitAdded(then, op, position, arguments));
+        },
+        [&](OpBuilder &otherwise, Location loc) {
+          scf::YieldOp::create(otherwise, loc, identity);
+        });
+    linalg::YieldOp::create(inner, loc, choice.getResults());
+  };
+  return linalg::GenericOp::create(builder, loc, TypeRange{type}, inputs,
+                                   ValueRange{empty}, maps, kinds, body)
+      .getResult(0);
+}
+
+/// Sums the last dimension of `op` in at most `most` blocks of one length, and
+/// then the blocks. Blocks read at computed places, so the first of these sums
+/// starts a kernel of its own, and whatever makes the operands keeps its grid.
+static void cutUnevenly(linalg::GenericOp op, int64_t most) {
+  LDBG() << "cutting unevenly " << op;
+  OpBuilder builder(op);
+  const int64_t size = op.getStaticLoopRanges().back();
+  const int64_t length = llvm::divideCeil(size, most);
+  Value blocks = emitBlocks(builder, op, length);
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  for (unsigned step = 0; step < 2; ++step) {
+    auto from = cast<RankedTensorType>(blocks.getType());
+    SmallVector<bool> reduced(from.getRank(), false);
+    reduced.back() = true;
+    blocks = reduceRest(builder, op,
+                        RankedTensorType::get(from.getShape().drop_back(),
+                                              type.getElementType()),
+                        identityOf(op), blocks, reduced)
+                 .getResult(0);
+  }
+  op.getResult(0).replaceAllUsesWith(blocks);
+  op.erase();
+}
+
+/// Whether `op` adds up one number of each row of a larger walk, which its
+/// kernel may have ops in common with: sums of the rows, or what is computed
+/// from them.
+static bool addsRows(linalg::GenericOp op) {
+  if (op.getNumLoops() != 1)
+    return false;
+  const int64_t size = op.getStaticLoopRanges()[0];
+  llvm::SetVector<Value> values(op.getInputs().begin(), op.getInputs().end());
+  for (unsigned i = 0; i < values.size(); ++i) {
+    auto maker = memoryRoot(values[i]).getDefiningOp<linalg::GenericOp>();
+    if (!maker || maker->getBlock() != op->getBlock() ||
+        cast<RankedTensorType>(maker.getResult(0).getType()).getNumElements() !=
+            size)
+      continue;
+    if (maker.getNumReductionLoops() > 0)
+      return true;
+    values.insert_range(maker.getInputs());
+  }
+  return false;
+}
+
+/// A sum over few long rows, in two steps: whole dimensions are blocks if they
+/// are many enough, else the row is cut. Returns the sum over partial sums, if
+/// there is one that may be large itself.
+static linalg::GenericOp shareRows(linalg::GenericOp op,
+                                   const FusionLimits &limits) {
+  SmallVector<unsigned> dims = reducedDims(op);
+  const int64_t size = op.getStaticLoopRanges()[dims[0]];
+  if (dims.size() > 1) {
+    if (size < 4)
+      return nullptr;
+    return splitInTwo(op, ArrayRef<unsigned>(dims).drop_front()).second;
+  }
+  // Operands that are made element by element are made in the same kernel if
+  // the blocks are even.
+  const int64_t blocks = largestDivisor(size, limits.rowBlocks);
+  if (blocks >= limits.fewItems) {
+    op = blockDimension(op, dims[0], blocks);
+    splitInTwo(op, {dims[0] + 1});
+  } else if (canCutUnevenly(op)) {
+    cutUnevenly(op, limits.rowBlocks);
+  }
+  return nullptr;
+}
+
+/// A large sum down the rows, in two steps with blocks of rows between.
+static void shareColumns(linalg::GenericOp op, const FusionLimits &limits) {
+  SmallVector<unsigned> dims = reducedDims(op);
+  const int64_t size = op.getStaticLoopRanges()[dims[0]];
+  const int64_t blocks = largestDivisor(size, limits.rowBlocks);
+  if (blocks < 4 || (blocks == size && dims.size() == 1))
+    return;
+  if (blocks < size)
+    op = blockDimension(op, dims[0], blocks);
+  SmallVector<unsigned> inner = reducedDims(op);
+  inner.erase(inner.begin());
+  splitInTwo(op, inner);
+}
+
 /// A large sum down the rows, or one over few long rows: leaves blocks of the
 /// first dimension to a second sum. Returns that, if it may be large itself.
 static linalg::GenericOp shareOut(linalg::GenericOp op,
@@ -217,30 +411,28 @@ static linalg::GenericOp shareOut(linalg::GenericOp op,
   int64_t total = 1;
   for (int64_t size : loops)
     total *= size;
+  if (!canBlock(op))
+    return nullptr;
+  // Even blocks would become the grid of the kernel that walks the rows.
+  if (limits.splitRows && canCutUnevenly(op) && addsRows(op)) {
+    if (total >= limits.largeRest)
+      cutUnevenly(op, limits.rowBlocks);
+    return nullptr;
+  }
+  if (total < limits.largeSum)
+    return nullptr;
   // Sums over the innermost dimensions are one row each.
-  bool downRows = dims[0] == 0 && dims.back() + 1 < loops.size();
+  if (dims[0] == 0 && dims.back() + 1 < loops.size()) {
+    shareColumns(op, limits);
+    return nullptr;
+  }
   int64_t rows = 1;
   for (int64_t size : ArrayRef<int64_t>(loops).take_front(dims[0]))
     rows *= size;
-  bool fewRows = limits.splitRows && dims.back() + 1 == loops.size() &&
-                 rows < limits.fewItems;
-  if (total < limits.largeSum || !(downRows || fewRows) || !canBlock(op))
-    return nullptr;
-  int64_t size = loops[dims[0]];
-  int64_t blocks = size;
-  // Whole dimensions stay if they are blocks enough.
-  if (downRows || dims.size() == 1)
-    blocks = largestDivisor(size, limits.rowBlocks);
-  if (blocks < 4)
-    return nullptr;
-  if (blocks < size)
-    op = blockDimension(op, dims[0], blocks);
-  else if (dims.size() == 1)
-    return nullptr;
-  SmallVector<unsigned> inner = reducedDims(op);
-  inner.erase(inner.begin());
-  linalg::GenericOp second = splitInTwo(op, inner).second;
-  return fewRows ? second : linalg::GenericOp();
+  if (limits.splitRows && dims.back() + 1 == loops.size() &&
+      rows < limits.fewItems)
+    return shareRows(op, limits);
+  return nullptr;
 }
 
 namespace {

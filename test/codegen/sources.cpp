@@ -79,6 +79,31 @@ const Source kSources[] = {
         return %0, %1 : tensor<{T}>, tensor<4x{T}>
       })",
      kAllTypes, kShapes, -0.01, 0.01},
+    // On a GPU in blocks of which the last is shorter: 16411 and 65537 are
+    // prime.
+    {"SumsOfManyRows",
+     R"(
+      func.func @f(%x: tensor<{N}x{M}x{T}>) -> (tensor<{T}>, tensor<f32>) {
+        %0 = train.reduce_sum %x {axes = array<i64: 0, 1>} : (tensor<{N}x{M}x{T}>) -> tensor<{T}>
+        %1 = train.global_norm %x : (tensor<{N}x{M}x{T}>) -> tensor<f32>
+        return %0, %1 : tensor<{T}>, tensor<f32>
+      })",
+     {"f32"},
+     {{16411, 5}},
+     -0.01,
+     0.01},
+    {"LongSums",
+     R"(
+      func.func @f(%x: tensor<{N}x{T}>, %y: tensor<3x{N}x{T}>) -> (tensor<{T}>, tensor<3x{T}>) {
+        %0 = train.mul %x, %x : (tensor<{N}x{T}>, tensor<{N}x{T}>) -> tensor<{N}x{T}>
+        %1 = train.reduce_sum %0 {axes = array<i64: 0>} : (tensor<{N}x{T}>) -> tensor<{T}>
+        %2 = train.reduce_max %y {axes = array<i64: 1>} : (tensor<3x{N}x{T}>) -> tensor<3x{T}>
+        return %1, %2 : tensor<{T}>, tensor<3x{T}>
+      })",
+     kTwoTypes,
+     {{65537, 0}},
+     -0.01,
+     0.01},
     {"Softmax", R"(
       func.func @f(%x: tensor<{N}x{M}x{T}>, %g: tensor<{N}x{M}x{T}>) -> (tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>) {
         %0 = train.softmax %x {axis = 1 : i64} : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}>
