@@ -224,7 +224,8 @@ static void addCodegen(OpPassManager &pm, const CompileOptions &,
   if (cpu)
     pm.addPass(createLowerKernelsPass({llvm::join(target.features, ",")}));
   else
-    pm.addPass(createLowerGpuKernelsPass({target.simulate}));
+    pm.addPass(createLowerGpuKernelsPass(
+        {target.simulate, llvm::join(target.features, ",")}));
 }
 
 namespace {

@@ -44,8 +44,20 @@ std::vector<std::string> mpc::gpuFeatures(const GpuArchitecture &architecture) {
   return names;
 }
 
+/// The PTX that knows FP8 conversions on `sm_89`, which is newer than the one
+/// that knows `sm_89`.
+static const char *const kPtxOfFp8 = "+ptx81";
+
+static bool roundsToFp8(const llvm::Module &code) {
+  return llvm::any_of(code.functions(), [](const llvm::Function &function) {
+    return function.getName().starts_with("llvm.nvvm.ff.to.e4m3x2") ||
+           function.getName().starts_with("llvm.nvvm.ff.to.e5m2x2");
+  });
+}
+
 static std::unique_ptr<llvm::TargetMachine>
-makeMachine(const GpuArchitecture &architecture, std::string &error) {
+makeMachine(const GpuArchitecture &architecture, llvm::StringRef ptxVersion,
+            std::string &error) {
   LLVMInitializeNVPTXTargetInfo();
   LLVMInitializeNVPTXTarget();
   LLVMInitializeNVPTXTargetMC();
@@ -58,24 +70,25 @@ makeMachine(const GpuArchitecture &architecture, std::string &error) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
   return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
-      triple, architecture.name, architecture.ptxVersion, options, std::nullopt,
+      triple, architecture.name, ptxVersion, options, std::nullopt,
       std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
 llvm::Expected<std::string>
 mpc::compilePtx(ModuleOp module, const GpuArchitecture &architecture) {
   const std::string internal = "internal error in code generation: ";
-  std::string error;
-  std::unique_ptr<llvm::TargetMachine> machine =
-      makeMachine(architecture, error);
-  if (!machine)
-    return llvm::createStringError(
-        internal + "LLVM has no code generator for NVIDIA GPUs: " + error);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code = translateKernels(module, context);
   if (!code)
     return llvm::createStringError(internal +
                                    "the kernels could not be translated");
+  const bool newer = architecture.capability == 89 && roundsToFp8(*code);
+  std::string error;
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(
+      architecture, newer ? kPtxOfFp8 : architecture.ptxVersion, error);
+  if (!machine)
+    return llvm::createStringError(
+        internal + "LLVM has no code generator for NVIDIA GPUs: " + error);
   code->setTargetTriple(machine->getTargetTriple());
   code->setDataLayout(machine->createDataLayout());
   optimizeKernels(*code, *machine, /*unroll=*/true);

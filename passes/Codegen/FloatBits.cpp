@@ -9,8 +9,12 @@
 
 #include "passes/Codegen/FloatBits.h"
 
+#include "passes/Codegen/GpuOps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -23,6 +27,12 @@ using namespace mlir;
 static Type typeLike(Type type, Type element) {
   auto vector = dyn_cast<VectorType>(type);
   return vector ? Type(vector.clone(element)) : element;
+}
+
+/// Whether elements are floats of 16 bit.
+static bool isLow(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isBF16() || element.isF16();
 }
 
 static Type bitsType(Type type, unsigned width) {
@@ -158,9 +168,10 @@ struct Fp8Format {
                                           b.toFloat(b.number(unit)));
     Value small = b.add(b.ofFloat(shifted), -unit);
     Value code = b.choose(b.isBelow(size, leastNormal), small, normal);
-    code = b.choose(b.isBelow(size, 0x7f800001), code, b.number(0x7f));
     Value sign = b.masked(b.right(bits, 24), 0x80);
-    return b.narrowed(b.joined(code, sign), kWidth);
+    code = b.choose(b.isBelow(size, 0x7f800001), b.joined(code, sign),
+                    b.number(0x7f));
+    return b.narrowed(code, kWidth);
   }
 
   /// Of a subnormal number the leading one that an f32 has without saying so is
@@ -199,6 +210,73 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
+// FP8 by an instruction
+//===----------------------------------------------------------------------===//
+
+/// The number that all lanes of a constant have.
+static std::optional<double> splatOf(Value value) {
+  Attribute attr;
+  if (!matchPattern(value, m_Constant(&attr)))
+    return std::nullopt;
+  if (auto single = dyn_cast<FloatAttr>(attr))
+    return single.getValueAsDouble();
+  auto splat = dyn_cast<SplatElementsAttr>(attr);
+  if (!splat || !isa<FloatType>(splat.getElementType()))
+    return std::nullopt;
+  return splat.getSplatValue<APFloat>().convertToDouble();
+}
+
+/// Whether `value` is max(min(x, c), -c) with a c that `format` has.
+static bool isClamped(Value value, FloatType format) {
+  auto above = value.getDefiningOp<arith::MaxNumFOp>();
+  auto below =
+      above ? above.getLhs().getDefiningOp<arith::MinNumFOp>() : nullptr;
+  if (!below)
+    return false;
+  std::optional<double> most = splatOf(below.getRhs());
+  std::optional<double> least = splatOf(above.getRhs());
+  const double largest =
+      APFloat::getLargest(format.getFloatSemantics()).convertToDouble();
+  return most && least && *most <= largest && *least >= -largest;
+}
+
+/// Whether `value` is NaN or lies between the largest numbers of `format`, as
+/// what amp.quantize rounds does: a clamped number plus zero or NaN.
+static bool isBounded(Value value, FloatType format) {
+  auto sum = value.getDefiningOp<arith::AddFOp>();
+  auto gone =
+      sum ? sum.getRhs().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+  return isClamped(value, format) || (gone && splatOf(gone.getRhs()) == 0.0 &&
+                                      isClamped(sum.getLhs(), format));
+}
+
+/// `value`, a scalar or a vector of f32, as bytes of `format`.
+static Value roundByInstruction(OpBuilder &builder, Location loc, Value value,
+                                FloatType format) {
+  Type byte = builder.getI8Type();
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (!vector) {
+    Value pair = createFp8Pair(builder, loc, format, value, value);
+    return arith::TruncIOp::create(builder, loc, byte, pair);
+  }
+  const int64_t lanes = vector.getNumElements();
+  auto lane = [&](int64_t i) -> Value {
+    return vector::ExtractOp::create(builder, loc, value, i);
+  };
+  if (lanes == 1) {
+    Value only = roundByInstruction(builder, loc, lane(0), format);
+    return vector::BroadcastOp::create(builder, loc, vector.clone(byte), only);
+  }
+  assert(lanes % 2 == 0 && "lanes are a power of two");
+  SmallVector<Value> pairs;
+  for (int64_t i = 0; i < lanes; i += 2)
+    pairs.push_back(createFp8Pair(builder, loc, format, lane(i), lane(i + 1)));
+  Value all = vector::FromElementsOp::create(
+      builder, loc, VectorType::get(lanes / 2, builder.getI16Type()), pairs);
+  return vector::BitCastOp::create(builder, loc, vector.clone(byte), all);
+}
+
+//===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
 
@@ -214,7 +292,12 @@ template <typename Format> static void retype(Value value) {
     value.setType(bitsType(value.getType(), Format::kWidth));
 }
 
-template <typename Format> static void keepAsBits(func::FuncOp kernel) {
+/// What rounds to a type otherwise than its format does; null if nothing.
+using OwnRounding =
+    llvm::function_ref<Value(OpBuilder &, arith::TruncFOp, Type)>;
+
+template <typename Format>
+static void keepAsBits(func::FuncOp kernel, OwnRounding own) {
   // With the types that will be gone when their operations are replaced.
   SmallVector<std::pair<Operation *, Type>> conversions;
   kernel.walk([&](Operation *op) {
@@ -241,9 +324,18 @@ template <typename Format> static void keepAsBits(func::FuncOp kernel) {
   for (auto [op, type] : conversions) {
     builder.setInsertionPoint(op);
     Bits bits(builder, op->getLoc(), type);
-    Value operand = op->getOperand(0);
-    Value result = isa<arith::ExtFOp>(op) ? Format::widen(bits, operand, type)
-                                          : Format::round(bits, operand, type);
+    Value operand = op->getOperand(0), result;
+    // Two roundings in a row were folded into one.
+    if (isa<arith::TruncFOp>(op) && isLow(operand.getType()))
+      operand = arith::ExtFOp::create(
+          builder, op->getLoc(),
+          typeLike(operand.getType(), builder.getF32Type()), operand);
+    if (isa<arith::ExtFOp>(op))
+      result = Format::widen(bits, operand, type);
+    else if (Value rounded = own(builder, cast<arith::TruncFOp>(op), type))
+      result = rounded;
+    else
+      result = Format::round(bits, operand, type);
     op->getResult(0).replaceAllUsesWith(result);
     op->erase();
   }
@@ -257,7 +349,16 @@ template <typename Format> static void keepAsBits(func::FuncOp kernel) {
 }
 
 void mpc::keepBf16AsBits(func::FuncOp kernel) {
-  keepAsBits<Bf16Format>(kernel);
+  keepAsBits<Bf16Format>(
+      kernel, [](OpBuilder &, arith::TruncFOp, Type) { return Value(); });
 }
 
-void mpc::keepFp8AsBits(func::FuncOp kernel) { keepAsBits<Fp8Format>(kernel); }
+void mpc::keepFp8AsBits(func::FuncOp kernel, Fp8Rounding rounding) {
+  keepAsBits<Fp8Format>(
+      kernel, [&](OpBuilder &builder, arith::TruncFOp op, Type type) {
+        auto format = cast<FloatType>(getElementTypeOrSelf(type));
+        if (rounding == Fp8Rounding::Integers || !isBounded(op.getIn(), format))
+          return Value();
+        return roundByInstruction(builder, op.getLoc(), op.getIn(), format);
+      });
+}

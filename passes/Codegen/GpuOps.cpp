@@ -28,6 +28,14 @@ Value mpc::createShuffle(OpBuilder &builder, Location loc, Value all,
                               distance, last, NVVM::ShflKind::bfly, UnitAttr());
 }
 
+Value mpc::createFp8Pair(OpBuilder &builder, Location loc, Type format,
+                         Value first, Value second) {
+  return NVVM::ConvertF32x2ToF8x2Op::create(
+      builder, loc, builder.getI16Type(), second, first,
+      NVVM::FPRoundingMode::RN, NVVM::SaturationMode::SATFINITE,
+      /*relu=*/false, format);
+}
+
 unsigned mpc::sharedMemorySpace() {
   return unsigned(NVVM::NVVMMemorySpace::Shared);
 }

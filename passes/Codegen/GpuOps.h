@@ -26,6 +26,13 @@ mlir::Value createShuffle(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value all, mlir::Value word,
                           mlir::Value distance, mlir::Value last);
 
+/// Both f32 in 8 bit as an i16, `first` in its lower half: rounded to nearest
+/// even, what is too large for `format` (f8E4M3FN or f8E5M2) to its largest
+/// number, NaN to 0x7f.
+mlir::Value createFp8Pair(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Type format, mlir::Value first,
+                          mlir::Value second);
+
 /// The address space of memory that a block shares.
 unsigned sharedMemorySpace();
 

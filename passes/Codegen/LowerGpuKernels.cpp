@@ -49,8 +49,6 @@ struct LowerGpuKernelsPass
   }
 
   void runOnOperation() override {
-    if (simulate)
-      simulateThreads(getOperation());
     MathTarget target = simulate ? MathTarget::Any : MathTarget::Nvptx;
     RewritePatternSet composed(&getContext());
     populateComposedMathPatterns(composed, target);
@@ -63,9 +61,16 @@ struct LowerGpuKernelsPass
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
 
+    SmallVector<StringRef> available;
+    StringRef(features).split(available, ',');
+    const Fp8Rounding rounding = llvm::is_contained(available, "sm_89")
+                                     ? Fp8Rounding::Instruction
+                                     : Fp8Rounding::Integers;
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal())
-        keepFp8AsBits(func);
+        keepFp8AsBits(func, rounding);
+    if (simulate)
+      simulateThreads(getOperation());
 
     OpPassManager lower(ModuleOp::getOperationName());
     lower.addPass(createCSEPass());

@@ -59,7 +59,8 @@ def LowerGpuKernelsPass : Pass<"mpc-lower-gpu-kernels", "::mlir::ModuleOp"> {
   let summary = "Lower emitted GPU kernels to the LLVM dialect";
   let description = [{
     Functions become polynomials or instructions of the GPU: there is no library
-    behind. Of f64 there is exp alone.
+    behind. Of f64 there is exp alone. Rounding to FP8 is an instruction for two
+    elements from sm_89 on, integer arithmetic before.
 
     With `simulate`, threads, shuffles, barriers and shared memory become calls
     of test/device_sim/abi.h, and a kernel takes the array of addresses of its
@@ -70,7 +71,9 @@ def LowerGpuKernelsPass : Pass<"mpc-lower-gpu-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"simulate", "simulate", "bool", /*default=*/"false",
-           "Write kernels for the host simulator">
+           "Write kernels for the host simulator">,
+    Option<"features", "features", "std::string", /*default=*/"\"\"",
+           "What the GPU has: its architecture and all before it, with commas">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect",

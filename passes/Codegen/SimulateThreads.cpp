@@ -13,6 +13,7 @@ using namespace mpc;
 
 /// As test/device_sim/abi.h numbers them.
 static constexpr int32_t kShuffleXor = 0;
+static constexpr int32_t kE4M3 = 0, kE5M2 = 1;
 
 namespace {
 
@@ -42,6 +43,12 @@ public:
             op->erase();
           })
           .Case([&](NVVM::ShflOp shuffle) { simulate(shuffle); })
+          .Case([&](NVVM::ConvertF32x2ToF8x2Op pair) {
+            bool isE5M2 = isa<Float8E5M2Type>(pair.getDstTy());
+            replace(op, call("mpc_sim_round_to_fp8", builder.getI16Type(),
+                             {number(isE5M2 ? kE5M2 : kE4M3), pair.getA(),
+                              pair.getB()}));
+          })
           .Case([&](LLVM::AddrSpaceCastOp cast) { simulate(cast); });
     }
     takeParameters();

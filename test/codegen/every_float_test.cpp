@@ -12,12 +12,14 @@
 #include "compiler/Target/CpuTarget.h"
 #include "kernels/float_types.h"
 #include "test/codegen/harness.h"
+#include "test/device_sim/abi.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Target/TargetMachine.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -75,7 +77,7 @@ struct Fp8 {
 const Fp8 kE4M3 = {"f8E4M3FN", 3, 7, 0x7e}, kE5M2 = {"f8E5M2", 2, 15, 0x7b};
 
 /// As roundToF16, but that what is too large becomes the largest number, and
-/// what is no number NaN.
+/// what is no number NaN, which has no sign.
 void roundToFp8(uint32_t first, std::vector<uint16_t> &out, const Fp8 &format) {
   const uint32_t exponent = first >> 23 & 0xff, sign = first >> 24 & 0x80;
   const uint32_t least = 128 - format.bias; // Of normal numbers.
@@ -83,9 +85,11 @@ void roundToFp8(uint32_t first, std::vector<uint16_t> &out, const Fp8 &format) {
   for (uint32_t i = 0; i < kBlock; ++i) {
     const uint32_t number = ((first + i) & 0x7fffff) | 0x800000;
     uint32_t to;
-    if (exponent == 0xff)
-      to = 0x7f;
-    else if (exponent >= least)
+    if (exponent == 0xff) {
+      out[i] = 0x7f;
+      continue;
+    }
+    if (exponent >= least)
       to = std::min((exponent - least) * (1u << format.fraction) +
                         dropBits(number, drop),
                     format.largest);
@@ -120,31 +124,35 @@ private:
   Compiled compiled;
 };
 
-/// The generated rounding of a block to 8 bit.
+/// The generated rounding of a block to 8 bit, of a CPU or of a simulated GPU
+/// that has `features`.
 class Quantize {
 public:
-  explicit Quantize(const std::string &to)
+  explicit Quantize(const std::string &to,
+                    mpc::DeviceKind device = mpc::DeviceKind::Cpu,
+                    std::vector<std::string> features = {})
       : compiled("func.func @f(%x: tensor<131072xf32>, %s: tensor<f32>) -> "
                  "tensor<131072x" +
-                 to +
-                 "> { %0 = amp.quantize %x by %s : tensor<131072xf32> to "
-                 "tensor<131072x" +
-                 to + "> return %0 : tensor<131072x" + to + "> }"),
+                     to +
+                     "> { %0 = amp.quantize %x by %s : tensor<131072xf32> to "
+                     "tensor<131072x" +
+                     to + "> return %0 : tensor<131072x" + to + "> }",
+                 device, std::move(features)),
         bytes(kBlock) {}
 
   bool isReady() const { return compiled.kernels.size() == 1; }
 
   void operator()(const std::vector<uint32_t> &in, std::vector<uint16_t> &out) {
     const Kernel &kernel = compiled.kernels[0];
-    alignas(64) const float scale = 1;
-    const void *operands[] = {in.data(), &scale, bytes.data()};
-    reinterpret_cast<void (*)(const void *const *, int64_t, int64_t)>(
-        kernel.code)(operands, 0, kernel.items);
-    // The sign of a NaN says nothing: instructions give infinity times zero
-    // one.
-    for (uint32_t i = 0; i < kBlock; ++i)
-      out[i] =
-          (bytes[i] & 0x7f) == 0x7f ? (in[i] >> 24 & 0x80) | 0x7f : bytes[i];
+    alignas(64) float scale = 1;
+    std::vector<void *> operands = {const_cast<uint32_t *>(in.data()), &scale,
+                                    bytes.data()};
+    if (kernel.threads == 0)
+      reinterpret_cast<void (*)(void *const *, int64_t, int64_t)>(kernel.code)(
+          operands.data(), 0, kernel.items);
+    else
+      launchOnce(kernel, operands);
+    llvm::copy(bytes, out.begin());
   }
 
 private:
@@ -191,17 +199,71 @@ Reference bf16(bool flushes) {
   };
 }
 
-void compareFp8(const Fp8 &format) {
-  Quantize quantize(format.name);
+void compareFp8(const Fp8 &format, Quantize quantize) {
   ASSERT_TRUE(quantize.isReady());
   compare(std::ref(quantize), [&](uint32_t first, std::vector<uint16_t> &out) {
     roundToFp8(first, out, format);
   });
 }
 
-TEST(EveryFloat, ToE4M3) { compareFp8(kE4M3); }
+TEST(EveryFloat, ToE4M3) { compareFp8(kE4M3, Quantize(kE4M3.name)); }
 
-TEST(EveryFloat, ToE5M2) { compareFp8(kE5M2); }
+TEST(EveryFloat, ToE5M2) { compareFp8(kE5M2, Quantize(kE5M2.name)); }
+
+// By integers on a GPU without the instruction, and by the simulator's model of
+// it: CPUs and all GPUs round alike.
+TEST(EveryFloat, ToE4M3OnOlderGpus) {
+  compareFp8(kE4M3, Quantize(kE4M3.name, mpc::DeviceKind::Cuda, {"sm_80"}));
+}
+
+TEST(EveryFloat, ToE5M2OnOlderGpus) {
+  compareFp8(kE5M2, Quantize(kE5M2.name, mpc::DeviceKind::Cuda, {"sm_80"}));
+}
+
+TEST(EveryFloat, ToE4M3ByTheInstruction) {
+  compareFp8(kE4M3, Quantize(kE4M3.name, mpc::DeviceKind::Cuda,
+                             {"sm_80", "sm_89", "sm_90"}));
+}
+
+TEST(EveryFloat, ToE5M2ByTheInstruction) {
+  compareFp8(kE5M2, Quantize(kE5M2.name, mpc::DeviceKind::Cuda,
+                             {"sm_80", "sm_89", "sm_90"}));
+}
+
+// The instruction itself saturates infinity, too. Both halves of the pair.
+TEST(EveryFloat, TheInstructionSaturates) {
+  for (const Fp8 &format : {kE4M3, kE5M2}) {
+    const uint32_t number = format.fraction == 2 ? MPC_SIM_E5M2 : MPC_SIM_E4M3;
+    const auto pair = [&](float high, float low) {
+      return mpc_sim_round_to_fp8(number, high, low);
+    };
+    const uint16_t largest = format.largest;
+    EXPECT_EQ(pair(INFINITY, -INFINITY), largest << 8 | 0x80 | largest);
+    EXPECT_EQ(pair(-NAN, NAN), 0x7f7f);
+    EXPECT_EQ(pair(-0.0f, 0.0f), 0x8000);
+    EXPECT_EQ(pair(1.0f, 2.0f), format.bias << (8 + format.fraction) |
+                                    (format.bias + 1) << format.fraction);
+  }
+}
+
+// All bf16, which hold every tie of FP8, and floats on either side of them.
+TEST(EveryFloat, TheInstructionRoundsBf16) {
+  std::vector<uint16_t> wanted(kBlock);
+  for (const Fp8 &format : {kE4M3, kE5M2}) {
+    const uint32_t number = format.fraction == 2 ? MPC_SIM_E5M2 : MPC_SIM_E4M3;
+    for (uint32_t block = 0; block < kBlocks; ++block) {
+      // Infinity is quantize's business.
+      if ((block & 0x3fff) >= 0x7f80 >> 1)
+        continue;
+      roundToFp8(block * kBlock, wanted, format);
+      for (uint32_t i : {0u, 1u, 0xffffu, 0x10000u, 0x10001u, 0x1ffffu}) {
+        const float value = mpc::floatFromBits(block * kBlock + i);
+        ASSERT_EQ(mpc_sim_round_to_fp8(number, value, 0) >> 8, wanted[i])
+            << format.name << " of bits " << block * kBlock + i;
+      }
+    }
+  }
+}
 
 TEST(EveryFloat, ToBf16) {
   llvm::Expected<mpc::CpuTarget> target = mpc::findCpuTarget("native");

@@ -66,13 +66,14 @@ static void loadDialects(MLIRContext &context) {
   context.loadAllAvailableDialects();
 }
 
-Compiled::Compiled(const std::string &text, DeviceKind device)
+Compiled::Compiled(const std::string &text, DeviceKind device,
+                   std::vector<std::string> features)
     : parts(new Parts()) {
   loadDialects(parts->context);
   parts->module = parseSourceString<ModuleOp>(text, &parts->context);
   EXPECT_TRUE(bool(parts->module)) << text;
   if (parts->module)
-    build(device);
+    build(device, std::move(features));
 }
 
 Compiled::Compiled(const CompileOptions &model, DeviceKind device)
@@ -90,12 +91,14 @@ Compiled::Compiled(const CompileOptions &model, DeviceKind device)
 }
 
 /// Kernels of a module that has its precisions.
-void Compiled::build(DeviceKind device) {
+void Compiled::build(DeviceKind device, std::vector<std::string> features) {
   llvm::Expected<CpuTarget> target = findCpuTarget("native");
   EXPECT_TRUE(bool(target));
   if (!target)
     return;
-  StageTarget stages{device, target->features, /*simulate=*/true};
+  if (device == DeviceKind::Cpu)
+    features = target->features;
+  StageTarget stages{device, features, /*simulate=*/true};
   runStages(*parts->module, {"fusion"}, stages);
   parts->source = parts->module->clone();
   runStages(*parts->module, {"plan", "codegen"}, stages);
@@ -284,6 +287,17 @@ static std::vector<Memory> runPieces(const Kernel &kernel,
   for (const Memory &memory : memories)
     memory.checkGuards();
   return memories;
+}
+
+void mpc::test::launchOnce(const Kernel &kernel, std::vector<void *> operands) {
+  auto code = reinterpret_cast<void (*)(void *const *)>(kernel.code);
+  std::vector<void *> parameters;
+  for (void *&operand : operands)
+    parameters.push_back(&operand);
+  EXPECT_EQ(device_sim::run({{static_cast<uint32_t>(kernel.items), 1, 1},
+                             {kernel.threads, 1, 1}},
+                            [&] { code(parameters.data()); }),
+            "");
 }
 
 /// Runs the grid of a kernel in all orders that the simulator has.

@@ -46,9 +46,10 @@ struct Kernel {
 class Compiled {
 public:
   /// Compiles a module of train ops for this machine, or for the simulator of
-  /// GPUs.
+  /// GPUs, of one that has `features`.
   explicit Compiled(const std::string &text,
-                    DeviceKind device = DeviceKind::Cpu);
+                    DeviceKind device = DeviceKind::Cpu,
+                    std::vector<std::string> features = {});
   /// The same for a model (ONNX), as `mpc compile` does.
   Compiled(const CompileOptions &model, DeviceKind device);
   ~Compiled();
@@ -56,11 +57,14 @@ public:
   std::vector<Kernel> kernels;
 
 private:
-  void build(DeviceKind device);
+  void build(DeviceKind device, std::vector<std::string> features = {});
 
   struct Parts;
   Parts *parts;
 };
+
+/// Launches `kernel` of the simulator once, on operands that are bytes.
+void launchOnce(const Kernel &kernel, std::vector<void *> operands);
 
 /// Calls `kernel` on `inputs`, whole and in pieces, or its threads in several
 /// orders, and with each result that may take the place of an input in that

@@ -1,6 +1,7 @@
 #include "test/device_sim/abi.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -76,6 +77,27 @@ T cas(const char* function, T* address, T expected, T value) {
                 [=](T before) { return before == expected ? value : before; });
 }
 
+// A number in 8 bit with `fraction` bits of fraction and an exponent that is
+// `bias` for 1: the nearest of the numbers that there are, the even one of two,
+// found in units of the last place of its binade.
+uint8_t to_fp8(float value, int fraction, int bias, uint8_t largest) {
+  if (std::isnan(value)) return 0x7f;
+  const uint8_t sign = std::signbit(value) ? 0x80 : 0;
+  const double size = std::fabs(static_cast<double>(value));
+  if (std::isinf(value)) return sign | largest;
+  const int least = 1 - bias;  // Exponent of the smallest normal number.
+  const int exponent = size == 0 ? least : std::max(std::ilogb(size), least);
+  const double units = std::ldexp(size, fraction - exponent);
+  // Exact: both are doubles with few bits between them.
+  double whole = std::floor(units);
+  const double rest = units - whole;
+  if (rest > 0.5 || (rest == 0.5 && std::fmod(whole, 2) == 1)) whole += 1;
+  // A subnormal number is its code; a carry goes on to the next binade.
+  const double code =
+      whole + std::ldexp(static_cast<double>(exponent - least), fraction);
+  return sign | static_cast<uint8_t>(std::min<double>(code, largest));
+}
+
 }  // namespace
 }  // namespace mpc::device_sim
 
@@ -124,6 +146,14 @@ uint64_t mpc_sim_shuffle_64(uint32_t mode, uint32_t mask, uint64_t value,
                             int32_t line) {
   return sim::shuffle(__func__, sim::WarpOp::kShuffleXor64, mode, mask, value,
                       lane, clamp, out_in_range, {file, line});
+}
+
+uint16_t mpc_sim_round_to_fp8(uint32_t format, float high, float low) {
+  const auto round = [format](float value) {
+    return format == MPC_SIM_E5M2 ? sim::to_fp8(value, 2, 15, 0x7b)
+                                  : sim::to_fp8(value, 3, 7, 0x7e);
+  };
+  return static_cast<uint16_t>(round(high) << 8 | round(low));
 }
 
 uint32_t mpc_sim_vote(uint32_t kind, uint32_t mask, uint32_t predicate,

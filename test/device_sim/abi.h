@@ -72,6 +72,11 @@ enum { MPC_SIM_VOTE_ANY = 0, MPC_SIM_VOTE_ALL = 1, MPC_SIM_VOTE_BALLOT = 2 };
 uint32_t mpc_sim_vote(uint32_t kind, uint32_t mask, uint32_t predicate,
                       const char* file, int32_t line);
 
+enum { MPC_SIM_E4M3 = 0, MPC_SIM_E5M2 = 1 };
+// PTX cvt.rn.satfinite.{e4m3x2,e5m2x2}.f32: `high` in the upper byte, `low` in
+// the lower one. May be called outside of launches, too.
+uint16_t mpc_sim_round_to_fp8(uint32_t format, float high, float low);
+
 // The dynamic shared memory of the block, aligned to 16 bytes.
 void* mpc_sim_dynamic_shared(const char* file, int32_t line);
 // An array in static shared memory. `key` is an address that stands for the
