@@ -15,6 +15,9 @@ static constexpr int64_t kAccessBytes = 16;
 /// Lanes of a vector at most: two accesses where an operand is f32 and another
 /// is in 16 bit, whose one access they fill.
 static constexpr int64_t kMostLanes = 8;
+/// Side of the least tile in elements; vectors along a side of larger ones: 64
+/// bytes and more lie together.
+static constexpr int64_t kLeastTile = 32, kTileVectors = 4;
 /// Threads of a block that has no reason for another number.
 static constexpr int64_t kThreads = 256;
 static constexpr int64_t kMostThreads = 1024;
@@ -132,17 +135,50 @@ private:
         if (access->strides[d] != 1 || domain.sizes[d] < 8 ||
             domain.columns() < 8)
           continue;
-        schedule.walk = GpuSchedule::Walk::Tiles;
-        schedule.tileDim = d;
-        schedule.lanes = 1;
-        schedule.groupThreads = kTile;
-        schedule.groups = kTileRows;
-        schedule.blocks = domain.outer() * domain.rows() / domain.sizes[d] *
-                          llvm::divideCeil(domain.sizes[d], kTile) *
-                          llvm::divideCeil(domain.columns(), kTile);
+        makeTiles(schedule, d);
         return;
       }
     }
+  }
+
+  void makeTiles(GpuSchedule &schedule, unsigned dim) const {
+    const int64_t lanes = tileLanes(dim);
+    const int64_t side = std::max(kLeastTile, kTileVectors * lanes);
+    schedule.walk = GpuSchedule::Walk::Tiles;
+    schedule.tileDim = dim;
+    schedule.tileSide = side;
+    schedule.lanes = lanes;
+    schedule.groupThreads = side / lanes;
+    schedule.groups = std::min(kThreads / schedule.groupThreads, side);
+    schedule.blocks = domain.outer() * domain.rows() / domain.sizes[dim] *
+                      llvm::divideCeil(domain.sizes[dim], side) *
+                      llvm::divideCeil(domain.columns(), side);
+  }
+
+  /// Elements of a vector of a tile: 16 bytes of the narrowest type. All that
+  /// lies along `dim` or along the columns must be whole vectors.
+  int64_t tileLanes(unsigned dim) const {
+    int64_t lanes = kAccessBytes;
+    auto wholes = [&](int64_t count) {
+      while (lanes > 1 && count % lanes != 0)
+        lanes /= 2;
+    };
+    wholes(domain.columns());
+    wholes(domain.sizes[dim]);
+    int64_t narrowest = kAccessBytes;
+    for (const KernelAccess *access : accesses) {
+      if (columnStride(*access) == 0)
+        continue;
+      // What lies along neither is one element at a time.
+      if (access->strides[dim] != 1 && columnStride(*access) != 1)
+        return 1;
+      narrowest = std::min(narrowest, bytesOf(access->elementType));
+      wholes(access->offset);
+      for (int64_t stride : access->strides)
+        if (stride != 1)
+          wholes(stride);
+    }
+    return std::min(lanes, kAccessBytes / narrowest);
   }
 
   std::optional<GpuSchedule> rows(GpuSchedule schedule) {

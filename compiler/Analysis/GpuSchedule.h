@@ -18,7 +18,9 @@ struct GpuSchedule {
   enum class Walk {
     Flat,    ///< No sums: a thread is one vector of columns of one row.
     Tiles,   ///< No sums, but something is read across its rows: a block turns
-             ///< a square of it in shared memory.
+             ///< a square of it in shared memory. Where rows and columns are
+             ///< whole vectors, threads load vectors along one of the two and
+             ///< store them along the other.
     Rows,    ///< Sums over columns: a group is one row.
     Columns, ///< Sums down rows: a block is a strip of columns of one outer
              ///< position, its groups take the rows in turn.
@@ -32,14 +34,12 @@ struct GpuSchedule {
   /// Vectors of one row that a thread keeps in registers from phase to phase.
   /// 0: too many, every phase reads them again.
   unsigned vectors = 1;
-  int64_t strips = 1;   ///< Columns: strips of one outer position.
-  unsigned tileDim = 0; ///< Tiles: the dimension that is read side by side.
+  int64_t strips = 1;    ///< Columns: strips of one outer position.
+  unsigned tileDim = 0;  ///< Tiles: the dimension that is read side by side.
+  unsigned tileSide = 0; ///< Tiles: columns, and indices of that dimension.
 
   unsigned threads() const { return groups * groupThreads; }
 };
-
-/// Side of a tile in elements; a block of a `Tiles` walk is kTile x kTileRows.
-inline constexpr unsigned kTile = 32, kTileRows = 8;
 
 /// The schedule of a kernel; nothing if its column sums find no room.
 std::optional<GpuSchedule> scheduleGpuKernel(const KernelDomain &domain);

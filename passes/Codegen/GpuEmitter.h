@@ -1,8 +1,8 @@
 //===- GpuEmitter.h - The walk of one kernel on a GPU -----------*- C++ -*-===//
 //
-// One thread's part of a grid (GpuSchedule.h): walks without sums and the frame
-// of a kernel (GpuEmitter.cpp), rows and their phases (GpuRows.cpp), what
-// threads do together (GpuThreads.cpp).
+// One thread's part of a grid (GpuSchedule.h): flat walks and the frame of a
+// kernel (GpuEmitter.cpp), tiles (GpuTiles.cpp), rows and their phases
+// (GpuRows.cpp), what threads do together (GpuThreads.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_CODEGEN_GPUEMITTER_H
@@ -35,6 +35,28 @@ private:
   void emitDown();
   void finishDown(const Position &outer);
 
+  // Tiles --------------------------------------------------------------------
+  std::pair<mlir::Value, mlir::Value> findTileOfBlock(Position &at);
+  void eachTileVector(
+      const Position &tile, mlir::Value firstColumn, mlir::Value firstAcross,
+      bool turned,
+      llvm::function_ref<void(const Position &, mlir::Value, mlir::Value)>
+          body);
+  mlir::Value loadAcross(const KernelAccess &access, const Position &at);
+  void putInTile(mlir::Value memory, mlir::Value vector, mlir::Value row,
+                 mlir::Value place);
+  mlir::Value takeFromTile(mlir::Value memory, mlir::Type element,
+                           mlir::Value row, mlir::Value place);
+
+  /// The part of an operand that a block turns: a row for each column of the
+  /// tile, of elements along `across`.
+  struct Tile {
+    const KernelAccess *input;
+    mlir::Value memory;
+  };
+  std::vector<Tile> findTiles();
+
+  // Rows ---------------------------------------------------------------------
   /// A vector of columns of the group's row that a thread walks.
   struct Slot {
     mlir::Value column; ///< Of an existing vector, if not of its own.

@@ -128,10 +128,11 @@ func.func private @down(%x: tensor<1000x256xf32>) -> tensor<256xf32> attributes 
 // A transpose goes through shared memory, whose rows are one element longer.
 // CHECK:       llvm.mlir.global internal @turn_tile0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<2112 x i8>
 // CHECK-LABEL: func.func private @turn(
-// CHECK:         llvm.load %{{.*}} : !llvm.ptr -> bf16
-// CHECK:         llvm.store %{{.*}} : bf16, !llvm.ptr
+// CHECK:         llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<8xbf16>
+// CHECK-COUNT-8: llvm.store %{{.*}} {alignment = 2 : i64} : bf16, !llvm.ptr
 // CHECK:         nvvm.barrier0
-// CHECK:         llvm.load %{{.*}} : !llvm.ptr -> bf16
+// CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> bf16
+// CHECK:         llvm.store %{{.*}} {alignment = 16 : i64} : vector<8xbf16>, !llvm.ptr
 // CHECK-NOT:     gather
 // CHECK:         return
 #id = affine_map<(d0, d1) -> (d0, d1)>
