@@ -6,10 +6,16 @@
 
 using namespace mpc;
 
-/// The peaks of its data sheet (SXM, dense).
+/// The peaks of its data sheet (SXM, dense). What transposes and a node of a
+/// captured graph take are estimates: shared memory lies between 16-byte
+/// accesses of the former.
 static Machine h100(bool multipliesFp8) {
   constexpr double tf32 = 495e3, low = 990e3, fp8 = 1979e3;
-  return {"an H100", 3350, 67e3, tf32, low, low, multipliesFp8 ? fp8 : low};
+  Machine machine = {
+      "an H100", 3350, 67e3, tf32, low, low, multipliesFp8 ? fp8 : low};
+  machine.turnedBytes = 2500;
+  machine.launch = 1000;
+  return machine;
 }
 
 /// Two cores of an EPYC: products at the peak that was measured, or half of it
@@ -20,7 +26,10 @@ static Machine zen5(bool hasAvx512, bool hasBf16) {
   const char *name = hasBf16     ? "2 cores of a Zen 5"
                      : hasAvx512 ? "2 cores of a Zen 5 without AVX-512 BF16"
                                  : "2 cores of a Zen 5 with AVX2 alone";
-  return {name, 56, f32, /*tf32=*/f32, bf16, /*f16=*/f32, /*fp8=*/bf16};
+  Machine machine = {name,        56, f32, /*tf32=*/f32, bf16, /*f16=*/f32,
+                     /*fp8=*/bf16};
+  machine.turnedBytes = machine.bytes;
+  return machine;
 }
 
 Machine mpc::findMachine(llvm::StringRef device,

@@ -21,6 +21,8 @@ struct Machine {
   double bytes = 0; ///< Read or written.
   /// Operations of products.
   double f32 = 0, tf32 = 0, bf16 = 0, f16 = 0, fp8 = 0;
+  double turnedBytes = 0; ///< The same, by kernels that transpose.
+  double launch = 0;      ///< Nanoseconds that one more kernel takes.
 
   /// How many bytes take as long as one operation takes longer in f32 than in
   /// bf16.

@@ -325,7 +325,9 @@ private:
       return "its errors do not fit in what the error budget leaves";
     double saved = fp8SavesOnGpu(layer);
     if (onGpu && saved <= 0)
-      return llvm::formatv("an H100 would lose {0:f0} ns by rounding", -saved);
+      return llvm::formatv("an H100 would lose {0:f0} ns by rounding and "
+                           "transposing",
+                           -saved);
     return "";
   }
 };

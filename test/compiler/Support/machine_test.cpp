@@ -30,4 +30,13 @@ TEST(Machine, WidensWhatItHasNoUnitsFor) {
   EXPECT_GT(hopper.tf32, hopper.f32);
 }
 
+// A transpose of bytes is no streaming copy, nor is a kernel free on a GPU.
+TEST(Machine, ChargesTransposesAndLaunchesOfGpus) {
+  Machine hopper = findMachine("cuda", {"sm_80", "sm_89", "sm_90"});
+  EXPECT_GT(hopper.turnedBytes, 0);
+  EXPECT_LT(hopper.turnedBytes, hopper.bytes);
+  EXPECT_GT(hopper.launch, 0);
+  EXPECT_EQ(findMachine("cpu", {}).launch, 0);
+}
+
 } // namespace
