@@ -221,6 +221,9 @@ static Op readOp(const Object &object, size_t lines, size_t casts) {
   // Reports of earlier versions do not say.
   op.ruleId = object.get("rule_id") ? textAt(object, "rule_id")
                                     : ruleId(op.rule, op.reason).str();
+  if (const llvm::json::Array *terms = object.getArray("terms"))
+    for (const llvm::json::Value &name : *terms)
+      op.terms.push_back(mpc::termsOf(name.getAsString().value_or("")));
   op.module =
       object.get("module") ? textAt(object, "module") : modulePath(op.node);
   op.phase = phaseOf(op.node);

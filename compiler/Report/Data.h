@@ -9,6 +9,7 @@
 #define MPC_COMPILER_REPORT_DATA_H
 
 #include "compiler/Support/Locations.h"
+#include "compiler/Support/Terms.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -77,7 +78,12 @@ struct Op {
   Phase phase = Phase::Forward;
   Cost cost; ///< Without casts.
   std::vector<Operand> operands;
+  std::vector<Terms> terms; ///< Of each result; empty if nothing is known.
 
+  /// How result number `result` is made of operands.
+  Terms termsOf(size_t result) const {
+    return result < terms.size() ? terms[result] : Terms::Other;
+  }
   /// The node of the model that the op or the gradient is of.
   llvm::StringRef forwardNode() const;
   /// "bf16 -> f32"; one name if both are the same.

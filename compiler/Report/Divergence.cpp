@@ -67,37 +67,6 @@ double mpc::report::relativeError(ArrayRef<double> value,
   return norm == 0 ? 1 : std::sqrt(difference) / norm;
 }
 
-/// Bytes of an element: "f16" and "bf16" have 2.
-static uint64_t widthOf(llvm::StringRef type) {
-  return type.ends_with("16") ? 2 : type == "f64" ? 8 : 4;
-}
-
-double mpc::report::leastNormOf(const Op &op, size_t result,
-                                ArrayRef<double> input, size_t count) {
-  constexpr double kShare = 1.0 / 16;
-  bool isMean = op.op == "train.reduce_mean";
-  bool isSum = isMean || op.op == "train.reduce_sum" ||
-               (llvm::StringRef(op.op).ends_with("_norm_grad") && result > 0);
-  if (!isSum || op.operands.empty() || count == 0)
-    return 0;
-  double squares = 0;
-  for (double number : input)
-    squares += std::isfinite(number) ? number * number : 0;
-  double elements =
-      double(op.operands[0].bytes) / double(widthOf(op.operands[0].dtype));
-  double terms = isMean ? std::max(elements / double(count), 1.0) : 1;
-  return kShare * std::sqrt(squares) / terms;
-}
-
-bool mpc::report::keepsCancellation(const Op &op) {
-  static constexpr llvm::StringLiteral kOps[] = {
-      "train.reshape",      "train.neg",    "train.transpose",
-      "train.broadcast_to", "train.mul",    "train.add",
-      "train.slice",        "train.concat", "train.split",
-      "train.reduce_sum"};
-  return llvm::is_contained(kOps, llvm::StringRef(op.op));
-}
-
 /// The op whose result is furthest off of what `op` reads; none if none is off.
 static std::optional<size_t> worstInput(const SharedOp &op,
                                         ArrayRef<double> errors) {

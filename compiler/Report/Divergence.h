@@ -33,20 +33,6 @@ std::vector<SharedOp> matchOps(const Function &left, const Function &right);
 double relativeError(llvm::ArrayRef<double> value, llvm::ArrayRef<double> truth,
                      double leastNorm = 0);
 
-/// Sums of numbers of either sign may cancel, and then are as far off as the
-/// numbers are, whatever is left of them: the gradient of a bias before a norm
-/// is 0. So their errors are taken of a share of what adding numbers of random
-/// signs would give, which has the norm of the numbers. 0 for results that are
-/// no such sums. `input` is what the op's first operand is, or a sketch of it;
-/// result number `result` has `count` elements.
-double leastNormOf(const Op &op, size_t result, llvm::ArrayRef<double> input,
-                   size_t count);
-
-/// Whether the result of `op` is made of the numbers that it reads, moved,
-/// repeated, scaled or with another sign: what they have cancelled to is as
-/// small there.
-bool keepsCancellation(const Op &op);
-
 /// The largest error of what `op` reads of other ops; 0 if it reads nothing.
 double errorOfInputs(const SharedOp &op, llvm::ArrayRef<double> errors);
 

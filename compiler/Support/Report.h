@@ -12,7 +12,7 @@
 //         "operand_dtype": "bf16", "dtype": "f32", "accumulate_dtype": "f32",
 //         "casts_in": 1, "casts_out": 0,
 //         "rule_id": "class", "rule": "class", "reason": "...",
-//         ("range": "[0, 1]",)
+//         ("range": "[0, 1]",) ("terms": [ "other", "summed" ],)
 //         "inputs": [ { "dtype": "bf16", "bytes": 4096, "op": 3, "cast": 0 },
 //                     { "dtype": "bf16", "bytes": 8192, "state": "fc1.weight",
 //                       "pinned": true } ],
@@ -48,6 +48,8 @@
 //
 // `range` is what is proven of the elements of the first result, where that is
 // more than nothing, for all data and all weights.
+//
+// `terms` says of each result how it is made of operands (Terms.h).
 //
 // `rule_id` is one of compiler/Report/Rules.cpp and is never renamed; `rule`
 // and `reason` are for people.

@@ -90,6 +90,15 @@ static void addCast(Operation *cast, Totals &totals) {
   totals.weightCasts += getWeightState(cast->getOperand(0)) != nullptr;
 }
 
+/// How each result is made of operands; empty if nothing is known of any.
+static llvm::json::Array termsOf(Operation *op) {
+  llvm::json::Array names;
+  auto sum = dyn_cast<train::SumOpInterface>(op);
+  for (unsigned i = 0; sum && i < op->getNumResults(); ++i)
+    names.push_back(termsName(sum.getTerms(i)));
+  return names;
+}
+
 static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
                                    const ReportEdges &edges) {
   auto text = [&](StringRef name) -> std::string {
@@ -119,6 +128,8 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
                           {"inputs", edges.inputsOf(op)}};
   if (std::string range = text(kProvenRangeAttr); !range.empty())
     line["range"] = range;
+  if (llvm::json::Array terms = termsOf(op); !terms.empty())
+    line["terms"] = std::move(terms);
   costOf(op).addTo(line);
   return line;
 }

@@ -1,6 +1,7 @@
 //===- Comparison.cpp - Two programs of one model, step by step -----------===//
 
 #include "tools/mpc/Comparison.h"
+#include "compiler/Report/Magnitudes.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
 
@@ -95,26 +96,11 @@ std::vector<double> Comparison::probe(Dataset &data, const Batches &batches) {
   reference->show(inputs);
   locked->show(inputs);
   std::vector<double> errors(ops.size(), 0);
-  // The least norms that errors are taken of, for a value with one element.
-  std::vector<double> floors(ops.size(), 0);
-  std::vector<const std::vector<double> *> first(ops.size(), nullptr);
+  report::Magnitudes magnitudes(
+      ops, *referenceStep, referencePrecision == "fp64" ? 0x1p-53 : 0x1p-24);
   for (const Probe &probe : probes) {
     const std::vector<double> &truth = reference->values[probe.left];
-    if (probe.result == 0)
-      first[probe.op] = &truth;
-    const report::SharedOp &shared = ops[probe.op];
-    const report::Op &op = referenceStep->ops[shared.left];
-    int64_t input = shared.inputs.empty() ? -1 : shared.inputs.front();
-    double least = 0;
-    if (input >= 0 && first[input])
-      least =
-          report::leastNormOf(op, probe.result, *first[input], truth.size());
-    const double size = std::sqrt(double(std::max<size_t>(truth.size(), 1)));
-    if (report::keepsCancellation(op))
-      for (int64_t other : shared.inputs)
-        if (other >= 0)
-          least = std::max(least, floors[other] * size);
-    floors[probe.op] = std::max(floors[probe.op], least / size);
+    double least = magnitudes.leastNormOf(probe.op, probe.result, truth);
     double error =
         report::relativeError(locked->values[probe.right], truth, least);
     errors[probe.op] = std::max(errors[probe.op], error);

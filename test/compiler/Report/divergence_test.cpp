@@ -84,24 +84,4 @@ TEST(Divergence, BlamesTheFirstWhoseInputsAreRight) {
   EXPECT_EQ(errorOfInputs(ops[0], {0.01, 0.5, 0.9, 2}), 0);
 }
 
-TEST(Divergence, SumsThatCancel) {
-  Op op;
-  op.op = "train.reduce_sum";
-  op.operands.resize(1);
-  op.operands[0].dtype = "bf16";
-  op.operands[0].bytes = 2 * 64 * 4; // 64 numbers for each of 4.
-  EXPECT_DOUBLE_EQ(leastNormOf(op, 0, {24, -32}, 4), 40.0 / 16);
-  op.op = "train.reduce_mean";
-  EXPECT_DOUBLE_EQ(leastNormOf(op, 0, {24, -32}, 4), 40.0 / 16 / 64);
-  op.op = "train.layer_norm_grad";
-  EXPECT_EQ(leastNormOf(op, 0, {24, -32}, 4), 0);
-  EXPECT_DOUBLE_EQ(leastNormOf(op, 2, {24, -32}, 4), 40.0 / 16);
-  op.op = "train.matmul";
-  EXPECT_EQ(leastNormOf(op, 0, {24, -32}, 4), 0);
-  op.op = "train.reduce_sum";
-  EXPECT_EQ(leastNormOf(op, 0, {}, 4), 0);
-  EXPECT_EQ(leastNormOf(op, 0, {kInf, 3, 4}, 4), 5.0 / 16);
-  EXPECT_EQ(leastNormOf(op, 0, {3}, 0), 0);
-}
-
 } // namespace

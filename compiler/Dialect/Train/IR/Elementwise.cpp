@@ -264,6 +264,16 @@ LogicalResult CompareOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Terms
+//===----------------------------------------------------------------------===//
+
+Terms AddOp::getTerms(unsigned) { return Terms::Added; }
+Terms SubOp::getTerms(unsigned) { return Terms::Added; }
+Terms MulOp::getTerms(unsigned) { return Terms::Scaled; }
+Terms DivOp::getTerms(unsigned) { return Terms::Divided; }
+Terms SelectOp::getTerms(unsigned) { return Terms::Moved; }
+
+//===----------------------------------------------------------------------===//
 // Pins
 //===----------------------------------------------------------------------===//
 

@@ -4,8 +4,8 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-class Train_BinaryOp<string mnemonic, string what>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated, Ranged, ElementByElement]> {
+class Train_BinaryOp<string mnemonic, string what, list<Trait> traits = []>
+    : Train_InferredOp<mnemonic, !listconcat(traits, [Differentiable, Generated, Ranged, ElementByElement])> {
   let summary = what # ", with NumPy broadcasting";
   let description = [{
     A constant of one element is pinned: it is never rounded to 16 bits.
@@ -18,10 +18,10 @@ class Train_BinaryOp<string mnemonic, string what>
   let extraClassDeclaration = compatible # pins;
 }
 
-def Train_AddOp : Train_BinaryOp<"add", "lhs + rhs">;
-def Train_SubOp : Train_BinaryOp<"sub", "lhs - rhs">;
-def Train_MulOp : Train_BinaryOp<"mul", "lhs * rhs">;
-def Train_DivOp : Train_BinaryOp<"div", "lhs / rhs">;
+def Train_AddOp : Train_BinaryOp<"add", "lhs + rhs", [Sums]>;
+def Train_SubOp : Train_BinaryOp<"sub", "lhs - rhs", [Sums]>;
+def Train_MulOp : Train_BinaryOp<"mul", "lhs * rhs", [Sums]>;
+def Train_DivOp : Train_BinaryOp<"div", "lhs / rhs", [Sums]>;
 
 class Train_ExtremeOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [Differentiable, Generated, Ranged, ElementByElement]> {
@@ -164,7 +164,7 @@ def Train_StopGradientOp : Train_InferredOp<"stop_gradient", [ElementByElement, 
   let hasFolder = 1;
 }
 
-def Train_SelectOp : Train_InferredOp<"select", [Differentiable, Generated, Ranged, ElementByElement]> {
+def Train_SelectOp : Train_InferredOp<"select", [Differentiable, Generated, Ranged, ElementByElement, Sums]> {
   let summary = "on_true where the condition holds, else on_false, with NumPy broadcasting";
   let description = [{
     What is not chosen has no influence, be it infinite or NaN, and its gradient

@@ -18,10 +18,11 @@ def Train_EmbeddingOp : Train_InferredOp<"embedding", [Differentiable, Kernel, R
   let extraClassDeclaration = compatible # [{
     /// Of the table only what the indices name.
     int64_t countReads(unsigned operand);
+    bool isPlace(unsigned index) { return index == 1; }
   }];
 }
 
-def Train_EmbeddingGradOp : Train_InferredOp<"embedding_grad", [Differentiable, Kernel]> {
+def Train_EmbeddingGradOp : Train_InferredOp<"embedding_grad", [Differentiable, Kernel, Sums]> {
   let summary = "Gradient of an embedding with respect to its table, in f32: adds by index";
   let description = [{
     For each of `rows` rows the sum of the gradients that its indices gave, zero
@@ -33,7 +34,9 @@ def Train_EmbeddingGradOp : Train_InferredOp<"embedding_grad", [Differentiable, 
   let arguments = (ins Train_FloatTensor:$grad, Train_IntTensor:$indices, // embedding_grad_c1
                    I64Attr:$rows);                                        // embedding_grad_c2
   let results = (outs Train_FloatTensor:$result);
-  let extraClassDeclaration = compatible # pins;
+  let extraClassDeclaration = compatible # pins # [{
+    bool isPlace(unsigned index) { return index == 1; }
+  }];
 }
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_EMBEDDINGOPS_TD

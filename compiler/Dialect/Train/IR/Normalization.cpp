@@ -52,6 +52,16 @@ bool BatchNormTrainingOp::isResultPinned(unsigned index) { return index != 0; }
 bool BatchNormGradOp::isOperandPinned(unsigned index) { return index > 1; }
 bool BatchNormGradOp::isResultPinned(unsigned index) { return index != 0; }
 
+Terms SoftmaxGradOp::getTerms(unsigned) { return Terms::Centred; }
+
+// The gradients of scale and bias.
+Terms LayerNormGradOp::getTerms(unsigned result) {
+  return result == 0 ? Terms::Other : Terms::Summed;
+}
+Terms BatchNormGradOp::getTerms(unsigned result) {
+  return result == 0 ? Terms::Other : Terms::Summed;
+}
+
 //===----------------------------------------------------------------------===//
 // What norms share
 //===----------------------------------------------------------------------===//

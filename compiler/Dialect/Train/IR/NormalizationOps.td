@@ -28,7 +28,7 @@ def Train_LayerNormOp : Train_InferredOp<"layer_norm", [
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$mean, Train_FloatTensor:$inv_std);
 }
 
-def Train_LayerNormGradOp : Train_InferredOp<"layer_norm_grad", [Generated]> {
+def Train_LayerNormGradOp : Train_InferredOp<"layer_norm_grad", [Generated, Sums]> {
   let summary = "Gradients of layer_norm with respect to input, scale and bias";
   let description = [{
     (C1) operands have the shapes of the forward op's.
@@ -57,7 +57,7 @@ def Train_RmsNormOp : Train_InferredOp<"rms_norm", [
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$inv_rms);
 }
 
-def Train_RmsNormGradOp : Train_InferredOp<"rms_norm_grad", [Generated]> {
+def Train_RmsNormGradOp : Train_InferredOp<"rms_norm_grad", [Generated, Sums]> {
   let summary = "Gradients of rms_norm with respect to input and scale";
   let description = [{
     (C1) operands have the shapes of the forward op's.
@@ -108,7 +108,7 @@ def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differe
                  Train_FloatTensor:$var, Train_FloatTensor:$inv_std);
 }
 
-def Train_BatchNormGradOp : Train_InferredOp<"batch_norm_grad", [Generated,
+def Train_BatchNormGradOp : Train_InferredOp<"batch_norm_grad", [Generated, Sums,
     DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Gradients of batch_norm_training with respect to input, scale and bias";
   let description = [{
@@ -140,14 +140,14 @@ def Train_SoftmaxOp : Train_SoftmaxLikeOp<"softmax", "exp(x - max) / sum along o
 }
 def Train_LogSoftmaxOp : Train_SoftmaxLikeOp<"log_softmax", "x - max - log(sum exp(x - max)) along one dimension">;
 
-class Train_SoftmaxLikeGradOp<string mnemonic, string what>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated]> {
+class Train_SoftmaxLikeGradOp<string mnemonic, string what, list<Trait> traits = []>
+    : Train_InferredOp<mnemonic, !listconcat(traits, [Differentiable, Generated])> {
   let summary = what;
   let description = "(C1) `axis` lies in [0, rank); both operands have one shape.";
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$output, I64Attr:$axis); // softmax_grad_c1
   let results = (outs Train_FloatTensor:$result);
 }
-def Train_SoftmaxGradOp : Train_SoftmaxLikeGradOp<"softmax_grad", "output (grad - sum(grad output))">;
+def Train_SoftmaxGradOp : Train_SoftmaxLikeGradOp<"softmax_grad", "output (grad - sum(grad output))", [Sums]>;
 def Train_LogSoftmaxGradOp : Train_SoftmaxLikeGradOp<"log_softmax_grad", "grad - exp(output) sum(grad)">;
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_NORMALIZATIONOPS_TD

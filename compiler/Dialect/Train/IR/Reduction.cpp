@@ -21,6 +21,9 @@ MPC_OP_FACTS(ReduceMeanOp, Internal, countElements(getInput()),
 MPC_OP_FACTS(ReduceMaxOp, Follow, countElements(getInput()),
              "passes one of its elements")
 
+Terms ReduceSumOp::getTerms(unsigned) { return Terms::Summed; }
+Terms ReduceMeanOp::getTerms(unsigned) { return Terms::Averaged; }
+
 bool ReduceSumOp::addsUp() { return true; }
 int64_t ReduceSumOp::countTerms() { return 1; }
 Value ReduceSumOp::buildDivisor(OpBuilder &) { return nullptr; }

@@ -3,6 +3,7 @@
 #define MPC_COMPILER_DIALECT_TRAIN_IR_TRAIN_H
 
 #include "compiler/Dialect/Amp/IR/Amp.h"
+#include "compiler/Support/Terms.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -59,6 +59,7 @@ class Train_InferredOp<string mnemonic, list<Trait> traits = []>
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 def Generated : DeclareOpInterfaceMethods<LinalgLoweringOpInterface>;
 def Ranged : DeclareOpInterfaceMethods<RangeOpInterface>;
+def Sums : DeclareOpInterfaceMethods<SumOpInterface>;
 def Kernel : DeclareOpInterfaceMethods<KernelOpInterface>;
 
 // Marks ops that bring values to one scale: operands behind the first are scale and offset,

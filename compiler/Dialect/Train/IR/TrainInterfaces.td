@@ -137,6 +137,18 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
   ];
 }
 
+def SumOpInterface : OpInterface<"SumOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op whose results are sums or products of what it reads. Who judges the
+    errors of results asks what they are sums of.
+  }];
+  let methods = [
+    InterfaceMethod<"How the elements of a result are made of those of operands.",
+      "::mpc::Terms", "getTerms", (ins "unsigned":$result)>,
+  ];
+}
+
 def CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::mpc::train";
   let methods = [

@@ -1,0 +1,167 @@
+//===- magnitudes_test.cpp - What errors of results are relative to -------===//
+
+#include "compiler/Report/Magnitudes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace mpc::report;
+using mpc::Terms;
+
+namespace {
+
+constexpr float kInf = INFINITY;
+constexpr double kUnitOfF32 = 0x1p-24, kUnitOfF64 = 0x1p-53;
+
+/// A function, line by line, and what each line gives.
+class Graph {
+public:
+  using Numbers = std::vector<double>;
+
+  /// Reads earlier lines; -1 is none of them. Returns the line.
+  int64_t add(Terms terms, Numbers value, std::vector<int64_t> reads,
+              std::vector<size_t> elements = {}) {
+    Op op;
+    op.op = "op";
+    op.node = "node" + std::to_string(function.ops.size());
+    op.terms = {terms};
+    for (size_t i = 0; i < reads.size(); ++i) {
+      Operand operand;
+      operand.origin.op = reads[i];
+      operand.dtype = "f32";
+      operand.bytes = 4 * (i < elements.size() ? elements[i]
+                           : reads[i] < 0      ? 1
+                                               : values[reads[i]].size());
+      op.operands.push_back(operand);
+    }
+    function.ops.push_back(op);
+    values.push_back(value);
+    return values.size() - 1;
+  }
+
+  Op &line(int64_t number) { return function.ops[number]; }
+
+  /// The least norms of all lines.
+  Numbers leastNorms(double unit = kUnitOfF64) {
+    std::vector<SharedOp> ops = matchOps(function, function);
+    Magnitudes magnitudes(ops, function, unit);
+    Numbers norms;
+    for (size_t i = 0; i < values.size(); ++i)
+      norms.push_back(magnitudes.leastNormOf(i, 0, values[i]));
+    return norms;
+  }
+
+  Function function;
+  std::vector<Numbers> values;
+};
+
+TEST(Magnitudes, SumsOfManyElements) {
+  Graph graph;
+  int64_t x = graph.add(Terms::Other, {24, -32}, {});
+  int64_t sum = graph.add(Terms::Summed, {-8}, {x});
+  int64_t mean = graph.add(Terms::Averaged, {1, 2, 3, 4}, {x}, {256});
+  int64_t other = graph.add(Terms::Other, {1}, {x});
+  int64_t unknown = graph.add(Terms::Summed, {1}, {-1});
+  std::vector<double> norms = graph.leastNorms();
+  EXPECT_EQ(norms[x], 0);
+  EXPECT_DOUBLE_EQ(norms[sum], 40.0 / 16);
+  EXPECT_DOUBLE_EQ(norms[mean], 40.0 / 16 / 64);
+  EXPECT_EQ(norms[other], 0);
+  EXPECT_EQ(norms[unknown], 0);
+}
+
+TEST(Magnitudes, OfWhatIsFinite) {
+  Graph graph;
+  int64_t x = graph.add(Terms::Other, {kInf, 3, 4}, {});
+  int64_t sum = graph.add(Terms::Summed, {kInf}, {x});
+  EXPECT_EQ(graph.leastNorms()[sum], 5.0 / 16);
+}
+
+TEST(Magnitudes, EachResultForItself) {
+  Graph graph;
+  int64_t x = graph.add(Terms::Other, {24, -32}, {});
+  int64_t norm = graph.add(Terms::Other, {1, 1}, {x});
+  graph.line(norm).terms = {Terms::Other, Terms::Summed};
+  std::vector<SharedOp> ops = matchOps(graph.function, graph.function);
+  Magnitudes magnitudes(ops, graph.function, kUnitOfF64);
+  magnitudes.leastNormOf(x, 0, {24, -32});
+  EXPECT_EQ(magnitudes.leastNormOf(norm, 0, {1, 1}), 0);
+  EXPECT_DOUBLE_EQ(magnitudes.leastNormOf(norm, 1, {1}), 40.0 / 16);
+  EXPECT_EQ(magnitudes.leastNormOf(norm, 2, {1}), 0);
+}
+
+// What is left of two terms: nothing but roundings, or a result with digits.
+TEST(Magnitudes, SumsOfTwoThatCancel) {
+  Graph graph;
+  int64_t x = graph.add(Terms::Other, {3, 4}, {});
+  int64_t y = graph.add(Terms::Other, {-3, -4}, {});
+  int64_t nothing = graph.add(Terms::Added, {1e-16, 0}, {x, y});
+  int64_t little = graph.add(Terms::Added, {1e-3, 0}, {x, y});
+  int64_t roundings = graph.add(Terms::Added, {1e-7, 0}, {x, y});
+  std::vector<double> norms = graph.leastNorms();
+  const double terms = std::sqrt(50.0);
+  EXPECT_DOUBLE_EQ(norms[nothing], terms / 16);
+  EXPECT_DOUBLE_EQ(norms[little], terms * 0x1p-14);
+  EXPECT_DOUBLE_EQ(norms[roundings], terms * 0x1p-14);
+  // An f32 reference knows no better.
+  EXPECT_DOUBLE_EQ(graph.leastNorms(kUnitOfF32)[roundings], terms / 16);
+  EXPECT_DOUBLE_EQ(graph.leastNorms(kUnitOfF32)[little], terms * 0x1p-14);
+}
+
+TEST(Magnitudes, FollowWhatMovesAndScales) {
+  Graph graph;
+  int64_t x = graph.add(Terms::Other, {3}, {});
+  int64_t y = graph.add(Terms::Other, {-3}, {});
+  int64_t nothing = graph.add(Terms::Added, {0}, {x, y});
+  int64_t moved = graph.add(Terms::Other, {0, 0, 0, 0}, {nothing});
+  graph.line(moved).precisionClass = "transparent";
+  int64_t mask = graph.add(Terms::Other, {0, 0, 1, 0}, {});
+  int64_t masked = graph.add(Terms::Scaled, {0, 0, 0, 0}, {moved, mask});
+  int64_t other = graph.add(Terms::Other, {0, 0, 0, 0}, {masked});
+  int64_t sum = graph.add(Terms::Summed, {0}, {masked});
+  std::vector<double> norms = graph.leastNorms();
+  const double terms = std::sqrt(18.0);
+  EXPECT_DOUBLE_EQ(norms[nothing], terms / 16);
+  EXPECT_DOUBLE_EQ(norms[moved], terms / 16 * 2);
+  EXPECT_DOUBLE_EQ(norms[masked], terms / 16);
+  EXPECT_EQ(norms[other], 0);
+  EXPECT_DOUBLE_EQ(norms[sum], terms / 16);
+}
+
+TEST(Magnitudes, QuotientsAndProductsLessSums) {
+  Graph graph;
+  int64_t x = graph.add(Terms::Other, {3}, {});
+  int64_t y = graph.add(Terms::Other, {-3}, {});
+  int64_t nothing = graph.add(Terms::Added, {0}, {x, y});
+  int64_t count = graph.add(Terms::Other, {4, 4}, {});
+  int64_t shared = graph.add(Terms::Divided, {0, 0}, {nothing, count});
+  int64_t chosen = graph.add(Terms::Moved, {0, 0}, {-1, shared});
+  int64_t grad = graph.add(Terms::Other, {2, 2, 2, 2}, {});
+  int64_t softmax = graph.add(Terms::Other, {.1, .7, .1, .1}, {});
+  int64_t centred =
+      graph.add(Terms::Centred, {0, 1e-17, 0, 0}, {grad, softmax});
+  std::vector<double> norms = graph.leastNorms();
+  EXPECT_DOUBLE_EQ(norms[shared], std::sqrt(18.0) / 16 * std::sqrt(2.0) / 4);
+  EXPECT_DOUBLE_EQ(norms[chosen], norms[shared]);
+  EXPECT_DOUBLE_EQ(norms[centred], 2 * std::sqrt(.52) / 16);
+}
+
+// The gradient through the maximum that a log-sum-exp subtracts: what comes
+// back, less the sum of the softmax times it. It is 0; 1 % too much is found.
+TEST(Magnitudes, TrueErrorsAreFound) {
+  Graph graph;
+  int64_t grad = graph.add(Terms::Other, {0.5, -0.25}, {});
+  int64_t parts = graph.add(Terms::Other, {0.2, 0.3, -0.2, -0.05}, {});
+  int64_t sum = graph.add(Terms::Summed, {0.5, -0.25}, {parts});
+  int64_t rest = graph.add(Terms::Added, {1e-17, 0}, {grad, sum});
+  std::vector<double> norms = graph.leastNorms();
+  auto errorOf = [&](std::vector<double> value) {
+    return relativeError(value, graph.values[rest], norms[rest]);
+  };
+  EXPECT_LT(errorOf({3e-8, -3e-8}), 1e-5);
+  EXPECT_LT(errorOf({0.5 / 512, -0.25 / 512}), 0.25);
+  EXPECT_GT(errorOf({0.005, -0.0025}), 0.1);
+}
+
+} // namespace
