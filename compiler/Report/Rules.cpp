@@ -12,6 +12,7 @@ static constexpr Rule kRules[] = {
     {"pin.parameter-gradient", "gradient", ""},
     {"pin.range", "pin", kDoesNotFit},
     {"pin.input", "pin", kUnboundedInput},
+    {"pin.place", "pin", kPlace},
     {"pin.of-parameters", "pin", kOfParameters},
     {"pin", "pin", ""},
     {"cut.no-product", "minimum cut", kNoProductNear},

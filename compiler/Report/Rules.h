@@ -19,6 +19,8 @@ inline constexpr llvm::StringLiteral kSingleNumber =
 inline constexpr llvm::StringLiteral kDoesNotFit = " do not fit ";
 inline constexpr llvm::StringLiteral kUnboundedInput =
     "inputs stay f32 up to a product or a norm";
+inline constexpr llvm::StringLiteral kPlace =
+    "numbers that say where something is read stay f32";
 inline constexpr llvm::StringLiteral kOfParameters =
     "what is computed from parameters alone stays f32 up to a product";
 

@@ -68,6 +68,7 @@ static bool isComputed(Value value) {
 bool Labelling::staysWide(Value value) const {
   return origins.isUnbounded(value) || ranges.of(value).exceeds(lowType) ||
          origins.isParameterGradient(value) || origins.isUpdate(value) ||
+         origins.isPlace(value) ||
          (origins.isOfParameters(value) && isComputed(value));
 }
 
@@ -526,6 +527,8 @@ std::string Labelling::explainWide(Operation *op) const {
       return facts.explainExcess(lowType);
     if (origins.isUnbounded(result))
       return report::kUnboundedInput.str();
+    if (origins.isPlace(result))
+      return report::kPlace.str();
     if (origins.isOfParameters(result))
       return report::kOfParameters.str();
   }

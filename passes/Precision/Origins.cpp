@@ -20,8 +20,42 @@ Origins::Origins(func::FuncOp func) {
   unbounded.insert(body.args_begin(), body.args_end());
   for (Operation &op : body)
     visitForward(&op);
+  visitPlaces(func);
   visitUpdates(func);
   gradients = findGradientPaths(func, ofParameters);
+}
+
+/// Back from each index through integers, to the floats that they were, and
+/// through these.
+void Origins::visitPlaces(func::FuncOp func) {
+  SmallVector<Value> work;
+  llvm::DenseSet<Value> integers;
+  auto visit = [&](Operation *op, bool isIndex) {
+    auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
+    for (OpOperand &use : op->getOpOperands())
+      if (!isIndex || getElementTypeOrSelf(use.get()).isInteger() ||
+          (precision && precision.isPlace(use.getOperandNumber())))
+        work.push_back(use.get());
+  };
+  for (Operation &op : func.front())
+    if (auto precision = dyn_cast<amp::PrecisionOpInterface>(op))
+      for (OpOperand &use : op.getOpOperands())
+        if (precision.isPlace(use.getOperandNumber()) && !isFloat(use.get()))
+          work.push_back(use.get());
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    bool isIndex = !isFloat(value);
+    if (getElementTypeOrSelf(value).isInteger(1) ||
+        !(isIndex ? integers : places).insert(value).second)
+      continue;
+    Operation *op = value.getDefiningOp();
+    auto precision = dyn_cast_or_null<amp::PrecisionOpInterface>(op);
+    bool isEnd = precision && !isIndex &&
+                 (isLowOp(op) || precision.getPrecisionClass(nullptr) ==
+                                     amp::PrecisionClass::Internal);
+    if (op && !isEnd)
+      visit(op, isIndex);
+  }
 }
 
 /// Back from the writes, as far as gradients; a product is of a later forward

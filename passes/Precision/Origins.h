@@ -40,11 +40,17 @@ public:
   /// kept for them.
   bool isUpdate(mlir::Value value) const { return updates.contains(value); }
 
+  /// Says where elements are read or written, or is what that is computed from,
+  /// back to products and sums, whose results still count.
+  bool isPlace(mlir::Value value) const { return places.contains(value); }
+
 private:
+  void visitPlaces(mlir::func::FuncOp func);
   void visitUpdates(mlir::func::FuncOp func);
   void visitForward(mlir::Operation *op);
 
-  llvm::DenseSet<mlir::Value> unbounded, ofParameters, gradients, updates;
+  llvm::DenseSet<mlir::Value> unbounded, ofParameters, gradients, updates,
+      places;
 };
 
 } // namespace mpc

@@ -223,6 +223,8 @@ static LogicalResult verifyOrigins(Operation *op, const Origins &origins,
       continue;
     if (origins.isUnbounded(result))
       return refuse("being computed from inputs that no op has bounded");
+    if (origins.isPlace(result))
+      return refuse("saying where something is read");
     if (const TensorFacts &facts = ranges.of(result); facts.exceeds(lowType))
       return refuse("for " + facts.explainExcess(lowType));
   }

@@ -238,7 +238,20 @@ static LogicalResult importGridSample(ImportedNode &node) {
 // AffineGrid
 //===----------------------------------------------------------------------===//
 
-/// The points of a regular grid, [P, d + 1], times the matrices.
+/// Places of the elements of an extent, from -1 to 1.
+static KnownTensor gridLine(ImportedNode &node, int64_t extent,
+                            bool alignCorners) {
+  KnownTensor line{node.graph.floatType, {extent}, {}, {}};
+  for (int64_t place = 0; place < extent; ++place)
+    line.floats.push_back(
+        roundTo(node.graph.floatType,
+                alignCorners ? 2.0 * place / std::max<double>(extent - 1, 1) - 1
+                             : (2.0 * place + 1) / double(extent) - 1));
+  return line;
+}
+
+/// The points of a regular grid times the matrices, as sums of products of
+/// elements: a matrix product would round the places to 16 bit.
 static LogicalResult importAffineGrid(ImportedNode &node) {
   Value theta = node.floatInput(0);
   SmallVector<int64_t> size = node.knownInts(1);
@@ -254,31 +267,27 @@ static LogicalResult importAffineGrid(ImportedNode &node) {
   llvm::Expected<int64_t> count = countElements(extents);
   if (!count)
     return node.graph.report(count.takeError(), node.loc, "the grid");
-  KnownTensor points{node.graph.floatType, {*count, spatial + 1}, {}, {}};
-  if (!node.fitsConstant(points.shape))
-    return failure();
-  for (int64_t i = 0; i < *count; ++i) {
-    SmallVector<double> at(spatial);
-    int64_t rest = i;
-    for (int64_t dim = spatial; dim-- > 0; rest /= extents[dim]) {
-      double place = rest % extents[dim], extent = extents[dim];
-      double last = std::max(extent - 1, 1.0);
-      // The first number is that of the last dimension.
-      at[spatial - 1 - dim] =
-          alignCorners ? 2 * place / last - 1 : (2 * place + 1) / extent - 1;
-    }
-    for (double number : at)
-      points.floats.push_back(roundTo(node.graph.floatType, number));
-    points.floats.push_back(1);
+  // What goes with one coordinate of a point, for each of the result.
+  SmallVector<int64_t> factorShape(spatial + 2, 1);
+  factorShape.front() = size[0];
+  factorShape.back() = spatial;
+  auto factor = [&](int64_t coordinate) {
+    return node.reshape(node.part(theta, 2, coordinate, 1), factorShape);
+  };
+  Value sum = factor(spatial);
+  // The first number is that of the last dimension.
+  for (int64_t coordinate = 0; coordinate < spatial; ++coordinate) {
+    int64_t dim = spatial - 1 - coordinate;
+    if (node.failed() || !node.fitsConstant({extents[dim]}))
+      return failure();
+    KnownTensor line = gridLine(node, extents[dim], alignCorners);
+    line.shape.append(coordinate + 1, 1);
+    Value places = train::ConstantOp::create(node.graph.builder, node.loc,
+                                             ElementsAttr(line.attribute()));
+    Value moved = node.emit<train::MulOp>({places, factor(coordinate)});
+    sum = node.emit<train::AddOp>({moved, sum});
   }
-  Value base = train::ConstantOp::create(node.graph.builder, node.loc,
-                                         ElementsAttr(points.attribute()));
-  Value grid =
-      node.emit<train::MatmulOp>({base, theta}, node.flag("transpose_rhs"));
-  SmallVector<int64_t> shape = {size[0]};
-  llvm::append_range(shape, extents);
-  shape.push_back(spatial);
-  return node.setOutput(0, node.reshape(grid, shape));
+  return node.setOutput(0, sum);
 }
 
 //===----------------------------------------------------------------------===//

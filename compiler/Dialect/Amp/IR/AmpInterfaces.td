@@ -28,6 +28,11 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
       "bool", "isResultPinned", (ins "unsigned":$index), "",
       [{ return false; }]>,
     InterfaceMethod<
+      [{Returns true if this operand says where elements are read or written: an
+      index, or a number that becomes one. Rounding such a number to 16 bit does
+      not cost its last bits alone: it names another element.}],
+      "bool", "isPlace", (ins "unsigned":$index), "", [{ return false; }]>,
+    InterfaceMethod<
       [{Returns true if the op itself bounds its results, whatever it reads:
       norms, softmax, sigmoid. Rounding such a result costs its last bits and
       nothing else; what follows cannot lose digits of an input by it.}],

@@ -126,6 +126,11 @@ bool CastOp::isBounded() {
   return getElementTypeOrSelf(getInput()).isInteger(1);
 }
 
+bool CastOp::isPlace(unsigned) {
+  Type to = getType().getElementType();
+  return isFloat(getInput()) && isa<IntegerType>(to) && !to.isInteger(1);
+}
+
 int64_t CastOp::getFlops() { return countElements(getResult()); }
 
 bool CastOp::isIdentity() {

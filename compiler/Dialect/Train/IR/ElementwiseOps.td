@@ -114,6 +114,8 @@ def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, Ranged, 
     bool isIdentity();
     /// Of a condition: 0 or 1.
     bool isBounded();
+    /// A float that becomes an integer, of which an index may be made.
+    bool isPlace(unsigned index);
   }];
 }
 

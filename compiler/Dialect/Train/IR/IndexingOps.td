@@ -32,6 +32,9 @@ def Train_FlatIndexOp : Train_InferredOp<"flat_index", [Generated]> {
                    DenseI64ArrayAttr:$axes,                // flat_index_c2
                    DenseI64ArrayAttr:$extents);            // flat_index_c3
   let results = (outs StaticShapeTensorOf<[I64]>:$result);
+  let extraClassDeclaration = compatible # [{
+    bool isPlace(unsigned) { return true; }
+  }];
 }
 
 def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated, Ranged]> {
@@ -47,6 +50,7 @@ def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated, Rang
   let results = (outs Train_Tensor:$result);
   let extraClassDeclaration = compatible # [{
     int64_t countReads(unsigned operand);
+    bool isPlace(unsigned index) { return index == 1; }
   }];
 }
 
@@ -86,6 +90,9 @@ def Train_ScatterReduceOp : Train_InferredOp<"scatter_reduce", [Differentiable, 
                    AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$updates,
                    Train_IntegerOperationAttr:$kind);                         // scatter_reduce_c3
   let results = (outs AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$result);
+  let extraClassDeclaration = compatible # [{
+    bool isPlace(unsigned index) { return index == 1; }
+  }];
 }
 
 def Train_ResampleOp : Train_InferredOp<"resample", [Differentiable, Generated, Ranged]> {
