@@ -10,7 +10,7 @@
 
 namespace mpc::tool {
 
-/// NumPy's name of the type that an input takes as it is; "" if NumPy has none.
+/// NumPy's name of a type; "" if NumPy has none: bf16 and FP8.
 std::string numpyName(mpc_dtype_t dtype);
 
 /// Whether arrays of a type are converted, as far as their values allow it:

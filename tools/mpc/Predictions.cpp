@@ -1,6 +1,7 @@
 //===- Predictions.cpp - Outputs of batches, put together -----------------===//
 
 #include "tools/mpc/Predictions.h"
+#include "tools/mpc/ConvertArray.h"
 #include "tools/mpc/Memory.h"
 
 #include <cassert>
@@ -65,31 +66,8 @@ void Predictions::store(uint64_t first, uint64_t count) {
   }
 }
 
-static const char *numpyName(mpc_dtype_t dtype) {
-  switch (dtype) {
-  case MPC_DTYPE_F32:
-  case MPC_DTYPE_BF16:
-    return "float32";
-  case MPC_DTYPE_F16:
-    return "float16";
-  case MPC_DTYPE_F64:
-    return "float64";
-  case MPC_DTYPE_I64:
-    return "int64";
-  case MPC_DTYPE_I32:
-    return "int32";
-  case MPC_DTYPE_U8:
-    return "uint8";
-  case MPC_DTYPE_BOOL:
-    return "bool";
-  case MPC_DTYPE_F8E4M3:
-  case MPC_DTYPE_F8E5M2:
-    break; // Never an output.
-  }
-  return "?";
-}
-
-/// A bf16 number is the upper half of the f32 number of the same value.
+/// NumPy has no bf16; a number of it is the upper half of the f32 number of the
+/// same value.
 static std::vector<char> widenBf16(const std::vector<char> &from) {
   std::vector<char> to(2 * from.size());
   for (size_t i = 0; i < from.size(); i += 2)
@@ -102,12 +80,12 @@ mpc::npz::Arrays Predictions::take() {
   for (Column &column : columns) {
     npz::Array array;
     array.name = column.output.name;
-    array.dtype = numpyName(column.output.dtype);
+    const bool isBf16 = column.output.dtype == MPC_DTYPE_BF16;
+    array.dtype = numpyName(isBf16 ? MPC_DTYPE_F32 : column.output.dtype);
     array.shape = column.output.shape;
     if (column.output.batchDim >= 0)
       array.shape[column.output.batchDim] = samples * column.rows;
-    array.data = column.output.dtype == MPC_DTYPE_BF16 ? widenBf16(column.all)
-                                                       : std::move(column.all);
+    array.data = isBf16 ? widenBf16(column.all) : std::move(column.all);
     arrays.push_back(std::move(array));
   }
   return arrays;

@@ -348,6 +348,13 @@ TEST(Predictions, PutsSamplesIntoTheirDimension) {
   EXPECT_EQ(values, (std::vector<int32_t>{0, 1, 10, 2, 3, 12}));
 }
 
+TEST(ConvertArray, NumPyHasNamesForWhatItHas) {
+  EXPECT_EQ(numpyName(MPC_DTYPE_F16), "float16");
+  EXPECT_EQ(numpyName(MPC_DTYPE_U8), "uint8");
+  EXPECT_EQ(numpyName(MPC_DTYPE_BF16), "");
+  EXPECT_EQ(numpyName(MPC_DTYPE_F8E4M3), "");
+}
+
 TEST(Predictions, WidensBf16) {
   Predictions predictions({{"y", MPC_DTYPE_BF16, {1}, 0}}, 1, 1);
   uint16_t half = 0x3fc0; // 1.5
