@@ -1,10 +1,8 @@
 //===- ComparedProgram.cpp - A program that mpc compare runs --------------===//
 
 #include "tools/mpc/ComparedProgram.h"
+#include "tools/mpc/Elements.h"
 #include "tools/mpc/Memory.h"
-
-#include <algorithm>
-#include <cstring>
 
 using namespace mpc::tool;
 
@@ -68,62 +66,6 @@ static void eachElement(const mpc_tensor_t &tensor, size_t count, Copy copy) {
   const size_t size = mpc_dtype_size(tensor.dtype);
   for (size_t i = 0; i < count; ++i)
     copy(i, bytes + i * size);
-}
-
-static mpc::reference::Element loadElement(mpc_dtype_t dtype,
-                                           const char *bytes) {
-  mpc::reference::Element element;
-  element.whole = 0;
-  auto load = [&](auto value) {
-    std::memcpy(&value, bytes, sizeof(value));
-    if constexpr (std::is_floating_point_v<decltype(value)>)
-      element.real = value;
-    else
-      element.whole = value;
-  };
-  switch (dtype) {
-  case MPC_DTYPE_F32:
-    load(float());
-    break;
-  case MPC_DTYPE_F64:
-    load(double());
-    break;
-  case MPC_DTYPE_I64:
-    load(int64_t());
-    break;
-  case MPC_DTYPE_I32:
-    load(int32_t());
-    break;
-  case MPC_DTYPE_BOOL:
-  case MPC_DTYPE_U8:
-    load(uint8_t());
-    break;
-  default:
-    throw Failure(Error, std::string("cannot compare tensors of ") +
-                             mpc_dtype_name(dtype));
-  }
-  return element;
-}
-
-static void storeElement(mpc_dtype_t dtype, mpc::reference::Element element,
-                         char *bytes) {
-  auto store = [&](auto value) { std::memcpy(bytes, &value, sizeof(value)); };
-  switch (dtype) {
-  case MPC_DTYPE_F32:
-    return store(float(element.real));
-  case MPC_DTYPE_F64:
-    return store(element.real);
-  case MPC_DTYPE_I64:
-    return store(element.whole);
-  case MPC_DTYPE_I32:
-    return store(int32_t(element.whole));
-  case MPC_DTYPE_BOOL:
-  case MPC_DTYPE_U8:
-    return store(uint8_t(element.whole));
-  default:
-    throw Failure(Error, std::string("cannot compare tensors of ") +
-                             mpc_dtype_name(dtype));
-  }
 }
 
 static size_t countOf(const std::vector<int64_t> &shape) {

@@ -7,12 +7,12 @@
 
 #include "tools/mpc/ComparedProgram.h"
 #include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/Elements.h"
 
 #include "kernels/kernel.h"
 #include "passes/ReferenceProgram.h"
 
 #include <cmath>
-#include <cstring>
 
 using namespace mpc::tool;
 using mpc::reference::Element;
@@ -30,56 +30,21 @@ static std::optional<mpc::kernels::KernelId> findKernel(llvm::StringRef name) {
   return std::nullopt;
 }
 
-namespace {
-
-/// Memory of one operand as kernels want it.
-struct KernelOperand {
-  mpc::kernels::TensorDesc desc;
-  std::vector<double> memory; ///< Of any type; aligned as f64.
-
-  static std::optional<mpc_dtype_t> dtypeOf(mlir::Type type) {
-    if (type.isF64())
-      return MPC_DTYPE_F64;
-    if (type.isF32())
-      return MPC_DTYPE_F32;
-    if (type.isInteger(64))
-      return MPC_DTYPE_I64;
-    if (type.isInteger(32))
-      return MPC_DTYPE_I32;
-    if (type.isInteger(8))
-      return MPC_DTYPE_U8;
-    if (type.isInteger(1))
-      return MPC_DTYPE_BOOL;
-    return std::nullopt;
-  }
-};
-
-} // namespace
-
-static void copyElement(mpc_dtype_t dtype, Element &element, char *bytes,
-                        bool toBytes) {
-  auto copy = [&](auto like, auto &member) {
-    if (toBytes)
-      like = static_cast<decltype(like)>(member);
-    else
-      std::memcpy(&like, bytes, sizeof(like));
-    if (toBytes)
-      std::memcpy(bytes, &like, sizeof(like));
-    else
-      member = like;
-  };
-  switch (dtype) {
-  case MPC_DTYPE_F64:
-    return copy(double(), element.real);
-  case MPC_DTYPE_F32:
-    return copy(float(), element.real);
-  case MPC_DTYPE_I64:
-    return copy(int64_t(), element.whole);
-  case MPC_DTYPE_I32:
-    return copy(int32_t(), element.whole);
-  default:
-    return copy(uint8_t(), element.whole);
-  }
+/// The type in which kernels take a tensor of the interpreter.
+static std::optional<mpc_dtype_t> dtypeOf(mlir::Type type) {
+  if (type.isF64())
+    return MPC_DTYPE_F64;
+  if (type.isF32())
+    return MPC_DTYPE_F32;
+  if (type.isInteger(64))
+    return MPC_DTYPE_I64;
+  if (type.isInteger(32))
+    return MPC_DTYPE_I32;
+  if (type.isInteger(8))
+    return MPC_DTYPE_U8;
+  if (type.isInteger(1))
+    return MPC_DTYPE_BOOL;
+  return std::nullopt;
 }
 
 /// Runs `op` by the naive version of its kernel.
@@ -101,7 +66,7 @@ static llvm::Error runReference(mpc::train::KernelOpInterface op,
   std::vector<void *> addresses;
   constexpr size_t kAlignment = mpc::kernels::kOperandAlignment;
   for (HostTensor &tensor : all) {
-    auto dtype = KernelOperand::dtypeOf(tensor.type.getElementType());
+    auto dtype = dtypeOf(tensor.type.getElementType());
     if (!dtype)
       return llvm::createStringError("a kernel reads a type that the reference "
                                      "does not know");
@@ -111,8 +76,7 @@ static llvm::Error runReference(mpc::train::KernelOpInterface op,
     auto address = reinterpret_cast<uintptr_t>(memories.back().data());
     char *begin = memories.back().data() + (kAlignment - address % kAlignment);
     for (size_t i = 0; i < tensor.elements.size(); ++i)
-      copyElement(*dtype, tensor.elements[i], begin + i * size,
-                  /*toBytes=*/true);
+      storeElement(*dtype, tensor.elements[i], begin + i * size);
     addresses.push_back(begin);
   }
   std::string error;
@@ -129,8 +93,8 @@ static llvm::Error runReference(mpc::train::KernelOpInterface op,
     mpc_dtype_t dtype = desc.operands[k].dtype;
     char *begin = static_cast<char *>(addresses[k]);
     for (size_t i = 0; i < results[r].elements.size(); ++i)
-      copyElement(dtype, results[r].elements[i],
-                  begin + i * mpc_dtype_size(dtype), /*toBytes=*/false);
+      results[r].elements[i] =
+          loadElement(dtype, begin + i * mpc_dtype_size(dtype));
   }
   return llvm::Error::success();
 }
@@ -146,7 +110,7 @@ public:
   explicit InterpretedProgram(std::unique_ptr<mpc::ReferenceProgram> made)
       : program(std::move(made)) {
     for (const auto &[name, state] : program->states())
-      if (auto dtype = KernelOperand::dtypeOf(state.type.getElementType()))
+      if (auto dtype = dtypeOf(state.type.getElementType()))
         states[name] = {*dtype, state.type.getShape().vec(), state.isParameter};
     for (const auto &[name, type] : program->outputs("probe"))
       probes.emplace_back(name, type.getNumElements());
@@ -206,9 +170,9 @@ private:
       HostTensor tensor = HostTensor::zeros(input.second);
       const size_t size = mpc_dtype_size(inputs[i].dtype);
       for (size_t k = 0; k < tensor.elements.size(); ++k)
-        copyElement(inputs[i].dtype, tensor.elements[k],
-                    static_cast<char *>(inputs[i].data) + k * size,
-                    /*toBytes=*/false);
+        tensor.elements[k] =
+            loadElement(inputs[i].dtype,
+                        static_cast<const char *>(inputs[i].data) + k * size);
       arguments.push_back(std::move(tensor));
     }
     auto results = program->run(entry, std::move(arguments));

@@ -1,0 +1,46 @@
+//===- Elements.cpp - Numbers of tensors in memory ------------------------===//
+
+#include "tools/mpc/Elements.h"
+#include "tools/mpc/Command.h"
+
+#include <cstring>
+
+using namespace mpc::tool;
+using mpc::reference::Element;
+
+/// Calls `use` with a number of the type, and with the member of an element
+/// that holds it.
+template <typename Use> static void withType(mpc_dtype_t dtype, Use use) {
+  switch (dtype) {
+  case MPC_DTYPE_F64:
+    return use(double(), &Element::real);
+  case MPC_DTYPE_F32:
+    return use(float(), &Element::real);
+  case MPC_DTYPE_I64:
+    return use(int64_t(), &Element::whole);
+  case MPC_DTYPE_I32:
+    return use(int32_t(), &Element::whole);
+  case MPC_DTYPE_BOOL:
+  case MPC_DTYPE_U8:
+    return use(uint8_t(), &Element::whole);
+  default:
+    throw Failure(Error, std::string("cannot compare tensors of ") +
+                             mpc_dtype_name(dtype));
+  }
+}
+
+Element mpc::tool::loadElement(mpc_dtype_t dtype, const char *bytes) {
+  Element element;
+  withType(dtype, [&](auto number, auto member) {
+    std::memcpy(&number, bytes, sizeof(number));
+    element.*member = number;
+  });
+  return element;
+}
+
+void mpc::tool::storeElement(mpc_dtype_t dtype, Element element, char *bytes) {
+  withType(dtype, [&](auto number, auto member) {
+    number = static_cast<decltype(number)>(element.*member);
+    std::memcpy(bytes, &number, sizeof(number));
+  });
+}
