@@ -223,6 +223,7 @@ private:
   mlir::FailureOr<std::string> findLoss();
   mlir::Value toLoss(mlir::Value value);
 
+  mlir::InFlightDiagnostic exceedLimit(mlir::Location loc);
   mlir::LogicalResult countRead(int64_t count, mlir::Location loc);
   mlir::LogicalResult checkInterface(size_t count, llvm::StringRef what);
   mlir::DictionaryAttr describeInterface(llvm::StringRef name, bool isBatched);

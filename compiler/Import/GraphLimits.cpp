@@ -16,11 +16,16 @@ using namespace mpc;
 /// Most inputs, and outputs, of a model.
 constexpr size_t kMaxInterface = 4096;
 
+/// The error of a model that asks for too much.
+InFlightDiagnostic GraphImporter::exceedLimit(Location loc) {
+  result.error = ModelError::Limit;
+  return emitError(loc);
+}
+
 LogicalResult GraphImporter::checkOps(Location loc) {
   if (ops.count <= options.maxOps)
     return success();
-  result.error = ModelError::Limit;
-  return emitError(loc)
+  return exceedLimit(loc)
          << "with this one the graph has more than " << options.maxOps
          << " operations, the most that are compiled by default; subgraphs, "
             "functions, loops and recurrent nets count as what they expand to: "
@@ -30,8 +35,7 @@ LogicalResult GraphImporter::checkOps(Location loc) {
 LogicalResult GraphImporter::checkInterface(size_t count, StringRef what) {
   if (count <= kMaxInterface)
     return success();
-  result.error = ModelError::Limit;
-  return emitError(UnknownLoc::get(context))
+  return exceedLimit(UnknownLoc::get(context))
          << "the model has " << int64_t(count) << " " << what << "; at most "
          << int64_t(kMaxInterface) << " are supported, so join some to one";
 }
@@ -40,32 +44,30 @@ LogicalResult GraphImporter::addElements(int64_t count, Location loc) {
   numElements += count;
   if (numElements <= kMaxElements)
     return success();
-  result.error = ModelError::Limit;
-  return emitError(loc) << "with this one the results of all nodes have more "
-                           "than 2^40 elements, the most there may be; if a "
-                           "dimension was bound with --batch or --dim, bind a "
-                           "smaller one";
+  return exceedLimit(loc)
+         << "with this one the results of all nodes have more "
+            "than 2^40 elements, the most there may be; if a "
+            "dimension was bound with --batch or --dim, bind a "
+            "smaller one";
 }
 
 LogicalResult GraphImporter::addSequence(int64_t length, Location loc) {
-  constexpr int64_t kMostElements = int64_t(1) << 24;
+  constexpr int64_t kMaxInSequences = int64_t(1) << 24;
   numInSequences += length;
-  if (numInSequences <= kMostElements)
+  if (numInSequences <= kMaxInSequences)
     return success();
-  result.error = ModelError::Limit;
-  return emitError(loc) << "with this one all sequences together have more "
-                           "than 2^24 elements, the most there may be";
+  return exceedLimit(loc) << "with this one all sequences together have more "
+                             "than 2^24 elements, the most there may be";
 }
 
 LogicalResult GraphImporter::countRead(int64_t count, Location loc) {
-  constexpr int64_t kMostRead = int64_t(1) << 33;
+  constexpr int64_t kMaxRead = int64_t(1) << 33;
   numKnownRead += count;
-  if (numKnownRead <= kMostRead)
+  if (numKnownRead <= kMaxRead)
     return success();
-  result.error = ModelError::Limit;
-  return emitError(loc) << "with this one nodes read more than 2^33 elements "
-                           "of constants at compile time; let the exporter "
-                           "store what they compute as initializers";
+  return exceedLimit(loc) << "with this one nodes read more than 2^33 elements "
+                             "of constants at compile time; let the exporter "
+                             "store what they compute as initializers";
 }
 
 LogicalResult GraphImporter::addConstant(DenseElementsAttr value,
@@ -75,8 +77,7 @@ LogicalResult GraphImporter::addConstant(DenseElementsAttr value,
     numKnownDistinct += value.getNumElements();
   if (numKnownDistinct <= kMaxKnownDistinct && numKnownTotal <= kMaxKnownTotal)
     return success();
-  result.error = ModelError::Limit;
-  return emitError(loc) << "with this one the model computes more constants "
-                           "than are computed at compile time; let the "
-                           "exporter store them as initializers";
+  return exceedLimit(loc) << "with this one the model computes more constants "
+                             "than are computed at compile time; let the "
+                             "exporter store them as initializers";
 }
