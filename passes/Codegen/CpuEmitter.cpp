@@ -129,11 +129,9 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
     // Blocks of rows, each from nothing.
     SmallVector<Value> wide;
     for (const CombinerInfo &combiner : combiners)
-      wide.append(places.size(),
-                  constantLanes(builder, loc,
-                                needsBlocks(combiner) ? wideIdentity(combiner)
-                                                      : combiner.identity,
-                                schedule.lanes));
+      wide.append(
+          places.size(),
+          constantLanes(builder, loc, totalIdentity(combiner), schedule.lanes));
     auto blocks = scf::ForOp::create(builder, loc, i64(0), i64(rows),
                                      i64(kBlockOfRows), wide);
     {
@@ -143,18 +141,14 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
       Value end = arith::MinSIOp::create(
           builder, loc, add(first, i64(kBlockOfRows)), i64(rows));
       SmallVector<Value> next = sumRows(first, end, totals);
-      for (auto [i, sum] : llvm::enumerate(next)) {
-        const CombinerInfo &combiner = combiners[i / places.size()];
-        Value old = blocks.getRegionIterArgs()[i];
-        sum = needsBlocks(combiner) ? addBlock(builder, loc, combiner, old, sum)
-                                    : combine(builder, loc, combiner, old, sum);
-      }
+      for (auto [i, sum] : llvm::enumerate(next))
+        sum = addBlock(builder, loc, combiners[i / places.size()],
+                       blocks.getRegionIterArgs()[i], sum);
       scf::YieldOp::create(builder, loc, next);
     }
     for (auto [i, total] : llvm::enumerate(blocks.getResults()))
-      sumsOfRows.push_back(needsBlocks(combiners[i / places.size()])
-                               ? narrowTotal(builder, loc, total)
-                               : total);
+      sumsOfRows.push_back(
+          finishTotal(builder, loc, combiners[i / places.size()], total));
   }
   accesses.beginWalk();
   for (auto [p, place] : llvm::enumerate(places)) {

@@ -51,7 +51,7 @@ void CpuEmitter::clearSums(const Position &at) {
     };
     clear(sumBuffers.lookup(node), info.identity);
     if (Value totals = totalBuffers.lookup(node))
-      clear(totals, wideIdentity(info));
+      clear(totals, totalIdentity(info));
   });
 }
 
@@ -85,7 +85,8 @@ Value CpuEmitter::finishedSum(unsigned node, Value column, unsigned lanes) {
                                 storageBytes(element));
   };
   if (Value totals = totalBuffers.lookup(node))
-    return narrowTotal(builder, loc, load(totals, builder.getF64Type()));
+    return finishTotal(builder, loc, findCombiner(domain.nodes[node].op),
+                       load(totals, builder.getF64Type()));
   return load(sumBuffers.lookup(node),
               domain.nodes[node].outputs[0].elementType);
 }

@@ -164,35 +164,25 @@ void CpuEmitter::sumOverRow(ArrayRef<unsigned> sums,
   const SmallVector<Value> identities(carried.begin(), carried.end());
   const int64_t columns = domain.columns();
   auto partsOf = [&](size_t sum) {
-    return MutableArrayRef<Value>(carried).slice(sum * unroll, unroll);
-  };
-  auto join = [&](size_t sum) {
-    MutableArrayRef<Value> parts = partsOf(sum);
-    for (unsigned width = unroll / 2; width > 0; width /= 2)
-      for (unsigned i = 0; i < width; ++i)
-        parts[i] =
-            combine(builder, loc, combiners[sum], parts[i], parts[i + width]);
-    return parts[0];
+    return ArrayRef<Value>(carried).slice(sum * unroll, unroll);
   };
   if (columns <= 2 * kBlockOfColumns || llvm::none_of(combiners, needsBlocks)) {
     vectors(columns, at, unroll, carried, body);
     for (auto [s, sum] : llvm::enumerate(sums))
-      rowScalars[{sum, 0}] = reduceLanes(builder, loc, combiners[s], join(s));
+      rowScalars[{sum, 0}] =
+          reduceLanes(builder, loc, combiners[s],
+                      joinInPairs(builder, loc, combiners[s], partsOf(s)));
     return;
   }
-  // One vector for each sum, in f64 for those of f32.
+  // One vector for each sum.
   SmallVector<Value> totals;
   for (const CombinerInfo &combiner : combiners)
-    totals.push_back(constantLanes(
-        builder, loc,
-        needsBlocks(combiner) ? wideIdentity(combiner) : combiner.identity,
-        schedule.lanes));
+    totals.push_back(
+        constantLanes(builder, loc, totalIdentity(combiner), schedule.lanes));
   auto addTo = [&](ValueRange old) {
     SmallVector<Value> next;
     for (auto [s, combiner] : llvm::enumerate(combiners))
-      next.push_back(needsBlocks(combiner)
-                         ? addBlock(builder, loc, combiner, old[s], partsOf(s))
-                         : combine(builder, loc, combiner, old[s], join(s)));
+      next.push_back(addBlock(builder, loc, combiner, old[s], partsOf(s)));
     return next;
   };
   const int64_t whole = columns / kBlockOfColumns * kBlockOfColumns;
@@ -213,8 +203,7 @@ void CpuEmitter::sumOverRow(ArrayRef<unsigned> sums,
   }
   for (auto [s, sum] : llvm::enumerate(sums)) {
     Value total = reduceLanes(builder, loc, combiners[s], totals[s]);
-    rowScalars[{sum, 0}] =
-        needsBlocks(combiners[s]) ? narrowTotal(builder, loc, total) : total;
+    rowScalars[{sum, 0}] = finishTotal(builder, loc, combiners[s], total);
   }
 }
 

@@ -74,10 +74,8 @@ void GpuEmitter::sumLoop(int64_t turns, ArrayRef<CombinerInfo> combiners,
   SmallVector<Value> totals;
   for (auto [combiner, sum] : llvm::zip_equal(combiners, sums)) {
     auto vector = dyn_cast<VectorType>(sum.getType());
-    totals.push_back(needsBlocks(combiner)
-                         ? constantLanes(builder, loc, wideIdentity(combiner),
-                                         vector ? vector.getNumElements() : 0)
-                         : sum);
+    totals.push_back(constantLanes(builder, loc, totalIdentity(combiner),
+                                   vector ? vector.getNumElements() : 0));
   }
   auto blocks = scf::ForOp::create(builder, loc, i64(0), i64(turns),
                                    i64(kBlockOfTurns), totals);
@@ -90,15 +88,12 @@ void GpuEmitter::sumLoop(int64_t turns, ArrayRef<CombinerInfo> combiners,
     SmallVector<Value> next;
     for (auto [combiner, old, part] : llvm::zip_equal(
              combiners, blocks.getRegionIterArgs(), loopOf(first, end)))
-      next.push_back(needsBlocks(combiner)
-                         ? addBlock(builder, loc, combiner, old, part)
-                         : combine(builder, loc, combiner, old, part));
+      next.push_back(addBlock(builder, loc, combiner, old, part));
     scf::YieldOp::create(builder, loc, next);
   }
   for (auto [combiner, sum, total] :
        llvm::zip_equal(combiners, sums, blocks.getResults()))
-    sum =
-        needsBlocks(combiner) ? narrowTotal(builder, loc, total) : Value(total);
+    sum = finishTotal(builder, loc, combiner, total);
 }
 
 /// Calls `visit` for every vector of the row that is this thread's: one after

@@ -89,7 +89,9 @@ bool mpc::needsBlocks(const CombinerInfo &info) {
   return isa<arith::AddFOp>(info.op) && info.identity.getType().isF32();
 }
 
-TypedAttr mpc::wideIdentity(const CombinerInfo &info) {
+TypedAttr mpc::totalIdentity(const CombinerInfo &info) {
+  if (!needsBlocks(info))
+    return info.identity;
   return FloatAttr::get(Float64Type::get(info.op->getContext()),
                         cast<FloatAttr>(info.identity).getValueAsDouble());
 }
@@ -100,19 +102,29 @@ static Type withElement(Type type, Type element) {
   return vector ? Type(vector.clone(element)) : element;
 }
 
-Value mpc::addBlock(OpBuilder &builder, Location loc, const CombinerInfo &info,
-                    Value total, ArrayRef<Value> parts) {
+Value mpc::joinInPairs(OpBuilder &builder, Location loc,
+                       const CombinerInfo &info, ArrayRef<Value> parts) {
   SmallVector<Value> left(parts);
   for (size_t width = left.size() / 2; width > 0; width /= 2)
     for (size_t i = 0; i < width; ++i)
       left[i] = combine(builder, loc, info, left[i], left[i + width]);
+  return left[0];
+}
+
+Value mpc::addBlock(OpBuilder &builder, Location loc, const CombinerInfo &info,
+                    Value total, ArrayRef<Value> parts) {
+  Value part = joinInPairs(builder, loc, info, parts);
+  if (!needsBlocks(info))
+    return combine(builder, loc, info, total, part);
   Value wide = arith::ExtFOp::create(
-      builder, loc, withElement(left[0].getType(), builder.getF64Type()),
-      left[0]);
+      builder, loc, withElement(part.getType(), builder.getF64Type()), part);
   return arith::AddFOp::create(builder, loc, total, wide);
 }
 
-Value mpc::narrowTotal(OpBuilder &builder, Location loc, Value total) {
+Value mpc::finishTotal(OpBuilder &builder, Location loc,
+                       const CombinerInfo &info, Value total) {
+  if (!needsBlocks(info))
+    return total;
   return arith::TruncFOp::create(
       builder, loc, withElement(total.getType(), builder.getF32Type()), total);
 }

@@ -43,18 +43,28 @@ mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc,
 /// that a long one has to be done in blocks: sums of f32.
 bool needsBlocks(const CombinerInfo &info);
 
-/// The identity of a sum in f64, to which blocks of it are added.
-mlir::TypedAttr wideIdentity(const CombinerInfo &info);
+// Such a sum is added up in blocks, each from nothing, which go to a total in
+// f64. Other reductions that are computed beside it have totals of their own
+// type.
 
-/// Adds the sums of a block (vectors or scalars of f32, joined in pairs) to
-/// `total`, which is f64.
+/// The identity in the type of totals.
+mlir::TypedAttr totalIdentity(const CombinerInfo &info);
+
+/// Adds the results of a block (vectors or scalars, joined in pairs) to
+/// `total`.
 mlir::Value addBlock(mlir::OpBuilder &builder, mlir::Location loc,
                      const CombinerInfo &info, mlir::Value total,
                      llvm::ArrayRef<mlir::Value> parts);
 
-/// A total in f64, rounded to f32.
-mlir::Value narrowTotal(mlir::OpBuilder &builder, mlir::Location loc,
-                        mlir::Value total);
+/// The result that a total has come to, rounded to its type.
+mlir::Value finishTotal(mlir::OpBuilder &builder, mlir::Location loc,
+                        const CombinerInfo &info, mlir::Value total);
+
+/// Joins values in pairs, always in the same order; their number is a power of
+/// 2.
+mlir::Value joinInPairs(mlir::OpBuilder &builder, mlir::Location loc,
+                        const CombinerInfo &info,
+                        llvm::ArrayRef<mlir::Value> parts);
 
 /// Joins all lanes of a vector, always in the same order.
 mlir::Value reduceLanes(mlir::OpBuilder &builder, mlir::Location loc,
