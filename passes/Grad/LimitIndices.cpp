@@ -15,6 +15,9 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <map>
+#include <tuple>
+
 namespace mpc {
 #define GEN_PASS_DEF_LIMITINDICESPASS
 #include "passes/Grad/Passes.h.inc"
@@ -66,6 +69,8 @@ private:
   bool comesFromInput(Value value) const;
 
   BlockArgument input;
+  /// How values are used that were followed already, by what follow() was told.
+  std::map<std::tuple<void *, bool, std::optional<int64_t>>, Found> followed;
   std::optional<Limits> ofWhole; ///< All must hold.
   std::optional<Limits> ofParts; ///< Slices of the input: one must hold.
   bool hasOthers = false;        ///< Some values are no index.
@@ -285,10 +290,15 @@ InputUses::Found InputUses::visit(OpOperand &use, bool isPart,
 
 InputUses::Found InputUses::follow(Value value, bool isPart,
                                    std::optional<int64_t> ignored) {
+  // What is taken apart and joined again comes by many ways.
+  std::tuple way(value.getAsOpaquePointer(), isPart, ignored);
+  auto known = followed.find(way);
+  if (known != followed.end())
+    return known->second;
   Found found;
   for (OpOperand &use : value.getUses())
     found.add(visit(use, isPart, ignored));
-  return found;
+  return followed[way] = found;
 }
 
 /// Slices need not be alike: one may be an index of a table, another one of a
