@@ -255,19 +255,26 @@ TEST(Device, Fp8Matmul) {
         }
 }
 
+// A kernel whose choice was tried and written to a file by an earlier one.
+std::unique_ptr<Kernel> make_again(const KernelDesc& desc) {
+  EXPECT_TRUE(must_make(desc, device().context));
+  CudaContext again = device().context;
+  again.shared = make_cuda_shared();
+  again.choices = std::make_shared<ChoiceStore>();
+  auto kernel = must_make(desc, again);
+  if (kernel) {
+    EXPECT_NE(kernel->implementation().find("of an earlier trial"),
+              std::string::npos)
+        << kernel->implementation();
+  }
+  return kernel;
+}
+
 TEST(Device, MatmulIsRememberedInAFile) {
   MPC_NEEDS_CUBLASLT();
   const KernelDesc desc =
       matmul_desc(kDeviceMatmuls[2], false, true, types()[1]);
-  ASSERT_TRUE(must_make(desc, device().context));
-  CudaContext again = device().context;
-  again.shared = make_cuda_shared();
-  again.choices = std::make_shared<ChoiceStore>();
-  const auto kernel = must_make(desc, again);
-  ASSERT_TRUE(kernel);
-  EXPECT_NE(kernel->implementation().find("of an earlier trial"),
-            std::string::npos)
-      << kernel->implementation();
+  EXPECT_TRUE(make_again(desc));
 }
 
 // A plan that is made again from its text computes the same.
@@ -275,15 +282,8 @@ TEST(Device, ConvIsRememberedInAFile) {
   MPC_NEEDS_CUDNN();
   const KernelDesc desc =
       conv_desc(KernelId::conv, kConvs[2], true, MPC_DTYPE_F16, MPC_DTYPE_F16);
-  ASSERT_TRUE(must_make(desc, device().context));
-  CudaContext again = device().context;
-  again.shared = make_cuda_shared();
-  again.choices = std::make_shared<ChoiceStore>();
-  const auto kernel = must_make(desc, again);
+  const auto kernel = make_again(desc);
   ASSERT_TRUE(kernel);
-  EXPECT_NE(kernel->implementation().find("of an earlier trial"),
-            std::string::npos)
-      << kernel->implementation();
   expect_kernel_close(desc, *kernel, conv_terms(KernelId::conv, kConvs[2]));
 }
 
