@@ -1,5 +1,6 @@
 // Arrays bound to inputs, batches gathered from them, outputs put together.
 
+#include "tools/mpc/ConvertArray.h"
 #include "tools/mpc/Dataset.h"
 #include "tools/mpc/Predictions.h"
 #include "tools/mpc/Text.h"
