@@ -40,8 +40,8 @@ public:
   /// kept for them.
   bool isUpdate(mlir::Value value) const { return updates.contains(value); }
 
-  /// Says where elements are read or written, or is what that is computed from,
-  /// back to products and sums, whose results still count.
+  /// A float that an index is computed from, back to products and sums, whose
+  /// results count as well.
   bool isPlace(mlir::Value value) const { return places.contains(value); }
 
 private:

@@ -123,6 +123,22 @@ static Value acosh(ScalarMath &m, Value x) {
                   m.log1p(m.add(above, root)));
 }
 
+/// 1 / sqrt(x^2 + 1) or 1 / sqrt(x^2 - 1); x^2 alone overflows before.
+static Value reciprocalRoot(ScalarMath &m, Value x, Value square) {
+  Value magnitude = m.abs(x);
+  return reciprocal(
+      m, m.select(isAbove(m, magnitude, largeArea), magnitude, m.sqrt(square)));
+}
+
+static Value asinhDerivative(ScalarMath &m, Value x) {
+  return reciprocalRoot(m, x, m.add(m.mul(x, x), m.constant(1, x)));
+}
+
+static Value acoshDerivative(ScalarMath &m, Value x) {
+  Value one = m.constant(1, x);
+  return reciprocalRoot(m, x, m.mul(m.sub(x, one), m.add(x, one)));
+}
+
 static Value atanh(ScalarMath &m, Value x) {
   Value magnitude = m.abs(x);
   Value twice = m.add(magnitude, magnitude);
@@ -250,10 +266,9 @@ static const Function functions[] = {
     {"cosh", kSensitive, "grows as e^x does", false, 15, 20,
      MPC_FORMULA(cosh(m, x)), kInput, MPC_FORMULA(sinh(m, x))},
     {"asinh", kFollow, "bounded slope", false, 20, 5, MPC_FORMULA(asinh(m, x)),
-     kInput,
-     MPC_FORMULA(reciprocal(m, m.sqrt(m.add(m.mul(x, x), m.constant(1, x)))))},
+     kInput, MPC_FORMULA(asinhDerivative(m, x))},
     {"acosh", kSensitive, "steep at 1", false, 20, 5, MPC_FORMULA(acosh(m, x)),
-     kInput, MPC_FORMULA(reciprocal(m, m.sqrt(m.neg(oneMinusSquare(m, x)))))},
+     kInput, MPC_FORMULA(acoshDerivative(m, x))},
     {"atanh", kSensitive, "steep at -1 and 1", false, 15, 4,
      MPC_FORMULA(atanh(m, x)), kInput,
      MPC_FORMULA(reciprocal(m, oneMinusSquare(m, x)))},
