@@ -13,14 +13,15 @@ enum class MathTarget {
   Nvptx,  ///< exp2 and quotients that are not rounded to the last bit.
 };
 
-/// Rewrites `math.exp`, `math.exp2`, `math.erf`, `math.atan`, `math.sin` and
-/// `math.cos` of f32, scalars and vectors, to arithmetic that every vector unit
-/// has, and what `target` has beside it.
+/// Rewrites `math.exp`, `math.exp2`, `math.erf`, `math.tanh`, `math.atan`,
+/// `math.sin` and `math.cos` of f32, scalars and vectors, to arithmetic that
+/// every vector unit has, and what `target` has beside it.
 ///
 /// Relative errors, rounding included (test/codegen/math_test.cpp): exp and
-/// exp2 2e-7, erf 4e-7, atan, sin and cos 3e-7 (angles to 1e12). NaN gives NaN,
-/// infinities their limits; exp and exp2 give 0 where the result would be below
-/// 2^-125; |erf| is exactly 1 from 3.95 on.
+/// exp2 2e-7, erf 4e-7, tanh 2e-7 (1.5e-7 from 1/2 on), atan, sin and cos
+/// 3e-7 (angles to 1e12). NaN gives NaN, infinities their limits; exp and exp2
+/// give 0 where the result would be below 2^-125; |erf| is exactly 1 from 3.95
+/// on.
 void populateApproximateMathPatterns(mlir::RewritePatternSet &patterns,
                                      MathTarget target);
 
