@@ -4,7 +4,8 @@
 Usage: count_tests.py FOLDER. The folder holds ctest.xml, lit.xml and, for each
 program of GoogleTest that came to its end, gtest/PROGRAM.xml; sanitized/ has
 the same of the builds with sanitizers, and importer.xml in lit's place;
-levels/LEVEL/ has it of what ran with fewer instructions. Names what failed;
+levels/LEVEL/ has it of what ran with fewer instructions; deep-sweep.xml is that
+of random deep graphs, if they ran. Names what failed;
 exits with 1 if anything did, or if there are no results.
 """
 import collections
@@ -53,6 +54,8 @@ def read_ctest(folder):
 def collect(folder):
     yield from read_ctest(folder)
     yield from read_cases(folder / "lit.xml")
+    if (folder / "deep-sweep.jsonl").exists():
+        yield from read_cases(folder / "deep-sweep.xml")
     sanitized = folder / "sanitized"
     for name, outcome in [*read_ctest(sanitized), *read_cases(sanitized / "importer.xml")]:
         yield f"{name} (sanitized)", outcome

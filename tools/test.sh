@@ -6,7 +6,8 @@
 #   --no-setup   do not look for missing packages
 #   --long       run everything at each level of instructions, not a selection,
 #                compare 20 samples of each op's gradients, not two, round all
-#                2^32 floats to 16 bit, and add up 10^9 numbers
+#                2^32 floats to 16 bit, add up 10^9 numbers, and train 2,000
+#                random deep graphs for a step (hours)
 #   --filter     run what matches, and build only what that takes: paths below
 #                test/ (tools/mpc/resume) and programs (mpc-npz-test)
 #
@@ -20,7 +21,7 @@ for option in "$@"; do
     --no-setup) setup= ;;
     --long) long=yes ;;
     --filter=?*) setup= filter=${option#*=} ;;
-    *) refuse_or_help "$option" 15 ;;
+    *) refuse_or_help "$option" 16 ;;
   esac
 done
 [ -z "$setup" ] || step "Installing what is missing" "$root/tools/setup.sh"
@@ -69,6 +70,13 @@ run_level() {
   mkdir -p "$results/gtest"
   run_ctest "$build" "$results" -R "$programs" || true
   run_lit "$results" --filter="$lit"
+}
+
+# A program of test/bench, which needs PyTorch (tools/setup.sh --python).
+run_deep_sweep() {
+  [ -d "$(echo "$build"/venv/lib/*/*/torch)" ] || { echo "    skipped: no PyTorch"; return; }
+  "$build/venv/bin/python" "$root/test/bench/deep/deep_sweep.py" "$build/bin/mpc" \
+    --jobs="$jobs" --results="$results/deep-sweep.jsonl" --junit="$results/deep-sweep.xml"
 }
 
 # What reads foreign bytes and what computes, built again with sanitizers: the
@@ -145,4 +153,5 @@ step "Running lit" run_lit "$results" || true
 for level in $(lower_levels); do
   step "Running what depends on instructions with $level" run_level "$level" || true
 done
+[ -z "$long" ] || step "Training random deep graphs for a step" run_deep_sweep || true
 python3 "$root/tools/count_tests.py" "$results"

@@ -1,6 +1,6 @@
 """Trains random deep graphs for one step and judges loss and gradients by f64.
 
-usage: deep_sweep.py MPC [--count=2000] [--seed=0] [--jobs=1] [--compare] [--results=FILE]
+usage: deep_sweep.py MPC [--count=2000] [--seed=0] [--jobs=1] [--compare] [--results=FILE] [--junit=FILE]
        deep_sweep.py MPC --only=FAMILY/SEED/SIZE/PRECISION [--reduce] [--keep=FOLDER]
 
 The same graph runs in PyTorch in f64, which is the reference, and in f32. An
@@ -16,7 +16,9 @@ format's ulp, and with --compare `mpc compare --against=fp64` has to hold as wel
 ("compare" where that alone fails).
 
 The results of each graph go to a file (default: deep-sweep.jsonl), and a run
-that is started again goes on where it was.
+that is started again goes on where it was. --junit writes them as tests, too.
+--only runs one graph, --keep keeps its files, --reduce looks for the smallest
+size that fails: graphs of one seed begin alike.
 """
 import argparse
 import concurrent.futures
@@ -28,6 +30,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree as ElementTree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..")]
@@ -47,6 +50,8 @@ ULP = 2.0**-23
 # rounding error: the new weights are the gradients.
 RATE = 2.0**40
 SAMPLES = 16
+# Of errors behind a kink 1.5 times as much is allowed, not LIMIT times.
+KINK = 1.5 / LIMIT
 
 
 def cases(count, seed):
@@ -125,6 +130,12 @@ class Errors:
                         for name in reference[1]}
         self.all = sum(error**2 for error in self.tensors.values()) ** 0.5
 
+    def scaled(self, share):
+        self.loss *= share
+        self.all *= share
+        self.tensors = {name: error * share for name, error in self.tensors.items()}
+        return self
+
     def worst(self, other):
         """Takes what is larger in `other`."""
         self.loss = max(self.loss, other.loss)
@@ -134,9 +145,10 @@ class Errors:
         return self
 
 
-def perturbed(graph, reference, unit, samples, found=None):
+def perturbed(graph, reference, unit, samples, found=None, share=1.0):
+    """The worst errors of runs with rounding, of which `share` counts."""
     for seed in range(samples):
-        errors = Errors(torch_ops.run(graph, torch.float64, unit, seed), reference)
+        errors = Errors(torch_ops.run(graph, torch.float64, unit, seed), reference).scaled(share)
         found = errors if found is None else found.worst(errors)
     return found
 
@@ -165,8 +177,8 @@ def ratios(errors, yardstick, reference, ulp):
             "tensor": worst, "name": name_of_worst}
 
 
-def holds(found, limit):
-    return max(found["loss"], found["gradient"], found["tensor"]) <= limit
+def holds(found):
+    return max(found["loss"], found["gradient"], found["tensor"]) <= LIMIT
 
 
 def judge(graph, precision, program, folder, compared):
@@ -185,14 +197,14 @@ def judge(graph, precision, program, folder, compared):
     if precision == "fp32":
         yardstick = Errors(torch_ops.run(graph, torch.float32), reference)
         record["torch"] = ratios(errors, yardstick, reference, ULP)
-        if holds(record["torch"], LIMIT):
+        if holds(record["torch"]):
             return record | {"verdict": "holds"}
     yardstick = perturbed(graph, reference, unit, SAMPLES, yardstick)
     record["rounding"] = ratios(errors, yardstick, reference, 2 * unit)
-    if not holds(record["rounding"], LIMIT):
-        yardstick = perturbed(graph, reference, LIMIT * unit, 2 * SAMPLES, yardstick)
-        record["kink"] = ratios(errors, yardstick, reference, 2 * LIMIT * unit)
-        return record | ({"verdict": "kink"} if holds(record["kink"], 1.5) else
+    if not holds(record["rounding"]):
+        yardstick = perturbed(graph, reference, LIMIT * unit, 2 * SAMPLES, yardstick, KINK)
+        record["kink"] = ratios(errors, yardstick, reference, 2 * unit)
+        return record | ({"verdict": "kink"} if holds(record["kink"]) else
                          {"verdict": "fails", "why": "errors are larger than those of rounding"})
     if precision == "fp32":
         return record | {"verdict": "rounding"}
@@ -216,6 +228,10 @@ def quantile(values, share):
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
+def is_failure(record):
+    return record["verdict"] in ("fails", "compare")
+
+
 def show(records):
     print(f"{'':10}{'graphs':>7}{'nodes':>14}{'holds':>7}{'rounding':>9}{'kink':>5}{'compare':>8}{'fails':>6}"
           f"   ratio of gradients: half, 90 %, 99 %, worst; worst of losses")
@@ -235,22 +251,31 @@ def show(records):
               f"{counts[1]:9}{counts[2]:5}{counts[3]:8}{counts[4]:6}   {spread}; "
               f"{max(losses, default=0):.2f}")
     for record in records:
-        if record["verdict"] in ("fails", "compare"):
+        if is_failure(record):
             print(f"{record['verdict']}: {record['case']} ({record['nodes']} nodes): "
                   f"{record['why']} {json.dumps(record.get('rounding', {}))}")
 
 
+def write_junit(path, records):
+    suite = ElementTree.Element("testsuite", name="deep-sweep")
+    for record in records:
+        case = ElementTree.SubElement(suite, "testcase", classname="deep-sweep",
+                                      name=record["case"])
+        if is_failure(record):
+            ElementTree.SubElement(case, "failure", message=record["why"])
+    ElementTree.ElementTree(suite).write(path)
+
+
 def reduce(case, program):
-    """The smallest size of the same seed that still fails."""
+    """The record of the smallest size of the same seed that still fails."""
     family, seed, size, precision = case.split("/")
-    smallest = None
     for smaller in sorted({max(2, int(size) * part // 12) for part in range(1, 13)}):
         record = run_case(f"{family}/{seed}/{smaller}/{precision}", program)
         print(f"{smaller:6} {record['verdict']:9} {json.dumps(record.get('rounding', {}))}",
               flush=True)
         if record["verdict"] == "fails":
             return record
-    return smallest
+    return None
 
 
 def main():
@@ -261,6 +286,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", default="deep-sweep.jsonl")
     parser.add_argument("--compare", action="store_true")
+    parser.add_argument("--junit")
     parser.add_argument("--only")
     parser.add_argument("--keep")
     parser.add_argument("--reduce", action="store_true")
@@ -270,7 +296,7 @@ def main():
         record = reduce(options.only, program) if options.reduce else \
             run_case(options.only, program, options.keep, options.compare)
         print(json.dumps(record, indent=1))
-        sys.exit(record is not None and record["verdict"] in ("fails", "compare"))
+        sys.exit(record is not None and is_failure(record))
 
     records = {}
     if os.path.exists(options.results):
@@ -287,7 +313,9 @@ def main():
             file.flush()
     found = [records[case] for case in wanted]
     show(found)
-    sys.exit(any(record["verdict"] in ("fails", "compare") for record in found))
+    if options.junit:
+        write_junit(options.junit, found)
+    sys.exit(any(map(is_failure, found)))
 
 
 if __name__ == "__main__":

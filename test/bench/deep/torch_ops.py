@@ -165,6 +165,30 @@ OPS = {
 }
 
 
+def _rounded_norm(a, x, scale, bias, dims, affine, rounded):
+    """A norm whose steps are rounded one by one, as all programs have them."""
+    mean = rounded(x.mean(dims, True))
+    centred = rounded(x - mean)
+    variance = rounded((centred * centred).mean(dims, True))
+    inverse = rounded((variance + a.get("epsilon", 1e-5)).rsqrt())
+    result = rounded(rounded(centred * inverse) * scale.reshape(affine))
+    return result if bias is None else result + bias.reshape(affine)
+
+
+def _channels(x):
+    return [1, -1] + [1] * (x.dim() - 2)
+
+
+ROUNDED_NORMS = {
+    "BatchNormalization": lambda a, rounded, x, scale, bias, *_: (_rounded_norm(
+        a, x, scale, bias, [0, *range(2, x.dim())], _channels(x), rounded), None, None),
+    "InstanceNormalization": lambda a, rounded, x, scale, bias: _rounded_norm(
+        a, x, scale, bias, list(range(2, x.dim())), _channels(x), rounded),
+    "LayerNormalization": lambda a, rounded, x, scale, bias=None: _rounded_norm(
+        a, x, scale, bias, [-1], [-1], rounded),
+}
+
+
 def tensor(source, dtype):
     values = torch.tensor(source.values, dtype=DTYPES.get(source.kind, dtype))
     return values.reshape(source.shape)
@@ -195,20 +219,27 @@ class Rounding(torch.autograd.Function):
 def run(graph, dtype, unit=0.0, seed=0):
     """The loss, and {weight: gradient}; of f64 whose ops round by `unit`."""
     generator = torch.Generator().manual_seed(seed)
+
+    def rounded(x):
+        return Rounding.apply(x, unit, generator) if unit else x
+
     values = {"": None}
     for name, source in {**graph.constants, **graph.inputs}.items():
         values[name] = tensor(source, dtype)
     weights = {name: tensor(source, dtype).requires_grad_()
                for name, source in graph.weights.items()}
     for name, value in weights.items():
-        values[name] = Rounding.apply(value, unit, generator) if unit else value
+        values[name] = rounded(value)
     for node in graph.nodes:
-        results = OPS[node.op](node.attributes, *[values[name] for name in node.inputs])
+        operands = [values[name] for name in node.inputs]
+        if unit and node.op in ROUNDED_NORMS:
+            results = ROUNDED_NORMS[node.op](node.attributes, rounded, *operands)
+        else:
+            results = OPS[node.op](node.attributes, *operands)
         results = results if isinstance(results, tuple) else (results,)
         for name, result in zip(node.outputs, results):
-            if unit and result is not None and result.is_floating_point():
-                result = Rounding.apply(result, unit, generator)
-            values[name] = result
+            is_float = result is not None and result.is_floating_point()
+            values[name] = rounded(result) if is_float else result
     loss = values[graph.loss]
     found = torch.autograd.grad(loss, list(weights.values()), allow_unused=True)
     return loss.item(), {
