@@ -318,7 +318,9 @@ def measure(name, batch, options, folder):
         rows["mpc"].append(errors(step(options.mpc, module, x, labels, folder, index), reference))
     found = {side: over_batches(of_side) for side, of_side in rows.items()}
     return {"net": name, "batch": batch, "smooth": options.smooth, "seed": options.seed,
-            "batches": options.batches, **found}
+            "batches": options.batches, **found,
+            "each": {side: [{key: row[key] for key in ("loss", "gradient", "norm")}
+                            for row in of_side] for side, of_side in rows.items()}}
 
 
 def show(record):

@@ -158,8 +158,9 @@ def ratios(errors, yardstick, reference, ulp):
 
     A tensor of few numbers may be exact in the yardstick by chance. So what is
     usual for a tensor of the graph counts if that is more, and a rounding error
-    of the gradient as a whole: some are zero but for rounding, as those of
-    biases before a norm.
+    of the gradient as a whole. Of gradients that are zero but for rounding, as
+    those of biases before a norm, no share says anything: an ulp of the whole
+    gradient is none.
     """
     norms = {name: gradient.norm().item() for name, gradient in reference[1].items()}
     usual = statistics.median([yardstick.tensors[name] / norm if norm else 0.0
@@ -168,7 +169,9 @@ def ratios(errors, yardstick, reference, ulp):
     count = sum(gradient.numel() for gradient in reference[1].values())
     worst, name_of_worst = 0.0, None
     for name, norm in norms.items():
-        floor = ulp * total * (reference[1][name].numel() / count) ** 0.5
+        is_zero = norm < 1e-10 * total
+        share = 1.0 if is_zero else (reference[1][name].numel() / count) ** 0.5
+        floor = ulp * total * share
         allowed = max(yardstick.tensors[name], usual * norm, floor)
         if not errors.tensors[name] <= worst * allowed:
             worst, name_of_worst = errors.tensors[name] / allowed, name
