@@ -99,7 +99,7 @@ def step(program, graph, precision, folder):
     mpc(program, "compile", "deep.onnxtxt", f"--precision={precision}", "--optimizer=sgd",
         f"--lr={RATE:.0f}", "-o", "deep.mpc", *OPTIONS.get(precision, []), folder=folder)
     out = mpc(program, "train", "deep.mpc", "--data=deep.npz", "--steps=1",
-              "--checkpoint-dir=run", "--json", "--no-shuffle", folder=folder)
+              "--checkpoint-dir=run", "--json", "--no-shuffle", "--threads=1", folder=folder)
     line = json.loads(out.splitlines()[0])
     if line["skipped"]:
         raise Failed("the step was skipped")

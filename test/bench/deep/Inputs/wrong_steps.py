@@ -16,7 +16,8 @@ FAULTS = {
     "loss": lambda loss, gradients: (loss * 1.00001, gradients),
     "none": lambda loss, gradients: (loss, {name: 0 * g for name, g in gradients.items()}),
 }
-graph = blocks.make_graph("rows", 3, 60)
+torch.set_num_threads(1)
+graph = blocks.make_graph("rows", 3, 30)
 for name, fault in FAULTS.items():
     deep_sweep.step = lambda *_: fault(*torch_ops.run(graph, torch.float32))
     with tempfile.TemporaryDirectory() as folder:
