@@ -17,7 +17,7 @@ FAULTS = {
     "none": lambda loss, gradients: (loss, {name: 0 * g for name, g in gradients.items()}),
 }
 torch.set_num_threads(1)
-graph = blocks.make_graph("rows", 3, 30)
+graph = blocks.make_graph("rows", 3, 60)
 for name, fault in FAULTS.items():
     deep_sweep.step = lambda *_: fault(*torch_ops.run(graph, torch.float32))
     with tempfile.TemporaryDirectory() as folder:
