@@ -317,9 +317,8 @@ Value tanh(const Formula &f, Value x) {
   Value power = f.shiftBits(shifted, 23);
   Value whole = f.sub(shifted, f.constant(kToExponent));
   Value rest = f.fma(whole, f.constant(-M_LN2 / 2), magnitude);
-  Value bend =
-      f.polynomial(rest, {2.0f, 1.33332587f, 0.666664802f, 0.267640764f,
-                          0.0891323323f});
+  Value bend = f.polynomial(
+      rest, {2.0f, 1.33332587f, 0.666664802f, 0.267640764f, 0.0891323323f});
   Value m = f.fma(f.mul(rest, rest), bend, f.add(rest, rest));
   Value grown = f.fma(power, m, f.sub(power, f.constant(1)));
   return f.withSignOf(x, f.div(grown, f.add(grown, f.constant(2))));
