@@ -24,7 +24,7 @@ typedef struct mpc_device_s {
 //
 // `device` may be the session's own device: inputs and outputs then stay there.
 // Integers in device memory are not compared with their range, which would
-// take a wait: what a kernel makes of a label out of range is undefined.
+// take a wait: a label or an index out of range makes what reads it NaN.
 // Without the field (an older struct) data lies on the host.
 typedef struct mpc_tensor_s {
   size_t struct_size;

@@ -39,6 +39,14 @@ Value Scalars::integer(int64_t value, Value like) {
       builder, loc, builder.getIntegerAttr(like.getType(), value));
 }
 
+Value Scalars::isWithin(int64_t extent, Value index) {
+  // Narrow integers may not hold the extent.
+  if (index.getType().getIntOrFloatBitWidth() < 32)
+    index = arith::ExtSIOp::create(builder, loc, builder.getI32Type(), index);
+  // Unsigned, so that negative integers are too large.
+  return compare(arith::CmpIPredicate::ult, index, integer(extent, index));
+}
+
 Value Scalars::isAt(int64_t dim, Value index) {
   Value narrow = index;
   unsigned width = index.getType().getIntOrFloatBitWidth();

@@ -32,9 +32,12 @@ public:
   /// A constant of the type of `like`; null if the type cannot hold it.
   mlir::Value integer(int64_t value, mlir::Value like);
   /// True where the position in dimension `dim`, an extent of 31 bits, is
-  /// `index`, an integer that lies in it. Compares 32 bits: a vector of twice
-  /// as many lanes as 64 would.
+  /// `index`, an integer that lies in it (isWithin tells others). Compares 32
+  /// bits: a vector of twice as many lanes as 64 would.
   mlir::Value isAt(int64_t dim, mlir::Value index);
+  /// True where `index`, an integer of any width, lies in [0, extent);
+  /// the extent has 31 bits.
+  mlir::Value isWithin(int64_t extent, mlir::Value index);
   /// Position in dimension `dim` of the iteration space, an extent of 31 bits.
   mlir::Value position(int64_t dim);
   mlir::Value toFloat(mlir::Value integer, mlir::Type type);

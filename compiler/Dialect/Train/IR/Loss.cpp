@@ -2,7 +2,8 @@
 //
 // A label picks its class by comparing positions, not by an index: the pick
 // then fuses with the row's other reductions, and no label can read outside
-// of its row.
+// of its row. A label that is no class gives NaN, in the loss and in the
+// gradient of its row, once per row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +12,8 @@
 #include "compiler/Dialect/Train/IR/OpFacts.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Support/Locations.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
@@ -287,8 +290,8 @@ public:
              getComputeType(op->getOperands(), op->getResultTypes())),
         scores{op.getInput(), emit.all()}, labels{op.getLabels(),
                                                   emit.allBut(kClassDim)},
-        weight(op.getWeight()), ignored(op.getIgnoreIndex()),
-        reduction(op.getReduction()) {
+        classes(shapeOf(op.getInput())[kClassDim]), weight(op.getWeight()),
+        ignored(op.getIgnoreIndex()), reduction(op.getReduction()) {
     if (std::optional<APFloat> share = op.getLabelSmoothing())
       smoothing = share->convertToDouble();
   }
@@ -299,6 +302,9 @@ public:
   /// one number a row, or null for 0: the label's score, or with smoothing its
   /// share and the mean of all.
   Value emitShortfall(Value from);
+  /// `value` of a row, but 0 where its label is ignored, and NaN where it is no
+  /// class.
+  Value checkLabel(Scalars s, Value value, Value label) const;
   /// What is expected of the class that is computed, times `factor`.
   Value expected(Scalars s, Value label, Value factor);
   /// The class weight of each row, 0 if its label is ignored. Null without
@@ -319,6 +325,7 @@ private:
   /// What is expected of a class that is not the label.
   double elsewhere() const { return smoothing / emit.count({kClassDim}); }
 
+  int64_t classes;
   Value weight;
   std::optional<int64_t> ignored;
   LossReduction reduction;
@@ -381,6 +388,13 @@ Value ClassLoss::expected(Scalars s, Value label, Value factor) {
                         s.constant(others, factor)));
 }
 
+Value ClassLoss::checkLabel(Scalars s, Value value, Value label) const {
+  Value isClass = s.isWithin(classes, label);
+  value = s.select(isClass, value, s.constant(NAN, value));
+  // Last: the label that is ignored need not be a class.
+  return zeroIfIgnored(s, value, label, ignored);
+}
+
 Value ClassLoss::emitWeights() {
   return weight ? emitLabelWeights(emit, labels, weight, ignored) : Value();
 }
@@ -404,12 +418,11 @@ Value ClassLoss::emitReduced(Value losses, Type type) {
   SmallVector<Value> operands{losses, labels.value};
   if (weights)
     operands.push_back(weights);
-  if (weights || ignored)
-    losses = emit.combine(operands, [&](Scalars s, ValueRange v) {
-      Value own = weights ? s.mul(v[0], v[2]) : v[0];
-      // Not by the weight alone: 0 * inf is NaN.
-      return zeroIfIgnored(s, own, v[1], ignored);
-    });
+  losses = emit.combine(operands, [&](Scalars s, ValueRange v) {
+    Value own = weights ? s.mul(v[0], v[2]) : v[0];
+    // Not by the weight alone: 0 * inf is NaN.
+    return checkLabel(s, own, v[1]);
+  });
   if (reduction == LossReduction::None)
     return emit.round(losses, type);
 
@@ -449,7 +462,7 @@ Value ClassLoss::emitRowFactors(Value grad) {
                         s.mul(factor, v.back()));
     }
     // Not by the weight alone: if all labels are ignored, the divisor is 0.
-    return zeroIfIgnored(s, factor, v[0], ignored);
+    return checkLabel(s, factor, v[0]);
   });
 }
 

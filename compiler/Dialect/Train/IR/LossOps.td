@@ -13,7 +13,8 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 // logits (or log-probabilities) [N, C, d..], labels [N, d..], weight [C].
 // Labels equal to `ignore_index` contribute neither to the loss nor to the
 // divisor of the mean. mean: sum(w l) / sum(w). Other labels outside [0, C)
-// are refused by the runtime before the step. With `label_smoothing` e the loss
+// give NaN, in the loss and in the gradient of their rows; those of a program's
+// inputs are checked before (`mpc.range`). With `label_smoothing` e the loss
 // of a label is 1 - e times itself and e times the mean of those of all classes,
 // as torch.nn.CrossEntropyLoss has it.
 class Train_ClassLossOp<string mnemonic, string what>
