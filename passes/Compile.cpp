@@ -17,6 +17,7 @@
 #include "compiler/Support/Notes.h"
 #include "compiler/Support/Threading.h"
 #include "compiler/Target/Package.h"
+#include "passes/Grad/EntryPoints.h"
 #include "passes/Grad/Optimizers.h"
 #include "passes/Grad/Passes.h"
 #include "passes/ImportOptions.h"
@@ -149,6 +150,8 @@ describe(const CompileOptions &options, ModuleOp module) {
     list.push_back({"fp8-scaling", describe(options.fp8)});
   if (options.observe || options.profile)
     list.push_back({"observe", options.profile ? "profile" : "numerics"});
+  if (auto nodes = module->getAttrOfType<ArrayAttr>(kUncheckedIndicesAttr))
+    list.push_back({"computed-indices", joinLines(nodes)});
   if (options.recompute != "none")
     list.push_back({"recompute", options.recompute});
   if (!options.memoryBudget.empty())

@@ -52,7 +52,7 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options,
   loss.labelAxis = options.labelAxis;
   loss.labelSmoothing = options.labelSmoothing;
   pm.addPass(createAddLossPass(loss));
-  pm.addNestedPass<func::FuncOp>(createLimitIndicesPass());
+  pm.addPass(createLimitIndicesPass());
   // Only after the functions have parted: train normalizes by the batch.
   pm.addPass(createUseTrainingFormPass());
   pm.addPass(createDifferentiatePass({options.profile}));

@@ -22,6 +22,11 @@ inline constexpr llvm::StringLiteral kRangeAttr = "mpc.range";
 inline constexpr llvm::StringLiteral kIgnoredAttr = "mpc.ignored";
 using train::kGradientOfAttr;
 
+/// Of a module: the names of the nodes that take indices or labels which the
+/// model computes, and of which nothing tells that they are in range.
+inline constexpr llvm::StringLiteral kUncheckedIndicesAttr =
+    "mpc.unchecked_indices";
+
 inline mlir::RankedTensorType typeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }

@@ -47,16 +47,27 @@ def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
   ];
 }
 
-def LimitIndicesPass : Pass<"mpc-limit-indices", "::mlir::func::FuncOp"> {
+def LimitIndicesPass : Pass<"mpc-limit-indices", "::mlir::ModuleOp"> {
   let summary = "Give inputs of integers the range that their uses as indices allow";
   let description = [{
     Follows each input of integers through ops that only move values (reshape,
-    transpose, slice, concat, casts between integers) to its uses as indices of
-    tables or labels of a loss. `mpc.range` is what all uses allow: [-rows,
-    rows) for indices, which count from either end, and [0, classes) for labels.
+    transpose, slice, concat, casts between integers), arithmetic with constants
+    (sums, products, bounds, remainders) and choices between them to its uses as
+    indices of tables or labels of a loss. `mpc.range` is what all uses allow:
+    [-rows, rows) for indices, which count from either end, and [0, classes) for
+    labels, each taken back through the arithmetic: labels that are classes
+    behind `labels - 1` lie in [1, classes + 1). What a bound or a choice
+    replaces (`max(labels, 0)`, `where(labels > 0, labels, 0)`) may be anything.
     `mpc.ignored` is one more value: the `ignore_index` of a loss, or the label
     that the model replaces itself before it looks up (`where(labels != -100,
     labels, 0)`). The runtime checks both before a program reads the input.
+
+    Where an index is `i * C + y` into a tensor of [N, C] that was flattened, as
+    PyTorch's TorchScript exporter writes x[i, y], y gets [0, C).
+
+    `mpc.unchecked_indices` of the module names the nodes whose indices or
+    labels are computed otherwise. One out of range makes the result NaN, and a
+    message about that says so.
 
     An input of which only slices are indices gets the range that covers those
     of all slices; it gets none if another part of it is no index.

@@ -284,6 +284,17 @@ static std::string nameOfElement(const mpc::npz::Array &array, uint64_t index) {
   return array.shape.empty() ? array.name : array.name + "[" + text;
 }
 
+/// "lie in [0, 10)", "be less than 10", "be at least 0".
+static std::string textOf(const Binding::Range &range) {
+  std::string low = std::to_string(range.low);
+  std::string high = std::to_string(range.high);
+  if (range.high == INT64_MAX)
+    return "be at least " + low;
+  if (range.low == INT64_MIN)
+    return "be less than " + high;
+  return "lie in [" + low + ", " + high + ")";
+}
+
 /// Checks all values before training begins: a batch would name one by its
 /// place in the batch, and perhaps only after hours.
 void Dataset::checkValues(const Column &column) const {
@@ -297,16 +308,15 @@ void Dataset::checkValues(const Column &column) const {
   for (uint64_t i = 0; i < count; ++i) {
     int64_t value = integerAt(array, column.input.dtype, i);
     ignored += value == range.ignored;
-    if ((value < range.low || value >= range.high) && value != range.ignored &&
-        wrong++ == 0)
+    if (!range.allows(value) && wrong++ == 0)
       first = i;
   }
   if (wrong > 0) {
     std::string message = format(
-        "%s: %s is %lld, but must lie in [%lld, %lld)", path.c_str(),
+        "%s: %s is %lld, but must %s", path.c_str(),
         nameOfElement(array, first).c_str(),
         static_cast<long long>(integerAt(array, column.input.dtype, first)),
-        static_cast<long long>(range.low), static_cast<long long>(range.high));
+        textOf(range).c_str());
     if (range.ignored)
       message += format(" or be %lld, which the loss ignores",
                         static_cast<long long>(*range.ignored));

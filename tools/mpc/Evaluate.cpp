@@ -56,16 +56,19 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
       continue;
     if (std::string cause = data.explainNoLabels(indices); !cause.empty())
       throw Failure(Usage, "the loss is nan: " + cause);
-    std::string place = data.explainNonFinite(indices);
-    throw Failure(
-        Numeric,
-        format("%s: the loss of samples %llu to %llu is %g: %s",
-               data.path.c_str(), static_cast<unsigned long long>(first),
-               static_cast<unsigned long long>(indices.back()),
-               metrics.loss_sum,
-               place.empty() ? "a value in them is too large for the model, or "
-                               "its weights are not finite"
-                             : place.c_str()));
+    std::string cause = data.explainNonFinite(indices);
+    if (cause.empty()) {
+      cause = "a value in them is too large for the model, or its weights are "
+              "not finite";
+      if (std::string computed = program.explainIndices(); !computed.empty())
+        cause += "; " + computed;
+    }
+    throw Failure(Numeric,
+                  format("%s: the loss of samples %llu to %llu is %g: %s",
+                         data.path.c_str(),
+                         static_cast<unsigned long long>(first),
+                         static_cast<unsigned long long>(indices.back()),
+                         metrics.loss_sum, cause.c_str()));
   }
 
   Evaluation result;

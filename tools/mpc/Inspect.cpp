@@ -257,6 +257,16 @@ static std::string joinLines(const std::string &text) {
   return joined;
 }
 
+/// "in [0, 10)", "below 10", "from 0 on".
+static std::string rangeText(const Json &range) {
+  std::string low = range[0].dump(), high = range[1].dump();
+  if (range[1] == INT64_MAX)
+    return "from " + low + " on";
+  if (range[0] == INT64_MIN)
+    return "below " + high;
+  return "in [" + low + ", " + high + ")";
+}
+
 static void printEntries(const Json &entries) {
   for (const Json &entry : entries) {
     say("\n%s: %s\n", textAt(entry, "name").c_str(),
@@ -267,8 +277,7 @@ static void printEntries(const Json &entries) {
       for (const Json &binding : entry.at(side)) {
         std::string range;
         if (binding.contains("range"))
-          range = "  in [" + binding["range"][0].dump() + ", " +
-                  binding["range"][1].dump() + ")";
+          range = "  " + rangeText(binding["range"]);
         if (binding.contains("ignored"))
           range += ", ignores " + binding["ignored"].dump();
         say("  %-3s %-24s %s%s\n", side[0] == 'i' ? "in" : "out",

@@ -105,6 +105,22 @@ static Binding toBinding(const mpc_binding_info_t &info) {
   return binding;
 }
 
+std::string Program::explainIndices() const {
+  constexpr size_t kMostNamed = 3;
+  std::istringstream lines(option("computed-indices"));
+  std::string text;
+  size_t count = 0;
+  for (std::string name; std::getline(lines, name); ++count)
+    if (count < kMostNamed)
+      text += (count > 0 ? ", '" : "'") + name + "'";
+  if (count > kMostNamed)
+    text += " and " + std::to_string(count - kMostNamed) + " more";
+  return count == 0 ? ""
+                    : text + (count > 1 ? " take" : " takes") +
+                          " indices or labels that the model computes, and "
+                          "one out of range gives nan";
+}
+
 std::vector<Binding> Program::inputs(const char *entry) const {
   std::vector<Binding> bindings;
   // Nothing is divided by the labels that count.

@@ -29,11 +29,17 @@ struct Binding {
   std::vector<int64_t> shape;
   int32_t batchDim; ///< -1: the same for all samples.
 
-  /// Integers: each lies in [low, high) or is `ignored` by the loss.
+  /// Integers: each lies in [low, high) or is `ignored` by the loss. The
+  /// smallest and the largest i64 are no limits.
   struct Range {
     int64_t low, high;
     std::optional<int64_t> ignored;
     bool needsOthers = true; ///< Not all of them may be `ignored`.
+
+    bool allows(int64_t value) const {
+      return value == ignored ||
+             (value >= low && (value < high || high == INT64_MAX));
+    }
   };
   std::optional<Range> range = std::nullopt;
 };
@@ -62,6 +68,10 @@ public:
 
   /// Whether the model brought its training step along.
   bool hasOwnStep() const { return option("own-step") == "yes"; }
+
+  /// What may be behind a loss that is nan if the model computes indices or
+  /// labels of which nothing says that they are in range; "" if there are none.
+  std::string explainIndices() const;
 
   /// The states that say how far an update goes: one, but of a model's own
   /// training step as many as it has, or none.

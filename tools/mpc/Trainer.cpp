@@ -256,6 +256,8 @@ Trainer::NumericFault Trainer::explain(const std::string &cause,
                                 labels.c_str()));
   }
   std::string place = data.explainNonFinite(samples), said = cause;
+  std::string indices =
+      std::isnan(loss) && place.empty() ? program.explainIndices() : "";
   // No learning rate mends bad data.
   constexpr std::string_view advice =
       "; lower the learning rate or look at the data";
@@ -266,8 +268,9 @@ Trainer::NumericFault Trainer::explain(const std::string &cause,
            !program.has("observe"))
     said += "; a package compiled with --check-numerics says in which op";
   return {failed, loss,
-          format("step %llu: %s%s%s", number, said.c_str(),
-                 place.empty() ? "" : "; ", place.c_str())};
+          format("step %llu: %s%s%s%s%s", number, said.c_str(),
+                 place.empty() ? "" : "; ", place.c_str(),
+                 indices.empty() ? "" : "; ", indices.c_str())};
 }
 
 /// True if the loss scale can shrink no more, and still gradients overflow.

@@ -25,7 +25,8 @@ typedef struct mpc_binding_info_s {
                         // after the other.
   uint8_t has_range;    // Integer inputs: every value lies in [low, high) or,
   uint8_t has_ignored;  // where has_ignored is 1, equals `ignored`, which the
-  int64_t low, high;    // loss leaves out. Others are refused.
+  int64_t low, high;    // loss leaves out. Others are refused. INT64_MIN and
+                        // INT64_MAX stand for no limit.
   int64_t ignored;
 } mpc_binding_info_t;
 

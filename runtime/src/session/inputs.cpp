@@ -71,12 +71,22 @@ static uint64_t find_outside(const void* data, uint64_t count,
     Int element;
     std::memcpy(&element, bytes + i * sizeof(Int), sizeof(Int));
     int64_t wide = element;
-    if ((wide >= low && wide < high) || (has_ignored && wide == ignored))
+    if ((wide >= low && (wide < high || high == INT64_MAX)) ||
+        (has_ignored && wide == ignored))
       continue;
     *value = wide;
     return i;
   }
   return count;
+}
+
+// "lies outside [0, 10)", "lies below 0", "is not below 10".
+static std::string outside_text(const schema::Binding& binding) {
+  std::string low = std::to_string(binding.low());
+  std::string high = std::to_string(binding.high());
+  if (binding.high() == INT64_MAX) return "lies below " + low;
+  if (binding.low() == INT64_MIN) return "is not below " + high;
+  return "lies outside [" + low + ", " + high + ")";
 }
 
 static mpc_status_t check_values(const mpc_tensor_t& tensor,
@@ -108,10 +118,9 @@ static mpc_status_t check_values(const mpc_tensor_t& tensor,
                                   ", which is ignored"
                             : "";
   return mpc_status_make(MPC_INVALID_ARGUMENT,
-                         "%s: value %" PRId64 " at position %" PRIu64
-                         " lies outside [%" PRId64 ", %" PRId64 ")%s",
+                         "%s: value %" PRId64 " at position %" PRIu64 " %s%s",
                          name_of(true, index, binding).c_str(), value, position,
-                         binding.low(), binding.high(), ignored.c_str());
+                         outside_text(binding).c_str(), ignored.c_str());
 }
 
 // Where the data of a tensor lies; its values are checked if on the host.

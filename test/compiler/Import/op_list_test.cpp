@@ -249,7 +249,30 @@ std::string OpList::text() const {
         "beyond 1e19 squares are infinite, below 1e-23 they are 0, as in "
         "PyTorch.\n"
         "- Layer, group, instance and batch norms of an input whose mean is M "
-        "times its deviation are off by M 4e-8 or so, as in PyTorch.\n";
+        "times its deviation are off by M 4e-8 or so, as in PyTorch.\n"
+        "\n## Labels and indices out of range\n\n"
+        "- Labels of SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss "
+        "lie in [0, C) or equal `ignore_index`, and indices of Gather, "
+        "GatherElements and GatherND in [-C, C), C being the extent of the "
+        "dimension; ONNX leaves others undefined. Where they are an input of "
+        "the model, or are computed from one with constants (sums, products, "
+        "Clip, Max, Min, Mod, and Where with conditions on the same input), "
+        "the input has the range that follows, and data outside it is "
+        "refused (exit status 2). Where they are computed otherwise, one "
+        "that is out of range makes its result NaN, in the loss and in the "
+        "gradient, so that the step changes nothing (exit status 6). An "
+        "index of -1, as GatherElements behind `y - 1` may have it, counts "
+        "from the end, as ONNX says; PyTorch's `gather` refuses it.\n"
+        "- TorchScript's exporter writes `x[i, y]`, of an x of [N, C], as "
+        "row i * C + y of x under the shape [N * C]. Rows of a flattened "
+        "tensor whose index is put together like that are taken for what "
+        "PyTorch means: an input that is y, or that y is computed from as "
+        "above, must give [0, C), although other rows exist. Where y is "
+        "computed otherwise, nothing in the graph tells a column from the "
+        "next row, and a label outside [0, C) reads another row's element, "
+        "as ONNX says. With a row index that is one number for all, y has "
+        "the range of the rows. The newer exporter writes GatherND, which "
+        "needs no such guess.\n";
   return result;
 }
 

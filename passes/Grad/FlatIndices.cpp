@@ -1,0 +1,155 @@
+//===- FlatIndices.cpp - Indices that a model flattens itself -------------===//
+//
+// The index is a sum of terms, each an index times the stride of a dimension.
+// It is taken for one if the terms have different strides of the table's shape
+// before it was flattened, one of them 1, and if the constant terms stay in
+// their dimensions. Everything else is an index of rows like any other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Grad/FlatIndices.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "passes/Grad/EntryPoints.h"
+#include "passes/Grad/Limits.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace mpc;
+using train::IntegerOperation;
+
+namespace {
+
+struct Term {
+  OpOperand *use;              ///< Of the index; of the constant.
+  int64_t stride;              ///< What the index is multiplied by.
+  DenseIntElementsAttr values; ///< Of a constant, the stride among them.
+};
+
+} // namespace
+
+/// The op that `value` comes from, behind those that only move integers.
+static Operation *originOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (isa_and_present<train::ReshapeOp, train::BroadcastToOp,
+                         train::TransposeOp, train::CastOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
+/// `op` as a sum of two tensors; one number that is added to all indices
+/// shifts them, and is no term.
+static bool isSumOfTerms(train::IntegerOp op) {
+  if (op.getKind() != IntegerOperation::Add)
+    return false;
+  return llvm::none_of(op->getOperands(), [](Value operand) {
+    DenseIntElementsAttr values = integersOf(operand);
+    return values && values.isSplat();
+  });
+}
+
+/// The terms of the index that `use` takes, some of which are sums again.
+static SmallVector<Term> findTerms(OpOperand &use) {
+  constexpr size_t kMostTerms = 16; // More dimensions than tensors have.
+  SmallVector<Term> terms;
+  SmallVector<OpOperand *> work = {&use};
+  while (!work.empty() && terms.size() <= kMostTerms) {
+    OpOperand *next = work.pop_back_val();
+    if (DenseIntElementsAttr values = integersOf(next->get())) {
+      terms.push_back({next, 0, values});
+      continue;
+    }
+    auto op = dyn_cast_or_null<train::IntegerOp>(originOf(next->get()));
+    if (op && isSumOfTerms(op)) {
+      for (OpOperand &operand : op->getOpOperands())
+        work.push_back(&operand);
+      continue;
+    }
+    Term term = {next, 1, nullptr};
+    if (op && op.getKind() == IntegerOperation::Mul)
+      for (OpOperand &operand : op->getOpOperands())
+        if (DenseIntElementsAttr factor =
+                integersOf(op->getOperand(1 - operand.getOperandNumber())))
+          if (factor.isSplat())
+            term = {&operand, factor.getSplatValue<APInt>().getSExtValue(), {}};
+    terms.push_back(term);
+  }
+  return terms;
+}
+
+/// The extents that became the dimension of rows of `table`; none if it is no
+/// tensor that was flattened.
+static ArrayRef<int64_t> flattenedExtents(Value table) {
+  auto reshape = table.getDefiningOp<train::ReshapeOp>();
+  if (!reshape)
+    return {};
+  ArrayRef<int64_t> from = typeOf(reshape.getInput()).getShape();
+  int64_t rows = 1;
+  for (size_t dim = 0; dim < from.size(); ++dim) {
+    rows *= from[dim];
+    if (rows == typeOf(table).getDimSize(0))
+      return dim > 0 ? from.take_front(dim + 1) : ArrayRef<int64_t>();
+  }
+  return {};
+}
+
+/// The greatest of `strides`, in descending order, that divides all values.
+static int64_t strideOf(DenseIntElementsAttr values,
+                        ArrayRef<int64_t> strides) {
+  for (int64_t stride : strides)
+    if (llvm::all_of(values, [&](const APInt &value) {
+          return value.getSExtValue() % stride == 0;
+        }))
+      return stride;
+  return 0;
+}
+
+FlatIndices::FlatIndices(func::FuncOp func) {
+  func.walk([&](Operation *op) {
+    if (!isa<train::GatherOp, train::EmbeddingOp>(op))
+      return;
+    OpOperand *indices = &op->getOpOperand(1);
+    // GatherND of one dimension.
+    auto place = indices->get().getDefiningOp<train::FlatIndexOp>();
+    if (place && place.getExtents().size() == 1)
+      indices = &place->getOpOperand(0);
+    visit(op->getOperand(0), *indices);
+  });
+}
+
+void FlatIndices::visit(Value table, OpOperand &indices) {
+  ArrayRef<int64_t> shape = flattenedExtents(table);
+  if (shape.empty() || typeOf(table).getNumElements() == 0)
+    return;
+  SmallVector<int64_t> strides = {1};
+  for (int64_t extent : llvm::reverse(shape.drop_front()))
+    strides.insert(strides.begin(), strides.front() * extent);
+  SmallVector<Term> terms = findTerms(indices);
+  for (Term &term : terms) {
+    if (term.values)
+      term.stride = strideOf(term.values, strides);
+    if (!llvm::is_contained(strides, term.stride))
+      return;
+  }
+  llvm::sort(terms,
+             [](const Term &a, const Term &b) { return a.stride > b.stride; });
+  auto sameStride = [](const Term &a, const Term &b) {
+    return a.stride == b.stride;
+  };
+  if (terms.size() < 2 || terms.back().stride != 1 ||
+      std::adjacent_find(terms.begin(), terms.end(), sameStride) != terms.end())
+    return;
+  SmallVector<std::pair<OpOperand *, int64_t>> parts;
+  int64_t outer = typeOf(table).getDimSize(0);
+  for (const Term &term : terms) {
+    if (!term.values)
+      parts.emplace_back(term.use, outer / term.stride);
+    else if (llvm::any_of(term.values, [&](const APInt &value) {
+               return value.isNegative() || value.getSExtValue() >= outer;
+             }))
+      return;
+    outer = term.stride;
+  }
+  extents.insert(parts.begin(), parts.end());
+  wholes.insert(&indices);
+}
