@@ -99,11 +99,16 @@ static std::string findOutput(const std::string &output,
 }
 
 /// Reads what the data says about the loss and the batch, unless options say
-/// it.
-static void takeData(const std::string &path, mpc::CompileOptions &compile) {
+/// it. Returns the loss if that is the one which is compiled.
+static std::optional<DataLoss> takeData(const std::string &path,
+                                        mpc::CompileOptions &compile) {
   // Where the model has its loss, or several outputs, only that says what to
   // do.
   mpc::Examination found = mpc::examineModel(compile);
+  // Without outputs nothing can be said of the data: the compilation says what
+  // is wrong with the model.
+  if (found.outputs.empty() || found.predictsOnly)
+    return std::nullopt;
   bool isOpen = compile.loss.empty() &&
                 (found.loss.empty() ||
                  found.loss.find("' against input '") != std::string::npos);
@@ -122,7 +127,7 @@ static void takeData(const std::string &path, mpc::CompileOptions &compile) {
     if (isOpen)
       note(path + " does not tell the loss: no array 'labels' or 'targets' "
                   "fits one output alone");
-    return;
+    return std::nullopt;
   }
   if (isOpen) {
     compile.loss = loss->kind;
@@ -138,19 +143,25 @@ static void takeData(const std::string &path, mpc::CompileOptions &compile) {
     note("batch: " + std::to_string(loss->samples) + ", for " + path +
          " has no more samples; --batch says otherwise");
   }
+  return isOpen ? loss : std::nullopt;
 }
 
 /// Whether the data can be trained on: all of it, its values too. Packages for
-/// other machines cannot be asked.
-static void checkData(const std::string &path, const std::string &package) {
+/// other machines cannot be asked. `loss` is what the data was taken for.
+static void checkData(const std::string &path, const std::string &package,
+                      const std::optional<DataLoss> &loss) {
   try {
     Program program(package);
     if (!program.has("step") && !program.has("accumulate"))
       return;
     Dataset(path, program.inputs(program.stepEntry()));
   } catch (const Failure &failure) {
-    if (failure.exitCode != Damaged)
+    if (failure.exitCode == Damaged)
+      return;
+    const std::string message = failure.what();
+    if (failure.exitCode != Usage || !loss)
       throw;
+    throw Failure(Usage, message + loss->remedy(message));
   }
 }
 
@@ -183,15 +194,16 @@ static int run(const Options &options) {
   }
 
   auto begin = std::chrono::steady_clock::now();
+  std::optional<DataLoss> loss;
   if (!options.data.empty())
-    takeData(options.data, compile);
+    loss = takeData(options.data, compile);
   mpc::CompileResult result = mpc::compileModel(compile);
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
   printMessages(result);
   if (!options.data.empty() && result.exitCode == 0 && !output.empty())
-    checkData(options.data, compile.output);
+    checkData(options.data, compile.output, loss);
   compile.output = output;
   if (result.exitCode == 0)
     print(options, compile, result, seconds);

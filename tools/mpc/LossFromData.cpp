@@ -19,6 +19,17 @@ std::string DataLoss::options() const {
   return text;
 }
 
+std::string DataLoss::input() const {
+  return kind == kCrossEntropy ? "labels" : "targets";
+}
+
+std::string DataLoss::remedy(const std::string &message) const {
+  bool isSaid = array == input() && message.find(conversion) != message.npos;
+  if (conversion.empty() || isSaid)
+    return "";
+  return "; save data['" + array + "']" + conversion + " as '" + input() + "'";
+}
+
 /// The shape of one sample.
 static std::vector<int64_t> ofSample(const std::vector<int64_t> &shape) {
   return {shape.begin() + !shape.empty(), shape.end()};
@@ -41,74 +52,115 @@ static bool isOneHot(const mpc::npz::Array &array) {
   return true;
 }
 
-/// The axis of an output that integers of this shape count along: 0 if several
-/// are; none if there is none.
-static std::optional<int64_t> findAxis(const std::vector<int64_t> &labels,
-                                       const std::vector<int64_t> &output) {
-  std::optional<int64_t> found;
-  for (size_t axis = 1; axis < output.size(); ++axis) {
-    std::vector<int64_t> rest = output;
-    rest.erase(rest.begin() + axis);
-    if (output[axis] >= 2 && ofSample(rest) == ofSample(labels))
-      found = found ? 0 : axis;
-  }
-  return found;
+/// A shape without dimensions of one element.
+static std::vector<int64_t> squeezed(std::vector<int64_t> shape) {
+  shape.erase(std::remove(shape.begin(), shape.end(), 1), shape.end());
+  return shape;
 }
 
-/// The loss for an array against one output.
+/// Whether samples of one shape have the form of another. One number for each
+/// may stand in a column, or not; with `reshapes` all dimensions of one element
+/// may be missing.
+static bool fits(const std::vector<int64_t> &array,
+                 const std::vector<int64_t> &wanted, bool reshapes) {
+  bool isColumn =
+      array.size() == 1 && ofSample(wanted) == std::vector<int64_t>{1};
+  return ofSample(array) == ofSample(wanted) || isColumn ||
+         (reshapes && squeezed(ofSample(array)) == squeezed(ofSample(wanted)));
+}
+
+/// ".reshape(-1, 4, 5)", to samples of this shape; "" if they have it.
+static std::string reshapeTo(const std::vector<int64_t> &wanted,
+                             const std::vector<int64_t> &array) {
+  if (ofSample(array) == ofSample(wanted) &&
+      array.size() == std::max<size_t>(wanted.size(), 1))
+    return "";
+  std::string text = ".reshape(-1";
+  for (int64_t extent : ofSample(wanted))
+    text += ", " + std::to_string(extent);
+  return text + ")";
+}
+
+/// An output without one of its dimensions.
+static std::vector<int64_t> without(std::vector<int64_t> shape, size_t axis) {
+  shape.erase(shape.begin() + static_cast<int64_t>(axis));
+  return shape;
+}
+
+/// The axes of an output that integers of this shape count along.
+static std::vector<size_t> findAxes(const std::vector<int64_t> &labels,
+                                    const std::vector<int64_t> &output,
+                                    bool reshapes) {
+  std::vector<size_t> axes;
+  for (size_t axis = 1; axis < output.size(); ++axis)
+    if (output[axis] >= 2 && fits(labels, without(output, axis), reshapes))
+      axes.push_back(axis);
+  return axes;
+}
+
+/// The loss for an array that has a number for each of the output.
+static void compareNumbers(const mpc::npz::Array &array,
+                           const OutputShape &output, DataLoss &loss) {
+  bool isBinary = isZeroOrOne(array);
+  bool areOneHot = isBinary && isOneHot(array) &&
+                   ofSample(array.shape) == ofSample(output.shape);
+  loss.kind = !isBinary ? "mse" : areOneHot ? kCrossEntropy : "bce-with-logits";
+  loss.why += !isBinary   ? "are numbers"
+              : areOneHot ? "are one-hot"
+                          : "are 0 and 1";
+  loss.conversion =
+      areOneHot ? ".argmax(-1)" : reshapeTo(output.shape, array.shape);
+}
+
+/// The loss for an array against one output; with `reshapes` also if one of
+/// them has dimensions of one element that the other lacks.
 static std::optional<DataLoss> match(const mpc::npz::Array &array,
-                                     const OutputShape &output) {
+                                     const OutputShape &output, bool reshapes) {
   if (output.shape.empty() || array.shape.empty())
     return std::nullopt; // Nothing counts samples.
   DataLoss loss;
   loss.output = output.name;
+  loss.array = array.name;
   loss.samples = array.shape[0];
-  std::string what =
-      "'" + array.name + "', " + mpc::npz::typeText(array) + ", ";
-  bool isSame = array.shape.size() == output.shape.size() &&
-                ofSample(array.shape) == ofSample(output.shape);
-  std::vector<int64_t> column = array.shape;
-  column.push_back(1);
-  // One number for each sample may stand in a column, or not.
-  bool isColumn =
-      array.shape.size() == 1 && ofSample(column) == ofSample(output.shape);
-  if (isSame || isColumn) {
-    bool isBinary = isZeroOrOne(array);
-    loss.kind = !isBinary         ? "mse"
-                : isOneHot(array) ? kCrossEntropy
-                                  : "bce-with-logits";
-    loss.why = what + (!isBinary         ? "are numbers"
-                       : isOneHot(array) ? "are one-hot"
-                                         : "are 0 and 1");
+  loss.why = "'" + array.name + "', " + mpc::npz::typeText(array) + ", ";
+  if (fits(array.shape, output.shape, reshapes)) {
+    compareNumbers(array, output, loss);
     return loss;
   }
-  if (isFloat(array))
-    return std::nullopt;
-  std::optional<int64_t> axis = findAxis(array.shape, output.shape);
-  if (!axis)
+  std::vector<size_t> axes = findAxes(array.shape, output.shape, reshapes);
+  if (isFloat(array) || axes.empty())
     return std::nullopt;
   loss.kind = kCrossEntropy;
-  loss.labelAxis = output.shape.size() > 2 ? *axis : 0;
-  loss.why = what + "are classes";
+  // Of several the compiler takes one.
+  if (output.shape.size() > 2 && axes.size() == 1)
+    loss.labelAxis = static_cast<int64_t>(axes[0]);
+  loss.why += "are classes";
+  loss.conversion = reshapeTo(without(output.shape, axes[0]), array.shape);
   return loss;
+}
+
+/// The one loss for an array and an output; none if there is none, or several.
+static std::optional<DataLoss>
+findOnlyLoss(const std::vector<mpc::npz::Array> &arrays,
+             const std::vector<OutputShape> &outputs, bool reshapes) {
+  std::vector<DataLoss> found;
+  for (const mpc::npz::Array &array : arrays)
+    for (const OutputShape &output : outputs)
+      if (std::optional<DataLoss> loss = match(array, output, reshapes))
+        found.push_back(*loss);
+  return found.size() == 1 ? std::optional(found[0]) : std::nullopt;
 }
 
 std::optional<DataLoss>
 mpc::tool::findLossFor(const npz::Reader &data,
                        const std::vector<OutputShape> &outputs) {
-  std::optional<DataLoss> found;
-  for (const char *name : {"labels", "targets"}) {
-    if (!data.has(name))
-      continue;
-    npz::Array array = data.read(name);
-    for (const OutputShape &output : outputs)
-      if (std::optional<DataLoss> loss = match(array, output)) {
-        if (found)
-          return std::nullopt;
-        found = loss;
-      }
-  }
-  return found;
+  std::vector<npz::Array> arrays;
+  for (const char *name : {"labels", "targets"})
+    if (data.has(name))
+      arrays.push_back(data.read(name));
+  // What fits as it is comes first.
+  std::optional<DataLoss> exact = findOnlyLoss(arrays, outputs, false);
+  return exact ? exact : findOnlyLoss(arrays, outputs, true);
 }
 
 /// What was compiled, as a command is told of it.
@@ -122,7 +174,8 @@ static std::string modelOf(const Program &program) {
 }
 
 std::string mpc::tool::adviseLoss(const Program &program,
-                                  const std::string &data) {
+                                  const std::string &data,
+                                  const std::string &message) {
   // "mse of output 'y' against input 'targets'"; others are the model's own.
   std::string loss = program.option("loss");
   if (loss.find("' against input '") == std::string::npos)
@@ -133,14 +186,17 @@ std::string mpc::tool::adviseLoss(const Program &program,
       outputs.push_back({output.name, output.shape});
   try {
     std::optional<DataLoss> better = findLossFor(npz::Reader(data), outputs);
-    std::string axis =
-        better ? "classes along axis " + std::to_string(better->labelAxis) : "";
-    bool isSame =
-        better && loss.rfind(better->kind + " ", 0) == 0 &&
-        (better->labelAxis == 0 || loss.find(axis) != std::string::npos);
-    if (!better || isSame)
+    if (!better)
       return "";
-    return "; " + better->why + "; for these run: mpc compile " +
+    std::string axis =
+        "classes along axis " + std::to_string(better->labelAxis);
+    bool isSame =
+        loss.rfind(better->kind + " ", 0) == 0 &&
+        (better->labelAxis == 0 || loss.find(axis) != std::string::npos);
+    std::string remedy = better->remedy(message);
+    if (isSame)
+      return remedy.empty() ? "" : "; " + better->why + remedy;
+    return "; " + better->why + remedy + "; for these run: mpc compile " +
            modelOf(program) + " " + better->options() + " -o " + program.path;
   } catch (const std::exception &) {
     return ""; // What is wrong with the file has been found before.

@@ -33,7 +33,8 @@ readData(const Program &program, const char *entry, const std::string &path) {
   } catch (const Failure &failure) {
     if (failure.exitCode != Usage)
       throw;
-    throw Failure(Usage, failure.what() + adviseLoss(program, path));
+    const std::string message = failure.what();
+    throw Failure(Usage, message + adviseLoss(program, path, message));
   }
 }
 
