@@ -241,14 +241,19 @@ LogicalResult GraphImporter::checkOptions() {
       (options.freeze.empty() && options.trainOnly.empty()))
     return success();
   result.error = ModelError::Usage;
-  if (options.freeze.empty())
+  // Of those that --train-only names, if it is given.
+  int64_t numChosen = llvm::count_if(
+      frozen, [&](const auto &entry) { return isChosen(entry.getKey()); });
+  if (options.freeze.empty() || numChosen == 0)
     return emitError(UnknownLoc::get(context))
-           << "--train-only matches nothing that would be trained: masks, "
-              "tables and buffers need --train=REGEX as well";
+           << (options.trainOnly.empty() ? "--freeze" : "--train-only")
+           << " matches nothing that would be trained: masks, tables and "
+              "buffers need --train=REGEX as well";
   return emitError(UnknownLoc::get(context))
-         << "--freeze matches every parameter of the model ("
-         << int64_t(frozenReads.size())
-         << "): nothing is left to train; leave out at least one";
+         << "--freeze matches every parameter "
+         << (options.trainOnly.empty() ? "of the model ("
+                                       : "that --train-only names (")
+         << numChosen << "): nothing is left to train; leave out at least one";
 }
 
 //===----------------------------------------------------------------------===//
@@ -477,12 +482,16 @@ bool GraphImporter::isChosen(StringRef name) {
 
 /// Who wants elements that cannot be read says so later.
 GraphImporter::Use GraphImporter::decideUse(const onnx::TensorProto &tensor) {
-  using Role = Signature::Role;
   StringRef name = tensor.name();
   if (step) // What it changes are states; nothing else is.
     return tensor.dims_size() <= 1 ? Use::Number : Use::Frozen;
-  if (freeze.match(name))
-    return Use::Frozen;
+  return freeze.match(name) ? Use::Frozen : decideUseUnfrozen(tensor);
+}
+
+GraphImporter::Use
+GraphImporter::decideUseUnfrozen(const onnx::TensorProto &tensor) {
+  using Role = Signature::Role;
+  StringRef name = tensor.name();
   if (train.match(name))
     return Use::Trained;
   Role role = signature.roleOf(name);
@@ -596,6 +605,7 @@ Value GraphImporter::materialize(GraphValue &value) {
   if (isTrained)
     trained.insert(tensor.name());
   else if (isFloat && use == Use::Frozen && !step &&
+           decideUseUnfrozen(tensor) == Use::Trained &&
            frozen.insert(tensor.name()).second)
     result.frozenElements += *count;
   value.value = readState(tensor, tensor.name(),

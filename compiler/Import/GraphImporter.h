@@ -267,6 +267,8 @@ private:
   };
   Use useOf(const onnx::TensorProto &tensor);
   Use decideUse(const onnx::TensorProto &tensor);
+  /// The same without --freeze.
+  Use decideUseUnfrozen(const onnx::TensorProto &tensor);
   bool isChosen(llvm::StringRef name);
   bool isDecided(const onnx::TensorProto &tensor);
   void noteModel();
