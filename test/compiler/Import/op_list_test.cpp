@@ -59,6 +59,10 @@ constexpr std::pair<const char *, const char *> kExceptions[] = {
     {"Min", "elements equal to a constant number receive the whole gradient, "
             "as in PyTorch's `clamp`; exporters write `minimum`, which halves "
             "it, as the same node"},
+    {"ReduceMax",
+     "the greatest elements of a row share its gradient equally, as in "
+     "PyTorch's `amax`; exporters write `max(dim)`, which gives all of it to "
+     "one of them, as the same node, and ReduceMin likewise"},
     {"LpNormalization", "a row of zeros stays zero and receives the gradient "
                         "of the output unchanged; PyTorch's `normalize` "
                         "multiplies it by 1e12"},
