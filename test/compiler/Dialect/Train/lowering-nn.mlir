@@ -36,24 +36,39 @@ func.func @softmax(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
 
 // -----
 
-// The label is compared with positions in 32 bits.
+// The label is compared with positions in 32 bits, and once per row with the
+// number of classes.
 // CHECK-LABEL: func.func @cross_entropy
 func.func @cross_entropy(%x: tensor<4x6xf32>, %l: tensor<4xi32>) -> tensor<4xf32> {
   // CHECK: %[[AT:.*]] = linalg.index 1
   // CHECK: %[[CLASS:.*]] = arith.index_cast %[[AT]] : index to i32
   // CHECK: arith.cmpi eq, %[[CLASS]], %{{.*}} : i32
+  // CHECK: arith.cmpi ult, %{{.*}}, %c6_i32 : i32
   %0 = train.softmax_cross_entropy %x, %l {reduction = #train<reduction none>} : (tensor<4x6xf32>, tensor<4xi32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 
 // -----
 
-// No i32 label can equal an ignore_index beyond 32 bits.
+// No i32 label can equal an ignore_index beyond 32 bits: labels are compared with
+// positions and with the number of classes alone.
 // CHECK-LABEL: func.func @ignore_nothing
 func.func @ignore_nothing(%x: tensor<4x6xf32>, %l: tensor<4xi32>) -> tensor<4xf32> {
-  // CHECK-COUNT-1: arith.cmpi
+  // CHECK: arith.cmpi eq
+  // CHECK: arith.cmpi ult
   // CHECK-NOT: arith.cmpi
   %0 = train.nll_loss %x, %l {ignore_index = 8589934592 : i64, reduction = #train<reduction none>} : (tensor<4x6xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// All bits of a label tell whether it is a class.
+// CHECK-LABEL: func.func @wide_label
+func.func @wide_label(%x: tensor<4x6xf32>, %l: tensor<4xi64>) -> tensor<4xf32> {
+  // CHECK: arith.cmpi ult, %{{.*}}, %c6_i64 : i64
+  // CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+  %0 = train.nll_loss %x, %l {reduction = #train<reduction none>} : (tensor<4x6xf32>, tensor<4xi64>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 
