@@ -18,6 +18,7 @@
 #include "passes/Grad/Passes.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -78,6 +79,8 @@ private:
   BlockArgument input;
   const FlatIndices &flat;
   int uses = 0;
+  /// What follow() found of values to which nothing happens on the way.
+  llvm::DenseMap<std::pair<Value, bool>, Found> followed;
   std::optional<Limits> ofWhole; ///< All must hold.
   std::optional<Limits> ofParts; ///< Slices of the input: one must hold.
   bool hasOthers = false;        ///< Some values may be any integer.
@@ -368,9 +371,16 @@ InputUses::Found InputUses::visit(OpOperand &use, bool isPart,
 }
 
 InputUses::Found InputUses::follow(Value value, bool isPart, const Path &path) {
+  // Values that are taken apart and joined again are reached in many ways.
+  std::pair way(value, isPart);
+  if (path.isEmpty())
+    if (auto known = followed.find(way); known != followed.end())
+      return known->second;
   Found found;
   for (OpOperand &use : value.getUses())
     found.add(visit(use, isPart, path));
+  if (path.isEmpty())
+    followed[way] = found;
   return found;
 }
 

@@ -75,6 +75,9 @@ public:
   /// if that is not known.
   std::optional<Limits> limitsOfInput(Limits limits) const;
 
+  /// Whether nothing happens to them.
+  bool isEmpty() const { return steps.empty() && replaced.empty(); }
+
   /// False if limitsOfInput() may be more than what keeps the limits.
   bool isExact() const { return replaced.empty(); }
 
