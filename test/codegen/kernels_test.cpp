@@ -5,6 +5,8 @@
 
 #include "gtest/gtest.h"
 
+#include <cstring>
+
 using namespace mpc::test;
 
 namespace {
@@ -21,6 +23,41 @@ TEST_P(Kernels, DoWhatTheirOpsSay) {
     EXPECT_GE(checkKernels(program.text, program.low, program.high, device),
               1u);
   }
+}
+
+/// What {name}s stand for in `text`.
+std::string
+fill(std::string text,
+     std::initializer_list<std::pair<const char *, std::string>> values) {
+  for (const auto &[name, value] : values)
+    for (size_t at; (at = text.find(name)) != std::string::npos;)
+      text.replace(at, strlen(name), value);
+  return text;
+}
+
+// No program takes or gives FP8, so that these are kernels alone: a tensor that
+// is rounded and read in both orders, and one that is turned as it is.
+TEST(KernelsOfFp8, Transpose) {
+  const char *const text = R"(
+    func.func @f(%x: tensor<1x{N}x{M}xbf16>, %s: tensor<f32>, %y: tensor<3x{N}x{M}x{T}>) -> (tensor<1x{N}x{M}x{T}>, tensor<{M}x{N}x{T}>, tensor<3x{M}x{N}x{T}>) {
+      %0 = amp.quantize %x by %s : tensor<1x{N}x{M}xbf16> to tensor<1x{N}x{M}x{T}>
+      %1 = train.reshape %0 : (tensor<1x{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}>
+      %2 = train.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<{N}x{M}x{T}>) -> tensor<{M}x{N}x{T}>
+      %3 = train.transpose %y {permutation = array<i64: 0, 2, 1>} : (tensor<3x{N}x{M}x{T}>) -> tensor<3x{M}x{N}x{T}>
+      return %0, %2, %3 : tensor<1x{N}x{M}x{T}>, tensor<{M}x{N}x{T}>, tensor<3x{M}x{N}x{T}>
+    })";
+  const std::pair<int, int> shapes[] = {{32, 64}, {80, 48},  {8, 16},
+                                        {7, 16},  {33, 30},  {20, 36},
+                                        {64, 64}, {130, 66}, {128, 192}};
+  for (const char *type : {"f8E4M3FN", "f8E5M2"})
+    for (auto [n, m] : shapes)
+      for (mpc::DeviceKind device :
+           {mpc::DeviceKind::Cpu, mpc::DeviceKind::Cuda})
+        EXPECT_GE(checkKernels(fill(text, {{"{N}", std::to_string(n)},
+                                           {"{M}", std::to_string(m)},
+                                           {"{T}", type}}),
+                               -3, 3, device),
+                  2u);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -60,19 +60,8 @@ const Source kSources[] = {
         %4 = amp.cast %3 : tensor<{M}x{N}xf32> to tensor<{M}x{N}xbf16>
         return %0, %1, %4 : tensor<{M}x{N}x{T}>, tensor<3x{M}x{N}x{T}>, tensor<{M}x{N}xbf16>
       })",
-     {"f32", "bf16", "f64", "f8E4M3FN", "f8E5M2"},
+     {"f32", "bf16", "f64"},
      {{64, 64}, {48, 80}, {16, 8}, {20, 36}, {130, 66}}},
-    // As products of FP8 read it.
-    {"QuantizedAndTransposed",
-     R"(
-      func.func @f(%x: tensor<1x{N}x{M}xbf16>, %s: tensor<f32>) -> (tensor<1x{N}x{M}x{T}>, tensor<{M}x{N}x{T}>) {
-        %0 = amp.quantize %x by %s : tensor<1x{N}x{M}xbf16> to tensor<1x{N}x{M}x{T}>
-        %1 = train.reshape %0 : (tensor<1x{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}>
-        %2 = train.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<{N}x{M}x{T}>) -> tensor<{M}x{N}x{T}>
-        return %0, %2 : tensor<1x{N}x{M}x{T}>, tensor<{M}x{N}x{T}>
-      })",
-     {"f8E4M3FN", "f8E5M2"},
-     {{32, 64}, {80, 48}, {8, 16}, {7, 16}, {33, 30}}},
     {"SlicesAndConcats", R"(
       func.func @f(%x: tensor<5x40x{T}>, %y: tensor<{N}x{M}x{T}>, %z: tensor<{N}x3x{T}>) -> (tensor<3x17x{T}>, tensor<{N}x{K}x{T}>) {
         %0 = train.slice %x {offsets = array<i64: 1, 7>} : (tensor<5x40x{T}>) -> tensor<3x17x{T}>
