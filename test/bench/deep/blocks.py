@@ -9,15 +9,20 @@ ACTIVATIONS = ["Relu", "Relu", "Tanh", "Sigmoid", "Softplus", "Elu", "LeakyRelu"
 class Blocks:
     """What deep models are made of. A block takes a value and gives one."""
 
-    def __init__(self, seed, size):
+    def __init__(self, seed, size, grain):
         self.graph = g = Graph(seed)
         self.random = g.random
         self.size = size
-        self.batch = g.random.choice([2, 3, 8])
+        # What extents of products are multiples of.
+        self.grain = grain
+        self.batch = self.grained(g.random.choice([2, 3, 8]))
         # Weights that many nodes share, by what they lead from and to.
         self.shared = {}
         # Earlier values that a later block may take up again.
         self.kept = []
+
+    def grained(self, extent):
+        return -(-extent // self.grain) * self.grain
 
     def choose(self, *options):
         return self.random.choice(options)
@@ -113,7 +118,7 @@ class Blocks:
         for _ in range(self.choose(2, 5, min(30, self.size // 4))):
             joined = self.concat(parts, axis)
             parts.append(self.activated(self.linear(self.normalized(joined),
-                                                    self.choose(1, 3, 4))))
+                                                    self.grained(self.choose(1, 3, 4)))))
         return self.linear(self.concat(parts, axis), width)
 
     def gated(self, value):
@@ -392,7 +397,7 @@ class Images(Blocks):
     def make(self):
         size = self.choose(4, 6, 8)
         value = self.graph.normal_input("x", (self.batch, 3, size, size))
-        value = self.convolution(value, self.choose(4, 6, 8, 16))
+        value = self.convolution(value, self.grained(self.choose(4, 6, 8, 16)))
         value = self.batch_normalized(self.grow(value, self.IMAGES, self.size))
         if self.random.random() < 0.2:
             return self.dense_labels(value)
@@ -467,7 +472,7 @@ class Sequences(Blocks):
 
     def embedded(self):
         g = self.graph
-        length, width, words = self.choose(3, 5, 8), self.choose(4, 8, 16), self.choose(7, 20)
+        length, width, words = self.choose(3, 5, 8), self.grained(self.choose(4, 8, 16)), self.choose(7, 20)
         tokens = g.input("tokens", "int64", (self.batch, length),
                          [self.random.randrange(words) for _ in range(self.batch * length)])
         table = g.weight((words, width), 1.0)
@@ -499,7 +504,7 @@ class Rows(Blocks):
         return self.same("Add", value, self.linear(values, width))
 
     def make(self):
-        value = self.graph.normal_input("x", (self.batch, self.choose(4, 8, 24)))
+        value = self.graph.normal_input("x", (self.batch, self.grained(self.choose(4, 8, 24))))
         return self.finish(self.grow(value, self.ANY + [Rows.top], self.size))
 
 
@@ -509,7 +514,7 @@ class Mixed(Images, Sequences):
     def make(self):
         g = self.graph
         value = g.normal_input("x", (self.batch, 2, 4, 4))
-        value = self.grow(self.convolution(value, 8), self.IMAGES, self.size // 2)
+        value = self.grow(self.convolution(value, self.grained(8)), self.IMAGES, self.size // 2)
         batch, channels = g.shape(value)[:2]
         value = self.transpose(self.reshape(value, (batch, channels, 16)), (0, 2, 1))
         value = self.normalized(value)
@@ -521,5 +526,5 @@ class Mixed(Images, Sequences):
 FAMILIES = {"rows": Rows, "images": Images, "sequences": Sequences, "mixed": Mixed}
 
 
-def make_graph(family, seed, size):
-    return FAMILIES[family](f"{family} {seed}", size).make()
+def make_graph(family, seed, size, grain=1):
+    return FAMILIES[family](f"{family} {seed}", size, grain).make()

@@ -40,8 +40,11 @@ import blocks
 import npz
 import torch_ops
 
-# Half an ulp of what each precision rounds results to.
-UNITS = {"fp32": 2.0**-24, "bf16": 2.0**-9, "fp16": 2.0**-12, "fp8": 2.0**-4}
+# Half an ulp of what each precision rounds results to, and of what products
+# read in fp8: those of multiples of 16.
+UNITS = {"fp32": 2.0**-24, "bf16": 2.0**-9, "fp16": 2.0**-12, "fp8": 2.0**-9}
+PRODUCT_UNITS = {"fp8": 2.0**-4}
+GRAINS = {"fp8": 16}
 OPTIONS = {"fp16": ["--loss-scale=256"],
            "fp8": ["--fp8-scaling=current", "--fp8-all-layers"]}
 LIMIT = 4.0
@@ -145,10 +148,12 @@ class Errors:
         return self
 
 
-def perturbed(graph, reference, unit, samples, found=None, share=1.0):
+def perturbed(graph, reference, precision, samples, found=None, factor=1.0, share=1.0):
     """The worst errors of runs with rounding, of which `share` counts."""
+    unit, product_unit = UNITS[precision], PRODUCT_UNITS.get(precision, 0.0)
     for seed in range(samples):
-        errors = Errors(torch_ops.run(graph, torch.float64, unit, seed), reference).scaled(share)
+        run = torch_ops.run(graph, torch.float64, factor * unit, seed, factor * product_unit)
+        errors = Errors(run, reference).scaled(share)
         found = errors if found is None else found.worst(errors)
     return found
 
@@ -202,10 +207,10 @@ def judge(graph, precision, program, folder, compared):
         record["torch"] = ratios(errors, yardstick, reference, ULP)
         if holds(record["torch"]):
             return record | {"verdict": "holds"}
-    yardstick = perturbed(graph, reference, unit, SAMPLES, yardstick)
+    yardstick = perturbed(graph, reference, precision, SAMPLES, yardstick)
     record["rounding"] = ratios(errors, yardstick, reference, 2 * unit)
     if not holds(record["rounding"]):
-        yardstick = perturbed(graph, reference, LIMIT * unit, 2 * SAMPLES, yardstick, KINK)
+        yardstick = perturbed(graph, reference, precision, 2 * SAMPLES, yardstick, LIMIT, KINK)
         record["kink"] = ratios(errors, yardstick, reference, 2 * unit)
         return record | ({"verdict": "kink"} if holds(record["kink"]) else
                          {"verdict": "fails", "why": "errors are larger than those of rounding"})
@@ -220,7 +225,7 @@ def judge(graph, precision, program, folder, compared):
 def run_case(case, program, keep=None, compared=False):
     torch.set_num_threads(1)
     family, seed, size, precision = case.split("/")
-    graph = blocks.make_graph(family, int(seed), int(size))
+    graph = blocks.make_graph(family, int(seed), int(size), GRAINS.get(precision, 1))
     with tempfile.TemporaryDirectory(prefix="deep-") as folder:
         folder = keep or folder
         os.makedirs(folder, exist_ok=True)
