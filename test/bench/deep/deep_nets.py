@@ -40,6 +40,7 @@ import deep_sweep
 import npz
 
 CLASSES = 5
+ULP = 2.0**-23
 
 
 # timm takes nothing of torchvision but names, unless images are transformed.
@@ -330,13 +331,13 @@ def show(record):
         return f"{mine[key]:.1e} ({mine[key] / max(theirs[key], floor):.2f})"
 
     usual = statistics.median(theirs["tensors"].values())
-    ratios = {k: e / max(theirs["tensors"][k], usual, deep_sweep.ULP)
+    ratios = {k: e / max(theirs["tensors"][k], usual, ULP)
               for k, e in mine["tensors"].items()}
     worst = max(ratios, key=ratios.get)
-    gradient = plain["gradient"] / max(theirs["gradient"], deep_sweep.ULP)
+    gradient = plain["gradient"] / max(theirs["gradient"], ULP)
     print(f"{record['net'] + (' smooth' if record['smooth'] else ''):22}{record['batch']:3}  "
-          f"{pair('loss', deep_sweep.ULP):16}{pair('gradient', deep_sweep.ULP):16}"
-          f"{pair('norm', deep_sweep.ULP):16}{statistics.median(ratios.values()):6.2f}"
+          f"{pair('loss', ULP):16}{pair('gradient', ULP):16}"
+          f"{pair('norm', ULP):16}{statistics.median(ratios.values()):6.2f}"
           f"{ratios[worst]:8.2f}{gradient:7.2f}  {worst}", flush=True)
 
 

@@ -3,17 +3,16 @@
 usage: deep_sweep.py MPC [--count=2000] [--seed=0] [--jobs=1] [--compare] [--results=FILE] [--junit=FILE]
        deep_sweep.py MPC --only=FAMILY/SEED/SIZE/PRECISION [--reduce] [--keep=FOLDER]
 
-The same graph runs in PyTorch in f64, which is the reference, and in f32. An
-error is a distance from the reference, of the loss and of the gradient of each
-weight. In fp32 mpc's may be four times PyTorch's ("holds"). Where it is more,
-the graph runs 16 times in f64 with every result moved by up to half an ulp, and
-the worst of these errors may take the place of PyTorch's ("rounding"). Behind a
-ReLU whose input is a rounding error away from zero any error may happen: the
-graph runs again with results moved by four times as much, and mpc's error may
-be as large as the worst of these ("kink"). For formats of 16 and 8 bit no run of
-PyTorch rounds in the same places: there it is always such runs, with the
-format's ulp, and with --compare `mpc compare --against=fp64` has to hold as well
-("compare" where that alone fails).
+The same graph runs in PyTorch in f64, which is the reference, and in f32 (or in
+bf16 or fp16 by autocast). An error is a distance from the reference, of the
+loss and of the gradient of each weight. mpc's may be four times PyTorch's
+("holds"). Where it is more, the graph runs 16 times in f64 with every result
+moved by up to half an ulp, and the worst of these errors may take the place of
+PyTorch's ("rounding"). Behind a ReLU whose input is a rounding error away from
+zero any error may happen: the graph runs again with results moved by four times
+as much, and mpc's error may be 1.5 times the worst of these ("kink"). PyTorch
+has no fp8 to compare with: there it is always such runs. With --compare, `mpc
+compare --against=fp64` has to hold as well ("compare" where that alone fails).
 
 The results of each graph go to a file (default: deep-sweep.jsonl), and a run
 that is started again goes on where it was. --junit writes them as tests, too.
@@ -48,7 +47,6 @@ GRAINS = {"fp8": 16}
 OPTIONS = {"fp16": ["--loss-scale=256"],
            "fp8": ["--fp8-scaling=current", "--fp8-all-layers"]}
 LIMIT = 4.0
-ULP = 2.0**-23
 # A step of gradient descent that leaves nothing of the old weights but their
 # rounding error: the new weights are the gradients.
 RATE = 2.0**40
@@ -189,6 +187,17 @@ def holds(found):
     return max(found["loss"], found["gradient"], found["tensor"]) <= LIMIT
 
 
+def run_in_torch(graph, precision):
+    if precision == "fp32":
+        return torch_ops.run(graph, torch.float32)
+    return torch_ops.run_autocast(graph, {"bf16": torch.bfloat16, "fp16": torch.float16}[precision])
+
+
+def verdict_of(program, precision, folder, compared, verdict):
+    why = compare(program, precision, folder) if compared else None
+    return {"verdict": verdict} if why is None else {"verdict": "compare", "why": why}
+
+
 def judge(graph, precision, program, folder, compared):
     """The record of a graph, without its name."""
     reference = torch_ops.run(graph, torch.float64)
@@ -201,12 +210,13 @@ def judge(graph, precision, program, folder, compared):
     total = sum(g.norm().item()**2 for g in reference[1].values()) ** 0.5
     record |= {"loss_error": errors.loss / abs(reference[0]), "gradient_error": errors.all / total}
 
-    yardstick = None
-    if precision == "fp32":
-        yardstick = Errors(torch_ops.run(graph, torch.float32), reference)
-        record["torch"] = ratios(errors, yardstick, reference, ULP)
-        if holds(record["torch"]):
-            return record | {"verdict": "holds"}
+    yardstick, is_rounding = None, precision == "fp8"
+    if not is_rounding:
+        yardstick = Errors(run_in_torch(graph, precision), reference)
+        record["torch"] = ratios(errors, yardstick, reference, 2 * unit)
+        is_rounding = not holds(record["torch"])
+    if not is_rounding:
+        return record | verdict_of(program, precision, folder, compared, "holds")
     yardstick = perturbed(graph, reference, precision, SAMPLES, yardstick)
     record["rounding"] = ratios(errors, yardstick, reference, 2 * unit)
     if not holds(record["rounding"]):
@@ -214,12 +224,8 @@ def judge(graph, precision, program, folder, compared):
         record["kink"] = ratios(errors, yardstick, reference, 2 * unit)
         return record | ({"verdict": "kink"} if holds(record["kink"]) else
                          {"verdict": "fails", "why": "errors are larger than those of rounding"})
-    if precision == "fp32":
-        return record | {"verdict": "rounding"}
-    if not compared:
-        return record | {"verdict": "holds"}
-    why = compare(program, precision, folder)
-    return record | ({"verdict": "holds"} if why is None else {"verdict": "compare", "why": why})
+    return record | verdict_of(program, precision, folder, compared,
+                               "holds" if precision == "fp8" else "rounding")
 
 
 def run_case(case, program, keep=None, compared=False):
@@ -250,7 +256,7 @@ def show(records):
         nodes = [r["nodes"] for r in rows]
         counts = [sum(r["verdict"] == verdict for r in rows)
                   for verdict in ("holds", "rounding", "kink", "compare", "fails")]
-        key = "torch" if precision == "fp32" else "rounding"
+        key = "rounding" if precision == "fp8" else "torch"
         gradients = [r[key]["gradient"] for r in rows if key in r]
         losses = [r[key]["loss"] for r in rows if key in r]
         spread = ", ".join(f"{quantile(gradients, share):.2f}" for share in (0.5, 0.9, 0.99, 1)) \

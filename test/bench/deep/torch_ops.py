@@ -218,6 +218,11 @@ class Rounding(torch.autograd.Function):
         return x * (1 + unit * noise)
 
 
+def run_autocast(graph, dtype):
+    with torch.autocast("cpu", dtype=dtype):
+        return run(graph, torch.float32)
+
+
 def run(graph, dtype, unit=0.0, seed=0, product_unit=0.0):
     """The loss, and {weight: gradient}; of f64 whose ops round by `unit`.
 
