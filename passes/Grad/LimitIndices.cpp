@@ -80,7 +80,7 @@ private:
   const FlatIndices &flat;
   int uses = 0;
   /// What follow() found of values to which nothing happens on the way.
-  llvm::DenseMap<std::pair<Value, bool>, Found> followed;
+  llvm::DenseMap<std::pair<Value, unsigned>, Found> followed;
   std::optional<Limits> ofWhole; ///< All must hold.
   std::optional<Limits> ofParts; ///< Slices of the input: one must hold.
   bool hasOthers = false;        ///< Some values may be any integer.
@@ -372,7 +372,7 @@ InputUses::Found InputUses::visit(OpOperand &use, bool isPart,
 
 InputUses::Found InputUses::follow(Value value, bool isPart, const Path &path) {
   // Values that are taken apart and joined again are reached in many ways.
-  std::pair way(value, isPart);
+  std::pair<Value, unsigned> way(value, isPart);
   if (path.isEmpty())
     if (auto known = followed.find(way); known != followed.end())
       return known->second;

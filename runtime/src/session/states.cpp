@@ -217,7 +217,7 @@ mpc_status_t mpc_session_read_state(mpc_session_t* session, const char* name,
   if (!session || !name || !tensor)
     return mpc_status_make(MPC_INVALID_ARGUMENT, "an argument is NULL");
   return guard([&]() -> mpc_status_t {
-    const StateTensor* state;
+    const StateTensor* state = nullptr;
     MPC_RETURN_IF_ERROR(find_state(*session, name, *tensor, &state));
     MPC_RETURN_IF_ERROR(check_alive(*session));
     if (state->kind == schema::StateKind::WorkingCopy && state->count > 0)
