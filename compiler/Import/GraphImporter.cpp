@@ -241,7 +241,7 @@ LogicalResult GraphImporter::checkOptions() {
       (options.freeze.empty() && options.trainOnly.empty()))
     return success();
   result.error = ModelError::Usage;
-  // Of those that --train-only names, if it is given.
+  // With --train-only, only the parameters that it names count.
   int64_t numChosen = llvm::count_if(
       frozen, [&](const auto &entry) { return isChosen(entry.getKey()); });
   if (options.freeze.empty() || numChosen == 0)

@@ -78,7 +78,7 @@ struct Op {
   Phase phase = Phase::Forward;
   Cost cost; ///< Without casts.
   std::vector<Operand> operands;
-  std::vector<Terms> terms; ///< Of each result; empty if nothing is known.
+  std::vector<Terms> terms; ///< One per result; empty if nothing is known.
 
   /// How result number `result` is made of operands.
   Terms termsOf(size_t result) const {

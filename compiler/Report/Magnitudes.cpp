@@ -8,12 +8,13 @@
 using namespace mpc::report;
 using llvm::ArrayRef;
 
-/// Of the norm of the terms, where they cancel. Errors of 16-bit terms are a
-/// few 2^-9 of it, and stay below the default tolerance.
+/// The share of the terms' norm that errors are relative to where the terms
+/// cancel. Errors of 16-bit terms are a few 2^-9 of the norm, below the default
+/// tolerance.
 static constexpr double kShare = 1.0 / 16;
 
-/// Of the norm of two terms whose sum is not 0. What is lost below it f32 loses
-/// as well; what 16 bit loses above it counts.
+/// The share of the norm of two terms whose sum is not 0. Errors below it occur
+/// in f32 as well; errors of 16 bit above it count.
 static constexpr double kDigitsOfF32 = 0x1p-14;
 
 /// How many roundings make a sum that should be 0 something else.
@@ -94,7 +95,7 @@ double Magnitudes::divided(size_t op) const {
   return least;
 }
 
-/// By a sum of terms of that norm, of which `norm` is left.
+/// For a sum whose terms have that norm and whose result has `norm`.
 double Magnitudes::leftOf(double terms, double norm) const {
   bool isNothing = norm <= kRoundings * unit * terms;
   return terms * (isNothing ? kShare : kDigitsOfF32);

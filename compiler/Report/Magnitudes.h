@@ -47,7 +47,7 @@ private:
   llvm::ArrayRef<SharedOp> ops;
   const Function &reference;
   const double unit;
-  std::vector<Shown> shown; ///< Of each of `ops`.
+  std::vector<Shown> shown; ///< One for each of `ops`.
 };
 
 } // namespace mpc::report

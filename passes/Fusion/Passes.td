@@ -91,7 +91,7 @@ def SplitReductionsPass : Pass<"mpc-split-reductions", "::mlir::func::FuncOp"> {
     bits for every number of threads.
 
     On a GPU a large sum over few long rows is cut as well, into blocks of equal
-    length, of which the last may be shorter. They are a kernel of their own, so
+    length (the last may be shorter). They are a kernel of their own, so
     that the kernel that makes what they add up keeps its grid.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",

@@ -22,7 +22,7 @@ inline constexpr llvm::StringLiteral kRangeAttr = "mpc.range";
 inline constexpr llvm::StringLiteral kIgnoredAttr = "mpc.ignored";
 using train::kGradientOfAttr;
 
-/// Of a module: the names of the nodes that take indices or labels which the
+/// On a module: the names of the nodes that take indices or labels which the
 /// model computes, and of which nothing tells that they are in range.
 inline constexpr llvm::StringLiteral kUncheckedIndicesAttr =
     "mpc.unchecked_indices";

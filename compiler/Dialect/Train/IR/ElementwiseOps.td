@@ -114,7 +114,7 @@ def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, Ranged, 
     bool isIdentity();
     /// Of a condition: 0 or 1.
     bool isBounded();
-    /// A float that becomes an integer, of which an index may be made.
+    /// A float that becomes an integer, which may become an index.
     bool isPlace(unsigned index);
   }];
 }
