@@ -171,11 +171,6 @@ int unmap(void* memory, size_t size) {
   return 0;
 }
 
-template <typename Function>
-Redirection redirection(const char* name, Function* replacement) {
-  return {name, reinterpret_cast<void*>(replacement), nullptr};
-}
-
 Redirection calls[kNumCalls] = {
     redirection("_Znwm", make),
     redirection("malloc", allocate),

@@ -59,11 +59,6 @@ int in_parallel() {
   return here.team ? here.in_parallel : before<int()>(kInParallel)();
 }
 
-template <typename Function>
-Redirection redirection(const char* name, Function* replacement) {
-  return {name, reinterpret_cast<void*>(replacement), nullptr};
-}
-
 Redirection calls[kNumCalls] = {
     redirection("GOMP_parallel", parallel_region),
     redirection("GOMP_barrier", barrier),

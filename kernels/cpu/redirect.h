@@ -13,6 +13,11 @@ struct Redirection {
   void* before;       // Set: what was called so far.
 };
 
+template <typename Function>
+Redirection redirection(const char* name, Function* replacement) {
+  return {name, reinterpret_cast<void*>(replacement), nullptr};
+}
+
 // `inside` is an address in the library. All of the redirections, or none and
 // false: where the library does not call one of them, where it looks functions
 // up when it first calls them and so would undo this, where it is no shared

@@ -21,9 +21,9 @@ using train::IntegerOperation;
 namespace {
 
 struct Term {
-  OpOperand *use;              ///< Of the index; of the constant.
+  OpOperand *use;              ///< Takes the index or the constant.
   int64_t stride;              ///< What the index is multiplied by.
-  DenseIntElementsAttr values; ///< Of a constant, the stride among them.
+  DenseIntElementsAttr values; ///< Set for constants: multiples of the stride.
 };
 
 } // namespace

@@ -66,8 +66,8 @@ def LimitIndicesPass : Pass<"mpc-limit-indices", "::mlir::ModuleOp"> {
     PyTorch's TorchScript exporter writes x[i, y], y gets [0, C).
 
     `mpc.unchecked_indices` of the module names the nodes whose indices or
-    labels are computed otherwise. One out of range makes the result NaN, and a
-    message about that says so.
+    labels are computed otherwise. One out of range makes the result NaN, and the
+    error message names these nodes.
 
     An input of which only slices are indices gets the range that covers those
     of all slices; it gets none if another part of it is no index.

@@ -196,7 +196,7 @@ class Blocks:
         return self.same("Sub", value, turned)
 
     def summed(self, value):
-        """Running sums and pairs of values of which the larger one goes on."""
+        """Running sums, and the larger value of each pair."""
         axis = len(self.graph.shape(value)) - 1
         sums = self.graph.node("CumSum", [value, self._scalar_axis(axis)],
                                self.graph.shape(value))
@@ -484,7 +484,7 @@ class Sequences(Blocks):
         value, table = self.embedded()
         value = self.grow(value, self.SEQUENCES + self.random.sample(self.ANY, 5), self.size)
         value = self.normalized(value)
-        if self.random.random() < 0.5:  # Of each position, by the table itself.
+        if self.random.random() < 0.5:  # Logits of each position, by the table (tied weights).
             words, width = g.shape(table)
             turned = self.transpose(table, (1, 0))
             logits = g.node("MatMul", [value, turned], (*g.shape(value)[:2], words))

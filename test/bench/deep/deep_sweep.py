@@ -15,7 +15,7 @@ has no fp8 to compare with: there it is always such runs. With --compare, `mpc
 compare --against=fp64` has to hold as well ("compare" where that alone fails).
 
 The results of each graph go to a file (default: deep-sweep.jsonl), and a run
-that is started again goes on where it was. --junit writes them as tests, too.
+that is started again resumes. --junit also writes them as tests.
 --only runs one graph, --keep keeps its files, --reduce looks for the smallest
 size that fails: graphs of one seed begin alike.
 """
@@ -51,7 +51,7 @@ LIMIT = 4.0
 # rounding error: the new weights are the gradients.
 RATE = 2.0**40
 SAMPLES = 16
-# Of errors behind a kink 1.5 times as much is allowed, not LIMIT times.
+# Behind a kink the error may be 1.5 times the worst sample, not LIMIT times.
 KINK = 1.5 / LIMIT
 
 
@@ -147,7 +147,7 @@ class Errors:
 
 
 def perturbed(graph, reference, precision, samples, found=None, factor=1.0, share=1.0):
-    """The worst errors of runs with rounding, of which `share` counts."""
+    """`share` of the worst errors of runs with rounding."""
     unit, product_unit = UNITS[precision], PRODUCT_UNITS.get(precision, 0.0)
     for seed in range(samples):
         run = torch_ops.run(graph, torch.float64, factor * unit, seed, factor * product_unit)
