@@ -37,6 +37,7 @@ def RecognizeActivationsPass : Pass<"mpc-recognize-activations", "::mlir::func::
       x tanh(softplus(x))                               `train.mish`
       x clip(x + 3, 0, 6) / 6, x hard_sigmoid(x)        `train.hard_swish`
       clip(x + 3, 0, 6) / 6                             `train.hard_sigmoid`
+      log(sigmoid(x))                                   `train.softplus`, negated twice
 
     with factors in any order, divisors for their inverse, and what is inside of
     erf and tanh written as any polynomial; other factors stay outside. Numbers

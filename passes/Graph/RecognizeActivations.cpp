@@ -1,7 +1,7 @@
 //===- RecognizeActivations.cpp - Written-out activations as one op -------===//
 //
-// Implements mpc-recognize-activations. Activations are products: of x, of what
-// x is bent by, and of a number; Product finds them in any order.
+// Implements mpc-recognize-activations. Most activations are products: of x, of
+// what x is bent by, and of a number; Product finds them in any order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -238,6 +238,24 @@ template <typename OpTy> struct RecognizeActivation : OpRewritePattern<OpTy> {
   }
 };
 
+/// log(sigmoid(x)), as PyTorch's older exporter writes `logsigmoid`, becomes
+/// -softplus(-x): below -88 the sigmoid has no normal f32.
+struct RecognizeLogSigmoid : OpRewritePattern<train::LogOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(train::LogOp log,
+                                PatternRewriter &rewriter) const override {
+    auto sigmoid = log.getInput().getDefiningOp<train::SigmoidOp>();
+    if (!sigmoid)
+      return rewriter.notifyMatchFailure(log, "not of a sigmoid");
+    Location loc = log.getLoc();
+    Value opposite = train::NegOp::create(rewriter, loc, sigmoid.getInput());
+    Value softplus = train::SoftplusOp::create(rewriter, loc, opposite);
+    rewriter.replaceOpWithNewOp<train::NegOp>(log, softplus);
+    return success();
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
@@ -249,7 +267,8 @@ struct RecognizeActivationsPass
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<RecognizeActivation<train::MulOp>,
-                 RecognizeActivation<train::DivOp>>(&getContext());
+                 RecognizeActivation<train::DivOp>, RecognizeLogSigmoid>(
+        &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

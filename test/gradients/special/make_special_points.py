@@ -43,8 +43,8 @@ def make(row):
         "z": {"shape": list(z.shape), "weights": numbers(weight), "values": numbers(z.detach())},
         "gradients": {k: numbers(g) for k, g in zip(inputs, gradients)},
     }
-    if row.has_training_form:
-        result["has_training_form"] = True
+    if row.trained_only:
+        result["trained_only"] = True
     if row.constants:
         result["constants"] = {k: {"shape": list(np.shape(v)), "values": numbers(v)} for k, v in row.constants.items()}
     if row.reason:

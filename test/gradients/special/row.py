@@ -14,8 +14,9 @@ class Row:
     opset: int = 23
     # Initializers that are not trained.
     constants: dict = dataclasses.field(default_factory=dict)
-    # Whether the op is another one at inference: then the op Gradient refuses it.
-    has_training_form: bool = False
+    # Not by the op Gradient: it refuses ops that are others at inference, and it
+    # differentiates what is written, before mpc recognizes better forms.
+    trained_only: bool = False
     # Where mpc has another gradient than PyTorch on purpose: the gradients by input, and why.
     wanted: typing.Optional[dict] = None
     reason: str = ""

@@ -105,6 +105,9 @@ function("Exp", torch.exp, [-INF, -1e4, -1, -0.0, 0, 1, 80])
 function("Exp", torch.exp, [INF], "_infinite")
 function("Log", torch.log, [1, 2, 1e-30, 1e30])
 function("Log", torch.log, [0, -0.0, INF], "_infinite")
+# As PyTorch's older exporter writes it.
+row("Log_sigmoid", {"x": [-1e4, -200, -100, -88, -1, -0.0, 0, 1, 100, 1e4]}, "s = Sigmoid (x)\n z = Log (s)",
+    F.logsigmoid, trained_only=True)
 function("Tan", torch.tan, [-1, -0.0, 0, 1, 3])
 function("Asin", torch.asin, [-0.5, -0.0, 0, 0.5])
 function("Asin", torch.asin, [-1, 1], "_ends")

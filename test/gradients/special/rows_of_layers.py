@@ -70,7 +70,7 @@ row("GroupNormalization_equal", {"x": [[[1, 1], [1, 1], [0, 1], [2, 3]]], "s": [
     lambda x, s, b: F.group_norm(x, 2, s, b, 1e-5))
 row("BatchNormalization_equal", {"x": [[1, 0, 1], [1, 0, 2], [1, 0, 4]], "s": [1, 0, -2], "b": [0, 1, 0.5]},
     "z, m0, v0 = BatchNormalization <training_mode = 1, epsilon = 1e-5> (x, s, b, m, v)",
-    lambda x, s, b: F.batch_norm(x, None, None, s, b, True, 0.1, 1e-5), has_training_form=True, constants={"m": [0, 0, 0], "v": [1, 1, 1]})
+    lambda x, s, b: F.batch_norm(x, None, None, s, b, True, 0.1, 1e-5), trained_only=True, constants={"m": [0, 0, 0], "v": [1, 1, 1]})
 row("LpNormalization_rows", {"x": [[3, 4], [1, 0], [-1, -0.0]]}, "z = LpNormalization (x)",
     lambda x: x / torch.linalg.vector_norm(x, 2, 1, keepdim=True))
 row("LpNormalization_rows1", {"x": [[3, 4], [1, 0], [-1, -0.0]]}, "z = LpNormalization <p = 1> (x)",

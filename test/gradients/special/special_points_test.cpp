@@ -66,7 +66,7 @@ bool isFinite(const Json &row) {
 std::vector<std::string> names(bool ofTrained) {
   std::vector<std::string> result;
   for (const auto &[name, row] : rows().items())
-    if (ofTrained ? hasFiniteInputs(row) : !row.contains("has_training_form"))
+    if (ofTrained ? hasFiniteInputs(row) : !row.contains("trained_only"))
       result.push_back(name);
   return result;
 }

@@ -243,3 +243,18 @@ func.func @number_over_itself(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
   %3 = train.mul %1, %2 : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
   return %3 : tensor<64x128xf32>
 }
+
+// -----
+
+// The sigmoid may have other readers.
+// CHECK-LABEL: func.func @log_sigmoid
+// CHECK:         %[[SIGMOID:.*]] = train.sigmoid %[[X:.*]] :
+// CHECK:         %[[OPPOSITE:.*]] = train.neg %[[X]]
+// CHECK:         %[[SOFTPLUS:.*]] = train.softplus %[[OPPOSITE]]
+// CHECK:         %[[LOG:.*]] = train.neg %[[SOFTPLUS]]
+// CHECK:         return %[[SIGMOID]], %[[LOG]]
+func.func @log_sigmoid(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = train.sigmoid %x : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = train.log %0 : (tensor<8xf32>) -> tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
