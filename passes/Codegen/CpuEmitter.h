@@ -19,7 +19,7 @@ namespace mpc {
 
 /// Rows that are added up in f32 before they go to a total in f64: the rounding
 /// errors of a sum grow with the number of its terms.
-constexpr int64_t kBlockOfRows = 16;
+constexpr int64_t kBlockOfRows = 32;
 
 class CpuEmitter : public Emitter {
 public:

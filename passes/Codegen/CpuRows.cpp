@@ -152,8 +152,8 @@ void CpuEmitter::vectors(int64_t count, Position at, unsigned unroll,
 }
 
 /// Columns of a row that are added up in f32 before they go to a total in f64:
-/// 16 terms for each of four vectors of 16 lanes.
-static constexpr int64_t kBlockOfColumns = 1024;
+/// 32 terms for each of four vectors of 16 lanes.
+static constexpr int64_t kBlockOfColumns = 2048;
 
 /// Emits `body` for all columns of a row, which adds vectors to `carried`,
 /// `unroll` of them for each sum, and leaves the sums in `rowScalars`.
