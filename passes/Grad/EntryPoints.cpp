@@ -7,6 +7,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -84,6 +85,18 @@ Value mpc::skipIdentities(Value value) {
     value = op->getOperand(0);
   }
   return value;
+}
+
+void mpc::walkOperands(Value value, llvm::function_ref<bool(Value)> visit) {
+  SmallVector<Value> work = {value};
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (!seen.insert(next).second || !visit(next))
+      continue;
+    if (Operation *op = next.getDefiningOp())
+      llvm::append_range(work, op->getOperands());
+  }
 }
 
 void mpc::eraseDeadOps(func::FuncOp func) {

@@ -73,6 +73,11 @@ void addOutput(mlir::func::FuncOp func, mlir::Value value,
 /// those of the identity.
 mlir::Value skipIdentities(mlir::Value value);
 
+/// Calls `visit` once on `value` and on each value that it is computed from.
+/// Where `visit` returns false, the walk does not go on to the operands.
+void walkOperands(mlir::Value value,
+                  llvm::function_ref<bool(mlir::Value)> visit);
+
 /// Erases ops that nothing uses and that do nothing.
 void eraseDeadOps(mlir::func::FuncOp func);
 

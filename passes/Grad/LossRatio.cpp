@@ -4,7 +4,6 @@
 #include "passes/Grad/EntryPoints.h"
 
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -20,25 +19,17 @@ struct Sources {
 
 static Sources sourcesOf(Value value) {
   Sources sources;
-  SmallVector<Value> work = {value};
-  llvm::DenseSet<Value> seen;
-  while (!work.empty()) {
-    Value next = work.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    Operation *op = next.getDefiningOp();
-    if (!op) {
+  walkOperands(value, [&](Value next) {
+    if (!next.getDefiningOp())
       sources.data = true;
-      continue;
-    }
-    if (auto read = dyn_cast<train::ReadOp>(op)) {
+    if (auto read = next.getDefiningOp<train::ReadOp>()) {
       auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
           read, read.getStateAttr());
       sources.parameters |=
           !state || state.getKind() == train::StateKind::Parameter;
     }
-    llvm::append_range(work, op->getOperands());
-  }
+    return true;
+  });
   return sources;
 }
 
@@ -51,23 +42,27 @@ static bool isFixed(Value value) {
 /// The operand that `op` multiplies by a fixed number or adds one to; null if
 /// it does something else.
 static Value operandBesideNumber(Operation *op) {
-  if (isa<train::NegOp>(op))
-    return op->getOperand(0);
-  if (isa<train::DivOp>(op))
-    return isFixed(op->getOperand(1)) ? op->getOperand(0) : Value();
-  if (!isa<train::MulOp, train::AddOp, train::SubOp>(op))
+  auto affine = dyn_cast<train::AffineOpInterface>(op);
+  if (!affine)
     return nullptr;
-  for (unsigned i : {0u, 1u})
-    if (isFixed(op->getOperand(1 - i)))
-      return op->getOperand(i);
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool othersAreFixed = llvm::all_of(op->getOpOperands(), [&](OpOperand &o) {
+      return &o == &operand || isFixed(o.get());
+    });
+    if (affine.isAffineIn(operand.getOperandNumber()) && othersAreFixed)
+      return operand.get();
+  }
   return nullptr;
 }
 
 /// `value` before it was cast, reshaped or repeated.
 static Value rootOf(Value value) {
-  while (isa_and_present<train::CastOp, train::ReshapeOp, train::BroadcastToOp>(
-      value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
+  while (auto op = value.getDefiningOp<train::MoveOpInterface>()) {
+    train::Move move = op.getMove();
+    if (move != train::Move::InOrder && move != train::Move::Repeated)
+      break;
+    value = op->getOperand(0);
+  }
   return value;
 }
 
@@ -75,20 +70,22 @@ static Value rootOf(Value value) {
 static Value summandsOf(Value sum) {
   if (typeOf(sum).getNumElements() != 1)
     return nullptr;
-  Operation *op = rootOf(sum).getDefiningOp();
-  if (isa_and_present<train::ReduceSumOp>(op))
-    return op->getOperand(0);
-  auto reduce = dyn_cast_or_null<train::ReduceByOp>(op);
-  return reduce && reduce.getKind() == train::IntegerOperation::Add
-             ? reduce.getInput()
-             : Value();
+  auto reduce = rootOf(sum).getDefiningOp<train::ReductionOpInterface>();
+  return reduce ? reduce.getSummands() : Value();
+}
+
+/// Whether `op` multiplies its operands.
+static bool isProduct(Operation *op) {
+  auto affine = dyn_cast_or_null<train::AffineOpInterface>(op);
+  return affine && op->getNumOperands() == 2 && affine.isLinearIn(0) &&
+         affine.isLinearIn(1);
 }
 
 /// Whether the elements of `losses` are each multiplied by one of `weights`, or
 /// replaced by 0 where that is 0.
 static bool areWeighted(Value losses, Value weights) {
   Operation *op = losses.getDefiningOp();
-  if (isa_and_present<train::MulOp>(op))
+  if (isProduct(op))
     return rootOf(op->getOperand(0)) == rootOf(weights) ||
            rootOf(op->getOperand(1)) == rootOf(weights);
   auto select = dyn_cast_or_null<train::SelectOp>(op);
@@ -100,7 +97,8 @@ static bool areWeighted(Value losses, Value weights) {
 static bool isWeightedMean(train::DivOp ratio) {
   Value sum = skipIdentities(ratio.getLhs());
   while (Operation *op = sum.getDefiningOp()) {
-    bool isScaled = isa<train::NegOp, train::MulOp, train::DivOp>(op);
+    auto affine = dyn_cast<train::AffineOpInterface>(op);
+    bool isScaled = affine && affine.isLinearIn(0);
     Value inner = isScaled ? operandBesideNumber(op) : Value();
     if (!inner)
       break;
@@ -136,9 +134,13 @@ std::optional<LossRatio> mpc::findLossRatio(Value loss) {
 
 /// Whether `op` multiplies the gradient `grad` by a fixed number.
 static bool scalesGradient(Operation *op, Value grad) {
-  return isa<train::NegOp, train::MulOp, train::DivOp, train::ReshapeOp>(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
-           return operand == grad || isFixed(operand);
+  if (auto cost = dyn_cast<train::CostOpInterface>(op); cost && cost.isView())
+    return true;
+  auto affine = dyn_cast<train::AffineOpInterface>(op);
+  return affine && llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+           return operand.get() == grad
+                      ? affine.isLinearIn(operand.getOperandNumber())
+                      : isFixed(operand.get());
          });
 }
 

@@ -84,18 +84,12 @@ std::optional<UpdateFormula::Role> UpdateFormula::leafRole(Value value) {
 /// Whether a number is computed, element by element, from the weight or its
 /// gradient.
 bool UpdateFormula::isOwn(Value value) const {
-  SmallVector<Value> work = {value};
-  llvm::DenseSet<Value> seen;
-  while (!work.empty()) {
-    Value next = work.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    if (known->contains(next) || next == weight)
-      return true;
-    if (isElementwise(next.getDefiningOp()))
-      llvm::append_range(work, next.getDefiningOp()->getOperands());
-  }
-  return false;
+  bool found = false;
+  walkOperands(value, [&](Value next) {
+    found |= known->contains(next) || next == weight;
+    return !found && isElementwise(next.getDefiningOp());
+  });
+  return found;
 }
 
 void UpdateFormula::visit(Value value) {

@@ -131,6 +131,8 @@ bool CastOp::isPlace(unsigned) {
   return isFloat(getInput()) && isa<IntegerType>(to) && !to.isInteger(1);
 }
 
+Move CastOp::getMove() { return Move::InOrder; }
+
 int64_t CastOp::getFlops() { return countElements(getResult()); }
 
 bool CastOp::isIdentity() {
@@ -277,6 +279,21 @@ Terms SubOp::getTerms(unsigned) { return Terms::Added; }
 Terms MulOp::getTerms(unsigned) { return Terms::Scaled; }
 Terms DivOp::getTerms(unsigned) { return Terms::Divided; }
 Terms SelectOp::getTerms(unsigned) { return Terms::Moved; }
+
+//===----------------------------------------------------------------------===//
+// Affine functions
+//===----------------------------------------------------------------------===//
+
+bool NegOp::isAffineIn(unsigned) { return true; }
+bool NegOp::isLinearIn(unsigned) { return true; }
+bool AddOp::isAffineIn(unsigned) { return true; }
+bool AddOp::isLinearIn(unsigned) { return false; }
+bool SubOp::isAffineIn(unsigned) { return true; }
+bool SubOp::isLinearIn(unsigned) { return false; }
+bool MulOp::isAffineIn(unsigned) { return true; }
+bool MulOp::isLinearIn(unsigned) { return true; }
+bool DivOp::isAffineIn(unsigned operand) { return operand == 0; }
+bool DivOp::isLinearIn(unsigned operand) { return operand == 0; }
 
 //===----------------------------------------------------------------------===//
 // Pins

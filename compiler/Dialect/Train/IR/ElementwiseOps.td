@@ -18,10 +18,10 @@ class Train_BinaryOp<string mnemonic, string what, list<Trait> traits = []>
   let extraClassDeclaration = compatible # pins;
 }
 
-def Train_AddOp : Train_BinaryOp<"add", "lhs + rhs", [Sums]>;
-def Train_SubOp : Train_BinaryOp<"sub", "lhs - rhs", [Sums]>;
-def Train_MulOp : Train_BinaryOp<"mul", "lhs * rhs", [Sums]>;
-def Train_DivOp : Train_BinaryOp<"div", "lhs / rhs", [Sums]>;
+def Train_AddOp : Train_BinaryOp<"add", "lhs + rhs", [Sums, Affine]>;
+def Train_SubOp : Train_BinaryOp<"sub", "lhs - rhs", [Sums, Affine]>;
+def Train_MulOp : Train_BinaryOp<"mul", "lhs * rhs", [Sums, Affine]>;
+def Train_DivOp : Train_BinaryOp<"div", "lhs / rhs", [Sums, Affine]>;
 
 class Train_ExtremeOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [Differentiable, Generated, Ranged, ElementByElement]> {
@@ -61,7 +61,7 @@ class Train_UnaryOp<string mnemonic, string what, list<Trait> traits = []>
   let results = (outs Train_FloatTensor:$result);
 }
 
-def Train_NegOp : Train_UnaryOp<"neg", "-x", [Differentiable]>;
+def Train_NegOp : Train_UnaryOp<"neg", "-x", [Differentiable, Affine]>;
 def Train_ReluOp : Train_UnaryOp<"relu", "max(x, 0); NaN stays NaN", [Differentiable]>;
 def Train_SqrtOp : Train_UnaryOp<"sqrt", "the square root; NaN below 0", [Differentiable]>;
 
@@ -91,7 +91,7 @@ def Train_GeluGradOp : Train_UnaryGradOp<"gelu_grad", "grad times the derivative
     (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, UnitAttr:$approximate,
          Train_Order:$order)>;
 
-def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, Ranged, ElementByElement]> {
+def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, Ranged, ElementByElement, Moves]> {
   let summary = "ONNX Cast: convert between number types, as the model asks";
   let description = [{
     Not a precision decision (that is `amp.cast`), nor a float made narrower

@@ -171,6 +171,10 @@ static Value identityOf(ElementBody &body, OpBuilder &builder, Location loc,
                                    IntegerAttr::get(element, value));
 }
 
+Value ReduceByOp::getSummands() {
+  return getKind() == IntegerOperation::Add ? getInput() : Value();
+}
+
 LogicalResult ReduceByOp::lowerToLinalg(OpBuilder &builder,
                                         SmallVectorImpl<Value> &results) {
   Value input = getInput();

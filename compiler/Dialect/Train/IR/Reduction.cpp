@@ -24,6 +24,8 @@ MPC_OP_FACTS(ReduceMaxOp, Follow, countElements(getInput()),
 Terms ReduceSumOp::getTerms(unsigned) { return Terms::Summed; }
 Terms ReduceMeanOp::getTerms(unsigned) { return Terms::Averaged; }
 
+Value ReduceSumOp::getSummands() { return getInput(); }
+
 bool ReduceSumOp::addsUp() { return true; }
 int64_t ReduceSumOp::countTerms() { return 1; }
 Value ReduceSumOp::buildDivisor(OpBuilder &) { return nullptr; }

@@ -23,7 +23,7 @@ class Train_ReduceOp<string mnemonic, string what, list<Trait> traits = []>
 }
 
 def Train_ReduceSumOp : Train_ReduceOp<"reduce_sum", "Sum over dimensions",
-    [Sums, DeclareOpInterfaceMethods<BatchLossOpInterface>]>;
+    [Sums, Reduces, DeclareOpInterfaceMethods<BatchLossOpInterface>]>;
 def Train_ReduceMeanOp : Train_ReduceOp<"reduce_mean", "Mean over dimensions", [Sums]>;
 
 def Train_ReduceMaxOp : Train_InferredOp<"reduce_max", [Differentiable, Generated, Ranged]> {

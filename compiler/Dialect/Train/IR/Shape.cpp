@@ -24,6 +24,13 @@ MPC_OP_FACTS(ConcatOp, Promote, 0, "joins what may differ in width")
 MPC_OP_FACTS(SliceOp, Transparent, 0, "only copies elements")
 MPC_OP_FACTS(SplitOp, Transparent, 0, "only copies elements")
 
+Move ReshapeOp::getMove() { return Move::InOrder; }
+Move TransposeOp::getMove() { return Move::Permuted; }
+Move BroadcastToOp::getMove() { return Move::Repeated; }
+Move ConcatOp::getMove() { return Move::Joined; }
+Move SliceOp::getMove() { return Move::Picked; }
+Move SplitOp::getMove() { return Move::Picked; }
+
 /// The identity on scalars; the helpers of Lowering.h convert where types
 /// differ.
 static SmallVector<Value> moveElement(OpBuilder &, Location, ValueRange x) {

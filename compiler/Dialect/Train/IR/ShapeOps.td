@@ -10,7 +10,7 @@ class Train_ShapeOp<string mnemonic, list<Trait> traits = []>
         Pure, DeclareOpInterfaceMethods<PrecisionOpInterface>,
         DeclareOpInterfaceMethods<CostOpInterface>])>;
 
-def Train_ReshapeOp : Train_ShapeOp<"reshape", [Differentiable, Generated, Ranged]> {
+def Train_ReshapeOp : Train_ShapeOp<"reshape", [Differentiable, Generated, Ranged, Moves]> {
   let summary = "The same elements in row-major order under another shape";
   let description = [{
     Flatten, Squeeze and Unsqueeze are reshapes. Lowers to a view.
@@ -27,7 +27,7 @@ def Train_ReshapeOp : Train_ShapeOp<"reshape", [Differentiable, Generated, Range
   }];
 }
 
-def Train_TransposeOp : Train_InferredOp<"transpose", [Differentiable, Generated, Ranged]> {
+def Train_TransposeOp : Train_InferredOp<"transpose", [Differentiable, Generated, Ranged, Moves]> {
   let summary = "Permute dimensions";
   let description = [{
     Dimension `i` of the result is dimension `permutation[i]` of the operand.
@@ -40,7 +40,7 @@ def Train_TransposeOp : Train_InferredOp<"transpose", [Differentiable, Generated
   let hasCanonicalizer = 1;
 }
 
-def Train_BroadcastToOp : Train_ShapeOp<"broadcast_to", [Differentiable, Generated, Ranged]> {
+def Train_BroadcastToOp : Train_ShapeOp<"broadcast_to", [Differentiable, Generated, Ranged, Moves]> {
   let summary = "Repeat along dimensions, with NumPy broadcasting";
   let description = [{
     (C1) the operand's shape broadcasts to the result's.
@@ -51,7 +51,7 @@ def Train_BroadcastToOp : Train_ShapeOp<"broadcast_to", [Differentiable, Generat
   let hasFolder = 1;
 }
 
-def Train_ConcatOp : Train_InferredOp<"concat", [Differentiable, Generated, Ranged]> {
+def Train_ConcatOp : Train_InferredOp<"concat", [Differentiable, Generated, Ranged, Moves]> {
   let summary = "Join tensors along one dimension";
   let description = [{
     (C1) there is an operand, and `axis` lies in [0, rank).
@@ -62,7 +62,7 @@ def Train_ConcatOp : Train_InferredOp<"concat", [Differentiable, Generated, Rang
   let hasFolder = 1;
 }
 
-def Train_SliceOp : Train_ShapeOp<"slice", [Differentiable, Generated, Ranged]> {
+def Train_SliceOp : Train_ShapeOp<"slice", [Differentiable, Generated, Ranged, Moves]> {
   let summary = "A box of consecutive elements";
   let description = [{
     The gradient is zero outside the box. Several slices of one tensor that part
@@ -78,7 +78,7 @@ def Train_SliceOp : Train_ShapeOp<"slice", [Differentiable, Generated, Ranged]> 
   let hasCanonicalizer = 1;
 }
 
-def Train_SplitOp : Train_InferredOp<"split", [Differentiable, Generated, Ranged]> {
+def Train_SplitOp : Train_InferredOp<"split", [Differentiable, Generated, Ranged, Moves]> {
   let summary = "Part a tensor along one dimension";
   let description = [{
     Result `i` has `sizes[i]` of the positions of dimension `axis`; together

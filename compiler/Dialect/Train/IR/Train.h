@@ -43,6 +43,15 @@ inline constexpr llvm::StringLiteral kTf32Attr = "mpc.tf32";
 inline constexpr int64_t kObservationWidth = 80;
 inline constexpr int64_t kRoundingWidth = 8;
 
+/// Where the elements of operands go in an op that computes nothing.
+enum class Move {
+  InOrder,  ///< All of one operand, in their row-major order.
+  Repeated, ///< All of one operand, some or all more than once.
+  Permuted, ///< All of one operand, in another order.
+  Picked,   ///< Some of one operand.
+  Joined,   ///< All of several operands.
+};
+
 /// Marks ops that bring values to one scale; see TrainBase.td.
 template <typename ConcreteOp>
 class Normalizes : public mlir::OpTrait::TraitBase<ConcreteOp, Normalizes> {};

@@ -60,6 +60,9 @@ def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 def Generated : DeclareOpInterfaceMethods<LinalgLoweringOpInterface>;
 def Ranged : DeclareOpInterfaceMethods<RangeOpInterface>;
 def Sums : DeclareOpInterfaceMethods<SumOpInterface>;
+def Affine : DeclareOpInterfaceMethods<AffineOpInterface>;
+def Moves : DeclareOpInterfaceMethods<MoveOpInterface>;
+def Reduces : DeclareOpInterfaceMethods<ReductionOpInterface>;
 def Kernel : DeclareOpInterfaceMethods<KernelOpInterface>;
 
 // Marks ops that bring values to one scale: operands behind the first are scale and offset,

@@ -149,6 +149,43 @@ def SumOpInterface : OpInterface<"SumOpInterface"> {
   ];
 }
 
+def MoveOpInterface : OpInterface<"MoveOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op that computes nothing: each element of a result is one element of an
+    operand, as it is or converted to another type.
+  }];
+  let methods = [
+    InterfaceMethod<"Which elements of the operands the results have, and where.",
+      "::mpc::train::Move", "getMove">,
+  ];
+}
+
+def AffineOpInterface : OpInterface<"AffineOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op each result element of which is an element of one operand, times a
+    factor, plus a term, where the other operands give the factor and the term.
+  }];
+  let methods = [
+    InterfaceMethod<"Returns true if that holds for operand `operand`.",
+      "bool", "isAffineIn", (ins "unsigned":$operand)>,
+    InterfaceMethod<"Returns true if, in addition, the term is 0.",
+      "bool", "isLinearIn", (ins "unsigned":$operand)>,
+  ];
+}
+
+def ReductionOpInterface : OpInterface<"ReductionOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op that combines the elements of an operand along dimensions.
+  }];
+  let methods = [
+    InterfaceMethod<"The operand that is summed; null if it is not a sum.",
+      "::mlir::Value", "getSummands">,
+  ];
+}
+
 def CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::mpc::train";
   let methods = [
