@@ -134,8 +134,10 @@ class Runner:
             raise Failure(f"exit status {done.returncode}: {why}")
         return done.stdout
 
-    def record(self, stage, name, work):
-        """Runs one check and keeps what became of it; never raises."""
+    def record(self, stage, name, work, rest=()):
+        """Runs one check and keeps what became of it; never raises. With it goes
+        what `work` put into `rest`: the tests that must run in another process.
+        """
         begin = time.monotonic()
         if (stage, name) in self.known:
             self.keep(self.known[stage, name])
@@ -153,6 +155,8 @@ class Runner:
             with open(self.logs / "exceptions.log", "a", encoding="utf-8") as file:
                 file.write(f"{stage} {name}\n{traceback.format_exc()}\n")
         entry["seconds"] = round(time.monotonic() - begin, 2)
+        if rest:
+            entry["rest"] = list(rest)
         self.keep(entry)
 
     def keep(self, entry):
@@ -232,66 +236,17 @@ class Runner:
         return judge_tests([test], parse_test_results(done.stdout), done)
 
     def run_shards(self, stage, program, tests, wrapper=(), seconds=None):
-        """Twenty at a time; behind one that crashed or hung it goes on."""
-        seconds = seconds or self.args.shard_seconds
+        """Runs twenty at a time, and goes on after one that crashed or hung."""
         label = f"{program} {wrapper[2]}" if wrapper else program
-        hangs = 0
+        shard = Shard(self, program, wrapper, seconds or self.args.shard_seconds)
         for begin in range(0, len(tests), SHARD):
             left = tests[begin : begin + SHARD]
             while left:
                 first, last = tests.index(left[0]) + 1, tests.index(left[-1]) + 1
                 name = f"{label} {first}-{last} of {len(tests)}"
-                rest, what = [], {}
-                self.record(
-                    stage,
-                    name,
-                    lambda: self.run_shard(program, left, wrapper, seconds, rest, what, hangs),
-                )
-                hangs += what.get("hung", False)
-                if not what:  # Known from before.
-                    rest = self.known[stage, name].get("rest", [])
-                elif rest:
-                    self.results[-1]["rest"] = list(rest)
-                    self.write()
-                left = list(rest)
-
-    def run_shard(self, program, tests, wrapper, seconds, rest, what, hangs):
-        """Runs these; `rest` gets those behind a test that ended the process."""
-        what["ran"] = True
-        if hangs >= MAX_HANGS:
-            raise Skipped(f"{hangs} tests of this program hung")
-        command = [*wrapper, self.program(program), f"--gtest_filter={':'.join(tests)}"]
-        log = self.logs / f"{program}-shard.log"
-        begin = log.stat().st_size if log.exists() else 0
-        how = note = ""
-        try:
-            done = self.run(f"{program}-shard", command, seconds)
-            results = parse_test_results(done.stdout)
-        except TimedOut as hung:
-            what["hung"] = True
-            how, results = f"hung: {hung}", parse_test_results(read_text(log, begin))
-            done = Done(None, "", "")
-        culprit = next((test for test in tests if results.get(test, [""])[0] == "began"), None)
-        if culprit and culprit != tests[0] and "hung" in what:
-            # It may be slow only: it has a process of its own next.
-            what.pop("hung")
-            first = tests.index(culprit)
-            rest.extend(tests[first:])
-            note, tests, done.returncode, culprit = "; then time was up", tests[:first], 0, None
-            if any(results[test][0] == "failed" for test in tests):
-                done.returncode = 1
-            how = ""
-        if culprit:
-            rest.extend(tests[tests.index(culprit) + 1 :])
-            how = how or f"crashed: {describe_exit(done.returncode)}"
-            others = [test for test in tests if results.get(test, [""])[0] == "failed"]
-            more = f"; and failed: {', '.join(others)}" if others else ""
-            raise Failure(f"{culprit} {how}{more}")
-        if how:
-            raise Failure(f"{how}, but in none of its tests")
-        if results:  # It ended between two tests.
-            rest.extend(test for test in tests if test not in results)
-        return judge_tests(tests, results, done) + note
+                rest = []
+                self.record(stage, name, lambda: shard.run(left, rest), rest)
+                left = self.results[-1].get("rest", [])
 
     def digits(self):
         for package in sorted(self.content.glob("packages/*.mpc")):
@@ -394,7 +349,8 @@ class Runner:
                     continue
                 tests = self.tests_of("sanitizer", program, pattern)
                 wrapper = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9"]
-                self.run_shards("sanitizer", program, tests, wrapper, 9 * SHARD_SECONDS)
+                seconds = 9 * self.args.shard_seconds
+                self.run_shards("sanitizer", program, tests, wrapper, seconds)
 
     def need_sanitizer(self):
         self.need_device()
@@ -437,7 +393,10 @@ class Runner:
     def write(self):
         """Keeps what is known so far: the machine may be taken away."""
         report = {"machine": self.machine, "results": self.results}
-        (self.out / "results.json").write_text(json.dumps(report, indent=1) + "\n")
+        # Not in place: half a file would cost --resume all of it.
+        fresh = self.out / "results.json.new"
+        fresh.write_text(json.dumps(report, indent=1) + "\n")
+        fresh.replace(self.out / "results.json")
         counts = {"passed": 0, "failed": 0, "skipped": 0}
         for entry in self.results:
             counts[entry["status"]] += 1
@@ -445,6 +404,83 @@ class Runner:
         table = [line_of(entry) for entry in self.results] + [total]
         (self.out / "table.txt").write_text("\n".join(table) + "\n")
         return total
+
+
+class Shard:
+    """Runs tests of one program in one process after the other."""
+
+    def __init__(self, runner, program, wrapper, seconds):
+        self.runner = runner
+        self.command = [*wrapper, runner.program(program)]
+        self.log_name = f"{program}-shard"
+        self.has_wrapper = bool(wrapper)
+        self.seconds = seconds
+        self.hangs = 0
+
+    def run(self, tests, rest):
+        """Runs `tests` in one process. If that ends or hangs before all of them
+        ended, `rest` gets the ones that did not, but for the one to blame.
+        """
+        if self.hangs >= MAX_HANGS:
+            raise Skipped(f"{self.hangs} tests of this program hung")
+        log = self.runner.logs / f"{self.log_name}.log"
+        begin = log.stat().st_size if log.exists() else 0
+        command = [*self.command, f"--gtest_filter={':'.join(tests)}"]
+        try:
+            done = self.runner.run(self.log_name, command, self.seconds)
+        except TimedOut as hung:
+            output = read_text(log, begin)
+            return self.judge_hang(tests, rest, parse_test_results(output), output, hung)
+        results = parse_test_results(done.stdout)
+        culprit = unfinished(tests, results)
+        if culprit:
+            rest.extend(tests[tests.index(culprit) + 1 :])
+            raise Failure(
+                f"{culprit} crashed: {describe_exit(done.returncode)}{and_failed(tests, results)}"
+            )
+        if results:  # It ended between two tests.
+            rest.extend(test for test in tests if test not in results)
+        return judge_tests(tests, results, done)
+
+    def judge_hang(self, tests, rest, results, output, hung):
+        culprit = unfinished(tests, results)
+        if culprit and culprit != tests[0]:
+            # It may only be slow: it is the first of the next process.
+            first = tests.index(culprit)
+            rest.extend(tests[first:])
+            said = sanitizer_remarks(output) if self.has_wrapper else []
+            if said:
+                raise Failure(f"{said[0]}; then time was up")
+            failed = any(results.get(test, [""])[0] == "failed" for test in tests)
+            done = Done(int(failed), output, "")
+            return judge_tests(tests[:first], results, done) + "; then time was up"
+        self.hangs += 1
+        others = and_failed(tests, results)
+        if culprit:
+            rest.extend(tests[1:])
+            raise Failure(f"{culprit} hung: {hung}{others}")
+        left = [test for test in tests if test not in results]
+        # If none began, the same again would hang again: the first one is blamed.
+        rest.extend(left[1:] if left == tests else left)
+        where = f"before {left[0]}" if left else "after its last test"
+        raise Failure(f"hung {where}: {hung}{others}")
+
+
+def unfinished(tests, results):
+    """The test that began and did not end; None if there is none."""
+    return next((test for test in tests if results.get(test, [""])[0] == "began"), None)
+
+
+def and_failed(tests, results):
+    """Names the failed tests, as the end of a message."""
+    failed = [test for test in tests if results.get(test, [""])[0] == "failed"]
+    return f"; and failed: {', '.join(failed)}" if failed else ""
+
+
+def sanitizer_remarks(output):
+    """What compute-sanitizer reported until it was ended."""
+    lines = [line for line in output.splitlines() if line.startswith("=========")]
+    return [line.strip("= ") for line in lines if "COMPUTE-SANITIZER" not in line]
 
 
 def line_of(entry):

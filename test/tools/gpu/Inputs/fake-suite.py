@@ -3,6 +3,7 @@
 
 What a test does is in its name: it passes, is skipped, fails, crashes, hangs with a
 child that hangs too, prints bytes that are no text, or ends the program behind it.
+The program may also hang between tests: FAKE_TESTS lists others than those below.
 """
 import os
 import signal
@@ -14,6 +15,12 @@ TESTS = ["Smoke.Passes", "Smoke.Hangs", "All/GpuModels.Train/model_gpt_bf16"]
 TESTS += [f"Many.Passes{i}" for i in range(20)]
 TESTS += ["Odd.Passes", "Odd.Crashes", "Odd.PassesBehindIt", "Odd.Fails", "Odd.Hangs"]
 TESTS += ["Odd.PrintsRubbish", "Odd.PassesButEndsBehind", "Odd.Skips", "Odd.PassesAtTheEnd"]
+if "FAKE_TESTS" in os.environ:
+    TESTS = os.environ["FAKE_TESTS"].split(":")
+
+
+def wait():
+    subprocess.Popen(["sleep", "1234.5"]).wait()
 
 
 def show_list():
@@ -27,11 +34,13 @@ def show_list():
 
 
 def run(test):
+    if "WaitsBefore" in test:
+        wait()
     print(f"[ RUN      ] {test}", flush=True)
     if "Crashes" in test:
         os.kill(os.getpid(), signal.SIGSEGV)
     if "Hangs" in test:
-        subprocess.Popen(["sleep", "1234.5"]).wait()
+        wait()
     if "Rubbish" in test:
         sys.stdout.flush()
         os.write(1, b"\xff\x00\xfe\n[ RUN \n")
@@ -39,6 +48,8 @@ def run(test):
     if result == "FAILED":
         print("file.cpp:7: Failure\nExpected 1, found 2")
     print(f"[ {result:>8} ] {test} (0 ms)", flush=True)
+    if "WaitsBehind" in test:
+        wait()
     return result == "FAILED"
 
 
