@@ -9,8 +9,8 @@
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
 #include "compiler/Support/Report.h"
+#include "passes/Grad/Accumulation.h"
 #include "passes/Grad/Groups.h"
-#include "passes/Grad/LossRatio.h"
 #include "passes/Grad/Optimizers.h"
 #include "passes/Grad/Passes.h"
 
@@ -442,58 +442,6 @@ private:
   // Accumulation
   //===--------------------------------------------------------------------===//
 
-  /// How micro-batches make up one batch. Losses that are sums are summed.
-  /// Others are means: a micro-batch counts by its `divisor`, 1 where all are
-  /// the same, the sums are over `terms`, and `apply` divides by the sum of the
-  /// divisors, so that an update of fewer micro-batches is exact as well.
-  struct Accumulation {
-    double terms;
-    bool isMean = true;
-    Value divisor = nullptr; ///< Of one micro-batch; null: 1.
-    /// The gradients are those of the sum already, not those of the mean.
-    bool hasGradientOfSum = false;
-  };
-
-  /// What the loss of `train` says of it; the mean of the losses if it is no
-  /// sum, mean or loss op that could say.
-  Accumulation analyzeLoss(OpBuilder &builder, Value loss,
-                           train::ConstantOp seed) {
-    Accumulation result{double(accumulate)};
-    auto op = skipIdentities(loss).getDefiningOp<train::BatchLossOpInterface>();
-    if (!op)
-      return analyzeRatio(builder, loss, seed);
-    if (op.addsUp())
-      return {1.0, /*isMean=*/false};
-    if ((result.divisor = op.buildDivisor(builder)))
-      result.terms *= double(op.countTerms());
-    return result;
-  }
-
-  /// A mean over weights that the model writes out counts by their sum. Of
-  /// other ratios nothing says how they come together.
-  Accumulation analyzeRatio(OpBuilder &builder, Value loss,
-                            train::ConstantOp seed) {
-    Accumulation result{double(accumulate)};
-    std::optional<LossRatio> ratio = findLossRatio(loss);
-    if (!ratio)
-      return result;
-    if (ratio->isWeightedMean) {
-      result.divisor =
-          train::reshapeTo(builder, ratio->op.getLoc(), ratio->op.getRhs(), {});
-      result.terms *= double(ratio->terms);
-      result.hasGradientOfSum = skipDenominator(*ratio, seed);
-      return result;
-    }
-    addNote(getOperation(),
-            "the loss is a ratio of numbers that depend on the data, at '" +
-                nodeName(ratio->op.getLoc()).str() +
-                "': --accumulate counts micro-batches equally, whatever they "
-                "are divided by; a loss with ignore_index and "
-                "sum(loss * mask) / sum(mask) count by what they are divided "
-                "by, as one batch would");
-    return result;
-  }
-
   /// The constant that the backward pass starts from.
   static train::ConstantOp findSeed(func::FuncOp func) {
     train::ConstantOp seed;
@@ -538,7 +486,8 @@ private:
     Value loss = getReturn(func).getOperand(0);
     OpBuilder builder(func.getContext());
     builder.setInsertionPointAfter(seed);
-    Accumulation how = analyzeLoss(builder, loss, seed);
+    Accumulation how =
+        analyzeAccumulation(builder, func, loss, seed, accumulate);
     divideSeed(builder, seed, how);
 
     builder.setInsertionPoint(getReturn(func));

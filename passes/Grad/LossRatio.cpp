@@ -2,42 +2,12 @@
 
 #include "passes/Grad/LossRatio.h"
 #include "passes/Grad/EntryPoints.h"
+#include "passes/Grad/LossTerms.h"
 
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mpc;
-
-namespace {
-
-/// What a value is computed from.
-struct Sources {
-  bool data = false, parameters = false;
-};
-
-} // namespace
-
-static Sources sourcesOf(Value value) {
-  Sources sources;
-  walkOperands(value, [&](Value next) {
-    if (!next.getDefiningOp())
-      sources.data = true;
-    if (auto read = next.getDefiningOp<train::ReadOp>()) {
-      auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-          read, read.getStateAttr());
-      sources.parameters |=
-          !state || state.getKind() == train::StateKind::Parameter;
-    }
-    return true;
-  });
-  return sources;
-}
-
-/// Whether neither data nor weights decide on the value.
-static bool isFixed(Value value) {
-  Sources sources = sourcesOf(value);
-  return !sources.data && !sources.parameters;
-}
 
 /// The operand that `op` multiplies by a fixed number or adds one to; null if
 /// it does something else.
@@ -112,24 +82,16 @@ static bool isWeightedMean(train::DivOp ratio) {
          areWeighted(skipIdentities(losses), weights);
 }
 
-std::optional<LossRatio> mpc::findLossRatio(Value loss) {
-  Value value = skipIdentities(loss);
-  while (Operation *op = value.getDefiningOp()) {
-    if (Value inner = operandBesideNumber(op)) {
-      value = skipIdentities(inner);
-      continue;
-    }
-    auto ratio = dyn_cast<train::DivOp>(op);
-    if (!ratio || !sourcesOf(ratio.getLhs()).data ||
-        !sourcesOf(ratio.getRhs()).data)
-      return std::nullopt;
-    LossRatio found = {ratio};
-    found.isWeightedMean = isWeightedMean(ratio);
-    if (found.isWeightedMean)
-      found.terms = typeOf(summandsOf(ratio.getRhs())).getNumElements();
-    return found;
-  }
-  return std::nullopt;
+std::optional<LossRatio> mpc::findLossRatio(Value term) {
+  auto ratio = term.getDefiningOp<train::DivOp>();
+  if (!ratio || !sourcesOf(ratio.getLhs()).data ||
+      !sourcesOf(ratio.getRhs()).data)
+    return std::nullopt;
+  LossRatio found = {ratio};
+  found.isWeightedMean = isWeightedMean(ratio);
+  if (found.isWeightedMean)
+    found.terms = typeOf(summandsOf(ratio.getRhs())).getNumElements();
+  return found;
 }
 
 /// Whether `op` multiplies the gradient `grad` by a fixed number.
@@ -144,21 +106,45 @@ static bool scalesGradient(Operation *op, Value grad) {
          });
 }
 
-bool mpc::skipDenominator(const LossRatio &ratio, train::ConstantOp seed) {
-  train::DivOp forward = ratio.op;
-  Value grad = seed.getResult();
-  while (grad.hasOneUse()) {
-    Operation *op = *grad.user_begin();
+/// The ops from `grad` on that scale it until one divides it by the denominator
+/// of `forward`; false, and nothing, if there is none.
+static bool findQuotient(Value grad, train::DivOp forward,
+                         SmallVectorImpl<Operation *> &path) {
+  for (Operation *op : grad.getUsers()) {
+    path.push_back(op);
     auto quotient = dyn_cast<train::DivOp>(op);
     if (quotient && quotient.getLhs() == grad &&
-        quotient.getRhs() == forward.getRhs()) {
-      quotient.getResult().replaceAllUsesWith(grad);
-      quotient.erase();
+        quotient.getRhs() == forward.getRhs())
       return true;
-    }
-    if (!scalesGradient(op, grad))
-      return false;
-    grad = op->getResult(0);
+    if (scalesGradient(op, grad) &&
+        findQuotient(op->getResult(0), forward, path))
+      return true;
+    path.pop_back();
   }
   return false;
+}
+
+bool mpc::skipDenominator(const LossRatio &ratio, train::ConstantOp seed,
+                          Value divisor) {
+  SmallVector<Operation *> path;
+  if (!findQuotient(seed, ratio.op, path))
+    return false;
+  OpBuilder builder(seed.getContext());
+  Value grad = seed.getResult();
+  for (Operation *next : path) {
+    if (!grad.hasOneUse()) {
+      builder.setInsertionPointAfterValue(grad);
+      Value weighted =
+          train::MulOp::create(builder, seed.getLoc(), grad, divisor);
+      grad.replaceUsesWithIf(weighted, [&](OpOperand &use) {
+        return use.getOwner() != next &&
+               use.getOwner() != weighted.getDefiningOp();
+      });
+    }
+    if (next != path.back())
+      grad = next->getResult(0);
+  }
+  path.back()->getResult(0).replaceAllUsesWith(grad);
+  path.back()->erase();
+  return true;
 }

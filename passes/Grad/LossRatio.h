@@ -14,8 +14,7 @@
 
 namespace mpc {
 
-/// A loss that is a ratio, both sides of which depend on the data, or one to
-/// which numbers are added and by which they are multiplied.
+/// A ratio both sides of which depend on the data.
 struct LossRatio {
   train::DivOp op;
   /// The denominator is the sum of weights that the data alone gives, the
@@ -25,13 +24,15 @@ struct LossRatio {
   int64_t terms = 0;
 };
 
-/// None if the loss is none: a mean, whose denominator is always the same.
-std::optional<LossRatio> findLossRatio(mlir::Value loss);
+/// The ratio that a term of a loss (LossTerms.h) is; none if it is none.
+std::optional<LossRatio> findLossRatio(mlir::Value term);
 
 /// Lets the backward pass, which starts from `seed`, start from the numerator,
-/// as it does if the seed is multiplied by the denominator, but also where that
-/// is 0. False, with nothing changed, if the backward pass is another one.
-bool skipDenominator(const LossRatio &ratio, train::ConstantOp seed);
+/// as it does if the seed is multiplied by `divisor`, the denominator without
+/// dimensions, but also where that is 0; other terms of the loss still start
+/// from the product. False, with nothing changed, if there is no such start.
+bool skipDenominator(const LossRatio &ratio, train::ConstantOp seed,
+                     mlir::Value divisor);
 
 } // namespace mpc
 

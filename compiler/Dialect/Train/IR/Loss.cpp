@@ -249,7 +249,7 @@ ElementLossOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
 /// The sum over labels of how much each counts; null if each counts once.
 template <typename Op>
 static Value buildClassDivisor(Op op, OpBuilder &builder) {
-  if (!op.getWeight() && !op.getIgnoreIndex())
+  if (!op.isWeighted())
     return nullptr;
   auto type =
       RankedTensorType::get(shapeOf(op.getLabels()), elementOf(op.getLoss()));
@@ -259,16 +259,19 @@ static Value buildClassDivisor(Op op, OpBuilder &builder) {
                              /*keepdims=*/false);
 }
 
-#define MPC_BATCH_LOSS(OP, TERMS, DIVISOR)                                     \
+#define MPC_BATCH_LOSS(OP, TERMS, WEIGHTED, DIVISOR)                           \
   bool OP::addsUp() { return getReduction() == LossReduction::Sum; }           \
+  bool OP::isWeighted() { return !addsUp() && (WEIGHTED); }                    \
   int64_t OP::countTerms() { return countElements(TERMS); }                    \
   Value OP::buildDivisor([[maybe_unused]] OpBuilder &builder) {                \
     return DIVISOR;                                                            \
   }
 MPC_BATCH_LOSS(SoftmaxCrossEntropyOp, getLabels(),
+               getWeight() || getIgnoreIndex(),
                buildClassDivisor(*this, builder))
-MPC_BATCH_LOSS(NllLossOp, getLabels(), buildClassDivisor(*this, builder))
-MPC_BATCH_LOSS(ElementLossOp, getPrediction(), nullptr)
+MPC_BATCH_LOSS(NllLossOp, getLabels(), getWeight() || getIgnoreIndex(),
+               buildClassDivisor(*this, builder))
+MPC_BATCH_LOSS(ElementLossOp, getPrediction(), false, nullptr)
 #undef MPC_BATCH_LOSS
 
 //===----------------------------------------------------------------------===//

@@ -19,7 +19,7 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 // as torch.nn.CrossEntropyLoss has it.
 class Train_ClassLossOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [
-        Differentiable, Generated, Ranged, DeclareOpInterfaceMethods<BatchLossOpInterface>]> {
+        Differentiable, Generated, Ranged, EndsLosses]> {
   let summary = what;
   let description = [{
     (C1) labels have the shape of the first operand without dimension 1.
@@ -69,7 +69,7 @@ def Train_ElementLoss : I32EnumAttr<"ElementLoss", "a loss that compares element
 def Train_ElementLossAttr : EnumAttr<Train_Dialect, Train_ElementLoss, "element_loss">;
 
 def Train_ElementLossOp : Train_InferredOp<"element_loss", [
-    Differentiable, Generated, Ranged, DeclareOpInterfaceMethods<BatchLossOpInterface>]> {
+    Differentiable, Generated, Ranged, EndsLosses]> {
   let summary = "Squared error, absolute error, or stable binary cross-entropy of logits";
   let description = [{
     mse: `(p - t)^2`; l1: `|p - t|`; bce_with_logits:

@@ -25,10 +25,16 @@ Terms ReduceSumOp::getTerms(unsigned) { return Terms::Summed; }
 Terms ReduceMeanOp::getTerms(unsigned) { return Terms::Averaged; }
 
 Value ReduceSumOp::getSummands() { return getInput(); }
+Value ReduceMeanOp::getSummands() { return nullptr; }
 
-bool ReduceSumOp::addsUp() { return true; }
-int64_t ReduceSumOp::countTerms() { return 1; }
-Value ReduceSumOp::buildDivisor(OpBuilder &) { return nullptr; }
+#define MPC_BATCH_LOSS(OP, ADDS_UP)                                            \
+  bool OP::addsUp() { return ADDS_UP; }                                        \
+  bool OP::isWeighted() { return false; }                                      \
+  int64_t OP::countTerms() { return 1; }                                       \
+  Value OP::buildDivisor(OpBuilder &) { return nullptr; }
+MPC_BATCH_LOSS(ReduceSumOp, true)
+MPC_BATCH_LOSS(ReduceMeanOp, false)
+#undef MPC_BATCH_LOSS
 
 //===----------------------------------------------------------------------===//
 // Types

@@ -23,8 +23,9 @@ class Train_ReduceOp<string mnemonic, string what, list<Trait> traits = []>
 }
 
 def Train_ReduceSumOp : Train_ReduceOp<"reduce_sum", "Sum over dimensions",
-    [Sums, Reduces, DeclareOpInterfaceMethods<BatchLossOpInterface>]>;
-def Train_ReduceMeanOp : Train_ReduceOp<"reduce_mean", "Mean over dimensions", [Sums]>;
+    [Sums, Reduces, EndsLosses]>;
+def Train_ReduceMeanOp : Train_ReduceOp<"reduce_mean", "Mean over dimensions",
+    [Sums, Reduces, EndsLosses]>;
 
 def Train_ReduceMaxOp : Train_InferredOp<"reduce_max", [Differentiable, Generated, Ranged]> {
   let summary = "The largest element over dimensions; NaN if one is NaN";

@@ -62,6 +62,7 @@ def Ranged : DeclareOpInterfaceMethods<RangeOpInterface>;
 def Sums : DeclareOpInterfaceMethods<SumOpInterface>;
 def Affine : DeclareOpInterfaceMethods<AffineOpInterface>;
 def Moves : DeclareOpInterfaceMethods<MoveOpInterface>;
+def EndsLosses : DeclareOpInterfaceMethods<BatchLossOpInterface>;
 def Reduces : DeclareOpInterfaceMethods<ReductionOpInterface>;
 def Kernel : DeclareOpInterfaceMethods<KernelOpInterface>;
 

@@ -76,6 +76,9 @@ def BatchLossOpInterface : OpInterface<"BatchLossOpInterface"> {
     InterfaceMethod<
       "Whether the losses of batches add up; otherwise the op takes a mean.",
       "bool", "addsUp">,
+    InterfaceMethod<
+      "Whether what the mean divides by depends on the data.",
+      "bool", "isWeighted">,
     InterfaceMethod<[{
         What the mean divides by, of rank 0 and in the type of the loss, if that
         depends on the data: labels that count, weights of classes. Null if it is
@@ -183,6 +186,8 @@ def ReductionOpInterface : OpInterface<"ReductionOpInterface"> {
   let methods = [
     InterfaceMethod<"The operand that is summed; null if it is not a sum.",
       "::mlir::Value", "getSummands">,
+    InterfaceMethod<"The dimensions of operand 0 that go away, sorted.",
+      "::llvm::ArrayRef<int64_t>", "getAxes">,
   ];
 }
 

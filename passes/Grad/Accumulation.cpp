@@ -1,0 +1,135 @@
+//===- Accumulation.cpp - How micro-batches make up one batch -------------===//
+
+#include "passes/Grad/Accumulation.h"
+
+#include "compiler/Dialect/Train/IR/Gradient.h"
+#include "compiler/Support/Locations.h"
+#include "compiler/Support/Notes.h"
+#include "passes/Grad/EntryPoints.h"
+#include "passes/Grad/LossRatio.h"
+#include "passes/Grad/LossTerms.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// How many samples the inputs of `func` hold; 0 if none has a batch.
+static int64_t batchSizeOf(func::FuncOp func) {
+  for (BlockArgument argument : func.getArguments())
+    if (auto dim = func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                      kBatchDimAttr))
+      return typeOf(argument).getDimSize(dim.getInt());
+  return 0;
+}
+
+namespace {
+
+/// What the loss of one function says.
+class Analysis {
+public:
+  Analysis(OpBuilder &builder, func::FuncOp func, train::ConstantOp seed,
+           int64_t count)
+      : builder(builder), module(func->getParentOfType<ModuleOp>()),
+        batchSize(batchSizeOf(func)), seed(seed), count(count) {}
+
+  Accumulation of(Value loss) {
+    const LossTerms terms = findLossTerms(loss);
+    if (terms.ofData.size() == 1) {
+      const LossTerm &term = terms.ofData.front();
+      if (std::optional<LossRatio> ratio = findLossRatio(term.value))
+        return ofRatio(*ratio);
+      if (growthOf(term, batchSize) == LossGrowth::Weighted)
+        return weighByOp(term);
+    }
+    return ofSumsAndMeans(terms);
+  }
+
+private:
+  /// Sums, if there is nothing else; otherwise the mean.
+  Accumulation ofSumsAndMeans(const LossTerms &terms) {
+    SmallVector<Value> sums, others;
+    for (const LossTerm &term : terms.ofData) {
+      LossGrowth growth = findLossRatio(term.value)
+                              ? LossGrowth::Other
+                              : growthOf(term, batchSize);
+      if (growth == LossGrowth::Sum)
+        sums.push_back(term.value);
+      else if (growth != LossGrowth::Mean)
+        others.push_back(term.value);
+    }
+    if (!sums.empty() && sums.size() == terms.ofData.size()) {
+      if (!terms.ofWeights.empty())
+        noteRepeated(terms.ofWeights.front());
+      return {1.0, /*isMean=*/false};
+    }
+    if (!others.empty())
+      noteAveraged(others.front(), terms.ofData.size() == 1
+                                       ? "is no sum and no mean over the batch"
+                                       : "has a term that counts otherwise than "
+                                         "the others");
+    else if (!sums.empty())
+      noteAveraged(sums.front(), "has a sum over the batch beside a mean");
+    return {double(count)};
+  }
+
+  /// A mean by labels that count or weights of classes counts by these.
+  Accumulation weighByOp(const LossTerm &term) {
+    auto op = term.value.getDefiningOp<train::BatchLossOpInterface>();
+    Accumulation result{double(count)};
+    result.divisor = op.buildDivisor(builder);
+    result.terms *= double(op.countTerms());
+    return result;
+  }
+
+  /// A mean over weights that the model writes out counts by their sum. Of
+  /// other ratios nothing says how they come together.
+  Accumulation ofRatio(LossRatio ratio) {
+    Accumulation result{double(count)};
+    Location loc = ratio.op.getLoc();
+    if (ratio.isWeightedMean) {
+      result.divisor = train::reshapeTo(builder, loc, ratio.op.getRhs(), {});
+      result.terms *= double(ratio.terms);
+      result.hasGradientOfSum = skipDenominator(ratio, seed, result.divisor);
+      return result;
+    }
+    addNote(module, "the loss is a ratio of numbers that depend on the data, "
+                    "at '" +
+                        nodeName(loc).str() +
+                        "': --accumulate counts micro-batches equally, "
+                        "whatever they are divided by; a loss with "
+                        "ignore_index and sum(loss * mask) / sum(mask) count "
+                        "by what they are divided by, as one batch would");
+    return result;
+  }
+
+  void noteAveraged(Value term, StringRef what) {
+    addNote(module, "the loss " + what.str() + ", at '" +
+                        nodeName(term.getLoc()).str() +
+                        "': --accumulate takes the mean over micro-batches, "
+                        "which need not be the loss of one batch of all of "
+                        "them");
+  }
+
+  void noteRepeated(Value term) {
+    const std::string times = std::to_string(count);
+    addNote(module,
+            "the loss is a sum over the batch and a term of weights alone, at "
+            "'" +
+                nodeName(term.getLoc()).str() + "': --accumulate=" + times +
+                " adds micro-batches up, so that this term counts " + times +
+                " times; divide it by that, or take the mean over the batch");
+  }
+
+  OpBuilder &builder;
+  ModuleOp module;
+  int64_t batchSize;
+  train::ConstantOp seed;
+  int64_t count;
+};
+
+} // namespace
+
+Accumulation mpc::analyzeAccumulation(OpBuilder &builder, func::FuncOp func,
+                                      Value loss, train::ConstantOp seed,
+                                      int64_t count) {
+  return Analysis(builder, func, seed, count).of(loss);
+}
