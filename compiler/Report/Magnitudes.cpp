@@ -112,6 +112,22 @@ double Magnitudes::centred(size_t op, double norm) const {
   return std::max(scaled(op), leftOf(terms, norm));
 }
 
+/// By one operand less parts of it, as the gradient of a norm, which is 0 where
+/// that of its result is the same everywhere.
+double Magnitudes::projected(size_t op, double norm) const {
+  const Op &line = reference.ops[ops[op].left];
+  const Shown *input = inputOf(op, 0);
+  if (!input)
+    return 0;
+  double factor = 1;
+  const size_t count = line.operands.size();
+  if (count > 2)
+    for (size_t i : {size_t(2), count - 1})
+      if (const Shown *scale = inputOf(op, i))
+        factor *= scale->norm / std::sqrt(elementsOf(line.operands[i]));
+  return factor * std::max(input->least, leftOf(input->norm, norm / factor));
+}
+
 /// By a sum of operands.
 double Magnitudes::added(size_t op, double norm) const {
   const Op &line = reference.ops[ops[op].left];
@@ -130,6 +146,22 @@ double Magnitudes::added(size_t op, double norm) const {
 double Magnitudes::summed(size_t op) const {
   const Shown *input = inputOf(op, 0);
   return input ? std::max(input->least, kShare * input->norm) : 0;
+}
+
+/// By sums of products of the elements of two operands, of random signs.
+double Magnitudes::contracted(size_t op) const {
+  const Op &line = reference.ops[ops[op].left];
+  double least = 0;
+  for (size_t i : {0, 1}) {
+    const Shown *input = inputOf(op, i), *factor = inputOf(op, 1 - i);
+    if (input && factor)
+      least = std::max(least, input->least * factor->norm);
+  }
+  if (least == 0)
+    return 0;
+  const double products = double(line.cost.flops) / 2;
+  return least * std::sqrt(products / elementsOf(line.operands[0]) /
+                           elementsOf(line.operands[1]));
 }
 
 double Magnitudes::leastNormOf(size_t op, size_t result,
@@ -153,11 +185,17 @@ double Magnitudes::leastNormOf(size_t op, size_t result,
   case Terms::Centred:
     least = centred(op, norm);
     break;
+  case Terms::Projected:
+    least = projected(op, norm);
+    break;
   case Terms::Added:
     least = added(op, norm);
     break;
   case Terms::Summed:
     least = summed(op);
+    break;
+  case Terms::Contracted:
+    least = contracted(op);
     break;
   case Terms::Averaged: {
     double terms = elementsOf(line.operands[0]) /

@@ -40,9 +40,11 @@ private:
   double scaled(size_t op) const;
   double divided(size_t op) const;
   double centred(size_t op, double norm) const;
+  double projected(size_t op, double norm) const;
   double added(size_t op, double norm) const;
   double leftOf(double terms, double norm) const;
   double summed(size_t op) const;
+  double contracted(size_t op) const;
 
   llvm::ArrayRef<SharedOp> ops;
   const Function &reference;

@@ -17,9 +17,12 @@ enum class Terms {
   Scaled,   ///< Products of operands.
   Divided,  ///< Quotients of the first operand and the second.
   Centred,  ///< Products of operands, less sums of such products.
+  Projected, ///< The first operand less parts of it; with more than two
+             ///< operands, times the third and the last.
   Added,    ///< Sums of one element of each operand.
   Summed,   ///< Sums of many elements of the first operand.
   Averaged, ///< The same, divided by their number.
+  Contracted, ///< Sums of products of the first two operands.
 };
 
 /// As reports have it.
@@ -35,12 +38,16 @@ inline llvm::StringRef termsName(Terms terms) {
     return "divided";
   case Terms::Centred:
     return "centred";
+  case Terms::Projected:
+    return "projected";
   case Terms::Added:
     return "added";
   case Terms::Summed:
     return "summed";
   case Terms::Averaged:
     return "averaged";
+  case Terms::Contracted:
+    return "contracted";
   }
   llvm_unreachable("a way was added");
 }
@@ -52,9 +59,11 @@ inline Terms termsOf(llvm::StringRef name) {
       .Case("scaled", Terms::Scaled)
       .Case("divided", Terms::Divided)
       .Case("centred", Terms::Centred)
+      .Case("projected", Terms::Projected)
       .Case("added", Terms::Added)
       .Case("summed", Terms::Summed)
       .Case("averaged", Terms::Averaged)
+      .Case("contracted", Terms::Contracted)
       .Default(Terms::Other);
 }
 

@@ -10,7 +10,7 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 def Train_MatmulOp : Train_InferredOp<"matmul", [
-    Differentiable, Kernel, Ranged, DeclareOpInterfaceMethods<RowsOpInterface>]> {
+    Differentiable, Kernel, Ranged, Sums, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "Matrix product of the last two dimensions";
   let description = [{
     `lhs` is [B.., M, K] ([B.., K, M] with `transpose_lhs`), `rhs` [B.., K, N]
@@ -40,7 +40,7 @@ def Train_MatmulOp : Train_InferredOp<"matmul", [
 // Geometry of a sliding window. Per spatial dimension: strides, dilations;
 // pads_begin and pads_end count zeros (or nothing, in pooling) at the borders.
 class Train_ConvLikeOp<string mnemonic, list<Trait> traits = []>
-    : Train_InferredOp<mnemonic, !listconcat(traits, [Kernel])> {
+    : Train_InferredOp<mnemonic, !listconcat(traits, [Kernel, Sums])> {
   let extraClassDeclaration = compatible;
 }
 

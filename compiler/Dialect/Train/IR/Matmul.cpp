@@ -33,6 +33,8 @@ MPC_OP_FACTS(MatmulOp, Low,
                  ? "16-bit operands, f32 sums, result stored in f32"
                  : "16-bit operands, f32 sums")
 
+Terms MatmulOp::getTerms(unsigned) { return Terms::Contracted; }
+
 StringRef MatmulOp::getKernelName() { return "matmul"; }
 
 /// A product of matrices, or of many by one: row by row.

@@ -53,13 +53,14 @@ bool BatchNormGradOp::isOperandPinned(unsigned index) { return index > 1; }
 bool BatchNormGradOp::isResultPinned(unsigned index) { return index != 0; }
 
 Terms SoftmaxGradOp::getTerms(unsigned) { return Terms::Centred; }
+Terms LogSoftmaxGradOp::getTerms(unsigned) { return Terms::Projected; }
 
-// The gradients of scale and bias.
+// The gradients of scale and bias are sums.
 Terms LayerNormGradOp::getTerms(unsigned result) {
-  return result == 0 ? Terms::Other : Terms::Summed;
+  return result == 0 ? Terms::Projected : Terms::Summed;
 }
 Terms BatchNormGradOp::getTerms(unsigned result) {
-  return result == 0 ? Terms::Other : Terms::Summed;
+  return result == 0 ? Terms::Projected : Terms::Summed;
 }
 
 //===----------------------------------------------------------------------===//

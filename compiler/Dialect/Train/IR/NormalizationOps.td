@@ -148,6 +148,6 @@ class Train_SoftmaxLikeGradOp<string mnemonic, string what, list<Trait> traits =
   let results = (outs Train_FloatTensor:$result);
 }
 def Train_SoftmaxGradOp : Train_SoftmaxLikeGradOp<"softmax_grad", "output (grad - sum(grad output))", [Sums]>;
-def Train_LogSoftmaxGradOp : Train_SoftmaxLikeGradOp<"log_softmax_grad", "grad - exp(output) sum(grad)">;
+def Train_LogSoftmaxGradOp : Train_SoftmaxLikeGradOp<"log_softmax_grad", "grad - exp(output) sum(grad)", [Sums]>;
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_NORMALIZATIONOPS_TD

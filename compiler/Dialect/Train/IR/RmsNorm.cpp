@@ -24,7 +24,7 @@ bool RmsNormOp::isOperandPinned(unsigned index) { return index != 0; }
 bool RmsNormOp::isResultPinned(unsigned index) { return index != 0; }
 bool RmsNormGradOp::isOperandPinned(unsigned index) { return index > 1; }
 Terms RmsNormGradOp::getTerms(unsigned result) {
-  return result == 0 ? Terms::Other : Terms::Summed;
+  return result == 0 ? Terms::Projected : Terms::Summed;
 }
 bool RmsNormGradOp::isResultPinned(unsigned index) { return index != 0; }
 

@@ -190,3 +190,10 @@ Model("flat_softmax", [ROWS, LABELS], f"""
   s = ReduceSum<keepdims = 1>(p, one)
   y = Mul(h, s)
   {CROSS_ENTROPY}""")
+# What arrives at the norms is the same everywhere: they pass on nothing.
+Model("flat_norm", [ROWS], f"""
+  width = Constant <value = int64[1] {{{WIDTH}}}> ()
+  scale = ConstantOfShape <value = float[1] {{0.7}}> (width)
+  h = MatMul(x, W(w, w))
+  n = LayerNormalization(h, scale)
+  loss = ReduceMean<keepdims = 0>(n)""")
