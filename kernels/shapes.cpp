@@ -443,23 +443,49 @@ bool check_fp8_product(const KernelDesc& desc, std::string* error) {
                                 ? MPC_DTYPE_F8E5M2
                                 : MPC_DTYPE_F8E4M3;
   return check_dtype(desc, 1, MPC_DTYPE_F8E4M3, other, error) &&
-         check_dtype(desc, 2, MPC_DTYPE_BF16, MPC_DTYPE_F32, error);
+         check_dtype(desc, desc.operands.size() - 1, MPC_DTYPE_BF16,
+                     MPC_DTYPE_F32, error);
+}
+
+// Behind the operands of a scaled product.
+bool check_factors(const KernelDesc& desc, std::string* error) {
+  for (size_t i = 2; i < 4; ++i) {
+    if (!check_dtype(desc, i, MPC_DTYPE_F32, MPC_DTYPE_F32, error))
+      return false;
+    for (int64_t extent : desc.operands[i].shape)
+      if (extent != 1)
+        return fail(desc, error,
+                    "operand " + std::to_string(i) +
+                        " must be one factor, found shape " +
+                        text(desc.operands[i].shape));
+  }
+  return true;
+}
+
+bool check_matmul_dtypes(const KernelDesc& desc, bool scaled,
+                         std::string* error) {
+  if (scaled &&
+      !(check_dtype(desc, 0, MPC_DTYPE_F8E4M3, MPC_DTYPE_F8E5M2, error) &&
+        check_factors(desc, error)))
+    return false;
+  return is_fp8(desc.operands[0].dtype) ? check_fp8_product(desc, error)
+                                        : check_product(desc, error);
 }
 
 bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
                   std::string* error) {
   Attributes attributes(desc, error);
-  if (!attributes.expect(2, 1) ||
+  shape->scaled = desc.id == KernelId::scaled_matmul;
+  if (!attributes.expect(2, shape->scaled ? 0 : 1) ||
       !attributes.read("transpose_lhs", &shape->transpose_lhs) ||
       !attributes.read("transpose_rhs", &shape->transpose_rhs) ||
-      !attributes.read_tf32(&shape->tf32))
+      !attributes.read_tf32(&shape->tf32) ||
+      !check_matmul_dtypes(desc, shape->scaled, error))
     return false;
-  if (!(is_fp8(desc.operands[0].dtype) ? check_fp8_product(desc, error)
-                                       : check_product(desc, error)))
-    return false;
+  const TensorDesc& result = desc.operands.back();
   shape->dtype = desc.operands[0].dtype;
   shape->rhs_dtype = desc.operands[1].dtype;
-  shape->result_dtype = desc.operands[2].dtype;
+  shape->result_dtype = result.dtype;
 
   std::vector<int64_t> lhs = desc.operands[0].shape;
   std::vector<int64_t> rhs = desc.operands[1].shape;
@@ -490,15 +516,16 @@ bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
   }
   expected.push_back(shape->m);
   expected.push_back(shape->n);
-  return desc.operands[2].shape == expected ||
+  return result.shape == expected ||
          fail(desc, error,
               "the result must have shape " + text(expected) + ", found " +
-                  text(desc.operands[2].shape));
+                  text(result.shape));
 }
 
 bool computes_in_memory_type(const MatmulShape& shape, std::string* error) {
   if (!is_fp8(shape.dtype)) return true;
-  *error = "matmul: operands of " + std::string(mpc_dtype_name(shape.dtype)) +
+  *error = std::string(shape.scaled ? "scaled_matmul" : "matmul") +
+           ": operands of " + mpc_dtype_name(shape.dtype) +
            " are multiplied by GPUs alone; programs for CPUs widen them";
   return false;
 }

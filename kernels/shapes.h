@@ -30,7 +30,8 @@ struct MatmulShape {
   int64_t m, n, k;
   // Neighbours that broadcast alike are one dimension; extents of 1 are gone.
   std::vector<BatchDim> batch;
-  bool tf32 = false;  // What GPUs may do with operands of f32.
+  bool tf32 = false;    // What GPUs may do with operands of f32.
+  bool scaled = false;  // Two factors follow the operands.
 };
 
 // A window that slides over an image. One spatial dimension is held as two of
@@ -114,6 +115,7 @@ const char* kernel_name(KernelId id);
 bool check_description(const KernelDesc& desc, std::string* error);
 
 // These expect a description that `check_description` accepted.
+// Of matmul or scaled_matmul.
 bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
                   std::string* error);
 // False, and why in `*error`, for FP8, which only GPUs multiply.

@@ -45,7 +45,8 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
                                      const Context& context,
                                      std::string* error) {
   switch (desc.id) {
-    case KernelId::matmul: {
+    case KernelId::matmul:
+    case KernelId::scaled_matmul: {
       MatmulShape shape;
       if (!parse_matmul(desc, &shape, error) ||
           !computes_in_memory_type(shape, error))

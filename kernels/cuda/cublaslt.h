@@ -48,8 +48,12 @@ enum cublasLtMatrixLayoutAttribute_t : int {
 };
 
 enum cublasLtMatmulDescAttributes_t : int {
-  CUBLASLT_MATMUL_DESC_TRANSA = 3,       // int32_t
-  CUBLASLT_MATMUL_DESC_TRANSB = 4,       // int32_t
+  CUBLASLT_MATMUL_DESC_TRANSA = 3,  // int32_t
+  CUBLASLT_MATMUL_DESC_TRANSB = 4,  // int32_t
+  // Where in the device's memory the f32 is that A or B, of FP8, is multiplied
+  // by; null stands for 1.
+  CUBLASLT_MATMUL_DESC_A_SCALE_POINTER = 17,  // const void*
+  CUBLASLT_MATMUL_DESC_B_SCALE_POINTER = 18,
   CUBLASLT_MATMUL_DESC_FAST_ACCUM = 25,  // int8_t, of FP8.
 };
 

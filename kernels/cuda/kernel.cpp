@@ -41,7 +41,8 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
   std::string why;
   std::unique_ptr<CudaKernel> kernel;
   switch (desc.id) {
-    case KernelId::matmul: {
+    case KernelId::matmul:
+    case KernelId::scaled_matmul: {
       MatmulShape shape;
       if (!parse_matmul(desc, &shape, error)) return nullptr;
       kernel = make_cuda_matmul(shape, context, &why);

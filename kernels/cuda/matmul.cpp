@@ -92,6 +92,10 @@ class Description {
         error = check(library, "cublasLtMatmulDescSetAttribute",
                       library.cublasLtMatmulDescSetAttribute(desc_, attribute,
                                                              &op, sizeof op));
+    // Algorithms are asked for before memory is known, and may depend on there
+    // being factors, but not on where.
+    if (error.empty() && layout.scaled)
+      error = set_factors(library, kSomewhere, kSomewhere);
     if (error.empty())
       error = make_matrix(library, layout.type_a, layout.a, layout.batch, &a_);
     if (error.empty())
@@ -155,11 +159,16 @@ class Description {
                   size_t workspace_bytes, const cuda::CUdeviceptr* operands,
                   cuda::CUdeviceptr workspace, cuda::CUstream stream) const {
     const float one = 1, zero = 0;
+    if (layout.scaled) {
+      std::string error = set_factors(library, operands[2], operands[3]);
+      if (!error.empty()) return error;
+    }
+    const cuda::CUdeviceptr d = operands[layout.scaled ? 4 : 2];
     const auto at = [](cuda::CUdeviceptr base, size_t offset) {
       return reinterpret_cast<void*>(base + offset);
     };
     for (const GemmLayout::Offsets& call : layout.calls) {
-      void* result = at(operands[2], call.d);
+      void* result = at(d, call.d);
       const cuda::cublasStatus_t status = library.cublasLtMatmul(
           handle, desc_, &one, at(operands[1], call.a), a_,
           at(operands[0], call.b), b_, &zero, result, d_, result, d_, &algo,
@@ -171,6 +180,27 @@ class Description {
   }
 
  private:
+  // Stands for a place in the device's memory that is not read.
+  static constexpr cuda::CUdeviceptr kSomewhere = 256;
+
+  // A is the right operand. Where a call is captured, the graph keeps what is
+  // set here.
+  std::string set_factors(const CublasLt& library, cuda::CUdeviceptr lhs,
+                          cuda::CUdeviceptr rhs) const {
+    const std::pair<cuda::cublasLtMatmulDescAttributes_t, cuda::CUdeviceptr>
+        factors[] = {{cuda::CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, rhs},
+                     {cuda::CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, lhs}};
+    std::string error;
+    for (const auto& [attribute, address] : factors) {
+      const void* pointer = reinterpret_cast<const void*>(address);
+      if (error.empty())
+        error = check(library, "cublasLtMatmulDescSetAttribute",
+                      library.cublasLtMatmulDescSetAttribute(
+                          desc_, attribute, &pointer, sizeof pointer));
+    }
+    return error;
+  }
+
   static std::string check(const CublasLt& library, const char* call,
                            cuda::cublasStatus_t status) {
     if (status == cuda::CUBLAS_STATUS_SUCCESS) return "";
@@ -288,9 +318,11 @@ std::vector<TensorDesc> trial_operands(const MatmulShape& s) {
     if (dim.in_rhs) rhs *= dim.extent;
     result *= dim.extent;
   }
-  return {{s.dtype, {lhs, s.m, s.k}},
-          {s.rhs_dtype, {rhs, s.k, s.n}},
-          {s.result_dtype, {result, s.m, s.n}}};
+  std::vector<TensorDesc> operands = {{s.dtype, {lhs, s.m, s.k}},
+                                      {s.rhs_dtype, {rhs, s.k, s.n}}};
+  if (s.scaled) operands.resize(4, {MPC_DTYPE_F32, {}});
+  operands.push_back({s.result_dtype, {result, s.m, s.n}});
+  return operands;
 }
 
 std::string CudaMatmul::rehearse(const MatmulShape& shape) const {

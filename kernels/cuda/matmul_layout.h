@@ -29,6 +29,8 @@ struct GemmLayout {
   // Sums of FP8 may stay in the accumulators of the tensor cores, which keep
   // some 14 bits, instead of being added up in f32 on the way.
   bool fast_accumulation;
+  // Each operand of FP8 has a factor in the device's memory.
+  bool scaled;
   ColumnMajor a, b, d;
   int32_t batch;
   // Bytes from the operands' beginnings, one entry per call. More than one only

@@ -27,7 +27,8 @@ std::unique_ptr<Kernel> make_reference_kernel(const KernelDesc& desc,
                                               std::string* error) {
   if (!check_description(desc, error)) return nullptr;
   switch (desc.id) {
-    case KernelId::matmul: {
+    case KernelId::matmul:
+    case KernelId::scaled_matmul: {
       MatmulShape shape;
       if (!parse_matmul(desc, &shape, error) ||
           !computes_in_memory_type(shape, error))

@@ -212,12 +212,17 @@ struct Fp8Values {
   std::vector<float> values;
 };
 
-// A product [m, k] x [n, k]' of FP8, as forward and backward passes have it.
+// A product [m, k] x [n, k]' of FP8, as forward and backward passes have it, or
+// as earlier compilers had it, without factors.
 void expect_fp8(mpc_dtype_t lhs, mpc_dtype_t rhs, mpc_dtype_t result, int64_t m,
-                int64_t k, int64_t n, const CudaContext& context) {
-  const KernelDesc desc = {KernelId::matmul,
-                           {{lhs, {m, k}}, {rhs, {n, k}}, {result, {m, n}}},
-                           {0, 1}};
+                int64_t k, int64_t n, bool scaled, const CudaContext& context) {
+  KernelDesc desc = {KernelId::matmul,
+                     {{lhs, {m, k}}, {rhs, {n, k}}, {result, {m, n}}},
+                     {0, 1}};
+  if (scaled) {
+    desc.id = KernelId::scaled_matmul;
+    desc.operands.insert(desc.operands.begin() + 2, 2, {MPC_DTYPE_F32, {}});
+  }
   SCOPED_TRACE(describe(desc, {1, context.deterministic}));
   const auto kernel = must_make(desc, context);
   ASSERT_TRUE(kernel);
@@ -225,8 +230,14 @@ void expect_fp8(mpc_dtype_t lhs, mpc_dtype_t rhs, mpc_dtype_t result, int64_t m,
   std::vector<Buffer> operands = make_operands(desc, {});
   std::memcpy(operands[0].data(), a.codes.data(), a.codes.size());
   std::memcpy(operands[1].data(), b.codes.data(), b.codes.size());
+  // One that the result has to be rounded behind.
+  const float factors[] = {0x1p-60f, 0x1p-50f};
+  const double scale = scaled ? 0x1p-110 : 1;
+  for (size_t i = 0; scaled && i < 2; ++i)
+    std::memcpy(operands[2 + i].data(), &factors[i], sizeof factors[i]);
   run(*kernel, operands);
-  const std::vector<double> found = values_of(desc.operands[2], operands[2]);
+  const std::vector<double> found =
+      values_of(desc.operands.back(), operands.back());
   // Fast accumulation keeps 14 bits; a bf16 has 8.
   const double near = result == MPC_DTYPE_BF16 ? 0x1p-8 : 0x1p-11;
   for (int64_t row = 0; row < m; ++row)
@@ -235,6 +246,7 @@ void expect_fp8(mpc_dtype_t lhs, mpc_dtype_t rhs, mpc_dtype_t result, int64_t m,
       for (int64_t i = 0; i < k; ++i)
         sum += a.values[static_cast<size_t>(row * k + i)] *
                b.values[static_cast<size_t>(column * k + i)];
+      sum *= scale;
       ASSERT_NEAR(found[static_cast<size_t>(row * n + column)], sum, near * sum)
           << row << ", " << column;
     }
@@ -249,9 +261,11 @@ TEST(Device, Fp8Matmul) {
       for (mpc_dtype_t rhs : {MPC_DTYPE_F8E4M3, MPC_DTYPE_F8E5M2})
         for (mpc_dtype_t result : {MPC_DTYPE_BF16, MPC_DTYPE_F32}) {
           if (lhs == MPC_DTYPE_F8E5M2 && rhs == MPC_DTYPE_F8E5M2) continue;
-          expect_fp8(lhs, rhs, result, 6, 32, 16, context);
-          expect_fp8(lhs, rhs, result, 96, 768, 256, context);
-          expect_fp8(lhs, rhs, result, 1, 4096, 16, context);
+          for (const bool scaled : {false, true}) {
+            expect_fp8(lhs, rhs, result, 6, 32, 16, scaled, context);
+            expect_fp8(lhs, rhs, result, 96, 768, 256, scaled, context);
+            expect_fp8(lhs, rhs, result, 1, 4096, 16, scaled, context);
+          }
         }
 }
 

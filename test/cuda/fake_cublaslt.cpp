@@ -20,6 +20,7 @@ struct cublasLtMatmulDescOpaque_t {
   cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
   bool tf32 = false;
   int8_t fast = 0;
+  const void *a_scale = nullptr, *b_scale = nullptr;
 };
 
 struct cublasLtMatmulPreferenceOpaque_t {
@@ -134,6 +135,12 @@ cublasStatus_t desc_set(cublasLtMatmulDesc_t desc,
       return set(&desc->a, value, bytes);
     case CUBLASLT_MATMUL_DESC_TRANSB:
       return set(&desc->b, value, bytes);
+    case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER:
+      if (fails("A_SCALE_POINTER")) return CUBLAS_STATUS_NOT_SUPPORTED;
+      return set(&desc->a_scale, value, bytes);
+    case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
+      if (fails("B_SCALE_POINTER")) return CUBLAS_STATUS_NOT_SUPPORTED;
+      return set(&desc->b_scale, value, bytes);
     case CUBLASLT_MATMUL_DESC_FAST_ACCUM:
       return set(&desc->fast, value, bytes);
   }
@@ -162,9 +169,12 @@ cublasStatus_t preference_set(cublasLtMatmulPreference_t preference,
   }
 }
 
-// The matrices go together and with the types that the library knows.
 bool is_fp8(cudaDataType type) {
   return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2;
+}
+
+bool is_scaled(cublasLtMatmulDesc_t desc) {
+  return desc->a_scale || desc->b_scale;
 }
 
 // The rules of Hopper.
@@ -183,6 +193,7 @@ std::string check_fp8(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
   return "";
 }
 
+// The matrices go together and with the types that the library knows.
 std::string check(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                   cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
                   cublasLtMatrixLayout_t d) {
@@ -200,6 +211,7 @@ std::string check(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
     return "matrices of D overlap";
   if (is_fp8(a->type) || is_fp8(b->type)) return check_fp8(desc, a, b, d);
   if (desc->fast) return "fast accumulation is for FP8";
+  if (is_scaled(desc)) return "factors in memory are for FP8";
   if (a->type != b->type) return "A and B have different types";
   if (desc->tf32 && a->type != CUDA_R_32F) return "TF32 is not for this type";
   if (d->type != a->type && d->type != CUDA_R_32F)
@@ -207,14 +219,19 @@ std::string check(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
   return "";
 }
 
-cublasLtMatmulAlgo_t algorithm(size_t index) {
-  return {{index, kMagic, 1, 2, 3, 4, 5, 0xfedcba9876543210u}};
+// One for products with factors in memory is none for those without.
+cublasLtMatmulAlgo_t algorithm(size_t index, bool scaled) {
+  return {{index, kMagic, scaled ? 1u : 0u, 2, 3, 4, 5, 0xfedcba9876543210u}};
+}
+
+bool is_ours(const cublasLtMatmulAlgo_t& algo, bool scaled) {
+  if (algo.data[0] >= current->algorithms.size()) return false;
+  const cublasLtMatmulAlgo_t ours = algorithm(algo.data[0], scaled);
+  return std::memcmp(&ours, &algo, sizeof algo) == 0;
 }
 
 bool is_ours(const cublasLtMatmulAlgo_t& algo) {
-  if (algo.data[0] >= current->algorithms.size()) return false;
-  const cublasLtMatmulAlgo_t ours = algorithm(algo.data[0]);
-  return std::memcmp(&ours, &algo, sizeof algo) == 0;
+  return is_ours(algo, false) || is_ours(algo, true);
 }
 
 cublasStatus_t get_heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
@@ -240,8 +257,11 @@ cublasStatus_t get_heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
         (!known.ignores_mask &&
          (known.reduction & ~preference->reductions) != 0))
       continue;
-    results[(*found)++] = {
-        algorithm(i), known.workspace_bytes, CUBLAS_STATUS_SUCCESS, 1, {}};
+    results[(*found)++] = {algorithm(i, is_scaled(desc)),
+                           known.workspace_bytes,
+                           CUBLAS_STATUS_SUCCESS,
+                           1,
+                           {}};
   }
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -253,7 +273,8 @@ cublasStatus_t algo_check(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
                           cublasLtMatmulHeuristicResult_t* result) {
   const std::string error = check(desc, a, b, c, d);
   if (!error.empty()) return refuse(error);
-  if (!is_ours(*algo) || current->algorithms[algo->data[0]].refused)
+  if (!is_ours(*algo, is_scaled(desc)) ||
+      current->algorithms[algo->data[0]].refused)
     return CUBLAS_STATUS_NOT_SUPPORTED;
   result->state = CUBLAS_STATUS_SUCCESS;
   result->workspaceSize = current->algorithms[algo->data[0]].workspace_bytes;
@@ -338,6 +359,13 @@ struct View {
   std::vector<float> values;
 };
 
+// What is at `scale` when the product is computed; null stands for 1.
+float factor(const void* scale) {
+  float value = 1;
+  if (scale) std::memcpy(&value, scale, sizeof value);
+  return value;
+}
+
 // A call, which may be computed later and several times.
 struct Product {
   cublasLtMatrixLayoutOpaque_t a_layout, b_layout, d_layout;
@@ -350,6 +378,7 @@ struct Product {
     // All of it may be written.
     if (workspace_bytes > 0) std::memset(workspace, 0xfb, workspace_bytes);
     const bool ta = desc.a == CUBLAS_OP_T, tb = desc.b == CUBLAS_OP_T;
+    const float scale = factor(desc.a_scale) * factor(desc.b_scale);
     const int64_t rows = static_cast<int64_t>(d_layout.rows),
                   columns = static_cast<int64_t>(d_layout.columns),
                   sums = static_cast<int64_t>(ta ? a_layout.rows
@@ -364,7 +393,7 @@ struct Product {
           float sum = 0;
           for (int64_t k = 0; k < sums; ++k)
             sum += from_a[k * left.column] * from_b[k * right.row];
-          store(d_layout.type, sum, d,
+          store(d_layout.type, scale * sum, d,
                 i * d_layout.stride + column * d_layout.ld + row);
         }
     }
@@ -381,8 +410,11 @@ cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                       size_t workspace_bytes, CUstream stream) {
   ++current->products;
   current->last_is_fast = desc->fast != 0;
+  current->last_scales[0] = desc->a_scale;
+  current->last_scales[1] = desc->b_scale;
   if (fails("cublasLtMatmul")) return CUBLAS_STATUS_EXECUTION_FAILED;
-  if (!handle || !algo || !is_ours(*algo)) return refuse("no such algorithm");
+  if (!handle || !algo || !is_ours(*algo, is_scaled(desc)))
+    return refuse("no such algorithm");
   const FakeCublasLt::Algorithm& known = current->algorithms[algo->data[0]];
   if (known.broken) return CUBLAS_STATUS_EXECUTION_FAILED;
   const std::string error = check(desc, a_layout, b_layout, c_layout, d_layout);

@@ -33,7 +33,7 @@ struct FakeCublasLt {
   };
   std::vector<Algorithm> algorithms = {{10}};
   size_t version = 130002;
-  // What the next call of this name answers.
+  // The next call of this name fails, or setting the attribute of a product.
   std::string failing;
 
   size_t handles = 0, descriptors = 0;  // That are alive.
@@ -41,6 +41,8 @@ struct FakeCublasLt {
   // Algorithm of the last product.
   size_t last = 0;
   bool last_is_fast = false;  // It had fast accumulation.
+  // Where it had the factors of A and B.
+  const void* last_scales[2] = {};
   // Does work when its stream comes to it, or returns false; at once if nothing
   // is set.
   std::function<bool(cuda::CUstream, std::function<void()>)> queue;

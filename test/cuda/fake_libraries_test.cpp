@@ -122,12 +122,68 @@ TEST_F(FakeLibrariesTest, GraphsHoldTheWork) {
   }
 }
 
+KernelDesc scaled_matmul_desc() {
+  return {KernelId::scaled_matmul,
+          {{MPC_DTYPE_F8E4M3, {2, 16}},
+           {MPC_DTYPE_F8E4M3, {16, 16}},
+           {MPC_DTYPE_F32, {}},
+           {MPC_DTYPE_F32, {}},
+           {MPC_DTYPE_F32, {2, 16}}},
+          {0, 1}};
+}
+
+// A graph keeps where the factors of each call are, and reads them when it is
+// launched.
+TEST_F(FakeLibrariesTest, GraphsReadTheFactorsOfEachCall) {
+  std::string error;
+  const auto kernel = make_cuda_kernel(scaled_matmul_desc(), context, &error);
+  ASSERT_TRUE(kernel) << error << libraries.cublaslt.refusal;
+  const CUdeviceptr lhs = take(32), rhs = take(256), factors = take(16),
+                    results = take(256);
+  EXPECT_EQ(driver.cuMemsetD8Async(lhs, 0x38, 32, context.stream),
+            CUDA_SUCCESS);  // Ones.
+  EXPECT_EQ(driver.cuMemsetD8Async(rhs, 0x38, 256, context.stream),
+            CUDA_SUCCESS);
+  CUgraph graph;
+  CUgraphExec executable;
+  ASSERT_EQ(driver.cuStreamBeginCapture_v2(context.stream,
+                                           CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+            CUDA_SUCCESS);
+  for (size_t i = 0; i < 2; ++i) {
+    const CUdeviceptr operands[] = {lhs, rhs, factors + 8 * i,
+                                    factors + 8 * i + 4, results + 128 * i};
+    ASSERT_EQ(kernel->enqueue(operands, 0, context.stream), "");
+  }
+  ASSERT_EQ(driver.cuStreamEndCapture(context.stream, &graph), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphInstantiateWithFlags(&executable, graph, 0),
+            CUDA_SUCCESS);
+  for (float scale : {1.0f, 0.25f}) {
+    const float values[] = {scale, 2, 4, 8 * scale};
+    float found[64] = {};
+    EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(factors, values, sizeof values,
+                                          context.stream),
+              CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphLaunch(executable, context.stream), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemcpyDtoHAsync_v2(found, results, sizeof found,
+                                          context.stream),
+              CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamSynchronize(context.stream), CUDA_SUCCESS);
+    for (size_t i = 0; i < 64; ++i)
+      EXPECT_EQ(found[i], 16 * scale * (i < 32 ? 2 : 32)) << i;
+  }
+  EXPECT_EQ(driver.cuGraphExecDestroy(executable), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
+  for (CUdeviceptr memory : {lhs, rhs, factors, results})
+    EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_SUCCESS);
+}
+
 // A session loads what the catalog lists: no kernel may miss a library then.
 TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
   libraries.cublaslt.algorithms = {{10, 1 << 10}};
   libraries.cudnn.engines = {{10, 1 << 10}};
   std::vector<KernelDesc> calls = {
       matmul_desc(kMatmuls[3], true, false, {MPC_DTYPE_F32, MPC_DTYPE_F32}),
+      scaled_matmul_desc(),
       {KernelId::copy, {{MPC_DTYPE_F32, {2}}, {MPC_DTYPE_F32, {2}}}, {}},
       {KernelId::zero, {{MPC_DTYPE_F32, {2}}}, {}}};
   for (KernelId id : kConvKernels)
@@ -146,6 +202,7 @@ TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
     const bool multiplies = calls_library(call.id, CudaLibrary::cublaslt);
     const bool convolves = calls_library(call.id, CudaLibrary::cudnn);
     EXPECT_EQ(multiplies, call.id == KernelId::matmul ||
+                              call.id == KernelId::scaled_matmul ||
                               call.id == KernelId::attention ||
                               call.id == KernelId::attention_grad);
     std::string error;

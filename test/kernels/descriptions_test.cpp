@@ -90,6 +90,59 @@ TEST(Descriptions, Matmul) {
                  "matmul: the result must have shape [2, 2], found [2, 3]");
 }
 
+TEST(Descriptions, ScaledMatmul) {
+  const TensorDesc lhs{MPC_DTYPE_F8E4M3, {2, 16}},
+      rhs{MPC_DTYPE_F8E5M2, {3, 16}}, factor{f32, {}}, result{bf16, {2, 3}};
+  const auto with = [&](size_t operand, TensorDesc other) {
+    KernelDesc desc{
+        KernelId::scaled_matmul, {lhs, rhs, factor, factor, result}, {0, 1}};
+    desc.operands[operand] = std::move(other);
+    return desc;
+  };
+  // What is right is for GPUs.
+  expect_refused(with(2, {f32, {1, 1}}),
+                 "scaled_matmul: operands of f8e4m3 are multiplied by GPUs "
+                 "alone; programs for CPUs widen them");
+  KernelDesc desc = with(0, lhs);
+  desc.operands.erase(desc.operands.begin() + 2);
+  expect_refused(desc, "scaled_matmul: needs 5 operands, found 4");
+  desc = with(0, lhs);
+  desc.attributes = {0, 1, 0};
+  expect_refused(desc, "scaled_matmul: needs 2 attributes, found 3");
+  desc.attributes = {2, 1};
+  expect_refused(desc, "scaled_matmul: transpose_lhs must be in 0..1, found 2");
+  // Factors of another type, or more than one.
+  expect_refused(with(2, {bf16, {}}),
+                 "scaled_matmul: operand 2 must be f32, found bf16");
+  expect_refused(with(3, {i64, {}}),
+                 "scaled_matmul: operand 3 must be f32, found i64");
+  expect_refused(
+      with(2, {f32, {2}}),
+      "scaled_matmul: operand 2 must be one factor, found shape [2]");
+  expect_refused(with(3, {f32, {1, 3}}),
+                 "scaled_matmul: operand 3 must be one factor, found shape "
+                 "[1, 3]");
+  expect_refused(with(3, {f32, {0}}),
+                 "scaled_matmul: operand 3 has shape [0], extents must be in "
+                 "1..2147483647");
+  // Operands that a product has no factors for.
+  expect_refused(with(0, {bf16, {2, 16}}),
+                 "scaled_matmul: operand 0 must be f8e4m3 or f8e5m2, found "
+                 "bf16");
+  expect_refused(with(1, {f32, {3, 16}}),
+                 "scaled_matmul: operand 1 must be f8e4m3 or f8e5m2, found "
+                 "f32");
+  expect_refused(with(0, {MPC_DTYPE_F8E5M2, {2, 16}}),
+                 "scaled_matmul: operand 1 must be f8e4m3, found f8e5m2");
+  expect_refused(with(4, {f16, {2, 3}}),
+                 "scaled_matmul: operand 4 must be bf16 or f32, found f16");
+  expect_refused(with(4, {bf16, {3, 2}}),
+                 "scaled_matmul: the result must have shape [2, 3], found "
+                 "[3, 2]");
+  expect_refused(with(1, {MPC_DTYPE_F8E5M2, {16}}),
+                 "scaled_matmul: operand 1 must have rank 2 or more, found 1");
+}
+
 const ConvCase kConv = {2,      4,      6,      {5, 5}, {3, 3},
                         {1, 1}, {1, 1}, {1, 1}, {1, 1}};
 
