@@ -95,7 +95,7 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options,
 
 /// Whether all GPUs that are compiled for multiply in FP8, and there is one.
 static bool gpusMultiplyFp8(const CompileOptions &options) {
-  const unsigned first = *firstArchitecture("matmul", "f8E4M3FN");
+  const unsigned first = *firstArchitecture("scaled_matmul", "f8E4M3FN");
   bool any = false;
   for (StringRef target : options.targets) {
     if (!target.consume_front("cuda:"))
@@ -201,7 +201,7 @@ static void addFusion(OpPassManager &pm, const CompileOptions &,
   form.device = target.device;
   pm.addPass(createFormKernelsPass(form));
   // The plan must find a place for all that is left.
-  pm.addPass(createVerifyFusionPass());
+  pm.addPass(createVerifyFusionPass({target.device, widen.features}));
 }
 
 /// A place for every value.

@@ -15,12 +15,21 @@ def WidenKernelsPass : Pass<"mpc-widen-kernels", "::mlir::ModuleOp"> {
 
     FP8 operands become bf16, which holds them, where the device does not
     multiply them (CPUs; GPUs before sm_89). Where it does, those that do not
-    lie along the sum are transposed. Products that may be TF32 are f32 where
-    the device does not have it.
+    lie along the sum are transposed, and the product and `amp.dequantize`
+    become one `train.scaled_matmul`. Its factors are reciprocals of scales,
+    those of one state made by one kernel. Products that may be TF32 are f32
+    where the device does not have it.
 
     ```mlir
     %c = train.matmul %a, %b : (tensor<4x8xbf16>, tensor<8x2xbf16>) -> tensor<4x2xbf16>
     // becomes cast, cast, matmul in f32, cast
+
+    %p = train.matmul %qx, %qw {transpose_rhs} : (tensor<64x32xf8E4M3FN>, tensor<16x32xf8E4M3FN>) -> tensor<64x16xbf16>
+    %y = amp.dequantize %p by %sx, %sw : tensor<64x16xbf16>
+    // becomes
+    %fx = train.div %one, %sx : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %fw = train.div %one, %sw : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %y = train.scaled_matmul %qx, %qw, %fx, %fw {transpose_rhs} : (...) -> tensor<64x16xbf16>
     ```
   }];
   let dependentDialects = ["::mpc::amp::AmpDialect"];
@@ -136,7 +145,17 @@ def VerifyFusionPass : Pass<"mpc-verify-fusion", "::mlir::ModuleOp"> {
     Outside of kernels there are calls of kernels, ops that are kernels of the
     catalog, views and access to states: nothing that computes and no tensor
     without memory of its own. The ops of each kernel have a common domain.
+    Kernels of the catalog read FP8 only where the device has them for it: as
+    `train.scaled_matmul`, which takes the scales out.
   }];
+  let options = [
+    Option<"device", "device", "::mpc::DeviceKind", /*default=*/"::mpc::DeviceKind::Cpu",
+           "What the kernels are for", [{::llvm::cl::values(
+             clEnumValN(::mpc::DeviceKind::Cpu, "cpu", "A CPU"),
+             clEnumValN(::mpc::DeviceKind::Cuda, "cuda", "A GPU of NVIDIA's"))}]>,
+    Option<"features", "features", "std::string", /*default=*/"\"\"",
+           "CPU features or architectures of the target, separated by commas">,
+  ];
 }
 
 #endif // MPC_PASSES_FUSION_PASSES_TD

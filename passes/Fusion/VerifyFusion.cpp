@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/KernelDomain.h"
+#include "compiler/Catalog/Catalog.h"
 #include "compiler/Dialect/Train/IR/Recompute.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/StageFaults.h"
@@ -32,6 +33,8 @@ struct VerifyFusionPass : mpc::impl::VerifyFusionPassBase<VerifyFusionPass>,
   using Base::Base;
 
   void runOnOperation() override {
+    available.clear();
+    StringRef(features).split(available, ',');
     SymbolTable table(getOperation());
     symbols = &table;
     for (auto func : getOperation().getOps<func::FuncOp>()) {
@@ -50,6 +53,8 @@ private:
       StringRef name = op.getName().getStringRef();
       if (auto call = dyn_cast<func::CallOp>(op)) {
         verifyCall(call);
+      } else if (auto kernel = dyn_cast<train::KernelOpInterface>(op)) {
+        verifyCatalogCall(kernel);
       } else if (isa<arith::ConstantOp>(op)) {
         fail(op.getLoc(), "mpc-lower-to-linalg",
              "a constant outside of a kernel has no memory");
@@ -58,9 +63,8 @@ private:
         fail(op.getLoc(), "mpc-form-kernels",
              "'" + name + "' stands outside of a kernel");
       } else if (!isView(op) &&
-                 !isa<func::ReturnOp, train::KernelOpInterface, train::ReadOp,
-                      train::WriteOp, train::PackOp, train::UnpackOp,
-                      train::RecallOp>(op)) {
+                 !isa<func::ReturnOp, train::ReadOp, train::WriteOp,
+                      train::PackOp, train::UnpackOp, train::RecallOp>(op)) {
         fail(op.getLoc(), "mpc-lower-to-linalg",
              "'" + name + "' is neither a kernel nor access to memory");
       }
@@ -72,6 +76,21 @@ private:
     if (!callee || !callee->hasAttr("mpc.kernel"))
       fail(call.getLoc(), "mpc-form-kernels",
            "calls '" + call.getCallee() + "', which is no kernel");
+  }
+
+  void verifyCatalogCall(train::KernelOpInterface kernel) {
+    for (Type type : kernel->getOperandTypes()) {
+      auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+      if (element && element.getWidth() == 8 &&
+          !kernelComputesIn(kernel.getKernelName(), nameOf(device), element,
+                            available)) {
+        std::string name;
+        llvm::raw_string_ostream(name) << element;
+        return fail(kernel.getLoc(), "mpc-widen-kernels",
+                    "'" + kernel.getKernelName() + "' does not read " + name +
+                        " on " + nameOf(device));
+      }
+    }
   }
 
   void verifyKernel(func::FuncOp kernel) {
@@ -90,7 +109,8 @@ private:
                "' have no common domain: " + reason);
   }
 
-  SymbolTable *symbols = nullptr; ///< Of the module, while the pass runs.
+  SymbolTable *symbols = nullptr;   ///< Of the module, while the pass runs.
+  SmallVector<StringRef> available; ///< What the device has.
 };
 
 } // namespace

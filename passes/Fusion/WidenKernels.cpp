@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Catalog/Catalog.h"
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Recompute.h"
 #include "passes/Fusion/Passes.h"
 
 namespace mpc {
@@ -62,6 +62,100 @@ static void turnOperands(train::MatmulOp op) {
   op.setTransposeRhs(true);
 }
 
+/// `value`, whichever part of the step reads it.
+static Value skipRecalls(Value value) {
+  while (auto recall = value.getDefiningOp<train::RecallOp>())
+    value = recall.getValue();
+  return value;
+}
+
+namespace {
+
+/// What takes scales out of products: their reciprocals, which are exact, for
+/// scales are powers of two.
+class Factors {
+public:
+  Value of(Value scale) {
+    scale = skipRecalls(scale);
+    auto unpack = scale.getDefiningOp<train::UnpackOp>();
+    if (!unpack)
+      return inverseOf(scale);
+    // One small kernel for all scales that a state keeps.
+    Value all = inverseOf(skipRecalls(unpack.getPacked()));
+    Value &part = parts[scale];
+    if (!part) {
+      OpBuilder builder(all.getContext());
+      builder.setInsertionPointAfterValue(all);
+      part = train::UnpackOp::create(builder, scale.getLoc(), scale.getType(),
+                                     all, unpack.getOffsetAttr());
+    }
+    return part;
+  }
+
+  /// The factor of what has no scale.
+  static Value one(OpBuilder &builder, Location loc) {
+    auto type = RankedTensorType::get({}, builder.getF32Type());
+    return train::ConstantOp::create(builder, loc,
+                                     DenseElementsAttr::get(type, 1.0f));
+  }
+
+private:
+  Value inverseOf(Value value) {
+    Value &inverse = inverses[value];
+    if (!inverse) {
+      OpBuilder builder(value.getContext());
+      builder.setInsertionPointAfterValue(value);
+      inverse = train::DivOp::create(builder, value.getLoc(),
+                                     one(builder, value.getLoc()), value);
+    }
+    return inverse;
+  }
+
+  llvm::DenseMap<Value, Value> inverses, parts;
+};
+
+} // namespace
+
+/// What takes the scales out of `product`, here or where it is recalled.
+static SmallVector<amp::DequantizeOp> findDequantized(Value product) {
+  SmallVector<amp::DequantizeOp> found;
+  for (Operation *user : product.getUsers()) {
+    if (auto unscaled = dyn_cast<amp::DequantizeOp>(user))
+      found.push_back(unscaled);
+    if (isa<train::RecallOp>(user))
+      llvm::append_range(found, findDequantized(user->getResult(0)));
+  }
+  return found;
+}
+
+/// Lets the product of FP8 operands take their scales out itself. Nothing but
+/// what takes them out reads it so far: mpc-verify-precision has seen to it.
+static void takeScalesOut(train::MatmulOp op, Factors &factors) {
+  SmallVector<amp::DequantizeOp> dequantized = findDequantized(op.getResult());
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value lhs, rhs;
+  if (dequantized.empty()) {
+    lhs = rhs = Factors::one(builder, loc);
+  } else {
+    lhs = factors.of(dequantized.front().getLhsScale());
+    rhs = factors.of(dequantized.front().getRhsScale());
+  }
+  auto flag = [&](bool set) {
+    return set ? builder.getUnitAttr() : UnitAttr();
+  };
+  auto scaled = train::ScaledMatmulOp::create(
+      builder, loc, op.getType(), op.getLhs(), op.getRhs(), lhs, rhs,
+      flag(op.getTransposeLhs()), flag(op.getTransposeRhs()));
+  scaled->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  op.getResult().replaceAllUsesWith(scaled.getResult());
+  op.erase();
+  for (amp::DequantizeOp unscaled : dequantized) {
+    unscaled.getResult().replaceAllUsesWith(unscaled.getInput());
+    unscaled.erase();
+  }
+}
+
 /// Widens the 16-bit operands and results of `op`.
 static void widen(Operation *op) {
   OpBuilder builder(op);
@@ -86,27 +180,42 @@ struct WidenKernelsPass : mpc::impl::WidenKernelsPassBase<WidenKernelsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    SmallVector<StringRef> available;
+    available.clear();
     StringRef(features).split(available, ',');
-    getOperation().walk([&](train::KernelOpInterface kernel) {
-      if (!kernelComputesIn(kernel.getKernelName(), nameOf(device), "tf32",
-                            available))
+    SmallVector<train::KernelOpInterface> kernels;
+    getOperation().walk(
+        [&](train::KernelOpInterface kernel) { kernels.push_back(kernel); });
+    Factors factors;
+    for (train::KernelOpInterface kernel : kernels) {
+      StringRef name = kernel.getKernelName();
+      if (!kernelComputesIn(name, nameOf(device), "tf32", available))
         kernel->removeAttr(train::kTf32Attr);
-      auto isComputed = [&](Value operand) {
-        return !isNarrow(operand.getType()) ||
-               kernelComputesIn(kernel.getKernelName(), nameOf(device),
-                                getElementTypeOrSelf(operand.getType()),
-                                available);
-      };
-      if (isFp8(kernel->getOperandTypes().front())) {
-        if (llvm::all_of(kernel->getOperands(), isComputed))
-          return turnOperands(cast<train::MatmulOp>(*kernel));
-        widenFp8(kernel);
+      auto product = dyn_cast<train::MatmulOp>(*kernel);
+      if (product && isFp8(product.getLhs().getType())) {
+        if (areComputed("scaled_matmul", product->getOperands())) {
+          turnOperands(product);
+          takeScalesOut(product, factors);
+          continue;
+        }
+        widenFp8(product);
       }
-      if (!llvm::all_of(kernel->getOperands(), isComputed))
+      if (!areComputed(name, kernel->getOperands()))
         widen(kernel);
+    }
+  }
+
+private:
+  /// Whether the device has the kernel for all operands that are narrow.
+  bool areComputed(StringRef kernel, ValueRange operands) const {
+    return llvm::all_of(operands, [&](Value operand) {
+      return !isNarrow(operand.getType()) ||
+             kernelComputesIn(kernel, nameOf(device),
+                              getElementTypeOrSelf(operand.getType()),
+                              available);
     });
   }
+
+  SmallVector<StringRef> available; ///< What the device has.
 };
 
 } // namespace

@@ -49,8 +49,8 @@ findLinearLayers(mlir::func::FuncOp func,
 std::string whyNotFp8(const LinearLayer &layer);
 
 /// Nanoseconds that FP8 saves an H100 in the products of the layer, less what
-/// it costs to round its tensors, to turn those that do not lie along the sum
-/// and to take scales out; below zero where it would be slower.
+/// it costs to round its tensors and to turn those that do not lie along the
+/// sum; below zero where it would be slower.
 double fp8SavesOnGpu(const LinearLayer &layer);
 
 } // namespace mpc

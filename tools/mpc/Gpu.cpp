@@ -147,8 +147,9 @@ private:
     int major = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     int minor = attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     int architecture = 10 * major + minor;
-    auto multiplies = [architecture](const char *type) {
-      auto first = mpc::kernels::first_architecture("matmul", type);
+    auto multiplies = [architecture](const char *type,
+                                     const char *kernel = "matmul") {
+      auto first = mpc::kernels::first_architecture(kernel, type);
       return first && architecture >= static_cast<int>(*first);
     };
     Json json = {{"index", index}, {"name", name}};
@@ -161,7 +162,7 @@ private:
         attribute(device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1000;
     json["tf32"] = multiplies("tf32");
     json["bf16"] = multiplies("bf16");
-    json["fp8"] = multiplies("f8E4M3FN");
+    json["fp8"] = multiplies("f8E4M3FN", "scaled_matmul");
     json["usable"] = architecture >= kLeastArchitecture;
     return json;
   }

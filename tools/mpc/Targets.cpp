@@ -88,15 +88,18 @@ namespace {
 struct Requirement {
   const char *precision;
   const char *name, *type; ///< Of what is multiplied: ours, the catalog's.
+  const char *kernel;      ///< What multiplies it.
   const char *remedy;
 };
 } // namespace
 
 static constexpr Requirement kRequirements[] = {
-    {"tf32", "tf32", "tf32", "--precision=fp32 or --target=cuda:sm_80"},
-    {"bf16", "bf16", "bf16", "--precision=fp16"},
-    {"auto", "bf16", "bf16", "--precision=fp16"},
-    {"fp8", "fp8", "f8E4M3FN", "--precision=bf16 or --target=cuda:sm_90"},
+    {"tf32", "tf32", "tf32", "matmul",
+     "--precision=fp32 or --target=cuda:sm_80"},
+    {"bf16", "bf16", "bf16", "matmul", "--precision=fp16"},
+    {"auto", "bf16", "bf16", "matmul", "--precision=fp16"},
+    {"fp8", "fp8", "f8E4M3FN", "scaled_matmul",
+     "--precision=bf16 or --target=cuda:sm_90"},
 };
 
 void mpc::tool::checkPrecision(const std::vector<std::string> &targets,
@@ -111,7 +114,8 @@ void mpc::tool::checkPrecision(const std::vector<std::string> &targets,
     unsigned long architecture =
         std::strtoul(target.c_str() + kCudaPrefix.size(), nullptr, 10);
     for (const Requirement &needs : kRequirements) {
-      unsigned first = *mpc::kernels::first_architecture("matmul", needs.type);
+      unsigned first =
+          *mpc::kernels::first_architecture(needs.kernel, needs.type);
       if (precision == needs.precision && architecture < first)
         throw Failure(Usage, "--precision=" + precision + " needs sm_" +
                                  std::to_string(first) +

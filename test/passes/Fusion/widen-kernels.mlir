@@ -1,6 +1,7 @@
 // RUN: mpc-opt %s --mpc-widen-kernels --split-input-file | FileCheck %s
 // RUN: mpc-opt %s --mpc-widen-kernels='device=cuda features=sm_75,sm_80' --split-input-file | FileCheck %s --check-prefix=CUDA
 // RUN: mpc-opt %s --mpc-widen-kernels='device=cuda features=sm_75' --split-input-file | FileCheck %s --check-prefix=TURING
+// RUN: mpc-opt %s --mpc-widen-kernels='device=cuda features=sm_80,sm_89' --split-input-file | FileCheck %s --check-prefix=ADA
 
 // A CPU's kernels take f16, whatever its instructions are, and so do GPUs.
 // CHECK-LABEL:  func.func @half
@@ -71,4 +72,80 @@ func.func @stays(%a: tensor<4x8xf64>, %b: tensor<8x2xf64>, %h: tensor<4xf16>) ->
 func.func @tf32(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> tensor<4x2xf32> {
   %0 = train.matmul %a, %b {mpc.tf32} : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
   return %0 : tensor<4x2xf32>
+}
+
+// -----
+
+// A product of FP8 takes its scales out itself where the device multiplies FP8,
+// and reads both operands along the sum; the factors of scales that a state
+// keeps are made at once. Elsewhere the operands are widened to bf16.
+// ADA-LABEL:  func.func @scaled
+// ADA-SAME:     (%[[X:.*]]: tensor<32x16xf8E4M3FN>, %[[W:.*]]: tensor<16x48xf8E4M3FN>, %[[G:.*]]: tensor<32x48xf8E5M2>)
+// ADA:          %[[ALL:.*]] = train.read @scales
+// ADA-NEXT:     %[[ONE:.*]] = train.constant dense<1.0
+// ADA-NEXT:     %[[INVERSE:.*]] = train.div %[[ONE]], %[[ALL]]
+// ADA-DAG:      %[[FX:.*]] = train.unpack %[[INVERSE]] {offset = 0 : i64}
+// ADA-DAG:      %[[FW:.*]] = train.unpack %[[INVERSE]] {offset = 16 : i64}
+// ADA-DAG:      %[[FG:.*]] = train.unpack %[[INVERSE]] {offset = 32 : i64}
+// ADA-NOT:      train.div
+// ADA:          %[[WT:.*]] = train.transpose %[[W]]
+// ADA:          %[[Y:.*]] = train.scaled_matmul %[[X]], %[[WT]], %[[FX]], %[[FW]] {transpose_rhs} : {{.*}} -> tensor<32x48xbf16>
+// ADA:          %[[D:.*]] = train.scaled_matmul %[[G]], %[[W]], %[[FG]], %[[FW]] {transpose_rhs} : {{.*}} -> tensor<32x16xf32>
+// ADA-NOT:      amp.dequantize
+// ADA:          return %[[Y]], %[[D]]
+// CHECK-LABEL:  func.func @scaled
+// CHECK-NOT:    train.scaled_matmul
+// CHECK-COUNT-2: amp.dequantize
+// CUDA-LABEL:   func.func @scaled
+// CUDA-NOT:     train.scaled_matmul
+// CUDA:         amp.cast %{{.*}} : tensor<32x16xf8E4M3FN> to tensor<32x16xbf16>
+// CUDA-COUNT-2: amp.dequantize
+train.state @scales optimizer : tensor<3x16xf32>
+func.func @scaled(%x: tensor<32x16xf8E4M3FN>, %w: tensor<16x48xf8E4M3FN>, %g: tensor<32x48xf8E5M2>) -> (tensor<32x48xbf16>, tensor<32x16xf32>) {
+  %all = train.read @scales : tensor<3x16xf32>
+  %sx = train.unpack %all {offset = 0 : i64} : (tensor<3x16xf32>) -> tensor<f32>
+  %sw = train.unpack %all {offset = 16 : i64} : (tensor<3x16xf32>) -> tensor<f32>
+  %sg = train.unpack %all {offset = 32 : i64} : (tensor<3x16xf32>) -> tensor<f32>
+  %0 = train.matmul %x, %w : (tensor<32x16xf8E4M3FN>, tensor<16x48xf8E4M3FN>) -> tensor<32x48xbf16>
+  %1 = amp.dequantize %0 by %sx, %sw : tensor<32x48xbf16>
+  %2 = train.matmul %g, %w {transpose_rhs} : (tensor<32x48xf8E5M2>, tensor<16x48xf8E4M3FN>) -> tensor<32x16xf32>
+  %3 = amp.dequantize %2 by %sg, %sw : tensor<32x16xf32>
+  return %1, %3 : tensor<32x48xbf16>, tensor<32x16xf32>
+}
+
+// -----
+
+// A scale that was found just now has a factor of its own, made once, also for
+// what runs again; there the product, or what it is recalled from, has no scale
+// to take out.
+// ADA-LABEL: func.func @again
+// ADA-SAME:    (%[[X:.*]]: tensor<32x16xf8E4M3FN>, %[[W:.*]]: tensor<48x16xf8E4M3FN>, %[[SX:[^:]*]]: tensor<f32>, %[[SW:[^:]*]]: tensor<f32>,
+// ADA-COUNT-2: train.div
+// ADA-NOT:     train.div
+// ADA:         %[[Y:.*]] = train.scaled_matmul %[[X]], %[[W]], %[[FX:.*]], %[[FW:.*]] {transpose_rhs}
+// ADA:         %[[R:.*]] = train.recall %[[Y]]
+// ADA:         %[[Z:.*]] = train.scaled_matmul %[[X]], %[[W]], %[[FX]], %[[FW]] {mpc.recomputed, transpose_rhs}
+// ADA-NOT:     amp.dequantize
+// ADA:         return %[[Y]], %[[R]], %[[Z]]
+func.func @again(%x: tensor<32x16xf8E4M3FN>, %w: tensor<48x16xf8E4M3FN>, %sx: tensor<f32>, %sw: tensor<f32>, %g: tensor<4xf32>) -> (tensor<32x48xbf16>, tensor<32x48xbf16>, tensor<32x48xbf16>) {
+  %0 = train.matmul %x, %w {transpose_rhs} : (tensor<32x16xf8E4M3FN>, tensor<48x16xf8E4M3FN>) -> tensor<32x48xbf16>
+  %1 = amp.dequantize %0 by %sx, %sw : tensor<32x48xbf16>
+  %2 = train.recall %0 after %g : tensor<32x48xbf16> after tensor<4xf32>
+  %3 = train.recall %sx after %g : tensor<f32> after tensor<4xf32>
+  %4 = amp.dequantize %2 by %3, %sw : tensor<32x48xbf16>
+  %5 = train.matmul %x, %w {mpc.recomputed, transpose_rhs} : (tensor<32x16xf8E4M3FN>, tensor<48x16xf8E4M3FN>) -> tensor<32x48xbf16>
+  %6 = train.recall %sw after %g : tensor<f32> after tensor<4xf32>
+  %7 = amp.dequantize %5 by %3, %6 : tensor<32x48xbf16>
+  return %1, %4, %7 : tensor<32x48xbf16>, tensor<32x48xbf16>, tensor<32x48xbf16>
+}
+
+// -----
+
+// Without scales the factors are ones.
+// ADA-LABEL: func.func @unscaled
+// ADA:         %[[ONE:.*]] = train.constant dense<1.0
+// ADA:         train.scaled_matmul %{{.*}}, %{{.*}}, %[[ONE]], %[[ONE]]
+func.func @unscaled(%x: tensor<32x16xf8E4M3FN>, %w: tensor<48x16xf8E4M3FN>) -> tensor<32x48xf32> {
+  %0 = train.matmul %x, %w {transpose_rhs} : (tensor<32x16xf8E4M3FN>, tensor<48x16xf8E4M3FN>) -> tensor<32x48xf32>
+  return %0 : tensor<32x48xf32>
 }

@@ -24,7 +24,8 @@ def Train_MatmulOp : Train_InferredOp<"matmul", [
     (C4) both operands are FP8 or none is; `f8E5M2` stands on one side at most.
 
     The product of FP8 operands is that of their scaled values: an
-    `amp.dequantize` behind it takes the scales out.
+    `amp.dequantize` behind it takes the scales out. `train.scaled_matmul` is
+    both in one.
   }];
   let arguments = (ins Train_FactorTensor:$lhs, Train_FactorTensor:$rhs,
                    UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
@@ -35,6 +36,27 @@ def Train_MatmulOp : Train_InferredOp<"matmul", [
   let extraClassDeclaration = compatible # [{
     bool isResultPinned(unsigned) { return getWeightGradient(); }
   }];
+}
+
+def Train_ScaledMatmulOp : Train_InferredOp<"scaled_matmul", [
+    Kernel, DeclareOpInterfaceMethods<RowsOpInterface>]> {
+  let summary = "Matrix product of FP8 operands, each times a factor";
+  let description = [{
+    `lhs * rhs * lhs_factor * rhs_factor`, where the product is that of
+    `train.matmul` and the result is rounded once, behind the factors: what
+    `train.matmul` and `amp.dequantize` are where the device multiplies FP8. A
+    factor is the reciprocal of the scale that its operand was rounded with.
+
+    (C1) both operands have rank 2 or more.
+    (C2) the K extents agree.
+    (C3) the leading dimensions broadcast.
+    (C4) `f8E5M2` stands on one side at most.
+  }];
+  let arguments = (ins Train_Fp8Tensor:$lhs, Train_Fp8Tensor:$rhs,
+                   0DTensorOf<[F32]>:$lhs_factor, 0DTensorOf<[F32]>:$rhs_factor,
+                   UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+  let results = (outs StaticShapeTensorOf<[BF16, F32]>:$result);
+  let hasVerifier = 1; // scaled_matmul_c4
 }
 
 // Geometry of a sliding window. Per spatial dimension: strides, dilations;

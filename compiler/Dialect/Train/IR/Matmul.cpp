@@ -33,19 +33,32 @@ MPC_OP_FACTS(MatmulOp, Low,
                  ? "16-bit operands, f32 sums, result stored in f32"
                  : "16-bit operands, f32 sums")
 
+MPC_OP_FACTS(ScaledMatmulOp, Low,
+             2 * countElements(getResult()) *
+                 matrixExtents(getLhs().getType(), getTransposeLhs()).second,
+             "8-bit operands, f32 sums")
+
 Terms MatmulOp::getTerms(unsigned) { return Terms::Contracted; }
 
 StringRef MatmulOp::getKernelName() { return "matmul"; }
 
+StringRef ScaledMatmulOp::getKernelName() { return "scaled_matmul"; }
+
 /// A product of matrices, or of many by one: row by row.
-Value MatmulOp::getRowsOperand() {
-  auto lhs = cast<RankedTensorType>(getLhs().getType());
-  auto rhs = cast<RankedTensorType>(getRhs().getType());
-  bool mixes = lhs.getRank() == 2 && getTransposeLhs();
-  return rhs.getRank() == 2 && !mixes ? getLhs() : Value();
+template <typename OpTy> static Value rowsOperandOf(OpTy op) {
+  bool mixes = op.getLhs().getType().getRank() == 2 && op.getTransposeLhs();
+  return op.getRhs().getType().getRank() == 2 && !mixes ? op.getLhs() : Value();
 }
 
+Value MatmulOp::getRowsOperand() { return rowsOperandOf(*this); }
+
+Value ScaledMatmulOp::getRowsOperand() { return rowsOperandOf(*this); }
+
 SmallVector<int64_t> MatmulOp::getKernelAttributes() {
+  return {getTransposeLhs(), getTransposeRhs()};
+}
+
+SmallVector<int64_t> ScaledMatmulOp::getKernelAttributes() {
   return {getTransposeLhs(), getTransposeRhs()};
 }
 
@@ -53,35 +66,66 @@ SmallVector<int64_t> MatmulOp::getKernelAttributes() {
 // Types
 //===----------------------------------------------------------------------===//
 
+/// The shape of the product of the first two operands of `AdaptorTy`.
+template <typename AdaptorTy>
+static LogicalResult inferShape(AdaptorTy adaptor, StringRef name,
+                                std::optional<Location> loc,
+                                SmallVectorImpl<int64_t> &shape) {
+  auto lhs = cast<RankedTensorType>(adaptor.getLhs().getType());
+  auto rhs = cast<RankedTensorType>(adaptor.getRhs().getType());
+  if (lhs.getRank() < 2 || rhs.getRank() < 2) // matmul_c1, scaled_matmul_c1
+    return emitOptionalError(loc, "'", name,
+                             "' op operands must have rank 2 or more, but are ",
+                             lhs, " and ", rhs);
+
+  auto [rows, sumLhs] = matrixExtents(lhs, adaptor.getTransposeLhs());
+  auto [sumRhs, columns] = matrixExtents(rhs, adaptor.getTransposeRhs());
+  if (sumLhs != sumRhs) // matmul_c2, scaled_matmul_c2
+    return emitOptionalError(loc, "'", name,
+                             "' op must sum over equal extents, but they are ",
+                             sumLhs, " in ", lhs, " and ", sumRhs, " in ", rhs);
+
+  if (!OpTrait::util::getBroadcastedShape(batchShape(adaptor.getLhs()),
+                                          batchShape(adaptor.getRhs()),
+                                          shape)) // matmul_c3, scaled_matmul_c3
+    return emitOptionalError(loc, "'", name,
+                             "' op leading dimensions must broadcast, but are ",
+                             lhs, " and ", rhs);
+  shape.append({rows, columns});
+  return success();
+}
+
 LogicalResult
 MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                            ValueRange operands, DictionaryAttr attributes,
                            OpaqueProperties properties, RegionRange regions,
                            SmallVectorImpl<Type> &types) {
   Adaptor adaptor(operands, attributes, properties, regions);
-  auto lhs = cast<RankedTensorType>(operands[0].getType());
-  auto rhs = cast<RankedTensorType>(operands[1].getType());
-  if (lhs.getRank() < 2 || rhs.getRank() < 2) // matmul_c1
-    return emitOptionalError(
-        loc, "'train.matmul' op operands must have rank 2 or more, but are ",
-        lhs, " and ", rhs);
-
-  auto [rows, sumLhs] = matrixExtents(lhs, adaptor.getTransposeLhs());
-  auto [sumRhs, columns] = matrixExtents(rhs, adaptor.getTransposeRhs());
-  if (sumLhs != sumRhs) // matmul_c2
-    return emitOptionalError(
-        loc, "'train.matmul' op must sum over equal extents, but they are ",
-        sumLhs, " in ", lhs, " and ", sumRhs, " in ", rhs);
-
   SmallVector<int64_t> shape;
-  if (!OpTrait::util::getBroadcastedShape(batchShape(operands[0]),
-                                          batchShape(operands[1]),
-                                          shape)) // matmul_c3
-    return emitOptionalError(
-        loc, "'train.matmul' op leading dimensions must broadcast, but are ",
-        lhs, " and ", rhs);
-  shape.append({rows, columns});
-  types.push_back(RankedTensorType::get(shape, lhs.getElementType()));
+  if (failed(inferShape(adaptor, getOperationName(), loc, shape)))
+    return failure();
+  types.push_back(RankedTensorType::get(
+      shape, getElementTypeOrSelf(adaptor.getLhs().getType())));
+  return success();
+}
+
+LogicalResult ScaledMatmulOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> loc, ValueRange operands,
+    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
+    SmallVectorImpl<Type> &types) {
+  SmallVector<int64_t> shape;
+  if (failed(inferShape(Adaptor(operands, attributes, properties, regions),
+                        getOperationName(), loc, shape)))
+    return failure();
+  types.push_back(RankedTensorType::get(shape, Float32Type::get(context)));
+  return success();
+}
+
+// matmul_c4, scaled_matmul_c4
+static LogicalResult verifyFormats(Operation *op, Type lhs, Type rhs) {
+  if (isa<Float8E5M2Type>(lhs) && isa<Float8E5M2Type>(rhs))
+    return op->emitOpError("must not read f8E5M2 on both sides, which no "
+                           "matrix unit multiplies");
   return success();
 }
 
@@ -92,10 +136,12 @@ LogicalResult MatmulOp::verify() {
   if (isFp8 != (rhs.getIntOrFloatBitWidth() == 8)) // matmul_c4
     return emitOpError("must read FP8 on both sides or on none, but reads ")
            << lhs << " and " << rhs;
-  if (isa<Float8E5M2Type>(lhs) && isa<Float8E5M2Type>(rhs))
-    return emitOpError("must not read f8E5M2 on both sides, which no matrix "
-                       "unit multiplies");
-  return success();
+  return verifyFormats(*this, lhs, rhs);
+}
+
+LogicalResult ScaledMatmulOp::verify() {
+  return verifyFormats(*this, getLhs().getType().getElementType(),
+                       getRhs().getType().getElementType());
 }
 
 //===----------------------------------------------------------------------===//

@@ -16,6 +16,7 @@ def Train_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
 def Train_Fp8 : AnyTypeOf<[F8E4M3FN, F8E5M2]>;
 def Train_FloatTensor : StaticShapeTensorOf<[Train_Float]>;
 def Train_FactorTensor : StaticShapeTensorOf<[Train_Float, Train_Fp8]>;
+def Train_Fp8Tensor : StaticShapeTensorOf<[Train_Fp8]>;
 def Train_IntTensor : StaticShapeTensorOf<[I32, I64]>;
 def Train_BoolTensor : StaticShapeTensorOf<[I1]>;
 def Train_ByteTensor : StaticShapeTensorOf<[I8]>;

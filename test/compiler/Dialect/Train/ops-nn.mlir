@@ -121,3 +121,10 @@ func.func @embedding(%t: tensor<7x2x3xf32>, %i: tensor<4x5xi64>, %n: tensor<4x5x
   %dt = train.embedding_grad %y, %n {rows = 7 : i64} : (tensor<4x5x2x3xf32>, tensor<4x5xi32>) -> tensor<7x2x3xf32>
   return
 }
+
+// CHECK-LABEL: func.func @scaled_product
+func.func @scaled_product(%x: tensor<2x3x32xf8E4M3FN>, %w: tensor<16x32xf8E5M2>, %f: tensor<f32>, %g: tensor<f32>) {
+  // CHECK: train.scaled_matmul %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {transpose_rhs} : (tensor<2x3x32xf8E4M3FN>, tensor<16x32xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<2x3x16xbf16>
+  %y = train.scaled_matmul %x, %w, %f, %g {transpose_rhs} : (tensor<2x3x32xf8E4M3FN>, tensor<16x32xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<2x3x16xbf16>
+  return
+}

@@ -165,6 +165,57 @@ func.func @matmul_c4(%x: tensor<2x4xf8E5M2>) {
 
 // -----
 
+func.func @scaled_matmul_c1(%x: tensor<4xf8E4M3FN>, %y: tensor<4x4xf8E4M3FN>, %f: tensor<f32>) {
+  // expected-error @+2 {{'train.scaled_matmul' op operands must have rank 2 or more, but are 'tensor<4xf8E4M3FN>' and 'tensor<4x4xf8E4M3FN>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = train.scaled_matmul %x, %y, %f, %f : (tensor<4xf8E4M3FN>, tensor<4x4xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<4xbf16>
+  return
+}
+
+// -----
+
+func.func @scaled_matmul_c2(%x: tensor<2x4xf8E4M3FN>, %y: tensor<8x4xf8E4M3FN>, %f: tensor<f32>) {
+  // expected-error @+2 {{'train.scaled_matmul' op must sum over equal extents, but they are 4 in 'tensor<2x4xf8E4M3FN>' and 8 in 'tensor<8x4xf8E4M3FN>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = train.scaled_matmul %x, %y, %f, %f : (tensor<2x4xf8E4M3FN>, tensor<8x4xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<2x4xbf16>
+  return
+}
+
+// -----
+
+func.func @scaled_matmul_c3(%x: tensor<2x2x4xf8E4M3FN>, %y: tensor<3x4x4xf8E4M3FN>, %f: tensor<f32>) {
+  // expected-error @+2 {{'train.scaled_matmul' op leading dimensions must broadcast, but are 'tensor<2x2x4xf8E4M3FN>' and 'tensor<3x4x4xf8E4M3FN>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = train.scaled_matmul %x, %y, %f, %f : (tensor<2x2x4xf8E4M3FN>, tensor<3x4x4xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<2x2x4xbf16>
+  return
+}
+
+// -----
+
+func.func @scaled_matmul_c4(%x: tensor<2x4xf8E5M2>, %f: tensor<f32>) {
+  // expected-error @+1 {{'train.scaled_matmul' op must not read f8E5M2 on both sides, which no matrix unit multiplies}}
+  %0 = train.scaled_matmul %x, %x, %f, %f {transpose_rhs} : (tensor<2x4xf8E5M2>, tensor<2x4xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<2x2xbf16>
+  return
+}
+
+// -----
+
+func.func @scaled_matmul_factor(%x: tensor<2x4xf8E4M3FN>, %f: tensor<1xf32>) {
+  // expected-error @+1 {{'train.scaled_matmul' op operand #2 must be 0D tensor of 32-bit float values, but got 'tensor<1xf32>'}}
+  %0 = train.scaled_matmul %x, %x, %f, %f {transpose_rhs} : (tensor<2x4xf8E4M3FN>, tensor<2x4xf8E4M3FN>, tensor<1xf32>, tensor<1xf32>) -> tensor<2x2xbf16>
+  return
+}
+
+// -----
+
+func.func @scaled_matmul_wide(%x: tensor<2x4xbf16>, %f: tensor<f32>) {
+  // expected-error @+1 {{'train.scaled_matmul' op operand #0 must be statically shaped tensor of }}
+  %0 = train.scaled_matmul %x, %x, %f, %f {transpose_rhs} : (tensor<2x4xbf16>, tensor<2x4xbf16>, tensor<f32>, tensor<f32>) -> tensor<2x2xbf16>
+  return
+}
+
+// -----
+
 func.func @split_c1_axis(%x: tensor<4x3xf32>) {
   // expected-error @+2 {{'train.split' op 'axis' must lie in [0, 2), but is 2}}
   // expected-error @+1 {{'train.split' op failed to infer returned types}}
