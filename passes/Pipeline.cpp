@@ -188,6 +188,8 @@ static void addFusion(OpPassManager &pm, const CompileOptions &,
   widen.device = target.device;
   widen.features = llvm::join(target.features, ",");
   pm.addPass(createWidenKernelsPass(widen));
+  // What it transposes is known, and weights change only with an update.
+  pm.addPass(createDeriveTransposesPass());
   // While slices are slices: generated code would read them by an offset.
   pm.addNestedPass<func::FuncOp>(createUseViewsPass());
   pm.addPass(createLowerToLinalgPass());

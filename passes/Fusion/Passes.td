@@ -43,6 +43,22 @@ def WidenKernelsPass : Pass<"mpc-widen-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def DeriveTransposesPass : Pass<"mpc-derive-transposes", "::mlir::ModuleOp"> {
+  let summary = "Transpose weights of 8 bit once for all micro-batches";
+  let description = [{
+    Where @accumulate transposes what @derive makes of weights, @derive does it
+    and writes the result to one more state of kind `derived`. Without @derive
+    nothing changes.
+
+    Needs: `mpc-derive-weights`, `mpc-widen-kernels`, which transposes.
+
+    ```mlir
+    train.state @fp8.turned_weights derived : tensor<2048xf8E4M3FN>
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+}
+
 def UseViewsPass : Pass<"mpc-use-views", "::mlir::func::FuncOp"> {
   let summary = "Make slices and concatenations of whole runs of memory views";
   let description = [{

@@ -52,6 +52,37 @@ Value mpc::derivedFrom(Value value) {
   return nullptr;
 }
 
+void mpc::shareDerived(func::FuncOp func, func::FuncOp derive,
+                       ValueRange values, ValueRange made, StringRef name) {
+  SmallVector<int64_t> offsets;
+  int64_t end = 0;
+  for (Value value : values) {
+    auto type = cast<RankedTensorType>(value.getType());
+    offsets.push_back(end);
+    int64_t bytes = type.getNumElements() * (type.getElementTypeBitWidth() / 8);
+    end += llvm::alignTo(bytes, kPartAlignment) /
+           (type.getElementTypeBitWidth() / 8);
+  }
+  auto type =
+      RankedTensorType::get({end}, getElementTypeOrSelf(values[0].getType()));
+  auto module = func->getParentOfType<ModuleOp>();
+  train::StateOp state =
+      createState(module, name, train::StateKind::Derived, type);
+
+  OpBuilder builder(getReturn(derive));
+  Value packed = train::PackOp::create(builder, derive.getLoc(), type, made,
+                                       builder.getDenseI64ArrayAttr(offsets));
+  train::WriteOp::create(builder, derive.getLoc(), name, packed);
+  Value read = getOrCreateRead(func, state);
+  builder.setInsertionPointAfterValue(read);
+  for (auto [value, offset] : llvm::zip_equal(values, offsets)) {
+    Value part =
+        train::UnpackOp::create(builder, value.getLoc(), value.getType(), read,
+                                builder.getI64IntegerAttr(offset));
+    Value(value).replaceAllUsesWith(part);
+  }
+}
+
 namespace {
 
 /// Values of one function that follow from weights alone.
@@ -104,40 +135,13 @@ private:
            });
   }
 
-  /// Lets `derive` write `values` to one state and `func` read them there.
   static void share(func::FuncOp func, func::FuncOp derive,
                     ArrayRef<Value> values, const IRMapping &copies,
                     StringRef name) {
-    SmallVector<Value> parts;
-    SmallVector<int64_t> offsets;
-    int64_t end = 0;
-    for (Value value : values) {
-      auto type = cast<RankedTensorType>(value.getType());
-      offsets.push_back(end);
-      int64_t bytes =
-          type.getNumElements() * (type.getElementTypeBitWidth() / 8);
-      end += llvm::alignTo(bytes, kPartAlignment) /
-             (type.getElementTypeBitWidth() / 8);
-      parts.push_back(copies.lookup(value));
-    }
-    auto type =
-        RankedTensorType::get({end}, getElementTypeOrSelf(values[0].getType()));
-    auto module = func->getParentOfType<ModuleOp>();
-    train::StateOp state =
-        createState(module, name, train::StateKind::Derived, type);
-
-    OpBuilder builder(getReturn(derive));
-    Value packed = train::PackOp::create(builder, derive.getLoc(), type, parts,
-                                         builder.getDenseI64ArrayAttr(offsets));
-    train::WriteOp::create(builder, derive.getLoc(), name, packed);
-    Value read = getOrCreateRead(func, state);
-    builder.setInsertionPointAfterValue(read);
-    for (auto [value, offset] : llvm::zip_equal(values, offsets)) {
-      Value part =
-          train::UnpackOp::create(builder, value.getLoc(), value.getType(),
-                                  read, builder.getI64IntegerAttr(offset));
-      Value(value).replaceAllUsesWith(part);
-    }
+    shareDerived(func, derive, values,
+                 llvm::map_to_vector(
+                     values, [&](Value value) { return copies.lookup(value); }),
+                 name);
   }
 
   llvm::DenseSet<Value> derived;

@@ -16,7 +16,7 @@ bool mpc::train::isReservedName(llvm::StringRef name) {
       "fault_value",
       // Packs of no weights.
       "parameters", "fp8.scales", "fp8.amax", "fp8.amax_history", "fp8.weights",
-      "fp8.weight_scales",
+      "fp8.weight_scales", "fp8.turned_weights",
       // The header of safetensors files has this key.
       "__metadata__"};
   // Packs with a part for each weight, stored as "adam.first_moment/<weight>".

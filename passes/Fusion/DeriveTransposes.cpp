@@ -1,0 +1,83 @@
+//===- DeriveTransposes.cpp - Weights that are turned once ----------------===//
+//
+// Implements mpc-derive-transposes. Which weights a device reads transposed is
+// known only behind mpc-widen-kernels; what mpc-derive-weights has moved to
+// @derive by then takes the transposes along.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Recompute.h"
+#include "passes/Fusion/Passes.h"
+#include "passes/Grad/EntryPoints.h"
+#include "passes/Precision/DeriveWeights.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_DERIVETRANSPOSESPASS
+#include "passes/Fusion/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+/// What @derive makes of weights and `transpose` turns; null if it turns
+/// something else.
+static Value derivedInputOf(train::TransposeOp transpose) {
+  Value input = transpose.getInput();
+  while (auto recall = input.getDefiningOp<train::RecallOp>())
+    input = recall.getValue();
+  Value made = derivedFrom(input);
+  return made == input ? Value() : made;
+}
+
+namespace {
+
+struct DeriveTransposesPass
+    : mpc::impl::DeriveTransposesPassBase<DeriveTransposesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto derive = module.lookupSymbol<func::FuncOp>(kDeriveEntry);
+    auto accumulate = module.lookupSymbol<func::FuncOp>("accumulate");
+    if (!derive || !accumulate)
+      return;
+    // What is turned twice alike, as what runs again is, is turned once.
+    using Turned = std::pair<Value, Attribute>;
+    llvm::MapVector<Turned, train::TransposeOp> first;
+    for (auto transpose : llvm::make_early_inc_range(
+             accumulate.front().getOps<train::TransposeOp>())) {
+      Value made = derivedInputOf(transpose);
+      if (!made)
+        continue;
+      auto [it, isNew] = first.insert(
+          {Turned(made, transpose.getPermutationAttr()), transpose});
+      if (isNew)
+        continue;
+      transpose.getResult().replaceAllUsesWith(it->second.getResult());
+      transpose.erase();
+    }
+    if (!first.empty())
+      moveOut(first, accumulate, derive);
+  }
+
+private:
+  template <typename MapTy>
+  static void moveOut(const MapTy &transposes, func::FuncOp accumulate,
+                      func::FuncOp derive) {
+    OpBuilder builder(getReturn(derive));
+    SmallVector<Value> values, made;
+    for (auto [turned, transpose] : transposes) {
+      values.push_back(transpose.getResult());
+      made.push_back(train::TransposeOp::create(
+          builder, transpose.getLoc(), turned.first,
+          llvm::to_vector(transpose.getPermutation())));
+    }
+    shareDerived(accumulate, derive, values, made, kFp8TurnedWeightsState);
+    for (Value value : values)
+      value.getDefiningOp()->erase();
+  }
+};
+
+} // namespace
