@@ -117,7 +117,8 @@ def SplitReductionsPass : Pass<"mpc-split-reductions", "::mlir::func::FuncOp"> {
 
     On a GPU a large sum over few long rows is cut as well, into blocks of equal
     length (the last may be shorter). They are a kernel of their own, so
-    that the kernel that makes what they add up keeps its grid.
+    that the kernel that makes what they add up keeps its grid. So is a sum down
+    rows whose number has no divisor that gives blocks enough.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];

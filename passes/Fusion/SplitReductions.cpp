@@ -220,28 +220,63 @@ static Value addedBy(linalg::GenericOp op) {
   return combiner->getOperand(combiner->getOperand(0) == total ? 1 : 0);
 }
 
+namespace {
+
+/// The dimensions that an op reduces, side by side: `count` from `first` on, of
+/// `size` elements in all.
+struct ReducedRun {
+  unsigned first, count;
+  int64_t size = 1;
+
+  explicit ReducedRun(linalg::GenericOp op) {
+    SmallVector<unsigned> dims = reducedDims(op);
+    first = dims.front();
+    count = dims.size();
+    for (unsigned dim : dims)
+      size *= op.getStaticLoopRanges()[dim];
+  }
+  bool contains(unsigned dim) const {
+    return first <= dim && dim < first + count;
+  }
+  bool moves(AffineMap access) const {
+    return llvm::any_of(llvm::seq(first, first + count), [&](unsigned dim) {
+      return access.isFunctionOfDim(dim);
+    });
+  }
+  /// Where a dimension is when two stand for the run: blocks, and the elements
+  /// of each.
+  unsigned behindCut(unsigned dim) const {
+    return dim < first ? dim : dim - count + 2;
+  }
+};
+
+} // namespace
+
 /// Whether cutUnevenly can cut `op`: it reduces its last dimension, along which
-/// its operands lie in memory.
+/// its operands lie in memory, or all but the last ones.
 static bool canCutUnevenly(linalg::GenericOp op) {
   SmallVector<unsigned> dims = reducedDims(op);
-  return canBlock(op) && dims.size() == 1 && dims[0] + 1 == op.getNumLoops() &&
+  const bool isRow = dims.size() == 1 && dims[0] + 1 == op.getNumLoops();
+  const bool isColumn =
+      dims.back() + 1 == dims.size() && dims.size() < op.getNumLoops();
+  return canBlock(op) && (isRow || isColumn) &&
          llvm::none_of(op.getInputs(), [](Value input) {
            return memoryRoot(input).getDefiningOp<arith::ConstantOp>();
          });
 }
 
 /// Emits the body of `op` up to its combiner at `position`, where operands that
-/// move with the reduced dimension are read. The others are `arguments`.
+/// move with what is reduced are read. The others are `arguments`.
 static Value emitAdded(OpBuilder &builder, linalg::GenericOp op,
                        ArrayRef<Value> position, ValueRange arguments) {
   Location loc = op.getLoc();
-  const unsigned last = op.getNumLoops() - 1;
+  const ReducedRun run(op);
   IRMapping map;
   unsigned next = 0;
   for (OpOperand *operand : op.getDpsInputOperands()) {
     AffineMap access = op.getMatchingIndexingMap(operand);
     Value scalar;
-    if (access.isFunctionOfDim(last)) {
+    if (run.moves(access)) {
       SmallVector<Value> places;
       for (AffineExpr expr : access.getResults()) {
         auto dim = dyn_cast<AffineDimExpr>(expr);
@@ -263,16 +298,53 @@ static Value emitAdded(OpBuilder &builder, linalg::GenericOp op,
   return map.lookupOrDefault(addedBy(op));
 }
 
-/// What `op` adds up, with its reduced dimension as blocks of `length`, the
-/// last of which ends in the identity where the dimension ends.
+/// `access`, which does not move with what `op` reduces, for blocks of it.
+static AffineMap mapOfBlocks(AffineMap access, const ReducedRun &run) {
+  SmallVector<AffineExpr> dims;
+  for (unsigned dim = 0; dim < access.getNumDims(); ++dim)
+    dims.push_back(
+        run.contains(dim)
+            ? getAffineConstantExpr(0, access.getContext())
+            : getAffineDimExpr(run.behindCut(dim), access.getContext()));
+  return access.replaceDimsAndSymbols(dims, {},
+                                      access.getNumDims() - run.count + 2, 0);
+}
+
+/// The position in the loops of `op` of what a body for its blocks computes;
+/// `place` is how far it lies in all that is reduced.
+static SmallVector<Value> positionOf(OpBuilder &builder, linalg::GenericOp op,
+                                     Value place) {
+  Location loc = op.getLoc();
+  const ReducedRun run(op);
+  SmallVector<int64_t> loops = op.getStaticLoopRanges();
+  SmallVector<Value> position(loops.size());
+  for (unsigned dim = loops.size(); dim-- > 0;) {
+    if (!run.contains(dim)) {
+      position[dim] = linalg::IndexOp::create(builder, loc, run.behindCut(dim));
+    } else if (dim == run.first) {
+      position[dim] = place;
+    } else {
+      Value size = arith::ConstantIndexOp::create(builder, loc, loops[dim]);
+      position[dim] = arith::RemUIOp::create(builder, loc, place, size);
+      place = arith::DivUIOp::create(builder, loc, place, size);
+    }
+  }
+  return position;
+}
+
+/// What `op` adds up, with what it reduces as blocks of `length`, the last of
+/// which ends in the identity where that ends.
 static Value emitBlocks(OpBuilder &builder, linalg::GenericOp op,
                         int64_t length) {
   Location loc = op.getLoc();
-  const unsigned last = op.getNumLoops() - 1;
-  SmallVector<int64_t> shape = op.getStaticLoopRanges();
-  const int64_t size = shape[last];
-  shape[last] = llvm::divideCeil(size, length);
-  shape.push_back(length);
+  const ReducedRun run(op);
+  SmallVector<int64_t> loops = op.getStaticLoopRanges(), shape;
+  for (unsigned dim = 0; dim < loops.size(); ++dim) {
+    if (dim == run.first)
+      shape.append({llvm::divideCeilSigned(run.size, length), length});
+    if (!run.contains(dim))
+      shape.push_back(loops[dim]);
+  }
   Type element =
       cast<RankedTensorType>(op.getResult(0).getType()).getElementType();
   auto type = RankedTensorType::get(shape, element);
@@ -280,11 +352,10 @@ static Value emitBlocks(OpBuilder &builder, linalg::GenericOp op,
   SmallVector<AffineMap> maps;
   for (OpOperand *operand : op.getDpsInputOperands()) {
     AffineMap map = op.getMatchingIndexingMap(operand);
-    if (map.isFunctionOfDim(last))
+    if (run.moves(map))
       continue;
     inputs.push_back(operand->get());
-    maps.push_back(AffineMap::get(shape.size(), 0, map.getResults(),
-                                  builder.getContext()));
+    maps.push_back(mapOfBlocks(map, run));
   }
   maps.push_back(builder.getMultiDimIdentityMap(shape.size()));
   SmallVector<IteratorType> kinds(shape.size(), IteratorType::parallel);
@@ -294,15 +365,13 @@ static Value emitBlocks(OpBuilder &builder, linalg::GenericOp op,
     auto number = [&](int64_t value) -> Value {
       return arith::ConstantIndexOp::create(inner, loc, value);
     };
-    SmallVector<Value> position;
-    for (unsigned dim = 0; dim <= last; ++dim)
-      position.push_back(linalg::IndexOp::create(inner, loc, dim));
-    position[last] = arith::AddIOp::create(
-        inner, loc,
-        arith::MulIOp::create(inner, loc, position[last], number(length)),
-        linalg::IndexOp::create(inner, loc, last + 1));
+    Value block = linalg::IndexOp::create(inner, loc, run.first);
+    Value place = arith::AddIOp::create(
+        inner, loc, arith::MulIOp::create(inner, loc, block, number(length)),
+        linalg::IndexOp::create(inner, loc, run.first + 1));
     Value exists = arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::ult,
-                                         position[last], number(size));
+                                         place, number(run.size));
+    SmallVector<Value> position = positionOf(inner, op, place);
     auto choice = scf::IfOp::create(
         inner, loc, exists,
         [&](OpBuilder &then, Location loc) {
@@ -319,23 +388,24 @@ static Value emitBlocks(OpBuilder &builder, linalg::GenericOp op,
       .getResult(0);
 }
 
-/// Sums the last dimension of `op` in at most `most` blocks of one length, and
-/// then the blocks. Blocks read at computed places, so the first of these sums
-/// starts a kernel of its own, and whatever makes the operands keeps its grid.
+/// Sums what `op` reduces in at most `most` blocks of one length, and then the
+/// blocks. Blocks read at computed places, so the first of these sums starts a
+/// kernel of its own, and whatever makes the operands keeps its grid.
 static void cutUnevenly(linalg::GenericOp op, int64_t most) {
   LDBG() << "cutting unevenly " << op;
   OpBuilder builder(op);
-  const int64_t size = op.getStaticLoopRanges().back();
-  const int64_t length = llvm::divideCeil(size, most);
+  const ReducedRun run(op);
+  const int64_t length = llvm::divideCeilSigned(run.size, most);
   Value blocks = emitBlocks(builder, op, length);
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
-  for (unsigned step = 0; step < 2; ++step) {
+  for (unsigned dim : {run.first + 1, run.first}) {
     auto from = cast<RankedTensorType>(blocks.getType());
     SmallVector<bool> reduced(from.getRank(), false);
-    reduced.back() = true;
+    reduced[dim] = true;
+    SmallVector<int64_t> shape(from.getShape());
+    shape.erase(shape.begin() + dim);
     blocks = reduceRest(builder, op,
-                        RankedTensorType::get(from.getShape().drop_back(),
-                                              type.getElementType()),
+                        RankedTensorType::get(shape, type.getElementType()),
                         identityOf(op), blocks, reduced)
                  .getResult(0);
   }
@@ -388,11 +458,23 @@ static linalg::GenericOp shareRows(linalg::GenericOp op,
   return nullptr;
 }
 
-/// A large sum down the rows, in two steps with blocks of rows between.
+/// Partial sums of fewer rows are too large beside what they are of.
+static constexpr int64_t kLeastRows = 8;
+
+/// A large sum down the rows, in two steps with blocks of rows between. On a
+/// GPU rows whose number has no divisor that gives blocks enough are cut
+/// unevenly; those of several dimensions only where the first gives none, for
+/// what makes the operands goes along with even blocks.
 static void shareColumns(linalg::GenericOp op, const FusionLimits &limits) {
   SmallVector<unsigned> dims = reducedDims(op);
   const int64_t size = op.getStaticLoopRanges()[dims[0]];
   const int64_t blocks = largestDivisor(size, limits.rowBlocks);
+  const int64_t rows = ReducedRun(op).size;
+  const int64_t enough = dims.size() == 1 ? limits.fewItems : 4;
+  if (limits.splitRows && blocks < enough && rows > limits.rowBlocks &&
+      canCutUnevenly(op))
+    return cutUnevenly(op, std::min(limits.rowBlocks,
+                                    llvm::divideCeilSigned(rows, kLeastRows)));
   if (blocks < 4 || (blocks == size && dims.size() == 1))
     return;
   if (blocks < size)

@@ -93,8 +93,8 @@ const Source kSources[] = {
         return %0, %1 : tensor<{T}>, tensor<4x{T}>
       })",
      kAllTypes, kShapes, -0.01, 0.01},
-    // On a GPU in blocks of which the last is shorter: 16411 and 65537 are
-    // prime.
+    // On a GPU in blocks of which the last is shorter: 16411, 65537 and 1009
+    // are prime.
     {"SumsOfManyRows",
      R"(
       func.func @f(%x: tensor<{N}x{M}x{T}>) -> (tensor<{T}>, tensor<f32>) {
@@ -116,6 +116,18 @@ const Source kSources[] = {
       })",
      kTwoTypes,
      {{65537, 0}},
+     -0.01,
+     0.01},
+    {"SumsDownManyRows",
+     R"(
+      func.func @f(%x: tensor<{N}x{M}x{T}>, %y: tensor<2x{N}x{M}x{T}>, %s: tensor<{M}x{T}>) -> (tensor<{M}x{T}>, tensor<{M}x{T}>, tensor<{N}x{M}x{T}>) {
+        %0 = train.mul %x, %s : (tensor<{N}x{M}x{T}>, tensor<{M}x{T}>) -> tensor<{N}x{M}x{T}>
+        %1 = train.reduce_sum %0 {axes = array<i64: 0>} : (tensor<{N}x{M}x{T}>) -> tensor<{M}x{T}>
+        %2 = train.reduce_max %y {axes = array<i64: 0, 1>} : (tensor<2x{N}x{M}x{T}>) -> tensor<{M}x{T}>
+        return %1, %2, %0 : tensor<{M}x{T}>, tensor<{M}x{T}>, tensor<{N}x{M}x{T}>
+      })",
+     kTwoTypes,
+     {{1009, 67}},
      -0.01,
      0.01},
     {"Softmax", R"(

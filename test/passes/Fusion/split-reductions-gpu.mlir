@@ -136,3 +136,101 @@ func.func @few_rows(%x: tensor<16383x1024xf32>) -> tensor<f32> {
   } -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// Sums down a prime number of rows are cut into blocks of rows, of which the
+// last is shorter; what moves with the columns alone remains an operand.
+// CHECK-LABEL: func.func @columns
+// CHECK-SAME:    (%[[X:.*]]: tensor<10007x96xbf16>, %[[S:.*]]: tensor<96xf32>)
+// CHECK:         %[[BLOCKS:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]} ins(%[[S]] : tensor<96xf32>) outs(%{{.*}} : tensor<251x40x96xf32>)
+// CHECK:           %[[BLOCK:.*]] = linalg.index 0
+// CHECK-DAG:       %[[FIRST:.*]] = arith.muli %[[BLOCK]], %c40
+// CHECK-DAG:       %[[REST:.*]] = linalg.index 1
+// CHECK:           %[[PLACE:.*]] = arith.addi %[[FIRST]], %[[REST]]
+// CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %[[PLACE]], %c10007
+// CHECK:           %[[COLUMN:.*]] = linalg.index 2
+// CHECK:           scf.if %[[EXISTS]] -> (f32)
+// CHECK:             tensor.extract %[[X]][%[[PLACE]], %[[COLUMN]]]
+// CHECK:           else
+// CHECK:             scf.yield %cst
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]} ins(%[[BLOCKS]] {{.*}} outs(%{{.*}} : tensor<251x96xf32>)
+// CHECK:         linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} {{.*}} outs(%{{.*}} : tensor<96xf32>)
+// CPU-LABEL: func.func @columns
+// CPU-COUNT-1: linalg.generic
+// CPU-NOT:     linalg.generic
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+func.func @columns(%x: tensor<10007x96xbf16>, %s: tensor<96xf32>) -> tensor<96xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<96xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<96xf32>) -> tensor<96xf32>
+  %0 = linalg.generic {indexing_maps = [#all, #column, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x, %s : tensor<10007x96xbf16>, tensor<96xf32>) outs(%init : tensor<96xf32>) {
+  ^bb0(%in: bf16, %scale: f32, %out: f32):
+    %1 = arith.extf %in : bf16 to f32
+    %2 = arith.mulf %1, %scale : f32
+    %3 = arith.addf %out, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<96xf32>
+  return %0 : tensor<96xf32>
+}
+
+// -----
+
+// So are those of few divisors; a block has eight rows at least. 1024 stay even,
+// which lets what makes them join.
+// CHECK-LABEL: func.func @two_primes
+// CPU-LABEL: func.func @two_primes
+// CHECK:         outs(%{{.*}} : tensor<253x8x96xf32>)
+// CHECK:         tensor.expand_shape {{.*}} output_shape [256, 4, 96]
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+func.func @two_primes(%x: tensor<2018x96xf32>, %y: tensor<1024x96xf32>) -> (tensor<96xf32>, tensor<96xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<96xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<96xf32>) -> tensor<96xf32>
+  %0 = linalg.generic {indexing_maps = [#all, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<2018x96xf32>) outs(%init : tensor<96xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.addf %out, %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<96xf32>
+  %2 = linalg.generic {indexing_maps = [#all, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%y : tensor<1024x96xf32>) outs(%init : tensor<96xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.addf %out, %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<96xf32>
+  return %0, %2 : tensor<96xf32>, tensor<96xf32>
+}
+
+// -----
+
+// A batch of two does not share out what is below it: all rows are cut as one.
+// CHECK-LABEL: func.func @batch
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x10007x96xf32>)
+// CHECK:         outs(%{{.*}} : tensor<254x79x96xf32>)
+// CHECK:           %[[PLACE:.*]] = arith.addi
+// CHECK:           arith.cmpi ult, %[[PLACE]], %c20014
+// CHECK:           %[[COLUMN:.*]] = linalg.index 2
+// CHECK:           %[[ROW:.*]] = arith.remui %[[PLACE]], %c10007
+// CHECK:           %[[IMAGE:.*]] = arith.divui %[[PLACE]], %c10007
+// CHECK:             tensor.extract %[[X]][%[[IMAGE]], %[[ROW]], %[[COLUMN]]]
+// CPU-LABEL: func.func @batch
+// CPU-COUNT-1: linalg.generic
+// CPU-NOT:     linalg.generic
+#all = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#column = affine_map<(d0, d1, d2) -> (d2)>
+func.func @batch(%x: tensor<2x10007x96xf32>) -> tensor<96xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<96xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<96xf32>) -> tensor<96xf32>
+  %0 = linalg.generic {indexing_maps = [#all, #column], iterator_types = ["reduction", "reduction", "parallel"]}
+      ins(%x : tensor<2x10007x96xf32>) outs(%init : tensor<96xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.addf %out, %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<96xf32>
+  return %0 : tensor<96xf32>
+}
