@@ -122,8 +122,10 @@ static SmallVector<amp::DequantizeOp> findDequantized(Value product) {
   for (Operation *user : product.getUsers()) {
     if (auto unscaled = dyn_cast<amp::DequantizeOp>(user))
       found.push_back(unscaled);
-    if (isa<train::RecallOp>(user))
-      llvm::append_range(found, findDequantized(user->getResult(0)));
+    // What is recalled after the product is another value.
+    auto recall = dyn_cast<train::RecallOp>(user);
+    if (recall && recall.getValue() == product)
+      llvm::append_range(found, findDequantized(recall.getResult()));
   }
   return found;
 }
@@ -138,8 +140,13 @@ static void takeScalesOut(train::MatmulOp op, Factors &factors) {
   if (dequantized.empty()) {
     lhs = rhs = Factors::one(builder, loc);
   } else {
-    lhs = factors.of(dequantized.front().getLhsScale());
-    rhs = factors.of(dequantized.front().getRhsScale());
+    // Scales may be made again for others; those of the first are there.
+    amp::DequantizeOp first = *llvm::min_element(
+        dequantized, [](amp::DequantizeOp a, amp::DequantizeOp b) {
+          return a->isBeforeInBlock(b);
+        });
+    lhs = factors.of(first.getLhsScale());
+    rhs = factors.of(first.getRhsScale());
   }
   auto flag = [&](bool set) {
     return set ? builder.getUnitAttr() : UnitAttr();
