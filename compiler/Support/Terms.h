@@ -12,16 +12,16 @@ namespace mpc {
 /// decides what rounding errors amount to: a sum may cancel, and then is as far
 /// off as its terms are.
 enum class Terms {
-  Other,    ///< In none of these ways.
-  Moved,    ///< Elements of operands: what cancelled before is as small there.
-  Scaled,   ///< Products of operands.
-  Divided,  ///< Quotients of the first operand and the second.
-  Centred,  ///< Products of operands, less sums of such products.
+  Other,     ///< In none of these ways.
+  Moved,     ///< Elements of operands: what cancelled before is as small there.
+  Scaled,    ///< Products of operands.
+  Divided,   ///< Quotients of the first operand and the second.
+  Centred,   ///< Products of operands, less sums of such products.
   Projected, ///< The first operand less parts of it; with more than two
              ///< operands, times the third and the last.
-  Added,    ///< Sums of one element of each operand.
-  Summed,   ///< Sums of many elements of the first operand.
-  Averaged, ///< The same, divided by their number.
+  Added,     ///< Sums of one element of each operand.
+  Summed,    ///< Sums of many elements of the first operand.
+  Averaged,  ///< The same, divided by their number.
   Contracted, ///< Sums of products of the first two operands.
 };
 

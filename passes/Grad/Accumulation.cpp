@@ -48,9 +48,8 @@ private:
   Accumulation ofSumsAndMeans(const LossTerms &terms) {
     SmallVector<Value> sums, others;
     for (const LossTerm &term : terms.ofData) {
-      LossGrowth growth = findLossRatio(term.value)
-                              ? LossGrowth::Other
-                              : growthOf(term, batchSize);
+      LossGrowth growth = findLossRatio(term.value) ? LossGrowth::Other
+                                                    : growthOf(term, batchSize);
       if (growth == LossGrowth::Sum)
         sums.push_back(term.value);
       else if (growth != LossGrowth::Mean)
@@ -62,10 +61,11 @@ private:
       return {1.0, /*isMean=*/false};
     }
     if (!others.empty())
-      noteAveraged(others.front(), terms.ofData.size() == 1
-                                       ? "is no sum and no mean over the batch"
-                                       : "has a term that counts otherwise than "
-                                         "the others");
+      noteAveraged(others.front(),
+                   terms.ofData.size() == 1
+                       ? "is no sum and no mean over the batch"
+                       : "has a term that counts otherwise than "
+                         "the others");
     else if (!sums.empty())
       noteAveraged(sums.front(), "has a sum over the batch beside a mean");
     return {double(count)};

@@ -51,8 +51,8 @@ static double factorOf(train::AffineOpInterface op, unsigned operand) {
   for (OpOperand &other : op->getOpOperands()) {
     unsigned number = other.getOperandNumber();
     if (number != operand)
-      factor *= op.isLinearIn(number) ? sizeOf(other.get())
-                                      : 1 / sizeOf(other.get());
+      factor *=
+          op.isLinearIn(number) ? sizeOf(other.get()) : 1 / sizeOf(other.get());
   }
   return factor;
 }
@@ -86,12 +86,12 @@ static bool takeApart(const LossTerm &term, SmallVectorImpl<LossTerm> &parts,
   if (isProduct && ofData.size() > 1)
     return false;
   for (unsigned i : ofData)
-    parts.push_back({skipIdentities(op->getOperand(i)),
-                     isProduct ? term.factor * factorOf(affine, i) : term.factor});
+    parts.push_back(
+        {skipIdentities(op->getOperand(i)),
+         isProduct ? term.factor * factorOf(affine, i) : term.factor});
   if (!isProduct)
-    llvm::copy_if(others, std::back_inserter(ofWeights), [](Value value) {
-      return sourcesOf(value).parameters;
-    });
+    llvm::copy_if(others, std::back_inserter(ofWeights),
+                  [](Value value) { return sourcesOf(value).parameters; });
   return true;
 }
 
