@@ -197,6 +197,13 @@ std::unique_ptr<SlotT> slot(const std::string& name, uint64_t offset,
 }
 
 // States that hold one value for each parameter.
+void add_option(Builder& builder, const char* name, const std::string& value) {
+  auto option = std::make_unique<OptionT>();
+  option->name = name;
+  option->value = value;
+  builder.program.options.push_back(std::move(option));
+}
+
 void add_packed(Builder& builder, const PackageOptions& options,
                 const std::string& name, StateKind kind, DType dtype,
                 uint64_t size) {
@@ -421,10 +428,9 @@ Bytes make_package(const PackageOptions& options) {
 
   builder.program.loss_scaling = options.loss_scaling;
   builder.program.accumulate = options.accumulate;
-  auto option = std::make_unique<OptionT>();
-  option->name = "precision";
-  option->value = options.precision;
-  builder.program.options.push_back(std::move(option));
+  add_option(builder, "precision", options.precision);
+  if (options.accumulate > 1)
+    add_option(builder, "accumulate", std::to_string(options.accumulate));
   add_cuda(builder, options);
   builder.segment(SegmentKind::Code, "cpu",
                   read_bytes(MPC_TEST_GENERATED_CODE));

@@ -353,9 +353,15 @@ void Trainer::settle(const mpc_step_info_t &info) {
 bool Trainer::mustDrain(bool epochEnds) const {
   if (queued.empty())
     return false;
-  uint64_t reached = step + queued.size();
-  if (epochEnds || signals.received() ||
-      (options.steps && reached >= *options.steps))
+  if (epochEnds || signals.received())
+    return true;
+  // Queued calls are batches, several of which may make one update.
+  uint64_t batches = stepSamples.size() / data.batchSize() + queued.size();
+  uint64_t updates = batches / program.microBatches();
+  if (updates == 0)
+    return false;
+  uint64_t reached = step + updates;
+  if (options.steps && reached >= *options.steps)
     return true;
   return !options.checkpointDir.empty() && options.checkpointEvery != 0 &&
          reached % options.checkpointEvery == 0;

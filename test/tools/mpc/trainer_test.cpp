@@ -16,6 +16,10 @@
 using namespace mpc;
 using test::Folder;
 
+/// Of ../runtime/generated.c.
+extern "C" void test_gradient(void *const *operands, int64_t begin,
+                              int64_t end);
+
 namespace {
 
 template <typename T>
@@ -70,6 +74,14 @@ protected:
     package.accumulate = count;
     options.package = folder / "m.mpc";
     test::write_bytes(options.package, test::make_package(package));
+  }
+
+  /// Makes the data one epoch of 100 batches, all alike.
+  void writeOneEpoch() {
+    std::vector<float> x(4 * 400, 1);
+    std::vector<int64_t> labels(400, 0);
+    npz::write(options.data, {makeArray("x", "float32", {400, 4}, x),
+                              makeArray("labels", "int64", {400}, labels)});
   }
 
   /// Trains and returns what was printed on stdout, but for the last line of a
@@ -178,12 +190,8 @@ TEST_F(TrainerTest, ACheckpointGoesOnOnTheOtherDevice) {
 
 TEST_F(TrainerTest, WaitsForTheDeviceNoMoreOftenInALongRun) {
   options.noShuffle = true;
+  writeOneEpoch();
   auto waits = [&](uint64_t steps) {
-    // One epoch of many batches.
-    std::vector<float> x(4 * 4 * 100, 1);
-    std::vector<int64_t> labels(4 * 100, 0);
-    npz::write(options.data, {makeArray("x", "float32", {400, 4}, x),
-                              makeArray("labels", "int64", {400}, labels)});
     options.steps = steps;
     fake.reset_calls();
     train("cuda");
@@ -192,6 +200,32 @@ TEST_F(TrainerTest, WaitsForTheDeviceNoMoreOftenInALongRun) {
   uint64_t few = waits(10), many = waits(90);
   EXPECT_GT(few, 0u);
   EXPECT_EQ(few, many);
+}
+
+/// Only the last batch of an update may end the run or bring a checkpoint: it
+/// alone is waited for, the device is behind by one everywhere else.
+TEST_F(TrainerTest, WaitsForNoBatchInTheMiddleOfAnUpdate) {
+  size_t computed = 0, waited = 0;
+  fake.add_kernel("test_gradient", std::vector<size_t>(5, sizeof(void *)),
+                  [&](void *const *parameters) {
+                    void *operands[5];
+                    for (int i = 0; i < 5; ++i)
+                      std::memcpy(&operands[i], parameters[i], sizeof(void *));
+                    test_gradient(operands, 0, 1);
+                    ++computed;
+                    // The fake device computes when it is waited for.
+                    waited += fake.calls("cuEventRecord") ==
+                              fake.calls("cuEventSynchronize");
+                  });
+  writeOneEpoch();
+  setAccumulate(8);
+  options.steps = 4;
+  options.checkpointDir = folder / "run";
+  options.checkpointEvery = 2;
+  fake.reset_calls();
+  train("cuda");
+  EXPECT_EQ(computed, 32u);
+  EXPECT_EQ(waited, 2u);
 }
 
 TEST_F(TrainerTest, DataThatIsNoNumberIsNamedLateToo) {
