@@ -8,6 +8,8 @@
 
 #include "compiler/Import/ImportedNode.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace mpc;
 
@@ -108,27 +110,24 @@ private:
 };
 
 void Side::guard(Value condition, bool isTaken) {
-  llvm::DenseSet<Operation *> own;
-  SmallVector<Operation *> ops;
+  llvm::SetVector<Operation *> ops;
   auto first = last ? std::next(last->getIterator()) : block.begin();
-  for (Operation &op : llvm::make_range(first, block.end())) {
-    ops.push_back(&op);
-    // Parameters are read where they are needed first, for other nodes, too.
-    if (!isa<train::ReadOp, train::ConstantOp>(op))
-      own.insert(&op);
-  }
+  for (Operation &op : llvm::make_range(first, block.end()))
+    ops.insert(&op);
   llvm::DenseMap<Value, Value> guards;
   for (Operation *op : ops)
     for (OpOperand &operand : op->getOpOperands()) {
       Value value = operand.get();
       Operation *source = value.getDefiningOp();
-      if (!isFloat(value) || own.contains(source) ||
+      bool isInside = source && ops.contains(source);
+      // Parameters are read where they are needed first, for other nodes, too.
+      bool isOwn = isInside && !isa<train::ReadOp>(source);
+      if (!isFloat(value) || isOwn ||
           isa_and_present<train::ConstantOp>(source))
         continue;
       Value &other = guards[value];
       if (!other) {
         OpBuilder::InsertionGuard here(node.graph.builder);
-        bool isInside = source && llvm::is_contained(ops, source);
         node.graph.builder.setInsertionPoint(isInside ? source->getNextNode()
                                                       : ops.front());
         other = guarded(value, condition, isTaken);
