@@ -224,6 +224,10 @@ private:
   mlir::Value toLoss(mlir::Value value);
 
   mlir::InFlightDiagnostic exceedLimit(mlir::Location loc);
+  /// Adds `count` to `total`. Fails after a diagnostic at `loc`, which
+  /// `message` ends, if that is more than `limit`.
+  mlir::LogicalResult spend(int64_t &total, int64_t count, int64_t limit,
+                            mlir::Location loc, llvm::StringRef message);
   mlir::LogicalResult countRead(int64_t count, mlir::Location loc);
   mlir::LogicalResult checkInterface(size_t count, llvm::StringRef what);
   mlir::DictionaryAttr describeInterface(llvm::StringRef name, bool isBatched);

@@ -40,34 +40,36 @@ LogicalResult GraphImporter::checkInterface(size_t count, StringRef what) {
          << int64_t(kMaxInterface) << " are supported, so join some to one";
 }
 
-LogicalResult GraphImporter::addElements(int64_t count, Location loc) {
-  numElements += count;
-  if (numElements <= kMaxElements)
+LogicalResult GraphImporter::spend(int64_t &total, int64_t count, int64_t limit,
+                                   Location loc, StringRef message) {
+  if (count <= limit - total) { // Sums of extents may overflow.
+    total += count;
     return success();
-  return exceedLimit(loc)
-         << "with this one the results of all nodes have more "
-            "than 2^40 elements, the most there may be; if a "
-            "dimension was bound with --batch or --dim, bind a "
-            "smaller one";
+  }
+  total = limit;
+  return exceedLimit(loc) << "with this one " << message;
+}
+
+LogicalResult GraphImporter::addElements(int64_t count, Location loc) {
+  return spend(numElements, count, kMaxElements, loc,
+               "the results of all nodes have more than 2^40 elements, the "
+               "most there may be; if a dimension was bound with --batch or "
+               "--dim, bind a smaller one");
 }
 
 LogicalResult GraphImporter::addSequence(int64_t length, Location loc) {
   constexpr int64_t kMaxInSequences = int64_t(1) << 24;
-  numInSequences += length;
-  if (numInSequences <= kMaxInSequences)
-    return success();
-  return exceedLimit(loc) << "with this one all sequences together have more "
-                             "than 2^24 elements, the most there may be";
+  return spend(numInSequences, length, kMaxInSequences, loc,
+               "all sequences together have more than 2^24 elements, the most "
+               "there may be");
 }
 
 LogicalResult GraphImporter::countRead(int64_t count, Location loc) {
   constexpr int64_t kMaxRead = int64_t(1) << 33;
-  numKnownRead += count;
-  if (numKnownRead <= kMaxRead)
-    return success();
-  return exceedLimit(loc) << "with this one nodes read more than 2^33 elements "
-                             "of constants at compile time; let the exporter "
-                             "store what they compute as initializers";
+  return spend(numKnownRead, count, kMaxRead, loc,
+               "nodes read more than 2^33 elements of constants at compile "
+               "time; let the exporter store what they compute as "
+               "initializers");
 }
 
 LogicalResult GraphImporter::addConstant(DenseElementsAttr value,
