@@ -84,8 +84,8 @@ TEST(Report, TellsOfDevices) {
       {{"kernel_1", -1, -1, 80, -1, -1}, {"kernel_0", 40, 0, 0, 0, 2048}}};
   std::string report = mpc::completeReport(
       bare, "",
-      {{"cpu", R"({"kernels": [], "transposes": []})", {}},
-       {"cuda", kernels, {assembled, {"sm_80", false, {}}}}},
+      {{"cpu", R"({"kernels": [], "transposes": []})", {}, {}},
+       {"cuda", kernels, {assembled, {"sm_80", false, {}}}, {}}},
       {});
   EXPECT_EQ(
       render(report),
