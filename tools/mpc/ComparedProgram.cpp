@@ -59,15 +59,6 @@ CompiledProgram::CompiledProgram(const std::string &package,
                        {}});
 }
 
-/// The elements of `tensor`, whose floats are f32 or f64.
-template <typename Copy>
-static void eachElement(const mpc_tensor_t &tensor, size_t count, Copy copy) {
-  char *bytes = static_cast<char *>(tensor.data);
-  const size_t size = mpc_dtype_size(tensor.dtype);
-  for (size_t i = 0; i < count; ++i)
-    copy(i, bytes + i * size);
-}
-
 static size_t countOf(const std::vector<int64_t> &shape) {
   size_t count = 1;
   for (int64_t extent : shape)
@@ -95,11 +86,7 @@ CompiledProgram::read(const std::string &name) const {
   std::vector<char> memory;
   mpc_tensor_t tensor = tensorOf(state, name, memory);
   check(mpc_session_read_state(session.get(), name.c_str(), &tensor), name);
-  std::vector<Element> elements(countOf(state.shape));
-  eachElement(tensor, elements.size(), [&](size_t i, const char *bytes) {
-    elements[i] = loadElement(state.dtype, bytes);
-  });
-  return elements;
+  return loadElements(state.dtype, tensor.data, countOf(state.shape));
 }
 
 void CompiledProgram::write(const std::string &name,
@@ -107,9 +94,7 @@ void CompiledProgram::write(const std::string &name,
   const State &state = states.at(name);
   std::vector<char> memory;
   mpc_tensor_t tensor = tensorOf(state, name, memory);
-  eachElement(tensor, elements.size(), [&](size_t i, char *bytes) {
-    storeElement(state.dtype, elements[i], bytes);
-  });
+  storeElements(state.dtype, elements, tensor.data);
   check(mpc_session_write_state(session.get(), name.c_str(), &tensor), name);
 }
 

@@ -29,18 +29,29 @@ template <typename Use> static void withType(mpc_dtype_t dtype, Use use) {
   }
 }
 
-Element mpc::tool::loadElement(mpc_dtype_t dtype, const char *bytes) {
-  Element element;
+std::vector<Element> mpc::tool::loadElements(mpc_dtype_t dtype,
+                                             const void *bytes, size_t count) {
+  std::vector<Element> elements(count);
+  auto *next = static_cast<const char *>(bytes);
   withType(dtype, [&](auto number, auto member) {
-    std::memcpy(&number, bytes, sizeof(number));
-    element.*member = number;
+    for (Element &element : elements) {
+      std::memcpy(&number, next, sizeof(number));
+      element.*member = number;
+      next += sizeof(number);
+    }
   });
-  return element;
+  return elements;
 }
 
-void mpc::tool::storeElement(mpc_dtype_t dtype, Element element, char *bytes) {
+void mpc::tool::storeElements(mpc_dtype_t dtype,
+                              const std::vector<Element> &elements,
+                              void *bytes) {
+  auto *next = static_cast<char *>(bytes);
   withType(dtype, [&](auto number, auto member) {
-    number = static_cast<decltype(number)>(element.*member);
-    std::memcpy(bytes, &number, sizeof(number));
+    for (const Element &element : elements) {
+      number = static_cast<decltype(number)>(element.*member);
+      std::memcpy(next, &number, sizeof(number));
+      next += sizeof(number);
+    }
   });
 }

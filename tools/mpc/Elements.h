@@ -6,14 +6,19 @@
 
 #include "mpc/dtype.h"
 
+#include <vector>
+
 namespace mpc::tool {
 
-/// The number at `bytes`. Throws a Failure for 16- and 8-bit floats, which the
-/// interpreter does not compute with.
-reference::Element loadElement(mpc_dtype_t dtype, const char *bytes);
+/// The `count` numbers at `bytes`. Throws a Failure for 16- and 8-bit floats,
+/// which the interpreter does not compute with.
+std::vector<reference::Element> loadElements(mpc_dtype_t dtype,
+                                             const void *bytes, size_t count);
 
-/// Writes a number of that type to `bytes`.
-void storeElement(mpc_dtype_t dtype, reference::Element element, char *bytes);
+/// Writes numbers of that type to `bytes`.
+void storeElements(mpc_dtype_t dtype,
+                   const std::vector<reference::Element> &elements,
+                   void *bytes);
 
 } // namespace mpc::tool
 

@@ -75,8 +75,7 @@ static llvm::Error runReference(mpc::train::KernelOpInterface op,
     memories.emplace_back(tensor.elements.size() * size + kAlignment);
     auto address = reinterpret_cast<uintptr_t>(memories.back().data());
     char *begin = memories.back().data() + (kAlignment - address % kAlignment);
-    for (size_t i = 0; i < tensor.elements.size(); ++i)
-      storeElement(*dtype, tensor.elements[i], begin + i * size);
+    storeElements(*dtype, tensor.elements, begin);
     addresses.push_back(begin);
   }
   std::string error;
@@ -90,11 +89,8 @@ static llvm::Error runReference(mpc::train::KernelOpInterface op,
     return llvm::createStringError("the reference kernel failed");
   for (size_t r = 0; r < results.size(); ++r) {
     size_t k = operands.size() + r;
-    mpc_dtype_t dtype = desc.operands[k].dtype;
-    char *begin = static_cast<char *>(addresses[k]);
-    for (size_t i = 0; i < results[r].elements.size(); ++i)
-      results[r].elements[i] =
-          loadElement(dtype, begin + i * mpc_dtype_size(dtype));
+    results[r].elements = loadElements(desc.operands[k].dtype, addresses[k],
+                                       results[r].elements.size());
   }
   return llvm::Error::success();
 }
@@ -168,11 +164,8 @@ private:
     std::vector<HostTensor> arguments;
     for (auto [i, input] : llvm::enumerate(program->inputs(entry))) {
       HostTensor tensor = HostTensor::zeros(input.second);
-      const size_t size = mpc_dtype_size(inputs[i].dtype);
-      for (size_t k = 0; k < tensor.elements.size(); ++k)
-        tensor.elements[k] =
-            loadElement(inputs[i].dtype,
-                        static_cast<const char *>(inputs[i].data) + k * size);
+      tensor.elements =
+          loadElements(inputs[i].dtype, inputs[i].data, tensor.elements.size());
       arguments.push_back(std::move(tensor));
     }
     auto results = program->run(entry, std::move(arguments));
