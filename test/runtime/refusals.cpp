@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "test/runtime/heap.h"
+
 namespace mpc::test {
 namespace {
 
@@ -34,18 +36,19 @@ bool is_refused(Resource resource, size_t size) {
   return true;
 }
 
-void* count(void* memory) {
+}  // namespace
+
+bool on_allocate(size_t size) { return is_refused(Resource::kMemory, size); }
+
+void on_allocated(void* memory) {
   if (memory && armed.load(std::memory_order_relaxed))
     live += static_cast<int64_t>(malloc_usable_size(memory));
-  return memory;
 }
 
-void discount(void* memory) {
+void on_free(void* memory) {
   if (memory && armed.load(std::memory_order_relaxed))
     live -= static_cast<int64_t>(malloc_usable_size(memory));
 }
-
-}  // namespace
 
 void refuse(Resource resource, int64_t n, Refused which) {
   wanted = resource;
@@ -63,63 +66,11 @@ int64_t stop_refusing() {
 
 }  // namespace mpc::test
 
-using mpc::test::count;
-using mpc::test::discount;
 using mpc::test::is_refused;
 using mpc::test::Resource;
 
 // The executable's symbols come first, for libraries as well.
 extern "C" {
-void* __libc_malloc(size_t size);
-void* __libc_calloc(size_t count, size_t size);
-void* __libc_realloc(void* pointer, size_t size);
-void* __libc_memalign(size_t alignment, size_t size);
-void __libc_free(void* pointer);
-
-static void* no_memory() {
-  errno = ENOMEM;
-  return nullptr;
-}
-
-void* malloc(size_t size) {
-  return is_refused(Resource::kMemory, size) ? no_memory()
-                                             : count(__libc_malloc(size));
-}
-
-void* calloc(size_t number, size_t size) {
-  return is_refused(Resource::kMemory, number * size)
-             ? no_memory()
-             : count(__libc_calloc(number, size));
-}
-
-void* realloc(void* pointer, size_t size) {
-  if (is_refused(Resource::kMemory, size)) return no_memory();
-  discount(pointer);
-  return count(__libc_realloc(pointer, size));
-}
-
-void* memalign(size_t alignment, size_t size) {
-  return is_refused(Resource::kMemory, size)
-             ? no_memory()
-             : count(__libc_memalign(alignment, size));
-}
-
-void free(void* pointer) {
-  discount(pointer);
-  __libc_free(pointer);
-}
-
-void* aligned_alloc(size_t alignment, size_t size) {
-  return memalign(alignment, size);
-}
-
-int posix_memalign(void** pointer, size_t alignment, size_t size) {
-  void* memory = memalign(alignment, size);
-  if (!memory) return ENOMEM;
-  *pointer = memory;
-  return 0;
-}
-
 void* mmap(void* address, size_t size, int protection, int flags, int file,
            off_t offset) {
   if (is_refused(Resource::kMapping, size)) {
