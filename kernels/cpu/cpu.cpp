@@ -111,18 +111,24 @@ std::unique_ptr<Kernel> make_with_memory(const KernelDesc& desc,
   cpu::prepare_dnnl_memory();
   const uint64_t before = cpu::dnnl_allocations_set_aside();
   std::unique_ptr<Kernel> kernel;
+  bool out_of_memory = false;
   try {
     kernel = make_checked(desc, context, error);
   } catch (const dnnl::error& failure) {
-    // As if it had thrown what the standard library does.
-    if (failure.status == dnnl_out_of_memory) throw std::bad_alloc();
-    *error = std::string(kernel_name(desc.id)) + " of " +
-             mpc_dtype_name(desc.operands[0].dtype) +
-             " is not available on this CPU: " + failure.what();
+    out_of_memory = failure.status == dnnl_out_of_memory;
+    if (!out_of_memory)
+      *error = std::string(kernel_name(desc.id)) + " of " +
+               mpc_dtype_name(desc.operands[0].dtype) +
+               " is not available on this CPU: " + failure.what();
+  } catch (const std::bad_alloc&) {
+    out_of_memory = true;
   }
-  if (cpu::dnnl_allocations_set_aside() == before) return kernel;
+  const bool took_reserve = cpu::dnnl_allocations_set_aside() != before;
+  if (!took_reserve && !out_of_memory) return kernel;
   kernel.reset();
-  cpu::clear_dnnl_cache();
+  // Primitives that were made before memory ended stay in oneDNN's cache, and
+  // what they took of the reserve would be missing for the next kernel.
+  if (took_reserve && !cpu::is_dnnl_damaged()) cpu::clear_dnnl_cache();
   throw std::bad_alloc();
 }
 
