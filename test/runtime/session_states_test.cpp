@@ -65,6 +65,21 @@ std::vector<float> weights(const SessionPtr& session) {
   return values;
 }
 
+TEST(Session, DerivesAfterAStepThatRunsByItsName) {
+  PackageOptions options;
+  options.derived = true;
+  ProgramPtr program = load(make_package(options));
+  SessionPtr session = create(program);
+  EXPECT_EQ(derived(session), weights(session));
+  std::vector<float> before = weights(session);
+  mpc_tensor_t outputs[3] = {};  // Loss, norm and whether they are finite.
+  for (mpc_tensor_t& output : outputs) output.struct_size = sizeof(output);
+  EXPECT_OK(
+      mpc_session_run(session.get(), "step", Batch(1).tensors, 2, outputs, 3));
+  EXPECT_NE(weights(session), before);
+  EXPECT_EQ(derived(session), weights(session));
+}
+
 TEST(Session, DerivesFromWeightsWheneverTheyChange) {
   PackageOptions options;
   options.derived = true;

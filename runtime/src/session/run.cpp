@@ -50,7 +50,9 @@ mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
                        const mpc_tensor_t* inputs, size_t num_inputs) {
   MPC_RETURN_IF_ERROR(check_alive(*session));
   MPC_RETURN_IF_ERROR(renew_derived(session));
-  if (static_cast<int>(entry) == session->known.apply)
+  // The weights change in `apply` or, without micro-batches, in `step`.
+  const KnownEntries& known = session->known;
+  if (static_cast<int>(entry) == (known.apply >= 0 ? known.apply : known.step))
     session->derived_old = true;
   MPC_RETURN_IF_ERROR(take_inputs(session, entry, inputs, num_inputs));
   MPC_RETURN_IF_ERROR(finish_steps(session));
