@@ -1,6 +1,6 @@
 // Blocks of operator new, set aside for when it throws.
 //
-// Anybody can free them like any other block: objects may be made in one
+// They can be freed like any other block: an object may be created in one
 // library and destroyed in another.
 
 #ifndef MPC_KERNELS_CPU_SPARE_BLOCKS_H_

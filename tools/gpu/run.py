@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs the suite and the benchmarks that check.sh packed; run.sh starts it.
 
-Writes results.json and table.txt, both anew after each check, bench.json and
-logs/ into --out; output of programs arrives there as it is printed, as the
-machine may be taken away. --resume runs what results.json does not have. The exit
-status is 1 if anything failed; what was skipped did not.
+Writes results.json, table.txt, bench.json and logs/ into --out. The first two are
+written again after each check, and logs grow while programs run, because the
+machine may be taken away at any time. --resume runs what results.json does not
+have. The exit status is 1 if a check failed; a skipped check is no failure.
 """
 import argparse
 import glob
@@ -28,14 +28,16 @@ SHARD = 20
 SHARD_SECONDS = 60
 SMOKE_SECONDS = 20
 LIST_SECONDS = 60
-# Of one program: tests that hang cost a minute each.
+# Processes of one program that may hang before its other tests are skipped: each
+# costs a minute.
 MAX_HANGS = 3
 # What PyTorch reaches on the digits; see test/tools/mpc/digits.test.
 ACCURACY = {"mlp": 0.97, "cnn": 0.98}
 FP8_LOSES = 0.01
 STEPS = 200
 WINDOW = 20
-# Of the mean loss of 20 steps: sums in another order, rounding at other places.
+# Largest relative difference between mean losses over 20 steps: devices add in
+# another order and round at other places.
 AGREEMENT = {"fp32": 1e-4, "bf16": 1e-2, "fp16": 1e-2, "fp8": 5e-2}
 
 
@@ -92,10 +94,10 @@ class Runner:
         if os.environ.get("LD_LIBRARY_PATH"):
             paths.insert(0, os.environ["LD_LIBRARY_PATH"])
         self.environment["LD_LIBRARY_PATH"] = ":".join(paths)
-        # Of mpc-gpu-programs-test.
+        # For mpc-gpu-programs-test.
         self.environment["MPC_GPU_PROGRAMS"] = str(self.content / "packages/programs")
         self.no_device = ""
-        self.lists = {}  # Of tests, by program.
+        self.lists = {}  # Names of tests, by program.
         self.ran_on = {}  # What the last training said of its device.
 
     # --- Running --------------------------------------------------------------

@@ -260,7 +260,8 @@ mpc_status_t CpuExecutable::make_kernel(const schema::Instruction& instruction,
   return nullptr;
 }
 
-// Kernels fail for lack of memory alone: their descriptions were checked.
+// Running out of memory is the only way for a kernel to fail: its description
+// was checked.
 mpc_status_t CpuExecutable::failed(uint32_t entry, size_t index,
                                    bool changed) const {
   const schema::Instruction& instruction =
@@ -268,13 +269,12 @@ mpc_status_t CpuExecutable::failed(uint32_t entry, size_t index,
   const char* name = instruction.name() ? instruction.name()->c_str() : "";
   if (changed)
     return mpc_status_make(MPC_DEVICE_LOST,
-                           "a kernel of '%s' failed for lack of memory while "
-                           "the session was being "
-                           "updated; its weights are lost",
+                           "a kernel of '%s' ran out of memory while the "
+                           "session was being updated; its weights are lost",
                            name);
   return mpc_status_make(MPC_OUT_OF_MEMORY,
-                         "a kernel of '%s' failed for lack of memory; the "
-                         "session is as it was before the call",
+                         "a kernel of '%s' ran out of memory; the session is "
+                         "as it was before the call",
                          name);
 }
 
