@@ -89,65 +89,52 @@ static double maximum(double a, double b) {
   return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
 }
 
+/// Quotients round toward zero. The least integer has no negative.
+static uint64_t quotient(int64_t a, int64_t b) {
+  return b == -1 ? -uint64_t(a) : uint64_t(a / b);
+}
+static uint64_t restOf(int64_t a, int64_t b) {
+  return b == -1 ? 0 : uint64_t(a % b);
+}
+
 using RealFunction = double (*)(const double *);
 using WholeFunction = uint64_t (*)(const uint64_t *);
 
 /// What an op on floats alone computes; null if it is not known.
 static RealFunction realFunction(Operation *op) {
 #define MPC_REAL(Op, formula)                                                  \
-  .Case([](Op) -> RealFunction {                                               \
-    return [](const double *x) -> double { return formula; };                  \
-  })
-  return llvm::TypeSwitch<Operation *, RealFunction>(op) MPC_REAL(
-             arith::AddFOp, x[0] + x[1]) MPC_REAL(arith::SubFOp, x[0] - x[1])
-      MPC_REAL(arith::MulFOp, x[0] * x[1]) MPC_REAL(
-             arith::DivFOp, x[0] / x[1]) MPC_REAL(arith::NegFOp, -x[0])
-          MPC_REAL(arith::MaximumFOp, maximum(x[0], x[1])) MPC_REAL(
-              arith::MaxNumFOp,
-              std::fmax(x[0], x[1])) MPC_REAL(arith::MinimumFOp,
-                                              -maximum(-x[0], -x[1]))
-              MPC_REAL(arith::MinNumFOp, std::fmin(x[0], x[1])) MPC_REAL(
-                  arith::ExtFOp,
-                  x[0]) MPC_REAL(math::AbsFOp,
-                                 std::fabs(x[0])) MPC_REAL(math::AtanOp,
-                                                           std::atan(x[0]))
-                  MPC_REAL(math::CeilOp, std::ceil(x[0])) MPC_REAL(
-                      math::CopySignOp,
-                      std::copysign(
-                          x[0], x[1])) MPC_REAL(math::CosOp, std::cos(x[0]))
-                      MPC_REAL(math::ErfOp, std::erf(x[0])) MPC_REAL(
-                          math::Exp2Op,
-                          std::exp2(x[0])) MPC_REAL(math::ExpM1Op,
-                                                    std::expm1(x[0]))
-                          MPC_REAL(math::ExpOp, std::exp(x[0])) MPC_REAL(
-                              math::FloorOp,
-                              std::floor(
-                                  x
-                                      [0])) MPC_REAL(math::FmaOp,
-                                                     std::
-                                                         fma(x[0], x[1], x[2]))
-                              MPC_REAL(
-                                  math::Log1pOp,
-                                  std::log1p(
-                                      x
-                                          [0])) MPC_REAL(math::LogOp,
-                                                         std::
-                                                             log(x[0]))
-                                  MPC_REAL(math::PowFOp, std::pow(x[0], x[1]))
-                                      MPC_REAL(math::RoundEvenOp,
-                                               std::nearbyint(x[0]))
-                                          MPC_REAL(math::RsqrtOp,
-                                                   1 / std::sqrt(x[0]))
-                                              MPC_REAL(math::SinOp,
-                                                       std::sin(x[0]))
-                                                  MPC_REAL(math::SqrtOp,
-                                                           std::sqrt(x[0]))
-                                                      MPC_REAL(math::TanhOp,
-                                                               std::tanh(x[0]))
-                                                          .Default(
-                                                              [](Operation *) {
-                                                                return nullptr;
-                                                              });
+  if (isa<Op>(op))                                                             \
+  return [](const double *x) -> double { return formula; }
+  MPC_REAL(arith::AddFOp, x[0] + x[1]);
+  MPC_REAL(arith::SubFOp, x[0] - x[1]);
+  MPC_REAL(arith::MulFOp, x[0] * x[1]);
+  MPC_REAL(arith::DivFOp, x[0] / x[1]);
+  MPC_REAL(arith::NegFOp, -x[0]);
+  MPC_REAL(arith::ExtFOp, x[0]);
+  MPC_REAL(arith::MaximumFOp, maximum(x[0], x[1]));
+  MPC_REAL(arith::MinimumFOp, -maximum(-x[0], -x[1]));
+  MPC_REAL(arith::MaxNumFOp, std::fmax(x[0], x[1]));
+  MPC_REAL(arith::MinNumFOp, std::fmin(x[0], x[1]));
+  MPC_REAL(math::AbsFOp, std::fabs(x[0]));
+  MPC_REAL(math::AtanOp, std::atan(x[0]));
+  MPC_REAL(math::CeilOp, std::ceil(x[0]));
+  MPC_REAL(math::CopySignOp, std::copysign(x[0], x[1]));
+  MPC_REAL(math::CosOp, std::cos(x[0]));
+  MPC_REAL(math::ErfOp, std::erf(x[0]));
+  MPC_REAL(math::Exp2Op, std::exp2(x[0]));
+  MPC_REAL(math::ExpM1Op, std::expm1(x[0]));
+  MPC_REAL(math::ExpOp, std::exp(x[0]));
+  MPC_REAL(math::FloorOp, std::floor(x[0]));
+  MPC_REAL(math::FmaOp, std::fma(x[0], x[1], x[2]));
+  MPC_REAL(math::Log1pOp, std::log1p(x[0]));
+  MPC_REAL(math::LogOp, std::log(x[0]));
+  MPC_REAL(math::PowFOp, std::pow(x[0], x[1]));
+  MPC_REAL(math::RoundEvenOp, std::nearbyint(x[0]));
+  MPC_REAL(math::RsqrtOp, 1 / std::sqrt(x[0]));
+  MPC_REAL(math::SinOp, std::sin(x[0]));
+  MPC_REAL(math::SqrtOp, std::sqrt(x[0]));
+  MPC_REAL(math::TanhOp, std::tanh(x[0]));
+  return nullptr;
 #undef MPC_REAL
 }
 
@@ -155,36 +142,40 @@ static RealFunction realFunction(Operation *op) {
 /// sign-extended, but for the ops that `readsUnsigned` lists.
 static WholeFunction wholeFunction(Operation *op) {
 #define MPC_WHOLE(Op, formula)                                                 \
-  .Case([](Op) -> WholeFunction {                                              \
-    return [](const uint64_t *x) -> uint64_t { return formula; };              \
-  })
-  return llvm::TypeSwitch<Operation *, WholeFunction>(op) MPC_WHOLE(
-             arith::AddIOp, x[0] + x[1]) MPC_WHOLE(arith::SubIOp, x[0] - x[1])
-      MPC_WHOLE(arith::MulIOp, x[0] * x[1]) MPC_WHOLE(
-             arith::AndIOp, x[0] & x[1]) MPC_WHOLE(arith::OrIOp, x[0] | x[1])
-          MPC_WHOLE(arith::XOrIOp, x[0] ^ x[1]) MPC_WHOLE(
-              arith::MinSIOp, std::min(int64_t(x[0]), int64_t(x[1])))
-              MPC_WHOLE(arith::MaxSIOp, std::max(int64_t(x[0]), int64_t(x[1])))
-                  MPC_WHOLE(arith::DivSIOp, int64_t(x[0]) / int64_t(x[1]))
-                      MPC_WHOLE(arith::RemSIOp, int64_t(x[0]) % int64_t(x[1]))
-                          MPC_WHOLE(arith::DivUIOp, x[0] / x[1]) MPC_WHOLE(
-                              arith::RemUIOp, x[0] % x[1])
-                              MPC_WHOLE(arith::ShLIOp, x[0] << x[1]) MPC_WHOLE(
-                                  arith::ShRUIOp,
-                                  x[0] >> x[1]) MPC_WHOLE(arith::ExtSIOp, x[0])
-                                  MPC_WHOLE(arith::TruncIOp, x[0]) MPC_WHOLE(
-                                      arith::IndexCastOp, x[0])
-                                      MPC_WHOLE(arith::ExtUIOp, x[0])
-                                          MPC_WHOLE(arith::IndexCastUIOp, x[0])
-                                              .Default([](Operation *) {
-                                                return nullptr;
-                                              });
+  if (isa<Op>(op))                                                             \
+  return [](const uint64_t *x) -> uint64_t { return formula; }
+  MPC_WHOLE(arith::AddIOp, x[0] + x[1]);
+  MPC_WHOLE(arith::SubIOp, x[0] - x[1]);
+  MPC_WHOLE(arith::MulIOp, x[0] * x[1]);
+  MPC_WHOLE(arith::AndIOp, x[0] & x[1]);
+  MPC_WHOLE(arith::OrIOp, x[0] | x[1]);
+  MPC_WHOLE(arith::XOrIOp, x[0] ^ x[1]);
+  MPC_WHOLE(arith::MinSIOp, std::min(int64_t(x[0]), int64_t(x[1])));
+  MPC_WHOLE(arith::MaxSIOp, std::max(int64_t(x[0]), int64_t(x[1])));
+  MPC_WHOLE(arith::DivSIOp, quotient(x[0], x[1]));
+  MPC_WHOLE(arith::RemSIOp, restOf(x[0], x[1]));
+  MPC_WHOLE(arith::DivUIOp, x[0] / x[1]);
+  MPC_WHOLE(arith::RemUIOp, x[0] % x[1]);
+  MPC_WHOLE(arith::ShLIOp, x[1] < 64 ? x[0] << x[1] : 0);
+  MPC_WHOLE(arith::ShRUIOp, x[1] < 64 ? x[0] >> x[1] : 0);
+  MPC_WHOLE(arith::ExtSIOp, x[0]);
+  MPC_WHOLE(arith::ExtUIOp, x[0]);
+  MPC_WHOLE(arith::TruncIOp, x[0]);
+  MPC_WHOLE(arith::IndexCastOp, x[0]);
+  MPC_WHOLE(arith::IndexCastUIOp, x[0]);
+  return nullptr;
 #undef MPC_WHOLE
 }
 
 static bool readsUnsigned(Operation *op) {
   return isa<arith::ExtUIOp, arith::IndexCastUIOp, arith::ShRUIOp,
              arith::DivUIOp, arith::RemUIOp, arith::UIToFPOp>(op);
+}
+
+/// Whether `op` takes a boolean for a signed integer, so that true is -1.
+static bool readsSignedBool(Operation *op) {
+  return isa<arith::ExtSIOp, arith::IndexCastOp, arith::SIToFPOp>(op) &&
+         op->getOperand(0).getType().isInteger(1);
 }
 
 /// The bits that integers of `type` have.
@@ -260,6 +251,7 @@ private:
     };
     if (op.getNumOperands() > 0 && readsUnsigned(&op))
       instruction.operandMask = maskOf(op.getOperand(0).getType());
+    instruction.negates = readsSignedBool(&op);
     if (isa<scf::IfOp>(op))
       return regions(Instruction::If);
     if (isa<scf::ForOp>(op))
@@ -394,6 +386,8 @@ llvm::Error ScalarCode::step(const Instruction &instruction,
       uint64_t x[2] = {};
       for (unsigned k = 0; k < instruction.operands.size(); ++k)
         x[k] = uint64_t(in(k)[i].whole) & instruction.operandMask;
+      if (instruction.negates)
+        x[0] = -x[0];
       if (isa<arith::DivSIOp, arith::RemSIOp, arith::DivUIOp, arith::RemUIOp>(
               op) &&
           x[1] == 0)
@@ -421,7 +415,7 @@ llvm::Error ScalarCode::step(const Instruction &instruction,
   case Instruction::ToFloat:
   case Instruction::ToFloatU:
     for (unsigned i = 0; i < count; ++i) {
-      int64_t whole = in(0)[i].whole;
+      int64_t whole = instruction.negates ? -in(0)[i].whole : in(0)[i].whole;
       double value = instruction.kind == Instruction::ToFloat
                          ? double(whole)
                          : double(uint64_t(whole) & instruction.operandMask);

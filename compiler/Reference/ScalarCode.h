@@ -81,6 +81,7 @@ private:
     Real real = nullptr;
     Whole whole = nullptr;
     uint64_t operandMask = ~uint64_t(0);
+    bool negates = false; ///< The operand, a boolean that stands for 0 or -1.
     std::shared_ptr<Block> first, second; ///< Of If and For.
   };
   struct Block {
