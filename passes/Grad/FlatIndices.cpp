@@ -1,9 +1,10 @@
 //===- FlatIndices.cpp - Indices that a model flattens itself -------------===//
 //
-// The index is a sum of terms, each an index times the stride of a dimension.
-// It is taken for one if the terms have different strides of the table's shape
-// before it was flattened, one of them 1, and if the constant terms stay in
-// their dimensions. Everything else is an index of rows like any other.
+// A flattened index is a sum of terms, each of which is an index times the
+// stride of its dimension. A sum counts as one if its terms have different
+// strides of the shape that the table had before it was flattened, one of them
+// 1, and if constant terms stay within their dimensions. Any other sum is an
+// index of rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,9 +32,12 @@ struct Term {
 /// The op that `value` comes from, behind those that only move integers.
 static Operation *originOf(Value value) {
   Operation *op = value.getDefiningOp();
-  while (isa_and_present<train::ReshapeOp, train::BroadcastToOp,
-                         train::TransposeOp, train::CastOp>(op))
+  while (auto move = dyn_cast_if_present<train::MoveOpInterface>(op)) {
+    if (move.getMove() == train::Move::Picked ||
+        move.getMove() == train::Move::Joined)
+      break;
     op = op->getOperand(0).getDefiningOp();
+  }
   return op;
 }
 
@@ -105,15 +109,18 @@ static int64_t strideOf(DenseIntElementsAttr values,
 }
 
 FlatIndices::FlatIndices(func::FuncOp func) {
-  func.walk([&](Operation *op) {
-    if (!isa<train::GatherOp, train::EmbeddingOp>(op))
+  func.walk([&](train::IndexOpInterface op) {
+    Value table = op.getIndexedTable();
+    if (!table)
       return;
-    OpOperand *indices = &op->getOpOperand(1);
-    // GatherND of one dimension.
-    auto place = indices->get().getDefiningOp<train::FlatIndexOp>();
-    if (place && place.getExtents().size() == 1)
-      indices = &place->getOpOperand(0);
-    visit(op->getOperand(0), *indices);
+    for (OpOperand &use : op->getOpOperands()) {
+      if (!op.getIndexRange(use.getOperandNumber()))
+        continue;
+      // GatherND of one dimension.
+      auto place = use.get().getDefiningOp<train::FlatIndexOp>();
+      bool isFlat = place && place.getExtents().size() == 1;
+      visit(table, isFlat ? place->getOpOperand(0) : use);
+    }
   });
 }
 

@@ -1,8 +1,8 @@
 //===- FlatIndices.h - Indices that a model flattens itself -----*- C++ -*-===//
 //
-// PyTorch's TorchScript exporter writes x[i, y], of an x of [N, C], as row
-// i * C + y of x under the shape [N * C]. The row exists for many a y that is
-// no column of x: what is meant by y shows in how the index is put together.
+// PyTorch's TorchScript exporter writes x[i, y], for x of shape [N, C], as row
+// i * C + y of x reshaped to [N * C]. Such a row may exist although y is not a
+// column of x, so the limits of y are derived from the terms of the index.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_GRAD_FLATINDICES_H
@@ -16,12 +16,13 @@
 
 namespace mpc {
 
-/// The parts of all such indices of a function, but for constant ones.
+/// The terms of all flattened indices of a function, except constant terms.
 class FlatIndices {
 public:
   explicit FlatIndices(mlir::func::FuncOp func);
 
-  /// The extent that `use` counts along, from 0 on, if it is such a part.
+  /// The extent of the dimension that `use` counts along from 0 on, if it is
+  /// such a term.
   std::optional<int64_t> extentOf(mlir::OpOperand &use) const {
     auto found = extents.find(&use);
     if (found == extents.end())
@@ -29,7 +30,7 @@ public:
     return found->second;
   }
 
-  /// Whether `use` takes such an index, put together.
+  /// Whether `use` takes a flattened index.
   bool isFlat(mlir::OpOperand &use) const { return wholes.contains(&use); }
 
 private:

@@ -2,12 +2,12 @@
 //
 // Implements mpc-limit-indices. Starts at each input of integers and follows
 // its values through ops that only move them, arithmetic with constants and
-// choices between them, to the ops that take them as indices or labels. What
-// these allow then goes the way back (Limits.h).
+// choices between them, to the ops that take them as indices or labels. The
+// limits of these are then carried back to the input (Limits.h).
 //
 // Where a model replaces one label itself, as exporters write a loss with
 // ignore_index (`where(labels != -100, labels, 0)`), that label is allowed as
-// well. A choice that follows other data says nothing of what it replaces.
+// well. Nothing is known of what a choice replaces that depends on other data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,8 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/TypeSwitch.h"
+
+#include <vector>
 
 namespace mpc {
 #define GEN_PASS_DEF_LIMITINDICESPASS
@@ -37,7 +38,7 @@ class InputUses {
 public:
   InputUses(BlockArgument input, const FlatIndices &flat)
       : input(input), flat(flat) {
-    (void)follow(input, /*isPart=*/false, Path());
+    follow();
   }
 
   /// Empty if any integer will do.
@@ -56,22 +57,46 @@ private:
       inComparison |= other.inComparison;
     }
   };
-  Found follow(Value value, bool isPart, const Path &path);
-  Found visit(OpOperand &use, bool isPart, const Path &path);
-  Found visitIndex(OpOperand &use, Limits limits, bool isPart,
-                   const Path &path);
-  Found visitConcat(train::ConcatOp concat, OpOperand &use, bool isPart,
-                    const Path &path);
-  Found visitPart(Value part, const Path &path);
-  Found visitSelect(train::SelectOp select, OpOperand &use, bool isPart,
-                    Path path);
-  Found visitInteger(train::IntegerOp op, OpOperand &use, bool isPart,
-                     Path path);
+
+  /// How values of the input came to where they are.
+  struct Way {
+    bool isPart = false; ///< Only some of them.
+    Path path;
+  };
+
+  /// All uses of a value, or one of them, that are still to be looked at.
+  struct Pending {
+    Value value;    ///< Null: `use` alone.
+    OpOperand *use; ///< The next one; null if there is none.
+    Way way;
+    bool isNewPart = false; ///< `value` is a part that was taken here.
+    Found found = {};
+    std::vector<Pending> inner = {}; ///< Of the last use; the last first.
+  };
+  static Pending allUses(Value value, Way way) {
+    OpOperand *first = value.use_empty() ? nullptr : &*value.use_begin();
+    return {value, first, way};
+  }
+  static Pending usesOfPart(Value part, Way way) {
+    Pending pending = allUses(part, {/*isPart=*/true, way.path});
+    pending.isNewPart = true;
+    return pending;
+  }
+
+  void follow();
+  void leave(const Pending &done, Pending *outer);
+  // Each looks at one use and appends the values to follow from there.
+  using Next = std::vector<Pending>;
+  Found visit(OpOperand &use, Way way, Next &next);
+  Found visitIndex(OpOperand &use, Limits limits, Way way);
+  void visitConcat(train::ConcatOp concat, OpOperand &use, Way way, Next &next);
+  void visitSelect(train::SelectOp select, OpOperand &use, Way way, Next &next);
+  void visitInteger(train::IntegerOp op, OpOperand &use, Way way, Next &next);
   std::optional<SmallVector<Limits>> replacedBy(Value condition,
                                                 bool isKeptIfTrue) const;
   std::optional<SmallVector<Limits>> comparedWith(train::CompareOp compare,
                                                   bool isTrue) const;
-  std::optional<Path> pathTo(Value value) const;
+  std::optional<Path> pathTo(Value value, Path::Links &links) const;
   /// A model that joins values with themselves again and again has more uses
   /// than can be looked at.
   static constexpr int kMostUses = 100000, kMostConditions = 100;
@@ -79,7 +104,8 @@ private:
   BlockArgument input;
   const FlatIndices &flat;
   int uses = 0;
-  /// What follow() found of values to which nothing happens on the way.
+  Path::Links links;
+  /// What was found of values to which nothing happens on the way.
   llvm::DenseMap<std::pair<Value, unsigned>, Found> followed;
   std::optional<Limits> ofWhole; ///< All must hold.
   std::optional<Limits> ofParts; ///< Slices of the input: one must hold.
@@ -90,46 +116,19 @@ private:
 
 } // namespace
 
-/// Rows of a table, from either end.
-static Limits rows(int64_t count) { return {-count, count, std::nullopt}; }
-
-template <typename OpTy>
-static std::optional<Limits> labels(OpTy op, Value scores, OpOperand &use) {
-  if (use.get() != op.getLabels())
-    return std::nullopt;
-  Limits limits = {0, typeOf(scores).getDimSize(1), std::nullopt};
-  if (IntegerAttr ignored = op.getIgnoreIndexAttr())
-    limits.ignored = ignored.getInt();
-  return limits;
-}
-
-/// What an op asks of the indices or labels that it takes; nothing if it takes
+/// What an op asks of the indices or labels that it takes; none if it takes
 /// none as this operand.
 static std::optional<Limits> limitsOf(OpOperand &use, const FlatIndices &flat) {
   if (std::optional<int64_t> extent = flat.extentOf(use))
     return Limits{0, *extent, std::nullopt};
-  auto ofRows = [&](Value indices, int64_t count) -> std::optional<Limits> {
-    if (use.get() != indices)
-      return std::nullopt;
-    return rows(count);
-  };
-  using Result = std::optional<Limits>;
-  return llvm::TypeSwitch<Operation *, Result>(use.getOwner())
-      .Case<train::EmbeddingOp, train::GatherOp>([&](auto op) {
-        return ofRows(op.getIndices(), typeOf(op.getTable()).getDimSize(0));
-      })
-      .Case<train::EmbeddingGradOp, train::LastIndexOp>(
-          [&](auto op) { return ofRows(op.getIndices(), op.getRows()); })
-      .Case([&](train::ScatterReduceOp op) {
-        return ofRows(op.getIndices(), typeOf(op.getInit()).getDimSize(0));
-      })
-      .Case([&](train::FlatIndexOp op) -> Result {
-        return rows(op.getExtents()[op.getAxes()[use.getOperandNumber()]]);
-      })
-      .Case<train::SoftmaxCrossEntropyOp, train::NllLossOp,
-            train::SoftmaxCrossEntropyGradOp, train::NllLossGradOp>(
-          [&](auto op) { return labels(op, op.getInput(), use); })
-      .Default([](Operation *) { return std::nullopt; });
+  auto op = dyn_cast<train::IndexOpInterface>(use.getOwner());
+  if (!op)
+    return std::nullopt;
+  std::optional<train::IndexRange> range =
+      op.getIndexRange(use.getOperandNumber());
+  if (!range)
+    return std::nullopt;
+  return Limits{range->low, range->high, range->ignored};
 }
 
 /// The number that all elements of a constant are.
@@ -140,23 +139,24 @@ static std::optional<int64_t> numberOf(Value value) {
   return elements.getSplatValue<APInt>().getSExtValue();
 }
 
-/// Whether all values of the result are values of the operand, or constants.
+/// Whether all values of the result are integers of the operands.
 static bool movesValues(Operation *op) {
-  if (isa<train::CastOp>(op)) {
-    auto isWide = [](Value value) {
-      auto type = dyn_cast<IntegerType>(typeOf(value).getElementType());
-      return type && type.getWidth() > 1;
-    };
-    return isWide(op->getOperand(0)) && isWide(op->getResult(0));
-  }
-  return isa<train::ReshapeOp, train::TransposeOp, train::BroadcastToOp,
-             train::ConcatOp, train::SliceOp, train::SplitOp,
-             train::StopGradientOp>(op);
+  auto isInteger = [](Value value) {
+    auto type = dyn_cast<IntegerType>(typeOf(value).getElementType());
+    return type && type.getWidth() > 1;
+  };
+  return isa<train::MoveOpInterface>(op) &&
+         llvm::all_of(op->getOperands(), isInteger) &&
+         llvm::all_of(op->getResults(), isInteger);
+}
+
+static bool takesPart(Operation *op) {
+  return cast<train::MoveOpInterface>(op).getMove() == train::Move::Picked;
 }
 
 /// How `value` is made of the input; none if it is not, or of more than the
 /// input and constants.
-std::optional<Path> InputUses::pathTo(Value value) const {
+std::optional<Path> InputUses::pathTo(Value value, Path::Links &links) const {
   SmallVector<IntegerStep> steps;
   while (Operation *op = value.getDefiningOp()) {
     unsigned index = 0;
@@ -176,7 +176,7 @@ std::optional<Path> InputUses::pathTo(Value value) const {
     return std::nullopt;
   Path path;
   for (const IntegerStep &step : llvm::reverse(steps))
-    path.add(step);
+    path = path.then(step, links);
   return path;
 }
 
@@ -185,9 +185,10 @@ std::optional<Path> InputUses::pathTo(Value value) const {
 std::optional<SmallVector<Limits>>
 InputUses::comparedWith(train::CompareOp compare, bool isTrue) const {
   constexpr int64_t kNoLow = Limits::kNoLow, kNoHigh = Limits::kNoHigh;
+  Path::Links links;
   for (unsigned i : {0u, 1u}) {
     std::optional<int64_t> number = numberOf(compare->getOperand(1 - i));
-    std::optional<Path> path = pathTo(compare->getOperand(i));
+    std::optional<Path> path = pathTo(compare->getOperand(i), links);
     if (!number || *number == kNoLow || *number >= kNoHigh - 1 || !path)
       continue;
     // Of `x < n` and `n <= x` those below n are on one side.
@@ -247,37 +248,30 @@ InputUses::replacedBy(Value condition, bool isKeptIfTrue) const {
 }
 
 /// Follows the values through a choice that replaces some of them.
-InputUses::Found InputUses::visitSelect(train::SelectOp select, OpOperand &use,
-                                        bool isPart, Path path) {
+void InputUses::visitSelect(train::SelectOp select, OpOperand &use, Way way,
+                            Next &next) {
   std::optional<SmallVector<Limits>> replaced;
   if (use.get() != select.getCondition() &&
       select->getOperand(1) != select->getOperand(2))
     replaced = replacedBy(select.getCondition(), use.getOperandNumber() == 1);
   if (!replaced) {
     hasOthers = true;
-    return {};
+    return;
   }
-  path.replace(*replaced);
-  return follow(select.getResult(), isPart, path);
+  way.path = way.path.replacing(*replaced, links);
+  next.push_back(allUses(select.getResult(), way));
 }
 
 /// Follows the values through arithmetic with constants.
-InputUses::Found InputUses::visitInteger(train::IntegerOp op, OpOperand &use,
-                                         bool isPart, Path path) {
+void InputUses::visitInteger(train::IntegerOp op, OpOperand &use, Way way,
+                             Next &next) {
   std::optional<IntegerStep> step = IntegerStep::of(op, use.getOperandNumber());
   if (!step) {
     hasOthers = true;
-    return {};
+    return;
   }
-  path.add(*step);
-  return follow(op.getResult(), isPart, path);
-}
-
-/// A part that is nothing but compared may hold any number.
-InputUses::Found InputUses::visitPart(Value part, const Path &path) {
-  Found found = follow(part, /*isPart=*/true, path);
-  hasOthers |= found.inComparison && !found.asIndex;
-  return found;
+  way.path = way.path.then(*step, links);
+  next.push_back(allUses(op.getResult(), way));
 }
 
 /// The results of an op that takes a tensor apart, and where each begins along
@@ -300,18 +294,17 @@ static SmallVector<std::pair<Value, int64_t>> partsOf(Operation *op,
 }
 
 /// What was joined may be taken apart again, as exporters write x[i, j].
-InputUses::Found InputUses::visitConcat(train::ConcatOp concat, OpOperand &use,
-                                        bool isPart, const Path &path) {
+void InputUses::visitConcat(train::ConcatOp concat, OpOperand &use, Way way,
+                            Next &next) {
   int64_t axis = concat.getAxis(), begin = 0;
   for (Value other : concat->getOperands().take_front(use.getOperandNumber()))
     begin += typeOf(other).getDimSize(axis);
   int64_t end = begin + typeOf(use.get()).getDimSize(axis);
   RankedTensorType joined = typeOf(concat.getResult());
-  Found found;
-  for (OpOperand &next : concat.getResult().getUses()) {
-    auto parts = partsOf(next.getOwner(), axis);
+  for (OpOperand &further : concat.getResult().getUses()) {
+    auto parts = partsOf(further.getOwner(), axis);
     if (parts.empty())
-      found.add(visit(next, isPart, path));
+      next.push_back({Value(), &further, way});
     for (auto [part, first] : parts) {
       SmallVector<int64_t> shape(typeOf(part).getShape());
       int64_t last = first + shape[axis];
@@ -320,68 +313,93 @@ InputUses::Found InputUses::visitConcat(train::ConcatOp concat, OpOperand &use,
       shape[axis] = joined.getDimSize(axis);
       bool isWhole = first <= begin && end <= last &&
                      ArrayRef<int64_t>(shape) == joined.getShape();
-      found.add(isWhole ? follow(part, isPart, path) : visitPart(part, path));
+      next.push_back(isWhole ? allUses(part, way) : usesOfPart(part, way));
     }
   }
-  return found;
 }
 
 /// Takes what an index asks back to the input.
-InputUses::Found InputUses::visitIndex(OpOperand &use, Limits limits,
-                                       bool isPart, const Path &path) {
-  std::optional<Limits> own = path.limitsOfInput(limits);
-  if (own && path.isExact())
+InputUses::Found InputUses::visitIndex(OpOperand &use, Limits limits, Way way) {
+  if (limits.allowsAll()) // Labels that are compared alone.
+    return {};
+  std::optional<Limits> own = way.path.limitsOfInput(limits);
+  if (own && way.path.isExact())
     known.emplace_back(&use, *own);
   if (!own || own->allowsAll()) { // Any integer will do, as far as is known.
     hasOthers = true;
     return {/*asIndex=*/true};
   }
-  std::optional<Limits> &all = isPart ? ofParts : ofWhole;
-  all = !all ? *own : isPart ? unite(*all, *own) : intersect(*all, *own);
+  std::optional<Limits> &all = way.isPart ? ofParts : ofWhole;
+  all = !all ? *own : way.isPart ? unite(*all, *own) : intersect(*all, *own);
   return {/*asIndex=*/true};
 }
 
-InputUses::Found InputUses::visit(OpOperand &use, bool isPart,
-                                  const Path &path) {
+InputUses::Found InputUses::visit(OpOperand &use, Way way, Next &next) {
   Operation *op = use.getOwner();
   if (++uses > kMostUses) {
     hasOthers = true;
     return {};
   }
   if (std::optional<Limits> limits = limitsOf(use, flat))
-    return visitIndex(use, *limits, isPart, path);
-  if (auto integer = dyn_cast<train::IntegerOp>(op))
-    return visitInteger(integer, use, isPart, path);
-  if (auto select = dyn_cast<train::SelectOp>(op))
-    return visitSelect(select, use, isPart, path);
-  if (auto concat = dyn_cast<train::ConcatOp>(op))
-    return visitConcat(concat, use, isPart, path);
-  Found found;
-  if (movesValues(op)) {
-    bool takesPart = isa<train::SliceOp, train::SplitOp>(op);
+    return visitIndex(use, *limits, way);
+  if (auto integer = dyn_cast<train::IntegerOp>(op)) {
+    visitInteger(integer, use, way, next);
+  } else if (auto select = dyn_cast<train::SelectOp>(op)) {
+    visitSelect(select, use, way, next);
+  } else if (auto concat = dyn_cast<train::ConcatOp>(op)) {
+    visitConcat(concat, use, way, next);
+  } else if (movesValues(op)) {
     for (Value result : op->getResults())
-      found.add(takesPart ? visitPart(result, path)
-                          : follow(result, isPart, path));
+      next.push_back(takesPart(op) ? usesOfPart(result, way)
+                                   : allUses(result, way));
   } else if (isa<train::CompareOp>(op)) {
-    found.inComparison = true;
-  } else if (!isa<train::IsCorrectOp, train::IsCountedOp>(op)) {
+    return {/*asIndex=*/false, /*inComparison=*/true};
+  } else {
     hasOthers = true;
   }
-  return found;
+  return {};
 }
 
-InputUses::Found InputUses::follow(Value value, bool isPart, const Path &path) {
-  // Values that are taken apart and joined again are reached in many ways.
-  std::pair<Value, unsigned> way(value, isPart);
-  if (path.isEmpty())
-    if (auto known = followed.find(way); known != followed.end())
-      return known->second;
-  Found found;
-  for (OpOperand &use : value.getUses())
-    found.add(visit(use, isPart, path));
-  if (path.isEmpty())
-    followed[way] = found;
-  return found;
+/// Adds what was found to the value that it was reached from.
+void InputUses::leave(const Pending &done, Pending *outer) {
+  // A part that is nothing but compared may hold any number.
+  if (done.isNewPart)
+    hasOthers |= done.found.inComparison && !done.found.asIndex;
+  if (outer)
+    outer->found.add(done.found);
+}
+
+/// Looks at all uses, depth first.
+void InputUses::follow() {
+  std::vector<Pending> stack = {allUses(input, Way())};
+  while (!stack.empty()) {
+    Pending &top = stack.back();
+    if (!top.inner.empty()) {
+      Pending inner = std::move(top.inner.back());
+      top.inner.pop_back();
+      // Values that are taken apart and joined again are reached in many ways.
+      auto known = followed.find({inner.value, inner.way.isPart});
+      if (inner.value && inner.way.path.isEmpty() && known != followed.end()) {
+        inner.found = known->second;
+        leave(inner, &top);
+      } else {
+        stack.push_back(std::move(inner));
+      }
+    } else if (top.use) {
+      OpOperand &use = *top.use;
+      top.use = nullptr;
+      if (top.value)
+        top.use = static_cast<OpOperand *>(use.getNextOperandUsingThisValue());
+      top.found.add(visit(use, top.way, top.inner));
+      std::reverse(top.inner.begin(), top.inner.end());
+    } else {
+      Pending done = std::move(stack.back());
+      stack.pop_back();
+      if (done.value && done.way.path.isEmpty())
+        followed[{done.value, done.way.isPart}] = done.found;
+      leave(done, stack.empty() ? nullptr : &stack.back());
+    }
+  }
 }
 
 /// Slices need not be alike: one may be an index of a table, another one of a
@@ -405,8 +423,8 @@ SmallVector<OpOperand *> InputUses::checkedUses() const {
 /// Whether an index is always one of the tensor that it was made for.
 static bool isAlwaysInRange(Value index) {
   while (Operation *op = index.getDefiningOp()) {
-    if (isa<train::ConstantOp, train::ArgExtremeOp, train::TopIndicesOp,
-            train::LastIndexOp, train::FlatIndexOp>(op))
+    if (op->hasTrait<OpTrait::ConstantLike>() ||
+        op->hasTrait<train::MakesIndices>())
       return true;
     if (!movesValues(op) || op->getNumOperands() != 1)
       return false;
@@ -445,11 +463,13 @@ private:
       checked.insert_range(uses.checkedUses());
     }
     func.walk([&](Operation *op) {
-      for (OpOperand &use : op->getOpOperands())
-        if (limitsOf(use, flat) && !checked.contains(&use) &&
+      for (OpOperand &use : op->getOpOperands()) {
+        std::optional<Limits> limits = limitsOf(use, flat);
+        if (limits && !limits->allowsAll() && !checked.contains(&use) &&
             !flat.isFlat(use) && !isAlwaysInRange(use.get()) &&
             !nodeName(op->getLoc()).empty())
           unchecked.insert(nodeName(op->getLoc()));
+      }
     });
   }
 

@@ -17,10 +17,9 @@ static constexpr int64_t kNoLow = Limits::kNoLow, kNoHigh = Limits::kNoHigh;
 
 Limits mpc::intersect(const Limits &a, const Limits &b) {
   Limits both = {std::max(a.low, b.low), std::min(a.high, b.high), {}};
-  if (a.ignored && b.allows(*a.ignored))
-    both.ignored = a.ignored;
-  else if (b.ignored && a.allows(*b.ignored))
-    both.ignored = b.ignored;
+  for (std::optional<int64_t> label : {a.ignored, b.ignored})
+    if (label && a.allows(*label) && b.allows(*label))
+      both = unite(both, {both.low, both.high, label});
   return both;
 }
 
@@ -201,14 +200,32 @@ std::optional<Limits> IntegerStep::before(const Limits &after) const {
 // Path
 //===----------------------------------------------------------------------===//
 
+Path Path::then(const IntegerStep &step, Links &links) const {
+  links.push_back({last, step, {}, !isExact()});
+  Path longer;
+  longer.last = &links.back();
+  return longer;
+}
+
+Path Path::replacing(ArrayRef<Limits> integers, Links &links) const {
+  links.push_back({last, std::nullopt, llvm::to_vector<1>(integers), true});
+  Path longer;
+  longer.last = &links.back();
+  return longer;
+}
+
 std::optional<Limits> Path::limitsOfInput(Limits limits) const {
-  for (const IntegerStep &step : llvm::reverse(steps)) {
-    std::optional<Limits> before = step.before(limits);
+  SmallVector<Limits> replaced; // The last ones first.
+  for (const Link *link = last; link; link = link->before) {
+    replaced.append(link->replaced.rbegin(), link->replaced.rend());
+    if (!link->step)
+      continue;
+    std::optional<Limits> before = link->step->before(limits);
     if (!before || before->allowsAll())
       return before;
     limits = *before;
   }
-  for (const Limits &integers : replaced) {
+  for (const Limits &integers : llvm::reverse(replaced)) {
     bool isOne = integers.low != kNoLow && integers.high != kNoHigh &&
                  integers.high - integers.low == 1;
     // One that stands for "no label" stays apart, also beside the others.

@@ -1,9 +1,8 @@
 //===- Limits.h - Which integers an input may have --------------*- C++ -*-===//
 //
-// Intervals of integers, and what arithmetic on the way from an input to an
-// index makes of them: `Path` turns the limits of the index into those of the
-// input. Where limits have no form here they become wider, never narrower, so
-// that no value is refused that the model can take.
+// Intervals of integers. `Path` turns the limits of an index into limits of the
+// input that the index is computed from. Limits that have no form here become
+// wider, never narrower, so that no value is refused that the model can take.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_GRAD_LIMITS_H
@@ -14,6 +13,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <optional>
 
@@ -61,29 +61,41 @@ struct IntegerStep {
   std::optional<Limits> before(const Limits &after) const;
 };
 
-/// What happens to the integers of an input on the way to one of their uses.
+/// The arithmetic between an input and a use of its integers. Longer paths
+/// share their beginning.
 class Path {
-public:
-  void add(const IntegerStep &step) { steps.push_back(step); }
+  struct Link;
 
-  /// From here on, values made of these integers of the input are replaced.
-  void replace(llvm::ArrayRef<Limits> integers) {
-    llvm::append_range(replaced, integers);
-  }
+public:
+  /// What the paths of one input are made of; must outlive them.
+  using Links = std::deque<Link>;
+
+  /// This path and then `step`.
+  Path then(const IntegerStep &step, Links &links) const;
+
+  /// This path, from the end of which on values that are made of these integers
+  /// of the input are replaced.
+  Path replacing(llvm::ArrayRef<Limits> integers, Links &links) const;
 
   /// What the input may be if what it becomes has these limits, or more. None
   /// if that is not known.
   std::optional<Limits> limitsOfInput(Limits limits) const;
 
   /// Whether nothing happens to them.
-  bool isEmpty() const { return steps.empty() && replaced.empty(); }
+  bool isEmpty() const { return !last; }
 
   /// False if limitsOfInput() may be more than what keeps the limits.
-  bool isExact() const { return replaced.empty(); }
+  bool isExact() const { return !last || !last->hasReplaced; }
 
 private:
-  llvm::SmallVector<IntegerStep> steps;
-  llvm::SmallVector<Limits> replaced;
+  /// One step, or else the integers that are replaced.
+  struct Link {
+    const Link *before;
+    std::optional<IntegerStep> step;
+    llvm::SmallVector<Limits, 1> replaced;
+    bool hasReplaced; ///< This one or one before.
+  };
+  const Link *last = nullptr;
 };
 
 } // namespace mpc

@@ -1,8 +1,7 @@
 //===- LossRatio.h - Losses that a model divides itself ---------*- C++ -*-===//
 //
-// The mean over what a mask lets through, sum(loss * mask) / sum(mask), as
-// models write it out. Micro-batches make up one batch if each counts by its
-// denominator.
+// Models write a masked mean out as sum(loss * mask) / sum(mask). Micro-batches
+// add up to one batch if each is weighted by its denominator.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_GRAD_LOSSRATIO_H
@@ -14,23 +13,24 @@
 
 namespace mpc {
 
-/// A ratio both sides of which depend on the data.
+/// A quotient whose numerator and denominator both depend on the data.
 struct LossRatio {
   train::DivOp op;
-  /// The denominator is the sum of weights that the data alone gives, the
-  /// numerator that of their products with the losses.
+  /// The denominator is a sum of weights that only depend on the data, and the
+  /// numerator is the sum of their products with the losses.
   bool isWeightedMean = false;
   /// The number of weights.
   int64_t terms = 0;
 };
 
-/// The ratio that a term of a loss (LossTerms.h) is; none if it is none.
+/// Returns the ratio that `term` of a loss (LossTerms.h) is, if it is one.
 std::optional<LossRatio> findLossRatio(mlir::Value term);
 
-/// Lets the backward pass, which starts from `seed`, start from the numerator,
-/// as it does if the seed is multiplied by `divisor`, the denominator without
-/// dimensions, but also where that is 0; other terms of the loss still start
-/// from the product. False, with nothing changed, if there is no such start.
+/// Makes the backward pass, which starts at `seed`, start at the numerator. This
+/// equals multiplying the seed by `divisor`, the denominator as a scalar, but
+/// also works where that is 0; gradients of other terms of the loss are
+/// multiplied. Returns false and changes nothing if the backward pass has another
+/// form.
 bool skipDenominator(const LossRatio &ratio, train::ConstantOp seed,
                      mlir::Value divisor);
 

@@ -293,3 +293,17 @@ func.func @no_flat(%x: tensor<4x5xf32>, %table: tensor<20xf32>, %a: tensor<4x1xi
   %6 = train.gather %table, %5 : (tensor<20xf32>, tensor<4xi64>) -> tensor<4xf32>
   return %2, %4, %6 : tensor<4x7xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Two losses ignore different labels, each of which the other one takes: the
+// interval is widened to the second.
+// CHECK-LABEL: func.func @two_ignored
+// CHECK-SAME:    tensor<4xi64> {mpc.ignored = 12 : i64, mpc.range = [2, 10]}
+func.func @two_ignored(%x: tensor<4x10xf32>, %y: tensor<4xi64>) -> (tensor<f32>, tensor<f32>) {
+  %five = train.constant dense<5> : tensor<i64> : tensor<i64>
+  %0 = train.integer %y, %five {kind = #train<integer_operation sub>} : (tensor<4xi64>, tensor<i64>) -> tensor<4xi64>
+  %1 = train.nll_loss %x, %0 {reduction = #train<reduction mean>, ignore_index = -3 : i64} : (tensor<4x10xf32>, tensor<4xi64>) -> tensor<f32>
+  %2 = train.nll_loss %x, %y {reduction = #train<reduction mean>, ignore_index = 12 : i64} : (tensor<4x10xf32>, tensor<4xi64>) -> tensor<f32>
+  return %1, %2 : tensor<f32>, tensor<f32>
+}

@@ -62,12 +62,12 @@ def Train_ScaledMatmulOp : Train_InferredOp<"scaled_matmul", [
 // Geometry of a sliding window. Per spatial dimension: strides, dilations;
 // pads_begin and pads_end count zeros (or nothing, in pooling) at the borders.
 class Train_ConvLikeOp<string mnemonic, list<Trait> traits = []>
-    : Train_InferredOp<mnemonic, !listconcat(traits, [Kernel, Sums])> {
+    : Train_InferredOp<mnemonic, !listconcat(traits, [Kernel])> {
   let extraClassDeclaration = compatible;
 }
 
 def Train_ConvOp : Train_ConvLikeOp<"conv", [
-    Differentiable, Ranged, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
+    Differentiable, Sums, Ranged, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Convolution";
   let description = [{
     `input` is [N, C, D..] ([N, D.., C] with `channels_last`), `weight`
@@ -89,7 +89,7 @@ def Train_ConvOp : Train_ConvLikeOp<"conv", [
 }
 
 def Train_ConvGradInputOp : Train_ConvLikeOp<"conv_grad_input", [
-    Differentiable, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
+    Differentiable, Sums, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Gradient of a convolution with respect to its input: a transposed convolution";
   let description = [{
     `input_shape` is the shape of the forward input, in the layout in force.
@@ -104,7 +104,7 @@ def Train_ConvGradInputOp : Train_ConvLikeOp<"conv_grad_input", [
 }
 
 def Train_ConvGradWeightOp : Train_ConvLikeOp<"conv_grad_weight", [
-    Differentiable, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
+    Differentiable, Sums, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Gradient of a convolution with respect to its weight, in f32";
   let description = [{
     `kernel_shape` holds the spatial extents of the weight. Constraints as

@@ -9,7 +9,7 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 // `gather`, `embedding`, `embedding_grad` (which adds what meets), `last_index`
 // (of what meets, the last) and `scatter_reduce` (the greatest, the product).
 
-def Train_FlatIndexOp : Train_InferredOp<"flat_index", [Generated]> {
+def Train_FlatIndexOp : Train_InferredOp<"flat_index", [Generated, Indexes, MakesIndices]> {
   let summary = "Where elements stand in row-major order";
   let description = [{
     The number of the row that is named in dimensions of extents `extents`. In
@@ -37,7 +37,7 @@ def Train_FlatIndexOp : Train_InferredOp<"flat_index", [Generated]> {
   }];
 }
 
-def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated, Ranged]> {
+def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated, Ranged, IndexesTable]> {
   let summary = "Rows of a table by index, as generated code";
   let description = [{
     What `train.embedding` computes, for any type of element: `table` is [V, D..],
@@ -54,7 +54,7 @@ def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated, Rang
   }];
 }
 
-def Train_LastIndexOp : Train_InferredOp<"last_index", [Generated]> {
+def Train_LastIndexOp : Train_InferredOp<"last_index", [Generated, Indexes, MakesIndices]> {
   let summary = "For each row the last place that names it";
   let description = [{
     `indices` is flat; element `v` of the result is the greatest `m` with
@@ -69,7 +69,7 @@ def Train_LastIndexOp : Train_InferredOp<"last_index", [Generated]> {
   let results = (outs StaticShapeTensorOf<[I64]>:$result);
 }
 
-def Train_ScatterReduceOp : Train_InferredOp<"scatter_reduce", [Differentiable, Generated]> {
+def Train_ScatterReduceOp : Train_InferredOp<"scatter_reduce", [Differentiable, Generated, Indexes]> {
   let summary = "Rows of a table, each reduced with the updates that name it";
   let description = [{
     `init` is [V, D..], `indices` [M], `updates` [M, D..], the result [V, D..]:
@@ -132,7 +132,7 @@ def Train_CumSumOp : Train_InferredOp<"cumsum", [Differentiable, Generated, Rang
   let results = (outs AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$result);
 }
 
-def Train_ArgExtremeOp : Train_InferredOp<"arg_extreme", [Generated]> {
+def Train_ArgExtremeOp : Train_InferredOp<"arg_extreme", [Generated, MakesIndices]> {
   let summary = "Index of the largest (or smallest) element along a dimension";
   let description = [{
     The first of equal ones, or with `last` the last. NaN counts as more extreme
@@ -145,7 +145,7 @@ def Train_ArgExtremeOp : Train_InferredOp<"arg_extreme", [Generated]> {
   let results = (outs StaticShapeTensorOf<[I64]>:$result);
 }
 
-def Train_TopIndicesOp : Train_InferredOp<"top_indices", [Generated]> {
+def Train_TopIndicesOp : Train_InferredOp<"top_indices", [Generated, MakesIndices]> {
   let summary = "Indices of the k largest (or smallest) elements along a dimension";
   let description = [{
     In descending (ascending) order, of equal elements the first first; NaN is

@@ -26,6 +26,9 @@ struct OpError {
   }
 };
 
+/// The dimension of logits and log-probabilities that counts classes.
+inline constexpr int64_t kClassDim = 1;
+
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value tensor) {
   return llvm::cast<mlir::RankedTensorType>(tensor.getType()).getShape();
 }

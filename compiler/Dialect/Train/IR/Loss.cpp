@@ -278,9 +278,6 @@ MPC_BATCH_LOSS(ElementLossOp, getPrediction(), false, nullptr)
 // Steps of classification losses
 //===----------------------------------------------------------------------===//
 
-/// The dimension of scores [N, C, d..] that counts classes.
-static constexpr int64_t kClassDim = 1;
-
 namespace {
 
 /// Builds the steps of one loss op over the shape of its scores. "Row" is what

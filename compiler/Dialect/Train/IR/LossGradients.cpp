@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Dialect/Train/IR/Gradient.h"
+#include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/Lowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Support/Locations.h"
@@ -16,8 +17,6 @@
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
-
-static constexpr int64_t kClassDim = 1;
 
 static Value filledLike(OpBuilder &builder, Location loc, Value like,
                         double number) {

@@ -19,7 +19,7 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 // as torch.nn.CrossEntropyLoss has it.
 class Train_ClassLossOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [
-        Differentiable, Generated, Ranged, EndsLosses]> {
+        Differentiable, Generated, Ranged, Indexes, EndsLosses]> {
   let summary = what;
   let description = [{
     (C1) labels have the shape of the first operand without dimension 1.
@@ -36,7 +36,7 @@ class Train_ClassLossOp<string mnemonic, string what>
   let results = (outs Train_FloatTensor:$loss);
 }
 class Train_ClassLossGradOp<string mnemonic, string what>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated]> {
+    : Train_InferredOp<mnemonic, [Differentiable, Generated, Indexes]> {
   let summary = what;
   let description = [{
     (C1) `grad` has the shape of the loss; the rest is as in the forward op.
@@ -95,7 +95,7 @@ def Train_ElementLossGradOp : Train_InferredOp<"element_loss_grad", [Generated]>
   let results = (outs Train_FloatTensor:$result);
 }
 
-def Train_IsCorrectOp : Train_InferredOp<"is_correct", [Generated, Ranged]> {
+def Train_IsCorrectOp : Train_InferredOp<"is_correct", [Generated, Ranged, Indexes]> {
   let summary = "1.0 where the first largest logit along dimension 1 stands at the label, else 0.0";
   let description = [{
     logits [N, C, d..], labels [N, d..], result [N, d..] in f32. NaN is never
@@ -110,7 +110,7 @@ def Train_IsCorrectOp : Train_InferredOp<"is_correct", [Generated, Ranged]> {
   let results = (outs Train_FloatTensor:$result);
 }
 
-def Train_IsCountedOp : Train_InferredOp<"is_counted", [Generated]> {
+def Train_IsCountedOp : Train_InferredOp<"is_counted", [Generated, Indexes]> {
   let summary = "Weight of each label in the mean: 0.0 for ignore_index, else 1.0 or its class weight";
   let description = "(C1) labels have rank 1 or more, `weight` rank 1.";
   let extraClassDeclaration = compatible # pins;

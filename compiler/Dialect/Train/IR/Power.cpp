@@ -2,6 +2,7 @@
 
 #include "compiler/Dialect/Train/IR/Functions.h"
 #include "compiler/Dialect/Train/IR/Gradient.h"
+#include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"
 #include "compiler/Support/Locations.h"
 

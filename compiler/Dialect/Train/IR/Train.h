@@ -16,6 +16,10 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <cstdint>
+#include <limits>
+#include <optional>
+
 namespace mpc::train {
 
 /// Returns true if the two lists hold tensors of equal shapes, in order, with
@@ -52,6 +56,14 @@ enum class Move {
   Joined,   ///< All of several operands.
 };
 
+/// Integers in [low, high), where the least and the greatest i64 stand for no
+/// limit, and one more that is ignored.
+struct IndexRange {
+  int64_t low = std::numeric_limits<int64_t>::min();
+  int64_t high = std::numeric_limits<int64_t>::max();
+  std::optional<int64_t> ignored = std::nullopt;
+};
+
 /// Marks ops that bring values to one scale; see TrainBase.td.
 template <typename ConcreteOp>
 class Normalizes : public mlir::OpTrait::TraitBase<ConcreteOp, Normalizes> {};
@@ -60,6 +72,11 @@ class Normalizes : public mlir::OpTrait::TraitBase<ConcreteOp, Normalizes> {};
 template <typename ConcreteOp>
 class ElementByElement
     : public mlir::OpTrait::TraitBase<ConcreteOp, ElementByElement> {};
+
+/// Marks ops that make indices; see TrainBase.td.
+template <typename ConcreteOp>
+class MakesIndices : public mlir::OpTrait::TraitBase<ConcreteOp, MakesIndices> {
+};
 
 /// Marks ops that no gradient flows back through; see TrainBase.td.
 template <typename ConcreteOp>

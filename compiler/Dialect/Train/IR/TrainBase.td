@@ -62,6 +62,8 @@ def Generated : DeclareOpInterfaceMethods<LinalgLoweringOpInterface>;
 def Ranged : DeclareOpInterfaceMethods<RangeOpInterface>;
 def Sums : DeclareOpInterfaceMethods<SumOpInterface>;
 def Affine : DeclareOpInterfaceMethods<AffineOpInterface>;
+def Indexes : DeclareOpInterfaceMethods<IndexOpInterface>;
+def IndexesTable : DeclareOpInterfaceMethods<IndexOpInterface, ["getIndexedTable"]>;
 def Moves : DeclareOpInterfaceMethods<MoveOpInterface>;
 def EndsLosses : DeclareOpInterfaceMethods<BatchLossOpInterface>;
 def Reduces : DeclareOpInterfaceMethods<ReductionOpInterface>;
@@ -76,6 +78,11 @@ def Normalizes : NativeOpTrait<"Normalizes"> {
 // Marks ops that compute each result element from the operand elements at the
 // same (broadcast) position. Layout changes may move across them.
 def ElementByElement : NativeOpTrait<"ElementByElement"> {
+  let cppNamespace = "::mpc::train";
+}
+
+// Marks ops whose results are indices that are in range wherever they are used.
+def MakesIndices : NativeOpTrait<"MakesIndices"> {
   let cppNamespace = "::mpc::train";
 }
 

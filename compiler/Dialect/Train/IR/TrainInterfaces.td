@@ -191,6 +191,24 @@ def ReductionOpInterface : OpInterface<"ReductionOpInterface"> {
   ];
 }
 
+def IndexOpInterface : OpInterface<"IndexOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op that takes integers as indices or as labels.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        The integers that operand `operand` may hold; without limits if it is
+        compared alone. None if it holds no indices or labels.
+      }],
+      "::std::optional<::mpc::train::IndexRange>", "getIndexRange",
+      (ins "unsigned":$operand)>,
+    InterfaceMethod<
+      "The operand whose rows the indices pick; null if they pick none.",
+      "::mlir::Value", "getIndexedTable", (ins), "", [{ return nullptr; }]>,
+  ];
+}
+
 def CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::mpc::train";
   let methods = [
