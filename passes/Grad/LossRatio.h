@@ -26,11 +26,11 @@ struct LossRatio {
 /// Returns the ratio that `term` of a loss (LossTerms.h) is, if it is one.
 std::optional<LossRatio> findLossRatio(mlir::Value term);
 
-/// Makes the backward pass, which starts at `seed`, start at the numerator. This
-/// equals multiplying the seed by `divisor`, the denominator as a scalar, but
-/// also works where that is 0; gradients of other terms of the loss are
-/// multiplied. Returns false and changes nothing if the backward pass has another
-/// form.
+/// Makes the backward pass, which starts at `seed`, start at the numerator.
+/// This equals multiplying the seed by `divisor`, the denominator as a scalar,
+/// but also works where that is 0; gradients of other terms of the loss are
+/// multiplied. Returns false and changes nothing if the backward pass has
+/// another form.
 bool skipDenominator(const LossRatio &ratio, train::ConstantOp seed,
                      mlir::Value divisor);
 
