@@ -10,8 +10,9 @@ loss and of the gradient of each weight. mpc's may be four times PyTorch's
 moved by up to half an ulp, and the worst of these errors may take the place of
 PyTorch's ("rounding"). Behind a ReLU whose input is a rounding error away from
 zero any error may happen: the graph runs again with results moved by four times
-as much, and mpc's error may be 1.5 times the worst of these ("kink"). PyTorch
-has no fp8 to compare with: there it is always such runs. With --compare, `mpc
+as much, and mpc's error may be 1.5 times the worst of these ("kink"). A step
+in fp16 may be skipped where f64 has a gradient that fp16 has not ("overflow").
+PyTorch has no fp8 to compare with: there it is always such runs. With --compare, `mpc
 compare --against=fp64` has to hold as well ("compare" where that alone fails).
 
 The results of each graph go to a file (default: deep-sweep.jsonl), and a run
@@ -44,7 +45,9 @@ import torch_ops
 UNITS = {"fp32": 2.0**-24, "bf16": 2.0**-9, "fp16": 2.0**-12, "fp8": 2.0**-9}
 PRODUCT_UNITS = {"fp8": 2.0**-4}
 GRAINS = {"fp8": 16}
-OPTIONS = {"fp16": ["--loss-scale=256"],
+LOSS_SCALE = 256
+LARGEST_FP16 = 65504
+OPTIONS = {"fp16": [f"--loss-scale={LOSS_SCALE}"],
            "fp8": ["--fp8-scaling=current", "--fp8-all-layers"]}
 LIMIT = 4.0
 # A step of gradient descent that leaves nothing of the old weights but their
@@ -86,6 +89,10 @@ class Failed(Exception):
     pass
 
 
+class Skipped(Exception):
+    """The gradients were not finite."""
+
+
 def mpc(program, *arguments, folder, statuses=(0,)):
     done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True)
     if done.returncode not in statuses:
@@ -103,7 +110,7 @@ def step(program, graph, precision, folder):
               "--checkpoint-dir=run", "--json", "--no-shuffle", "--threads=1", folder=folder)
     line = json.loads(out.splitlines()[0])
     if line["skipped"]:
-        raise Failed("the step was skipped")
+        raise Skipped()
     # A weight that does not change anything is not in the checkpoint.
     after = {name: torch_ops.tensor(source, torch.float64)
              for name, source in graph.weights.items()}
@@ -206,6 +213,11 @@ def judge(graph, precision, program, folder, compared):
         errors = Errors(step(program, graph, precision, folder), reference)
     except Failed as failure:
         return record | {"verdict": "fails", "why": str(failure)}
+    except Skipped:
+        largest = max(gradient.abs().max().item() for gradient in reference[1].values())
+        if precision == "fp16" and LOSS_SCALE * largest > LARGEST_FP16:
+            return record | {"verdict": "overflow", "largest": largest}
+        return record | {"verdict": "fails", "why": "the step was skipped"}
     unit = UNITS[precision]
     total = sum(g.norm().item()**2 for g in reference[1].values()) ** 0.5
     record |= {"loss_error": errors.loss / abs(reference[0]), "gradient_error": errors.all / total}
@@ -247,7 +259,7 @@ def is_failure(record):
 
 
 def show(records):
-    print(f"{'':10}{'graphs':>7}{'nodes':>14}{'holds':>7}{'rounding':>9}{'kink':>5}{'compare':>8}{'fails':>6}"
+    print(f"{'':10}{'graphs':>7}{'nodes':>14}{'holds':>7}{'rounding':>9}{'kink':>5}{'overflow':>9}{'compare':>8}{'fails':>6}"
           f"   ratio of gradients: half, 90 %, 99 %, worst; worst of losses")
     for precision in UNITS:
         rows = [r for r in records if r["case"].endswith("/" + precision)]
@@ -255,14 +267,14 @@ def show(records):
             continue
         nodes = [r["nodes"] for r in rows]
         counts = [sum(r["verdict"] == verdict for r in rows)
-                  for verdict in ("holds", "rounding", "kink", "compare", "fails")]
+                  for verdict in ("holds", "rounding", "kink", "overflow", "compare", "fails")]
         key = "rounding" if precision == "fp8" else "torch"
         gradients = [r[key]["gradient"] for r in rows if key in r]
         losses = [r[key]["loss"] for r in rows if key in r]
         spread = ", ".join(f"{quantile(gradients, share):.2f}" for share in (0.5, 0.9, 0.99, 1)) \
             if gradients else "-"
         print(f"{precision:10}{len(rows):7}{f'{min(nodes)}-{max(nodes)}':>14}{counts[0]:7}"
-              f"{counts[1]:9}{counts[2]:5}{counts[3]:8}{counts[4]:6}   {spread}; "
+              f"{counts[1]:9}{counts[2]:5}{counts[3]:9}{counts[4]:8}{counts[5]:6}   {spread}; "
               f"{max(losses, default=0):.2f}")
     for record in records:
         if is_failure(record):
