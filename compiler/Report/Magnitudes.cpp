@@ -148,20 +148,21 @@ double Magnitudes::summed(size_t op) const {
   return input ? std::max(input->least, kShare * input->norm) : 0;
 }
 
-/// By sums of products of the elements of two operands, of random signs.
+/// By sums of products of the elements of two operands, of random signs. Inputs
+/// and weights, which are not shown, count as of size 1.
 double Magnitudes::contracted(size_t op) const {
   const Op &line = reference.ops[ops[op].left];
   double least = 0;
   for (size_t i : {0, 1}) {
     const Shown *input = inputOf(op, i), *factor = inputOf(op, 1 - i);
-    if (input && factor)
-      least = std::max(least, input->least * factor->norm);
+    if (!input)
+      continue;
+    const double elements = elementsOf(line.operands[1 - i]);
+    const double size = factor ? factor->norm / std::sqrt(elements) : 1;
+    least = std::max(least, input->least * size /
+                                std::sqrt(elementsOf(line.operands[i])));
   }
-  if (least == 0)
-    return 0;
-  const double products = double(line.cost.flops) / 2;
-  return least * std::sqrt(products / elementsOf(line.operands[0]) /
-                           elementsOf(line.operands[1]));
+  return least * std::sqrt(double(line.cost.flops) / 2);
 }
 
 double Magnitudes::leastNormOf(size_t op, size_t result,

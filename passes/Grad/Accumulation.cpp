@@ -8,6 +8,7 @@
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Grad/LossRatio.h"
 #include "passes/Grad/LossTerms.h"
+#include "passes/Grad/Sources.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -29,15 +30,16 @@ public:
   Analysis(OpBuilder &builder, func::FuncOp func, train::ConstantOp seed,
            int64_t count)
       : builder(builder), module(func->getParentOfType<ModuleOp>()),
-        batchSize(batchSizeOf(func)), seed(seed), count(count) {}
+        sources(func.front()), batchSize(batchSizeOf(func)), seed(seed),
+        count(count) {}
 
   Accumulation of(Value loss) {
-    const LossTerms terms = findLossTerms(loss);
+    LossTerms terms = findLossTerms(loss, sources, batchSize);
     if (terms.ofData.size() == 1) {
-      const LossTerm &term = terms.ofData.front();
-      if (std::optional<LossRatio> ratio = findLossRatio(term.value))
+      LossTerm term = terms.ofData.front();
+      if (std::optional<LossRatio> ratio = findLossRatio(term.value, sources))
         return ofRatio(*ratio);
-      if (growthOf(term, batchSize) == LossGrowth::Weighted)
+      if (growthOf(term, batchSize, sources) == LossGrowth::Weighted)
         return weighByOp(term);
     }
     return ofSumsAndMeans(terms);
@@ -45,30 +47,39 @@ public:
 
 private:
   /// Sums, if there is nothing else; otherwise the mean.
-  Accumulation ofSumsAndMeans(const LossTerms &terms) {
+  Accumulation ofSumsAndMeans(LossTerms &terms) {
     SmallVector<Value> sums, others;
-    for (const LossTerm &term : terms.ofData) {
-      LossGrowth growth = findLossRatio(term.value) ? LossGrowth::Other
-                                                    : growthOf(term, batchSize);
+    Operation *joined = nullptr;
+    for (LossTerm &term : terms.ofData) {
+      LossGrowth growth = findLossRatio(term.value, sources)
+                              ? LossGrowth::Other
+                              : growthOf(term, batchSize, sources);
       if (growth == LossGrowth::Sum)
         sums.push_back(term.value);
       else if (growth != LossGrowth::Mean)
         others.push_back(term.value);
+      if (!joined && growth != LossGrowth::Other)
+        joined = findJoinedSamples(term, batchSize, sources);
     }
-    if (!sums.empty() && sums.size() == terms.ofData.size()) {
-      if (!terms.ofWeights.empty())
-        noteRepeated(terms.ofWeights.front());
-      return {1.0, /*isMean=*/false};
-    }
+    const bool areAllSums = !sums.empty() && sums.size() == terms.ofData.size();
     if (!others.empty())
       noteAveraged(others.front(),
                    terms.ofData.size() == 1
                        ? "is no sum and no mean over the batch"
-                       : "has a term that counts otherwise than "
-                         "the others");
-    else if (!sums.empty())
+                       : "has a term that is no sum and no mean "
+                         "of a fixed number of terms");
+    else if (!sums.empty() && !areAllSums)
       noteAveraged(sums.front(), "has a sum over the batch beside a mean");
-    return {double(count)};
+    else if (joined)
+      noteJoined(joined, areAllSums);
+    if (!areAllSums) {
+      noteDivided(terms);
+      return {double(count)};
+    }
+    noteFactor(terms);
+    if (!terms.ofWeights.empty())
+      noteRepeated(terms.ofWeights.front());
+    return {1.0, /*isMean=*/false};
   }
 
   /// A mean by labels that count or weights of classes counts by these.
@@ -88,7 +99,8 @@ private:
     if (ratio.isWeightedMean) {
       result.divisor = train::reshapeTo(builder, loc, ratio.op.getRhs(), {});
       result.terms *= double(ratio.terms);
-      result.hasGradientOfSum = skipDenominator(ratio, seed, result.divisor);
+      result.hasGradientOfSum =
+          skipDenominator(ratio, seed, result.divisor, sources);
       return result;
     }
     addNote(module, "the loss is a ratio of numbers that depend on the data, "
@@ -109,6 +121,36 @@ private:
                         "them");
   }
 
+  void noteJoined(Operation *op, bool addsUp) {
+    addNote(module,
+            "'" + nodeName(op->getLoc()).str() +
+                "' puts the samples of a batch together, so that the losses of "
+                "micro-batches, which --accumulate " +
+                (addsUp ? "adds up" : "averages") +
+                ", are not that of one batch");
+  }
+
+  /// Numbers alone do not tell a mean from a sum that is scaled.
+  void noteDivided(const LossTerms &terms) {
+    for (const LossTerm &term : terms.ofData)
+      if (term.isDivided)
+        return addNote(module,
+                       "the loss is a sum over the batch, at '" +
+                           nodeName(term.value.getLoc()).str() +
+                           "', divided by a multiple of the batch size, " +
+                           std::to_string(batchSize) +
+                           ": --accumulate takes it for a mean");
+  }
+
+  void noteFactor(const LossTerms &terms) {
+    for (const LossTerm &term : terms.ofData)
+      if (term.factor != 1)
+        return addNote(module, "the loss is a sum over the batch, at '" +
+                                   nodeName(term.value.getLoc()).str() +
+                                   "', times a number: --accumulate adds "
+                                   "micro-batches up");
+  }
+
   void noteRepeated(Value term) {
     const std::string times = std::to_string(count);
     addNote(module,
@@ -121,6 +163,7 @@ private:
 
   OpBuilder &builder;
   ModuleOp module;
+  Sources sources;
   int64_t batchSize;
   train::ConstantOp seed;
   int64_t count;

@@ -2,22 +2,22 @@
 
 #include "passes/Grad/LossRatio.h"
 #include "passes/Grad/EntryPoints.h"
-#include "passes/Grad/LossTerms.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
 using namespace mpc;
 
 /// The operand that `op` multiplies by a fixed number or adds one to; null if
 /// it does something else.
-static Value operandBesideNumber(Operation *op) {
+static Value operandBesideNumber(Operation *op, const Sources &sources) {
   auto affine = dyn_cast<train::AffineOpInterface>(op);
   if (!affine)
     return nullptr;
   for (OpOperand &operand : op->getOpOperands()) {
     bool othersAreFixed = llvm::all_of(op->getOpOperands(), [&](OpOperand &o) {
-      return &o == &operand || isFixed(o.get());
+      return &o == &operand || sources.isFixed(o.get());
     });
     if (affine.isAffineIn(operand.getOperandNumber()) && othersAreFixed)
       return operand.get();
@@ -64,70 +64,81 @@ static bool areWeighted(Value losses, Value weights) {
 }
 
 /// Whether `ratio` is a mean of losses by weights.
-static bool isWeightedMean(train::DivOp ratio) {
+static bool isWeightedMean(train::DivOp ratio, const Sources &sources) {
   Value sum = skipIdentities(ratio.getLhs());
   while (Operation *op = sum.getDefiningOp()) {
     auto affine = dyn_cast<train::AffineOpInterface>(op);
     bool isScaled = affine && affine.isLinearIn(0);
-    Value inner = isScaled ? operandBesideNumber(op) : Value();
+    Value inner = isScaled ? operandBesideNumber(op, sources) : Value();
     if (!inner)
       break;
     sum = skipIdentities(inner);
   }
   Value losses = summandsOf(sum), weights = summandsOf(ratio.getRhs());
-  if (!losses || !weights || sourcesOf(weights).parameters)
+  if (!losses || !weights || sources.hasParameters(weights))
     return false;
   // One for each loss: a mask that is repeated counts once for several.
   return typeOf(losses).getNumElements() == typeOf(weights).getNumElements() &&
          areWeighted(skipIdentities(losses), weights);
 }
 
-std::optional<LossRatio> mpc::findLossRatio(Value term) {
+std::optional<LossRatio> mpc::findLossRatio(Value term,
+                                            const Sources &sources) {
   auto ratio = term.getDefiningOp<train::DivOp>();
-  if (!ratio || !sourcesOf(ratio.getLhs()).data ||
-      !sourcesOf(ratio.getRhs()).data)
+  if (!ratio || !sources.hasData(ratio.getLhs()) ||
+      !sources.hasData(ratio.getRhs()))
     return std::nullopt;
   LossRatio found = {ratio};
-  found.isWeightedMean = isWeightedMean(ratio);
+  found.isWeightedMean = isWeightedMean(ratio, sources);
   if (found.isWeightedMean)
     found.terms = typeOf(summandsOf(ratio.getRhs())).getNumElements();
   return found;
 }
 
 /// Whether `op` multiplies the gradient `grad` by a fixed number.
-static bool scalesGradient(Operation *op, Value grad) {
+static bool scalesGradient(Operation *op, Value grad, const Sources &sources) {
   if (auto cost = dyn_cast<train::CostOpInterface>(op); cost && cost.isView())
     return true;
   auto affine = dyn_cast<train::AffineOpInterface>(op);
   return affine && llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
            return operand.get() == grad
                       ? affine.isLinearIn(operand.getOperandNumber())
-                      : isFixed(operand.get());
+                      : sources.isFixed(operand.get());
          });
 }
 
-/// The ops from `grad` on that scale it until one divides it by the denominator
-/// of `forward`; false, and nothing, if there is none.
-static bool findQuotient(Value grad, train::DivOp forward,
-                         SmallVectorImpl<Operation *> &path) {
-  for (Operation *op : grad.getUsers()) {
-    path.push_back(op);
-    auto quotient = dyn_cast<train::DivOp>(op);
-    if (quotient && quotient.getLhs() == grad &&
-        quotient.getRhs() == forward.getRhs())
-      return true;
-    if (scalesGradient(op, grad) &&
-        findQuotient(op->getResult(0), forward, path))
-      return true;
-    path.pop_back();
+/// The ops from `seed` on that scale the gradient, up to the one that divides
+/// it by the denominator of `forward`; none if nothing does.
+static SmallVector<Operation *> findQuotient(Value seed, train::DivOp forward,
+                                             const Sources &sources) {
+  llvm::DenseMap<Value, Operation *> madeBy;
+  SmallVector<Value> work = {seed};
+  while (!work.empty()) {
+    Value grad = work.pop_back_val();
+    for (Operation *op : grad.getUsers()) {
+      auto quotient = dyn_cast<train::DivOp>(op);
+      if (quotient && quotient.getLhs() == grad &&
+          quotient.getRhs() == forward.getRhs()) {
+        SmallVector<Operation *> path = {op};
+        for (Value value = grad; value != seed;) {
+          path.push_back(value.getDefiningOp());
+          value = madeBy[value]->getResult(0);
+        }
+        std::reverse(path.begin(), path.end());
+        return path;
+      }
+      if (scalesGradient(op, grad, sources) &&
+          madeBy.insert({op->getResult(0), grad.getDefiningOp()}).second)
+        work.push_back(op->getResult(0));
+    }
   }
-  return false;
+  return {};
 }
 
 bool mpc::skipDenominator(const LossRatio &ratio, train::ConstantOp seed,
-                          Value divisor) {
-  SmallVector<Operation *> path;
-  if (!findQuotient(seed, ratio.op, path))
+                          Value divisor, const Sources &sources) {
+  SmallVector<Operation *> path = findQuotient(seed, ratio.op, sources);
+  if (path.empty())
     return false;
   OpBuilder builder(seed.getContext());
   Value grad = seed.getResult();

@@ -7,7 +7,7 @@
 #ifndef MPC_PASSES_GRAD_LOSSRATIO_H
 #define MPC_PASSES_GRAD_LOSSRATIO_H
 
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "passes/Grad/Sources.h"
 
 #include <optional>
 
@@ -24,7 +24,8 @@ struct LossRatio {
 };
 
 /// Returns the ratio that `term` of a loss (LossTerms.h) is, if it is one.
-std::optional<LossRatio> findLossRatio(mlir::Value term);
+std::optional<LossRatio> findLossRatio(mlir::Value term,
+                                       const Sources &sources);
 
 /// Makes the backward pass, which starts at `seed`, start at the numerator.
 /// This equals multiplying the seed by `divisor`, the denominator as a scalar,
@@ -32,7 +33,7 @@ std::optional<LossRatio> findLossRatio(mlir::Value term);
 /// multiplied. Returns false and changes nothing if the backward pass has
 /// another form.
 bool skipDenominator(const LossRatio &ratio, train::ConstantOp seed,
-                     mlir::Value divisor);
+                     mlir::Value divisor, const Sources &sources);
 
 } // namespace mpc
 

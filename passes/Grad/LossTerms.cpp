@@ -4,32 +4,12 @@
 #include "passes/Grad/EntryPoints.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <cmath>
 
 using namespace mlir;
 using namespace mpc;
-
-Sources mpc::sourcesOf(Value value) {
-  Sources sources;
-  walkOperands(value, [&](Value next) {
-    if (!next.getDefiningOp())
-      sources.data = true;
-    if (auto read = next.getDefiningOp<train::ReadOp>()) {
-      auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-          read, read.getStateAttr());
-      sources.parameters |=
-          !state || state.getKind() == train::StateKind::Parameter;
-    }
-    return true;
-  });
-  return sources;
-}
-
-bool mpc::isFixed(Value value) {
-  Sources sources = sourcesOf(value);
-  return !sources.data && !sources.parameters;
-}
 
 //===----------------------------------------------------------------------===//
 // Terms
@@ -57,20 +37,47 @@ static double factorOf(train::AffineOpInterface op, unsigned operand) {
   return factor;
 }
 
-/// Splits `op` into the operands that data decides on and the others.
-static void splitOperands(Operation *op, SmallVectorImpl<unsigned> &ofData,
-                          SmallVectorImpl<Value> &others) {
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (sourcesOf(operand.get()).data)
-      ofData.push_back(operand.getOperandNumber());
-    else
-      others.push_back(operand.get());
+/// Whether `factor` is one over a whole multiple of `batchSize`.
+static bool dividesByBatch(double factor, int64_t batchSize) {
+  if (batchSize <= 1 || factor <= 0 || !std::isfinite(factor))
+    return false;
+  double multiple = 1 / (factor * double(batchSize));
+  double whole = std::round(multiple);
+  return whole >= 1 && std::fabs(multiple - whole) <= 1e-5 * whole;
+}
+
+/// Whether all elements of `value` are one and the same, or one of several
+/// values that were joined: what a model stacks to add it up.
+static bool isStack(Value value, SmallVectorImpl<Value> &parts) {
+  auto move = value.getDefiningOp<train::MoveOpInterface>();
+  if (!move || (move.getMove() != train::Move::Joined &&
+                move.getMove() != train::Move::Repeated))
+    return false;
+  llvm::append_range(parts, move->getOperands());
+  return llvm::all_of(
+      parts, [](Value part) { return typeOf(part).getNumElements() == 1; });
+}
+
+/// Takes `term` apart if it adds up or averages what was stacked for that.
+static bool takeStackApart(const LossTerm &term,
+                           SmallVectorImpl<LossTerm> &parts) {
+  auto op = term.value.getDefiningOp<train::BatchLossOpInterface>();
+  if (!op || !isa<train::ReductionOpInterface>(op.getOperation()))
+    return false;
+  SmallVector<Value> stacked;
+  if (!isStack(skipIdentities(op->getOperand(0)), stacked))
+    return false;
+  for (Value part : stacked) {
+    parts.push_back(term);
+    parts.back().value = skipIdentities(part);
   }
+  return true;
 }
 
 /// Takes `term` apart, if its op adds or multiplies what data decides on and
 /// what it does not, or adds several terms.
-static bool takeApart(const LossTerm &term, SmallVectorImpl<LossTerm> &parts,
+static bool takeApart(const LossTerm &term, const Sources &sources,
+                      int64_t batchSize, SmallVectorImpl<LossTerm> &parts,
                       SmallVectorImpl<Value> &ofWeights) {
   Operation *op = term.value.getDefiningOp();
   auto affine = dyn_cast_or_null<train::AffineOpInterface>(op);
@@ -78,32 +85,44 @@ static bool takeApart(const LossTerm &term, SmallVectorImpl<LossTerm> &parts,
     return false;
   SmallVector<unsigned> ofData;
   SmallVector<Value> others;
-  splitOperands(op, ofData, others);
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (sources.hasData(operand.get()))
+      ofData.push_back(operand.getOperandNumber());
+    else
+      others.push_back(operand.get());
+  }
   if (!llvm::all_of(ofData, [&](unsigned i) { return affine.isAffineIn(i); }))
     return false;
   bool isProduct =
       llvm::any_of(ofData, [&](unsigned i) { return affine.isLinearIn(i); });
   if (isProduct && ofData.size() > 1)
     return false;
-  for (unsigned i : ofData)
+  for (unsigned i : ofData) {
+    double factor = isProduct ? factorOf(affine, i) : 1;
     parts.push_back(
-        {skipIdentities(op->getOperand(i)),
-         isProduct ? term.factor * factorOf(affine, i) : term.factor});
+        {skipIdentities(op->getOperand(i)), term.factor * factor,
+         term.isDivided || (factor != 1 && dividesByBatch(factor, batchSize))});
+  }
   if (!isProduct)
     llvm::copy_if(others, std::back_inserter(ofWeights),
-                  [](Value value) { return sourcesOf(value).parameters; });
+                  [&](Value value) { return sources.hasParameters(value); });
   return true;
 }
 
-LossTerms mpc::findLossTerms(Value loss) {
+LossTerms mpc::findLossTerms(Value loss, const Sources &sources,
+                             int64_t batchSize) {
   LossTerms terms;
   SmallVector<LossTerm> work = {{skipIdentities(loss)}};
-  if (!sourcesOf(loss).data)
+  if (!sources.hasData(loss))
     return terms;
+  llvm::DenseSet<Value> seen;
   while (!work.empty()) {
     LossTerm next = work.pop_back_val();
+    if (!seen.insert(next.value).second)
+      continue;
     SmallVector<LossTerm> parts;
-    if (takeApart(next, parts, terms.ofWeights))
+    if (takeStackApart(next, parts) ||
+        takeApart(next, sources, batchSize, parts, terms.ofWeights))
       llvm::append_range(work, llvm::reverse(parts));
     else
       terms.ofData.push_back(next);
@@ -115,66 +134,60 @@ LossTerms mpc::findLossTerms(Value loss) {
 // Growth
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` reduces a dimension of `extent`.
-static bool reducesExtent(train::ReductionOpInterface op,
-                          llvm::function_ref<bool(int64_t)> isWanted) {
+/// Whether `op` reduces dimension 0, which holds samples.
+static bool reducesSamples(Operation *op, int64_t batchSize) {
+  auto reduction = dyn_cast<train::ReductionOpInterface>(op);
+  if (!reduction)
+    return false;
   ArrayRef<int64_t> shape = typeOf(op->getOperand(0)).getShape();
-  return llvm::any_of(op.getAxes(),
-                      [&](int64_t axis) { return isWanted(shape[axis]); });
+  return !reduction.getAxes().empty() && reduction.getAxes().front() == 0 &&
+         shape[0] == batchSize && batchSize > 1;
 }
 
 /// The op behind `term` that adds up or averages the samples: of several
-/// reductions the innermost whose dimensions hold them, else the outermost.
-/// What is multiplied on the way joins `term.factor`.
-static train::BatchLossOpInterface findBatchOp(LossTerm &term,
-                                               int64_t batchSize) {
-  train::BatchLossOpInterface outermost, ofSamples, ofMultiples;
+/// reductions the innermost that reduces them, else the outermost. What is
+/// multiplied on the way joins `term`.
+static train::BatchLossOpInterface
+findBatchOp(LossTerm &term, int64_t batchSize, const Sources &sources) {
+  train::BatchLossOpInterface found;
   LossTerm next = term;
-  double factor = term.factor;
   while (auto op = next.value.getDefiningOp<train::BatchLossOpInterface>()) {
-    if (!outermost)
-      outermost = op;
-    auto reduction = dyn_cast<train::ReductionOpInterface>(op.getOperation());
-    if (!reduction)
-      break;
-    if (reducesExtent(reduction, [&](int64_t n) { return n == batchSize; })) {
-      ofSamples = op;
-      factor = next.factor;
-    } else if (reducesExtent(reduction, [&](int64_t n) {
-                 return batchSize > 0 && n > 0 && n % batchSize == 0;
-               })) {
-      ofMultiples = op;
-      if (!ofSamples)
-        factor = next.factor;
+    if (!found || reducesSamples(op, batchSize)) {
+      found = op;
+      term = next;
     }
+    if (!isa<train::ReductionOpInterface>(op.getOperation()))
+      break;
     next.value = skipIdentities(op->getOperand(0));
     SmallVector<LossTerm> parts;
     SmallVector<Value> ofWeights;
-    while (takeApart(next, parts, ofWeights) && parts.size() == 1 &&
-           ofWeights.empty())
+    while (takeApart(next, sources, batchSize, parts, ofWeights) &&
+           parts.size() == 1 && ofWeights.empty())
       next = parts.pop_back_val();
   }
-  term.factor = factor;
-  return ofSamples ? ofSamples : ofMultiples ? ofMultiples : outermost;
+  return found;
 }
 
-/// Whether `factor` is one over a whole multiple of `batchSize`.
-static bool dividesByBatch(double factor, int64_t batchSize) {
-  if (batchSize <= 0 || factor <= 0 || !std::isfinite(factor))
-    return false;
-  double multiple = 1 / (factor * double(batchSize));
-  double whole = std::round(multiple);
-  return whole >= 1 && std::fabs(multiple - whole) <= 1e-5 * whole;
-}
-
-LossGrowth mpc::growthOf(const LossTerm &term, int64_t batchSize) {
-  LossTerm inner = term;
-  train::BatchLossOpInterface op = findBatchOp(inner, batchSize);
+LossGrowth mpc::growthOf(LossTerm &term, int64_t batchSize,
+                         const Sources &sources) {
+  train::BatchLossOpInterface op = findBatchOp(term, batchSize, sources);
   if (!op)
     return LossGrowth::Other;
   if (op.isWeighted())
     return LossGrowth::Weighted;
-  if (!op.addsUp() || dividesByBatch(inner.factor, batchSize))
-    return LossGrowth::Mean;
-  return LossGrowth::Sum;
+  return !op.addsUp() || term.isDivided ? LossGrowth::Mean : LossGrowth::Sum;
+}
+
+Operation *mpc::findJoinedSamples(const LossTerm &term, int64_t batchSize,
+                                  const Sources &sources) {
+  Operation *found = nullptr, *batchOp = term.value.getDefiningOp();
+  walkOperands(term.value, [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (found || !op || !sources.hasData(value))
+      return false;
+    if (op != batchOp && reducesSamples(op, batchSize))
+      found = op;
+    return true;
+  });
+  return found;
 }

@@ -7,23 +7,16 @@
 #ifndef MPC_PASSES_GRAD_LOSSTERMS_H
 #define MPC_PASSES_GRAD_LOSSTERMS_H
 
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "passes/Grad/Sources.h"
 
 namespace mpc {
-
-/// What a value is computed from.
-struct Sources {
-  bool data = false, parameters = false;
-};
-Sources sourcesOf(mlir::Value value);
-
-/// Whether neither data nor weights decide on the value.
-bool isFixed(mlir::Value value);
 
 /// A term of a loss, without what it is multiplied by.
 struct LossTerm {
   mlir::Value value;
   double factor = 1; ///< The size of the numbers among what multiplies it.
+  bool isDivided =
+      false; ///< One of them is 1 / (a multiple of the batch size).
 };
 
 struct LossTerms {
@@ -32,9 +25,11 @@ struct LossTerms {
   llvm::SmallVector<mlir::Value> ofWeights;
 };
 
-/// The terms of `loss`, which looks through sums, and through products and
-/// quotients of a term and what the data does not decide on.
-LossTerms findLossTerms(mlir::Value loss);
+/// The terms of `loss`, which looks through sums, stacks of terms that are
+/// added up, and products and quotients of a term and what data does not decide
+/// on. Inputs hold `batchSize` samples, here as below; 0 if that is not known.
+LossTerms findLossTerms(mlir::Value loss, const Sources &sources,
+                        int64_t batchSize);
 
 /// How the loss of one batch follows from those of its micro-batches.
 enum class LossGrowth {
@@ -44,9 +39,15 @@ enum class LossGrowth {
   Other     ///< Unknown.
 };
 
-/// How `term` grows, in a function whose inputs hold `batchSize` samples (0:
-/// unknown). A sum that is divided by a multiple of that is a mean.
-LossGrowth growthOf(const LossTerm &term, int64_t batchSize);
+/// How `term` grows. It becomes the op that adds up or averages the samples,
+/// and is a mean if it is a sum that is divided by the batch size.
+LossGrowth growthOf(LossTerm &term, int64_t batchSize, const Sources &sources);
+
+/// An op that puts samples together before the op of `term` (growthOf) adds
+/// them up or averages them, so that the loss of a batch is none of its
+/// samples; null if none is found. Reductions alone are looked for.
+mlir::Operation *findJoinedSamples(const LossTerm &term, int64_t batchSize,
+                                   const Sources &sources);
 
 } // namespace mpc
 

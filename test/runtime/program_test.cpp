@@ -252,6 +252,11 @@ const Edit kEdits[] = {
        p.variants[0]->entries[3]->name = "apply";
        p.loss_scaling = false;
      }},
+    {"counts more instructions that only read than it has",
+     [](ProgramT& p) {
+       program::EntryT& entry = *p.variants[0]->entries[0];
+       entry.reads_only = static_cast<uint32_t>(entry.instructions.size()) + 1;
+     }},
     {"output 'loss': is missing",
      [](ProgramT& p) { p.variants[0]->entries[0]->outputs[0]->name = "lost"; }},
     {"output 'finite': is missing",

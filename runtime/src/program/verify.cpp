@@ -569,8 +569,12 @@ mpc_status_t Checker::check_entry(const schema::Entry& entry) {
   MPC_RETURN_IF_ERROR(check_outputs(root_, entry, where));
   if (entry.name()->string_view() == "observe")
     MPC_RETURN_IF_ERROR(check_observations(entry, where));
-  if (!entry.instructions()) return nullptr;
-  for (uint32_t i = 0; i < entry.instructions()->size(); ++i) {
+  const uint32_t count =
+      entry.instructions() ? entry.instructions()->size() : 0;
+  if (entry.reads_only() > count)
+    return damaged(where,
+                   "counts more instructions that only read than it has");
+  for (uint32_t i = 0; i < count; ++i) {
     const schema::Instruction& instruction = *entry.instructions()->Get(i);
     std::string there = where + ", instruction " + std::to_string(i);
     if (instruction.name() && instruction.name()->size() > 0)

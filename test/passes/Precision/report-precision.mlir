@@ -8,7 +8,7 @@
 // CHECK: mpc.report = "{\22functions\22:[{\22casts\22:[{\22bytes\22:384,\22from\22:\22f32\22,\22input\22:true,\22to\22:\22bf16\22,\22weight\22:false}],\22name\22:\22step\22,\22ops\22:[
 // CHECK-SAME: {\22accumulate_dtype\22:\22f32\22,\22bytes\22:896,\22bytes_16bit\22:384,\22casts_in\22:1,\22casts_out\22:0,\22class\22:\22low\22,\22dtype\22:\22f32\22,\22flops\22:2048,\22flops_16bit\22:2048,
 // CHECK-SAME: \22inputs\22:[{\22bytes\22:128,\22cast\22:0,\22dtype\22:\22bf16\22,\22input\22:true},{\22bytes\22:256,\22dtype\22:\22bf16\22,\22state\22:\22fc1.weight\22}],
-// CHECK-SAME: \22node\22:\22fc1\22,\22op\22:\22train.matmul\22,\22operand_dtype\22:\22bf16\22,\22reason\22:\22why\22,\22rule\22:\22class\22,\22type\22:\22Gemm\22}
+// CHECK-SAME: \22node\22:\22fc1\22,\22op\22:\22train.matmul\22,\22operand_dtype\22:\22bf16\22,\22reason\22:\22why\22,\22rule\22:\22class\22,\22terms\22:[\22contracted\22],\22type\22:\22Gemm\22}
 // A view has no sums and moves nothing. It reads what a line made.
 // CHECK-SAME: {\22accumulate_dtype\22:\22\22,\22bytes\22:0,
 // CHECK-SAME: \22inputs\22:[{\22bytes\22:512,\22dtype\22:\22f32\22,\22op\22:0}]

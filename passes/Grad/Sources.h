@@ -1,0 +1,40 @@
+//===- Sources.h - What values are computed from ----------------*- C++ -*-===//
+#ifndef MPC_PASSES_GRAD_SOURCES_H
+#define MPC_PASSES_GRAD_SOURCES_H
+
+#include "compiler/Dialect/Train/IR/Train.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace mpc {
+
+/// Which values of a function follow from its inputs and from parameters. Found
+/// in one walk; values that are made later follow from both.
+class Sources {
+public:
+  explicit Sources(mlir::Block &entry);
+
+  bool hasData(mlir::Value value) const { return find(value).data; }
+  bool hasParameters(mlir::Value value) const { return find(value).parameters; }
+  /// Whether neither data nor weights decide on the value.
+  bool isFixed(mlir::Value value) const {
+    Found found = find(value);
+    return !found.data && !found.parameters;
+  }
+
+private:
+  struct Found {
+    bool data, parameters;
+  };
+  Found find(mlir::Value value) const {
+    auto it = known.find(value);
+    return it == known.end() ? Found{true, true} : it->second;
+  }
+  Found findOf(mlir::Operation *op) const;
+
+  llvm::DenseMap<mlir::Value, Found> known;
+};
+
+} // namespace mpc
+
+#endif // MPC_PASSES_GRAD_SOURCES_H
