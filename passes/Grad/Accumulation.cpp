@@ -54,12 +54,18 @@ private:
       LossGrowth growth = findLossRatio(term.value, sources)
                               ? LossGrowth::Other
                               : growthOf(term, batchSize, sources);
+      Operation *inner = growth == LossGrowth::Other
+                             ? nullptr
+                             : findJoinedSamples(term, batchSize, sources);
+      joined = joined ? joined : inner;
+      // What is linear behind a mean of samples is one as well.
+      auto mean = dyn_cast_or_null<train::BatchLossOpInterface>(inner);
+      if (growth == LossGrowth::Sum && mean && !mean.addsUp())
+        growth = LossGrowth::Mean;
       if (growth == LossGrowth::Sum)
         sums.push_back(term.value);
       else if (growth != LossGrowth::Mean)
         others.push_back(term.value);
-      if (!joined && growth != LossGrowth::Other)
-        joined = findJoinedSamples(term, batchSize, sources);
     }
     const bool areAllSums = !sums.empty() && sums.size() == terms.ofData.size();
     if (!others.empty())
