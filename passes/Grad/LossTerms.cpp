@@ -134,14 +134,20 @@ LossTerms mpc::findLossTerms(Value loss, const Sources &sources,
 // Growth
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` reduces dimension 0, which holds samples.
+/// Whether `op` reduces dimension 0, and that holds the samples, or what a
+/// reshape joined them with.
 static bool reducesSamples(Operation *op, int64_t batchSize) {
   auto reduction = dyn_cast<train::ReductionOpInterface>(op);
-  if (!reduction)
+  if (!reduction || batchSize <= 1 || reduction.getAxes().empty() ||
+      reduction.getAxes().front() != 0)
     return false;
-  ArrayRef<int64_t> shape = typeOf(op->getOperand(0)).getShape();
-  return !reduction.getAxes().empty() && reduction.getAxes().front() == 0 &&
-         shape[0] == batchSize && batchSize > 1;
+  auto holdsSamples = [&](Value value) {
+    RankedTensorType type = typeOf(value);
+    return type.getRank() > 0 && type.getDimSize(0) == batchSize;
+  };
+  Value input = op->getOperand(0);
+  return holdsSamples(input) || (typeOf(input).getDimSize(0) % batchSize == 0 &&
+                                 holdsSamples(skipIdentities(input)));
 }
 
 /// The op behind `term` that adds up or averages the samples: of several
