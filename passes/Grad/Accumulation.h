@@ -15,7 +15,7 @@ namespace mpc {
 struct Accumulation {
   double terms;
   bool isMean = true;
-  mlir::Value divisor = nullptr; ///< Of one micro-batch; null: 1.
+  mlir::Value divisor = nullptr; ///< The micro-batch's; null stands for 1.
   /// The gradients are those of the sum already, not those of the mean.
   bool hasGradientOfSum = false;
 };
