@@ -115,7 +115,7 @@ const char* kernel_name(KernelId id);
 bool check_description(const KernelDesc& desc, std::string* error);
 
 // These expect a description that `check_description` accepted.
-// Of matmul or scaled_matmul.
+// Parses matmul and scaled_matmul.
 bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
                   std::string* error);
 // False, and why in `*error`, for FP8, which only GPUs multiply.

@@ -109,7 +109,7 @@ private:
                "' have no common domain: " + reason);
   }
 
-  SymbolTable *symbols = nullptr;   ///< Of the module, while the pass runs.
+  SymbolTable *symbols = nullptr;   ///< The module's, during a run.
   SmallVector<StringRef> available; ///< What the device has.
 };
 

@@ -71,7 +71,7 @@ private:
     Way way;
     bool isNewPart = false; ///< `value` is a part that was taken here.
     Found found = {};
-    std::vector<Pending> inner = {}; ///< Of the last use; the last first.
+    std::vector<Pending> inner = {}; ///< Uses behind the last one, reversed.
   };
   static Pending allUses(Value value, Way way) {
     OpOperand *first = value.use_empty() ? nullptr : &*value.use_begin();

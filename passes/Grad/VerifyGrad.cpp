@@ -206,7 +206,7 @@ private:
            "'" + func.getName() + "' writes '" + name + "' twice");
   }
 
-  SymbolTable *symbols = nullptr; ///< Of the module, while the pass runs.
+  SymbolTable *symbols = nullptr; ///< The module's, during a run.
 };
 
 } // namespace

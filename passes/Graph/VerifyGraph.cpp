@@ -134,7 +134,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
            "an op on images has channels first");
   }
 
-  SymbolTable *symbols = nullptr; ///< Of the module, while the pass runs.
+  SymbolTable *symbols = nullptr; ///< The module's, during a run.
 };
 
 } // namespace

@@ -155,7 +155,7 @@ private:
   }
 
   int64_t arenaSize = 0, stateSize = 0;
-  SymbolTable *symbols = nullptr; ///< Of the module, while the pass runs.
+  SymbolTable *symbols = nullptr; ///< The module's, during a run.
 };
 
 } // namespace

@@ -238,7 +238,7 @@ class Runner:
         return judge_tests([test], parse_test_results(done.stdout), done)
 
     def run_shards(self, stage, program, tests, wrapper=(), seconds=None):
-        """Runs twenty at a time, and goes on after one that crashed or hung."""
+        """Runs twenty tests at a time and continues after one that crashed or hung."""
         label = f"{program} {wrapper[2]}" if wrapper else program
         shard = Shard(self, program, wrapper, seconds or self.args.shard_seconds)
         for begin in range(0, len(tests), SHARD):

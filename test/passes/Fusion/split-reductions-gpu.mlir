@@ -139,8 +139,8 @@ func.func @few_rows(%x: tensor<16383x1024xf32>) -> tensor<f32> {
 
 // -----
 
-// Sums down a prime number of rows are cut into blocks of rows, of which the
-// last is shorter; what moves with the columns alone remains an operand.
+// Sums down a prime number of rows are cut into blocks of rows. The
+// last block is shorter; what moves with the columns alone remains an operand.
 // CHECK-LABEL: func.func @columns
 // CHECK-SAME:    (%[[X:.*]]: tensor<10007x96xbf16>, %[[S:.*]]: tensor<96xf32>)
 // CHECK:         %[[BLOCKS:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]} ins(%[[S]] : tensor<96xf32>) outs(%{{.*}} : tensor<251x40x96xf32>)
