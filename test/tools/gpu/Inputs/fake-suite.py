@@ -20,7 +20,8 @@ if "FAKE_TESTS" in os.environ:
 
 
 def wait():
-    subprocess.Popen(["sleep", "1234.5"]).wait()
+    # Named by the log: tests that run side by side tell their processes apart.
+    subprocess.Popen([os.environ["FAKE_LOG"], "1234.5"], executable="/bin/sleep").wait()
 
 
 def show_list():
