@@ -8,7 +8,7 @@
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/OwnStep.h"
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Export/AtomicFile.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Report/Complete.h"
@@ -166,7 +166,10 @@ describe(const CompileOptions &options, ModuleOp module) {
   list.insert(
       list.end(),
       {{"optimizer", options.optimizer},
-       {"learning-rates", train::kLearningRateState.str()},
+       {"learning-rates", train::Program(module)
+                              .state(train::StateRole::LearningRate)
+                              .getSymName()
+                              .str()},
        {"master-weights", options.masterWeights},
        {"lr", number(options.lr)},
        {"weight-decay", number(options.weightDecay)},
@@ -203,9 +206,8 @@ namespace {
 /// The numbers of all parameters, without what lies between them in packs.
 uint64_t countTrained(ModuleOp module) {
   uint64_t count = 0;
-  for (auto state : module.getOps<train::StateOp>()) {
-    if (state.getKind() != train::StateKind::Parameter)
-      continue;
+  for (train::StateOp state :
+       train::Program(module).states(train::StateRole::Parameter)) {
     if (!state.getSlots() || state.getSlots()->empty()) {
       count += cast<RankedTensorType>(state.getType()).getNumElements();
       continue;
@@ -283,10 +285,8 @@ private:
     keepPaths(modulePaths);
     if (int code = takeOptimizer(imported.optimizer))
       return code;
-    result.predictsOnly = llvm::none_of(
-        module->getOps<train::StateOp>(), [](train::StateOp state) {
-          return state.getKind() == train::StateKind::Parameter;
-        });
+    result.predictsOnly =
+        !train::Program(*module).state(train::StateRole::Parameter);
     if (result.predictsOnly)
       (*module)->setAttr(kPredictOnlyAttr, UnitAttr::get(&context));
     if (result.predictsOnly && (options.observe || options.profile))
@@ -540,7 +540,8 @@ private:
     if (!options.given.count("lr"))
       return 0;
     for (auto name : rates.getAsRange<StringAttr>()) {
-      auto state = module->lookupSymbol<train::StateOp>(name.getValue());
+      auto state =
+          SymbolTable::lookupNearestSymbolFrom<train::StateOp>(*module, name);
       auto type = cast<RankedTensorType>(state.getType());
       Attribute rate = FloatAttr::get(type.getElementType(), options.lr);
       state.setInitialValueAttr(DenseElementsAttr::get(type, rate));

@@ -2,7 +2,7 @@
 
 #include "passes/Examine.h"
 
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Notes.h"
@@ -42,7 +42,7 @@ static void moveUntrained(ModuleOp module,
                           const llvm::StringMap<int64_t> &parameters,
                           Examination &result) {
   for (const auto &parameter : parameters) {
-    if (!module.lookupSymbol<train::StateOp>(parameter.getKey()))
+    if (!SymbolTable::lookupSymbolIn(module, parameter.getKey()))
       continue;
     --result.trained.count;
     result.trained.elements -= parameter.getValue();
@@ -53,7 +53,8 @@ static void moveUntrained(ModuleOp module,
 
 static std::vector<Examination::Output> listOutputs(ModuleOp module) {
   std::vector<Examination::Output> outputs;
-  auto predict = module.lookupSymbol<func::FuncOp>("predict");
+  func::FuncOp predict =
+      train::Program(module).entry(train::EntryRole::Predict);
   for (unsigned i = 0; predict && i < predict.getNumResults(); ++i) {
     auto name = predict.getResultAttrOfType<StringAttr>(i, "mpc.name");
     auto type = dyn_cast<RankedTensorType>(predict.getResultTypes()[i]);

@@ -2,7 +2,7 @@
 
 #include "passes/ReferenceProgram.h"
 
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Program.h"
 #include "passes/Fusion/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -71,7 +71,8 @@ void ReferenceProgram::write(const State &state, ArrayRef<Element> elements) {
 }
 
 func::FuncOp ReferenceProgram::find(StringRef entry) const {
-  return (*lowered.module).lookupSymbol<func::FuncOp>(entry);
+  std::optional<train::EntryRole> role = train::symbolizeEntryRole(entry);
+  return role ? train::Program(*lowered.module).entry(*role) : nullptr;
 }
 
 bool ReferenceProgram::has(StringRef entry) const { return bool(find(entry)); }

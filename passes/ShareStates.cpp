@@ -2,7 +2,7 @@
 
 #include "passes/ShareStates.h"
 
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Program.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -45,19 +45,16 @@ static LogicalResult makeCopy(ModuleOp module, train::StateOp constant,
   std::string type;
   llvm::raw_string_ostream(type) << getElementTypeOrSelf(constant.getType());
   StringAttr name = constant.getSymNameAttr();
-  auto copy =
-      StringAttr::get(module.getContext(), name.getValue() + "." + type);
-  if (module.lookupSymbol(copy))
-    return constant.emitError("the working copy of '")
-           << name.getValue() << "' must be called '" << copy.getValue()
-           << "', but that name is taken";
+  auto copy = StringAttr::get(
+      module.getContext(),
+      train::Program(module).freeName(name.getValue() + "." + type));
   if (failed(SymbolTable::replaceAllSymbolUses(constant, copy, module)))
     return failure();
   OpBuilder(constant).clone(*wide);
   constant.setSymNameAttr(copy);
-  constant.setKind(train::StateKind::WorkingCopy);
+  constant.setRole(train::StateRole::WorkingCopy);
   constant.removeInitialValueAttr();
-  constant.setCopyOfAttr(FlatSymbolRefAttr::get(name));
+  constant.setOfAttr(FlatSymbolRefAttr::get(name));
   return success();
 }
 

@@ -247,17 +247,15 @@ std::optional<TensorFacts> RangeAnalysis::factsOfSource(Operation *op) {
   if (!read)
     return std::nullopt;
   TensorFacts facts;
-  auto state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-      read, read.getStateAttr());
-  FlatSymbolRefAttr original = state ? state.getCopyOfAttr() : nullptr;
-  if (original)
-    state =
-        SymbolTable::lookupNearestSymbolFrom<train::StateOp>(state, original);
+  train::StateOp state = read.getStateOp();
+  bool isCopy = state && state.getKind() == train::StateKind::WorkingCopy;
+  if (isCopy)
+    state = state.getOfState();
   if (!state || state.getKind() != train::StateKind::Constant ||
       !state.getInitialValueAttr() || written.contains(state.getSymName()))
     return facts;
   facts = factsOf(state.getInitialValueAttr(), constants);
-  if (original) { // Rounded.
+  if (isCopy) { // Rounded.
     auto type = cast<FloatType>(getElementTypeOrSelf(read.getType()));
     facts.range.mayBeInfinite |= facts.range.most() > amp::largestOf(type);
   }

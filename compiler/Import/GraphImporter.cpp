@@ -2,7 +2,7 @@
 
 #include "compiler/Import/GraphImporter.h"
 
-#include "compiler/Dialect/Train/IR/StateNames.h"
+#include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Import/AttributeNames.h"
 #include "compiler/Import/CheckModel.h"
 #include "compiler/Import/Contents.h"
@@ -71,7 +71,8 @@ void GraphImporter::run() {
                                       llvm::sys::path::filename(model->path)));
   (*module)->setAttr("mpc.opset", builder.getI64IntegerAttr(opset));
   builder.setInsertionPointToStart(module->getBody());
-  beginFunction("predict", step ? Form::Inference : Form::Either);
+  beginFunction(train::EntryRole::Predict,
+                step ? Form::Inference : Form::Either);
   insertStatesBefore = function;
 
   if (succeeded(step ? importStep() : importGraph()) &&
@@ -408,40 +409,46 @@ GraphImporter::elementsOf(const onnx::TensorProto &tensor, Location loc) {
 }
 
 Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
-                               train::StateKind kind) {
+                               train::StateRole role) {
   Value &read = stateReads[name];
   if (read)
     return read;
   Location loc = makeNodeLoc(context, name, "initializer");
   train::StateOp &state = states[name];
   if (state)
-    return read = train::ReadOp::create(
-               builder, loc, cast<RankedTensorType>(state.getType()), name);
-  if (train::isReservedName(name)) {
-    emitError(loc, "has a name that mpc uses itself; rename it in the model");
-    return nullptr;
-  }
+    return read = train::ReadOp::create(builder, loc, state);
   FailureOr<ElementsAttr> elements = elementsOf(tensor, loc);
   if (failed(elements))
     return nullptr;
   auto type = cast<RankedTensorType>((*elements).getShapedType());
   auto dense = dyn_cast<DenseElementsAttr>(*elements);
-  if (kind == train::StateKind::Control && dense) { // One number.
+  if (role == train::StateRole::Control && dense) { // One number.
     type = RankedTensorType::get({}, type.getElementType());
     elements = ElementsAttr(dense.reshape(type));
   }
   int32_t dataType = tensor.data_type();
   numWidened += dataType == onnx::TensorProto::FLOAT16 ||
                 dataType == onnx::TensorProto::BFLOAT16;
-  if (kind == train::StateKind::Parameter && type.getRank() == 0)
+  if (role == train::StateRole::Parameter && type.getRank() == 0)
     result.notes.push_back("initializer '" + name.str() +
                            "' is one number and will be trained; --freeze='^" +
                            name.str() + "$' keeps it as it is");
+  leaveName(name);
   OpBuilder above(insertStatesBefore);
-  state = train::StateOp::create(above, loc, name, kind, type, *elements,
-                                 /*slots=*/nullptr, /*copy_of=*/nullptr);
-  read = train::ReadOp::create(builder, loc, type, name);
+  state = train::StateOp::create(above, loc, name, role, type, *elements);
+  read = train::ReadOp::create(builder, loc, state);
   return read;
+}
+
+/// Lets an entry point that has this name have another: a state of the model is
+/// called what the model calls it.
+void GraphImporter::leaveName(StringRef name) {
+  if (!train::symbolizeEntryRole(name))
+    return;
+  auto module = function->getParentOfType<ModuleOp>();
+  for (auto func : module.getOps<func::FuncOp>())
+    if (func.getSymName() == name)
+      func.setSymName(train::Program(module).freeName(name));
 }
 
 Value GraphImporter::makeConstant(const GraphValue &value) {
@@ -609,8 +616,8 @@ Value GraphImporter::materialize(GraphValue &value) {
            frozen.insert(tensor.name()).second)
     result.frozenElements += *count;
   value.value = readState(tensor, tensor.name(),
-                          isTrained ? train::StateKind::Parameter
-                                    : train::StateKind::Constant);
+                          isTrained ? train::StateRole::Parameter
+                                    : train::StateRole::Constant);
   if (value.value && isFloat && !isTrained)
     frozenReads.insert(value.value);
   return value.value;
@@ -645,8 +652,8 @@ Value GraphImporter::materializeStatistic(int node, int input,
   if (!state)
     return nullptr;
   return readState(*lookup(state->initializer).tensor, state->name,
-                   isConstant ? train::StateKind::Constant
-                              : train::StateKind::Statistic);
+                   isConstant ? train::StateRole::Constant
+                              : train::StateRole::Statistic);
 }
 
 std::optional<SmallVector<int64_t>>

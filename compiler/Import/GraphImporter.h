@@ -204,7 +204,7 @@ private:
   mlir::LogicalResult importPredict();
   mlir::LogicalResult importTrain();
   mlir::LogicalResult importEvaluate();
-  void beginFunction(llvm::StringRef name, Form functionForm);
+  void beginFunction(train::EntryRole role, Form functionForm);
   void beginGraphs(const TrainingStep::Graphs &graphs);
   mlir::LogicalResult defineSeed(const TrainingStep::Update &update);
   mlir::LogicalResult importNodes(const TrainingStep::Graphs &graphs,
@@ -252,7 +252,8 @@ private:
   mlir::LogicalResult checkOutput(const onnx::ValueInfoProto &output,
                                   mlir::Value value, mlir::Location loc);
   mlir::Value readState(const onnx::TensorProto &tensor, llvm::StringRef name,
-                        train::StateKind kind);
+                        train::StateRole role);
+  void leaveName(llvm::StringRef name);
   mlir::Value makeConstant(const GraphValue &value);
   mlir::FailureOr<mlir::ElementsAttr>
   elementsOf(const onnx::TensorProto &tensor, mlir::Location loc);

@@ -3,7 +3,7 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Import/ModulePaths.h"
 
-#include "compiler/Dialect/Train/IR/OwnStep.h"
+#include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Import/CheckModel.h"
 #include "compiler/Import/Elements.h"
 #include "compiler/Import/FileMapping.h"
@@ -58,10 +58,11 @@ static int64_t maxInlinedNodes(const ImportOptions &options) {
 static void startCounting(ModuleOp module, int64_t step) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   auto scalar = RankedTensorType::get({}, builder.getI64Type());
-  train::StateOp::create(builder, module.getLoc(), train::kStepState,
-                         train::StateKind::Control, scalar,
-                         DenseElementsAttr::get(scalar, step),
-                         /*slots=*/nullptr, /*copy_of=*/nullptr);
+  train::StateOp::create(
+      builder, module.getLoc(),
+      train::Program(module).freeName(usualName(train::StateRole::StepCount)),
+      train::StateRole::StepCount, scalar,
+      DenseElementsAttr::get(scalar, step));
 }
 
 /// A model that brings its own training steps: what its initializers are needs
@@ -151,38 +152,41 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
   return result;
 }
 
-/// Takes over what the optimizer of a checkpoint has come to, under the names
-/// that mpc-add-optimizer looks for.
+/// Takes over what the optimizer of a checkpoint has come to, as moments of
+/// weights.
 static LogicalResult importMoments(const OrtArtifacts &artifacts,
                                    ImportResult &result) {
   ModuleOp module = *result.module;
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  static constexpr StringLiteral kNames[] = {train::kFirstMoment,
-                                             train::kSecondMoment};
+  static constexpr train::StateRole kRoles[] = {train::StateRole::FirstMoment,
+                                                train::StateRole::SecondMoment};
+  train::Program program(module);
+  llvm::StringMap<train::StateOp> weights;
+  for (train::StateOp weight : program.states(train::StateRole::Parameter))
+    weights[weight.getSymName()] = weight;
   bool isAdam = StringRef(artifacts.optimizer.name).contains("adam");
   for (const OrtOptimizerGroup &group : artifacts.checkpoint.groups) {
     if (!isAdam || group.step == 0)
       continue;
     for (const OrtParameterState &state : group.states)
-      for (auto [name, tensor] : llvm::zip(kNames, state.momentums)) {
-        auto weight = module.lookupSymbol<train::StateOp>(state.parameter);
-        if (!weight || weight.getKind() != train::StateKind::Parameter)
+      for (auto [role, tensor] : llvm::zip(kRoles, state.momentums)) {
+        train::StateOp weight = weights.lookup(state.parameter);
+        if (!weight)
           continue;
         auto type = cast<RankedTensorType>(weight.getType());
         Location loc = weight.getLoc();
         if (type.getShape() != ArrayRef<int64_t>(tensor.shape))
           return emitError(loc) << "has another shape than its '" << tensor.name
                                 << "' in the checkpoint";
-        auto elements = makeElements(tensor.data, tensor.dataType, type,
-                                     (name + "/" + state.parameter).str());
+        std::string name =
+            program.freeName(usualName(role) + "/" + state.parameter);
+        auto elements = makeElements(tensor.data, tensor.dataType, type, name);
         if (!elements) {
           emitError(loc) << toString(elements.takeError());
           return failure();
         }
-        train::StateOp::create(builder, loc,
-                               (name + "/" + state.parameter).str(),
-                               train::StateKind::Optimizer, type, *elements,
-                               /*slots=*/nullptr, /*copy_of=*/nullptr);
+        train::StateOp::create(builder, loc, name, role, type, *elements,
+                               /*slots=*/nullptr, weight);
       }
     startCounting(module, group.step);
     result.notes.push_back("goes on after step " + std::to_string(group.step) +

@@ -90,8 +90,8 @@ Value GraphImporter::readOwnState(const onnx::TensorProto &tensor) {
   }
   bool isNumber = isControl(tensor);
   Value read = readState(tensor, tensor.name(),
-                         isNumber ? train::StateKind::Control
-                                  : train::StateKind::Statistic);
+                         isNumber ? train::StateRole::Control
+                                  : train::StateRole::Statistic);
   if (!read || !isNumber || tensor.dims_size() == 0)
     return read;
   auto type = RankedTensorType::get(
@@ -113,8 +113,7 @@ LogicalResult GraphImporter::writeOwnState(const TrainingStep::Binding &binding,
     return emitError(state.getLoc())
            << "is " << typeText(type) << ", but update_binding gives it '"
            << binding.value << "', which is " << typeText(value.getType());
-  auto write =
-      train::WriteOp::create(builder, value.getLoc(), binding.state, value);
+  auto write = train::WriteOp::create(builder, value.getLoc(), state, value);
   write->setAttr(train::kUpdateAttr, builder.getI64IntegerAttr(update));
   return success();
 }
@@ -131,18 +130,18 @@ void GraphImporter::classifyStates() {
     llvm::StringSet<> ofGradients = valuesOfGradients(update);
     for (const TrainingStep::Binding &binding : update.bindings) {
       train::StateOp state = states.lookup(binding.state);
-      if (!state || state.getKind() == train::StateKind::Control)
+      if (!state || state.getRole() == train::StateRole::Control)
         continue;
       bool isFloat = isa<FloatType>(getElementTypeOrSelf(state.getType()));
       if (!read.contains(binding.state))
-        state.setKind(train::StateKind::Optimizer);
+        state.setRole(train::StateRole::Optimizer);
       else if (isFloat && update.gradients.empty() &&
                ofGradients.contains(binding.value))
-        state.setKind(train::StateKind::Parameter);
+        state.setRole(train::StateRole::Parameter);
     }
     for (const TrainingStep::Binding &gradient : update.gradients)
       if (train::StateOp state = states.lookup(gradient.state))
-        state.setKind(train::StateKind::Parameter);
+        state.setRole(train::StateRole::Parameter);
   }
 }
 
@@ -220,13 +219,14 @@ void GraphImporter::useInGradient(Value value) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-void GraphImporter::beginFunction(StringRef name, Form functionForm) {
+void GraphImporter::beginFunction(train::EntryRole role, Form functionForm) {
   form = functionForm;
   if (function)
     builder.setInsertionPointAfter(function);
   Location loc = FileLineColLoc::get(context, model->path, 0, 0);
   function =
-      func::FuncOp::create(builder, loc, name, builder.getFunctionType({}, {}));
+      func::FuncOp::create(builder, loc, "", builder.getFunctionType({}, {}));
+  train::Program::around(function).setRole(function, role);
   builder.setInsertionPointToStart(function.addEntryBlock());
   values.clear();
   stateReads.clear();
@@ -366,7 +366,7 @@ LogicalResult GraphImporter::defineSeed(const Update &update) {
 }
 
 LogicalResult GraphImporter::importTrain() {
-  beginFunction("train", Form::Exact);
+  beginFunction(train::EntryRole::Train, Form::Exact);
   if (failed(importInputs(stepInputs)))
     return failure();
   Value loss;
@@ -458,7 +458,7 @@ LogicalResult GraphImporter::importTrain() {
 }
 
 LogicalResult GraphImporter::importEvaluate() {
-  beginFunction("evaluate", Form::Inference);
+  beginFunction(train::EntryRole::Evaluate, Form::Inference);
   if (failed(importInputs(stepInputs)))
     return failure();
   beginGraphs(step->evaluation);
@@ -482,7 +482,7 @@ LogicalResult GraphImporter::importEvaluate() {
 LogicalResult GraphImporter::importBeginnings() {
   if (step->beginnings.empty())
     return success();
-  beginFunction(train::kInitialize, Form::Inference);
+  beginFunction(train::EntryRole::Initialize, Form::Inference);
   SmallVector<std::pair<StringRef, Value>> made;
   for (const TrainingStep::Beginning &beginning : step->beginnings) {
     Graphs graphs = {beginning.graph};

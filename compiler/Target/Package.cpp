@@ -4,7 +4,7 @@
 
 #include "compiler/Catalog/Catalog.h"
 #include "compiler/Dialect/Exec/IR/Exec.h"
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Program.h"
 #include "runtime/src/program/program_generated.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -151,7 +151,8 @@ private:
     auto segmentTables = buildSegments(firstSegment);
     auto producer = builder.CreateString("mpc 0.1.0");
     auto model = builder.CreateString(contents.model);
-    bool scaling = stateIndex.count("loss_scale");
+    bool scaling = bool(train::Program(variants.front().module)
+                            .state(train::StateRole::LossScale));
     auto root = fbs::CreateProgram(
         builder, /*format=*/1, producer, model, options, stateTables,
         size(variants.front().module, "exec.state_size"),
@@ -205,7 +206,8 @@ private:
         }
       auto [offset, bytes] = initial.lookup(state);
       int32_t copyOf = -1;
-      if (std::optional<StringRef> source = state.getCopyOf())
+      if (std::optional<StringRef> source = state.getOf();
+          source && state.getKind() == train::StateKind::WorkingCopy)
         copyOf = stateIndex.lookup(*source);
       std::vector<int64_t> shape(type.getShape());
       list.push_back(fbs::CreateStateDirect(
@@ -347,7 +349,7 @@ private:
       std::vector<int64_t> tested;
       if (auto rows = entry->getAttrOfType<DenseI64ArrayAttr>("mpc.tested"))
         tested = rows.asArrayRef().vec();
-      auto name = fb->CreateString(entry.getSymName().str());
+      auto name = fb->CreateString(train::entryName(entry).str());
       list.push_back(fbs::CreateEntry(
           *fb, name, inputs, outputs, fb->CreateVector(instructions),
           fb->CreateVector(observations), fb->CreateVector(tested),

@@ -38,9 +38,9 @@ struct DeriveTransposesPass
   using Base::Base;
 
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    auto derive = module.lookupSymbol<func::FuncOp>(kDeriveEntry);
-    auto accumulate = module.lookupSymbol<func::FuncOp>("accumulate");
+    Program program(getOperation());
+    func::FuncOp derive = program.entry(EntryRole::Derive);
+    func::FuncOp accumulate = program.entry(EntryRole::Accumulate);
     if (!derive || !accumulate)
       return;
     // What is turned twice alike, as what runs again is, is turned once.

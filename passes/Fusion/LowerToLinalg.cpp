@@ -144,9 +144,8 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
     auto type = cast<RankedTensorType>(value.getShapedType());
     std::string name = ("constant." + llvm::Twine(numConstants++)).str();
     OpBuilder apart(&getContext());
-    auto state =
-        train::StateOp::create(apart, loc, name, train::StateKind::Constant,
-                               type, value, ArrayAttr(), FlatSymbolRefAttr());
+    auto state = train::StateOp::create(
+        apart, loc, name, train::StateRole::Constant, type, value);
     // A state of the model may be called so: then this one is not.
     StringAttr own = symbols->insert(state, getOperation().getBody()->begin());
     return train::ReadOp::create(builder, loc, type, own.getValue());

@@ -334,9 +334,9 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto predict = module.lookupSymbol<func::FuncOp>("predict");
+    func::FuncOp predict = Program(module).entry(EntryRole::Predict);
     if (!predict || predict.getNumResults() == 0) {
-      module.emitError("the model has no function 'predict' with outputs");
+      module.emitError("the model has no entry 'predict' with outputs");
       return signalPassFailure();
     }
     if (hasOwnStep(module)) {
@@ -344,12 +344,6 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
         signalPassFailure();
       return;
     }
-    for (StringRef name : {"train", "evaluate"})
-      if (Operation *taken = module.lookupSymbol(name)) {
-        taken->emitError("the name '") << name << "' is taken";
-        return signalPassFailure();
-      }
-
     if (predictsOnly(module)) {
       describeJoinedOutputs(predict);
       return addNote(module, "the model has no parameters: it is compiled for "
@@ -362,8 +356,9 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
     LDBG() << "loss: " << choice.text << ", " << choice.why;
 
     outputName = resultName(predict, choice.output).str();
-    buildEvaluate(clone(predict, "evaluate"), choice);
-    func::FuncOp train = clone(predict, "train");
+    Program program(module);
+    buildEvaluate(program.copyEntry(predict, EntryRole::Evaluate), choice);
+    func::FuncOp train = program.copyEntry(predict, EntryRole::Train);
     std::optional<Loss> loss = buildTrain(train, choice);
     if (hasPerplexity(predict, choice, loss))
       module->setAttr("mpc.metrics",
@@ -408,8 +403,8 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
       return emitUsageError(module.getLoc())
              << "--label-smoothing does not apply: the model brings its own "
                 "training step";
-    auto train = module.lookupSymbol<func::FuncOp>("train");
-    auto evaluate = module.lookupSymbol<func::FuncOp>("evaluate");
+    func::FuncOp train = Program(module).entry(EntryRole::Train);
+    func::FuncOp evaluate = Program(module).entry(EntryRole::Evaluate);
     LossChoice choice;
     choice.inGraph = true;
     choice.text = ("'" + name.getValue() + "' of the model").str();
@@ -434,13 +429,6 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
     module->setAttr("mpc.loss", StringAttr::get(&getContext(), choice.text));
     addNote(module, "loss: " + choice.text + " (its own training step's)");
     return success();
-  }
-
-  func::FuncOp clone(func::FuncOp predict, StringRef name) {
-    func::FuncOp copy = predict.clone();
-    copy.setName(name);
-    getOperation().push_back(copy);
-    return copy;
   }
 };
 

@@ -24,16 +24,6 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-static constexpr StringLiteral kParameters = "parameters";
-static constexpr StringLiteral kGradients = "gradients";
-static constexpr StringLiteral kAverage = "ema";
-static constexpr StringLiteral kAverageCount = "ema_count";
-using train::kFirstMoment;
-using train::kSecondMoment;
-static constexpr StringLiteral kMicroStep = "micro_step";
-static constexpr StringLiteral kLossSum = "loss_sum";
-static constexpr StringLiteral kLossDivisor = "loss_divisor";
-
 namespace {
 
 struct AddOptimizerPass : mpc::impl::AddOptimizerPassBase<AddOptimizerPass> {
@@ -41,7 +31,7 @@ struct AddOptimizerPass : mpc::impl::AddOptimizerPassBase<AddOptimizerPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto func = module.lookupSymbol<func::FuncOp>("train");
+    func::FuncOp func = Program(module).entry(EntryRole::Train);
     if (failed(checkOptions()))
       return signalPassFailure();
     bool isDone = hasOwnStep(module) && !func; // mpc-pack-updates has done it.
@@ -49,7 +39,7 @@ struct AddOptimizerPass : mpc::impl::AddOptimizerPassBase<AddOptimizerPass> {
       return;
     if (!func || func.getNumResults() < 2 ||
         !func.getResultAttr(1, kGradientOfAttr)) {
-      module.emitError("a function 'train' that returns gradients is needed")
+      module.emitError("an entry 'train' that returns gradients is needed")
               .attachNote()
           << "mpc-differentiate makes it";
       return signalPassFailure();
@@ -63,9 +53,12 @@ struct AddOptimizerPass : mpc::impl::AddOptimizerPassBase<AddOptimizerPass> {
     if (failed(packing))
       return signalPassFailure();
     Value gradients = packGradients(func, *packing);
-    if (failed(packMoments(*packing)) ||
-        failed(packParameters(module, *packing, kParameters)))
+    if (failed(packMoments(*packing)))
       return signalPassFailure();
+    FailureOr<train::StateOp> pack = packParameters(module, *packing);
+    if (failed(pack))
+      return signalPassFailure();
+    parameters = *pack;
     if (accumulate > 1)
       buildAccumulate(func, gradients, *packing);
     else
@@ -128,9 +121,8 @@ private:
   /// Every parameter has its gradient, in the order of the states.
   LogicalResult checkGradients(func::FuncOp func) {
     SmallVector<StringRef> names, found;
-    for (auto state : getOperation().getOps<train::StateOp>())
-      if (state.getKind() == train::StateKind::Parameter)
-        names.push_back(state.getSymName());
+    for (train::StateOp state : program().states(StateRole::Parameter))
+      names.push_back(state.getSymName());
     for (unsigned i = 1; i < func.getNumResults(); ++i)
       if (auto attr = func.getResultAttrOfType<StringAttr>(i, kGradientOfAttr))
         found.push_back(attr.getValue());
@@ -175,42 +167,35 @@ private:
     return FloatAttr::get(Float32Type::get(&getContext()), value);
   }
 
+  Program program() { return Program(getOperation()); }
+
   Value read(OpBuilder &builder, train::StateOp state) {
-    return train::ReadOp::create(builder, updateLoc(), state.getType(),
-                                 state.getSymName());
+    return train::ReadOp::create(builder, updateLoc(), state);
   }
 
-  Value read(OpBuilder &builder, StringRef name) {
-    return read(builder, getOperation().lookupSymbol<train::StateOp>(name));
-  }
-
-  void write(OpBuilder &builder, StringRef name, Value value) {
-    train::WriteOp::create(builder, updateLoc(), name, value);
-  }
-
-  /// Reads a state of the packing's layout that starts as zeros.
-  Value readMoment(OpBuilder &builder, StringRef name, const Packing &packing) {
-    createState(getOperation(), name, train::StateKind::Optimizer, packing.type,
-                moments.lookup(name), packing.slots);
-    return read(builder, name);
+  void write(OpBuilder &builder, train::StateOp state, Value value) {
+    train::WriteOp::create(builder, updateLoc(), state, value);
   }
 
   /// Packs the moments that a checkpoint begins with, if it has those of all
   /// weights.
   LogicalResult packMoments(const Packing &packing) {
-    ModuleOp module = getOperation();
-    for (StringRef name : {kFirstMoment, kSecondMoment}) {
+    for (StateRole role : {StateRole::FirstMoment, StateRole::SecondMoment}) {
+      SmallVector<train::StateOp> known = program().states(role);
       Packing own = packing;
       for (train::StateOp &state : own.states)
-        state = module.lookupSymbol<train::StateOp>(
-            (name + "/" + state.getSymName()).str());
-      if (!llvm::all_of(own.states, [](train::StateOp s) { return bool(s); }))
-        continue;
-      FailureOr<ElementsAttr> value = packValues(own, name);
-      if (failed(value))
-        return failure();
-      moments[name] = *value;
-      for (train::StateOp state : own.states)
+        state = program().state(role, state);
+      if (llvm::all_of(own.states, [](train::StateOp s) { return bool(s); })) {
+        FailureOr<ElementsAttr> value = packValues(own, usualName(role));
+        if (failed(value))
+          return failure();
+        moments[role] = *value;
+      } else if (!known.empty()) {
+        addNote(getOperation(),
+                "the optimizer starts without '" + usualName(role).str() +
+                    "' of the checkpoint, which not all weights have");
+      }
+      for (train::StateOp state : known)
         state.erase();
     }
     return success();
@@ -218,20 +203,18 @@ private:
 
   /// The function's one read of the parameters.
   Value readParameters(OpBuilder &builder, func::FuncOp func) {
-    for (auto op : func.front().getOps<train::ReadOp>())
-      if (op.getState() == kParameters)
-        return op;
-    return read(builder, kParameters);
+    train::ReadOp known = train::findRead(func, parameters);
+    return known ? known.getResult() : read(builder, parameters);
   }
 
-  Value readCounter(OpBuilder &builder, StringRef name) {
-    auto zero = builder.getI64IntegerAttr(0);
-    return read(builder, getOrCreateControl(getOperation(), name, zero));
+  train::StateOp counterOf(StateRole role) {
+    return program().getOrCreateNumber(
+        role, Builder(&getContext()).getI64IntegerAttr(0));
   }
 
-  void advance(OpBuilder &builder, StringRef name, Value counter) {
-    write(builder, name,
-          train::IncrementOp::create(builder, updateLoc(), counter));
+  void advance(OpBuilder &builder, train::StateOp counter, Value count) {
+    write(builder, counter,
+          train::IncrementOp::create(builder, updateLoc(), count));
   }
 
   /// Takes the gradients out of the results and packs them.
@@ -263,16 +246,20 @@ private:
                  const Packing &packing)
         : Update(builder, pass.updateLoc()), pass(pass), packing(packing) {}
 
-    Value readPack(StringRef name) override {
-      return pass.readMoment(builder, name, packing);
+    Value readPack(const OptimizerState &state) override {
+      return read(state, pass.program().createState(
+                             state.role, state.name, packing.type,
+                             pass.moments.lookup(state.role), packing.slots));
     }
-    Value readNumber(StringRef name, double start) override {
+    Value readNumber(const OptimizerState &state, double start) override {
+      auto type = RankedTensorType::get({}, packing.elementType());
       auto value = FloatAttr::get(packing.elementType(), start);
-      return pass.read(builder,
-                       getOrCreateControl(pass.getOperation(), name, value));
+      return read(state, pass.program().createState(
+                             state.role, state.name, type,
+                             DenseElementsAttr::get(type, value)));
     }
-    void write(StringRef name, Value value) override {
-      pass.write(builder, name, value);
+    void write(const OptimizerState &state, Value value) override {
+      pass.write(builder, states.lookup(state.name), value);
     }
     Value normByParameter(Value pack) override {
       auto rows = RankedTensorType::get({packing.type.getDimSize(0)},
@@ -294,8 +281,14 @@ private:
     }
 
   private:
+    Value read(const OptimizerState &state, train::StateOp made) {
+      states[state.name] = made;
+      return pass.read(builder, made);
+    }
+
     AddOptimizerPass &pass;
     const Packing &packing;
+    llvm::StringMap<train::StateOp> states; ///< By what the formula calls them.
   };
 
   /// How many updates there will be; 0 where nobody looks at it.
@@ -307,9 +300,9 @@ private:
                   kind == RateSchedule::CosineRestarts;
     bool isShare = warmup > 0 && warmup < 1;
     if (!isOpen || isShare)
-      return read(builder,
-                  getOrCreateControl(getOperation(), train::kTotalStepsState,
-                                     builder.getI64IntegerAttr(totalSteps)));
+      return read(builder, program().getOrCreateNumber(
+                               StateRole::TotalSteps,
+                               builder.getI64IntegerAttr(totalSteps)));
     auto type = RankedTensorType::get({}, builder.getI64Type());
     return train::ConstantOp::create(
         builder, updateLoc(),
@@ -320,9 +313,8 @@ private:
   /// of that.
   Value buildRate(OpBuilder &builder, Type element, Value step) {
     auto rate = FloatAttr::get(element, lr);
-    Value base =
-        read(builder, getOrCreateControl(getOperation(),
-                                         train::kLearningRateState, rate));
+    Value base = read(
+        builder, program().getOrCreateNumber(StateRole::LearningRate, rate));
     auto kind = *train::symbolizeRateSchedule(schedule);
     if (kind == train::RateSchedule::Constant && warmup == 0)
       return base;
@@ -372,9 +364,10 @@ private:
     auto number = [&](double value) {
       return createScalar(builder, loc, element, value);
     };
-    Value counter = readCounter(builder, kAverageCount);
+    train::StateOp counter = counterOf(StateRole::AverageCount);
+    Value updates = read(builder, counter);
     Value count =
-        train::CastOp::create(builder, loc, counter, TypeAttr::get(element));
+        train::CastOp::create(builder, loc, updates, TypeAttr::get(element));
     Value decay = number(ema);
     if (emaWarmup) {
       Value rising = train::DivOp::create(
@@ -386,11 +379,13 @@ private:
                                             train::Comparison::Equal);
     decay = train::SelectOp::create(builder, loc, begins, number(0), decay);
     Value rest = train::SubOp::create(builder, loc, number(1), decay);
-    Value old = readMoment(builder, kAverage, packing);
+    train::StateOp average = program().createState(
+        StateRole::Average, packing.type, /*value=*/nullptr, packing.slots);
+    Value old = read(builder, average);
     Value kept = train::MulOp::create(builder, loc, decay, old);
     Value added = train::MulOp::create(builder, loc, rest, weights);
-    write(builder, kAverage, train::AddOp::create(builder, loc, kept, added));
-    advance(builder, kAverageCount, counter);
+    write(builder, average, train::AddOp::create(builder, loc, kept, added));
+    advance(builder, counter, updates);
   }
 
   /// Clips the gradients and updates weights, moments and the step counter.
@@ -403,7 +398,8 @@ private:
     PackedUpdate update(*this, builder, packing);
     update.options = how;
     update.weights = readParameters(builder, func);
-    update.step = readCounter(builder, train::kStepState);
+    train::StateOp counter = counterOf(StateRole::StepCount);
+    update.step = read(builder, counter);
     Value rate = buildRate(builder, packing.elementType(), update.step);
     Value factors = groups.buildRates(builder, loc, packing);
     update.rate =
@@ -417,9 +413,9 @@ private:
       norm = train::MulOp::create(builder, loc, norm, factor);
     update.gradients = buildClipping(builder, gradients, norm, factor);
     Value weights = formula->build(update);
-    write(builder, kParameters, weights);
+    write(builder, parameters, weights);
     buildAverage(builder, weights, packing);
-    advance(builder, train::kStepState, update.step);
+    advance(builder, counter, update.step);
 
     SmallVector<Output> outputs = {
         {norm, outputAttributes(&getContext(), "grad_norm")}};
@@ -430,7 +426,7 @@ private:
   }
 
   void buildStep(func::FuncOp func, Value gradients, const Packing &packing) {
-    func.setName("step");
+    program().setRole(func, EntryRole::Step);
     OpBuilder builder(getReturn(func));
     SmallVector<Output> told = buildUpdate(builder, func, gradients, packing);
     SmallVector<Output> outputs = getOutputs(func);
@@ -465,23 +461,24 @@ private:
     seed.getResult().replaceAllUsesExcept(weighted.getResult(), weighted);
   }
 
-  /// Adds `value` to the state `name`, which starts as zero.
-  void addTo(OpBuilder &builder, StringRef name, Value value) {
+  /// Adds `value` to the number of this role, which starts as zero.
+  void addTo(OpBuilder &builder, StateRole role, Value value) {
     auto zero = FloatAttr::get(getElementTypeOrSelf(value), 0.0);
-    Value sum = read(builder, getOrCreateControl(getOperation(), name, zero));
-    write(builder, name,
+    train::StateOp state = program().getOrCreateNumber(role, zero);
+    Value sum = read(builder, state);
+    write(builder, state,
           train::AddOp::create(builder, updateLoc(), sum, value));
   }
 
-  void clear(OpBuilder &builder, StringRef name, Type element) {
-    write(builder, name, createScalar(builder, updateLoc(), element, 0.0));
+  void clear(OpBuilder &builder, train::StateOp number, Type element) {
+    write(builder, number, createScalar(builder, updateLoc(), element, 0.0));
   }
 
-  /// Adds the gradients of one micro-batch to `@gradients`, its share of the
-  /// loss to `@loss_sum`.
+  /// Adds the gradients of one micro-batch to their sum, its share of the loss
+  /// to that of losses.
   void buildAccumulate(func::FuncOp func, Value gradients,
                        const Packing &packing) {
-    func.setName("accumulate");
+    program().setRole(func, EntryRole::Accumulate);
     train::ConstantOp seed = findSeed(func);
     Value loss = getReturn(func).getOperand(0);
     OpBuilder builder(func.getContext());
@@ -491,8 +488,11 @@ private:
     divideSeed(builder, seed, how);
 
     builder.setInsertionPoint(getReturn(func));
-    Value sum = readMoment(builder, kGradients, packing);
-    write(builder, kGradients,
+    train::StateOp gradientSum =
+        program().createState(StateRole::GradientSum, packing.type,
+                              /*value=*/nullptr, packing.slots);
+    Value sum = read(builder, gradientSum);
+    write(builder, gradientSum,
           train::AddOp::create(builder, updateLoc(), sum, gradients));
     Value share = loss, divisor = how.divisor;
     if (divisor)
@@ -502,8 +502,8 @@ private:
       divisor =
           createScalar(builder, updateLoc(), getElementTypeOrSelf(loss), 1.0);
     if (divisor)
-      addTo(builder, kLossDivisor, divisor);
-    addTo(builder, kLossSum, share);
+      addTo(builder, StateRole::LossDivisor, divisor);
+    addTo(builder, StateRole::LossSum, share);
     countMicroSteps(builder, func);
     buildApply(packing, how, getElementTypeOrSelf(loss));
   }
@@ -511,34 +511,38 @@ private:
   /// Random numbers are keyed by the step, which stands still between two
   /// updates: micro-batches get a counter of their own.
   void countMicroSteps(OpBuilder &builder, func::FuncOp func) {
+    train::StateOp steps = program().state(StateRole::StepCount);
     SmallVector<train::ReadOp> reads;
     func.walk([&](train::ReadOp op) {
-      if (op.getState() == train::kStepState)
+      if (steps && op.getState() == steps.getSymName())
         reads.push_back(op);
     });
     if (reads.empty())
       return;
-    getOrCreateControl(getOperation(), kMicroStep,
-                       builder.getI64IntegerAttr(0));
+    train::StateOp counter = counterOf(StateRole::MicroStep);
     for (train::ReadOp op : reads)
-      op.setState(kMicroStep);
-    advance(builder, kMicroStep, reads.front());
+      op.setState(counter.getSymName());
+    advance(builder, counter, reads.front());
   }
 
-  /// Updates from `@gradients` and empties the sums.
+  /// Updates from the sums and empties them.
   void buildApply(const Packing &packing, const Accumulation &how,
                   Type lossType) {
     Location loc = updateLoc();
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
-    auto func = func::FuncOp::create(builder, loc, "apply",
-                                     builder.getFunctionType({}, {}));
+    auto func =
+        func::FuncOp::create(builder, loc, "", builder.getFunctionType({}, {}));
+    program().setRole(func, EntryRole::Apply);
     builder.setInsertionPointToStart(func.addEntryBlock());
     builder.setInsertionPoint(func::ReturnOp::create(builder, loc));
-    Value gradients = read(builder, kGradients);
-    Value loss = read(builder, kLossSum), factor;
+    train::StateOp gradientSum = program().state(StateRole::GradientSum);
+    train::StateOp lossSum = program().state(StateRole::LossSum);
+    Value gradients = read(builder, gradientSum);
+    Value loss = read(builder, lossSum), factor;
     auto terms = builder.getF64FloatAttr(how.terms);
     if (how.isMean) {
-      Value divisor = read(builder, kLossDivisor);
+      train::StateOp divisorSum = program().state(StateRole::LossDivisor);
+      Value divisor = read(builder, divisorSum);
       factor = train::MeanFactorOp::create(builder, loc, divisor, terms);
       // Where nothing counted, no gradient moves a weight, but the loss of one
       // batch would be no number, and neither is this.
@@ -547,19 +551,19 @@ private:
         loss = train::MulOp::create(
             builder, loc, loss,
             createScalar(builder, loc, lossType, how.terms));
-      clear(builder, kLossDivisor, lossType);
+      clear(builder, divisorSum, lossType);
     } else {
       // Also where this is 1: the sum itself is gone when the function returns.
       Value one = createScalar(builder, loc, lossType, 1.0);
       loss = train::LossShareOp::create(builder, loc, loss, one, terms);
     }
-    clear(builder, kLossSum, lossType);
+    clear(builder, lossSum, lossType);
     SmallVector<Output> outputs = {
         {loss, outputAttributes(&getContext(), "loss")}};
     llvm::append_range(outputs,
                        buildUpdate(builder, func, gradients, packing, factor));
     Value zero = createScalar(builder, loc, packing.elementType(), 0.0);
-    write(builder, kGradients,
+    write(builder, gradientSum,
           train::BroadcastToOp::create(builder, loc, packing.type, zero));
     setOutputs(func, outputs);
   }
@@ -567,7 +571,8 @@ private:
   const Optimizer *formula = nullptr;
   OptimizerOptions how; ///< Of the formula.
   ParameterGroups groups;
-  llvm::StringMap<ElementsAttr> moments; ///< What some begin with.
+  train::StateOp parameters;                       ///< The pack.
+  llvm::DenseMap<StateRole, ElementsAttr> moments; ///< What some begin with.
 };
 
 } // namespace

@@ -18,22 +18,14 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// The state in which micro-batches advance `state`; null, with an error, if
-/// its name is taken. Statistics go where gradients go: a checkpoint has the
-/// model's own among its weights.
-static train::StateOp createPending(ModuleOp module, train::StateOp state) {
-  std::string name = (train::kPendingPrefix + state.getSymName()).str();
-  if (Operation *other = module.lookupSymbol(name)) {
-    emitError(other->getLoc()) << "'" << name << "' is the name of a state "
-                               << "that gradient accumulation needs";
-    return nullptr;
-  }
-  bool isControl = state.getKind() == train::StateKind::Control;
-  auto kind =
-      isControl ? train::StateKind::Control : train::StateKind::Optimizer;
-  return createState(module, name, kind,
-                     cast<RankedTensorType>(state.getType()),
-                     state.getInitialValueAttr(), /*slots=*/nullptr);
+/// The state in which micro-batches advance `state`. Statistics go where
+/// gradients go: a checkpoint has the model's own among its weights.
+static train::StateOp createPending(Program program, train::StateOp state) {
+  bool isNumber = state.getKind() == train::StateKind::Control;
+  return program.createState(
+      isNumber ? StateRole::PendingControl : StateRole::Pending,
+      "pending/" + state.getSymName(), cast<RankedTensorType>(state.getType()),
+      state.getInitialValueAttr(), /*slots=*/nullptr, state);
 }
 
 namespace {
@@ -42,9 +34,9 @@ struct DeferStatesPass : mpc::impl::DeferStatesPassBase<DeferStatesPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    auto accumulate = module.lookupSymbol<func::FuncOp>("accumulate");
-    auto apply = module.lookupSymbol<func::FuncOp>("apply");
+    Program program(getOperation());
+    func::FuncOp accumulate = program.entry(EntryRole::Accumulate);
+    func::FuncOp apply = program.entry(EntryRole::Apply);
     if (!accumulate || !apply)
       return;
     // What apply writes as well carries sums from one to the other.
@@ -54,30 +46,25 @@ struct DeferStatesPass : mpc::impl::DeferStatesPassBase<DeferStatesPass> {
     SmallVector<train::WriteOp> writes(
         accumulate.front().getOps<train::WriteOp>());
     for (train::WriteOp write : writes)
-      if (!carried.contains(write.getState()) &&
-          failed(defer(write, accumulate, apply)))
-        return signalPassFailure();
+      if (!carried.contains(write.getState()))
+        defer(program, write, accumulate, apply);
   }
 
 private:
   /// Lets `write` and all reads of its state go to the pending one, which
   /// `apply` takes over.
-  LogicalResult defer(train::WriteOp write, func::FuncOp accumulate,
-                      func::FuncOp apply) {
-    auto state = getOperation().lookupSymbol<train::StateOp>(write.getState());
-    train::StateOp pending = createPending(getOperation(), state);
-    if (!pending)
-      return failure();
+  static void defer(Program program, train::WriteOp write,
+                    func::FuncOp accumulate, func::FuncOp apply) {
+    train::StateOp state = write.getStateOp();
+    train::StateOp pending = createPending(program, state);
     for (auto read : accumulate.front().getOps<train::ReadOp>())
       if (read.getState() == state.getSymName())
         read.setState(pending.getSymName());
     write.setState(pending.getSymName());
     OpBuilder builder(getReturn(apply));
     Location loc = write.getLoc();
-    Value value = train::ReadOp::create(builder, loc, pending.getType(),
-                                        pending.getSymName());
-    train::WriteOp::create(builder, loc, state.getSymName(), value);
-    return success();
+    Value value = train::ReadOp::create(builder, loc, pending);
+    train::WriteOp::create(builder, loc, state, value);
   }
 };
 

@@ -23,12 +23,11 @@ using namespace mlir;
 using namespace mpc;
 
 /// The reads of parameters, in their order.
-static SmallVector<Value> parameterReads(func::FuncOp func, ModuleOp module) {
-  SymbolTable symbols(module);
+static SmallVector<Value> parameterReads(func::FuncOp func) {
   SmallVector<Value> reads;
   for (auto read : func.getOps<train::ReadOp>()) {
-    auto state = symbols.lookup<train::StateOp>(read.getState());
-    if (state && state.getKind() == train::StateKind::Parameter)
+    train::StateOp state = read.getStateOp();
+    if (state && state.getRole() == StateRole::Parameter)
       reads.push_back(read);
   }
   return reads;
@@ -56,7 +55,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto func = module.lookupSymbol<func::FuncOp>("train");
+    func::FuncOp func = Program(module).entry(EntryRole::Train);
     for (auto any : module.getOps<func::FuncOp>())
       if (failed(expandGradients(any)))
         return signalPassFailure();
@@ -65,7 +64,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     if (func && hasOwnStep(module))
       return eraseStops(func);
     if (!func || func.getNumResults() != 1) {
-      module.emitError("a function 'train' that returns the loss is needed")
+      module.emitError("an entry 'train' that returns the loss is needed")
               .attachNote()
           << "mpc-add-loss makes it";
       return signalPassFailure();
@@ -81,7 +80,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     Value one = createScalar(builder, gradientLoc(loss.getLoc()),
                              type.getElementType(), 1.0);
     one.getDefiningOp()->setAttr(train::kLossSeedAttr, builder.getUnitAttr());
-    SmallVector<Value> reads = parameterReads(func, module);
+    SmallVector<Value> reads = parameterReads(func);
     FailureOr<SmallVector<Value>> gradients = train::differentiate(
         builder, loss, one, reads, module.getLoc(),
         "the parameters and the loss", [&](Value value, Value gradient) {
@@ -168,16 +167,14 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     llvm::StringSet<> feeding = statesBehind(loss, func);
     SmallVector<Output> outputs = getOutputs(func);
     std::string untrained, stopped;
-    for (auto state : module.getOps<train::StateOp>()) {
-      if (state.getKind() != train::StateKind::Parameter)
-        continue;
+    for (train::StateOp state : Program(module).states(StateRole::Parameter)) {
       StringRef name = state.getSymName();
       if (Value gradient = byState.lookup(name)) {
         NamedAttribute attr(kGradientOfAttr, builder.getStringAttr(name));
         outputs.push_back({gradient, builder.getDictionaryAttr(attr)});
         continue;
       }
-      state.setKind(train::StateKind::Constant);
+      state.setRole(StateRole::Constant);
       std::string &list = feeding.contains(name) ? stopped : untrained;
       list += (list.empty() ? "'" : ", '") + name.str() + "'";
     }

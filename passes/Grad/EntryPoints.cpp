@@ -1,8 +1,7 @@
-//===- EntryPoints.cpp - Functions and states by name ---------------------===//
+//===- EntryPoints.cpp - Inputs and outputs of entry points ---------------===//
 
 #include "passes/Grad/EntryPoints.h"
 
-#include "compiler/Dialect/Train/IR/StateNames.h"
 #include "passes/Grad/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -106,38 +105,6 @@ void mpc::eraseDeadOps(func::FuncOp func) {
   for (Operation *op : llvm::reverse(ops))
     if (isOpTriviallyDead(op))
       op->erase();
-}
-
-train::StateOp mpc::createState(ModuleOp module, StringRef name,
-                                train::StateKind kind, RankedTensorType type,
-                                ElementsAttr value, ArrayAttr slots) {
-  assert(train::isReservedName(name) && "list it in StateNames.cpp");
-  return createFreshState(module, name, kind, type, value, slots);
-}
-
-train::StateOp mpc::createFreshState(ModuleOp module, StringRef name,
-                                     train::StateKind kind,
-                                     RankedTensorType type, ElementsAttr value,
-                                     ArrayAttr slots) {
-  OpBuilder builder(module.getContext());
-  auto functions = module.getOps<func::FuncOp>();
-  if (functions.empty())
-    builder.setInsertionPointToEnd(module.getBody());
-  else
-    builder.setInsertionPoint(*functions.begin());
-  Location loc = NameLoc::get(builder.getStringAttr(name));
-  return train::StateOp::create(builder, loc, name, kind, type, value, slots,
-                                /*copy_of=*/nullptr);
-}
-
-train::StateOp mpc::getOrCreateControl(ModuleOp module, StringRef name,
-                                       TypedAttr value) {
-  assert(train::isReservedName(name) && "list it in StateNames.cpp");
-  if (auto state = module.lookupSymbol<train::StateOp>(name))
-    return state;
-  auto type = RankedTensorType::get({}, value.getType());
-  return createState(module, name, train::StateKind::Control, type,
-                     DenseElementsAttr::get(type, Attribute(value)));
 }
 
 Value mpc::createScalar(OpBuilder &builder, Location loc, Type type,

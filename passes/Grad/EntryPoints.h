@@ -1,19 +1,23 @@
-//===- EntryPoints.h - Functions and states by name -------------*- C++ -*-===//
+//===- EntryPoints.h - Inputs and outputs of entry points -------*- C++ -*-===//
 //
-// Names that the gradient passes agree on, and small edits of functions that
-// are entry points: one block, named arguments, named results.
+// Small edits of functions that are entry points: one block, named arguments,
+// named results.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_GRAD_ENTRYPOINTS_H
 #define MPC_PASSES_GRAD_ENTRYPOINTS_H
 
 #include "compiler/Dialect/Train/IR/OwnStep.h"
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mpc {
+
+using train::EntryRole;
+using train::Program;
+using train::StateRole;
 
 // Attributes of arguments and results.
 inline constexpr llvm::StringLiteral kNameAttr = "mpc.name";
@@ -80,24 +84,6 @@ void walkOperands(mlir::Value value,
 
 /// Erases ops that nothing uses and that do nothing.
 void eraseDeadOps(mlir::func::FuncOp func);
-
-/// Creates a state before the first function, under a name that is reserved
-/// (StateNames.h). `value` may be null (zeros).
-train::StateOp createState(mlir::ModuleOp module, llvm::StringRef name,
-                           train::StateKind kind, mlir::RankedTensorType type,
-                           mlir::ElementsAttr value = nullptr,
-                           mlir::ArrayAttr slots = nullptr);
-
-/// The same under a name that was made so that nothing else has it.
-train::StateOp createFreshState(mlir::ModuleOp module, llvm::StringRef name,
-                                train::StateKind kind,
-                                mlir::RankedTensorType type,
-                                mlir::ElementsAttr value = nullptr,
-                                mlir::ArrayAttr slots = nullptr);
-
-/// The rank-0 control state `name`, created with `value` if it is not there.
-train::StateOp getOrCreateControl(mlir::ModuleOp module, llvm::StringRef name,
-                                  mlir::TypedAttr value);
 
 /// A rank-0 constant of a float type.
 mlir::Value createScalar(mlir::OpBuilder &builder, mlir::Location loc,

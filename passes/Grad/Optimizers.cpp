@@ -7,8 +7,6 @@
 
 #include "passes/Grad/Optimizers.h"
 
-#include "compiler/Dialect/Train/IR/OwnStep.h"
-
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -106,7 +104,8 @@ static Value buildSgd(Update &u) {
                               f32(u, decay));
 }
 
-static constexpr StringLiteral kVelocity = "momentum.velocity";
+static constexpr OptimizerState kVelocity = {StateRole::Optimizer,
+                                             "momentum.velocity"};
 
 static Value buildMomentum(Update &u) {
   Math m(u);
@@ -124,8 +123,10 @@ static Value buildMomentum(Update &u) {
 // Adam and its kin
 //===----------------------------------------------------------------------===//
 
-using train::kFirstMoment;
-using train::kSecondMoment;
+static constexpr OptimizerState kFirstMoment = {StateRole::FirstMoment,
+                                                "adam.first_moment"};
+static constexpr OptimizerState kSecondMoment = {StateRole::SecondMoment,
+                                                 "adam.second_moment"};
 
 template <bool decoupled> static Value buildAdam(Update &u) {
   Math m(u);
@@ -194,7 +195,8 @@ static Value buildHfAdamW(Update &u) {
 /// Source: Dozat, Incorporating Nesterov Momentum into Adam, 2016.
 static Value buildNAdam(Update &u) {
   Math m(u);
-  constexpr StringLiteral kProduct = "nadam.momentum_product";
+  constexpr OptimizerState kProduct = {StateRole::OptimizerNumber,
+                                       "nadam.momentum_product"};
   Value time =
       train::CastOp::create(u.builder, u.loc, u.step, TypeAttr::get(m.element));
   auto momentumAt = [&](double ahead) {
@@ -224,7 +226,7 @@ static Value buildNAdam(Update &u) {
 /// Source: Chen et al., Symbolic Discovery of Optimization Algorithms, 2023.
 static Value buildLion(Update &u) {
   Math m(u);
-  constexpr StringLiteral kMoment = "lion.moment";
+  constexpr OptimizerState kMoment = {StateRole::Optimizer, "lion.moment"};
   Value moment = u.readPack(kMoment);
   Value direction = train::SignOp::create(
       u.builder, u.loc, m.mix(u.options.beta1, moment, u.gradients));
@@ -270,7 +272,7 @@ static Value buildLamb(Update &u) {
 /// Source: torch.optim.Adagrad; Duchi et al., Adaptive Subgradient Methods.
 static Value buildAdagrad(Update &u) {
   Math m(u);
-  constexpr StringLiteral kSum = "adagrad.sum";
+  constexpr OptimizerState kSum = {StateRole::Optimizer, "adagrad.sum"};
   Value gradients = decayedGradient(u, m);
   Value sum = m.add(u.readPack(kSum), m.mul(gradients, gradients));
   u.write(kSum, sum);
@@ -283,8 +285,8 @@ static Value buildAdagrad(Update &u) {
 /// Source: torch.optim.RMSprop, not centered.
 static Value buildRmsprop(Update &u) {
   Math m(u);
-  constexpr StringLiteral kSquare = "rmsprop.square",
-                          kBuffer = "rmsprop.velocity";
+  constexpr OptimizerState kSquare = {StateRole::Optimizer, "rmsprop.square"},
+                           kBuffer = {StateRole::Optimizer, "rmsprop.velocity"};
   Value gradients = decayedGradient(u, m);
   Value square =
       m.mix(u.options.alpha, u.readPack(kSquare), m.mul(gradients, gradients));

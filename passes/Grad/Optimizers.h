@@ -16,6 +16,12 @@
 
 namespace mpc {
 
+/// What a formula keeps between updates.
+struct OptimizerState {
+  train::StateRole role;
+  llvm::StringLiteral name; ///< In packages and checkpoints.
+};
+
 /// One update of all parameters. Packs are [rows, 1024].
 class Update {
 public:
@@ -29,12 +35,12 @@ public:
   mlir::Value decay; ///< [rows, 1] where groups differ; else null.
   mlir::Value step;  ///< i64: updates before this one.
 
-  /// A pack of this name that starts as zeros.
-  virtual mlir::Value readPack(llvm::StringRef name) = 0;
-  /// A number of this name, of rank 0.
-  virtual mlir::Value readNumber(llvm::StringRef name, double start) = 0;
-  /// Gives a state of the two above its next value.
-  virtual void write(llvm::StringRef name, mlir::Value value) = 0;
+  /// A pack that starts as zeros.
+  virtual mlir::Value readPack(const OptimizerState &state) = 0;
+  /// A number, of rank 0.
+  virtual mlir::Value readNumber(const OptimizerState &state, double start) = 0;
+  /// Gives a state that was read its next value.
+  virtual void write(const OptimizerState &state, mlir::Value value) = 0;
   /// For a pack: the norm of each parameter, in each of its rows: [rows, 1].
   virtual mlir::Value normByParameter(mlir::Value pack) = 0;
 

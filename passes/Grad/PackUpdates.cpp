@@ -25,8 +25,6 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-static constexpr StringLiteral kParameters = "parameters";
-
 namespace {
 
 /// Weights that one formula updates, or one whose formula is not packable.
@@ -44,7 +42,7 @@ struct PackUpdatesPass : mpc::impl::PackUpdatesPassBase<PackUpdatesPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    function = module.lookupSymbol<func::FuncOp>("train");
+    function = Program(module).entry(EntryRole::Train);
     if (!hasOwnStep(module) || !function || !updatesWeights())
       return;
     if (failed(refuseOptions()))
@@ -62,14 +60,10 @@ private:
     return makeNodeLoc(context, "update", "training step");
   }
 
-  train::StateOp stateOf(train::WriteOp write) {
-    return getOperation().lookupSymbol<train::StateOp>(write.getState());
-  }
-
   bool updatesWeights() {
     return llvm::any_of(
         function.getOps<train::WriteOp>(), [&](train::WriteOp write) {
-          return stateOf(write).getKind() == train::StateKind::Parameter;
+          return write.getStateOp().getRole() == StateRole::Parameter;
         });
   }
 
@@ -94,12 +88,10 @@ private:
     setOutputs(function, outputs.front());
   }
 
-  /// The weight as the function reads it; null if it does not.
-  Value findRead(StringRef state) {
-    for (auto read : function.getOps<train::ReadOp>())
-      if (read.getState() == state)
-        return read;
-    return nullptr;
+  /// The state as the function reads it; null if it does not.
+  Value findRead(train::StateOp state) {
+    train::ReadOp read = train::findRead(function, state);
+    return read ? read.getResult() : Value();
   }
 
   /// Puts weights of one formula together, in the order of the first of them.
@@ -108,9 +100,9 @@ private:
     SmallVector<train::StateOp> weights;
     std::vector<UpdateFormula> formulas;
     for (auto write : function.getOps<train::WriteOp>())
-      if (stateOf(write).getKind() == train::StateKind::Parameter) {
-        weights.push_back(stateOf(write));
-        formulas.emplace_back(findRead(write.getState()), write, known,
+      if (write.getStateOp().getRole() == StateRole::Parameter) {
+        weights.push_back(write.getStateOp());
+        formulas.emplace_back(findRead(write.getStateOp()), write, known,
                               !differentiated.contains(write.getState()));
       }
     SmallVector<std::string> alone; // Keys of those that go by themselves.
@@ -171,7 +163,11 @@ private:
       group.begin = packing.offsets[index];
       index += group.weights.size();
     }
-    return packParameters(getOperation(), packing, kParameters);
+    FailureOr<train::StateOp> made = packParameters(getOperation(), packing);
+    if (failed(made))
+      return failure();
+    parameterPack = *made;
+    return success();
   }
 
   /// The weight at this place of the pack, as the function reads it.
@@ -185,10 +181,9 @@ private:
   LogicalResult packAll() {
     OpBuilder builder(getReturn(function));
     Location loc = updateLoc(&getContext());
-    parameters = findRead(kParameters);
+    parameters = findRead(parameterPack);
     if (!parameters)
-      parameters =
-          train::ReadOp::create(builder, loc, packing.type, kParameters);
+      parameters = train::ReadOp::create(builder, loc, parameterPack);
     SmallVector<Value> updated, norms;
     SmallVector<int64_t> offsets;
     packLoose(builder, norms);
@@ -212,7 +207,7 @@ private:
     Value all = updated.front();
     if (groups.size() > 1 || !groups.front().isPackable)
       all = train::PackOp::create(builder, loc, packing.type, updated, offsets);
-    train::WriteOp::create(builder, loc, kParameters, all);
+    train::WriteOp::create(builder, loc, parameterPack, all);
     if (norms.empty()) // Nothing else could tell whether it is finite.
       packGradients(builder, nullptr, all, int64_t(0), norms);
     finishStep(builder, norms);
@@ -388,17 +383,16 @@ private:
     if (failed(layout))
       return nullptr;
     std::string name =
-        freshName("update." + Twine(&group - groups.data()) + "." + Twine(k));
+        ("update." + Twine(&group - groups.data()) + "." + Twine(k)).str();
     FailureOr<ElementsAttr> values = packValues(*layout, name);
     if (failed(values))
       return nullptr;
-    auto state =
-        createFreshState(getOperation(), name, train::StateKind::Optimizer,
-                         layout->type, *values, layout->slots);
+    train::StateOp state =
+        Program(getOperation())
+            .createState(StateRole::Optimizer, name, layout->type, *values,
+                         layout->slots);
     state.setOwnNames(true);
-    Value pack = train::ReadOp::create(builder, updateLoc(&getContext()),
-                                       layout->type, name);
-    return pack;
+    return train::ReadOp::create(builder, updateLoc(&getContext()), state);
   }
 
   /// The pack takes the place of the states that are in it.
@@ -406,7 +400,7 @@ private:
                     Value pack) {
     for (auto [i, formula] : llvm::enumerate(group.formulas)) {
       train::StateOp state = formula.states[k];
-      auto read = findRead(state.getSymName()).getDefiningOp<train::ReadOp>();
+      auto read = train::findRead(function, state);
       Value view =
           train::UnpackOp::create(builder, read.getLoc(), read.getType(), pack,
                                   builder.getI64IntegerAttr(group.offsets[i]));
@@ -414,13 +408,6 @@ private:
       read.erase();
       state.erase();
     }
-  }
-
-  std::string freshName(const Twine &wanted) {
-    std::string name = wanted.str();
-    while (getOperation().lookupSymbol(name))
-      name += "_";
-    return name;
   }
 
   /// `step` gives the loss and the norm of all gradients, and counts.
@@ -436,18 +423,18 @@ private:
       }
       norm = train::SqrtOp::create(builder, loc, sum);
     }
-    train::StateOp counter = getOrCreateControl(
-        getOperation(), train::kStepState, builder.getI64IntegerAttr(0));
-    Value count = findRead(train::kStepState);
+    Program program(getOperation());
+    train::StateOp counter = program.getOrCreateNumber(
+        StateRole::StepCount, builder.getI64IntegerAttr(0));
+    Value count = findRead(counter);
     if (!count)
-      count = train::ReadOp::create(builder, loc, counter.getType(),
-                                    train::kStepState);
-    train::WriteOp::create(builder, loc, train::kStepState,
+      count = train::ReadOp::create(builder, loc, counter);
+    train::WriteOp::create(builder, loc, counter,
                            train::IncrementOp::create(builder, loc, count));
     SmallVector<Output> outputs = getOutputs(function);
     outputs.push_back({norm, outputAttributes(&getContext(), "grad_norm")});
     setOutputs(function, outputs);
-    function.setName("step");
+    program.setRole(function, EntryRole::Step);
   }
 
   func::FuncOp function;
@@ -458,6 +445,7 @@ private:
   llvm::StringSet<> differentiated; ///< Weights whose gradients are known.
   std::vector<Group> groups;
   Packing packing;
+  train::StateOp parameterPack;
   Value parameters; ///< All, as `train` reads them.
   llvm::DenseMap<std::pair<const Group *, unsigned>, train::PackOp> packs;
 };

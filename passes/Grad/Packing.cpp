@@ -139,8 +139,10 @@ static void rewriteReads(func::FuncOp func, const Packing &packing,
   }
 }
 
-LogicalResult mpc::packParameters(ModuleOp module, Packing &packing,
-                                  StringRef name) {
+FailureOr<train::StateOp> mpc::packParameters(ModuleOp module,
+                                              Packing &packing) {
+  Program program(module);
+  std::string name = program.freeName(usualName(StateRole::Parameter));
   FailureOr<ElementsAttr> value = packValues(packing, name);
   if (failed(value))
     return failure();
@@ -149,7 +151,6 @@ LogicalResult mpc::packParameters(ModuleOp module, Packing &packing,
   for (train::StateOp state : packing.states)
     state.erase();
   packing.states.clear();
-  createState(module, name, train::StateKind::Parameter, packing.type, *value,
-              packing.slots);
-  return success();
+  return program.createState(StateRole::Parameter, name, packing.type, *value,
+                             packing.slots);
 }

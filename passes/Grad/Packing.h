@@ -46,12 +46,12 @@ computePacking(llvm::ArrayRef<train::StateOp> states,
 mlir::FailureOr<mlir::ElementsAttr> packValues(const Packing &packing,
                                                llvm::StringRef name);
 
-/// Replaces the states of the packing by one state `name` with their initial
-/// values, and their reads in all functions by views of it. The states in
+/// Replaces the states of the packing by one with their initial values, which
+/// is returned, and their reads in all functions by views of it. The states in
 /// `packing` are gone afterwards. Fails, with a diagnostic, if an initial value
 /// is not in memory.
-mlir::LogicalResult packParameters(mlir::ModuleOp module, Packing &packing,
-                                   llvm::StringRef name);
+mlir::FailureOr<train::StateOp> packParameters(mlir::ModuleOp module,
+                                               Packing &packing);
 
 } // namespace mpc
 

@@ -30,8 +30,8 @@ struct UseTrainingFormPass
     IRRewriter rewriter(&getContext());
     int64_t index = 0; // No two ops of a program draw the same numbers.
     for (auto func : module.getOps<func::FuncOp>()) {
-      bool training =
-          func.getName() == "train" || func.getName() == train::kInitialize;
+      bool training = train::hasRole(func, EntryRole::Train) ||
+                      train::hasRole(func, EntryRole::Initialize);
       SmallVector<train::TrainingFormOpInterface> ops;
       func.walk([&](train::TrainingFormOpInterface op) { ops.push_back(op); });
       for (train::TrainingFormOpInterface op : ops) {

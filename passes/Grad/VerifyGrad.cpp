@@ -18,6 +18,7 @@ namespace mpc {
 
 using namespace mlir;
 using namespace mpc;
+using train::entryName;
 
 namespace {
 
@@ -42,50 +43,49 @@ struct VerifyGradPass : mpc::impl::VerifyGradPassBase<VerifyGradPass>,
   }
 
 private:
-  static bool isTraining(func::FuncOp func) {
-    return func.getName() == "step" || func.getName() == "accumulate";
-  }
-
-  func::FuncOp find(StringRef name) {
-    return symbols->lookup<func::FuncOp>(name);
+  func::FuncOp find(EntryRole role) {
+    return Program(getOperation()).entry(role);
   }
 
   void verifyPredictAlone() {
-    if (!find("predict"))
-      fail(getOperation().getLoc(), "import", "there is no function 'predict'");
+    if (!find(EntryRole::Predict))
+      fail(getOperation().getLoc(), "import", "there is no entry 'predict'");
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (func.getName() != "predict")
+      if (!train::hasRole(func, EntryRole::Predict))
         fail(func.getLoc(), "mpc-add-loss",
-             "'" + func.getName() + "' trains a model without parameters");
-    for (auto state : getOperation().getOps<train::StateOp>())
-      if (state.getKind() == train::StateKind::Parameter)
-        fail(state.getLoc(), "import",
-             "parameter '" + state.getSymName() + "' is not trained");
+             "'" + entryName(func) + "' trains a model without parameters");
+    for (train::StateOp state :
+         Program(getOperation()).states(StateRole::Parameter))
+      fail(state.getLoc(), "import",
+           "parameter '" + state.getSymName() + "' is not trained");
   }
 
   void verifyEntryPoints() {
     ModuleOp module = getOperation();
-    static const llvm::StringSet<> known = {"predict", "evaluate",
-                                            "step",    "accumulate",
-                                            "apply",   train::kInitialize};
+    static constexpr EntryRole kKnown[] = {
+        EntryRole::Predict,    EntryRole::Evaluate, EntryRole::Step,
+        EntryRole::Accumulate, EntryRole::Apply,    EntryRole::Initialize};
     for (auto func : module.getOps<func::FuncOp>())
-      if (!known.contains(func.getName()))
+      if (llvm::none_of(kKnown, [&](EntryRole role) {
+            return train::hasRole(func, role);
+          }))
         fail(func.getLoc(), "mpc-add-optimizer",
-             "'" + func.getName() + "' is no entry point");
-    for (StringRef name : {"predict", "evaluate"})
-      if (!find(name))
+             "'" + entryName(func) + "' is no entry point");
+    for (EntryRole role : {EntryRole::Predict, EntryRole::Evaluate})
+      if (!find(role))
         fail(module.getLoc(), "mpc-add-loss",
-             "there is no function '" + name + "'");
+             "there is no entry '" + stringifyEntryRole(role) + "'");
 
-    func::FuncOp step = find("step"), accumulate = find("accumulate"),
-                 apply = find("apply");
+    func::FuncOp step = find(EntryRole::Step),
+                 accumulate = find(EntryRole::Accumulate),
+                 apply = find(EntryRole::Apply);
     if (bool(accumulate) != bool(apply) || bool(step) == bool(accumulate))
       fail(module.getLoc(), "mpc-add-optimizer",
            "there must be either 'step' or 'accumulate' and 'apply'");
     verifyScalars(step, {"loss", "grad_norm"});
     verifyScalars(accumulate, {"loss"});
     verifyScalars(apply, {"loss", "grad_norm"});
-    verifySamples(find("evaluate"));
+    verifySamples(find(EntryRole::Evaluate));
   }
 
   /// The function gives these rank-0 floats, perhaps the learning rate of the
@@ -103,7 +103,7 @@ private:
     }
     if (!right)
       fail(func.getLoc(), "mpc-add-optimizer",
-           "'" + func.getName() + "' must return " + llvm::join(names, ", ") +
+           "'" + entryName(func) + "' must return " + llvm::join(names, ", ") +
                ", of rank 0");
   }
 
@@ -153,7 +153,7 @@ private:
   void verifyFunction(func::FuncOp func) {
     if (!llvm::hasSingleElement(func.getBody()))
       return fail(func.getLoc(), "import",
-                  "'" + func.getName() + "' must have exactly one block");
+                  "'" + entryName(func) + "' must have exactly one block");
     llvm::StringSet<> written;
     unsigned seeds = 0, packReads = 0;
     for (Operation &op : func.front().without_terminator()) {
@@ -162,10 +162,11 @@ private:
       if (auto read = dyn_cast<train::ReadOp>(op))
         packReads += verifyRead(read);
       auto form = dyn_cast<train::TrainingFormOpInterface>(op);
-      if (isTraining(func) && form && !form.keepsFormInTraining())
+      if (train::isTrainingEntry(func) && form && !form.keepsFormInTraining())
         fail(op.getLoc(), "mpc-use-training-form",
              "'" + op.getName().getStringRef() +
-                 "' is an inference form, but '" + func.getName() + "' trains");
+                 "' is an inference form, but '" + entryName(func) +
+                 "' trains");
       if (op.hasTrait<train::StopsGradient>())
         fail(op.getLoc(), "mpc-differentiate",
              "'" + op.getName().getStringRef() +
@@ -174,12 +175,12 @@ private:
     }
     if (packReads > 1)
       fail(func.getLoc(), "mpc-add-optimizer",
-           "'" + func.getName() + "' reads the parameters more than once");
+           "'" + entryName(func) + "' reads the parameters more than once");
     // A model's own step may have a gradient for each of its updates, or none.
-    bool isOwn = hasOwnStep(getOperation()) && isTraining(func);
-    if (!isOwn && seeds != (isTraining(func) ? 1 : 0))
+    bool isOwn = hasOwnStep(getOperation()) && train::isTrainingEntry(func);
+    if (!isOwn && seeds != (train::isTrainingEntry(func) ? 1 : 0))
       fail(func.getLoc(), "mpc-differentiate",
-           "'" + func.getName() + "' has " + Twine(seeds) +
+           "'" + entryName(func) + "' has " + Twine(seeds) +
                " constants marked mpc.loss_seed");
   }
 
@@ -195,15 +196,16 @@ private:
   void verifyWrite(func::FuncOp func, train::WriteOp write,
                    llvm::StringSet<> &written) {
     StringRef name = write.getState();
-    if (!isTraining(func) && func.getName() != "apply")
+    if (!train::isTrainingEntry(func) &&
+        !train::hasRole(func, EntryRole::Apply))
       fail(write.getLoc(), "mpc-use-training-form",
-           "'" + func.getName() + "' must not write states");
+           "'" + entryName(func) + "' must not write states");
     if (!symbols->lookup<train::StateOp>(name))
       fail(write.getLoc(), "mpc-add-optimizer",
            "writes '" + name + "', which is no state");
     if (!written.insert(name).second)
       fail(write.getLoc(), "mpc-add-optimizer",
-           "'" + func.getName() + "' writes '" + name + "' twice");
+           "'" + entryName(func) + "' writes '" + name + "' twice");
   }
 
   SymbolTable *symbols = nullptr; ///< The module's, during a run.

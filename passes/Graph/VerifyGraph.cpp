@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Dialect/Train/IR/OwnStep.h"
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Program.h"
 #include "passes/Graph/Passes.h"
 #include "passes/StageFaults.h"
 
@@ -18,6 +18,8 @@ namespace mpc {
 
 using namespace mlir;
 using namespace mpc;
+using train::entryName;
+using train::EntryRole;
 
 namespace {
 
@@ -29,24 +31,27 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
     ModuleOp module = getOperation();
     SymbolTable table(module);
     symbols = &table;
-    SmallVector<StringRef> names = {"predict"};
+    SmallVector<EntryRole> roles = {EntryRole::Predict};
     if (module->hasAttr(train::kOwnStepAttr))
-      names.append({"evaluate", "train"});
+      roles.append({EntryRole::Evaluate, EntryRole::Train});
     for (Operation &op : *module.getBody()) {
       auto func = dyn_cast<func::FuncOp>(op);
-      if (func && llvm::is_contained(names, func.getName()))
+      if (func && llvm::any_of(roles, [&](EntryRole role) {
+            return train::hasRole(func, role);
+          }))
         verifyFunction(func);
-      else if (func && names.size() > 1 && func.getName() == train::kInitialize)
+      else if (func && roles.size() > 1 &&
+               train::hasRole(func, EntryRole::Initialize))
         verifyInitialize(func);
       else if (!isa<train::StateOp>(op))
         fail(op.getLoc(), "import",
-             "a model holds states and the function 'predict', and if it "
+             "a model holds states and the entry 'predict', and if it "
              "brings its own training step, 'evaluate' and 'train'");
     }
-    for (StringRef name : names)
-      if (!table.lookup<func::FuncOp>(name))
+    for (EntryRole role : roles)
+      if (!train::Program(module).entry(role))
         fail(module.getLoc(), "import",
-             "the model has no function '" + name + "'");
+             "the model has no entry '" + stringifyEntryRole(role) + "'");
     if (failed)
       signalPassFailure();
   }
@@ -54,7 +59,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
   void verifyFunction(func::FuncOp func) {
     if (!llvm::hasSingleElement(func.getBody()))
       return fail(func.getLoc(), "import",
-                  "'" + func.getName() + "' must have exactly one block");
+                  "'" + entryName(func) + "' must have exactly one block");
 
     llvm::StringSet<> inputs, outputs;
     for (unsigned i = 0; i < func.getNumArguments(); ++i) {
@@ -69,7 +74,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
 
     for (Operation &op : func.front())
       if (!isa<func::ReturnOp>(op))
-        verifyOp(op, func.getName());
+        verifyOp(op, func);
   }
 
   /// It makes values of states and takes nothing.
@@ -95,11 +100,11 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
     auto name = dyn_cast_or_null<StringAttr>(attr);
     if (!name)
       fail(func.getLoc(), "import",
-           what + " " + Twine(index) + " of '" + func.getName() +
+           what + " " + Twine(index) + " of '" + entryName(func) +
                "' has no 'mpc.name'");
     else if (!names.insert(name.getValue()).second)
       fail(func.getLoc(), "import",
-           "two " + what + "s of '" + func.getName() + "' have the name '" +
+           "two " + what + "s of '" + entryName(func) + "' have the name '" +
                name.getValue() + "'");
   }
 
@@ -113,7 +118,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
            what + " must be f32 before the precision stage decides otherwise");
   }
 
-  void verifyOp(Operation &op, StringRef function) {
+  void verifyOp(Operation &op, func::FuncOp func) {
     if (!isa_and_nonnull<train::TrainDialect>(op.getDialect()))
       return fail(op.getLoc(), "import",
                   "'" + op.getName().getStringRef() +
@@ -125,8 +130,9 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
       if (!symbols->lookup<train::StateOp>(read.getState()))
         fail(op.getLoc(), "import",
              "reads '" + read.getState() + "', which is no state");
-    if (isa<train::WriteOp>(op) && function != "train")
-      fail(op.getLoc(), "import", "'" + function + "' must not write states");
+    if (isa<train::WriteOp>(op) && !train::hasRole(func, EntryRole::Train))
+      fail(op.getLoc(), "import",
+           "'" + entryName(func) + "' must not write states");
 
     auto layout = dyn_cast<train::LayoutOpInterface>(op);
     if (layout && !layout.isChannelsLast())

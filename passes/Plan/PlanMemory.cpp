@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Catalog/Catalog.h"
+#include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Dialect/Train/IR/Recompute.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Plan/Dataflow.h"
@@ -58,7 +59,9 @@ public:
     auto entry = exec::EntryOp::create(builder, func.getLoc(), func.getName(),
                                        describeInputs(), describeOutputs(),
                                        dataflow.describe());
-    for (StringRef name : {"mpc.observations", "mpc.tested"})
+    for (StringRef name :
+         {StringRef(train::kEntryAttr), StringRef("mpc.observations"),
+          StringRef("mpc.tested")})
       if (Attribute attribute = func->getAttr(name))
         entry->setAttr(name, attribute);
     builder.setInsertionPointToStart(&entry.getBody().emplaceBlock());

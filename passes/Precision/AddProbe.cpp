@@ -124,15 +124,10 @@ struct AddProbePass : mpc::impl::AddProbePassBase<AddProbePass> {
   using Base::Base;
 
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    func::FuncOp training = findTraining(module);
+    func::FuncOp training = Program(getOperation()).trainingEntry();
     if (!training)
       return;
-    if (Operation *taken = module.lookupSymbol("probe")) {
-      taken->emitError("the name 'probe' is taken");
-      return signalPassFailure();
-    }
-    func::FuncOp probe = copyStep(training, "probe");
+    func::FuncOp probe = copyStep(training, EntryRole::Probe);
     showInstead(probe, valuesOf(probe));
   }
 
@@ -143,8 +138,7 @@ private:
     Block &body = func.front();
     Operation *end = body.getTerminator();
     OpBuilder builder(end);
-    auto state = func->getParentOfType<ModuleOp>().lookupSymbol<train::StateOp>(
-        kLossScaleState);
+    train::StateOp state = Program::around(func).state(StateRole::LossScale);
     Value scale = state ? getOrCreateRead(func, state) : nullptr;
     SmallVector<Output> values;
     Origins origins;

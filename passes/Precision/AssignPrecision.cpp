@@ -410,7 +410,7 @@ struct AssignPrecisionPass
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;
-      if (func.getName() == train::kInitialize) {
+      if (train::hasRole(func, train::EntryRole::Initialize)) {
         func.walk([](Operation *op) {
           if (isReported(op))
             setDecision(op, kRulePrecision, "states begin with it, in f32");
@@ -458,10 +458,7 @@ struct AssignPrecisionPass
   LogicalResult findPrice(ModuleOp module, ConstantFacts &constants,
                           FloatType lowType, const Profile &known,
                           Labelling::OverrideFn overrideOf, ErrorPrice &price) {
-    func::FuncOp training;
-    for (auto func : module.getOps<func::FuncOp>())
-      if (!func.isExternal() && !findGradientPacks(func).empty())
-        training = func;
+    func::FuncOp training = train::Program(module).trainingEntry();
     if (!training)
       return emitUsageError(module.getLoc())
              << "--profile: the model is not trained, so that no loss changes";

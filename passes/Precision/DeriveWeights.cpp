@@ -32,11 +32,10 @@ Value mpc::derivedFrom(Value value) {
   auto unpack = value.getDefiningOp<train::UnpackOp>();
   auto read =
       unpack ? unpack.getPacked().getDefiningOp<train::ReadOp>() : nullptr;
-  train::StateOp state = read ? stateOf(read) : nullptr;
-  if (!state || state.getKind() != train::StateKind::Derived)
+  train::StateOp state = read ? read.getStateOp() : nullptr;
+  if (!state || state.getRole() != StateRole::Derived)
     return value;
-  auto derive = state->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(
-      kDeriveEntry);
+  func::FuncOp derive = Program::around(state).entry(EntryRole::Derive);
   if (!derive)
     return nullptr;
   for (auto write : derive.front().getOps<train::WriteOp>()) {
@@ -65,14 +64,13 @@ void mpc::shareDerived(func::FuncOp func, func::FuncOp derive,
   }
   auto type =
       RankedTensorType::get({end}, getElementTypeOrSelf(values[0].getType()));
-  auto module = func->getParentOfType<ModuleOp>();
   train::StateOp state =
-      createState(module, name, train::StateKind::Derived, type);
+      Program::around(func).createState(StateRole::Derived, name, type);
 
   OpBuilder builder(getReturn(derive));
   Value packed = train::PackOp::create(builder, derive.getLoc(), type, made,
                                        builder.getDenseI64ArrayAttr(offsets));
-  train::WriteOp::create(builder, derive.getLoc(), name, packed);
+  train::WriteOp::create(builder, derive.getLoc(), state, packed);
   Value read = getOrCreateRead(func, state);
   builder.setInsertionPointAfterValue(read);
   for (auto [value, offset] : llvm::zip_equal(values, offsets)) {
@@ -101,17 +99,12 @@ public:
 
   bool empty() const { return weights.empty(); }
 
-  /// Moves them to @derive, in front of `func`, which then reads states.
-  LogicalResult moveOut(func::FuncOp func) {
-    auto module = func->getParentOfType<ModuleOp>();
-    for (StringRef name :
-         {kDeriveEntry, kFp8WeightsState, kFp8WeightScalesState})
-      if (Operation *other = module.lookupSymbol(name))
-        return emitError(other->getLoc())
-               << "'" << name << "' is a name of weights in FP8";
+  /// Moves them to `derive`, in front of `func`, which then reads states.
+  void moveOut(func::FuncOp func) {
     OpBuilder builder(func);
-    auto derive = func::FuncOp::create(builder, func.getLoc(), kDeriveEntry,
+    auto derive = func::FuncOp::create(builder, func.getLoc(), "",
                                        builder.getFunctionType({}, {}));
+    Program::around(func).setRole(derive, EntryRole::Derive);
     builder.setInsertionPointToStart(derive.addEntryBlock());
     IRMapping copies;
     for (Operation &op : func.front())
@@ -122,7 +115,6 @@ public:
     share(func, derive, scales.getArrayRef(), copies, kFp8WeightScalesState);
     eraseDeadOps(derive);
     eraseDeadOps(func);
-    return success();
   }
 
 private:
@@ -152,13 +144,13 @@ struct DeriveWeightsPass : mpc::impl::DeriveWeightsPassBase<DeriveWeightsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    auto accumulate = module.lookupSymbol<func::FuncOp>("accumulate");
-    if (!accumulate || !module.lookupSymbol("apply"))
+    Program program(getOperation());
+    func::FuncOp accumulate = program.entry(EntryRole::Accumulate);
+    if (!accumulate || !program.entry(EntryRole::Apply))
       return;
     Derivation derivation(accumulate);
-    if (!derivation.empty() && failed(derivation.moveOut(accumulate)))
-      signalPassFailure();
+    if (!derivation.empty())
+      derivation.moveOut(accumulate);
   }
 };
 

@@ -8,17 +8,16 @@
 
 namespace mpc {
 
-/// The function that writes states of kind `derived`, and those states: weights
-/// in 8 bit, their scales, and what GPUs read transposed.
-inline constexpr llvm::StringLiteral kDeriveEntry = "derive";
+/// What derived states are called: weights in 8 bit, their scales, and what
+/// GPUs read transposed.
 inline constexpr llvm::StringLiteral kFp8WeightsState = "fp8.weights";
 inline constexpr llvm::StringLiteral kFp8WeightScalesState =
     "fp8.weight_scales";
 inline constexpr llvm::StringLiteral kFp8TurnedWeightsState =
     "fp8.turned_weights";
 
-/// If `value` is part of a derived state, what @derive puts there, null if it
-/// puts nothing there; else `value`.
+/// If `value` is part of a derived state, what the entry `derive` puts there,
+/// null if it puts nothing there; else `value`.
 mlir::Value derivedFrom(mlir::Value value);
 
 /// Lets `derive` write what it has `made` to a new state, and lets what reads

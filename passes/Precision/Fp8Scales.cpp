@@ -32,34 +32,29 @@ RankedTensorType DelayedScales::laneType() {
                 module.getContext());
 }
 
-LogicalResult DelayedScales::createStates() {
-  MLIRContext *context = module.getContext();
-  for (StringRef name : {kFp8ScalesState, kFp8HistoryState, kFp8AmaxState})
-    if (Operation *other = module.lookupSymbol(name))
-      return emitError(other->getLoc())
-             << "'" << name << "' is the name of a state of FP8";
+void DelayedScales::createStates() {
   SmallVector<float> first;
   for (const ScaledTensor &tensor : tensors)
     first.append(kLane, static_cast<float>(tensor.firstScale));
-  createState(module, kFp8ScalesState, train::StateKind::Optimizer, laneType(),
-              DenseElementsAttr::get(laneType(), ArrayRef<float>(first)));
+  Program program(module);
+  scales = program.createState(
+      StateRole::Fp8Scales, laneType(),
+      DenseElementsAttr::get(laneType(), ArrayRef<float>(first)));
   int64_t count = tensors.size();
-  createState(module, kFp8HistoryState, train::StateKind::Optimizer,
-              floats({history, count}, context), /*value=*/nullptr);
-  return success();
+  magnitudes = program.createState(
+      StateRole::Fp8History, floats({history, count}, module.getContext()));
 }
 
 SmallVector<Value> DelayedScales::readScales(func::FuncOp func) {
-  auto state = module.lookupSymbol<train::StateOp>(kFp8ScalesState);
-  Value all = getOrCreateRead(func, state);
+  Value all = getOrCreateRead(func, scales);
   OpBuilder builder(func.getContext());
   builder.setInsertionPointAfterValue(all);
-  SmallVector<Value> scales;
+  SmallVector<Value> views;
   for (size_t i = 0; i < tensors.size(); ++i)
-    scales.push_back(train::UnpackOp::create(
-        builder, state.getLoc(), floats({}, func.getContext()), all,
+    views.push_back(train::UnpackOp::create(
+        builder, scales.getLoc(), floats({}, func.getContext()), all,
         builder.getI64IntegerAttr(i * kLane)));
-  return scales;
+  return views;
 }
 
 /// The largest magnitude of each tensor, at multiples of the lane.
@@ -79,28 +74,27 @@ Value DelayedScales::packMagnitudes(func::FuncOp func) {
 }
 
 void DelayedScales::advance(func::FuncOp func, func::FuncOp update) {
-  Value magnitudes = packMagnitudes(func);
+  Value largest = packMagnitudes(func);
   if (func == update)
-    return advanceWith(magnitudes, update);
+    return advanceWith(largest, update);
 
   // The largest of all micro-batches; the update begins anew.
-  createState(module, kFp8AmaxState, train::StateKind::Optimizer, laneType(),
-              /*value=*/nullptr);
-  auto state = module.lookupSymbol<train::StateOp>(kFp8AmaxState);
+  train::StateOp state =
+      Program(module).createState(StateRole::Fp8Amax, laneType());
   OpBuilder builder(getReturn(func));
   Location loc = state.getLoc();
-  Value most = train::MaximumOp::create(
-      builder, loc, getOrCreateRead(func, state), magnitudes);
-  train::WriteOp::create(builder, loc, kFp8AmaxState, most);
+  Value most = train::MaximumOp::create(builder, loc,
+                                        getOrCreateRead(func, state), largest);
+  train::WriteOp::create(builder, loc, state, most);
   advanceWith(getOrCreateRead(update, state), update);
   builder.setInsertionPoint(getReturn(update));
   Value none = train::ConstantOp::create(
       builder, loc,
       DenseElementsAttr::get(laneType(), builder.getF32FloatAttr(0)));
-  train::WriteOp::create(builder, loc, kFp8AmaxState, none);
+  train::WriteOp::create(builder, loc, state, none);
 }
 
-void DelayedScales::advanceWith(Value magnitudes, func::FuncOp update) {
+void DelayedScales::advanceWith(Value lanesOfLargest, func::FuncOp update) {
   MLIRContext *context = update.getContext();
   Operation *last = &*std::prev(update.front().end(), 2);
   OpBuilder builder(getReturn(update));
@@ -114,17 +108,17 @@ void DelayedScales::advanceWith(Value magnitudes, func::FuncOp update) {
     return train::ReshapeOp::create(builder, loc, floats({1, count}, context),
                                     first);
   };
-  Value newest = compact(magnitudes);
+  Value newest = compact(lanesOfLargest);
   Value all = newest;
   if (history > 1) {
-    auto state = module.lookupSymbol<train::StateOp>(kFp8HistoryState);
-    Value kept = train::SliceOp::create(
-        builder, loc, floats({history - 1, count}, context),
-        getOrCreateRead(update, state), builder.getDenseI64ArrayAttr({0, 0}));
+    Value kept = train::SliceOp::create(builder, loc,
+                                        floats({history - 1, count}, context),
+                                        getOrCreateRead(update, magnitudes),
+                                        builder.getDenseI64ArrayAttr({0, 0}));
     all = train::ConcatOp::create(builder, loc, ValueRange{newest, kept},
                                   builder.getI64IntegerAttr(0));
   }
-  train::WriteOp::create(builder, loc, kFp8HistoryState, all);
+  train::WriteOp::create(builder, loc, magnitudes, all);
 
   Value most = train::ReduceMaxOp::create(builder, loc, all,
                                           builder.getDenseI64ArrayAttr({0}),
@@ -135,13 +129,12 @@ void DelayedScales::advanceWith(Value magnitudes, func::FuncOp update) {
   RankedTensorType row = floats({1, count}, context);
   Value limits = train::ConstantOp::create(
       builder, loc, DenseElementsAttr::get(row, ArrayRef<float>(largest)));
-  auto scales = module.lookupSymbol<train::StateOp>(kFp8ScalesState);
   Value old = compact(getOrCreateRead(update, scales));
   Value next = amp::ScaleOfOp::create(builder, loc, most, limits, old);
   next =
       train::ReshapeOp::create(builder, loc, floats({count, 1}, context), next);
   next = train::BroadcastToOp::create(builder, loc, laneType(), next);
-  train::WriteOp::create(builder, loc, kFp8ScalesState, next);
+  train::WriteOp::create(builder, loc, scales, next);
   for (Operation *op = last->getNextNode(); op != getReturn(update);
        op = op->getNextNode())
     if (isReported(op))

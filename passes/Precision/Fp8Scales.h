@@ -8,15 +8,11 @@
 #ifndef MPC_PASSES_PRECISION_FP8SCALES_H
 #define MPC_PASSES_PRECISION_FP8SCALES_H
 
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mpc {
-
-inline constexpr llvm::StringLiteral kFp8ScalesState = "fp8.scales";
-inline constexpr llvm::StringLiteral kFp8HistoryState = "fp8.amax_history";
-inline constexpr llvm::StringLiteral kFp8AmaxState = "fp8.amax";
 
 /// The largest number of a format times 2^-margin.
 double largestOf(mlir::FloatType format, int64_t margin);
@@ -36,7 +32,7 @@ public:
       : module(module), tensors(tensors), history(history), margin(margin) {}
 
   /// Makes the states. Fails, with a diagnostic, if a name is taken.
-  mlir::LogicalResult createStates();
+  void createStates();
 
   /// Reads the scale of each tensor, at the entry of `func`.
   llvm::SmallVector<mlir::Value> readScales(mlir::func::FuncOp func);
@@ -54,6 +50,7 @@ private:
   mlir::ModuleOp module;
   llvm::ArrayRef<ScaledTensor> tensors;
   int64_t history, margin;
+  train::StateOp scales, magnitudes; ///< The states, once created.
 };
 
 } // namespace mpc

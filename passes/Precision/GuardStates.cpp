@@ -28,10 +28,10 @@ using namespace mpc;
 /// no gradients.
 static SmallVector<Value> findTested(func::FuncOp func) {
   SmallVector<Value> tested = findGradientPacks(func);
-  if (tested.empty())
-    for (auto read : func.front().getOps<train::ReadOp>())
-      if (read.getState() == kGradientsState)
-        tested.push_back(read.getResult());
+  train::StateOp sums = Program::around(func).state(StateRole::GradientSum);
+  if (tested.empty() && sums)
+    if (train::ReadOp read = train::findRead(func, sums))
+      tested.push_back(read);
   if (tested.empty())
     return {};
   for (Value &gradients : tested)
@@ -61,11 +61,11 @@ struct GuardStatesPass : mpc::impl::GuardStatesPassBase<GuardStatesPass> {
 
 private:
   LogicalResult guard(func::FuncOp func, const llvm::StringSet<> &carried) {
-    LDBG() << "guarding " << func.getSymName();
+    LDBG() << "guarding " << train::entryName(func);
     SmallVector<Value> tested = findTested(func);
     if (tested.empty())
       return emitError(func.getLoc())
-             << "'" << func.getSymName()
+             << "'" << train::entryName(func)
              << "' trains, but packs no gradients that could be tested";
     Operation *end = func.front().getTerminator();
     OpBuilder builder(end);
@@ -84,14 +84,17 @@ private:
   Value guardWrites(OpBuilder &builder, func::FuncOp func, Value finite,
                     const llvm::StringSet<> &carried) {
     SmallVector<train::WriteOp> writes(func.front().getOps<train::WriteOp>());
+    auto isCopy = [](train::WriteOp write) {
+      return write.getStateOp().getKind() == train::StateKind::WorkingCopy;
+    };
     // Masters before the copies that are rounded from them.
-    llvm::stable_sort(writes, [](train::WriteOp l, train::WriteOp r) {
-      return !stateOf(l).getCopyOf() && stateOf(r).getCopyOf();
+    llvm::stable_sort(writes, [&](train::WriteOp l, train::WriteOp r) {
+      return !isCopy(l) && isCopy(r);
     });
     llvm::StringMap<Value> kept;
     SmallVector<Value> weights;
     for (train::WriteOp write : writes) {
-      if (stateOf(write).getKind() == train::StateKind::Parameter)
+      if (write.getStateOp().getKind() == train::StateKind::Parameter)
         weights.push_back(write.getValue());
       if (!carried.contains(write.getState()))
         guardWrite(builder, func, write, finite, kept);
@@ -111,11 +114,11 @@ private:
   /// value.
   void guardWrite(OpBuilder &builder, func::FuncOp func, train::WriteOp write,
                   Value finite, llvm::StringMap<Value> &kept) {
-    train::StateOp state = stateOf(write);
+    train::StateOp state = write.getStateOp();
     Value value = write.getValue();
     auto cast = value.getDefiningOp<amp::CastOp>();
-    if (auto masters = state.getCopyOf(); masters && cast) {
-      auto it = kept.find(*masters);
+    if (state.getKind() == train::StateKind::WorkingCopy && cast) {
+      auto it = kept.find(*state.getOf());
       assert(it != kept.end() && "masters are written with their copy");
       auto rounded = amp::CastOp::create(builder, cast.getLoc(),
                                          value.getType(), it->second);
@@ -130,9 +133,10 @@ private:
     write.getValueMutable().assign(committed);
     kept[state.getSymName()] = committed;
     // Micro-batches go on from what became of their update.
-    std::string name = (train::kPendingPrefix + state.getSymName()).str();
-    if (getOperation().lookupSymbol<train::StateOp>(name))
-      train::WriteOp::create(builder, write.getLoc(), name, committed);
+    Program program(getOperation());
+    for (StateRole role : {StateRole::Pending, StateRole::PendingControl})
+      if (train::StateOp pending = program.state(role, state))
+        train::WriteOp::create(builder, write.getLoc(), pending, committed);
   }
 };
 

@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Dialect/Train/IR/OwnStep.h"
-#include "compiler/Dialect/Train/IR/StateNames.h"
 #include "compiler/Support/Diagnostics.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Passes.h"
@@ -72,13 +71,14 @@ static TrainingFunction inspect(func::FuncOp func) {
   TrainingFunction found;
   found.func = func;
   found.updates = updatesParameters(func);
+  train::StateOp sums = Program::around(func).state(StateRole::GradientSum);
   Value sum;
   for (Operation &op : func.front()) {
     if (auto constant = dyn_cast<train::ConstantOp>(op);
         constant && op.hasAttr(train::kLossSeedAttr))
       found.seeds.push_back(constant);
     if (auto read = dyn_cast<train::ReadOp>(op);
-        read && read.getState() == kGradientsState)
+        read && sums && read.getState() == sums.getSymName())
       sum = read.getResult();
   }
   found.finite = outputNamed(func, "finite");
@@ -87,25 +87,6 @@ static TrainingFunction inspect(func::FuncOp func) {
   if (!found.startsBackward && sum)
     found.gradients = {sum};
   return found;
-}
-
-/// Creates a rank-0 control state; null, with an error, if its name is taken.
-static train::StateOp createState(ModuleOp module, StringRef name,
-                                  TypedAttr value) {
-  assert(train::isReservedName(name) && "list it in StateNames.cpp");
-  if (Operation *other = module.lookupSymbol(name)) {
-    emitError(other->getLoc())
-        << "'" << name << "' is the name of a state of loss scaling";
-    return nullptr;
-  }
-  OpBuilder builder(module.getContext());
-  builder.setInsertionPoint(*module.getOps<func::FuncOp>().begin());
-  auto type = RankedTensorType::get({}, value.getType());
-  Location loc = NameLoc::get(builder.getStringAttr(name));
-  return train::StateOp::create(
-      builder, loc, name, train::StateKind::Control, type,
-      DenseElementsAttr::get(type, Attribute(value)), /*slots=*/nullptr,
-      /*copy_of=*/nullptr);
 }
 
 //===----------------------------------------------------------------------===//
@@ -183,13 +164,12 @@ struct InsertLossScalingPass
       return;
 
     Builder builder(&getContext());
-    auto scale = createState(module, kLossScaleState,
-                             builder.getF32FloatAttr(initScale));
-    auto streak =
-        scale ? createState(module, kStreakState, builder.getI32IntegerAttr(0))
-              : nullptr;
-    if (!scale || !streak)
-      return signalPassFailure();
+    Program program(module);
+    train::StateOp scale = program.getOrCreateNumber(
+        StateRole::LossScale,
+        builder.getF32FloatAttr(static_cast<float>(initScale)));
+    train::StateOp streak = program.getOrCreateNumber(
+        StateRole::LossScaleStreak, builder.getI32IntegerAttr(0));
     for (TrainingFunction &training : functions)
       scaleFunction(training, scale, streak);
   }
@@ -198,7 +178,7 @@ struct InsertLossScalingPass
     func::FuncOp func = training.func;
     if (training.gradients.empty())
       return emitError(func.getLoc())
-             << "'" << func.getSymName()
+             << "'" << train::entryName(func)
              << "' trains, but packs no gradients that could be tested";
     bool isOwn = getOperation()->hasAttr(train::kOwnStepAttr);
     if (training.startsBackward && training.seeds.empty() && isOwn)
@@ -210,11 +190,13 @@ struct InsertLossScalingPass
                 "or fp32";
     if (training.startsBackward && training.seeds.empty())
       return emitError(func.getLoc())
-             << "'" << func.getSymName() << "' has gradients, but no constant "
+             << "'" << train::entryName(func)
+             << "' has gradients, but no constant "
              << "marked '" << train::kLossSeedAttr << "' to scale";
     if (training.updates && !training.finite)
       return emitError(func.getLoc())
-             << "'" << func.getSymName() << "' does not tell whether its step "
+             << "'" << train::entryName(func)
+             << "' does not tell whether its step "
              << "is finite; mpc-guard-states should have seen to it";
     return success();
   }
@@ -222,21 +204,23 @@ struct InsertLossScalingPass
   void scaleFunction(TrainingFunction &training, train::StateOp scale,
                      train::StateOp streak) {
     func::FuncOp func = training.func;
-    LDBG() << "scaling " << func.getSymName();
+    LDBG() << "scaling " << train::entryName(func);
     Value factor = getOrCreateRead(func, scale);
     if (!training.seeds.empty())
       scaleSeeds(training, factor);
     if (!training.updates)
       return;
     unscaleGradients(training, factor);
-    updateScale(func, factor, getOrCreateRead(func, streak), training.finite);
+    updateScale(func, scale, streak, training.finite);
   }
 
-  void updateScale(func::FuncOp func, Value scale, Value streak, Value finite) {
+  void updateScale(func::FuncOp func, train::StateOp scale,
+                   train::StateOp streak, Value finite) {
     OpBuilder builder(func.front().getTerminator());
     Location loc = finite.getLoc();
     auto update =
-        amp::UpdateScaleOp::create(builder, loc, scale, streak, finite,
+        amp::UpdateScaleOp::create(builder, loc, getOrCreateRead(func, scale),
+                                   getOrCreateRead(func, streak), finite,
                                    llvm::APFloat(static_cast<float>(growth)),
                                    llvm::APFloat(static_cast<float>(backoff)),
                                    static_cast<uint32_t>(interval),
@@ -244,13 +228,8 @@ struct InsertLossScalingPass
                                    llvm::APFloat(static_cast<float>(ceiling)),
                                    static_cast<uint32_t>(hysteresis));
     setDecision(update, kRuleScaling, "finds the largest scale that fits");
-    auto write = [&](StringRef state, Value value) {
-      train::WriteOp::create(
-          builder, loc, FlatSymbolRefAttr::get(builder.getContext(), state),
-          value);
-    };
-    write(kLossScaleState, update.getNewScale());
-    write(kStreakState, update.getNewStreak());
+    train::WriteOp::create(builder, loc, scale, update.getNewScale());
+    train::WriteOp::create(builder, loc, streak, update.getNewStreak());
   }
 };
 

@@ -34,10 +34,6 @@ inline constexpr llvm::StringLiteral kMastersNames =
 
 std::optional<Masters> parseMasters(llvm::StringRef name);
 
-/// The state of what rounding left out of the state `parameters`. The runtime
-/// knows the name of that of the pack (runtime/src/session/masters.h).
-std::string restOf(llvm::StringRef parameters);
-
 /// Checks what the module promises of its weights: none is f32; all that
 /// changes one goes through one rounding of an f32, guarded with what it left
 /// out; nobody reads that but together with the value; and, of the initial

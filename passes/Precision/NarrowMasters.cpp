@@ -112,6 +112,14 @@ static FailureOr<SplitValues> splitValues(train::StateOp state, bool keepsRest,
   return split;
 }
 
+/// That of the only state of weights, which is a pack, is called
+/// "compensation": a checkpoint has "compensation/fc1.weight".
+static std::string compensationName(train::StateOp state) {
+  StringRef name = usualName(StateRole::Compensation);
+  bool isOnly = Program::around(state).states(StateRole::Parameter).size() == 1;
+  return isOnly ? name.str() : (name + "." + state.getSymName()).str();
+}
+
 //===----------------------------------------------------------------------===//
 // Reads and writes
 //===----------------------------------------------------------------------===//
@@ -127,11 +135,7 @@ public:
         narrow(wide.clone(BFloat16Type::get(module.getContext()))) {}
 
   LogicalResult run() {
-    std::string restName = restOf(state.getSymName());
-    if (masters == Masters::Kahan && module.lookupSymbol(restName))
-      return state.emitError("what '")
-             << state.getSymName() << "' leaves out must be called '"
-             << restName << "', but that name is taken";
+    std::string restName = compensationName(state);
     FailureOr<SplitValues> values =
         splitValues(state, masters == Masters::Kahan, restName);
     if (failed(values))
@@ -153,8 +157,9 @@ public:
     if (values->value)
       state.setInitialValueAttr(values->value);
     if (masters == Masters::Kahan)
-      rest = createState(module, restName, train::StateKind::Optimizer, narrow,
-                         values->rest, state.getSlotsAttr());
+      rest = Program(module).createState(StateRole::Compensation, restName,
+                                         narrow, values->rest,
+                                         state.getSlotsAttr(), state);
     for (train::ReadOp read : wideReads)
       widen(read);
     dropCopy();
@@ -183,8 +188,7 @@ private:
     auto func = read->getParentOfType<func::FuncOp>();
     OpBuilder builder(read);
     auto readNarrow = [&](train::StateOp of) -> Value {
-      return train::ReadOp::create(builder, read.getLoc(), narrow,
-                                   of.getSymName());
+      return train::ReadOp::create(builder, read.getLoc(), of);
     };
     Value value = readNarrow(state);
     Value left = rest ? readNarrow(rest) : Value();
@@ -217,14 +221,13 @@ private:
     }
     read.erase();
     LDBG() << "narrowed reads of " << state.getSymName() << " in "
-           << func.getSymName();
+           << train::entryName(func);
   }
 
   /// What was the working copy are the weights themselves.
   void dropCopy() {
-    for (auto copy :
-         llvm::make_early_inc_range(module.getOps<train::StateOp>())) {
-      if (copy.getCopyOf() != state.getSymName())
+    for (train::StateOp copy : Program(module).states(StateRole::WorkingCopy)) {
+      if (copy.getOf() != state.getSymName())
         continue;
       SmallVector<Operation *> writes;
       module.walk([&](Operation *op) {
@@ -254,17 +257,19 @@ private:
       setDecision(split, kRuleClass, "written by the optimizer");
       write.getValueMutable().assign(split.getValue());
       builder.setInsertionPointAfter(write);
-      train::WriteOp::create(builder, loc, rest.getSymName(), split.getRest());
+      train::WriteOp::create(builder, loc, rest, split.getRest());
       return;
     }
     auto func = write->getParentOfType<func::FuncOp>();
     auto zero = builder.getI64IntegerAttr(0);
-    auto control = [&](StringRef name) {
-      return getOrCreateRead(func, getOrCreateControl(module, name, zero));
+    auto number = [&](StateRole role) {
+      return getOrCreateRead(func,
+                             Program(module).getOrCreateNumber(role, zero));
     };
     Value rounded = amp::RoundStochasticallyOp::create(
-        builder, loc, narrow, weights, control(train::kRandomSeedState),
-        control(train::kStepState), builder.getI64IntegerAttr(kRoundingIndex));
+        builder, loc, narrow, weights, number(StateRole::RandomSeed),
+        number(StateRole::StepCount),
+        builder.getI64IntegerAttr(kRoundingIndex));
     setDecision(rounded.getDefiningOp(), kRuleClass,
                 "written by the optimizer");
     write.getValueMutable().assign(rounded);
@@ -303,10 +308,8 @@ struct NarrowMastersPass : mpc::impl::NarrowMastersPassBase<NarrowMastersPass> {
           << (precision ? precision.getValue() : StringRef("fp32"));
       return signalPassFailure();
     }
-    SmallVector<train::StateOp> states;
-    for (auto state : module.getOps<train::StateOp>())
-      if (state.getKind() == train::StateKind::Parameter)
-        states.push_back(state);
+    SmallVector<train::StateOp> states =
+        Program(module).states(StateRole::Parameter);
     if (states.empty())
       return addNote(module, "--master-weights=" + masters +
                                  ": the model has no weights to train");

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Dialect/Train/IR/StateNames.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Report.h"
 #include "passes/Precision/Passes.h"
@@ -25,10 +24,6 @@ namespace mpc {
 
 using namespace mlir;
 using namespace mpc;
-
-// States that say which op goes wrong, and how.
-static constexpr llvm::StringLiteral kFaultPlace = "fault_place";
-static constexpr llvm::StringLiteral kFaultValue = "fault_value";
 
 /// Micro-batches say whether they are finite: an update that is not may come
 /// from one whose inputs are gone.
@@ -91,10 +86,10 @@ private:
   void visit(Operation *op) {
     builder.setInsertionPointAfter(op);
     if (auto read = dyn_cast<train::ReadOp>(op))
-      return visitState(read, 0, read.getState());
+      return visitState(read, 0, read.getStateOp());
     if (auto unpack = dyn_cast<train::UnpackOp>(op))
       if (auto read = unpack.getPacked().getDefiningOp<train::ReadOp>())
-        return visitState(unpack, unpack.getOffset(), read.getState());
+        return visitState(unpack, unpack.getOffset(), read.getStateOp());
     if (auto constant = dyn_cast<train::ConstantOp>(op)) {
       if (hasInfinity(constant))
         meant.insert(constant);
@@ -147,22 +142,20 @@ private:
 
   /// A state, or the tensor of one that begins at `offset`, if somebody but the
   /// views of its tensors reads it.
-  void visitState(Operation *op, int64_t offset, StringRef symbol) {
+  void visitState(Operation *op, int64_t offset, train::StateOp state) {
     Value value = op->getResult(0);
     bool isRead = llvm::any_of(value.getUsers(), [](Operation *user) {
       return !isa<train::UnpackOp>(user);
     });
     if (!getFloatElementType(value.getType()) || !isRead)
       return;
-    auto module = func->getParentOfType<ModuleOp>();
-    auto state = module.lookupSymbol<train::StateOp>(symbol);
     // What is finite is rounded to something finite.
     if (state.getKind() == train::StateKind::Derived)
       return;
-    auto named = state;
-    if (auto masters = state.getCopyOf())
-      named = module.lookupSymbol<train::StateOp>(*masters);
-    std::string name = symbol.str();
+    train::StateOp named = state.getKind() == train::StateKind::WorkingCopy
+                               ? state.getOfState()
+                               : state;
+    std::string name = state.getSymName().str();
     if (ArrayAttr slots = named.getSlotsAttr();
         slots && isa<train::UnpackOp>(op))
       for (auto slot : slots.getAsRange<train::SlotAttr>())
@@ -259,15 +252,14 @@ struct ObserveValuesPass : mpc::impl::ObserveValuesPassBase<ObserveValuesPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    func::FuncOp func = findTraining(module);
+    func::FuncOp func = Program(getOperation()).trainingEntry();
     if (!func)
       return;
-    LDBG() << "observing " << func.getSymName();
+    LDBG() << "observing " << train::entryName(func);
     testMicroBatch(func);
     if (injectable)
       makeInjectable(func);
-    Observer(copyStep(func, kObserveEntry)).run();
+    Observer(copyStep(func, EntryRole::Observe)).run();
     // Only the copy is looked at.
     SmallVector<train::RoundingOp> roundings(
         func.front().getOps<train::RoundingOp>());
@@ -278,24 +270,20 @@ struct ObserveValuesPass : mpc::impl::ObserveValuesPassBase<ObserveValuesPass> {
   /// Lets states say which op gives what it did not compute.
   void makeInjectable(func::FuncOp func) {
     Builder attributes(&getContext());
-    auto create = [&](StringRef name, train::StateKind kind, Type element,
-                      Attribute value) {
-      assert(train::isReservedName(name) && "list it in StateNames.cpp");
-      auto type = RankedTensorType::get({}, element);
+    auto create = [&](StateRole role, TypedAttr value) {
+      auto type = RankedTensorType::get({}, value.getType());
       OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
-      train::StateOp::create(builder, func.getLoc(), name, kind, type,
-                             DenseElementsAttr::get(type, value), ArrayAttr(),
-                             FlatSymbolRefAttr());
+      auto state = train::StateOp::create(
+          builder, func.getLoc(),
+          Program(getOperation()).freeName(train::usualName(role)), role, type,
+          DenseElementsAttr::get(type, Attribute(value)));
       builder.setInsertionPointToStart(&func.front());
-      return Value(train::ReadOp::create(builder, func.getLoc(), type, name));
+      return Value(train::ReadOp::create(builder, func.getLoc(), state));
     };
     Value place =
-        create(kFaultPlace, train::StateKind::Control, attributes.getI32Type(),
-               attributes.getI32IntegerAttr(-1));
+        create(StateRole::FaultPlace, attributes.getI32IntegerAttr(-1));
     // Constants may be NaN: nobody looks for what is wrong in them.
-    Value fault =
-        create(kFaultValue, train::StateKind::Constant, attributes.getF32Type(),
-               attributes.getF32FloatAttr(0));
+    Value fault = create(StateRole::FaultValue, attributes.getF32FloatAttr(0));
     SmallVector<Value> values;
     for (Operation &op : func.front())
       llvm::append_range(values, computedBy(&op));

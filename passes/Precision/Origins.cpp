@@ -63,7 +63,7 @@ void Origins::visitPlaces(func::FuncOp func) {
 void Origins::visitUpdates(func::FuncOp func) {
   SmallVector<Value> work;
   for (auto write : func.front().getOps<train::WriteOp>()) {
-    train::StateOp state = stateOf(write);
+    train::StateOp state = write.getStateOp();
     if (state && (state.getKind() == train::StateKind::Parameter ||
                   state.getKind() == train::StateKind::Optimizer))
       work.push_back(write.getValue());

@@ -7,18 +7,9 @@
 using namespace mlir;
 using namespace mpc;
 
-template <typename ReadOrWrite>
-static train::StateOp lookUpState(ReadOrWrite op) {
-  return SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-      op, op.getStateAttr());
-}
-
-train::StateOp mpc::stateOf(train::ReadOp read) { return lookUpState(read); }
-train::StateOp mpc::stateOf(train::WriteOp write) { return lookUpState(write); }
-
 bool mpc::readsWeights(Operation *op) {
   auto read = dyn_cast<train::ReadOp>(op);
-  train::StateOp state = read ? stateOf(read) : nullptr;
+  train::StateOp state = read ? read.getStateOp() : nullptr;
   return state && (state.getKind() == train::StateKind::Parameter ||
                    state.getKind() == train::StateKind::Constant ||
                    state.getKind() == train::StateKind::WorkingCopy ||
@@ -99,7 +90,7 @@ train::StateOp mpc::getWeightState(Value value) {
   auto read = value.getDefiningOp<train::ReadOp>();
   if (!read)
     return nullptr;
-  train::StateOp state = stateOf(read);
+  train::StateOp state = read.getStateOp();
   if (!state || (state.getKind() != train::StateKind::Parameter &&
                  state.getKind() != train::StateKind::Constant))
     return nullptr;
@@ -116,10 +107,9 @@ StringRef mpc::stateName(Value value) {
   auto read = value.getDefiningOp<train::ReadOp>();
   if (!read)
     return "";
-  train::StateOp state = stateOf(read);
-  if (state && state.getCopyOfAttr())
-    state = SymbolTable::lookupNearestSymbolFrom<train::StateOp>(
-        state, state.getCopyOfAttr());
+  train::StateOp state = read.getStateOp();
+  if (state && state.getKind() == train::StateKind::WorkingCopy)
+    state = state.getOfState();
   if (!state)
     return "";
   if (ArrayAttr slots = state.getSlotsAttr(); slots && unpack)
@@ -129,21 +119,12 @@ StringRef mpc::stateName(Value value) {
   return state.getSymName();
 }
 
-Value mpc::getOrCreateRead(func::FuncOp func, train::StateOp state) {
-  for (auto read : func.front().getOps<train::ReadOp>())
-    if (read.getState() == state.getSymName())
-      return read.getResult();
-  OpBuilder builder = OpBuilder::atBlockBegin(&func.front());
-  return train::ReadOp::create(builder, state.getLoc(), state.getType(),
-                               FlatSymbolRefAttr::get(state.getSymNameAttr()));
-}
-
 bool mpc::updatesParameters(func::FuncOp func) {
   if (func.isExternal())
     return false;
   return llvm::any_of(
       func.front().getOps<train::WriteOp>(), [](train::WriteOp write) {
-        train::StateOp state = stateOf(write);
+        train::StateOp state = write.getStateOp();
         return state && state.getKind() == train::StateKind::Parameter;
       });
 }

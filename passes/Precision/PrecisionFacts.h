@@ -3,7 +3,7 @@
 #define MPC_PASSES_PRECISION_PRECISIONFACTS_H
 
 #include "compiler/Analysis/Ranges.h"
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -16,7 +16,6 @@ inline constexpr llvm::StringLiteral kPrecisionAttr = "mpc.precision";
 // Of an fp16 module whose loss is not to be scaled.
 inline constexpr llvm::StringLiteral kUnscaledAttr = "mpc.loss_scale_off";
 // Of `observe`: what its rows are of, and the rows that decide about a step.
-inline constexpr llvm::StringLiteral kObserveEntry = "observe";
 inline constexpr llvm::StringLiteral kObservationsAttr = "mpc.observations";
 inline constexpr llvm::StringLiteral kTestedAttr = "mpc.tested";
 // Of an op: the rule that decided its types, and why.
@@ -46,15 +45,6 @@ inline constexpr llvm::StringLiteral kRuleBudget = "error budget";
 inline constexpr llvm::StringLiteral kRulePrecision = "precision";
 inline constexpr llvm::StringLiteral kRuleScaling = "loss scaling";
 inline constexpr llvm::StringLiteral kRuleGuard = "guard";
-
-// States of the loss scale, and of gradients summed over micro-batches.
-inline constexpr llvm::StringLiteral kLossScaleState = "loss_scale";
-inline constexpr llvm::StringLiteral kStreakState = "loss_scale_streak";
-inline constexpr llvm::StringLiteral kGradientsState = "gradients";
-
-/// The state that is read or written; null if there is none of that name.
-train::StateOp stateOf(train::ReadOp read);
-train::StateOp stateOf(train::WriteOp write);
 
 /// True for reads of weights: masters, copies, and what is derived from them.
 bool readsWeights(mlir::Operation *op);
@@ -102,9 +92,6 @@ train::StateOp getWeightState(mlir::Value value);
 /// The tensor of the model that `value` is, or lies in, as the file calls it;
 /// "" if it is none of a state. A working copy goes by its original.
 llvm::StringRef stateName(mlir::Value value);
-
-/// The only read of `state` in `func`, made at its entry if there is none.
-mlir::Value getOrCreateRead(mlir::func::FuncOp func, train::StateOp state);
 
 /// True if `func` trains: writes a state of kind parameter.
 bool updatesParameters(mlir::func::FuncOp func);

@@ -5,17 +5,8 @@
 using namespace mlir;
 using namespace mpc;
 
-func::FuncOp mpc::findTraining(ModuleOp module) {
-  for (StringRef name : {"step", "accumulate"})
-    if (auto func = module.lookupSymbol<func::FuncOp>(name))
-      return func;
-  return nullptr;
-}
-
-func::FuncOp mpc::copyStep(func::FuncOp func, StringRef name) {
-  func::FuncOp copy = func.clone();
-  copy.setSymName(name);
-  func->getParentOfType<ModuleOp>().push_back(copy);
+func::FuncOp mpc::copyStep(func::FuncOp func, EntryRole role) {
+  func::FuncOp copy = Program::around(func).copyEntry(func, role);
   SmallVector<train::WriteOp> writes(copy.front().getOps<train::WriteOp>());
   for (train::WriteOp write : writes)
     write.erase();

@@ -12,12 +12,8 @@
 
 namespace mpc {
 
-/// The entry point that runs once for each batch of training; null if the model
-/// is not trained.
-mlir::func::FuncOp findTraining(mlir::ModuleOp module);
-
 /// A copy of `func` at the end of its module that writes no state.
-mlir::func::FuncOp copyStep(mlir::func::FuncOp func, llvm::StringRef name);
+mlir::func::FuncOp copyStep(mlir::func::FuncOp func, EntryRole role);
 
 /// Lets a copy return `outputs` and nothing else; what only served the rest,
 /// the update above all, is gone then.

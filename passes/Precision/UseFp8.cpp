@@ -200,7 +200,7 @@ struct UseFp8Pass : mpc::impl::UseFp8PassBase<UseFp8Pass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    func::FuncOp func = findTraining(module);
+    func::FuncOp func = train::Program(module).trainingEntry();
     if (!func)
       return; // Nothing is trained: predictions are made in 16 bit.
     llvm::DenseSet<Value> gradients = findGradients(func);
@@ -225,11 +225,9 @@ struct UseFp8Pass : mpc::impl::UseFp8PassBase<UseFp8Pass> {
     rounding.collect(layers, scaling == "delayed");
     if (!rounding.delayedTensors().empty()) {
       DelayedScales delayed(module, rounding.delayedTensors(), history, margin);
-      if (failed(delayed.createStates()))
-        return signalPassFailure();
+      delayed.createStates();
       rounding.setScales(delayed.readScales(func));
-      auto apply = module.lookupSymbol<func::FuncOp>("apply");
-      delayed.advance(func, apply ? apply : func);
+      delayed.advance(func, train::Program(module).updateEntry());
     }
     for (LinearLayer &layer : layers)
       for (train::MatmulOp product : layer.products())
@@ -238,14 +236,6 @@ struct UseFp8Pass : mpc::impl::UseFp8PassBase<UseFp8Pass> {
 
 private:
   llvm::StringSet<> affordable; ///< Where a profile tells.
-
-  /// The function that has the backward pass.
-  static func::FuncOp findTraining(ModuleOp module) {
-    for (auto func : module.getOps<func::FuncOp>())
-      if (!func.isExternal() && !findGradientPacks(func).empty())
-        return func;
-    return nullptr;
-  }
 
   /// Finds the layers whose errors fit in what is left of the budget, those
   /// first that save most for their error.

@@ -24,30 +24,26 @@ namespace mpc {
 
 using namespace mlir;
 using namespace mpc;
+using train::getOrCreateRead;
+using train::Program;
+using train::StateRole;
 
-/// The working copy of `state` in `type`, made if it is not there; null, with
-/// an error, if another state has its name.
+/// The working copy of `state` in `type`, made if it is not there.
 static train::StateOp getOrCreateCopy(ModuleOp module, train::StateOp state,
                                       FloatType type) {
-  std::string name = (state.getSymName() + "." + typeName(type)).str();
-  if (Operation *other = module.lookupSymbol(name)) {
-    auto copy = dyn_cast<train::StateOp>(other);
-    if (copy && copy.getCopyOf() == state.getSymName())
+  Program program(module);
+  for (train::StateOp copy : program.states(StateRole::WorkingCopy))
+    if (copy.getOf() == state.getSymName() &&
+        getFloatElementType(copy.getType()) == type)
       return copy;
-    InFlightDiagnostic error = emitError(state.getLoc())
-                               << "the working copy of '" << state.getSymName()
-                               << "' must be called '" << name
-                               << "', but that name is taken";
-    error.attachNote(other->getLoc()) << "by this";
-    return nullptr;
-  }
   OpBuilder builder(module.getContext());
   builder.setInsertionPointAfter(state);
   auto shape = cast<RankedTensorType>(state.getType()).getShape();
   return train::StateOp::create(
-      builder, state.getLoc(), name, train::StateKind::WorkingCopy,
-      RankedTensorType::get(shape, type), /*initial_value=*/nullptr,
-      /*slots=*/nullptr, FlatSymbolRefAttr::get(state.getSymNameAttr()));
+      builder, state.getLoc(),
+      program.freeName(state.getSymName() + "." + typeName(type)),
+      StateRole::WorkingCopy, RankedTensorType::get(shape, type),
+      /*value=*/nullptr, /*slots=*/nullptr, state);
 }
 
 /// Replaces `cast`, of a weight, by the same part of the working copy.
@@ -82,9 +78,7 @@ static void writeCopy(ModuleOp module, train::StateOp state,
                                         write.getValue());
     setDecision(rounded.getDefiningOp(), kRuleClass,
                 "written by the optimizer");
-    train::WriteOp::create(builder, write.getLoc(),
-                           FlatSymbolRefAttr::get(copy.getSymNameAttr()),
-                           rounded);
+    train::WriteOp::create(builder, write.getLoc(), copy, rounded);
   }
 }
 
@@ -144,8 +138,6 @@ struct UseWorkingCopyPass
           narrowConstant(state, type, reads[state.getSymName()]))
         continue;
       train::StateOp copy = getOrCreateCopy(module, state, type);
-      if (!copy)
-        return signalPassFailure();
       for (amp::CastOp cast : ofState)
         readCopy(cast, copy);
       writeCopy(module, state, copy);

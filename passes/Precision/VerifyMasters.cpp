@@ -19,11 +19,6 @@ std::optional<Masters> mpc::parseMasters(StringRef name) {
   return std::nullopt;
 }
 
-std::string mpc::restOf(StringRef parameters) {
-  return parameters == "parameters" ? "compensation"
-                                    : ("compensation." + parameters).str();
-}
-
 /// What has to see to it.
 static constexpr llvm::StringLiteral kMastersPass = "mpc-narrow-masters";
 
@@ -100,7 +95,8 @@ static LogicalResult verifyWrites(func::FuncOp func, StringRef value,
   }
   if (masters == Masters::Kahan && ofValue != ofRest)
     return blame(emitError(func.getLoc(), "'")
-                     << func.getSymName() << "' must store value and rest of "
+                     << train::entryName(func)
+                     << "' must store value and rest of "
                      << "one weight, in '" << value << "' and '" << rest << "'",
                  func, kMastersPass);
   return success();
@@ -144,8 +140,9 @@ LogicalResult mpc::verifyMasters(ModuleOp module) {
   for (auto state : module.getOps<train::StateOp>()) {
     if (state.getKind() == train::StateKind::Parameter) {
       StringRef value = state.getSymName();
-      std::string rest = restOf(value);
-      auto left = module.lookupSymbol<train::StateOp>(rest);
+      train::StateOp left =
+          train::Program(module).state(train::StateRole::Compensation, state);
+      StringRef rest = left ? left.getSymName() : StringRef();
       FloatType element = getFloatElementType(state.getType());
       if (!element.isBF16() || bool(left) != (*masters == Masters::Kahan))
         return blame(emitError(state.getLoc(), "the weights '")
@@ -168,9 +165,8 @@ LogicalResult mpc::verifyMasters(ModuleOp module) {
             return failure();
       }
     }
-    if (state.getCopyOf() &&
-        module.lookupSymbol<train::StateOp>(*state.getCopyOf()).getKind() ==
-            train::StateKind::Parameter)
+    if (state.getKind() == train::StateKind::WorkingCopy &&
+        state.getOfState().getKind() == train::StateKind::Parameter)
       return blame(emitError(state.getLoc(), "'")
                        << state.getSymName() << "' copies weights that are "
                        << "bf16 already",

@@ -32,7 +32,8 @@ static LogicalResult verifySignature(func::FuncOp func) {
        llvm::concat<const Type>(func.getArgumentTypes(), func.getResultTypes()))
     if (isLowTensor(type))
       return blame(emitError(func.getLoc(), "the signature of '")
-                       << func.getSymName() << "' must not have 16-bit floats, "
+                       << train::entryName(func)
+                       << "' must not have 16-bit floats, "
                        << "but has " << type,
                    func, "mpc-assign-precision");
   return success();
@@ -44,11 +45,8 @@ static bool isOfMasters(train::StateOp state) {
   auto module = state->getParentOfType<ModuleOp>();
   if (!module->hasAttr(kMastersAttr))
     return false;
-  return state.getKind() == train::StateKind::Parameter ||
-         llvm::any_of(module.getOps<train::StateOp>(), [&](train::StateOp s) {
-           return s.getKind() == train::StateKind::Parameter &&
-                  restOf(s.getSymName()) == state.getSymName();
-         });
+  return state.getRole() == train::StateRole::Parameter ||
+         state.getRole() == train::StateRole::Compensation;
 }
 
 static LogicalResult verifyState(train::StateOp state) {
@@ -305,8 +303,10 @@ static LogicalResult verifyGuards(func::FuncOp func,
     return success();
   for (auto write : func.front().getOps<train::WriteOp>()) {
     StringRef state = write.getState();
-    if (state == kLossScaleState || state == kStreakState ||
-        carried.contains(state) || isGuarded(write))
+    train::StateRole role = write.getStateOp().getRole();
+    if (role == train::StateRole::LossScale ||
+        role == train::StateRole::LossScaleStreak || carried.contains(state) ||
+        isGuarded(write))
       continue;
     return blame(write.emitOpError("must keep the old value of '")
                      << state << "' in a step that is not finite",

@@ -168,7 +168,7 @@ Case adamCase() {
   train.state @w parameter : !P
   train.state @m optimizer : !P
   train.state @v optimizer : !P
-  train.state @w.bf16 working_copy {copy_of = @w} : !H
+  train.state @w.bf16 working_copy {of = @w} : !H
   func.func @entry(%g: !P {mpc.name = "g"}, %lr: tensor<f32> {mpc.name = "lr"},
       %c1: tensor<f32> {mpc.name = "c1"}, %c2: tensor<f32> {mpc.name = "c2"}) {
     %w = train.read @w : !P

@@ -25,10 +25,10 @@
 // CHECK-NOT:     train.transpose
 // CHECK:         train.scaled_matmul
 // CHECK-LABEL: func.func @apply
-train.state @parameters.bf16 working_copy {copy_of = @parameters} : tensor<2x1024xbf16>
+train.state @parameters.bf16 working_copy {of = @parameters} : tensor<2x1024xbf16>
 train.state @parameters parameter : tensor<2x1024xf32>
 train.state @fp8.weights derived : tensor<1152xf8E4M3FN>
-func.func @derive() {
+func.func @derive() attributes {train.entry = #train.entry<derive>} {
   %s = train.constant dense<1.0> : tensor<f32> : tensor<f32>
   %p = train.read @parameters.bf16 : tensor<2x1024xbf16>
   %w0 = train.unpack %p {offset = 0 : i64} : (tensor<2x1024xbf16>) -> tensor<17x49xbf16>
@@ -39,7 +39,7 @@ func.func @derive() {
   train.write @fp8.weights, %all : tensor<1152xf8E4M3FN>
   return
 }
-func.func @accumulate(%x: tensor<32x17xf8E4M3FN>, %y: tensor<32x16xf8E4M3FN>, %s: tensor<f32>) -> (tensor<32x49xf32>, tensor<32x16xf32>, tensor<32x49xf32>, tensor<17x16xf32>) {
+func.func @accumulate(%x: tensor<32x17xf8E4M3FN>, %y: tensor<32x16xf8E4M3FN>, %s: tensor<f32>) -> (tensor<32x49xf32>, tensor<32x16xf32>, tensor<32x49xf32>, tensor<17x16xf32>) attributes {train.entry = #train.entry<accumulate>} {
   %all = train.read @fp8.weights : tensor<1152xf8E4M3FN>
   %w0 = train.unpack %all {offset = 0 : i64} : (tensor<1152xf8E4M3FN>) -> tensor<17x49xf8E4M3FN>
   %w1 = train.unpack %all {offset = 896 : i64} : (tensor<1152xf8E4M3FN>) -> tensor<16x16xf8E4M3FN>
@@ -54,7 +54,7 @@ func.func @accumulate(%x: tensor<32x17xf8E4M3FN>, %y: tensor<32x16xf8E4M3FN>, %s
   %r3 = amp.dequantize %p3 by %s, %s : tensor<17x16xf32>
   return %r0, %r1, %r2, %r3 : tensor<32x49xf32>, tensor<32x16xf32>, tensor<32x49xf32>, tensor<17x16xf32>
 }
-func.func @apply() {
+func.func @apply() attributes {train.entry = #train.entry<apply>} {
   return
 }
 
@@ -63,7 +63,7 @@ func.func @apply() {
 // A step that rounds its weights itself turns them itself.
 // CHECK-LABEL: func.func @step
 // CHECK:         train.transpose
-func.func @step(%x: tensor<32x16xf8E4M3FN>, %w: tensor<16x16xf8E4M3FN>) -> tensor<32x16xf32> {
+func.func @step(%x: tensor<32x16xf8E4M3FN>, %w: tensor<16x16xf8E4M3FN>) -> tensor<32x16xf32> attributes {train.entry = #train.entry<step>} {
   %0 = train.matmul %x, %w : (tensor<32x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>) -> tensor<32x16xf32>
   return %0 : tensor<32x16xf32>
 }

@@ -9,7 +9,7 @@
 
 module {
   // expected-error @+1 {{the model has 2 outputs ('a', 'b') and no loss; use --loss=output:NAME if one of them is the loss, or --loss=KIND:NAME to take a loss of one}}
-  func.func @predict(%x: tensor<4xf32>) -> (tensor<4xf32> {mpc.name = "a"}, tensor<4xf32> {mpc.name = "b"}) {
+  func.func @predict(%x: tensor<4xf32>) -> (tensor<4xf32> {mpc.name = "a"}, tensor<4xf32> {mpc.name = "b"}) attributes {train.entry = #train.entry<predict>} {
     return %x, %x : tensor<4xf32>, tensor<4xf32>
   }
 }
@@ -18,7 +18,7 @@ module {
 
 module {
   // expected-error @+1 {{several outputs are losses ('a', 'b'); use --loss=output:NAME to choose}}
-  func.func @predict(%x: tensor<4xf32>, %t: tensor<4xf32>) -> (tensor<f32> {mpc.name = "a"}, tensor<f32> {mpc.name = "b"}) {
+  func.func @predict(%x: tensor<4xf32>, %t: tensor<4xf32>) -> (tensor<f32> {mpc.name = "a"}, tensor<f32> {mpc.name = "b"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.element_loss %x, %t {kind = #train<element_loss mse>, reduction = #train<reduction mean>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
     %1 = train.neg %0 : (tensor<f32>) -> tensor<f32>
     return %0, %1 : tensor<f32>, tensor<f32>
@@ -30,7 +30,7 @@ module {
 // Of two numbers either may be the loss.
 module {
   // expected-error @+1 {{the model has 2 outputs ('a', 'b') and no loss; use --loss=output:NAME}}
-  func.func @predict(%x: tensor<f32>) -> (tensor<f32> {mpc.name = "a"}, tensor<1xf32> {mpc.name = "b"}) {
+  func.func @predict(%x: tensor<f32>) -> (tensor<f32> {mpc.name = "a"}, tensor<1xf32> {mpc.name = "b"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.reshape %x : (tensor<f32>) -> tensor<1xf32>
     return %x, %0 : tensor<f32>, tensor<1xf32>
   }
@@ -40,23 +40,13 @@ module {
 
 module {
   // expected-error @+1 {{output 'a' must be a float for a loss, but is i64[4]}}
-  func.func @predict(%x: tensor<4xi64>) -> (tensor<4xi64> {mpc.name = "a"}) {
+  func.func @predict(%x: tensor<4xi64>) -> (tensor<4xi64> {mpc.name = "a"}) attributes {train.entry = #train.entry<predict>} {
     return %x : tensor<4xi64>
   }
 }
 
 // -----
 
-// expected-error @+1 {{the model has no function 'predict' with outputs}}
+// expected-error @+1 {{the model has no entry 'predict' with outputs}}
 module {
-}
-
-// -----
-
-module {
-  // expected-error @+1 {{the name 'train' is taken}}
-  train.state @train parameter : tensor<4xf32>
-  func.func @predict(%x: tensor<4xf32>) -> (tensor<4xf32> {mpc.name = "a"}) {
-    return %x : tensor<4xf32>
-  }
 }

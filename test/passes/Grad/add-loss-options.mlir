@@ -21,7 +21,7 @@ module {
   // L1-LABEL:     func.func @train
   // L1:             %[[P:.*]] = train.sigmoid
   // L1:             train.element_loss %[[P]], %{{.*}} {kind = #train<element_loss l1>
-  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}) -> (tensor<4x3xf32> {mpc.name = "p"}, tensor<4x3xf32> {mpc.name = "cost"}) {
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}) -> (tensor<4x3xf32> {mpc.name = "p"}, tensor<4x3xf32> {mpc.name = "cost"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.sigmoid %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
     %1 = train.mul %0, %0 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
     return %0, %1 : tensor<4x3xf32>, tensor<4x3xf32>

@@ -6,7 +6,7 @@
 module {
   // CHECK-LABEL: func.func @predict
   // CHECK-SAME:    (%{{.*}}: tensor<4x3xf32> {{{.*}}}) -> (tensor<4x3xf32> {mpc.batch_dim = 0 : i64, mpc.name = "logits"})
-  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<4x3xf32> {mpc.name = "logits", mpc.batch_dim = 0 : i64}) {
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<4x3xf32> {mpc.name = "logits", mpc.batch_dim = 0 : i64}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.relu %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
     return %0 : tensor<4x3xf32>
   }
@@ -33,7 +33,7 @@ module {
   // CHECK:         %[[LOSS:.*]] = train.softmax_cross_entropy {{.*}} -> tensor<2x8xf32>
   // CHECK:         train.reduce_sum %[[LOSS]] {axes = array<i64: 1>} : (tensor<2x8xf32>) -> tensor<2xf32>
   // CHECK-LABEL: func.func @train
-  func.func @predict(%x: tensor<2x3x8xf32> {mpc.name = "x"}, %y: tensor<2x8xi64> {mpc.name = "y"}) -> (tensor<2x3x8xf32> {mpc.name = "logits"}, tensor<f32> {mpc.name = "loss"}) {
+  func.func @predict(%x: tensor<2x3x8xf32> {mpc.name = "x"}, %y: tensor<2x8xi64> {mpc.name = "y"}) -> (tensor<2x3x8xf32> {mpc.name = "logits"}, tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.softmax_cross_entropy %x, %y {reduction = #train<reduction mean>, ignore_index = -1 : i64} : (tensor<2x3x8xf32>, tensor<2x8xi64>) -> tensor<f32>
     return %x, %0 : tensor<2x3x8xf32>, tensor<f32>
   }
@@ -48,7 +48,7 @@ module {
   // CHECK-LABEL: func.func @evaluate
   // CHECK-SAME:    tensor<4x1xi32> {mpc.batch_dim = 0 : i64, mpc.name = "y", mpc.range = [0, 3]}
   // CHECK-SAME:    {mpc.batch_dim = 0 : i64, mpc.name = "sample_loss"}
-  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}, %y: tensor<4x1xi32> {mpc.name = "y", mpc.batch_dim = 0 : i64}) -> (tensor<f32> {mpc.name = "loss"}) {
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}, %y: tensor<4x1xi32> {mpc.name = "y", mpc.batch_dim = 0 : i64}) -> (tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.cast %y {to = i64} : (tensor<4x1xi32>) -> tensor<4x1xi64>
     %1 = train.reshape %0 : (tensor<4x1xi64>) -> tensor<4xi64>
     %2 = train.softmax_cross_entropy %x, %1 {reduction = #train<reduction mean>} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
@@ -62,7 +62,7 @@ module {
   // CHECK-LABEL: func.func @evaluate
   // CHECK-SAME:    tensor<4xf32> {mpc.batch_dim = 0 : i64, mpc.name = "y"}
   // CHECK-SAME:    {mpc.batch_dim = 0 : i64, mpc.name = "sample_loss"}
-  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}, %y: tensor<4xf32> {mpc.name = "y", mpc.batch_dim = 0 : i64}) -> (tensor<f32> {mpc.name = "loss"}) {
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}, %y: tensor<4xf32> {mpc.name = "y", mpc.batch_dim = 0 : i64}) -> (tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.cast %y {to = i64} : (tensor<4xf32>) -> tensor<4xi64>
     %1 = train.softmax_cross_entropy %x, %0 {reduction = #train<reduction mean>} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
     return %1 : tensor<f32>
@@ -80,7 +80,7 @@ module {
   // CHECK-SAME:    %[[X:[^:]*]]: tensor<4x3xf32>
   // CHECK-NOT:     train.softmax %
   // CHECK:         train.softmax_cross_entropy %[[X]],
-  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}) -> (tensor<4x3xf32> {mpc.name = "probabilities"}) {
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}) -> (tensor<4x3xf32> {mpc.name = "probabilities"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.softmax %x {axis = 1 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
     return %0 : tensor<4x3xf32>
   }
@@ -99,7 +99,7 @@ module {
   // CHECK:         %[[ONE:.*]] = train.constant dense<1.000000e+00> : tensor<f32>
   // CHECK:         %[[ONES:.*]] = train.broadcast_to %[[ONE]] : (tensor<f32>) -> tensor<4xf32>
   // CHECK:         return %[[SUM]], %[[ONES]]
-  func.func @predict(%x: tensor<4x1xf32> {mpc.name = "targets", mpc.batch_dim = 0 : i64}) -> (tensor<4x1xf32> {mpc.name = "y", mpc.batch_dim = 0 : i64}) {
+  func.func @predict(%x: tensor<4x1xf32> {mpc.name = "targets", mpc.batch_dim = 0 : i64}) -> (tensor<4x1xf32> {mpc.name = "y", mpc.batch_dim = 0 : i64}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.relu %x : (tensor<4x1xf32>) -> tensor<4x1xf32>
     return %0 : tensor<4x1xf32>
   }
@@ -119,7 +119,7 @@ module {
   // CHECK-SAME:    tensor<4xi64> {mpc.name = "y", mpc.range = [0, 3]}
   // CHECK:         %[[LOSS:.*]] = train.nll_loss {{.*}}reduction = #train<reduction sum>
   // CHECK:         return %[[LOSS]]
-  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}, %y: tensor<4xi64> {mpc.name = "y"}) -> (tensor<f32> {mpc.name = "loss"}, tensor<4x3xf32> {mpc.name = "scores"}) {
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}, %y: tensor<4xi64> {mpc.name = "y"}) -> (tensor<f32> {mpc.name = "loss"}, tensor<4x3xf32> {mpc.name = "scores"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.log_softmax %x {axis = 1 : i64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
     %1 = train.nll_loss %0, %y {reduction = #train<reduction sum>} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
     return %1, %0 : tensor<f32>, tensor<4x3xf32>
@@ -136,7 +136,7 @@ module {
   // CHECK:         return %[[X]]
   // CHECK-LABEL: func.func @train
   // CHECK:         train.softmax_cross_entropy {{.*}}reduction = #train<reduction mean>
-  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}, %y: tensor<4xi64> {mpc.name = "y"}) -> (tensor<4xf32> {mpc.name = "loss"}) {
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}, %y: tensor<4xi64> {mpc.name = "y"}) -> (tensor<4xf32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.softmax_cross_entropy %x, %y {reduction = #train<reduction none>} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
     return %0 : tensor<4xf32>
   }
@@ -160,7 +160,7 @@ module {
   // CHECK:         %[[EACH:.*]] = train.nll_loss {{.*}}reduction = #train<reduction none>
   // CHECK:         %[[MEAN:.*]] = train.reduce_mean %[[EACH]]
   // CHECK:         return %[[MEAN]]
-  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}, %y: tensor<4xi64> {mpc.name = "y"}) -> (tensor<4xf32> {mpc.name = "loss"}) {
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}, %y: tensor<4xi64> {mpc.name = "y"}) -> (tensor<4xf32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.nll_loss %x, %y {reduction = #train<reduction none>, ignore_index = -1 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<4xf32>
     return %0 : tensor<4xf32>
   }
@@ -174,7 +174,7 @@ module {
   // CHECK-SAME:    -> (tensor<f32> {mpc.name = "loss"})
   // CHECK:         %[[SUM:.*]] = train.add
   // CHECK:         return %[[SUM]]
-  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}, %y: tensor<4xi64> {mpc.name = "y"}, %penalty: tensor<f32> {mpc.name = "penalty"}) -> (tensor<4x3xf32> {mpc.name = "logits"}, tensor<f32> {mpc.name = "loss"}) {
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}, %y: tensor<4xi64> {mpc.name = "y"}, %penalty: tensor<f32> {mpc.name = "penalty"}) -> (tensor<4x3xf32> {mpc.name = "logits"}, tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.softmax_cross_entropy %x, %y {reduction = #train<reduction mean>} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
     %1 = train.add %0, %penalty : (tensor<f32>, tensor<f32>) -> tensor<f32>
     return %x, %1 : tensor<4x3xf32>, tensor<f32>
@@ -188,7 +188,7 @@ module {
 module {
   // CHECK-LABEL: func.func @evaluate
   // CHECK-SAME:    tensor<4xi64> {mpc.name = "i", mpc.range = [0, 3]}
-  func.func @predict(%i: tensor<4xi64> {mpc.name = "i", mpc.range = [-7, 7]}, %t: tensor<7x3xf32> {mpc.name = "t"}) -> (tensor<f32> {mpc.name = "loss"}) {
+  func.func @predict(%i: tensor<4xi64> {mpc.name = "i", mpc.range = [-7, 7]}, %t: tensor<7x3xf32> {mpc.name = "t"}) -> (tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.embedding %t, %i : (tensor<7x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
     %1 = train.softmax_cross_entropy %0, %i {reduction = #train<reduction mean>, ignore_index = -100 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
     return %1 : tensor<f32>
@@ -200,7 +200,7 @@ module {
 module {
   // CHECK-LABEL: func.func @evaluate
   // CHECK-SAME:    tensor<4xi64> {mpc.ignored = -1 : i64, mpc.name = "i", mpc.range = [0, 2]}
-  func.func @predict(%i: tensor<4xi64> {mpc.name = "i", mpc.range = [-2, 2]}, %t: tensor<2x3xf32> {mpc.name = "t"}) -> (tensor<f32> {mpc.name = "loss"}) {
+  func.func @predict(%i: tensor<4xi64> {mpc.name = "i", mpc.range = [-2, 2]}, %t: tensor<2x3xf32> {mpc.name = "t"}) -> (tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.embedding %t, %i : (tensor<2x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
     %1 = train.softmax_cross_entropy %0, %i {reduction = #train<reduction mean>, ignore_index = -1 : i64} : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
     return %1 : tensor<f32>
@@ -221,7 +221,7 @@ module {
   // CHECK-SAME:    %[[L:[^:]*]]: tensor<2x3xi64> {mpc.batch_dim = 0 : i64, mpc.ignored = -100 : i64, mpc.name = "labels", mpc.range = [0, 5]}
   // CHECK:         %[[ROWS:.*]] = train.reshape %[[L]] : (tensor<2x3xi64>) -> tensor<6xi64>
   // CHECK:         train.softmax_cross_entropy %{{.*}}, %[[ROWS]]
-  func.func @predict(%x: tensor<2x3x5xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<6x5xf32> {mpc.name = "logits"}) {
+  func.func @predict(%x: tensor<2x3x5xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<6x5xf32> {mpc.name = "logits"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.tanh %x : (tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
     %1 = train.reshape %0 : (tensor<2x3x5xf32>) -> tensor<6x5xf32>
     return %1 : tensor<6x5xf32>
@@ -234,7 +234,7 @@ module {
 module {
   // CHECK-LABEL: func.func @evaluate
   // CHECK-SAME:    tensor<6xi64> {mpc.ignored = -100 : i64, mpc.name = "labels"
-  func.func @predict(%x: tensor<2x5x3xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<6x5xf32> {mpc.name = "logits"}) {
+  func.func @predict(%x: tensor<2x5x3xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<6x5xf32> {mpc.name = "logits"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.reshape %x : (tensor<2x5x3xf32>) -> tensor<6x5xf32>
     return %0 : tensor<6x5xf32>
   }
@@ -255,7 +255,7 @@ module {
   // CHECK:         %[[FLAT:.*]] = train.reshape %[[LABELS]] : (tensor<2x3xi64>) -> tensor<6xi64>
   // CHECK:         %[[ROWS:.*]] = train.reshape %{{.*}} : (tensor<2x3x5xf32>) -> tensor<6x5xf32>
   // CHECK:         train.softmax_cross_entropy %[[ROWS]], %[[FLAT]]
-  func.func @predict(%tokens: tensor<2x3xi64> {mpc.name = "tokens", mpc.batch_dim = 0 : i64, mpc.range = [-5, 5]}, %table: tensor<5x5xf32> {mpc.name = "t"}) -> (tensor<2x3x5xf32> {mpc.name = "logits", mpc.batch_dim = 0 : i64}) {
+  func.func @predict(%tokens: tensor<2x3xi64> {mpc.name = "tokens", mpc.batch_dim = 0 : i64, mpc.range = [-5, 5]}, %table: tensor<5x5xf32> {mpc.name = "t"}) -> (tensor<2x3x5xf32> {mpc.name = "logits", mpc.batch_dim = 0 : i64}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.embedding %table, %tokens : (tensor<5x5xf32>, tensor<2x3xi64>) -> tensor<2x3x5xf32>
     return %0 : tensor<2x3x5xf32>
   }
@@ -268,7 +268,7 @@ module {
 module {
   // CHECK-LABEL: func.func @predict
   // CHECK-SAME:    -> (tensor<6x5xf32> {mpc.batch_dim = 0 : i64, mpc.name = "kept"}, tensor<6x5xf32> {mpc.name = "mixed"})
-  func.func @predict(%x: tensor<2x3x4xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}, %w: tensor<4x5xf32> {mpc.name = "w"}) -> (tensor<6x5xf32> {mpc.name = "kept"}, tensor<6x5xf32> {mpc.name = "mixed"}, tensor<f32> {mpc.name = "loss"}) {
+  func.func @predict(%x: tensor<2x3x4xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}, %w: tensor<4x5xf32> {mpc.name = "w"}) -> (tensor<6x5xf32> {mpc.name = "kept"}, tensor<6x5xf32> {mpc.name = "mixed"}, tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.reshape %x : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
     %1 = train.matmul %0, %w : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
     %2 = train.softmax %1 {axis = 1 : i64} : (tensor<6x5xf32>) -> tensor<6x5xf32>
@@ -294,7 +294,7 @@ module {
   // CHECK:         %[[ONE:.*]] = train.reshape %[[SUM]] : (tensor<f32>) -> tensor<1xf32>
   // CHECK:         %[[LOSS:.*]] = train.reshape %[[ONE]] : (tensor<1xf32>) -> tensor<f32>
   // CHECK:         return %[[LOSS]]
-  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}) -> (tensor<1xf32> {mpc.name = "cost"}, tensor<4x3xf32> {mpc.name = "y"}) {
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}) -> (tensor<1xf32> {mpc.name = "cost"}, tensor<4x3xf32> {mpc.name = "y"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.reduce_sum %x {axes = array<i64: 0, 1>} : (tensor<4x3xf32>) -> tensor<f32>
     %1 = train.reshape %0 : (tensor<f32>) -> tensor<1xf32>
     %2 = train.relu %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
@@ -307,7 +307,7 @@ module {
 // One number of one sample is what the model says of it.
 // CHECK: module attributes {mpc.loss = "mse of output 'y' against input 'targets'"
 module {
-  func.func @predict(%x: tensor<1x3xf32> {mpc.name = "x"}) -> (tensor<1x1xf32> {mpc.name = "y"}) {
+  func.func @predict(%x: tensor<1x3xf32> {mpc.name = "x"}) -> (tensor<1x1xf32> {mpc.name = "y"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.reduce_sum %x {axes = array<i64: 1>} : (tensor<1x3xf32>) -> tensor<1xf32>
     %1 = train.reshape %0 : (tensor<1xf32>) -> tensor<1x1xf32>
     return %1 : tensor<1x1xf32>

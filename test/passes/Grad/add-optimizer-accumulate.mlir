@@ -6,12 +6,12 @@
 // step stands still between updates. f64 stays f64.
 module {
   train.state @w parameter : tensor<2xf64>
-  train.state @step_count control : tensor<i64>
+  train.state @step_count step_count : tensor<i64>
   // CHECK: train.state @parameters parameter {{.*}} : tensor<1x1024xf64>{{$}}
-  // CHECK: train.state @gradients optimizer {slots = [#train.slot<"w", 0, [2]>]} : tensor<1x1024xf64>
-  // CHECK: train.state @loss_sum control : tensor<f64>
-  // CHECK: train.state @micro_step control : tensor<i64>
-  // CHECK: train.state @learning_rate control : tensor<f64>
+  // CHECK: train.state @gradients gradient_sum {slots = [#train.slot<"w", 0, [2]>]} : tensor<1x1024xf64>
+  // CHECK: train.state @loss_sum loss_sum : tensor<f64>
+  // CHECK: train.state @micro_step micro_step : tensor<i64>
+  // CHECK: train.state @learning_rate learning_rate : tensor<f64>
 
   // CHECK-LABEL: func.func @accumulate
   // CHECK-SAME:    -> (tensor<f64> {mpc.name = "loss"})
@@ -52,7 +52,7 @@ module {
   // CHECK:         %[[ZEROS:.*]] = train.broadcast_to %[[ZERO]]
   // CHECK:         train.write @gradients, %[[ZEROS]]
   // CHECK:         return %[[LOSS]], %[[NORM]]
-  func.func @train(%seed: tensor<i64>) -> (tensor<f64> {mpc.name = "loss"}, tensor<2xf64> {mpc.gradient_of = "w"}) {
+  func.func @train(%seed: tensor<i64>) -> (tensor<f64> {mpc.name = "loss"}, tensor<2xf64> {mpc.gradient_of = "w"}) attributes {train.entry = #train.entry<train>} {
     %w = train.read @w : tensor<2xf64>
     %step = train.read @step_count : tensor<i64>
     %0 = train.dropout_training %w, %seed, %step {index = 0 : i64, ratio = 5.0e-01 : f32} : (tensor<2xf64>, tensor<i64>, tensor<i64>) -> tensor<2xf64>
@@ -75,7 +75,7 @@ module {
   // CHECK:         train.constant {mpc.loss_seed} dense<1.000000e+00>
   // CHECK:         %[[SUM:.*]] = train.add %{{.*}}, %[[LOSS]]
   // CHECK:         train.write @loss_sum, %[[SUM]]
-  func.func @train(%x: tensor<2xf32>) -> (tensor<f32> {mpc.name = "loss"}, tensor<2xf32> {mpc.gradient_of = "w"}) {
+  func.func @train(%x: tensor<2xf32>) -> (tensor<f32> {mpc.name = "loss"}, tensor<2xf32> {mpc.gradient_of = "w"}) attributes {train.entry = #train.entry<train>} {
     %w = train.read @w : tensor<2xf32>
     %0 = train.mul %w, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
     %1 = train.reduce_sum %0 {axes = array<i64: 0>} : (tensor<2xf32>) -> tensor<f32>
@@ -112,7 +112,7 @@ module {
   // CHECK:         %[[BOTH:.*]] = train.mul %[[FACTOR]], %[[CLIP]]
   // CHECK:         train.mul %[[SUM]], %[[BOTH]]
   // CHECK:         return %{{.*}}, %[[NORM]]
-  func.func @train(%labels: tensor<3xi64>) -> (tensor<f32> {mpc.name = "loss"}, tensor<3x2xf32> {mpc.gradient_of = "w"}) {
+  func.func @train(%labels: tensor<3xi64>) -> (tensor<f32> {mpc.name = "loss"}, tensor<3x2xf32> {mpc.gradient_of = "w"}) attributes {train.entry = #train.entry<train>} {
     %w = train.read @w : tensor<3x2xf32>
     %0 = train.softmax_cross_entropy %w, %labels {reduction = #train<reduction mean>, ignore_index = -1 : i64} : (tensor<3x2xf32>, tensor<3xi64>) -> tensor<f32>
     %one = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>

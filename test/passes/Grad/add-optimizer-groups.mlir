@@ -36,7 +36,7 @@ module {
   train.state @norm.scale parameter : tensor<4xf32>
   train.state @out.weight parameter : tensor<4x4xf32>
 
-  func.func @predict(%x: tensor<3x2xf32>) -> tensor<3x4xf32> {
+  func.func @predict(%x: tensor<3x2xf32>) -> tensor<3x4xf32> attributes {train.entry = #train.entry<predict>} {
     %w = train.read @fc.weight : tensor<2x4xf32>
     %s = train.read @norm.scale : tensor<4xf32>
     %o = train.read @out.weight : tensor<4x4xf32>
@@ -69,7 +69,7 @@ module {
   // LAMB:         train.reduce_sum {{.*}} {axes = array<i64: 1>} : (tensor<3x1024xf32>) -> tensor<3xf32>
   // LAMB:         train.embedding_grad
   // LAMB:         train.embedding {{.*}} -> tensor<3xf32>
-  func.func @train(%a: tensor<2x4xf32>, %b: tensor<4xf32>, %c: tensor<4x4xf32>) -> (tensor<f32> {mpc.name = "loss"}, tensor<2x4xf32> {mpc.gradient_of = "fc.weight"}, tensor<4xf32> {mpc.gradient_of = "norm.scale"}, tensor<4x4xf32> {mpc.gradient_of = "out.weight"}) {
+  func.func @train(%a: tensor<2x4xf32>, %b: tensor<4xf32>, %c: tensor<4x4xf32>) -> (tensor<f32> {mpc.name = "loss"}, tensor<2x4xf32> {mpc.gradient_of = "fc.weight"}, tensor<4xf32> {mpc.gradient_of = "norm.scale"}, tensor<4x4xf32> {mpc.gradient_of = "out.weight"}) attributes {train.entry = #train.entry<train>} {
     %w = train.read @fc.weight : tensor<2x4xf32>
     %0 = train.reduce_sum %w {axes = array<i64: 0, 1>} : (tensor<2x4xf32>) -> tensor<f32>
     return %0, %a, %b, %c : tensor<f32>, tensor<2x4xf32>, tensor<4xf32>, tensor<4x4xf32>

@@ -26,7 +26,7 @@
 // SCHEDULE:   error: unknown schedule 'sine'
 // ACCUMULATE: error: accumulate must be at least 1
 
-// expected-error @+2 {{a function 'train' that returns gradients is needed}}
+// expected-error @+2 {{an entry 'train' that returns gradients is needed}}
 // expected-note @+1 {{mpc-differentiate makes it}}
 module {
 }
@@ -37,7 +37,7 @@ module {
   train.state @w parameter : tensor<2xf32>
   // expected-error @+1 {{parameters must all be f32, or all f64, but 'v' is 'tensor<2xf64>'}}
   train.state @v parameter : tensor<2xf64>
-  func.func @train(%x: tensor<f32>, %w: tensor<2xf32>, %v: tensor<2xf64>) -> (tensor<f32>, tensor<2xf32> {mpc.gradient_of = "w"}, tensor<2xf64> {mpc.gradient_of = "v"}) {
+  func.func @train(%x: tensor<f32>, %w: tensor<2xf32>, %v: tensor<2xf64>) -> (tensor<f32>, tensor<2xf32> {mpc.gradient_of = "w"}, tensor<2xf64> {mpc.gradient_of = "v"}) attributes {train.entry = #train.entry<train>} {
     return %x, %w, %v : tensor<f32>, tensor<2xf32>, tensor<2xf64>
   }
 }
@@ -48,7 +48,7 @@ module {
   train.state @w parameter : tensor<f32>
   train.state @v parameter : tensor<f32>
   // expected-error @+1 {{'train' must return the loss and the gradients of 2 parameters in the order of their states}}
-  func.func @train(%x: tensor<f32>) -> (tensor<f32>, tensor<f32> {mpc.gradient_of = "w"}) {
+  func.func @train(%x: tensor<f32>) -> (tensor<f32>, tensor<f32> {mpc.gradient_of = "w"}) attributes {train.entry = #train.entry<train>} {
     return %x, %x : tensor<f32>, tensor<f32>
   }
 }

@@ -2,9 +2,9 @@
 // RUN: mpc-opt %s --mpc-add-optimizer="clip-value=0.5 clip-norm=2" | FileCheck %s --check-prefix=CLIP
 // RUN: mpc-opt %s --mpc-add-optimizer="schedule=linear accumulate=4 ema=0.5" | FileCheck %s --check-prefix=APPLY
 
-// CHECK: train.state @total_steps control : tensor<i64> = dense<20>
-// CHECK: train.state @ema_count control : tensor<i64> = dense<0>
-// CHECK: train.state @ema optimizer {slots = [#train.slot<"w", 0, [3]>]} : tensor<1x1024xf32>
+// CHECK: train.state @total_steps total_steps : tensor<i64> = dense<20>
+// CHECK: train.state @ema_count average_count : tensor<i64> = dense<0>
+// CHECK: train.state @ema average {slots = [#train.slot<"w", 0, [3]>]} : tensor<1x1024xf32>
 module {
   train.state @w parameter : tensor<3xf32>
 
@@ -44,7 +44,7 @@ module {
   // APPLY-LABEL: func.func @apply
   // APPLY:         train.scheduled_rate
   // APPLY:         train.write @ema
-  func.func @train(%a: tensor<3xf32>) -> (tensor<f32> {mpc.name = "loss"}, tensor<3xf32> {mpc.gradient_of = "w"}) {
+  func.func @train(%a: tensor<3xf32>) -> (tensor<f32> {mpc.name = "loss"}, tensor<3xf32> {mpc.gradient_of = "w"}) attributes {train.entry = #train.entry<train>} {
     %one = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
     %w = train.read @w : tensor<3xf32>
     %0 = train.reduce_sum %w {axes = array<i64: 0>} : (tensor<3xf32>) -> tensor<f32>

@@ -8,11 +8,11 @@
 module {
   // CHECK:     train.state @parameters parameter {slots = [#train.slot<"w", 0, [3, 3]>, #train.slot<"b", 32, [3]>, #train.slot<"zero", 64, [2]>]} : tensor<1x1024xf32> = dense_resource<parameters>
   // CHECK-NOT: @w parameter
-  // CHECK:     train.state @step_count control : tensor<i64>
-  // CHECK:     train.state @learning_rate control : tensor<f32> = dense<1.000000e-03>
-  // CHECK:     train.state @adam.first_moment optimizer {slots = [{{.*}}]} : tensor<1x1024xf32>{{$}}
-  // CHECK:     train.state @adam.second_moment optimizer {slots = [{{.*}}]} : tensor<1x1024xf32>{{$}}
-  // SGD:       train.state @learning_rate control : tensor<f32> = dense<5.000000e-01>
+  // CHECK:     train.state @step_count step_count : tensor<i64>
+  // CHECK:     train.state @learning_rate learning_rate : tensor<f32> = dense<1.000000e-03>
+  // CHECK:     train.state @adam.first_moment first_moment {slots = [{{.*}}]} : tensor<1x1024xf32>{{$}}
+  // CHECK:     train.state @adam.second_moment second_moment {slots = [{{.*}}]} : tensor<1x1024xf32>{{$}}
+  // SGD:       train.state @learning_rate learning_rate : tensor<f32> = dense<5.000000e-01>
   // SGD-NOT:   optimizer {{.*}}slots
   // MOMENTUM:  train.state @momentum.velocity optimizer
   train.state @w parameter : tensor<3x3xf32> = dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]> : tensor<3x3xf32>
@@ -25,7 +25,7 @@ module {
   // CHECK-NEXT:    %[[W:.*]] = train.unpack %[[PACK]] {offset = 0 : i64} {{.*}} -> tensor<3x3xf32>
   // CHECK-NEXT:    %[[B:.*]] = train.unpack %[[PACK]] {offset = 32 : i64} {{.*}} -> tensor<3xf32>
   // CHECK-NEXT:    train.add %[[W]], %[[B]]
-  func.func @predict() -> tensor<3x3xf32> {
+  func.func @predict() -> tensor<3x3xf32> attributes {train.entry = #train.entry<predict>} {
     %w = train.read @w : tensor<3x3xf32>
     %b = train.read @b : tensor<3xf32>
     %0 = train.add %w, %b : (tensor<3x3xf32>, tensor<3xf32>) -> tensor<3x3xf32>
@@ -67,7 +67,7 @@ module {
   // ADAM-LABEL:     func.func @step
   // ADAM-NOT:         decoupled
   // ADAM:             train.adam {{.*}} weight_decay = 0.000000e+00 : f32}
-  func.func @train(%dw: tensor<3x3xf32>, %db: tensor<3xf32>, %dz: tensor<2xf32>) -> (tensor<f32> {mpc.name = "loss"}, tensor<3x3xf32> {mpc.gradient_of = "w"}, tensor<3xf32> {mpc.gradient_of = "b"}, tensor<2xf32> {mpc.gradient_of = "zero"}) {
+  func.func @train(%dw: tensor<3x3xf32>, %db: tensor<3xf32>, %dz: tensor<2xf32>) -> (tensor<f32> {mpc.name = "loss"}, tensor<3x3xf32> {mpc.gradient_of = "w"}, tensor<3xf32> {mpc.gradient_of = "b"}, tensor<2xf32> {mpc.gradient_of = "zero"}) attributes {train.entry = #train.entry<train>} {
     %w = train.read @w : tensor<3x3xf32>
     %0 = train.reduce_sum %w {axes = array<i64: 0, 1>} : (tensor<3x3xf32>) -> tensor<f32>
     return %0, %dw, %db, %dz : tensor<f32>, tensor<3x3xf32>, tensor<3xf32>, tensor<2xf32>

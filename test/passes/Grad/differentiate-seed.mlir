@@ -9,7 +9,7 @@ module {
   // CHECK-DAG:     %[[SEED:.*]] = train.constant {mpc.loss_seed} dense<1.000000e+00> : tensor<f32>
   // CHECK:         %[[LOSS:.*]] = train.add %{{.*}}, %[[ONE]]
   // CHECK:         return %[[LOSS]], %[[SEED]]
-  func.func @train() -> tensor<f32> {
+  func.func @train() -> tensor<f32> attributes {train.entry = #train.entry<train>} {
     %w = train.read @w : tensor<f32>
     %one = train.constant dense<1.0> : tensor<f32> : tensor<f32>
     %0 = train.add %w, %one : (tensor<f32>, tensor<f32>) -> tensor<f32>

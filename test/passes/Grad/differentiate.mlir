@@ -8,7 +8,7 @@ module {
   // CHECK-LABEL: func.func @train
   // CHECK-SAME:    (%[[X:[^:]*]]: tensor<4x3xf32>, %[[Y:[^:]*]]: tensor<4xi64>)
   // CHECK-SAME:    -> (tensor<f32> {mpc.name = "loss"}, tensor<3x2xf32> {mpc.gradient_of = "w"}, tensor<2xf32> {mpc.gradient_of = "b"})
-  func.func @train(%x: tensor<4x3xf32>, %y: tensor<4xi64>) -> (tensor<f32> {mpc.name = "loss"}) {
+  func.func @train(%x: tensor<4x3xf32>, %y: tensor<4xi64>) -> (tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<train>} {
     // CHECK:       %[[SUM:.*]] = train.add
     // CHECK:       %[[RELU:.*]] = train.relu %[[SUM]]
     // CHECK:       %[[LOSS:.*]] = train.softmax_cross_entropy %[[RELU]]
@@ -35,7 +35,7 @@ module {
 module {
   train.state @w parameter : tensor<f32>
   // CHECK-LABEL: func.func @train
-  func.func @train(%x: tensor<f32>) -> tensor<f32> {
+  func.func @train(%x: tensor<f32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
     // CHECK: %[[SEED:.*]] = train.constant {mpc.loss_seed}
     // CHECK: %[[LHS:.*]] = train.mul %[[SEED]], %[[W:.*]] :
     // CHECK: %[[RHS:.*]] = train.mul %[[SEED]], %[[V:.*]] :
@@ -55,7 +55,7 @@ module {
 module {
   train.state @w parameter : tensor<f32>
   // CHECK-LABEL: func.func @train
-  func.func @train(%x: tensor<f32>) -> tensor<f32> {
+  func.func @train(%x: tensor<f32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
     // CHECK: %[[SEED:.*]] = train.constant {mpc.loss_seed}
     // CHECK: %[[LHS:.*]] = train.mul %[[SEED]],
     // CHECK: %[[RHS:.*]] = train.mul %[[SEED]],
@@ -84,7 +84,7 @@ module {
   // CHECK-LABEL: func.func @train
   // CHECK-SAME:    -> (tensor<f64>, tensor<f64> {mpc.gradient_of = "w"})
   // CHECK:         train.constant {mpc.loss_seed} dense<1.000000e+00> : tensor<f64>
-  func.func @train() -> tensor<f64> {
+  func.func @train() -> tensor<f64> attributes {train.entry = #train.entry<train>} {
     %w = train.read @w : tensor<f64>
     %i = train.read @index : tensor<f64>
     %0 = train.cast %i {to = i64} : (tensor<f64>) -> tensor<i64>
@@ -114,7 +114,7 @@ module {
   // CHECK:         %[[GRAD:.*]] = train.mul %{{.*}}, %[[TARGET]]
   // CHECK-NOT:     train.add
   // CHECK:         return %[[LOSS]], %[[GRAD]]
-  func.func @train() -> tensor<f32> {
+  func.func @train() -> tensor<f32> attributes {train.entry = #train.entry<train>} {
     %w = train.read @w : tensor<f32>
     %b = train.read @behind : tensor<f32>
     %0 = train.relu_grad %w, %b : (tensor<f32>, tensor<f32>) -> tensor<f32>
@@ -131,7 +131,7 @@ module {
 module {
   train.state @w parameter : tensor<4xf32>
   // CHECK-LABEL: func.func @train
-  func.func @train(%g: tensor<4xf32>) -> tensor<f32> {
+  func.func @train(%g: tensor<4xf32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
     // CHECK: %[[W:.*]] = train.read @w
     // CHECK: %[[DY:.*]] = train.broadcast_to
     // CHECK: %[[PRODUCT:.*]] = train.mul %[[DY]], %{{.*}}

@@ -7,7 +7,7 @@ module {
   train.state @offset parameter : tensor<4xf32>
   train.state @bias parameter : tensor<4xf32>
 
-  func.func @predict(%x: tensor<3x4x5xf32>, %one: tensor<10xf32>, %zero: tensor<10xf32>) -> tensor<3x4x5xf32> {
+  func.func @predict(%x: tensor<3x4x5xf32>, %one: tensor<10xf32>, %zero: tensor<10xf32>) -> tensor<3x4x5xf32> attributes {train.entry = #train.entry<predict>} {
     %scale = train.read @scale : tensor<4xf32>
     %offset = train.read @offset : tensor<4xf32>
     %bias = train.read @bias : tensor<4xf32>
@@ -23,7 +23,7 @@ module {
     %9 = train.add %7, %8 : (tensor<3x4x5xf32>, tensor<1x4x1xf32>) -> tensor<3x4x5xf32>
     return %9 : tensor<3x4x5xf32>
   }
-  func.func @train(%a: tensor<4xf32>) -> (tensor<f32> {mpc.name = "loss"}, tensor<4xf32> {mpc.gradient_of = "scale"}, tensor<4xf32> {mpc.gradient_of = "offset"}, tensor<4xf32> {mpc.gradient_of = "bias"}) {
+  func.func @train(%a: tensor<4xf32>) -> (tensor<f32> {mpc.name = "loss"}, tensor<4xf32> {mpc.gradient_of = "scale"}, tensor<4xf32> {mpc.gradient_of = "offset"}, tensor<4xf32> {mpc.gradient_of = "bias"}) attributes {train.entry = #train.entry<train>} {
     %0 = train.reduce_sum %a {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
     return %0, %a, %a, %a : tensor<f32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   }

@@ -17,7 +17,7 @@ module attributes {mpc.own_step = "loss"} {
   // CHECK: func.func @predict
   // CHECK: %[[P:.*]] = train.read @parameters
   // CHECK: train.unpack %[[P]] {offset = 32 : i64}
-  func.func @predict(%x: tensor<3xf32> {mpc.name = "x"}) -> (tensor<3xf32> {mpc.name = "y"}) {
+  func.func @predict(%x: tensor<3xf32> {mpc.name = "x"}) -> (tensor<3xf32> {mpc.name = "y"}) attributes {train.entry = #train.entry<predict>} {
     %b = train.read @b : tensor<3xf32>
     %y = train.mul %x, %b : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
     return %y : tensor<3xf32>
@@ -27,7 +27,7 @@ module attributes {mpc.own_step = "loss"} {
   func.func @train(%ga: tensor<2xf32> {mpc.name = "ga"}, %gb: tensor<3xf32> {mpc.name = "gb"},
                    %gc: tensor<2xf32> {mpc.name = "gc"})
       -> (tensor<f32> {mpc.name = "loss"}, tensor<2xf32> {mpc.gradient_of = "a"},
-          tensor<3xf32> {mpc.gradient_of = "b"}, tensor<2xf32> {mpc.gradient_of = "c"}) {
+          tensor<3xf32> {mpc.gradient_of = "b"}, tensor<2xf32> {mpc.gradient_of = "c"}) attributes {train.entry = #train.entry<train>} {
     %rate = train.constant dense<0.5> : tensor<f32> : tensor<f32>
     %a = train.read @a : tensor<2xf32>
     %b = train.read @b : tensor<3xf32>
@@ -81,7 +81,7 @@ module attributes {mpc.own_step = "loss"} {
   train.state @b parameter : tensor<2xf32>
   // CHECK: func.func @step(%[[G:.*]]: tensor<2xf32>
   func.func @train(%g: tensor<2xf32> {mpc.name = "g"}, %r: tensor<1xf32> {mpc.name = "r"})
-      -> (tensor<f32> {mpc.name = "loss"}, tensor<2xf32> {mpc.gradient_of = "a"}) {
+      -> (tensor<f32> {mpc.name = "loss"}, tensor<2xf32> {mpc.gradient_of = "a"}) attributes {train.entry = #train.entry<train>} {
     %loss = train.constant dense<0.5> : tensor<f32> : tensor<f32>
     %a = train.read @a : tensor<2xf32>
     %b = train.read @b : tensor<2xf32>

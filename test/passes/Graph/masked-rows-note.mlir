@@ -3,7 +3,7 @@
 // A row that may be masked throughout is told of, once for all of them.
 // CHECK: mpc.notes = ["softmax 'attn' and 1 more: a row that -inf masks throughout gives zeros and zero gradients, where ONNX has NaN"]
 module {
-  func.func @predict(%s: tensor<2x4xf32>, %seen: tensor<2x4xi1>, %m: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  func.func @predict(%s: tensor<2x4xf32>, %seen: tensor<2x4xi1>, %m: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) attributes {train.entry = #train.entry<predict>} {
     %inf = train.constant dense<0xFF800000> : tensor<f32> : tensor<f32>
     %c = train.clip %s {high = 8.0 : f64, low = -8.0 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
     %0 = train.select %seen, %c, %inf : (tensor<2x4xi1>, tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
@@ -23,7 +23,7 @@ module {
 // CHECK: zero_empty
 module @causal {
   train.state @mask constant : tensor<2x2xf32> = dense_resource<mask> : tensor<2x2xf32>
-  func.func @predict(%s: tensor<3x2x2xf32>) -> (tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>) {
+  func.func @predict(%s: tensor<3x2x2xf32>) -> (tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>) attributes {train.entry = #train.entry<predict>} {
     %c = train.clip %s {high = 8.0 : f64, low = -8.0 : f64} : (tensor<3x2x2xf32>) -> tensor<3x2x2xf32>
     %m = train.constant dense<[[0.0, 0xFF800000], [0.0, 0.0]]> : tensor<2x2xf32> : tensor<2x2xf32>
     %0 = train.add %c, %m : (tensor<3x2x2xf32>, tensor<2x2xf32>) -> tensor<3x2x2xf32>
@@ -47,7 +47,7 @@ module @causal {
 // A constant that hides a row throughout is told of.
 // CHECK: mpc.notes = ["softmax 'row'
 module {
-  func.func @predict(%s: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  func.func @predict(%s: tensor<2x2xf32>) -> tensor<2x2xf32> attributes {train.entry = #train.entry<predict>} {
     %c = train.clip %s {high = 8.0 : f64, low = -8.0 : f64} : (tensor<2x2xf32>) -> tensor<2x2xf32>
     %m = train.constant dense<[[0.0, 0.0], [0xFF800000, 0xFF800000]]> : tensor<2x2xf32> : tensor<2x2xf32>
     %0 = train.add %c, %m : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>

@@ -3,7 +3,7 @@
 // What the stage gives is accepted.
 module {
   train.state @w parameter : tensor<3x2xf32>
-  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}) -> (tensor<4x2xf32> {mpc.name = "y"}) {
+  func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}) -> (tensor<4x2xf32> {mpc.name = "y"}) attributes {train.entry = #train.entry<predict>} {
     %w = train.read @w : tensor<3x2xf32>
     %0 = train.matmul %x, %w : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
     return %0 : tensor<4x2xf32>
@@ -12,7 +12,7 @@ module {
 
 // -----
 
-// expected-error @+2 {{the model has no function 'predict'}}
+// expected-error @+2 {{the model has no entry 'predict'}}
 // expected-note @+1 {{import should have seen to it}}
 module {
 }
@@ -20,10 +20,10 @@ module {
 // -----
 
 module {
-  func.func @predict() {
+  func.func @predict() attributes {train.entry = #train.entry<predict>} {
     return
   }
-  // expected-error @+2 {{a model holds states and the function 'predict', and if it brings its own training step, 'evaluate' and 'train'}}
+  // expected-error @+2 {{a model holds states and the entry 'predict', and if it brings its own training step, 'evaluate' and 'train'}}
   // expected-note @+1 {{import should have seen to it}}
   func.func @other() {
     return
@@ -37,7 +37,7 @@ module {
   // expected-error @+3 {{input 0 must be a tensor of static shape}}
   // expected-error @+2 {{two inputs of 'predict' have the name 'x'}}
   // expected-note @+1 {{import should have seen to it}}
-  func.func @predict(%a: tensor<?xf32>, %b: tensor<2xf32> {mpc.name = "x"}, %c: tensor<2xf32> {mpc.name = "x"}) {
+  func.func @predict(%a: tensor<?xf32>, %b: tensor<2xf32> {mpc.name = "x"}, %c: tensor<2xf32> {mpc.name = "x"}) attributes {train.entry = #train.entry<predict>} {
     return
   }
 }
@@ -45,7 +45,7 @@ module {
 // -----
 
 module {
-  func.func @predict(%x: tensor<2xf32> {mpc.name = "x"}) -> (tensor<2xf16> {mpc.name = "y"}) {
+  func.func @predict(%x: tensor<2xf32> {mpc.name = "x"}) -> (tensor<2xf16> {mpc.name = "y"}) attributes {train.entry = #train.entry<predict>} {
     // expected-error @+2 {{'amp.cast' is not an op of the train dialect}}
     // expected-note @+1 {{import should have seen to it}}
     %0 = amp.cast %x : tensor<2xf32> to tensor<2xf16>
@@ -57,7 +57,7 @@ module {
 
 module {
   train.state @s statistic : tensor<2xf32>
-  func.func @predict(%x: tensor<2xf32> {mpc.name = "x"}) {
+  func.func @predict(%x: tensor<2xf32> {mpc.name = "x"}) attributes {train.entry = #train.entry<predict>} {
     // expected-error @+2 {{'predict' must not write states}}
     // expected-note @+1 {{import should have seen to it}}
     train.write @s, %x : tensor<2xf32>
@@ -68,7 +68,7 @@ module {
 // -----
 
 module {
-  func.func @predict(%x: tensor<2x5x8x8xf32> {mpc.name = "x"}) -> (tensor<2x5x1x1xf32> {mpc.name = "y"}) {
+  func.func @predict(%x: tensor<2x5x8x8xf32> {mpc.name = "x"}) -> (tensor<2x5x1x1xf32> {mpc.name = "y"}) attributes {train.entry = #train.entry<predict>} {
     // expected-error @+2 {{an op on images has channels first}}
     // expected-note @+1 {{mpc-use-channels-last should have seen to it}}
     %0 = train.global_average_pool %x : (tensor<2x5x8x8xf32>) -> tensor<2x5x1x1xf32>

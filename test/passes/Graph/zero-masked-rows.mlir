@@ -6,7 +6,7 @@ train.state @bias parameter : tensor<1x4xf32> = dense<[[0.0, 0xFF800000, 0.0, 0.
 // the sum is more than f32 has.
 // CHECK-LABEL: func.func @predict
 func.func @predict(%q: tensor<4x4xf32>, %seen: tensor<4x4xi1>, %m: tensor<4x4xf32>)
-    -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+    -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) attributes {train.entry = #train.entry<predict>} {
   %s = train.matmul %q, %q : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %inf = train.constant dense<0xFF800000> : tensor<f32> : tensor<f32>
   %0 = train.select %seen, %s, %inf : (tensor<4x4xi1>, tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
@@ -37,7 +37,7 @@ train.state @bias parameter : tensor<1x4xf32> = dense<[[0.0, 0xFF800000, 0.0, 0.
 // nothing left of one.
 // CHECK-LABEL: func.func @predict
 func.func @predict(%q: tensor<4x4xf32>, %m: tensor<4x4xf32>, %g: tensor<4xf32>)
-    -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+    -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) attributes {train.entry = #train.entry<predict>} {
   // CHECK-NOT: zero_empty
   %s = train.matmul %q, %q : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %p0 = train.softmax %s {axis = 1 : i64} : (tensor<4x4xf32>) -> tensor<4x4xf32>

@@ -32,7 +32,7 @@
 // CHECK:       math.sqrt
 module attributes {mpc.precision = "bf16"} {
   train.state @w parameter : tensor<ROWSx1024xf32>
-  func.func @train(%dw: tensor<ROWSx1024xf32>) -> (tensor<f32> {mpc.name = "loss"}, tensor<ROWSx1024xf32> {mpc.gradient_of = "w"}) {
+  func.func @train(%dw: tensor<ROWSx1024xf32>) -> (tensor<f32> {mpc.name = "loss"}, tensor<ROWSx1024xf32> {mpc.gradient_of = "w"}) attributes {train.entry = #train.entry<train>} {
     %w = train.read @w : tensor<ROWSx1024xf32>
     %0 = train.reduce_sum %w {axes = array<i64: 0, 1>} : (tensor<ROWSx1024xf32>) -> tensor<f32>
     return %0, %dw : tensor<f32>, tensor<ROWSx1024xf32>

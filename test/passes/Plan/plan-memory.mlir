@@ -20,7 +20,7 @@ train.state @c control : tensor<f32>
 // CHECK-NEXT:    exec.launch @kernel_0 items 2 grain {{[0-9]+}} [#exec.buffer<arena + [[X]] : {{[^>]*}}>>, #exec.buffer<arena + [[Y]] : {{[^>]*}}>>]
 // CHECK-NEXT:{{^ +}}}
 // CHECK-NOT:   func.func @predict
-func.func @predict(%x: tensor<64x128xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<64x128xf32> {mpc.name = "y"}) {
+func.func @predict(%x: tensor<64x128xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<64x128xf32> {mpc.name = "y"}) attributes {train.entry = #train.entry<predict>} {
   %0 = train.relu %x : (tensor<64x128xf32>) -> tensor<64x128xf32>
   return %0 : tensor<64x128xf32>
 }

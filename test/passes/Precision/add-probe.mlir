@@ -2,13 +2,13 @@
 
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
-  train.state @loss_scale control : tensor<f32>
+  train.state @loss_scale loss_scale : tensor<f32>
 
   // What trains stays as it is.
   // CHECK-LABEL: func.func @step
   // CHECK:         train.write @parameters
   // CHECK-NEXT:    return %{{.*}} : tensor<f32>
-  func.func @step(%x: tensor<2x5xf32> {mpc.name = "x"}) -> (tensor<f32> {mpc.name = "loss"}) {
+  func.func @step(%x: tensor<2x5xf32> {mpc.name = "x"}) -> (tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<step>} {
     %scale = train.read @loss_scale : tensor<f32>
     %parameters = train.read @parameters : tensor<1x1024xf32>
     %seed = train.constant dense<1.0> : tensor<f32> : tensor<f32>
@@ -57,16 +57,6 @@ module attributes {mpc.precision = "fp16"} {
 // A model that is not trained has no step to look at.
 // CHECK-LABEL: func.func @predict
 // CHECK-NOT: @probe
-func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> attributes {train.entry = #train.entry<predict>} {
   return %x : tensor<4xf32>
-}
-
-// -----
-
-func.func @step() {
-  return
-}
-// expected-error @+1 {{the name 'probe' is taken}}
-func.func @probe() {
-  return
 }

@@ -4,7 +4,7 @@
 // batches they round themselves.
 module attributes {mpc.precision = "fp8"} {
   train.state @parameters parameter : tensor<2x1024xf32>
-  train.state @parameters.bf16 working_copy {copy_of = @parameters} : tensor<2x1024xbf16>
+  train.state @parameters.bf16 working_copy {of = @parameters} : tensor<2x1024xbf16>
   // CHECK-DAG: train.state @fp8.weights derived : tensor<576xf8E4M3FN>
   // CHECK-DAG: train.state @fp8.weight_scales derived : tensor<32xf32>
   // CHECK-LABEL: func.func @derive()
@@ -21,7 +21,7 @@ module attributes {mpc.precision = "fp8"} {
   // CHECK: train.write @fp8.weight_scales, %[[S]]
   // CHECK: return
   // CHECK-LABEL: func.func @accumulate
-  func.func @accumulate(%x: tensor<16x16xf32>, %s: tensor<f32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+  func.func @accumulate(%x: tensor<16x16xf32>, %s: tensor<f32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) attributes {train.entry = #train.entry<accumulate>} {
     // CHECK-DAG: %[[SCALES:.*]] = train.read @fp8.weight_scales
     // CHECK-DAG: %[[T0:.*]] = train.unpack %[[SCALES]] {offset = 0 : i64}
     // CHECK-DAG: %[[WEIGHTS:.*]] = train.read @fp8.weights
@@ -51,7 +51,7 @@ module attributes {mpc.precision = "fp8"} {
     %y1 = amp.dequantize %p1 by %s, %s1 : tensor<16x16xf32>
     return %r0, %y1 : tensor<16x16xf32>, tensor<16x16xf32>
   }
-  func.func @apply() {
+  func.func @apply() attributes {train.entry = #train.entry<apply>} {
     return
   }
 }
@@ -62,7 +62,7 @@ module attributes {mpc.precision = "fp8"} {
 // CHECK-NOT: derive
 module attributes {mpc.precision = "fp8"} {
   train.state @w parameter : tensor<16x16xf32>
-  func.func @step(%x: tensor<16x16xf32>, %s: tensor<f32>) -> tensor<16x16xf32> {
+  func.func @step(%x: tensor<16x16xf32>, %s: tensor<f32>) -> tensor<16x16xf32> attributes {train.entry = #train.entry<step>} {
     %w = train.read @w : tensor<16x16xf32>
     %a = amp.amax %w : tensor<16x16xf32>
     %448 = train.constant dense<448.0> : tensor<f32> : tensor<f32>

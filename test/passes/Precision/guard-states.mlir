@@ -5,14 +5,14 @@
 // CHECK: module attributes {mpc.precision = "fp32"}
 module attributes {mpc.precision = "fp32"} {
   train.state @parameters parameter : tensor<1x1024xf32>
-  train.state @parameters.bf16 working_copy {copy_of = @parameters} : tensor<1x1024xbf16>
+  train.state @parameters.bf16 working_copy {of = @parameters} : tensor<1x1024xbf16>
   train.state @mean statistic : tensor<4xf32>
-  train.state @step_count control : tensor<i64>
+  train.state @step_count step_count : tensor<i64>
 
   // CHECK-LABEL: func.func @step
   // CHECK-SAME: -> (tensor<f32> {mpc.name = "loss"}, tensor<f32> {mpc.name = "grad_norm"}, tensor<i1> {mpc.name = "finite"}, tensor<i1> {mpc.name = "update_finite"})
   func.func @step(%x: tensor<1024xf32>, %mean: tensor<4xf32>, %lr: tensor<f32>)
-      -> (tensor<f32> {mpc.name = "loss"}, tensor<f32> {mpc.name = "grad_norm"}) {
+      -> (tensor<f32> {mpc.name = "loss"}, tensor<f32> {mpc.name = "grad_norm"}) attributes {train.entry = #train.entry<step>} {
     // CHECK-DAG: %[[MEAN:.*]] = train.read @mean : tensor<4xf32>
     // CHECK-DAG: %[[OLD:.*]] = train.read @parameters : tensor<1x1024xf32>
     // CHECK-DAG: %[[COUNT:.*]] = train.read @step_count : tensor<i64>
@@ -55,14 +55,14 @@ module attributes {mpc.precision = "fp32"} {
 // pending goes on from what became of the update.
 module attributes {mpc.precision = "bf16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
-  train.state @gradients optimizer : tensor<1x1024xf32>
+  train.state @gradients gradient_sum : tensor<1x1024xf32>
   train.state @mean statistic : tensor<4xf32>
-  train.state @"pending/mean" optimizer : tensor<4xf32>
-  train.state @loss_sum control : tensor<f32>
+  train.state @"pending/mean" pending {of = @mean} : tensor<4xf32>
+  train.state @loss_sum loss_sum : tensor<f32>
 
   // CHECK-LABEL: func.func @accumulate
   func.func @accumulate(%g: tensor<1x1024xf32>, %mean: tensor<4xf32>, %loss: tensor<f32>)
-      -> (tensor<f32> {mpc.name = "loss"}) {
+      -> (tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<accumulate>} {
     // CHECK-NOT: amp.
     // CHECK: return
     train.write @gradients, %g : tensor<1x1024xf32>
@@ -74,7 +74,7 @@ module attributes {mpc.precision = "bf16"} {
   // CHECK-LABEL: func.func @apply
   // CHECK-SAME: -> (tensor<f32> {mpc.name = "loss"}, tensor<f32> {mpc.name = "grad_norm"}, tensor<i1> {mpc.name = "finite"}, tensor<i1> {mpc.name = "update_finite"})
   func.func @apply(%lr: tensor<f32>, %zero: tensor<f32>, %zeros: tensor<1x1024xf32>)
-      -> (tensor<f32> {mpc.name = "loss"}, tensor<f32> {mpc.name = "grad_norm"}) {
+      -> (tensor<f32> {mpc.name = "loss"}, tensor<f32> {mpc.name = "grad_norm"}) attributes {train.entry = #train.entry<apply>} {
     // CHECK-DAG: %[[LOSS:.*]] = train.read @loss_sum
     %loss = train.read @loss_sum : tensor<f32>
     // CHECK-DAG: %[[MEAN:.*]] = train.read @mean
@@ -116,7 +116,7 @@ module attributes {mpc.precision = "fp32"} {
     return
   }
   // CHECK-LABEL: func.func @predict
-  func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> {
+  func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> attributes {train.entry = #train.entry<predict>} {
     // CHECK-NEXT: return
     return %x : tensor<4xf32>
   }

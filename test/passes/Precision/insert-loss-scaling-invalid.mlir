@@ -3,7 +3,7 @@
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
   // expected-error @+1 {{'step' trains, but packs no gradients that could be tested}}
-  func.func @step(%x: tensor<1x1024xf32>) {
+  func.func @step(%x: tensor<1x1024xf32>) attributes {train.entry = #train.entry<step>} {
     train.write @parameters, %x : tensor<1x1024xf32>
     return
   }
@@ -15,7 +15,7 @@ module attributes {mpc.precision = "fp16"} {
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
   // expected-error @+1 {{'step' does not tell whether its step is finite; mpc-guard-states should have seen to it}}
-  func.func @step(%x: tensor<1024xf32>) {
+  func.func @step(%x: tensor<1024xf32>) attributes {train.entry = #train.entry<step>} {
     %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
     %g = train.pack %x {mpc.gradients, offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
     train.write @parameters, %g : tensor<1x1024xf32>
@@ -29,23 +29,9 @@ module attributes {mpc.precision = "fp16"} {
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
   // expected-error @+1 {{'step' has gradients, but no constant marked 'mpc.loss_seed' to scale}}
-  func.func @step(%x: tensor<1024xf32>) {
+  func.func @step(%x: tensor<1024xf32>) attributes {train.entry = #train.entry<step>} {
     %g = train.pack %x {mpc.gradients, offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
     train.write @parameters, %g : tensor<1x1024xf32>
     return
-  }
-}
-
-// -----
-
-module attributes {mpc.precision = "fp16"} {
-  train.state @parameters parameter : tensor<1x1024xf32>
-  // expected-error @+1 {{'loss_scale' is the name of a state of loss scaling}}
-  train.state @loss_scale statistic : tensor<f32>
-  func.func @step(%x: tensor<1024xf32>, %ok: tensor<i1>) -> (tensor<i1> {mpc.name = "finite"}) {
-    %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
-    %g = train.pack %x {mpc.gradients, offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>
-    train.write @parameters, %g : tensor<1x1024xf32>
-    return %ok : tensor<i1>
   }
 }

@@ -9,11 +9,11 @@
 // The op checks the other options.
 // GROWTH: 'growth' must be finite and above 1
 
-// CHECK: train.state @loss_scale control : tensor<f32> = dense<1.024000e+03>
+// CHECK: train.state @loss_scale loss_scale : tensor<f32> = dense<1.024000e+03>
 // CHECK: amp.update_scale {{.*}} {backoff = 2.500000e-01 : f32, ceiling = 4.096000e+03 : f32, floor = 2.000000e+00 : f32, growth = 4.000000e+00 : f32, hysteresis = 3 : i32, interval = 7 : i32
 
 // A scale of 1 is one to adapt all the same.
-// ONE: train.state @loss_scale control : tensor<f32> = dense<1.000000e+00>
+// ONE: train.state @loss_scale loss_scale : tensor<f32> = dense<1.000000e+00>
 // ONE: amp.scale_loss
 // ONE: amp.unscale
 
@@ -23,7 +23,7 @@
 // OFF: amp.commit
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
-  func.func @step(%x: tensor<1024xf32>) {
+  func.func @step(%x: tensor<1024xf32>) attributes {train.entry = #train.entry<step>} {
     %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
     %dx = train.mul %x, %seed : (tensor<1024xf32>, tensor<f32>) -> tensor<1024xf32>
     %g = train.pack %dx {mpc.gradients, offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>

@@ -4,14 +4,14 @@
 // CHECK: module attributes {mpc.precision = "fp16"}
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
-  train.state @step_count control : tensor<i64>
-  // CHECK: train.state @loss_scale control : tensor<f32> = dense<6.553600e+04>
-  // CHECK: train.state @loss_scale_streak control : tensor<i32> = dense<0>
+  train.state @step_count step_count : tensor<i64>
+  // CHECK: train.state @loss_scale loss_scale : tensor<f32> = dense<6.553600e+04>
+  // CHECK: train.state @loss_scale_streak loss_scale_streak : tensor<i32> = dense<0>
 
   // CHECK-LABEL: func.func @step
   // CHECK-SAME: tensor<i1> {mpc.name = "finite"}, tensor<i1> {mpc.name = "update_finite"})
   func.func @step(%x: tensor<1024xf32>, %lr: tensor<f32>)
-      -> (tensor<f32> {mpc.name = "loss"}, tensor<f32> {mpc.name = "grad_norm"}) {
+      -> (tensor<f32> {mpc.name = "loss"}, tensor<f32> {mpc.name = "grad_norm"}) attributes {train.entry = #train.entry<step>} {
     // CHECK-DAG: %[[SCALE:.*]] = train.read @loss_scale : tensor<f32>
     // CHECK-DAG: %[[STREAK:.*]] = train.read @loss_scale_streak : tensor<i32>
     // CHECK-DAG: %[[OLD:.*]] = train.read @parameters : tensor<1x1024xf32>
@@ -52,11 +52,11 @@ module attributes {mpc.precision = "fp16"} {
 // apply, and is emptied in any case.
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
-  train.state @gradients optimizer : tensor<1x1024xf32>
+  train.state @gradients gradient_sum : tensor<1x1024xf32>
 
   // CHECK-LABEL: func.func @accumulate
   // CHECK-SAME: -> tensor<f32>
-  func.func @accumulate(%x: tensor<1024xf32>, %loss: tensor<f32>) -> tensor<f32> {
+  func.func @accumulate(%x: tensor<1024xf32>, %loss: tensor<f32>) -> tensor<f32> attributes {train.entry = #train.entry<accumulate>} {
     // CHECK: %[[SEED:.*]] = amp.scale_loss
     %seed = train.constant {mpc.loss_seed} dense<2.5e-01> : tensor<f32> : tensor<f32>
     // CHECK: train.mul %{{.*}}, %[[SEED]]
@@ -75,7 +75,7 @@ module attributes {mpc.precision = "fp16"} {
 
   // CHECK-LABEL: func.func @apply
   // CHECK-SAME: -> (tensor<f32>, tensor<i1> {mpc.name = "finite"}, tensor<i1> {mpc.name = "update_finite"})
-  func.func @apply(%lr: tensor<f32>) -> tensor<f32> {
+  func.func @apply(%lr: tensor<f32>) -> tensor<f32> attributes {train.entry = #train.entry<apply>} {
     // CHECK: %[[G:.*]] = train.read @gradients
     // CHECK-NEXT: %[[TRUE:.*]] = amp.unscale %[[G]]
     %g = train.read @gradients : tensor<1x1024xf32>
@@ -122,7 +122,7 @@ module attributes {mpc.precision = "bf16"} {
 module attributes {mpc.precision = "fp16"} {
   // CHECK-NOT: loss_scale
   // CHECK: func.func @predict
-  func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> {
+  func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> attributes {train.entry = #train.entry<predict>} {
     // CHECK-NEXT: return
     return %x : tensor<4xf32>
   }

@@ -8,14 +8,6 @@ module attributes {mpc.precision = "fp16"} {
 // -----
 
 module attributes {mpc.precision = "bf16"} {
-  // expected-error @+1 {{what 'parameters' leaves out must be called 'compensation', but that name is taken}}
-  train.state @parameters parameter : tensor<1x1024xf32>
-  train.state @compensation constant : tensor<4xf32>
-}
-
-// -----
-
-module attributes {mpc.precision = "bf16"} {
   // expected-error @+1 {{the initial value of 'parameters' is not available}}
   train.state @parameters parameter : tensor<2xf32> = dense_resource<nowhere> : tensor<2xf32>
 }

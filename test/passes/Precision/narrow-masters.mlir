@@ -6,15 +6,15 @@
 // The copy is gone: the weights are what it was.
 // CHECK-NOT: working_copy
 // KAHAN:  train.state @parameters parameter {slots = [{{.*}}]} : tensor<1x1024xbf16> = dense_resource<parameters>
-// KAHAN:  train.state @compensation optimizer {slots = [{{.*}}]} : tensor<1x1024xbf16> = dense_resource<compensation>
+// KAHAN:  train.state @compensation compensation {of = @parameters, slots = [{{.*}}]} : tensor<1x1024xbf16> = dense_resource<compensation>
 // CHANCE: train.state @parameters parameter {slots = [{{.*}}]} : tensor<1x1024xbf16> = dense_resource<parameters>
 module attributes {mpc.precision = "bf16"} {
 train.state @parameters parameter {slots = [#train.slot<"w", 0, [16, 32]>, #train.slot<"b", 512, [32]>]} : tensor<1x1024xf32> = dense<1.003> : tensor<1x1024xf32>
-train.state @learning_rate control : tensor<f32> = dense<0.1> : tensor<f32>
+train.state @learning_rate learning_rate : tensor<f32> = dense<0.1> : tensor<f32>
 
 // Who reads 16 bit reads the value; who reads f32, all that is kept.
 // CHECK-LABEL: func.func @predict
-func.func @predict() -> (tensor<16x32xf32>, tensor<32xf32>) {
+func.func @predict() -> (tensor<16x32xf32>, tensor<32xf32>) attributes {train.entry = #train.entry<predict>} {
   // CHECK-DAG: %[[V:.*]] = train.read @parameters : tensor<1x1024xbf16>
   // KAHAN-DAG: %[[R:.*]] = train.read @compensation : tensor<1x1024xbf16>
   // KAHAN-DAG: %[[BR:.*]] = train.unpack %[[R]] {offset = 512 : i64} : (tensor<1x1024xbf16>) -> tensor<32xbf16>
@@ -36,7 +36,7 @@ func.func @predict() -> (tensor<16x32xf32>, tensor<32xf32>) {
 
 // The update is what it was, in f32; a step that is not finite keeps the bits.
 // CHECK-LABEL: func.func @step
-func.func @step(%g: tensor<1024xf32>) -> (tensor<f32> {mpc.name = "loss"}) {
+func.func @step(%g: tensor<1024xf32>) -> (tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<step>} {
   // KAHAN-DAG: %[[V:.*]] = train.read @parameters : tensor<1x1024xbf16>
   // KAHAN-DAG: %[[R:.*]] = train.read @compensation : tensor<1x1024xbf16>
   // KAHAN: %[[W:.*]] = amp.join %[[V]], %[[R]] {{.*}} : tensor<1x1024xbf16> to tensor<1x1024xf32>

@@ -30,8 +30,8 @@
 // CHECK-NEXT:    return %[[TABLE]]
 
 // In both functions a state chooses the op; what is looked at is what others read.
-// INJECT:       train.state @fault_value constant
-// INJECT:       train.state @fault_place control
+// INJECT:       train.state @fault_value fault_value
+// INJECT:       train.state @fault_place fault_place
 // INJECT-LABEL: func.func @step
 // INJECT:         %[[Y:.*]] = train.relu
 // INJECT-NEXT:    %[[BAD:.*]] = train.inject %[[Y]], %{{.*}}, %{{.*}} {index = 0 : i64}
@@ -42,7 +42,7 @@
 // INJECT-NEXT:    train.observe %[[BAD]]
 module attributes {mpc.precision = "fp32"} {
   train.state @parameters parameter : tensor<1x1024xf32>
-  func.func @step(%x: tensor<4xf32> {mpc.name = "x"}) -> (tensor<4xf32> {mpc.name = "loss"}, tensor<i1> {mpc.name = "finite"}) {
+  func.func @step(%x: tensor<4xf32> {mpc.name = "x"}) -> (tensor<4xf32> {mpc.name = "loss"}, tensor<i1> {mpc.name = "finite"}) attributes {train.entry = #train.entry<step>} {
     %inf = train.constant dense<0xFF800000> : tensor<f32> : tensor<f32>
     %p = train.read @parameters : tensor<1x1024xf32>
     %y = train.relu %x : (tensor<4xf32>) -> tensor<4xf32> loc(#act)
@@ -75,8 +75,8 @@ module attributes {mpc.precision = "fp32"} {
 // CHECK:         train.rounding
 // INJECT-LABEL: func.func @accumulate
 module attributes {mpc.precision = "fp32"} {
-  train.state @gradients optimizer : tensor<1x1024xf32>
-  func.func @accumulate(%x: tensor<f32> {mpc.name = "x"}) -> (tensor<f32> {mpc.name = "loss"}) {
+  train.state @gradients gradient_sum : tensor<1x1024xf32>
+  func.func @accumulate(%x: tensor<f32> {mpc.name = "x"}) -> (tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<accumulate>} {
     %loss = train.neg %x : (tensor<f32>) -> tensor<f32>
     %g = train.neg %loss : (tensor<f32>) -> tensor<f32>
     train.rounding %loss, %g : (tensor<f32>, tensor<f32>) -> tensor<8xf64>
@@ -93,7 +93,7 @@ module attributes {mpc.precision = "fp32"} {
 // CHECK-NOT:     @observe
 // INJECT-LABEL: func.func @predict
 module {
-  func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> {
+  func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> attributes {train.entry = #train.entry<predict>} {
     return %x : tensor<4xf32>
   }
 }

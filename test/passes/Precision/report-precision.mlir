@@ -16,8 +16,8 @@
 // TOTALS: \22precision\22:\22bf16\22,\22totals\22:{\22bytes\22:{{[0-9]+}},\22bytes_16bit\22:2560,\22casts\22:1,\22flops\22:6144,\22flops_16bit\22:2048,\22weight_casts\22:0},\22version\22:1}"
 module attributes {mpc.precision = "bf16"} {
   train.state @parameters parameter {slots = [#train.slot<"fc1.weight", 0, [8, 16]>]} : tensor<1x1024xf32>
-  train.state @parameters.bf16 working_copy {copy_of = @parameters} : tensor<1x1024xbf16>
-  func.func @step(%x: tensor<8x8xf32>, %lr: tensor<f32>) -> tensor<128xf32> {
+  train.state @parameters.bf16 working_copy {of = @parameters} : tensor<1x1024xbf16>
+  func.func @step(%x: tensor<8x8xf32>, %lr: tensor<f32>) -> tensor<128xf32> attributes {train.entry = #train.entry<step>} {
     %p = train.read @parameters : tensor<1x1024xf32>
     %q = train.read @parameters.bf16 : tensor<1x1024xbf16>
     %w = train.unpack %q {offset = 0 : i64} : (tensor<1x1024xbf16>) -> tensor<8x16xbf16>

@@ -11,7 +11,7 @@
 // WEIGHT:      error: --op-precision='weight=fp32' matches no node and no op type
 module attributes {mpc.module_paths = {node_linear = "blocks.0.fc", node_linear_1 = "head"}} {
   train.state @head.weight constant : tensor<64x64xf32> = dense<1.0> : tensor<64x64xf32>
-  func.func @predict(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  func.func @predict(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {train.entry = #train.entry<predict>} {
     %w = train.read @head.weight : tensor<64x64xf32> loc("head.weight"(""))
     %0 = train.matmul %x, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32> loc("node_linear"("Gemm"))
     %1 = train.matmul %0, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32> loc("node_linear_1"("Gemm"))

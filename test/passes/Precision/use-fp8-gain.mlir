@@ -27,8 +27,8 @@
 // RUN: %{run}
 module attributes {mpc.precision = "fp8"} {
   train.state @parameters parameter : tensor<EXTENTxEXTENTxf32>
-  train.state @step_count control : tensor<i64>
-  func.func @step(%x: tensor<ROWSxEXTENTxf32>) -> (tensor<f32> {mpc.name = "loss"}) {
+  train.state @step_count step_count : tensor<i64>
+  func.func @step(%x: tensor<ROWSxEXTENTxf32>) -> (tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<step>} {
     %p = train.read @parameters : tensor<EXTENTxEXTENTxf32>
     %w = train.unpack %p {offset = 0 : i64} : (tensor<EXTENTxEXTENTxf32>) -> tensor<EXTENTxEXTENTxf32>
     %l = amp.cast %w : tensor<EXTENTxEXTENTxf32> to tensor<EXTENTxEXTENTxbf16>

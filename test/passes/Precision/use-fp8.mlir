@@ -4,11 +4,11 @@
 // products that read it.
 module attributes {mpc.precision = "fp8"} {
   train.state @parameters parameter : tensor<3x1024xf32>
-  train.state @step_count control : tensor<i64>
-  // CHECK-DAG: train.state @fp8.scales optimizer : tensor<2x16xf32> = dense
-  // CHECK-DAG: train.state @fp8.amax_history optimizer : tensor<4x2xf32>
+  train.state @step_count step_count : tensor<i64>
+  // CHECK-DAG: train.state @fp8.scales fp8_scales : tensor<2x16xf32> = dense
+  // CHECK-DAG: train.state @fp8.amax_history fp8_history : tensor<4x2xf32>
   // CHECK-LABEL: func.func @step
-  func.func @step(%x: tensor<32x32xf32>) -> (tensor<f32> {mpc.name = "loss"}) {
+  func.func @step(%x: tensor<32x32xf32>) -> (tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<step>} {
     %p = train.read @parameters : tensor<3x1024xf32>
     %w0 = train.unpack %p {offset = 0 : i64} : (tensor<3x1024xf32>) -> tensor<32x32xf32>
     %w1 = train.unpack %p {offset = 1024 : i64} : (tensor<3x1024xf32>) -> tensor<32x32xf32>

@@ -25,7 +25,7 @@
 // ONE-SAME:    mpc.precision.rule = "precision"}
 // ONE:         train.matmul {{.*}}mpc.tf32}
 module {
-  func.func @predict(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  func.func @predict(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {train.entry = #train.entry<predict>} {
     %0 = train.matmul %x, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32> loc("fc1"("Gemm"))
     %1 = train.relu %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
     %2 = train.matmul %1, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32> loc("fc2"("Gemm"))

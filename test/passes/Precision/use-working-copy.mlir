@@ -3,10 +3,10 @@
 // All functions read the copy; who writes the masters writes the copy, from
 // the same value.
 // CHECK:      train.state @parameters parameter
-// CHECK-NEXT: train.state @parameters.bf16 working_copy {copy_of = @parameters} : tensor<2x1024xbf16>
+// CHECK-NEXT: train.state @parameters.bf16 working_copy {of = @parameters} : tensor<2x1024xbf16>
 train.state @parameters parameter : tensor<2x1024xf32>
 // CHECK-LABEL: func.func @predict
-func.func @predict() -> tensor<32x32xbf16> {
+func.func @predict() -> tensor<32x32xbf16> attributes {train.entry = #train.entry<predict>} {
   // CHECK: %[[P:.*]] = train.read @parameters.bf16 : tensor<2x1024xbf16>
   // CHECK: %[[W:.*]] = train.unpack %[[P]] {offset = 64 : i64} : (tensor<2x1024xbf16>) -> tensor<32x32xbf16>
   // CHECK-NOT: amp.cast
@@ -18,7 +18,7 @@ func.func @predict() -> tensor<32x32xbf16> {
 }
 // A weight that is read in both types is unpacked from both.
 // CHECK-LABEL: func.func @step
-func.func @step(%lr: tensor<f32>) -> (tensor<32xbf16>, tensor<32xf32>) {
+func.func @step(%lr: tensor<f32>) -> (tensor<32xbf16>, tensor<32xf32>) attributes {train.entry = #train.entry<step>} {
   // CHECK: train.read @parameters.bf16
   // CHECK: %[[M:.*]] = train.read @parameters : tensor<2x1024xf32>
   // CHECK: train.unpack %[[M]] {offset = 0 : i64} : (tensor<2x1024xf32>) -> tensor<32xf32>
@@ -68,7 +68,7 @@ func.func @constant() -> (tensor<3xf16>, tensor<2xbf16>) {
 
 // Read in both widths, anywhere, it has a copy, which nobody needs to write.
 // CHECK: train.state @both constant : tensor<4xf32>
-// CHECK: train.state @both.f16 working_copy {copy_of = @both} : tensor<4xf16>
+// CHECK: train.state @both.f16 working_copy {of = @both} : tensor<4xf16>
 train.state @both constant : tensor<4xf32>
 // CHECK-LABEL: func.func @narrow
 func.func @narrow() -> tensor<4xf16> {

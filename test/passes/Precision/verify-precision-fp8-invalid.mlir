@@ -56,7 +56,7 @@ module attributes {mpc.precision = "fp8"} {
   train.state @w parameter : tensor<16x16xf32>
   train.state @fp8.weights derived : tensor<512xf8E4M3FN>
   train.state @fp8.weight_scales derived : tensor<32xf32>
-  func.func @derive() {
+  func.func @derive() attributes {train.entry = #train.entry<derive>} {
     %w = train.read @w : tensor<16x16xf32>
     %s = train.constant dense<1.0> : tensor<f32> : tensor<f32>
     %t = train.constant dense<2.0> : tensor<f32> : tensor<f32>
@@ -68,7 +68,7 @@ module attributes {mpc.precision = "fp8"} {
     train.write @fp8.weight_scales, %scales : tensor<32xf32>
     return
   }
-  func.func @accumulate(%x: tensor<16x16xf8E4M3FN>) -> tensor<16x16xf32> {
+  func.func @accumulate(%x: tensor<16x16xf8E4M3FN>) -> tensor<16x16xf32> attributes {train.entry = #train.entry<accumulate>} {
     %weights = train.read @fp8.weights : tensor<512xf8E4M3FN>
     %scales = train.read @fp8.weight_scales : tensor<32xf32>
     %q = train.unpack %weights {offset = 0 : i64} : (tensor<512xf8E4M3FN>) -> tensor<16x16xf8E4M3FN>
@@ -95,7 +95,7 @@ module attributes {mpc.precision = "fp8"} {
 
 module attributes {mpc.precision = "fp8"} {
   train.state @fp8.weights derived : tensor<256xf8E4M3FN>
-  func.func @accumulate() -> tensor<16x16xf32> {
+  func.func @accumulate() -> tensor<16x16xf32> attributes {train.entry = #train.entry<accumulate>} {
     %weights = train.read @fp8.weights : tensor<256xf8E4M3FN>
     %q = train.unpack %weights {offset = 0 : i64} : (tensor<256xf8E4M3FN>) -> tensor<16x16xf8E4M3FN>
     // expected-error @+2 {{'train.matmul' op multiplies a tensor of 8 bit that was not rounded with a scale}}

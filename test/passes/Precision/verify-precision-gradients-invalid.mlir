@@ -76,7 +76,7 @@ module attributes {mpc.precision = "bf16"} {
 // Of a product of weights: a product reads it rounded, the pack does not.
 module attributes {mpc.precision = "bf16"} {
   train.state @a parameter : tensor<8x8xf32>
-  train.state @a.bf16 working_copy {copy_of = @a} : tensor<8x8xbf16>
+  train.state @a.bf16 working_copy {of = @a} : tensor<8x8xbf16>
   train.state @m optimizer : tensor<1x1024xf32>
   func.func @product_of_weights(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
     %a = train.read @a.bf16 : tensor<8x8xbf16>

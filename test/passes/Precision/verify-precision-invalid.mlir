@@ -244,7 +244,7 @@ module attributes {mpc.precision = "bf16"} {
   // expected-error @+2 {{statistic 'mean' must not change without the weights}}
   // expected-note @+1 {{mpc-defer-states should have seen to it}}
   train.state @mean statistic : tensor<4xf32>
-  func.func @accumulate(%x: tensor<4xf32>) {
+  func.func @accumulate(%x: tensor<4xf32>) attributes {train.entry = #train.entry<accumulate>} {
     train.write @mean, %x : tensor<4xf32>
     return
   }

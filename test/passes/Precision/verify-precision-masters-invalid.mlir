@@ -11,10 +11,10 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
 // What was left out would be lost.
 module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
   train.state @parameters parameter : tensor<1x1024xbf16>
-  train.state @compensation optimizer : tensor<1x1024xbf16>
+  train.state @compensation compensation {of = @parameters} : tensor<1x1024xbf16>
   // expected-error @+2 {{'step' must store value and rest of one weight, in 'parameters' and 'compensation'}}
   // expected-note @+1 {{mpc-narrow-masters should have seen to it}}
-  func.func @step(%w: tensor<1x1024xf32>, %norm: tensor<f32>) {
+  func.func @step(%w: tensor<1x1024xf32>, %norm: tensor<f32>) attributes {train.entry = #train.entry<step>} {
     %old = train.read @parameters : tensor<1x1024xbf16>
     %value, %rest = amp.split %w : tensor<1x1024xf32> to tensor<1x1024xbf16>
     %finite = amp.all_finite %norm : tensor<f32>
@@ -29,7 +29,7 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
 // Rounded to nearest, small updates vanish.
 module attributes {mpc.precision = "bf16", mpc.masters = "bf16-stochastic"} {
   train.state @parameters parameter : tensor<1x1024xbf16>
-  func.func @step(%w: tensor<1x1024xf32>, %norm: tensor<f32>) {
+  func.func @step(%w: tensor<1x1024xf32>, %norm: tensor<f32>) attributes {train.entry = #train.entry<step>} {
     %old = train.read @parameters : tensor<1x1024xbf16>
     %value = amp.cast %w : tensor<1x1024xf32> to tensor<1x1024xbf16>
     %finite = amp.all_finite %norm : tensor<f32>
@@ -45,8 +45,8 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-stochastic"} {
 
 module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
   train.state @parameters parameter : tensor<1x1024xbf16>
-  train.state @compensation optimizer : tensor<1x1024xbf16>
-  func.func @predict() -> tensor<512xf32> {
+  train.state @compensation compensation {of = @parameters} : tensor<1x1024xbf16>
+  func.func @predict() -> tensor<512xf32> attributes {train.entry = #train.entry<predict>} {
     %v = train.read @parameters : tensor<1x1024xbf16>
     %r = train.read @compensation : tensor<1x1024xbf16>
     %value = train.unpack %v {offset = 0 : i64} : (tensor<1x1024xbf16>) -> tensor<512xbf16>
@@ -62,8 +62,8 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
 
 module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
   train.state @parameters parameter : tensor<1x1024xbf16>
-  train.state @compensation optimizer : tensor<1x1024xbf16>
-  func.func @predict() -> tensor<1x1024xf32> {
+  train.state @compensation compensation {of = @parameters} : tensor<1x1024xbf16>
+  func.func @predict() -> tensor<1x1024xf32> attributes {train.entry = #train.entry<predict>} {
     %r = train.read @compensation : tensor<1x1024xbf16>
     // expected-error @+2 {{reads 'compensation', which is no weight without its value}}
     // expected-note @+1 {{mpc-narrow-masters should have seen to it}}
@@ -79,7 +79,7 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
   // expected-error @+1 {{element 1 of 'compensation' must be no more than half a step of the weight}}
   train.state @parameters parameter : tensor<2xbf16> = dense_resource<value> : tensor<2xbf16>
   // expected-note @+1 {{mpc-narrow-masters should have seen to it}}
-  train.state @compensation optimizer : tensor<2xbf16> = dense_resource<rest> : tensor<2xbf16>
+  train.state @compensation compensation {of = @parameters} : tensor<2xbf16> = dense_resource<rest> : tensor<2xbf16>
 }
 {-#
   dialect_resources: {

@@ -6,7 +6,7 @@
 // What the passes of the stage leave is what the stage promises.
 train.state @parameters parameter : tensor<2x1024xf32>
 // CHECK: func.func @step
-func.func @step(%x: tensor<32x32xf32>, %labels: tensor<32xi64>, %lr: tensor<f32>) -> tensor<f32> {
+func.func @step(%x: tensor<32x32xf32>, %labels: tensor<32xi64>, %lr: tensor<f32>) -> tensor<f32> attributes {train.entry = #train.entry<step>} {
   %p = train.read @parameters : tensor<2x1024xf32>
   %w = train.unpack %p {offset = 0 : i64} : (tensor<2x1024xf32>) -> tensor<32x32xf32>
   %h = train.matmul %x, %w : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32> loc("body")

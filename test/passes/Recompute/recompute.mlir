@@ -64,7 +64,7 @@
 // BOTH: error: memory-budget chooses what to recompute itself; leave out recompute
 // MODE: error: recompute is none, selective or full, but is 'some'
 train.state @w parameter : tensor<8x8xf32>
-func.func @step(%x: tensor<64x8xf32>, %t: tensor<64x8xf32>) -> (tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+func.func @step(%x: tensor<64x8xf32>, %t: tensor<64x8xf32>) -> (tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) attributes {train.entry = #train.entry<step>} {
   %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
   %w = train.read @w : tensor<8x8xf32>
   %h1 = train.matmul %x, %w : (tensor<64x8xf32>, tensor<8x8xf32>) -> tensor<64x8xf32>

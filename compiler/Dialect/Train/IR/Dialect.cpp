@@ -36,22 +36,23 @@ bool mpc::train::haveSameShapes(TypeRange lhs, TypeRange rhs) {
   });
 }
 
-/// The kind of a state is a bare keyword: `train.state @w parameter : ...`.
-static ParseResult parseStateKind(OpAsmParser &parser, StateKindAttr &kind) {
+/// The role of a state is a bare keyword: `train.state @w parameter : ...`.
+static ParseResult parseStateRole(OpAsmParser &parser, StateRoleAttr &role) {
   StringRef keyword;
   SMLoc where = parser.getCurrentLocation();
   if (parser.parseKeyword(&keyword))
     return failure();
-  std::optional<StateKind> parsed = symbolizeStateKind(keyword);
+  std::optional<StateRole> parsed = symbolizeStateRole(keyword);
   if (!parsed)
-    return parser.emitError(where, "unknown kind of state '") << keyword << "'";
-  kind = StateKindAttr::get(parser.getContext(), *parsed);
+    return parser.emitError(where, "unknown role of a state '")
+           << keyword << "'";
+  role = StateRoleAttr::get(parser.getContext(), *parsed);
   return success();
 }
 
-static void printStateKind(OpAsmPrinter &printer, Operation *,
-                           StateKindAttr kind) {
-  printer << stringifyStateKind(kind.getValue());
+static void printStateRole(OpAsmPrinter &printer, Operation *,
+                           StateRoleAttr role) {
+  printer << stringifyStateRole(role.getValue());
 }
 
 #include "compiler/Dialect/Train/IR/TrainDialect.cpp.inc"

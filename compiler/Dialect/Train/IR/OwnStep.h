@@ -24,13 +24,6 @@ inline constexpr llvm::StringLiteral kGradientOfAttr = "mpc.gradient_of";
 /// Of a write in `train`: the number of the update that it belongs to.
 inline constexpr llvm::StringLiteral kUpdateAttr = "mpc.update";
 
-/// The function that makes values for states to begin with.
-inline constexpr llvm::StringLiteral kInitialize = "initialize";
-
-/// States "NAME/WEIGHT" with which a checkpoint lets the optimizer begin.
-inline constexpr llvm::StringLiteral kFirstMoment = "adam.first_moment";
-inline constexpr llvm::StringLiteral kSecondMoment = "adam.second_moment";
-
 } // namespace mpc::train
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_OWNSTEP_H

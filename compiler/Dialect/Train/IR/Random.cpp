@@ -2,9 +2,9 @@
 
 #include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"
+#include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Dialect/Train/IR/RandomWords.h"
 #include "compiler/Dialect/Train/IR/ScalarMath.h"
-#include "compiler/Dialect/Train/IR/StateNames.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Support/Locations.h"
 
@@ -50,39 +50,28 @@ LogicalResult DropoutOp::buildGradient(OpBuilder &, ValueRange resultGrads,
   return success();
 }
 
-/// Reads the rank-0 i64 control state of this name; creates it, zero at first,
-/// if the module has none. Null after an error at `op`.
-static Value readControlState(RewriterBase &rewriter, Operation *op,
-                              StringRef name) {
-  assert(isReservedName(name) && "list it in StateNames.cpp");
-  auto module = op->getParentOfType<ModuleOp>();
-  auto type = RankedTensorType::get({}, rewriter.getI64Type());
-  Operation *symbol = SymbolTable::lookupSymbolIn(module, name);
-  auto state = dyn_cast_or_null<StateOp>(symbol);
-  if (symbol && (!state || state.getType() != type)) {
-    InFlightDiagnostic diagnostic = op->emitOpError("needs a control state @")
-                                    << name << " of type " << type;
-    diagnostic.attachNote(symbol->getLoc()) << "the name is taken here";
-    return nullptr;
-  }
+/// Reads the i64 of this role; creates it, zero at first, if the module has
+/// none.
+static Value readNumber(RewriterBase &rewriter, Operation *op, StateRole role) {
+  Program program = Program::around(op);
+  StateOp state = program.state(role);
   if (!state) {
     OpBuilder::InsertionGuard guard(rewriter);
+    auto module = op->getParentOfType<ModuleOp>();
     rewriter.setInsertionPointToStart(module.getBody());
-    StateOp::create(rewriter, module.getLoc(), name, StateKind::Control, type,
-                    /*initial_value=*/nullptr, /*slots=*/nullptr,
-                    /*copy_of=*/nullptr);
+    state = StateOp::create(rewriter, module.getLoc(),
+                            program.freeName(usualName(role)), role,
+                            RankedTensorType::get({}, rewriter.getI64Type()));
   }
-  return ReadOp::create(rewriter, op->getLoc(), type, name);
+  return ReadOp::create(rewriter, op->getLoc(), state);
 }
 
 LogicalResult DropoutOp::replaceByTrainingForm(RewriterBase &rewriter,
                                                int64_t index) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(*this);
-  Value seed = readControlState(rewriter, *this, kRandomSeedState);
-  Value step = seed ? readControlState(rewriter, *this, kStepState) : Value();
-  if (!step)
-    return failure();
+  Value seed = readNumber(rewriter, *this, StateRole::RandomSeed);
+  Value step = readNumber(rewriter, *this, StateRole::StepCount);
   rewriter.replaceOpWithNewOp<DropoutTrainingOp>(
       *this, getInput(), seed, step, getRatioAttr(),
       rewriter.getI64IntegerAttr(index));
@@ -295,10 +284,8 @@ LogicalResult RandomOp::replaceByTrainingForm(RewriterBase &rewriter,
                                               int64_t index) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(*this);
-  Value seed = readControlState(rewriter, *this, kRandomSeedState);
-  Value step = seed ? readControlState(rewriter, *this, kStepState) : Value();
-  if (!step)
-    return failure();
+  Value seed = readNumber(rewriter, *this, StateRole::RandomSeed);
+  Value step = readNumber(rewriter, *this, StateRole::StepCount);
   rewriter.replaceOpWithNewOp<RandomOp>(
       *this, getType(), ValueRange{seed, step}, getShapeAttr(), getNormalAttr(),
       rewriter.getI64IntegerAttr(index));

@@ -47,6 +47,21 @@ static LogicalResult verifySlots(StateOp state, int64_t capacity) {
   return success();
 }
 
+/// Working copies belong to another state, what the model brings does not.
+static LogicalResult verifyOf(StateOp state) {
+  StateKind kind = state.getKind();
+  StringRef role = stringifyStateRole(state.getRole());
+  if (kind == StateKind::WorkingCopy && !state.getOf())
+    return state.emitOpError("with role ")
+           << role << " must name its original in 'of'";
+  bool isAlone = kind == StateKind::Parameter || kind == StateKind::Statistic ||
+                 kind == StateKind::Constant || kind == StateKind::Derived;
+  if (isAlone && state.getOf())
+    return state.emitOpError("with role ")
+           << role << " must not have 'of': it belongs to no other state";
+  return success();
+}
+
 LogicalResult StateOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   ElementsAttr initial = getInitialValueAttr();
@@ -54,39 +69,66 @@ LogicalResult StateOp::verify() {
     return emitOpError("'initial_value' must have the type of the state, ")
            << type << ", but has " << initial.getShapedType();
 
-  bool isCopy = getKind() == StateKind::WorkingCopy;
-  if (isCopy && !getCopyOf()) // state_c3
-    return emitOpError("of kind working_copy must name its original in "
-                       "'copy_of'");
-  if (!isCopy && getCopyOf()) // state_c3
-    return emitOpError("of kind ")
-           << stringifyStateKind(getKind())
-           << " must not have 'copy_of', which is for working copies";
   if (getKind() == StateKind::Derived && initial) // state_c4
-    return emitOpError("of kind derived must not have 'initial_value': @derive "
-                       "makes it");
-
+    return emitOpError("with role derived must not have 'initial_value': the "
+                       "entry 'derive' makes it");
+  if (getKind() == StateKind::Control && type.getRank() != 0) // state_c5
+    return emitOpError("with role ") << stringifyStateRole(getRole())
+                                     << " must be one number, but is " << type;
+  if (failed(verifyOf(*this))) // state_c3
+    return failure();
   return getSlots() ? verifySlots(*this, type.getNumElements()) : success();
 }
 
 LogicalResult StateOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  if (!getCopyOf())
+  if (isUnique(getRole()))
+    for (auto other : (*this)->getBlock()->getOps<StateOp>()) {
+      if (other == *this) // The second one is wrong.
+        break;
+      if (other.getRole() == getRole()) { // state_c5
+        InFlightDiagnostic diagnostic =
+            emitOpError("must be the only one with role ")
+            << stringifyStateRole(getRole());
+        diagnostic.attachNote(other.getLoc()) << "another is here";
+        return diagnostic;
+      }
+    }
+  if (!getOf())
     return success();
-  auto original =
-      symbols.lookupNearestSymbolFrom<StateOp>(*this, getCopyOfAttr());
+  auto original = symbols.lookupNearestSymbolFrom<StateOp>(*this, getOfAttr());
   if (!original) // state_c3
-    return emitOpError("'copy_of' must name a state, but @")
-           << *getCopyOf() << " is none";
+    return emitOpError("'of' must name a state, but @")
+           << *getOf() << " is none";
   auto type = cast<RankedTensorType>(getType());
   auto originalType = cast<RankedTensorType>(original.getType());
   if (type.getShape() != originalType.getShape()) { // state_c3
     InFlightDiagnostic diagnostic =
-        emitOpError("must have the shape of its original, but they are ")
+        emitOpError("must have the shape of the state that it belongs to, but "
+                    "they are ")
         << type << " and " << originalType;
-    diagnostic.attachNote(original.getLoc()) << "the original is here";
+    diagnostic.attachNote(original.getLoc()) << "that state is here";
     return diagnostic;
   }
   return success();
+}
+
+StateOp StateOp::getOfState() {
+  return getOfAttr()
+             ? SymbolTable::lookupNearestSymbolFrom<StateOp>(*this, getOfAttr())
+             : StateOp();
+}
+
+void StateOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                    StateRole role, Type type, ElementsAttr value,
+                    ArrayAttr slots, StateOp of) {
+  Properties &properties = state.getOrAddProperties<Properties>();
+  properties.sym_name = builder.getStringAttr(name);
+  properties.role = StateRoleAttr::get(builder.getContext(), role);
+  properties.type = TypeAttr::get(type);
+  properties.initial_value = value;
+  properties.slots = slots;
+  if (of)
+    properties.of = FlatSymbolRefAttr::get(of.getSymNameAttr());
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,6 +149,24 @@ static LogicalResult verifyState(Operation *op, FlatSymbolRefAttr symbol,
     return diagnostic;
   }
   return success();
+}
+
+StateOp ReadOp::getStateOp() {
+  return SymbolTable::lookupNearestSymbolFrom<StateOp>(*this, getStateAttr());
+}
+
+StateOp WriteOp::getStateOp() {
+  return SymbolTable::lookupNearestSymbolFrom<StateOp>(*this, getStateAttr());
+}
+
+void ReadOp::build(OpBuilder &builder, OperationState &op, StateOp state) {
+  build(builder, op, state.getType(),
+        FlatSymbolRefAttr::get(state.getSymNameAttr()));
+}
+
+void WriteOp::build(OpBuilder &builder, OperationState &op, StateOp state,
+                    Value value) {
+  build(builder, op, FlatSymbolRefAttr::get(state.getSymNameAttr()), value);
 }
 
 LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {

@@ -10,61 +10,113 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-def StateParameter : I32EnumAttrCase<"Parameter", 0, "parameter">;
-def StateStatistic : I32EnumAttrCase<"Statistic", 1, "statistic">;
-def StateConstant : I32EnumAttrCase<"Constant", 2, "constant">;
-def StateOptimizer : I32EnumAttrCase<"Optimizer", 3, "optimizer">;
-def StateWorkingCopy : I32EnumAttrCase<"WorkingCopy", 4, "working_copy">;
-def StateDerived : I32EnumAttrCase<"Derived", 6, "derived">;
-def StateControl : I32EnumAttrCase<"Control", 5, "control">;
-def Train_StateKind : I32EnumAttr<"StateKind", "what a state is for", [
+// What a state is for. StateRoles.cpp has the kind and the usual name of
+// each; the values are those of packages (program.fbs).
+def StateParameter : I32EnumAttrCase<"Parameter", 1, "parameter">;
+def StateStatistic : I32EnumAttrCase<"Statistic", 2, "statistic">;
+def StateConstant : I32EnumAttrCase<"Constant", 3, "constant">;
+// Of the optimizer: one of the model's own step, or a moment with a name of its own.
+def StateOptimizer : I32EnumAttrCase<"Optimizer", 4, "optimizer">;
+def StateFirstMoment : I32EnumAttrCase<"FirstMoment", 5, "first_moment">;
+def StateSecondMoment : I32EnumAttrCase<"SecondMoment", 6, "second_moment">;
+def StateGradientSum : I32EnumAttrCase<"GradientSum", 7, "gradient_sum">;
+def StateAverage : I32EnumAttrCase<"Average", 8, "average">;
+def StateCompensation : I32EnumAttrCase<"Compensation", 9, "compensation">;
+// What micro-batches make of the state `of` before their update.
+def StatePending : I32EnumAttrCase<"Pending", 10, "pending">;
+def StatePendingControl : I32EnumAttrCase<"PendingControl", 11, "pending_control">;
+def StateFp8Scales : I32EnumAttrCase<"Fp8Scales", 12, "fp8_scales">;
+def StateFp8History : I32EnumAttrCase<"Fp8History", 13, "fp8_history">;
+def StateFp8Amax : I32EnumAttrCase<"Fp8Amax", 14, "fp8_amax">;
+def StateWorkingCopy : I32EnumAttrCase<"WorkingCopy", 15, "working_copy">;
+def StateDerived : I32EnumAttrCase<"Derived", 16, "derived">;
+// Numbers: one of the model's own step, or one with a meaning.
+def StateControl : I32EnumAttrCase<"Control", 17, "control">;
+def StateStepCount : I32EnumAttrCase<"StepCount", 18, "step_count">;
+def StateMicroStep : I32EnumAttrCase<"MicroStep", 19, "micro_step">;
+def StateAverageCount : I32EnumAttrCase<"AverageCount", 20, "average_count">;
+def StateTotalSteps : I32EnumAttrCase<"TotalSteps", 21, "total_steps">;
+def StateLearningRate : I32EnumAttrCase<"LearningRate", 22, "learning_rate">;
+def StateRandomSeed : I32EnumAttrCase<"RandomSeed", 23, "random_seed">;
+def StateLossSum : I32EnumAttrCase<"LossSum", 24, "loss_sum">;
+def StateLossDivisor : I32EnumAttrCase<"LossDivisor", 25, "loss_divisor">;
+def StateLossScale : I32EnumAttrCase<"LossScale", 26, "loss_scale">;
+def StateLossScaleStreak : I32EnumAttrCase<"LossScaleStreak", 27, "loss_scale_streak">;
+// A number of the optimizer with a name of its own.
+def StateOptimizerNumber : I32EnumAttrCase<"OptimizerNumber", 28, "optimizer_number">;
+// What lets an op go wrong on purpose (mpc-observe-values): which, and its result.
+def StateFaultPlace : I32EnumAttrCase<"FaultPlace", 29, "fault_place">;
+def StateFaultValue : I32EnumAttrCase<"FaultValue", 30, "fault_value">;
+def Train_StateRole : I32EnumAttr<"StateRole", "what a state is for", [
     StateParameter, StateStatistic, StateConstant, StateOptimizer,
-    StateWorkingCopy, StateControl, StateDerived]> {
+    StateFirstMoment, StateSecondMoment, StateGradientSum, StateAverage,
+    StateCompensation, StatePending, StatePendingControl, StateFp8Scales,
+    StateFp8History, StateFp8Amax, StateWorkingCopy, StateDerived, StateControl,
+    StateStepCount, StateMicroStep, StateAverageCount, StateTotalSteps,
+    StateLearningRate, StateRandomSeed, StateLossSum, StateLossDivisor,
+    StateLossScale, StateLossScaleStreak, StateOptimizerNumber, StateFaultPlace,
+    StateFaultValue]> {
   let cppNamespace = "::mpc::train";
   let genSpecializedAttr = 0;
 }
-def Train_StateKindAttr : EnumAttr<Train_Dialect, Train_StateKind, "kind">;
+def Train_StateRoleAttr : EnumAttr<Train_Dialect, Train_StateRole, "state_role">;
 
 def Train_StateOp : Train_Op<"state", [
     Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "A tensor that lives across steps";
   let description = [{
-    `parameter`: trained weights, f32. `statistic`: running mean and variance.
-    `constant`: an initializer that is not trained. `optimizer`: moments and
-    accumulated gradients. `working_copy`: the 16-bit copy of the parameter or
-    constant state named by `copy_of`. `control`: step counter, learning rate, random
-    seed, loss scale and its streak. `derived`: what the function @derive makes of
-    the weights; it runs whenever they have changed.
+    The role says what it is for, and is how passes, packages and checkpoints
+    find it (Program.h). Names mean nothing: a state of the model goes by its
+    initializer's, whatever that is.
+
+    `parameter`: trained weights. `statistic`: running mean and variance.
+    `constant`: an initializer that is not trained. `working_copy`: the 16-bit
+    copy of the parameter or constant `of`. `derived`: what the entry with the role
+    `derive` makes of the weights; it runs whenever they have changed. All other
+    roles belong to the optimizer or are single numbers; see StateRoles.cpp.
 
     Without `initial_value` the state starts as zeros (a working copy: as the
     rounded parameters). `slots` name the tensors inside a packed state.
 
     (C1) `initial_value` has the type of the state.
     (C2) slots lie inside the state and do not overlap.
-    (C3) a `working_copy`, and nothing else, names in `copy_of` a state of its
-         shape.
+    (C3) `of` names a state, which has the same shape; a `working_copy` has an
+         `of`, a `parameter`, `statistic`, `constant` or `derived` state has none.
     (C4) a `derived` state has no `initial_value`.
+    (C5) numbers (control states) have rank 0, and at most one state has the role
+         of each that has a meaning.
 
     With `own_names` the tensors inside go by the names of their slots alone, as
     those of weights and statistics always do, not by the state's and theirs.
 
     ```mlir
     train.state @fc1.weight parameter : tensor<64x32xf32> = dense<0.0> : tensor<64x32xf32>
+    train.state @step_count step_count : tensor<i64>
     ```
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name,
-    Train_StateKindAttr:$kind,
+    Train_StateRoleAttr:$role,
     TypeAttrOf<Train_Tensor>:$type,
     OptionalAttr<ElementsAttr>:$initial_value,           // state_c1
     OptionalAttr<TypedArrayAttrBase<Train_SlotAttr, "array of slots">>:$slots, // state_c2
-    OptionalAttr<FlatSymbolRefAttr>:$copy_of,             // state_c3
+    OptionalAttr<FlatSymbolRefAttr>:$of,                  // state_c3
     UnitAttr:$own_names
   );
   let assemblyFormat = [{
-    $sym_name custom<StateKind>($kind) attr-dict `:` $type (`=` $initial_value^)?
+    $sym_name custom<StateRole>($role) attr-dict `:` $type (`=` $initial_value^)?
   }];
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$sym_name, "StateRole":$role,
+      "::mlir::Type":$type, CArg<"::mlir::ElementsAttr", "nullptr">:$value,
+      CArg<"::mlir::ArrayAttr", "nullptr">:$slots, CArg<"StateOp", "nullptr">:$of)>];
+  let extraClassDeclaration = [{
+    /// What its role makes it: which file of a checkpoint it goes to, whether it is
+    /// trained.
+    StateKind getKind() { return kindOf(getRole()); }
+    /// The state `of`; null without one.
+    StateOp getOfState();
+  }];
 }
 
 def Train_ReadOp : Train_Op<"read", [
@@ -76,6 +128,9 @@ def Train_ReadOp : Train_Op<"read", [
   let arguments = (ins FlatSymbolRefAttr:$state); // read_c1
   let results = (outs Train_Tensor:$result);
   let assemblyFormat = "$state attr-dict `:` type($result)";
+  let builders = [OpBuilder<(ins "StateOp":$state)>];
+  // Null if there is no state of this name, which the verifier refuses.
+  let extraClassDeclaration = "StateOp getStateOp();";
 }
 
 def Train_WriteOp : Train_Op<"write", [
@@ -88,6 +143,8 @@ def Train_WriteOp : Train_Op<"write", [
   }];
   let arguments = (ins FlatSymbolRefAttr:$state, Train_Tensor:$value); // write_c1
   let assemblyFormat = "$state `,` $value attr-dict `:` type($value)";
+  let builders = [OpBuilder<(ins "StateOp":$state, "::mlir::Value":$value)>];
+  let extraClassDeclaration = "StateOp getStateOp();";
 }
 
 def Train_PackOp : Train_Op<"pack", [Pure]> {

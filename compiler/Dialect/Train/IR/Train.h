@@ -3,6 +3,7 @@
 #define MPC_COMPILER_DIALECT_TRAIN_IR_TRAIN_H
 
 #include "compiler/Dialect/Amp/IR/Amp.h"
+#include "compiler/Dialect/Train/IR/StateRoles.h"
 #include "compiler/Support/Terms.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -25,17 +26,6 @@ namespace mpc::train {
 /// Returns true if the two lists hold tensors of equal shapes, in order, with
 /// equal element types or floats on both sides.
 bool haveSameShapes(mlir::TypeRange lhs, mlir::TypeRange rhs);
-
-// Control states that ops and passes know by name. The step counter is not
-// called `step`: in a module, that is the function.
-inline constexpr llvm::StringLiteral kStepState = "step_count";
-inline constexpr llvm::StringLiteral kRandomSeedState = "random_seed";
-inline constexpr llvm::StringLiteral kLearningRateState = "learning_rate";
-/// Updates that the schedule of the rate is made for; 0: not known yet.
-inline constexpr llvm::StringLiteral kTotalStepsState = "total_steps";
-
-// "pending/NAME" is what micro-batches make of a state before their update.
-inline constexpr llvm::StringLiteral kPendingPrefix = "pending/";
 
 /// Marks the constant that starts the backward pass.
 inline constexpr llvm::StringLiteral kLossSeedAttr = "mpc.loss_seed";

@@ -17,12 +17,13 @@ def Train_Dialect : Dialect {
     whatever its operands are stored in.
 
     A module holds `train.state` symbols (weights, statistics, moments) and
-    one `func.func` per entry point: `predict`, `evaluate`, `step`, or
-    `accumulate` and `apply`. Reads of a state give its value at the entry of
-    the function; writes take effect when the function returns.
+    one `func.func` per entry point, whose role it has as `train.entry`
+    (EntryRoles.td). Reads of a state give its value at the entry of the
+    function; writes take effect when the function returns.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
 }
 
 class Train_Attr<string name, string attrMnemonic, list<Trait> traits = []>

@@ -3,6 +3,7 @@
 #define MPC_COMPILER_DIALECT_TRAIN_IR_TRAINOPS_TD
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
+include "compiler/Dialect/Train/IR/EntryRoles.td"
 include "compiler/Dialect/Train/IR/StateOps.td"
 include "compiler/Dialect/Train/IR/ElementwiseOps.td"
 include "compiler/Dialect/Train/IR/FunctionOps.td"

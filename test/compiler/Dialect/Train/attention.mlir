@@ -7,7 +7,7 @@ train.state @w parameter : tensor<2x2x7x8xf32>
 // the forward op left, in one op, of which each operand takes its part.
 // CHECK-LABEL: func.func @train
 // GRAD-LABEL: func.func @train
-func.func @train(%q: tensor<2x6x5x8xf32>, %v: tensor<2x2x7x4xf32>) -> tensor<f32> {
+func.func @train(%q: tensor<2x6x5x8xf32>, %v: tensor<2x2x7x4xf32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
   %k = train.read @w : tensor<2x2x7x8xf32>
   // CHECK: train.attention %{{.*}}, %{{.*}}, %{{.*}} {causal, scale = 2.500000e-01 : f32} : (tensor<2x6x5x8xf32>, tensor<2x2x7x8xf32>, tensor<2x2x7x4xf32>) -> (tensor<2x6x5x4xf32>, tensor<2x2x6x5xf32>)
   // GRAD: %[[K:.*]] = train.read @w

@@ -5,7 +5,7 @@ train.state @mean statistic : tensor<3xf32>
 train.state @var statistic : tensor<3xf32>
 // CHECK-LABEL: func.func @train
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x3x4xf32>, %[[S:.*]]: tensor<3xf32>, %[[B:.*]]: tensor<3xf32>)
-func.func @train(%x: tensor<2x3x4xf32>, %s: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<2x3x4xf32> {
+func.func @train(%x: tensor<2x3x4xf32>, %s: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<2x3x4xf32> attributes {train.entry = #train.entry<train>} {
   // CHECK: %[[OLD:.*]] = train.read @mean
   %mean = train.read @mean : tensor<3xf32>
   %var = train.read @var : tensor<3xf32>
@@ -30,7 +30,7 @@ func.func @train(%x: tensor<2x3x4xf32>, %s: tensor<3xf32>, %b: tensor<3xf32>) ->
 train.state @mean statistic : tensor<3xf32>
 train.state @var statistic : tensor<3xf32>
 // CHECK-LABEL: func.func @train
-func.func @train(%x: tensor<2x3xf32>, %s: tensor<3xf32>) -> tensor<2x3xf32> {
+func.func @train(%x: tensor<2x3xf32>, %s: tensor<3xf32>) -> tensor<2x3xf32> attributes {train.entry = #train.entry<train>} {
   %mean = train.read @mean : tensor<3xf32>
   %var = train.read @var : tensor<3xf32>
   // CHECK: train.batch_norm_training
@@ -49,7 +49,7 @@ func.func @train(%x: tensor<2x3xf32>, %s: tensor<3xf32>) -> tensor<2x3xf32> {
 
 // -----
 
-func.func @train(%x: tensor<2x3xf32>, %s: tensor<3xf32>) -> tensor<2x3xf32> {
+func.func @train(%x: tensor<2x3xf32>, %s: tensor<3xf32>) -> tensor<2x3xf32> attributes {train.entry = #train.entry<train>} {
   // expected-error @+1 {{'train.batch_norm' op cannot be trained: 'mean' must be a running statistic of the model (an initializer), but is not read from a state}}
   %0 = train.batch_norm %x, %s, %s, %s, %s {axis = 1 : i64, epsilon = 1.0e-05 : f32, momentum = 0.9 : f32} : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
@@ -59,7 +59,7 @@ func.func @train(%x: tensor<2x3xf32>, %s: tensor<3xf32>) -> tensor<2x3xf32> {
 
 train.state @mean statistic : tensor<3xf32>
 train.state @var constant : tensor<3xf32>
-func.func @train(%x: tensor<2x3xf32>, %s: tensor<3xf32>) -> tensor<2x3xf32> {
+func.func @train(%x: tensor<2x3xf32>, %s: tensor<3xf32>) -> tensor<2x3xf32> attributes {train.entry = #train.entry<train>} {
   %mean = train.read @mean : tensor<3xf32>
   // expected-note @+1 {{it comes from here}}
   %var = train.read @var : tensor<3xf32>

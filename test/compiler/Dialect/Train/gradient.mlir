@@ -14,7 +14,7 @@
 // CHECK:         return %{{.*}}, %[[DW]], %[[DB]]
 train.state @w parameter : tensor<4x6xf32>
 train.state @b parameter : tensor<6xf32>
-func.func @train(%x: tensor<2x3x4xf32>) -> tensor<f32> {
+func.func @train(%x: tensor<2x3x4xf32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
   %w = train.read @w : tensor<4x6xf32>
   %b = train.read @b : tensor<6xf32>
   %0 = train.matmul %x, %w : (tensor<2x3x4xf32>, tensor<4x6xf32>) -> tensor<2x3x6xf32>
@@ -40,7 +40,7 @@ func.func @train(%x: tensor<2x3x4xf32>) -> tensor<f32> {
 // CHECK:         return
 train.state @w parameter : tensor<5x4xf32>
 train.state @v parameter : tensor<6x5xf32>
-func.func @train(%x: tensor<3x4xf32>) -> tensor<f32> {
+func.func @train(%x: tensor<3x4xf32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
   %w = train.read @w : tensor<5x4xf32>
   %v = train.read @v : tensor<6x5xf32>
   %0 = train.matmul %x, %w {transpose_rhs} : (tensor<3x4xf32>, tensor<5x4xf32>) -> tensor<3x5xf32>
@@ -56,7 +56,7 @@ func.func @train(%x: tensor<3x4xf32>) -> tensor<f32> {
 // CHECK-LABEL: func.func @train
 // CHECK:         train.matmul %{{.*}} {transpose_lhs, weight_gradient}
 train.state @w parameter : tensor<20xf32>
-func.func @train(%x: tensor<3x4xf32>) -> tensor<f32> {
+func.func @train(%x: tensor<3x4xf32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
   %w = train.read @w : tensor<20xf32>
   %0 = train.reshape %w : (tensor<20xf32>) -> tensor<5x4xf32>
   %1 = train.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<5x4xf32>) -> tensor<4x5xf32>
@@ -78,7 +78,7 @@ func.func @train(%x: tensor<3x4xf32>) -> tensor<f32> {
 // CHECK:         %[[S:.*]] = train.reduce_sum %[[P]] {axes = array<i64: 0>}
 // CHECK:         train.neg %[[S]] : (tensor<4xf32>) -> tensor<4xf32>
 train.state @w parameter : tensor<4xf32>
-func.func @train(%x: tensor<3x4xf32>) -> tensor<f32> {
+func.func @train(%x: tensor<3x4xf32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
   %w = train.read @w : tensor<4xf32>
   %0 = train.div %x, %w : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>
   %1 = train.reduce_sum %0 {axes = array<i64: 0, 1>} : (tensor<3x4xf32>) -> tensor<f32>
@@ -92,7 +92,7 @@ func.func @train(%x: tensor<3x4xf32>) -> tensor<f32> {
 // CHECK:         train.slice %{{.*}} {offsets = array<i64: 3>} : (tensor<7xf32>) -> tensor<4xf32>
 // CHECK-NOT:     train.slice
 train.state @w parameter : tensor<4xf32>
-func.func @train(%x: tensor<3xf32>) -> tensor<f32> {
+func.func @train(%x: tensor<3xf32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
   %w = train.read @w : tensor<4xf32>
   %0 = train.concat %x, %w {axis = 0 : i64} : (tensor<3xf32>, tensor<4xf32>) -> tensor<7xf32>
   %1 = train.mul %0, %0 : (tensor<7xf32>, tensor<7xf32>) -> tensor<7xf32>
@@ -109,10 +109,10 @@ func.func @train(%x: tensor<3xf32>) -> tensor<f32> {
 // CHECK:         train.dropout_training %{{.*}}, %[[SEED]], %[[STEP]] {index = 5 : i64, ratio = 5.000000e-01 : f32}
 // CHECK:         %[[G:.*]] = train.broadcast_to
 // CHECK:         train.dropout_training %[[G]], %[[SEED]], %[[STEP]] {index = 5 : i64, ratio = 5.000000e-01 : f32}
-train.state @random_seed control : tensor<i64>
-train.state @step_count control : tensor<i64>
+train.state @random_seed random_seed : tensor<i64>
+train.state @step_count step_count : tensor<i64>
 train.state @w parameter : tensor<4xf32>
-func.func @train(%x: tensor<4xf32>) -> tensor<f32> {
+func.func @train(%x: tensor<4xf32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
   %w = train.read @w : tensor<4xf32>
   %seed = train.read @random_seed : tensor<i64>
   %step = train.read @step_count : tensor<i64>
@@ -132,7 +132,7 @@ func.func @train(%x: tensor<4xf32>) -> tensor<f32> {
 // CHECK:         %[[D:.*]] = train.add %{{.*}}, %[[DE]]
 // CHECK:         return %{{.*}}, %[[D]]
 train.state @w parameter : tensor<7x4xf32>
-func.func @train(%i: tensor<2x3xi64>) -> tensor<f32> {
+func.func @train(%i: tensor<2x3xi64>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
   %w = train.read @w : tensor<7x4xf32>
   %0 = train.embedding %w, %i : (tensor<7x4xf32>, tensor<2x3xi64>) -> tensor<2x3x4xf32>
   %1 = train.matmul %0, %w {transpose_rhs} : (tensor<2x3x4xf32>, tensor<7x4xf32>) -> tensor<2x3x7xf32>
@@ -151,7 +151,7 @@ func.func @train(%i: tensor<2x3xi64>) -> tensor<f32> {
 // CHECK-NOT:     train.add
 // CHECK:         return
 train.state @w parameter : tensor<7xf32>
-func.func @train() -> tensor<f32> {
+func.func @train() -> tensor<f32> attributes {train.entry = #train.entry<train>} {
   %w = train.read @w : tensor<7xf32>
   %0:3 = train.split %w {axis = 0 : i64, sizes = array<i64: 3, 1, 3>} : (tensor<7xf32>) -> (tensor<3xf32>, tensor<1xf32>, tensor<3xf32>)
   %1 = train.mul %0#0, %0#2 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
@@ -166,7 +166,7 @@ func.func @train() -> tensor<f32> {
 // CHECK:         %[[ROWS:.*]] = train.concat %{{.*}}, %{{.*}} {axis = 0 : i64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
 // CHECK:         train.concat %{{.*}}, %[[ROWS]], %{{.*}} {axis = 1 : i64} : (tensor<4x1xf32>, tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x5xf32>
 train.state @w parameter : tensor<4x5xf32>
-func.func @train() -> tensor<f32> {
+func.func @train() -> tensor<f32> attributes {train.entry = #train.entry<train>} {
   %w = train.read @w : tensor<4x5xf32>
   %0 = train.slice %w {offsets = array<i64: 0, 1>} : (tensor<4x5xf32>) -> tensor<2x3xf32>
   %1 = train.reduce_sum %0 {axes = array<i64: 0, 1>} : (tensor<2x3xf32>) -> tensor<f32>
@@ -186,7 +186,7 @@ func.func @train() -> tensor<f32> {
 // CHECK:         return %{{.*}}, %[[DA]], %[[SUM]]
 train.state @a parameter : tensor<2x3xf32>
 train.state @b parameter : tensor<f32>
-func.func @train(%m: tensor<2x1xi1>) -> tensor<f32> {
+func.func @train(%m: tensor<2x1xi1>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
   %a = train.read @a : tensor<2x3xf32>
   %b = train.read @b : tensor<f32>
   %0 = train.select %m, %a, %b : (tensor<2x1xi1>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
@@ -202,7 +202,7 @@ func.func @train(%m: tensor<2x1xi1>) -> tensor<f32> {
 // CHECK:         %[[TWICE:.*]] = train.add %[[Y]], %[[Y]]
 // CHECK:         train.div %{{.*}}, %[[TWICE]]
 train.state @w parameter : tensor<3xf32>
-func.func @train() -> tensor<f32> {
+func.func @train() -> tensor<f32> attributes {train.entry = #train.entry<train>} {
   %w = train.read @w : tensor<3xf32>
   %0 = train.sqrt %w : (tensor<3xf32>) -> tensor<3xf32>
   %1 = train.reduce_sum %0 {axes = array<i64: 0>} : (tensor<3xf32>) -> tensor<f32>

@@ -8,12 +8,12 @@ train.state @bn.mean statistic : tensor<3xf32>
 train.state @mask constant : tensor<3xi1>
 // CHECK: train.state @parameters parameter {slots = [#train.slot<"w", 0, [2, 3]>, #train.slot<"b", 16, [3]>]} : tensor<1x1024xf32>
 train.state @parameters parameter {slots = [#train.slot<"w", 0, [2, 3]>, #train.slot<"b", 16, [3]>]} : tensor<1x1024xf32>
-// CHECK: train.state @parameters.bf16 working_copy {copy_of = @parameters} : tensor<1x1024xbf16>
-train.state @parameters.bf16 working_copy {copy_of = @parameters} : tensor<1x1024xbf16>
-// CHECK: train.state @adam.first_moment optimizer : tensor<1x1024xf32>
-train.state @adam.first_moment optimizer : tensor<1x1024xf32>
-// CHECK: train.state @step_count control : tensor<i64>
-train.state @step_count control : tensor<i64>
+// CHECK: train.state @parameters.bf16 working_copy {of = @parameters} : tensor<1x1024xbf16>
+train.state @parameters.bf16 working_copy {of = @parameters} : tensor<1x1024xbf16>
+// CHECK: train.state @adam.first_moment first_moment : tensor<1x1024xf32>
+train.state @adam.first_moment first_moment : tensor<1x1024xf32>
+// CHECK: train.state @step_count step_count : tensor<i64>
+train.state @step_count step_count : tensor<i64>
 
 // CHECK-LABEL: func.func @states
 func.func @states(%g: tensor<2x3xf32>) {

@@ -1,7 +1,20 @@
 // RUN: mpc-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{unknown kind of state 'weight'}}
+// expected-error @+1 {{unknown role of a state 'weight'}}
 train.state @w weight : tensor<2xf32>
+
+// -----
+
+// state_c5
+// expected-error @+1 {{'train.state' op with role step_count must be one number, but is 'tensor<1xi64>'}}
+train.state @state_c5 step_count : tensor<1xi64>
+
+// -----
+
+// expected-note @+1 {{another is here}}
+train.state @learning_rate learning_rate : tensor<f32>
+// expected-error @+1 {{'train.state' op must be the only one with role learning_rate}}
+train.state @state_c5 learning_rate : tensor<f32>
 
 // -----
 
@@ -26,26 +39,26 @@ train.state @state_c2_huge parameter {slots = [#train.slot<"w", 0, [4294967296, 
 
 // -----
 
-// expected-error @+1 {{'train.state' op of kind working_copy must name its original in 'copy_of'}}
+// expected-error @+1 {{'train.state' op with role working_copy must name its original in 'of'}}
 train.state @state_c3_missing working_copy : tensor<8xbf16>
 
 // -----
 
 train.state @w parameter : tensor<8xf32>
-// expected-error @+1 {{'train.state' op of kind constant must not have 'copy_of', which is for working copies}}
-train.state @state_c3_kind constant {copy_of = @w} : tensor<8xf32>
+// expected-error @+1 {{'train.state' op with role constant must not have 'of': it belongs to no other state}}
+train.state @state_c3_kind constant {of = @w} : tensor<8xf32>
 
 // -----
 
-// expected-error @+1 {{'train.state' op 'copy_of' must name a state, but @w is none}}
-train.state @state_c3_unknown working_copy {copy_of = @w} : tensor<8xbf16>
+// expected-error @+1 {{'train.state' op 'of' must name a state, but @w is none}}
+train.state @state_c3_unknown working_copy {of = @w} : tensor<8xbf16>
 
 // -----
 
-// expected-note @+1 {{the original is here}}
+// expected-note @+1 {{that state is here}}
 train.state @w parameter : tensor<9xf32>
-// expected-error @+1 {{'train.state' op must have the shape of its original, but they are 'tensor<8xbf16>' and 'tensor<9xf32>'}}
-train.state @state_c3_shape working_copy {copy_of = @w} : tensor<8xbf16>
+// expected-error @+1 {{'train.state' op must have the shape of the state that it belongs to, but they are 'tensor<8xbf16>' and 'tensor<9xf32>'}}
+train.state @state_c3_shape working_copy {of = @w} : tensor<8xbf16>
 
 // -----
 
