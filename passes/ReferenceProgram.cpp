@@ -58,6 +58,12 @@ void ReferenceProgram::listStates() {
   }
 }
 
+std::string ReferenceProgram::totalStepsState() const {
+  train::StateOp state =
+      train::Program(*lowered.module).state(train::StateRole::TotalSteps);
+  return state ? state.getSymName().str() : "";
+}
+
 std::vector<Element> ReferenceProgram::read(const State &state) const {
   const HostTensor &whole = interpreter.states.at(state.symbol);
   auto begin = whole.elements.begin() + state.offset;

@@ -46,6 +46,9 @@ public:
          std::string &error);
 
   const std::map<std::string, State> &states() const { return tensors; }
+  /// The state that says how many updates a schedule is made for; "" if there
+  /// is none.
+  std::string totalStepsState() const;
   std::vector<reference::Element> read(const State &state) const;
   void write(const State &state, llvm::ArrayRef<reference::Element> elements);
 

@@ -417,6 +417,12 @@ Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
   train::StateOp &state = states[name];
   if (state)
     return read = train::ReadOp::create(builder, loc, state);
+  if (name == "__metadata__") {
+    emitError(loc, "checkpoints cannot store a tensor of this name: the header "
+                   "of safetensors files has a key of that name; rename the "
+                   "initializer");
+    return nullptr;
+  }
   FailureOr<ElementsAttr> elements = elementsOf(tensor, loc);
   if (failed(elements))
     return nullptr;

@@ -205,7 +205,9 @@ private:
               *fb, slot.getName().str().c_str(), slot.getOffset(), &shape));
         }
       auto [offset, bytes] = initial.lookup(state);
-      int32_t copyOf = -1;
+      int32_t copyOf = -1, of = -1;
+      if (std::optional<StringRef> other = state.getOf())
+        of = stateIndex.lookup(*other);
       if (std::optional<StringRef> source = state.getOf();
           source && state.getKind() == train::StateKind::WorkingCopy)
         copyOf = stateIndex.lookup(*source);
@@ -215,7 +217,8 @@ private:
           static_cast<fbs::StateKind>(state.getKind()),
           dtypeOf(type.getElementType()), &shape,
           state->getAttrOfType<IntegerAttr>("exec.offset").getInt(), &slots,
-          offset, bytes, copyOf, state.getOwnNames()));
+          offset, bytes, copyOf, state.getOwnNames(),
+          static_cast<fbs::StateRole>(state.getRole()), of));
     }
     return fb->CreateVector(list);
   }
@@ -308,6 +311,11 @@ private:
         static_cast<bool>(row.get("meant")), rounding ? rounding.getInt() : -1);
   }
 
+  static fbs::EntryRole roleOf(exec::EntryOp entry) {
+    std::optional<train::EntryRole> role = train::roleOf(entry);
+    return role ? static_cast<fbs::EntryRole>(*role) : fbs::EntryRole::None;
+  }
+
   /// The instructions before the first that writes a state.
   static uint32_t countReadsOnly(exec::EntryOp entry) {
     exec::DataflowAttr dataflow = entry.getDataflowAttr();
@@ -353,7 +361,7 @@ private:
       list.push_back(fbs::CreateEntry(
           *fb, name, inputs, outputs, fb->CreateVector(instructions),
           fb->CreateVector(observations), fb->CreateVector(tested),
-          countReadsOnly(entry)));
+          countReadsOnly(entry), roleOf(entry)));
     }
     return fb->CreateVector(list);
   }

@@ -505,7 +505,10 @@ Bytes read_state(const SessionPtr& session, const char* name) {
   // Types are guessed from what the package has.
   static const int64_t kW[2] = {4, 2}, kPair[1] = {2}, kCounts[1] = {1000};
   std::string last = std::string(name).substr(std::string(name).rfind('/') + 1);
-  mpc_state_info_t info = {sizeof(info), name, MPC_DTYPE_F32, 0, nullptr, 0};
+  mpc_state_info_t info = {};
+  info.struct_size = sizeof(info);
+  info.name = name;
+  info.dtype = MPC_DTYPE_F32;
   if (last == "w") info.rank = 2, info.shape = kW;
   if (last == "b" || last == "running_mean") info.rank = 1, info.shape = kPair;
   if (last == "counts") {

@@ -12,6 +12,7 @@
 
 #include "compiler/Export/Export.h"
 #include "compiler/Import/Import.h"
+#include "runtime/src/program/roles.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -21,10 +22,10 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <set>
 #include <sstream>
 
 using namespace mpc::tool;
+using mpc::runtime::role_of;
 
 namespace {
 struct Options {
@@ -68,15 +69,16 @@ static std::string findModel(const Options &options, const Package &package) {
 /// own, also what that keeps.
 static bool isOfModel(const mpc::program::State &state, bool hasOwnStep) {
   using mpc::program::StateKind;
-  static const std::set<std::string> ours = {"step_count", "random_seed",
-                                             "loss_scale", "loss_scale_streak"};
+  using mpc::program::StateRole;
   switch (state.kind()) {
   case StateKind::Parameter:
   case StateKind::Statistic:
     return true;
   case StateKind::Optimizer:
   case StateKind::Control:
-    return hasOwnStep && !ours.count(state.name()->str());
+    // Those with another role are ours.
+    return hasOwnStep && (role_of(state) == StateRole::Optimizer ||
+                          role_of(state) == StateRole::Control);
   default:
     return false;
   }
@@ -177,7 +179,7 @@ describe(const Program &program, const Session &session, const Package &package,
       training.joinsRows =
           output.shape.size() != training.target.shape.size() + 1;
   training.optimizer = program.option("optimizer");
-  training.rate = session.readScalar("learning_rate");
+  training.rate = session.readScalar(program.stateOf(MPC_STATE_LEARNING_RATE));
   training.weightDecay = number(program, "weight-decay");
   training.beta1 = number(program, "beta1");
   training.beta2 = number(program, "beta2");
@@ -189,9 +191,12 @@ describe(const Program &program, const Session &session, const Package &package,
   std::vector<std::string> names;
   for (const mpc::program::State *state : *package.root().states()) {
     using mpc::program::StateKind;
-    bool isMoment = state->kind() == StateKind::Optimizer &&
-                    state->name()->str() != "gradients" &&
-                    state->name()->str() != "compensation" && state->slots();
+    using mpc::program::StateRole;
+    const StateRole role = role_of(*state);
+    bool isMoment =
+        (role == StateRole::FirstMoment || role == StateRole::SecondMoment ||
+         role == StateRole::Optimizer) &&
+        state->slots();
     if (state->kind() == StateKind::Statistic)
       training.statistics.insert(state->name()->str());
     if ((state->kind() != StateKind::Parameter && !isMoment) || !state->slots())
@@ -207,11 +212,12 @@ describe(const Program &program, const Session &session, const Package &package,
     }
   }
   Counters counters;
-  names.push_back("step_count");
+  const char *counter = program.stateOf(MPC_STATE_STEP_COUNT);
+  names.push_back(counter);
   moments = readValues(program, session, names, weights, counters);
   for (const auto &[name, value] : moments)
-    training.moments[name] = value;
-  training.step = counters["step_count"];
+    training.moments[mpc::runtime::usual_name(name)] = value;
+  training.step = counters[counter];
   return training;
 }
 

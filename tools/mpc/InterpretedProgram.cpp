@@ -150,12 +150,12 @@ public:
   }
 
   void setTotalSteps(uint64_t steps) override {
-    auto state = states.find("total_steps");
-    if (state == states.end() || read("total_steps").at(0).whole != 0)
+    std::string state = program->totalStepsState();
+    if (state.empty() || read(state).at(0).whole != 0)
       return;
     Element element;
     element.whole = int64_t(steps);
-    write("total_steps", {element});
+    write(state, {element});
   }
 
 private:

@@ -6,13 +6,20 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 using namespace mpc::tool;
 using mpc::runtime::bf16_from_f32;
 using mpc::runtime::f32_from_bf16;
 
-static std::string restOf(const mpc_state_info_t &info) {
-  return std::string("compensation/") + info.name;
+/// What rounding left out of a weight; "" if the program does not keep that.
+static std::string restOf(const Program &program,
+                          const mpc_state_info_t &info) {
+  for (const mpc_state_info_t &state : program.states())
+    if (state.role == MPC_STATE_COMPENSATION && state.weight &&
+        std::strcmp(state.weight, info.name) == 0)
+      return state.name;
+  return "";
 }
 
 static mpc_tensor_t tensorOf(const mpc_state_info_t &info, void *data) {
@@ -44,8 +51,8 @@ std::vector<float> mpc::tool::readFloats(const Session &session,
   check(mpc_session_read_state(session.get(), info.name, &tensor), info.name);
   for (size_t i = 0; i < bits.size(); ++i)
     values[i] = f32_from_bf16(bits[i]);
-  std::string rest = restOf(info);
-  if (!program.hasState(rest.c_str()))
+  std::string rest = restOf(program, info);
+  if (rest.empty())
     return values;
   check(mpc_session_read_state(session.get(), rest.c_str(), &tensor), rest);
   for (size_t i = 0; i < bits.size(); ++i)
@@ -64,8 +71,8 @@ void mpc::tool::writeWeight(Session &session, const Program &program,
   }
   mpc_tensor_t tensor = tensorOf(info, bits.data());
   check(mpc_session_write_state(session.get(), info.name, &tensor), info.name);
-  std::string rest = restOf(info);
-  if (!program.hasState(rest.c_str()))
+  std::string rest = restOf(program, info);
+  if (rest.empty())
     return;
   tensor.data = left.data();
   check(mpc_session_write_state(session.get(), rest.c_str(), &tensor), rest);

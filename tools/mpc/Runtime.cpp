@@ -91,6 +91,11 @@ Program::Program(const std::string &path) : path(path) {
   mpc_program_t *program = nullptr;
   checkAsked(mpc_program_load_file(path.c_str(), &program), path);
   handle.reset(program);
+  allStates.resize(mpc_program_num_states(get()));
+  for (size_t i = 0; i < allStates.size(); ++i) {
+    allStates[i].struct_size = sizeof(allStates[i]);
+    check(mpc_program_state(get(), i, &allStates[i]), path);
+  }
 }
 
 static Binding toBinding(const mpc_binding_info_t &info) {
@@ -170,18 +175,15 @@ const char *Program::stepEntry() const {
                               "trained: its model has no parameters");
 }
 
-std::vector<mpc_state_info_t> Program::states() const {
-  std::vector<mpc_state_info_t> infos(mpc_program_num_states(get()));
-  for (size_t i = 0; i < infos.size(); ++i) {
-    infos[i].struct_size = sizeof(infos[i]);
-    check(mpc_program_state(get(), i, &infos[i]), path);
-  }
-  return infos;
+const char *Program::stateOf(mpc_state_role_t role) const {
+  for (const mpc_state_info_t &state : states())
+    if (state.role == role)
+      return state.name;
+  return nullptr;
 }
 
 bool Program::hasState(const char *name) const {
-  std::vector<mpc_state_info_t> infos = states();
-  return std::any_of(infos.begin(), infos.end(),
+  return std::any_of(allStates.begin(), allStates.end(),
                      [&](const mpc_state_info_t &info) {
                        return std::strcmp(info.name, name) == 0;
                      });
@@ -344,7 +346,7 @@ void Session::writeCounter(const char *name, int64_t value) {
 
 void mpc::tool::setTotalSteps(Session &session, const Program &program,
                               uint64_t steps) {
-  constexpr const char *kState = "total_steps";
-  if (program.hasState(kState) && session.readCounter(kState) == 0)
-    session.writeCounter(kState, steps);
+  const char *state = program.stateOf(MPC_STATE_TOTAL_STEPS);
+  if (state && session.readCounter(state) == 0)
+    session.writeCounter(state, steps);
 }

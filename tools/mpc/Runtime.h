@@ -63,8 +63,10 @@ public:
   std::string option(const char *name) const;
 
   /// All states, a packed one by its slots.
-  std::vector<mpc_state_info_t> states() const;
+  const std::vector<mpc_state_info_t> &states() const { return allStates; }
   bool hasState(const char *name) const;
+  /// The name of the state of this role; null if there is none. Borrowed.
+  const char *stateOf(mpc_state_role_t role) const;
 
   /// Whether the model brought its training step along.
   bool hasOwnStep() const { return option("own-step") == "yes"; }
@@ -93,6 +95,7 @@ public:
   const std::string path;
 
 private:
+  std::vector<mpc_state_info_t> allStates;
   struct Destroy {
     void operator()(mpc_program_t *program) const {
       mpc_program_destroy(program);

@@ -62,7 +62,8 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
   if (options.learningRate)
     setRate(*options.learningRate);
   if (options.lossScale)
-    session.writeScalar("loss_scale", *options.lossScale);
+    session.writeScalar(program.stateOf(MPC_STATE_LOSS_SCALE),
+                        *options.lossScale);
   setTotalSteps();
   // Read once: reading a state waits for the device.
   if (!isScheduled)
@@ -120,17 +121,18 @@ static std::string lastRate(const Program &program) {
 /// A schedule is made for as many updates as it was compiled for, or as the
 /// first run has; only --total-steps changes that.
 void Trainer::setTotalSteps() {
-  if (!program.hasState(kTotalSteps)) {
+  const char *state = program.stateOf(MPC_STATE_TOTAL_STEPS);
+  if (!state) {
     if (options.totalSteps)
       throw Failure(Usage, "--total-steps is for programs compiled with an "
                            "--lr-schedule that looks at the end of training");
     return;
   }
-  int64_t before = session.readCounter(kTotalSteps);
+  int64_t before = session.readCounter(state);
   uint64_t now =
       options.totalSteps.value_or(before > 0 ? before : totalSteps());
   if (now != uint64_t(before))
-    session.writeCounter(kTotalSteps, now);
+    session.writeCounter(state, now);
   if (uint64_t rise = warmupSteps(program); rise >= now && rise > 0)
     std::fprintf(stderr,
                  "mpc: note: the rate rises for %s and is scheduled for %s: it "
@@ -276,7 +278,7 @@ Trainer::NumericFault Trainer::explain(const std::string &cause,
 /// True if the loss scale can shrink no more, and still gradients overflow.
 static bool isAtFloor(const mpc_step_info_t &info, const Program &program) {
   return info.skipped && std::isfinite(info.update_loss) &&
-         program.hasState("loss_scale");
+         program.stateOf(MPC_STATE_LOSS_SCALE) != nullptr;
 }
 
 /// Does about a step that was not finite what --on-nan says.

@@ -109,9 +109,10 @@ void Trainer::takeOptions(const std::string &misfit) {
                  readRate().value_or(0));
   // A rate that was compiled anew is meant; otherwise that of the checkpoint,
   // which --lr may have set, goes on.
-  if (changes.totalSteps && program.hasState(kTotalSteps))
+  const char *totalSteps = program.stateOf(MPC_STATE_TOTAL_STEPS);
+  if (changes.totalSteps && totalSteps)
     session.writeCounter(
-        kTotalSteps,
+        totalSteps,
         std::strtoll(program.option("total-steps").c_str(), nullptr, 10));
   if (changes.rate)
     setRate(std::strtod(program.option("lr").c_str(), nullptr));

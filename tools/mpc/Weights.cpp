@@ -10,10 +10,6 @@
 
 using namespace mpc::tool;
 
-/// What a weight's average is called, before the weight's name; and the number
-/// of updates it is of.
-static constexpr char kPrefix[] = "ema/", kCount[] = "ema_count";
-
 void WeightsChoice::addTo(CLI::App &command) {
   command
       .add_option("--weights", which,
@@ -36,13 +32,14 @@ static void copyState(Session &session, const mpc_state_info_t &from,
 }
 
 void WeightsChoice::apply(Session &session, const Program &program) const {
-  bool hasAverage = program.hasState(kCount);
+  const char *counter = program.stateOf(MPC_STATE_AVERAGE_COUNT);
+  bool hasAverage = counter != nullptr;
   if (which == "ema" && !hasAverage)
     throw Failure(Usage, program.path + ": keeps no average of the weights; "
                                         "compile the model with --ema");
   if (!hasAverage || which == "raw")
     return;
-  int64_t count = session.readCounter(kCount);
+  int64_t count = session.readCounter(counter);
   if (which != "ema") {
     if (count > 0)
       note("these are the weights of the last step; --weights=ema takes their "
@@ -59,12 +56,11 @@ void WeightsChoice::apply(Session &session, const Program &program) const {
     if (isNarrowWeight(state))
       narrow[state.name] = state;
   for (const mpc_state_info_t &state : program.states()) {
-    if (std::strncmp(state.name, kPrefix, sizeof(kPrefix) - 1) != 0)
+    if (state.role != MPC_STATE_AVERAGE || !state.weight)
       continue;
-    const char *weight = state.name + sizeof(kPrefix) - 1;
-    auto found = narrow.find(weight);
+    auto found = narrow.find(state.weight);
     if (found == narrow.end())
-      copyState(session, state, weight);
+      copyState(session, state, state.weight);
     else
       writeWeight(session, program, found->second,
                   readFloats(session, program, state));
@@ -74,8 +70,12 @@ void WeightsChoice::apply(Session &session, const Program &program) const {
 std::string WeightsChoice::sourceOf(const Session &session,
                                     const Program &program,
                                     const mpc_state_info_t &weight) const {
-  std::string average = kPrefix + std::string(weight.name);
-  bool isRounded = which == "ema" && isNarrowWeight(weight) &&
-                   program.hasState(average.c_str());
-  return isRounded && session.readCounter(kCount) > 0 ? average : weight.name;
+  const char *counter = program.stateOf(MPC_STATE_AVERAGE_COUNT);
+  if (which == "ema" && isNarrowWeight(weight) && counter &&
+      session.readCounter(counter) > 0)
+    for (const mpc_state_info_t &state : program.states())
+      if (state.role == MPC_STATE_AVERAGE && state.weight &&
+          std::strcmp(state.weight, weight.name) == 0)
+        return state.name;
+  return weight.name;
 }

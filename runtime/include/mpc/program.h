@@ -30,6 +30,42 @@ typedef struct mpc_binding_info_s {
   int64_t ignored;
 } mpc_binding_info_t;
 
+// What a state is for. Names of states depend on those of the model: where it
+// has an initializer "learning_rate", the state of that role has another name.
+typedef enum mpc_state_role_e {
+  MPC_STATE_UNKNOWN = 0,
+  MPC_STATE_PARAMETER = 1,  // Trained.
+  MPC_STATE_STATISTIC = 2,  // Running mean or variance.
+  MPC_STATE_CONSTANT = 3,   // Of the model, not trained.
+  MPC_STATE_OPTIMIZER = 4,  // Another state of the optimizer.
+  MPC_STATE_FIRST_MOMENT = 5,
+  MPC_STATE_SECOND_MOMENT = 6,
+  MPC_STATE_GRADIENT_SUM = 7,  // Over micro-batches.
+  MPC_STATE_AVERAGE = 8,       // Of weights (--ema).
+  MPC_STATE_COMPENSATION = 9,  // What rounding to bf16 left out of weights.
+  MPC_STATE_PENDING = 10,      // A state as micro-batches since the last update
+  MPC_STATE_PENDING_CONTROL = 11,  // have left it.
+  MPC_STATE_FP8_SCALES = 12,
+  MPC_STATE_FP8_HISTORY = 13,
+  MPC_STATE_FP8_AMAX = 14,
+  MPC_STATE_WORKING_COPY = 15,  // Weights in 16 bit.
+  MPC_STATE_DERIVED = 16,       // Made of the weights whenever they change.
+  MPC_STATE_CONTROL = 17,       // Another number.
+  MPC_STATE_STEP_COUNT = 18,    // Updates that were made, i64.
+  MPC_STATE_MICRO_STEP = 19,
+  MPC_STATE_AVERAGE_COUNT = 20,  // Updates that the average is of, i64.
+  MPC_STATE_TOTAL_STEPS = 21,    // Updates a schedule is made for, i64.
+  MPC_STATE_LEARNING_RATE = 22,
+  MPC_STATE_RANDOM_SEED = 23,  // i64.
+  MPC_STATE_LOSS_SUM = 24,
+  MPC_STATE_LOSS_DIVISOR = 25,
+  MPC_STATE_LOSS_SCALE = 26,
+  MPC_STATE_LOSS_SCALE_STREAK = 27,
+  MPC_STATE_OPTIMIZER_NUMBER = 28,
+  MPC_STATE_FAULT_PLACE = 29,  // Of --observe: an op that is to go wrong.
+  MPC_STATE_FAULT_VALUE = 30,
+} mpc_state_role_t;
+
 // A tensor of a state, under its ONNX name ("fc1.weight"); packed states list
 // one per slot ("adam.first_moment/fc1.weight").
 typedef struct mpc_state_info_s {
@@ -39,6 +75,9 @@ typedef struct mpc_state_info_s {
   uint32_t rank;
   const int64_t* shape;
   uint8_t is_parameter;
+  mpc_state_role_t role;
+  const char* weight;  // The weight that a moment, an average or a compensation
+                       // is of ("fc1.weight"); NULL for all other tensors.
 } mpc_state_info_t;
 
 // Loads a package and checks it in full: format, checksums, every offset, count

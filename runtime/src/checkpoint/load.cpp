@@ -5,6 +5,7 @@
 #include "runtime/src/base/guard.h"
 #include "runtime/src/base/number.h"
 #include "runtime/src/checkpoint/checkpoint.h"
+#include "runtime/src/program/roles.h"
 #include "runtime/src/session/masters.h"
 
 namespace mpc::runtime {
@@ -31,8 +32,10 @@ std::string type_of(const StoredTensor& tensor) {
 
 // Adam corrects its moments by the steps they have seen: those that begin anew
 // have seen none.
-constexpr char kAdamPrefix[] = "adam.";
-constexpr char kStepCount[] = "step_count";
+bool is_adams(const StateTensor& tensor) {
+  return tensor.role == schema::StateRole::FirstMoment ||
+         tensor.role == schema::StateRole::SecondMoment;
+}
 
 // Copies the tensors of one file to their places in the states. Both sides must
 // have the same tensors, unless misfits are only told.
@@ -58,7 +61,7 @@ class TensorFile {
       if (lacks && pending_of(program, tensor)) {
         missing->push_back(&tensor);
       } else if (lacks) {
-        moments_begin_anew_ |= tensor.name.rfind(kAdamPrefix, 0) == 0;
+        moments_begin_anew_ |= is_adams(tensor);
         MPC_RETURN_IF_ERROR(misfit("it lacks '" + tensor.name + "'"));
       } else {
         MPC_RETURN_IF_ERROR(copy(program, tensor, stored_[next_++], states));
@@ -172,7 +175,9 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
   MPC_RETURN_IF_ERROR(
       kept.apply(program, StoredIn::kOptimizer, states.data(), &missing));
   add_rests(program, optimizer, contents.optimizer.data(), states.data());
-  if (kept.moments_begin_anew()) state.control.erase(kStepCount);
+  const StateTensor* counter =
+      find_tensor(program, schema::StateRole::StepCount);
+  if (kept.moments_begin_anew() && counter) state.control.erase(counter->name);
   MPC_RETURN_IF_ERROR(apply_state(path + '/' + kStateFile, state, program,
                                   states.data(), &missing, out_misfit));
   for (const StateTensor* tensor : missing)

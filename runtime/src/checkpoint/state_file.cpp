@@ -4,8 +4,11 @@
 
 #include "runtime/src/base/number.h"
 #include "runtime/src/checkpoint/checkpoint.h"
+#include "runtime/src/program/roles.h"
 
 namespace mpc::runtime {
+
+using schema::StateRole;
 
 StoredIn stored_in(const StateTensor& tensor) {
   switch (tensor.kind) {
@@ -24,18 +27,23 @@ StoredIn stored_in(const StateTensor& tensor) {
   return StoredIn::kNowhere;
 }
 
+static bool is_loss_scaling(const StateTensor& tensor) {
+  return tensor.role == StateRole::LossScale ||
+         tensor.role == StateRole::LossScaleStreak;
+}
+
+// The same of what the program has not, and a checkpoint has.
 static bool is_loss_scaling(const std::string& name) {
-  return name == "loss_scale" || name == "loss_scale_streak";
+  const std::string usual = usual_name(name);
+  return usual == "loss_scale" || usual == "loss_scale_streak";
 }
 
 const StateTensor* pending_of(const mpc_program_t& program,
                               const StateTensor& tensor) {
-  constexpr char kPrefix[] = "pending/";
-  constexpr size_t kLength = sizeof(kPrefix) - 1;
-  if (tensor.name.compare(0, kLength, kPrefix) != 0) return nullptr;
-  int64_t index = program.find_tensor(tensor.name.c_str() + kLength);
-  const StateTensor* base =
-      index < 0 ? nullptr : &program.tensors[static_cast<size_t>(index)];
+  if (tensor.role != StateRole::Pending &&
+      tensor.role != StateRole::PendingControl)
+    return nullptr;
+  const StateTensor* base = owner_of(program, tensor);
   bool same = base && base->dtype == tensor.dtype &&
               base->bytes == tensor.bytes && base->rank == tensor.rank;
   return same ? base : nullptr;
@@ -45,7 +53,7 @@ uint64_t program_hash(const mpc_program_t& program) {
   std::string text;
   for (uint32_t index : program.by_name) {
     const StateTensor& tensor = program.tensors[index];
-    if (stored_in(tensor) == StoredIn::kNowhere || is_loss_scaling(tensor.name))
+    if (stored_in(tensor) == StoredIn::kNowhere || is_loss_scaling(tensor))
       continue;
     text += tensor.name + '\0' + std::to_string(static_cast<int>(tensor.kind)) +
             type_text(tensor.dtype, tensor.shape, tensor.rank) + '\0';
@@ -190,7 +198,15 @@ bool parse_progress(const Json& json, Progress* progress) {
 bool is_right_step(const Json& json, const StateFile& state) {
   uint64_t step;
   if (!to_count(json.find("step"), &step)) return false;
-  auto counter = state.control.find("step_count");
+  // The one of the compiler has "mpc." before its name where the model has
+  // another; that of the model has it less often.
+  std::string name = "step_count";
+  auto counter = state.control.find(name);
+  for (const auto& [other, value] : state.control)
+    if (usual_name(other) == "step_count" && other.size() >= name.size()) {
+      name = other;
+      counter = state.control.find(name);
+    }
   if (counter == state.control.end() || counter->second.type != "i64[]")
     return true;
   return std::memcmp(counter->second.bytes.data(), &step, sizeof(step)) == 0;
@@ -249,7 +265,7 @@ mpc_status_t apply_state(const std::string& path, const StateFile& state,
     if (found == state.control.end()) {
       bool is_pending = pending_of(program, tensor) != nullptr;
       if (is_pending) missing->push_back(&tensor);
-      if (is_pending || is_loss_scaling(tensor.name)) continue;
+      if (is_pending || is_loss_scaling(tensor)) continue;
       MPC_RETURN_IF_ERROR(misfit("it lacks '" + tensor.name + "'"));
       continue;
     }
@@ -258,7 +274,7 @@ mpc_status_t apply_state(const std::string& path, const StateFile& state,
       return incompatible(path, "'" + tensor.name + "' is " +
                                     found->second.type + ", the program's is " +
                                     wanted);
-    if (is_loss_scaling(tensor.name) && has_fixed_loss_scale(program)) continue;
+    if (is_loss_scaling(tensor) && has_fixed_loss_scale(program)) continue;
     if (tensor.bytes > 0)
       std::memcpy(states + tensor.offset, found->second.bytes.data(),
                   tensor.bytes);

@@ -34,6 +34,7 @@ struct StateTensor {
   std::string name;
   uint32_t state;
   schema::StateKind kind;
+  schema::StateRole role;
   mpc_dtype_t dtype;
   uint32_t rank;
   const int64_t* shape;

@@ -6,6 +6,7 @@
 
 #include "runtime/src/base/guard.h"
 #include "runtime/src/program/program.h"
+#include "runtime/src/program/roles.h"
 
 using namespace mpc::runtime;
 
@@ -97,11 +98,26 @@ mpc_status_t mpc_program_state(const mpc_program_t* program, size_t index,
   info.rank = tensor.rank;
   info.shape = tensor.shape;
   info.is_parameter = tensor.kind == schema::StateKind::Parameter;
+  info.role = static_cast<mpc_state_role_t>(tensor.role);
+  const StateTensor* owner = tensor.kind == schema::StateKind::Optimizer
+                                 ? owner_of(*program, tensor)
+                                 : nullptr;
+  const bool is_of_weight =
+      owner && owner->kind == schema::StateKind::Parameter;
+  info.weight = is_of_weight ? owner->name.c_str() : nullptr;
   return copy_out(info, out_info);
 }
 
+static const schema::Entry* observe_of(const mpc_program_t* program) {
+  if (!program) return nullptr;
+  const schema::Variant& variant = first_variant(*program->root);
+  int index = find_entry(variant, schema::EntryRole::Observe);
+  return index < 0 ? nullptr
+                   : variant.entries()->Get(static_cast<uint32_t>(index));
+}
+
 size_t mpc_program_num_observations(const mpc_program_t* program) {
-  const schema::Entry* observe = entry_of(program, "observe");
+  const schema::Entry* observe = observe_of(program);
   return observe ? observe->observations()->size() : 0;
 }
 
@@ -112,9 +128,8 @@ mpc_status_t mpc_program_observation(const mpc_program_t* program, size_t index,
   if (index >= mpc_program_num_observations(program))
     return mpc_status_make(MPC_INVALID_ARGUMENT, "there is no observation %zu",
                            index);
-  const schema::Observation& row = *entry_of(program, "observe")
-                                        ->observations()
-                                        ->Get(static_cast<uint32_t>(index));
+  const schema::Observation& row =
+      *observe_of(program)->observations()->Get(static_cast<uint32_t>(index));
   mpc_observation_info_t info = {};
   info.name = row.name()->c_str();
   info.op = row.op() ? row.op()->c_str() : "";

@@ -4,6 +4,7 @@
 
 #include "runtime/src/base/number.h"
 #include "runtime/src/program/program.h"
+#include "runtime/src/program/roles.h"
 
 namespace mpc::runtime {
 
@@ -80,6 +81,7 @@ static StateTensor tensor_of_state(const schema::State& state, uint32_t index) {
   tensor.name = state.name()->str();
   tensor.state = index;
   tensor.kind = state.kind();
+  tensor.role = role_of(state);
   tensor.dtype = dtype_of(state.dtype());
   tensor.rank = rank_of(state.shape());
   tensor.shape = extents_of(state.shape());

@@ -16,8 +16,11 @@
 #include "kernels/observation.h"
 #include "runtime/src/base/number.h"
 #include "runtime/src/program/program.h"
+#include "runtime/src/program/roles.h"
 
 namespace mpc::runtime {
+
+using schema::EntryRole;
 
 namespace {
 
@@ -108,7 +111,7 @@ class Checker {
     MPC_RETURN_IF_ERROR(check_segments());
     MPC_RETURN_IF_ERROR(check_states());
     MPC_RETURN_IF_ERROR(check_copies());
-    MPC_RETURN_IF_ERROR(check_options());
+    MPC_RETURN_IF_ERROR(check_state_roles(root_));
     MPC_RETURN_IF_ERROR(check_variants());
     return obstacle_.release();
   }
@@ -126,7 +129,6 @@ class Checker {
   mpc_status_t check_state(const schema::State& state);
   mpc_status_t check_slots(const schema::State& state, uint64_t elements);
   mpc_status_t check_copies();
-  mpc_status_t check_options();
   mpc_status_t check_variants();
   mpc_status_t check_variant();
   mpc_status_t check_same_signatures(const schema::Entry& entry,
@@ -373,40 +375,6 @@ mpc_status_t Checker::check_functions() {
   return nullptr;
 }
 
-mpc_status_t Checker::check_options() {
-  auto state = [this](const char* name) -> const schema::State* {
-    if (root_.states())
-      for (const schema::State* candidate : *root_.states())
-        if (candidate->name()->string_view() == name) return candidate;
-    return nullptr;
-  };
-  struct Rule {
-    const char* name;
-    schema::DType dtype;
-    bool required;
-  };
-  const Rule rules[] = {
-      {"step_count", schema::DType::I64, false},
-      {"random_seed", schema::DType::I64, false},
-      {"loss_scale", schema::DType::F32, root_.loss_scaling()},
-      {"loss_scale_streak", schema::DType::I32, root_.loss_scaling()},
-      {"total_steps", schema::DType::I64, false},
-  };
-  for (const Rule& rule : rules) {
-    const schema::State* found = state(rule.name);
-    std::string where = std::string("state '") + rule.name + "'";
-    if (!found && rule.required)
-      return damaged(where, "is missing, although the loss is scaled");
-    // The session knows these by name only where they are control states.
-    if (found && found->kind() == schema::StateKind::Control &&
-        (found->dtype() != rule.dtype || rank_of(found->shape()) != 0))
-      return damaged(where, "has the wrong type");
-    if (found && rule.required && found->kind() != schema::StateKind::Control)
-      return damaged(where, "is not a control state");
-  }
-  return nullptr;
-}
-
 mpc_status_t Checker::check_entries() {
   if (root_.accumulate() == 0)
     return damaged("accumulate", "an update needs at least one micro-batch");
@@ -424,11 +392,9 @@ mpc_status_t Checker::check_entries() {
   auto twin = std::adjacent_find(names.begin(), names.end());
   if (twin != names.end())
     return damaged("entry '" + std::string(*twin) + "'", "occurs twice");
-  auto has = [&](const char* name) {
-    return std::binary_search(names.begin(), names.end(),
-                              std::string_view(name));
-  };
-  if (has("accumulate") != has("apply"))
+  MPC_RETURN_IF_ERROR(check_entry_roles(*variant_));
+  auto has = [&](EntryRole role) { return find_entry(*variant_, role) >= 0; };
+  if (has(EntryRole::Accumulate) != has(EntryRole::Apply))
     return damaged("entries", "'accumulate' and 'apply' need each other");
   MPC_RETURN_IF_ERROR(check_derive());
   return check_observed();
@@ -440,7 +406,7 @@ mpc_status_t Checker::check_derive() {
   if (root_.states())
     for (const schema::State* state : *root_.states())
       has_states |= state->kind() == schema::StateKind::Derived;
-  int derive = find_entry(*variant_, "derive");
+  int derive = find_entry(*variant_, EntryRole::Derive);
   if (has_states != (derive >= 0))
     return damaged("entries", "'derive' and derived states need each other");
   if (derive < 0) return nullptr;
@@ -456,10 +422,10 @@ mpc_status_t Checker::check_derive() {
 
 // A session gives `observe` the inputs of the step that it looks at.
 mpc_status_t Checker::check_observed() {
-  int observe = find_entry(*variant_, "observe");
+  int observe = find_entry(*variant_, EntryRole::Observe);
   if (observe < 0) return nullptr;
-  int step = find_entry(*variant_, "step");
-  if (step < 0) step = find_entry(*variant_, "accumulate");
+  int step = find_entry(*variant_, EntryRole::Step);
+  if (step < 0) step = find_entry(*variant_, EntryRole::Accumulate);
   const auto& entries = *variant_->entries();
   if (step < 0 ||
       !are_same(entries.Get(static_cast<uint32_t>(observe))->inputs(),
@@ -470,30 +436,30 @@ mpc_status_t Checker::check_observed() {
 
 // What the session reads from an entry point that it knows.
 struct Output {
-  const char* entry;
+  EntryRole entry;
   const char* name;
   bool is_flag;  // bool, otherwise f32 or f64.
   uint32_t rank;
   bool required;
 };
 constexpr Output kOutputs[] = {
-    {"step", "loss", false, 0, true},
-    {"step", "grad_norm", false, 0, false},
-    {"step", "learning_rate", false, 0, false},
-    {"step", "finite", true, 0, false},
-    {"step", "update_finite", true, 0, false},
-    {"accumulate", "loss", false, 0, true},
-    {"accumulate", "finite", true, 0, false},
-    {"apply", "loss", false, 0, false},
-    {"apply", "grad_norm", false, 0, false},
-    {"apply", "learning_rate", false, 0, false},
-    {"apply", "finite", true, 0, false},
-    {"apply", "update_finite", true, 0, false},
-    {"evaluate", "loss", false, 0, false},
-    {"evaluate", "sample_loss", false, 1, false},
-    {"evaluate", "sample_weight", false, 1, false},
-    {"evaluate", "sample_correct", false, 1, false},
-    {"evaluate", "sample_counted", false, 1, false},
+    {EntryRole::Step, "loss", false, 0, true},
+    {EntryRole::Step, "grad_norm", false, 0, false},
+    {EntryRole::Step, "learning_rate", false, 0, false},
+    {EntryRole::Step, "finite", true, 0, false},
+    {EntryRole::Step, "update_finite", true, 0, false},
+    {EntryRole::Accumulate, "loss", false, 0, true},
+    {EntryRole::Accumulate, "finite", true, 0, false},
+    {EntryRole::Apply, "loss", false, 0, false},
+    {EntryRole::Apply, "grad_norm", false, 0, false},
+    {EntryRole::Apply, "learning_rate", false, 0, false},
+    {EntryRole::Apply, "finite", true, 0, false},
+    {EntryRole::Apply, "update_finite", true, 0, false},
+    {EntryRole::Evaluate, "loss", false, 0, false},
+    {EntryRole::Evaluate, "sample_loss", false, 1, false},
+    {EntryRole::Evaluate, "sample_weight", false, 1, false},
+    {EntryRole::Evaluate, "sample_correct", false, 1, false},
+    {EntryRole::Evaluate, "sample_counted", false, 1, false},
 };
 
 mpc_status_t check_outputs(const schema::Program& root,
@@ -501,13 +467,13 @@ mpc_status_t check_outputs(const schema::Program& root,
                            const std::string& where) {
   int64_t samples = -1;
   for (const Output& output : kOutputs) {
-    if (entry.name()->string_view() != output.entry) continue;
+    if (role_of(entry) != output.entry) continue;
     std::string there = where + ": output '" + output.name + "'";
     int index = find_binding(entry.outputs(), output.name);
     bool is_needed =
         output.required ||
         (output.name == std::string_view("finite") &&
-         output.entry != std::string_view("accumulate") && root.loss_scaling());
+         output.entry != EntryRole::Accumulate && root.loss_scaling());
     if (index < 0) {
       if (is_needed) return damaged(there, "is missing");
       continue;
@@ -525,7 +491,7 @@ mpc_status_t check_outputs(const schema::Program& root,
       return damaged(there, "has another number of samples than the others");
     samples = extent;
   }
-  if (entry.name()->string_view() != "evaluate") return nullptr;
+  if (role_of(entry) != EntryRole::Evaluate) return nullptr;
   bool by_sample = find_binding(entry.outputs(), "sample_loss") >= 0;
   if (by_sample != (find_binding(entry.outputs(), "sample_weight") >= 0) ||
       (!by_sample && find_binding(entry.outputs(), "loss") < 0))
@@ -564,10 +530,10 @@ mpc_status_t Checker::check_entry(const schema::Entry& entry) {
   std::string where = "entry '" + entry.name()->str() + "'";
   MPC_RETURN_IF_ERROR(check_bindings(entry.inputs(), true, where));
   MPC_RETURN_IF_ERROR(check_bindings(entry.outputs(), false, where));
-  if (entry.name()->string_view() == "initialize")
+  if (role_of(entry) == EntryRole::Initialize)
     MPC_RETURN_IF_ERROR(check_initialize(entry, where));
   MPC_RETURN_IF_ERROR(check_outputs(root_, entry, where));
-  if (entry.name()->string_view() == "observe")
+  if (role_of(entry) == EntryRole::Observe)
     MPC_RETURN_IF_ERROR(check_observations(entry, where));
   const uint32_t count =
       entry.instructions() ? entry.instructions()->size() : 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/src/base/guard.h"
+#include "runtime/src/program/roles.h"
 #include "runtime/src/session/session.h"
 
 namespace mpc::runtime {
@@ -22,25 +23,19 @@ const schema::Buffer* output_of(const schema::Variant& variant, int entry,
                    : outputs->Get(static_cast<uint32_t>(index))->buffer();
 }
 
-const StateTensor* control_state(const mpc_program_t& program,
-                                 const char* name) {
-  int64_t index = program.find_tensor(name);
-  if (index < 0) return nullptr;
-  const StateTensor* tensor = &program.tensors[static_cast<size_t>(index)];
-  return tensor->kind == schema::StateKind::Control ? tensor : nullptr;
-}
-
 KnownEntries find_known_entries(const mpc_program_t& program,
                                 const schema::Variant& variant) {
+  using schema::EntryRole;
+  using schema::StateRole;
   KnownEntries known;
-  known.step = find_entry(variant, "step");
+  known.step = find_entry(variant, EntryRole::Step);
   if (known.step < 0) {
-    known.step = find_entry(variant, "accumulate");
-    known.apply = find_entry(variant, "apply");
+    known.step = find_entry(variant, EntryRole::Accumulate);
+    known.apply = find_entry(variant, EntryRole::Apply);
   }
-  known.evaluate = find_entry(variant, "evaluate");
-  known.observe = find_entry(variant, "observe");
-  known.derive = find_entry(variant, "derive");
+  known.evaluate = find_entry(variant, EntryRole::Evaluate);
+  known.observe = find_entry(variant, EntryRole::Observe);
+  known.derive = find_entry(variant, EntryRole::Derive);
   int last = known.apply >= 0 ? known.apply : known.step;
   known.loss = output_of(variant, known.step, "loss");
   if (known.apply >= 0) {
@@ -48,15 +43,16 @@ KnownEntries find_known_entries(const mpc_program_t& program,
     known.batch_finite = output_of(variant, known.step, "finite");
   }
   known.grad_norm = output_of(variant, last, "grad_norm");
-  if (known.apply >= 0) known.loss_sum = control_state(program, "loss_sum");
+  if (known.apply >= 0)
+    known.loss_sum = find_tensor(program, StateRole::LossSum);
   known.learning_rate = output_of(variant, last, "learning_rate");
-  known.step_counter = control_state(program, "step_count");
+  known.step_counter = find_tensor(program, StateRole::StepCount);
   if (known.learning_rate)
-    known.total_steps = control_state(program, "total_steps");
+    known.total_steps = find_tensor(program, StateRole::TotalSteps);
   known.finite = output_of(variant, last, "finite");
   known.update_finite = output_of(variant, last, "update_finite");
   if (program.root->loss_scaling())
-    known.loss_scale = control_state(program, "loss_scale");
+    known.loss_scale = find_tensor(program, StateRole::LossScale);
   known.loss_scale_floor = loss_scale_floor(program);
   return known;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/src/base/number.h"
+#include "runtime/src/program/roles.h"
 #include "runtime/src/session/session.h"
 
 namespace mpc::runtime {
@@ -165,9 +166,12 @@ mpc_status_t find_broken_input(const mpc_session_t& session, uint32_t entry,
 
 // What was accumulated says nothing new: it is of the step that is explained.
 bool is_carried(const StateTensor& state) {
-  return state.name.rfind("gradients/", 0) == 0 ||
-         state.name.rfind("pending/", 0) == 0 || state.name == "loss_sum" ||
-         state.name == "loss_divisor";
+  using schema::StateRole;
+  return state.role == StateRole::GradientSum ||
+         state.role == StateRole::Pending ||
+         state.role == StateRole::PendingControl ||
+         state.role == StateRole::LossSum ||
+         state.role == StateRole::LossDivisor;
 }
 
 mpc_status_t find_broken_state(const mpc_session_t& session,

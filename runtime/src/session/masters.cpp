@@ -4,14 +4,16 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "runtime/src/base/number.h"
+#include "runtime/src/program/roles.h"
 
 namespace mpc::runtime {
 
 namespace {
 
-constexpr char kPrefix[] = "compensation/";
+using schema::StateRole;
 
 // Elements of a file may lie anywhere.
 template <typename Element>
@@ -35,11 +37,10 @@ bool is_weight(const StateTensor& tensor) {
 const StateTensor* rest_of(const mpc_program_t& program,
                            const StateTensor& weight) {
   if (!is_weight(weight) || weight.dtype != MPC_DTYPE_BF16) return nullptr;
-  int64_t index = program.find_tensor((kPrefix + weight.name).c_str());
   const StateTensor* rest =
-      index < 0 ? nullptr : &program.tensors[static_cast<size_t>(index)];
-  bool fits = rest && rest->kind == schema::StateKind::Optimizer &&
-              rest->dtype == weight.dtype && rest->bytes == weight.bytes;
+      belonging_to(program, weight, StateRole::Compensation);
+  bool fits =
+      rest && rest->dtype == weight.dtype && rest->bytes == weight.bytes;
   return fits ? rest : nullptr;
 }
 
@@ -78,12 +79,14 @@ bool convert_weight(const mpc_program_t& program, const StateTensor& weight,
 void add_rests(const mpc_program_t& program,
                const std::vector<StoredTensor>& optimizer, const uint8_t* file,
                uint8_t* states) {
-  constexpr size_t kLength = sizeof(kPrefix) - 1;
+  constexpr std::string_view kPrefix = "compensation/";
   for (const StoredTensor& stored : optimizer) {
-    if (stored.name.compare(0, kLength, kPrefix) != 0 ||
+    // The program keeps none: the names are those of another one.
+    const std::string name = usual_name(stored.name);
+    if (name.compare(0, kPrefix.size(), kPrefix) != 0 ||
         stored.dtype != MPC_DTYPE_BF16)
       continue;
-    int64_t index = program.find_tensor(stored.name.c_str() + kLength);
+    int64_t index = program.find_tensor(name.c_str() + kPrefix.size());
     if (index < 0) continue;
     const StateTensor& weight = program.tensors[static_cast<size_t>(index)];
     if (!is_weight(weight) || weight.dtype != MPC_DTYPE_F32 ||

@@ -6,6 +6,7 @@
 
 #include "runtime/src/base/guard.h"
 #include "runtime/src/base/number.h"
+#include "runtime/src/program/roles.h"
 #include "runtime/src/session/masters.h"
 #include "runtime/src/session/session.h"
 
@@ -38,12 +39,9 @@ mpc_status_t make_initial_states(const mpc_program_t& program, uint64_t seed,
         std::memcpy(states.data() + state->offset(),
                     initial.data + state->initial_offset(),
                     state->initial_size());
-  int64_t index = program.find_tensor("random_seed");
-  if (index >= 0) {
-    const StateTensor& tensor = program.tensors[static_cast<size_t>(index)];
-    if (tensor.kind == schema::StateKind::Control)
-      std::memcpy(states.data() + tensor.offset, &seed, sizeof(seed));
-  }
+  if (const StateTensor* tensor =
+          find_tensor(program, schema::StateRole::RandomSeed))
+    std::memcpy(states.data() + tensor->offset, &seed, sizeof(seed));
   renew_working_copies(program, states.data());
   *out_states = std::move(states);
   return nullptr;
@@ -149,7 +147,7 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
 }  // namespace
 
 mpc_status_t initialize_states(mpc_session_t* session) {
-  int entry = find_entry(*session->variant, "initialize");
+  int entry = find_entry(*session->variant, schema::EntryRole::Initialize);
   if (entry < 0) return nullptr;
   const Bindings& outputs = *session->variant->entries()
                                  ->Get(static_cast<uint32_t>(entry))

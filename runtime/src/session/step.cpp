@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/src/base/guard.h"
+#include "runtime/src/program/roles.h"
 #include "runtime/src/session/session.h"
 
 namespace mpc::runtime {
@@ -245,13 +246,12 @@ mpc_status_t explain_update(mpc_session_t* session, const StepInputs& inputs,
   std::string origin;
   MPC_RETURN_IF_ERROR(find_broken_update(session, inputs, &origin));
   if (!origin.empty()) *out_text += "; " + origin;
-  int64_t rate = program->find_tensor("learning_rate");
-  if (rate < 0) return nullptr;
-  const StateTensor& tensor = program->tensors[static_cast<size_t>(rate)];
-  if (tensor.dtype != MPC_DTYPE_F32 || tensor.count != 1) return nullptr;
+  const StateTensor* rate =
+      find_tensor(*program, schema::StateRole::LearningRate);
+  if (!rate || rate->dtype != MPC_DTYPE_F32) return nullptr;
   float value;
   MPC_RETURN_IF_ERROR(session->device->download(
-      schema::Space::State, tensor.offset, &value, sizeof(value)));
+      schema::Space::State, rate->offset, &value, sizeof(value)));
   *out_text += "; the learning rate is " + number_text(value);
   return nullptr;
 }
