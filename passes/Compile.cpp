@@ -17,8 +17,9 @@
 #include "compiler/Support/Notes.h"
 #include "compiler/Support/Threading.h"
 #include "compiler/Target/Package.h"
+#include "passes/Driver/OptimizerRows.h"
+#include "passes/Driver/PackageText.h"
 #include "passes/Grad/EntryPoints.h"
-#include "passes/Grad/Optimizers.h"
 #include "passes/Grad/Passes.h"
 #include "passes/ImportOptions.h"
 #include "passes/Pipeline.h"
@@ -52,16 +53,6 @@ static std::string number(double value) {
   return text;
 }
 
-/// "table:0 other:1"
-static std::string describe(const std::map<std::string, int64_t> &rows) {
-  return llvm::join(llvm::map_range(rows,
-                                    [](const auto &row) {
-                                      return row.first + ":" +
-                                             std::to_string(row.second);
-                                    }),
-                    " ");
-}
-
 /// Names may hold spaces.
 static std::string joinLines(ArrayAttr names) {
   if (!names)
@@ -72,133 +63,38 @@ static std::string joinLines(ArrayAttr names) {
       "\n");
 }
 
-static std::string joinLines(ArrayRef<std::string> texts) {
-  return texts.empty() ? "none" : llvm::join(texts, "\n");
-}
-
-/// The schedule with all numbers that it looks at.
-static std::string describeSchedule(const CompileOptions &options) {
-  std::string text = options.schedule;
-  auto add = [&](const char *name, double value) {
-    text += std::string(", ") + name + " " + number(value);
-  };
-  const std::string &kind = options.schedule;
-  if (options.warmup != 0)
-    add("warmup", options.warmup);
-  if (kind != "constant" && kind != "one-cycle")
-    add("min", options.lrMin);
-  if (kind == "step" || kind == "exponential")
-    add("gamma", options.lrGamma);
-  if (kind == "step" || kind == "cosine-restarts")
-    add("period", options.lrPeriod);
-  if (kind == "cosine-restarts")
-    add("factor", options.lrFactor);
-  if (kind == "polynomial")
-    add("power", options.lrPower);
-  return text;
-}
-
-static std::string describeAverage(const CompileOptions &options) {
-  if (options.ema == 0)
-    return "none";
-  return number(options.ema) + (options.emaWarmup ? " with warm-up" : "");
-}
-
-/// Digits enough to get the f32 back.
-static std::string exact(double value) {
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%.9g", value);
-  return text;
-}
-
-/// "dynamic", "off" or a number.
-static std::string describe(const LossScaling &scaling) {
-  if (!scaling.enabled)
-    return "off";
-  return scaling.isFixed() ? exact(scaling.init) : "dynamic";
-}
-
-/// "delayed over 1024 updates", "current, margin 2".
-static std::string describe(const Fp8Scaling &fp8) {
-  std::string text = fp8.scaling;
-  if (fp8.scaling == "delayed")
-    text += " over " + std::to_string(fp8.history) + " updates";
-  if (fp8.margin != 0)
-    text += ", margin " + std::to_string(fp8.margin);
-  return text + (fp8.edges ? ", all layers" : "");
-}
-
-/// The options a package remembers.
+/// What a package says of its options and of the program that they made.
 static std::vector<std::pair<std::string, std::string>>
-describe(const CompileOptions &options, ModuleOp module) {
+describe(CompileOptions options, ModuleOp module) {
+  std::map<std::string, std::string> facts;
   auto loss = module->getAttrOfType<StringAttr>("mpc.loss");
+  facts["loss"] = loss ? loss.getValue().str() : options.loss;
   auto metrics = module->getAttrOfType<StringAttr>("mpc.metrics");
-  std::vector<std::pair<std::string, std::string>> list = {
-      {"precision", options.precision},
-      {"loss", loss ? loss.getValue().str() : options.loss},
-      {"metrics", metrics ? metrics.getValue().str() : ""},
-      {"accumulate", std::to_string(options.accumulate)},
-      {"model_path", options.modelPath}};
+  facts["metrics"] = metrics ? metrics.getValue().str() : "";
+  facts["model_path"] = options.modelPath;
   // Updates divide by what was really summed: mpc_session_finish_update.
   if (options.accumulate > 1)
-    list.push_back({"incomplete-updates", "weighted"});
-  if (options.precision == "fp16") {
-    list.push_back({"loss-scale", describe(options.lossScaling)});
-    list.push_back({"loss-scale-min", exact(options.lossScaling.min)});
-  }
-  if (options.precision == "fp8")
-    list.push_back({"fp8-scaling", describe(options.fp8)});
-  if (options.observe || options.profile)
-    list.push_back({"observe", options.profile ? "profile" : "numerics"});
+    facts["incomplete-updates"] = "weighted";
+  if (options.observes() || options.profiles())
+    facts["observe"] = options.profiles() ? "profile" : "numerics";
   if (auto nodes = module->getAttrOfType<ArrayAttr>(kUncheckedIndicesAttr))
-    list.push_back({"computed-indices", joinLines(nodes)});
-  if (options.recompute != "none")
-    list.push_back({"recompute", options.recompute});
-  if (!options.memoryBudget.empty())
-    list.push_back({"memory-budget", options.memoryBudget});
+    facts["computed-indices"] = joinLines(nodes);
+  facts["loss-parts"] =
+      joinLines(module->getAttrOfType<ArrayAttr>("mpc.loss_parts"));
   auto rates = module->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
   if (rates) { // What it is trained with is the model's own.
-    list.push_back({"optimizer", kOwnOptimizer.str()});
-    list.push_back({"own-step", "yes"});
-    list.push_back({"learning-rates", joinLines(rates)});
-    return list;
+    facts["optimizer"] = kOwnOptimizer;
+    facts["own-step"] = "yes";
+    facts["learning-rates"] = joinLines(rates);
+  } else {
+    facts["learning-rates"] = train::Program(module)
+                                  .state(train::StateRole::LearningRate)
+                                  .getSymName()
+                                  .str();
+    static_cast<OptimizerOptions &>(options) =
+        withDefaults(options.optimizer, options);
   }
-  list.insert(
-      list.end(),
-      {{"optimizer", options.optimizer},
-       {"learning-rates", train::Program(module)
-                              .state(train::StateRole::LearningRate)
-                              .getSymName()
-                              .str()},
-       {"master-weights", options.masterWeights},
-       {"lr", number(options.lr)},
-       {"weight-decay", number(options.weightDecay)},
-       {"clip-norm", number(options.clipNorm)},
-       {"freeze", llvm::join(options.freeze, " ")},
-       {"train-only", llvm::join(options.trainOnly, " ")},
-       {"train", llvm::join(options.train, " ")},
-       {"detach", llvm::join(options.detach, " ")},
-       {"padding-idx", describe(options.paddingRows)},
-       {"batchnorm", options.batchNorm.empty() ? "auto" : options.batchNorm},
-       {"beta1", number(options.beta1)},
-       {"beta2", number(options.beta2)},
-       {"epsilon", number(options.epsilon)},
-       {"momentum", number(options.momentum)},
-       {"alpha", number(options.alpha)},
-       {"group", joinLines(options.groups)},
-       {"no-decay", joinLines(options.noDecay)},
-       {"lr-schedule", describeSchedule(options)},
-       {"lr-min", number(options.lrMin)},
-       {"warmup", number(options.warmup)},
-       {"total-steps", std::to_string(options.totalSteps)},
-       {"ema", describeAverage(options)},
-       {"label-smoothing", number(options.labelSmoothing)},
-       {"clip-value", number(options.clipValue)},
-       {"correct-bias", options.correctBias ? "yes" : "no"},
-       {"loss-parts",
-        joinLines(module->getAttrOfType<ArrayAttr>("mpc.loss_parts"))},
-       {"nesterov", options.nesterov ? "yes" : "no"}});
-  return list;
+  return describeOptions(options, std::move(facts), rates != nullptr);
 }
 
 namespace {
@@ -269,6 +165,9 @@ private:
   };
 
   int compile() {
+    result.error = checkOptions(options);
+    if (!result.error.empty())
+      return kUsage;
     llvm::Expected<std::vector<DeviceTarget>> found = findTargets(options);
     if (!found) {
       result.error = llvm::toString(found.takeError());
@@ -289,7 +188,7 @@ private:
         !train::Program(*module).state(train::StateRole::Parameter);
     if (result.predictsOnly)
       (*module)->setAttr(kPredictOnlyAttr, UnitAttr::get(&context));
-    if (result.predictsOnly && (options.observe || options.profile))
+    if (result.predictsOnly && (options.observes() || options.profiles()))
       result.notes.push_back("there is nothing to observe: --check-numerics "
                              "and --observe look at training steps, and the "
                              "model has none");
@@ -349,7 +248,7 @@ private:
         device.suffix = "." + device.name;
     }
     if (targets.size() > 1 &&
-        (options.observe || options.profile || options.injectable ||
+        (options.observes() || options.profiles() || options.injectable ||
          options.probe || options.precision == "fp8" ||
          options.masterWeights != "fp32"))
       return shareFormats(targets);
@@ -466,10 +365,8 @@ private:
   int takeOptimizer(const std::optional<OptimizerChoice> &choice) {
     bool isOwn = (*module)->hasAttr(train::kOwnStepAttr);
     result.optimizer = isOwn ? kOwnOptimizer.str() : options.optimizer;
-    if (!isOwn) {
-      fillDefaults();
+    if (!isOwn)
       return 0;
-    }
     if (!choice)
       return refuseOptions();
     // The update is not among what the model brings.
@@ -491,33 +388,24 @@ private:
       take("epsilon", options.epsilon, std::max(choice->epsilon, 1e-30));
       take("weight-decay", options.weightDecay, choice->weightDecay);
       take("clip-norm", options.clipNorm, choice->clipNorm);
-      fillDefaults();
       result.notes.push_back("optimizer: " + textOf(options) +
                              ", as the model says; --optimizer says otherwise");
     }
-    fillDefaults();
     result.optimizer = options.optimizer;
     return 0;
   }
 
-  /// Gives options that nobody did give the defaults of the optimizer.
-  void fillDefaults() {
-    const Optimizer *formula = findOptimizer(options.optimizer);
-    if (!formula)
-      return; // Said by mpc-add-optimizer.
-    static_cast<OptimizerOptions &>(options) = withDefaults(*formula, options);
-  }
-
-  static std::string textOf(const CompileOptions &choice) {
-    std::string text = choice.optimizer;
-    if (choice.optimizer != "sgd")
+  static std::string textOf(const CompileOptions &options) {
+    OptimizerOptions choice = withDefaults(options.optimizer, options);
+    std::string text = options.optimizer;
+    if (options.optimizer != "sgd")
       text += " with betas " + number(choice.beta1) + " and " +
               number(choice.beta2) + ", epsilon " + number(choice.epsilon) +
               ", weight decay " + number(choice.weightDecay);
     if (!choice.correctBias)
       text += ", without correction of the bias";
-    if (choice.clipNorm > 0)
-      text += ", gradients clipped to norm " + number(choice.clipNorm);
+    if (options.clipNorm > 0)
+      text += ", gradients clipped to norm " + number(options.clipNorm);
     return text;
   }
 
@@ -526,11 +414,19 @@ private:
     return kUsage;
   }
 
+  /// Whether an option is about what a model with its own step brings.
+  static bool decidesUpdate(const std::string &name) {
+    const OptionRow *row = findOption(name);
+    return !row || llvm::is_contained({"Accumulation", "Update", "Optimizer",
+                                       "Schedule", "Masters"},
+                                      StringRef(row->group));
+  }
+
   /// Of a step that is the model's own all that can be said is how far it goes.
   int refuseOptions() {
     auto rates = (*module)->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
     for (const std::string &name : options.given)
-      if (name != "lr" || rates.empty())
+      if (decidesUpdate(name) && (name != "lr" || rates.empty()))
         return refuse(name,
                       "does not apply: the model brings its own "
                       "training step" +

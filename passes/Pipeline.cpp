@@ -11,12 +11,14 @@
 #include "compiler/Target/CpuTarget.h"
 #include "compiler/Target/GpuTarget.h"
 #include "passes/Codegen/Passes.h"
+#include "passes/Driver/PassOptions.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Grad/Passes.h"
 #include "passes/Graph/Passes.h"
 #include "passes/Plan/Passes.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Recompute/Passes.h"
+#include "passes/Targets.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -47,44 +49,14 @@ static void addGraph(OpPassManager &pm, const CompileOptions &,
 static void addGrad(OpPassManager &pm, const CompileOptions &options,
                     const StageTarget &) {
   // The functions to be: predict, evaluate, and train, which has the loss.
-  AddLossPassOptions loss;
-  loss.loss = options.loss;
-  loss.labelAxis = options.labelAxis;
-  loss.labelSmoothing = options.labelSmoothing;
-  pm.addPass(createAddLossPass(loss));
+  pm.addPass(createAddLossPass(options));
   pm.addPass(createLimitIndicesPass());
   // Only after the functions have parted: train normalizes by the batch.
   pm.addPass(createUseTrainingFormPass());
-  pm.addPass(createDifferentiatePass({options.profile}));
+  pm.addPass(createDifferentiatePass({options.profiles()}));
   // A model that brings its own update gets no other.
-  pm.addPass(createPackUpdatesPass({options.accumulate}));
-  AddOptimizerPassOptions optimizer;
-  optimizer.optimizer = options.optimizer;
-  optimizer.lr = options.lr;
-  optimizer.weightDecay = options.weightDecay;
-  optimizer.beta1 = options.beta1;
-  optimizer.beta2 = options.beta2;
-  optimizer.epsilon = options.epsilon;
-  optimizer.correctBias = options.correctBias;
-  optimizer.momentum = options.momentum;
-  optimizer.alpha = options.alpha;
-  optimizer.nesterov = options.nesterov;
-  llvm::append_range(optimizer.group, options.groups);
-  llvm::append_range(optimizer.noDecay, options.noDecay);
-  optimizer.schedule = options.schedule;
-  optimizer.warmup = options.warmup;
-  optimizer.totalSteps = options.totalSteps;
-  optimizer.lrMin = options.lrMin;
-  optimizer.lrGamma = options.lrGamma;
-  optimizer.lrPeriod = options.lrPeriod;
-  optimizer.lrFactor = options.lrFactor;
-  optimizer.lrPower = options.lrPower;
-  optimizer.ema = options.ema;
-  optimizer.emaWarmup = options.emaWarmup;
-  optimizer.clipNorm = options.clipNorm;
-  optimizer.clipValue = options.clipValue;
-  optimizer.accumulate = options.accumulate;
-  pm.addPass(createAddOptimizerPass(optimizer));
+  pm.addPass(createPackUpdatesPass(options));
+  pm.addPass(createAddOptimizerPass(options));
   // After all writes: what is written later would change by micro-batch.
   pm.addPass(createDeferStatesPass());
   // Forward values that gradients recompute, sums with zero, dead branches.
@@ -113,61 +85,33 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
                          const StageTarget &target) {
   // Over forward and backward at once: a cast saved in one may cost the other.
   AssignPrecisionPassOptions assign;
-  assign.precision = options.precision;
-  llvm::append_range(assign.policy, options.policy);
-  llvm::append_range(assign.opPrecision, options.opPrecision);
-  assign.keepFp32 = options.keepFp32;
-  assign.forceLow = options.forceLow;
-  assign.residual = options.residual;
-  assign.profile = options.profileFile;
-  assign.errorBudget = options.errorBudget;
   assign.bytesPerFlop =
       findMachine(nameOf(target.device), target.features).bytesPerFlop();
-  pm.addPass(createAssignPrecisionPass(assign));
+  pm.addPass(createAssignPrecisionPass(options, assign));
   pm.addNestedPass<func::FuncOp>(createElideCastsPass());
   // What gains nothing by FP8 has to be asked for it.
   const bool onGpu = target.device != DeviceKind::Cpu;
   if (options.precision == "fp8" ||
-      (options.precision == "auto" && onGpu && gpusMultiplyFp8(options))) {
-    UseFp8PassOptions fp8;
-    fp8.scaling = options.fp8.scaling;
-    fp8.history = options.fp8.history;
-    fp8.margin = options.fp8.margin;
-    fp8.edges = options.fp8.edges;
-    fp8.onGpu = onGpu;
-    fp8.profile = options.profileFile;
-    fp8.errorBudget = options.errorBudget;
-    pm.addPass(createUseFp8Pass(fp8));
-  }
+      (options.precision == "auto" && onGpu && gpusMultiplyFp8(options)))
+    pm.addPass(createUseFp8Pass(options, {onGpu}));
   // What is f32 by now, and may be multiplied as less.
   pm.addPass(createUseTf32Pass({!onGpu}));
   // Weights are cast nowhere but where they are written.
   pm.addPass(createUseWorkingCopyPass());
   // What is read is known now: the copy, where there is one, is the weight.
-  pm.addPass(createNarrowMastersPass({options.masterWeights}));
+  pm.addPass(createNarrowMastersPass(options));
   // So late that it sees every write of a state, the working copy's too.
   pm.addPass(createGuardStatesPass());
   // The scale learns from what the guard found.
-  if (options.precision == "fp16") {
-    const LossScaling &given = options.lossScaling;
-    InsertLossScalingPassOptions scaling;
-    scaling.enabled = given.enabled;
-    scaling.initScale = given.init;
-    scaling.growth = given.growth;
-    scaling.backoff = given.backoff;
-    scaling.interval = given.interval;
-    scaling.hysteresis = given.hysteresis;
-    scaling.floor = given.min;
-    scaling.ceiling = given.max;
-    pm.addPass(createInsertLossScalingPass(scaling));
-  }
+  if (options.precision == "fp16")
+    pm.addPass(createInsertLossScalingPass(options));
   pm.addPass(createCSEPass());
   // Of each weight one rounding is left, of which micro-batches need no more.
   pm.addPass(createDeriveWeightsPass());
   pm.addPass(createReportPrecisionPass());
   pm.addPass(createVerifyPrecisionPass());
   // Behind the verifier: the copy has casts that are there to be looked at.
-  if (options.observe || options.profile || options.injectable)
+  if (options.observes() || options.profiles() || options.injectable)
     pm.addPass(createObserveValuesPass({options.injectable}));
   // Last: a copy of what is promised, whose lines are those of the report.
   if (options.probe)
@@ -175,7 +119,7 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   // Only now does a value have its bytes; and kernels are still to form, which
   // then take in what runs again.
   if (options.recompute != "none" || !options.memoryBudget.empty()) {
-    pm.addPass(createRecomputePass({options.recompute, options.memoryBudget}));
+    pm.addPass(createRecomputePass(options));
     pm.addPass(createVerifyRecomputePass());
   }
 }
@@ -231,15 +175,60 @@ static void addCodegen(OpPassManager &pm, const CompileOptions &,
 }
 
 namespace {
+using AddStage = void (*)(OpPassManager &, const CompileOptions &,
+                          const StageTarget &);
+
 struct Stage {
   const char *name;
-  void (*add)(OpPassManager &, const CompileOptions &, const StageTarget &);
+  AddStage add;
+  void (*registerPipeline)(const Stage &stage);
 };
 } // namespace
 
+/// The stage with the options of some groups, as a tool's text gives them. Of
+/// several targets it takes the first.
+template <typename... Groups>
+static LogicalResult
+addFromText(AddStage add, OpPassManager &pm, StringRef text,
+            llvm::function_ref<LogicalResult(const Twine &)> report) {
+  StageOptions<Groups...> given;
+  if (std::string why = given.read(text); !why.empty())
+    return report(why);
+  if (std::string why = checkOptions(given.options); !why.empty())
+    return report(why);
+  auto targets = findTargets(given.options);
+  if (!targets)
+    return report(llvm::toString(targets.takeError()));
+  add(pm, given.options, targets->front().stages());
+  return success();
+}
+
+template <typename... Groups>
+static void registerStage(const Stage &stage) {
+  registerPassPipeline(
+      std::string("mpc-stage-") + stage.name,
+      std::string("The passes of stage ") + stage.name,
+      [add = stage.add](OpPassManager &pm, StringRef text,
+                        llvm::function_ref<LogicalResult(const Twine &)> report) {
+        return addFromText<Groups...>(add, pm, text, report);
+      },
+      [](llvm::function_ref<void(const mlir::detail::PassOptions &)> describe) {
+        describe(StageOptions<Groups...>());
+      });
+}
+
 static const Stage stages[] = {
-    {"graph", addGraph},   {"grad", addGrad}, {"precision", addPrecision},
-    {"fusion", addFusion}, {"plan", addPlan}, {"codegen", addCodegen},
+    {"graph", addGraph, registerStage<>},
+    {"grad", addGrad,
+     registerStage<LossOptions, AccumulationOptions, UpdateOptions,
+                   OptimizerOptions, ScheduleOptions, DiagnosisOptions>},
+    {"precision", addPrecision,
+     registerStage<PrecisionOptions, DiagnosisOptions, ProfileOptions,
+                   MastersOptions, LossScalingOptions, Fp8Options,
+                   RecomputeOptions, TargetOptions>},
+    {"fusion", addFusion, registerStage<TargetOptions>},
+    {"plan", addPlan, registerStage<TargetOptions>},
+    {"codegen", addCodegen, registerStage<TargetOptions>},
 };
 
 const std::vector<std::string> &mpc::stageNames() {
@@ -273,13 +262,5 @@ bool mpc::addStage(OpPassManager &manager, const std::string &name,
 
 void mpc::registerStagePipelines() {
   for (const Stage &stage : stages)
-    registerPassPipeline(
-        std::string("mpc-stage-") + stage.name,
-        std::string("The passes of stage ") + stage.name + ", default options",
-        [add = stage.add](OpPassManager &pm, StringRef,
-                          llvm::function_ref<LogicalResult(const Twine &)>) {
-          add(pm, CompileOptions(), hostTarget());
-          return success();
-        },
-        [](llvm::function_ref<void(const detail::PassOptions &)>) {});
+    stage.registerPipeline(stage);
 }

@@ -9,6 +9,7 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
+#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/ChooseLoss.h"
 #include "passes/Grad/Passes.h"
 
@@ -329,8 +330,9 @@ static void stripPredict(func::FuncOp predict, const LossChoice &choice) {
 
 namespace {
 
-struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
-  using Base::Base;
+struct AddLossPass
+    : PassWithOptions<mpc::impl::AddLossPassBase<AddLossPass>, LossOptions> {
+  using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -433,3 +435,7 @@ struct AddLossPass : mpc::impl::AddLossPassBase<AddLossPass> {
 };
 
 } // namespace
+
+std::unique_ptr<Pass> mpc::createAddLossPass(const CompileOptions &options) {
+  return std::make_unique<AddLossPass>(options);
+}

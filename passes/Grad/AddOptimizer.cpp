@@ -9,6 +9,8 @@
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
 #include "compiler/Support/Report.h"
+#include "passes/Driver/OptimizerRows.h"
+#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/Accumulation.h"
 #include "passes/Grad/Groups.h"
 #include "passes/Grad/Optimizers.h"
@@ -26,8 +28,9 @@ using namespace mpc;
 
 namespace {
 
-struct AddOptimizerPass : mpc::impl::AddOptimizerPassBase<AddOptimizerPass> {
-  using Base::Base;
+struct AddOptimizerPass
+    : PassWithOptions<mpc::impl::AddOptimizerPassBase<AddOptimizerPass>, AccumulationOptions, UpdateOptions, OptimizerOptions, ScheduleOptions> {
+  using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -47,8 +50,8 @@ struct AddOptimizerPass : mpc::impl::AddOptimizerPassBase<AddOptimizerPass> {
     if (failed(checkGradients(func)) || failed(findGroups()))
       return signalPassFailure();
     FailureOr<Packing> packing =
-        computePacking(groups.sorted(), [&](train::StateOp state) {
-          return formula->aligns || groups.beginsGroup(state);
+        computePacking(parameterGroups.sorted(), [&](train::StateOp state) {
+          return formula->aligns || parameterGroups.beginsGroup(state);
         });
     if (failed(packing))
       return signalPassFailure();
@@ -71,50 +74,11 @@ private:
   //===--------------------------------------------------------------------===//
 
   LogicalResult checkOptions() {
-    auto refuse = [&](const Twine &text) {
-      return getOperation().emitError(text);
-    };
     formula = findOptimizer(optimizer);
-    if (!formula)
-      return refuse("unknown optimizer '" + optimizer + "'; use " +
-                    optimizerNames());
-    OptimizerOptions given;
-    given.weightDecay = weightDecay;
-    given.beta1 = beta1;
-    given.beta2 = beta2;
-    given.epsilon = epsilon;
-    given.momentum = momentum;
-    given.alpha = alpha;
-    given.nesterov = nesterov;
-    given.correctBias = correctBias;
-    how = withDefaults(*formula, given);
-    // Written so that NaN fails the tests.
-    if (!(lr >= 0) || !std::isfinite(lr))
-      return refuse("lr must be a number from 0 on");
-    if (!std::isfinite(how.weightDecay))
-      return refuse("weight-decay must be a number");
-    if (!(how.beta1 >= 0 && how.beta1 < 1) ||
-        !(how.beta2 >= 0 && how.beta2 < 1))
-      return refuse("betas must lie in [0, 1)");
-    if (!(how.epsilon >= 0) || !std::isfinite(how.epsilon))
-      return refuse("epsilon must be a number from 0 on");
-    if (!(how.momentum >= 0 && how.momentum < 1))
-      return refuse("momentum must lie in [0, 1)");
-    if (!(how.alpha >= 0 && how.alpha < 1))
-      return refuse("alpha must lie in [0, 1)");
-    if (nesterov && !formula->takesOption("nesterov"))
-      return refuse("nesterov needs optimizer momentum, but it is '" +
-                    optimizer + "'");
-    if (!(clipValue >= 0) || !std::isfinite(clipValue))
-      return refuse("clip-value must be a number from 0 on; 0 is no limit");
-    if (!(ema >= 0 && ema < 1))
-      return refuse("ema must lie in [0, 1); 0 is none");
-    if (!train::symbolizeRateSchedule(schedule))
-      return refuse("unknown schedule '" + schedule + "'");
-    if (!(clipNorm >= 0) || !std::isfinite(clipNorm))
-      return refuse("clip-norm must be a number from 0 on; 0 is no limit");
-    if (accumulate < 1)
-      return refuse("accumulate must be at least 1");
+    how = withDefaults(optimizer, *this);
+    if (nesterov && !optimizerTakes(optimizer, "nesterov"))
+      return getOperation().emitError(optionName(OptionId::nesterov))
+             << " needs optimizer momentum, but it is '" << optimizer << "'";
     return success();
   }
 
@@ -134,7 +98,7 @@ private:
 
   LogicalResult findGroups() {
     GroupOptions options;
-    SmallVector<std::string> rules(group.begin(), group.end());
+    SmallVector<std::string> rules(groups.begin(), groups.end());
     SmallVector<std::string> exceptions(noDecay.begin(), noDecay.end());
     options.groups = rules;
     options.noDecay = exceptions;
@@ -144,13 +108,13 @@ private:
         ParameterGroups::find(getOperation(), options);
     if (failed(found))
       return failure();
-    groups = *found;
+    parameterGroups = *found;
     if (rules.empty() && exceptions.empty())
       return success();
-    for (const std::string &line : groups.describe())
+    for (const std::string &line : parameterGroups.describe())
       addNote(getOperation(), line);
     getOperation()->setAttr(kParameterGroupsAttr,
-                            groups.toAttribute(&getContext()));
+                            parameterGroups.toAttribute(&getContext()));
     return success();
   }
 
@@ -292,14 +256,9 @@ private:
   };
 
   /// How many updates there will be; 0 where nobody looks at it.
-  Value buildTotalSteps(OpBuilder &builder, train::RateSchedule kind) {
-    using train::RateSchedule;
-    bool isOpen = kind == RateSchedule::Constant ||
-                  kind == RateSchedule::Step ||
-                  kind == RateSchedule::Exponential ||
-                  kind == RateSchedule::CosineRestarts;
+  Value buildTotalSteps(OpBuilder &builder) {
     bool isShare = warmup > 0 && warmup < 1;
-    if (!isOpen || isShare)
+    if (findSchedule(schedule)->hasEnd || isShare)
       return read(builder, program().getOrCreateNumber(
                                StateRole::TotalSteps,
                                builder.getI64IntegerAttr(totalSteps)));
@@ -318,7 +277,7 @@ private:
     auto kind = *train::symbolizeRateSchedule(schedule);
     if (kind == train::RateSchedule::Constant && warmup == 0)
       return base;
-    Value total = buildTotalSteps(builder, kind);
+    Value total = buildTotalSteps(builder);
     auto f64 = [&](double value) { return builder.getF64FloatAttr(value); };
     auto how = train::RateScheduleAttr::get(&getContext(), kind);
     return train::ScheduledRateOp::create(
@@ -401,12 +360,12 @@ private:
     train::StateOp counter = counterOf(StateRole::StepCount);
     update.step = read(builder, counter);
     Value rate = buildRate(builder, packing.elementType(), update.step);
-    Value factors = groups.buildRates(builder, loc, packing);
+    Value factors = parameterGroups.buildRates(builder, loc, packing);
     update.rate =
         factors ? train::MulOp::create(builder, loc, rate, factors).getResult()
                 : rate;
-    update.decay = groups.buildDecays(builder, loc, packing);
-    update.options.weightDecay = groups.commonDecay();
+    update.decay = parameterGroups.buildDecays(builder, loc, packing);
+    update.options.weightDecay = parameterGroups.commonDecay();
 
     Value norm = train::GlobalNormOp::create(builder, loc, gradients);
     if (factor)
@@ -570,9 +529,13 @@ private:
 
   const Optimizer *formula = nullptr;
   OptimizerOptions how; ///< Of the formula.
-  ParameterGroups groups;
+  ParameterGroups parameterGroups;
   train::StateOp parameters;                       ///< The pack.
   llvm::DenseMap<StateRole, ElementsAttr> moments; ///< What some begin with.
 };
 
 } // namespace
+
+std::unique_ptr<Pass> mpc::createAddOptimizerPass(const CompileOptions &options) {
+  return std::make_unique<AddOptimizerPass>(options);
+}

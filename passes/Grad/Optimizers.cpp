@@ -304,62 +304,12 @@ static Value buildRmsprop(Update &u) {
 // Table
 //===----------------------------------------------------------------------===//
 
-ArrayRef<Optimizer> mpc::optimizers() {
-  // Decay, beta1, beta2, epsilon, momentum, alpha.
-  static const Optimizer rows[] = {
-      {"sgd", "", {0, 0, 0, 0, 0, 0}, buildSgd},
-      {"momentum", "momentum nesterov", {0, 0, 0, 0, 0.9, 0}, buildMomentum},
-      {"adam", "betas epsilon", {0, 0.9, 0.999, 1e-8, 0, 0}, buildAdam<false>},
-      {"adamw",
-       "betas epsilon",
-       {0.01, 0.9, 0.999, 1e-8, 0, 0},
-       buildAdam<true>},
-      {"hf-adamw", "betas epsilon", {0, 0.9, 0.999, 1e-8, 0, 0}, buildHfAdamW},
-      {"nadam", "betas epsilon", {0, 0.9, 0.999, 1e-8, 0, 0}, buildNAdam},
-      {"lamb",
-       "betas epsilon",
-       {0, 0.9, 0.999, 1e-6, 0, 0},
-       buildLamb,
-       /*aligns=*/true},
-      {"lion", "betas", {0, 0.9, 0.99, 0, 0, 0}, buildLion},
-      {"adagrad", "epsilon", {0, 0, 0, 1e-10, 0, 0}, buildAdagrad},
-      {"rmsprop",
-       "epsilon momentum alpha",
-       {0, 0, 0, 1e-8, 0, 0.99},
-       buildRmsprop},
-  };
-  return rows;
-}
-
-bool Optimizer::takesOption(StringRef option) const {
-  return llvm::is_contained(llvm::split(StringRef(takes), ' '), option);
-}
-
 const Optimizer *mpc::findOptimizer(StringRef name) {
-  for (const Optimizer &optimizer : optimizers())
-    if (optimizer.name == name)
-      return &optimizer;
-  return nullptr;
-}
-
-std::string mpc::optimizerNames() {
-  std::string text;
-  for (const Optimizer &optimizer : optimizers()) {
-    if (&optimizer != optimizers().begin())
-      text += &optimizer == &optimizers().back() ? " or " : ", ";
-    text += optimizer.name;
-  }
-  return text;
-}
-
-OptimizerOptions mpc::withDefaults(const Optimizer &optimizer,
-                                   OptimizerOptions given) {
-  const OptimizerOptions &defaults = optimizer.defaults;
-  for (double OptimizerOptions::*option :
-       {&OptimizerOptions::weightDecay, &OptimizerOptions::beta1,
-        &OptimizerOptions::beta2, &OptimizerOptions::epsilon,
-        &OptimizerOptions::momentum, &OptimizerOptions::alpha})
-    if (given.*option < 0)
-      given.*option = defaults.*option;
-  return given;
+  static const Optimizer rows[] = {
+#define MPC_OPTIMIZER(NAME, TAKES, BUILD, ALIGNS) {NAME, BUILD, ALIGNS},
+#include "passes/Grad/Optimizers.def"
+  };
+  const auto *row = llvm::find_if(
+      rows, [&](const Optimizer &optimizer) { return optimizer.name == name; });
+  return row == std::end(rows) ? nullptr : row;
 }

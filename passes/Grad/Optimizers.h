@@ -1,13 +1,12 @@
 //===- Optimizers.h - Formulas of weight updates ----------------*- C++ -*-===//
 //
-// One row for each optimizer: what it is called, which options it takes, what
-// these are by default, and how it is built. Everything else asks the row.
+// How the rows of Optimizers.def are built.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_GRAD_OPTIMIZERS_H
 #define MPC_PASSES_GRAD_OPTIMIZERS_H
 
-#include "passes/Grad/OptimizerOptions.h"
+#include "passes/Driver/OptimizerRows.h"
 #include "passes/Grad/Packing.h"
 
 #include "mlir/IR/Builders.h"
@@ -49,27 +48,15 @@ protected:
       : builder(builder), loc(loc) {}
 };
 
+/// A row of Optimizers.def; which options it takes is in OptimizerRows.h.
 struct Optimizer {
   llvm::StringLiteral name;
-  const char *takes; ///< Options it takes, with spaces between.
-  OptimizerOptions defaults;
   mlir::Value (*build)(Update &update); ///< Gives the new weights.
-  bool aligns = false; ///< Parameters must begin rows (`normByParameter`).
-
-  bool takesOption(llvm::StringRef option) const;
+  bool aligns; ///< Parameters must begin rows (`normByParameter`).
 };
-
-llvm::ArrayRef<Optimizer> optimizers();
 
 /// Null if there is none of that name.
 const Optimizer *findOptimizer(llvm::StringRef name);
-
-/// "sgd, momentum or adam".
-std::string optimizerNames();
-
-/// `given`, where it says nothing the default.
-OptimizerOptions withDefaults(const Optimizer &optimizer,
-                              OptimizerOptions given);
 
 } // namespace mpc
 

@@ -8,6 +8,7 @@
 
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
+#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/Packing.h"
 #include "passes/Grad/Passes.h"
 #include "passes/Grad/UpdateFormula.h"
@@ -37,8 +38,9 @@ struct Group {
   bool isPackable = true;
 };
 
-struct PackUpdatesPass : mpc::impl::PackUpdatesPassBase<PackUpdatesPass> {
-  using Base::Base;
+struct PackUpdatesPass
+    : PassWithOptions<mpc::impl::PackUpdatesPassBase<PackUpdatesPass>, AccumulationOptions> {
+  using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -451,3 +453,7 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<Pass> mpc::createPackUpdatesPass(const CompileOptions &options) {
+  return std::make_unique<PackUpdatesPass>(options);
+}

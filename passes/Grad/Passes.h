@@ -8,6 +8,8 @@
 #include "mlir/Pass/Pass.h"
 
 namespace mpc {
+struct CompileOptions;
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/Grad/Passes.h.inc"
@@ -15,6 +17,14 @@ namespace mpc {
 /// Of a module without parameters: `predict` stays its only entry point, for
 /// there is nothing to train.
 inline constexpr llvm::StringLiteral kPredictOnlyAttr = "mpc.predict_only";
+
+/// With the groups of Options.def that the pass takes.
+std::unique_ptr<mlir::Pass>
+createAddLossPass(const CompileOptions &options);
+std::unique_ptr<mlir::Pass>
+createAddOptimizerPass(const CompileOptions &options);
+std::unique_ptr<mlir::Pass>
+createPackUpdatesPass(const CompileOptions &options);
 } // namespace mpc
 
 #endif // MPC_PASSES_GRAD_PASSES_H

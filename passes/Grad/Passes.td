@@ -35,16 +35,6 @@ def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mpc::train::TrainDialect"];
-  let options = [
-    Option<"loss", "loss", "std::string", /*default=*/"",
-           "softmax-cross-entropy, mse, l1 or bce-with-logits, with :NAME to "
-           "say on which output; or output:NAME; empty: found or chosen">,
-    Option<"labelAxis", "label-axis", "int64_t", /*default=*/"0",
-           "The dimension of the output that counts classes, below 0 from the "
-           "end; 0: chosen">,
-    Option<"labelSmoothing", "label-smoothing", "double", /*default=*/"0",
-           "What all classes share of the expected probability, in training">,
-  ];
 }
 
 def LimitIndicesPass : Pass<"mpc-limit-indices", "::mlir::ModuleOp"> {
@@ -141,10 +131,6 @@ def PackUpdatesPass : Pass<"mpc-pack-updates", "::mlir::ModuleOp"> {
     Leaves: `step`; no unpacked parameter.
   }];
   let dependentDialects = ["::mpc::train::TrainDialect"];
-  let options = [
-    Option<"accumulate", "accumulate", "int64_t", /*default=*/"1",
-           "Micro-batches per update; more than one is an error">,
-  ];
 }
 
 def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
@@ -175,57 +161,6 @@ def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mpc::train::TrainDialect"];
-  let options = [
-    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"",
-           "One of passes/Grad/Optimizers.cpp">,
-    Option<"lr", "lr", "double", /*default=*/"1e-3", "Learning rate">,
-    // Below 0: the optimizer's default.
-    Option<"weightDecay", "weight-decay", "double", /*default=*/"-1",
-           "Weight decay">,
-    Option<"beta1", "beta1", "double", /*default=*/"-1",
-           "Decay of the first moment">,
-    Option<"beta2", "beta2", "double", /*default=*/"-1",
-           "Decay of the second moment">,
-    Option<"epsilon", "epsilon", "double", /*default=*/"-1",
-           "Added to the root of the second moment">,
-    Option<"correctBias", "correct-bias", "bool", /*default=*/"true",
-           "Divide moments by 1 - beta^t (adam and its kin)">,
-    Option<"momentum", "momentum", "double", /*default=*/"-1",
-           "Decay of the velocity (momentum, rmsprop)">,
-    Option<"alpha", "alpha", "double", /*default=*/"-1",
-           "Decay of the mean square (rmsprop)">,
-    Option<"nesterov", "nesterov", "bool", /*default=*/"false",
-           "Nesterov's form (momentum only)">,
-    ListOption<"group", "group", "std::string",
-           "REGEX:lr=0.1x,weight-decay=0 for parameters of such names">,
-    ListOption<"noDecay", "no-decay", "std::string",
-           "norms, biases or a regex: what does not decay">,
-    Option<"schedule", "schedule", "std::string", /*default=*/"\"constant\"",
-           "How the rate changes by step (train.scheduled_rate)">,
-    Option<"warmup", "warmup", "double", /*default=*/"0",
-           "Steps in which the rate rises; below 1 their share of all">,
-    Option<"totalSteps", "total-steps", "int64_t", /*default=*/"0",
-           "Updates that the schedule is made for; 0: said before the first">,
-    Option<"lrMin", "lr-min", "double", /*default=*/"0", "Least rate">,
-    Option<"lrGamma", "lr-gamma", "double", /*default=*/"0.1",
-           "Factor of the schedules step and exponential">,
-    Option<"lrPeriod", "lr-period", "double", /*default=*/"1",
-           "Steps of a period (step, cosine-restarts)">,
-    Option<"lrFactor", "lr-factor", "double", /*default=*/"1",
-           "How much longer each period is (cosine-restarts)">,
-    Option<"lrPower", "lr-power", "double", /*default=*/"1",
-           "Exponent (polynomial)">,
-    Option<"ema", "ema", "double", /*default=*/"0",
-           "Decay of the average of the weights; 0: none">,
-    Option<"emaWarmup", "ema-warmup", "bool", /*default=*/"false",
-           "At most (1 + step) / (10 + step)">,
-    Option<"clipValue", "clip-value", "double", /*default=*/"0",
-           "Largest absolute value of a gradient; 0: no limit">,
-    Option<"clipNorm", "clip-norm", "double", /*default=*/"0",
-           "Largest norm of all gradients together; 0: no limit">,
-    Option<"accumulate", "accumulate", "int64_t", /*default=*/"1",
-           "Micro-batches per update">,
-  ];
 }
 
 def DeferStatesPass : Pass<"mpc-defer-states", "::mlir::ModuleOp"> {

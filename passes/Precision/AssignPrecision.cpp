@@ -12,6 +12,7 @@
 #include "compiler/Support/Nearest.h"
 #include "compiler/Support/Notes.h"
 #include "compiler/Support/UserRegex.h"
+#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Labelling.h"
 #include "passes/Precision/Passes.h"
@@ -316,19 +317,12 @@ static void assignTypes(func::FuncOp func, const Ranges &ranges,
 namespace {
 
 struct AssignPrecisionPass
-    : mpc::impl::AssignPrecisionPassBase<AssignPrecisionPass> {
-  using Base::Base;
+    : PassWithOptions<mpc::impl::AssignPrecisionPassBase<AssignPrecisionPass>, PrecisionOptions, ProfileOptions> {
+  using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
     FloatType lowType = getLowType(&getContext(), precision);
-    if (!lowType && precision != "fp32" && precision != "tf32" &&
-        precision != "fp64") {
-      emitError(module.getLoc())
-          << "'precision' must be fp32, tf32, bf16, fp16, fp8, auto or fp64, "
-          << "but is '" << precision << "'";
-      return signalPassFailure();
-    }
     UserRules rules(keepFp32, forceLow);
     rules.setPaths(
         getOperation()->getAttrOfType<DictionaryAttr>(kModulePathsAttr));
@@ -399,7 +393,7 @@ struct AssignPrecisionPass
     bool foundResiduals = false;
     auto overrideOf = [&](Operation *op) { return rules.of(op); };
     std::optional<Profile> known;
-    if (!profile.empty() && failed(readProfile(module, known)))
+    if (!profileFile.empty() && failed(readProfile(module, known)))
       return failure();
     ErrorPrice price;
     price.bytesPerFlop = bytesPerFlop;
@@ -445,7 +439,7 @@ struct AssignPrecisionPass
   }
 
   LogicalResult readProfile(ModuleOp module, std::optional<Profile> &known) {
-    llvm::Expected<Profile> read = Profile::read(profile);
+    llvm::Expected<Profile> read = Profile::read(profileFile);
     if (!read)
       return emitUsageError(module.getLoc())
              << "--profile: " << llvm::toString(read.takeError());
@@ -467,7 +461,7 @@ struct AssignPrecisionPass
       return emitUsageError(module.getLoc())
              << "--profile: " << llvm::toString(std::move(error));
     if (std::string lacks = sensitivities.lacks(); !lacks.empty())
-      addNote(module, "--profile: '" + profile + "' does not know " + lacks +
+      addNote(module, "--profile: '" + profileFile + "' does not know " + lacks +
                           "; what it does not know is not rounded");
     price.errorOf = [&](Value value) {
       return sensitivities.of(value).of(lowType);
@@ -534,3 +528,7 @@ struct AssignPrecisionPass
 };
 
 } // namespace
+
+std::unique_ptr<Pass> mpc::createAssignPrecisionPass(const CompileOptions &options, AssignPrecisionPassOptions own) {
+  return std::make_unique<AssignPrecisionPass>(options, std::move(own));
+}

@@ -9,6 +9,8 @@
 
 #include "compiler/Dialect/Train/IR/OwnStep.h"
 #include "compiler/Support/Diagnostics.h"
+#include "passes/Driver/OptimizerRows.h"
+#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"
@@ -127,8 +129,8 @@ static void unscaleGradients(TrainingFunction &training, Value scale) {
 namespace {
 
 struct InsertLossScalingPass
-    : mpc::impl::InsertLossScalingPassBase<InsertLossScalingPass> {
-  using Base::Base;
+    : PassWithOptions<mpc::impl::InsertLossScalingPassBase<InsertLossScalingPass>, LossScalingOptions> {
+  using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -136,17 +138,10 @@ struct InsertLossScalingPass
     auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
     if (!precision || precision.getValue() != "fp16")
       return;
-    if (!enabled) {
+    const LossScale numbers(*this);
+    if (!numbers.enabled) {
       module->setAttr(kUnscaledAttr, UnitAttr::get(&getContext()));
       return;
-    }
-
-    // Written so that NaN fails; update_scale checks the other options.
-    if (!(initScale > 0) || !std::isfinite(initScale)) {
-      emitError(module.getLoc())
-          << "'init-scale' must be finite and above 0, but is "
-          << std::to_string(initScale);
-      return signalPassFailure();
     }
 
     SmallVector<TrainingFunction> functions;
@@ -167,11 +162,11 @@ struct InsertLossScalingPass
     Program program(module);
     train::StateOp scale = program.getOrCreateNumber(
         StateRole::LossScale,
-        builder.getF32FloatAttr(static_cast<float>(initScale)));
+        builder.getF32FloatAttr(static_cast<float>(numbers.init)));
     train::StateOp streak = program.getOrCreateNumber(
         StateRole::LossScaleStreak, builder.getI32IntegerAttr(0));
     for (TrainingFunction &training : functions)
-      scaleFunction(training, scale, streak);
+      scaleFunction(training, scale, streak, numbers);
   }
 
   LogicalResult check(TrainingFunction &training) {
@@ -202,7 +197,7 @@ struct InsertLossScalingPass
   }
 
   void scaleFunction(TrainingFunction &training, train::StateOp scale,
-                     train::StateOp streak) {
+                     train::StateOp streak, const LossScale &numbers) {
     func::FuncOp func = training.func;
     LDBG() << "scaling " << train::entryName(func);
     Value factor = getOrCreateRead(func, scale);
@@ -211,22 +206,23 @@ struct InsertLossScalingPass
     if (!training.updates)
       return;
     unscaleGradients(training, factor);
-    updateScale(func, scale, streak, training.finite);
+    updateScale(func, scale, streak, training.finite, numbers);
   }
 
   void updateScale(func::FuncOp func, train::StateOp scale,
-                   train::StateOp streak, Value finite) {
+                   train::StateOp streak, Value finite,
+                   const LossScale &numbers) {
     OpBuilder builder(func.front().getTerminator());
     Location loc = finite.getLoc();
     auto update =
         amp::UpdateScaleOp::create(builder, loc, getOrCreateRead(func, scale),
                                    getOrCreateRead(func, streak), finite,
-                                   llvm::APFloat(static_cast<float>(growth)),
-                                   llvm::APFloat(static_cast<float>(backoff)),
-                                   static_cast<uint32_t>(interval),
-                                   llvm::APFloat(static_cast<float>(floor)),
-                                   llvm::APFloat(static_cast<float>(ceiling)),
-                                   static_cast<uint32_t>(hysteresis));
+                                   llvm::APFloat(static_cast<float>(lossScaleGrowth)),
+                                   llvm::APFloat(static_cast<float>(lossScaleBackoff)),
+                                   static_cast<uint32_t>(lossScaleInterval),
+                                   llvm::APFloat(static_cast<float>(numbers.min)),
+                                   llvm::APFloat(static_cast<float>(numbers.max)),
+                                   static_cast<uint32_t>(lossScaleHysteresis));
     setDecision(update, kRuleScaling, "finds the largest scale that fits");
     train::WriteOp::create(builder, loc, scale, update.getNewScale());
     train::WriteOp::create(builder, loc, streak, update.getNewStreak());
@@ -234,3 +230,7 @@ struct InsertLossScalingPass
 };
 
 } // namespace
+
+std::unique_ptr<Pass> mpc::createInsertLossScalingPass(const CompileOptions &options) {
+  return std::make_unique<InsertLossScalingPass>(options);
+}

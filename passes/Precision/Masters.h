@@ -29,8 +29,6 @@ enum class Masters { Fp32, Kahan, Stochastic };
 
 /// Of the module: the name of what it keeps, if that is not fp32.
 inline constexpr llvm::StringLiteral kMastersAttr = "mpc.masters";
-inline constexpr llvm::StringLiteral kMastersNames =
-    "fp32, bf16-kahan or bf16-stochastic";
 
 std::optional<Masters> parseMasters(llvm::StringRef name);
 

@@ -10,6 +10,7 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/HalfFloat.h"
 #include "compiler/Support/Notes.h"
+#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Masters.h"
 #include "passes/Precision/Passes.h"
@@ -285,25 +286,21 @@ private:
 // Pass
 //===----------------------------------------------------------------------===//
 
-struct NarrowMastersPass : mpc::impl::NarrowMastersPassBase<NarrowMastersPass> {
-  using Base::Base;
+struct NarrowMastersPass
+    : PassWithOptions<mpc::impl::NarrowMastersPassBase<NarrowMastersPass>, MastersOptions> {
+  using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<Masters> kind = parseMasters(masters);
-    if (!kind) {
-      module.emitError("unknown master weights '")
-          << masters << "'; use " << kMastersNames;
-      return signalPassFailure();
-    }
-    if (*kind == Masters::Fp32)
+    const Masters kind = *parseMasters(masterWeights);
+    if (kind == Masters::Fp32)
       return;
     auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
     FloatType low =
         precision ? getLowType(&getContext(), precision.getValue()) : nullptr;
     if (!low || !low.isBF16()) {
       emitUsageError(module.getLoc())
-          << "--master-weights=" << masters
+          << "--master-weights=" << masterWeights
           << " is for programs whose weights are read in bf16, but this is "
           << (precision ? precision.getValue() : StringRef("fp32"));
       return signalPassFailure();
@@ -311,19 +308,19 @@ struct NarrowMastersPass : mpc::impl::NarrowMastersPassBase<NarrowMastersPass> {
     SmallVector<train::StateOp> states =
         Program(module).states(StateRole::Parameter);
     if (states.empty())
-      return addNote(module, "--master-weights=" + masters +
+      return addNote(module, "--master-weights=" + masterWeights +
                                  ": the model has no weights to train");
-    module->setAttr(kMastersAttr, StringAttr::get(&getContext(), masters));
+    module->setAttr(kMastersAttr, StringAttr::get(&getContext(), masterWeights));
     double change = 0;
     int64_t count = 0;
     for (train::StateOp state : states) {
-      Narrowing narrowing(module, state, *kind);
+      Narrowing narrowing(module, state, kind);
       if (failed(narrowing.run()))
         return signalPassFailure();
       change = std::max(change, narrowing.largestChange);
       count += narrowing.count();
     }
-    tell(*kind, change, count);
+    tell(kind, change, count);
   }
 
 private:
@@ -331,7 +328,7 @@ private:
     std::string text;
     llvm::raw_string_ostream os(text);
     bool isKahan = kind == Masters::Kahan;
-    os << "--master-weights=" << masters << ": "
+    os << "--master-weights=" << masterWeights << ": "
        << (isKahan
                ? "4 bytes for each weight instead of 6, a value in bf16 and "
                  "what it leaves out; products read the value, all others "
@@ -342,8 +339,12 @@ private:
        << llvm::format("%.2g", 100 * change)
        << " % at most; --master-weights=fp32 keeps them";
     addNote(getOperation(), text);
-    LDBG() << count << " weights are " << masters;
+    LDBG() << count << " weights are " << masterWeights;
   }
 };
 
 } // namespace
+
+std::unique_ptr<Pass> mpc::createNarrowMastersPass(const CompileOptions &options) {
+  return std::make_unique<NarrowMastersPass>(options);
+}

@@ -8,6 +8,7 @@
 #include "compiler/Report/Rules.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Notes.h"
+#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Fp8Layers.h"
 #include "passes/Precision/Fp8Scales.h"
@@ -195,8 +196,9 @@ private:
   SmallVector<ScaledTensor> tensors;
 };
 
-struct UseFp8Pass : mpc::impl::UseFp8PassBase<UseFp8Pass> {
-  using Base::Base;
+struct UseFp8Pass
+    : PassWithOptions<mpc::impl::UseFp8PassBase<UseFp8Pass>, Fp8Options, ProfileOptions> {
+  using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -221,10 +223,10 @@ struct UseFp8Pass : mpc::impl::UseFp8PassBase<UseFp8Pass> {
       return addNote(module, "--precision=fp8: no linear layer goes to FP8, so "
                              "that this is bf16; 'mpc report' says why");
 
-    Rounding rounding(func, gradients, margin);
-    rounding.collect(layers, scaling == "delayed");
+    Rounding rounding(func, gradients, fp8Margin);
+    rounding.collect(layers, fp8Scaling == "delayed");
     if (!rounding.delayedTensors().empty()) {
-      DelayedScales delayed(module, rounding.delayedTensors(), history, margin);
+      DelayedScales delayed(module, rounding.delayedTensors(), fp8History, fp8Margin);
       delayed.createStates();
       rounding.setScales(delayed.readScales(func));
       delayed.advance(func, train::Program(module).updateEntry());
@@ -242,9 +244,9 @@ private:
   LogicalResult findAffordable(func::FuncOp func,
                                ArrayRef<LinearLayer> layers) {
     affordable.clear();
-    if (profile.empty())
+    if (profileFile.empty())
       return success();
-    llvm::Expected<Profile> known = Profile::read(profile);
+    llvm::Expected<Profile> known = Profile::read(profileFile);
     if (!known)
       return emitUsageError(func.getLoc())
              << "--profile: " << llvm::toString(known.takeError());
@@ -309,9 +311,9 @@ private:
   }
 
   std::string whyBetterNot(const LinearLayer &layer, bool isEdge) const {
-    if (isEdge && !edges)
+    if (isEdge && !fp8Edges)
       return "the first and the last layer round what the model sees and says";
-    if (!profile.empty() && !affordable.contains(layer.name))
+    if (!profileFile.empty() && !affordable.contains(layer.name))
       return "its errors do not fit in what the error budget leaves";
     double saved = fp8SavesOnGpu(layer);
     if (onGpu && saved <= 0)
@@ -323,3 +325,7 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<Pass> mpc::createUseFp8Pass(const CompileOptions &options, UseFp8PassOptions own) {
+  return std::make_unique<UseFp8Pass>(options, std::move(own));
+}

@@ -7,9 +7,15 @@
 #include "mlir/Pass/Pass.h"
 
 namespace mpc {
+struct CompileOptions;
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/Recompute/Passes.h.inc"
+
+/// With the groups of Options.def that the pass takes.
+std::unique_ptr<mlir::Pass>
+createRecomputePass(const CompileOptions &options);
 } // namespace mpc
 
 #endif // MPC_PASSES_RECOMPUTE_PASSES_H

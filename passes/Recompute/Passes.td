@@ -34,12 +34,6 @@ def RecomputePass : Pass<"mpc-recompute", "::mlir::ModuleOp"> {
     `mpc.recompute_report`, JSON as compiler/Support/Report.h describes.
   }];
   let dependentDialects = ["::mpc::train::TrainDialect"];
-  let options = [
-    Option<"mode", "mode", "std::string", /*default=*/"\"none\"",
-           "none, selective or full">,
-    Option<"budget", "budget", "std::string", /*default=*/"\"\"",
-           "Most bytes that may be kept: 512MB, or 60% of what would be">,
-  ];
 }
 
 def VerifyRecomputePass : Pass<"mpc-verify-recompute", "::mlir::ModuleOp"> {

@@ -9,6 +9,7 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Notes.h"
 #include "compiler/Support/Report.h"
+#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Grad/Passes.h"
 #include "passes/Recompute/Budget.h"
@@ -94,8 +95,9 @@ private:
   std::vector<Waist> waists, checkpoints;
 };
 
-struct RecomputePass : mpc::impl::RecomputePassBase<RecomputePass> {
-  using Base::Base;
+struct RecomputePass
+    : PassWithOptions<mpc::impl::RecomputePassBase<RecomputePass>, RecomputeOptions> {
+  using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -106,7 +108,7 @@ struct RecomputePass : mpc::impl::RecomputePassBase<RecomputePass> {
     for (auto func : module.getOps<func::FuncOp>())
       if (!func.isExternal() && StepGraph::find(func)) {
         found = true;
-        if (failed(recompute(func)))
+        if (failed(rematerialize(func)))
           return signalPassFailure();
       }
     if (found) {
@@ -127,31 +129,28 @@ struct RecomputePass : mpc::impl::RecomputePassBase<RecomputePass> {
 private:
   LogicalResult checkOptions() {
     Location loc = getOperation().getLoc();
-    if (mode != "none" && mode != "selective" && mode != "full")
-      return emitUsageError(loc)
-             << "recompute is none, selective or full, but is '" << mode << "'";
-    if (budget.empty())
+    if (memoryBudget.empty())
       return success();
-    if (mode != "none")
+    if (recompute != "none")
       return emitUsageError(loc) << "memory-budget chooses what to recompute "
                                     "itself; leave out recompute";
-    if (!parseBudget(budget))
+    if (!parseBudget(memoryBudget))
       return emitUsageError(loc)
              << "memory-budget is a number of bytes, such as 512MB, or a share "
                 "of what is kept without it, such as 60%, but is '"
-             << budget << "'";
+             << memoryBudget << "'";
     return success();
   }
 
-  LogicalResult recompute(func::FuncOp func) {
+  LogicalResult rematerialize(func::FuncOp func) {
     Extents extents(func);
     std::optional<StepGraph> graph = StepGraph::find(func);
     std::vector<int64_t> keptBefore = graph->keptBytes();
     int64_t forward = graph->forwardOps().size();
     int64_t before = *llvm::max_element(keptBefore);
     size_t chosen = findLeast(func, extents);
-    if (!budget.empty()) {
-      int64_t most = parseBudget(budget)->bytesOf(before);
+    if (!memoryBudget.empty()) {
+      int64_t most = parseBudget(memoryBudget)->bytesOf(before);
       int64_t least = INT64_MAX;
       std::optional<size_t> enough = findEnough(func, extents, most, least);
       if (!enough)
@@ -191,7 +190,7 @@ private:
   /// ones the one that runs least again: what runs again takes memory, too.
   size_t findLeast(func::FuncOp func, const Extents &extents) {
     size_t best = extents.none();
-    if (mode == "none")
+    if (recompute == "none")
       return best;
     int64_t least = tryOut(func, best);
     auto consider = [&](size_t extent) {
@@ -203,12 +202,12 @@ private:
       return bytes;
     };
     int64_t asked = consider(extents.selective());
-    if (mode == "full")
+    if (recompute == "full")
       asked = consider(extents.full());
     if (asked > least)
       addNote(getOperation(),
               "recomputation: '" + func.getName().str() + "' would keep " +
-                  formatBytes(asked) + " with --recompute=" + mode +
+                  formatBytes(asked) + " with --recompute=" + recompute +
                   ", more than with " +
                   (best == extents.none() ? "none" : "selective") +
                   ", which is taken");
@@ -255,3 +254,7 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<Pass> mpc::createRecomputePass(const CompileOptions &options) {
+  return std::make_unique<RecomputePass>(options);
+}

@@ -109,7 +109,7 @@ protected:
     options.batch = kSamples / batches;
     options.accumulate = batches;
     options.clipNorm = clipNorm;
-    options.lossScaling.init = 1024; // No overflow, in sums either.
+    options.lossScaleInit = 1024; // No overflow, in sums either.
     Trained trained;
     ProgramPtr program = compile(options, folder);
     if (!program)

@@ -18,7 +18,7 @@ ProgramPtr compileModel(const Model &model, const char *precision, double lr) {
   options.lr = lr;
   options.weightDecay = 0;
   // Overflow is the subject of other tests.
-  options.lossScaling.init = 256;
+  options.lossScaleInit = 256;
   options.loss = model.loss ? model.loss : "output:loss";
   return compile(options, folder);
 }

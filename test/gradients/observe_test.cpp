@@ -99,7 +99,7 @@ protected:
 TEST_P(Observe, EveryOpIsNamed) {
   CompileOptions options;
   options.injectable = true;
-  options.lossScaling = LossScaling::fixed(1);
+  options.lossScale = "1";
   ProgramPtr program = make(manyNodes(), options);
   ASSERT_TRUE(program);
   Session session(program);

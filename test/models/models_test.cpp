@@ -103,7 +103,7 @@ TEST_P(Models, DoWhatOthersDo) {
   options.optimizer = "sgd";
   options.lr = 0.02;
   options.loss = "mse:y";
-  options.lossScaling.init = 128; // Overflow is the subject of other tests.
+  options.lossScaleInit = 128; // Overflow is the subject of other tests.
   ProgramPtr program = compile(options, folder);
   ASSERT_TRUE(program);
   Session session(program);

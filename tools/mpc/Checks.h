@@ -2,6 +2,8 @@
 #ifndef MPC_TOOLS_MPC_CHECKS_H
 #define MPC_TOOLS_MPC_CHECKS_H
 
+#include "passes/Driver/OptionChecks.h"
+
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
@@ -10,42 +12,27 @@
 
 namespace mpc::tool {
 
-/// Accepts the given words and suggests one for a word that is near. Only the
-/// first `numShown` are named in messages.
-class Choice : public CLI::Validator {
-public:
-  explicit Choice(std::vector<std::string> words, size_t numShown = ~size_t(0));
-};
+/// The check of a flag.
+inline CLI::Validator asValidator(OptionCheck check) {
+  return CLI::Validator(
+      [check = std::move(check)](std::string &value) { return check(value); },
+      "", "");
+}
 
-/// Accepts whole numbers from `low` to `high`.
-class Whole : public CLI::Validator {
-public:
-  explicit Whole(uint64_t low, uint64_t high = INT64_MAX);
-};
-
-/// Accepts finite numbers of at least `low`.
-class AtLeast : public CLI::Validator {
-public:
-  explicit AtLeast(double low);
-};
-
-/// Accepts finite numbers above `low`.
-class Above : public CLI::Validator {
-public:
-  explicit Above(double low);
-};
-
-/// Accepts all but "", which an unset variable of a script becomes.
-class NotEmpty : public CLI::Validator {
-public:
-  NotEmpty();
-};
-
-/// Accepts numbers from 0 on and below 1.
-class Share : public CLI::Validator {
-public:
-  Share();
-};
+inline CLI::Validator Choice(std::vector<std::string> words) {
+  return asValidator(check::choice(std::move(words)));
+}
+inline CLI::Validator Whole(uint64_t low, uint64_t high = INT64_MAX) {
+  return asValidator(check::whole(low, high));
+}
+inline CLI::Validator AtLeast(double low) {
+  return asValidator(check::atLeast(low));
+}
+inline CLI::Validator Above(double low) {
+  return asValidator(check::above(low));
+}
+inline CLI::Validator NotEmpty() { return asValidator(check::notEmpty()); }
+inline CLI::Validator Share() { return asValidator(check::share()); }
 
 } // namespace mpc::tool
 

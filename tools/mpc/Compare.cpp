@@ -45,7 +45,7 @@ static mpc::CompileOptions referenceOf(mpc::CompileOptions options,
   options.opPrecision.clear();
   options.keepFp32.clear();
   options.forceLow.clear();
-  options.lossScaling = mpc::LossScaling();
+  static_cast<mpc::LossScalingOptions &>(options) = {};
   return options;
 }
 

@@ -2,13 +2,13 @@
 #ifndef MPC_TOOLS_MPC_COMPILEOPTIONS_H
 #define MPC_TOOLS_MPC_COMPILEOPTIONS_H
 
+#include "passes/Driver/OptionRow.h"
 #include "passes/Pipeline.h"
-#include "tools/mpc/Fp8Arguments.h"
-#include "tools/mpc/LossScaleArguments.h"
-#include "tools/mpc/OptimizerArguments.h"
 #include "tools/mpc/PolicyFile.h"
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -50,25 +50,17 @@ public:
   std::string firstGiven() const;
 
 private:
-  void addModelOptions(CLI::App &command);
-  void addPrecisionOptions(CLI::App &command);
-  void addTargetOptions(CLI::App &command);
-  void addMemoryOptions(CLI::App &command);
+  template <typename T>
+  void addRow(CLI::App &command, const OptionRow &row, T &field);
   PrecisionPolicy filePolicy() const;
   bool isGiven(const char *name) const;
 
   CompileOptions options;
-  std::vector<std::string> dims;     ///< NAME=N.
-  std::vector<std::string> paddings; ///< NAME:ROW.
+  // What flags take in another form than the library.
   std::string policyFile;
-  std::string observe; ///< numerics, profile; else empty.
   std::string target = "cpu";
-  LossScaleArguments lossScale;
-  Fp8Arguments fp8;
-  const CLI::Option *errorBudget = nullptr;
+  std::optional<std::pair<double, double>> betas;
   const CLI::Option *shownProfile = nullptr;
-  const CLI::Option *masterWeights = nullptr;
-  OptimizerArguments optimizer;
   std::vector<const CLI::Option *> added;
 };
 

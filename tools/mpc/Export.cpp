@@ -12,6 +12,7 @@
 
 #include "compiler/Export/Export.h"
 #include "compiler/Import/Import.h"
+#include "passes/Driver/PackageText.h"
 #include "runtime/src/program/roles.h"
 
 #include <CLI/CLI.hpp>
@@ -221,11 +222,11 @@ describe(const Program &program, const Session &session, const Package &package,
   return training;
 }
 
-/// Whether an option says nothing that ONNX would have to say. Packages did not
-/// always have it.
-static bool isPlain(const std::string &value) {
-  return value.empty() || value == "none" || value == "0" ||
-         value == "constant";
+/// Whether the program was compiled with the default of an option. Packages did
+/// not always have it.
+static bool isDefault(const Program &program, const mpc::OptionRow &row) {
+  std::string value = program.option(row.name);
+  return value.empty() || value == packageText(row, mpc::CompileOptions());
 }
 
 static void checkTraining(const Program &program) {
@@ -240,10 +241,9 @@ static void checkTraining(const Program &program) {
     refuse("there is no form for the optimizer " + optimizer);
   if (program.option("loss-parts").empty())
     refuse("the package does not say how it trains; compile the model again");
-  for (const char *option :
-       {"group", "ema", "lr-schedule", "clip-value", "label-smoothing"})
-    if (!isPlain(program.option(option)))
-      refuse(format("there is no form for --%s", option));
+  for (const mpc::OptionRow &row : mpc::optionRows())
+    if (row.exported == mpc::Export::Refused && !isDefault(program, row))
+      refuse("there is no form for " + optionName(row.id));
   if (program.microBatches() > 1)
     refuse("it was compiled with --accumulate, and a step of ONNX is of one "
            "batch");

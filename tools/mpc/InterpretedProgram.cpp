@@ -183,6 +183,7 @@ private:
 std::unique_ptr<ComparedProgram>
 mpc::tool::makeReference(CompileOptions options, std::string &report) {
   options.precision = "fp64";
+  options.observed.clear();
   options.probe = true;
   LoweredModule lowered;
   CompileResult result = lowerModel(options, lowered);

@@ -43,25 +43,42 @@ std::string mpc::tool::printable(std::string_view text, bool lines) {
   return shown;
 }
 
+std::string mpc::tool::withFlags(const std::string &text) {
+  static const std::string begin = "option '";
+  std::string shown;
+  size_t from = 0;
+  for (size_t at; (at = text.find(begin, from)) != std::string::npos;) {
+    size_t name = at + begin.size();
+    size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-",
+                                        name);
+    bool isName = end != std::string::npos && text[end] == '\'' &&
+                  end > name && text[name] != '-';
+    shown += text.substr(from, at - from);
+    shown += isName ? "--" + text.substr(name, end - name) : begin;
+    from = isName ? end + 1 : name;
+  }
+  return shown + text.substr(from);
+}
+
 void mpc::tool::say(const char *pattern, ...) {
   va_list args;
   va_start(args, pattern);
   std::string text = formatList(pattern, args);
   va_end(args);
-  std::fputs(printable(text, /*lines=*/true).c_str(), stdout);
+  std::fputs(printable(withFlags(text), /*lines=*/true).c_str(), stdout);
 }
 
 bool mpc::tool::sayJson(const nlohmann::ordered_json &json, int indent) {
   std::string text =
       json.dump(indent, ' ', /*ensure_ascii=*/false,
                 nlohmann::ordered_json::error_handler_t::replace);
-  return std::puts(text.c_str()) >= 0;
+  return std::puts(withFlags(text).c_str()) >= 0;
 }
 
 void mpc::tool::tell(const std::string &subject, const char *kind,
                      const std::string &text) {
   std::fprintf(stderr, "%s: %s: %s\n", subject.c_str(), kind,
-               printable(text).c_str());
+               printable(withFlags(text)).c_str());
 }
 
 void mpc::tool::noteOnce(const std::string &text) {

@@ -18,6 +18,11 @@ namespace mpc::tool {
 /// one line, whatever it is. With `lines`, ends of lines stay.
 std::string printable(std::string_view text, bool lines = false);
 
+/// The text with options as users of the command line write them: "--lr" for
+/// "option 'lr'", which is how the library names them. All that is printed goes
+/// through here.
+std::string withFlags(const std::string &text);
+
 /// Prints a result to stdout.
 void say(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
 

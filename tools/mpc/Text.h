@@ -2,6 +2,8 @@
 #ifndef MPC_TOOLS_MPC_TEXT_H
 #define MPC_TOOLS_MPC_TEXT_H
 
+#include "passes/Driver/OptionChecks.h"
+
 #include <cstdarg>
 #include <cstdint>
 #include <string>
@@ -33,15 +35,8 @@ std::string formatClock(double seconds);
 /// "a, b and c".
 std::string joinWords(const std::vector<std::string> &words);
 
-/// The candidate that was most likely meant, or "" if none is near: at most one
-/// edit for each three characters, a swap of neighbours being one edit; what
-/// differs in case alone; or what others call the same.
-std::string findNearest(const std::string &word,
-                        const std::vector<std::string> &candidates);
-
-/// "; did you mean 'bf16'?", or "" if none is near.
-std::string suggest(const std::string &word,
-                    const std::vector<std::string> &candidates);
+using mpc::findNearest;
+using mpc::suggest;
 
 } // namespace mpc::tool
 

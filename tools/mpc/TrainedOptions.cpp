@@ -2,47 +2,28 @@
 
 #include "tools/mpc/TrainedOptions.h"
 
+#include "passes/Driver/OptionRow.h"
+
 using namespace mpc::tool;
+using mpc::OptionId;
+using mpc::OptionRow;
+using mpc::Resume;
 
-namespace {
-struct Option {
-  const char *name;
-  bool isGrave = false;      ///< Moments and losses of the one mean nothing to
-                             ///< the other.
-  bool bringsStates = false; ///< Which begin where they are not yet.
-};
-} // namespace
+/// Options of which a resume has to say something.
+static std::vector<OptionRow> comparedOptions() {
+  std::vector<OptionRow> rows;
+  for (const OptionRow &row : mpc::optionRows())
+    if (row.resume != Resume::Silent)
+      rows.push_back(row);
+  return rows;
+}
 
-static constexpr Option kOptions[] = {
-    {"loss", true},
-    {"optimizer", true},
-    {"precision"},
-    {"master-weights", true},
-    {"lr"},
-    {"lr-schedule", false, true},
-    {"total-steps"},
-    {"weight-decay"},
-    {"group"},
-    {"no-decay"},
-    {"clip-norm"},
-    {"clip-value"},
-    {"accumulate", false, true},
-    {"ema", false, true},
-    {"beta1"},
-    {"beta2"},
-    {"epsilon"},
-    {"momentum", false, true},
-    {"nesterov"},
-    {"alpha"},
-    {"label-smoothing"},
-};
-
-static std::string propertyOf(const Option &option) {
-  return std::string("train.option.") + option.name;
+static std::string propertyOf(const OptionRow &row) {
+  return std::string("train.option.") + row.name;
 }
 
 void mpc::tool::rememberOptions(Session &session, const Program &program) {
-  for (const Option &option : kOptions)
+  for (const OptionRow &option : comparedOptions())
     if (std::string value = program.option(option.name); !value.empty())
       session.setProperty(propertyOf(option), value);
 }
@@ -57,8 +38,8 @@ static std::string quote(std::string value) {
 OptionChanges mpc::tool::compareOptions(const Session &session,
                                         const Program &program) {
   OptionChanges changes;
-  changes.known = session.property(propertyOf(kOptions[0])).has_value();
-  for (const Option &option : kOptions) {
+  changes.known = session.property(propertyOf(mpc::optionRow(OptionId::loss))).has_value();
+  for (const OptionRow &option : comparedOptions()) {
     std::optional<std::string> before = session.property(propertyOf(option));
     std::string now = program.option(option.name);
     // Packages did not always have every option.
@@ -66,10 +47,10 @@ OptionChanges mpc::tool::compareOptions(const Session &session,
       continue;
     std::string text = std::string(option.name) + " " + quote(now) +
                        " instead of " + quote(*before);
-    (option.isGrave ? changes.graver : changes.milder).push_back(text);
-    changes.rate |= option.name == std::string("lr");
-    changes.totalSteps |= option.name == std::string("total-steps");
-    changes.states |= option.bringsStates;
+    (option.resume == Resume::Grave ? changes.graver : changes.milder).push_back(text);
+    changes.rate |= option.id == OptionId::lr;
+    changes.totalSteps |= option.id == OptionId::totalSteps;
+    changes.states |= option.resume == Resume::AddsState;
   }
   return changes;
 }

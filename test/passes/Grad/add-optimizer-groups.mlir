@@ -9,7 +9,7 @@
 // RUN: not mpc-opt %s --mpc-add-optimizer="group=(:lr=2x" 2>&1 | FileCheck %s --check-prefix=PATTERN
 // RUN: not mpc-opt %s --mpc-add-optimizer="group=fc" 2>&1 | FileCheck %s --check-prefix=FORM
 // RUN: not mpc-opt %s --mpc-add-optimizer="group=fc:lr=-1" 2>&1 | FileCheck %s --check-prefix=NUMBER
-// RUN: not mpc-opt %s --mpc-add-optimizer="group=fc:beta1=0.5" 2>&1 | FileCheck %s --check-prefix=SETTING
+// RUN: not mpc-opt %s --mpc-add-optimizer="group={fc:beta1=0.5}" 2>&1 | FileCheck %s --check-prefix=SETTING
 // RUN: not mpc-opt %s --mpc-add-optimizer="lr=0 group=fc:lr=0.5" 2>&1 | FileCheck %s --check-prefix=ZERO
 
 // MATCH:   error: --group='fz' matches no parameter

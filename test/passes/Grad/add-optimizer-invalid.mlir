@@ -10,21 +10,23 @@
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=momentum=1 2>&1 | FileCheck %s --check-prefix=MOMENTUM
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer="optimizer=rmsprop alpha=1" 2>&1 | FileCheck %s --check-prefix=ALPHA
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=ema=1 2>&1 | FileCheck %s --check-prefix=EMA
-// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=schedule=sine 2>&1 | FileCheck %s --check-prefix=SCHEDULE
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=lr-schedule=sine 2>&1 | FileCheck %s --check-prefix=SCHEDULE
+// RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=emaa=1 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=accumulate=0 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
 
-// NAME:       error: unknown optimizer 'ftrl'; use sgd, momentum, adam, adamw, hf-adamw, nadam, lamb, lion, adagrad or rmsprop
-// LR:         error: lr must be a number from 0 on
-// BETA:       error: betas must lie in [0, 1)
-// EPSILON:    error: epsilon must be a number from 0 on
-// NESTEROV:   error: nesterov needs optimizer momentum, but it is 'adamw'
-// CLIP:       error: clip-norm must be a number from 0 on; 0 is no limit
-// CLIP-VALUE: error: clip-value must be a number from 0 on; 0 is no limit
-// MOMENTUM:   error: momentum must lie in [0, 1)
-// ALPHA:      error: alpha must lie in [0, 1)
-// EMA:        error: ema must lie in [0, 1); 0 is none
-// SCHEDULE:   error: unknown schedule 'sine'
-// ACCUMULATE: error: accumulate must be at least 1
+// NAME:       error: option 'optimizer' must be sgd, momentum, adam, {{.*}} or rmsprop, but is 'ftrl'
+// LR:         error: option 'lr' must be a number of at least 0
+// BETA:       error: option 'beta2' must lie in [0, 1), but is '1'
+// EPSILON:    error: option 'epsilon' must be a number above 0
+// NESTEROV:   error: option 'nesterov' needs optimizer momentum, but it is 'adamw'
+// CLIP:       error: option 'clip-norm' must be a number of at least 0
+// CLIP-VALUE: error: option 'clip-value' must be a number of at least 0
+// MOMENTUM:   error: option 'momentum' must lie in [0, 1)
+// ALPHA:      error: option 'alpha' must lie in [0, 1)
+// EMA:        error: option 'ema' must lie in [0, 1), but is '1'
+// SCHEDULE:   error: option 'lr-schedule' must be constant, {{.*}} but is 'sine'
+// ACCUMULATE: error: option 'accumulate' must be a whole number from 1
+// UNKNOWN:    error: unknown option 'emaa'; did you mean 'ema'?
 
 // expected-error @+2 {{an entry 'train' that returns gradients is needed}}
 // expected-note @+1 {{mpc-differentiate makes it}}

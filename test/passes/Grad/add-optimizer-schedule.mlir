@@ -1,6 +1,6 @@
-// RUN: mpc-opt %s --mpc-add-optimizer="schedule=cosine warmup=5 total-steps=20 ema=0.5 ema-warmup" | FileCheck %s
+// RUN: mpc-opt %s --mpc-add-optimizer="lr-schedule=cosine warmup=5 total-steps=20 ema=0.5 ema-warmup" | FileCheck %s
 // RUN: mpc-opt %s --mpc-add-optimizer="clip-value=0.5 clip-norm=2" | FileCheck %s --check-prefix=CLIP
-// RUN: mpc-opt %s --mpc-add-optimizer="schedule=linear accumulate=4 ema=0.5" | FileCheck %s --check-prefix=APPLY
+// RUN: mpc-opt %s --mpc-add-optimizer="lr-schedule=linear accumulate=4 ema=0.5" | FileCheck %s --check-prefix=APPLY
 
 // CHECK: train.state @total_steps total_steps : tensor<i64> = dense<20>
 // CHECK: train.state @ema_count average_count : tensor<i64> = dense<0>

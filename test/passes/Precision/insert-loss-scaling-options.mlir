@@ -1,13 +1,12 @@
-// RUN: mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling="init-scale=1024 growth=4 backoff=0.25 interval=7 floor=2 ceiling=4096 hysteresis=3" | FileCheck %s
-// RUN: mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=init-scale=1 | FileCheck %s --check-prefix=ONE
-// RUN: mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=enabled=false | FileCheck %s --check-prefix=OFF --implicit-check-not=amp.scale_loss --implicit-check-not=amp.un --implicit-check-not=amp.update --implicit-check-not=@loss_scale
-// RUN: mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=enabled=false --mpc-verify-precision
-// RUN: not mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=init-scale=0 2>&1 | FileCheck %s --check-prefix=INIT
-// RUN: not mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=growth=1 2>&1 | FileCheck %s --check-prefix=GROWTH
+// RUN: mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling="loss-scale-init=1024 loss-scale-growth=4 loss-scale-backoff=0.25 loss-scale-interval=7 loss-scale-min=2 loss-scale-max=4096 loss-scale-hysteresis=3" | FileCheck %s
+// RUN: mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=loss-scale-init=1 | FileCheck %s --check-prefix=ONE
+// RUN: mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=loss-scale=off | FileCheck %s --check-prefix=OFF --implicit-check-not=amp.scale_loss --implicit-check-not=amp.un --implicit-check-not=amp.update --implicit-check-not=@loss_scale
+// RUN: mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=loss-scale=off --mpc-verify-precision
+// RUN: not mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=loss-scale-init=0 2>&1 | FileCheck %s --check-prefix=INIT
+// RUN: not mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=loss-scale-growth=1 2>&1 | FileCheck %s --check-prefix=GROWTH
 
-// INIT: error: 'init-scale' must be finite and above 0, but is 0
-// The op checks the other options.
-// GROWTH: 'growth' must be finite and above 1
+// INIT: error: option 'loss-scale-init' must be a number above 0 that fits 32 bits, but is '0'
+// GROWTH: error: option 'loss-scale-growth' must be a number above 1
 
 // CHECK: train.state @loss_scale loss_scale : tensor<f32> = dense<1.024000e+03>
 // CHECK: amp.update_scale {{.*}} {backoff = 2.500000e-01 : f32, ceiling = 4.096000e+03 : f32, floor = 2.000000e+00 : f32, growth = 4.000000e+00 : f32, hysteresis = 3 : i32, interval = 7 : i32

@@ -1,5 +1,5 @@
-// RUN: mpc-opt %s --mpc-use-working-copy --mpc-narrow-masters=masters=bf16-kahan --mpc-guard-states --mpc-verify-precision | FileCheck %s --check-prefixes=CHECK,KAHAN
-// RUN: mpc-opt %s --mpc-use-working-copy --mpc-narrow-masters=masters=bf16-stochastic --mpc-guard-states --mpc-verify-precision | FileCheck %s --check-prefixes=CHECK,CHANCE --implicit-check-not=compensation
+// RUN: mpc-opt %s --mpc-use-working-copy --mpc-narrow-masters=master-weights=bf16-kahan --mpc-guard-states --mpc-verify-precision | FileCheck %s --check-prefixes=CHECK,KAHAN
+// RUN: mpc-opt %s --mpc-use-working-copy --mpc-narrow-masters=master-weights=bf16-stochastic --mpc-guard-states --mpc-verify-precision | FileCheck %s --check-prefixes=CHECK,CHANCE --implicit-check-not=compensation
 // RUN: mpc-opt %s --mpc-use-working-copy --mpc-guard-states > %t.before
 // RUN: mpc-opt %s --mpc-use-working-copy --mpc-narrow-masters --mpc-guard-states | cmp - %t.before
 

@@ -4,7 +4,7 @@
 // DEFINE: %{extent} =
 // DEFINE: %{rows} =
 // DEFINE: %{check} =
-// DEFINE: %{run} = sed 's/EXTENT/%{extent}/g; s/ROWS/%{rows}/g' %s | mpc-opt -pass-pipeline='builtin.module(mpc-use-fp8{history=4 on-gpu edges})' | FileCheck %s --check-prefix=%{check}
+// DEFINE: %{run} = sed 's/EXTENT/%{extent}/g; s/ROWS/%{rows}/g' %s | mpc-opt -pass-pipeline='builtin.module(mpc-use-fp8{fp8-amax-history=4 on-gpu fp8-all-layers})' | FileCheck %s --check-prefix=%{check}
 
 // The width of GPT-2 small: the products save less than the rest takes.
 // REDEFINE: %{extent} = 768

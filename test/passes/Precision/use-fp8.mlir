@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s -split-input-file -pass-pipeline='builtin.module(mpc-use-fp8{history=4},mpc-use-working-copy,mpc-guard-states,mpc-verify-precision)' | FileCheck %s
+// RUN: mpc-opt %s -split-input-file -pass-pipeline='builtin.module(mpc-use-fp8{fp8-amax-history=4},mpc-use-working-copy,mpc-guard-states,mpc-verify-precision)' | FileCheck %s
 
 // Two layers between edges that stay: each tensor is rounded once for all
 // products that read it.

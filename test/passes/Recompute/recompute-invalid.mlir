@@ -1,4 +1,4 @@
-// RUN: not mpc-opt %s --mpc-recompute=mode=full --split-input-file 2>&1 | FileCheck %s
+// RUN: not mpc-opt %s --mpc-recompute=recompute=full --split-input-file 2>&1 | FileCheck %s
 
 // CHECK: error: recompute and memory-budget need a backward pass that mpc makes; this model brings its own; leave them out
 module {

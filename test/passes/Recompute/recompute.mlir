@@ -1,17 +1,17 @@
-// RUN: mpc-opt %s --mpc-recompute=mode=selective --mpc-verify-recompute --cse | FileCheck %s
-// RUN: mpc-opt %s --mpc-recompute=mode=full --mpc-verify-recompute --cse | FileCheck %s --check-prefix=FULL
-// RUN: mpc-opt %s --mpc-recompute=mode=none | FileCheck %s --check-prefix=NONE
-// RUN: mpc-opt %s --mpc-recompute=budget=100%% | FileCheck %s --check-prefix=NONE
-// RUN: mpc-opt %s --mpc-recompute=budget=5kB --mpc-verify-recompute | FileCheck %s --check-prefix=FULL
-// RUN: mpc-opt %s --mpc-recompute=budget=0.7 --mpc-verify-recompute | FileCheck %s
-// RUN: mpc-opt %s --mpc-recompute=budget=9000 --mpc-verify-recompute | FileCheck %s --check-prefix=PART
-// RUN: not mpc-opt %s --mpc-recompute=budget=10B 2>&1 | FileCheck %s --check-prefix=LEAST
-// RUN: not mpc-opt %s --mpc-recompute=budget=many 2>&1 | FileCheck %s --check-prefix=MANY
-// RUN: not mpc-opt %s --mpc-recompute=budget=0%% 2>&1 | FileCheck %s --check-prefix=MANY
-// RUN: not mpc-opt %s --mpc-recompute=budget=120%% 2>&1 | FileCheck %s --check-prefix=MANY
-// RUN: not mpc-opt %s --mpc-recompute=budget=1e30GB 2>&1 | FileCheck %s --check-prefix=MANY
-// RUN: not mpc-opt %s --mpc-recompute="mode=full budget=50%%" 2>&1 | FileCheck %s --check-prefix=BOTH
-// RUN: not mpc-opt %s --mpc-recompute=mode=some 2>&1 | FileCheck %s --check-prefix=MODE
+// RUN: mpc-opt %s --mpc-recompute=recompute=selective --mpc-verify-recompute --cse | FileCheck %s
+// RUN: mpc-opt %s --mpc-recompute=recompute=full --mpc-verify-recompute --cse | FileCheck %s --check-prefix=FULL
+// RUN: mpc-opt %s --mpc-recompute=recompute=none | FileCheck %s --check-prefix=NONE
+// RUN: mpc-opt %s --mpc-recompute=memory-budget=100%% | FileCheck %s --check-prefix=NONE
+// RUN: mpc-opt %s --mpc-recompute=memory-budget=5kB --mpc-verify-recompute | FileCheck %s --check-prefix=FULL
+// RUN: mpc-opt %s --mpc-recompute=memory-budget=0.7 --mpc-verify-recompute | FileCheck %s
+// RUN: mpc-opt %s --mpc-recompute=memory-budget=9000 --mpc-verify-recompute | FileCheck %s --check-prefix=PART
+// RUN: not mpc-opt %s --mpc-recompute=memory-budget=10B 2>&1 | FileCheck %s --check-prefix=LEAST
+// RUN: not mpc-opt %s --mpc-recompute=memory-budget=many 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not mpc-opt %s --mpc-recompute=memory-budget=0%% 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not mpc-opt %s --mpc-recompute=memory-budget=120%% 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not mpc-opt %s --mpc-recompute=memory-budget=1e30GB 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not mpc-opt %s --mpc-recompute="recompute=full memory-budget=50%%" 2>&1 | FileCheck %s --check-prefix=BOTH
+// RUN: not mpc-opt %s --mpc-recompute=recompute=some 2>&1 | FileCheck %s --check-prefix=MODE
 
 // Two products and gelus before the last product. Of what they make 10 kB are
 // kept: the products for the gradients of gelu, the results of gelu for those of
@@ -62,7 +62,7 @@
 // LEAST: error: memory-budget: 'step' keeps {{.*}} for the backward pass at the least, which is {{.*}} % of the {{.*}} without recomputation, but may keep 10 B; allow that much or make the batch smaller
 // MANY: error: memory-budget is a number of bytes, such as 512MB, or a share of what is kept without it, such as 60%, but is '
 // BOTH: error: memory-budget chooses what to recompute itself; leave out recompute
-// MODE: error: recompute is none, selective or full, but is 'some'
+// MODE: error: option 'recompute' must be none, selective or full, but is 'some'
 train.state @w parameter : tensor<8x8xf32>
 func.func @step(%x: tensor<64x8xf32>, %t: tensor<64x8xf32>) -> (tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) attributes {train.entry = #train.entry<step>} {
   %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>

@@ -1,0 +1,148 @@
+//===- CheckOptions.cpp - What options say together -----------------------===//
+
+#include "passes/Driver/OptimizerRows.h"
+#include "passes/Driver/OptionText.h"
+
+#include <algorithm>
+
+using namespace mpc;
+
+static std::string quoted(const char *name) {
+  return std::string("option '") + name + "'";
+}
+
+/// "option 'precision'=bf16"
+static std::string valueOf(const CompileOptions &options, OptionId asked) {
+  std::string text = optionName(asked) + "=";
+  visitOptions(options, [&](OptionId id, const auto &field) {
+    if (id == asked)
+      for (const std::string &value : writeValue(optionRow(id), field))
+        text += value;
+  });
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+static std::string checkLossScale(const CompileOptions &options) {
+  LossScale scale(options);
+  if (options.lossScale != "dynamic")
+    return "";
+  if (!(scale.min < scale.max))
+    return quoted("loss-scale-min") + " must lie below " +
+           quoted("loss-scale-max") + ", but is " + shortest(scale.min) +
+           ", not below " + shortest(scale.max);
+  if (scale.init < scale.min || scale.init > scale.max)
+    return quoted("loss-scale-init") + " must lie between " +
+           quoted("loss-scale-min") + " and " + quoted("loss-scale-max") +
+           ", " + shortest(scale.min) + " and " + shortest(scale.max) +
+           ", but is " + shortest(scale.init);
+  return "";
+}
+
+/// Weights of 16 bit are for programs that read them so; f16 has no room for
+/// small updates, which its loss scale makes no larger.
+static std::string checkMasters(const CompileOptions &options) {
+  const std::string &precision = options.precision;
+  if (options.masterWeights == "fp32" || precision == "bf16" ||
+      precision == "fp8" || precision == "auto")
+    return "";
+  return valueOf(options, OptionId::masterWeights) + " means nothing to " +
+         valueOf(options, OptionId::precision) +
+         ", whose weights are updated in " +
+         (precision == "fp64" ? "fp64" : "fp32") + "; give " +
+         quoted("precision") + "=bf16, fp8 or auto";
+}
+
+std::string mpc::checkOptions(const CompileOptions &options) {
+  if (std::string fault = checkValues(options); !fault.empty())
+    return fault;
+  // Rounded values say nothing about what rounding them would do.
+  if (options.profiles() && options.precision != "fp32")
+    return quoted("observe") + "=profile is for " + quoted("precision") +
+           "=fp32, which other formats are compared with, but this is " +
+           options.precision;
+  if (std::string fault = checkMasters(options); !fault.empty())
+    return fault;
+  return checkLossScale(options);
+}
+
+//===----------------------------------------------------------------------===//
+// What has no effect
+//===----------------------------------------------------------------------===//
+
+static std::string checkNeeds(const CompileOptions &options,
+                              const OptionRow &row) {
+  for (const auto &[name, value] : row.needed) {
+    OptionId other = findOption(name)->id;
+    std::string actual = valueOf(options, other);
+    if (actual != optionName(other) + "=" + value)
+      return optionName(row.id) + " means nothing to " + actual;
+  }
+  return "";
+}
+
+static bool contains(const std::vector<std::string> &names,
+                     const std::string &name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+static std::string checkSchedule(const CompileOptions &options) {
+  const std::string asked = valueOf(options, OptionId::schedule);
+  const ScheduleRow &schedule = *findSchedule(options.schedule);
+  const std::set<std::string> &given = options.given;
+  for (const OptionRow &row : optionRows()) {
+    bool isKnown = std::any_of(
+        schedules().begin(), schedules().end(),
+        [&](const ScheduleRow &any) { return contains(any.takes, row.name); });
+    if (!isKnown)
+      continue;
+    if (given.count(row.name) && !contains(schedule.takes, row.name))
+      return optionName(row.id) + " means nothing to " + asked;
+    if (!given.count(row.name) && contains(schedule.needs, row.name))
+      return asked + " needs " + optionName(row.id);
+  }
+  bool isShare = options.warmup > 0 && options.warmup < 1;
+  if (given.count("total-steps") && !schedule.hasEnd && !isShare)
+    return quoted("total-steps") + " means nothing to " + asked +
+           (given.count("warmup")
+                ? " whose " + quoted("warmup") + " is no share"
+                : "");
+  if (options.totalSteps > 0 && options.warmup >= options.totalSteps &&
+      schedule.hasEnd)
+    return valueOf(options, OptionId::warmup) + " leaves no step of " +
+           valueOf(options, OptionId::totalSteps);
+  if (options.lrMin > options.lr && given.count("lr-min"))
+    return valueOf(options, OptionId::lrMin) + " is above " +
+           valueOf(options, OptionId::lr);
+  return "";
+}
+
+/// Options of formulas that the optimizer of the program does not take.
+static std::string checkFormula(const CompileOptions &options) {
+  for (const std::string &name : options.given) {
+    const OptionRow *row = findOption(name == "betas" ? "beta1" : name);
+    if (row && row->group == std::string("Optimizer") &&
+        !optimizerTakes(options.optimizer, name))
+      return quoted(name.c_str()) + " means nothing to " +
+             valueOf(options, OptionId::optimizer);
+  }
+  if (options.emaWarmup && options.ema == 0)
+    return quoted("ema-warmup") + " needs " + quoted("ema");
+  return "";
+}
+
+std::string mpc::checkGiven(const CompileOptions &options) {
+  for (const OptionRow &row : optionRows())
+    if (options.given.count(row.name))
+      if (std::string fault = checkNeeds(options, row); !fault.empty())
+        return fault;
+  if (options.given.count("error-budget") && options.profileFile.empty())
+    return quoted("error-budget") + " needs " + quoted("profile") +
+           "=FILE.json, which tells what rounding does";
+  if (std::string fault = checkFormula(options); !fault.empty())
+    return fault;
+  return checkSchedule(options);
+}

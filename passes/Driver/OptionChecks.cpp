@@ -1,0 +1,254 @@
+//===- OptionChecks.cpp - What values options take ------------------------===//
+
+#include "passes/Driver/OptionChecks.h"
+#include "passes/Driver/OptionText.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+
+using namespace mpc;
+
+//===----------------------------------------------------------------------===//
+// Near words
+//===----------------------------------------------------------------------===//
+
+/// Optimal string alignment: insertions, deletions, substitutions and swaps of
+/// neighbours.
+static size_t editDistance(const std::string &a, const std::string &b) {
+  std::vector<size_t> before(b.size() + 1), last(b.size() + 1),
+      row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j)
+    last[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min(
+          {last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+static size_t commonPrefix(const std::string &a, const std::string &b) {
+  size_t limit = std::min(a.size(), b.size()), length = 0;
+  while (length < limit && a[length] == b[length])
+    ++length;
+  return length;
+}
+
+/// What others call the same, which no edit finds.
+static std::string findSynonym(const std::string &word,
+                               const std::vector<std::string> &candidates) {
+  static constexpr std::pair<const char *, const char *> kSynonyms[] = {
+      {"mae", "l1"},
+      {"l2", "mse"},
+      {"bce", "bce-with-logits"},
+      {"ce", "softmax-cross-entropy"},
+      {"cross-entropy", "softmax-cross-entropy"},
+      {"crossentropy", "softmax-cross-entropy"},
+      {"gpu", "cuda"},
+      {"float32", "fp32"},
+      {"float16", "fp16"},
+      {"half", "fp16"},
+      {"bfloat16", "bf16"}};
+  for (const auto &[other, ours] : kSynonyms)
+    if (word == other && std::find(candidates.begin(), candidates.end(),
+                                   ours) != candidates.end())
+      return ours;
+  return "";
+}
+
+static std::string toLower(std::string text) {
+  for (char &c : text)
+    c = std::tolower(static_cast<unsigned char>(c));
+  return text;
+}
+
+std::string mpc::findNearest(const std::string &word,
+                                   const std::vector<std::string> &candidates) {
+  // What differs in case alone is that word, however near others are.
+  for (const std::string &candidate : candidates)
+    if (toLower(candidate) == toLower(word))
+      return candidate;
+  if (std::string same = findSynonym(word, candidates); !same.empty())
+    return same;
+  std::string nearest;
+  size_t shortest = word.size() / 3 + 1;
+  for (const std::string &candidate : candidates) {
+    size_t distance = editDistance(word, candidate);
+    // A word with nothing in common is no suggestion.
+    if (distance >= std::max(word.size(), candidate.size()))
+      continue;
+    // People leave out the end: of equally near ones that which begins as the
+    // word does.
+    bool isNearer = distance < shortest ||
+                    (distance == shortest &&
+                     (nearest.empty() || commonPrefix(word, candidate) >
+                                             commonPrefix(word, nearest)));
+    if (!isNearer)
+      continue;
+    nearest = candidate;
+    shortest = distance;
+  }
+  return nearest;
+}
+
+std::string mpc::suggest(const std::string &word,
+                               const std::vector<std::string> &candidates) {
+  std::string nearest = findNearest(word, candidates);
+  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+OptionCheck check::anyText() {
+  return [](const std::string &) { return std::string(); };
+}
+
+OptionCheck check::choice(std::vector<std::string> words, size_t numShown) {
+  std::vector<std::string> shown(
+      words.begin(), words.begin() + std::min(numShown, words.size()));
+  return [words = std::move(words),
+          shown = std::move(shown)](const std::string &value) -> std::string {
+    if (std::find(words.begin(), words.end(), value) != words.end())
+      return "";
+    std::string list;
+    for (size_t i = 0; i < shown.size(); ++i)
+      list += (i == 0 ? "" : i + 1 == shown.size() ? " or " : ", ") + shown[i];
+    return "must be " + list + ", but is '" + value + "'" +
+           suggest(value, shown);
+  };
+}
+
+OptionCheck check::whole(uint64_t low, uint64_t high) {
+  return [low, high](const std::string &text) -> std::string {
+    // strtoull takes signs and spaces as well.
+    bool isWhole = !text.empty() &&
+                   text.find_first_not_of("0123456789") == std::string::npos;
+    errno = 0;
+    uint64_t value =
+        isWhole ? std::strtoull(text.c_str(), nullptr, 10) : uint64_t(0);
+    if (isWhole && errno == 0 && value >= low && value <= high)
+      return "";
+    std::string range = high == INT64_MAX
+                            ? "of at least " + std::to_string(low)
+                            : "from " + std::to_string(low) + " to " +
+                                  std::to_string(high);
+    return "must be a whole number " + range + ", but is '" + text + "'";
+  };
+}
+
+/// Parses the whole of `text` as a number that an f32 holds, which is what
+/// programs compute with: finite, and 0 only if it says so.
+static bool parseFinite(const std::string &text, double &value) {
+  return readValue(text, value) && std::isfinite(float(value)) &&
+         (value == 0 || float(value) != 0);
+}
+
+OptionCheck check::atLeast(double low) {
+  return [low](const std::string &text) -> std::string {
+    double value;
+    if (parseFinite(text, value) && value >= low)
+      return "";
+    return "must be a number of at least " + shortest(low) +
+           " that fits 32 bits, but is '" + text + "'";
+  };
+}
+
+OptionCheck check::above(double low) {
+  return [low](const std::string &text) -> std::string {
+    double value;
+    if (parseFinite(text, value) && value > low)
+      return "";
+    return "must be a number above " + shortest(low) +
+           " that fits 32 bits, but is '" + text + "'";
+  };
+}
+
+OptionCheck check::share() {
+  return [](const std::string &text) -> std::string {
+    double value;
+    if (parseFinite(text, value) && value >= 0 && value < 1)
+      return "";
+    return "must lie in [0, 1), but is '" + text + "'";
+  };
+}
+
+OptionCheck check::fraction() {
+  return [](const std::string &text) -> std::string {
+    double value;
+    if (parseFinite(text, value) && value > 0 && float(value) < 1)
+      return "";
+    return "must be a number between 0 and 1, but is '" + text + "'";
+  };
+}
+
+OptionCheck check::notEmpty() {
+  return [](const std::string &text) -> std::string {
+    return text.empty() ? "must not be empty" : "";
+  };
+}
+
+OptionCheck check::stepsOrShare() {
+  return [](const std::string &text) -> std::string {
+    double value;
+    bool isCount = whole(0, UINT32_MAX)(text).empty();
+    if (isCount || (parseFinite(text, value) && value >= 0 && value < 1))
+      return "";
+    return "must be a number of steps, or a share of them below 1, but is '" +
+           text + "'";
+  };
+}
+
+OptionCheck check::lossKind() {
+  static const std::vector<std::string> losses = {
+      "softmax-cross-entropy", "mse", "l1", "bce-with-logits", "output:NAME"};
+  return [](const std::string &value) -> std::string {
+    size_t colon = value.find(':');
+    if (colon == std::string::npos || colon + 1 == value.size())
+      return choice(losses)(value);
+    std::string kind = value.substr(0, colon);
+    return kind == "output" ? "" : choice(losses)(kind);
+  };
+}
+
+OptionCheck check::classAxis() {
+  return [](const std::string &text) -> std::string {
+    int64_t axis;
+    return readValue(text, axis) && axis != 0
+               ? ""
+               : "must be an axis behind the first, 1 or more or below 0, but "
+                 "is '" +
+                     text + "'";
+  };
+}
+
+OptionCheck check::scaleKind() {
+  return [](const std::string &text) -> std::string {
+    if (text == "dynamic" || text == "off" || above(0)(text).empty())
+      return "";
+    return "must be dynamic, off or a number above 0 that fits 32 bits, but is "
+           "'" +
+           text + "'" + suggest(text, {"dynamic", "off"});
+  };
+}
+
+OptionCheck check::pairs(char separator, int64_t lowest) {
+  return [separator, lowest](const std::string &text) -> std::string {
+    auto pair = parsePair(text, separator);
+    if (pair && pair->second >= lowest)
+      return "";
+    return std::string("must be ") +
+           (lowest == 1 ? "NAME=N with a positive N" : "NAME:ROW with a whole number") +
+           ", but is '" + text + "'";
+  };
+}

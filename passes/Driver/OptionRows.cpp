@@ -1,0 +1,60 @@
+//===- OptionRows.cpp - The table of options ------------------------------===//
+
+#include "passes/Driver/OptimizerRows.h"
+#include "passes/Driver/OptionRow.h"
+#include "passes/Driver/PackageText.h"
+
+#include <algorithm>
+
+using namespace mpc;
+
+/// What Options.def is written in.
+namespace {
+using namespace mpc::check;
+
+constexpr Resume Silent = Resume::Silent, Note = Resume::Note,
+                 Grave = Resume::Grave, AddsState = Resume::AddsState;
+constexpr Export Plain = Export::Plain, Refused = Export::Refused;
+
+Remembered never() { return {Remembered::When::Never}; }
+Remembered ifSet() { return {Remembered::When::IfSet}; }
+Remembered always() { return {Remembered::When::Always}; }
+Remembered text(std::string (*text)(const CompileOptions &)) {
+  return {Remembered::When::AsText, text};
+}
+} // namespace
+
+static std::vector<OptionRow> makeRows() {
+  std::vector<OptionRow> rows;
+#define MPC_GROUP(GROUP, SECTION, RARE)                                        \
+  {                                                                            \
+    const char *group = #GROUP, *section = SECTION, *rareSection = RARE;
+#define MPC_OPTION(FIELD, TYPE, DEFAULT, NAME, METAVAR, CHECK, PACKAGE,        \
+                   RESUME, EXPORT, HELP, ...)                                  \
+  rows.push_back(OptionRow{OptionId::FIELD, group, NAME, METAVAR, #TYPE,       \
+                           CHECK, PACKAGE, RESUME, EXPORT, HELP, section,      \
+                           rareSection} __VA_ARGS__);
+#define MPC_GROUP_END(GROUP) }
+#include "passes/Driver/Options.def"
+  return rows;
+}
+
+const std::vector<OptionRow> &mpc::optionRows() {
+  static const std::vector<OptionRow> rows = makeRows();
+  return rows;
+}
+
+const OptionRow &mpc::optionRow(OptionId id) {
+  return optionRows()[static_cast<size_t>(id)];
+}
+
+const OptionRow *mpc::findOption(const std::string &name) {
+  for (const OptionRow &row : optionRows())
+    if (row.name == name)
+      return &row;
+  return nullptr;
+}
+
+std::string mpc::optionName(OptionId id) {
+  return std::string("option '") + optionRow(id).name + "'";
+}

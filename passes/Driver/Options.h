@@ -1,0 +1,100 @@
+//===- Options.h - What a model is compiled to ------------------*- C++ -*-===//
+//
+// The structs that Options.def makes: one for each group, which a pass takes
+// whole, and all of them together. Knows neither MLIR nor LLVM.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_PASSES_DRIVER_OPTIONS_H
+#define MPC_PASSES_DRIVER_OPTIONS_H
+
+#include "compiler/Import/Limits.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace mpc {
+
+using Texts = std::vector<std::string>;
+using NumberByName = std::map<std::string, int64_t>;
+using OptionalNumber = std::optional<int64_t>;
+
+/// A number of a formula for which its optimizer has a default.
+inline constexpr double kUnset = -1;
+
+// struct LossOptions { std::string loss = ""; ... }; and so on.
+#define MPC_GROUP(NAME, ...) struct NAME##Options {
+#define MPC_OPTION(FIELD, TYPE, DEFAULT, ...) TYPE FIELD = DEFAULT;
+#define MPC_GROUP_END(NAME) };
+#include "passes/Driver/Options.def"
+
+/// What is compiled, and what is written. The command line has these as
+/// arguments of its own.
+struct CompileFiles {
+  std::string model;      ///< ONNX file, binary or text (.onnxtxt).
+  std::string output;     ///< Package to write; empty: none is written.
+  std::string modelPath;  ///< Where the package says its model lies; may be "".
+  std::string dumpStages; ///< Folder for the IR after each stage.
+  std::string stopAfter;  ///< Stage to stop after; no package is written.
+  bool probe = false;     ///< Add an entry point `probe`: see mpc-add-probe.
+  bool injectable = false; ///< Let states make ops go wrong, for tests.
+  /// Names of options that were asked for, whatever their value: a model that
+  /// brings its own optimizer decides on the others.
+  std::set<std::string> given;
+};
+
+/// All groups at once. A pass takes the groups that are its own; fields have
+/// one name space, as the names that users write.
+struct CompileOptions : CompileFiles
+#define MPC_GROUP(NAME, ...) , NAME##Options
+#include "passes/Driver/Options.def"
+{
+  /// Whether the program has the entry point `observe`.
+  bool observes() const { return observe || observed == "numerics"; }
+  /// Whether that also tells what rounding would do.
+  bool profiles() const { return observed == "profile"; }
+};
+
+/// One row each.
+enum class OptionId {
+#define MPC_OPTION(FIELD, ...) FIELD,
+#include "passes/Driver/Options.def"
+};
+
+// visitOptions(group, visit) calls visit(OptionId, field) for each row of a
+// group.
+#define MPC_GROUP(NAME, ...)                                                   \
+  template <typename Options, typename Visitor,                                \
+            std::enable_if_t<                                                  \
+                std::is_same_v<std::remove_const_t<Options>, NAME##Options>,   \
+                bool> = true>                                                  \
+  void visitOptions(Options &options, Visitor &&visit) {
+#define MPC_OPTION(FIELD, ...) visit(OptionId::FIELD, options.FIELD);
+#define MPC_GROUP_END(NAME) }
+#include "passes/Driver/Options.def"
+
+namespace detail {
+template <typename Options, typename Group>
+using ConstAs =
+    std::conditional_t<std::is_const_v<Options>, const Group, Group>;
+} // namespace detail
+
+/// The same for each row of all groups.
+template <typename Options, typename Visitor,
+          std::enable_if_t<
+              std::is_same_v<std::remove_const_t<Options>, CompileOptions>,
+              bool> = true>
+void visitOptions(Options &options, Visitor &&visit) {
+#define MPC_GROUP(NAME, ...)                                                   \
+  visitOptions(static_cast<detail::ConstAs<Options, NAME##Options> &>(options),\
+               visit);
+#include "passes/Driver/Options.def"
+}
+
+} // namespace mpc
+
+#endif // MPC_PASSES_DRIVER_OPTIONS_H

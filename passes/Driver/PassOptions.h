@@ -1,0 +1,171 @@
+//===- PassOptions.h - Groups of options in passes and stages ---*- C++ -*-===//
+//
+// Lets a pass or a stage take groups of Options.def, by the names that users of
+// the command line write: --mpc-add-optimizer="ema=0.5 optimizer=sgd".
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_PASSES_DRIVER_PASSOPTIONS_H
+#define MPC_PASSES_DRIVER_PASSOPTIONS_H
+
+#include "passes/Driver/OptionText.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace mpc {
+
+/// Hands the text of an option to the field that it is of.
+class RowParser : public llvm::cl::parser<std::string> {
+public:
+  using parser::parser;
+
+  /// Takes a value; returns false if its check refuses it.
+  std::function<bool(const std::string &)> set;
+  /// The value as `set` takes it.
+  std::function<std::string()> get;
+
+  bool parse(llvm::cl::Option &, llvm::StringRef, llvm::StringRef text,
+             std::string &value) {
+    bool isRight = set(text.str());
+    value = get();
+    return !isRight;
+  }
+  llvm::cl::ValueExpected getValueExpectedFlagDefault() const {
+    return llvm::cl::ValueOptional; // A switch needs none.
+  }
+};
+
+/// The options of one pass or of one stage. `Option` is that of passes or that
+/// of pipelines.
+template <typename Option> class RowOptions {
+public:
+  /// Makes an option of `parent` for each row of `group`, which must outlive
+  /// this.
+  template <typename Parent, typename Group>
+  void add(Parent &parent, Group &group) {
+    visitOptions(group, [&](OptionId id, auto &field) {
+      const OptionRow &row = optionRow(id);
+      auto option = std::make_unique<Option>(
+          parent, row.name, llvm::cl::desc(row.help),
+          llvm::cl::value_desc(row.metavar));
+      RowParser &parser = option->getParser();
+      parser.set = [this, &row, &field](const std::string &text) {
+        std::string why = setWhole(row, text, field);
+        if (!why.empty())
+          fault = optionName(row.id) + " " + why;
+        return why.empty();
+      };
+      parser.get = [&row, &field] { return writeWhole(row, field); };
+      option->setValue(parser.get(), /*initial=*/true);
+      options.push_back(std::move(option));
+    });
+  }
+
+  /// What was wrong with a text that MLIR could not parse and says `message` of.
+  std::string explain(llvm::StringRef message) const {
+    if (!fault.empty())
+      return fault;
+    auto [before, name] = message.trim().split("no such option ");
+    if (name.empty())
+      return message.str();
+    std::vector<std::string> known;
+    for (const auto &option : options)
+      known.push_back(option->ArgStr.str());
+    return "unknown option '" + name.str() + "'" + suggest(name.str(), known);
+  }
+
+private:
+  std::vector<std::unique_ptr<Option>> options;
+  std::string fault;
+};
+
+/// A pass with the options of groups, which it reads as fields of its own:
+///
+///   struct AddLossPass
+///       : PassWithOptions<impl::AddLossPassBase<AddLossPass>, LossOptions> {
+///     using PassWithOptions::PassWithOptions;
+///
+/// `Base` is what TableGen makes of Passes.td, which may declare more options:
+/// what only tests and the pipeline say.
+template <typename Base, typename... Groups>
+class PassWithOptions : public Base, public Groups... {
+public:
+  PassWithOptions() { addOptions(); }
+  PassWithOptions(const PassWithOptions &other)
+      : Base(other), Groups(other)... {
+    addOptions();
+  }
+  explicit PassWithOptions(const CompileOptions &given) : Groups(given)... {
+    addOptions();
+  }
+  template <typename Own>
+  PassWithOptions(const CompileOptions &given, Own own)
+      : Base(std::move(own)), Groups(given)... {
+    addOptions();
+  }
+  template <typename Own,
+            std::enable_if_t<!std::is_base_of_v<PassWithOptions, Own> &&
+                                 !std::is_base_of_v<CompileOptions, Own>,
+                             bool> = true>
+  explicit PassWithOptions(Own own) : Base(std::move(own)) {
+    addOptions();
+  }
+
+  mlir::LogicalResult initializeOptions(
+      llvm::StringRef text,
+      llvm::function_ref<mlir::LogicalResult(const llvm::Twine &)> report)
+      override {
+    return Base::initializeOptions(text, [&](const llvm::Twine &message) {
+      return report(rows.explain(message.str()));
+    });
+  }
+
+  /// Text is checked when it is read, values of a caller here.
+  mlir::LogicalResult initialize(mlir::MLIRContext *context) override {
+    std::string fault;
+    auto check = [&](const auto &group) {
+      if (fault.empty())
+        fault = checkValues(group);
+    };
+    (check(static_cast<const Groups &>(*this)), ...);
+    if (fault.empty())
+      return mlir::success();
+    return mlir::emitError(mlir::UnknownLoc::get(context), fault);
+  }
+
+private:
+  void addOptions() { (rows.add(*this, static_cast<Groups &>(*this)), ...); }
+
+  RowOptions<mlir::Pass::Option<std::string, RowParser>> rows;
+};
+
+/// The options of a stage, for its text in a tool.
+template <typename... Groups>
+class StageOptions : public mlir::PassPipelineOptions<StageOptions<Groups...>> {
+public:
+  StageOptions() {
+    (rows.add(*this, static_cast<Groups &>(options)), ...);
+  }
+
+  /// Reads the text; returns what is wrong with it, or "".
+  std::string read(llvm::StringRef text) {
+    std::string message;
+    llvm::raw_string_ostream os(message);
+    return succeeded(this->parseFromString(text, os)) ? ""
+                                                      : rows.explain(message);
+  }
+
+  CompileOptions options;
+
+private:
+  RowOptions<mlir::detail::PassOptions::Option<std::string, RowParser>> rows;
+};
+
+} // namespace mpc
+
+#endif // MPC_PASSES_DRIVER_PASSOPTIONS_H
