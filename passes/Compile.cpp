@@ -27,6 +27,7 @@
 #include "passes/ShareStates.h"
 #include "passes/Targets.h"
 
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -37,12 +38,6 @@
 
 using namespace mlir;
 using namespace mpc;
-
-/// Exit codes of the tools; see compiler/Import/ModelError.h for the others.
-static constexpr int kFailure = 1;
-static constexpr int kUsage = 2;
-static constexpr int kInvalidModel = 3;
-static constexpr int kIo = 4;
 
 /// What stands for the optimizer of a model that brings its own step.
 static constexpr llvm::StringLiteral kOwnOptimizer = "the model's own";
@@ -114,7 +109,7 @@ uint64_t countTrained(ModuleOp module) {
   return count;
 }
 
-/// Weights that take more in hexadecimal are left out of dumps.
+/// Weights that take more in hexadecimal are left out of the text of dumps.
 constexpr int64_t kMaxDumpedCharacters = 16 * 1024;
 
 class Compilation {
@@ -132,15 +127,15 @@ public:
   }
 
   CompileResult run() {
-    result.exitCode = compile();
+    result.failure = compile();
     return std::move(result);
   }
 
   /// Stops where values have their types.
   CompileResult lower(LoweredModule &lowered) {
     options.stopAfter = "precision";
-    result.exitCode = compile();
-    if (result.exitCode == 0) {
+    result.failure = compile();
+    if (!failed(result.failure)) {
       const Device &first = devices.front();
       result.report =
           completeReport(first.report, first.recomputed, {}, modulePaths);
@@ -164,65 +159,70 @@ private:
     DeviceReport built;
   };
 
-  int compile() {
+  ModelError compile() {
     result.error = checkOptions(options);
     if (!result.error.empty())
-      return kUsage;
+      return ModelError::Usage;
     llvm::Expected<std::vector<DeviceTarget>> found = findTargets(options);
     if (!found) {
       result.error = llvm::toString(found.takeError());
-      return kUsage;
+      return ModelError::Usage;
     }
     std::vector<DeviceTarget> targets = std::move(*found);
     ImportResult imported =
         importOnnx(options.model, toImportOptions(options), context);
     result.notes = imported.notes;
     if (!imported.module)
-      return exitCode(imported.error);
+      return imported.error;
     module = std::move(imported.module);
     modulePaths = imported.modules;
     keepPaths(modulePaths);
-    if (int code = takeOptimizer(imported.optimizer))
+    if (ModelError code = takeOptimizer(imported.optimizer); failed(code))
       return code;
     result.predictsOnly =
         !train::Program(*module).state(train::StateRole::Parameter);
     if (result.predictsOnly)
       (*module)->setAttr(kPredictOnlyAttr, UnitAttr::get(&context));
     if (result.predictsOnly && (options.observes() || options.profiles()))
-      result.notes.push_back("there is nothing to observe: --check-numerics "
-                             "and --observe look at training steps, and the "
-                             "model has none");
-    if (int code = dump(*module, "0-import"))
+      result.notes.push_back(
+          "there is nothing to observe: option 'check-numerics' "
+          "and option 'observe' look at training steps, and the "
+          "model has none");
+    if (ModelError code = dump(*module, "0-import"); failed(code))
       return code;
     for (llvm::StringRef stage : {"graph", "grad"}) {
-      if (int code = runStage(*module, stage, StageTarget(), "", result.notes))
+      if (ModelError code =
+              runStage(*module, stage, StageTarget(), "", result.notes);
+          failed(code))
         return code;
       if (stage == options.stopAfter)
-        return 0;
+        return ModelError::None;
     }
     result.trainedElements = countTrained(*module);
     result.frozenElements = imported.frozenElements;
-    if (int code = assignFormats(targets))
+    if (ModelError code = assignFormats(targets); failed(code))
       return code;
     if (options.stopAfter == "precision")
-      return 0;
+      return ModelError::None;
     // The last stage that makes states, of the constants that are left.
     for (auto [target, device] : llvm::zip_equal(targets, devices))
-      if (int code = runStage(*device.module, "fusion", target.stages(),
-                              device.suffix, device.notes))
+      if (ModelError code = runStage(*device.module, "fusion", target.stages(),
+                                     device.suffix, device.notes);
+          failed(code))
         return code;
     if (failed(shareStates(deviceModules())))
-      return kFailure;
+      return ModelError::Internal;
     if (options.stopAfter == "fusion")
-      return 0;
+      return ModelError::None;
     std::vector<PackageVariant> variants;
     for (auto [target, device] : llvm::zip_equal(targets, devices)) {
       variants.emplace_back();
-      if (int code = compileFor(target, device, variants.back()))
+      if (ModelError code = compileFor(target, device, variants.back());
+          failed(code))
         return code;
     }
     if (stopped())
-      return 0;
+      return ModelError::None;
     return writePackage(variants, modulePaths);
   }
 
@@ -239,7 +239,7 @@ private:
   /// The precision stage. Formats are chosen for each device, unless what looks
   /// at values or how weights are kept has to be the same for all. Of FP8,
   /// which CPUs emulate, they take what the GPU takes.
-  int assignFormats(ArrayRef<DeviceTarget> targets) {
+  ModelError assignFormats(ArrayRef<DeviceTarget> targets) {
     devices.reserve(targets.size());
     for (const DeviceTarget &target : targets) {
       Device &device = devices.emplace_back();
@@ -254,50 +254,51 @@ private:
       return shareFormats(targets);
     for (auto [target, device] : llvm::zip_equal(targets, devices)) {
       device.module = module->clone();
-      int code = runPrecision(*device.module, target, device);
-      if (code || &device == &devices.back())
+      ModelError code = runPrecision(*device.module, target, device);
+      if (failed(code) || &device == &devices.back())
         takeNotesOfDevices();
-      if (code)
+      if (failed(code))
         return code;
     }
     if (failed(agreeOnConstants(deviceModules())))
-      return kFailure;
+      return ModelError::Internal;
     if (!haveOneAssignment())
       result.notes.push_back("precision: " + namesOfDevices() +
                              " have formats of their own; 'mpc report "
-                             "--device=NAME' shows those of one");
-    return 0;
+                             "option 'device'=NAME' shows those of one");
+    return ModelError::None;
   }
 
   /// The precision stage, once for all devices.
-  int shareFormats(ArrayRef<DeviceTarget> targets) {
+  ModelError shareFormats(ArrayRef<DeviceTarget> targets) {
     // What a GPU gains is more than what a CPU loses.
     const DeviceTarget *leader = llvm::find_if(
         targets, [](auto &target) { return target.device != DeviceKind::Cpu; });
     if (leader == targets.end())
       leader = targets.begin();
     Device all;
-    int code = runPrecision(*module, *leader, all);
+    ModelError code = runPrecision(*module, *leader, all);
     llvm::append_range(result.notes, all.notes);
-    if (code)
+    if (failed(code))
       return code;
     if (options.precision != "fp32" && options.precision != "fp64")
       result.notes.push_back("precision: " + namesOfDevices() +
                              " get one assignment of formats, made for " +
                              nameOf(leader->device).str() +
-                             "; give one --target for another");
+                             "; give one option 'target' for another");
     for (Device &device : devices) {
       device.module = module->clone();
       device.report = all.report;
       device.recomputed = all.recomputed;
     }
-    return 0;
+    return ModelError::None;
   }
 
-  int runPrecision(ModuleOp module, const DeviceTarget &target,
-                   Device &device) {
-    if (int code = runStage(module, "precision", target.stages(), device.suffix,
-                            device.notes))
+  ModelError runPrecision(ModuleOp module, const DeviceTarget &target,
+                          Device &device) {
+    if (ModelError code = runStage(module, "precision", target.stages(),
+                                   device.suffix, device.notes);
+        failed(code))
       return code;
     auto take = [&](StringRef name, std::string *text) {
       if (Attribute attribute = module->removeAttr(name))
@@ -306,7 +307,7 @@ private:
     module->removeAttr(kModulePathsAttr);
     take(kReportAttr, &device.report);
     take(kRecomputeReportAttr, &device.recomputed);
-    return 0;
+    return ModelError::None;
   }
 
   SmallVector<ModuleOp> deviceModules() {
@@ -362,11 +363,11 @@ private:
 
   /// Settles who says how weights are updated: the model, as far as it does,
   /// but for what was asked for.
-  int takeOptimizer(const std::optional<OptimizerChoice> &choice) {
+  ModelError takeOptimizer(const std::optional<OptimizerChoice> &choice) {
     bool isOwn = (*module)->hasAttr(train::kOwnStepAttr);
     result.optimizer = isOwn ? kOwnOptimizer.str() : options.optimizer;
     if (!isOwn)
-      return 0;
+      return ModelError::None;
     if (!choice)
       return refuseOptions();
     // The update is not among what the model brings.
@@ -388,11 +389,12 @@ private:
       take("epsilon", options.epsilon, std::max(choice->epsilon, 1e-30));
       take("weight-decay", options.weightDecay, choice->weightDecay);
       take("clip-norm", options.clipNorm, choice->clipNorm);
-      result.notes.push_back("optimizer: " + textOf(options) +
-                             ", as the model says; --optimizer says otherwise");
+      result.notes.push_back(
+          "optimizer: " + textOf(options) +
+          ", as the model says; option 'optimizer' says otherwise");
     }
     result.optimizer = options.optimizer;
-    return 0;
+    return ModelError::None;
   }
 
   static std::string textOf(const CompileOptions &options) {
@@ -409,9 +411,9 @@ private:
     return text;
   }
 
-  int refuse(const std::string &option, const std::string &why) {
-    result.error = "--" + option + " " + why;
-    return kUsage;
+  ModelError refuse(const std::string &option, const std::string &why) {
+    result.error = "option '" + option + "' " + why;
+    return ModelError::Usage;
   }
 
   /// Whether an option is about what a model with its own step brings.
@@ -423,7 +425,7 @@ private:
   }
 
   /// Of a step that is the model's own all that can be said is how far it goes.
-  int refuseOptions() {
+  ModelError refuseOptions() {
     auto rates = (*module)->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
     for (const std::string &name : options.given)
       if (decidesUpdate(name) && (name != "lr" || rates.empty()))
@@ -434,7 +436,7 @@ private:
                                                      "rate that could be set"
                                                    : ""));
     if (!options.given.count("lr"))
-      return 0;
+      return ModelError::None;
     for (auto name : rates.getAsRange<StringAttr>()) {
       auto state =
           SymbolTable::lookupNearestSymbolFrom<train::StateOp>(*module, name);
@@ -442,20 +444,21 @@ private:
       Attribute rate = FloatAttr::get(type.getElementType(), options.lr);
       state.setInitialValueAttr(DenseElementsAttr::get(type, rate));
     }
-    return 0;
+    return ModelError::None;
   }
 
   bool stopped() const { return !options.stopAfter.empty(); }
 
   /// The last stages, and code.
-  int compileFor(const DeviceTarget &target, Device &device,
-                 PackageVariant &variant) {
+  ModelError compileFor(const DeviceTarget &target, Device &device,
+                        PackageVariant &variant) {
     for (llvm::StringRef stage : {"plan", "codegen"}) {
-      if (int code = runStage(*device.module, stage, target.stages(),
-                              device.suffix, device.notes))
+      if (ModelError code = runStage(*device.module, stage, target.stages(),
+                                     device.suffix, device.notes);
+          failed(code))
         return code;
       if (stage == options.stopAfter)
-        return 0;
+        return ModelError::None;
     }
     Attribute kernels = (*device.module)->removeAttr(kKernelReportAttr);
     if (llvm::Error error = generateCode(*device.module, target, variant))
@@ -463,12 +466,12 @@ private:
     device.built = {variant.device, cast<StringAttr>(kernels).getValue().str(),
                     variant.assembled,
                     findMachine(variant.device, target.stages().features)};
-    return 0;
+    return ModelError::None;
   }
 
-  /// Says why there is no code; returns an exit code.
-  int reportFailure(llvm::Error error, ModuleOp module) {
-    int code = kFailure;
+  /// Says why there is no code; returns what kind of failure it is.
+  ModelError reportFailure(llvm::Error error, ModuleOp module) {
+    ModelError code = ModelError::Internal;
     auto report = [&](const llvm::ErrorInfoBase &fault) {
       if (fault.convertToErrorCode() == llvm::inconvertibleErrorCode()) {
         module.emitError(fault.message());
@@ -476,37 +479,37 @@ private:
       }
       // A file, not the model.
       result.error = fault.message();
-      code = kIo;
+      code = ModelError::Io;
     };
     llvm::handleAllErrors(std::move(error), report);
     return code;
   }
 
   /// Runs a stage and takes the decisions that the user should hear of.
-  int runStage(ModuleOp module, llvm::StringRef stage,
-               const StageTarget &target, const std::string &suffix,
-               std::vector<std::string> &notes) {
+  ModelError runStage(ModuleOp module, llvm::StringRef stage,
+                      const StageTarget &target, const std::string &suffix,
+                      std::vector<std::string> &notes) {
     PassManager manager(&context);
     addStage(manager, stage.str(), options, target);
     bool done = succeeded(manager.run(module));
     llvm::append_range(notes, takeNotes(module));
     if (!done && handler.sawUsageError())
-      return kUsage;
+      return ModelError::Usage;
     size_t index = llvm::find(stageNames(), stage) - stageNames().begin();
     if (!done)
       // What a user's model can get wrong shows in the first two stages.
-      return index < 2 ? kInvalidModel : kFailure;
+      return index < 2 ? ModelError::Invalid : ModelError::Internal;
     return dump(module, std::to_string(index + 1) + "-" + stage.str() + suffix);
   }
 
-  int dump(ModuleOp module, const std::string &name) {
+  ModelError dump(ModuleOp module, const std::string &name) {
     if (options.dumpStages.empty())
-      return 0;
+      return ModelError::None;
     if (std::error_code error =
             llvm::sys::fs::create_directories(options.dumpStages)) {
       result.error = "cannot create folder '" + options.dumpStages +
                      "': " + error.message();
-      return kIo;
+      return ModelError::Io;
     }
     llvm::SmallString<128> path(options.dumpStages);
     llvm::sys::path::append(path, name + ".mlir");
@@ -516,7 +519,15 @@ private:
         stream,
         OpPrintingFlags().elideLargeElementsAttrs(64).elideLargeResourceString(
             kMaxDumpedCharacters));
-    return write(path, text);
+    if (ModelError code = write(path, text); failed(code))
+      return code;
+    // Whole, for mpc-opt to go on from.
+    std::string bytes;
+    llvm::raw_string_ostream whole(bytes);
+    if (failed(writeBytecodeToFile(module, whole)))
+      return ModelError::Internal;
+    llvm::sys::path::replace_extension(path, "mlirbc");
+    return write(path, bytes);
   }
 
   /// One report where all devices have one assignment, else one for each.
@@ -545,8 +556,8 @@ private:
                            contents.reports.end()};
   }
 
-  int writePackage(ArrayRef<PackageVariant> variants,
-                   const std::map<std::string, std::string> &modules) {
+  ModelError writePackage(ArrayRef<PackageVariant> variants,
+                          const std::map<std::string, std::string> &modules) {
     PackageContents contents;
     contents.model = llvm::sys::path::filename(options.model).str();
     completeReports(modules, contents);
@@ -554,15 +565,16 @@ private:
     contents.accumulate = options.accumulate;
     FailureOr<std::string> package = buildPackage(variants, contents);
     if (failed(package))
-      return kFailure;
+      return ModelError::Internal;
     result.packageBytes = package->size();
-    if (options.output.empty())
-      return 0;
-    return write(options.output, *package);
+    if (!options.output.empty())
+      return write(options.output, *package);
+    result.package = std::move(*package);
+    return ModelError::None;
   }
 
-  /// Writes a file whole or not at all; returns an exit code.
-  int write(llvm::StringRef path, llvm::StringRef content) {
+  /// Writes a file whole or not at all.
+  ModelError write(llvm::StringRef path, llvm::StringRef content) {
     auto tryWrite = [&]() -> llvm::Error {
       llvm::Expected<AtomicFile> file = AtomicFile::create(path);
       if (!file)
@@ -573,9 +585,9 @@ private:
     };
     llvm::Error error = tryWrite();
     if (!error)
-      return 0;
+      return ModelError::None;
     result.error = llvm::toString(std::move(error));
-    return kIo;
+    return ModelError::Io;
   }
 
   CompileOptions options;

@@ -95,7 +95,7 @@ Examination mpc::examineModel(const CompileOptions &options) {
     importOptions.survey = &result.survey;
     imported = importOnnx(options.model, importOptions, context);
     result.notes = imported.notes;
-    result.exitCode = exitCode(imported.error);
+    result.failure = imported.error;
     if (imported.module) {
       ModuleOp module = *imported.module;
       result.outputs = listOutputs(module);
@@ -104,16 +104,16 @@ Examination mpc::examineModel(const CompileOptions &options) {
       if (result.predictsOnly)
         module->setAttr(kPredictOnlyAttr, UnitAttr::get(&context));
       if (failed(runStages(module, options)))
-        result.exitCode =
-            exitCode(llvm::any_of(held, isUsageError) ? ModelError::Usage
-                                                      : ModelError::Invalid);
+        result.failure = llvm::any_of(held, isUsageError) ? ModelError::Usage
+                                                          : ModelError::Invalid;
       else if (!result.predictsOnly)
         moveUntrained(module, parameters, result);
       takeDecisions(module, result);
     }
   }
   if (!result.survey.isRead) {
-    ModelDiagnosticHandler handler(&context, options.model);
+    llvm::raw_string_ostream os(result.diagnostics);
+    ModelDiagnosticHandler handler(&context, options.model, os);
     for (Diagnostic &diagnostic : held)
       context.getDiagEngine().emit(std::move(diagnostic));
     return result;

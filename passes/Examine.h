@@ -31,14 +31,15 @@ struct Examination {
   std::vector<Output> outputs; ///< Of the model, once it is imported.
   std::vector<Fault> faults;
   std::vector<std::string> notes;    ///< Those of a compilation.
+  std::string diagnostics;           ///< Lines about a file that is no model.
   std::string loss;                  ///< Empty where nothing says what it is.
   Tensors trained, statistics, kept; ///< Floats, once all are known.
-  int exitCode = 0;                  ///< Of a compilation; 0: it trains.
-  bool predictsOnly = false;         ///< The model has no parameters to train.
+  ModelError failure = ModelError::None; ///< Of a compilation.
+  bool predictsOnly = false; ///< The model has no parameters to train.
 };
 
-/// Examines one model. Where the file is none, `survey.isRead` is false and the
-/// diagnostics have gone to stderr.
+/// Examines one model. Where the file is none, `survey.isRead` is false and
+/// `diagnostics` says why.
 Examination examineModel(const CompileOptions &options);
 
 } // namespace mpc

@@ -203,13 +203,13 @@ addFromText(AddStage add, OpPassManager &pm, StringRef text,
   return success();
 }
 
-template <typename... Groups>
-static void registerStage(const Stage &stage) {
+template <typename... Groups> static void registerStage(const Stage &stage) {
   registerPassPipeline(
       std::string("mpc-stage-") + stage.name,
       std::string("The passes of stage ") + stage.name,
-      [add = stage.add](OpPassManager &pm, StringRef text,
-                        llvm::function_ref<LogicalResult(const Twine &)> report) {
+      [add =
+           stage.add](OpPassManager &pm, StringRef text,
+                      llvm::function_ref<LogicalResult(const Twine &)> report) {
         return addFromText<Groups...>(add, pm, text, report);
       },
       [](llvm::function_ref<void(const mlir::detail::PassOptions &)> describe) {

@@ -7,6 +7,7 @@
 #define MPC_PASSES_PIPELINE_H
 
 #include "compiler/Analysis/DeviceSchedule.h"
+#include "compiler/Import/ModelError.h"
 #include "passes/Driver/Options.h"
 
 #include <cstdint>
@@ -21,7 +22,7 @@ class OpPassManager;
 namespace mpc {
 
 struct CompileResult {
-  int exitCode;                   ///< 0, or what the process should return.
+  ModelError failure = ModelError::None; ///< Why there is no program.
   std::vector<std::string> notes; ///< Decisions to say aloud, one line each.
   std::string diagnostics;        ///< Lines about the model, each naming it.
   std::string error;  ///< What failed beside it, such as a file; else empty.
@@ -30,14 +31,17 @@ struct CompileResult {
   std::map<std::string, std::string> otherReports;
   std::string optimizer; ///< In the end; of a model's own step, words for it.
   uint64_t packageBytes = 0;
+  std::string package; ///< Its bytes, where no file was named to write.
   /// Numbers in parameters that are trained, and in those that an option
   /// froze.
   uint64_t trainedElements = 0, frozenElements = 0;
   bool predictsOnly = false; ///< The model has no parameters to train.
 };
 
-/// Compiles one model. Prints nothing: whoever called says notes, diagnostics
-/// and the error in this order, so that what failed is read last.
+/// Compiles one model, to a file or in memory. Prints nothing and names no
+/// flag: whoever called says notes, diagnostics and the error in this order, so
+/// that what failed is read last, with options (optionName) as its users write
+/// them.
 CompileResult compileModel(const CompileOptions &options);
 
 /// Names of the stages between import and package, in order: graph, grad,

@@ -96,9 +96,9 @@ LogicalResult Dimensions::applyOptions(const ImportOptions &options,
   for (const auto &[name, size] : options.dims) {
     if (size <= 0 || size > kMaxElements)
       return emitError(loc)
-             << "--dim " << name << "=" << size << ": " << kSizeRule;
+             << "option 'dim' " << name << "=" << size << ": " << kSizeRule;
     if (none_of(symbols, [&](Symbol &s) { return s.name == name; })) {
-      auto error = emitError(loc) << "--dim " << name << "=" << size
+      auto error = emitError(loc) << "option 'dim' " << name << "=" << size
                                   << ": the model has no such dimension";
       for (const Symbol &symbol : symbols)
         error.attachNote(loc)
@@ -110,12 +110,13 @@ LogicalResult Dimensions::applyOptions(const ImportOptions &options,
   if (!options.batch)
     return success();
   if (*options.batch <= 0 || *options.batch > kMaxElements)
-    return emitError(loc) << "--batch=" << *options.batch << ": " << kSizeRule;
+    return emitError(loc) << "option 'batch'=" << *options.batch << ": "
+                          << kSizeRule;
   if (firstInput.empty())
-    return emitError(loc) << "--batch=" << *options.batch
+    return emitError(loc) << "option 'batch'=" << *options.batch
                           << ": no input of the model has a dimension";
   if (!batchIsSymbolic && batchSize != *options.batch)
-    return emitError(loc) << "--batch=" << *options.batch
+    return emitError(loc) << "option 'batch'=" << *options.batch
                           << ": axis 0 of input '" << firstInput
                           << "' is fixed to " << batchSize
                           << "; export the model with a symbolic batch "
@@ -136,10 +137,11 @@ void Dimensions::bindFirstAxes(const ImportOptions &options, bool isGiven,
     batchSymbols.insert(symbol.name);
     if (sizes.try_emplace(symbol.name, batchSize).second &&
         !(isFirst && isGiven))
-      notes.push_back(
-          "dimension '" + symbol.name + "' (" + symbol.place +
-          ") is not bound: using " + std::to_string(batchSize) +
-          (options.batch || first.empty() ? "" : "; --batch says otherwise"));
+      notes.push_back("dimension '" + symbol.name + "' (" + symbol.place +
+                      ") is not bound: using " + std::to_string(batchSize) +
+                      (options.batch || first.empty()
+                           ? ""
+                           : "; option 'batch' says otherwise"));
   }
 }
 
@@ -154,8 +156,8 @@ LogicalResult Dimensions::bindBatch(const ImportOptions &options,
   int64_t bound = sizes.lookup(batchName);
   if (bound && options.batch && bound != *options.batch)
     return emitError(UnknownLoc::get(context))
-           << "--batch=" << *options.batch << " and --dim " << batchName << "="
-           << bound << " are about the same dimension";
+           << "option 'batch'=" << *options.batch << " and option 'dim' "
+           << batchName << "=" << bound << " are about the same dimension";
   batchSize = bound ? bound : options.batch.value_or(kDefaultBatch);
   bindFirstAxes(options, options.batch.has_value(), batchName.str(), notes);
   return success();
@@ -172,7 +174,7 @@ LogicalResult Dimensions::requireAll(MLIRContext *context) {
   Location loc = UnknownLoc::get(context);
   auto error = emitError(loc)
                << open.size() << " dimension" << (open.size() == 1 ? "" : "s")
-               << " of the model must be bound with --dim NAME=N";
+               << " of the model must be bound with option 'dim' NAME=N";
   for (const Symbol *symbol : open)
     error.attachNote(loc) << "'" << symbol->name << "' (" << symbol->place
                           << ")";

@@ -247,13 +247,14 @@ LogicalResult GraphImporter::checkOptions() {
       frozen, [&](const auto &entry) { return isChosen(entry.getKey()); });
   if (options.freeze.empty() || numChosen == 0)
     return emitError(UnknownLoc::get(context))
-           << (options.trainOnly.empty() ? "--freeze" : "--train-only")
+           << (options.trainOnly.empty() ? "option 'freeze'"
+                                         : "option 'train-only'")
            << " matches nothing that would be trained: masks, tables and "
-              "buffers need --train=REGEX as well";
+              "buffers need option 'train'=REGEX as well";
   return emitError(UnknownLoc::get(context))
-         << "--freeze matches every parameter "
+         << "option 'freeze' matches every parameter "
          << (options.trainOnly.empty() ? "of the model ("
-                                       : "that --train-only names (")
+                                       : "that option 'train-only' names (")
          << numChosen << "): nothing is left to train; leave out at least one";
 }
 
@@ -437,7 +438,7 @@ Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
                 dataType == onnx::TensorProto::BFLOAT16;
   if (role == train::StateRole::Parameter && type.getRank() == 0)
     result.notes.push_back("initializer '" + name.str() +
-                           "' is one number and will be trained; --freeze='^" +
+                           "' is one number and will be trained; option 'freeze'='^" +
                            name.str() + "$' keeps it as it is");
   leaveName(name);
   OpBuilder above(insertStatesBefore);

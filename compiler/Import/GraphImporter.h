@@ -299,12 +299,13 @@ private:
   llvm::StringMap<unsigned> used; // How often nodes and outputs use a name.
   llvm::StringSet<> trained;      // Initializers that became parameters.
   llvm::DenseSet<mlir::Value> frozenReads; // Reads of those that would have.
-  NamePatterns freeze{"--freeze", "initializer that the graph uses"};
-  NamePatterns train{"--train", "initializer that the graph uses"};
-  NamePatterns trainOnly{"--train-only", "initializer that the graph uses"};
+  NamePatterns freeze{"option 'freeze'", "initializer that the graph uses"};
+  NamePatterns train{"option 'train'", "initializer that the graph uses"};
+  NamePatterns trainOnly{"option 'train-only'",
+                         "initializer that the graph uses"};
   llvm::StringSet<>
       frozen; // Trainable initializers that patterns keep constant.
-  NamePatterns detach{"--detach", "value that a node computes"};
+  NamePatterns detach{"option 'detach'", "value that a node computes"};
   PaddingRows padding;
   // BatchNormalization nodes, and those that nobody but us froze.
   unsigned numNorms = 0, numFrozenNorms = 0, numEvalNorms = 0;

@@ -29,7 +29,8 @@ LogicalResult GraphImporter::checkOps(Location loc) {
          << "with this one the graph has more than " << options.maxOps
          << " operations, the most that are compiled by default; subgraphs, "
             "functions, loops and recurrent nets count as what they expand to: "
-            "export a shorter sequence, or raise the limit with --max-ops";
+            "export a shorter sequence, or raise the limit with option "
+            "'max-ops'";
 }
 
 LogicalResult GraphImporter::checkInterface(size_t count, StringRef what) {
@@ -51,10 +52,11 @@ LogicalResult GraphImporter::spend(int64_t &total, int64_t count, int64_t limit,
 }
 
 LogicalResult GraphImporter::addElements(int64_t count, Location loc) {
-  return spend(numElements, count, kMaxElements, loc,
-               "the results of all nodes have more than 2^40 elements, the "
-               "most there may be; if a dimension was bound with --batch or "
-               "--dim, bind a smaller one");
+  return spend(
+      numElements, count, kMaxElements, loc,
+      "the results of all nodes have more than 2^40 elements, the "
+      "most there may be; if a dimension was bound with option 'batch' or "
+      "option 'dim', bind a smaller one");
 }
 
 LogicalResult GraphImporter::addSequence(int64_t length, Location loc) {

@@ -15,8 +15,9 @@ using namespace mpc;
 void GraphImporter::noteNorms() {
   bool isGiven = options.batchNorm != ImportOptions::BatchNorm::Auto;
   if (isGiven && numNorms == 0)
-    result.notes.push_back("--batchnorm changes nothing: the model has no "
-                           "BatchNormalization");
+    result.notes.push_back(
+        "option 'batchnorm' changes nothing: the model has no "
+        "BatchNormalization");
 }
 
 /// Says which norms are frozen, unless the user said it.
@@ -27,10 +28,10 @@ void GraphImporter::noteFrozenNorms() {
           (Twine(count) + " of " + Twine(numNorms) +
            " BatchNormalization nodes keep their running statistics and "
            "normalize by them, for " +
-           why + "; --batchnorm=train says otherwise")
+           why + "; option 'batchnorm'=train says otherwise")
               .str());
   };
-  add(numFrozenNorms, "--freeze matches these, or scale and bias");
+  add(numFrozenNorms, "option 'freeze' matches these, or scale and bias");
   add(numEvalNorms, "the model has them in eval form, and others in training "
                     "form");
 }
@@ -136,7 +137,7 @@ void GraphImporter::noteDetached() {
     result.notes.push_back(
         "gradients flow back through what PyTorch's detach() stood for, of "
         "which ONNX knows nothing: " +
-        llvm::join(names, ", ") + "; --detach=REGEX stops them");
+        llvm::join(names, ", ") + "; option 'detach'=REGEX stops them");
 }
 
 /// Of tied weights PyTorch's exporter folds one into another initializer.
@@ -198,9 +199,9 @@ void GraphImporter::noteUses() {
           found != uses.end() && found->second == use)
         names.push_back("'" + tensor.name() + "'");
     if (!names.empty())
-      result.notes.push_back(
-          (reason + llvm::join(names, ", ") + "; --train=REGEX says otherwise")
-              .str());
+      result.notes.push_back((reason + llvm::join(names, ", ") +
+                              "; option 'train'=REGEX says otherwise")
+                                 .str());
   }
   noteMissing();
 }

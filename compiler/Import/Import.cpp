@@ -113,8 +113,8 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
     result.notes.push_back("trained as weights, though nodes give them: '" +
                            lifted[0] + "' and " +
                            std::to_string(lifted.size() - 1) + " more");
-  NamePatterns apart("--train", "initializer");
-  NamePatterns frozen("--freeze", "initializer");
+  NamePatterns apart("option 'train'", "initializer");
+  NamePatterns frozen("option 'freeze'", "initializer");
   if (failed(apart.compile(options.train, &context)) ||
       failed(frozen.compile(options.freeze, &context))) {
     result.error = ModelError::Usage;
@@ -126,7 +126,7 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
     result.notes.push_back(
         "one weight, for PyTorch's exporter stored it twice: " +
         llvm::join(tied, ", ") +
-        "; --train=REGEX trains what it matches apart");
+        "; option 'train'=REGEX trains what it matches apart");
   std::vector<std::string> untiled = untileWeights(model, [&](StringRef name) {
     return apart.match(name) || frozen.match(name);
   });
@@ -135,7 +135,7 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
         "one weight for all samples, though PyTorch's exporter stored it for "
         "each: " +
         llvm::join(untiled, ", ") +
-        "; --train=REGEX trains what it matches sample by sample");
+        "; option 'train'=REGEX trains what it matches sample by sample");
   result.error =
       inlineFunctions(model->proto, maxInlinedNodes(options), &context);
   if (result.error != ModelError::None)

@@ -573,13 +573,13 @@ GraphImporter::setBeginning(train::StateOp state, ElementsAttr value,
 
 /// Options that say what is trained, and how, are the file's to give.
 LogicalResult GraphImporter::refuseOptions() {
-  StringRef given = !options.freeze.empty()        ? "--freeze"
-                    : !options.train.empty()       ? "--train"
-                    : !options.trainOnly.empty()   ? "--train-only"
-                    : !options.detach.empty()      ? "--detach"
-                    : !options.paddingRows.empty() ? "--padding-idx"
+  StringRef given = !options.freeze.empty()        ? "option 'freeze'"
+                    : !options.train.empty()       ? "option 'train'"
+                    : !options.trainOnly.empty()   ? "option 'train-only'"
+                    : !options.detach.empty()      ? "option 'detach'"
+                    : !options.paddingRows.empty() ? "option 'padding-idx'"
                     : options.batchNorm != ImportOptions::BatchNorm::Auto
-                        ? "--batchnorm"
+                        ? "option 'batchnorm'"
                         : "";
   if (given.empty())
     return success();

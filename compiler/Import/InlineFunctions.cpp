@@ -364,7 +364,7 @@ LogicalResult Inliner::inlineAll() {
                           << maxNodes
                           << " nodes, which is as far as they are expanded; "
                              "simplify the functions, or raise the limit with "
-                             "--max-ops";
+                             "option 'max-ops'";
   }
   for (onnx::GraphProto *graph : graphs)
     if (failed(inlineInto(*graph->mutable_node(), loc)))

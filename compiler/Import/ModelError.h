@@ -13,17 +13,17 @@
 
 namespace mpc {
 
-/// What went wrong, by what the user can do about it. The values are the exit
-/// codes of the tools.
+/// What went wrong, by what the user can do about it.
 enum class ModelError {
-  None = 0,
-  Usage = 2,   ///< An option does not fit the model.
-  Invalid = 3, ///< The model is broken, or uses what is not supported.
-  Io = 4,      ///< A file could not be read or written.
-  Limit = 7,   ///< Out of memory, or over one of our limits.
+  None,
+  Internal, ///< A defect of the compiler.
+  Usage,    ///< An option does not fit the model.
+  Invalid,  ///< The model is broken, or uses what is not supported.
+  Io,       ///< A file could not be read or written.
+  Limit,    ///< Out of memory, or over one of our limits.
 };
 
-inline int exitCode(ModelError error) { return static_cast<int>(error); }
+inline bool failed(ModelError error) { return error != ModelError::None; }
 
 /// The payload of every llvm::Error that import and export return. `line` and
 /// `column` count from 1; 0 where the file is not text.

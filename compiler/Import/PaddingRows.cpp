@@ -14,7 +14,7 @@ using namespace mpc;
 static InFlightDiagnostic error(StringRef table, int64_t row,
                                 MLIRContext *context) {
   return emitError(UnknownLoc::get(context))
-         << "--padding-idx='" << table << ":" << row << "' ";
+         << "option 'padding-idx'='" << table << ":" << row << "' ";
 }
 
 LogicalResult PaddingRows::bind(const std::map<std::string, int64_t> &rows,

@@ -136,7 +136,7 @@ private:
         "the batch size is fixed to " + std::to_string(batch) + ", by " +
         llvm::join(inputs, ", ") +
         (reshapes.empty() ? "" : " and " + describe("Reshape", reshapes)) +
-        "; for --batch export the model with a dynamic dimension");
+        "; for option 'batch' export the model with a dynamic dimension");
   }
 
   /// Of a list that is known; 0 if there is none.
@@ -161,7 +161,7 @@ private:
     if (!shared.empty())
       remarks.push_back(
           "several nodes go by one name: " + llvm::join(shared, ", ") +
-          "; messages, --keep-fp32 and --force-low mean all");
+          "; messages, option 'keep-fp32' and option 'force-low' mean all");
   }
 
   const onnx::GraphProto &graph;

@@ -55,7 +55,7 @@ static Error invalid(const Twine &message) {
 /// What a user can do about it, beside owning a smaller model.
 static constexpr StringLiteral kTooManyElements =
     "has more than 2^40 elements, the most there may be; if a dimension was "
-    "bound with --batch or --dim, bind a smaller one";
+    "bound with option 'batch' or option 'dim', bind a smaller one";
 
 Expected<int64_t> mpc::countElements(ArrayRef<int64_t> shape) {
   if (shape.size() > kMaxRank)

@@ -198,7 +198,7 @@ void mpc::report::printDifference(llvm::raw_ostream &os,
          llvm::ArrayRef(change.nodes).take_front(shown))
       os << "  " << cutMiddle(node, width - 2) << '\n';
     if (shown < change.nodes.size())
-      os << "  and " << change.nodes.size() - shown << " more (--all)\n";
+      os << "  and " << change.nodes.size() - shown << " more (option 'all')\n";
   }
 }
 

@@ -141,6 +141,12 @@ private:
            rule == "loss scaling";
   }
 
+  /// "option 'keep-fp32'=head" of the reason "keep-fp32=head".
+  static std::string describeOption(llvm::StringRef reason) {
+    auto [name, value] = reason.ltrim('-').split('=');
+    return ("option '" + name + "'=" + value).str();
+  }
+
   std::string describeChange() const {
     if (op.rule == "precision")
       return "nothing is narrowed here, for " + op.reason;
@@ -148,8 +154,8 @@ private:
       return "nothing overrules this";
     bool wide = op.isWide();
     if (op.rule == "user option")
-      return "compile without --" + op.reason;
-    std::string option = wide ? "--force-low" : "--keep-fp32";
+      return "compile without " + describeOption(op.reason);
+    std::string option = wide ? "option 'force-low'" : "option 'keep-fp32'";
     std::string text = option + "='^" + llvm::Regex::escape(op.node) + "$': ";
     Change change = estimateChange(function, line);
     int64_t bytes = change.bytes < 0 ? -change.bytes : change.bytes;

@@ -99,7 +99,7 @@ static void printWide(llvm::raw_ostream &os, const Report &report,
   if (summary.wide.size() > kMaxReasons)
     table.add(rowOf(more, whole, "", "",
                     count(summary.wide.size() - kMaxReasons, "more reason") +
-                        " (--only=f32)"));
+                        " (option 'only'=f32)"));
   if (left.lowBytes > 0)
     table.add(rowOf(left, whole, "", "",
                     "in ops with 16 bit: results, scales, arithmetic"));
@@ -247,7 +247,8 @@ llvm::Error mpc::report::printSummary(llvm::raw_ostream &os,
   os << report.model << (report.model.empty() ? "" : ": ") << report.title()
      << '\n';
   if (!report.otherDevices.empty() && selection.canChooseDevice)
-    os << "--device=" << report.otherDevices.front() << " shows the other\n";
+    os << "option 'device'=" << report.otherDevices.front()
+       << " shows the other\n";
   if (!function) {
     printDevices(os, report, width);
     return llvm::Error::success();
@@ -265,10 +266,5 @@ llvm::Error mpc::report::printSummary(llvm::raw_ostream &os,
   printGroups(os, report, kMostNames, width);
   os << '\n';
   printModules(os, summary, width);
-  os << '\n';
-  printWrapped(os,
-               "More: --module=PATH, --only=f32, --explain=NODE, "
-               "--function=NAME, --all, --html=FILE",
-               0, width);
   return llvm::Error::success();
 }

@@ -22,7 +22,7 @@ namespace mpc {
 class ModelDiagnosticHandler : public mlir::ScopedDiagnosticHandler {
 public:
   ModelDiagnosticHandler(mlir::MLIRContext *context, llvm::StringRef model,
-                         llvm::raw_ostream &os = llvm::errs());
+                         llvm::raw_ostream &os);
 
   /// Errors seen so far.
   unsigned getNumErrors() const { return numErrors; }

@@ -133,7 +133,7 @@ llvm::Expected<Profile> Profile::parse(StringRef text, StringRef path) {
   if (!tensors || root->getInteger("version") != 1)
     return refuse("is none of version 1, which 'mpc profile' writes");
   if (root->getString("precision") != "fp32")
-    return refuse("is not of --precision=fp32");
+    return refuse("is not of option 'precision'=fp32");
 
   // The object has lost the order of the file, which repeats count in.
   std::vector<std::pair<unsigned, StringRef>> order;
@@ -185,6 +185,6 @@ llvm::Error Profile::refuse(const llvm::Twine &why) const {
   return llvm::createStringError(
       "profile '" + path + "' is of another model" +
       (file.empty() ? "" : ", '" + file + "'") + ": " + why +
-      "; make one of this model (mpc compile --precision=fp32 "
-      "--observe=profile, mpc profile)");
+      "; make one of this model (mpc compile option 'precision'=fp32 "
+      "option 'observe'=profile, mpc profile)");
 }

@@ -25,7 +25,7 @@ bool check_dtype(mpc_dtype_t dtype, const CudaContext& context,
     *error = std::string(mpc_dtype_name(dtype)) + " needs compute capability " +
              text(capability) + ", " + context.device_name + " has " +
              text(context.compute_capability) +
-             "; compile with --precision=" + instead;
+             "; compile with option 'precision'=" + instead;
     return false;
   };
   if (dtype == MPC_DTYPE_BF16) return needs(80, "fp16");

@@ -64,10 +64,9 @@ bool mpc::optimizerTakes(const std::string &optimizer,
                          const std::string &option) {
   const std::string asked = option == "betas" ? "beta1" : option;
   const OptimizerRow *row = findRow(optimizer);
-  return row && std::any_of(row->takes.begin(), row->takes.end(),
-                            [&](const auto &pair) {
-                              return pair.first == asked;
-                            });
+  return row &&
+         std::any_of(row->takes.begin(), row->takes.end(),
+                     [&](const auto &pair) { return pair.first == asked; });
 }
 
 OptimizerOptions mpc::withDefaults(const std::string &optimizer,

@@ -72,7 +72,7 @@ static std::string toLower(std::string text) {
 }
 
 std::string mpc::findNearest(const std::string &word,
-                                   const std::vector<std::string> &candidates) {
+                             const std::vector<std::string> &candidates) {
   // What differs in case alone is that word, however near others are.
   for (const std::string &candidate : candidates)
     if (toLower(candidate) == toLower(word))
@@ -101,7 +101,7 @@ std::string mpc::findNearest(const std::string &word,
 }
 
 std::string mpc::suggest(const std::string &word,
-                               const std::vector<std::string> &candidates) {
+                         const std::vector<std::string> &candidates) {
   std::string nearest = findNearest(word, candidates);
   return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
 }
@@ -111,26 +111,30 @@ std::string mpc::suggest(const std::string &word,
 //===----------------------------------------------------------------------===//
 
 OptionCheck check::anyText() {
-  return [](const std::string &) { return std::string(); };
+  return {[](const std::string &) { return std::string(); }};
 }
 
 OptionCheck check::choice(std::vector<std::string> words, size_t numShown) {
   std::vector<std::string> shown(
       words.begin(), words.begin() + std::min(numShown, words.size()));
-  return [words = std::move(words),
-          shown = std::move(shown)](const std::string &value) -> std::string {
-    if (std::find(words.begin(), words.end(), value) != words.end())
-      return "";
-    std::string list;
-    for (size_t i = 0; i < shown.size(); ++i)
-      list += (i == 0 ? "" : i + 1 == shown.size() ? " or " : ", ") + shown[i];
-    return "must be " + list + ", but is '" + value + "'" +
-           suggest(value, shown);
-  };
+  return {[words = std::move(words),
+           shown](const std::string &value) -> std::string {
+            if (std::find(words.begin(), words.end(), value) != words.end())
+              return "";
+            std::string list;
+            for (size_t i = 0; i < shown.size(); ++i)
+              list += (i == 0                  ? ""
+                       : i + 1 == shown.size() ? " or "
+                                               : ", ") +
+                      shown[i];
+            return "must be " + list + ", but is '" + value + "'" +
+                   suggest(value, shown);
+          },
+          shown};
 }
 
 OptionCheck check::whole(uint64_t low, uint64_t high) {
-  return [low, high](const std::string &text) -> std::string {
+  return {[low, high](const std::string &text) -> std::string {
     // strtoull takes signs and spaces as well.
     bool isWhole = !text.empty() &&
                    text.find_first_not_of("0123456789") == std::string::npos;
@@ -139,12 +143,11 @@ OptionCheck check::whole(uint64_t low, uint64_t high) {
         isWhole ? std::strtoull(text.c_str(), nullptr, 10) : uint64_t(0);
     if (isWhole && errno == 0 && value >= low && value <= high)
       return "";
-    std::string range = high == INT64_MAX
-                            ? "of at least " + std::to_string(low)
-                            : "from " + std::to_string(low) + " to " +
-                                  std::to_string(high);
+    std::string range = high == INT64_MAX ? "of at least " + std::to_string(low)
+                                          : "from " + std::to_string(low) +
+                                                " to " + std::to_string(high);
     return "must be a whole number " + range + ", but is '" + text + "'";
-  };
+  }};
 }
 
 /// Parses the whole of `text` as a number that an f32 holds, which is what
@@ -155,100 +158,101 @@ static bool parseFinite(const std::string &text, double &value) {
 }
 
 OptionCheck check::atLeast(double low) {
-  return [low](const std::string &text) -> std::string {
+  return {[low](const std::string &text) -> std::string {
     double value;
     if (parseFinite(text, value) && value >= low)
       return "";
     return "must be a number of at least " + shortest(low) +
            " that fits 32 bits, but is '" + text + "'";
-  };
+  }};
 }
 
 OptionCheck check::above(double low) {
-  return [low](const std::string &text) -> std::string {
+  return {[low](const std::string &text) -> std::string {
     double value;
     if (parseFinite(text, value) && value > low)
       return "";
     return "must be a number above " + shortest(low) +
            " that fits 32 bits, but is '" + text + "'";
-  };
+  }};
 }
 
 OptionCheck check::share() {
-  return [](const std::string &text) -> std::string {
+  return {[](const std::string &text) -> std::string {
     double value;
     if (parseFinite(text, value) && value >= 0 && value < 1)
       return "";
     return "must lie in [0, 1), but is '" + text + "'";
-  };
+  }};
 }
 
 OptionCheck check::fraction() {
-  return [](const std::string &text) -> std::string {
+  return {[](const std::string &text) -> std::string {
     double value;
     if (parseFinite(text, value) && value > 0 && float(value) < 1)
       return "";
     return "must be a number between 0 and 1, but is '" + text + "'";
-  };
+  }};
 }
 
 OptionCheck check::notEmpty() {
-  return [](const std::string &text) -> std::string {
+  return {[](const std::string &text) -> std::string {
     return text.empty() ? "must not be empty" : "";
-  };
+  }};
 }
 
 OptionCheck check::stepsOrShare() {
-  return [](const std::string &text) -> std::string {
+  return {[](const std::string &text) -> std::string {
     double value;
     bool isCount = whole(0, UINT32_MAX)(text).empty();
     if (isCount || (parseFinite(text, value) && value >= 0 && value < 1))
       return "";
     return "must be a number of steps, or a share of them below 1, but is '" +
            text + "'";
-  };
+  }};
 }
 
 OptionCheck check::lossKind() {
   static const std::vector<std::string> losses = {
       "softmax-cross-entropy", "mse", "l1", "bce-with-logits", "output:NAME"};
-  return [](const std::string &value) -> std::string {
+  return {[](const std::string &value) -> std::string {
     size_t colon = value.find(':');
     if (colon == std::string::npos || colon + 1 == value.size())
       return choice(losses)(value);
     std::string kind = value.substr(0, colon);
     return kind == "output" ? "" : choice(losses)(kind);
-  };
+  }};
 }
 
 OptionCheck check::classAxis() {
-  return [](const std::string &text) -> std::string {
+  return {[](const std::string &text) -> std::string {
     int64_t axis;
     return readValue(text, axis) && axis != 0
                ? ""
                : "must be an axis behind the first, 1 or more or below 0, but "
                  "is '" +
                      text + "'";
-  };
+  }};
 }
 
 OptionCheck check::scaleKind() {
-  return [](const std::string &text) -> std::string {
+  return {[](const std::string &text) -> std::string {
     if (text == "dynamic" || text == "off" || above(0)(text).empty())
       return "";
     return "must be dynamic, off or a number above 0 that fits 32 bits, but is "
            "'" +
            text + "'" + suggest(text, {"dynamic", "off"});
-  };
+  }};
 }
 
 OptionCheck check::pairs(char separator, int64_t lowest) {
-  return [separator, lowest](const std::string &text) -> std::string {
+  return {[separator, lowest](const std::string &text) -> std::string {
     auto pair = parsePair(text, separator);
     if (pair && pair->second >= lowest)
       return "";
     return std::string("must be ") +
-           (lowest == 1 ? "NAME=N with a positive N" : "NAME:ROW with a whole number") +
+           (lowest == 1 ? "NAME=N with a positive N"
+                        : "NAME:ROW with a whole number") +
            ", but is '" + text + "'";
-  };
+  }};
 }

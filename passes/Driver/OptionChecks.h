@@ -11,7 +11,12 @@ namespace mpc {
 
 /// Takes a value as users write it and returns "" or what it must be: "must lie
 /// in [0, 1), but is '2'".
-using OptionCheck = std::function<std::string(const std::string &value)>;
+struct OptionCheck {
+  std::function<std::string(const std::string &value)> call;
+  std::vector<std::string> words = {}; ///< All values, where they are words.
+
+  std::string operator()(const std::string &value) const { return call(value); }
+};
 
 namespace check {
 

@@ -47,7 +47,8 @@ bool mpc::readValue(const std::string &text, Texts &value) {
 bool mpc::readValue(const std::string &text, NumberByName &value) {
   // Names may hold both characters, numbers neither.
   size_t at = text.find_last_of("=:");
-  auto pair = at == std::string::npos ? std::nullopt : parsePair(text, text[at]);
+  auto pair =
+      at == std::string::npos ? std::nullopt : parsePair(text, text[at]);
   return pair && value.insert(*pair).second;
 }
 
@@ -111,11 +112,13 @@ std::string mpc::shortest(double value) {
 }
 
 std::string mpc::joinElements(const Texts &values) {
+  if (values.empty())
+    return "";
   std::string joined;
   for (const std::string &value : values) {
     bool isWord = value.find_first_of(",{} ") == std::string::npos;
-    joined += (joined.empty() ? "" : ",") +
-              (isWord ? value : "{" + value + "}");
+    joined +=
+        (joined.empty() ? "" : ",") + (isWord ? value : "{" + value + "}");
   }
   // Passes take the outer braces away.
   return values.size() == 1 && joined.front() != '{' ? joined

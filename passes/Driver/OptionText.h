@@ -51,17 +51,20 @@ std::string setOption(const OptionRow &row, const std::string &text, T &field) {
     return "";
   if (std::is_same_v<T, NumberByName>)
     return "names '" + text.substr(0, text.find_last_of("=:")) + "' twice";
-  return std::string("must be ") + (row.isSwitch() ? "yes or no" : row.metavar) +
-         ", but is '" + text + "'";
+  return std::string("must be ") +
+         (row.isSwitch() ? "yes or no" : row.metavar) + ", but is '" + text +
+         "'";
 }
 
 /// The same for text that holds all values of an option: "a,{b,c}" for "a" and
-/// "b,c".
+/// "b,c". They are added to those before if it `goesOn`.
 template <typename T>
-std::string setWhole(const OptionRow &row, const std::string &text, T &field) {
+std::string setWhole(const OptionRow &row, const std::string &text, T &field,
+                     bool goesOn = false) {
   if constexpr (!isList<T>)
     return setOption(row, text, field);
-  field = T();
+  if (!goesOn)
+    field = T();
   for (const std::string &element : splitElements(text))
     if (std::string fault = setOption(row, element, field); !fault.empty())
       return fault;

@@ -29,7 +29,9 @@ inline constexpr double kUnset = -1;
 // struct LossOptions { std::string loss = ""; ... }; and so on.
 #define MPC_GROUP(NAME, ...) struct NAME##Options {
 #define MPC_OPTION(FIELD, TYPE, DEFAULT, ...) TYPE FIELD = DEFAULT;
-#define MPC_GROUP_END(NAME) };
+#define MPC_GROUP_END(NAME)                                                    \
+  }                                                                            \
+  ;
 #include "passes/Driver/Options.def"
 
 /// What is compiled, and what is written. The command line has these as
@@ -90,8 +92,8 @@ template <typename Options, typename Visitor,
               bool> = true>
 void visitOptions(Options &options, Visitor &&visit) {
 #define MPC_GROUP(NAME, ...)                                                   \
-  visitOptions(static_cast<detail::ConstAs<Options, NAME##Options> &>(options),\
-               visit);
+  visitOptions(                                                                \
+      static_cast<detail::ConstAs<Options, NAME##Options> &>(options), visit);
 #include "passes/Driver/Options.def"
 }
 

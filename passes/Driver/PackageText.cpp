@@ -11,19 +11,22 @@ using namespace mpc;
 
 /// The order in which packages have had these from the first, facts among them.
 /// Others come behind them in the order of the table.
-static const char *const kOfAll[] = {
-    "precision",   "loss",           "metrics",    "accumulate",
-    "model_path",  "incomplete-updates", "loss-scale", "loss-scale-min",
-    "fp8-scaling", "observe",        "computed-indices", "recompute",
-    "memory-budget", "optimizer",    "own-step",   "learning-rates"};
+static const char *const kOfAll[] = {"precision",        "loss",
+                                     "metrics",          "accumulate",
+                                     "model_path",       "incomplete-updates",
+                                     "loss-scale",       "loss-scale-min",
+                                     "fp8-scaling",      "observe",
+                                     "computed-indices", "recompute",
+                                     "memory-budget",    "optimizer",
+                                     "own-step",         "learning-rates"};
 
 /// The same of programs whose update is not the model's own.
 static const char *const kOfUpdates[] = {
-    "master-weights", "lr",          "weight-decay", "clip-norm",
-    "freeze",         "train-only",  "train",        "detach",
-    "padding-idx",    "batchnorm",   "beta1",        "beta2",
-    "epsilon",        "momentum",    "alpha",        "group",
-    "no-decay",       "lr-schedule", "lr-min",       "warmup",
+    "master-weights", "lr",          "weight-decay",    "clip-norm",
+    "freeze",         "train-only",  "train",           "detach",
+    "padding-idx",    "batchnorm",   "beta1",           "beta2",
+    "epsilon",        "momentum",    "alpha",           "group",
+    "no-decay",       "lr-schedule", "lr-min",          "warmup",
     "total-steps",    "ema",         "label-smoothing", "clip-value",
     "correct-bias",   "loss-parts",  "nesterov"};
 
@@ -180,8 +183,7 @@ mpc::describeOptions(const CompileOptions &options,
     for (const char *name : kOfUpdates)
       add(name);
   for (const OptionRow &row : optionRows())
-    if (!isListed(row.name) &&
-        (row.package.when == When::IfSet || !hasOwnStep))
+    if (!isListed(row.name) && (row.package.when == When::IfSet || !hasOwnStep))
       add(row.name);
   return list;
 }

@@ -50,12 +50,15 @@ public:
   void add(Parent &parent, Group &group) {
     visitOptions(group, [&](OptionId id, auto &field) {
       const OptionRow &row = optionRow(id);
-      auto option = std::make_unique<Option>(
-          parent, row.name, llvm::cl::desc(row.help),
-          llvm::cl::value_desc(row.metavar));
+      auto option =
+          std::make_unique<Option>(parent, row.name, llvm::cl::desc(row.help),
+                                   llvm::cl::value_desc(row.metavar));
       RowParser &parser = option->getParser();
-      parser.set = [this, &row, &field](const std::string &text) {
-        std::string why = setWhole(row, text, field);
+      // A list may be given in several parts.
+      parser.set = [this, &row, &field,
+                    goesOn = false](const std::string &text) mutable {
+        std::string why = setWhole(row, text, field, goesOn);
+        goesOn = true;
         if (!why.empty())
           fault = optionName(row.id) + " " + why;
         return why.empty();
@@ -66,7 +69,8 @@ public:
     });
   }
 
-  /// What was wrong with a text that MLIR could not parse and says `message` of.
+  /// What was wrong with a text that MLIR could not parse and says `message`
+  /// of.
   std::string explain(llvm::StringRef message) const {
     if (!fault.empty())
       return fault;
@@ -116,10 +120,10 @@ public:
     addOptions();
   }
 
-  mlir::LogicalResult initializeOptions(
-      llvm::StringRef text,
-      llvm::function_ref<mlir::LogicalResult(const llvm::Twine &)> report)
-      override {
+  mlir::LogicalResult
+  initializeOptions(llvm::StringRef text,
+                    llvm::function_ref<mlir::LogicalResult(const llvm::Twine &)>
+                        report) override {
     return Base::initializeOptions(text, [&](const llvm::Twine &message) {
       return report(rows.explain(message.str()));
     });
@@ -148,9 +152,7 @@ private:
 template <typename... Groups>
 class StageOptions : public mlir::PassPipelineOptions<StageOptions<Groups...>> {
 public:
-  StageOptions() {
-    (rows.add(*this, static_cast<Groups &>(options)), ...);
-  }
+  StageOptions() { (rows.add(*this, static_cast<Groups &>(options)), ...); }
 
   /// Reads the text; returns what is wrong with it, or "".
   std::string read(llvm::StringRef text) {

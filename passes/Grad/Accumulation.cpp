@@ -112,7 +112,7 @@ private:
     addNote(module, "the loss is a ratio of numbers that depend on the data, "
                     "at '" +
                         nodeName(loc).str() +
-                        "': --accumulate counts micro-batches equally, "
+                        "': option 'accumulate' counts micro-batches equally, "
                         "whatever they are divided by; a loss with "
                         "ignore_index and sum(loss * mask) / sum(mask) count "
                         "by what they are divided by, as one batch would");
@@ -120,18 +120,19 @@ private:
   }
 
   void noteAveraged(Value term, StringRef what) {
-    addNote(module, "the loss " + what.str() + ", at '" +
-                        nodeName(term.getLoc()).str() +
-                        "': --accumulate takes the mean over micro-batches, "
-                        "which need not be the loss of one batch of all of "
-                        "them");
+    addNote(module,
+            "the loss " + what.str() + ", at '" +
+                nodeName(term.getLoc()).str() +
+                "': option 'accumulate' takes the mean over micro-batches, "
+                "which need not be the loss of one batch of all of "
+                "them");
   }
 
   void noteJoined(Operation *op, bool addsUp) {
     addNote(module,
             "'" + nodeName(op->getLoc()).str() +
                 "' puts the samples of a batch together, so that the losses of "
-                "micro-batches, which --accumulate " +
+                "micro-batches, which option 'accumulate' " +
                 (addsUp ? "adds up" : "averages") +
                 ", are not that of one batch");
   }
@@ -145,16 +146,17 @@ private:
                            nodeName(term.value.getLoc()).str() +
                            "', divided by a multiple of the batch size, " +
                            std::to_string(batchSize) +
-                           ": --accumulate takes it for a mean");
+                           ": option 'accumulate' takes it for a mean");
   }
 
   void noteFactor(const LossTerms &terms) {
     for (const LossTerm &term : terms.ofData)
       if (term.factor != 1)
-        return addNote(module, "the loss is a sum over the batch, at '" +
-                                   nodeName(term.value.getLoc()).str() +
-                                   "', times a number: --accumulate adds "
-                                   "micro-batches up");
+        return addNote(module,
+                       "the loss is a sum over the batch, at '" +
+                           nodeName(term.value.getLoc()).str() +
+                           "', times a number: option 'accumulate' adds "
+                           "micro-batches up");
   }
 
   void noteRepeated(Value term) {
@@ -162,7 +164,8 @@ private:
     addNote(module,
             "the loss is a sum over the batch and a term of weights alone, at "
             "'" +
-                nodeName(term.getLoc()).str() + "': --accumulate=" + times +
+                nodeName(term.getLoc()).str() +
+                "': option 'accumulate'=" + times +
                 " adds micro-batches up, so that this term counts " + times +
                 " times; divide it by that, or take the mean over the batch");
   }

@@ -196,12 +196,13 @@ static LogicalResult smoothLabels(func::FuncOp train, double smoothing) {
   if (auto mean = dyn_cast_or_null<train::ReduceMeanOp>(op))
     op = skipIdentities(mean.getInput()).getDefiningOp();
   if (!isa_and_present<train::SoftmaxCrossEntropyOp, train::NllLossOp>(op))
-    return emitUsageError(train.getLoc())
-           << "--label-smoothing needs a loss that compares classes with "
-              "labels, and this is none";
+    return emitUsageError(train.getLoc()) << "option 'label-smoothing' needs a "
+                                             "loss that compares classes with "
+                                             "labels, and this is none";
   if (op->getNumOperands() > 2)
     return emitUsageError(train.getLoc())
-           << "--label-smoothing does not go with class weights, which the "
+           << "option 'label-smoothing' does not go with class weights, which "
+              "the "
               "loss has";
   op->setAttr("label_smoothing",
               FloatAttr::get(Float64Type::get(op->getContext()), smoothing));
@@ -398,12 +399,13 @@ struct AddLossPass
     auto name = module->getAttrOfType<StringAttr>(train::kOwnStepAttr);
     if (!loss.empty() || labelAxis != 0)
       return emitUsageError(module.getLoc())
-             << (loss.empty() ? "--label-axis" : "--loss")
+             << (loss.empty() ? "option 'label-axis'" : "option 'loss'")
              << " does not apply: the model brings its own training step, "
              << "which minimizes '" << name.getValue() << "'";
     if (labelSmoothing > 0)
       return emitUsageError(module.getLoc())
-             << "--label-smoothing does not apply: the model brings its own "
+             << "option 'label-smoothing' does not apply: the model brings its "
+                "own "
                 "training step";
     func::FuncOp train = Program(module).entry(EntryRole::Train);
     func::FuncOp evaluate = Program(module).entry(EntryRole::Evaluate);

@@ -29,7 +29,9 @@ using namespace mpc;
 namespace {
 
 struct AddOptimizerPass
-    : PassWithOptions<mpc::impl::AddOptimizerPassBase<AddOptimizerPass>, AccumulationOptions, UpdateOptions, OptimizerOptions, ScheduleOptions> {
+    : PassWithOptions<mpc::impl::AddOptimizerPassBase<AddOptimizerPass>,
+                      AccumulationOptions, UpdateOptions, OptimizerOptions,
+                      ScheduleOptions> {
   using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
@@ -536,6 +538,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> mpc::createAddOptimizerPass(const CompileOptions &options) {
+std::unique_ptr<Pass>
+mpc::createAddOptimizerPass(const CompileOptions &options) {
   return std::make_unique<AddOptimizerPass>(options);
 }

@@ -140,8 +140,9 @@ static FailureOr<unsigned> onlyOutput(func::FuncOp predict) {
     return 0;
   return predict.emitError("the model has ")
          << all.size() << " outputs (" << listOutputs(predict, all)
-         << ") and no loss; use --loss=output:NAME if one of them is the loss, "
-            "or --loss=KIND:NAME to take a loss of one";
+         << ") and no loss; use option 'loss'=output:NAME if one of them is "
+            "the loss, "
+            "or option 'loss'=KIND:NAME to take a loss of one";
 }
 
 Value mpc::findPrediction(Value output, const LossChoice &choice) {
@@ -206,7 +207,7 @@ static LogicalResult putIntoWords(func::FuncOp predict, bool isAsked,
   if (isSigmoid && !isAsked)
     choice.why += "; '" + output.str() +
                   "' comes from sigmoid: for targets from 0 to 1 "
-                  "--loss=bce-with-logits trains better";
+                  "option 'loss'=bce-with-logits trains better";
   Value prediction = findPrediction(value, choice);
   if (prediction != value)
     choice.why += ("; '" + output + "' comes from " +
@@ -224,7 +225,7 @@ static LogicalResult chooseAxis(func::FuncOp predict, int64_t asked,
     if (asked == 0)
       return success();
     return emitUsageError(predict.getLoc())
-           << "--label-axis=" << asked << " means nothing to "
+           << "option 'label-axis'=" << asked << " means nothing to "
            << (choice.inGraph ? "a loss of the model's own"
                               : lossName(choice.kind, choice.elementKind));
   }
@@ -248,10 +249,11 @@ static void explainAxis(bool isLossAsked, bool isAxisAsked,
                   (isAxisAsked ? ", as asked" : "");
   bool namesAxis = hasAxis && !isAxisAsked;
   if (!isLossAsked)
-    choice.why += namesAxis ? "; --loss and --label-axis say otherwise"
-                            : "; --loss says otherwise";
+    choice.why += namesAxis
+                      ? "; option 'loss' and option 'label-axis' say otherwise"
+                      : "; option 'loss' says otherwise";
   else if (namesAxis)
-    choice.why += "; --label-axis says otherwise";
+    choice.why += "; option 'label-axis' says otherwise";
 }
 
 /// Follows the option `loss`: output:NAME, KIND or KIND:NAME.
@@ -298,7 +300,7 @@ static LogicalResult chooseByGraph(func::FuncOp predict, int64_t labelAxis,
   if (losses.size() > 1)
     return predict.emitError("several outputs are losses (")
            << listOutputs(predict, losses)
-           << "); use --loss=output:NAME to choose";
+           << "); use option 'loss'=output:NAME to choose";
   if (losses.size() == 1) {
     choice.inGraph = true;
     choice.output = losses.front();
@@ -313,7 +315,8 @@ static LogicalResult chooseByGraph(func::FuncOp predict, int64_t labelAxis,
   if (numbers.size() == 1) {
     choice.inGraph = true;
     choice.output = numbers.front();
-    choice.why = "the model's output of one number; --loss says otherwise";
+    choice.why =
+        "the model's output of one number; option 'loss' says otherwise";
     return success();
   }
 

@@ -36,7 +36,7 @@ static FailureOr<Rule> parseRule(ModuleOp module, StringRef text,
                                  double baseRate) {
   auto refuse = [&](const Twine &why) {
     return emitUsageError(module.getLoc())
-           << "--group='" << text << "': " << why;
+           << "option 'group'='" << text << "': " << why;
   };
   auto [pattern, settings] = text.rsplit(':');
   if (pattern.empty() || settings.empty())
@@ -65,7 +65,7 @@ static FailureOr<Rule> parseRule(ModuleOp module, StringRef text,
     } else if (baseRate > 0) {
       rule.rate = number / baseRate;
     } else {
-      return refuse("a rate needs --lr above 0, or a factor: lr=0.1x");
+      return refuse("a rate needs option 'lr' above 0, or a factor: lr=0.1x");
     }
   }
   return rule;
@@ -166,7 +166,8 @@ FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
   SmallVector<Rule> rules;
   for (const std::string &text : options.groups) {
     FailureOr<Rule> rule = parseRule(module, text, options.rate);
-    if (failed(rule) || failed(checkPattern(module, "--group", rule->pattern)))
+    if (failed(rule) ||
+        failed(checkPattern(module, "option 'group'", rule->pattern)))
       return failure();
     rules.push_back(*rule);
   }
@@ -174,7 +175,7 @@ FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
   for (const std::string &text : options.noDecay)
     llvm::append_range(exceptions, splitPatterns(text));
   for (StringRef what : exceptions)
-    if (failed(checkPattern(module, "--no-decay", what)))
+    if (failed(checkPattern(module, "option 'no-decay'", what)))
       return failure();
   auto isKind = [](StringRef what) {
     return what == "norms" || what == "biases";
@@ -212,7 +213,7 @@ FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
   // Models need not have either.
   for (auto [i, what] : llvm::enumerate(exceptions))
     if (isKind(what) && !std::exchange(exceptionMatched[i], true))
-      addNote(module, "--no-decay=" + what + " is about no parameter");
+      addNote(module, "option 'no-decay'=" + what + " is about no parameter");
   auto checkMatched = [&](ArrayRef<bool> matched, StringRef option,
                           auto patternAt) -> LogicalResult {
     for (auto [i, isMatched] : llvm::enumerate(matched))
@@ -225,9 +226,9 @@ FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
     return success();
   };
   if (failed(checkMatched(
-          ruleMatched, "--group",
+          ruleMatched, "option 'group'",
           [&](size_t i) -> StringRef { return rules[i].pattern; })) ||
-      failed(checkMatched(exceptionMatched, "--no-decay",
+      failed(checkMatched(exceptionMatched, "option 'no-decay'",
                           [&](size_t i) { return exceptions[i]; })))
     return failure();
   for (unsigned group : llvm::seq<unsigned>(result.groups.size()))

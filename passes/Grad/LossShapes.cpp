@@ -64,7 +64,7 @@ FailureOr<ClassAxis> mpc::findClassAxis(func::FuncOp predict, unsigned output,
     int64_t axis = asked < 0 ? asked + rank : asked;
     if (axis < 1 || axis >= rank)
       return emitUsageError(predict.getLoc())
-             << "--label-axis=" << asked
+             << "option 'label-axis'=" << asked
              << " is no dimension behind the first of output '"
              << resultName(predict, output) << "', " << shapeText(type);
     return ClassAxis{axis, false, "classes along axis " + std::to_string(axis)};

@@ -39,7 +39,8 @@ struct Group {
 };
 
 struct PackUpdatesPass
-    : PassWithOptions<mpc::impl::PackUpdatesPassBase<PackUpdatesPass>, AccumulationOptions> {
+    : PassWithOptions<mpc::impl::PackUpdatesPassBase<PackUpdatesPass>,
+                      AccumulationOptions> {
   using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
@@ -73,7 +74,8 @@ private:
     if (accumulate <= 1)
       return success();
     return emitUsageError(getOperation().getLoc())
-           << "--accumulate does not apply: the model brings its own training "
+           << "option 'accumulate' does not apply: the model brings its own "
+              "training "
               "step, which is made of one batch";
   }
 
@@ -454,6 +456,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> mpc::createPackUpdatesPass(const CompileOptions &options) {
+std::unique_ptr<Pass>
+mpc::createPackUpdatesPass(const CompileOptions &options) {
   return std::make_unique<PackUpdatesPass>(options);
 }

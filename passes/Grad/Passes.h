@@ -19,8 +19,7 @@ struct CompileOptions;
 inline constexpr llvm::StringLiteral kPredictOnlyAttr = "mpc.predict_only";
 
 /// With the groups of Options.def that the pass takes.
-std::unique_ptr<mlir::Pass>
-createAddLossPass(const CompileOptions &options);
+std::unique_ptr<mlir::Pass> createAddLossPass(const CompileOptions &options);
 std::unique_ptr<mlir::Pass>
 createAddOptimizerPass(const CompileOptions &options);
 std::unique_ptr<mlir::Pass>

@@ -38,14 +38,19 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
+// Reasons that reports in packages hold, in the words that they have had from
+// the first.
+static constexpr StringLiteral kPrecisionReason = "--precision=";
+static constexpr StringLiteral kResidualReason = "--residual=fp32";
+
 //===----------------------------------------------------------------------===//
 // What the user says
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// One rule for ops of some names: "--keep-fp32=head", or "conv=fp32" of
-/// --op-precision or of a policy.
+/// One rule for ops of some names: "head" of option 'keep-fp32', or "conv=fp32"
+/// of 'op-precision' or of a policy.
 class NodeFilter {
 public:
   using Kind = PrecisionOverride::Kind;
@@ -62,8 +67,8 @@ public:
     if (pattern.empty() || regex)
       return success();
     return emitUsageError(module->getLoc())
-           << option << " is not a regular expression: '" << pattern
-           << "': " << fault;
+           << "option '" << option << "' is not a regular expression: '"
+           << pattern << "': " << fault;
   }
 
   /// Matches the node's name, that of its gradient, its path in the modules of
@@ -96,12 +101,13 @@ public:
       return success();
     auto names = llvm::to_vector(seen.keys());
     return emitUsageError(module->getLoc())
-           << option << "='" << text << "' matches no node and no op type"
+           << "option '" << option << "'='" << text
+           << "' matches no node and no op type"
            << describeNearest(pattern, names);
   }
 
   PrecisionOverride override() const {
-    return {kind, (option.ltrim('-') + "=" + text).str()};
+    return {kind, (option + "=" + text).str()};
   }
 
 private:
@@ -119,8 +125,8 @@ public:
   using Kind = PrecisionOverride::Kind;
 
   UserRules(StringRef keepFp32, StringRef forceLow)
-      : keep("--keep-fp32", keepFp32, Kind::KeepFp32),
-        force("--force-low", forceLow, Kind::ForceLow) {}
+      : keep("keep-fp32", keepFp32, Kind::KeepFp32),
+        force("force-low", forceLow, Kind::ForceLow) {}
 
   void add(StringRef option, StringRef text, StringRef pattern, Kind kind) {
     rules.emplace_back(option, text, pattern, kind);
@@ -144,7 +150,7 @@ public:
   PrecisionOverride of(Operation *op) {
     PrecisionOverride last;
     if (residuals.contains(op))
-      last = {Kind::KeepFp32, "--residual=fp32"};
+      last = {Kind::KeepFp32, kResidualReason.str()};
     for (NodeFilter &rule : rules)
       if (rule.matches(op, paths))
         last = rule.override();
@@ -160,7 +166,7 @@ public:
     if (!conflict)
       return success();
     return emitUsageError(conflict->getLoc())
-           << "--keep-fp32 and --force-low both match node '"
+           << "option 'keep-fp32' and option 'force-low' both match node '"
            << nodeName(conflict->getLoc()) << "'";
   }
 
@@ -317,7 +323,8 @@ static void assignTypes(func::FuncOp func, const Ranges &ranges,
 namespace {
 
 struct AssignPrecisionPass
-    : PassWithOptions<mpc::impl::AssignPrecisionPassBase<AssignPrecisionPass>, PrecisionOptions, ProfileOptions> {
+    : PassWithOptions<mpc::impl::AssignPrecisionPassBase<AssignPrecisionPass>,
+                      PrecisionOptions, ProfileOptions> {
   using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
@@ -326,8 +333,8 @@ struct AssignPrecisionPass
     UserRules rules(keepFp32, forceLow);
     rules.setPaths(
         getOperation()->getAttrOfType<DictionaryAttr>(kModulePathsAttr));
-    if (failed(addRules("--policy", policy, rules)) ||
-        failed(addRules("--op-precision", opPrecision, rules)) ||
+    if (failed(addRules("policy", policy, rules)) ||
+        failed(addRules("op-precision", opPrecision, rules)) ||
         failed(rules.verify(module)))
       return signalPassFailure();
 
@@ -351,13 +358,13 @@ struct AssignPrecisionPass
       bool isLow = format == "low" || isLowFormat(format);
       auto refuse = [&] {
         return emitUsageError(getOperation().getLoc())
-               << option << "='" << text << "': ";
+               << "option '" << option << "'='" << text << "': ";
       };
       if (pattern.empty())
         return refuse() << "must be REGEX=FORMAT";
       if (!isLow && !isFp8 && !isTf32 && format != "fp32")
-        return refuse() << "with --precision=" << precision << " a format is "
-                        << describeFormats();
+        return refuse() << "with option 'precision'=" << precision
+                        << " a format is " << describeFormats();
       rules.add(option, text, pattern,
                 isFp8    ? PrecisionOverride::ForceFp8
                 : isTf32 ? PrecisionOverride::ForceTf32
@@ -433,7 +440,8 @@ struct AssignPrecisionPass
     }
     if (residual == "fp32" && !foundResiduals)
       return emitUsageError(module.getLoc())
-             << "--residual=fp32: the model has no residual stream, no sum of "
+             << "option 'residual'=fp32: the model has no residual stream, no "
+                "sum of "
                 "a tensor with what a product makes of it";
     return success();
   }
@@ -442,7 +450,7 @@ struct AssignPrecisionPass
     llvm::Expected<Profile> read = Profile::read(profileFile);
     if (!read)
       return emitUsageError(module.getLoc())
-             << "--profile: " << llvm::toString(read.takeError());
+             << "option 'profile': " << llvm::toString(read.takeError());
     known = std::move(*read);
     return success();
   }
@@ -455,14 +463,15 @@ struct AssignPrecisionPass
     func::FuncOp training = train::Program(module).trainingEntry();
     if (!training)
       return emitUsageError(module.getLoc())
-             << "--profile: the model is not trained, so that no loss changes";
+             << "option 'profile': the model is not trained, so that no loss "
+                "changes";
     Sensitivities sensitivities(known, training);
     if (llvm::Error error = sensitivities.check())
       return emitUsageError(module.getLoc())
-             << "--profile: " << llvm::toString(std::move(error));
+             << "option 'profile': " << llvm::toString(std::move(error));
     if (std::string lacks = sensitivities.lacks(); !lacks.empty())
-      addNote(module, "--profile: '" + profileFile + "' does not know " + lacks +
-                          "; what it does not know is not rounded");
+      addNote(module, "option 'profile': '" + profileFile + "' does not know " +
+                          lacks + "; what it does not know is not rounded");
     price.errorOf = [&](Value value) {
       return sensitivities.of(value).of(lowType);
     };
@@ -495,8 +504,9 @@ struct AssignPrecisionPass
   std::string describeError(double error) const {
     std::string note;
     llvm::raw_string_ostream os(note);
-    os << llvm::format("--error-budget=%g: rounding to 16 bit changes the loss",
-                       double(errorBudget));
+    os << llvm::format(
+        "option 'error-budget'=%g: rounding to 16 bit changes the loss",
+        double(errorBudget));
     if (error < Sensitivity::kUnknown)
       os << llvm::format(" by about %.2g", std::sqrt(error));
     else
@@ -516,7 +526,7 @@ struct AssignPrecisionPass
     module.walk([&](Operation *op) {
       if (!isReported(op))
         return;
-      setDecision(op, kRulePrecision, "--precision=" + precision);
+      setDecision(op, kRulePrecision, kPrecisionReason.str() + precision);
       PrecisionOverride override = rules.of(op);
       if (override.kind == PrecisionOverride::KeepFp32 ||
           override.kind == PrecisionOverride::ForceTf32) {
@@ -529,6 +539,8 @@ struct AssignPrecisionPass
 
 } // namespace
 
-std::unique_ptr<Pass> mpc::createAssignPrecisionPass(const CompileOptions &options, AssignPrecisionPassOptions own) {
+std::unique_ptr<Pass>
+mpc::createAssignPrecisionPass(const CompileOptions &options,
+                               AssignPrecisionPassOptions own) {
   return std::make_unique<AssignPrecisionPass>(options, std::move(own));
 }

@@ -129,7 +129,9 @@ static void unscaleGradients(TrainingFunction &training, Value scale) {
 namespace {
 
 struct InsertLossScalingPass
-    : PassWithOptions<mpc::impl::InsertLossScalingPassBase<InsertLossScalingPass>, LossScalingOptions> {
+    : PassWithOptions<
+          mpc::impl::InsertLossScalingPassBase<InsertLossScalingPass>,
+          LossScalingOptions> {
   using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
@@ -178,7 +180,8 @@ struct InsertLossScalingPass
     bool isOwn = getOperation()->hasAttr(train::kOwnStepAttr);
     if (training.startsBackward && training.seeds.empty() && isOwn)
       return emitUsageError(func.getLoc())
-             << "--precision=fp16 scales the loss where the gradient of a "
+             << "option 'precision'=fp16 scales the loss where the gradient of "
+                "a "
                 "weight begins, and the model's own training step has none "
                 "that "
                 "is taken by one Gradient node at the weight itself; use bf16 "
@@ -231,6 +234,7 @@ struct InsertLossScalingPass
 
 } // namespace
 
-std::unique_ptr<Pass> mpc::createInsertLossScalingPass(const CompileOptions &options) {
+std::unique_ptr<Pass>
+mpc::createInsertLossScalingPass(const CompileOptions &options) {
   return std::make_unique<InsertLossScalingPass>(options);
 }

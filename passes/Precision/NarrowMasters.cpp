@@ -287,7 +287,8 @@ private:
 //===----------------------------------------------------------------------===//
 
 struct NarrowMastersPass
-    : PassWithOptions<mpc::impl::NarrowMastersPassBase<NarrowMastersPass>, MastersOptions> {
+    : PassWithOptions<mpc::impl::NarrowMastersPassBase<NarrowMastersPass>,
+                      MastersOptions> {
   using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
@@ -300,7 +301,7 @@ struct NarrowMastersPass
         precision ? getLowType(&getContext(), precision.getValue()) : nullptr;
     if (!low || !low.isBF16()) {
       emitUsageError(module.getLoc())
-          << "--master-weights=" << masterWeights
+          << "option 'master-weights'=" << masterWeights
           << " is for programs whose weights are read in bf16, but this is "
           << (precision ? precision.getValue() : StringRef("fp32"));
       return signalPassFailure();
@@ -308,9 +309,10 @@ struct NarrowMastersPass
     SmallVector<train::StateOp> states =
         Program(module).states(StateRole::Parameter);
     if (states.empty())
-      return addNote(module, "--master-weights=" + masterWeights +
+      return addNote(module, "option 'master-weights'=" + masterWeights +
                                  ": the model has no weights to train");
-    module->setAttr(kMastersAttr, StringAttr::get(&getContext(), masterWeights));
+    module->setAttr(kMastersAttr,
+                    StringAttr::get(&getContext(), masterWeights));
     double change = 0;
     int64_t count = 0;
     for (train::StateOp state : states) {
@@ -328,7 +330,7 @@ private:
     std::string text;
     llvm::raw_string_ostream os(text);
     bool isKahan = kind == Masters::Kahan;
-    os << "--master-weights=" << masterWeights << ": "
+    os << "option 'master-weights'=" << masterWeights << ": "
        << (isKahan
                ? "4 bytes for each weight instead of 6, a value in bf16 and "
                  "what it leaves out; products read the value, all others "
@@ -337,7 +339,7 @@ private:
                  "who read it; updates round by chance, keyed by the seed")
        << ". Rounding the initial weights changed them by "
        << llvm::format("%.2g", 100 * change)
-       << " % at most; --master-weights=fp32 keeps them";
+       << " % at most; option 'master-weights'=fp32 keeps them";
     addNote(getOperation(), text);
     LDBG() << count << " weights are " << masterWeights;
   }
@@ -345,6 +347,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> mpc::createNarrowMastersPass(const CompileOptions &options) {
+std::unique_ptr<Pass>
+mpc::createNarrowMastersPass(const CompileOptions &options) {
   return std::make_unique<NarrowMastersPass>(options);
 }

@@ -196,8 +196,8 @@ private:
   SmallVector<ScaledTensor> tensors;
 };
 
-struct UseFp8Pass
-    : PassWithOptions<mpc::impl::UseFp8PassBase<UseFp8Pass>, Fp8Options, ProfileOptions> {
+struct UseFp8Pass : PassWithOptions<mpc::impl::UseFp8PassBase<UseFp8Pass>,
+                                    Fp8Options, ProfileOptions> {
   using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
@@ -208,7 +208,8 @@ struct UseFp8Pass
     llvm::DenseSet<Value> gradients = findGradients(func);
     if (gradients.empty()) {
       emitUsageError(func.getLoc())
-          << "--precision=fp8 needs the gradient of the loss, and the model's "
+          << "option 'precision'=fp8 needs the gradient of the loss, and the "
+             "model's "
              "own training step has none that begins at a loss; use bf16";
       return signalPassFailure();
     }
@@ -220,8 +221,9 @@ struct UseFp8Pass
     if (layers.empty() && !isAsked)
       return;
     if (layers.empty())
-      return addNote(module, "--precision=fp8: no linear layer goes to FP8, so "
-                             "that this is bf16; 'mpc report' says why");
+      return addNote(module,
+                     "option 'precision'=fp8: no linear layer goes to FP8, so "
+                     "that this is bf16; 'mpc report' says why");
 
     Rounding rounding(func, gradients, fp8Margin);
     rounding.collect(layers, fp8Scaling == "delayed");
@@ -249,7 +251,7 @@ private:
     llvm::Expected<Profile> known = Profile::read(profileFile);
     if (!known)
       return emitUsageError(func.getLoc())
-             << "--profile: " << llvm::toString(known.takeError());
+             << "option 'profile': " << llvm::toString(known.takeError());
     Sensitivities sensitivities(*known, func);
     struct Candidate {
       std::string name;
@@ -326,6 +328,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> mpc::createUseFp8Pass(const CompileOptions &options, UseFp8PassOptions own) {
+std::unique_ptr<Pass> mpc::createUseFp8Pass(const CompileOptions &options,
+                                            UseFp8PassOptions own) {
   return std::make_unique<UseFp8Pass>(options, std::move(own));
 }

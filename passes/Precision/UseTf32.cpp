@@ -54,7 +54,7 @@ struct UseTf32Pass : mpc::impl::UseTf32PassBase<UseTf32Pass> {
     });
     if (any && onCpu)
       addNote(module, "tf32: CPUs multiply in f32; only what runs on GPUs "
-                      "(--target=cuda) differs from fp32");
+                      "(option 'target'=cuda) differs from fp32");
   }
 };
 

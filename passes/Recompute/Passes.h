@@ -14,8 +14,7 @@ struct CompileOptions;
 #include "passes/Recompute/Passes.h.inc"
 
 /// With the groups of Options.def that the pass takes.
-std::unique_ptr<mlir::Pass>
-createRecomputePass(const CompileOptions &options);
+std::unique_ptr<mlir::Pass> createRecomputePass(const CompileOptions &options);
 } // namespace mpc
 
 #endif // MPC_PASSES_RECOMPUTE_PASSES_H

@@ -19,6 +19,8 @@ def RecomputePass : Pass<"mpc-recompute", "::mlir::ModuleOp"> {
     takes as much of `selective`, then of `full`, as it needs, from the first op
     on: what the first ops made is kept longest.
 
+    Options: group Recompute of passes/Driver/Options.def.
+
     ```mlir
     %y = train.gelu %x : (tensor<8xf32>) -> tensor<8xf32>
     ...

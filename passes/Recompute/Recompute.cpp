@@ -96,7 +96,8 @@ private:
 };
 
 struct RecomputePass
-    : PassWithOptions<mpc::impl::RecomputePassBase<RecomputePass>, RecomputeOptions> {
+    : PassWithOptions<mpc::impl::RecomputePassBase<RecomputePass>,
+                      RecomputeOptions> {
   using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
@@ -207,7 +208,7 @@ private:
     if (asked > least)
       addNote(getOperation(),
               "recomputation: '" + func.getName().str() + "' would keep " +
-                  formatBytes(asked) + " with --recompute=" + recompute +
+                  formatBytes(asked) + " with option 'recompute'=" + recompute +
                   ", more than with " +
                   (best == extents.none() ? "none" : "selective") +
                   ", which is taken");

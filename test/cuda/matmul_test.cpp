@@ -346,7 +346,7 @@ TEST_F(CudaMatmul, RefusesWhatNoMatrixUnitTakes) {
   ampere.compute_capability = 80;
   EXPECT_EQ(refuse(desc, ampere),
             "scaled_matmul: f8e4m3 needs compute capability 8.9, Fake H200 has "
-            "8.0; compile with --precision=bf16");
+            "8.0; compile with option 'precision'=bf16");
   desc.operands[1].shape = {32, 16};
   desc.attributes[1] = 0;
   EXPECT_EQ(refuse(desc, context()),
@@ -634,7 +634,7 @@ TEST_F(CudaMatmul, RefusesWhatTheDeviceCannot) {
   EXPECT_FALSE(make(device, &error));
   EXPECT_EQ(error,
             "matmul: bf16 needs compute capability 8.0, Fake H200 has 7.5; "
-            "compile with --precision=fp16");
+            "compile with option 'precision'=fp16");
   EXPECT_FALSE(
       make_cuda_kernel(matmul_desc({{3, 5}, {5, 7}, {3, 7}}, false, false,
                                    {MPC_DTYPE_F64, MPC_DTYPE_F64}),

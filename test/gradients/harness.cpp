@@ -143,8 +143,8 @@ bool isOk(mpc_status_t status) {
 ProgramPtr compile(CompileOptions options, const Folder &folder) {
   options.output = folder.path("program.mpc");
   CompileResult result = compileModel(options);
-  EXPECT_EQ(result.exitCode, 0) << result.diagnostics << result.error;
-  if (result.exitCode != 0)
+  EXPECT_FALSE(failed(result.failure)) << result.diagnostics << result.error;
+  if (failed(result.failure))
     return nullptr;
   mpc_program_t *program = nullptr;
   if (!isOk(mpc_program_load_file(options.output.c_str(), &program)))

@@ -68,7 +68,7 @@ TEST(CudaFaults, ChoosesTheDevice) {
   EXPECT_EQ(outcome.code, MPC_UNAVAILABLE);
   EXPECT_EQ(outcome.message,
             "the package has no code for the device 'cuda'; compile the model "
-            "with --target=cuda");
+            "with option 'target'=cuda");
   CudaSessionOptions options;
   options.device = "auto";
   SessionPtr session = create_on(cpu_only, options);
@@ -96,7 +96,7 @@ TEST(CudaFaults, ChoosesTheCode) {
       {70,
        "the package has no code that cuda:0 Fake GPU (sm_70) runs; it has "
        "sm_75 (PTX), sm_80, sm_80 (PTX), sm_90, sm_90a (PTX); compile the "
-       "model with --target=cuda:sm_70"},
+       "model with option 'target'=cuda:sm_70"},
   };
   for (const CodeChoice& choice : choices) {
     FakeDriverOptions fake_options;
@@ -192,7 +192,8 @@ TEST(CudaFaults, RefusesBf16OnOldDevices) {
   EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
   EXPECT_EQ(outcome.message,
             "the package computes in bf16, which needs compute capability 8.0; "
-            "cuda:0 Fake GPU has 7.5; compile the model with --precision=fp16");
+            "cuda:0 Fake GPU has 7.5; compile the model with option "
+            "'precision'=fp16");
   CudaSessionOptions options;
   options.device = "auto";
   SessionPtr session = create_on(program, options);

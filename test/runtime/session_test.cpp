@@ -625,7 +625,7 @@ TEST(Session, RefusesWrongOptions) {
   EXPECT_EQ(outcome.code, MPC_UNAVAILABLE);
   EXPECT_EQ(outcome.message,
             "the package has no code for the device 'cuda'; compile the model "
-            "with --target=cuda");
+            "with option 'target'=cuda");
   options.device = nullptr;
   options.stream = &options;
   EXPECT_EQ(take(mpc_session_create(program.get(), &options, &session)).message,

@@ -12,6 +12,7 @@
 #include "compiler/Support/DebugFlags.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Target/GpuTarget.h"
+#include "tools/ExitCodes.h"
 #include "tools/StandardStreams.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -121,7 +122,8 @@ static int import() {
 
   mlir::MLIRContext context;
   // The base name, so that messages do not depend on the folder.
-  mpc::ModelDiagnosticHandler handler(&context, sys::path::filename(input));
+  mpc::ModelDiagnosticHandler handler(&context, sys::path::filename(input),
+                                      errs());
   mpc::ImportResult result = mpc::importOnnx(input, options, context);
   for (const std::string &note : result.notes)
     errs() << sys::path::filename(input) << ": note: " << note << "\n";

@@ -12,11 +12,14 @@
 
 namespace mpc::tool {
 
-/// The check of a flag.
+/// The check of a flag, described by the words that it takes: "low|fp32".
 inline CLI::Validator asValidator(OptionCheck check) {
+  std::string words;
+  for (const std::string &word : check.words)
+    words += (words.empty() ? "" : "|") + word;
   return CLI::Validator(
       [check = std::move(check)](std::string &value) { return check(value); },
-      "", "");
+      words, "");
 }
 
 inline CLI::Validator Choice(std::vector<std::string> words) {

@@ -3,6 +3,7 @@
 #include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/CompilerFiles.h"
 #include "tools/mpc/Dataset.h"
 #include "tools/mpc/LossFromData.h"
 #include "tools/mpc/Output.h"
@@ -202,12 +203,12 @@ static int run(const Options &options) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
   printMessages(result);
-  if (!options.data.empty() && result.exitCode == 0 && !output.empty())
+  if (!options.data.empty() && !failed(result.failure) && !output.empty())
     checkData(options.data, compile.output, loss);
   compile.output = output;
-  if (result.exitCode == 0)
+  if (!failed(result.failure))
     print(options, compile, result, seconds);
-  return result.exitCode;
+  return exitCodeOf(result.failure);
 }
 
 Action mpc::tool::addCompile(CLI::App &app) {

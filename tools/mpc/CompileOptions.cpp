@@ -3,6 +3,7 @@
 #include "tools/mpc/CompileOptions.h"
 #include "tools/mpc/Checks.h"
 #include "tools/mpc/Command.h"
+#include "tools/mpc/CompilerFiles.h"
 #include "tools/mpc/Help.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Targets.h"
@@ -42,11 +43,11 @@ static CLI::Option *addBetas(CLI::App &command,
 
 /// The flag of a row, for the values of a field.
 template <typename T>
-static CLI::Option *addFlag(CLI::App &command, const OptionRow &row,
-                            T &field) {
+static CLI::Option *addFlag(CLI::App &command, const OptionRow &row, T &field) {
   const std::string name = std::string("--") + row.name;
+  const std::string help = withFlags(row.help);
   if constexpr (std::is_same_v<T, bool>) {
-    return command.add_flag(name, field, row.help);
+    return command.add_flag(name, field, help);
   } else if constexpr (std::is_same_v<T, mpc::NumberByName>) {
     return command.add_option_function<std::vector<std::string>>(
         name,
@@ -56,9 +57,9 @@ static CLI::Option *addFlag(CLI::App &command, const OptionRow &row,
             if (std::string why = setOption(row, text, field); !why.empty())
               throw CLI::ValidationError(name, why);
         },
-        row.help);
+        help);
   } else {
-    return command.add_option(name, field, row.help);
+    return command.add_option(name, field, help);
   }
 }
 
@@ -216,10 +217,14 @@ CompileArguments::toOptions(const std::string &model) const {
   return result;
 }
 
+void mpc::tool::printDiagnostics(const std::string &diagnostics) {
+  std::fputs(withFlags(diagnostics).c_str(), stderr);
+}
+
 void mpc::tool::printMessages(const CompileResult &result) {
   for (const std::string &text : result.notes)
     note(text);
-  std::fputs(withFlags(result.diagnostics).c_str(), stderr);
+  printDiagnostics(result.diagnostics);
   if (!result.error.empty())
-    throw Failure(static_cast<ExitCode>(result.exitCode), result.error);
+    throw Failure(exitCodeOf(result.failure), result.error);
 }

@@ -64,6 +64,9 @@ private:
   std::vector<const CLI::Option *> added;
 };
 
+/// Prints lines about a model on stderr.
+void printDiagnostics(const std::string &diagnostics);
+
 /// Prints what a compilation has to say on stderr: what was decided for the
 /// user, then what is wrong with the model. Throws a Failure if something else
 /// is wrong.

@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Command.h"
 #include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/CompilerFiles.h"
 #include "tools/mpc/Package.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Text.h"
@@ -27,7 +28,7 @@ struct Options {
 } // namespace
 
 static bool trains(const Examination &found) {
-  return found.exitCode == 0 && !found.predictsOnly;
+  return !failed(found.failure) && !found.predictsOnly;
 }
 
 /// Why an op is refused, and what to do about it.
@@ -160,15 +161,17 @@ static int run(const Options &options, bool json) {
   refusePackage(options.model);
   Examination found =
       mpc::examineModel(options.arguments.toOptions(options.model));
-  if (!found.survey.isRead)
-    return found.exitCode;
+  if (!found.survey.isRead) {
+    printDiagnostics(found.diagnostics);
+    return exitCodeOf(found.failure);
+  }
   std::string name = std::filesystem::path(options.model).filename().string();
   if (json)
     sayJson(toJson(name, found), 2);
   else
     print(name, found);
-  if (found.exitCode != 0)
-    return found.exitCode;
+  if (failed(found.failure))
+    return exitCodeOf(found.failure);
   return found.predictsOnly ? InvalidModel : Ok;
 }
 

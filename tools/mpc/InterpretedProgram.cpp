@@ -7,6 +7,7 @@
 
 #include "tools/mpc/ComparedProgram.h"
 #include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/CompilerFiles.h"
 #include "tools/mpc/Elements.h"
 
 #include "kernels/kernel.h"
@@ -187,9 +188,9 @@ mpc::tool::makeReference(CompileOptions options, std::string &report) {
   options.probe = true;
   LoweredModule lowered;
   CompileResult result = lowerModel(options, lowered);
-  if (result.exitCode != 0) {
+  if (failed(result.failure)) {
     printMessages(result);
-    throw AlreadyReported(static_cast<ExitCode>(result.exitCode));
+    throw AlreadyReported(exitCodeOf(result.failure));
   }
   report = result.report;
   std::string error;

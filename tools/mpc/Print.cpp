@@ -49,10 +49,10 @@ std::string mpc::tool::withFlags(const std::string &text) {
   size_t from = 0;
   for (size_t at; (at = text.find(begin, from)) != std::string::npos;) {
     size_t name = at + begin.size();
-    size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-",
-                                        name);
-    bool isName = end != std::string::npos && text[end] == '\'' &&
-                  end > name && text[name] != '-';
+    size_t end =
+        text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-", name);
+    bool isName = end != std::string::npos && text[end] == '\'' && end > name &&
+                  text[name] != '-';
     shown += text.substr(from, at - from);
     shown += isName ? "--" + text.substr(name, end - name) : begin;
     from = isName ? end + 1 : name;

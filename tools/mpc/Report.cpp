@@ -16,6 +16,7 @@
 #include "compiler/Report/Notes.h"
 #include "compiler/Report/Ranges.h"
 #include "compiler/Report/Render.h"
+#include "compiler/Report/Text.h"
 #include "passes/Pipeline.h"
 #include "runtime/src/base/files.h"
 
@@ -85,8 +86,8 @@ static std::string findReport(const std::string &path, const Options &options) {
   mpc::CompileResult result =
       mpc::compileModel(options.arguments.toOptions(path));
   printMessages(result);
-  if (result.exitCode != 0)
-    throw AlreadyReported(static_cast<ExitCode>(result.exitCode));
+  if (failed(result.failure))
+    throw AlreadyReported(exitCodeOf(result.failure));
   auto other = result.otherReports.find(options.device);
   return other == result.otherReports.end() ? result.report : other->second;
 }
@@ -129,7 +130,17 @@ static llvm::Error print(llvm::raw_ostream &os,
     return printModule(os, report, selection, lines);
   if (options.all || selection.kind != Selection::All)
     return printTables(os, report, selection, lines);
-  return printSummary(os, report, selection, width);
+  if (llvm::Error error = printSummary(os, report, selection, width))
+    return error;
+  if (!selection.function.empty() || report.principal()) {
+    os << '\n';
+    mpc::report::printWrapped(
+        os,
+        "More: --module=PATH, --only=f32, --explain=NODE, "
+        "--function=NAME, --all, --html=FILE",
+        0, width);
+  }
+  return llvm::Error::success();
 }
 
 /// The other JSON that mpc writes.

@@ -38,7 +38,8 @@ static std::string quote(std::string value) {
 OptionChanges mpc::tool::compareOptions(const Session &session,
                                         const Program &program) {
   OptionChanges changes;
-  changes.known = session.property(propertyOf(mpc::optionRow(OptionId::loss))).has_value();
+  changes.known =
+      session.property(propertyOf(mpc::optionRow(OptionId::loss))).has_value();
   for (const OptionRow &option : comparedOptions()) {
     std::optional<std::string> before = session.property(propertyOf(option));
     std::string now = program.option(option.name);
@@ -47,7 +48,8 @@ OptionChanges mpc::tool::compareOptions(const Session &session,
       continue;
     std::string text = std::string(option.name) + " " + quote(now) +
                        " instead of " + quote(*before);
-    (option.resume == Resume::Grave ? changes.graver : changes.milder).push_back(text);
+    (option.resume == Resume::Grave ? changes.graver : changes.milder)
+        .push_back(text);
     changes.rate |= option.id == OptionId::lr;
     changes.totalSteps |= option.id == OptionId::totalSteps;
     changes.states |= option.resume == Resume::AddsState;

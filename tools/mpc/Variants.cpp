@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Variants.h"
 #include "tools/mpc/CompileOptions.h"
+#include "tools/mpc/CompilerFiles.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -26,9 +27,9 @@ mpc::CompileResult mpc::tool::compileTo(CompileOptions options,
                                         const std::string &output) {
   options.output = output;
   CompileResult result = compileModel(options);
-  if (result.exitCode != 0) {
+  if (failed(result.failure)) {
     printMessages(result);
-    throw AlreadyReported(static_cast<ExitCode>(result.exitCode));
+    throw AlreadyReported(exitCodeOf(result.failure));
   }
   return result;
 }

@@ -23,7 +23,7 @@ mpc_status_t find_code(const mpc_program_t& program, const char* kind,
   if (*out_variant) return nullptr;
   return mpc_status_make(MPC_UNAVAILABLE,
                          "the package has no code for the device '%s'; "
-                         "compile the model with --target=%s",
+                         "compile the model with option 'target'=%s",
                          kind, kind);
 }
 

@@ -180,12 +180,12 @@ mpc_status_t check_cpu_features(const schema::Variant& variant) {
           MPC_INCOMPATIBLE,
           "compiled for '%s': needs the CPU feature '%s', which "
           "MPC_MAX_CPU_ISA=%s rules out; compile the model under that limit "
-          "or with another --target-cpu, or unset it",
+          "or with another option 'target-cpu', or unset it",
           target, name.c_str(), limit.name);
     return mpc_status_make(
         MPC_INCOMPATIBLE,
         known ? "compiled for '%s': this CPU lacks the feature '%s'; compile "
-                "the model on this machine or with another --target-cpu"
+                "the model on this machine or with another option 'target-cpu'"
               : "compiled for '%s': needs the CPU feature '%s', which this "
                 "runtime does not know",
         target, name.c_str());

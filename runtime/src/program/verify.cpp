@@ -371,7 +371,7 @@ mpc_status_t Checker::check_functions() {
     note_obstacle(mpc_status_make(MPC_INCOMPATIBLE,
                                   "the package has no code for the device "
                                   "'cpu'; compile the model with "
-                                  "--target=cpu"));
+                                  "option 'target'=cpu"));
   return nullptr;
 }
 

@@ -31,7 +31,7 @@ mpc_status_t check_schedule(mpc_session_t* session) {
         "the learning rate schedule needs the number of updates that training "
         "will make, but state 'total_steps' is %lld; write it with "
         "mpc_session_write_state (i64, rank 0) before the first step, or "
-        "compile the model with --total-steps=N",
+        "compile the model with option 'total-steps'=N",
         static_cast<long long>(steps));
   session->schedule_known = true;
   return nullptr;

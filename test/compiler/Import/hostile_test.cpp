@@ -221,7 +221,7 @@ TEST(Hostile, DeepFunctions) {
 const char kTooManyNodes[] =
     "the calls of functions in the model make more than 160000 nodes, which is "
     "as far as they are expanded; simplify the functions, or raise the limit "
-    "with --max-ops";
+    "with option 'max-ops'";
 
 TEST(Hostile, FunctionsThatMultiply) {
   Importer importer;
@@ -302,7 +302,7 @@ TEST(Hostile, MoreOpsThanAreCompiled) {
             "with this one the graph has more than 100 operations, the most "
             "that are compiled by default; subgraphs, functions, loops and "
             "recurrent nets count as what they expand to: export a shorter "
-            "sequence, or raise the limit with --max-ops");
+            "sequence, or raise the limit with option 'max-ops'");
   // Functions, nested.
   EXPECT_EQ(importUpTo(30, makeFunctions(5, 2), message), ModelError::Limit);
   EXPECT_EQ(importUpTo(40, makeFunctions(5, 2), message), ModelError::None);

@@ -84,7 +84,7 @@ step: 4 ops: sums '' became 'f32'
   a
   b
   b
-  and 1 more (--all)
+  and 1 more (option 'all')
 )");
   EXPECT_NE(differenceOf(before, after, true).find("  c\n"), std::string::npos);
 }

@@ -87,8 +87,9 @@ TEST(Ranges, SaysWhatItDoesNotKnow) {
 
 TEST(Ranges, RefusesOtherModels) {
   Report report = reportOf(kReport);
-  const std::string end = "; make one of this model (mpc compile "
-                          "--precision=fp32 --observe=profile, mpc profile)";
+  const std::string end =
+      "; make one of this model (mpc compile "
+      "option 'precision'=fp32 option 'observe'=profile, mpc profile)";
   std::string other = replaced(kProfile, "\"ln\"", "\"a\\u001b\"");
   other = replaced(replaced(other, "\"fc\"", "\"b\""), "dir/net", "other");
   EXPECT_EQ(match(report, other),
@@ -109,7 +110,7 @@ TEST(Ranges, RefusesWhatIsNoProfile) {
   EXPECT_EQ(match(report, "[]"), "profile 'p.json' is none of version 1, which "
                                  "'mpc profile' writes");
   EXPECT_EQ(match(report, replaced(kProfile, "fp32", "bf16")),
-            "profile 'p.json' is not of --precision=fp32");
+            "profile 'p.json' is not of option 'precision'=fp32");
 }
 
 // Histograms without what is empty at both ends.

@@ -118,8 +118,6 @@ Launches on cpu: step 3 (2 generated)
   h.0                  1  10.0 %      0.0 %  14.3 %      0.0 %      1
   h.1                  1  10.0 %      0.0 %  28.6 %      0.0 %      0
   fc                   1  70.0 %    100.0 %  42.9 %     66.7 %      0
-
-More: --module=PATH, --only=f32, --explain=NODE, --function=NAME, --all, --html=FILE
 )");
 }
 

@@ -253,7 +253,7 @@ static LogicalResult makeModels() {
       }
       options.output = folder + "/model-" + model + "-" + precision + ".mpc";
       CompileResult result = compileModel(options);
-      if (result.exitCode != 0) {
+      if (failed(result.failure)) {
         llvm::errs() << result.diagnostics << result.error << "\n";
         return failure();
       }

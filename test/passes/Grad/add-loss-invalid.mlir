@@ -8,7 +8,7 @@
 // CLASSES: error: softmax-cross-entropy needs an output [N, C, ..] of two classes or more, but 'a' is f32[4]
 
 module {
-  // expected-error @+1 {{the model has 2 outputs ('a', 'b') and no loss; use --loss=output:NAME if one of them is the loss, or --loss=KIND:NAME to take a loss of one}}
+  // expected-error @+1 {{the model has 2 outputs ('a', 'b') and no loss; use option 'loss'=output:NAME if one of them is the loss, or option 'loss'=KIND:NAME to take a loss of one}}
   func.func @predict(%x: tensor<4xf32>) -> (tensor<4xf32> {mpc.name = "a"}, tensor<4xf32> {mpc.name = "b"}) attributes {train.entry = #train.entry<predict>} {
     return %x, %x : tensor<4xf32>, tensor<4xf32>
   }
@@ -17,7 +17,7 @@ module {
 // -----
 
 module {
-  // expected-error @+1 {{several outputs are losses ('a', 'b'); use --loss=output:NAME to choose}}
+  // expected-error @+1 {{several outputs are losses ('a', 'b'); use option 'loss'=output:NAME to choose}}
   func.func @predict(%x: tensor<4xf32>, %t: tensor<4xf32>) -> (tensor<f32> {mpc.name = "a"}, tensor<f32> {mpc.name = "b"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.element_loss %x, %t {kind = #train<element_loss mse>, reduction = #train<reduction mean>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
     %1 = train.neg %0 : (tensor<f32>) -> tensor<f32>
@@ -29,7 +29,7 @@ module {
 
 // Of two numbers either may be the loss.
 module {
-  // expected-error @+1 {{the model has 2 outputs ('a', 'b') and no loss; use --loss=output:NAME}}
+  // expected-error @+1 {{the model has 2 outputs ('a', 'b') and no loss; use option 'loss'=output:NAME}}
   func.func @predict(%x: tensor<f32>) -> (tensor<f32> {mpc.name = "a"}, tensor<1xf32> {mpc.name = "b"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.reshape %x : (tensor<f32>) -> tensor<1xf32>
     return %x, %0 : tensor<f32>, tensor<1xf32>

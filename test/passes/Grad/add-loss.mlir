@@ -2,7 +2,7 @@
 
 // Logits: cross entropy, against labels that are a new input of evaluate and
 // train. Evaluation counts per sample, training takes the mean.
-// CHECK:       module attributes {mpc.loss = "softmax-cross-entropy of output 'logits' against input 'labels'", mpc.loss_parts = {{.*}}, mpc.notes = ["loss: {{.*}} (chosen from the output's shape f32[4,3]; --loss says otherwise)"]}
+// CHECK:       module attributes {mpc.loss = "softmax-cross-entropy of output 'logits' against input 'labels'", mpc.loss_parts = {{.*}}, mpc.notes = ["loss: {{.*}} (chosen from the output's shape f32[4,3]; option 'loss' says otherwise)"]}
 module {
   // CHECK-LABEL: func.func @predict
   // CHECK-SAME:    (%{{.*}}: tensor<4x3xf32> {{{.*}}}) -> (tensor<4x3xf32> {mpc.batch_dim = 0 : i64, mpc.name = "logits"})
@@ -245,7 +245,7 @@ module {
 // Classes stand where labels then have the shape of an input of integers, the
 // tokens; the dimensions before become one, which moves nothing. The loss of
 // tokens has a perplexity.
-// CHECK: module attributes {mpc.loss = "softmax-cross-entropy of output 'logits' against input 'labels', classes along axis 2", mpc.loss_parts = {{.*}}, mpc.metrics = "perplexity", mpc.notes = ["loss: {{.*}} (chosen from the output's shape f32[2,3,5]: classes along axis 2, for then labels have the shape of input 'tokens', i64[2,3]; --loss and --label-axis say otherwise)"]}
+// CHECK: module attributes {mpc.loss = "softmax-cross-entropy of output 'logits' against input 'labels', classes along axis 2", mpc.loss_parts = {{.*}}, mpc.metrics = "perplexity", mpc.notes = ["loss: {{.*}} (chosen from the output's shape f32[2,3,5]: classes along axis 2, for then labels have the shape of input 'tokens', i64[2,3]; option 'loss' and option 'label-axis' say otherwise)"]}
 module {
   // CHECK-LABEL: func.func @evaluate
   // CHECK-SAME:    %[[LABELS:[^:]*]]: tensor<2x3xi64> {mpc.batch_dim = 0 : i64, mpc.ignored = -100 : i64, mpc.name = "labels", mpc.range = [0, 5]}
@@ -282,7 +282,7 @@ module {
 // -----
 
 // One number that no loss op makes is the loss; the rest stays in predict.
-// CHECK: module attributes {mpc.loss = "output 'cost' of the model", mpc.loss_parts = {{.*}}, mpc.notes = ["loss: output 'cost' of the model (the model's output of one number; --loss says otherwise)"]}
+// CHECK: module attributes {mpc.loss = "output 'cost' of the model", mpc.loss_parts = {{.*}}, mpc.notes = ["loss: output 'cost' of the model (the model's output of one number; option 'loss' says otherwise)"]}
 module {
   // CHECK-LABEL: func.func @predict
   // CHECK-SAME:    -> (tensor<4x3xf32> {mpc.name = "y"})

@@ -12,17 +12,17 @@
 // RUN: not mpc-opt %s --mpc-add-optimizer="group={fc:beta1=0.5}" 2>&1 | FileCheck %s --check-prefix=SETTING
 // RUN: not mpc-opt %s --mpc-add-optimizer="lr=0 group=fc:lr=0.5" 2>&1 | FileCheck %s --check-prefix=ZERO
 
-// MATCH:   error: --group='fz' matches no parameter
-// NEAR:    error: --no-decay='norm.scle' matches no parameter; nearest are 'norm.scale'
-// PATTERN: error: --group='(' is not a regular expression: parentheses not balanced
-// FORM:    error: --group='fc': must be REGEX:lr=NUMBER,weight-decay=NUMBER, or one of these settings
-// NUMBER:  error: --group='fc:lr=-1': 'lr=-1' must be lr=0.1x, lr=RATE or weight-decay=RATE, with a number from 0 on
-// SETTING: error: --group='fc:beta1=0.5': 'beta1' is no setting; known are lr and weight-decay
-// ZERO:    error: --group='fc:lr=0.5': a rate needs --lr above 0, or a factor: lr=0.1x
+// MATCH:   error: option 'group'='fz' matches no parameter
+// NEAR:    error: option 'no-decay'='norm.scle' matches no parameter; nearest are 'norm.scale'
+// PATTERN: error: option 'group'='(' is not a regular expression: parentheses not balanced
+// FORM:    error: option 'group'='fc': must be REGEX:lr=NUMBER,weight-decay=NUMBER, or one of these settings
+// NUMBER:  error: option 'group'='fc:lr=-1': 'lr=-1' must be lr=0.1x, lr=RATE or weight-decay=RATE, with a number from 0 on
+// SETTING: error: option 'group'='fc:beta1=0.5': 'beta1' is no setting; known are lr and weight-decay
+// ZERO:    error: option 'group'='fc:lr=0.5': a rate needs option 'lr' above 0, or a factor: lr=0.1x
 
 // Of rules that match the last counts; models need not have biases.
-// LAST: mpc.notes = ["--no-decay=biases is about no parameter", "1 parameter with 2 of the rate, {{.*}}: 'fc.weight'", "2 parameters with 3 of the rate,
-// LARGE: error: --group='fc:lr=1e60x': 'lr=1e60x' must be
+// LAST: mpc.notes = ["option 'no-decay'=biases is about no parameter", "1 parameter with 2 of the rate, {{.*}}: 'fc.weight'", "2 parameters with 3 of the rate,
+// LARGE: error: option 'group'='fc:lr=1e60x': 'lr=1e60x' must be
 
 // Parameters of one group stand together, each group in rows of its own.
 // CHECK:      mpc.notes = ["1 parameter with 0.1 of the rate, weight decay 0.5: 'fc.weight'", "1 parameter with weight decay 0: 'norm.scale'", "1 parameter with weight decay 0.5: 'out.weight'"]

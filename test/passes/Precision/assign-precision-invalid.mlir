@@ -5,9 +5,9 @@
 // RUN: not mpc-opt %t/f.mlir --mpc-assign-precision="keep-fp32=typo force-low=fc" 2>&1 | FileCheck %s --check-prefix=UNUSED
 
 // PRECISION: error: option 'precision' must be fp32, tf32, bf16, fp16, fp8 or auto, but is 'int8'
-// REGEX: error: --keep-fp32 is not a regular expression: '('
-// CONFLICT: error: {{.*}}--keep-fp32 and --force-low both match node 'fc'
-// UNUSED: error: --keep-fp32='typo' matches no node and no op type; nearest are 'Gemm' and 'fc'
+// REGEX: error: option 'keep-fp32' is not a regular expression: '('
+// CONFLICT: error: {{.*}}option 'keep-fp32' and option 'force-low' both match node 'fc'
+// UNUSED: error: option 'keep-fp32'='typo' matches no node and no op type; nearest are 'Gemm' and 'fc'
 // UNUSED-NOT: force-low
 
 //--- f.mlir

@@ -23,7 +23,7 @@ func.func @stream(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64x
 // -----
 
 // Of a scaled copy, too, a sum is no residual.
-// expected-error @below {{--residual=fp32: the model has no residual stream}}
+// expected-error @below {{option 'residual'=fp32: the model has no residual stream}}
 module {
   func.func @none(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
     %a = train.matmul %x, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>

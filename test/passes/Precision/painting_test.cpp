@@ -271,7 +271,7 @@ protected:
     options.stopAfter = "grad";
     options.dumpStages = folder.path("stages");
     CompileResult result = compileModel(options);
-    EXPECT_EQ(result.exitCode, 0) << result.diagnostics << result.error;
+    EXPECT_FALSE(failed(result.failure)) << result.diagnostics << result.error;
     return parseSourceFile<ModuleOp>(folder.path("stages/2-grad.mlir"),
                                      ParserConfig(&context));
   }

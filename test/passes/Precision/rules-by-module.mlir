@@ -7,8 +7,8 @@
 // CHECK-LABEL: func.func @predict
 // CHECK:       train.matmul {{.*}}(tensor<64x64xbf16>, tensor<64x64xbf16>)
 // CHECK:       train.matmul {{.*}}mpc.precision.rule = "user option"} : (tensor<64x64xf32>, tensor<64x64xf32>)
-// NEAREST:     error: --op-precision='haed=fp32' matches no node and no op type; nearest {{.*}}'head'
-// WEIGHT:      error: --op-precision='weight=fp32' matches no node and no op type
+// NEAREST:     error: option 'op-precision'='haed=fp32' matches no node and no op type; nearest {{.*}}'head'
+// WEIGHT:      error: option 'op-precision'='weight=fp32' matches no node and no op type
 module attributes {mpc.module_paths = {node_linear = "blocks.0.fc", node_linear_1 = "head"}} {
   train.state @head.weight constant : tensor<64x64xf32> = dense<1.0> : tensor<64x64xf32>
   func.func @predict(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {train.entry = #train.entry<predict>} {

@@ -1,0 +1,210 @@
+//===- options_test.cpp - The table of options ----------------------------===//
+
+#include "passes/Driver/OptimizerRows.h"
+#include "passes/Driver/OptionText.h"
+#include "passes/Driver/PackageText.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+using namespace mpc;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+TEST(Options, HaveNamesOfTheirOwn) {
+  std::set<std::string> names;
+  for (const OptionRow &row : optionRows()) {
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    EXPECT_EQ(findOption(row.name), &row);
+    EXPECT_EQ(&optionRow(row.id), &row);
+  }
+  EXPECT_EQ(findOption("no-such-option"), nullptr);
+}
+
+TEST(Options, SayWhatTheyAre) {
+  for (const OptionRow &row : optionRows()) {
+    SCOPED_TRACE(row.name);
+    EXPECT_FALSE(row.help.empty());
+    EXPECT_NE(row.help.back(), '.');
+    EXPECT_EQ(row.isSwitch(), row.type == std::string("bool"));
+    for (const auto &[name, value] : row.needed) {
+      const OptionRow *other = findOption(name);
+      ASSERT_NE(other, nullptr) << name;
+      EXPECT_EQ(other->check(value), "");
+    }
+  }
+}
+
+// A value that the package does not hold cannot be compared or refused.
+TEST(Options, AreRememberedWhereThatMatters) {
+  for (const OptionRow &row : optionRows())
+    if (row.resume != Resume::Silent || row.exported != Export::Plain)
+      EXPECT_NE(row.package.when, Remembered::When::Never) << row.name;
+}
+
+TEST(Options, AreReadAsTheyAreWritten) {
+  CompileOptions options;
+  visitOptions(options, [](OptionId id, auto &field) {
+    auto copy = field;
+    const OptionRow &row = optionRow(id);
+    std::string text = writeWhole(row, field);
+    if (row.check(text).empty())
+      EXPECT_EQ(setWhole(row, text, copy), "") << row.name;
+    EXPECT_EQ(writeValue(row, copy), writeValue(row, field)) << row.name;
+  });
+}
+
+TEST(Options, OfSeveralValuesAreLists) {
+  Texts groups;
+  const OptionRow &row = optionRow(OptionId::groups);
+  EXPECT_EQ(setWhole(row, "{fc:lr=0.1x,weight-decay=0},b:lr=2x", groups), "");
+  EXPECT_EQ(groups, (Texts{"fc:lr=0.1x,weight-decay=0", "b:lr=2x"}));
+  EXPECT_EQ(writeWhole(row, groups), "{{fc:lr=0.1x,weight-decay=0},b:lr=2x}");
+}
+
+TEST(Options, NameWhatIsGivenTwice) {
+  NumberByName dims;
+  const OptionRow &row = optionRow(OptionId::dims);
+  EXPECT_EQ(setOption(row, "a=b:=3", dims), "");
+  EXPECT_EQ(dims, (NumberByName{{"a=b:", 3}}));
+  EXPECT_EQ(setOption(row, "a=b:=4", dims), "names 'a=b:' twice");
+  EXPECT_NE(setOption(row, "a=0", dims).find("positive N"), std::string::npos);
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+TEST(Options, HoldInTheirDefaults) {
+  EXPECT_EQ(checkOptions(CompileOptions()), "");
+  EXPECT_EQ(checkGiven(CompileOptions()), "");
+}
+
+// The library says it of values that no command line has checked.
+TEST(Options, AreCheckedInTheLibrary) {
+  CompileOptions options;
+  options.ema = 1;
+  EXPECT_EQ(checkOptions(options),
+            "option 'ema' must lie in [0, 1), but is '1'");
+  options = {};
+  options.lr = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_NE(checkOptions(options).find("option 'lr' must be a number"),
+            std::string::npos);
+  options = {};
+  options.lossScaleMin = 4;
+  options.lossScaleMax = 2;
+  EXPECT_NE(checkOptions(options).find("option 'loss-scale-max', but is 4"),
+            std::string::npos);
+  options = {};
+  options.optimizer = "adamww";
+  EXPECT_NE(checkOptions(options).find("did you mean 'adamw'?"),
+            std::string::npos);
+}
+
+TEST(Options, WithoutEffectAreRefusedIfGiven) {
+  CompileOptions options;
+  options.fp8Margin = 2;
+  EXPECT_EQ(checkGiven(options), "");
+  options.given = {"fp8-margin"};
+  EXPECT_NE(checkGiven(options).find("option 'precision'=bf16"),
+            std::string::npos);
+  options.precision = "fp8";
+  EXPECT_EQ(checkGiven(options), "");
+
+  options = {};
+  options.given = {"momentum"};
+  EXPECT_NE(checkGiven(options).find("option 'optimizer'=adamw"),
+            std::string::npos);
+  options.optimizer = "rmsprop";
+  EXPECT_EQ(checkGiven(options), "");
+
+  options = {};
+  options.schedule = "step";
+  EXPECT_EQ(checkGiven(options),
+            "option 'lr-schedule'=step needs option 'lr-period'");
+}
+
+TEST(Options, OfFormulasHaveTheDefaultsOfTheOptimizer) {
+  OptimizerOptions given;
+  given.beta2 = 0.5;
+  OptimizerOptions lamb = withDefaults("lamb", given);
+  EXPECT_EQ(lamb.beta1, 0.9);
+  EXPECT_EQ(lamb.beta2, 0.5);
+  EXPECT_EQ(lamb.epsilon, 1e-6);
+  EXPECT_EQ(lamb.momentum, 0); // Not read.
+  EXPECT_TRUE(optimizerTakes("momentum", "nesterov"));
+  EXPECT_FALSE(optimizerTakes("lion", "epsilon"));
+}
+
+//===----------------------------------------------------------------------===//
+// Packages
+//===----------------------------------------------------------------------===//
+
+std::vector<std::string>
+namesOf(const std::vector<std::pair<std::string, std::string>> &options) {
+  std::vector<std::string> names;
+  for (const auto &[name, value] : options)
+    names.push_back(name);
+  return names;
+}
+
+// Packages stay the same, bit for bit, so new options come behind the old and
+// only where they are not the default.
+TEST(Options, AreRememberedInTheOldOrder) {
+  CompileOptions options;
+  static_cast<OptimizerOptions &>(options) = withDefaults("adamw", options);
+  auto described = describeOptions(
+      options, {{"metrics", ""}, {"learning-rates", "learning_rate"}}, false);
+  EXPECT_EQ(
+      namesOf(described),
+      (std::vector<std::string>{
+          "precision",       "loss",           "metrics",        "accumulate",
+          "optimizer",       "learning-rates", "master-weights", "lr",
+          "weight-decay",    "clip-norm",      "freeze",         "train-only",
+          "train",           "detach",         "padding-idx",    "batchnorm",
+          "beta1",           "beta2",          "epsilon",        "momentum",
+          "alpha",           "group",          "no-decay",       "lr-schedule",
+          "lr-min",          "warmup",         "total-steps",    "ema",
+          "label-smoothing", "clip-value",     "correct-bias",   "nesterov"}));
+  EXPECT_EQ(described[8],
+            (std::pair<std::string, std::string>("weight-decay", "0.01")));
+}
+
+TEST(Options, OfUpdatesAreNotThoseOfAModelsOwnStep) {
+  CompileOptions options;
+  options.recompute = "full";
+  auto described = describeOptions(
+      options, {{"optimizer", "own"}, {"own-step", "yes"}}, true);
+  EXPECT_EQ(namesOf(described),
+            (std::vector<std::string>{"precision", "loss", "accumulate",
+                                      "recompute", "optimizer", "own-step"}));
+}
+
+TEST(Options, ThatMeanSomethingToOnePrecisionAreRememberedThere) {
+  CompileOptions options;
+  options.precision = "fp16";
+  options.lossScale = "512";
+  EXPECT_EQ(lossScaleText(options), "512");
+  EXPECT_EQ(lossScaleMinText(options), "512");
+  EXPECT_EQ(fp8Text(options), "");
+  options.precision = "fp8";
+  EXPECT_EQ(fp8Text(options), "delayed over 1024 updates");
+  EXPECT_EQ(lossScaleText(options), "");
+}
+
+TEST(Options, SaySchedulesWithTheNumbersThatTheyLookAt) {
+  CompileOptions options;
+  options.schedule = "cosine-restarts";
+  options.lrPeriod = 7;
+  options.lrFactor = 2;
+  options.lrGamma = 0.5;
+  EXPECT_EQ(scheduleText(options),
+            "cosine-restarts, min 0, period 7, factor 2");
+}
+
+} // namespace

@@ -1,0 +1,30 @@
+//===- ExitCodes.h - What tools return to the shell -------------*- C++ -*-===//
+#ifndef MPC_TOOLS_EXITCODES_H
+#define MPC_TOOLS_EXITCODES_H
+
+#include "compiler/Import/ModelError.h"
+
+namespace mpc {
+
+/// The exit code for a failure of the library; see tools/mpc/Command.h.
+inline int exitCode(ModelError error) {
+  switch (error) {
+  case ModelError::None:
+    return 0;
+  case ModelError::Internal:
+    return 1;
+  case ModelError::Usage:
+    return 2;
+  case ModelError::Invalid:
+    return 3;
+  case ModelError::Io:
+    return 4;
+  case ModelError::Limit:
+    return 7;
+  }
+  return 1;
+}
+
+} // namespace mpc
+
+#endif // MPC_TOOLS_EXITCODES_H
