@@ -2,12 +2,15 @@
 
 #include "tools/StandardStreams.h"
 #include "tools/mpc/Command.h"
+#include "tools/mpc/ConfigFile.h"
+#include "tools/mpc/Documents.h"
 #include "tools/mpc/Help.h"
 #include "tools/mpc/Print.h"
 #include "tools/mpc/Version.h"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -42,6 +45,24 @@ static int runAction(const std::string &name, const Action &action) {
     tell(name, "internal error", unexpected.what());
     return Error;
   }
+}
+
+/// Commands that do something: those without commands below.
+static std::vector<CLI::App *> leavesOf(CLI::App &app) {
+  std::vector<CLI::App *> leaves, subs = app.get_subcommands({});
+  if (subs.empty())
+    return {&app};
+  for (CLI::App *sub : subs)
+    for (CLI::App *leaf : leavesOf(*sub))
+      leaves.push_back(leaf);
+  return leaves;
+}
+
+static const CLI::App &parsedLeaf(const CLI::App &app) {
+  const CLI::App *command = &app;
+  while (!command->get_subcommands().empty())
+    command = command->get_subcommands().front();
+  return *command;
 }
 
 #ifdef MPC_HAS_COMPILER
@@ -94,12 +115,27 @@ int main(int argc, char **argv) {
   actions.back() = addModelDoctor(app, actions.back());
 #endif
 
+  for (CLI::App *command : leavesOf(app))
+    addConfigTo(*command);
+
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
     return Usage;
   }
+  // For the build and for packagers.
+  if (argc == 3 && argv[1] == std::string("--write-documents"))
+    return runAction("mpc", [&] { return writeDocuments(app, argv[2]), Ok; });
+  Origins origins;
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (int code = runAction("mpc", [&] {
+        arguments = withConfig(app, std::move(arguments), origins);
+        return Ok;
+      }))
+    return code;
   try {
-    app.parse(argc, argv);
+    // CLI11 takes them from the end.
+    std::reverse(arguments.begin(), arguments.end());
+    app.parse(std::move(arguments));
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) // --help, --version
       return app.exit(error);
@@ -112,6 +148,9 @@ int main(int argc, char **argv) {
   std::vector<CLI::App *> commands = app.get_subcommands({});
   for (size_t i = 0; i < commands.size(); ++i)
     if (commands[i]->parsed())
-      return runAction(commandName(app), actions[i]);
+      return runAction(commandName(app), [&] {
+        return printsConfig(parsedLeaf(*commands[i]), origins) ? Ok
+                                                               : actions[i]();
+      });
   return Usage;
 }
