@@ -82,10 +82,10 @@ describe(CompileOptions options, ModuleOp module) {
     facts["own-step"] = "yes";
     facts["learning-rates"] = joinLines(rates);
   } else {
-    facts["learning-rates"] = train::Program(module)
-                                  .state(train::StateRole::LearningRate)
-                                  .getSymName()
-                                  .str();
+    // A model that only predicts has none.
+    train::StateOp rate =
+        train::Program(module).state(train::StateRole::LearningRate);
+    facts["learning-rates"] = rate ? rate.getSymName().str() : "learning_rate";
     static_cast<OptimizerOptions &>(options) =
         withDefaults(options.optimizer, options);
   }

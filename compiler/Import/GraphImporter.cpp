@@ -437,9 +437,10 @@ Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
   numWidened += dataType == onnx::TensorProto::FLOAT16 ||
                 dataType == onnx::TensorProto::BFLOAT16;
   if (role == train::StateRole::Parameter && type.getRank() == 0)
-    result.notes.push_back("initializer '" + name.str() +
-                           "' is one number and will be trained; option 'freeze'='^" +
-                           name.str() + "$' keeps it as it is");
+    result.notes.push_back(
+        "initializer '" + name.str() +
+        "' is one number and will be trained; option 'freeze'='^" + name.str() +
+        "$' keeps it as it is");
   leaveName(name);
   OpBuilder above(insertStatesBefore);
   state = train::StateOp::create(above, loc, name, role, type, *elements);

@@ -217,15 +217,15 @@ struct InsertLossScalingPass
                    const LossScale &numbers) {
     OpBuilder builder(func.front().getTerminator());
     Location loc = finite.getLoc();
-    auto update =
-        amp::UpdateScaleOp::create(builder, loc, getOrCreateRead(func, scale),
-                                   getOrCreateRead(func, streak), finite,
-                                   llvm::APFloat(static_cast<float>(lossScaleGrowth)),
-                                   llvm::APFloat(static_cast<float>(lossScaleBackoff)),
-                                   static_cast<uint32_t>(lossScaleInterval),
-                                   llvm::APFloat(static_cast<float>(numbers.min)),
-                                   llvm::APFloat(static_cast<float>(numbers.max)),
-                                   static_cast<uint32_t>(lossScaleHysteresis));
+    auto update = amp::UpdateScaleOp::create(
+        builder, loc, getOrCreateRead(func, scale),
+        getOrCreateRead(func, streak), finite,
+        llvm::APFloat(static_cast<float>(lossScaleGrowth)),
+        llvm::APFloat(static_cast<float>(lossScaleBackoff)),
+        static_cast<uint32_t>(lossScaleInterval),
+        llvm::APFloat(static_cast<float>(numbers.min)),
+        llvm::APFloat(static_cast<float>(numbers.max)),
+        static_cast<uint32_t>(lossScaleHysteresis));
     setDecision(update, kRuleScaling, "finds the largest scale that fits");
     train::WriteOp::create(builder, loc, scale, update.getNewScale());
     train::WriteOp::create(builder, loc, streak, update.getNewStreak());

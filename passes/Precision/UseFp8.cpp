@@ -228,7 +228,8 @@ struct UseFp8Pass : PassWithOptions<mpc::impl::UseFp8PassBase<UseFp8Pass>,
     Rounding rounding(func, gradients, fp8Margin);
     rounding.collect(layers, fp8Scaling == "delayed");
     if (!rounding.delayedTensors().empty()) {
-      DelayedScales delayed(module, rounding.delayedTensors(), fp8History, fp8Margin);
+      DelayedScales delayed(module, rounding.delayedTensors(), fp8History,
+                            fp8Margin);
       delayed.createStates();
       rounding.setScales(delayed.readScales(func));
       delayed.advance(func, train::Program(module).updateEntry());

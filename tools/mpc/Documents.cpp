@@ -192,7 +192,8 @@ static const char *nameOf(mpc::Resume resume) {
 
 std::string mpc::tool::optionTable() {
   std::string text =
-      "# Options of a compilation\n\n| option | value | default | | in packages "
+      "# Options of a compilation\n\n| option | value | default | | in "
+      "packages "
       "| changed at a resume | export --training |\n| --- | --- | --- | --- | "
       "--- | --- | --- |\n";
   const mpc::CompileOptions defaults;

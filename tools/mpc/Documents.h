@@ -15,7 +15,8 @@
 namespace mpc::tool {
 
 /// Writes man pages of all commands, completions for bash, zsh and fish, and
-/// the table of options below `folder`, where an installation has them below share/.
+/// the table of options below `folder`, where an installation has them below
+/// share/.
 void writeDocuments(const CLI::App &app, const std::string &folder);
 
 /// The manual page of a command, in troff.

@@ -1,5 +1,5 @@
 // RUN: mpc-opt %s --split-input-file --mpc-use-working-copy | FileCheck %s --check-prefix=COPY
-// RUN: mpc-opt %s --split-input-file --mpc-narrow-masters=masters=bf16-kahan --verify-diagnostics | FileCheck %s --check-prefix=MASTERS
+// RUN: mpc-opt %s --split-input-file --mpc-narrow-masters=master-weights=bf16-kahan --verify-diagnostics | FileCheck %s --check-prefix=MASTERS
 // RUN: mpc-opt %s --split-input-file --mpc-insert-loss-scaling | FileCheck %s --check-prefix=SCALE
 
 // Names of the model are in nobody's way: states are found by their roles.
@@ -33,7 +33,7 @@ module attributes {mpc.precision = "bf16"} {
 // -----
 
 // So is a part of a state: "ema/fc.weight" is the average of "fc.weight".
-// expected-error @+1 {{--master-weights=bf16-kahan is for programs whose weights are read in bf16}}
+// expected-error @+1 {{option 'master-weights'=bf16-kahan is for programs whose weights are read in bf16}}
 module attributes {mpc.precision = "fp16"} {
   // SCALE: train.state @parameters parameter
   // SCALE: train.state @"loss_scale_streak/fc" statistic
