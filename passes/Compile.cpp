@@ -60,7 +60,7 @@ static std::string joinLines(ArrayAttr names) {
 
 /// What a package says of its options and of the program that they made.
 static std::vector<std::pair<std::string, std::string>>
-describe(CompileOptions options, ModuleOp module) {
+describe(const CompileOptions &options, ModuleOp module) {
   std::map<std::string, std::string> facts;
   auto loss = module->getAttrOfType<StringAttr>("mpc.loss");
   facts["loss"] = loss ? loss.getValue().str() : options.loss;
@@ -86,8 +86,6 @@ describe(CompileOptions options, ModuleOp module) {
     train::StateOp rate =
         train::Program(module).state(train::StateRole::LearningRate);
     facts["learning-rates"] = rate ? rate.getSymName().str() : "learning_rate";
-    static_cast<OptimizerOptions &>(options) =
-        withDefaults(options.optimizer, options);
   }
   return describeOptions(options, std::move(facts), rates != nullptr);
 }

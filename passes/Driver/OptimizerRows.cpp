@@ -72,6 +72,8 @@ bool mpc::optimizerTakes(const std::string &optimizer,
 OptimizerOptions mpc::withDefaults(const std::string &optimizer,
                                    OptimizerOptions given) {
   const OptimizerRow *formula = findRow(optimizer);
+  if (!formula)
+    return given;
   visitOptions(given, [&](OptionId id, auto &field) {
     if constexpr (std::is_same_v<std::decay_t<decltype(field)>, double>) {
       if (field != kUnset)

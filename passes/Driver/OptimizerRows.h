@@ -19,7 +19,8 @@ std::vector<std::string> optimizerNames();
 /// "betas".
 bool optimizerTakes(const std::string &optimizer, const std::string &option);
 
-/// `given`, where it says nothing the defaults of the optimizer.
+/// `given`, where it says nothing the defaults of the optimizer, if that is
+/// one.
 OptimizerOptions withDefaults(const std::string &optimizer,
                               OptimizerOptions given);
 

@@ -52,30 +52,39 @@ static std::string join(const Texts &texts, const char *separator) {
   return joined;
 }
 
+/// The value of a row as a package has it.
+static std::string valueOf(const OptionRow &row, CompileOptions options) {
+  static_cast<OptimizerOptions &>(options) =
+      withDefaults(options.optimizer, options);
+  std::string text;
+  visitOptions(options, [&](OptionId id, const auto &field) {
+    if (id != row.id)
+      return;
+    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, double>)
+      text = number(field);
+    else
+      text = join(writeValue(row, field), " ");
+  });
+  return text;
+}
+
 std::string mpc::packageText(const OptionRow &row,
                              const CompileOptions &options) {
-  using When = Remembered::When;
-  if (row.package.when == When::AsText)
+  switch (row.package.when) {
+  case Remembered::When::AsText:
     return row.package.text(options);
-  std::string text, byDefault;
-  auto textOf = [&](const auto &field) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, double>)
-      return number(field);
-    else
-      return join(writeValue(row, field), " ");
-  };
-  visitOptions(options, [&](OptionId id, const auto &field) {
-    if (id == row.id)
-      text = textOf(field);
-  });
-  const CompileOptions defaults;
-  visitOptions(defaults, [&](OptionId id, const auto &field) {
-    if (id == row.id)
-      byDefault = textOf(field);
-  });
-  bool isRemembered = row.package.when == When::Always ||
-                      (row.package.when == When::IfSet && text != byDefault);
-  return isRemembered ? text : "";
+  case Remembered::When::Never:
+    return "";
+  case Remembered::When::Always:
+    return valueOf(row, options);
+  case Remembered::When::IfSet:
+    break;
+  }
+  // The defaults of formulas are those of the optimizer.
+  CompileOptions defaults;
+  defaults.optimizer = options.optimizer;
+  std::string text = valueOf(row, options);
+  return text == valueOf(row, defaults) ? "" : text;
 }
 
 std::string mpc::averageText(const CompileOptions &options) {

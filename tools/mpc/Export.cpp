@@ -226,7 +226,9 @@ describe(const Program &program, const Session &session, const Package &package,
 /// not always have it.
 static bool isDefault(const Program &program, const mpc::OptionRow &row) {
   std::string value = program.option(row.name);
-  return value.empty() || value == packageText(row, mpc::CompileOptions());
+  mpc::CompileOptions defaults;
+  defaults.optimizer = program.option("optimizer");
+  return value.empty() || value == packageText(row, defaults);
 }
 
 static void checkTraining(const Program &program) {

@@ -157,7 +157,6 @@ namesOf(const std::vector<std::pair<std::string, std::string>> &options) {
 // only where they are not the default.
 TEST(Options, AreRememberedInTheOldOrder) {
   CompileOptions options;
-  static_cast<OptimizerOptions &>(options) = withDefaults("adamw", options);
   auto described = describeOptions(
       options, {{"metrics", ""}, {"learning-rates", "learning_rate"}}, false);
   EXPECT_EQ(
