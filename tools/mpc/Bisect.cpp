@@ -281,7 +281,7 @@ Action mpc::tool::addDebug(CLI::App &app) {
       ->check(Whole(1));
   bisect
       ->add_option("--seed", options->seed,
-                   "Of the order of samples and of dropout (default: 0)")
+                   "Seed for shuffling and dropout (default: 0)")
       ->option_text("N")
       ->check(Whole(0));
   options->arguments.addTo(*bisect);

@@ -156,7 +156,7 @@ Action mpc::tool::addCompare(CLI::App &app) {
       ->option_text("OUT.html");
   compare
       ->add_option("--seed", options->settings.seed,
-                   "Of the order of samples and of dropout (default: 0)")
+                   "Seed for shuffling and dropout (default: 0)")
       ->option_text("N")
       ->check(Whole(0));
   options->settings.session.addTo(*compare);

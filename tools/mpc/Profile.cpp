@@ -254,7 +254,7 @@ Action mpc::tool::addProfile(CLI::App &app) {
       ->option_text("PATH");
   profile
       ->add_option("--seed", options->seed,
-                   "Of the order of samples and of dropout (default: 0)")
+                   "Seed for shuffling and dropout (default: 0)")
       ->option_text("N")
       ->check(Whole(0));
   options->session.addTo(*profile);

@@ -349,8 +349,7 @@ static void addViews(CLI::App &report, Options &options) {
           ->option_text("NAME");
   report
       .add_option("--device", options.device,
-                  "Of several that the program is for, where formats differ: "
-                  "cpu, cuda; the first")
+                  "Device whose formats are reported (default: the first)")
       ->option_text("NAME");
   CLI::Option *module =
       report

@@ -141,7 +141,7 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->check(Above(0));
   train
       ->add_option("--seed", options->seed,
-                   "Of the order of samples and of dropout (default: 0)")
+                   "Seed for shuffling and dropout (default: 0)")
       ->option_text("N")
       ->check(Whole(0));
   train->add_flag("--no-shuffle", options->noShuffle,

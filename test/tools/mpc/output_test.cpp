@@ -46,4 +46,13 @@ TEST(Print, ShowsWhatATerminalWouldObey) {
   EXPECT_EQ(tool::printable("a\nb\r", /*lines=*/true), "a\nb\\x0d");
 }
 
+// Libraries name options; users of the command line know flags.
+TEST(Output, SaysFlagsForOptions) {
+  EXPECT_EQ(tool::withFlags("option 'lr'=3, 'option 'loss-scale' x"),
+            "--lr=3, '--loss-scale x");
+  for (const char *other : {"", "option 'lr", "option ''", "option '-x'",
+                            "option 'a b'", "unknown option '--x'"})
+    EXPECT_EQ(tool::withFlags(other), other);
+}
+
 } // namespace
