@@ -37,6 +37,7 @@ struct OptionRow {
   Export exported;
   std::string help;
   std::string section, rareSection; ///< Of help.
+  std::string byDefault = {};       ///< As writeWhole has it.
   bool isRare = false;
   bool isFlag = true; ///< Else it is for the library and for passes.
   /// Other options that must have these values; else this one has no effect.

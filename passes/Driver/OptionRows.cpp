@@ -1,7 +1,7 @@
 //===- OptionRows.cpp - The table of options ------------------------------===//
 
 #include "passes/Driver/OptimizerRows.h"
-#include "passes/Driver/OptionRow.h"
+#include "passes/Driver/OptionText.h"
 #include "passes/Driver/PackageText.h"
 
 #include <algorithm>
@@ -36,6 +36,11 @@ static std::vector<OptionRow> makeRows() {
                            rareSection} __VA_ARGS__);
 #define MPC_GROUP_END(GROUP) }
 #include "passes/Driver/Options.def"
+  const CompileOptions defaults;
+  visitOptions(defaults, [&](OptionId id, const auto &field) {
+    OptionRow &row = rows[static_cast<size_t>(id)];
+    row.byDefault = writeWhole(row, field);
+  });
   return rows;
 }
 

@@ -42,11 +42,13 @@ inline constexpr bool isList =
 Texts splitElements(const std::string &text);
 std::string joinElements(const Texts &values);
 
-/// Checks and reads `text`; returns what is wrong, or "".
+/// Checks and reads `text`; returns what is wrong, or "". The default is always
+/// right.
 template <typename T>
 std::string setOption(const OptionRow &row, const std::string &text, T &field) {
-  if (std::string fault = row.check(text); !fault.empty())
-    return fault;
+  if (text != row.byDefault)
+    if (std::string fault = row.check(text); !fault.empty())
+      return fault;
   if (readValue(text, field))
     return "";
   if (std::is_same_v<T, NumberByName>)

@@ -199,8 +199,14 @@ CompileArguments::toOptions(const std::string &model) const {
     result.policy.push_back(formatRule(rule));
   result.targets = splitTargets(target);
   checkPrecision(result.targets, result.precision);
-  if (betas)
+  if (betas) {
     std::tie(result.beta1, result.beta2) = *betas;
+    for (double beta : {betas->first, betas->second})
+      if (std::string why =
+              optionRow(OptionId::beta1).check(mpc::shortest(beta));
+          !why.empty())
+        throw Failure(Usage, "--betas " + why);
+  }
   if (!isGiven("--warmup"))
     result.warmup = mpc::findSchedule(result.schedule)->warmup;
   if (shownProfile) {

@@ -148,6 +148,12 @@ std::string mpc::tool::manualPage(const CLI::App &command) {
     text += ".TP\n" + bold(sub->get_name()) + "\n" +
             escape(sub->get_description()) + "; see " + bold(pageName(*sub)) +
             "(1)\n";
+  std::string arguments;
+  for (const CLI::Option *option : command.get_options())
+    if (!option->nonpositional())
+      arguments += describe(*option);
+  if (!arguments.empty())
+    text += ".SH ARGUMENTS\n" + arguments;
   for (const std::string &group : command.get_groups()) {
     text += ".SH " + escape(group.empty() ? "Options" : group) + "\n";
     for (const CLI::Option *option : command.get_options())

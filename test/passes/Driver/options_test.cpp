@@ -52,9 +52,7 @@ TEST(Options, AreReadAsTheyAreWritten) {
   visitOptions(options, [](OptionId id, auto &field) {
     auto copy = field;
     const OptionRow &row = optionRow(id);
-    std::string text = writeWhole(row, field);
-    if (row.check(text).empty())
-      EXPECT_EQ(setWhole(row, text, copy), "") << row.name;
+    EXPECT_EQ(setWhole(row, row.byDefault, copy), "") << row.name;
     EXPECT_EQ(writeValue(row, copy), writeValue(row, field)) << row.name;
   });
 }
