@@ -292,7 +292,6 @@ TEST_P(Paintings, NeverCostLessThanTheMinimumCut) {
 
   PassManager passes(&context);
   AssignPrecisionPassOptions options;
-  options.precision = "bf16";
   options.minimumGain = 0;
   passes.addPass(createAssignPrecisionPass(options));
   passes.addNestedPass<func::FuncOp>(createElideCastsPass());
