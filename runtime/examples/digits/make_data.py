@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the handwritten digits as .npz and .npy files beside this script.
+"""Writes the handwritten digits as .npz files beside this script.
 
 Source: "Optical Recognition of Handwritten Digits", E. Alpaydin and C. Kaynak,
 UCI Machine Learning Repository, https://doi.org/10.24432/C50P49, CC BY 4.0; the
@@ -30,9 +30,6 @@ def main():
     )
     np.savez(HERE / "digits-train.npz", images=train_images, labels=train_labels)
     np.savez(HERE / "digits-test.npz", images=test_images, labels=test_labels)
-    # The training data once more, for train.c: plain arrays need no unzipping.
-    np.save(HERE / "digits-train-images.npy", train_images)
-    np.save(HERE / "digits-train-labels.npy", train_labels)
     print(f"{len(train_labels)} images to train on, {len(test_labels)} to test")
 
 

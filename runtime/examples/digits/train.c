@@ -1,5 +1,5 @@
 // Trains a compiled model on the digits from C, with libmpcrt and nothing else:
-//   mpc-digits-train mlp.mpc digits-train-images.npy digits-train-labels.npy
+//   mpc-digits-train mlp.mpc images.npy labels.npy
 #include <mpc/runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
