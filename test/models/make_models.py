@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Writes models.json: the small models of cases.py, and what others compute for them.
+"""Writes goldens/: the small models of cases.py, and what others compute for them.
 
-The outputs are those of onnxruntime in f32, or of ONNX's own reference for ops that
+GROUP/NAME.onnxtxt is a model, as mpc reads it, and GROUP/NAME.json has its numbers; the
+group is the file that has the row: cases_of_elements.py, cases_by_index.py. The outputs are those of onnxruntime in f32, or of ONNX's own reference for ops that
 it lacks. Where a row gives the same function in
 PyTorch, three steps of plain descent on a mean squared error follow, in f64: the
 losses and the norms of all gradients.
 
-Needs numpy, onnx, onnxruntime and torch. The result is in the repository.
+Run by test/goldens/make.py models. Needs numpy, onnx, onnxruntime and torch. The
+results are in the repository.
 """
 import json
 import pathlib
 import re
+import shutil
+import textwrap
 import zlib
 
 import numpy as np
@@ -23,7 +27,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 from cases import CASES
 
 onnxruntime.set_default_logger_severity(3)
-HERE = pathlib.Path(__file__).resolve().parent
+FOLDER = pathlib.Path(__file__).resolve().parent / "goldens"
 LEARNING_RATE, STEPS = 0.02, 3
 TYPES = {"float32": "float", "int64": "int64", "bool": "bool"}
 
@@ -52,6 +56,11 @@ def fill(name, shape):
 
 def text(values):
     return ", ".join(np.format_float_positional(v, trim="0") for v in values.ravel())
+
+
+def wrap(line, indent):
+    return textwrap.fill(line, 100, subsequent_indent=indent + "  ", initial_indent=indent,
+                         break_long_words=False, break_on_hyphens=False).strip()
 
 
 def declare(kind, name, shape):
@@ -83,24 +92,27 @@ class Model:
         """The model with `results`, the declarations of its outputs."""
         inputs = [declare("float", "input", self.shape)]
         for name, value in self.parameters.items():
-            inputs.append(f"{declare('float', name, value.shape)} = {{{text(value)}}}")
-        return [
+            inputs.append(wrap(f"{declare('float', name, value.shape)} = {{{text(value)}}}", "  "))
+        return "\n".join([
             f'<ir_version: 8, opset_import: ["" : {self.case.opset}]>',
-            f"{self.case.name} ({', '.join(inputs)}) => ({', '.join(results)})",
+            f"{self.case.name} (",
+            *(f"  {line}," for line in inputs[:-1]),
+            f"  {inputs[-1]}",
+            f") => ({', '.join(results)})",
             "{",
             f"  {self.first} = Mul (input, {next(iter(self.parameters))})",
             *("  " + line.strip() for line in self.case.body.strip().split("\n")),
             "}",
-        ]
+        ]) + "\n"
 
     def predict(self, data, weights):
         factor, *others = weights
         return self.case.function(data * factor, *others)
 
 
-def infer(lines, data):
+def infer(text, data):
     """What onnxruntime computes: (name, type, values) of each output."""
-    model = onnx.parser.parse_model("\n".join(lines))
+    model = onnx.parser.parse_model(text)
     # The text declares initializers as inputs; onnxruntime would take them for such.
     del model.graph.input[1:]
     feeds = {"input": data.astype(np.float32)}
@@ -144,28 +156,36 @@ def make(case):
         name, _, kind = output.partition(":")
         open_shapes.append(f"{kind or 'float'}[] {name}")
     outputs = infer(model.write(open_shapes), model.data)
-    lines = model.write([declare(kind, name, v.shape) for name, kind, v in outputs])
-    outputs = infer(lines, model.data)
-    exact = case.values is not None
-    digits = 9 if exact else 7
-    result = {
-        "model": lines,
-        "outputs": {name: numbers(value, digits) for name, _, value in outputs},
-    }
-    if exact:
+    written = model.write([declare(kind, name, v.shape) for name, kind, v in outputs])
+    outputs = infer(written, model.data)
+    digits = 9 if case.values is not None else 7
+    result = {"outputs": {name: numbers(value, digits) for name, _, value in outputs}}
+    if case.values is not None:
         result["input"] = numbers(model.data, digits)
     if case.function:
         result["training"] = descend(model, fill(case.name + " targets", outputs[0][2].shape))
-    return result
+    return written, result
+
+
+def format_json(value, indent=""):
+    """JSON whose lists of numbers are wrapped lines."""
+    if isinstance(value, list):
+        return wrap(json.dumps(value), indent)
+    entries = (f'{indent} "{key}": {format_json(v, indent + " ")}' for key, v in value.items())
+    return "{\n" + ",\n".join(entries) + f"\n{indent}}}"
 
 
 def main():
-    made = {}
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    made = set()
     for case in CASES:
         assert case.name not in made, case.name
-        made[case.name] = make(case)
-    lines = [f"{json.dumps(name)}: {json.dumps(model)}" for name, model in made.items()]
-    (HERE / "models.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        made.add(case.name)
+        folder = FOLDER / case.group
+        folder.mkdir(parents=True, exist_ok=True)
+        model, result = make(case)
+        (folder / f"{case.name}.onnxtxt").write_text(model)
+        (folder / f"{case.name}.json").write_text(format_json(result) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,2 @@
+# The models of goldens/ are no tests of lit.
+config.suffixes = []
