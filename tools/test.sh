@@ -3,6 +3,7 @@
 #
 # usage: tools/test.sh [--no-setup] [--long]
 #        tools/test.sh --filter=REGEX
+#        tools/test.sh --op=NAME
 #   --no-setup   do not look for missing packages
 #   --long       run everything at each level of instructions, not a selection,
 #                compare 20 samples of each op's gradients, not two, round all
@@ -10,18 +11,22 @@
 #                random deep graphs for a step (hours)
 #   --filter     run what matches, and build only what that takes: paths below
 #                test/ (tools/mpc/resume) and programs (mpc-npz-test)
+#   --op         run all tests of an ONNX op (Gather) or of an op of the train
+#                dialect (train.matmul), wherever they are: lit tests, rows of
+#                tables, models, goldens, and ONNX's own where its package is
 #
 # MPC_BUILD_DIR names another folder to build in than build/, MPC_MAX_CPU_ISA
 # the highest level of instructions (test/README.md).
 source "$(dirname "$0")/common.sh"
 
-setup=yes long= filter=
+setup=yes long= filter= op=
 for option in "$@"; do
   case "$option" in
     --no-setup) setup= ;;
     --long) long=yes ;;
     --filter=?*) setup= filter=${option#*=} ;;
-    *) refuse_or_help "$option" 16 ;;
+    --op=?*) setup= op=${option#*=} ;;
+    *) refuse_or_help "$option" 20 ;;
   esac
 done
 [ -z "$setup" ] || step "Installing what is missing" "$root/tools/setup.sh"
@@ -140,8 +145,57 @@ run_filter() {
   exit $failed
 }
 
+# Prints the second words of the lines of $found that begin with $1, with $2
+# between them.
+join_found() {
+  awk -v kind="$1" -v between="$2" '$1 == kind && !seen[$2]++ {
+    printf "%s%s", separator, $2; separator = between }' <<< "$found"
+}
+
+run_families() {
+  local group names failed=0
+  for group in $(join_found families ' '); do
+    names=$(awk -v group="$group" '$1 == "families" && $2 == group { print $3 }' <<< "$found")
+    mkdir -p "$results/families"
+    python3 "$root/test/goldens/families/families.py" "$build/bin/mpc" "$group" \
+      "$results/families" --only="^(${names//$'\n'/|})\$" || failed=1
+  done
+  return $failed
+}
+
+run_node_tests() {
+  local python=$build/venv/bin/python
+  "$python" -c 'import onnx' 2> /dev/null || { echo "    skipped: no onnx package"; return; }
+  "$python" "$root/test/onnx/node_tests.py" "$build/bin/mpc" --op="$(join_found onnx '|')"
+}
+
+run_op() {
+  local tests programs program filter failed=0
+  read -ra tests <<< "$(join_found lit ' ')"
+  read -ra programs <<< "$(join_found gtest ' ')"
+  rm -rf "$results"
+  mkdir -p "$results"
+  local targets=(mpc "${programs[@]}")
+  [ ${#tests[@]} = 0 ] || mapfile -t -O ${#targets[@]} targets \
+    < <(cd "$root/test" && programs_in "${tests[@]}")
+  step "Building ${targets[*]}" cmake --build "$build" --target "${targets[@]}"
+  for program in "${programs[@]}"; do
+    filter=$(awk -v program="$program" '$2 == program { print $3 }' <<< "$found")
+    step "Running ${program}" "$build/bin/$program" --gtest_brief=1 \
+      --gtest_filter="${filter//$'\n'/:}" || failed=1
+  done
+  [ ${#tests[@]} = 0 ] || step "Running lit" /usr/lib/llvm-22/bin/lit -v --no-progress-bar \
+    --filter=" :: ($(join_found lit '|'))\$" "$build/test" || failed=1
+  step "Running families of models" run_families || failed=1
+  step "Running ONNX's node tests" run_node_tests || failed=1
+  exit $failed
+}
+
+found=
+[ -z "$op" ] || found=$(python3 "$root/tools/tests_of_op.py" "$op") || exit 2
 step "Configuring" configure
 [ -z "$filter" ] || run_filter
+[ -z "$op" ] || run_op
 step "Building" cmake --build "$build"
 step "Building with sanitizers" build_sanitized
 rm -rf "$results"

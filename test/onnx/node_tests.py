@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs ONNX's own node tests through `mpc compile` and `mpc predict`, in fp32.
 
-usage: node_tests.py MPC [--filter=REGEX] [--json=FILE] [--list=FILE] [--verbose]
+usage: node_tests.py MPC [--filter=REGEX] [--op=NAME] [--json=FILE] [--list=FILE] [--verbose]
 
 The cases give axes, shapes and scales as inputs; what mpc must know becomes an
 initializer. Needs the onnx package, which makes the cases, and numpy. Prints how many cases pass,
@@ -150,13 +150,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("mpc")
     parser.add_argument("--filter", default="")
+    parser.add_argument("--op", help="only cases whose model has this op")
     parser.add_argument("--json")
     parser.add_argument("--list")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     cases = [case for case in collect_testcases(None)
-             if is_float(case) and re.search(arguments.filter, case.name)]
+             if is_float(case) and re.search(arguments.filter, case.name)
+             and arguments.op in (None, *(node.op_type for node in case.model.graph.node))]
     results, reasons = {}, collections.defaultdict(list)
     with tempfile.TemporaryDirectory() as name:
         for case in cases:
