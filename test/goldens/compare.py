@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares what `mpc train --json` wrote with a golden of digits.json,
-transformers.json, detach.json or training_info.json.
+"""Compares what `mpc train --json` wrote with a golden of digits/, transformers/,
+detach/ or training_info/.
 
 compare.py MODEL OPTIMIZER RUN.json --loss=TOLERANCE --norm=TOLERANCE
 """
@@ -18,9 +18,8 @@ parser.add_argument("--norm", type=float, required=True)
 options = parser.parse_args()
 
 goldens = {}
-for file in ("digits.json", "transformers/transformers.json", "detach/detach.json",
-             "training_info/training_info.json"):
-    text = (pathlib.Path(__file__).parent / file).read_text()
+for group in ("digits", "transformers", "detach", "training_info"):
+    text = (pathlib.Path(__file__).parent / group / f"{group}.json").read_text()
     for model, runs in json.loads(text).items():
         goldens.setdefault(model, {}).update(runs)
 golden = goldens[options.model][options.optimizer]

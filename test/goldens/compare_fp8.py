@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares what `mpc train --json` wrote, and the states of delayed scaling in a
-checkpoint, with fp8/fp8.json (make_fp8.py).
+checkpoint, with fp8/fp8.json (makers/make_fp8.py).
 
 compare_fp8.py KIND RUN.json [optimizer.safetensors]
 """

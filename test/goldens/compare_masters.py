@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares weights of a checkpoint with masters/masters.json (make_masters.py).
+"""Compares weights of a checkpoint with masters/masters.json (makers/make_masters.py).
 
 compare_masters.py golden MASTERS OPTIMIZER CHECKPOINT MOST
     At most MOST of 256 weights have other bits than PyTorch's; those differ by

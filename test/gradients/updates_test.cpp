@@ -1,6 +1,6 @@
 //===- updates_test.cpp - Optimizers, schedules, groups, averages ---------===//
 //
-// 40 updates each, against goldens/updates.json, which PyTorch wrote in f64.
+// 40 updates each, against goldens/updates, which PyTorch wrote in f64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 const Json &goldens() {
   static const Json all =
-      Json::parse(std::ifstream(MPC_GOLDENS "/updates.json"));
+      Json::parse(std::ifstream(MPC_GOLDENS "/updates/updates.json"));
   return all;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the models of GROUP/ for 20 steps and compares their losses with PyTorch's in GROUP.json (make_families.py).
+"""Trains the models of GROUP/ for 20 steps and compares their losses with PyTorch's in GROUP/GROUP.json (make_families.py).
 
 families.py MPC GROUP FOLDER [--only REGEX]: FOLDER is for what it writes. Every file is trained in fp32, and the first
 of each model in bf16 too.
@@ -63,10 +63,10 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
-    goldens = json.loads((HERE / f"{arguments.group}.json").read_text())
+    goldens = json.loads((HERE / arguments.group / f"{arguments.group}.json").read_text())
     folder, failures = HERE / arguments.group, []
     listed = {f"{name}-{exporter}" for name, golden in goldens.items() for exporter in golden["exporters"]}
-    assert listed and listed == {file.stem for file in folder.glob("*.onnx")}, f"{folder} and its .json differ in files"
+    assert listed and listed == {file.stem for file in folder.glob("*.onnx")}, f"{folder} has other models than its .json"
     for name, golden in goldens.items():
         if not re.search(arguments.only, name):
             continue

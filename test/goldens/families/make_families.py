@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes GROUP/ and GROUP.json: families of models as PyTorch's exporters write them, and 20 steps of its training.
+"""Writes GROUP/: families of models as PyTorch's exporters write them, and 20 steps of its training.
 
 make_families.py [--only REGEX] [GROUP...]: convolutional.py and the files beside it have the models. Of each there are
 
@@ -7,7 +7,7 @@ make_families.py [--only REGEX] [GROUP...]: convolutional.py and the files besid
   GROUP/NAME-dynamo.onnx     by torch.export, optimize=False
   GROUP/NAME-optimized.onnx  the same with optimize=True, of a few
   GROUP/NAME.npz             two batches
-  GROUP.json                 losses in f32 and under torch.autocast in bf16, and the options of mpc
+  GROUP/GROUP.json           losses in f32 and under torch.autocast in bf16, and the options of mpc
 
 Dropout is 0, eval() is not called, losses are those of the two batches in turn, with AdamW. ONNX has no detach() and no
 padding_idx: no model has the one, no input the other. The seed is the first with which PyTorch itself, started from
@@ -199,7 +199,7 @@ def main():
         if not arguments.only:
             shutil.rmtree(HERE / group, ignore_errors=True)
         (HERE / group).mkdir(exist_ok=True)
-        file = HERE / f"{group}.json"
+        file = HERE / group / f"{group}.json"
         goldens = json.loads(file.read_text()) if arguments.only else {}
         for family in FAMILIES.values():
             if family.group == group and re.search(arguments.only, family.name):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes special_points.json: gradients where functions have kinks, ties, zeros and infinities.
+"""Writes goldens/special_points.json: gradients where functions have kinks, ties, zeros and infinities.
 
 A row is some nodes that make `z` of inputs, and what PyTorch computes the same by. The golden is the
 gradient of sum(z * weights) with respect to every input, in f64.
@@ -62,7 +62,7 @@ def main():
         assert row.name not in made, row.name
         made[row.name] = make(row)
     lines = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in made.items()]
-    (HERE / "special_points.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    (HERE / "goldens/special_points.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
     print(f"{len(made)} rows")
 
 

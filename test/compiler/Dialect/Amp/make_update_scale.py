@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes update_scale.txt: what PyTorch makes of loss scales.
+"""Writes goldens/update_scale.txt: what PyTorch makes of loss scales.
 
 For each setting, by torch._amp_update_scale_, which GradScaler calls: every pattern of overflows of
 length 1 to 16 from a fresh scaler, and a million longer ones, drawn by splitmix64, that begin
@@ -80,7 +80,7 @@ def main():
         text = " ".join(f"{number:.9g}" for number in setting)
         every = every_pattern(Scaler(*setting))
         lines.append(f"{text} {every:016x} {random_patterns(Scaler(*setting), setting[3]):016x}")
-    (HERE / "update_scale.txt").write_text("\n".join(lines) + "\n")
+    (HERE / "goldens/update_scale.txt").write_text("\n".join(lines) + "\n")
 
 
 main()

@@ -3,7 +3,7 @@
 // Every pattern of overflows of length up to 16, and a million longer ones that
 // begin anywhere, for several settings: the folder of amp.update_scale and the
 // code that it becomes must both do what twenty plain lines do, and without
-// bounds and hysteresis what PyTorch does (update_scale.txt).
+// bounds and hysteresis what PyTorch does (goldens/update_scale.txt).
 //
 //===----------------------------------------------------------------------===//
 

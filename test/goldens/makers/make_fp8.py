@@ -4,7 +4,7 @@ makes of them in NumPy (fp8.json), for compare_fp8.py.
 The two inner layers multiply in FP8, as mpc-use-fp8 says, the others in bf16;
 sums are in f64, where mpc has f32.
 
-  python make_fp8.py           needs NumPy and onnx
+Needs NumPy and onnx.
 """
 
 import json
@@ -13,7 +13,7 @@ import pathlib
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save
 
-FOLDER = pathlib.Path(__file__).parent / "fp8"
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "fp8"
 DIMS = [16, 32, 48, 32, 16]
 BATCH, STEPS, RATE, HISTORY = 32, 6, 0.1, 4
 LARGEST = {"e4m3": 448.0, "e5m2": 57344.0}

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes digits.json and optimizers.json: what PyTorch computes where mpc trains.
+"""Writes digits/digits.json and digits/optimizers.json: what PyTorch computes where mpc trains.
 
-digits.json: 20 steps of the two digits models from their committed weights, in
+digits.json has 20 steps of the two digits models from their committed weights, in
 file order, in f32: losses, gradient norms, and the evaluation after the last step.
 Dropout takes the masks that mpc documents (Philox2x32-10, keyed by SplitMix64), so
 that the model is the committed one. Running statistics follow ONNX, which uses the
 population's variance where PyTorch uses the sample's.
 
-optimizers.json: every optimizer on one linear layer, in f64.
+optimizers.json has every optimizer on one linear layer, in f64.
 
 Needs numpy, onnx and torch. The results are in the repository.
 """
@@ -20,8 +20,8 @@ import torch
 import torch.nn.functional as F
 from onnx import numpy_helper
 
-HERE = pathlib.Path(__file__).resolve().parent
-DIGITS = HERE.parent.parent / "runtime" / "examples" / "digits"
+HERE = pathlib.Path(__file__).resolve().parents[1] / "digits"
+DIGITS = HERE.parents[2] / "runtime" / "examples" / "digits"
 BATCH, STEPS = 64, 20
 
 OPTIMIZERS = {

@@ -18,8 +18,8 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-HERE = pathlib.Path(__file__).resolve().parent
-DIGITS = HERE.parent.parent / "runtime/examples/digits"
+HERE = pathlib.Path(__file__).resolve().parents[1]
+DIGITS = HERE.parents[1] / "runtime/examples/digits"
 BATCH, WIDTH, CLASSES = 64, 64, 10
 SCALE = 1024 # Of the loss, so that f16 holds small gradients.
 

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Writes goldens.txt: what PyTorch gives, in f64, for the kernels' reference.
+"""Writes goldens/goldens.txt: what PyTorch gives, in f64, for the kernels' reference.
 
-Usage: make_goldens.py > goldens.txt (torch 2.13.0; any later one should do).
+Needs torch 2.13.0; any later one should do.
 Inputs are not stored: both sides compute them from the operand's number.
 Each case is
   case KERNEL ATTRIBUTE... ; SHAPE ; SHAPE... = VALUE...
 with one shape per operand (extents separated by commas) and the values of the
 outputs, in the layout of the shapes.
 """
+import contextlib
+import pathlib
+
 import torch
 import torch.nn.functional as F
 
@@ -163,4 +166,6 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    goldens = pathlib.Path(__file__).resolve().parent / "goldens/goldens.txt"
+    with goldens.open("w") as file, contextlib.redirect_stdout(file):
+        main()

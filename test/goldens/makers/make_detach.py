@@ -17,7 +17,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-HERE = pathlib.Path(__file__).resolve().parent / "detach"
+HERE = pathlib.Path(__file__).resolve().parents[1] / "detach"
 BATCH, STEPS, RATE, WIDTH, ACTIONS = 8, 20, 0.01, 16, 4
 VOCABULARY, LENGTH, PADDING = 13, 8, 3
 

@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 from onnx import TensorProto, helper, numpy_helper
 
-HERE = pathlib.Path(__file__).resolve().parent / "training_info"
+HERE = pathlib.Path(__file__).resolve().parents[1] / "training_info"
 BATCH, STEPS, SAMPLES = 8, 20, 40
 PREVIEW = "ai.onnx.preview.training"
 rng = np.random.default_rng(7)

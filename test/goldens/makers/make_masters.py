@@ -18,7 +18,7 @@ import onnx
 import torch
 from onnx import TensorProto, helper
 
-OUT = pathlib.Path(__file__).parent / "masters"
+OUT = pathlib.Path(__file__).resolve().parents[1] / "masters"
 COUNT, STEPS, SEED = 256, 40, 7
 SLOTS = {"w": 0}  # The one weight begins the pack.
 

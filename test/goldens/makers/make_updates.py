@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes updates.json: 40 updates by PyTorch, for each optimizer, schedule and group.
+"""Writes updates/updates.json: 40 updates by PyTorch, for each optimizer, schedule and group.
 
 One linear layer in f64, on the same batches in all cases; and where f32 ends, whose
 roundings add up (Lion's steps are all of one size). Schedules are those of
@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from pytorch_optimizer import Lion
 from torch.optim import lr_scheduler, swa_utils
 
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = pathlib.Path(__file__).resolve().parents[1] / "updates"
 STEPS, LR = 40, 0.003
 
 

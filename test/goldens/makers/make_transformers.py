@@ -18,7 +18,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-HERE = pathlib.Path(__file__).resolve().parent / "transformers"
+HERE = pathlib.Path(__file__).resolve().parents[1] / "transformers"
 VOCABULARY, LENGTH, WIDTH, HEADS, LAYERS = 13, 8, 16, 2, 2
 BATCH, STEPS, RATE = 4, 20, 0.01
 
