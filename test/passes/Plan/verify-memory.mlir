@@ -134,73 +134,6 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // -----
 
-// In place, by a kernel that reads elements after it wrote others; by one that
-// goes on in the memory of an operand, which it may, but not of another.
-module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
-  exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<4x4xf32>>}, {buffer = #exec.buffer<arena + 64 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 0 : tensor<4x4xf32>>}, {buffer = #exec.buffer<arena + 64 : tensor<16xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>, #exec.value<1 + 0>], outputs = [#exec.value<2 + 0>, #exec.value<3 + 0>], reads = {}, writes = {}, parts = []>} {
-    // expected-error @+2 {{operand 1 of 'turn', a result, takes the place of operand 0, of which the kernel may read an element after it wrote there}}
-    // expected-note @+1 {{mpc-plan-memory should have seen to it}}
-    exec.launch @turn items 1 grain 1 [#exec.buffer<arena + 0 : tensor<4x4xf32>>, #exec.buffer<arena + 0 : tensor<4x4xf32>>] {values = [#exec.value<0 + 0>, #exec.value<2 + 0>]}
-    // expected-error @+2 {{operand 0 of 'continue' is tensor 4, of which byte 0 should be byte 128 of the arena memory, but nothing was written there}}
-    // expected-note @+1 {{mpc-plan-memory should have seen to it}}
-    exec.launch @continue items 1 grain 1 [#exec.buffer<arena + 128 : tensor<8xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<4 + 0>, #exec.value<1 + 0>, #exec.value<3 + 0>]}
-  }
-  func.func private @turn(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {mpc.kernel} {
-    %e = tensor.empty() : tensor<4x4xf32>
-    %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) {
-    ^bb0(%a: f32, %o: f32):
-      linalg.yield %a : f32
-    } -> tensor<4x4xf32>
-    return %0 : tensor<4x4xf32>
-  }
-  func.func private @continue(%x: tensor<8xf32>, %whole: tensor<16xf32>) -> tensor<16xf32> attributes {mpc.kernel} {
-    %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i + 8)>], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%whole : tensor<16xf32>) {
-    ^bb0(%a: f32, %o: f32):
-      linalg.yield %a : f32
-    } -> tensor<16xf32>
-    return %0 : tensor<16xf32>
-  }
-}
-
-// -----
-
-// In place, but shifted.
-module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
-  exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<32xf32>>}] outputs = [{buffer = #exec.buffer<arena + 64 : tensor<16xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [#exec.value<1 + 0>], reads = {}, writes = {}, parts = []>} {
-    // expected-error @+2 {{operand 1 of 'narrow', a result, overlaps a part of operand 0, which is read}}
-    // expected-note @+1 {{mpc-plan-memory should have seen to it}}
-    exec.launch @narrow items 1 grain 1 [#exec.buffer<arena + 0 : tensor<32xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>]}
-  }
-  func.func private @narrow(tensor<32xf32>) -> tensor<16xf32> attributes {mpc.kernel}
-}
-
-// -----
-
-// Kernels of the catalog never work in place.
-module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
-  exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<4x4xf32>>}, {buffer = #exec.buffer<arena + 64 : tensor<4x4xf32>>}] outputs = [{buffer = #exec.buffer<arena + 64 : tensor<4x4xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>, #exec.value<1 + 0>], outputs = [#exec.value<2 + 0>], reads = {}, writes = {}, parts = []>} {
-    // expected-error @+2 {{operand 2 of 'matmul', a result, takes the place of operand 1, of which the kernel may read an element after it wrote there}}
-    // expected-note @+1 {{mpc-plan-memory should have seen to it}}
-    exec.call "matmul" [0, 0] [#exec.buffer<arena + 0 : tensor<4x4xf32>>, #exec.buffer<arena + 64 : tensor<4x4xf32>>, #exec.buffer<arena + 64 : tensor<4x4xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>, #exec.value<2 + 0>]}
-  }
-}
-
-// -----
-
-// Two results in one place.
-module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
-  // expected-error @+2 {{output 0 of 'f' is tensor 1, of which byte 0 should be byte 64 of the arena memory, but that holds byte 0 of tensor 2, written by 'two'}}
-  // expected-note @+1 {{mpc-plan-memory should have seen to it}}
-  exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 64 : tensor<16xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [#exec.value<1 + 0>], reads = {}, writes = {}, parts = []>} {
-    // expected-error @+2 {{operand 2 of 'two', a result, overlaps operand 1, another}}
-    // expected-note @+1 {{mpc-plan-memory should have seen to it}}
-    exec.launch @two items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>, #exec.value<2 + 0>]}
-  }
-  func.func private @two(tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) attributes {mpc.kernel}
-}
-
-// -----
-
 // A view from the wrong byte on.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 128 : i64} {
   train.state @v parameter {exec.offset = 0 : i64} : tensor<32xf32>
@@ -269,60 +202,6 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
     return %0 : tensor<16xf32>
   }
   func.func private @grow(tensor<16xf32>) -> tensor<32xf32> attributes {mpc.kernel}
-}
-
-// -----
-
-// A state that nothing writes is written all the same; one that is, with
-// another tensor; one whose old value is needed after it was replaced.
-module attributes {exec.arena_size = 256 : i64, exec.state_size = 192 : i64} {
-  // expected-error @+2 {{what 'f' leaves in state 'a' is tensor -1, of which byte 0 should be byte 0 of the state memory, but that holds byte 0 of tensor 2, written by 'unary'}}
-  // expected-note @+1 {{mpc-plan-memory should have seen to it}}
-  train.state @a parameter {exec.offset = 0 : i64} : tensor<16xf32>
-  // expected-error @+2 {{what 'f' leaves in state 'b' is tensor 4, of which byte 0 should be byte 64 of the state memory, but that holds byte 0 of tensor 3, written by 'unary'}}
-  // expected-note @+1 {{mpc-plan-memory should have seen to it}}
-  train.state @b parameter {exec.offset = 64 : i64} : tensor<16xf32>
-  train.state @c parameter {exec.offset = 128 : i64} : tensor<16xf32>
-  exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 128 : tensor<16xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [#exec.value<5 + 0>], reads = {c = #exec.value<1 + 0>}, writes = {b = #exec.value<4 + 0>, c = #exec.value<6 + 0>}, parts = []>} {
-    exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<state + 0 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<2 + 0>]}
-    exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<state + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<3 + 0>]}
-    exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<4 + 0>]}
-    exec.launch @unary items 1 grain 1 [#exec.buffer<state + 128 : tensor<16xf32>>, #exec.buffer<state + 128 : tensor<16xf32>>] {values = [#exec.value<1 + 0>, #exec.value<6 + 0>]}
-    // expected-error @+2 {{operand 0 of 'binary' is tensor 1, of which byte 0 should be byte 128 of the state memory, but that holds byte 0 of tensor 6, written by 'unary'}}
-    // expected-note @+1 {{mpc-plan-memory should have seen to it}}
-    exec.launch @binary items 1 grain 1 [#exec.buffer<state + 128 : tensor<16xf32>>, #exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 128 : tensor<16xf32>>] {values = [#exec.value<1 + 0>, #exec.value<0 + 0>, #exec.value<5 + 0>]}
-  }
-  func.func private @unary(%x: tensor<16xf32>) -> tensor<16xf32> attributes {mpc.kernel} {
-    %e = tensor.empty() : tensor<16xf32>
-    %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<16xf32>) outs(%e : tensor<16xf32>) {
-    ^bb0(%a: f32, %o: f32):
-      %n = arith.negf %a : f32
-      linalg.yield %n : f32
-    } -> tensor<16xf32>
-    return %0 : tensor<16xf32>
-  }
-  func.func private @binary(%x: tensor<16xf32>, %y: tensor<16xf32>) -> tensor<16xf32> attributes {mpc.kernel} {
-    %e = tensor.empty() : tensor<16xf32>
-    %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x, %y : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) {
-    ^bb0(%a: f32, %b: f32, %o: f32):
-      %n = arith.addf %a, %b : f32
-      linalg.yield %n : f32
-    } -> tensor<16xf32>
-    return %0 : tensor<16xf32>
-  }
-}
-
-// -----
-
-// States lie apart.
-module attributes {exec.arena_size = 256 : i64, exec.state_size = 128 : i64} {
-  // expected-error @+3 {{what 'f' leaves in state 'a' is tensor -1, of which byte 64 should be byte 64 of the state memory, but that holds byte 0 of tensor -2, there from the beginning}}
-  // expected-error @+2 {{state 'a' is tensor -1, of which byte 64 should be byte 64 of the state memory, but that holds byte 0 of tensor -2, there from the beginning}}
-  // expected-note @+1 {{mpc-plan-memory should have seen to it}}
-  train.state @a parameter {exec.offset = 0 : i64} : tensor<32xf32>
-  train.state @b parameter {exec.offset = 64 : i64} : tensor<16xf32>
-  exec.entry @f inputs = [] outputs = [] attributes {dataflow = #exec.dataflow<inputs = [], outputs = [], reads = {}, writes = {}, parts = []>} {
-  }
 }
 
 // -----
