@@ -10,7 +10,7 @@
 #                2^32 floats to 16 bit, add up 10^9 numbers, and train 2,000
 #                random deep graphs for a step (hours)
 #   --filter     run what matches, and build only what that takes: paths below
-#                test/ (tools/mpc/resume) and programs (mpc-npz-test)
+#                test/ (tools/mpc/train) and programs (mpc-npz-test)
 #   --op         run all tests of an ONNX op (Gather) or of an op of the train
 #                dialect (train.matmul), wherever they are: lit tests, rows of
 #                tables, models, goldens, and ONNX's own where its package is
@@ -70,7 +70,7 @@ run_level() {
   local -x MPC_MAX_CPU_ISA=$1
   local results=$results/levels/$1 programs lit
   programs='^mpc-(codegen|kernels|models)-test$'
-  lit='(goldens|tools/mpc)/(cpu-levels|digits|target|transformers).test'
+  lit='goldens/(digits|transformers).test|tools/mpc/(all/cpu-levels|train/digits|compile/targets).test'
   [ -z "$long" ] || programs=. lit=.
   mkdir -p "$results/gtest"
   run_ctest "$build" "$results" -R "$programs" || true

@@ -31,7 +31,7 @@ LIST_SECONDS = 60
 # Processes of one program that may hang before its other tests are skipped: each
 # costs a minute.
 MAX_HANGS = 3
-# What PyTorch reaches on the digits; see test/tools/mpc/digits.test.
+# What PyTorch reaches on the digits; see test/tools/mpc/train/digits.test.
 ACCURACY = {"mlp": 0.97, "cnn": 0.98}
 FP8_LOSES = 0.01
 STEPS = 200
