@@ -2,8 +2,8 @@
 // RUN: mpc-opt %s --mpc-assign-precision="precision=fp16 minimum-gain=0" --mpc-elide-casts --mpc-use-working-copy --split-input-file | mpc-opt --mpc-verify-precision --split-input-file
 
 // Where converters of others make graphs that are wrong, or slow. Masks,
-// epsilons and squares: assign-precision-masks.mlir, assign-precision-formats.mlir;
-// sums of what was broadcast: assign-precision-gradients.mlir.
+// epsilons and squares: masks.mlir, formats.mlir;
+// sums of what was broadcast: gradients.mlir.
 
 // A weight that a product reads in 16 bit and a penalty in f32.
 // CHECK-LABEL: func.func @shared_weight
