@@ -70,8 +70,8 @@ void followGolden(const nlohmann::json &golden, const char *precision,
 }
 
 TEST(Optimizers, DoWhatPyTorchDoes) {
-  nlohmann::json goldens =
-      nlohmann::json::parse(std::ifstream(MPC_GOLDENS "/digits/optimizers.json"));
+  nlohmann::json goldens = nlohmann::json::parse(
+      std::ifstream(MPC_GOLDENS "/digits/optimizers.json"));
   ASSERT_EQ(goldens.size(), 32u);
   for (const nlohmann::json &golden : goldens) {
     followGolden(golden, "fp64", 1e-12);

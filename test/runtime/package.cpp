@@ -465,6 +465,15 @@ ProgramPtr load(const Bytes& package) {
   return ProgramPtr(program);
 }
 
+Outcome try_load(const Bytes& package) {
+  mpc_program_t* program = nullptr;
+  Outcome outcome =
+      take(mpc_program_load_memory(package.data(), package.size(), &program));
+  EXPECT_EQ(program != nullptr, outcome.code == MPC_OK);
+  mpc_program_destroy(program);
+  return outcome;
+}
+
 SessionPtr create(const ProgramPtr& program, uint32_t threads) {
   mpc_session_options_t options = {};
   options.struct_size = sizeof(options);

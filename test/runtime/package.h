@@ -68,6 +68,9 @@ struct Outcome {
 };
 Outcome take(mpc_status_t status);
 
+// What loading a package comes to.
+Outcome try_load(const Bytes& package);
+
 // These fail the test on an error.
 ProgramPtr load(const Bytes& package);
 SessionPtr create(const ProgramPtr& program, uint32_t threads = 1);

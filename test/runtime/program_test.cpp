@@ -12,15 +12,6 @@ namespace {
 
 using program::ProgramT;
 
-Outcome try_load(const Bytes& package) {
-  mpc_program_t* program = nullptr;
-  Outcome outcome =
-      take(mpc_program_load_memory(package.data(), package.size(), &program));
-  EXPECT_EQ(program != nullptr, outcome.code == MPC_OK);
-  mpc_program_destroy(program);
-  return outcome;
-}
-
 Outcome load_edited(std::function<void(ProgramT&)> edit) {
   PackageOptions options;
   options.edit = std::move(edit);
@@ -244,29 +235,6 @@ const Edit kEdits[] = {
      [](ProgramT& p) { p.states[6]->name = "other"; }},
     {"state 'step_count': has the wrong type",
      [](ProgramT& p) { p.states[3]->dtype = program::DType::F64; }},
-    {"state 'step_count': its role is unknown",
-     [](ProgramT& p) {
-       p.states[3]->role = static_cast<program::StateRole>(31);
-     }},
-    {"state 'step_count': its role is none of its kind",
-     [](ProgramT& p) { p.states[3]->role = program::StateRole::Average; }},
-    {"is there twice",
-     [](ProgramT& p) { p.states[3]->role = program::StateRole::RandomSeed; }},
-    {"state 'step_count': it belongs to no state",
-     [](ProgramT& p) { p.states[3]->of = 99; }},
-    {"state 'step_count': it is pending for no state of its type",
-     [](ProgramT& p) {
-       p.states[3]->role = program::StateRole::PendingControl;
-       p.states[3]->of = 0;
-     }},
-    {"entry 'predict': its role is unknown",
-     [](ProgramT& p) {
-       p.variants[0]->entries[2]->role = static_cast<program::EntryRole>(11);
-     }},
-    {"another has its role",
-     [](ProgramT& p) {
-       p.variants[0]->entries[2]->role = program::EntryRole::Evaluate;
-     }},
     {"accumulate: an update needs", [](ProgramT& p) { p.accumulate = 0; }},
     {"entry 'predict': occurs twice",
      [](ProgramT& p) { p.variants[0]->entries[3]->name = "predict"; }},
@@ -360,36 +328,6 @@ TEST(Program, ChecksEveryNumber) {
     EXPECT_NE(outcome.code, MPC_OK) << edit.what;
     EXPECT_NE(outcome.message.find(edit.what), std::string::npos)
         << "expected '" << edit.what << "' in '" << outcome.message << "'";
-  }
-}
-
-// A name says what a state is for only where the package does not.
-TEST(Program, TellsRolesByThePackageThenByNames) {
-  for (bool has_roles : {false, true}) {
-    PackageOptions options;
-    if (has_roles)
-      options.edit = [](ProgramT& p) {
-        p.states[3]->name = "mpc.step_count";
-        p.states[3]->role = program::StateRole::StepCount;
-      };
-    ProgramPtr loaded = load(make_package(options));
-    size_t counters = 0, moments = 0;
-    for (size_t i = 0; i < mpc_program_num_states(loaded.get()); ++i) {
-      mpc_state_info_t info = {};
-      info.struct_size = sizeof(info);
-      EXPECT_OK(mpc_program_state(loaded.get(), i, &info));
-      if (info.role == MPC_STATE_STEP_COUNT) {
-        ++counters;
-        EXPECT_STREQ(info.name, has_roles ? "mpc.step_count" : "step_count");
-        EXPECT_EQ(info.weight, nullptr);
-      }
-      if (info.role == MPC_STATE_OPTIMIZER && info.weight) {
-        ++moments;
-        EXPECT_EQ(std::string("momentum.velocity/") + info.weight, info.name);
-      }
-    }
-    EXPECT_EQ(counters, 1u);
-    EXPECT_EQ(moments, 2u);
   }
 }
 

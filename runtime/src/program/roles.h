@@ -13,8 +13,8 @@ namespace mpc::runtime {
 schema::StateRole role_of(const schema::State& state);
 schema::EntryRole role_of(const schema::Entry& entry);
 
-// MPC_DAMAGED if a role does not fit what the session does with a state or entry
-// point of that role, or if there are two where it takes one.
+// MPC_DAMAGED if a role does not fit what the session does with a state or
+// entry point of that role, or if there are two where it takes one.
 mpc_status_t check_state_roles(const schema::Program& root);
 mpc_status_t check_entry_roles(const schema::Variant& variant);
 
@@ -36,8 +36,8 @@ const StateTensor* belonging_to(const mpc_program_t& program,
                                 const StateTensor& weight,
                                 schema::StateRole role);
 
-// "loss_scale" of "mpc.loss_scale": a state of the compiler has "mpc." before its
-// usual name, once or more, where the model has a state of that name.
+// "loss_scale" of "mpc.loss_scale": a state of the compiler has "mpc." before
+// its usual name, once or more, where the model has a state of that name.
 std::string usual_name(const std::string& name);
 
 }  // namespace mpc::runtime

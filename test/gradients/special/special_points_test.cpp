@@ -1,9 +1,9 @@
 //===- special_points_test.cpp - Gradients at kinks, ties and zeros -------===//
 //
-// What goldens/special_points.json holds: the gradients that PyTorch gives where
-// functions have none, or several. make_special_points.py says what they are.
-// Each row is taken twice: by the op Gradient of ONNX in f32, where infinities
-// and NaN can be seen, and by a step of training in f64.
+// What goldens/special_points.json holds: the gradients that PyTorch gives
+// where functions have none, or several. make_special_points.py says what they
+// are. Each row is taken twice: by the op Gradient of ONNX in f32, where
+// infinities and NaN can be seen, and by a step of training in f64.
 //
 //===----------------------------------------------------------------------===//
 

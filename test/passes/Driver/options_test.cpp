@@ -43,8 +43,9 @@ TEST(Options, SayWhatTheyAre) {
 // A value that the package does not hold cannot be compared or refused.
 TEST(Options, AreRememberedWhereThatMatters) {
   for (const OptionRow &row : optionRows())
-    if (row.resume != Resume::Silent || row.exported != Export::Plain)
+    if (row.resume != Resume::Silent || row.exported != Export::Plain) {
       EXPECT_NE(row.package.when, Remembered::When::Never) << row.name;
+    }
 }
 
 TEST(Options, AreReadAsTheyAreWritten) {

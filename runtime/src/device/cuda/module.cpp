@@ -76,7 +76,7 @@ mpc_status_t check_precision(const Gpu& gpu, const mpc_program_t& program) {
   return mpc_status_make(
       MPC_INCOMPATIBLE,
       "the package computes in bf16, which needs compute capability 8.0; %s "
-      "has %d.%d; compile the model with option 'precision'=fp16",
+      "has %d.%d; use option 'precision'=fp16",
       gpu.name().c_str(), gpu.compute_capability() / 10,
       gpu.compute_capability() % 10);
 }

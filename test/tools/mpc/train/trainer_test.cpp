@@ -1,7 +1,7 @@
 // Training on a device that tells of a step one call later, beside the CPU,
 // which tells at once: nobody who looks from outside sees the difference.
 
-#include "test/runtime/cuda_kernels.h"
+#include "test/runtime/cuda/kernels.h"
 #include "tools/mpc/Trainer.h"
 #include "tools/npz/Npz.h"
 

@@ -1,4 +1,4 @@
-#include "test/runtime/cuda_kernels.h"
+#include "test/runtime/cuda/kernels.h"
 
 #include <gtest/gtest.h>
 

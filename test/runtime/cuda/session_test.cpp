@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "test/runtime/cuda_kernels.h"
+#include "test/runtime/cuda/kernels.h"
 
 namespace mpc::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "test/device_sim/abi.h"
-#include "test/runtime/cuda_kernels.h"
+#include "test/runtime/cuda/kernels.h"
 
 namespace mpc::test {
 namespace {
@@ -192,8 +192,7 @@ TEST(CudaFaults, RefusesBf16OnOldDevices) {
   EXPECT_EQ(outcome.code, MPC_INCOMPATIBLE);
   EXPECT_EQ(outcome.message,
             "the package computes in bf16, which needs compute capability 8.0; "
-            "cuda:0 Fake GPU has 7.5; compile the model with option "
-            "'precision'=fp16");
+            "cuda:0 Fake GPU has 7.5; use option 'precision'=fp16");
   CudaSessionOptions options;
   options.device = "auto";
   SessionPtr session = create_on(program, options);
