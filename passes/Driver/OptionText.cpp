@@ -36,6 +36,10 @@ bool mpc::readValue(const std::string &text, double &value) {
 }
 
 bool mpc::readValue(const std::string &text, OptionalNumber &value) {
+  if (text.empty()) {
+    value.reset();
+    return true;
+  }
   return readValue(text, value.emplace());
 }
 
