@@ -43,7 +43,7 @@ most_bytes=60000000
 on_the_machine='^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt|libgcc_s|libstdc\+\+|libgomp)[.-]'
 # What building from source needs and such a machine lacks.
 packages=(libdnnl-dev libflatbuffers-dev libxxhash-dev libzip-dev libcli11-dev
-  nlohmann-json3-dev libgtest-dev)
+  nlohmann-json3-dev libtomlplusplus-dev libgtest-dev)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
