@@ -8,7 +8,7 @@
 #include "kernels/cuda/kernel.h"
 #include "test/cuda/as_kernel.h"
 #include "test/cuda/device_kernels.h"
-#include "test/cuda/fake_cudnn.h"
+#include "test/cuda/fake/fake_cudnn.h"
 #include "test/cuda/host_driver.h"
 #include "test/cuda/test_images.h"
 #include "test/kernels/cases.h"

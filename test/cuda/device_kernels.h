@@ -3,7 +3,7 @@
 #ifndef MPC_TEST_CUDA_DEVICE_KERNELS_H_
 #define MPC_TEST_CUDA_DEVICE_KERNELS_H_
 
-#include "test/cuda/fake_driver.h"
+#include "test/cuda/fake/fake_driver.h"
 #include "test/cuda/host_driver.h"
 
 namespace mpc::test {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "test/cuda/signatures.h"
+#include "test/cuda/signatures/signatures.h"
 
 namespace mpc::cuda {
 namespace {

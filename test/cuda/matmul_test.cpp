@@ -9,7 +9,7 @@
 #include "kernels/cuda/kernel.h"
 #include "kernels/float_types.h"
 #include "test/cuda/as_kernel.h"
-#include "test/cuda/fake_cublaslt.h"
+#include "test/cuda/fake/fake_cublaslt.h"
 #include "test/cuda/host_driver.h"
 #include "test/kernels/cases.h"
 

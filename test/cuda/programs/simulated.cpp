@@ -1,7 +1,7 @@
 #include "test/cuda/programs/simulated.h"
 
-#include "test/cuda/fake_driver.h"
-#include "test/cuda/fake_libraries.h"
+#include "test/cuda/fake/fake_driver.h"
+#include "test/cuda/fake/fake_libraries.h"
 
 namespace mpc::test {
 

@@ -1,9 +1,9 @@
-#include "test/runtime/allocations.h"
+#include "test/runtime/faults/allocations.h"
 
 #include <atomic>
 #include <cstddef>
 
-#include "test/runtime/heap.h"
+#include "test/runtime/faults/heap.h"
 
 namespace mpc::test {
 namespace {

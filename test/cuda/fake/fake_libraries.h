@@ -7,9 +7,9 @@
 
 #include <string>
 
-#include "test/cuda/fake_cublaslt.h"
-#include "test/cuda/fake_cudnn.h"
-#include "test/cuda/fake_driver.h"
+#include "test/cuda/fake/fake_cublaslt.h"
+#include "test/cuda/fake/fake_cudnn.h"
+#include "test/cuda/fake/fake_driver.h"
 #include "test/cuda/test_images.h"
 
 namespace mpc::test {

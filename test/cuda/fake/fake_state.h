@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "test/cuda/fake_driver.h"
+#include "test/cuda/fake/fake_driver.h"
 
 namespace mpc::test {
 

@@ -1,7 +1,7 @@
 // What the library does where the n-th allocation, mapping or thread is
 // refused, for every n: a status, no crash, nothing lost.
 
-#include "test/runtime/refusals.h"
+#include "test/runtime/faults/refusals.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

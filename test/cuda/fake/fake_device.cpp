@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "test/cuda/fake_state.h"
+#include "test/cuda/fake/fake_state.h"
 
 namespace mpc::test {
 

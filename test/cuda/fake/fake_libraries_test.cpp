@@ -1,6 +1,6 @@
 // Kernels of the catalog on a driver that works late, queued and captured.
 
-#include "test/cuda/fake_libraries.h"
+#include "test/cuda/fake/fake_libraries.h"
 
 #include <gtest/gtest.h>
 

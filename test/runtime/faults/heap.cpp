@@ -1,4 +1,4 @@
-#include "test/runtime/heap.h"
+#include "test/runtime/faults/heap.h"
 
 #include <cerrno>
 

@@ -1,6 +1,6 @@
 // The fake driver's streams, events and graphs.
 
-#include "test/cuda/fake_state.h"
+#include "test/cuda/fake/fake_state.h"
 
 namespace mpc::test {
 

@@ -1,4 +1,4 @@
-#include "test/cuda/fake_graph.h"
+#include "test/cuda/fake/fake_graph.h"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "test/cuda/fake_descriptors.h"
+#include "test/cuda/fake/fake_descriptors.h"
 
 namespace mpc::test {
 

@@ -1,4 +1,4 @@
-#include "test/cuda/fake_libraries.h"
+#include "test/cuda/fake/fake_libraries.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
-#include "test/cuda/fake_driver.h"
+#include "test/cuda/fake/fake_driver.h"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "test/cuda/fake_state.h"
+#include "test/cuda/fake/fake_state.h"
 
 namespace mpc::test {
 

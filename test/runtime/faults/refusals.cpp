@@ -1,4 +1,4 @@
-#include "test/runtime/refusals.h"
+#include "test/runtime/faults/refusals.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "test/runtime/heap.h"
+#include "test/runtime/faults/heap.h"
 
 namespace mpc::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "test/cuda/fake_cublaslt.h"
+#include "test/cuda/fake/fake_cublaslt.h"
 
 #include <cmath>
 #include <cstring>

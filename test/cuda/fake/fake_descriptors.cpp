@@ -1,4 +1,4 @@
-#include "test/cuda/fake_descriptors.h"
+#include "test/cuda/fake/fake_descriptors.h"
 
 #include <algorithm>
 #include <array>

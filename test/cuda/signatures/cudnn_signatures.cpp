@@ -4,7 +4,7 @@
 #include <cudnn_graph.h>
 
 #include "kernels/cuda/cudnn.h"
-#include "test/cuda/signatures.h"
+#include "test/cuda/signatures/signatures.h"
 
 namespace mpc::cuda {
 

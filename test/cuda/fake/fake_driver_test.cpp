@@ -1,6 +1,6 @@
 // What tests on the fake driver lean on.
 
-#include "test/cuda/fake_driver.h"
+#include "test/cuda/fake/fake_driver.h"
 
 #include <gtest/gtest.h>
 

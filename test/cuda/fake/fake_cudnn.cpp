@@ -1,4 +1,4 @@
-#include "test/cuda/fake_cudnn.h"
+#include "test/cuda/fake/fake_cudnn.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -7,8 +7,8 @@
 #include <memory>
 #include <set>
 
-#include "test/cuda/fake_descriptors.h"
-#include "test/cuda/fake_graph.h"
+#include "test/cuda/fake/fake_descriptors.h"
+#include "test/cuda/fake/fake_graph.h"
 
 namespace mpc::test {
 namespace {

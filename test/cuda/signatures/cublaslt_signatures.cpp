@@ -4,7 +4,7 @@
 #include <cublasLt.h>
 
 #include "kernels/cuda/cublaslt.h"
-#include "test/cuda/signatures.h"
+#include "test/cuda/signatures/signatures.h"
 
 namespace mpc::cuda {
 

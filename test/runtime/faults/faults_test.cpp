@@ -13,7 +13,7 @@
 #include <random>
 
 #include "runtime/src/session/session.h"
-#include "test/runtime/allocations.h"
+#include "test/runtime/faults/allocations.h"
 #include "test/runtime/package.h"
 
 namespace mpc::test {

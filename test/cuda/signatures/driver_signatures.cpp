@@ -7,7 +7,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
-#include "test/cuda/signatures.h"
+#include "test/cuda/signatures/signatures.h"
 
 namespace mpc::cuda {
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "test/cuda/fake_state.h"
+#include "test/cuda/fake/fake_state.h"
 #include "test/device_sim/abi.h"
 #include "test/device_sim/device_sim.h"
 
