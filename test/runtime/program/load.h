@@ -1,0 +1,23 @@
+// Loading packages that may be refused.
+#ifndef MPC_TEST_RUNTIME_PROGRAM_LOAD_H_
+#define MPC_TEST_RUNTIME_PROGRAM_LOAD_H_
+
+#include "test/runtime/package.h"
+
+namespace mpc::test {
+
+// What makes a package one that is refused.
+struct Edit {
+  const char* what;  // Part of the message.
+  std::function<void(program::ProgramT&)> edit;
+};
+
+inline Outcome load_edited(std::function<void(program::ProgramT&)> edit) {
+  PackageOptions options;
+  options.edit = std::move(edit);
+  return try_load(make_package(options));
+}
+
+}  // namespace mpc::test
+
+#endif  // MPC_TEST_RUNTIME_PROGRAM_LOAD_H_
