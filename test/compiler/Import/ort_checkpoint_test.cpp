@@ -69,6 +69,8 @@ void expectEqual(const OrtTensor &tensor, const npz::Array &golden,
 TEST(OrtCheckpoint, AreReadAsThePackageReadsThem) {
   unsigned checkpoints = 0;
   for (const auto &entry : std::filesystem::directory_iterator(kFolder)) {
+    if (!entry.is_directory()) // The manifest.
+      continue;
     SCOPED_TRACE(entry.path().string());
     npz::Reader golden(entry.path().string() + "/golden.npz");
     auto checkpoint = readOrtCheckpoint(entry.path().string() + "/checkpoint");
