@@ -387,13 +387,13 @@ mpc_status_t Checker::check_entries() {
       return damaged("entries", "a name is not text");
     names.push_back(entry->name()->string_view());
   }
-  MPC_RETURN_IF_ERROR(check_entry_roles(*variant_));
-  for (const schema::Entry* entry : *variant_->entries())
-    MPC_RETURN_IF_ERROR(check_entry(*entry));
   std::sort(names.begin(), names.end());
   auto twin = std::adjacent_find(names.begin(), names.end());
   if (twin != names.end())
     return damaged("entry '" + std::string(*twin) + "'", "occurs twice");
+  MPC_RETURN_IF_ERROR(check_entry_roles(*variant_));
+  for (const schema::Entry* entry : *variant_->entries())
+    MPC_RETURN_IF_ERROR(check_entry(*entry));
   auto has = [&](EntryRole role) { return find_entry(*variant_, role) >= 0; };
   if (has(EntryRole::Accumulate) != has(EntryRole::Apply))
     return damaged("entries", "'accumulate' and 'apply' need each other");
