@@ -8,7 +8,7 @@
 # missing there; this takes a network. MPC_BUILD_DIR names another build folder.
 source "$(dirname "$0")/common.sh"
 
-[ $# = 0 ] || refuse_or_help "$1" 7
+[ $# = 0 ] || refuse_or_help "$1" 8
 
 docs=$build/docs
 requirements=$root/tools/docs/requirements.txt
@@ -16,7 +16,7 @@ requirements=$root/tools/docs/requirements.txt
 install_generator() {
   cmp -s "$requirements" "$docs/venv/requirements.txt" && { echo "    as it was"; return; }
   python3 -m venv "$docs/venv"
-  "$docs/venv/bin/pip" install -q --require-hashes -r "$requirements"
+  "$docs/venv/bin/pip" install -qq --require-hashes -r "$requirements"
   cp "$requirements" "$docs/venv/requirements.txt"
 }
 
