@@ -15,7 +15,8 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 def StateParameter : I32EnumAttrCase<"Parameter", 1, "parameter">;
 def StateStatistic : I32EnumAttrCase<"Statistic", 2, "statistic">;
 def StateConstant : I32EnumAttrCase<"Constant", 3, "constant">;
-// Of the optimizer: one of the model's own step, or a moment with a name of its own.
+// Another state of the optimizer: one that the model's own step keeps, or a moment
+// that only one formula knows.
 def StateOptimizer : I32EnumAttrCase<"Optimizer", 4, "optimizer">;
 def StateFirstMoment : I32EnumAttrCase<"FirstMoment", 5, "first_moment">;
 def StateSecondMoment : I32EnumAttrCase<"SecondMoment", 6, "second_moment">;
@@ -30,7 +31,7 @@ def StateFp8History : I32EnumAttrCase<"Fp8History", 13, "fp8_history">;
 def StateFp8Amax : I32EnumAttrCase<"Fp8Amax", 14, "fp8_amax">;
 def StateWorkingCopy : I32EnumAttrCase<"WorkingCopy", 15, "working_copy">;
 def StateDerived : I32EnumAttrCase<"Derived", 16, "derived">;
-// Numbers: one of the model's own step, or one with a meaning.
+// Single numbers: one that the model's own step keeps, then those with a meaning.
 def StateControl : I32EnumAttrCase<"Control", 17, "control">;
 def StateStepCount : I32EnumAttrCase<"StepCount", 18, "step_count">;
 def StateMicroStep : I32EnumAttrCase<"MicroStep", 19, "micro_step">;

@@ -13,8 +13,8 @@ enum class StateRole : uint32_t;
 /// (program.fbs).
 enum class StateKind {
   Parameter = 0,   ///< Trained.
-  Statistic = 1,   ///< Of the model, and changed by training.
-  Constant = 2,    ///< Of the model, and not changed.
+  Statistic = 1,   ///< Belongs to the model; training changes it.
+  Constant = 2,    ///< Belongs to the model; nothing changes it.
   Optimizer = 3,   ///< What the update keeps.
   WorkingCopy = 4, ///< Weights in 16 bit, rounded from parameters or constants.
   Control = 5,     ///< One number.
