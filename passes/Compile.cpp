@@ -7,7 +7,6 @@
 #include "compiler/Dialect/Amp/IR/Amp.h"
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/AmpLowering.h"
-#include "compiler/Dialect/Train/IR/OwnStep.h"
 #include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Export/AtomicFile.h"
 #include "compiler/Import/Import.h"
@@ -62,9 +61,9 @@ static std::string joinLines(ArrayAttr names) {
 static std::vector<std::pair<std::string, std::string>>
 describe(const CompileOptions &options, ModuleOp module) {
   std::map<std::string, std::string> facts;
-  auto loss = module->getAttrOfType<StringAttr>("mpc.loss");
+  auto loss = module->getAttrOfType<StringAttr>(kLossAttr);
   facts["loss"] = loss ? loss.getValue().str() : options.loss;
-  auto metrics = module->getAttrOfType<StringAttr>("mpc.metrics");
+  auto metrics = module->getAttrOfType<StringAttr>(kMetricsAttr);
   facts["metrics"] = metrics ? metrics.getValue().str() : "";
   facts["model_path"] = options.modelPath;
   // Updates divide by what was really summed: mpc_session_finish_update.
@@ -75,8 +74,8 @@ describe(const CompileOptions &options, ModuleOp module) {
   if (auto nodes = module->getAttrOfType<ArrayAttr>(kUncheckedIndicesAttr))
     facts["computed-indices"] = joinLines(nodes);
   facts["loss-parts"] =
-      joinLines(module->getAttrOfType<ArrayAttr>("mpc.loss_parts"));
-  auto rates = module->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
+      joinLines(module->getAttrOfType<ArrayAttr>(kLossPartsAttr));
+  auto rates = module->getAttrOfType<ArrayAttr>(kLearningRatesAttr);
   if (rates) { // What it is trained with is the model's own.
     facts["optimizer"] = kOwnOptimizer;
     facts["own-step"] = "yes";
@@ -117,8 +116,9 @@ public:
         ownedContext(std::make_unique<MLIRContext>(availableThreading())),
         context(*ownedContext), handler(&context, options.model, messages) {
     DialectRegistry registry;
-    registry.insert<amp::AmpDialect, train::TrainDialect, exec::ExecDialect,
-                    func::FuncDialect, arith::ArithDialect>();
+    registry
+        .insert<amp::AmpDialect, MpcDialect, train::TrainDialect,
+                exec::ExecDialect, func::FuncDialect, arith::ArithDialect>();
     train::registerAmpLowering(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
@@ -362,14 +362,14 @@ private:
   /// Settles who says how weights are updated: the model, as far as it does,
   /// but for what was asked for.
   ModelError takeOptimizer(const std::optional<OptimizerChoice> &choice) {
-    bool isOwn = (*module)->hasAttr(train::kOwnStepAttr);
+    bool isOwn = (*module)->hasAttr(kOwnStepAttr);
     result.optimizer = isOwn ? kOwnOptimizer.str() : options.optimizer;
     if (!isOwn)
       return ModelError::None;
     if (!choice)
       return refuseOptions();
     // The update is not among what the model brings.
-    (*module)->removeAttr(train::kLearningRatesAttr);
+    (*module)->removeAttr(kLearningRatesAttr);
     if (!choice->name.empty() && !options.given.count("optimizer")) {
       if (choice->name == "sgd")
         for (const char *name : {"betas", "epsilon"})
@@ -424,7 +424,7 @@ private:
 
   /// Of a step that is the model's own all that can be said is how far it goes.
   ModelError refuseOptions() {
-    auto rates = (*module)->getAttrOfType<ArrayAttr>(train::kLearningRatesAttr);
+    auto rates = (*module)->getAttrOfType<ArrayAttr>(kLearningRatesAttr);
     for (const std::string &name : options.given)
       if (decidesUpdate(name) && (name != "lr" || rates.empty()))
         return refuse(name,

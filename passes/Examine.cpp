@@ -56,7 +56,7 @@ static std::vector<Examination::Output> listOutputs(ModuleOp module) {
   func::FuncOp predict =
       train::Program(module).entry(train::EntryRole::Predict);
   for (unsigned i = 0; predict && i < predict.getNumResults(); ++i) {
-    auto name = predict.getResultAttrOfType<StringAttr>(i, "mpc.name");
+    auto name = predict.getResultAttrOfType<StringAttr>(i, kNameAttr);
     auto type = dyn_cast<RankedTensorType>(predict.getResultTypes()[i]);
     if (name && type)
       outputs.push_back({name.getValue().str(), type.getShape().vec()});
@@ -77,7 +77,7 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options) {
 
 static void takeDecisions(ModuleOp module, Examination &result) {
   llvm::append_range(result.notes, takeNotes(module));
-  if (auto loss = module->getAttrOfType<StringAttr>("mpc.loss"))
+  if (auto loss = module->getAttrOfType<StringAttr>(kLossAttr))
     result.loss = loss.getValue().str();
 }
 

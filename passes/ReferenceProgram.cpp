@@ -88,7 +88,7 @@ ReferenceProgram::inputs(StringRef entry) const {
   std::vector<std::pair<std::string, RankedTensorType>> list;
   func::FuncOp func = find(entry);
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
-    list.emplace_back(func.getArgAttrOfType<StringAttr>(i, "mpc.name").str(),
+    list.emplace_back(func.getArgAttrOfType<StringAttr>(i, kNameAttr).str(),
                       cast<RankedTensorType>(func.getArgumentTypes()[i]));
   return list;
 }
@@ -98,7 +98,7 @@ ReferenceProgram::outputs(StringRef entry) const {
   std::vector<std::pair<std::string, RankedTensorType>> list;
   func::FuncOp func = find(entry);
   for (unsigned i = 0; i < func.getNumResults(); ++i)
-    if (auto name = func.getResultAttrOfType<StringAttr>(i, "mpc.name"))
+    if (auto name = func.getResultAttrOfType<StringAttr>(i, kNameAttr))
       list.emplace_back(name.str(),
                         cast<RankedTensorType>(func.getResultTypes()[i]));
   return list;
@@ -112,7 +112,7 @@ ReferenceProgram::run(StringRef entry, std::vector<HostTensor> inputs) {
     return results.takeError();
   std::map<std::string, HostTensor> named;
   for (auto [i, result] : llvm::enumerate(*results))
-    if (auto name = func.getResultAttrOfType<StringAttr>(i, "mpc.name"))
+    if (auto name = func.getResultAttrOfType<StringAttr>(i, kNameAttr))
       named[name.str()] = std::move(result);
   return named;
 }

@@ -239,7 +239,7 @@ void RangeAnalysis::setToEntryState(FactsLattice *lattice) {
 std::optional<TensorFacts> RangeAnalysis::factsOfSource(Operation *op) {
   if (auto constant = dyn_cast<train::ConstantOp>(op)) {
     // The seed of the backward pass gets a factor, which changes.
-    if (op->hasAttr(train::kLossSeedAttr))
+    if (op->hasAttr(kLossSeedAttr))
       return TensorFacts();
     return factsOf(constant.getValue(), constants);
   }

@@ -67,9 +67,9 @@ LogicalResult GraphImporter::report(llvm::Error error, Location loc,
 void GraphImporter::run() {
   Location loc = FileLineColLoc::get(context, model->path, 0, 0);
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  (*module)->setAttr("mpc.model", builder.getStringAttr(
-                                      llvm::sys::path::filename(model->path)));
-  (*module)->setAttr("mpc.opset", builder.getI64IntegerAttr(opset));
+  (*module)->setAttr(kModelAttr, builder.getStringAttr(
+                                     llvm::sys::path::filename(model->path)));
+  (*module)->setAttr(kOpsetAttr, builder.getI64IntegerAttr(opset));
   builder.setInsertionPointToStart(module->getBody());
   beginFunction(train::EntryRole::Predict,
                 step ? Form::Inference : Form::Either);
@@ -277,9 +277,9 @@ void GraphImporter::defineInitializers(const onnx::GraphProto &graph) {
 DictionaryAttr GraphImporter::describeInterface(StringRef name,
                                                 bool isBatched) {
   NamedAttrList list;
-  list.set("mpc.name", builder.getStringAttr(name));
+  list.set(kNameAttr, builder.getStringAttr(name));
   if (isBatched)
-    list.set("mpc.batch_dim", builder.getI64IntegerAttr(0));
+    list.set(kBatchDimAttr, builder.getI64IntegerAttr(0));
   return list.getDictionary(context);
 }
 

@@ -1,12 +1,12 @@
 //===- ImportStep.cpp - A training step that the model brings -------------===//
 //
-// Its graphs become three functions (OwnStep.h). States are what its bindings
-// change; all else that initializers hold never changes. A state is read where
-// a function begins, and an update sees what those before it have made of it.
+// Its graphs become three functions (Attributes.def). States are what its
+// bindings change; all else that initializers hold never changes. A state is
+// read where a function begins, and an update sees what those before it have
+// made of it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Dialect/Train/IR/OwnStep.h"
 #include "compiler/Import/AttributeNames.h"
 #include "compiler/Import/CheckModel.h"
 #include "compiler/Import/Elements.h"
@@ -114,7 +114,7 @@ LogicalResult GraphImporter::writeOwnState(const TrainingStep::Binding &binding,
            << "is " << typeText(type) << ", but update_binding gives it '"
            << binding.value << "', which is " << typeText(value.getType());
   auto write = train::WriteOp::create(builder, value.getLoc(), state, value);
-  write->setAttr(train::kUpdateAttr, builder.getI64IntegerAttr(update));
+  write->setAttr(kUpdateAttr, builder.getI64IntegerAttr(update));
   return success();
 }
 
@@ -359,7 +359,7 @@ LogicalResult GraphImporter::defineSeed(const Update &update) {
   Value value = makeConstant(seed);
   if (!value)
     return failure();
-  value.getDefiningOp()->setAttr(train::kLossSeedAttr, builder.getUnitAttr());
+  value.getDefiningOp()->setAttr(kLossSeedAttr, builder.getUnitAttr());
   GraphValue data{value, nullptr, false, {}, seed.loc};
   define(update.seed, std::make_shared<GraphValue>(data));
   return success();
@@ -452,7 +452,7 @@ LogicalResult GraphImporter::importTrain() {
   function.setFunctionType(builder.getFunctionType(
       function.getArgumentTypes(), ValueRange(results).getTypes()));
   for (auto [i, name] : llvm::enumerate(names))
-    function.setResultAttr(i, i == 0 ? "mpc.name" : train::kGradientOfAttr,
+    function.setResultAttr(i, i == 0 ? kNameAttr : kGradientOfAttr,
                            builder.getStringAttr(i == 0 ? "loss" : name));
   return success();
 }
@@ -473,7 +473,7 @@ LogicalResult GraphImporter::importEvaluate() {
   func::ReturnOp::create(builder, function.getLoc(), loss);
   function.setFunctionType(
       builder.getFunctionType(function.getArgumentTypes(), loss.getType()));
-  function.setResultAttr(0, "mpc.name", builder.getStringAttr("loss"));
+  function.setResultAttr(0, kNameAttr, builder.getStringAttr("loss"));
   return success();
 }
 
@@ -522,7 +522,7 @@ LogicalResult GraphImporter::importBeginnings() {
       builder.getFunctionType({}, ValueRange(results).getTypes()));
   std::string names;
   for (auto [i, entry] : llvm::enumerate(made)) {
-    function.setResultAttr(i, "mpc.name", builder.getStringAttr(entry.first));
+    function.setResultAttr(i, kNameAttr, builder.getStringAttr(entry.first));
     names += (i ? ", '" : "'") + entry.first.str() + "'";
   }
   result.notes.push_back("each session begins with random numbers, by its "
@@ -614,9 +614,9 @@ LogicalResult GraphImporter::importStep() {
     return emitError(UnknownLoc::get(context))
            << "the training step changes no weight: of what update_binding "
               "changes, gradients lead to nothing that the graph reads";
-  module->setAttr(train::kOwnStepAttr, builder.getStringAttr(lossName));
+  module->setAttr(kOwnStepAttr, builder.getStringAttr(lossName));
   SmallVector<StringRef> names(rates.begin(), rates.end());
-  module->setAttr(train::kLearningRatesAttr, builder.getStrArrayAttr(names));
+  module->setAttr(kLearningRatesAttr, builder.getStrArrayAttr(names));
   if (step->updates.size() > 1)
     result.notes.push_back(
         "a step makes " + std::to_string(step->updates.size()) +

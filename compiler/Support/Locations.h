@@ -2,6 +2,8 @@
 #ifndef MPC_COMPILER_SUPPORT_LOCATIONS_H
 #define MPC_COMPILER_SUPPORT_LOCATIONS_H
 
+#include "compiler/Attributes/Attributes.h"
+
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -22,9 +24,6 @@ mlir::Location makeNodeLoc(mlir::MLIRContext *context, llvm::StringRef name,
 /// none. Of fused locations the first that has a name counts.
 llvm::StringRef nodeName(mlir::Location loc);
 
-/// Of a module: the paths of nodes in the modules of the network, a dictionary
-/// by the nodes' names, where an exporter has written them down.
-inline constexpr llvm::StringLiteral kModulePathsAttr = "mpc.module_paths";
 llvm::StringRef nodeType(mlir::Location loc);
 
 /// Calls `visit` with name and op type of each node that an op comes from: of

@@ -2,15 +2,14 @@
 #ifndef MPC_COMPILER_SUPPORT_NOTES_H
 #define MPC_COMPILER_SUPPORT_NOTES_H
 
+#include "compiler/Attributes/Attributes.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <string>
 #include <vector>
 
 namespace mpc {
-
-/// Of the module, until the driver takes them: lines of text.
-inline constexpr llvm::StringLiteral kNotesAttr = "mpc.notes";
 
 /// Appends one line to what the driver says.
 void addNote(mlir::ModuleOp module, const llvm::Twine &text);

@@ -87,6 +87,8 @@
 #ifndef MPC_COMPILER_SUPPORT_REPORT_H
 #define MPC_COMPILER_SUPPORT_REPORT_H
 
+#include "compiler/Attributes/Attributes.h"
+
 #include "compiler/Support/Machine.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -98,22 +100,6 @@
 namespace mpc {
 
 inline constexpr int64_t kReportVersion = 1;
-
-/// Of a module: `groups`, as dictionaries.
-inline constexpr llvm::StringLiteral kParameterGroupsAttr =
-    "mpc.parameter_groups";
-
-/// What mpc-report-precision leaves at the module: the report, without what
-/// only later stages know.
-inline constexpr llvm::StringLiteral kReportAttr = "mpc.report";
-
-/// What mpc-recompute leaves at the module: `recompute`.
-inline constexpr llvm::StringLiteral kRecomputeReportAttr =
-    "mpc.recompute_report";
-
-/// What mpc-report-kernels leaves at the module: an object with what is
-/// said of one device.
-inline constexpr llvm::StringLiteral kKernelReportAttr = "mpc.kernel_report";
 
 /// What an assembler says of one kernel; -1 where it does not.
 struct KernelResources {

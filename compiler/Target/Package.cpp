@@ -351,11 +351,11 @@ private:
       for (Operation &op : entry.getBody().front())
         instructions.push_back(buildInstruction(&op));
       std::vector<flatbuffers::Offset<fbs::Observation>> observations;
-      if (auto rows = entry->getAttrOfType<ArrayAttr>("mpc.observations"))
+      if (auto rows = entry->getAttrOfType<ArrayAttr>(kObservationsAttr))
         for (auto row : rows.getAsRange<DictionaryAttr>())
           observations.push_back(buildObservation(row));
       std::vector<int64_t> tested;
-      if (auto rows = entry->getAttrOfType<DenseI64ArrayAttr>("mpc.tested"))
+      if (auto rows = entry->getAttrOfType<DenseI64ArrayAttr>(kTestedAttr))
         tested = rows.asArrayRef().vec();
       auto name = fb->CreateString(train::entryName(entry).str());
       list.push_back(fbs::CreateEntry(

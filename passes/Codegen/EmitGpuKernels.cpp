@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Attributes/Attributes.h"
 #include "passes/Codegen/GpuOps.h"
 #include "passes/Codegen/KernelEmitter.h"
 #include "passes/Codegen/Passes.h"
@@ -37,7 +38,7 @@ struct EmitGpuKernelsPass
     auto places = findSharedPlaces(getOperation());
     SmallVector<func::FuncOp> kernels;
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (func->hasAttr("mpc.kernel"))
+      if (func->hasAttr(kKernelAttr))
         kernels.push_back(func);
     for (func::FuncOp kernel : kernels)
       if (failed(emitGpuKernel(kernel, places.lookup(kernel.getName()))))

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Attributes/Attributes.h"
 #include "passes/Codegen/KernelEmitter.h"
 #include "passes/Codegen/Passes.h"
 
@@ -29,7 +30,7 @@ struct EmitKernelsPass : mpc::impl::EmitKernelsPassBase<EmitKernelsPass> {
   void runOnOperation() override {
     auto places = findSharedPlaces(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (func->hasAttr("mpc.kernel") &&
+      if (func->hasAttr(kKernelAttr) &&
           failed(emitKernel(func, places.lookup(func.getName()))))
         return signalPassFailure();
   }

@@ -1,6 +1,7 @@
 //===- GpuEmitter.cpp - One kernel as the code of a thread ----------------===//
 
 #include "passes/Codegen/GpuEmitter.h"
+#include "compiler/Attributes/Attributes.h"
 
 #include "passes/Codegen/KernelEmitter.h"
 
@@ -102,7 +103,7 @@ void GpuEmitter::run() {
   func.setFunctionType(FunctionType::get(context, types, {}));
   func.setResAttrsAttr(nullptr);
   func.setArgAttrsAttr(nullptr);
-  func->setAttr("mpc.threads", builder.getI32IntegerAttr(schedule.threads()));
+  func->setAttr(kThreadsAttr, builder.getI32IntegerAttr(schedule.threads()));
 }
 
 LogicalResult mpc::emitGpuKernel(func::FuncOp kernel,

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Attributes/Attributes.h"
 #include "passes/Codegen/ApproximateMath.h"
 #include "passes/Codegen/FloatBits.h"
 #include "passes/Codegen/GpuOps.h"
@@ -91,11 +92,11 @@ struct LowerGpuKernelsPass
   /// Tells the code generator what starts a grid, and of how many threads.
   void markKernels() {
     for (auto func : getOperation().getOps<LLVM::LLVMFuncOp>()) {
-      auto threads = func->getAttrOfType<IntegerAttr>("mpc.threads");
+      auto threads = func->getAttrOfType<IntegerAttr>(kThreadsAttr);
       if (!threads)
         continue;
       markAsKernel(func, threads.getInt());
-      func->removeAttr("mpc.threads");
+      func->removeAttr(kThreadsAttr);
     }
   }
 };

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Attributes/Attributes.h"
 #include "passes/Codegen/ApproximateMath.h"
 #include "passes/Codegen/FloatBits.h"
 #include "passes/Codegen/Passes.h"
@@ -60,7 +61,7 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
 
     bool hasBf16 = llvm::is_contained(available, "avx512bf16");
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      if (!func->hasAttr("mpc.kernel"))
+      if (!func->hasAttr(kKernelAttr))
         continue;
       keepFp8AsBits(func);
       if (!hasBf16)

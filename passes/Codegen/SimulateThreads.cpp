@@ -1,6 +1,7 @@
 //===- SimulateThreads.cpp - GPU kernels for the host simulator -----------===//
 
 #include "passes/Codegen/SimulateThreads.h"
+#include "compiler/Attributes/Attributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -162,7 +163,7 @@ private:
 void mpc::simulateThreads(ModuleOp module) {
   SmallVector<func::FuncOp> kernels;
   for (auto func : module.getOps<func::FuncOp>())
-    if (func->hasAttr("mpc.kernel"))
+    if (func->hasAttr(kKernelAttr))
       kernels.push_back(func);
   for (func::FuncOp kernel : kernels)
     Simulation(kernel).run();

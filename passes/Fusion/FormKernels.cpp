@@ -473,7 +473,7 @@ private:
     linalg::GenericOp first = group.ops[0];
     auto kernel = func::FuncOp::create(builder, first.getLoc(), "kernel", type);
     kernel.setPrivate();
-    kernel->setAttr("mpc.kernel", builder.getUnitAttr());
+    kernel->setAttr(kKernelAttr, builder.getUnitAttr());
     builder.setInsertionPointToStart(kernel.addEntryBlock());
     IRMapping map;
     for (auto [input, argument] : llvm::zip(inputs, kernel.getArguments()))
@@ -594,7 +594,7 @@ struct FormKernelsPass : mpc::impl::FormKernelsPassBase<FormKernelsPass> {
     Outliner outliner(getOperation());
     SmallVector<func::FuncOp> entries(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : entries) {
-      if (func->hasAttr("mpc.kernel"))
+      if (func->hasAttr(kKernelAttr))
         continue;
       unshareInits(func);
       Grouping grouping(func, device, report);

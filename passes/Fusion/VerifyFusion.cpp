@@ -38,7 +38,7 @@ struct VerifyFusionPass : mpc::impl::VerifyFusionPassBase<VerifyFusionPass>,
     SymbolTable table(getOperation());
     symbols = &table;
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      if (func->hasAttr("mpc.kernel"))
+      if (func->hasAttr(kKernelAttr))
         verifyKernel(func);
       else
         verifyFunction(func);
@@ -73,7 +73,7 @@ private:
 
   void verifyCall(func::CallOp call) {
     auto callee = symbols->lookup<func::FuncOp>(call.getCallee());
-    if (!callee || !callee->hasAttr("mpc.kernel"))
+    if (!callee || !callee->hasAttr(kKernelAttr))
       fail(call.getLoc(), "mpc-form-kernels",
            "calls '" + call.getCallee() + "', which is no kernel");
   }

@@ -196,7 +196,7 @@ struct WidenKernelsPass : mpc::impl::WidenKernelsPassBase<WidenKernelsPass> {
     for (train::KernelOpInterface kernel : kernels) {
       StringRef name = kernel.getKernelName();
       if (!kernelComputesIn(name, nameOf(device), "tf32", available))
-        kernel->removeAttr(train::kTf32Attr);
+        kernel->removeAttr(kTf32Attr);
       auto product = dyn_cast<train::MatmulOp>(*kernel);
       if (product && isFp8(product.getLhs().getType())) {
         if (areComputed("scaled_matmul", product->getOperands())) {

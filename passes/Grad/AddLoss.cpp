@@ -364,7 +364,7 @@ struct AddLossPass
     func::FuncOp train = program.copyEntry(predict, EntryRole::Train);
     std::optional<Loss> loss = buildTrain(train, choice);
     if (hasPerplexity(predict, choice, loss))
-      module->setAttr("mpc.metrics",
+      module->setAttr(kMetricsAttr,
                       StringAttr::get(&getContext(), "perplexity"));
     if (labelSmoothing > 0 && failed(smoothLabels(train, labelSmoothing)))
       return signalPassFailure();
@@ -372,8 +372,8 @@ struct AddLossPass
       stripPredict(predict, choice);
     describeJoinedOutputs(predict);
 
-    module->setAttr("mpc.loss", StringAttr::get(&getContext(), choice.text));
-    module->setAttr("mpc.loss_parts", describeParts(train, choice));
+    module->setAttr(kLossAttr, StringAttr::get(&getContext(), choice.text));
+    module->setAttr(kLossPartsAttr, describeParts(train, choice));
     addNote(module, "loss: " + choice.text + " (" + choice.why + ")");
   }
 
@@ -396,7 +396,7 @@ struct AddLossPass
   /// already.
   LogicalResult takeOwnLoss(func::FuncOp predict) {
     ModuleOp module = getOperation();
-    auto name = module->getAttrOfType<StringAttr>(train::kOwnStepAttr);
+    auto name = module->getAttrOfType<StringAttr>(kOwnStepAttr);
     if (!loss.empty() || labelAxis != 0)
       return emitUsageError(module.getLoc())
              << (loss.empty() ? "option 'label-axis'" : "option 'loss'")
@@ -420,7 +420,7 @@ struct AddLossPass
       choice.text += (", " + lossName(loss->kind, loss->elementKind)).str();
     if (hasPerplexity(evaluate, choice,
                       findLoss(getReturn(evaluate).getOperand(0))))
-      module->setAttr("mpc.metrics",
+      module->setAttr(kMetricsAttr,
                       StringAttr::get(&getContext(), "perplexity"));
     buildEvaluate(evaluate, choice);
     for (unsigned i : llvm::seq(predict.getNumResults()))
@@ -430,7 +430,7 @@ struct AddLossPass
         break;
       }
     describeJoinedOutputs(predict);
-    module->setAttr("mpc.loss", StringAttr::get(&getContext(), choice.text));
+    module->setAttr(kLossAttr, StringAttr::get(&getContext(), choice.text));
     addNote(module, "loss: " + choice.text + " (its own training step's)");
     return success();
   }

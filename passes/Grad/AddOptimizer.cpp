@@ -403,7 +403,7 @@ private:
   static train::ConstantOp findSeed(func::FuncOp func) {
     train::ConstantOp seed;
     func.walk([&](train::ConstantOp op) {
-      if (op->hasAttr(train::kLossSeedAttr))
+      if (op->hasAttr(kLossSeedAttr))
         seed = op;
     });
     return seed;

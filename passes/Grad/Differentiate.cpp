@@ -79,7 +79,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     OpBuilder builder(getReturn(func));
     Value one = createScalar(builder, gradientLoc(loss.getLoc()),
                              type.getElementType(), 1.0);
-    one.getDefiningOp()->setAttr(train::kLossSeedAttr, builder.getUnitAttr());
+    one.getDefiningOp()->setAttr(kLossSeedAttr, builder.getUnitAttr());
     SmallVector<Value> reads = parameterReads(func);
     FailureOr<SmallVector<Value>> gradients = train::differentiate(
         builder, loss, one, reads, module.getLoc(),
@@ -95,7 +95,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     }
     returnGradients(func, loss, reads, *gradients);
     if (llvm::none_of(func.front(), [](Operation &op) {
-          return op.hasAttr(train::kLossSeedAttr);
+          return op.hasAttr(kLossSeedAttr);
         })) {
       func.emitError("the loss depends on parameters only through ops whose "
                      "gradient is 0 everywhere, such as Floor or Sign: nothing "
@@ -119,7 +119,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
       if (failed(gradients))
         return failure();
       if (llvm::any_of(op->getUsers(), isReturned))
-        seed->setAttr(train::kLossSeedAttr, builder.getUnitAttr());
+        seed->setAttr(kLossSeedAttr, builder.getUnitAttr());
       op.replaceAllUsesWith(*gradients);
       op.erase();
     }

@@ -7,7 +7,6 @@
 #ifndef MPC_PASSES_GRAD_ENTRYPOINTS_H
 #define MPC_PASSES_GRAD_ENTRYPOINTS_H
 
-#include "compiler/Dialect/Train/IR/OwnStep.h"
 #include "compiler/Dialect/Train/IR/Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,18 +17,6 @@ namespace mpc {
 using train::EntryRole;
 using train::Program;
 using train::StateRole;
-
-// Attributes of arguments and results.
-inline constexpr llvm::StringLiteral kNameAttr = "mpc.name";
-inline constexpr llvm::StringLiteral kBatchDimAttr = "mpc.batch_dim";
-inline constexpr llvm::StringLiteral kRangeAttr = "mpc.range";
-inline constexpr llvm::StringLiteral kIgnoredAttr = "mpc.ignored";
-using train::kGradientOfAttr;
-
-/// On a module: the names of the nodes that take indices or labels which the
-/// model computes, and of which nothing tells that they are in range.
-inline constexpr llvm::StringLiteral kUncheckedIndicesAttr =
-    "mpc.unchecked_indices";
 
 inline mlir::RankedTensorType typeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
@@ -53,9 +40,9 @@ mlir::DictionaryAttr outputAttributes(mlir::MLIRContext *context,
 /// Whether `predict` is to be the only entry point (kPredictOnlyAttr).
 bool predictsOnly(mlir::ModuleOp module);
 
-/// Whether the model brings its own training step (OwnStep.h).
+/// Whether the model brings its own training step.
 inline bool hasOwnStep(mlir::ModuleOp module) {
-  return module->hasAttr(train::kOwnStepAttr);
+  return module->hasAttr(kOwnStepAttr);
 }
 
 mlir::func::ReturnOp getReturn(mlir::func::FuncOp func);

@@ -22,10 +22,6 @@ struct Packing {
   mlir::Type elementType() const { return type.getElementType(); }
 };
 
-/// Marks packs of gradients: whether they are finite decides about a step, and
-/// what follows them gets them unscaled.
-inline constexpr llvm::StringLiteral kGradientsAttr = "mpc.gradients";
-
 /// Elements of a row of a pack; every pack has whole rows.
 inline constexpr int64_t kPackRow = 1024;
 

@@ -14,10 +14,6 @@ struct CompileOptions;
 #define GEN_PASS_REGISTRATION
 #include "passes/Grad/Passes.h.inc"
 
-/// Of a module without parameters: `predict` stays its only entry point, for
-/// there is nothing to train.
-inline constexpr llvm::StringLiteral kPredictOnlyAttr = "mpc.predict_only";
-
 /// With the groups of Options.def that the pass takes.
 std::unique_ptr<mlir::Pass> createAddLossPass(const CompileOptions &options);
 std::unique_ptr<mlir::Pass>

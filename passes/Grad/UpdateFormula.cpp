@@ -46,7 +46,7 @@ UpdateFormula::UpdateFormula(Value weight, train::WriteOp write,
       visit(stateWrites.back().getValue());
   }
   packable &= !(gradients.empty() && others.empty()) && isSafeAtZero();
-  llvm::raw_string_ostream(text) << write->getAttr(train::kUpdateAttr);
+  llvm::raw_string_ostream(text) << write->getAttr(kUpdateAttr);
 }
 
 /// What ends the formula here; none for what is computed element by element.

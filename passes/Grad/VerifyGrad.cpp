@@ -171,7 +171,7 @@ private:
         fail(op.getLoc(), "mpc-differentiate",
              "'" + op.getName().getStringRef() +
                  "' has no gradient left to stop");
-      seeds += op.hasAttr(train::kLossSeedAttr);
+      seeds += op.hasAttr(kLossSeedAttr);
     }
     if (packReads > 1)
       fail(func.getLoc(), "mpc-add-optimizer",

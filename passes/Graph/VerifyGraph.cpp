@@ -4,7 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Dialect/Train/IR/OwnStep.h"
 #include "compiler/Dialect/Train/IR/Program.h"
 #include "passes/Graph/Passes.h"
 #include "passes/StageFaults.h"
@@ -32,7 +31,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
     SymbolTable table(module);
     symbols = &table;
     SmallVector<EntryRole> roles = {EntryRole::Predict};
-    if (module->hasAttr(train::kOwnStepAttr))
+    if (module->hasAttr(kOwnStepAttr))
       roles.append({EntryRole::Evaluate, EntryRole::Train});
     for (Operation &op : *module.getBody()) {
       auto func = dyn_cast<func::FuncOp>(op);
@@ -63,13 +62,13 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
 
     llvm::StringSet<> inputs, outputs;
     for (unsigned i = 0; i < func.getNumArguments(); ++i) {
-      verifyName(func, "input", i, func.getArgAttr(i, "mpc.name"), inputs);
+      verifyName(func, "input", i, func.getArgAttr(i, kNameAttr), inputs);
       verifyType(func.getLoc(), func.getArgument(i).getType(),
                  "input " + Twine(i));
     }
     for (unsigned i = 0; i < func.getNumResults(); ++i)
-      if (!func.getResultAttr(i, train::kGradientOfAttr))
-        verifyName(func, "output", i, func.getResultAttr(i, "mpc.name"),
+      if (!func.getResultAttr(i, kGradientOfAttr))
+        verifyName(func, "output", i, func.getResultAttr(i, kNameAttr),
                    outputs);
 
     for (Operation &op : func.front())
@@ -83,7 +82,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
     if (func.getNumArguments() > 0)
       fail(func.getLoc(), "import", "'initialize' must have no inputs");
     for (auto [i, type] : llvm::enumerate(func.getResultTypes())) {
-      auto name = func.getResultAttrOfType<StringAttr>(i, "mpc.name");
+      auto name = func.getResultAttrOfType<StringAttr>(i, kNameAttr);
       auto state =
           name ? symbols->lookup<train::StateOp>(name.getValue()) : nullptr;
       if (!state || state.getType() != type)

@@ -60,8 +60,8 @@ public:
                                        describeInputs(), describeOutputs(),
                                        dataflow.describe());
     for (StringRef name :
-         {StringRef(train::kEntryAttr), StringRef("mpc.observations"),
-          StringRef("mpc.tested")})
+         {StringRef(train::kEntryAttr), StringRef(kObservationsAttr),
+          StringRef(kTestedAttr)})
       if (Attribute attribute = func->getAttr(name))
         entry->setAttr(name, attribute);
     builder.setInsertionPointToStart(&entry.getBody().emplaceBlock());
@@ -116,7 +116,7 @@ private:
       return emitLaunch(call);
     if (auto kernel = dyn_cast<train::KernelOpInterface>(op)) {
       SmallVector<int64_t> attributes = kernel.getKernelAttributes();
-      if (op->hasAttr(train::kTf32Attr))
+      if (op->hasAttr(kTf32Attr))
         attributes.push_back(1);
       emitCall(op->getLoc(), kernel.getKernelName(), attributes, operandsOf(op),
                valuesOf(op));
@@ -246,7 +246,7 @@ struct PlanMemoryPass : mpc::impl::PlanMemoryPassBase<PlanMemoryPass> {
     int64_t arena = 0, unshared = 0;
     SmallVector<func::FuncOp> entries;
     for (auto func : module.getOps<func::FuncOp>())
-      if (!func->hasAttr("mpc.kernel"))
+      if (!func->hasAttr(kKernelAttr))
         entries.push_back(func);
     for (func::FuncOp func : entries) {
       StoragePlan plan(func, symbols, offsets);

@@ -35,7 +35,7 @@ struct VerifyPlanPass : mpc::impl::VerifyPlanPassBase<VerifyPlanPass>,
         verifyState(state);
       else if (auto entry = dyn_cast<exec::EntryOp>(op))
         verifyEntry(entry);
-      else if (!isa<func::FuncOp>(op) || !op.hasAttr("mpc.kernel"))
+      else if (!isa<func::FuncOp>(op) || !op.hasAttr(kKernelAttr))
         fail(op.getLoc(),
              "a program holds states, entries and kernels, nothing else");
     }
@@ -109,7 +109,7 @@ private:
   /// Each operand has the bytes that the kernel reads or writes.
   void verifyLaunch(exec::LaunchOp launch) {
     auto kernel = symbols->lookup<func::FuncOp>(launch.getKernel());
-    if (!kernel || !kernel->hasAttr("mpc.kernel"))
+    if (!kernel || !kernel->hasAttr(kKernelAttr))
       return fail(launch.getLoc(),
                   "launches '" + launch.getKernel() + "', which is no kernel");
     SmallVector<Type> types(kernel.getArgumentTypes());

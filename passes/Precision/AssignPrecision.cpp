@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Dialect/Train/IR/OwnStep.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Nearest.h"

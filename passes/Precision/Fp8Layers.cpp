@@ -30,7 +30,7 @@ SmallVector<train::MatmulOp> LinearLayer::products() const {
 llvm::DenseSet<Value> mpc::findGradients(func::FuncOp func) {
   llvm::DenseSet<Value> gradients;
   for (Operation &op : func.front())
-    if (op.hasAttr(train::kLossSeedAttr) ||
+    if (op.hasAttr(kLossSeedAttr) ||
         llvm::any_of(op.getOperands(), [&](Value operand) {
           return gradients.contains(operand);
         }))

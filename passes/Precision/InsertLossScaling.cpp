@@ -7,7 +7,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Dialect/Train/IR/OwnStep.h"
 #include "compiler/Support/Diagnostics.h"
 #include "passes/Driver/OptimizerRows.h"
 #include "passes/Driver/PassOptions.h"
@@ -77,7 +76,7 @@ static TrainingFunction inspect(func::FuncOp func) {
   Value sum;
   for (Operation &op : func.front()) {
     if (auto constant = dyn_cast<train::ConstantOp>(op);
-        constant && op.hasAttr(train::kLossSeedAttr))
+        constant && op.hasAttr(kLossSeedAttr))
       found.seeds.push_back(constant);
     if (auto read = dyn_cast<train::ReadOp>(op);
         read && sums && read.getState() == sums.getSymName())
@@ -177,7 +176,7 @@ struct InsertLossScalingPass
       return emitError(func.getLoc())
              << "'" << train::entryName(func)
              << "' trains, but packs no gradients that could be tested";
-    bool isOwn = getOperation()->hasAttr(train::kOwnStepAttr);
+    bool isOwn = getOperation()->hasAttr(kOwnStepAttr);
     if (training.startsBackward && training.seeds.empty() && isOwn)
       return emitUsageError(func.getLoc())
              << "option 'precision'=fp16 scales the loss where the gradient of "
@@ -190,7 +189,7 @@ struct InsertLossScalingPass
       return emitError(func.getLoc())
              << "'" << train::entryName(func)
              << "' has gradients, but no constant "
-             << "marked '" << train::kLossSeedAttr << "' to scale";
+             << "marked '" << kLossSeedAttr << "' to scale";
     if (training.updates && !training.finite)
       return emitError(func.getLoc())
              << "'" << train::entryName(func)

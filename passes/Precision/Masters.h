@@ -27,9 +27,6 @@ namespace mpc {
 
 enum class Masters { Fp32, Kahan, Stochastic };
 
-/// Of the module: the name of what it keeps, if that is not fp32.
-inline constexpr llvm::StringLiteral kMastersAttr = "mpc.masters";
-
 std::optional<Masters> parseMasters(llvm::StringRef name);
 
 /// Checks what the module promises of its weights: none is f32; all that

@@ -64,7 +64,7 @@ OpCost mpc::costOf(Operation *op) {
     cost.lowFlops = cost.flops;
   if (type && type.getWidth() == 8)
     cost.fp8Flops = cost.flops;
-  if (op->hasAttr(train::kTf32Attr))
+  if (op->hasAttr(kTf32Attr))
     cost.tf32Flops = cost.flops;
   return cost;
 }

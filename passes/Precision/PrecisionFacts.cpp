@@ -141,7 +141,7 @@ llvm::StringSet<> mpc::findCarriedStates(ModuleOp module) {
 SmallVector<Value> mpc::findGradientPacks(func::FuncOp func) {
   SmallVector<Value> packs;
   for (auto pack : func.front().getOps<train::PackOp>())
-    if (pack->hasAttr("mpc.gradients"))
+    if (pack->hasAttr(kGradientsAttr))
       packs.push_back(pack.getResult());
   return packs;
 }

@@ -11,28 +11,6 @@
 
 namespace mpc {
 
-// Of the module: what was asked for.
-inline constexpr llvm::StringLiteral kPrecisionAttr = "mpc.precision";
-// Of an fp16 module whose loss is not to be scaled.
-inline constexpr llvm::StringLiteral kUnscaledAttr = "mpc.loss_scale_off";
-// Of `observe`: what its rows are of, and the rows that decide about a step.
-inline constexpr llvm::StringLiteral kObservationsAttr = "mpc.observations";
-inline constexpr llvm::StringLiteral kTestedAttr = "mpc.tested";
-// Of an op: the rule that decided its types, and why.
-inline constexpr llvm::StringLiteral kRuleAttr = "mpc.precision.rule";
-inline constexpr llvm::StringLiteral kReasonAttr = "mpc.precision.reason";
-// Of an op of whose result something is proven: what, for the report; and that
-// its class is another than its own for that.
-inline constexpr llvm::StringLiteral kProvenRangeAttr = "mpc.precision.range";
-inline constexpr llvm::StringLiteral kProvenAttr = "mpc.precision.proven";
-
-// Of an op: the format that the user gave it, "fp8", "low", "fp32" or "tf32".
-inline constexpr llvm::StringLiteral kFormatAttr = "mpc.precision.format";
-
-// Of the module: what roundings to 16 bit change in the loss, to first order,
-// as a mean square; where a profile tells.
-inline constexpr llvm::StringLiteral kErrorAttr = "mpc.precision.error";
-
 // Values of kRuleAttr.
 inline constexpr llvm::StringLiteral kRuleClass = "class";
 inline constexpr llvm::StringLiteral kRulePin = "pin";

@@ -48,7 +48,7 @@ struct Totals {
 } // namespace
 
 static std::string operandName(Operation *op) {
-  if (op->hasAttr(train::kTf32Attr))
+  if (op->hasAttr(kTf32Attr))
     return "tf32";
   FloatType type = operandType(op);
   return type ? typeName(type) : "";
@@ -211,7 +211,7 @@ struct ReportPrecisionPass
   }
 
   static std::string nameOf(ModuleOp module) {
-    auto name = module->getAttrOfType<StringAttr>("mpc.model");
+    auto name = module->getAttrOfType<StringAttr>(kModelAttr);
     return name ? utf8(name.getValue()) : std::string();
   }
 };

@@ -45,7 +45,7 @@ struct UseTf32Pass : mpc::impl::UseTf32PassBase<UseTf32Pass> {
     module.walk([&](Operation *op) {
       if (!canUseTf32(op) || !isWanted(op, byDefault))
         return;
-      op->setAttr(train::kTf32Attr, UnitAttr::get(&getContext()));
+      op->setAttr(kTf32Attr, UnitAttr::get(&getContext()));
       if (!isUsersChoice(op))
         setDecision(op, kRuleTf32,
                     "operands lose 13 bits of their fractions in tensor "

@@ -82,7 +82,7 @@ static LogicalResult verifyOneLowType(Operation *op, FloatType lowType) {
 
 /// TF32 is a way to multiply what is f32, and not for what the user keeps.
 static LogicalResult verifyTf32(Operation *op) {
-  if (!op->hasAttr(train::kTf32Attr))
+  if (!op->hasAttr(kTf32Attr))
     return success();
   auto format = op->getAttrOfType<StringAttr>(kFormatAttr);
   if (format && format.getValue() != "tf32")
@@ -331,7 +331,7 @@ static LogicalResult verifyCarried(ModuleOp module,
 
 /// Where losses are scaled every backward pass starts from a scaled loss.
 static LogicalResult verifyScaling(Operation *op) {
-  if (!isa<train::ConstantOp>(op) || !op->hasAttr(train::kLossSeedAttr))
+  if (!isa<train::ConstantOp>(op) || !op->hasAttr(kLossSeedAttr))
     return success();
   for (Operation *user : op->getUsers())
     if (!isa<amp::ScaleLossOp>(user)) {

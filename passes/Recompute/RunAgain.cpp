@@ -71,7 +71,7 @@ private:
                      .getResult());
     }
     Operation *again = builder.clone(*op, copies);
-    again->setAttr(train::kRecomputedAttr, builder.getUnitAttr());
+    again->setAttr(kRecomputedAttr, builder.getUnitAttr());
     ++rerun.ops;
     rerun.cost += costOf(op);
   }

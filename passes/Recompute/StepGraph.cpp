@@ -48,7 +48,7 @@ std::optional<StepGraph> StepGraph::find(func::FuncOp func) {
   int64_t position = 0;
   for (Operation &op : func.getBody().front()) {
     graph.order[&op] = position++;
-    bool dependsOnSeed = op.hasAttr(train::kLossSeedAttr) ||
+    bool dependsOnSeed = op.hasAttr(kLossSeedAttr) ||
                          llvm::any_of(op.getOperands(), [&](Value operand) {
                            return ofSeed.contains(operand);
                          });
@@ -84,8 +84,7 @@ std::vector<int64_t> StepGraph::keptBytes() const {
     for (Value operand : op->getOperands()) {
       Value root = viewedBy(operand);
       Operation *def = root.getDefiningOp();
-      if (isFree(root) ||
-          !(isForward(def) || def->hasAttr(train::kRecomputedAttr)))
+      if (isFree(root) || !(isForward(def) || def->hasAttr(kRecomputedAttr)))
         continue;
       auto entry = stays.insert({root, {positionOf(def), 0}}).first;
       entry->second.last = positionOf(op);

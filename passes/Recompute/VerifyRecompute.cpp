@@ -18,7 +18,7 @@ using namespace mpc;
 /// All attributes but the mark.
 static DictionaryAttr attributesOf(Operation *op) {
   NamedAttrList list(op->getAttrDictionary());
-  list.erase(train::kRecomputedAttr);
+  list.erase(kRecomputedAttr);
   return list.getDictionary(op->getContext());
 }
 
@@ -38,7 +38,7 @@ struct VerifyRecomputePass
       func.walk([&](Operation *op) {
         if (auto recall = dyn_cast<train::RecallOp>(op))
           verifyRecall(recall, graph);
-        else if (op->hasAttr(train::kRecomputedAttr))
+        else if (op->hasAttr(kRecomputedAttr))
           verifyCopy(op, graph);
       });
     }

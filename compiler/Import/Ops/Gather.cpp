@@ -56,9 +56,9 @@ static void limitInput(Value indices, int64_t rows) {
   auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
   unsigned number = argument.getArgNumber();
   // Several tables: all must have the row.
-  if (auto other = function.getArgAttrOfType<ArrayAttr>(number, "mpc.range"))
+  if (auto other = function.getArgAttrOfType<ArrayAttr>(number, kRangeAttr))
     rows = std::min(rows, cast<IntegerAttr>(other[1]).getInt());
-  function.setArgAttr(number, "mpc.range",
+  function.setArgAttr(number, kRangeAttr,
                       Builder(function).getI64ArrayAttr({-rows, rows}));
 }
 

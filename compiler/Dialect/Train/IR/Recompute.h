@@ -4,13 +4,6 @@
 
 #include "compiler/Dialect/Train/IR/Train.h"
 
-namespace mpc::train {
-
-/// Marks ops that run again in the backward pass.
-inline constexpr llvm::StringLiteral kRecomputedAttr = "mpc.recomputed";
-
-} // namespace mpc::train
-
 #define GET_OP_CLASSES
 #include "compiler/Dialect/Train/IR/RecomputeOps.h.inc"
 

@@ -3,6 +3,7 @@
 #define MPC_COMPILER_DIALECT_TRAIN_IR_TRAIN_H
 
 #include "compiler/Dialect/Amp/IR/Amp.h"
+#include "compiler/Dialect/Mpc/IR/Mpc.h"
 #include "compiler/Dialect/Train/IR/StateRoles.h"
 #include "compiler/Support/Terms.h"
 
@@ -26,12 +27,6 @@ namespace mpc::train {
 /// Returns true if the two lists hold tensors of equal shapes, in order, with
 /// equal element types or floats on both sides.
 bool haveSameShapes(mlir::TypeRange lhs, mlir::TypeRange rhs);
-
-/// Marks the constant that starts the backward pass.
-inline constexpr llvm::StringLiteral kLossSeedAttr = "mpc.loss_seed";
-
-/// Marks calls of kernels that may multiply operands of f32 in TF32.
-inline constexpr llvm::StringLiteral kTf32Attr = "mpc.tf32";
 
 /// Elements of what `observe` and `rounding` of the kernel catalog write.
 inline constexpr int64_t kObservationWidth = 80;

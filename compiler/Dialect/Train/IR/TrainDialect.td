@@ -22,6 +22,7 @@ def Train_Dialect : Dialect {
     function; writes take effect when the function returns.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mpc::MpcDialect"];
   let hasConstantMaterializer = 1;
   let hasOperationAttrVerify = 1;
 }

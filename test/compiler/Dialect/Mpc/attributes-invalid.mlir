@@ -1,0 +1,53 @@
+// RUN: mpc-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{'mpc.precison' is no attribute that compiler/Attributes/Attributes.def knows}}
+module attributes {mpc.precison = "bf16"} {
+}
+
+// -----
+
+// expected-error @+1 {{'mpc.precision' must be a string, but is unit}}
+module attributes {mpc.precision} {
+}
+
+// -----
+
+// expected-error @+1 {{'mpc.loss_seed' is not for modules}}
+module attributes {mpc.loss_seed} {
+}
+
+// -----
+
+// expected-error @+1 {{'mpc.range' must be two integers, [low, high), but is [0 : i64]}}
+func.func @f(%x: tensor<2xi64> {mpc.range = [0]}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{'mpc.gradient_of' is not for inputs}}
+func.func @f(%x: tensor<2xf32> {mpc.gradient_of = "w"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{'mpc.ignored' is not for outputs}}
+func.func @f(%x: tensor<2xf32>) -> (tensor<2xf32> {mpc.ignored = 1 : i64}) {
+  return %x : tensor<2xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'mpc.notes' is not for functions}}
+func.func @f() attributes {mpc.notes = ["a"]} {
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error @+1 {{'mpc.kernel' is not for ops}}
+  %0 = train.relu %x {mpc.kernel} : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
