@@ -1,6 +1,6 @@
 //===- Profile.h - What tensors held while a model trained ------*- C++ -*-===//
 //
-// What `mpc profile` wrote; tools/mpc/Profile.cpp describes the file.
+// What `mpc profile` wrote; tools/mpc/commands/Profile.cpp describes the file.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_SUPPORT_PROFILE_H

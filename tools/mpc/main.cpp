@@ -2,11 +2,11 @@
 
 #include "tools/StandardStreams.h"
 #include "tools/mpc/Command.h"
-#include "tools/mpc/ConfigFile.h"
-#include "tools/mpc/Documents.h"
-#include "tools/mpc/Help.h"
-#include "tools/mpc/Print.h"
 #include "tools/mpc/Version.h"
+#include "tools/mpc/base/Print.h"
+#include "tools/mpc/options/ConfigFile.h"
+#include "tools/mpc/options/Documents.h"
+#include "tools/mpc/options/Help.h"
 
 #include <CLI/CLI.hpp>
 

@@ -1,6 +1,6 @@
 // What `mpc doctor --device` says, from tables that stand for libraries.
 
-#include "tools/mpc/Gpu.h"
+#include "tools/mpc/base/Gpu.h"
 
 #include <gtest/gtest.h>
 

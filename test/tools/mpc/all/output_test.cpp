@@ -3,8 +3,8 @@
 #include "test/runtime/package.h"
 #include "test/tools/sync_log.h"
 #include "tools/mpc/Command.h"
-#include "tools/mpc/Output.h"
-#include "tools/mpc/Print.h"
+#include "tools/mpc/base/Output.h"
+#include "tools/mpc/base/Print.h"
 
 #include <gtest/gtest.h>
 

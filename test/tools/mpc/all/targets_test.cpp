@@ -1,7 +1,7 @@
 // Lists of targets, and what they can compute.
 
 #include "tools/mpc/Command.h"
-#include "tools/mpc/Targets.h"
+#include "tools/mpc/options/Targets.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Numbers, suggestions and progress as people read them.
 
-#include "tools/mpc/EpochLoss.h"
-#include "tools/mpc/Progress.h"
-#include "tools/mpc/Text.h"
+#include "tools/mpc/base/Text.h"
+#include "tools/mpc/training/EpochLoss.h"
+#include "tools/mpc/training/Progress.h"
 
 #include <gtest/gtest.h>
 

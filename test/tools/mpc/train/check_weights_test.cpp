@@ -1,7 +1,7 @@
 // Weights of a checkpoint that are no numbers.
 
 #include "test/runtime/package.h"
-#include "tools/mpc/CheckWeights.h"
+#include "tools/mpc/training/CheckWeights.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Arrays bound to inputs, batches gathered from them, outputs put together.
 
-#include "tools/mpc/ConvertArray.h"
-#include "tools/mpc/Dataset.h"
-#include "tools/mpc/Predictions.h"
-#include "tools/mpc/Text.h"
+#include "tools/mpc/base/Text.h"
+#include "tools/mpc/data/ConvertArray.h"
+#include "tools/mpc/data/Dataset.h"
+#include "tools/mpc/data/Predictions.h"
 
 #include <gtest/gtest.h>
 

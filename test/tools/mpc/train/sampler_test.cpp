@@ -1,7 +1,7 @@
 // The order of samples: every sample once an epoch, the same order always, and
 // the same order after a stop.
 
-#include "tools/mpc/Sampler.h"
+#include "tools/mpc/training/Sampler.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 
 #include "kernels/cuda/driver.h"
 #include "test/runtime/package.h"
-#include "tools/mpc/Runtime.h"
-#include "tools/mpc/TrainedOptions.h"
+#include "tools/mpc/base/Runtime.h"
+#include "tools/mpc/checkpoints/TrainedOptions.h"
 
 #include <gtest/gtest.h>
 

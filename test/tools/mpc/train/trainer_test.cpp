@@ -2,7 +2,7 @@
 // which tells at once: nobody who looks from outside sees the difference.
 
 #include "test/runtime/cuda/kernels.h"
-#include "tools/mpc/Trainer.h"
+#include "tools/mpc/training/Trainer.h"
 #include "tools/npz/Npz.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,31 @@
+//===- Memory.h - Memory that data may ask too much of ----------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_BASE_MEMORY_H
+#define MPC_TOOLS_MPC_BASE_MEMORY_H
+
+#include "tools/mpc/Command.h"
+#include "tools/mpc/base/Text.h"
+
+#include <cstdint>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace mpc::tool {
+
+/// Makes `buffer` `size` bytes long. Throws a Failure that names the bytes and
+/// `what` they are for if there is no memory.
+inline void takeMemory(std::vector<char> &buffer, uint64_t size,
+                       const std::string &what) {
+  try {
+    buffer.resize(size);
+    return;
+  } catch (const std::bad_alloc &) {
+  } catch (const std::length_error &) {
+  }
+  throw Failure(Limit, "cannot allocate " + formatBytes(size) + " for " + what);
+}
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_BASE_MEMORY_H

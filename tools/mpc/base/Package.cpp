@@ -1,0 +1,49 @@
+//===- Package.cpp - A package, read without running it -------------------===//
+
+#include "tools/mpc/base/Package.h"
+#include "tools/mpc/Command.h"
+#include "tools/mpc/base/Runtime.h"
+
+#include "mpc/program.h"
+#include "runtime/src/program/program.h"
+
+#include <cstring>
+#include <fstream>
+
+using namespace mpc::tool;
+
+Package::Package(const std::string &path) {
+  check(runtime::read_file(runtime::system_files(), path, UINT64_MAX, &file),
+        path);
+  // The runtime has the stricter eye, and looks at these very bytes. That this
+  // machine lacks something is no reason not to look at the package.
+  mpc_program_t *loaded = nullptr;
+  mpc_status_t status =
+      mpc_program_load_memory(file.data(), file.size(), &loaded);
+  mpc_program_destroy(loaded);
+  if (mpc_status_code(status) != MPC_INCOMPATIBLE) {
+    check(status, path);
+    return;
+  }
+  whyNot = mpc_status_message(status);
+  mpc_status_free(status);
+  // Of a newer format nobody here knows what is in it.
+  if (root().format() > runtime::kPackageFormat)
+    throw Failure(Damaged, path + ": " + whyNot);
+}
+
+void mpc::tool::refusePackage(const std::string &path) {
+  if (isPackage(path))
+    throw Failure(Usage, "'" + path +
+                             "' is a package already, made of a model; train "
+                             "it: mpc train " +
+                             path);
+}
+
+bool mpc::tool::isPackage(const std::string &path) {
+  constexpr size_t offset = 4;
+  char begin[offset + flatbuffers::kFileIdentifierLength] = {};
+  std::ifstream(path, std::ios::binary).read(begin, sizeof(begin));
+  return std::memcmp(begin + offset, program::ProgramIdentifier(),
+                     flatbuffers::kFileIdentifierLength) == 0;
+}

@@ -1,0 +1,352 @@
+//===- Runtime.cpp - The C API of libmpcrt, as the tool uses it -----------===//
+
+#include "tools/mpc/base/Runtime.h"
+#include "tools/mpc/base/Print.h"
+#include "tools/mpc/base/Text.h"
+#include "tools/mpc/options/Checks.h"
+
+#include "runtime/src/base/guard.h"
+#include "runtime/src/checkpoint/checkpoint.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+#include <string_view>
+
+using namespace mpc::tool;
+
+ExitCode mpc::tool::exitCodeFor(mpc_code_t code) {
+  switch (code) {
+  case MPC_OK:
+    return Ok;
+  case MPC_INCOMPATIBLE:
+  case MPC_DAMAGED:
+    return Damaged;
+  case MPC_OUT_OF_MEMORY:
+    return Limit;
+  case MPC_UNAVAILABLE:
+  case MPC_DEVICE_LOST:
+    return NoDevice;
+  case MPC_IO:
+    return InputOutput;
+  case MPC_NUMERIC:
+    return Numeric;
+  case MPC_INVALID_ARGUMENT:
+  case MPC_INTERNAL:
+    return Error;
+  }
+  return Error;
+}
+
+void mpc::tool::check(mpc_status_t status, const std::string &context) {
+  if (!status)
+    return;
+  ExitCode exitCode = exitCodeFor(mpc_status_code(status));
+  std::string message = mpc_status_message(status);
+  mpc_status_free(status);
+  // Most messages about files name the file already.
+  if (!context.empty() && message.find(context) == std::string::npos)
+    message = context + ": " + message;
+  throw Failure(exitCode, message);
+}
+
+std::string mpc::tool::formatType(mpc_dtype_t dtype,
+                                  const std::vector<int64_t> &shape) {
+  std::string text = std::string(mpc_dtype_name(dtype)) + "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i > 0 ? "," : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+//===----------------------------------------------------------------------===//
+// Program
+//===----------------------------------------------------------------------===//
+
+/// The same where all arguments are what options and the environment say: one
+/// that is wrong is wrong usage.
+static void checkAsked(mpc_status_t status, const std::string &context) {
+  if (mpc_status_code(status) != MPC_INVALID_ARGUMENT)
+    return check(status, context);
+  std::string message = mpc_status_message(status);
+  mpc_status_free(status);
+  throw Failure(Usage, context + ": " + message);
+}
+
+/// Models are named after ONNX, packages are not.
+static void refuseModel(const std::string &path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  if (extension == ".onnx" || extension == ".onnxtxt")
+    throw Failure(Usage, "'" + path +
+                             "' is a model; compile it first: mpc compile " +
+                             path + " (for a GPU with --target=cuda)");
+}
+
+Program::Program(const std::string &path) : path(path) {
+  refuseModel(path);
+  mpc_program_t *program = nullptr;
+  checkAsked(mpc_program_load_file(path.c_str(), &program), path);
+  handle.reset(program);
+  allStates.resize(mpc_program_num_states(get()));
+  for (size_t i = 0; i < allStates.size(); ++i) {
+    allStates[i].struct_size = sizeof(allStates[i]);
+    check(mpc_program_state(get(), i, &allStates[i]), path);
+  }
+}
+
+static Binding toBinding(const mpc_binding_info_t &info) {
+  Binding binding = {info.name,
+                     info.dtype,
+                     {info.shape, info.shape + info.rank},
+                     info.batch_dim};
+  if (info.has_range)
+    binding.range = {info.low, info.high,
+                     info.has_ignored ? std::optional<int64_t>(info.ignored)
+                                      : std::nullopt};
+  return binding;
+}
+
+std::string Program::explainIndices() const {
+  constexpr size_t kMostNamed = 3;
+  std::istringstream lines(option("computed-indices"));
+  std::string text;
+  size_t count = 0;
+  for (std::string name; std::getline(lines, name); ++count)
+    if (count < kMostNamed)
+      text += (count > 0 ? ", '" : "'") + name + "'";
+  if (count > kMostNamed)
+    text += " and " + std::to_string(count - kMostNamed) + " more";
+  return count == 0 ? ""
+                    : text + (count > 1 ? " take" : " takes") +
+                          " indices or labels that the model computes, and "
+                          "one out of range gives nan";
+}
+
+std::vector<Binding> Program::inputs(const char *entry) const {
+  std::vector<Binding> bindings;
+  // Nothing is divided by the labels that count.
+  const bool isPrediction = entry == std::string_view("predict");
+  for (size_t i = 0; i < mpc_program_num_inputs(get(), entry); ++i) {
+    mpc_binding_info_t info = {};
+    info.struct_size = sizeof(info);
+    check(mpc_program_input(get(), entry, i, &info), path);
+    bindings.push_back(toBinding(info));
+    if (bindings.back().range)
+      bindings.back().range->needsOthers = !isPrediction;
+  }
+  return bindings;
+}
+
+std::vector<Binding> Program::outputs(const char *entry) const {
+  std::vector<Binding> bindings;
+  for (size_t i = 0; i < mpc_program_num_outputs(get(), entry); ++i) {
+    mpc_binding_info_t info = {};
+    info.struct_size = sizeof(info);
+    check(mpc_program_output(get(), entry, i, &info), path);
+    bindings.push_back(toBinding(info));
+  }
+  return bindings;
+}
+
+std::string Program::option(const char *name) const {
+  const char *value = mpc_program_option(get(), name);
+  return value ? value : "";
+}
+
+std::vector<std::string> Program::learningRates() const {
+  const char *names = mpc_program_option(get(), "learning-rates");
+  std::vector<std::string> rates;
+  std::istringstream lines(names ? names : "learning_rate");
+  for (std::string name; std::getline(lines, name);)
+    rates.push_back(name);
+  return rates;
+}
+
+const char *Program::stepEntry() const {
+  if (has("step"))
+    return "step";
+  if (has("accumulate") && has("apply"))
+    return "accumulate";
+  throw Failure(Usage, path + ": the program predicts alone, and cannot be "
+                              "trained: its model has no parameters");
+}
+
+const char *Program::stateOf(mpc_state_role_t role) const {
+  for (const mpc_state_info_t &state : states())
+    if (state.role == role)
+      return state.name;
+  return nullptr;
+}
+
+bool Program::hasState(const char *name) const {
+  return std::any_of(allStates.begin(), allStates.end(),
+                     [&](const mpc_state_info_t &info) {
+                       return std::strcmp(info.name, name) == 0;
+                     });
+}
+
+uint64_t Program::microBatches() const {
+  if (has("step"))
+    return 1;
+  uint64_t count = std::strtoull(option("accumulate").c_str(), nullptr, 10);
+  return count == 0 ? 1 : count;
+}
+
+//===----------------------------------------------------------------------===//
+// Session
+//===----------------------------------------------------------------------===//
+
+/// The runtime takes no more.
+static constexpr uint64_t kMostThreads = 1024;
+
+DeviceName::DeviceName() : CLI::Validator("") {
+  func_ = [](std::string &name) -> std::string {
+    static const std::vector<std::string> known = {"auto", "cpu", "cuda"};
+    if (std::find(known.begin(), known.end(), name) != known.end())
+      return "";
+    // The runtime takes four digits and no more.
+    constexpr size_t prefix = 5, mostDigits = 4;
+    if (name.compare(0, prefix, "cuda:") == 0 && name.size() > prefix &&
+        name.size() <= prefix + mostDigits &&
+        name.find_first_not_of("0123456789", prefix) == std::string::npos)
+      return "";
+    return "must be auto, cpu, cuda or cuda:N, but is '" + name + "'" +
+           suggest(name, known);
+  };
+}
+
+void SessionSettings::addTo(CLI::App &command) {
+  command
+      .add_option("--device", device,
+                  "cpu, cuda, cuda:N or auto (default): cuda if the package "
+                  "has code for it and there is one")
+      ->option_text("NAME")
+      ->check(DeviceName());
+  command
+      .add_option("--threads", threads, "Threads to run on; 0: all (default)")
+      ->option_text("N")
+      ->check(Whole(0, kMostThreads));
+  command.add_flag("--deterministic", deterministic,
+                   "Same bits whatever the number of threads, and in every "
+                   "run on a GPU");
+}
+
+Session::Session(const Program &program, const SessionSettings &settings)
+    : program(program) {
+  mpc_session_options_t options = {};
+  options.struct_size = sizeof(options);
+  options.device = settings.device.c_str();
+  options.asynchronous = settings.asynchronous;
+  options.threads = settings.threads;
+  options.deterministic = settings.deterministic;
+  options.seed = settings.seed;
+  mpc_session_t *session = nullptr;
+  checkAsked(mpc_session_create(program.get(), &options, &session),
+             program.path);
+  handle.reset(session);
+  std::string device = mpc_session_device(session);
+  if (device != "cpu")
+    note("running on " + device);
+}
+
+bool mpc::tool::isCheckpoint(const std::string &path) {
+  std::error_code ignored;
+  return !path.empty() &&
+         std::filesystem::exists(path + "/MANIFEST.json", ignored);
+}
+
+std::string Session::load(const std::string &path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    throw Failure(InputOutput, "no checkpoint '" + path + "'");
+  // A folder named like a checkpoint is one, even if its manifest is lost: the
+  // runtime then says what is wrong with it.
+  std::string name = std::filesystem::path(path).filename().string();
+  std::string misfit;
+  if (isCheckpoint(path) || name.rfind("step-", 0) == 0) {
+    check(runtime::guard(
+              [&] { return runtime::load_checkpoint(get(), path, &misfit); }),
+          path);
+    return path;
+  }
+  std::string loaded = loadLatest(path, misfit);
+  if (loaded.empty())
+    throw Failure(InputOutput, "'" + path + "' holds no checkpoint");
+  return loaded;
+}
+
+std::string Session::loadLatest(const std::string &folder,
+                                std::string &misfit) {
+  std::string loaded, warning;
+  check(runtime::guard([&] {
+          return runtime::load_latest(get(), folder, &loaded, &warning,
+                                      &misfit);
+        }),
+        folder);
+  if (!warning.empty())
+    warn(warning);
+  return loaded;
+}
+
+std::optional<std::string> Session::property(const std::string &name) const {
+  const char *value = mpc_session_get_property(get(), name.c_str());
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+void Session::setProperty(const std::string &name, const std::string &value) {
+  check(mpc_session_set_property(get(), name.c_str(), value.c_str()));
+}
+
+mpc_dtype_t Session::typeOf(const char *state) const {
+  for (const mpc_state_info_t &info : program.states())
+    if (std::strcmp(info.name, state) == 0)
+      return info.dtype;
+  throw Failure(Damaged,
+                program.path + ": the program has no state '" + state + "'");
+}
+
+double Session::readScalar(const char *name) const {
+  float single = 0;
+  double wide = 0;
+  bool isWide = typeOf(name) == MPC_DTYPE_F64;
+  mpc_tensor_t tensor = {
+      sizeof(tensor), isWide ? MPC_DTYPE_F64 : MPC_DTYPE_F32,        0,
+      nullptr,        isWide ? static_cast<void *>(&wide) : &single, {}};
+  check(mpc_session_read_state(get(), name, &tensor));
+  return isWide ? wide : single;
+}
+
+void Session::writeScalar(const char *name, double value) {
+  float single = value;
+  bool isWide = typeOf(name) == MPC_DTYPE_F64;
+  if (!isWide && !std::isfinite(single))
+    throw Failure(Usage, format("state '%s' is f32, for which %g is too large",
+                                name, value));
+  mpc_tensor_t tensor = {
+      sizeof(tensor), isWide ? MPC_DTYPE_F64 : MPC_DTYPE_F32,         0,
+      nullptr,        isWide ? static_cast<void *>(&value) : &single, {}};
+  check(mpc_session_write_state(get(), name, &tensor));
+}
+
+int64_t Session::readCounter(const char *name) const {
+  int64_t value = 0;
+  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_I64, 0, nullptr, &value, {}};
+  check(mpc_session_read_state(get(), name, &tensor), name);
+  return value;
+}
+
+void Session::writeCounter(const char *name, int64_t value) {
+  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_I64, 0, nullptr, &value, {}};
+  check(mpc_session_write_state(get(), name, &tensor), name);
+}
+
+void mpc::tool::setTotalSteps(Session &session, const Program &program,
+                              uint64_t steps) {
+  const char *state = program.stateOf(MPC_STATE_TOTAL_STEPS);
+  if (state && session.readCounter(state) == 0)
+    session.writeCounter(state, steps);
+}

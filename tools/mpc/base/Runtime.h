@@ -1,0 +1,177 @@
+//===- Runtime.h - The C API of libmpcrt, as the tool uses it ---*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_BASE_RUNTIME_H
+#define MPC_TOOLS_MPC_BASE_RUNTIME_H
+
+#include "tools/mpc/Command.h"
+
+#include "mpc/runtime.h"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpc::tool {
+
+/// The exit code for an error of the runtime.
+ExitCode exitCodeFor(mpc_code_t code);
+
+/// Throws the Failure that `status` stands for, if it stands for one; `context`
+/// ("run/step-10") goes before the message if it is not empty.
+void check(mpc_status_t status, const std::string &context = "");
+
+/// One input or output of an entry point.
+struct Binding {
+  std::string name;
+  mpc_dtype_t dtype;
+  std::vector<int64_t> shape;
+  int32_t batchDim; ///< -1: the same for all samples.
+
+  /// Integers: each lies in [low, high) or is `ignored` by the loss. The
+  /// smallest and the largest i64 are no limits.
+  struct Range {
+    int64_t low, high;
+    std::optional<int64_t> ignored;
+    bool needsOthers = true; ///< Not all of them may be `ignored`.
+
+    bool allows(int64_t value) const {
+      return value == ignored ||
+             (value >= low && (value < high || high == INT64_MAX));
+    }
+  };
+  std::optional<Range> range = std::nullopt;
+};
+
+/// "f32[64,1,8,8]".
+std::string formatType(mpc_dtype_t dtype, const std::vector<int64_t> &shape);
+
+/// A loaded package.
+class Program {
+public:
+  explicit Program(const std::string &path);
+
+  const mpc_program_t *get() const { return handle.get(); }
+  bool has(const char *entry) const {
+    return mpc_program_has_entry(get(), entry) != 0;
+  }
+  std::vector<Binding> inputs(const char *entry) const;
+  std::vector<Binding> outputs(const char *entry) const;
+
+  /// Value of a compile option, "" if unknown.
+  std::string option(const char *name) const;
+
+  /// All states, a packed one by its slots.
+  const std::vector<mpc_state_info_t> &states() const { return allStates; }
+  bool hasState(const char *name) const;
+  /// The name of the state of this role; null if there is none. Borrowed.
+  const char *stateOf(mpc_state_role_t role) const;
+
+  /// Whether the model brought its training step along.
+  bool hasOwnStep() const { return option("own-step") == "yes"; }
+
+  /// What may be behind a loss that is nan if the model computes indices or
+  /// labels of which nothing says that they are in range; "" if there are none.
+  std::string explainIndices() const;
+
+  /// The states that say how far an update goes: one, but of a model's own
+  /// training step as many as it has, or none.
+  std::vector<std::string> learningRates() const;
+
+  /// The entry point that one call of mpc_session_step runs; throws if the
+  /// program cannot be trained.
+  const char *stepEntry() const;
+
+  /// Calls of mpc_session_step for one update of the weights, as compiled.
+  uint64_t microBatches() const;
+
+  /// Whether an update may be of fewer: packages of older versions cannot do
+  /// that.
+  bool weighsUpdates() const {
+    return option("incomplete-updates") == "weighted";
+  }
+
+  const std::string path;
+
+private:
+  std::vector<mpc_state_info_t> allStates;
+  struct Destroy {
+    void operator()(mpc_program_t *program) const {
+      mpc_program_destroy(program);
+    }
+  };
+  std::unique_ptr<mpc_program_t, Destroy> handle;
+};
+
+/// Accepts "auto", "cpu", "cuda" and "cuda:1".
+class DeviceName : public CLI::Validator {
+public:
+  DeviceName();
+};
+
+/// How a session runs; the options `--device`, `--threads` and
+/// `--deterministic`.
+struct SessionSettings {
+  std::string device = "auto";
+  bool asynchronous = false; ///< Steps are reported late: mpc/session.h.
+  uint32_t threads = 0;
+  bool deterministic = false;
+  uint64_t seed = 0;
+
+  /// Adds them to a subcommand.
+  void addTo(CLI::App &command);
+};
+
+class Session {
+public:
+  /// `program` must outlive the session. Says on stderr which device it runs on
+  /// unless that is the CPU and nothing else was to be expected.
+  Session(const Program &program, const SessionSettings &settings);
+
+  mpc_session_t *get() const { return handle.get(); }
+
+  /// Loads a checkpoint, or the newest good one of a folder with several.
+  /// Prints a warning for each damaged one it passes over. Returns the path of
+  /// what it loaded; throws if there is nothing. It may be of another
+  /// optimizer: only its weights are of interest.
+  std::string load(const std::string &path);
+
+  /// The same for a folder that may have none: returns "" then. What the
+  /// optimizer keeps need not fit; `misfit` is what does not, or "".
+  std::string loadLatest(const std::string &folder, std::string &misfit);
+
+  std::optional<std::string> property(const std::string &name) const;
+  void setProperty(const std::string &name, const std::string &value);
+
+  /// A control state of rank 0 ("learning_rate"), which is f32, or f64 in a
+  /// program that computes in f64.
+  double readScalar(const char *name) const;
+  void writeScalar(const char *name, double value);
+
+  /// A control state of rank 0 and type i64 ("step_count").
+  int64_t readCounter(const char *name) const;
+  void writeCounter(const char *name, int64_t value);
+
+private:
+  mpc_dtype_t typeOf(const char *state) const;
+
+  const Program &program;
+  struct Destroy {
+    void operator()(mpc_session_t *session) const {
+      mpc_session_destroy(session);
+    }
+  };
+  std::unique_ptr<mpc_session_t, Destroy> handle;
+};
+
+/// True if `path` is a checkpoint itself rather than a folder of some.
+bool isCheckpoint(const std::string &path);
+
+/// A schedule that was compiled without an end gets that of a run of so many
+/// updates.
+void setTotalSteps(Session &session, const Program &program, uint64_t steps);
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_BASE_RUNTIME_H

@@ -1,0 +1,43 @@
+//===- Text.h - Numbers and names as people read them -----------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_BASE_TEXT_H
+#define MPC_TOOLS_MPC_BASE_TEXT_H
+
+#include "passes/Driver/OptionChecks.h"
+
+#include <cstdarg>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mpc::tool {
+
+/// printf into a string.
+std::string format(const char *pattern, ...)
+    __attribute__((format(printf, 1, 2)));
+std::string formatList(const char *pattern, va_list args)
+    __attribute__((format(printf, 1, 0)));
+
+/// "1 234 567".
+std::string formatCount(uint64_t count);
+
+/// "2 parameters", "1 parameter".
+std::string formatCount(uint64_t count, const char *noun);
+
+/// "512 B", "19.7 kB", "1.5 GB", in powers of 1000 as reports have them.
+std::string formatBytes(uint64_t bytes);
+
+/// "63 us", "4.2 ms", "0.42 s", "12 s", "3:07", "2:03:07".
+std::string formatDuration(double seconds);
+
+/// "0:07", "12:07", "2:03:07".
+std::string formatClock(double seconds);
+
+/// "a, b and c".
+std::string joinWords(const std::vector<std::string> &words);
+
+using mpc::findNearest;
+using mpc::suggest;
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_BASE_TEXT_H

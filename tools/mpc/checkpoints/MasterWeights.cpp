@@ -1,0 +1,79 @@
+//===- MasterWeights.cpp - Weights as numbers of f32 ----------------------===//
+
+#include "tools/mpc/checkpoints/MasterWeights.h"
+
+#include "runtime/src/base/number.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+using namespace mpc::tool;
+using mpc::runtime::bf16_from_f32;
+using mpc::runtime::f32_from_bf16;
+
+/// What rounding left out of a weight; "" if the program does not keep that.
+static std::string restOf(const Program &program,
+                          const mpc_state_info_t &info) {
+  for (const mpc_state_info_t &state : program.states())
+    if (state.role == MPC_STATE_COMPENSATION && state.weight &&
+        std::strcmp(state.weight, info.name) == 0)
+      return state.name;
+  return "";
+}
+
+static mpc_tensor_t tensorOf(const mpc_state_info_t &info, void *data) {
+  return {sizeof(mpc_tensor_t), info.dtype, info.rank, info.shape, data, {}};
+}
+
+static size_t countOf(const mpc_state_info_t &info) {
+  size_t count = 1;
+  for (uint32_t i = 0; i < info.rank; ++i)
+    count *= info.shape[i];
+  return count;
+}
+
+bool mpc::tool::isNarrowWeight(const mpc_state_info_t &info) {
+  return info.is_parameter && info.dtype == MPC_DTYPE_BF16;
+}
+
+std::vector<float> mpc::tool::readFloats(const Session &session,
+                                         const Program &program,
+                                         const mpc_state_info_t &info) {
+  std::vector<float> values(countOf(info));
+  if (!isNarrowWeight(info)) {
+    mpc_tensor_t tensor = tensorOf(info, values.data());
+    check(mpc_session_read_state(session.get(), info.name, &tensor), info.name);
+    return values;
+  }
+  std::vector<uint16_t> bits(values.size());
+  mpc_tensor_t tensor = tensorOf(info, bits.data());
+  check(mpc_session_read_state(session.get(), info.name, &tensor), info.name);
+  for (size_t i = 0; i < bits.size(); ++i)
+    values[i] = f32_from_bf16(bits[i]);
+  std::string rest = restOf(program, info);
+  if (rest.empty())
+    return values;
+  check(mpc_session_read_state(session.get(), rest.c_str(), &tensor), rest);
+  for (size_t i = 0; i < bits.size(); ++i)
+    values[i] += f32_from_bf16(bits[i]);
+  return values;
+}
+
+void mpc::tool::writeWeight(Session &session, const Program &program,
+                            const mpc_state_info_t &info,
+                            const std::vector<float> &values) {
+  std::vector<uint16_t> bits(values.size()), left(values.size());
+  for (size_t i = 0; i < bits.size(); ++i) {
+    bits[i] = bf16_from_f32(values[i]);
+    float rest = values[i] - f32_from_bf16(bits[i]);
+    left[i] = std::isfinite(rest) ? bf16_from_f32(rest) : 0;
+  }
+  mpc_tensor_t tensor = tensorOf(info, bits.data());
+  check(mpc_session_write_state(session.get(), info.name, &tensor), info.name);
+  std::string rest = restOf(program, info);
+  if (rest.empty())
+    return;
+  tensor.data = left.data();
+  check(mpc_session_write_state(session.get(), rest.c_str(), &tensor), rest);
+}

@@ -1,0 +1,27 @@
+//===- TrainProperties.h - What mpc train saves in checkpoints --*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_CHECKPOINTS_TRAINPROPERTIES_H
+#define MPC_TOOLS_MPC_CHECKPOINTS_TRAINPROPERTIES_H
+
+namespace mpc::tool {
+
+// Properties of the session: what the training loop needs to go on.
+constexpr const char *kEpoch = "train.epoch";
+constexpr const char *kBatch = "train.batch";
+constexpr const char *kBatchSize = "train.batch_size";
+constexpr const char *kStep = "train.step";
+constexpr const char *kSeed = "train.seed";
+constexpr const char *kSamples = "train.samples";
+constexpr const char *kShuffle = "train.shuffle";
+
+/// Losses of the epoch so far: EpochLoss::toText().
+constexpr const char *kLoss = "train.loss";
+
+/// What was trained on: Dataset::fingerprint().
+constexpr const char *kData = "train.data";
+
+/// The state that holds the length of the learning rate schedule.
+constexpr const char *kTotalSteps = "total_steps";
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_CHECKPOINTS_TRAINPROPERTIES_H

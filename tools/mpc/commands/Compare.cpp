@@ -1,0 +1,166 @@
+//===- Compare.cpp - mpc compare ------------------------------------------===//
+//
+// How far a precision takes training from where another takes it, and which op
+// is the first to blame.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/mpc/Command.h"
+#include "tools/mpc/base/CompilerFiles.h"
+#include "tools/mpc/base/Output.h"
+#include "tools/mpc/base/Package.h"
+#include "tools/mpc/base/Print.h"
+#include "tools/mpc/compare/CompareText.h"
+#include "tools/mpc/options/Checks.h"
+#include "tools/mpc/options/CompileOptions.h"
+#include "tools/mpc/training/Progress.h"
+
+#include "compiler/Import/Import.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <memory>
+
+using namespace mpc::tool;
+
+namespace {
+struct Options {
+  std::string model, data, against = "fp32", html;
+  CompareTolerances tolerances;
+  Comparison::Settings settings;
+  std::string tensors;
+  bool json = false;
+  CompileArguments arguments;
+};
+} // namespace
+
+/// The same model without the rules of the candidate, which need not mean
+/// anything in another precision.
+static mpc::CompileOptions referenceOf(mpc::CompileOptions options,
+                                       const std::string &precision) {
+  options.precision = precision;
+  options.policy.clear();
+  options.opPrecision.clear();
+  options.keepFp32.clear();
+  options.forceLow.clear();
+  static_cast<mpc::LossScalingOptions &>(options) = {};
+  return options;
+}
+
+/// Where the page goes, "" for nowhere.
+static std::string findPage(const Options &options) {
+  if (options.html.empty())
+    return "";
+  std::vector<InputFile> inputs = {{"the model", options.model},
+                                   {"the data", options.data}};
+  for (const std::string &file : mpc::externalFiles(options.model))
+    inputs.push_back({"data of the model,", file});
+  return findPlace(options.html, inputs);
+}
+
+static int run(Options &options) {
+  refusePackage(options.model);
+  mpc::CompileOptions asked = options.arguments.toOptions(options.model);
+  if (asked.precision == "fp64")
+    throw Failure(Usage, "compares fp32, bf16 and fp16; --precision=fp64 is "
+                         "for checks of gradients");
+  if (asked.masterWeights != "fp32")
+    throw Failure(Usage, "compares steps from the same states, which "
+                         "--master-weights=" +
+                             asked.masterWeights + " rounds; leave it out");
+  std::string page = findPage(options);
+  options.settings.data = options.data;
+  Comparison comparison(asked, referenceOf(asked, options.against),
+                        options.settings);
+  TensorChoice chosen(options.tensors, comparison);
+  {
+    Progress progress(stderr, /*quiet=*/false);
+    auto begin = std::chrono::steady_clock::now();
+    comparison.run([&](uint64_t done) {
+      ProgressState state;
+      state.title = options.model;
+      state.done = done;
+      state.total = options.settings.steps;
+      state.trainLoss = comparison.steps.back().loss;
+      std::chrono::duration<double> took =
+          std::chrono::steady_clock::now() - begin;
+      state.seconds = took.count();
+      progress.update(state);
+    });
+  }
+  CompareResult result(comparison, asked.precision, options.against,
+                       options.tolerances);
+  if (!page.empty())
+    writeFile(page, result.page(options.model));
+  if (options.json)
+    sayJson(result.json(options.model));
+  else {
+    result.print(chosen);
+    if (!page.empty())
+      say("page: %s\n", options.html.c_str());
+    say("%s\n", result.verdict().c_str());
+  }
+  return result.holds() ? Ok : 1;
+}
+
+static void addTolerances(CLI::App &compare, CompareTolerances &tolerances) {
+  compare
+      .add_option("--tolerance", tolerances.loss,
+                  "How far the loss of a step may be off, as a share (default: "
+                  "0.01)")
+      ->option_text("SHARE")
+      ->check(Above(0));
+  compare
+      .add_option("--tensor-tolerance", tolerances.tensor,
+                  "The same of a tensor of one step, from the same states "
+                  "(default: 0.25)")
+      ->option_text("SHARE")
+      ->check(Above(0));
+}
+
+Action mpc::tool::addCompare(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *compare = app.add_subcommand(
+      "compare", "Train in two precisions side by side; where they part");
+  compare
+      ->add_option("model", options->model,
+                   "ONNX file; options of mpc compile, such as --precision, "
+                   "say how")
+      ->option_text("MODEL.onnx")
+      ->required();
+  compare->add_option("--data", options->data, "Arrays named like the inputs")
+      ->option_text("FILE.npz")
+      ->required();
+  compare
+      ->add_option("--against", options->against,
+                   "Precision to compare with, without rules: fp32 (default), "
+                   "bf16, fp16, or fp64, interpreted op by op")
+      ->option_text("TYPE")
+      ->check(Choice({"fp32", "bf16", "fp16", "fp64"}));
+  compare
+      ->add_option("--steps", options->settings.steps,
+                   "Steps to train (default: 20)")
+      ->option_text("N")
+      ->check(Whole(1));
+  addTolerances(*compare, options->tolerances);
+  compare
+      ->add_option("--tensors", options->tensors,
+                   "Show nodes or op types with such names, not the largest "
+                   "errors")
+      ->option_text("REGEX");
+  compare
+      ->add_option("--html", options->html,
+                   "Write a page with curves and the error of each op")
+      ->option_text("OUT.html");
+  compare
+      ->add_option("--seed", options->settings.seed,
+                   "Seed for shuffling and dropout (default: 0)")
+      ->option_text("N")
+      ->check(Whole(0));
+  options->settings.session.addTo(*compare);
+  compare->add_flag("--json", options->json, "Print one JSON object");
+  options->arguments.addHiddenTo(*compare);
+  return [options] { return run(*options); };
+}

@@ -1,0 +1,252 @@
+//===- Compile.cpp - mpc compile ------------------------------------------===//
+
+#include "tools/mpc/Command.h"
+#include "tools/mpc/base/CompilerFiles.h"
+#include "tools/mpc/base/Output.h"
+#include "tools/mpc/base/Package.h"
+#include "tools/mpc/base/Print.h"
+#include "tools/mpc/base/Runtime.h"
+#include "tools/mpc/base/Text.h"
+#include "tools/mpc/data/Dataset.h"
+#include "tools/mpc/data/LossFromData.h"
+#include "tools/mpc/options/Checks.h"
+#include "tools/mpc/options/CompileOptions.h"
+
+#include "compiler/Import/Import.h"
+#include "passes/Examine.h"
+#include "passes/Pipeline.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+using namespace mpc::tool;
+
+namespace {
+struct Options {
+  std::string model, output, data, dumpStages, stopAfter;
+  bool json = false, printPolicy = false;
+  CompileArguments arguments;
+};
+} // namespace
+
+static void print(const Options &options, const mpc::CompileOptions &compiled,
+                  const mpc::CompileResult &result, double seconds) {
+  if (options.json) {
+    nlohmann::ordered_json json;
+    json["output"] = compiled.output;
+    json["bytes"] = result.packageBytes;
+    json["seconds"] = seconds;
+    json["trained"] = result.trainedElements;
+    json["frozen"] = result.frozenElements;
+    json["notes"] = result.notes;
+    sayJson(json);
+    return;
+  }
+  if (compiled.output.empty()) {
+    say("%s: stopped after stage '%s' as asked; no package is written\n",
+        compiled.model.c_str(), compiled.stopAfter.c_str());
+    return;
+  }
+  std::string parameters;
+  if (result.frozenElements > 0)
+    parameters = formatCount(result.frozenElements) + " frozen, ";
+  if (!result.predictsOnly)
+    parameters = formatCount(result.trainedElements, "parameter") +
+                 " trained, " + parameters;
+  say("%s: %s, %s, %s, %scompiled in %s\n", compiled.output.c_str(),
+      formatBytes(result.packageBytes).c_str(), compiled.precision.c_str(),
+      result.predictsOnly ? "prediction alone" : result.optimizer.c_str(),
+      parameters.c_str(), formatDuration(seconds).c_str());
+}
+
+/// Where `model` is, seen from the folder of `package`: `mpc export` finds it
+/// there as long as both move together.
+static std::string relativePath(const std::string &model,
+                                const std::string &package) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path folder = fs::absolute(package, error).parent_path();
+  fs::path relative = fs::relative(model, folder, error);
+  return error ? "" : relative.string();
+}
+
+/// That of the file, or of the folder with training artifacts.
+static std::string nameOfModel(const std::string &model) {
+  std::filesystem::path path(model);
+  if (!path.has_filename()) // It ends in a slash.
+    path = path.parent_path();
+  if (path == "." || path == "..")
+    path = std::filesystem::absolute(path).lexically_normal().parent_path();
+  return path.stem().string();
+}
+
+/// Where the package goes.
+static std::string findOutput(const std::string &output,
+                              const std::string &model) {
+  std::vector<InputFile> inputs = {{"the model", model}};
+  std::string place = findPlace(output, inputs);
+  // To know the other files of the model it must be read: only where there is
+  // something to lose.
+  if (!std::filesystem::exists(place) || isPackage(place))
+    return place;
+  for (const std::string &file : mpc::externalFiles(model))
+    inputs.push_back({"data of the model,", file});
+  return findPlace(output, inputs);
+}
+
+/// Reads what the data says about the loss and the batch, unless options say
+/// it. Returns the loss if that is the one which is compiled.
+static std::optional<DataLoss> takeData(const std::string &path,
+                                        mpc::CompileOptions &compile) {
+  // Where the model has its loss, or several outputs, only that says what to
+  // do.
+  mpc::Examination found = mpc::examineModel(compile);
+  // Without outputs nothing can be said of the data: the compilation says what
+  // is wrong with the model.
+  if (found.outputs.empty() || found.predictsOnly)
+    return std::nullopt;
+  bool isOpen = compile.loss.empty() &&
+                (found.loss.empty() ||
+                 found.loss.find("' against input '") != std::string::npos);
+  std::vector<OutputShape> outputs;
+  for (const mpc::Examination::Output &output : found.outputs)
+    outputs.push_back({output.name, output.shape});
+  std::optional<DataLoss> loss;
+  try {
+    loss = findLossFor(mpc::npz::Reader(path), outputs);
+  } catch (const mpc::npz::FileError &error) {
+    throw Failure(InputOutput, error.what());
+  } catch (const mpc::npz::MemoryError &error) {
+    throw Failure(Limit, error.what());
+  }
+  if (!loss) {
+    if (isOpen)
+      note(path + " does not tell the loss: no array 'labels' or 'targets' "
+                  "fits one output alone");
+    return std::nullopt;
+  }
+  if (isOpen) {
+    compile.loss = loss->kind;
+    if (outputs.size() > 1)
+      compile.loss += ":" + loss->output;
+    if (compile.labelAxis == 0)
+      compile.labelAxis = loss->labelAxis;
+    note("loss: " + loss->options() + ", for in " + path + " " + loss->why);
+  }
+  constexpr uint64_t defaultBatch = 32;
+  if (!compile.batch && loss->samples > 0 && loss->samples < defaultBatch) {
+    compile.batch = loss->samples;
+    note("batch: " + std::to_string(loss->samples) + ", for " + path +
+         " has no more samples; --batch says otherwise");
+  }
+  return isOpen ? loss : std::nullopt;
+}
+
+/// Whether the data can be trained on: all of it, its values too. Packages for
+/// other machines cannot be asked. `loss` is what the data was taken for.
+static void checkData(const std::string &path, const std::string &package,
+                      const std::optional<DataLoss> &loss) {
+  try {
+    Program program(package);
+    if (!program.has("step") && !program.has("accumulate"))
+      return;
+    Dataset(path, program.inputs(program.stepEntry()));
+  } catch (const Failure &failure) {
+    if (failure.exitCode == Damaged)
+      return;
+    const std::string message = failure.what();
+    if (failure.exitCode != Usage || !loss)
+      throw;
+    throw Failure(Usage, message + loss->remedy(message));
+  }
+}
+
+static int run(const Options &options) {
+  refusePackage(options.model);
+  mpc::CompileOptions compile = options.arguments.toOptions(options.model);
+  if (options.printPolicy) {
+    std::string policy = printPolicy(options.arguments.policy());
+    if (options.output.empty())
+      say("%s", policy.c_str());
+    else
+      writeFile(findPlace(options.output, {{"the model", options.model}}),
+                policy);
+    return Ok;
+  }
+  compile.dumpStages = options.dumpStages;
+  compile.stopAfter = options.stopAfter;
+  if (isCheckpoint(compile.dumpStages))
+    throw Failure(Usage, "--dump-stages='" + compile.dumpStages +
+                             "' is a checkpoint; give another folder");
+  std::string output = options.output;
+  // As other compilers do: the result goes to where the user is.
+  if (output.empty())
+    output = nameOfModel(options.model) + ".mpc";
+  if (!compile.stopAfter.empty())
+    output.clear();
+  if (!output.empty()) {
+    compile.modelPath = relativePath(compile.model, output);
+    compile.output = findOutput(output, compile.model);
+  }
+
+  auto begin = std::chrono::steady_clock::now();
+  std::optional<DataLoss> loss;
+  if (!options.data.empty())
+    loss = takeData(options.data, compile);
+  mpc::CompileResult result = mpc::compileModel(compile);
+  double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  printMessages(result);
+  if (!options.data.empty() && !failed(result.failure) && !output.empty())
+    checkData(options.data, compile.output, loss);
+  compile.output = output;
+  if (!failed(result.failure))
+    print(options, compile, result, seconds);
+  return exitCodeOf(result.failure);
+}
+
+Action mpc::tool::addCompile(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *compile = app.add_subcommand(
+      "compile", "Compile an ONNX model into a training program");
+  compile
+      ->add_option("model", options->model,
+                   "ONNX file, or folder of training artifacts")
+      ->option_text("MODEL.onnx")
+      ->required();
+  compile
+      ->add_option("--output,-o", options->output,
+                   "Package to write (default: MODEL.mpc, here)")
+      ->option_text("OUT.mpc")
+      ->check(NotEmpty());
+  compile
+      ->add_option("--data", options->data,
+                   "Data that decides on the loss, and is checked")
+      ->option_text("FILE.npz");
+  options->arguments.addTo(*compile);
+  compile
+      ->add_option("--dump-stages", options->dumpStages,
+                   "Write the IR after each stage")
+      ->option_text("DIR")
+      ->group("Output");
+  compile
+      ->add_option("--stop-after", options->stopAfter,
+                   "Stop after a stage; write no package")
+      ->option_text("STAGE")
+      ->check(Choice(mpc::stageNames()))
+      ->group("Output");
+  compile
+      ->add_flag("--print-policy", options->printPolicy,
+                 "Print the rules for precisions, or write them to OUT.toml; "
+                 "compile nothing")
+      ->group("More of precision");
+  compile->add_flag("--json", options->json, "Print one JSON object")
+      ->group("Output");
+  return [options] { return run(*options); };
+}

@@ -1,0 +1,203 @@
+//===- Doctor.cpp - mpc doctor --------------------------------------------===//
+
+#include "kernels/cpu_isa.h"
+#include "runtime/src/device/cpu_count.h"
+#include "tools/mpc/Command.h"
+#include "tools/mpc/Version.h"
+#include "tools/mpc/base/Gpu.h"
+#include "tools/mpc/base/Print.h"
+#include "tools/mpc/base/Text.h"
+
+#ifdef MPC_HAS_COMPILER
+#include "llvm/Config/llvm-config.h"
+#endif
+#include "flatbuffers/base.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <dnnl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <sstream>
+
+using namespace mpc::tool;
+using Json = nlohmann::ordered_json;
+
+//===----------------------------------------------------------------------===//
+// Finding out
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Cpu {
+  std::string name;
+  std::set<std::string> flags; ///< As /proc/cpuinfo spells them.
+};
+} // namespace
+
+/// Whether MPC_MAX_CPU_ISA lets a flag be used. LLVM spells them without the
+/// underscores.
+static bool mayUse(std::string flag) {
+  flag.erase(std::remove(flag.begin(), flag.end(), '_'), flag.end());
+  return mpc::kernels::isa_allows(mpc::kernels::cpu_isa_limit().isa, flag);
+}
+
+static Cpu readCpu() {
+  Cpu cpu;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    size_t colon = line.find(':');
+    if (colon == std::string::npos)
+      continue;
+    std::string value = line.substr(std::min(colon + 2, line.size()));
+    if (line.rfind("model name", 0) == 0 && cpu.name.empty())
+      cpu.name = value;
+    if (line.rfind("flags", 0) == 0) {
+      std::istringstream words(value);
+      for (std::string word; words >> word;)
+        if (mayUse(word))
+          cpu.flags.insert(word);
+      break;
+    }
+  }
+  return cpu;
+}
+
+static unsigned allowedCpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0)
+    return sysconf(_SC_NPROCESSORS_ONLN);
+  return CPU_COUNT(&set);
+}
+
+/// How each precision is computed on this CPU.
+static Json describePrecisions(const Cpu &cpu) {
+  auto has = [&](const char *flag) { return cpu.flags.count(flag) > 0; };
+  Json json;
+  json["fp32"] = has("avx512f") ? "native, 512-bit vectors"
+                 : has("avx2")  ? "native, 256-bit vectors"
+                                : "native";
+  json["bf16"] = has("amx_bf16")      ? "native (AMX)"
+                 : has("avx512_bf16") ? "native (AVX-512 BF16)"
+                                      : "storage in bf16, arithmetic in f32";
+  json["fp16"] = "storage in fp16, arithmetic in f32";
+  return json;
+}
+
+static Json examine() {
+  Cpu cpu = readCpu();
+  Json json;
+  json["mpc"] = MPC_VERSION;
+  json["cpu"] = cpu.name.empty() ? "unknown" : cpu.name;
+  json["features"] = Json::array();
+  for (const char *flag :
+       {"avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512vl", "avx512_bf16",
+        "avx512_fp16", "amx_bf16"})
+    if (cpu.flags.count(flag))
+      json["features"].push_back(flag);
+  const mpc::kernels::CpuIsaLimit &limit = mpc::kernels::cpu_isa_limit();
+  if (limit.name)
+    json["limit"] = limit.name;
+  json["precisions"] = describePrecisions(cpu);
+  json["cpus"] = allowedCpus();
+  json["threads"] = mpc::runtime::default_threads();
+  uint64_t pages = sysconf(_SC_PHYS_PAGES), pageSize = sysconf(_SC_PAGESIZE);
+  json["memory"] = pages * pageSize;
+
+  const dnnl_version_t *dnnl = dnnl_version();
+  json["libraries"]["oneDNN"] =
+      format("%d.%d.%d", dnnl->major, dnnl->minor, dnnl->patch);
+  json["libraries"]["OpenMP"] = format("%d", mpc::runtime::openmp_version());
+  json["libraries"]["FlatBuffers"] =
+      format("%d.%d.%d", FLATBUFFERS_VERSION_MAJOR, FLATBUFFERS_VERSION_MINOR,
+             FLATBUFFERS_VERSION_REVISION);
+#ifdef MPC_HAS_COMPILER
+  json["libraries"]["LLVM"] = LLVM_VERSION_STRING;
+#endif
+
+  Json warnings = Json::array();
+  if (!limit.error.empty())
+    warnings.push_back(limit.error);
+  int threads = json["threads"];
+  int cpus = allowedCpus();
+  if (threads > cpus)
+    warnings.push_back(format("OMP_NUM_THREADS asks for %d threads, but there "
+                              "are %d CPUs: training will be slow",
+                              threads, cpus));
+  double quota = mpc::runtime::cpu_quota();
+  if (quota > 0 && threads > quota + 0.5)
+    warnings.push_back(format("the control group allows %.1f CPUs, but there "
+                              "are %d threads: give --threads=%d",
+                              quota, threads,
+                              std::max(1, int(std::lround(quota)))));
+  json["warnings"] = warnings;
+  return json;
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+static void print(const Json &json) {
+  auto line = [](const std::string &name, const std::string &value) {
+    std::printf("%-14s %s\n", name.c_str(), value.c_str());
+  };
+  auto text = [](const Json &value) { return value.get<std::string>(); };
+  std::string features;
+  for (const Json &feature : json["features"])
+    features += (features.empty() ? "" : " ") + text(feature);
+  line("mpc", text(json["mpc"]));
+  line("CPU", text(json["cpu"]));
+  line("features", features.empty() ? "none that mpc knows" : features);
+  if (json.contains("limit"))
+    line("limited to", text(json["limit"]) + ", by MPC_MAX_CPU_ISA");
+  for (const auto &[precision, how] : json["precisions"].items())
+    line(precision, text(how));
+  line("threads", format("%d on %d CPUs", json["threads"].get<int>(),
+                         json["cpus"].get<int>()));
+  line("memory", formatBytes(json["memory"].get<uint64_t>()));
+  for (const auto &[library, version] : json["libraries"].items())
+    line(library, text(version));
+  for (const Json &warning : json["warnings"])
+    line("warning", text(warning));
+}
+
+Action mpc::tool::addDoctor(CLI::App &app) {
+  struct Options {
+    bool device = false, json = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App *doctor =
+      app.add_subcommand("doctor", "What this machine offers to mpc");
+  doctor->add_flag("--device", options->device,
+                   "GPUs, their driver and libraries instead");
+  doctor->add_flag("--json", options->json, "Print one JSON object");
+  return [options]() -> int {
+    if (options->device) {
+      Json tools = describeGpuTools();
+      Json gpus = describeGpus(loadGpuLibraries(), tools);
+      if (!options->json) {
+        printGpus(gpus, tools);
+        return Ok;
+      }
+      gpus["tools"] = std::move(tools);
+      sayJson(gpus, 2);
+      return Ok;
+    }
+    Json findings = examine();
+    if (options->json)
+      sayJson(findings, 2);
+    else
+      print(findings);
+    return Ok;
+  };
+}

@@ -1,0 +1,60 @@
+//===- Eval.cpp - mpc eval ------------------------------------------------===//
+
+#include "tools/mpc/Command.h"
+#include "tools/mpc/base/Print.h"
+#include "tools/mpc/checkpoints/Weights.h"
+#include "tools/mpc/training/Evaluate.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+
+using namespace mpc::tool;
+
+namespace {
+struct Options {
+  std::string package, data, checkpoint;
+  bool json = false;
+  SessionSettings session;
+  WeightsChoice weights;
+};
+} // namespace
+
+static int run(const Options &options) {
+  Program program(options.package);
+  requireEvaluate(program);
+  Dataset data(options.data, program.inputs("evaluate"));
+  Session session(program, options.session);
+  if (options.checkpoint.empty())
+    note("no --checkpoint: these are the initial weights");
+  else
+    session.load(options.checkpoint);
+  options.weights.apply(session, program);
+
+  Evaluation evaluation = evaluate(session, program, data);
+  if (options.json)
+    sayJson(toJson(evaluation));
+  else
+    say("%s\n", formatEvaluation(evaluation).c_str());
+  return Ok;
+}
+
+Action mpc::tool::addEval(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *eval =
+      app.add_subcommand("eval", "Loss and accuracy of a model on data");
+  eval->add_option("package", options->package, "Compiled model (.mpc)")
+      ->option_text("MODEL.mpc")
+      ->required();
+  eval->add_option("--data", options->data, "Arrays named like the inputs")
+      ->option_text("FILE.npz")
+      ->required();
+  eval->add_option("--checkpoint", options->checkpoint,
+                   "Weights: a checkpoint, or the folder with them")
+      ->option_text("PATH");
+  options->weights.addTo(*eval);
+  options->session.addTo(*eval);
+  eval->add_flag("--json", options->json, "Print one JSON object");
+  return [options] { return run(*options); };
+}

@@ -1,0 +1,323 @@
+//===- Export.cpp - mpc export --------------------------------------------===//
+
+#include "tools/mpc/Command.h"
+#include "tools/mpc/base/CompilerFiles.h"
+#include "tools/mpc/base/Output.h"
+#include "tools/mpc/base/Package.h"
+#include "tools/mpc/base/Print.h"
+#include "tools/mpc/base/Runtime.h"
+#include "tools/mpc/base/Text.h"
+#include "tools/mpc/checkpoints/MasterWeights.h"
+#include "tools/mpc/checkpoints/Weights.h"
+
+#include "compiler/Export/Export.h"
+#include "compiler/Import/Import.h"
+#include "passes/Driver/PackageText.h"
+#include "runtime/src/program/roles.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <sstream>
+
+using namespace mpc::tool;
+using mpc::runtime::role_of;
+
+namespace {
+struct Options {
+  std::string package, checkpoint, model, output;
+  bool json = false, training = false;
+  WeightsChoice weights;
+};
+
+/// Values by name, as exportTrained borrows them.
+using Values = std::map<std::string, std::vector<float>>;
+using Counters = std::map<std::string, int64_t>;
+} // namespace
+
+/// The ONNX file the package was compiled from: as the user says, or where it
+/// was then, or beside the package, or here.
+static std::string findModel(const Options &options, const Package &package) {
+  if (!options.model.empty())
+    return options.model;
+  namespace fs = std::filesystem;
+  std::string name =
+      package.root().model() ? package.root().model()->str() : "";
+  fs::path folder = fs::path(options.package).parent_path();
+  std::vector<fs::path> candidates;
+  if (package.root().options())
+    for (const mpc::program::Option *option : *package.root().options())
+      if (option->name()->str() == "model_path" && option->value()->size() > 0)
+        candidates.push_back(folder / option->value()->str());
+  if (!name.empty()) {
+    candidates.push_back(folder / name);
+    candidates.push_back(name);
+  }
+  std::error_code ignored;
+  for (const fs::path &candidate : candidates)
+    if (fs::exists(candidate, ignored))
+      return candidate.string();
+  throw Failure(Usage, "cannot find '" + name + "', which '" + options.package +
+                           "' was compiled from; say where it is with --model");
+}
+
+/// Whether the model knows a state of this kind: where the training step is its
+/// own, also what that keeps.
+static bool isOfModel(const mpc::program::State &state, bool hasOwnStep) {
+  using mpc::program::StateKind;
+  using mpc::program::StateRole;
+  switch (state.kind()) {
+  case StateKind::Parameter:
+  case StateKind::Statistic:
+    return true;
+  case StateKind::Optimizer:
+  case StateKind::Control:
+    // Those with another role are ours.
+    return hasOwnStep && (role_of(state) == StateRole::Optimizer ||
+                          role_of(state) == StateRole::Control);
+  default:
+    return false;
+  }
+}
+
+/// Names of what training changes and the model knows.
+static std::vector<std::string> trainedNames(const Package &package,
+                                             bool hasOwnStep) {
+  std::vector<std::string> names;
+  for (const mpc::program::State *state : *package.root().states()) {
+    if (!isOfModel(*state, hasOwnStep))
+      continue;
+    if (!state->slots() || state->slots()->size() == 0) {
+      names.push_back(state->name()->str());
+      continue;
+    }
+    for (const mpc::program::Slot *slot : *state->slots())
+      names.push_back(slot->name()->str());
+  }
+  return names;
+}
+
+static bool hasCodeFor(const Package &package, const char *device) {
+  for (const mpc::program::Variant *variant : *package.root().variants())
+    if (variant->device()->str() == device)
+      return true;
+  return false;
+}
+
+/// Reads states of f32 and weights of bf16, and integers if they are one
+/// number.
+static Values readValues(const Program &program, const Session &session,
+                         const std::vector<std::string> &names,
+                         const WeightsChoice &weights, Counters &counters) {
+  std::map<std::string, mpc_state_info_t> infos;
+  for (const mpc_state_info_t &info : program.states())
+    infos[info.name] = info;
+
+  Values values;
+  for (const std::string &name : names) {
+    auto found = infos.find(name);
+    if (found != infos.end() && found->second.dtype == MPC_DTYPE_I64 &&
+        found->second.rank == 0) {
+      mpc_tensor_t tensor = {sizeof(tensor),      MPC_DTYPE_I64,   0,
+                             found->second.shape, &counters[name], {}};
+      check(mpc_session_read_state(session.get(), name.c_str(), &tensor), name);
+      continue;
+    }
+    if (found == infos.end() || (found->second.dtype != MPC_DTYPE_F32 &&
+                                 !isNarrowWeight(found->second)))
+      throw Failure(Damaged, program.path + ": state '" + name +
+                                 "' is missing or not f32");
+    std::string source = weights.sourceOf(session, program, found->second);
+    values[name] = readFloats(session, program, infos.at(source));
+  }
+  return values;
+}
+
+/// Where the model goes. Large ones have a second file beside it.
+static std::string findOutput(const Options &options,
+                              const std::string &model) {
+  std::vector<InputFile> inputs = {{"the package", options.package},
+                                   {"the model", model}};
+  for (const std::string &file : mpc::externalFiles(model))
+    inputs.push_back({"data of the model,", file});
+  std::string place = findPlace(options.output, inputs);
+  (void)findPlace(place + ".data", inputs);
+  return place;
+}
+
+/// The number that an option of the package holds.
+static double number(const Program &program, const char *name) {
+  return std::strtod(program.option(name).c_str(), nullptr);
+}
+
+/// How the program trains, and what that has come to. `moments` holds the data
+/// that the description borrows.
+static mpc::TrainingDescription
+describe(const Program &program, const Session &session, const Package &package,
+         const WeightsChoice &weights, Values &moments) {
+  mpc::TrainingDescription training;
+  std::vector<std::string> parts;
+  std::istringstream lines(program.option("loss-parts"));
+  for (std::string line; std::getline(lines, line);)
+    parts.push_back(line);
+  parts.resize(4);
+  training.lossKind = parts[0];
+  training.lossOutput = parts[1];
+  training.target.name = parts[2];
+  training.classAxis = parts[3];
+  for (const Binding &input : program.inputs(program.stepEntry()))
+    if (input.name == parts[2]) {
+      training.target.shape = input.shape;
+      training.targetIsBatched = input.batchDim == 0;
+    }
+  for (const Binding &output : program.outputs("predict"))
+    if (output.name == parts[1] && !parts[3].empty())
+      training.joinsRows =
+          output.shape.size() != training.target.shape.size() + 1;
+  training.optimizer = program.option("optimizer");
+  training.rate = session.readScalar(program.stateOf(MPC_STATE_LEARNING_RATE));
+  training.weightDecay = number(program, "weight-decay");
+  training.beta1 = number(program, "beta1");
+  training.beta2 = number(program, "beta2");
+  training.epsilon = number(program, "epsilon");
+  training.momentum = number(program, "momentum");
+  training.clipNorm = number(program, "clip-norm");
+  training.nesterov = program.option("nesterov") == "yes";
+
+  std::vector<std::string> names;
+  for (const mpc::program::State *state : *package.root().states()) {
+    using mpc::program::StateKind;
+    using mpc::program::StateRole;
+    const StateRole role = role_of(*state);
+    bool isMoment =
+        (role == StateRole::FirstMoment || role == StateRole::SecondMoment ||
+         role == StateRole::Optimizer) &&
+        state->slots();
+    if (state->kind() == StateKind::Statistic)
+      training.statistics.insert(state->name()->str());
+    if ((state->kind() != StateKind::Parameter && !isMoment) || !state->slots())
+      continue;
+    for (const mpc::program::Slot *slot : *state->slots()) {
+      std::vector<int64_t> shape;
+      if (slot->shape())
+        shape.assign(slot->shape()->begin(), slot->shape()->end());
+      if (isMoment)
+        names.push_back(state->name()->str() + "/" + slot->name()->str());
+      else
+        training.parameters.push_back({slot->name()->str(), shape});
+    }
+  }
+  Counters counters;
+  const char *counter = program.stateOf(MPC_STATE_STEP_COUNT);
+  names.push_back(counter);
+  moments = readValues(program, session, names, weights, counters);
+  for (const auto &[name, value] : moments)
+    training.moments[mpc::runtime::usual_name(name)] = value;
+  training.step = counters[counter];
+  return training;
+}
+
+/// Whether the program was compiled with the default of an option. Packages did
+/// not always have it.
+static bool isDefault(const Program &program, const mpc::OptionRow &row) {
+  std::string value = program.option(row.name);
+  mpc::CompileOptions defaults;
+  defaults.optimizer = program.option("optimizer");
+  return value.empty() || value == packageText(row, defaults);
+}
+
+static void checkTraining(const Program &program) {
+  auto refuse = [](const std::string &why) {
+    throw Failure(Usage, "--training does not apply: " + why);
+  };
+  if (program.hasOwnStep())
+    refuse("the model says already how it is trained, and goes on from there");
+  std::string optimizer = program.option("optimizer");
+  if (optimizer != "sgd" && optimizer != "momentum" && optimizer != "adam" &&
+      optimizer != "adamw")
+    refuse("there is no form for the optimizer " + optimizer);
+  if (program.option("loss-parts").empty())
+    refuse("the package does not say how it trains; compile the model again");
+  for (const mpc::OptionRow &row : mpc::optionRows())
+    if (row.exported == mpc::Export::Refused && !isDefault(program, row))
+      refuse("there is no form for " + optionName(row.id));
+  if (program.microBatches() > 1)
+    refuse("it was compiled with --accumulate, and a step of ONNX is of one "
+           "batch");
+}
+
+static int run(const Options &options) {
+  Package package(options.package);
+  std::string model = findModel(options, package);
+  std::string place = findOutput(options, model);
+  Program program(options.package);
+  if (options.training)
+    checkTraining(program);
+  // States are all that is needed: no GPU for that where there is another way.
+  SessionSettings settings;
+  if (hasCodeFor(package, "cpu"))
+    settings.device = "cpu";
+  Session session(program, settings);
+  std::string loaded = session.load(options.checkpoint);
+  options.weights.apply(session, program);
+
+  mpc::ExportOptions how;
+  bool hasOwnStep = program.hasOwnStep();
+  Values values =
+      readValues(program, session, trainedNames(package, hasOwnStep),
+                 options.weights, how.counters);
+  mpc::TrainedStates states;
+  for (const auto &[name, value] : values)
+    states[name] = value;
+  mpc::TrainingDescription training;
+  Values moments;
+  if (options.training) {
+    training = describe(program, session, package, options.weights, moments);
+    how.training = &training;
+  }
+  check(mpc::exportTrained(model, states, place, how));
+
+  if (options.json) {
+    nlohmann::ordered_json json;
+    json["output"] = options.output;
+    json["model"] = model;
+    json["checkpoint"] = loaded;
+    json["tensors"] = values.size();
+    sayJson(json);
+    return Ok;
+  }
+  say("%s: '%s' with %s from '%s'\n", options.output.c_str(), model.c_str(),
+      formatCount(values.size(), "tensor").c_str(), loaded.c_str());
+  return Ok;
+}
+
+Action mpc::tool::addExport(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand(
+      "export", "Write trained weights back into the ONNX model");
+  command->add_option("package", options->package, "Compiled model (.mpc)")
+      ->option_text("MODEL.mpc")
+      ->required();
+  command
+      ->add_option("--checkpoint", options->checkpoint,
+                   "Weights: a checkpoint, or the folder with them")
+      ->option_text("PATH")
+      ->required();
+  command->add_option("--output,-o", options->output, "ONNX file to write")
+      ->option_text("OUT.onnx")
+      ->required();
+  command
+      ->add_option("--model", options->model,
+                   "The model that was compiled, if it has moved")
+      ->option_text("MODEL.onnx");
+  options->weights.addTo(*command);
+  command->add_flag("--training", options->training,
+                    "Also write how it is trained (training_info)");
+  command->add_flag("--json", options->json, "Print one JSON object");
+  return [options] { return run(*options); };
+}

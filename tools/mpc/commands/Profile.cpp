@@ -1,0 +1,262 @@
+//===- Profile.cpp - mpc profile ------------------------------------------===//
+//
+// Trains for some steps and writes down what each tensor held, as numbers that
+// the program itself makes (entry point `observe`):
+//
+//   { "version": 1, "model": "mlp.onnx", "precision": "fp32", "steps": 20,
+//     "exponents": { "first": -44, "count": 64 },
+//     "tensors": { "fc1": { "kind": "forward", "op": "train.matmul",
+//       "type": "Gemm", "dtype": "f32", "shape": [ 64, 256 ],
+//       "count": 327680, "nans": 0, "infinities": 0, "zeros": 12,
+//       "largest": 3.5, "smallest": 1e-05, "exponents": [ 0, ... ],
+//       "sensitivity": { "bf16": 1e-08, "f16": 2e-10, "e4m3": 3e-06 } } } }
+//
+// Tensors stand in the order of the program under the name of their node, input
+// or state; of those that share one, all but the first have "#1", "#2" and so
+// on behind it. `exponents` counts elements by floor(log2(size)), from `first`
+// on; the ends take what lies beyond. A sensitivity is the mean over the steps
+// of the square of what rounding the tensor would change in the loss, to first
+// order; tensors without a gradient have none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/observation.h"
+#include "tools/mpc/Command.h"
+#include "tools/mpc/base/Output.h"
+#include "tools/mpc/base/Print.h"
+#include "tools/mpc/base/Runtime.h"
+#include "tools/mpc/base/Text.h"
+#include "tools/mpc/data/Dataset.h"
+#include "tools/mpc/options/Checks.h"
+#include "tools/mpc/training/Sampler.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+
+using namespace mpc::tool;
+using namespace mpc::kernels;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct Options {
+  std::string package, data, output, checkpoint;
+  uint64_t steps = 20, seed = 0;
+  SessionSettings session;
+};
+
+/// What rows of one tensor come to over the steps.
+class Tensor {
+public:
+  explicit Tensor(const mpc_observation_info_t &info) : info(info) {}
+
+  void add(const double *row) {
+    for (int64_t i = 0; i < kObservationWidth; ++i)
+      if (i != kFirstBroken && i != kLargest && i != kSmallest)
+        sums[i] += row[i];
+    largest = std::max(largest, row[kLargest]);
+    if (smallest == 0 || (row[kSmallest] != 0 && row[kSmallest] < smallest))
+      smallest = row[kSmallest];
+  }
+  void addRounding(const double *row) {
+    for (int format = 0; format < 3; ++format)
+      squares[format] += row[format] * row[format];
+  }
+
+  Json toJson(uint64_t steps) const {
+    static const char *const kinds[] = {"input",   "state",    "constant",
+                                        "forward", "backward", "update"};
+    Json json;
+    json["kind"] = kinds[info.kind];
+    if (*info.op) {
+      json["op"] = info.op;
+      json["type"] = printable(info.type);
+    }
+    json["dtype"] = mpc_dtype_name(info.dtype);
+    json["shape"] = std::vector<int64_t>(info.shape, info.shape + info.rank);
+    uint64_t count = steps;
+    for (uint32_t i = 0; i < info.rank; ++i)
+      count *= static_cast<uint64_t>(info.shape[i]);
+    json["count"] = count;
+    json["nans"] = whole(kNans);
+    json["infinities"] = whole(kInfinities);
+    json["zeros"] = whole(kZeros);
+    json["largest"] = largest;
+    json["smallest"] = smallest;
+    for (int i = 0; i < kExponentCount; ++i)
+      json["exponents"].push_back(whole(kExponents + i));
+    if (info.rounding >= 0)
+      for (int format = 0; format < 3; ++format)
+        json["sensitivity"][kFormats[format]] = squares[format] / steps;
+    return json;
+  }
+
+  const mpc_observation_info_t info;
+
+private:
+  static constexpr const char *kFormats[] = {"bf16", "f16", "e4m3"};
+
+  uint64_t whole(int64_t field) const {
+    return static_cast<uint64_t>(sums[field]);
+  }
+
+  double sums[kObservationWidth] = {};
+  double largest = 0, smallest = 0;
+  double squares[3] = {};
+};
+
+/// The tables that `observe` gives, and what they come to.
+class Profile {
+public:
+  explicit Profile(const Program &program) : program(program) {
+    for (size_t i = 0; i < mpc_program_num_observations(program.get()); ++i) {
+      mpc_observation_info_t info = {};
+      info.struct_size = sizeof(info);
+      check(mpc_program_observation(program.get(), i, &info));
+      tensors.emplace_back(info);
+    }
+    for (const Binding &output : program.outputs("observe")) {
+      tables.push_back(
+          {output, std::vector<double>(output.shape[0] * output.shape[1])});
+      (output.name == "roundings" ? roundings : rows) = tables.size() - 1;
+    }
+  }
+
+  /// Looks at a step on this batch, which changes nothing.
+  void observe(Session &session, const std::vector<mpc_tensor_t> &inputs) {
+    std::vector<mpc_tensor_t> outputs;
+    for (Table &table : tables) {
+      mpc_tensor_t tensor = {};
+      tensor.struct_size = sizeof(tensor);
+      tensor.dtype = table.output.dtype;
+      tensor.rank = static_cast<uint32_t>(table.output.shape.size());
+      tensor.shape = table.output.shape.data();
+      tensor.data = table.numbers.data();
+      outputs.push_back(tensor);
+    }
+    check(mpc_session_run(session.get(), "observe", inputs.data(),
+                          inputs.size(), outputs.data(), outputs.size()));
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      Tensor &tensor = tensors[i];
+      tensor.add(tables[rows].numbers.data() + i * kObservationWidth);
+      if (tensor.info.rounding >= 0)
+        tensor.addRounding(tables[roundings].numbers.data() +
+                           tensor.info.rounding * kRoundingWidth);
+    }
+    ++steps;
+  }
+
+  Json toJson() const {
+    Json json;
+    json["version"] = 1;
+    json["model"] = program.option("model_path");
+    json["precision"] = program.option("precision");
+    json["steps"] = steps;
+    json["exponents"]["first"] = kLeastExponent;
+    json["exponents"]["count"] = kExponentCount;
+    std::map<std::string, int> uses;
+    json["tensors"] = Json::object();
+    for (const Tensor &tensor : tensors) {
+      std::string name = printable(tensor.info.name);
+      int before = uses[name]++;
+      json["tensors"][before ? name + "#" + std::to_string(before) : name] =
+          tensor.toJson(steps);
+    }
+    return json;
+  }
+
+  uint64_t numTensors() const { return tensors.size(); }
+
+private:
+  struct Table {
+    Binding output;
+    std::vector<double> numbers;
+  };
+
+  const Program &program;
+  std::vector<Tensor> tensors;
+  std::vector<Table> tables;
+  size_t rows = 0, roundings = 0;
+  uint64_t steps = 0;
+};
+
+} // namespace
+
+static int run(const Options &options) {
+  std::string place =
+      findPlace(options.output,
+                {{"the package", options.package}, {"the data", options.data}});
+  Program program(options.package);
+  const char *entry = program.stepEntry();
+  if (program.option("observe") != "profile")
+    throw Failure(Usage, program.path +
+                             ": the program does not tell of its tensors; "
+                             "compile the model with --precision=fp32 "
+                             "--observe=profile");
+  Dataset data(options.data, program.inputs(entry));
+  if (data.numSamples() < data.batchSize())
+    throw Failure(Usage, data.path + ": has " +
+                             formatCount(data.numSamples(), "sample") +
+                             ", fewer than one batch of " +
+                             std::to_string(data.batchSize()));
+  SessionSettings settings = options.session;
+  settings.seed = options.seed;
+  Session session(program, settings);
+  if (!options.checkpoint.empty())
+    session.load(options.checkpoint);
+  // Behind a warm-up, which these steps may not leave.
+  setTotalSteps(session, program,
+                options.steps + std::strtoull(program.option("warmup").c_str(),
+                                              nullptr, 10));
+  Sampler sampler(data.numSamples(), data.batchSize(), options.seed, true);
+  Profile profile(program);
+  for (uint64_t step = 0; step < options.steps; ++step) {
+    const std::vector<mpc_tensor_t> &inputs = data.gather(sampler.next());
+    profile.observe(session, inputs);
+    check(
+        mpc_session_step(session.get(), inputs.data(), inputs.size(), nullptr),
+        format("step %llu", static_cast<unsigned long long>(step + 1)));
+  }
+  writeFile(place, profile.toJson().dump(1) + "\n");
+  say("%s: %s over %s\n", options.output.c_str(),
+      formatCount(profile.numTensors(), "tensor").c_str(),
+      formatCount(options.steps, "step").c_str());
+  return Ok;
+}
+
+Action mpc::tool::addProfile(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *profile = app.add_subcommand(
+      "profile", "Ranges of all tensors while a model trains");
+  profile
+      ->add_option("package", options->package,
+                   "Model compiled with --observe=profile (.mpc)")
+      ->option_text("MODEL.mpc")
+      ->required();
+  profile->add_option("--data", options->data, "Arrays named like the inputs")
+      ->option_text("FILE.npz")
+      ->required();
+  profile->add_option("--output,-o", options->output, "File to write, JSON")
+      ->option_text("OUT.json")
+      ->required();
+  profile->add_option("--steps", options->steps, "Batches (default: 20)")
+      ->option_text("N")
+      ->check(Whole(1));
+  profile
+      ->add_option("--checkpoint", options->checkpoint,
+                   "Weights to start from: a checkpoint, or the folder with "
+                   "them")
+      ->option_text("PATH");
+  profile
+      ->add_option("--seed", options->seed,
+                   "Seed for shuffling and dropout (default: 0)")
+      ->option_text("N")
+      ->check(Whole(0));
+  options->session.addTo(*profile);
+  return [options] { return run(*options); };
+}

@@ -1,0 +1,413 @@
+//===- Report.cpp - mpc report --------------------------------------------===//
+
+#include "tools/mpc/Command.h"
+#include "tools/mpc/base/CompilerFiles.h"
+#include "tools/mpc/base/Output.h"
+#include "tools/mpc/base/Print.h"
+#include "tools/mpc/base/Runtime.h"
+#include "tools/mpc/base/Text.h"
+#include "tools/mpc/options/Checks.h"
+#include "tools/mpc/options/CompileOptions.h"
+
+#include "compiler/Export/Annotate.h"
+#include "compiler/Import/Import.h"
+#include "compiler/Report/Diff.h"
+#include "compiler/Report/Html.h"
+#include "compiler/Report/Notes.h"
+#include "compiler/Report/Ranges.h"
+#include "compiler/Report/Render.h"
+#include "compiler/Report/Text.h"
+#include "passes/Pipeline.h"
+#include "runtime/src/base/files.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+using namespace mpc::tool;
+using mpc::report::Selection;
+
+namespace {
+struct Options {
+  std::string path, other;
+  Selection selection;
+  std::string only, explain, html, annotate, device;
+  bool json = false, all = false, diff = false;
+  CompileArguments arguments;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Where reports come from
+//===----------------------------------------------------------------------===//
+
+/// Neither a package nor a report.
+static bool isModelFile(const std::string &path) {
+  std::string extension = std::filesystem::path(path).extension();
+  return extension != ".mpc" && extension != ".json";
+}
+
+/// The report that `--json` printed.
+static std::string readReport(const std::string &path) {
+  mpc::runtime::Memory memory;
+  check(mpc::runtime::read_file(mpc::runtime::system_files(), path, UINT64_MAX,
+                                &memory),
+        path);
+  return std::string(reinterpret_cast<const char *>(memory.data()),
+                     memory.size());
+}
+
+static bool isJson(const std::string &path) {
+  return std::filesystem::path(path).extension() == ".json";
+}
+
+/// The report in a package or a file, or that of a model compiled without
+/// writing anything; of a device that has one of its own, that.
+static std::string findReport(const std::string &path, const Options &options) {
+  if (isJson(path))
+    return readReport(path);
+  if (std::filesystem::path(path).extension() == ".mpc") {
+    Program program(path);
+    size_t size = 0;
+    const char *report =
+        mpc_program_device_report(program.get(), options.device.c_str(), &size);
+    if (!report)
+      report = mpc_program_report(program.get(), &size);
+    return std::string(report, size);
+  }
+  mpc::CompileResult result =
+      mpc::compileModel(options.arguments.toOptions(path));
+  printMessages(result);
+  if (failed(result.failure))
+    throw AlreadyReported(exitCodeOf(result.failure));
+  auto other = result.otherReports.find(options.device);
+  return other == result.otherReports.end() ? result.report : other->second;
+}
+
+//===----------------------------------------------------------------------===//
+// How they are shown
+//===----------------------------------------------------------------------===//
+
+static Selection::Kind kindOf(const std::string &only) {
+  if (only == "f32")
+    return Selection::Wide;
+  if (only == "low")
+    return Selection::Low;
+  return only == "casts" ? Selection::Casts : Selection::All;
+}
+
+/// What the user or the terminal says; of a file or a pipe nobody does.
+static size_t outputColumns(size_t otherwise) {
+  constexpr size_t kLeast = 60, kMost = 10000;
+  size_t columns = 0;
+  winsize size = {};
+  if (const char *given = std::getenv("COLUMNS"))
+    columns = std::strtoul(given, nullptr, 10);
+  else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+    columns = size.ws_col;
+  return columns == 0 ? otherwise : std::clamp(columns, kLeast, kMost);
+}
+
+static llvm::Error print(llvm::raw_ostream &os,
+                         const mpc::report::Report &report,
+                         const Options &options) {
+  Selection selection = options.selection;
+  selection.kind = kindOf(options.only);
+  selection.canChooseDevice = !isJson(options.path);
+  // Prose has a width of its own; lines that programs search do not.
+  size_t width = outputColumns(100), lines = outputColumns(10000);
+  if (!options.explain.empty())
+    return printExplanation(os, report, options.explain, selection, width);
+  if (!selection.module.empty())
+    return printModule(os, report, selection, lines);
+  if (options.all || selection.kind != Selection::All)
+    return printTables(os, report, selection, lines);
+  if (llvm::Error error = printSummary(os, report, selection, width))
+    return error;
+  if (!selection.function.empty() || report.principal()) {
+    os << '\n';
+    mpc::report::printWrapped(
+        os,
+        "More: --module=PATH, --only=f32, --explain=NODE, "
+        "--function=NAME, --all, --html=FILE",
+        0, width);
+  }
+  return llvm::Error::success();
+}
+
+/// The other JSON that mpc writes.
+static void refuseProfile(const std::string &path) {
+  if (!isJson(path))
+    return;
+  llvm::Expected<mpc::Profile> profile = mpc::Profile::read(path);
+  if (profile)
+    throw Failure(Usage, path +
+                             ": is a profile, which 'mpc report MODEL "
+                             "--html=OUT.html --profile=" +
+                             path + "' shows");
+  llvm::consumeError(profile.takeError());
+}
+
+static mpc::report::Report read(const std::string &path,
+                                const Options &options) {
+  llvm::Expected<mpc::report::Report> report =
+      mpc::report::read(findReport(path, options));
+  if (!report) {
+    refuseProfile(path);
+    throw Failure(Damaged, path + ": " + llvm::toString(report.takeError()));
+  }
+  std::vector<std::string> names;
+  for (const mpc::report::Device &device : report->devices)
+    names.push_back(device.name);
+  if (!options.device.empty() && !llvm::is_contained(names, options.device)) {
+    if (!isJson(path)) // Which holds one: the others stayed in the package.
+      llvm::append_range(names, report->otherDevices);
+    throw Failure(
+        Usage, "--device: '" + path + "' says nothing of '" + options.device +
+                   "', but of " +
+                   (names.empty() ? "no device" : llvm::join(names, " and ")));
+  }
+  return std::move(*report);
+}
+
+/// Devices that both have reports of their own for, but for those shown first.
+static std::vector<std::string> sharedOthers(const mpc::report::Report &before,
+                                             const mpc::report::Report &after) {
+  std::vector<std::string> shared;
+  for (const std::string &name : before.otherDevices)
+    if (llvm::is_contained(after.otherDevices, name))
+      shared.push_back(name);
+  return shared;
+}
+
+/// Returns 1 if the reports differ, as `diff` does: with one --device those of
+/// this, else of all that both have.
+static int compare(const Options &options) {
+  mpc::report::Report before = read(options.path, options),
+                      after = read(options.other, options);
+  mpc::report::Difference difference = mpc::report::compare(before, after);
+  if (options.device.empty())
+    for (const std::string &name : sharedOthers(before, after)) {
+      Options ofDevice = options;
+      ofDevice.device = name;
+      difference.append(mpc::report::compare(read(options.path, ofDevice),
+                                             read(options.other, ofDevice)),
+                        name);
+    }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (options.json)
+    os << llvm::json::Value(differenceJson(difference)) << '\n';
+  else
+    printDifference(os, difference, options.all, outputColumns(100));
+  say("%s", text.c_str());
+  return difference.empty() ? 0 : 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+/// Where a file made of the report goes.
+static std::string findPlaceOf(const std::string &output,
+                               const Options &options) {
+  std::vector<InputFile> inputs = {{"what is reported on,", options.path}};
+  if (!options.arguments.profile().empty())
+    inputs.push_back({"the profile", options.arguments.profile()});
+  if (isModelFile(options.path))
+    for (const std::string &file : mpc::externalFiles(options.path))
+      inputs.push_back({"data of the model,", file});
+  return findPlace(output, inputs);
+}
+
+/// Returns how many nodes of the model have notes.
+static size_t annotate(const mpc::report::Report &report,
+                       const Options &options, const std::string &place) {
+  mpc::Annotations annotations;
+  annotations.model = notesOfModel(report);
+  annotations.nodes = notesOfNodes(report);
+  llvm::Expected<size_t> nodes =
+      mpc::annotateModel(options.path, annotations, place);
+  if (!nodes)
+    check(nodes.takeError());
+  return *nodes;
+}
+
+/// The report as a page, with what was measured if there is a profile.
+static std::string makePage(const mpc::report::Report &report,
+                            const std::optional<mpc::Profile> &profile) {
+  if (!profile)
+    return mpc::report::htmlPage(report);
+  auto ranges = mpc::report::Ranges::match(report, *profile);
+  if (!ranges)
+    throw Failure(Usage, "--profile: " + llvm::toString(ranges.takeError()));
+  if (!ranges->unknown().empty())
+    note("profile '" + profile->path + "' does not know " + ranges->unknown() +
+         ": the page shows no ranges there");
+  return mpc::report::htmlPage(report, &*ranges);
+}
+
+static std::optional<mpc::Profile> readProfile(const std::string &path) {
+  if (path.empty())
+    return std::nullopt;
+  llvm::Expected<mpc::Profile> profile = mpc::Profile::read(path);
+  if (!profile)
+    throw Failure(Usage, "--profile: " + llvm::toString(profile.takeError()));
+  if (profile->empty())
+    throw Failure(Usage, "--profile: profile '" + path +
+                             "' holds no tensor; 'mpc profile' writes one that "
+                             "does");
+  return std::move(*profile);
+}
+
+/// Writes the files that were asked for; where they go is settled before the
+/// model is compiled.
+static int write(const Options &options) {
+  std::string page, model;
+  if (!options.html.empty())
+    page = findPlaceOf(options.html, options);
+  if (!options.annotate.empty()) {
+    model = findPlaceOf(options.annotate, options);
+    // Large models have a second file beside them.
+    std::string data = findPlaceOf(options.annotate + ".data", options);
+    for (const std::string &place : {model, data})
+      if (isSamePlace(place, page))
+        throw Failure(Usage, "--html and --annotate would both write '" +
+                                 place + "'; give one of them another name");
+  }
+  std::optional<mpc::Profile> profile =
+      readProfile(page.empty() ? "" : options.arguments.profile());
+  mpc::report::Report report = read(options.path, options);
+  if (!page.empty()) {
+    writeFile(page, makePage(report, profile));
+    say("%s: the report of '%s'\n", options.html.c_str(), options.path.c_str());
+  }
+  if (!model.empty()) {
+    size_t nodes = annotate(report, options, model);
+    say("%s: '%s' with notes at %s\n", options.annotate.c_str(),
+        options.path.c_str(), formatCount(nodes, "node").c_str());
+  }
+  return Ok;
+}
+
+//===----------------------------------------------------------------------===//
+// The command line
+//===----------------------------------------------------------------------===//
+
+static void checkUsage(const Options &options) {
+  std::string given = options.arguments.firstGiven();
+  bool isCompiled = isModelFile(options.path) ||
+                    (!options.other.empty() && isModelFile(options.other));
+  if (!given.empty() && !isCompiled)
+    throw Failure(Usage, given + " is for ONNX files; '" + options.path +
+                             "' is compiled already");
+  bool decides = isCompiled && options.arguments.policy().precision == "auto";
+  if (!options.arguments.profile().empty() && options.html.empty() && !decides)
+    throw Failure(Usage, "--profile is shown by --html=OUT.html");
+  if (options.diff && options.other.empty())
+    throw Failure(Usage, "--diff compares two: mpc report --diff '" +
+                             options.path + "' OTHER");
+  if (!options.diff && !options.other.empty())
+    throw Failure(Usage, "unexpected argument '" + options.other +
+                             "'; --diff compares two");
+  if (!options.annotate.empty() && !isModelFile(options.path))
+    throw Failure(Usage, "--annotate copies an ONNX file; '" + options.path +
+                             "' is none");
+}
+
+static int run(const Options &options) {
+  checkUsage(options);
+  if (options.diff)
+    return compare(options);
+  if (!options.html.empty() || !options.annotate.empty())
+    return write(options);
+  mpc::report::Report report = read(options.path, options);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (options.json)
+    os << report.json << '\n';
+  else if (llvm::Error error = print(os, report, options))
+    throw Failure(Usage, llvm::toString(std::move(error)));
+  say("%s", text.c_str());
+  return Ok;
+}
+
+/// What is shown instead of the summary, and what goes with what.
+static void addViews(CLI::App &report, Options &options) {
+  CLI::Option *function =
+      report
+          .add_option("--function", options.selection.function,
+                      "Only this one: step, evaluate, predict")
+          ->option_text("NAME");
+  report
+      .add_option("--device", options.device,
+                  "Device whose formats are reported (default: the first)")
+      ->option_text("NAME");
+  CLI::Option *module =
+      report
+          .add_option("--module", options.selection.module,
+                      "Each op of a module: h.0, encoder/layer.3/attn")
+          ->option_text("PATH");
+  CLI::Option *all = report.add_flag("--all", options.all,
+                                     "Each op; of --diff, each that changed");
+  CLI::Option *only =
+      report
+          .add_option("--only", options.only,
+                      "Each op in f32, with some 16 bit (low), or at a cast")
+          ->check(Choice({"f32", "low", "casts"}))
+          ->option_text("f32|low|casts");
+  CLI::Option *explain = report
+                             .add_option("--explain", options.explain,
+                                         "Why a node computes in what it does")
+                             ->option_text("NODE");
+  CLI::Option *diff =
+      report.add_flag("--diff", options.diff,
+                      "In what two reports differ; exit status 1 if they do");
+  CLI::Option *html =
+      report
+          .add_option("--html", options.html, "Write it as a page to look at")
+          ->option_text("OUT.html");
+  CLI::Option *annotated =
+      report
+          .add_option("--annotate", options.annotate,
+                      "Write the model with what is said of each node, for "
+                      "Netron to show")
+          ->option_text("OUT.onnx");
+  CLI::Option *json =
+      report.add_flag("--json", options.json, "Print the report as JSON");
+  for (CLI::Option *file : {html, annotated})
+    for (CLI::Option *shown :
+         {function, module, all, only, explain, diff, json})
+      file->excludes(shown);
+  module->excludes(explain)->excludes(diff)->excludes(all)->excludes(json);
+  explain->excludes(diff)->excludes(all)->excludes(only)->excludes(json);
+  diff->excludes(only)->excludes(function);
+  json->excludes(only)->excludes(function);
+}
+
+Action mpc::tool::addReport(CLI::App &app) {
+  auto options = std::make_shared<Options>();
+  CLI::App *report =
+      app.add_subcommand("report", "Which op runs in which precision, and why");
+  report
+      ->add_option("model", options->path,
+                   "A package, a report (.json), or an ONNX file, with the "
+                   "options of mpc compile")
+      ->option_text("MODEL")
+      ->required();
+  report->add_option("other", options->other, "What --diff compares it with")
+      ->option_text("[OTHER]");
+  addViews(*report, *options);
+  options->arguments.addHiddenTo(*report);
+  options->arguments.showProfile(
+      *report, "Of --html: show what 'mpc profile' measured, too");
+  return [options] { return run(*options); };
+}

@@ -1,0 +1,172 @@
+//===- Train.cpp - mpc train ----------------------------------------------===//
+
+#include "tools/mpc/Command.h"
+#include "tools/mpc/data/LossFromData.h"
+#include "tools/mpc/options/Checks.h"
+#include "tools/mpc/training/Trainer.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+
+using namespace mpc::tool;
+
+/// Any other scale was decided when the program was compiled.
+static void requireDynamicScale(const Program &program) {
+  if (program.option("precision") != "fp16")
+    throw Failure(Usage, "--loss-scale-init is for programs compiled with "
+                         "--precision=fp16; this one is " +
+                             program.option("precision"));
+  std::string scale = program.option("loss-scale");
+  if (!scale.empty() && scale != "dynamic")
+    throw Failure(Usage, "--loss-scale-init is for a loss scale that adapts; "
+                         "this program was compiled with --loss-scale=" +
+                             scale);
+}
+
+/// Says what to compile where the data is for another loss.
+static std::unique_ptr<Dataset>
+readData(const Program &program, const char *entry, const std::string &path) {
+  try {
+    return std::make_unique<Dataset>(path, program.inputs(entry));
+  } catch (const Failure &failure) {
+    if (failure.exitCode != Usage)
+      throw;
+    const std::string message = failure.what();
+    throw Failure(Usage, message + adviseLoss(program, path, message));
+  }
+}
+
+static int run(const TrainOptions &options) {
+  if (options.resume && options.checkpointDir.empty())
+    throw Failure(Usage, "--resume needs --checkpoint-dir");
+  if (options.checkpointEvery != 0 && options.checkpointDir.empty())
+    throw Failure(Usage, "--checkpoint-every needs --checkpoint-dir");
+  if (options.onNan == OnNan::Rollback && options.checkpointDir.empty())
+    throw Failure(Usage, "--on-nan=rollback needs --checkpoint-dir");
+
+  if (isCheckpoint(options.checkpointDir))
+    throw Failure(Usage, "--checkpoint-dir='" + options.checkpointDir +
+                             "' is a checkpoint; give the folder that holds "
+                             "it");
+
+  Program program(options.package);
+  const char *entry = program.stepEntry();
+  if (options.lossScale)
+    requireDynamicScale(program);
+  if (!options.evalData.empty())
+    requireEvaluate(program);
+
+  std::unique_ptr<Dataset> data = readData(program, entry, options.data);
+  std::unique_ptr<Dataset> evalData;
+  if (!options.evalData.empty())
+    evalData =
+        std::make_unique<Dataset>(options.evalData, program.inputs("evaluate"));
+  // Whoever reads the log reads along.
+  if (options.json)
+    std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
+  return Trainer(options, program, *data, evalData.get()).run();
+}
+
+static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
+  train
+      ->add_option("--checkpoint-dir", options.checkpointDir,
+                   "Folder for checkpoints; one is written at the end")
+      ->option_text("DIR")
+      ->group("Checkpoints");
+  train
+      ->add_option("--checkpoint-every", options.checkpointEvery,
+                   "Steps from one to the next (default: an epoch, and " +
+                       std::to_string(kCheckpointPause) + " s or more)")
+      ->option_text("N")
+      ->check(Whole(1))
+      ->group("Checkpoints");
+  train
+      ->add_option("--checkpoint-keep", options.keep,
+                   "How many to keep; 0: all (default: 3)")
+      ->option_text("N")
+      ->check(Whole(0))
+      ->group("Checkpoints");
+  train
+      ->add_flag(
+          "--resume{yes}", options.resumeMode,
+          "Go on from the newest good checkpoint, bit for bit (on a GPU with "
+          "--deterministic); options of "
+          "MODEL.mpc that differ are followed (--resume=force: another loss "
+          "or optimizer too)")
+      ->check(Choice({"yes", "force"}))
+      ->group("Checkpoints");
+}
+
+Action mpc::tool::addTrain(CLI::App &app) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App *train = app.add_subcommand("train", "Train a compiled model");
+  train->add_option("package", options->package, "Compiled model (.mpc)")
+      ->option_text("MODEL.mpc")
+      ->required();
+  train->add_option("--data", options->data, "Arrays named like the inputs")
+      ->option_text("FILE.npz")
+      ->required();
+  train
+      ->add_option("--eval-data", options->evalData,
+                   "Evaluate on these after each epoch")
+      ->option_text("FILE.npz");
+  CLI::Option *epochs = train
+                            ->add_option("--epochs", options->epochs,
+                                         "Epochs to train in all (default: 1)")
+                            ->option_text("N")
+                            ->check(Whole(1));
+  train->add_option("--steps", options->steps, "Steps to train in all")
+      ->option_text("N")
+      ->check(Whole(1))
+      ->excludes(epochs);
+  train
+      ->add_option(
+          "--lr", options->learningRate,
+          "Learning rate instead of the compiled one, which a schedule "
+          "starts from")
+      ->option_text("RATE")
+      ->check(AtLeast(0));
+  train
+      ->add_option("--total-steps", options->totalSteps,
+                   "Updates that the rate's schedule is made for (default: as "
+                   "compiled, else as many as this command trains)")
+      ->option_text("N")
+      ->check(Whole(1));
+  train
+      ->add_option("--loss-scale-init", options->lossScale,
+                   "Dynamic loss scale to start with (fp16)")
+      ->option_text("SCALE")
+      ->check(Above(0));
+  train
+      ->add_option("--seed", options->seed,
+                   "Seed for shuffling and dropout (default: 0)")
+      ->option_text("N")
+      ->check(Whole(0));
+  train->add_flag("--no-shuffle", options->noShuffle,
+                  "Take samples in the order of the file");
+  train
+      ->add_option("--on-nan", options->onNanText,
+                   "What to do about steps that are not finite: abort "
+                   "(default), skip or rollback to the last checkpoint")
+      ->option_text("HOW")
+      ->check(Choice({"abort", "skip", "rollback"}));
+  options->session.addTo(*train);
+  addCheckpointOptions(train, *options);
+  train
+      ->add_flag("--json", options->json,
+                 "Print one JSON object per step and evaluation")
+      ->group("Output");
+  train->add_flag("--quiet,-q", options->quiet, "Print no progress")
+      ->group("Output");
+  return [options] {
+    options->resume = !options->resumeMode.empty();
+    options->force = options->resumeMode == "force";
+    if (options->onNanText == "skip")
+      options->onNan = OnNan::Skip;
+    if (options->onNanText == "rollback")
+      options->onNan = OnNan::Rollback;
+    return run(*options);
+  };
+}

@@ -1,0 +1,25 @@
+//===- Elements.h - Numbers of tensors in memory ----------------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_COMPARE_ELEMENTS_H
+#define MPC_TOOLS_MPC_COMPARE_ELEMENTS_H
+
+#include "compiler/Reference/HostTensor.h"
+
+#include "mpc/dtype.h"
+
+#include <vector>
+
+namespace mpc::tool {
+
+/// The `count` numbers at `bytes`. Throws a Failure for 16- and 8-bit floats,
+/// which the interpreter does not compute with.
+std::vector<reference::Element> loadElements(mpc_dtype_t dtype,
+                                             const void *bytes, size_t count);
+
+/// Writes numbers of that type to `bytes`.
+void storeElements(mpc_dtype_t dtype,
+                   const std::vector<reference::Element> &elements,
+                   void *bytes);
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_COMPARE_ELEMENTS_H

@@ -1,0 +1,38 @@
+//===- ConvertArray.h - Arrays of another type than asked for ---*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_DATA_CONVERTARRAY_H
+#define MPC_TOOLS_MPC_DATA_CONVERTARRAY_H
+
+#include "tools/npz/Npz.h"
+
+#include "mpc/dtype.h"
+
+#include <string>
+
+namespace mpc::tool {
+
+/// NumPy's name of a type; "" if NumPy has none: bf16 and FP8.
+std::string numpyName(mpc_dtype_t dtype);
+
+/// Whether arrays of a type are converted, as far as their values allow it:
+/// floats and integers to floats, integers to integers, booleans as 0 and 1.
+/// Never floats to integers, nor to f16, which has to be said in the file.
+bool mayConvert(const std::string &from, mpc_dtype_t to);
+
+/// Whether all elements are 0 or 1.
+bool isZeroOrOne(const npz::Array &array);
+
+/// Whether the elements are floats.
+bool isFloat(const npz::Array &array);
+
+struct Conversion {
+  std::string
+      fault; ///< "holds 300, which uint8 cannot hold ..."; "" if there is none.
+  std::string remark; ///< More for the note: "; values from 0 to 255 ...".
+};
+
+/// Converts the elements. Floats are rounded; integers must stay what they are.
+Conversion convertArray(npz::Array &array, mpc_dtype_t to);
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_DATA_CONVERTARRAY_H

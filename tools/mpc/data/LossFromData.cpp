@@ -1,0 +1,204 @@
+//===- LossFromData.cpp - The loss that a data set suggests ---------------===//
+
+#include "tools/mpc/data/LossFromData.h"
+#include "tools/mpc/base/Text.h"
+#include "tools/mpc/data/ConvertArray.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+using namespace mpc::tool;
+
+static constexpr const char *kCrossEntropy = "softmax-cross-entropy";
+
+std::string DataLoss::options() const {
+  std::string text = "--loss=" + kind;
+  if (labelAxis != 0)
+    text += " --label-axis=" + std::to_string(labelAxis);
+  return text;
+}
+
+std::string DataLoss::input() const {
+  return kind == kCrossEntropy ? "labels" : "targets";
+}
+
+std::string DataLoss::remedy(const std::string &message) const {
+  bool isSaid = array == input() && message.find(conversion) != message.npos;
+  if (conversion.empty() || isSaid)
+    return "";
+  return "; save data['" + array + "']" + conversion + " as '" + input() + "'";
+}
+
+/// The shape of one sample.
+static std::vector<int64_t> ofSample(const std::vector<int64_t> &shape) {
+  return {shape.begin() + !shape.empty(), shape.end()};
+}
+
+/// Whether every sample has one 1 along the last axis, and 0 elsewhere.
+/// `array` holds nothing else.
+static bool isOneHot(const mpc::npz::Array &array) {
+  if (array.shape.size() < 2 || array.shape.back() < 2)
+    return false;
+  size_t size = array.elementSize(), row = size * array.shape.back();
+  static const char zeros[8] = {};
+  for (size_t at = 0; at < array.data.size(); at += row) {
+    int64_t ones = 0;
+    for (size_t i = 0; i < row; i += size)
+      ones += std::memcmp(array.data.data() + at + i, zeros, size) != 0;
+    if (ones != 1)
+      return false;
+  }
+  return true;
+}
+
+/// A shape without dimensions of one element.
+static std::vector<int64_t> squeezed(std::vector<int64_t> shape) {
+  shape.erase(std::remove(shape.begin(), shape.end(), 1), shape.end());
+  return shape;
+}
+
+/// Whether samples of one shape have the form of another. One number for each
+/// may stand in a column, or not; with `reshapes` all dimensions of one element
+/// may be missing.
+static bool fits(const std::vector<int64_t> &array,
+                 const std::vector<int64_t> &wanted, bool reshapes) {
+  bool isColumn =
+      array.size() == 1 && ofSample(wanted) == std::vector<int64_t>{1};
+  return ofSample(array) == ofSample(wanted) || isColumn ||
+         (reshapes && squeezed(ofSample(array)) == squeezed(ofSample(wanted)));
+}
+
+/// ".reshape(-1, 4, 5)", to samples of this shape; "" if they have it.
+static std::string reshapeTo(const std::vector<int64_t> &wanted,
+                             const std::vector<int64_t> &array) {
+  if (ofSample(array) == ofSample(wanted) &&
+      array.size() == std::max<size_t>(wanted.size(), 1))
+    return "";
+  std::string text = ".reshape(-1";
+  for (int64_t extent : ofSample(wanted))
+    text += ", " + std::to_string(extent);
+  return text + ")";
+}
+
+/// An output without one of its dimensions.
+static std::vector<int64_t> without(std::vector<int64_t> shape, size_t axis) {
+  shape.erase(shape.begin() + static_cast<int64_t>(axis));
+  return shape;
+}
+
+/// The axes of an output that integers of this shape count along.
+static std::vector<size_t> findAxes(const std::vector<int64_t> &labels,
+                                    const std::vector<int64_t> &output,
+                                    bool reshapes) {
+  std::vector<size_t> axes;
+  for (size_t axis = 1; axis < output.size(); ++axis)
+    if (output[axis] >= 2 && fits(labels, without(output, axis), reshapes))
+      axes.push_back(axis);
+  return axes;
+}
+
+/// The loss for an array that has a number for each of the output.
+static void compareNumbers(const mpc::npz::Array &array,
+                           const OutputShape &output, DataLoss &loss) {
+  bool isBinary = isZeroOrOne(array);
+  bool areOneHot = isBinary && isOneHot(array) &&
+                   ofSample(array.shape) == ofSample(output.shape);
+  loss.kind = !isBinary ? "mse" : areOneHot ? kCrossEntropy : "bce-with-logits";
+  loss.why += !isBinary   ? "are numbers"
+              : areOneHot ? "are one-hot"
+                          : "are 0 and 1";
+  loss.conversion =
+      areOneHot ? ".argmax(-1)" : reshapeTo(output.shape, array.shape);
+}
+
+/// The loss for an array against one output; with `reshapes` also if one of
+/// them has dimensions of one element that the other lacks.
+static std::optional<DataLoss> match(const mpc::npz::Array &array,
+                                     const OutputShape &output, bool reshapes) {
+  if (output.shape.empty() || array.shape.empty())
+    return std::nullopt; // Nothing counts samples.
+  DataLoss loss;
+  loss.output = output.name;
+  loss.array = array.name;
+  loss.samples = array.shape[0];
+  loss.why = "'" + array.name + "', " + mpc::npz::typeText(array) + ", ";
+  if (fits(array.shape, output.shape, reshapes)) {
+    compareNumbers(array, output, loss);
+    return loss;
+  }
+  std::vector<size_t> axes = findAxes(array.shape, output.shape, reshapes);
+  if (isFloat(array) || axes.empty())
+    return std::nullopt;
+  loss.kind = kCrossEntropy;
+  // Of several the compiler takes one.
+  if (output.shape.size() > 2 && axes.size() == 1)
+    loss.labelAxis = static_cast<int64_t>(axes[0]);
+  loss.why += "are classes";
+  loss.conversion = reshapeTo(without(output.shape, axes[0]), array.shape);
+  return loss;
+}
+
+/// The one loss for an array and an output; none if there is none, or several.
+static std::optional<DataLoss>
+findOnlyLoss(const std::vector<mpc::npz::Array> &arrays,
+             const std::vector<OutputShape> &outputs, bool reshapes) {
+  std::vector<DataLoss> found;
+  for (const mpc::npz::Array &array : arrays)
+    for (const OutputShape &output : outputs)
+      if (std::optional<DataLoss> loss = match(array, output, reshapes))
+        found.push_back(*loss);
+  return found.size() == 1 ? std::optional(found[0]) : std::nullopt;
+}
+
+std::optional<DataLoss>
+mpc::tool::findLossFor(const npz::Reader &data,
+                       const std::vector<OutputShape> &outputs) {
+  std::vector<npz::Array> arrays;
+  for (const char *name : {"labels", "targets"})
+    if (data.has(name))
+      arrays.push_back(data.read(name));
+  // What fits as it is comes first.
+  std::optional<DataLoss> exact = findOnlyLoss(arrays, outputs, false);
+  return exact ? exact : findOnlyLoss(arrays, outputs, true);
+}
+
+/// What was compiled, as a command is told of it.
+static std::string modelOf(const Program &program) {
+  std::string model = program.option("model_path");
+  if (model.empty())
+    return "MODEL.onnx";
+  std::filesystem::path folder =
+      std::filesystem::path(program.path).parent_path();
+  return (folder / model).lexically_normal().string();
+}
+
+std::string mpc::tool::adviseLoss(const Program &program,
+                                  const std::string &data,
+                                  const std::string &message) {
+  // "mse of output 'y' against input 'targets'"; others are the model's own.
+  std::string loss = program.option("loss");
+  if (loss.find("' against input '") == std::string::npos)
+    return "";
+  std::vector<OutputShape> outputs;
+  for (const Binding &output : program.outputs("predict"))
+    if (loss.find(" of output '" + output.name + "'") != std::string::npos)
+      outputs.push_back({output.name, output.shape});
+  try {
+    std::optional<DataLoss> better = findLossFor(npz::Reader(data), outputs);
+    if (!better)
+      return "";
+    std::string axis =
+        "classes along axis " + std::to_string(better->labelAxis);
+    bool isSame =
+        loss.rfind(better->kind + " ", 0) == 0 &&
+        (better->labelAxis == 0 || loss.find(axis) != std::string::npos);
+    std::string remedy = better->remedy(message);
+    if (isSame)
+      return remedy.empty() ? "" : "; " + better->why + remedy;
+    return "; " + better->why + remedy + "; for these run: mpc compile " +
+           modelOf(program) + " " + better->options() + " -o " + program.path;
+  } catch (const std::exception &) {
+    return ""; // What is wrong with the file has been found before.
+  }
+}

@@ -1,0 +1,42 @@
+//===- Checks.h - What values options take ----------------------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_OPTIONS_CHECKS_H
+#define MPC_TOOLS_MPC_OPTIONS_CHECKS_H
+
+#include "passes/Driver/OptionChecks.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mpc::tool {
+
+/// The check of a flag, described by the words that it takes: "low|fp32".
+inline CLI::Validator asValidator(OptionCheck check) {
+  std::string words;
+  for (const std::string &word : check.words)
+    words += (words.empty() ? "" : "|") + word;
+  return CLI::Validator(
+      [check = std::move(check)](std::string &value) { return check(value); },
+      words, "");
+}
+
+inline CLI::Validator Choice(std::vector<std::string> words) {
+  return asValidator(check::choice(std::move(words)));
+}
+inline CLI::Validator Whole(uint64_t low, uint64_t high = INT64_MAX) {
+  return asValidator(check::whole(low, high));
+}
+inline CLI::Validator AtLeast(double low) {
+  return asValidator(check::atLeast(low));
+}
+inline CLI::Validator Above(double low) {
+  return asValidator(check::above(low));
+}
+inline CLI::Validator NotEmpty() { return asValidator(check::notEmpty()); }
+inline CLI::Validator Share() { return asValidator(check::share()); }
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_OPTIONS_CHECKS_H

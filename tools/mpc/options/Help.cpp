@@ -1,0 +1,254 @@
+//===- Help.cpp - What --help prints, and what wrong usage prints ---------===//
+
+#include "tools/mpc/options/Help.h"
+#include "tools/mpc/base/Text.h"
+
+#include <cctype>
+#include <sstream>
+
+using namespace mpc::tool;
+
+//===----------------------------------------------------------------------===//
+// Help
+//===----------------------------------------------------------------------===//
+
+/// Two columns; the second is wrapped at 80.
+static std::string twoColumns(const std::string &left, const std::string &right,
+                              size_t width) {
+  std::string text = "  " + left;
+  size_t column = text.size();
+  auto newLine = [&] {
+    text += "\n" + std::string(width, ' ');
+    column = width;
+  };
+  if (column + 2 > width) {
+    newLine();
+  } else {
+    text += std::string(width - column, ' ');
+    column = width;
+  }
+  std::istringstream words(right);
+  for (std::string word; words >> word;) {
+    if (column > width && column + 1 + word.size() > 80)
+      newLine();
+    else if (column > width) {
+      text += ' ';
+      ++column;
+    }
+    text += word;
+    column += word.size();
+  }
+  return text + "\n";
+}
+
+static std::vector<const CLI::Option *> positionalsOf(const CLI::App *app) {
+  return app->get_options(
+      [](const CLI::Option *option) { return option->get_positional(); });
+}
+
+std::string HelpFormatter::make_usage(const CLI::App *app, std::string) const {
+  std::string usage = "usage: " + app->get_name();
+  for (const CLI::App *parent = app->get_parent(); parent;
+       parent = parent->get_parent())
+    usage.insert(7, parent->get_name() + " ");
+  for (const CLI::Option *option : positionalsOf(app))
+    usage += " " + option->get_option_text();
+  for (const CLI::Option *option : app->get_options())
+    if (option->nonpositional() && option->get_required())
+      usage += " --" + option->get_lnames().front() + " " +
+               option->get_option_text();
+  if (!app->get_subcommands({}).empty())
+    usage += " COMMAND";
+  return usage + " [OPTIONS]\n";
+}
+
+std::string HelpFormatter::make_positionals(const CLI::App *app) const {
+  std::vector<const CLI::Option *> positionals = positionalsOf(app);
+  return positionals.empty() ? "" : make_group("", true, positionals);
+}
+
+std::string
+HelpFormatter::make_group(std::string group, bool isPositional,
+                          std::vector<const CLI::Option *> options) const {
+  std::string text = "\n" + (group.empty() ? "" : group + ":\n");
+  for (const CLI::Option *option : options)
+    text += make_option(option, isPositional);
+  return text;
+}
+
+std::string HelpFormatter::make_option(const CLI::Option *option,
+                                       bool isPositional) const {
+  std::string left;
+  if (isPositional) {
+    left = option->get_option_text();
+  } else {
+    for (const std::string &name : option->get_snames())
+      left += "-" + name + ", ";
+    if (!option->get_lnames().empty())
+      left += "--" + option->get_lnames().front();
+    if (!option->get_option_text().empty())
+      left += " " + option->get_option_text();
+  }
+  return twoColumns(left, option->get_description(), get_column_width());
+}
+
+void mpc::tool::addHelpForAll(CLI::App &command) {
+  command.set_help_all_flag("--help-all", "Print all options, also rare ones");
+}
+
+std::string HelpFormatter::makeGroups(const CLI::App *app,
+                                      CLI::AppFormatMode mode) const {
+  std::string text;
+  for (const std::string &group : app->get_groups()) {
+    bool isRare = group.rfind(kRareGroup, 0) == 0;
+    if (isRare && mode != CLI::AppFormatMode::All)
+      continue;
+    std::vector<const CLI::Option *> options =
+        app->get_options([&](const CLI::Option *option) {
+          return option->nonpositional() && option->get_group() == group;
+        });
+    if (!options.empty())
+      text += make_group(group, false, options);
+  }
+  return text;
+}
+
+std::string HelpFormatter::make_help(const CLI::App *app, std::string name,
+                                     CLI::AppFormatMode mode) const {
+  if (mode == CLI::AppFormatMode::Sub)
+    return twoColumns(app->get_name(), app->get_description(),
+                      get_column_width());
+  std::string text = app->get_description() + "\n\n" + make_usage(app, name) +
+                     make_positionals(app);
+  std::string subcommands;
+  for (const CLI::App *sub : app->get_subcommands({}))
+    subcommands += twoColumns(sub->get_name(), sub->get_description(), 14);
+  if (!subcommands.empty())
+    text += "\nCommands:\n" + subcommands;
+  text += makeGroups(app, mode);
+  // CLI11 hands the footer of the command down to its subcommands.
+  if (!app->get_parent() && !app->get_footer().empty())
+    text += "\n" + app->get_footer() + "\n";
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Wrong usage
+//===----------------------------------------------------------------------===//
+
+/// The innermost command that was named.
+static const CLI::App *commandOf(const CLI::App &app) {
+  const CLI::App *command = &app;
+  while (!command->get_subcommands().empty())
+    command = command->get_subcommands().front();
+  return command;
+}
+
+std::string mpc::tool::commandName(const CLI::App &app) {
+  const CLI::App *command = commandOf(app);
+  std::string name = command->get_name();
+  while ((command = command->get_parent()))
+    name = command->get_name() + " " + name;
+  return name;
+}
+
+/// What a build without the compiler lacks, if that is it; else "".
+static std::string lackingCompiler(const CLI::App &command,
+                                   const std::string &extra) {
+  bool isCommand =
+      !command.get_parent() && (extra == "compile" || extra == "export" ||
+                                extra == "report" || extra == "debug");
+  bool isModel = command.get_name() == "doctor" && extra[0] != '-';
+  if (!isCommand && !isModel)
+    return "";
+  return std::string("'mpc ") + (isModel ? "doctor MODEL" : extra) +
+         "' needs the compiler, and this mpc is built without it";
+}
+
+/// "; it is one of mpc train" for an option that another command has: when
+/// compiling most things are decided for good. "" if there is none, or several.
+static std::string describeOwner(const CLI::App &command,
+                                 const std::string &name) {
+  if (!command.get_parent())
+    return "";
+  std::string prefix = command.get_parent()->get_name() + " ";
+  const CLI::App *owner = nullptr;
+  unsigned count = 0;
+  for (const CLI::App *other : command.get_parent()->get_subcommands({})) {
+    if (!other->get_option_no_throw(name))
+      continue;
+    if (other->get_name() == "compile" && name != "--output")
+      return "; it is set when compiling: " + prefix + "compile " + name;
+    owner = other;
+    ++count;
+  }
+  return count == 1 ? "; it is one of " + prefix + owner->get_name() : "";
+}
+
+/// An argument that no option and no command took.
+static std::string describeExtra(const CLI::App &command,
+                                 const std::string &extra) {
+  if (positionalsOf(&command).empty())
+    if (std::string lacking = lackingCompiler(command, extra); !lacking.empty())
+      return lacking;
+  if (extra.size() > 1 && extra[0] == '-') {
+    std::string name = extra.substr(0, extra.find('='));
+    std::vector<std::string> known;
+    for (const CLI::Option *option : command.get_options())
+      for (const std::string &longName : option->get_lnames())
+        known.push_back(longName);
+    if (std::string owner = describeOwner(command, name); !owner.empty())
+      return "unknown option '" + name + "'" + owner;
+    // Dashes, which all have, make no option nearer.
+    size_t dashes = std::min(name.find_first_not_of('-'), name.size());
+    std::string nearest = findNearest(name.substr(dashes), known);
+    return "unknown option '" + name + "'" +
+           (nearest.empty() ? "" : "; did you mean '--" + nearest + "'?");
+  }
+  std::vector<std::string> commands;
+  for (const CLI::App *sub : command.get_subcommands({}))
+    commands.push_back(sub->get_name());
+  if (!commands.empty())
+    return "unknown command '" + extra + "'" + suggest(extra, commands);
+  return "unexpected argument '" + extra + "'";
+}
+
+/// The placeholder instead of CLI11's name: users never see the latter.
+static std::string shownName(const CLI::App &command, const std::string &name) {
+  for (const CLI::Option *option : positionalsOf(&command))
+    if (option->get_name(true) == name || option->get_name() == name)
+      return option->get_option_text();
+  return name;
+}
+
+std::string mpc::tool::describeUsageError(const CLI::App &app,
+                                          const CLI::ParseError &error) {
+  // Whatever CLI11 stumbled over, an argument that nobody took is the likely
+  // cause: --dta makes --data missing.
+  const CLI::App *command = commandOf(app);
+  std::vector<std::string> extras = app.remaining(/*recurse=*/true);
+  for (const std::string &extra : extras)
+    if (extra != "--")
+      return describeExtra(*command, extra);
+
+  std::string message = error.what();
+  if (dynamic_cast<const CLI::RequiredError *>(&error)) {
+    std::string suffix = " is required";
+    size_t at = message.find(suffix);
+    if (message == "A subcommand is required")
+      return "a command is required";
+    if (at != std::string::npos)
+      return shownName(*command, message.substr(0, at)) + suffix;
+  }
+  // "--data: 1 required TEXT missing": neither count nor type helps.
+  if (dynamic_cast<const CLI::ArgumentMismatch *>(&error))
+    if (const CLI::Option *option =
+            command->get_option_no_throw(message.substr(0, message.find(':'))))
+      return option->count() > 1
+                 ? option->get_name() + " is given more than once"
+                 : option->get_name() + " must be given as " +
+                       option->get_name() + " " + option->get_option_text();
+  if (!message.empty())
+    message[0] = std::tolower(static_cast<unsigned char>(message[0]));
+  return message;
+}

@@ -1,0 +1,45 @@
+//===- Help.h - What --help prints, and what wrong usage prints -*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_OPTIONS_HELP_H
+#define MPC_TOOLS_MPC_OPTIONS_HELP_H
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace mpc::tool {
+
+/// Adds `--help-all` to a command, which shows groups named so as well.
+inline constexpr const char *kRareGroup = "More of ";
+void addHelpForAll(CLI::App &command);
+
+/// Help of at most 80 columns that fits a screen.
+class HelpFormatter : public CLI::Formatter {
+public:
+  HelpFormatter() { column_width(26); }
+
+  std::string make_usage(const CLI::App *app, std::string name) const override;
+  std::string make_positionals(const CLI::App *app) const override;
+  std::string
+  make_group(std::string group, bool isPositional,
+             std::vector<const CLI::Option *> options) const override;
+  std::string make_option(const CLI::Option *option,
+                          bool isPositional) const override;
+  std::string make_help(const CLI::App *app, std::string name,
+                        CLI::AppFormatMode mode) const override;
+
+private:
+  std::string makeGroups(const CLI::App *app, CLI::AppFormatMode mode) const;
+};
+
+/// "mpc", "mpc train" or "mpc checkpoint list": the command that the arguments
+/// named before they went wrong.
+std::string commandName(const CLI::App &app);
+
+/// What is wrong with the command line, in one line; suggests what may have
+/// been meant.
+std::string describeUsageError(const CLI::App &app,
+                               const CLI::ParseError &error);
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_OPTIONS_HELP_H

@@ -1,0 +1,73 @@
+//===- Progress.h - How far training is, on stderr --------------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_TRAINING_PROGRESS_H
+#define MPC_TOOLS_MPC_TRAINING_PROGRESS_H
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+namespace mpc::tool {
+
+/// What there is to tell at one moment.
+struct ProgressState {
+  std::string title; ///< What is trained: "mlp.mpc".
+  uint64_t done = 0; ///< Steps, of `total`.
+  uint64_t total = 0;
+  uint64_t epoch = 0;          ///< Counts from 1; 0: not shown.
+  uint64_t epochs = 0;         ///< 0: their number is not given.
+  double trainLoss = 0;        ///< Smoothed, or the mean of an epoch.
+  bool hasPerplexity = false;  ///< Shown beside losses, of which it is exp.
+  double seconds = 0;          ///< So far, with evaluations and checkpoints.
+  double samplesPerSecond = 0; ///< 0: not known yet.
+  float lossScale = 1;         ///< Shown unless 1.
+  std::optional<double> evalLoss, evalAccuracy; ///< Of the last evaluation.
+  double secondsLeft = -1;                      ///< Below 0: not known yet.
+};
+
+/// One line of at most `columns` columns for a terminal. What matters least
+/// gives way first when there is little room: the title and the perplexities,
+/// then the accuracy, the evaluation's loss and the rate, the loss scale and at
+/// last the bar.
+std::string formatProgressBar(const ProgressState &state, unsigned columns,
+                              bool utf8);
+
+/// One line for a log.
+std::string formatProgressLine(const ProgressState &state);
+
+/// Prints the progress of training: a line for each epoch; on a terminal also a
+/// bar below these lines, which is redrawn in place some ten times a second,
+/// elsewhere a line each minute of an epoch.
+class Progress {
+public:
+  /// `quiet`: prints nothing at all.
+  Progress(std::FILE *stream, bool quiet);
+  ~Progress() { clear(); }
+
+  /// Cheap if it is not yet time to print.
+  void update(const ProgressState &state);
+
+  /// Prints the line of an epoch that has ended.
+  void endEpoch(const ProgressState &state);
+
+  /// Draws the last state, whatever the time, and leaves it standing. A log
+  /// needs no such line.
+  void finish(const ProgressState &state);
+
+  /// Removes the bar so that other text can be printed; the next update draws
+  /// it again.
+  void clear();
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  std::FILE *const stream;
+  const bool quiet, terminal, utf8;
+  bool drawn = false;
+  Clock::time_point nextTime;
+};
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_TRAINING_PROGRESS_H

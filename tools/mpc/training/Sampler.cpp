@@ -1,0 +1,77 @@
+//===- Sampler.cpp - Which samples make up the next batch -----------------===//
+
+#include "tools/mpc/training/Sampler.h"
+
+#include <cassert>
+#include <numeric>
+#include <utility>
+
+using namespace mpc::tool;
+
+/// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+/// SC 2011): 64 of its 128 bits for a 64-bit key and a 128-bit counter.
+static uint64_t philox(uint64_t key, uint64_t counterLow,
+                       uint64_t counterHigh) {
+  uint32_t k0 = key, k1 = key >> 32;
+  uint32_t c0 = counterLow, c1 = counterLow >> 32, c2 = counterHigh,
+           c3 = counterHigh >> 32;
+  for (int round = 0; round < 10; ++round) {
+    uint64_t product0 = uint64_t(0xD2511F53) * c0;
+    uint64_t product1 = uint64_t(0xCD9E8D57) * c2;
+    c0 = uint32_t(product1 >> 32) ^ c1 ^ k0;
+    c1 = uint32_t(product1);
+    c2 = uint32_t(product0 >> 32) ^ c3 ^ k1;
+    c3 = uint32_t(product0);
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
+  }
+  return uint64_t(c1) << 32 | c0;
+}
+
+std::vector<uint64_t> mpc::tool::permute(uint64_t count, uint64_t seed,
+                                         uint64_t epoch) {
+  std::vector<uint64_t> order(count);
+  std::iota(order.begin(), order.end(), uint64_t(0));
+  // Fisher-Yates. The high half of the product maps 64 random bits to [0, i)
+  // with a bias of i / 2^64, far below what anyone could measure.
+  for (uint64_t i = count; i > 1; --i) {
+    unsigned __int128 product =
+        static_cast<unsigned __int128>(philox(seed, i, epoch)) * i;
+    std::swap(order[i - 1], order[static_cast<uint64_t>(product >> 64)]);
+  }
+  return order;
+}
+
+Sampler::Sampler(uint64_t numSamples, uint64_t batchSize, uint64_t seed,
+                 bool shuffle)
+    : numSamples(numSamples), batchSize(batchSize), seed(seed),
+      shuffle(shuffle), batch(batchSize) {
+  assert(batchSize > 0 && numSamples >= batchSize && "no whole batch");
+}
+
+void Sampler::reseed(uint64_t newSeed) {
+  seed = newSeed;
+  order.clear();
+}
+
+void Sampler::seek(Position position) {
+  assert(position.batch < batchesPerEpoch() && "behind the end of the epoch");
+  if (position.epoch != at.epoch)
+    order.clear();
+  at = position;
+}
+
+const std::vector<uint64_t> &Sampler::next() {
+  if (shuffle && order.empty())
+    order = permute(numSamples, seed, at.epoch);
+
+  uint64_t first = at.batch * batchSize;
+  for (uint64_t i = 0; i < batchSize; ++i)
+    batch[i] = shuffle ? order[first + i] : first + i;
+
+  if (++at.batch == batchesPerEpoch()) {
+    at = {at.epoch + 1, 0};
+    order.clear();
+  }
+  return batch;
+}

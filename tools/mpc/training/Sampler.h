@@ -1,0 +1,52 @@
+//===- Sampler.h - Which samples make up the next batch ---------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_TRAINING_SAMPLER_H
+#define MPC_TOOLS_MPC_TRAINING_SAMPLER_H
+
+#include <cstdint>
+#include <vector>
+
+namespace mpc::tool {
+
+/// A permutation of 0 ... count-1 that depends on `seed`, `epoch` and `count`
+/// alone. Every permutation is equally likely, up to the quality of Philox.
+std::vector<uint64_t> permute(uint64_t count, uint64_t seed, uint64_t epoch);
+
+/// Gives out the samples of a data set in batches, epoch after epoch. What it
+/// gives depends on its arguments and position alone, so that training goes on
+/// after a stop as if there had been none.
+class Sampler {
+public:
+  struct Position {
+    uint64_t epoch = 0; ///< Epochs that are over.
+    uint64_t batch = 0; ///< Batches of this epoch that have been given out.
+  };
+
+  /// `numSamples` must be at least `batchSize`. Samples that do not fill the
+  /// last batch of an epoch are left out, other ones in each epoch if
+  /// shuffled.
+  Sampler(uint64_t numSamples, uint64_t batchSize, uint64_t seed, bool shuffle);
+
+  uint64_t batchesPerEpoch() const { return numSamples / batchSize; }
+  Position position() const { return at; }
+
+  /// Takes the orders of another seed from here on.
+  void reseed(uint64_t newSeed);
+
+  /// Goes to a position with `batch` below batchesPerEpoch().
+  void seek(Position position);
+
+  /// Indices of the next batch; valid until the next call.
+  const std::vector<uint64_t> &next();
+
+private:
+  const uint64_t numSamples, batchSize;
+  uint64_t seed;
+  const bool shuffle;
+  Position at;
+  std::vector<uint64_t> order; ///< Of epoch `at.epoch`; empty: not yet made.
+  std::vector<uint64_t> batch;
+};
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_TRAINING_SAMPLER_H

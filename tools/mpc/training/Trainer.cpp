@@ -1,0 +1,508 @@
+//===- Trainer.cpp - The training loop ------------------------------------===//
+
+#include "tools/mpc/training/Trainer.h"
+#include "tools/mpc/base/Print.h"
+#include "tools/mpc/base/Text.h"
+#include "tools/mpc/checkpoints/TrainProperties.h"
+#include "tools/mpc/checkpoints/TrainedOptions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+using namespace mpc::tool;
+
+/// Who goes on after a step that is not finite must know of it before the next.
+static SessionSettings forTraining(const TrainOptions &options, uint64_t seed) {
+  SessionSettings settings = options.session;
+  settings.seed = seed;
+  settings.asynchronous = options.onNan == OnNan::Abort;
+  return settings;
+}
+
+static Sampler makeSampler(const Dataset &data, uint64_t seed, bool shuffle) {
+  if (data.numSamples() < data.batchSize())
+    throw Failure(
+        Usage, format("%s: has %s, fewer than one batch of %llu; compile the "
+                      "model with a smaller --batch",
+                      data.path.c_str(),
+                      formatCount(data.numSamples(), "sample").c_str(),
+                      static_cast<unsigned long long>(data.batchSize())));
+  return Sampler(data.numSamples(), data.batchSize(), seed, shuffle);
+}
+
+//===----------------------------------------------------------------------===//
+// Beginning
+//===----------------------------------------------------------------------===//
+
+/// Whether the program makes the rate of each step itself.
+static bool hasSchedule(const Program &program) {
+  const char *last = program.has("apply") ? "apply" : "step";
+  for (const Binding &output : program.outputs(last))
+    if (output.name == "learning_rate")
+      return true;
+  return false;
+}
+
+/// The seed of a checkpoint in `folder` is not known before a session exists
+/// that can read it, and the session wants one: it is put right by resume().
+Trainer::Trainer(const TrainOptions &options, const Program &program,
+                 Dataset &data, Dataset *evalData)
+    : options(options), program(program), data(data), evalData(evalData),
+      seed(options.seed.value_or(0)), isScheduled(hasSchedule(program)),
+      session(program, forTraining(options, seed)),
+      sampler(makeSampler(data, seed, !options.noShuffle)),
+      progress(stderr, options.quiet) {
+  if (!options.checkpointDir.empty())
+    openCheckpointDir();
+  if (options.resume)
+    resume();
+  if (options.learningRate)
+    setRate(*options.learningRate);
+  if (options.lossScale)
+    session.writeScalar(program.stateOf(MPC_STATE_LOSS_SCALE),
+                        *options.lossScale);
+  setTotalSteps();
+  // Read once: reading a state waits for the device.
+  if (!isScheduled)
+    currentRate = readRate();
+}
+
+/// Of several, all get it.
+void Trainer::setRate(double rate) {
+  std::vector<std::string> names = program.learningRates();
+  if (names.empty())
+    throw Failure(Usage, "--lr does not apply: the model brings its own "
+                         "training step, which has no learning rate that "
+                         "could be set");
+  double least = std::strtod(program.option("lr-min").c_str(), nullptr);
+  if (isScheduled && rate < least)
+    throw Failure(Usage, format("--lr=%g is below the --lr-min=%g that the "
+                                "package was compiled with, to which the rate "
+                                "would rise; compile with another",
+                                rate, least));
+  for (const std::string &name : names)
+    session.writeScalar(name.c_str(), rate);
+}
+
+/// That of the first; none if there is none that stays.
+std::optional<double> Trainer::readRate() const {
+  std::vector<std::string> names = program.learningRates();
+  if (names.empty())
+    return std::nullopt;
+  return session.readScalar(names.front().c_str());
+}
+
+/// Steps of a warm-up that is no share of all.
+static uint64_t warmupSteps(const Program &program) {
+  double value = std::strtod(program.option("warmup").c_str(), nullptr);
+  return value >= 1 ? value : 0;
+}
+
+/// Whether the schedule has a last step, rather than just a warm-up that is a
+/// share of all.
+static bool endsRate(const Program &program) {
+  std::string schedule = program.option("lr-schedule");
+  for (const char *kind : {"cosine", "linear", "polynomial", "one-cycle"})
+    if (schedule.rfind(kind, 0) == 0 &&
+        schedule.rfind("cosine-restarts", 0) != 0)
+      return true;
+  return false;
+}
+
+/// What a schedule that ends falls to.
+static std::string lastRate(const Program &program) {
+  std::string least = program.option("lr-min");
+  return least.empty() ? "0" : least;
+}
+
+/// A schedule is made for as many updates as it was compiled for, or as the
+/// first run has; only --total-steps changes that.
+void Trainer::setTotalSteps() {
+  const char *state = program.stateOf(MPC_STATE_TOTAL_STEPS);
+  if (!state) {
+    if (options.totalSteps)
+      throw Failure(Usage, "--total-steps is for programs compiled with an "
+                           "--lr-schedule that looks at the end of training");
+    return;
+  }
+  int64_t before = session.readCounter(state);
+  uint64_t now =
+      options.totalSteps.value_or(before > 0 ? before : totalSteps());
+  if (now != uint64_t(before))
+    session.writeCounter(state, now);
+  if (uint64_t rise = warmupSteps(program); rise >= now && rise > 0)
+    std::fprintf(stderr,
+                 "mpc: note: the rate rises for %s and is scheduled for %s: it "
+                 "never falls\n",
+                 formatCount(rise, "step").c_str(), formatCount(now).c_str());
+  if (now == totalSteps())
+    return;
+  std::string scheduled =
+      format("the learning rate is scheduled for %s, and this run goes to step "
+             "%llu",
+             formatCount(now, "step").c_str(),
+             static_cast<unsigned long long>(totalSteps()));
+  bool isChosen =
+      options.totalSteps ||
+      std::strtoull(program.option("total-steps").c_str(), nullptr, 10) > 0;
+  if (now < totalSteps() && firstStep > 0 && !isChosen && endsRate(program))
+    throw Failure(
+        Usage,
+        format("%s: behind the end of the schedule the rate stays at its last "
+               "value, %s; give --total-steps=%llu for a schedule that ends "
+               "with this run, or --total-steps=%llu to train on as it is",
+               scheduled.c_str(), lastRate(program).c_str(),
+               static_cast<unsigned long long>(totalSteps()),
+               static_cast<unsigned long long>(now)));
+  note(scheduled + "; --total-steps changes that");
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+uint64_t Trainer::totalSteps() const {
+  if (options.steps)
+    return *options.steps;
+  uint64_t epochs = options.epochs.value_or(1),
+           batches = sampler.batchesPerEpoch(), each = program.microBatches();
+  // An update ends with its epoch if it can.
+  return program.weighsUpdates() ? epochs * ((batches + each - 1) / each)
+                                 : epochs * batches / each;
+}
+
+bool Trainer::isDone() const {
+  if (options.steps)
+    return step >= *options.steps;
+  return sampler.position().epoch >= options.epochs.value_or(1);
+}
+
+/// A batch none of whose labels counts makes the mean of the loss nan, though
+/// nothing in it is.
+void Trainer::checkLoss(const mpc_step_info_t &info) const {
+  if (!std::isnan(info.update_loss))
+    return;
+  if (std::string cause = data.explainNoLabels(stepSamples); !cause.empty())
+    throw Failure(Usage, format("the loss of step %llu is nan: %s",
+                                static_cast<unsigned long long>(step + 1),
+                                cause.c_str()));
+}
+
+/// Queues the next batch. What is known by now of earlier ones is settled.
+void Trainer::queueBatch() {
+  const std::vector<uint64_t> &samples = sampler.next();
+  const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
+  queued.push_back({++calls, samples});
+  mpc_step_info_t info = {};
+  info.struct_size = sizeof(info);
+  mpc_status_t status =
+      mpc_session_step(session.get(), inputs.data(), inputs.size(), &info);
+  take(status, info);
+}
+
+/// Lets the batches that an epoch has left for its last update be one, fewer
+/// than others have. Nothing is queued.
+void Trainer::finishUpdate() {
+  if (stepSamples.empty() || !program.weighsUpdates())
+    return;
+  queued.push_back({++calls, {}});
+  mpc_step_info_t info = {};
+  info.struct_size = sizeof(info);
+  mpc_status_t status = mpc_session_finish_update(session.get(), &info);
+  take(status, info);
+}
+
+/// Waits for all that is queued.
+void Trainer::drain() {
+  if (queued.empty())
+    return;
+  mpc_step_info_t info = {};
+  info.struct_size = sizeof(info);
+  mpc_status_t status = mpc_session_synchronize(session.get(), &info);
+  take(status, info);
+}
+
+/// Settles what a call told of.
+void Trainer::take(mpc_status_t status, const mpc_step_info_t &info) {
+  if (status && mpc_status_code(status) == MPC_NUMERIC && info.call != 0) {
+    std::string cause = mpc_status_message(status);
+    mpc_status_free(status);
+    return takeFault(cause, info);
+  }
+  check(status, format("step %llu", static_cast<unsigned long long>(step + 1)));
+  settle(info);
+}
+
+/// Says what the runtime found out about a step that was not finite, and where
+/// in the data it may come from. Throws if labels are missing.
+Trainer::NumericFault Trainer::explain(const std::string &cause,
+                                       const mpc_step_info_t &info) {
+  // Steps before it are not settled if both became known at once.
+  uint64_t before = info.call - queued.front().call;
+  const std::vector<uint64_t> &samples = queued[before].samples;
+  uint64_t batches = stepSamples.size() / data.batchSize() + before;
+  uint64_t failed = step + 1 + batches / program.microBatches();
+  bool ends = info.updated || info.skipped;
+  double loss = ends ? info.update_loss : info.loss;
+  auto number = static_cast<unsigned long long>(failed);
+  std::vector<uint64_t> all = stepSamples;
+  all.insert(all.end(), samples.begin(), samples.end());
+  std::string labels = std::isnan(loss) ? data.explainNoLabels(all) : "";
+  if (!labels.empty()) {
+    log(info, loss, failed);
+    progress.clear();
+    throw Failure(Usage, format("the loss of step %llu is nan: %s", number,
+                                labels.c_str()));
+  }
+  std::string place = data.explainNonFinite(samples), said = cause;
+  std::string indices =
+      std::isnan(loss) && place.empty() ? program.explainIndices() : "";
+  // No learning rate mends bad data.
+  constexpr std::string_view advice =
+      "; lower the learning rate or look at the data";
+  if (size_t at = said.rfind(advice); !place.empty() && at != std::string::npos)
+    said.erase(at, advice.size());
+  // A kernel of several ops.
+  else if (place.empty() && said.find(" more'") != std::string::npos &&
+           !program.has("observe"))
+    said += "; a package compiled with --check-numerics says in which op";
+  return {failed, loss,
+          format("step %llu: %s%s%s%s%s", number, said.c_str(),
+                 place.empty() ? "" : "; ", place.c_str(),
+                 indices.empty() ? "" : "; ", indices.c_str())};
+}
+
+/// True if the loss scale can shrink no more, and still gradients overflow.
+static bool isAtFloor(const mpc_step_info_t &info, const Program &program) {
+  return info.skipped && std::isfinite(info.update_loss) &&
+         program.stateOf(MPC_STATE_LOSS_SCALE) != nullptr;
+}
+
+/// Does about a step that was not finite what --on-nan says.
+void Trainer::takeFault(const std::string &cause, const mpc_step_info_t &info) {
+  NumericFault fault = explain(cause, info);
+  std::string limit;
+  bool goesOn = false;
+  if (options.onNan == OnNan::Skip && !isAtFloor(info, program)) {
+    goesOn = ++faultsInARow < kMostFaults;
+    limit = format("the last of %u in a row, ", kMostFaults);
+  } else if (options.onNan == OnNan::Rollback) {
+    goesOn = ++rollbacks <= kMostRollbacks;
+    limit = format("after %u rollbacks, ", kMostRollbacks);
+  }
+  progress.clear();
+  if (!goesOn) {
+    log(info, fault.loss, fault.step);
+    throw Failure(Numeric, limit + fault.text);
+  }
+  std::fprintf(stderr, "mpc: warning: %s\n", fault.text.c_str());
+  if (options.onNan == OnNan::Rollback) {
+    log(info, fault.loss, fault.step);
+    return rollBack();
+  }
+  isFaulty = true;
+  settle(info);
+}
+
+/// Goes back to the weights of the newest checkpoint. Batches go on: what made
+/// the step fail, data or their order, does not come again.
+void Trainer::rollBack() {
+  check(mpc_session_load_checkpoint(session.get(), lastCheckpoint.c_str()),
+        lastCheckpoint);
+  queued.clear();
+  stepSamples.clear();
+  step = readCount(session, kStep);
+  std::fprintf(stderr,
+               "mpc: note: going on after step %llu from '%s', with "
+               "the batches behind that one\n",
+               static_cast<unsigned long long>(step), lastCheckpoint.c_str());
+}
+
+/// Takes note of what one call did, unless that is known already. Calls become
+/// known in their order, each once.
+void Trainer::settle(const mpc_step_info_t &info) {
+  if (queued.empty() || info.call < queued.front().call)
+    return;
+  if (info.call != queued.front().call)
+    throw Failure(Error,
+                  format("the runtime told of call %llu before %llu",
+                         static_cast<unsigned long long>(info.call),
+                         static_cast<unsigned long long>(queued.front().call)));
+  const std::vector<uint64_t> &samples = queued.front().samples;
+  stepSamples.insert(stepSamples.end(), samples.begin(), samples.end());
+  samplesTaken += samples.size();
+  queued.pop_front();
+  if (!info.updated && !info.skipped)
+    return;
+  checkLoss(info);
+  if (info.updated)
+    epochLoss.add(currentEpoch(), info.update_loss, stepSamples.size());
+  stepSamples.clear();
+  ++step;
+  if (isFaulty)
+    leftOut += info.skipped;
+  else if (info.updated)
+    faultsInARow = 0;
+  isFaulty = false;
+  report(info, info.update_loss);
+}
+
+/// True if what is queued may have to be known before the next batch: it may
+/// end training, or an epoch, or bring a checkpoint.
+bool Trainer::mustDrain(bool epochEnds) const {
+  if (queued.empty())
+    return false;
+  if (epochEnds || signals.received())
+    return true;
+  // Queued calls are batches, several of which may make one update.
+  uint64_t batches = stepSamples.size() / data.batchSize() + queued.size();
+  uint64_t updates = batches / program.microBatches();
+  if (updates == 0)
+    return false;
+  uint64_t reached = step + updates;
+  if (options.steps && reached >= *options.steps)
+    return true;
+  return !options.checkpointDir.empty() && options.checkpointEvery != 0 &&
+         reached % options.checkpointEvery == 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Evaluations and checkpoints
+//===----------------------------------------------------------------------===//
+
+void Trainer::evaluateNow() {
+  if (!evalData || (lastEvaluation && evaluatedStep == step))
+    return;
+  lastEvaluation = evaluate(session, program, *evalData);
+  evaluatedStep = step;
+  if (options.json)
+    logEvaluation();
+}
+
+bool Trainer::isCheckpointDue(bool epochEnds) const {
+  if (options.checkpointDir.empty())
+    return false;
+  if (options.checkpointEvery != 0)
+    return step % options.checkpointEvery == 0;
+  // The last one does not wait for its evaluation, which may fail.
+  if (isDone())
+    return true;
+  return epochEnds &&
+         Clock::now() - lastSave >= std::chrono::seconds(kCheckpointPause);
+}
+
+void Trainer::saveCheckpoint() {
+  std::string path = options.checkpointDir + "/step-" + std::to_string(step);
+  if (options.checkpointDir.empty() || path == lastCheckpoint)
+    return;
+  session.setProperty(kEpoch, std::to_string(sampler.position().epoch));
+  session.setProperty(kBatch, std::to_string(sampler.position().batch));
+  session.setProperty(kBatchSize, std::to_string(data.batchSize()));
+  session.setProperty(kStep, std::to_string(step));
+  session.setProperty(kSeed, std::to_string(seed));
+  session.setProperty(kSamples, std::to_string(data.numSamples()));
+  session.setProperty(kShuffle, options.noShuffle ? "0" : "1");
+  session.setProperty(kLoss, epochLoss.toText());
+  session.setProperty(kData, data.fingerprint());
+  rememberOptions(session, program);
+  check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
+  lastCheckpoint = path;
+  lastSave = Clock::now();
+  if (options.keep > 0)
+    check(mpc_checkpoint_prune(options.checkpointDir.c_str(), options.keep),
+          options.checkpointDir);
+}
+
+//===----------------------------------------------------------------------===//
+// The loop
+//===----------------------------------------------------------------------===//
+
+/// Says how many samples each epoch leaves out.
+void Trainer::noteSamplesLeftOut() const {
+  uint64_t left = data.numSamples() % data.batchSize();
+  if (left == 0 || isDone())
+    return;
+  std::fprintf(stderr,
+               "mpc: note: %s do not fill batches of %llu: %llu of them are "
+               "left out in each epoch%s\n",
+               formatCount(data.numSamples(), "sample").c_str(),
+               static_cast<unsigned long long>(data.batchSize()),
+               static_cast<unsigned long long>(left),
+               options.noShuffle ? "" : ", other ones each time");
+}
+
+/// Says what an older program has summed for an update that never comes.
+void Trainer::noteBatchesLeftOut() {
+  if (stepSamples.empty())
+    return;
+  progress.clear();
+  note(format("the last %s of %s are no whole update of %llu and change no "
+              "weight; compile the model again with this version of mpc, whose "
+              "updates may be incomplete",
+              formatCount(stepSamples.size() / data.batchSize()).c_str(),
+              formatCount(sampler.batchesPerEpoch(), "batch").c_str(),
+              static_cast<unsigned long long>(program.microBatches())));
+}
+
+ExitCode Trainer::run() {
+  noteSamplesLeftOut();
+  if (options.onNan == OnNan::Rollback)
+    saveCheckpoint();
+  begin = lastSave = Clock::now();
+  bool epochEnds = false;
+  while (!isDone()) {
+    uint64_t epoch = sampler.position().epoch;
+    queueBatch();
+    epochEnds |= sampler.position().epoch != epoch;
+    if (mustDrain(epochEnds))
+      drain();
+    if (epochEnds && queued.empty())
+      finishUpdate();
+    // Programs of before updates could be incomplete leave the gradients that
+    // an epoch ends with where they are.
+    bool stepEnds = queued.empty() && (stepSamples.empty() || isDone());
+    if (stepEnds) {
+      // The checkpoint first: an evaluation that fails must not cost the epoch.
+      if (isCheckpointDue(epochEnds))
+        saveCheckpoint();
+      if (epochEnds) {
+        evaluateNow();
+        progress.endEpoch(epochState());
+      }
+      epochEnds = false;
+      if (const char *signal = signals.received())
+        return stop(signal);
+    }
+    progress.update(progressState());
+  }
+  noteBatchesLeftOut();
+  saveCheckpoint();
+  evaluateNow();
+  ProgressState state = progressState();
+  if (step > firstStep)
+    progress.finish(state);
+  if (options.json)
+    printDevice();
+  else
+    printSummary(state);
+  return Ok;
+}
+
+ExitCode Trainer::stop(const char *signal) {
+  progress.clear();
+  if (options.checkpointDir.empty())
+    throw Failure(Stopped,
+                  format("stopped by %s after step %llu; without "
+                         "--checkpoint-dir nothing is kept to resume from",
+                         signal, static_cast<unsigned long long>(step)));
+  saveCheckpoint();
+  std::fprintf(stderr,
+               "mpc: stopped by %s after step %llu; '%s' is written: the same "
+               "command with --resume goes on\n",
+               signal, static_cast<unsigned long long>(step),
+               lastCheckpoint.c_str());
+  return Stopped;
+}

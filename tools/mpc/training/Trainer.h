@@ -1,0 +1,162 @@
+//===- Trainer.h - The training loop ----------------------------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_TRAINING_TRAINER_H
+#define MPC_TOOLS_MPC_TRAINING_TRAINER_H
+
+#include "tools/mpc/base/Runtime.h"
+#include "tools/mpc/checkpoints/FolderLock.h"
+#include "tools/mpc/data/Dataset.h"
+#include "tools/mpc/training/EpochLoss.h"
+#include "tools/mpc/training/Evaluate.h"
+#include "tools/mpc/training/Progress.h"
+#include "tools/mpc/training/Sampler.h"
+#include "tools/mpc/training/Signals.h"
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpc::tool {
+
+/// Seconds that training goes without a checkpoint unless it is told how often:
+/// a short epoch would be shorter than the writing.
+constexpr unsigned kCheckpointPause = 5;
+
+/// What becomes of training after a step that is not finite.
+enum class OnNan { Abort, Skip, Rollback };
+
+/// Steps in a row that may be left out, and times that training goes back.
+constexpr unsigned kMostFaults = 20;
+constexpr unsigned kMostRollbacks = 3;
+
+struct TrainOptions {
+  std::string package, data, evalData, checkpointDir;
+  std::optional<uint64_t> epochs, steps; ///< Both absent: one epoch.
+  std::optional<uint64_t> totalSteps;    ///< Absent: see setTotalSteps().
+  std::optional<uint64_t> seed;          ///< Absent: 0, or the checkpoint's.
+  std::optional<double> learningRate, lossScale;
+  /// In steps; 0: after an epoch that ends kCheckpointPause or more after the
+  /// one before.
+  uint64_t checkpointEvery = 0;
+  uint64_t keep = 3; ///< Checkpoints to keep; 0: all.
+  bool resume = false, noShuffle = false, json = false, quiet = false;
+  std::string resumeMode; ///< As the option says it: yes, force; else empty.
+  bool force = false;     ///< Resume with another loss or optimizer, too.
+  std::string onNanText;  ///< As the option says it, or empty.
+  OnNan onNan = OnNan::Abort;
+  SessionSettings session;
+};
+
+/// Trains a session on a data set: batches, epochs, evaluations, checkpoints,
+/// and going on from one. A step is one update of the weights, or one that was
+/// skipped because a gradient overflowed.
+///
+/// Everything that decides the course of training is in the session and saved
+/// with it, the sampler's position among its properties.
+///
+/// Steps are queued, and on a GPU what one did is known a call later. Before
+/// anything that depends on it (a checkpoint, an evaluation, the end) all that
+/// is queued is waited for, so that late or not makes no difference to what is
+/// done, nor to the log.
+class Trainer {
+public:
+  /// `evalData` may be null. `options`, `program`, `data` and `evalData` must
+  /// outlive the trainer.
+  Trainer(const TrainOptions &options, const Program &program, Dataset &data,
+          Dataset *evalData);
+
+  /// Trains to the end or until a signal comes. Returns what `mpc train`
+  /// should return.
+  ExitCode run();
+
+private:
+  /// A batch that was queued and of which no result is known.
+  struct Queued {
+    uint64_t call; ///< Counts from 1, as mpc_step_info_t does.
+    std::vector<uint64_t> samples;
+  };
+
+  /// A step that was not finite.
+  struct NumericFault {
+    uint64_t step;
+    double loss;
+    std::string text;
+  };
+
+  static uint64_t readCount(const Session &session, const char *name);
+  void openCheckpointDir();
+  void resume();
+  void setRate(double rate);
+  void setTotalSteps();
+  std::optional<double> readRate() const;
+  void takeOptions(const std::string &misfit);
+  void restorePosition();
+  void noteOtherData() const;
+  void noteSamplesLeftOut() const;
+  void printDevice() const;
+  void noteBatchesLeftOut();
+  void queueBatch();
+  void finishUpdate();
+  void drain();
+  void settle(const mpc_step_info_t &info);
+  bool mustDrain(bool epochEnds) const;
+  void checkLoss(const mpc_step_info_t &info) const;
+  void take(mpc_status_t status, const mpc_step_info_t &info);
+  NumericFault explain(const std::string &cause, const mpc_step_info_t &info);
+  void takeFault(const std::string &cause, const mpc_step_info_t &info);
+  void rollBack();
+  void report(const mpc_step_info_t &info, double loss);
+  void log(const mpc_step_info_t &info, double loss, uint64_t step);
+  void logEvaluation() const;
+  void evaluateNow();
+  void saveCheckpoint();
+  bool isCheckpointDue(bool epochEnds) const;
+  bool isDone() const;
+  uint64_t totalSteps() const;
+  uint64_t currentEpoch() const;
+  ProgressState progressState() const;
+  ProgressState epochState() const;
+  ExitCode stop(const char *signal);
+  std::string describeLoss(bool learned) const;
+  void printSummary(const ProgressState &state) const;
+
+  using Clock = std::chrono::steady_clock;
+
+  const TrainOptions &options;
+  const Program &program;
+  Dataset &data;
+  Dataset *const evalData;
+  uint64_t seed;
+  const bool isScheduled; ///< Rates are made by the program.
+  FolderLock lock;        ///< Of the folder for checkpoints, if there is one.
+  Session session;
+  Sampler sampler;
+  Progress progress;
+  StopOnSignal signals;
+
+  std::deque<Queued> queued;
+  uint64_t calls = 0;                ///< Of mpc_session_step.
+  std::vector<uint64_t> stepSamples; ///< Of the step that is not done.
+  std::optional<double> currentRate; ///< Of all steps, unless scheduled.
+
+  uint64_t step = 0;      ///< Taken since the beginning, skipped ones included.
+  uint64_t firstStep = 0; ///< Of this run.
+  uint64_t skipped = 0;   ///< In this run.
+  uint64_t leftOut = 0;   ///< Of these, not for an overflow.
+  unsigned faultsInARow = 0, rollbacks = 0;
+  bool isFaulty = false; ///< A batch of the step that is not done.
+  Clock::time_point begin = Clock::now(); ///< Of this run.
+  Clock::time_point lastSave = begin;     ///< Of a checkpoint, or `begin`.
+  uint64_t samplesTaken = 0;              ///< In this run.
+  double smoothLoss = 0;                  ///< A moving average.
+  EpochLoss epochLoss;
+  float lossScale = 1;
+  std::optional<Evaluation> lastEvaluation;
+  uint64_t evaluatedStep = 0;
+  std::string lastCheckpoint;
+};
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_TRAINING_TRAINER_H

@@ -1,0 +1,178 @@
+//===- TrainerResume.cpp - Training that goes on from a checkpoint --------===//
+
+#include "tools/mpc/base/Output.h"
+#include "tools/mpc/base/Print.h"
+#include "tools/mpc/base/Text.h"
+#include "tools/mpc/checkpoints/TrainProperties.h"
+#include "tools/mpc/checkpoints/TrainedOptions.h"
+#include "tools/mpc/training/Trainer.h"
+
+#include "runtime/src/base/guard.h"
+#include "runtime/src/checkpoint/checkpoint.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+using namespace mpc::tool;
+
+/// True if `folder` holds anything named like a checkpoint.
+static bool hasCheckpoints(const std::string &folder) {
+  std::error_code error;
+  for (const auto &entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().filename().string().rfind("step-", 0) == 0)
+      return true;
+  return false;
+}
+
+/// Makes the folder for checkpoints and locks it before anything is read from
+/// it: of two runs that start at once, one ends here.
+void Trainer::openCheckpointDir() {
+  const std::string &folder = options.checkpointDir;
+  createFolders(folder);
+  lock.take(folder);
+  // Those of a run or of a pruning that was killed.
+  check(runtime::guard([&] {
+          return runtime::remove_leftovers(runtime::system_files(), folder);
+        }),
+        folder);
+  if (!options.resume && hasCheckpoints(folder))
+    throw Failure(Usage, "'" + folder +
+                             "' holds checkpoints of another run; give "
+                             "--resume to go on with it, or another folder");
+}
+
+/// A property that checkpoints of `mpc train` have.
+uint64_t Trainer::readCount(const Session &session, const char *name) {
+  std::optional<std::string> text = session.property(name);
+  if (!text)
+    throw Failure(Damaged, std::string("the checkpoint was not written by mpc "
+                                       "train: it lacks '") +
+                               name + "'");
+  char *end = nullptr;
+  errno = 0;
+  uint64_t value = std::strtoull(text->c_str(), &end, 10);
+  if (errno != 0 || end == text->c_str() || *end != 0)
+    throw Failure(Damaged, std::string("the checkpoint's '") + name +
+                               "' is no number: '" + *text + "'");
+  return value;
+}
+
+void Trainer::resume() {
+  std::string misfit;
+  std::string loaded = session.loadLatest(options.checkpointDir, misfit);
+  if (loaded.empty()) {
+    std::fprintf(stderr,
+                 "mpc: note: '%s' holds no checkpoint yet: starting "
+                 "from the beginning\n",
+                 options.checkpointDir.c_str());
+    return;
+  }
+  takeOptions(misfit);
+  restorePosition();
+  noteOtherData();
+  epochLoss.restore(session.property(kLoss).value_or(""));
+  lastCheckpoint = loaded;
+  std::fprintf(stderr, "mpc: note: going on after step %llu from '%s'\n",
+               static_cast<unsigned long long>(step), loaded.c_str());
+}
+
+/// Says what the program was compiled with and the checkpoint was not. Training
+/// goes on with the program's; that it is the same training must be true, or
+/// asked for. `misfit` is what of the optimizer's the checkpoint lacks or has
+/// too much.
+void Trainer::takeOptions(const std::string &misfit) {
+  OptionChanges changes = compareOptions(session, program);
+  if (!changes.graver.empty() && !options.force)
+    throw Failure(Usage, "the checkpoint was trained with other options: " +
+                             joinWords(changes.graver) +
+                             "; give --resume=force to go on all the same" +
+                             (misfit.empty() ? "" : ", the optimizer anew"));
+  if (!misfit.empty() && !options.force && !changes.states)
+    throw Failure(Damaged,
+                  "the checkpoint belongs to another program: " + misfit);
+  std::vector<std::string> said = changes.graver;
+  said.insert(said.end(), changes.milder.begin(), changes.milder.end());
+  if (!said.empty())
+    std::fprintf(stderr, "mpc: note: going on with %s\n",
+                 joinWords(said).c_str());
+  if (!misfit.empty() && !changes.states)
+    std::fprintf(stderr,
+                 "mpc: note: the optimizer starts anew where the "
+                 "checkpoint does not fit it: %s\n",
+                 misfit.c_str());
+  if (!changes.known)
+    std::fprintf(stderr,
+                 "mpc: note: the checkpoint does not say what it was trained "
+                 "with; its learning rate is %g\n",
+                 readRate().value_or(0));
+  // A rate that was compiled anew is meant; otherwise that of the checkpoint,
+  // which --lr may have set, goes on.
+  const char *totalSteps = program.stateOf(MPC_STATE_TOTAL_STEPS);
+  if (changes.totalSteps && totalSteps)
+    session.writeCounter(
+        totalSteps,
+        std::strtoll(program.option("total-steps").c_str(), nullptr, 10));
+  if (changes.rate)
+    setRate(std::strtod(program.option("lr").c_str(), nullptr));
+  std::string before = session.property(kBatchSize).value_or("");
+  if (!before.empty() && before != std::to_string(data.batchSize()))
+    std::fprintf(
+        stderr, "mpc: note: going on with batches of %llu instead of %s\n",
+        static_cast<unsigned long long>(data.batchSize()), before.c_str());
+}
+
+/// Says which arrays are not those of the checkpoint, as far as their samples
+/// show it. That may be meant.
+void Trainer::noteOtherData() const {
+  std::optional<std::string> before = session.property(kData);
+  if (!before)
+    return;
+  std::vector<std::string> others = data.differencesFrom(*before);
+  if (!others.empty())
+    note(data.path + " holds other data than the checkpoint was trained on: " +
+         joinWords(others));
+}
+
+void Trainer::restorePosition() {
+  uint64_t savedSeed = readCount(session, kSeed);
+  if (options.seed && *options.seed != savedSeed)
+    throw Failure(Usage,
+                  format("--seed=%llu differs from the checkpoint's %llu",
+                         static_cast<unsigned long long>(*options.seed),
+                         static_cast<unsigned long long>(savedSeed)));
+  bool savedShuffle = readCount(session, kShuffle) != 0;
+  if (savedShuffle == options.noShuffle)
+    throw Failure(Usage, savedShuffle
+                             ? "the checkpoint was trained without --no-shuffle"
+                             : "the checkpoint was trained with --no-shuffle");
+  uint64_t savedSamples = readCount(session, kSamples);
+  if (savedSamples != data.numSamples())
+    throw Failure(Usage, data.path + ": has " +
+                             formatCount(data.numSamples(), "sample") +
+                             ", but the checkpoint was trained on " +
+                             formatCount(savedSamples));
+  Sampler::Position position = {readCount(session, kEpoch),
+                                readCount(session, kBatch)};
+  // Between epochs any batch will do. Checkpoints did not always say it.
+  uint64_t savedBatch = session.property(kBatchSize)
+                            ? readCount(session, kBatchSize)
+                            : data.batchSize();
+  if (savedBatch != data.batchSize() && position.batch != 0)
+    throw Failure(
+        Usage,
+        format(
+            "the checkpoint stands within an epoch of batches of %llu, but "
+            "the program takes batches of %llu; compile it with --batch=%llu",
+            static_cast<unsigned long long>(savedBatch),
+            static_cast<unsigned long long>(data.batchSize()),
+            static_cast<unsigned long long>(savedBatch)));
+  if (position.batch >= sampler.batchesPerEpoch())
+    throw Failure(Damaged, "the checkpoint's position lies behind the end of "
+                           "the epoch");
+  seed = savedSeed;
+  sampler.reseed(seed);
+  sampler.seek(position);
+  step = firstStep = readCount(session, kStep);
+}
