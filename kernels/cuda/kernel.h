@@ -8,9 +8,9 @@
 #include <string>
 
 #include "kernels/cuda/choices.h"
-#include "kernels/cuda/cublaslt.h"
-#include "kernels/cuda/cudnn.h"
-#include "kernels/cuda/driver.h"
+#include "kernels/cuda/cublaslt/cublaslt.h"
+#include "kernels/cuda/cudnn/cudnn.h"
+#include "kernels/cuda/driver/driver.h"
 #include "kernels/kernel.h"
 
 namespace mpc::kernels {

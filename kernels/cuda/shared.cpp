@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "kernels/cuda/cudnn_plan.h"
+#include "kernels/cuda/cudnn/cudnn_plan.h"
 
 namespace mpc::kernels {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/cuda/choices.h"
-#include "kernels/cuda/device_images.h"
+#include "kernels/cuda/driver/device_images.h"
 #include "kernels/cuda/kernel.h"
 
 namespace mpc::kernels {

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/driver.h"
+#include "kernels/cuda/driver/driver.h"
 #include "mpc/runtime.hpp"
 #include "tools/npz/Npz.h"
 

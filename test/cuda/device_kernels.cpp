@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "kernels/cuda/attention_params.h"
-#include "kernels/cuda/embedding_params.h"
-#include "kernels/cuda/pool_params.h"
+#include "kernels/cuda/kernels/attention_params.h"
+#include "kernels/cuda/kernels/embedding_params.h"
+#include "kernels/cuda/kernels/pool_params.h"
 #include "kernels/float_types.h"
 #include "test/device_sim/device_sim.h"
 

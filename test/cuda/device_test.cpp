@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "kernels/cuda/device_images.h"
+#include "kernels/cuda/driver/device_images.h"
 #include "kernels/cuda/kernel.h"
 #include "kernels/float_types.h"
 #include "test/cuda/as_kernel.h"

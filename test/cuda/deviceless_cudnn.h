@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string>
 
-#include "kernels/cuda/cudnn.h"
+#include "kernels/cuda/cudnn/cudnn.h"
 
 namespace mpc::test {
 

@@ -1,6 +1,6 @@
 // The table of the driver API.
 
-#include "kernels/cuda/driver.h"
+#include "kernels/cuda/driver/driver.h"
 
 #include <gtest/gtest.h>
 

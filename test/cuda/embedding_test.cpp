@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/device_images.h"
+#include "kernels/cuda/driver/device_images.h"
 #include "kernels/cuda/kernel.h"
 #include "test/cuda/device_kernels.h"
 #include "test/cuda/host_driver.h"

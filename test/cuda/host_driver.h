@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "kernels/cuda/driver.h"
+#include "kernels/cuda/driver/driver.h"
 
 namespace mpc::test {
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/cuda/driver/launch.h"
 #include "kernels/cuda/kernel.h"
-#include "kernels/cuda/launch.h"
 #include "kernels/float_types.h"
 #include "test/cuda/device_kernels.h"
 #include "test/cuda/host_driver.h"

@@ -4,7 +4,7 @@
 #ifndef MPC_TEST_CUDA_TEST_IMAGES_H_
 #define MPC_TEST_CUDA_TEST_IMAGES_H_
 
-#include "kernels/cuda/device_images.h"
+#include "kernels/cuda/driver/device_images.h"
 
 namespace mpc::test {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/cublaslt.h"
+#include "kernels/cuda/cublaslt/cublaslt.h"
 #include "test/cuda/host_driver.h"
 
 namespace mpc::test {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/cudnn.h"
+#include "kernels/cuda/cudnn/cudnn.h"
 #include "test/cuda/host_driver.h"
 
 namespace mpc::test {

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/driver.h"
+#include "kernels/cuda/driver/driver.h"
 
 namespace mpc::test {
 

@@ -16,7 +16,7 @@
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
-#include "kernels/cuda/driver.h"
+#include "kernels/cuda/driver/driver.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -3,7 +3,7 @@
 
 #include <cublasLt.h>
 
-#include "kernels/cuda/cublaslt.h"
+#include "kernels/cuda/cublaslt/cublaslt.h"
 #include "test/cuda/signatures/signatures.h"
 
 namespace mpc::cuda {

@@ -3,7 +3,7 @@
 
 #include <cudnn_graph.h>
 
-#include "kernels/cuda/cudnn.h"
+#include "kernels/cuda/cudnn/cudnn.h"
 #include "test/cuda/signatures/signatures.h"
 
 namespace mpc::cuda {

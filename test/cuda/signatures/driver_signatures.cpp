@@ -1,7 +1,7 @@
 // Our declarations of the driver API against the toolkit's. Nothing to run: it
 // compiles or it does not.
 
-#include "kernels/cuda/driver.h"
+#include "kernels/cuda/driver/driver.h"
 
 // The functions under the names they have in the library.
 #define __CUDA_API_VERSION_INTERNAL

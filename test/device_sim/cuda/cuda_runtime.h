@@ -27,7 +27,7 @@
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
-// See kernels/cuda/device.h.
+// See kernels/cuda/kernels/device.h.
 #define MPC_SHARED(type, name, dims)                                  \
   static char name##_key;                                             \
   using name##_array = type dims;                                     \

@@ -1,4 +1,4 @@
-#include "kernels/cuda/device.h"
+#include "kernels/cuda/kernels/device.h"
 #include "test/device_sim/launch.h"
 #include "test/device_sim/self_test/sample_kernels.h"
 

@@ -4,8 +4,8 @@
 #include "tools/mpc/base/Text.h"
 
 #include "kernels/catalog.h"
-#include "kernels/cuda/device_images.h"
-#include "kernels/cuda/library.h"
+#include "kernels/cuda/driver/device_images.h"
+#include "kernels/cuda/driver/library.h"
 
 #include <dlfcn.h>
 #include <unistd.h>

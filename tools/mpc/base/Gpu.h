@@ -2,9 +2,9 @@
 #ifndef MPC_TOOLS_MPC_BASE_GPU_H
 #define MPC_TOOLS_MPC_BASE_GPU_H
 
-#include "kernels/cuda/cublaslt.h"
-#include "kernels/cuda/cudnn.h"
-#include "kernels/cuda/driver.h"
+#include "kernels/cuda/cublaslt/cublaslt.h"
+#include "kernels/cuda/cudnn/cudnn.h"
+#include "kernels/cuda/driver/driver.h"
 
 #include <nlohmann/json.hpp>
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/cuda/driver.h"
+#include "kernels/cuda/driver/driver.h"
 #include "mpc/status.h"
 
 namespace mpc::runtime {

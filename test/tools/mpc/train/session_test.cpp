@@ -1,6 +1,6 @@
 // Sessions on devices that are not there.
 
-#include "kernels/cuda/driver.h"
+#include "kernels/cuda/driver/driver.h"
 #include "test/runtime/package.h"
 #include "tools/mpc/base/Runtime.h"
 #include "tools/mpc/checkpoints/TrainedOptions.h"

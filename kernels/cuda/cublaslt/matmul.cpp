@@ -1,0 +1,440 @@
+// Matrix product by cuBLASLt. Which of its algorithms is fastest is found out
+// by running them when a kernel is made, once per shape and device.
+
+#include <cstdio>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "kernels/cuda/cublaslt/matmul_layout.h"
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/shared.h"
+#include "kernels/cuda/trial.h"
+
+namespace mpc::kernels {
+namespace {
+
+using cuda::CublasLt;
+using cuda::cublasLtMatmulAlgo_t;
+using cuda::cublasLtMatmulHeuristicResult_t;
+
+// What NVIDIA recommends for Hopper; enough for any split along k.
+constexpr uint64_t kMaxWorkspace = 32 << 20;
+constexpr int kCandidates = 16;
+
+// Ways of adding the parts of a sum that is cut along k. An f32 result may
+// hold partial sums; a 16-bit one would round each of them, and f16 overflow
+// where the whole sum does not.
+uint32_t allowed_reductions(const GemmLayout& layout, bool deterministic) {
+  // Parts of sums are added by one thread in order, or not cut at all.
+  if (deterministic || layout.result_type != cuda::CUDA_R_32F)
+    return cuda::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  return cuda::CUBLASLT_REDUCTION_SCHEME_MASK;
+}
+
+// True if the algorithm adds in one of the ways in `allowed`.
+bool reduces_as_allowed(const CublasLt& library,
+                        const cublasLtMatmulAlgo_t& algo, uint32_t allowed) {
+  uint32_t scheme = 0;
+  size_t written = 0;
+  return library.cublasLtMatmulAlgoConfigGetAttribute(
+             &algo, cuda::CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme,
+             sizeof scheme, &written) == cuda::CUBLAS_STATUS_SUCCESS &&
+         (scheme & ~allowed) == 0;
+}
+
+// A handle of the library with the function that destroys it.
+template <typename Handle>
+using Destroy = cuda::cublasStatus_t (*)(Handle);
+
+template <typename Handle>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(const Owned&) = delete;
+  ~Owned() {
+    if (handle_) destroy_(handle_);
+  }
+  // For the library to write to.
+  Handle* receive(Destroy<Handle> destroy) {
+    destroy_ = destroy;
+    return &handle_;
+  }
+  operator Handle() const { return handle_; }
+
+ private:
+  Handle handle_ = nullptr;
+  Destroy<Handle> destroy_ = nullptr;
+};
+
+// The product as the library describes it.
+class Description {
+ public:
+  // Returns what failed.
+  std::string make(const CublasLt& library, const GemmLayout& layout) {
+    std::string error =
+        check(library, "cublasLtMatmulDescCreate",
+              library.cublasLtMatmulDescCreate(
+                  desc_.receive(library.cublasLtMatmulDescDestroy),
+                  layout.compute, cuda::CUDA_R_32F));
+    const std::pair<cuda::cublasLtMatmulDescAttributes_t, int32_t> ops[] = {
+        {cuda::CUBLASLT_MATMUL_DESC_TRANSA, layout.op_a},
+        {cuda::CUBLASLT_MATMUL_DESC_TRANSB, layout.op_b}};
+    const int8_t fast = 1;
+    if (error.empty() && layout.fast_accumulation)
+      error = check(library, "cublasLtMatmulDescSetAttribute",
+                    library.cublasLtMatmulDescSetAttribute(
+                        desc_, cuda::CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast,
+                        sizeof fast));
+    for (const auto& [attribute, op] : ops)
+      if (error.empty())
+        error = check(library, "cublasLtMatmulDescSetAttribute",
+                      library.cublasLtMatmulDescSetAttribute(desc_, attribute,
+                                                             &op, sizeof op));
+    // Algorithms are asked for before memory is known, and may depend on there
+    // being factors, but not on where.
+    if (error.empty() && layout.scaled)
+      error = set_factors(library, kSomewhere, kSomewhere);
+    if (error.empty())
+      error = make_matrix(library, layout.type_a, layout.a, layout.batch, &a_);
+    if (error.empty())
+      error = make_matrix(library, layout.type_b, layout.b, layout.batch, &b_);
+    if (error.empty())
+      error =
+          make_matrix(library, layout.result_type, layout.d, layout.batch, &d_);
+    return error;
+  }
+
+  // Candidates, the best guess first; none if the library knows none.
+  std::string candidates(
+      const CublasLt& library, cuda::cublasLtHandle_t handle,
+      const GemmLayout& layout, uint32_t reductions,
+      std::vector<cublasLtMatmulHeuristicResult_t>* out_results) const {
+    Owned<cuda::cublasLtMatmulPreference_t> preference;
+    std::string error =
+        check(library, "cublasLtMatmulPreferenceCreate",
+              library.cublasLtMatmulPreferenceCreate(
+                  preference.receive(library.cublasLtMatmulPreferenceDestroy)));
+    const auto set = [&](cuda::cublasLtMatmulPreferenceAttributes_t attribute,
+                         auto value) {
+      if (error.empty())
+        error = check(library, "cublasLtMatmulPreferenceSetAttribute",
+                      library.cublasLtMatmulPreferenceSetAttribute(
+                          preference, attribute, &value, sizeof value));
+    };
+    set(cuda::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMaxWorkspace);
+    set(cuda::CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions);
+    set(cuda::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, layout.align_a);
+    set(cuda::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, layout.align_b);
+    set(cuda::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, layout.align_d);
+    set(cuda::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, layout.align_d);
+    if (!error.empty()) return error;
+    out_results->resize(kCandidates);
+    int found = 0;
+    error = check(library, "cublasLtMatmulAlgoGetHeuristic",
+                  library.cublasLtMatmulAlgoGetHeuristic(
+                      handle, desc_, a_, b_, d_, d_, preference, kCandidates,
+                      out_results->data(), &found));
+    out_results->resize(error.empty() ? static_cast<size_t>(found) : 0);
+    return error;
+  }
+
+  // The workspace that this algorithm needs here, if it can run.
+  std::optional<size_t> workspace_of(const CublasLt& library,
+                                     cuda::cublasLtHandle_t handle,
+                                     const cublasLtMatmulAlgo_t& algo) const {
+    cublasLtMatmulHeuristicResult_t result = {};
+    if (library.cublasLtMatmulAlgoCheck(handle, desc_, a_, b_, d_, d_, &algo,
+                                        &result) !=
+            cuda::CUBLAS_STATUS_SUCCESS ||
+        result.state != cuda::CUBLAS_STATUS_SUCCESS ||
+        result.workspaceSize > kMaxWorkspace)
+      return std::nullopt;
+    return result.workspaceSize;
+  }
+
+  std::string run(const CublasLt& library, cuda::cublasLtHandle_t handle,
+                  const GemmLayout& layout, const cublasLtMatmulAlgo_t& algo,
+                  size_t workspace_bytes, const cuda::CUdeviceptr* operands,
+                  cuda::CUdeviceptr workspace, cuda::CUstream stream) const {
+    const float one = 1, zero = 0;
+    if (layout.scaled) {
+      std::string error = set_factors(library, operands[2], operands[3]);
+      if (!error.empty()) return error;
+    }
+    const cuda::CUdeviceptr d = operands[layout.scaled ? 4 : 2];
+    const auto at = [](cuda::CUdeviceptr base, size_t offset) {
+      return reinterpret_cast<void*>(base + offset);
+    };
+    for (const GemmLayout::Offsets& call : layout.calls) {
+      void* result = at(d, call.d);
+      const cuda::cublasStatus_t status = library.cublasLtMatmul(
+          handle, desc_, &one, at(operands[1], call.a), a_,
+          at(operands[0], call.b), b_, &zero, result, d_, result, d_, &algo,
+          at(workspace, 0), workspace_bytes, stream);
+      if (status != cuda::CUBLAS_STATUS_SUCCESS)
+        return describe_error(library, "cublasLtMatmul", status);
+    }
+    return "";
+  }
+
+ private:
+  // Stands for a place in the device's memory that is not read.
+  static constexpr cuda::CUdeviceptr kSomewhere = 256;
+
+  // A is the right operand. Where a call is captured, the graph keeps what is
+  // set here.
+  std::string set_factors(const CublasLt& library, cuda::CUdeviceptr lhs,
+                          cuda::CUdeviceptr rhs) const {
+    const std::pair<cuda::cublasLtMatmulDescAttributes_t, cuda::CUdeviceptr>
+        factors[] = {{cuda::CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, rhs},
+                     {cuda::CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, lhs}};
+    std::string error;
+    for (const auto& [attribute, address] : factors) {
+      const void* pointer = reinterpret_cast<const void*>(address);
+      if (error.empty())
+        error = check(library, "cublasLtMatmulDescSetAttribute",
+                      library.cublasLtMatmulDescSetAttribute(
+                          desc_, attribute, &pointer, sizeof pointer));
+    }
+    return error;
+  }
+
+  static std::string check(const CublasLt& library, const char* call,
+                           cuda::cublasStatus_t status) {
+    if (status == cuda::CUBLAS_STATUS_SUCCESS) return "";
+    return describe_error(library, call, status);
+  }
+
+  static std::string make_matrix(const CublasLt& library,
+                                 cuda::cudaDataType type,
+                                 const ColumnMajor& matrix, int32_t batch,
+                                 Owned<cuda::cublasLtMatrixLayout_t>* layout) {
+    std::string error =
+        check(library, "cublasLtMatrixLayoutCreate",
+              library.cublasLtMatrixLayoutCreate(
+                  layout->receive(library.cublasLtMatrixLayoutDestroy), type,
+                  matrix.rows, matrix.columns, matrix.ld));
+    if (!error.empty() || batch == 1) return error;
+    const char* const call = "cublasLtMatrixLayoutSetAttribute";
+    error = check(library, call,
+                  library.cublasLtMatrixLayoutSetAttribute(
+                      *layout, cuda::CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch,
+                      sizeof batch));
+    if (!error.empty()) return error;
+    return check(library, call,
+                 library.cublasLtMatrixLayoutSetAttribute(
+                     *layout, cuda::CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                     &matrix.stride, sizeof matrix.stride));
+  }
+
+  Owned<cuda::cublasLtMatmulDesc_t> desc_;
+  Owned<cuda::cublasLtMatrixLayout_t> a_, b_, d_;
+};
+
+// An algorithm, and how it came to be chosen.
+struct Choice {
+  cublasLtMatmulAlgo_t algo;
+  size_t workspace_bytes;
+  std::string why;
+  bool timed;
+};
+
+class CudaMatmul final : public CudaKernel {
+ public:
+  CudaMatmul(const CudaContext& context, cuda::cublasLtHandle_t handle,
+             GemmLayout layout)
+      : context_(context), handle_(handle), layout_(std::move(layout)) {}
+
+  std::string choose(const MatmulShape& shape);
+
+  std::string implementation() const override {
+    int32_t id = -1;
+    size_t written = 0;
+    library().cublasLtMatmulAlgoConfigGetAttribute(
+        &choice_.algo, cuda::CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id, &written);
+    return "cublasLt:algo " + std::to_string(id) + ", " + choice_.why;
+  }
+  size_t workspace_bytes() const override { return choice_.workspace_bytes; }
+  std::string enqueue(const cuda::CUdeviceptr* operands,
+                      cuda::CUdeviceptr workspace,
+                      cuda::CUstream stream) const override {
+    return description_.run(library(), handle_, layout_, choice_.algo,
+                            choice_.workspace_bytes, operands, workspace,
+                            stream);
+  }
+
+ private:
+  const CublasLt& library() const { return *context_.cublaslt; }
+  uint32_t reductions() const {
+    return allowed_reductions(layout_, context_.deterministic);
+  }
+  // Runs the choice once. Returns what failed; nothing if the device has no
+  // room for that.
+  std::string rehearse(const MatmulShape& shape) const;
+  bool take_kept(const MatmulShape& shape,
+                 const std::optional<std::string>& kept);
+  std::string take_fastest(
+      const MatmulShape& shape,
+      const std::vector<cublasLtMatmulHeuristicResult_t>& candidates);
+
+  // A copy, which keeps the handle.
+  const CudaContext context_;
+  const cuda::cublasLtHandle_t handle_;
+  const GemmLayout layout_;
+  Description description_;
+  Choice choice_ = {};
+};
+
+std::string hexadecimal(const cublasLtMatmulAlgo_t& algo) {
+  std::string text;
+  char digits[17];
+  for (uint64_t word : algo.data) {
+    std::snprintf(digits, sizeof digits, "%016llx",
+                  static_cast<unsigned long long>(word));
+    text += digits;
+  }
+  return text;
+}
+
+bool from_hexadecimal(const std::string& text, cublasLtMatmulAlgo_t* algo) {
+  if (text.size() != 16 * std::size(algo->data)) return false;
+  for (size_t i = 0; i < std::size(algo->data); ++i) {
+    algo->data[i] = 0;
+    for (char c : text.substr(16 * i, 16)) {
+      if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return false;
+      const int digit = c <= '9' ? c - '0' : c - 'a' + 10;
+      algo->data[i] = algo->data[i] << 4 | static_cast<uint64_t>(digit);
+    }
+  }
+  return true;
+}
+
+std::vector<TensorDesc> trial_operands(const MatmulShape& s) {
+  int64_t lhs = 1, rhs = 1, result = 1;
+  for (const BatchDim& dim : s.batch) {
+    if (dim.in_lhs) lhs *= dim.extent;
+    if (dim.in_rhs) rhs *= dim.extent;
+    result *= dim.extent;
+  }
+  std::vector<TensorDesc> operands = {{s.dtype, {lhs, s.m, s.k}},
+                                      {s.rhs_dtype, {rhs, s.k, s.n}}};
+  if (s.scaled) operands.resize(4, {MPC_DTYPE_F32, {}});
+  operands.push_back({s.result_dtype, {result, s.m, s.n}});
+  return operands;
+}
+
+std::string CudaMatmul::rehearse(const MatmulShape& shape) const {
+  std::string no_room;
+  const std::unique_ptr<Trial> trial =
+      Trial::make(context_, trial_operands(shape), choice_.workspace_bytes,
+                  false, &no_room);
+  if (!trial) return "";
+  return trial->rehearse([&](cuda::CUstream stream) {
+    return enqueue(trial->operands(), trial->workspace(), stream);
+  });
+}
+
+bool CudaMatmul::take_kept(const MatmulShape& shape,
+                           const std::optional<std::string>& kept) {
+  cublasLtMatmulAlgo_t algo;
+  if (!kept || !from_hexadecimal(*kept, &algo) ||
+      !reduces_as_allowed(library(), algo, reductions()))
+    return false;
+  const std::optional<size_t> bytes =
+      description_.workspace_of(library(), handle_, algo);
+  if (!bytes) return false;
+  choice_ = {algo, *bytes, "the fastest of an earlier trial", true};
+  return rehearse(shape).empty();
+}
+
+std::string CudaMatmul::take_fastest(
+    const MatmulShape& shape,
+    const std::vector<cublasLtMatmulHeuristicResult_t>& candidates) {
+  size_t workspace = 0;
+  for (const auto& candidate : candidates)
+    workspace = std::max(workspace, candidate.workspaceSize);
+  std::string error;
+  const std::unique_ptr<Trial> trial =
+      Trial::make(context_, trial_operands(shape), workspace, true, &error);
+  if (!trial) {
+    choice_ = {candidates[0].algo, candidates[0].workspaceSize,
+               "first of the heuristic, as a trial failed: " + error, false};
+    return "";
+  }
+  double best = std::numeric_limits<double>::infinity();
+  std::string first_error;
+  for (const auto& candidate : candidates) {
+    double microseconds;
+    bool fatal;
+    error = trial->time(
+        [&](cuda::CUstream stream) {
+          return description_.run(library(), handle_, layout_, candidate.algo,
+                                  candidate.workspaceSize, trial->operands(),
+                                  trial->workspace(), stream);
+        },
+        best, &microseconds, &fatal);
+    if (fatal) return error;
+    if (!error.empty()) {
+      if (first_error.empty()) first_error = error;
+      continue;
+    }
+    if (microseconds >= best) continue;
+    best = microseconds;
+    char text[64];
+    std::snprintf(text, sizeof text, "%.1f us, fastest of %zu", best,
+                  candidates.size());
+    choice_ = {candidate.algo, candidate.workspaceSize, text, true};
+  }
+  return best < std::numeric_limits<double>::infinity() ? "" : first_error;
+}
+
+std::string CudaMatmul::choose(const MatmulShape& shape) {
+  std::string error = description_.make(library(), layout_);
+  if (!error.empty()) return error;
+  const KeptChoice kept = choice_in_table(
+      context_, "cublaslt", library().cublasLtGetVersion(), layout_.key());
+  if (!context_.deterministic && take_kept(shape, kept.find())) return "";
+
+  std::vector<cublasLtMatmulHeuristicResult_t> found, candidates;
+  error = description_.candidates(library(), handle_, layout_, reductions(),
+                                  &found);
+  if (!error.empty()) return error;
+  for (const auto& candidate : found)
+    if (candidate.state == cuda::CUBLAS_STATUS_SUCCESS &&
+        candidate.workspaceSize <= kMaxWorkspace &&
+        reduces_as_allowed(library(), candidate.algo, reductions()))
+      candidates.push_back(candidate);
+  if (candidates.empty())
+    return "cublasLtMatmulAlgoGetHeuristic knows no algorithm for " +
+           layout_.key();
+  if (context_.deterministic) {
+    // Times differ from run to run, and with them the choice.
+    choice_ = {candidates[0].algo, candidates[0].workspaceSize,
+               "first of the heuristic, for the same bits in every run", false};
+    return rehearse(shape);
+  }
+  error = take_fastest(shape, candidates);
+  if (error.empty() && choice_.timed) kept.keep(hexadecimal(choice_.algo));
+  return error;
+}
+
+}  // namespace
+
+std::unique_ptr<CudaKernel> make_cuda_matmul(const MatmulShape& shape,
+                                             const CudaContext& context,
+                                             std::string* error) {
+  GemmLayout layout;
+  if (!gemm_layout(shape, &layout, error)) return nullptr;
+  const cuda::cublasLtHandle_t handle =
+      context.shared->cublaslt_handle(context, error);
+  if (!handle) return nullptr;
+  auto kernel =
+      std::make_unique<CudaMatmul>(context, handle, std::move(layout));
+  *error = kernel->choose(shape);
+  if (!error->empty()) return nullptr;
+  return kernel;
+}
+
+}  // namespace mpc::kernels

@@ -1,0 +1,154 @@
+// Attention: cuDNN's where it has an engine, else products and a softmax.
+
+#include <limits>
+#include <utility>
+
+#include "kernels/cuda/cudnn/attention_graph.h"
+#include "kernels/cuda/cudnn/cudnn_plan.h"
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/shared.h"
+
+namespace mpc::kernels {
+namespace {
+
+using namespace cuda;
+
+// Parts of the workspace begin at multiples of this.
+constexpr size_t kAlignment = 256;
+
+size_t aligned(size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// Operands as the catalog orders them, then what the graph keeps in the
+// workspace.
+class CudnnAttention final : public CudaKernel {
+ public:
+  CudnnAttention(const CudaContext& context, const AttentionProblem& problem,
+                 const PlanRequest& request,
+                 std::shared_ptr<const CudnnPlan> plan)
+      : context_(context),
+        forward_(problem.forward),
+        rows_(static_cast<size_t>(problem.shape.rows())),
+        operands_(problem.forward ? 5 : 9),
+        plan_(std::move(plan)) {
+    const size_t operands = operands_;
+    for (size_t i = operands; i < request.tensors.size(); ++i) {
+      offsets_.push_back(plan_offset_);
+      plan_offset_ += aligned(static_cast<size_t>(request.tensors[i].shape[0]) *
+                              sizeof(float));
+    }
+  }
+
+  std::string implementation() const override {
+    return "cudnn:" + plan_->description();
+  }
+  size_t workspace_bytes() const override {
+    return plan_offset_ + plan_->workspace_bytes();
+  }
+  std::string enqueue(const CUdeviceptr* operands, CUdeviceptr workspace,
+                      CUstream stream) const override {
+    // cuDNN gives and takes the logarithms of the sums as one number: the high
+    // parts. The low ones are then 0.
+    if (forward_) {
+      const size_t bytes = rows_ * sizeof(float);
+      const CUresult result = context_.driver->cuMemsetD8Async(
+          operands[4] + bytes, 0, bytes, stream);
+      if (result != CUDA_SUCCESS)
+        return describe_error(*context_.driver, "cuMemsetD8Async", result);
+    }
+    std::vector<CUdeviceptr> tensors(operands, operands + operands_);
+    for (size_t offset : offsets_) tensors.push_back(workspace + offset);
+    return plan_->run(tensors.data(), workspace + plan_offset_, stream);
+  }
+
+ private:
+  const CudaContext context_;  // A copy, which keeps the library's handle.
+  const bool forward_;
+  const size_t rows_;
+  const size_t operands_;
+  const std::shared_ptr<const CudnnPlan> plan_;
+  std::vector<size_t> offsets_;
+  size_t plan_offset_ = 0;  // Of the plan's part of the workspace.
+};
+
+PlanRequest request_for(const AttentionProblem& problem) {
+  const AttentionShape& s = problem.shape;
+  PlanRequest request;
+  request.key = problem.key();
+  request.scalars = problem.scalars();
+  const auto add = [&](int64_t uid, mpc_dtype_t dtype, int64_t elements) {
+    request.uids.push_back(uid);
+    request.tensors.push_back({dtype, {elements}});
+  };
+  const int64_t rows = s.rows();
+  const int64_t keys = s.batch * s.key_heads * s.keys;
+  if (!problem.forward) add(kUidGrad, s.dtype, rows * s.value_depth);
+  add(kUidQuery, s.dtype, rows * s.depth);
+  add(kUidKey, s.dtype, keys * s.depth);
+  add(kUidValue, s.dtype, keys * s.value_depth);
+  add(kUidResult, s.dtype, rows * s.value_depth);
+  add(kUidLogSumExp, MPC_DTYPE_F32, rows);
+  if (!problem.forward) {
+    add(kUidQueryGrad, s.dtype, rows * s.depth);
+    add(kUidKeyGrad, s.dtype, keys * s.depth);
+    add(kUidValueGrad, s.dtype, keys * s.value_depth);
+    add(kUidShared, MPC_DTYPE_F32, rows);
+    if (!problem.deterministic)
+      add(kUidQuerySums, MPC_DTYPE_F32, rows * s.depth);
+  }
+  request.is_unfit = [](cudnnBackendNumericalNote_t note) {
+    return note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS ||
+           note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION;
+  };
+  return request;
+}
+
+// Why cuDNN is not asked, or empty.
+std::string reason_against(const AttentionProblem& problem,
+                           const CudaContext& context) {
+  const AttentionShape& s = problem.shape;
+  if (s.dtype == MPC_DTYPE_F32) return "cuDNN's attention is of 16 bit";
+  for (size_t i = 0; i < (problem.forward ? 1u : 3u); ++i)
+    if (s.result_dtypes[i] != s.dtype)
+      return "cuDNN's attention has results of 16 bit";
+  if (s.depth % 8 != 0 || s.value_depth % 8 != 0)
+    return "cuDNN's attention has depths that 8 divides";
+  if (s.queries == 1 && s.keys == 1)
+    return "cuDNN's attention has more than one key";
+  if (!context.cudnn) return "cuDNN is missing: " + context.cudnn_missing;
+  const size_t version = context.cudnn->cudnnGetVersion();
+  // Before, the sums had to be cleared; these two compute wrong gradients.
+  if (version < 90600 || version == 91000 || version == 91001)
+    return "cuDNN " + std::to_string(version) + " has no attention to rely on";
+  return "";
+}
+
+}  // namespace
+
+std::unique_ptr<CudaKernel> make_cuda_attention(KernelId id,
+                                                const AttentionShape& shape,
+                                                const CudaContext& context,
+                                                std::string* error) {
+  AttentionProblem problem{id == KernelId::attention, shape,
+                           context.deterministic,
+                           -std::numeric_limits<float>::infinity()};
+  std::string why = reason_against(problem, context);
+  if (why.empty()) {
+    if (context.cudnn->cudnnGetVersion() < 91000)
+      problem.masked = std::numeric_limits<float>::lowest();
+    const PlanRequest request = request_for(problem);
+    bool unsupported;
+    const auto plan = find_cudnn_plan(
+        context, request,
+        [&](CudnnCalls* calls, cudnnHandle_t handle) {
+          return make_attention_graph(calls, handle, problem);
+        },
+        &unsupported, &why);
+    if (plan)
+      return std::make_unique<CudnnAttention>(context, problem, request, plan);
+  }
+  return make_composed_attention(id, shape, context, std::move(why), error);
+}
+
+}  // namespace mpc::kernels

@@ -1,0 +1,185 @@
+// Convolutions by cuDNN. Operands are described as they lie, weights included.
+// The gradient of weights in f32 of 16-bit operands comes channels last from
+// it, and is turned afterwards. Where it has no engine for that either,
+// operands are widened in the workspace: the sums are the same, and TF32 loses
+// nothing of them, so that tensor cores still do the work.
+
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/cudnn/conv_plan.h"
+#include "kernels/cuda/driver/launch.h"
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/shared.h"
+
+namespace mpc::kernels {
+namespace {
+
+// Parts of the workspace begin at multiples of this.
+constexpr size_t kAlignment = 256;
+
+struct Widening {
+  size_t operand;
+  int64_t elements;
+  size_t offset;  // In the workspace, where the f32 go.
+};
+
+// Which operand of the catalog's kernel is which tensor.
+struct Roles {
+  size_t x, w, y, bias;
+};
+
+Roles roles_of(KernelId id) {
+  switch (id) {
+    case KernelId::conv_bias:
+      return {0, 1, 3, 2};
+    case KernelId::conv_grad_input:
+      return {2, 1, 0, 0};
+    case KernelId::conv_grad_weight:
+      return {1, 2, 0, 0};
+    default:
+      return {0, 1, 2, 0};
+  }
+}
+
+class CudaConv final : public CudaKernel {
+ public:
+  CudaConv(const CudaContext& context, const Roles& roles,
+           std::shared_ptr<const CudnnPlan> plan)
+      : context_(context), roles_(roles), plan_(std::move(plan)) {}
+
+  // Lets an operand be widened before the plan runs.
+  void widen(cuda::CUfunction function, size_t operand, int64_t elements) {
+    widen_ = function;
+    widenings_.push_back({operand, elements, plan_offset_});
+    plan_offset_ +=
+        (static_cast<size_t>(elements) * sizeof(float) + kAlignment - 1) /
+        kAlignment * kAlignment;
+  }
+
+  // Lets the result, which is that of `problem`, be made in the workspace and
+  // then brought into the order that the catalog knows.
+  void turn(cuda::CUfunction function, const ConvProblem& problem) {
+    turn_ = function;
+    turned_ = problem.w;
+    plan_offset_ = static_cast<size_t>(turned_.elements()) * sizeof(float);
+    plan_offset_ = (plan_offset_ + kAlignment - 1) / kAlignment * kAlignment;
+  }
+
+  std::string implementation() const override {
+    return "cudnn:" + plan_->description() +
+           (widenings_.empty() ? "" : ", operands widened to f32") +
+           (turn_ ? ", turned to channels first" : "");
+  }
+  size_t workspace_bytes() const override {
+    return plan_offset_ + plan_->workspace_bytes();
+  }
+  std::string enqueue(const cuda::CUdeviceptr* operands,
+                      cuda::CUdeviceptr workspace,
+                      cuda::CUstream stream) const override {
+    const auto address = [&](size_t operand) {
+      for (const Widening& widening : widenings_)
+        if (widening.operand == operand) return workspace + widening.offset;
+      return operands[operand];
+    };
+    for (const Widening& widening : widenings_) {
+      cuda::CUdeviceptr from = operands[widening.operand],
+                        to = workspace + widening.offset;
+      int64_t elements = widening.elements;
+      void* parameters[] = {&from, &to, &elements};
+      // Eight at a time.
+      const std::string error = launch(*context_.driver, widen_,
+                                       elements / 8 + 1, stream, parameters);
+      if (!error.empty()) return error;
+    }
+    const cuda::CUdeviceptr tensors[] = {
+        address(roles_.x), turn_ ? workspace : address(roles_.w),
+        address(roles_.y), address(roles_.bias)};
+    const std::string error =
+        plan_->run(tensors, workspace + plan_offset_, stream);
+    if (!turn_ || !error.empty()) return error;
+    cuda::CUdeviceptr to = operands[roles_.w];
+    int64_t count = turned_.elements(), channels = turned_.dims[1],
+            window = turned_.dims[2] * turned_.dims[3];
+    void* parameters[] = {&workspace, &to, &count, &channels, &window};
+    return launch(*context_.driver, turn_, count, stream, parameters);
+  }
+
+ private:
+  const CudaContext context_;  // A copy, which keeps the library's handle.
+  const Roles roles_;
+  const std::shared_ptr<const CudnnPlan> plan_;
+  cuda::CUfunction widen_ = nullptr;
+  std::vector<Widening> widenings_;
+  cuda::CUfunction turn_ = nullptr;
+  Tensor4 turned_ = {};
+  size_t plan_offset_ = 0;  // Of the plan's part of the workspace.
+};
+
+std::unique_ptr<CudaKernel> make_turned(const Roles& roles,
+                                        const ConvProblem& problem,
+                                        const CudaContext& context,
+                                        std::string* error) {
+  bool unsupported;
+  const auto plan =
+      find_conv_plan(context, with_weights_last(problem), &unsupported, error);
+  if (!plan) return nullptr;
+  auto kernel = std::make_unique<CudaConv>(context, roles, plan);
+  const Dims4& dims = problem.w.dims;
+  const bool is_same = dims[1] == 1 || dims[2] * dims[3] == 1;
+  if (is_same) return kernel;
+  const cuda::CUfunction function =
+      context.shared->function(context, "mpc_channels_first", error);
+  if (!function) return nullptr;
+  kernel->turn(function, problem);
+  return kernel;
+}
+
+std::unique_ptr<CudaKernel> make_widened(const Roles& roles,
+                                         const ConvProblem& problem,
+                                         mpc_dtype_t dtype,
+                                         const CudaContext& context,
+                                         std::string* error) {
+  bool unsupported;
+  const auto plan =
+      find_conv_plan(context, widened(problem), &unsupported, error);
+  if (!plan) return nullptr;
+  const cuda::CUfunction function = context.shared->function(
+      context, dtype == MPC_DTYPE_BF16 ? "mpc_widen_bf16" : "mpc_widen_f16",
+      error);
+  if (!function) return nullptr;
+  auto kernel = std::make_unique<CudaConv>(context, roles, plan);
+  const auto widen = [&](size_t operand, const Tensor4& tensor) {
+    if (tensor.dtype != MPC_DTYPE_F32)
+      kernel->widen(function, operand, tensor.elements());
+  };
+  // The result is f32 as it is.
+  widen(roles.x, problem.x);
+  widen(roles.w, problem.w);
+  widen(roles.y, problem.y);
+  if (problem.has_bias) widen(roles.bias, problem.bias);
+  return kernel;
+}
+
+}  // namespace
+
+std::unique_ptr<CudaKernel> make_cuda_conv(KernelId id, const ConvShape& shape,
+                                           const CudaContext& context,
+                                           std::string* error) {
+  const ConvProblem problem = conv_problem(id, shape);
+  const Roles roles = roles_of(id);
+  bool unsupported;
+  const auto plan = find_conv_plan(context, problem, &unsupported, error);
+  if (plan) return std::make_unique<CudaConv>(context, roles, plan);
+  if (!unsupported || !problem.is_mixed()) return nullptr;
+  std::string why;
+  std::unique_ptr<CudaKernel> kernel;
+  if (problem.kind == ConvKind::grad_weight)
+    kernel = make_turned(roles, problem, context, &why);
+  if (!kernel)
+    kernel = make_widened(roles, problem, shape.dtype, context, &why);
+  if (!kernel) *error += "; nor in f32: " + why;
+  return kernel;
+}
+
+}  // namespace mpc::kernels

@@ -1,0 +1,260 @@
+// Attention from cuBLASLt's products and our softmax (attention.cu), for what
+// cuDNN does not compute. Scores are stored, for as many heads at a time as fit
+// a bound. Heads that share keys lie side by side, so that all their queries
+// are rows of one product.
+
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/driver/launch.h"
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/kernels/attention_params.h"
+#include "kernels/cuda/shared.h"
+
+namespace mpc::kernels {
+namespace {
+
+using cuda::CUdeviceptr;
+
+constexpr size_t kAlignment = 256;
+
+// Where products read and write.
+enum Place : size_t {
+  kGrad,
+  kQuery,
+  kKey,
+  kValue,
+  kResult,
+  kQueryGrad,
+  kKeyGrad,
+  kValueGrad,
+  kScores,
+  kPGrads,
+  kP,
+  kScoreGrads,
+  kPlaces
+};
+
+struct Product {
+  Place lhs, rhs, result;
+  int64_t m, n, k;
+  bool transpose_lhs, transpose_rhs;
+  mpc_dtype_t result_dtype;
+};
+
+// A part of the call that runs at once: so many heads of the keys.
+struct Part {
+  int64_t heads;
+  std::vector<std::unique_ptr<CudaKernel>> products;
+};
+
+class ComposedAttention final : public CudaKernel {
+ public:
+  ComposedAttention(bool forward, const AttentionShape& shape,
+                    const CudaContext& context, std::string why,
+                    int64_t score_bytes)
+      : forward_(forward),
+        shape_(shape),
+        context_(context),
+        why_(std::move(why)),
+        score_bytes_(score_bytes),
+        rows_(shape.heads / shape.key_heads * shape.queries) {}
+
+  // Returns what failed.
+  std::string make() {
+    function_name_ = std::string("mpc_attention_softmax_") +
+                     (forward_ ? "" : "grad_") + mpc_dtype_name(shape_.dtype);
+    std::string error;
+    function_ =
+        context_.shared->function(context_, function_name_.c_str(), &error);
+    if (!function_) return error;
+    const int64_t heads = shape_.batch * shape_.key_heads;
+    const int64_t bytes = rows_ * shape_.keys * 4;
+    const int64_t most = std::max<int64_t>(1, score_bytes_ / bytes);
+    full_.heads = std::min(heads, most);
+    rest_.heads = heads % full_.heads;
+    for (Part* part : {&full_, &rest_})
+      if (part->heads != 0) {
+        error = make_products(part);
+        if (!error.empty()) return error;
+      }
+    lay_out();
+    return "";
+  }
+
+  std::string implementation() const override {
+    return full_.products[0]->implementation() + " and " + function_name_ +
+           ", as " + why_;
+  }
+  size_t workspace_bytes() const override { return workspace_bytes_; }
+
+  std::string enqueue(const CUdeviceptr* operands, CUdeviceptr workspace,
+                      cuda::CUstream stream) const override {
+    const int64_t heads = shape_.batch * shape_.key_heads;
+    for (int64_t head = 0; head < heads; head += full_.heads) {
+      const Part& part = heads - head < full_.heads ? rest_ : full_;
+      const std::string error =
+          run_part(part, head, operands, workspace, stream);
+      if (!error.empty()) return error;
+    }
+    return "";
+  }
+
+ private:
+  std::vector<Product> products() const {
+    const int64_t s = shape_.keys, d = shape_.depth, e = shape_.value_depth;
+    const auto& results = shape_.result_dtypes;
+    const mpc_dtype_t f32 = MPC_DTYPE_F32;
+    if (forward_)
+      return {{kQuery, kKey, kScores, rows_, s, d, false, true, f32},
+              {kP, kValue, kResult, rows_, e, s, false, false, results[0]}};
+    return {
+        {kQuery, kKey, kScores, rows_, s, d, false, true, f32},
+        {kGrad, kValue, kPGrads, rows_, s, e, false, true, f32},
+        {kScoreGrads, kKey, kQueryGrad, rows_, d, s, false, false, results[0]},
+        {kScoreGrads, kQuery, kKeyGrad, s, d, rows_, true, false, results[1]},
+        {kP, kGrad, kValueGrad, s, e, rows_, true, false, results[2]}};
+  }
+  // Products that come before the softmax.
+  size_t products_before() const { return forward_ ? 1 : 2; }
+
+  std::string make_products(Part* part) {
+    for (const Product& p : products()) {
+      MatmulShape product{shape_.dtype,
+                          p.result_dtype,
+                          shape_.dtype,
+                          p.transpose_lhs,
+                          p.transpose_rhs,
+                          p.m,
+                          p.n,
+                          p.k,
+                          {},
+                          shape_.tf32};
+      if (part->heads > 1) product.batch.push_back({part->heads, true, true});
+      std::string error;
+      part->products.push_back(make_cuda_matmul(product, context_, &error));
+      if (!part->products.back()) return error;
+    }
+    return "";
+  }
+
+  // Places in the workspace, in bytes. Operands of 16 bit have probabilities
+  // and their gradients of 16 bit beside the scores.
+  void lay_out() {
+    const auto add = [&](size_t bytes) {
+      const size_t offset = workspace_bytes_;
+      workspace_bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+      return offset;
+    };
+    const size_t elements =
+        static_cast<size_t>(full_.heads * rows_ * shape_.keys);
+    const bool narrow = shape_.dtype != MPC_DTYPE_F32;
+    offsets_[kScores] = add(elements * 4);
+    offsets_[kP] = narrow ? add(elements * 2) : offsets_[kScores];
+    if (!forward_) {
+      offsets_[kPGrads] = add(elements * 4);
+      offsets_[kScoreGrads] = narrow ? add(elements * 2) : offsets_[kPGrads];
+    }
+    size_t inner = 0;
+    for (const Part* part : {&full_, &rest_})
+      for (const auto& product : part->products)
+        inner = std::max(inner, product->workspace_bytes());
+    inner_offset_ = add(inner);
+  }
+
+  std::string run_part(const Part& part, int64_t head,
+                       const CUdeviceptr* operands, CUdeviceptr workspace,
+                       cuda::CUstream stream) const {
+    CUdeviceptr places[kPlaces] = {};
+    const auto set = [&](Place place, size_t operand, int64_t elements,
+                         mpc_dtype_t dtype) {
+      places[place] = operands[operand] + static_cast<size_t>(head * elements) *
+                                              mpc_dtype_size(dtype);
+    };
+    const size_t first = forward_ ? 0 : 1;
+    set(kQuery, first, rows_ * shape_.depth, shape_.dtype);
+    set(kKey, first + 1, shape_.keys * shape_.depth, shape_.dtype);
+    set(kValue, first + 2, shape_.keys * shape_.value_depth, shape_.dtype);
+    const int64_t result = rows_ * shape_.value_depth;
+    if (forward_) {
+      set(kResult, 3, result, shape_.result_dtypes[0]);
+    } else {
+      set(kGrad, 0, result, shape_.dtype);
+      set(kResult, 4, result, shape_.dtype);
+      set(kQueryGrad, 6, rows_ * shape_.depth, shape_.result_dtypes[0]);
+      set(kKeyGrad, 7, shape_.keys * shape_.depth, shape_.result_dtypes[1]);
+      set(kValueGrad, 8, shape_.keys * shape_.value_depth,
+          shape_.result_dtypes[2]);
+    }
+    for (Place place : {kScores, kPGrads, kP, kScoreGrads})
+      places[place] = workspace + offsets_[place];
+    const CUdeviceptr sums = operands[forward_ ? 4 : 5] +
+                             static_cast<size_t>(head * rows_) * sizeof(float);
+
+    const std::vector<Product> all = products();
+    std::string error;
+    for (size_t i = 0; i < all.size() && error.empty(); ++i) {
+      if (i == products_before())
+        error = run_softmax(part, places, sums, stream);
+      if (!error.empty()) break;
+      const CUdeviceptr factors[] = {places[all[i].lhs], places[all[i].rhs],
+                                     places[all[i].result]};
+      error =
+          part.products[i]->enqueue(factors, workspace + inner_offset_, stream);
+    }
+    return error;
+  }
+
+  // `sums` are the high parts of the sums; the low ones follow those of all
+  // heads.
+  std::string run_softmax(const Part& part, CUdeviceptr* places,
+                          CUdeviceptr sums, cuda::CUstream stream) const {
+    CUdeviceptr rests =
+        sums + static_cast<size_t>(shape_.rows()) * sizeof(float);
+    AttentionParams params{part.heads * rows_,
+                           static_cast<int32_t>(shape_.queries),
+                           static_cast<int32_t>(shape_.keys),
+                           static_cast<int32_t>(shape_.value_depth),
+                           shape_.causal,
+                           shape_.scale};
+    constexpr int64_t kWarp = 32;
+    void* forward[] = {&params, &places[kScores], &places[kP], &sums, &rests};
+    void* backward[] = {&params,
+                        &places[kScores],
+                        &places[kPGrads],
+                        &sums,
+                        &rests,
+                        &places[kGrad],
+                        &places[kResult],
+                        &places[kP],
+                        &places[kScoreGrads]};
+    return launch(*context_.driver, function_, params.rows * kWarp, stream,
+                  forward_ ? forward : backward);
+  }
+
+  const bool forward_;
+  const AttentionShape shape_;
+  const CudaContext context_;  // A copy, which keeps module and handle.
+  const std::string why_;
+  const int64_t score_bytes_;
+  const int64_t rows_;  // Queries of the heads that share keys.
+  std::string function_name_;
+  cuda::CUfunction function_ = nullptr;
+  Part full_, rest_;
+  size_t offsets_[kPlaces] = {};
+  size_t inner_offset_ = 0, workspace_bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<CudaKernel> make_composed_attention(
+    KernelId id, const AttentionShape& shape, const CudaContext& context,
+    std::string why, std::string* error, int64_t score_bytes) {
+  auto kernel = std::make_unique<ComposedAttention>(
+      id == KernelId::attention, shape, context, std::move(why), score_bytes);
+  *error = kernel->make();
+  if (!error->empty()) return nullptr;
+  return kernel;
+}
+
+}  // namespace mpc::kernels

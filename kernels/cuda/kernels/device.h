@@ -1,0 +1,23 @@
+// What kernels of this folder include first: CUDA, and names for the two things
+// that the host simulator (test/device_sim) must spell in its own way, which it
+// does in its <cuda_runtime.h>.
+
+#ifndef MPC_KERNELS_CUDA_KERNELS_DEVICE_H_
+#define MPC_KERNELS_CUDA_KERNELS_DEVICE_H_
+
+#include <cuda_runtime.h>
+
+#ifdef __CUDACC__
+
+// An array in shared memory: MPC_SHARED(float, tile, [32][33]);
+#define MPC_SHARED(type, name, dims) __shared__ type name dims
+
+// A pointer to the shared memory given at launch, aligned to 16 bytes:
+// MPC_DYNAMIC_SHARED(float, row);
+extern __shared__ __align__(16) unsigned char mpc_dynamic_shared[];
+#define MPC_DYNAMIC_SHARED(type, name) \
+  type* name = reinterpret_cast<type*>(mpc_dynamic_shared)
+
+#endif  // __CUDACC__
+
+#endif  // MPC_KERNELS_CUDA_KERNELS_DEVICE_H_
