@@ -14,8 +14,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/cpu/target.h"
-#include "kernels/cpu/widened_call.h"
+#include "kernels/cpu/loops/target.h"
+#include "kernels/cpu/widened/widened_call.h"
 #include "kernels/float_types.h"
 #include "kernels/log_sum_exp.h"
 
@@ -62,19 +62,19 @@ struct Strip {
 #define MPC_ATTENTION_INLINE inline __attribute__((always_inline))
 
 namespace baseline {
-#include "kernels/cpu/attention_loops.h"
+#include "kernels/cpu/loops/attention_loops.h"
 }  // namespace baseline
 
 #ifdef __x86_64__
 MPC_BEGIN_TARGET(MPC_AVX2)
 namespace avx2 {
-#include "kernels/cpu/attention_loops.h"
+#include "kernels/cpu/loops/attention_loops.h"
 }  // namespace avx2
 MPC_END_TARGET
 
 MPC_BEGIN_TARGET(MPC_AVX512)
 namespace avx512 {
-#include "kernels/cpu/attention_loops.h"
+#include "kernels/cpu/loops/attention_loops.h"
 }  // namespace avx512
 MPC_END_TARGET
 #endif

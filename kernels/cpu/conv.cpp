@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "kernels/cpu/depthwise.h"
-#include "kernels/cpu/image_strips.h"
+#include "kernels/cpu/widened/image_strips.h"
 
 namespace mpc::kernels::cpu {
 namespace {

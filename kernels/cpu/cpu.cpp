@@ -4,7 +4,7 @@
 #include <dnnl.hpp>
 #include <new>
 
-#include "kernels/cpu/dnnl_memory.h"
+#include "kernels/cpu/dnnl/dnnl_memory.h"
 #include "kernels/cpu_isa.h"
 
 namespace mpc::kernels {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "kernels/cpu/team.h"
+#include "kernels/cpu/team/team.h"
 #include "kernels/kernel.h"
 #include "kernels/shapes.h"
 

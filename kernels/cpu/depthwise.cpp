@@ -15,7 +15,7 @@
 #endif
 
 #include "kernels/cpu/depthwise.h"
-#include "kernels/cpu/target.h"
+#include "kernels/cpu/loops/target.h"
 #include "kernels/float_types.h"
 
 namespace mpc::kernels::cpu {
@@ -34,8 +34,8 @@ struct Depthwise {
 using ImagesFunction = void (*)(const Depthwise&, const void*, const void*,
                                 int64_t begin, int64_t end, float* sums);
 
-#define MPC_LOOPS "kernels/cpu/depthwise_loops.h"
-#include "kernels/cpu/each_isa.h"
+#define MPC_LOOPS "kernels/cpu/loops/depthwise_loops.h"
+#include "kernels/cpu/loops/each_isa.h"
 #undef MPC_LOOPS
 
 class DepthwiseKernel final : public Kernel {

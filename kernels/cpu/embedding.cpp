@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
-#include "kernels/cpu/conversion.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/widened/conversion.h"
 
 namespace mpc::kernels::cpu {
 namespace {

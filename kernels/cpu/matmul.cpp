@@ -3,8 +3,8 @@
 
 #include "kernels/cpu/matmul.h"
 
-#include "kernels/cpu/dnnl_kernel.h"
-#include "kernels/cpu/widened_call.h"
+#include "kernels/cpu/dnnl/dnnl_kernel.h"
+#include "kernels/cpu/widened/widened_call.h"
 
 namespace mpc::kernels::cpu {
 namespace {

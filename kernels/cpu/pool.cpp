@@ -15,7 +15,7 @@
 #endif
 
 #include "kernels/cpu/cpu.h"
-#include "kernels/cpu/target.h"
+#include "kernels/cpu/loops/target.h"
 #include "kernels/float_types.h"
 
 namespace mpc::kernels::cpu {
@@ -36,8 +36,8 @@ using Operands = void* const*;
 // Computes the rows [begin, end) of the result.
 using RowsFunction = void (*)(const Planes&, Operands, int64_t, int64_t);
 
-#define MPC_LOOPS "kernels/cpu/pool_loops.h"
-#include "kernels/cpu/each_isa.h"
+#define MPC_LOOPS "kernels/cpu/loops/pool_loops.h"
+#include "kernels/cpu/loops/each_isa.h"
 #undef MPC_LOOPS
 
 class PoolKernel final : public Kernel {

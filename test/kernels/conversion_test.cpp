@@ -1,7 +1,7 @@
 // Conversions of rows against those of single numbers (float_types_test.cpp),
 // bit by bit, for the vectors of this CPU.
 
-#include "kernels/cpu/conversion.h"
+#include "kernels/cpu/widened/conversion.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Teams: every part of a region runs, once; oneDNN's regions run on them with
 // the same bits; idle threads sleep; a child of fork() trains on.
 
-#include "kernels/cpu/team.h"
+#include "kernels/cpu/team/team.h"
 
 #include <dnnl.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "kernels/cpu/redirect.h"
+#include "kernels/cpu/dnnl/redirect.h"
 #include "test/kernels/harness.h"
 
 namespace mpc::kernels::testing {

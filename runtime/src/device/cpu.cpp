@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/team.h"
+#include "kernels/cpu/team/team.h"
 #include "kernels/kernel.h"
 #include "runtime/src/device/code.h"
 #include "runtime/src/device/cpu_count.h"

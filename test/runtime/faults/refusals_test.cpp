@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cpu/team.h"
+#include "kernels/cpu/team/team.h"
 #include "kernels/kernel.h"
 #include "test/runtime/package.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/cpu/spare_blocks.h"
+#include "kernels/cpu/dnnl/spare_blocks.h"
 
 #include <new>
 

@@ -1,7 +1,7 @@
 // The loops of depthwise.cpp, which includes this once for each instruction
 // set, inside a namespace; see lanes.h. It has no guard.
 
-#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/loops/lanes.h"
 
 // One lane with the same functions.
 struct Lane {

@@ -1,10 +1,10 @@
 // How a widened convolution is cut: strips of whole images, and pieces of one
 // or more strips.
 
-#ifndef MPC_KERNELS_CPU_IMAGE_STRIPS_H_
-#define MPC_KERNELS_CPU_IMAGE_STRIPS_H_
+#ifndef MPC_KERNELS_CPU_WIDENED_IMAGE_STRIPS_H_
+#define MPC_KERNELS_CPU_WIDENED_IMAGE_STRIPS_H_
 
-#include "kernels/cpu/widened_call.h"
+#include "kernels/cpu/widened/widened_call.h"
 
 namespace mpc::kernels::cpu {
 
@@ -54,4 +54,4 @@ class ImageStrips final : public Cutting {
 
 }  // namespace mpc::kernels::cpu
 
-#endif  // MPC_KERNELS_CPU_IMAGE_STRIPS_H_
+#endif  // MPC_KERNELS_CPU_WIDENED_IMAGE_STRIPS_H_

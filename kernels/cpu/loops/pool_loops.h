@@ -2,7 +2,7 @@
 // inside a namespace, with MPC_VECTOR_WIDTH floats to a vector and, if
 // MPC_VECTOR_F16 is 1, instructions that convert halves: it has no guard.
 
-#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/loops/lanes.h"
 
 // As many lanes as a register holds.
 struct Wide : Lanes {

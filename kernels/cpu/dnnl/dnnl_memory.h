@@ -6,8 +6,8 @@
 // these functions are therefore redirected to ours, which fall back to memory
 // that was set aside.
 
-#ifndef MPC_KERNELS_CPU_DNNL_MEMORY_H_
-#define MPC_KERNELS_CPU_DNNL_MEMORY_H_
+#ifndef MPC_KERNELS_CPU_DNNL_DNNL_MEMORY_H_
+#define MPC_KERNELS_CPU_DNNL_DNNL_MEMORY_H_
 
 #include <cstdint>
 
@@ -32,4 +32,4 @@ void set_dnnl_damaged();
 
 }  // namespace mpc::kernels::cpu
 
-#endif  // MPC_KERNELS_CPU_DNNL_MEMORY_H_
+#endif  // MPC_KERNELS_CPU_DNNL_DNNL_MEMORY_H_

@@ -1,4 +1,4 @@
-#include "kernels/cpu/team.h"
+#include "kernels/cpu/team/team.h"
 
 #include <omp.h>
 #include <pthread.h>
@@ -15,8 +15,8 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/cpu/futex_word.h"
-#include "kernels/cpu/position.h"
+#include "kernels/cpu/team/futex_word.h"
+#include "kernels/cpu/team/position.h"
 
 namespace mpc::kernels {
 

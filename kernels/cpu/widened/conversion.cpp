@@ -1,4 +1,4 @@
-#include "kernels/cpu/conversion.h"
+#include "kernels/cpu/widened/conversion.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #endif
 
 #include "kernels/cpu/cpu.h"
-#include "kernels/cpu/target.h"
+#include "kernels/cpu/loops/target.h"
 #include "kernels/float_types.h"
 
 namespace mpc::kernels::cpu {
@@ -18,7 +18,7 @@ constexpr double kElementsPerThread = 1 << 15;
 
 namespace baseline {
 #define MPC_F16_WIDTH 0
-#include "kernels/cpu/conversion_loops.h"
+#include "kernels/cpu/loops/conversion_loops.h"
 #undef MPC_F16_WIDTH
 }  // namespace baseline
 
@@ -26,7 +26,7 @@ namespace baseline {
 MPC_BEGIN_TARGET(MPC_AVX2)
 namespace avx2 {
 #define MPC_F16_WIDTH 8
-#include "kernels/cpu/conversion_loops.h"
+#include "kernels/cpu/loops/conversion_loops.h"
 #undef MPC_F16_WIDTH
 }  // namespace avx2
 MPC_END_TARGET
@@ -34,7 +34,7 @@ MPC_END_TARGET
 MPC_BEGIN_TARGET(MPC_AVX512)
 namespace avx512 {
 #define MPC_F16_WIDTH 16
-#include "kernels/cpu/conversion_loops.h"
+#include "kernels/cpu/loops/conversion_loops.h"
 #undef MPC_F16_WIDTH
 }  // namespace avx512
 MPC_END_TARGET

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "kernels/cpu/matmul.h"
-#include "kernels/cpu/widened_call.h"
+#include "kernels/cpu/widened/widened_call.h"
 
 namespace mpc::kernels::cpu {
 namespace {

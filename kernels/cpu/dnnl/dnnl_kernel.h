@@ -1,8 +1,8 @@
 // Calls of oneDNN with as little as possible between the caller and the
 // primitive.
 
-#ifndef MPC_KERNELS_CPU_DNNL_KERNEL_H_
-#define MPC_KERNELS_CPU_DNNL_KERNEL_H_
+#ifndef MPC_KERNELS_CPU_DNNL_DNNL_KERNEL_H_
+#define MPC_KERNELS_CPU_DNNL_DNNL_KERNEL_H_
 
 #include <dnnl.hpp>
 #include <optional>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/cpu/cpu.h"
-#include "kernels/cpu/dnnl_memory.h"
+#include "kernels/cpu/dnnl/dnnl_memory.h"
 
 namespace mpc::kernels::cpu {
 
@@ -170,4 +170,4 @@ class DnnlKernel final : public Kernel {
 
 }  // namespace mpc::kernels::cpu
 
-#endif  // MPC_KERNELS_CPU_DNNL_KERNEL_H_
+#endif  // MPC_KERNELS_CPU_DNNL_DNNL_KERNEL_H_

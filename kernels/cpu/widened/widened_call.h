@@ -3,11 +3,11 @@
 // primitive runs on them, and its result is rounded: memory is read and written
 // in 16 bits, as it would be by a kernel of the type, and sums are in f32.
 
-#ifndef MPC_KERNELS_CPU_WIDENED_CALL_H_
-#define MPC_KERNELS_CPU_WIDENED_CALL_H_
+#ifndef MPC_KERNELS_CPU_WIDENED_WIDENED_CALL_H_
+#define MPC_KERNELS_CPU_WIDENED_WIDENED_CALL_H_
 
-#include "kernels/cpu/conversion.h"
-#include "kernels/cpu/dnnl_kernel.h"
+#include "kernels/cpu/dnnl/dnnl_kernel.h"
+#include "kernels/cpu/widened/conversion.h"
 
 namespace mpc::kernels::cpu {
 
@@ -77,4 +77,4 @@ class WidenOperand final : public PieceCall {
 
 }  // namespace mpc::kernels::cpu
 
-#endif  // MPC_KERNELS_CPU_WIDENED_CALL_H_
+#endif  // MPC_KERNELS_CPU_WIDENED_WIDENED_CALL_H_

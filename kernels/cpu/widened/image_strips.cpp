@@ -1,4 +1,4 @@
-#include "kernels/cpu/image_strips.h"
+#include "kernels/cpu/widened/image_strips.h"
 
 namespace mpc::kernels::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/redirect.h"
+#include "kernels/cpu/dnnl/redirect.h"
 
 #if defined(__linux__) && defined(__x86_64__)
 

@@ -1,8 +1,8 @@
 // Rows of floats in and out of f32, as fast as the CPU's vectors go. Values are
 // those of kernels/float_types.h.
 
-#ifndef MPC_KERNELS_CPU_CONVERSION_H_
-#define MPC_KERNELS_CPU_CONVERSION_H_
+#ifndef MPC_KERNELS_CPU_WIDENED_CONVERSION_H_
+#define MPC_KERNELS_CPU_WIDENED_CONVERSION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -49,4 +49,4 @@ class Conversion {
 
 }  // namespace mpc::kernels::cpu
 
-#endif  // MPC_KERNELS_CPU_CONVERSION_H_
+#endif  // MPC_KERNELS_CPU_WIDENED_CONVERSION_H_

@@ -7,8 +7,8 @@
 // a team do so for microseconds, then sleep, and do not wait for those that
 // have not begun.
 
-#ifndef MPC_KERNELS_CPU_TEAM_H_
-#define MPC_KERNELS_CPU_TEAM_H_
+#ifndef MPC_KERNELS_CPU_TEAM_TEAM_H_
+#define MPC_KERNELS_CPU_TEAM_TEAM_H_
 
 #include <sys/types.h>
 
@@ -132,4 +132,4 @@ inline Range share(int64_t items, int part, int parts) {
 
 }  // namespace mpc::kernels
 
-#endif  // MPC_KERNELS_CPU_TEAM_H_
+#endif  // MPC_KERNELS_CPU_TEAM_TEAM_H_

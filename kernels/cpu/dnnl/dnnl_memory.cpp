@@ -1,4 +1,4 @@
-#include "kernels/cpu/dnnl_memory.h"
+#include "kernels/cpu/dnnl/dnnl_memory.h"
 
 #include <dnnl.h>
 #include <sys/mman.h>
@@ -11,8 +11,8 @@
 #include <mutex>
 #include <new>
 
-#include "kernels/cpu/redirect.h"
-#include "kernels/cpu/spare_blocks.h"
+#include "kernels/cpu/dnnl/redirect.h"
+#include "kernels/cpu/dnnl/spare_blocks.h"
 
 namespace mpc::kernels::cpu {
 namespace {

@@ -1,7 +1,7 @@
 // Functions for instructions that the rest of the library does not ask for.
 
-#ifndef MPC_KERNELS_CPU_TARGET_H
-#define MPC_KERNELS_CPU_TARGET_H
+#ifndef MPC_KERNELS_CPU_LOOPS_TARGET_H
+#define MPC_KERNELS_CPU_LOOPS_TARGET_H
 
 #define MPC_PRAGMA(text) _Pragma(#text)
 
@@ -23,4 +23,4 @@
 #define MPC_AVX2 "avx2,fma,f16c"
 #define MPC_AVX512 "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c"
 
-#endif  // MPC_KERNELS_CPU_TARGET_H
+#endif  // MPC_KERNELS_CPU_LOOPS_TARGET_H

@@ -3,8 +3,8 @@
 // They can be freed like any other block: an object may be created in one
 // library and destroyed in another.
 
-#ifndef MPC_KERNELS_CPU_SPARE_BLOCKS_H_
-#define MPC_KERNELS_CPU_SPARE_BLOCKS_H_
+#ifndef MPC_KERNELS_CPU_DNNL_SPARE_BLOCKS_H_
+#define MPC_KERNELS_CPU_DNNL_SPARE_BLOCKS_H_
 
 #include <cstddef>
 #include <mutex>
@@ -42,4 +42,4 @@ class SpareBlocks {
 
 }  // namespace mpc::kernels::cpu
 
-#endif  // MPC_KERNELS_CPU_SPARE_BLOCKS_H_
+#endif  // MPC_KERNELS_CPU_DNNL_SPARE_BLOCKS_H_

@@ -1,10 +1,10 @@
 // Where the calling thread stands among the threads of a team; for team.cpp and
 // for what answers oneDNN.
 
-#ifndef MPC_KERNELS_CPU_POSITION_H_
-#define MPC_KERNELS_CPU_POSITION_H_
+#ifndef MPC_KERNELS_CPU_TEAM_POSITION_H_
+#define MPC_KERNELS_CPU_TEAM_POSITION_H_
 
-#include "kernels/cpu/team.h"
+#include "kernels/cpu/team/team.h"
 
 namespace mpc::kernels {
 
@@ -20,4 +20,4 @@ extern thread_local Position here;
 
 }  // namespace mpc::kernels
 
-#endif  // MPC_KERNELS_CPU_POSITION_H_
+#endif  // MPC_KERNELS_CPU_TEAM_POSITION_H_

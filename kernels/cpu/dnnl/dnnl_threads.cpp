@@ -4,8 +4,8 @@
 
 #include <dnnl.h>
 
-#include "kernels/cpu/position.h"
-#include "kernels/cpu/redirect.h"
+#include "kernels/cpu/dnnl/redirect.h"
+#include "kernels/cpu/team/position.h"
 
 namespace mpc::kernels {
 namespace {

@@ -1,7 +1,7 @@
 // Makes the calls that a loaded library makes to another go elsewhere.
 
-#ifndef MPC_KERNELS_CPU_REDIRECT_H_
-#define MPC_KERNELS_CPU_REDIRECT_H_
+#ifndef MPC_KERNELS_CPU_DNNL_REDIRECT_H_
+#define MPC_KERNELS_CPU_DNNL_REDIRECT_H_
 
 #include <cstddef>
 
@@ -27,4 +27,4 @@ bool redirect_calls(const void* inside, Redirection* redirections,
 
 }  // namespace mpc::kernels
 
-#endif  // MPC_KERNELS_CPU_REDIRECT_H_
+#endif  // MPC_KERNELS_CPU_DNNL_REDIRECT_H_

@@ -2,8 +2,8 @@
 // asleep. Who changes it wakes those that sleep, and makes no system call if
 // none does.
 
-#ifndef MPC_KERNELS_CPU_FUTEX_WORD_H_
-#define MPC_KERNELS_CPU_FUTEX_WORD_H_
+#ifndef MPC_KERNELS_CPU_TEAM_FUTEX_WORD_H_
+#define MPC_KERNELS_CPU_TEAM_FUTEX_WORD_H_
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -81,4 +81,4 @@ class FutexWord {
 
 }  // namespace mpc::kernels
 
-#endif  // MPC_KERNELS_CPU_FUTEX_WORD_H_
+#endif  // MPC_KERNELS_CPU_TEAM_FUTEX_WORD_H_

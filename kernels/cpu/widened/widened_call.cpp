@@ -1,4 +1,4 @@
-#include "kernels/cpu/widened_call.h"
+#include "kernels/cpu/widened/widened_call.h"
 
 namespace mpc::kernels::cpu {
 namespace {

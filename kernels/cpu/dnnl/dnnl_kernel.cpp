@@ -1,4 +1,4 @@
-#include "kernels/cpu/dnnl_kernel.h"
+#include "kernels/cpu/dnnl/dnnl_kernel.h"
 
 #include <atomic>
 #include <exception>
