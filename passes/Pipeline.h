@@ -7,7 +7,7 @@
 #define MPC_PASSES_PIPELINE_H
 
 #include "compiler/Analysis/DeviceSchedule.h"
-#include "compiler/Import/ModelError.h"
+#include "compiler/Import/File/ModelError.h"
 #include "passes/Driver/Options.h"
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 #ifndef MPC_TOOLS_EXITCODES_H
 #define MPC_TOOLS_EXITCODES_H
 
-#include "compiler/Import/ModelError.h"
+#include "compiler/Import/File/ModelError.h"
 
 namespace mpc {
 

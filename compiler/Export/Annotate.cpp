@@ -9,7 +9,7 @@
 
 #include "compiler/Export/Export.h"
 #include "compiler/Export/WriteModel.h"
-#include "compiler/Import/NewerFields.h"
+#include "compiler/Import/File/NewerFields.h"
 
 #include <new>
 

@@ -2,7 +2,7 @@
 #ifndef MPC_COMPILER_EXPORT_ATOMICFILE_H
 #define MPC_COMPILER_EXPORT_ATOMICFILE_H
 
-#include "compiler/Import/ModelError.h"
+#include "compiler/Import/File/ModelError.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

@@ -1,8 +1,9 @@
 //===- ExportTraining.cpp - A model that says how it is trained -----------===//
 //
-// The importer makes the same program of it (compiler/Import/ImportStep.cpp):
-// adam's updates are functions of domain "mpc", which it knows as the ops that
-// mpc trains with, and which have bodies for everybody else.
+// The importer makes the same program of it
+// (compiler/Import/TrainingStep/ImportStep.cpp): adam's updates are functions
+// of domain "mpc", which it knows as the ops that mpc trains with, and which
+// have bodies for everybody else.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,8 +3,8 @@
 #include "compiler/Export/WriteModel.h"
 
 #include "compiler/Export/AtomicFile.h"
-#include "compiler/Import/ForEachTensor.h"
-#include "compiler/Import/TensorData.h"
+#include "compiler/Import/File/ForEachTensor.h"
+#include "compiler/Import/File/TensorData.h"
 
 #include "google/protobuf/io/zero_copy_stream_impl.h"
 #include "llvm/Support/Path.h"

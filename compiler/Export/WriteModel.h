@@ -2,7 +2,7 @@
 #ifndef MPC_COMPILER_EXPORT_WRITEMODEL_H
 #define MPC_COMPILER_EXPORT_WRITEMODEL_H
 
-#include "compiler/Import/ModelFile.h"
+#include "compiler/Import/File/ModelFile.h"
 
 namespace mpc {
 

@@ -2,8 +2,8 @@
 #ifndef MPC_COMPILER_IMPORT_IMPORT_H
 #define MPC_COMPILER_IMPORT_IMPORT_H
 
+#include "compiler/Import/File/ModelError.h"
 #include "compiler/Import/Limits.h"
-#include "compiler/Import/ModelError.h"
 #include "compiler/Import/Survey.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -7,8 +7,8 @@
 
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Import/Graph/OpTable.h"
 #include "compiler/Import/Import.h"
-#include "compiler/Import/OpTable.h"
 #include "compiler/Support/DebugFlags.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Target/GpuTarget.h"

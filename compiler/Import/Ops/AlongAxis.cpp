@@ -1,6 +1,6 @@
 //===- AlongAxis.cpp - Import of order and sums along a dimension ---------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 #include "compiler/Import/Ops/Index.h"
 
 using namespace mlir;

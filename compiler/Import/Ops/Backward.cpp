@@ -3,7 +3,7 @@
 #include "compiler/Import/Ops/Backward.h"
 
 #include "compiler/Dialect/Train/Transforms/Differentiate.h"
-#include "compiler/Import/Elements.h"
+#include "compiler/Import/Graph/Elements.h"
 
 using namespace mlir;
 using namespace mpc;

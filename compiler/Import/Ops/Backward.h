@@ -8,7 +8,7 @@
 #ifndef MPC_COMPILER_IMPORT_OPS_BACKWARD_H
 #define MPC_COMPILER_IMPORT_OPS_BACKWARD_H
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 
 namespace mpc {
 

@@ -1,7 +1,7 @@
 //===- Constant.cpp - Import of what makes constants ----------------------===//
 
-#include "compiler/Import/Elements.h"
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/Elements.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 
 #include <cmath>
 

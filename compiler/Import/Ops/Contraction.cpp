@@ -1,6 +1,6 @@
 //===- Contraction.cpp - Import of matrix products ------------------------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -1,6 +1,6 @@
 //===- Einsum.cpp - Import of Einsum --------------------------------------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 
 using namespace mlir;
 using namespace mpc;

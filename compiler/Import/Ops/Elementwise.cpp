@@ -1,7 +1,7 @@
 //===- Elementwise.cpp - Import of elementwise ops ------------------------===//
 
-#include "compiler/Import/Elements.h"
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/Elements.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 #include "compiler/Import/Ops/Fold.h"
 #include "compiler/Import/Ops/Power.h"
 

@@ -1,6 +1,6 @@
 //===- Function.cpp - Import of functions of one number -------------------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 #include "compiler/Import/Ops/Fold.h"
 
 #include <cmath>

@@ -6,7 +6,7 @@
 #ifndef MPC_COMPILER_IMPORT_OPS_GATHER_H
 #define MPC_COMPILER_IMPORT_OPS_GATHER_H
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 
 namespace mpc {
 

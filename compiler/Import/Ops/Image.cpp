@@ -1,6 +1,6 @@
 //===- Image.cpp - Import of sampling and cropping ------------------------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 
 #include <cmath>
 

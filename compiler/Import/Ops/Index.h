@@ -2,7 +2,7 @@
 #ifndef MPC_COMPILER_IMPORT_OPS_INDEX_H
 #define MPC_COMPILER_IMPORT_OPS_INDEX_H
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 
 namespace mpc {
 

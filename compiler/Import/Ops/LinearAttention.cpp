@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 //===- Loss.cpp - Import of losses ----------------------------------------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 
 using namespace mlir;
 using namespace mpc;

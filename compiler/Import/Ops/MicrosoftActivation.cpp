@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 #include "compiler/Import/Ops/Dropout.h"
 
 using namespace mlir;

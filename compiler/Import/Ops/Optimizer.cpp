@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 
 #include <charconv>
 

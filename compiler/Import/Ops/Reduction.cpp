@@ -1,6 +1,6 @@
 //===- Reduction.cpp - Import of reductions -------------------------------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 #include "compiler/Import/Ops/Power.h"
 
 #include <limits>

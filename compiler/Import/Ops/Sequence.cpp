@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 
 using namespace mlir;
 using namespace mpc;

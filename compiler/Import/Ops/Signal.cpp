@@ -1,6 +1,6 @@
 //===- Signal.cpp - Import of Fourier transforms --------------------------===//
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 #ifndef MPC_COMPILER_IMPORT_OPS_WINDOW_H
 #define MPC_COMPILER_IMPORT_OPS_WINDOW_H
 
-#include "compiler/Import/ImportedNode.h"
+#include "compiler/Import/Graph/ImportedNode.h"
 
 namespace mpc {
 

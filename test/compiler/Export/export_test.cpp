@@ -5,8 +5,8 @@
 
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Export/Export.h"
+#include "compiler/Import/File/TensorData.h"
 #include "compiler/Import/Import.h"
-#include "compiler/Import/TensorData.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/SmallString.h"

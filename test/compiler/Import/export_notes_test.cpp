@@ -3,8 +3,8 @@
 #include "importer.h"
 #include "models.h"
 
-#include "compiler/Import/ModulePaths.h"
-#include "compiler/Import/Remarks.h"
+#include "compiler/Import/Check/Remarks.h"
+#include "compiler/Import/Normalize/ModulePaths.h"
 
 #include "gtest/gtest.h"
 

@@ -1,6 +1,6 @@
 // What stands below the importer: opening files and converting numbers.
 
-#include "compiler/Import/FileMapping.h"
+#include "compiler/Import/File/FileMapping.h"
 #include "compiler/Support/HalfFloat.h"
 
 #include "llvm/ADT/APFloat.h"

@@ -4,9 +4,9 @@
 #include "importer.h"
 #include "small_models.h"
 
-#include "compiler/Import/CheckModel.h"
-#include "compiler/Import/ModelFile.h"
-#include "compiler/Import/OpTable.h"
+#include "compiler/Import/Check/CheckModel.h"
+#include "compiler/Import/File/ModelFile.h"
+#include "compiler/Import/Graph/OpTable.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,6 +1,6 @@
 // Modules that exporters wrote down, at nodes whose names tell nothing.
 
-#include "compiler/Import/ModulePaths.h"
+#include "compiler/Import/Normalize/ModulePaths.h"
 
 #include "gtest/gtest.h"
 

@@ -1,8 +1,8 @@
 // Checkpoints of ONNX Runtime that are good FlatBuffers and say what cannot be:
 // what the reader says of each.
 
-#include "compiler/Import/OrtCheckpoint.h"
-#include "compiler/Import/ort_checkpoint_generated.h"
+#include "compiler/Import/TrainingStep/OrtCheckpoint.h"
+#include "compiler/Import/TrainingStep/ort_checkpoint_generated.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,7 +1,7 @@
 // Checkpoints of ONNX Runtime: those of its own package against what it says is
 // in them, and damaged and hostile ones, which may fail but do no harm.
 
-#include "compiler/Import/OrtCheckpoint.h"
+#include "compiler/Import/TrainingStep/OrtCheckpoint.h"
 
 #include "tools/npz/Npz.h"
 

@@ -1,8 +1,8 @@
 // What PyTorch's exporter says of initializers, and what they hold.
 
-#include "compiler/Import/Contents.h"
-#include "compiler/Import/NormalizeModel.h"
-#include "compiler/Import/Signature.h"
+#include "compiler/Import/Initializers/Contents.h"
+#include "compiler/Import/Initializers/Signature.h"
+#include "compiler/Import/Normalize/NormalizeModel.h"
 
 #include "gtest/gtest.h"
 

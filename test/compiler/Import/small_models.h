@@ -2,7 +2,7 @@
 #ifndef MPC_TEST_COMPILER_IMPORT_SMALL_MODELS_H
 #define MPC_TEST_COMPILER_IMPORT_SMALL_MODELS_H
 
-#include "compiler/Import/ModelFile.h"
+#include "compiler/Import/File/ModelFile.h"
 
 #include <vector>
 

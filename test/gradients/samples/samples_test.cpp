@@ -8,7 +8,7 @@
 #include "test/gradients/differences.h"
 #include "test/gradients/samples/samples.h"
 
-#include "compiler/Import/OpTable.h"
+#include "compiler/Import/Graph/OpTable.h"
 
 #include "llvm/Support/raw_ostream.h"
 #include <gtest/gtest.h>

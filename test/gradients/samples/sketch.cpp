@@ -2,7 +2,7 @@
 
 #include "test/gradients/samples/sketch.h"
 
-#include "compiler/Import/OpTable.h"
+#include "compiler/Import/Graph/OpTable.h"
 
 #include <algorithm>
 #include <cmath>

@@ -10,7 +10,7 @@
 #include "test/gradients/harness.h"
 #include "test/gradients/special/unsampled.h"
 
-#include "compiler/Import/OpTable.h"
+#include "compiler/Import/Graph/OpTable.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -2,7 +2,7 @@
 
 #include "test/gradients/special/unsampled.h"
 
-#include "compiler/Import/OpTable.h"
+#include "compiler/Import/Graph/OpTable.h"
 
 #include <set>
 

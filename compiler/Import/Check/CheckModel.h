@@ -1,0 +1,42 @@
+//===- CheckModel.h - Is this a model we can import? ------------*- C++ -*-===//
+//
+// Internal to compiler/Import.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_IMPORT_CHECK_CHECKMODEL_H
+#define MPC_COMPILER_IMPORT_CHECK_CHECKMODEL_H
+
+#include "compiler/Import/File/ModelFile.h"
+#include "compiler/Import/Survey.h"
+
+#include "mlir/IR/Location.h"
+#include "mlir/Support/LLVM.h"
+
+namespace mpc {
+
+/// The name of a node in messages and locations: its own, or that of its first
+/// output.
+llvm::StringRef nodeLabel(const onnx::NodeProto &node);
+
+/// Its op with the domain, if that is not the default one.
+std::string qualifiedOp(const onnx::NodeProto &node);
+
+/// Where a diagnostic about it points.
+mlir::Location nodeLocation(const onnx::NodeProto &node,
+                            mlir::MLIRContext *context);
+
+/// Checks everything that needs no shapes: opset, features outside our scope,
+/// ops (all unsupported ones in one error), names defined once and before
+/// their use, numbers of inputs and outputs. Returns the opset of the default
+/// domain, or fails after diagnostics.
+/// With a survey, unsupported ops are written there and are no error.
+mlir::FailureOr<int64_t> checkModel(const ModelFile &model,
+                                    mlir::MLIRContext *context,
+                                    ModelSurvey *survey = nullptr);
+
+/// Says why a node cannot be imported; empty if it can.
+std::string refusalOf(const onnx::NodeProto &node, int64_t opset);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_IMPORT_CHECK_CHECKMODEL_H

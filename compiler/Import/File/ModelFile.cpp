@@ -1,0 +1,291 @@
+//===- ModelFile.cpp - An ONNX file, parsed -------------------------------===//
+//
+// Three syntaxes, one result. Before the protobuf parser sees the bytes, a scan
+// without allocation counts what it would have to allocate: it spends 250 bytes
+// on an empty submessage of two.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Import/File/ModelFile.h"
+
+#include "compiler/Import/File/FileMapping.h"
+
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/text_format.h"
+#include "onnx/defs/parser.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Path.h"
+
+#include <limits>
+
+char mpc::ModelFileError::ID = 0;
+
+using namespace llvm;
+using namespace mpc;
+
+//===----------------------------------------------------------------------===//
+// Counting the parts of a binary model
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The messages of onnx.proto that can hold many others.
+enum class Kind {
+  Leaf, // A string, packed numbers, or a small message.
+  Model,
+  Training,
+  Function,
+  Graph,
+  Node,
+  Attribute,
+  SparseTensor,
+  Tensor,
+  Annotation,
+  ValueInfo,
+  Type,
+  ElementType,
+  Shape,
+};
+
+struct Child {
+  Kind parent;
+  uint64_t field;
+  Kind child;
+};
+
+constexpr Child kChildren[] = {
+    {Kind::Model, 7, Kind::Graph},
+    {Kind::Model, 20, Kind::Training},
+    {Kind::Model, 25, Kind::Function},
+    {Kind::Training, 1, Kind::Graph},
+    {Kind::Training, 2, Kind::Graph},
+    {Kind::Function, 7, Kind::Node},
+    {Kind::Graph, 1, Kind::Node},
+    {Kind::Graph, 5, Kind::Tensor},
+    {Kind::Graph, 11, Kind::ValueInfo},
+    {Kind::Graph, 12, Kind::ValueInfo},
+    {Kind::Graph, 13, Kind::ValueInfo},
+    {Kind::Graph, 14, Kind::Annotation},
+    {Kind::Graph, 15, Kind::SparseTensor},
+    {Kind::Node, 5, Kind::Attribute},
+    {Kind::Attribute, 5, Kind::Tensor},
+    {Kind::Attribute, 6, Kind::Graph},
+    {Kind::Attribute, 10, Kind::Tensor},
+    {Kind::Attribute, 11, Kind::Graph},
+    {Kind::Attribute, 14, Kind::Type},
+    {Kind::Attribute, 15, Kind::Type},
+    {Kind::Attribute, 22, Kind::SparseTensor},
+    {Kind::Attribute, 23, Kind::SparseTensor},
+    {Kind::SparseTensor, 1, Kind::Tensor},
+    {Kind::SparseTensor, 2, Kind::Tensor},
+    {Kind::ValueInfo, 2, Kind::Type},
+    // Tensor, sequence, map, sparse tensor, optional.
+    {Kind::Type, 1, Kind::ElementType},
+    {Kind::Type, 4, Kind::ElementType},
+    {Kind::Type, 5, Kind::ElementType},
+    {Kind::Type, 8, Kind::ElementType},
+    {Kind::Type, 9, Kind::ElementType},
+    // A type where a sequence has one, a shape where a tensor has one.
+    {Kind::ElementType, 1, Kind::Type},
+    {Kind::ElementType, 2, Kind::Shape},
+};
+
+Kind childKind(Kind kind, uint64_t field) {
+  for (const Child &entry : kChildren)
+    if (entry.parent == kind && entry.field == field)
+      return entry.child;
+  return Kind::Leaf;
+}
+
+struct Cursor {
+  Kind kind;
+  const char *next, *end;
+};
+
+} // namespace
+
+/// Reads a base-128 number; false if it runs over the end.
+static bool readVarint(Cursor &cursor, uint64_t &value) {
+  value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    if (cursor.next == cursor.end)
+      return false;
+    uint8_t byte = *cursor.next++;
+    value |= uint64_t(byte & 0x7f) << shift;
+    if (!(byte & 0x80))
+      return true;
+  }
+  return false;
+}
+
+/// Counts the length-delimited fields of the messages in kChildren, which
+/// bounds what parsing allocates besides the bytes themselves. Returns -1 if
+/// the bytes are not protobuf.
+static int64_t countParts(StringRef bytes) {
+  int64_t parts = 0;
+  SmallVector<Cursor> stack = {{Kind::Model, bytes.begin(), bytes.end()}};
+  while (!stack.empty()) {
+    Cursor &top = stack.back();
+    if (top.next == top.end) {
+      stack.pop_back();
+      continue;
+    }
+    uint64_t tag, value;
+    if (!readVarint(top, tag))
+      return -1;
+    uint64_t left = top.end - top.next;
+    switch (tag & 7) {
+    case 0:
+      if (!readVarint(top, value))
+        return -1;
+      break;
+    case 1:
+    case 5: {
+      unsigned width = (tag & 7) == 1 ? 8 : 4;
+      if (left < width)
+        return -1;
+      top.next += width;
+      break;
+    }
+    case 2: {
+      if (!readVarint(top, value) || value > uint64_t(top.end - top.next))
+        return -1;
+      ++parts;
+      const char *begin = top.next;
+      top.next += value;
+      Kind child = childKind(top.kind, tag >> 3);
+      if (child != Kind::Leaf && stack.size() < 128)
+        stack.push_back({child, begin, begin + value});
+      break;
+    }
+    default: // Groups, which ONNX does not have.
+      return -1;
+    }
+    if (parts > kMaxModelParts)
+      break;
+  }
+  return parts;
+}
+
+//===----------------------------------------------------------------------===//
+// Parsing
+//===----------------------------------------------------------------------===//
+
+static Error parseBinary(StringRef bytes, onnx::ModelProto &proto) {
+  if (bytes.size() > size_t(std::numeric_limits<int32_t>::max()))
+    return makeModelError(ModelError::Limit,
+                          "the file has " + Twine(bytes.size()) +
+                              " bytes; an ONNX file holds at most 2 GiB, so "
+                              "save the weights as external data");
+  int64_t parts = countParts(bytes);
+  if (parts > kMaxModelParts)
+    return makeModelError(ModelError::Limit,
+                          "the model has more than " + Twine(kMaxModelParts) +
+                              " nodes, attributes and names");
+  if (bytes.empty())
+    return makeModelError(ModelError::Invalid, "the file is empty");
+  if (parts < 0 || !proto.ParseFromArray(bytes.data(), bytes.size()))
+    return makeModelError(ModelError::Invalid,
+                          "not an ONNX file, or cut short");
+  return Error::success();
+}
+
+/// The textual parsers recurse; text that nests deeper than any model is kept
+/// away from them.
+static bool nestsTooDeep(StringRef text) {
+  int64_t depth = 0;
+  for (char c : text) {
+    depth += StringRef("({[<").contains(c);
+    depth -= StringRef(")}]>").contains(c);
+    if (depth > 200)
+      return true;
+  }
+  return false;
+}
+
+/// Splits "[ParseError at position (line: 3 column: 14)]\nError context: ...\n
+/// message" of ONNX's parser.
+static Error makeOnnxTextError(StringRef message) {
+  unsigned line = 0, column = 0;
+  StringRef rest = message.split("(line: ").second;
+  if (!rest.consumeInteger(10, line) && rest.consume_front(" column: "))
+    rest.consumeInteger(10, column);
+  StringRef reason = message.rsplit('\n').second;
+  if (reason.empty())
+    reason = message;
+  return make_error<ModelFileError>(
+      ModelError::Invalid, "syntax error: " + reason.rtrim(". ").lower(), line,
+      column);
+}
+
+static Error parseOnnxText(const std::string &text, onnx::ModelProto &proto) {
+  // The parser throws where std::stoll does.
+  try {
+    onnx::OnnxParser parser(text.c_str());
+    onnx::Common::Status status = parser.Parse(proto);
+    if (!status.IsOK())
+      return makeOnnxTextError(status.ErrorMessage());
+    return Error::success();
+  } catch (const std::logic_error &) {
+    return makeModelError(ModelError::Invalid,
+                          "syntax error: a number is out of range");
+  }
+}
+
+namespace {
+
+/// Keeps the first error of protobuf's text parser, which would print it.
+struct FirstError : google::protobuf::io::ErrorCollector {
+  void AddError(int atLine, int atColumn, const std::string &text) override {
+    if (!message.empty())
+      return;
+    message = "syntax error: " + text;
+    line = atLine + 1;
+    column = atColumn + 1;
+  }
+  std::string message;
+  unsigned line = 0, column = 0;
+};
+
+} // namespace
+
+static Error parseProtoText(StringRef text, onnx::ModelProto &proto) {
+  FirstError error;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  parser.SetRecursionLimit(100);
+  google::protobuf::io::ArrayInputStream stream(text.data(), text.size());
+  if (parser.Parse(&stream, &proto))
+    return Error::success();
+  return make_error<ModelFileError>(ModelError::Invalid, error.message,
+                                    error.line, error.column);
+}
+
+Expected<std::shared_ptr<ModelFile>>
+mpc::parseModelFile(MemoryBufferRef buffer) {
+  auto model = std::make_shared<ModelFile>();
+  StringRef path = buffer.getBufferIdentifier(), bytes = buffer.getBuffer();
+  model->path = path.str();
+  model->folder = sys::path::parent_path(path).str();
+  bool isOnnxText = path.ends_with(".onnxtxt");
+  bool isText = isOnnxText || path.ends_with(".textproto");
+  constexpr size_t kMaxTextBytes = 64 << 20;
+  if (isText && (bytes.size() > kMaxTextBytes || nestsTooDeep(bytes)))
+    return makeModelError(ModelError::Limit,
+                          "the text is too long or nests too deep");
+  Error error = isOnnxText ? parseOnnxText(bytes.str(), model->proto)
+                : isText   ? parseProtoText(bytes, model->proto)
+                           : parseBinary(bytes, model->proto);
+  if (error)
+    return error;
+  return model;
+}
+
+Expected<std::shared_ptr<ModelFile>> mpc::readModelFile(StringRef path) {
+  Expected<std::shared_ptr<FileMapping>> file = FileMapping::open(path);
+  if (!file)
+    return file.takeError();
+  ArrayRef<char> bytes = (*file)->bytes();
+  return parseModelFile({StringRef(bytes.data(), bytes.size()), path});
+}

@@ -1,0 +1,87 @@
+//===- GraphLimits.cpp - How much a model may ask for ---------------------===//
+//
+// A small file can expand to any amount of work. Each kind is counted while the
+// graph is imported, so that too much of it is one error and not a compilation
+// that takes all time and memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Import/Graph/GraphImporter.h"
+
+#include "compiler/Import/Graph/Elements.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Most inputs, and outputs, of a model.
+constexpr size_t kMaxInterface = 4096;
+
+/// The error of a model that asks for too much.
+InFlightDiagnostic GraphImporter::exceedLimit(Location loc) {
+  result.error = ModelError::Limit;
+  return emitError(loc);
+}
+
+LogicalResult GraphImporter::checkOps(Location loc) {
+  if (ops.count <= options.maxOps)
+    return success();
+  return exceedLimit(loc)
+         << "with this one the graph has more than " << options.maxOps
+         << " operations, the most that are compiled by default; subgraphs, "
+            "functions, loops and recurrent nets count as what they expand to: "
+            "export a shorter sequence, or raise the limit with option "
+            "'max-ops'";
+}
+
+LogicalResult GraphImporter::checkInterface(size_t count, StringRef what) {
+  if (count <= kMaxInterface)
+    return success();
+  return exceedLimit(UnknownLoc::get(context))
+         << "the model has " << int64_t(count) << " " << what << "; at most "
+         << int64_t(kMaxInterface) << " are supported, so join some to one";
+}
+
+LogicalResult GraphImporter::spend(int64_t &total, int64_t count, int64_t limit,
+                                   Location loc, StringRef message) {
+  if (count <= limit - total) { // Sums of extents may overflow.
+    total += count;
+    return success();
+  }
+  total = limit;
+  return exceedLimit(loc) << "with this one " << message;
+}
+
+LogicalResult GraphImporter::addElements(int64_t count, Location loc) {
+  return spend(
+      numElements, count, kMaxElements, loc,
+      "the results of all nodes have more than 2^40 elements, the "
+      "most there may be; if a dimension was bound with option 'batch' or "
+      "option 'dim', bind a smaller one");
+}
+
+LogicalResult GraphImporter::addSequence(int64_t length, Location loc) {
+  constexpr int64_t kMaxInSequences = int64_t(1) << 24;
+  return spend(numInSequences, length, kMaxInSequences, loc,
+               "all sequences together have more than 2^24 elements, the most "
+               "there may be");
+}
+
+LogicalResult GraphImporter::countRead(int64_t count, Location loc) {
+  constexpr int64_t kMaxRead = int64_t(1) << 33;
+  return spend(numKnownRead, count, kMaxRead, loc,
+               "nodes read more than 2^33 elements of constants at compile "
+               "time; let the exporter store what they compute as "
+               "initializers");
+}
+
+LogicalResult GraphImporter::addConstant(DenseElementsAttr value,
+                                         Location loc) {
+  numKnownTotal += value.getNumElements();
+  if (!value.isSplat() && knownConstants.insert(value).second)
+    numKnownDistinct += value.getNumElements();
+  if (numKnownDistinct <= kMaxKnownDistinct && numKnownTotal <= kMaxKnownTotal)
+    return success();
+  return exceedLimit(loc) << "with this one the model computes more constants "
+                             "than are computed at compile time; let the "
+                             "exporter store them as initializers";
+}

@@ -1,0 +1,235 @@
+//===- GraphNotes.cpp - What an import says aloud -------------------------===//
+
+#include "compiler/Import/Check/AttributeNames.h"
+#include "compiler/Import/Graph/GraphImporter.h"
+#include "compiler/Import/Initializers/Contents.h"
+#include "compiler/Import/Normalize/ModulePaths.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Says so where `--batchnorm` has nothing to decide.
+void GraphImporter::noteNorms() {
+  bool isGiven = options.batchNorm != ImportOptions::BatchNorm::Auto;
+  if (isGiven && numNorms == 0)
+    result.notes.push_back(
+        "option 'batchnorm' changes nothing: the model has no "
+        "BatchNormalization");
+}
+
+/// Says which norms are frozen, unless the user said it.
+void GraphImporter::noteFrozenNorms() {
+  auto add = [&](unsigned count, StringRef why) {
+    if (count > 0)
+      result.notes.push_back(
+          (Twine(count) + " of " + Twine(numNorms) +
+           " BatchNormalization nodes keep their running statistics and "
+           "normalize by them, for " +
+           why + "; option 'batchnorm'=train says otherwise")
+              .str());
+  };
+  add(numFrozenNorms, "option 'freeze' matches these, or scale and bias");
+  add(numEvalNorms, "the model has them in eval form, and others in training "
+                    "form");
+}
+
+void GraphImporter::noteDecisions() {
+  if (!step) { // It says what is trained, and no option says otherwise.
+    noteNorms();
+    noteShared();
+    noteModel();
+  }
+  if (numWidened > 0)
+    result.notes.push_back(std::to_string(numWidened) +
+                           " initializers of 16-bit floats are imported as " +
+                           (floatType.isF64() ? "f64" : "f32"));
+}
+
+/// Whether a node wants the elements of an input, and not its shape or type.
+static bool readsElements(const onnx::NodeProto &node, int input) {
+  const std::string &op = node.op_type();
+  return op != "Shape" && op != "Size" && (op != "CastLike" || input == 0);
+}
+
+/// Identifies the call of a module or op that a node belongs to; exporters emit
+/// several nodes for one call. PyTorch's newer exporter writes the scopes down,
+/// TorchScript's names the module in the node's name: "/lstm_1/Slice_3".
+static std::string callOf(const onnx::NodeProto &node) {
+  std::string scopes = readNodeMetadata(node, kNameScopes);
+  if (!scopes.empty())
+    return scopes;
+  StringRef name = node.name();
+  size_t end = name.rfind('/');
+  if (name.starts_with("/") && end > 0)
+    return name.take_front(end).str();
+  return "node " + std::to_string(reinterpret_cast<uintptr_t>(&node));
+}
+
+/// Collects, for each parameter, the calls that read it.
+void GraphImporter::collectReaders(
+    const onnx::GraphProto &graph,
+    llvm::StringMap<llvm::StringSet<>> &readers) const {
+  for (const onnx::NodeProto &node : graph.node()) {
+    for (int i = 0; i < node.input_size(); ++i)
+      if (trained.contains(node.input(i)) && readsElements(node, i))
+        readers[node.input(i)].insert(callOf(node));
+    for (StringRef name : namesInAttributes(node))
+      if (trained.contains(name))
+        readers[name].insert(callOf(node));
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        collectReaders(attribute.g(), readers);
+  }
+  for (const onnx::ValueInfoProto &output : graph.output())
+    if (trained.contains(output.name()))
+      readers[output.name()].insert("output");
+}
+
+/// Tied weights go by several names; TorchScript's exporter gives them also to
+/// initializers that merely have equal values.
+void GraphImporter::noteShared() {
+  llvm::MapVector<StringRef, std::string> names;
+  for (const auto &[name, alias] : aliases)
+    if (trained.contains(name))
+      names[name] += " = '" + alias + "'";
+  std::vector<std::string> known, shared;
+  for (const auto &[name, others] : names)
+    known.push_back("'" + name.str() + "'" + others);
+  llvm::StringMap<llvm::StringSet<>> readers;
+  collectReaders(graph, readers);
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    if (auto found = readers.find(tensor.name());
+        found != readers.end() && found->second.size() > 1 &&
+        !names.contains(tensor.name()))
+      shared.push_back("'" + tensor.name() + "'");
+  if (!known.empty())
+    result.notes.push_back(
+        "one weight under several names, and trained as one: " +
+        llvm::join(known, "; ") +
+        "; if they are not tied but began with equal values, export with "
+        "training=TrainingMode.TRAINING and do_constant_folding=False");
+  if (!shared.empty())
+    result.notes.push_back("used in several places, and trained as one: " +
+                           llvm::join(shared, ", "));
+}
+
+/// What the model shows, whatever the options are.
+void GraphImporter::noteModel() {
+  noteFrozenNorms();
+  noteUses();
+  noteBodies();
+  noteCopies();
+  noteDetached();
+}
+
+/// PyTorch's exporter writes `detach()` as an Identity of such a name.
+void GraphImporter::noteDetached() {
+  static const llvm::Regex isDetach("^node_detach(_[0-9]+)?$");
+  std::vector<std::string> names;
+  for (const onnx::NodeProto &node : graph.node())
+    if (node.op_type() == "Identity" && isDetach.match(node.name()) &&
+        !detach.match(node.output(0)))
+      names.push_back("'" + node.output(0) + "'");
+  if (!names.empty())
+    result.notes.push_back(
+        "gradients flow back through what PyTorch's detach() stood for, of "
+        "which ONNX knows nothing: " +
+        llvm::join(names, ", ") + "; option 'detach'=REGEX stops them");
+}
+
+/// Of tied weights PyTorch's exporter folds one into another initializer.
+void GraphImporter::noteCopies() {
+  CopyFinder seen;
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    if (!trained.contains(tensor.name()))
+      continue;
+    auto data = tensors.read(tensor);
+    if (!data) {
+      llvm::consumeError(data.takeError()); // It was read before.
+      continue;
+    }
+    if (auto copy = seen.find(tensor, *data))
+      result.notes.push_back(
+          "'" + tensor.name() + "' holds '" + copy->original->name() + "'" +
+          (copy->isTransposed ? " transposed" : "") +
+          ", but is trained apart from it; if they are one weight of the "
+          "model, export it with optimize=False");
+    seen.add(tensor, *data);
+  }
+}
+
+/// What a body holds is made anew for each trip.
+void GraphImporter::noteBodies() {
+  if (!bodyWeights.empty())
+    result.notes.push_back(
+        "not trained, for they belong to the body of a Loop, Scan or If: '" +
+        llvm::join(bodyWeights, "', '") +
+        "'; initializers of the graph are trained");
+}
+
+/// Says which initializers are not trained, though nobody froze them.
+void GraphImporter::noteUses() {
+  static constexpr std::pair<Use, StringLiteral> reasons[] = {
+      {Use::Buffer, "not trained, for PyTorch's exporter says they are no "
+                    "parameters: "},
+      {Use::Number, "not trained, for PyTorch's exporter gives such names to "
+                    "the numbers of a model's code: "},
+      {Use::Filling,
+       "not trained, for PyTorch's exporter computed them, of one "
+       "number: "},
+      {Use::Argument,
+       "not trained, for exponents and bounds are numbers unless "
+       "said otherwise: "},
+      {Use::ClassWeights,
+       "not trained, for they weigh the classes of a loss: "},
+      {Use::Start,
+       "not trained, for recurrent ops start from them, and they hold one "
+       "number: "},
+      {Use::Sines,
+       "not trained, for they hold sines and cosines of positions: "},
+      {Use::Mask, "not trained, for they hold 0 and numbers below -1e4 alone, "
+                  "as masks do: "}};
+  for (const auto &[use, reason] : reasons) {
+    std::vector<std::string> names;
+    for (const onnx::TensorProto &tensor : graph.initializer())
+      if (auto found = uses.find(tensor.name());
+          found != uses.end() && found->second == use)
+        names.push_back("'" + tensor.name() + "'");
+    if (!names.empty())
+      result.notes.push_back((reason + llvm::join(names, ", ") +
+                              "; option 'train'=REGEX says otherwise")
+                                 .str());
+  }
+  noteMissing();
+}
+
+/// Names that are missing may be those of tied weights, or of what the loss
+/// does not need; but not if there is what the exporter computed.
+void GraphImporter::noteMissing() {
+  const std::vector<std::string> &missing = signature.missing();
+  bool isComputed =
+      llvm::any_of(graph.initializer(), [&](const onnx::TensorProto &tensor) {
+        auto use = uses.find(tensor.name());
+        bool isData = trained.contains(tensor.name()) ||
+                      (use != uses.end() && use->second == Use::Filling);
+        return isData && signature.mayHoldParameters(tensor.name());
+      });
+  if (missing.empty() || !isComputed)
+    return;
+  constexpr size_t kShown = 5;
+  std::string names;
+  for (size_t i = 0; i < std::min(kShown, missing.size()); ++i)
+    names += (i ? ", '" : "'") + missing[i] + "'";
+  if (missing.size() > kShown)
+    names += " and " + std::to_string(missing.size() - kShown) + " more";
+  result.notes.push_back(
+      std::to_string(missing.size()) +
+      (missing.size() == 1 ? " parameter of the model is"
+                           : " parameters of the model are") +
+      " not in the file, for PyTorch's exporter computed with them: " + names +
+      "; what it made of them is trained by itself, if at all; export with "
+      "optimize=False");
+}

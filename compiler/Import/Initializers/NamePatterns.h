@@ -1,0 +1,45 @@
+//===- NamePatterns.h - Options that name parts of a model ------*- C++ -*-===//
+#ifndef MPC_COMPILER_IMPORT_INITIALIZERS_NAMEPATTERNS_H
+#define MPC_COMPILER_IMPORT_INITIALIZERS_NAMEPATTERNS_H
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/Support/Regex.h"
+
+#include <string>
+#include <vector>
+
+namespace mpc {
+
+/// The regular expressions that one option was given (`--freeze`, `--train`,
+/// `--detach`), and which of them matched.
+class NamePatterns {
+public:
+  /// `kind` is what there must be of such a name.
+  NamePatterns(std::string option, std::string kind)
+      : option(std::move(option)), kind(std::move(kind)) {}
+
+  /// Fails after a diagnostic if one is no regular expression.
+  mlir::LogicalResult compile(llvm::ArrayRef<std::string> patterns,
+                              mlir::MLIRContext *context);
+  bool match(llvm::StringRef name);
+  /// Fails after a diagnostic for each pattern that matched nothing so far and
+  /// matches none of `names`; one that matches only these, of which the graph
+  /// uses none so, is noted.
+  mlir::LogicalResult checkMatched(llvm::ArrayRef<llvm::StringRef> names,
+                                   mlir::MLIRContext *context,
+                                   std::vector<std::string> &notes) const;
+
+private:
+  struct Pattern {
+    std::string text;
+    llvm::Regex regex;
+    bool matched = false;
+  };
+  std::string option, kind;
+  std::vector<Pattern> patterns;
+};
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_IMPORT_INITIALIZERS_NAMEPATTERNS_H

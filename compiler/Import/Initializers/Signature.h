@@ -1,0 +1,54 @@
+//===- Signature.h - What PyTorch says of initializers ----------*- C++ -*-===//
+#ifndef MPC_COMPILER_IMPORT_INITIALIZERS_SIGNATURE_H
+#define MPC_COMPILER_IMPORT_INITIALIZERS_SIGNATURE_H
+
+#include "compiler/Import/File/ModelFile.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <string>
+#include <vector>
+
+namespace mpc {
+
+/// The signature of the program that torch.export traced, which PyTorch's
+/// exporter leaves in the metadata of the file.
+class Signature {
+public:
+  explicit Signature(const onnx::ModelProto &model);
+
+  enum class Role {
+    Unknown,   ///< The file has no signature.
+    Parameter, ///< Of a module.
+    Buffer,    ///< A buffer of a module, or a tensor of its code.
+    Computed,  ///< The exporter computed it from others.
+  };
+  Role roleOf(llvm::StringRef initializer) const;
+
+  /// Whether the file has one.
+  bool isKnown() const { return exists; }
+
+  /// Parameters that are no initializers any more, for the exporter computed
+  /// with them, in the order of the file. Where it does not say what it did,
+  /// also those that the model does not need and second names of others.
+  const std::vector<std::string> &missing() const { return missingNames; }
+
+  /// Whether what the exporter computed may hold parameters: newer ones leave a
+  /// list of what they computed each initializer from.
+  bool mayHoldParameters(llvm::StringRef initializer) const;
+
+private:
+  void readOrigins(const onnx::GraphProto &graph,
+                   const llvm::StringSet<> &parameters);
+
+  bool exists = false;
+  llvm::StringMap<Role> roles;
+  std::vector<std::string> missingNames;
+  bool hasOrigins = false;
+  llvm::StringSet<> derived; ///< Computed from parameters.
+};
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_IMPORT_INITIALIZERS_SIGNATURE_H
