@@ -1,0 +1,27 @@
+//===- Gather.h - Import of Gather on data ----------------------*- C++ -*-===//
+//
+// Internal to compiler/Import.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_IMPORT_OPS_TENSOR_GATHER_H
+#define MPC_COMPILER_IMPORT_OPS_TENSOR_GATHER_H
+
+#include "compiler/Import/Graph/ImportedNode.h"
+
+namespace mpc {
+
+/// Imports a Gather whose inputs are not both known integers: a part of the
+/// data where the indices are known and consecutive, else rows of a table.
+mlir::LogicalResult importGatherOfData(ImportedNode &node);
+
+/// Imports com.microsoft's GatherGrad.
+mlir::LogicalResult importGatherGrad(ImportedNode &node);
+
+/// Along `axis` of `data` the elements at `indices`, which run from -extent to
+/// extent - 1; the runtime checks those that are an input of the model.
+mlir::Value gatherAlong(ImportedNode &node, mlir::Value data, int64_t axis,
+                        mlir::Value indices);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_IMPORT_OPS_TENSOR_GATHER_H

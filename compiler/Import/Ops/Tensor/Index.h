@@ -1,0 +1,38 @@
+//===- Index.h - Where elements stand ---------------------------*- C++ -*-===//
+#ifndef MPC_COMPILER_IMPORT_OPS_TENSOR_INDEX_H
+#define MPC_COMPILER_IMPORT_OPS_TENSOR_INDEX_H
+
+#include "compiler/Import/Graph/ImportedNode.h"
+
+namespace mpc {
+
+/// The rows of a flat table that indices name.
+struct FlatIndex {
+  mlir::Value rows;                    ///< i64, of any shape.
+  std::optional<KnownTensor> known;    ///< The same, if all are constants.
+  int64_t tableRows = 0;               ///< Rows of the table.
+  llvm::SmallVector<int64_t> rowShape; ///< Of one row.
+};
+
+/// Indices of GatherElements and ScatterElements along `axis`: input `input`.
+std::optional<FlatIndex> elementIndex(ImportedNode &node,
+                                      llvm::ArrayRef<int64_t> data,
+                                      int64_t axis, unsigned input = 1);
+
+/// Indices of GatherND and ScatterND: the last dimension holds one for each
+/// dimension of `data` after the first `batch`.
+std::optional<FlatIndex>
+tupleIndex(ImportedNode &node, llvm::ArrayRef<int64_t> data, int64_t batch);
+
+/// The sums of the updates that name each element of a tensor of this shape:
+/// the gradient of gatherRows.
+mlir::Value addRows(ImportedNode &node, mlir::Value updates,
+                    const FlatIndex &index, llvm::ArrayRef<int64_t> shape);
+
+/// Elements of `data`, under the shape of the indices and that of a row.
+mlir::Value gatherRows(ImportedNode &node, mlir::Value data,
+                       const FlatIndex &index);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_IMPORT_OPS_TENSOR_INDEX_H
