@@ -10,7 +10,7 @@
 #include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Export/AtomicFile.h"
 #include "compiler/Import/Import.h"
-#include "compiler/Report/Complete.h"
+#include "compiler/Report/Model/Complete.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"

@@ -51,8 +51,8 @@
 //
 // `terms` says of each result how it is made of operands (Terms.h).
 //
-// `rule_id` is one of compiler/Report/Rules.cpp and is never renamed; `rule`
-// and `reason` are for people.
+// `rule_id` is one of compiler/Report/Model/Rules.cpp and is never renamed;
+// `rule` and `reason` are for people.
 //
 // `bytes` are those of float operands and results, each counted once per op,
 // before ops are fused. `casts` do not count the one that the optimizer makes
@@ -71,7 +71,7 @@
 // `bytes` of an entry are those of floats that its kernels read and write, once
 // for each kernel. With the rates of `machine` they make the estimate `time_ns`
 // of the summary, by the format that something is computed in, read or written
-// as (compiler/Report/Time.h).
+// as (compiler/Report/Text/Time.h).
 //
 // `live_bytes` are those of the arena that hold something that is still needed,
 // at every `live_stride`-th instruction.

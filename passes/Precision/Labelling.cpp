@@ -2,7 +2,7 @@
 
 #include "passes/Precision/Labelling.h"
 
-#include "compiler/Report/Rules.h"
+#include "compiler/Report/Model/Rules.h"
 #include "compiler/Support/Profile.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"

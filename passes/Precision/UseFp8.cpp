@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Report/Rules.h"
+#include "compiler/Report/Model/Rules.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Notes.h"
 #include "passes/Driver/PassOptions.h"

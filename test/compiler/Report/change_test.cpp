@@ -1,6 +1,6 @@
 //===- change_test.cpp - What another format of an op would cost ----------===//
 
-#include "compiler/Report/Change.h"
+#include "compiler/Report/Compare/Change.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- diff_test.cpp - In what two reports differ -------------------------===//
 
-#include "compiler/Report/Diff.h"
+#include "compiler/Report/Compare/Diff.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- divergence_test.cpp - Errors, and which op is to blame -------------===//
 
-#include "compiler/Report/Divergence.h"
+#include "compiler/Report/Compare/Divergence.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 //===- hostile_test.cpp - Reports that anybody wrote ----------------------===//
 
-#include "compiler/Report/Diff.h"
-#include "compiler/Report/Html.h"
-#include "compiler/Report/Notes.h"
-#include "compiler/Report/Render.h"
+#include "compiler/Report/Compare/Diff.h"
+#include "compiler/Report/Html/Html.h"
+#include "compiler/Report/Model/Notes.h"
+#include "compiler/Report/Text/Render.h"
 
 #include <gtest/gtest.h>
 

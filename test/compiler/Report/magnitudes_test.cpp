@@ -1,6 +1,6 @@
 //===- magnitudes_test.cpp - What errors of results are relative to -------===//
 
-#include "compiler/Report/Magnitudes.h"
+#include "compiler/Report/Model/Magnitudes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- modules_test.cpp - The modules that a network is written in --------===//
 
-#include "compiler/Report/Modules.h"
+#include "compiler/Report/Model/Modules.h"
 
 #include <gtest/gtest.h>
 

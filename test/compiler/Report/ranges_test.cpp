@@ -1,7 +1,7 @@
 //===- ranges_test.cpp - What a profile says of the ops of a report -------===//
 
-#include "compiler/Report/Html.h"
-#include "compiler/Report/Ranges.h"
+#include "compiler/Report/Html/Html.h"
+#include "compiler/Report/Model/Ranges.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 //===- report_test.cpp - The report of a compilation as text --------------===//
 
-#include "compiler/Report/Complete.h"
-#include "compiler/Report/Render.h"
-#include "compiler/Report/Rules.h"
+#include "compiler/Report/Model/Complete.h"
+#include "compiler/Report/Model/Rules.h"
+#include "compiler/Report/Text/Render.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 //===- summary_test.cpp - A report in a screenful -------------------------===//
 
-#include "compiler/Report/Render.h"
-#include "compiler/Report/Summary.h"
-#include "compiler/Report/Time.h"
+#include "compiler/Report/Model/Summary.h"
+#include "compiler/Report/Text/Render.h"
+#include "compiler/Report/Text/Time.h"
 
 #include <gtest/gtest.h>
 

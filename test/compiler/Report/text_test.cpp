@@ -1,6 +1,6 @@
 //===- text_test.cpp - Tables and numbers as people read them -------------===//
 
-#include "compiler/Report/Text.h"
+#include "compiler/Report/Text/Text.h"
 
 #include <gtest/gtest.h>
 

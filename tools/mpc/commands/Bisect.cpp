@@ -16,7 +16,7 @@
 #include "tools/mpc/options/PolicyFile.h"
 #include "tools/mpc/training/Signals.h"
 
-#include "compiler/Report/Data.h"
+#include "compiler/Report/Model/Data.h"
 #include "passes/Pipeline.h"
 
 #include "llvm/Support/Regex.h"

@@ -11,12 +11,12 @@
 
 #include "compiler/Export/Annotate.h"
 #include "compiler/Import/Import.h"
-#include "compiler/Report/Diff.h"
-#include "compiler/Report/Html.h"
-#include "compiler/Report/Notes.h"
-#include "compiler/Report/Ranges.h"
-#include "compiler/Report/Render.h"
-#include "compiler/Report/Text.h"
+#include "compiler/Report/Compare/Diff.h"
+#include "compiler/Report/Html/Html.h"
+#include "compiler/Report/Model/Notes.h"
+#include "compiler/Report/Model/Ranges.h"
+#include "compiler/Report/Text/Render.h"
+#include "compiler/Report/Text/Text.h"
 #include "passes/Pipeline.h"
 #include "runtime/src/base/files.h"
 

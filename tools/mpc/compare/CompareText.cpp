@@ -4,7 +4,7 @@
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
 
-#include "compiler/Report/ComparePage.h"
+#include "compiler/Report/Compare/ComparePage.h"
 #include "compiler/Support/UserRegex.h"
 
 #include "llvm/ADT/STLExtras.h"

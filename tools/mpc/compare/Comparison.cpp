@@ -1,7 +1,7 @@
 //===- Comparison.cpp - Two programs of one model, step by step -----------===//
 
 #include "tools/mpc/compare/Comparison.h"
-#include "compiler/Report/Magnitudes.h"
+#include "compiler/Report/Model/Magnitudes.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
 

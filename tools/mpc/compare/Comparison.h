@@ -2,7 +2,7 @@
 #ifndef MPC_TOOLS_MPC_COMPARE_COMPARISON_H
 #define MPC_TOOLS_MPC_COMPARE_COMPARISON_H
 
-#include "compiler/Report/Divergence.h"
+#include "compiler/Report/Compare/Divergence.h"
 #include "tools/mpc/compare/ComparedProgram.h"
 #include "tools/mpc/compare/Variants.h"
 #include "tools/mpc/training/Signals.h"

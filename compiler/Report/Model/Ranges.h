@@ -1,0 +1,47 @@
+//===- Ranges.h - What a profile says of the ops of a report ----*- C++ -*-===//
+#ifndef MPC_COMPILER_REPORT_MODEL_RANGES_H
+#define MPC_COMPILER_REPORT_MODEL_RANGES_H
+
+#include "compiler/Report/Model/Data.h"
+#include "compiler/Support/Profile.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace mpc::report {
+
+/// Finds the tensors of a profile that are results of ops of a report: by node
+/// and op, in the order of the program. What was measured is f32, whatever the
+/// report is of. Report and profile must outlive this.
+class Ranges {
+public:
+  using Tensors = std::vector<const ProfiledTensor *>;
+
+  /// Fails if the profile is of another model: it lacks more than half of the
+  /// ops of the forward pass, or has weights of other sizes.
+  static llvm::Expected<Ranges> match(const Report &report,
+                                      const Profile &profile);
+
+  const Profile &profile() const { return *source; }
+
+  /// The results of an op of the report; none where the profile does not tell.
+  llvm::ArrayRef<const ProfiledTensor *> of(const Op &op) const;
+
+  /// What of the forward pass the profile does not know, for a note; "" if it
+  /// knows all.
+  const std::string &unknown() const { return lacks; }
+
+private:
+  explicit Ranges(const Profile &profile) : source(&profile) {}
+
+  void add(const Function &function);
+  llvm::Error checkForward(const Report &report, const Function &function);
+  llvm::Error checkWeights(const Function &function) const;
+
+  const Profile *source;
+  llvm::DenseMap<const Op *, Tensors> known;
+  std::string lacks;
+};
+
+} // namespace mpc::report
+
+#endif // MPC_COMPILER_REPORT_MODEL_RANGES_H
