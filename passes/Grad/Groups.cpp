@@ -3,9 +3,9 @@
 #include "passes/Grad/Groups.h"
 
 #include "compiler/Support/Diagnostics.h"
-#include "compiler/Support/Nearest.h"
 #include "compiler/Support/Notes.h"
-#include "compiler/Support/UserRegex.h"
+#include "compiler/Support/UserInput/Nearest.h"
+#include "compiler/Support/UserInput/UserRegex.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"

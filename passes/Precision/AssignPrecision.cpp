@@ -8,9 +8,9 @@
 
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
-#include "compiler/Support/Nearest.h"
 #include "compiler/Support/Notes.h"
-#include "compiler/Support/UserRegex.h"
+#include "compiler/Support/UserInput/Nearest.h"
+#include "compiler/Support/UserInput/UserRegex.h"
 #include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Labelling.h"

@@ -3,7 +3,7 @@
 #include "passes/Precision/Labelling.h"
 
 #include "compiler/Report/Model/Rules.h"
-#include "compiler/Support/Profile.h"
+#include "compiler/Support/UserInput/Profile.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"

@@ -2,7 +2,7 @@
 
 #include "passes/Precision/ReportEdges.h"
 
-#include "compiler/Support/Json.h"
+#include "compiler/Support/UserInput/Json.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Dialect/Amp/IR/ClassName.h"
-#include "compiler/Support/Json.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Report.h"
+#include "compiler/Support/UserInput/Json.h"
 #include "passes/Precision/OpCost.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionFacts.h"

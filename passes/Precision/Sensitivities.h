@@ -2,7 +2,7 @@
 #ifndef MPC_PASSES_PRECISION_SENSITIVITIES_H
 #define MPC_PASSES_PRECISION_SENSITIVITIES_H
 
-#include "compiler/Support/Profile.h"
+#include "compiler/Support/UserInput/Profile.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"

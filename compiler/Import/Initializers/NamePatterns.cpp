@@ -3,8 +3,8 @@
 #include "compiler/Import/Initializers/NamePatterns.h"
 
 #include "compiler/Support/Diagnostics.h"
-#include "compiler/Support/Nearest.h"
-#include "compiler/Support/UserRegex.h"
+#include "compiler/Support/UserInput/Nearest.h"
+#include "compiler/Support/UserInput/UserRegex.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"

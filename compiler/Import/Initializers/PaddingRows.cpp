@@ -2,7 +2,7 @@
 
 #include "compiler/Import/Initializers/PaddingRows.h"
 
-#include "compiler/Support/Nearest.h"
+#include "compiler/Support/UserInput/Nearest.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"

@@ -10,7 +10,7 @@
 #include "compiler/Report/Model/Modules.h"
 #include "compiler/Report/Model/Rules.h"
 #include "compiler/Report/Model/Summary.h"
-#include "compiler/Support/Json.h"
+#include "compiler/Support/UserInput/Json.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"

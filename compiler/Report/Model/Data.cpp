@@ -6,8 +6,8 @@
 #include "compiler/Report/Model/Rules.h"
 #include "compiler/Report/Text/Text.h"
 #include "compiler/Report/Text/Time.h"
-#include "compiler/Support/Json.h"
 #include "compiler/Support/Report.h"
+#include "compiler/Support/UserInput/Json.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #define MPC_COMPILER_REPORT_MODEL_RANGES_H
 
 #include "compiler/Report/Model/Data.h"
-#include "compiler/Support/Profile.h"
+#include "compiler/Support/UserInput/Profile.h"
 
 #include "llvm/ADT/DenseMap.h"
 

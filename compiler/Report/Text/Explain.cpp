@@ -3,7 +3,7 @@
 #include "compiler/Report/Compare/Change.h"
 #include "compiler/Report/Text/Render.h"
 #include "compiler/Report/Text/Text.h"
-#include "compiler/Support/Nearest.h"
+#include "compiler/Support/UserInput/Nearest.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Regex.h"

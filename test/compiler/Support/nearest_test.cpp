@@ -1,6 +1,6 @@
 // Which names a message offers for a pattern that matches none.
 
-#include "compiler/Support/Nearest.h"
+#include "compiler/Support/UserInput/Nearest.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include "tools/mpc/base/Text.h"
 
 #include "compiler/Report/Compare/ComparePage.h"
-#include "compiler/Support/UserRegex.h"
+#include "compiler/Support/UserInput/UserRegex.h"
 
 #include "llvm/ADT/STLExtras.h"
 

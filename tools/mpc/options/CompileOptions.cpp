@@ -8,7 +8,7 @@
 #include "tools/mpc/options/Help.h"
 #include "tools/mpc/options/Targets.h"
 
-#include "compiler/Support/UserRegex.h"
+#include "compiler/Support/UserInput/UserRegex.h"
 #include "passes/Driver/OptimizerRows.h"
 #include "passes/Driver/OptionText.h"
 

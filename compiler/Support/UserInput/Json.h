@@ -1,6 +1,6 @@
 //===- Json.h - JSON that anybody wrote -------------------------*- C++ -*-===//
-#ifndef MPC_COMPILER_SUPPORT_JSON_H
-#define MPC_COMPILER_SUPPORT_JSON_H
+#ifndef MPC_COMPILER_SUPPORT_USERINPUT_JSON_H
+#define MPC_COMPILER_SUPPORT_USERINPUT_JSON_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -27,4 +27,4 @@ splitJson(llvm::StringRef json);
 
 } // namespace mpc
 
-#endif // MPC_COMPILER_SUPPORT_JSON_H
+#endif // MPC_COMPILER_SUPPORT_USERINPUT_JSON_H

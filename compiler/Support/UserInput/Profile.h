@@ -3,8 +3,8 @@
 // What `mpc profile` wrote; tools/mpc/commands/Profile.cpp describes the file.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_COMPILER_SUPPORT_PROFILE_H
-#define MPC_COMPILER_SUPPORT_PROFILE_H
+#ifndef MPC_COMPILER_SUPPORT_USERINPUT_PROFILE_H
+#define MPC_COMPILER_SUPPORT_USERINPUT_PROFILE_H
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringMap.h"
@@ -67,4 +67,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_COMPILER_SUPPORT_PROFILE_H
+#endif // MPC_COMPILER_SUPPORT_USERINPUT_PROFILE_H

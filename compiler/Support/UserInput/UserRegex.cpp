@@ -1,6 +1,6 @@
 //===- UserRegex.cpp - Regular expressions of users -----------------------===//
 
-#include "compiler/Support/UserRegex.h"
+#include "compiler/Support/UserInput/UserRegex.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,6 +1,6 @@
 //===- Json.cpp - JSON that anybody wrote ---------------------------------===//
 
-#include "compiler/Support/Json.h"
+#include "compiler/Support/UserInput/Json.h"
 
 #include "llvm/Support/JSON.h"
 

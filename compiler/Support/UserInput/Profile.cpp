@@ -1,8 +1,8 @@
 //===- Profile.cpp - What tensors held while a model trained --------------===//
 
-#include "compiler/Support/Profile.h"
+#include "compiler/Support/UserInput/Profile.h"
 
-#include "compiler/Support/Json.h"
+#include "compiler/Support/UserInput/Json.h"
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"

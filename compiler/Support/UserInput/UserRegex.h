@@ -1,6 +1,6 @@
 //===- UserRegex.h - Regular expressions of users ---------------*- C++ -*-===//
-#ifndef MPC_COMPILER_SUPPORT_USERREGEX_H
-#define MPC_COMPILER_SUPPORT_USERREGEX_H
+#ifndef MPC_COMPILER_SUPPORT_USERINPUT_USERREGEX_H
+#define MPC_COMPILER_SUPPORT_USERINPUT_USERREGEX_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Regex.h"
@@ -27,4 +27,4 @@ bool matchesUserRegex(llvm::StringRef pattern, llvm::StringRef text);
 
 } // namespace mpc
 
-#endif // MPC_COMPILER_SUPPORT_USERREGEX_H
+#endif // MPC_COMPILER_SUPPORT_USERINPUT_USERREGEX_H

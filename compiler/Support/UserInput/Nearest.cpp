@@ -1,6 +1,6 @@
 //===- Nearest.cpp - Names that a pattern may have meant ------------------===//
 
-#include "compiler/Support/Nearest.h"
+#include "compiler/Support/UserInput/Nearest.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

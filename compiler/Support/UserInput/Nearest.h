@@ -1,6 +1,6 @@
 //===- Nearest.h - Names that a pattern may have meant ----------*- C++ -*-===//
-#ifndef MPC_COMPILER_SUPPORT_NEAREST_H
-#define MPC_COMPILER_SUPPORT_NEAREST_H
+#ifndef MPC_COMPILER_SUPPORT_USERINPUT_NEAREST_H
+#define MPC_COMPILER_SUPPORT_USERINPUT_NEAREST_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -17,4 +17,4 @@ std::string describeNearest(llvm::StringRef pattern,
 
 } // namespace mpc
 
-#endif // MPC_COMPILER_SUPPORT_NEAREST_H
+#endif // MPC_COMPILER_SUPPORT_USERINPUT_NEAREST_H
