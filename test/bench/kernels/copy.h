@@ -1,7 +1,7 @@
 // The rate of memory: what a kernel that only moves bytes would take.
 
-#ifndef MPC_TEST_BENCH_COPY_H_
-#define MPC_TEST_BENCH_COPY_H_
+#ifndef MPC_TEST_BENCH_KERNELS_COPY_H_
+#define MPC_TEST_BENCH_KERNELS_COPY_H_
 
 #include <cstddef>
 
@@ -16,4 +16,4 @@ void copy_streaming(void* to, const void* from, size_t bytes);
 
 }  // namespace mpc::bench
 
-#endif  // MPC_TEST_BENCH_COPY_H_
+#endif  // MPC_TEST_BENCH_KERNELS_COPY_H_

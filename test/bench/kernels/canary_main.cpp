@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "test/bench/canary.h"
+#include "test/bench/kernels/canary.h"
 
 int main() {
   const double f32 = mpc::bench::canary_f32();

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/kernel.h"
-#include "test/bench/canary.h"
+#include "test/bench/kernels/canary.h"
 
 namespace mpc::bench {
 namespace {

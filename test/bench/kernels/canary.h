@@ -1,8 +1,8 @@
 // What the machine can do at this moment. On shared hosts whole seconds pass at
 // half speed: a time counts only if the canaries around it were sound.
 
-#ifndef MPC_TEST_BENCH_CANARY_H_
-#define MPC_TEST_BENCH_CANARY_H_
+#ifndef MPC_TEST_BENCH_KERNELS_CANARY_H_
+#define MPC_TEST_BENCH_KERNELS_CANARY_H_
 
 #include <algorithm>
 #include <chrono>
@@ -45,4 +45,4 @@ double time_per_call(double budget, Body&& body) {
 
 }  // namespace mpc::bench
 
-#endif  // MPC_TEST_BENCH_CANARY_H_
+#endif  // MPC_TEST_BENCH_KERNELS_CANARY_H_

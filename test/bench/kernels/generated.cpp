@@ -33,8 +33,8 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipeline.h"
-#include "test/bench/canary.h"
-#include "test/bench/copy.h"
+#include "test/bench/kernels/canary.h"
+#include "test/bench/kernels/copy.h"
 
 using namespace mlir;
 

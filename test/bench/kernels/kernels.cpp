@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "test/bench/canary.h"
+#include "test/bench/kernels/canary.h"
 #include "test/kernels/attention.h"
 #include "test/kernels/harness.h"
 

@@ -1,4 +1,4 @@
-#include "test/bench/canary.h"
+#include "test/bench/kernels/canary.h"
 
 #include <immintrin.h>
 #include <omp.h>

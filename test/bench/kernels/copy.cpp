@@ -1,4 +1,4 @@
-#include "test/bench/copy.h"
+#include "test/bench/kernels/copy.h"
 
 #include <immintrin.h>
 
