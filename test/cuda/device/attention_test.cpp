@@ -1,0 +1,80 @@
+// Attention on a real device.
+
+#include "test/kernels/attention.h"
+
+#include <gtest/gtest.h>
+
+#include "test/cuda/device/device.h"
+
+namespace mpc::test {
+namespace {
+
+class DeviceAttention : public ::testing::TestWithParam<size_t> {
+ protected:
+  static AttentionCase attention() {
+    return all_of<AttentionCase>({kAttentions, kLargeAttentions})[GetParam()];
+  }
+  static void expect_all(const CudaContext& context) {
+    for (KernelId id : {KernelId::attention, KernelId::attention_grad})
+      for (const Types t : types()) {
+        const KernelDesc desc =
+            attention_desc(id, attention(), t.dtype, t.result);
+        SCOPED_TRACE(describe(desc, {1, false}));
+        const auto kernel = must_make(desc, context);
+        ASSERT_TRUE(kernel);
+        AttentionExpectation(desc).check(*kernel);
+      }
+  }
+};
+
+// By cuDNN where it has an engine,
+TEST_P(DeviceAttention, Deterministic) {
+  MPC_NEEDS_CUBLASLT();
+  MPC_NEEDS_IMAGES();
+  expect_all(untimed());
+}
+
+TEST_P(DeviceAttention, Timed) {
+  MPC_NEEDS_CUBLASLT();
+  MPC_NEEDS_IMAGES();
+  expect_all(device().context);
+}
+
+// and without it.
+TEST_P(DeviceAttention, Composed) {
+  MPC_NEEDS_CUBLASLT();
+  MPC_NEEDS_IMAGES();
+  CudaContext without = untimed();
+  without.cudnn = nullptr;
+  without.cudnn_missing = "not asked for";
+  expect_all(without);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, DeviceAttention,
+    ::testing::Range(size_t{0}, kAttentions.size() + kLargeAttentions.size()),
+    number_of);
+
+// A composed attention is right, but several times slower: whoever trains a
+// transformer must get cuDNN's.
+TEST(Device, AttentionOf16BitIsCudnns) {
+  MPC_NEEDS_CUDNN();
+  MPC_NEEDS_CUBLASLT();
+  const AttentionCase gpt = {2, 12, 12, 1024, 1024, 64, 64, true, 0.125f};
+  const AttentionCase vit = {2, 12, 12, 197, 197, 64, 64, false, 0.125f};
+  for (const CudaContext& context : {untimed(), device().context})
+    for (const AttentionCase& c : {gpt, vit})
+      for (KernelId id : {KernelId::attention, KernelId::attention_grad})
+        for (const Types t : types()) {
+          if (t.dtype == MPC_DTYPE_F32 || t.dtype != t.result) continue;
+          const auto kernel =
+              must_make(attention_desc(id, c, t.dtype, t.result), context);
+          ASSERT_TRUE(kernel);
+          const std::string how = kernel->implementation();
+          EXPECT_EQ(how.find("cudnn:engine "), 0u) << how;
+          EXPECT_EQ(how.find("as a trial failed"), std::string::npos) << how;
+        }
+}
+
+}  // namespace
+}  // namespace mpc::test
