@@ -1,178 +1,17 @@
-// Programs on the CPU and on a GPU, beside each other. mpc-make-gpu-programs
-// writes them; those for the simulator run on a driver over host memory.
-//
-// MPC_GPU_PROGRAMS names another folder with programs. If there is none, there
-// is nothing to run them on.
+// Models that train on the CPU and on a GPU, beside each other.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "kernels/float_types.h"
-#include "mpc/runtime.hpp"
-#include "test/cuda/programs/simulated.h"
+#include "test/cuda/programs/programs.h"
 
 namespace mpc::test {
 namespace {
-
-namespace fs = std::filesystem;
-
-std::string folder() {
-  const char* given = std::getenv("MPC_GPU_PROGRAMS");
-  return given ? given : MPC_TEST_GPU_PROGRAMS;
-}
-
-bool is_simulated() {
-  std::ifstream file(folder() + "/architecture");
-  std::string name;
-  file >> name;
-  return name.rfind("sim", 0) == 0;
-}
-
-std::vector<std::string> programs(const std::string& prefix,
-                                  const std::string& part = "") {
-  std::vector<std::string> names;
-  if (!fs::exists(folder())) return names;
-  for (const auto& entry : fs::directory_iterator(folder())) {
-    std::string name = entry.path().stem();
-    if (entry.path().extension() == ".mpc" && name.rfind(prefix, 0) == 0 &&
-        name.find(part) != std::string::npos)
-      names.push_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-// Elements of one tensor, as they lie in memory.
-struct Values {
-  mpc_binding_info_t info;
-  std::vector<uint8_t> bytes;
-
-  explicit Values(const mpc_binding_info_t& info) : info(info) {
-    size_t size = mpc_dtype_size(info.dtype);
-    for (uint32_t i = 0; i < info.rank; ++i)
-      size *= static_cast<size_t>(info.shape[i]);
-    bytes.resize(size);
-  }
-  size_t count() const { return bytes.size() / mpc_dtype_size(info.dtype); }
-
-  template <typename T>
-  T& as(size_t i) {
-    return reinterpret_cast<T*>(bytes.data())[i];
-  }
-  double get(size_t i) {
-    switch (info.dtype) {
-      case MPC_DTYPE_F32:
-        return as<float>(i);
-      case MPC_DTYPE_BF16:
-        return as<kernels::Bf16>(i);
-      case MPC_DTYPE_F16:
-        return as<kernels::F16>(i);
-      default:
-        return as<uint8_t>(i);
-    }
-  }
-  void set(size_t i, double value) {
-    switch (info.dtype) {
-      case MPC_DTYPE_F32:
-        as<float>(i) = static_cast<float>(value);
-        break;
-      case MPC_DTYPE_BF16:
-        as<kernels::Bf16>(i) = static_cast<float>(value);
-        break;
-      case MPC_DTYPE_F16:
-        as<kernels::F16>(i) = static_cast<float>(value);
-        break;
-      case MPC_DTYPE_I64:
-        as<int64_t>(i) = std::abs(static_cast<int64_t>(value * 1000)) % 3;
-        break;
-      default:
-        as<uint8_t>(i) = value > 0;
-    }
-  }
-  mpc_tensor_t tensor() {
-    return {sizeof(mpc_tensor_t), info.dtype,   info.rank,
-            info.shape,           bytes.data(), {MPC_DEVICE_HOST, 0}};
-  }
-};
-
-std::vector<Values> values_of(const std::vector<mpc_binding_info_t>& infos) {
-  return {infos.begin(), infos.end()};
-}
-
-std::vector<mpc_tensor_t> tensors_of(std::vector<Values>& values) {
-  std::vector<mpc_tensor_t> tensors;
-  for (Values& value : values) tensors.push_back(value.tensor());
-  return tensors;
-}
-
-// Relative to the larger of 1 and the value: sums cancel.
-double tolerance_of(mpc_dtype_t dtype) {
-  if (dtype == MPC_DTYPE_BF16) return 0x1p-7;
-  return dtype == MPC_DTYPE_F16 ? 0x1p-9 : 2e-5;
-}
-
-class Programs : public ::testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    if (is_simulated()) simulated_ = std::make_unique<SimulatedDevice>();
-    Status status = program_.load_file(folder() + "/" + GetParam() + ".mpc");
-    ASSERT_FALSE(status) << status.message();
-    mpc_session_options_t options = {};
-    options.device = "cuda";
-    options.seed = 5;
-    Status opened = gpu_.create(program_, options);
-    if (opened && opened.code() == MPC_UNAVAILABLE && !simulated_)
-      GTEST_SKIP() << opened.message();
-    ASSERT_FALSE(opened) << opened.message();
-    options.device = "cpu";
-    Status cpu = cpu_.create(program_, options);
-    ASSERT_FALSE(cpu) << cpu.message();
-  }
-
-  std::unique_ptr<SimulatedDevice> simulated_;  // Outlives the sessions.
-  Program program_;
-  Session gpu_, cpu_;
-};
-
-class GpuKernels : public Programs {};
-
-TEST_P(GpuKernels, AgreeWithTheCpu) {
-  std::mt19937 random(11);
-  std::uniform_real_distribution<double> real(
-      std::stod(program_.option("low")), std::stod(program_.option("high")));
-  std::vector<Values> inputs = values_of(program_.inputs("f"));
-  for (Values& input : inputs)
-    for (size_t i = 0; i < input.count(); ++i) input.set(i, real(random));
-  std::vector<Values> wanted = values_of(program_.outputs("f"));
-  std::vector<Values> found = wanted;
-  ASSERT_FALSE(cpu_.run("f", tensors_of(inputs), tensors_of(wanted)));
-  Status status = gpu_.run("f", tensors_of(inputs), tensors_of(found));
-  ASSERT_FALSE(status) << status.message();
-  for (size_t k = 0; k < wanted.size(); ++k)
-    for (size_t i = 0; i < wanted[k].count(); ++i) {
-      double want = wanted[k].get(i), have = found[k].get(i);
-      if (std::isnan(want) && std::isnan(have)) continue;
-      ASSERT_NEAR(
-          have, want,
-          tolerance_of(wanted[k].info.dtype) * std::max(1.0, std::fabs(want)))
-          << "output " << k << ", element " << i;
-    }
-  // Once more, by the graph that the first run left: the same bits.
-  std::vector<Values> again = values_of(program_.outputs("f"));
-  ASSERT_FALSE(gpu_.run("f", tensors_of(inputs), tensors_of(again)));
-  for (size_t k = 0; k < found.size(); ++k)
-    EXPECT_EQ(found[k].bytes, again[k].bytes) << "output " << k;
-}
 
 const char* batch_entry(const Program& program) {
   return program.has_entry("step") ? "step" : "accumulate";
@@ -429,35 +268,10 @@ TEST_P(GpuScaledModels, SkipStepsThatOverflow) {
   EXPECT_EQ(step(gpu_, batches).skipped, 0);
 }
 
-// FP8 is in what a device with it runs.
-bool has_fp8() {
-  std::ifstream file(folder() + "/architecture");
-  std::string name;
-  file >> name;
-  return is_simulated() ||
-         (name.rfind("sm_", 0) == 0 && std::atoi(name.c_str() + 3) >= 89);
-}
-
-TEST(GpuPrograms, Exist) {
-  if (!fs::exists(folder()))
-    GTEST_SKIP() << "no device: no programs were made in " << folder();
-  EXPECT_GE(programs("kernel-").size(), 200u);
-  EXPECT_EQ(programs("model-").size(), has_fp8() ? 22u : 20u);
-}
-
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuKernels);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuModels);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuObservedModels);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuScaledModels);
 
-std::string name_of(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, GpuKernels,
-                         ::testing::ValuesIn(programs("kernel-")), name_of);
 INSTANTIATE_TEST_SUITE_P(Digits, GpuModels,
                          ::testing::ValuesIn(programs("model-")), name_of);
 INSTANTIATE_TEST_SUITE_P(Digits, GpuObservedModels,

@@ -1,123 +1,13 @@
-// Convolutions through cuDNN's table: what its descriptors are told against the
-// reference, and how an engine is chosen.
+// How an engine of cuDNN is chosen and kept for a convolution.
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "kernels/cuda/kernel.h"
-#include "test/cuda/as_kernel.h"
-#include "test/cuda/device_kernels.h"
-#include "test/cuda/fake/fake_cudnn.h"
-#include "test/cuda/host_driver.h"
-#include "test/cuda/test_images.h"
-#include "test/kernels/cases.h"
+#include "test/cuda/conv/conv.h"
 
 namespace mpc::test {
 namespace {
-
-using namespace kernels;
-using kernels::testing::allowed;
-using kernels::testing::conv_desc;
-using kernels::testing::conv_terms;
-using kernels::testing::ConvCase;
-using kernels::testing::kConvKernels;
-using kernels::testing::kConvs;
-using kernels::testing::kCudaTypes;
-using kernels::testing::Types;
-
-class CudaConv : public ::testing::Test {
- protected:
-  CudaConv() : library(&driver) { add_device_kernels(&driver); }
-  ~CudaConv() override {
-    EXPECT_TRUE(driver.allocations.empty());
-    EXPECT_TRUE(driver.events.empty());
-    EXPECT_EQ(library.handles, 0u);
-    EXPECT_EQ(library.descriptors, 0u);
-  }
-
-  CudaContext context() const {
-    CudaContext made;
-    made.driver = driver.table();
-    made.cudnn = library.table();
-    made.compute_capability = 90;
-    made.device_name = "Fake H200";
-    made.cache_folder = "";
-    return made;
-  }
-  static KernelDesc desc(KernelId id, Types types) {
-    return conv_desc(id, kConvs[3], true, types.dtype, types.result);
-  }
-  // The engine that a kernel made in this context uses, or the error.
-  std::string chosen(const CudaContext& context, KernelId id = KernelId::conv,
-                     Types types = kCudaTypes[3]) {
-    std::string error;
-    const auto kernel = make_cuda_kernel(desc(id, types), context, &error);
-    return kernel ? kernel->implementation() : error;
-  }
-  void expect_all(const CudaContext& device) {
-    for (const ConvCase& c : kConvs)
-      for (KernelId id : kConvKernels)
-        for (const Types types : kCudaTypes)
-          for (bool last : {false, true}) {
-            if (!allowed(id, types)) continue;
-            const KernelDesc call =
-                conv_desc(id, c, last, types.dtype, types.result);
-            const auto kernel = must_make(call, device);
-            ASSERT_TRUE(kernel) << library.refusal;
-            kernels::testing::expect_kernel_close(call, *kernel,
-                                                  conv_terms(id, c));
-            ASSERT_FALSE(HasFailure()) << library.refusal;
-          }
-  }
-
-  TestImages images;
-  HostDriver driver;
-  FakeCudnn library;
-};
-
-const cuda::cudnnBackendNumericalNote_t kTensorCore =
-    cuda::CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
-
-TEST_F(CudaConv, DescribesEveryCase) {
-  library.engines = {{10, 1000, {}, true}};
-  CudaContext device = context();
-  device.deterministic = true;  // Without trials.
-  expect_all(device);
-}
-
-TEST_F(CudaConv, WidensWhatNoEngineTakes) {
-  library.engines = {{10, 1000}};
-  CudaContext device = context();
-  device.deterministic = true;
-  expect_all(device);
-}
-
-TEST_F(CudaConv, BiasMayBeF32BesideBf16) {
-  for (bool mixed : {false, true})
-    for (mpc_dtype_t result : {MPC_DTYPE_BF16, MPC_DTYPE_F32}) {
-      library.engines[0].mixed = mixed;
-      KernelDesc call = desc(KernelId::conv_bias, {MPC_DTYPE_BF16, result});
-      call.operands[2].dtype = MPC_DTYPE_F32;
-      const auto kernel = must_make(call, context());
-      ASSERT_TRUE(kernel);
-      kernels::testing::expect_kernel_close(
-          call, *kernel, conv_terms(KernelId::conv_bias, kConvs[3]));
-    }
-}
-
-TEST_F(CudaConv, WideningNeedsKernelsOfOurOwn) {
-  images.set(false);
-  const std::string error =
-      chosen(context(), KernelId::conv_grad_weight, kCudaTypes[4]);
-  images.set(true);
-  EXPECT_EQ(error.find("conv_grad_weight: cuDNN has no engine for conv 2 "), 0u)
-      << error;
-  EXPECT_NE(error.find("; nor in f32: this build has no CUDA kernels of its "
-                       "own: nvcc was not found when it was built"),
-            std::string::npos)
-      << error;
-}
 
 TEST_F(CudaConv, TakesTheFastestThatRuns) {
   library.engines = {{10},
@@ -169,16 +59,6 @@ TEST_F(CudaConv, TensorCoresAreForSixteenBits) {
   // but loses nothing of what was 16-bit.
   EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kCudaTypes[4]),
             "cudnn:engine 0, 5.0 us, fastest of 2, operands widened to f32");
-}
-
-TEST_F(CudaConv, GradientsOfWeightsInF32AreTurned) {
-  library.engines = {{5, 1000, {kTensorCore}, true}};
-  EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kCudaTypes[4]),
-            "cudnn:engine 0, 5.0 us, fastest of 1, turned to channels first");
-  // In f32 they come as they are wanted.
-  library.engines = {{5}};
-  EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kCudaTypes[0]),
-            "cudnn:engine 0, 5.0 us, fastest of 1");
 }
 
 TEST_F(CudaConv, DeterministicTakesTheFirstThatIs) {
@@ -344,22 +224,6 @@ TEST_F(CudaConv, SaysWhatFailed) {
   library.engines = {{1, size_t{2} << 30}};
   EXPECT_NE(chosen(context()).find("a workspace of more than 1 GiB"),
             std::string::npos);
-}
-
-TEST_F(CudaConv, RunsOnTheCallersStream) {
-  library.engines = {{1, 512}};
-  std::string error;
-  const auto kernel =
-      make_cuda_kernel(desc(KernelId::conv, kCudaTypes[0]), context(), &error);
-  ASSERT_TRUE(kernel) << error;
-  EXPECT_EQ(kernel->workspace_bytes(), 512u);
-  const cuda::CUstream stream = reinterpret_cast<cuda::CUstream>(&error);
-  library.failing = "cudnnBackendExecute";
-  const cuda::CUdeviceptr operands[3] = {64, 64, 64};
-  EXPECT_EQ(kernel->enqueue(operands, 64, stream)
-                .find("cudnnBackendExecute: CUDNN_STATUS_EXECUTION_FAILED"),
-            0u);
-  EXPECT_EQ(library.stream, stream);
 }
 
 }  // namespace
