@@ -1,7 +1,9 @@
-// NumPy's files: what comes back is what was written, and damage is noticed.
+// Archives of arrays: what comes back is what was written, and damage is
+// noticed.
 
 #include "test/fuzz/replay.h"
 #include "test/fuzz/targets.h"
+#include "test/tools/npz/files.h"
 #include "test/tools/sync_log.h"
 #include "tools/npz/Npy.h"
 #include "tools/npz/Npz.h"
@@ -10,7 +12,6 @@
 
 #include <zip.h>
 
-#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -18,51 +19,9 @@
 #include <unistd.h>
 
 using namespace mpc::npz;
+using namespace mpc::test;
 
 namespace {
-
-std::string temporaryPath(const char *name) {
-  return testing::TempDir() + "/" + name;
-}
-
-std::vector<char> readBytes(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void writeBytes(const std::string &path, const std::vector<char> &bytes) {
-  std::ofstream(path, std::ios::binary).write(bytes.data(), bytes.size());
-}
-
-Array makeArray(const char *name, const char *dtype,
-                std::vector<int64_t> shape) {
-  Array array;
-  array.name = name;
-  array.dtype = dtype;
-  array.shape = std::move(shape);
-  array.data.resize(array.count() * array.elementSize());
-  for (size_t i = 0; i < array.data.size(); ++i)
-    array.data[i] = static_cast<char>(i * 7 + 1);
-  return array;
-}
-
-Arrays someArrays() {
-  return {makeArray("images", "float32", {5, 1, 2, 2}),
-          makeArray("labels", "int64", {5}), makeArray("scalar", "uint8", {}),
-          makeArray("none", "float64", {0, 3})};
-}
-
-/// A .npy file with this header and data.
-std::vector<char> npyFile(std::string header, const std::string &data,
-                          char version = 1) {
-  std::string bytes("\x93NUMPY", 6);
-  bytes += version;
-  bytes += '\0';
-  bytes += static_cast<char>(header.size());
-  bytes.append(version == 1 ? 1 : 3, '\0');
-  bytes += header + data;
-  return {bytes.begin(), bytes.end()};
-}
 
 TEST(Npz, ReadsWhatItWrote) {
   std::string path = temporaryPath("round-trip.npz");
@@ -121,97 +80,6 @@ TEST(Npz, SurvivesFlippedBits) {
   }
 }
 
-TEST(Npy, ReadsOtherByteAndIndexOrders) {
-  Array array;
-  std::string what;
-  std::string bigEndian("\0\1\0\2\0\3\0\4", 8);
-  ASSERT_TRUE(parseNpy(
-      npyFile("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 2), }",
-              bigEndian),
-      array, what))
-      << what;
-  std::vector<int16_t> values(4);
-  std::memcpy(values.data(), array.data.data(), 8);
-  EXPECT_EQ(values, (std::vector<int16_t>{1, 3, 2, 4}));
-  EXPECT_EQ(typeText(array), "int16[2,2]");
-}
-
-TEST(Npy, ReadsFormats2And3) {
-  for (char version : {2, 3}) {
-    Array array;
-    std::string what;
-    EXPECT_TRUE(
-        parseNpy(npyFile("{'shape':(),'fortran_order':False,'descr':'|b1'}\n",
-                         "\1", version),
-                 array, what))
-        << what;
-    EXPECT_EQ(typeText(array), "bool[]");
-  }
-}
-
-// Headers that nobody wrote; the sanitizer build looks at what parsing touches.
-TEST(Npy, SurvivesNonsense) {
-  const std::string header =
-      "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }";
-  constexpr char likely[] = "0123456789'(),:{}L<>TrueFalse fiub";
-  std::mt19937 random(1);
-  unsigned parsed = 0;
-  for (int round = 0; round < 50000; ++round) {
-    std::string changed = header;
-    for (int edit = 0; edit <= round % 3; ++edit) {
-      size_t at = random() % changed.size();
-      char letter = likely[random() % (sizeof(likely) - 1)];
-      if (random() % 2)
-        changed[at] = letter;
-      else if (random() % 2)
-        changed.insert(at, 1, letter);
-      else
-        changed.erase(at, 1);
-    }
-    Array array;
-    std::string what;
-    if (!parseNpy(npyFile(changed, std::string(random() % 25, 'x')), array,
-                  what))
-      continue;
-    ++parsed;
-    ASSERT_EQ(array.data.size(), array.count() * array.elementSize())
-        << changed;
-  }
-  EXPECT_GT(parsed, 0u);
-}
-
-TEST(Npy, SaysWhatIsWrong) {
-  auto fault = [](std::vector<char> bytes) {
-    Array array;
-    std::string what;
-    EXPECT_FALSE(parseNpy(std::move(bytes), array, what));
-    return what;
-  };
-  EXPECT_EQ(fault({}), "it is not in NumPy's format");
-  EXPECT_EQ(fault(npyFile("{'descr': '|O', 'fortran_order': False, "
-                          "'shape': (1,), }",
-                          "12345678")),
-            "its type '|O' is not supported");
-  EXPECT_EQ(fault(npyFile("{'descr': [('a', '<f4')], 'fortran_order': False, "
-                          "'shape': (1,), }",
-                          "1234")),
-            "its type 'structured' is not supported");
-  EXPECT_EQ(fault(npyFile("{'descr': '<f4', 'fortran_order': False, "
-                          "'shape': (2,), }",
-                          "1234")),
-            "it has 4 bytes, which is not what its shape says");
-  EXPECT_EQ(fault(npyFile("{'descr': '<f4', 'fortran_order': False, 'shape': "
-                          "(4294967296, 4294967296, 4294967296), }",
-                          "")),
-            "its shape has no size");
-  EXPECT_EQ(fault(npyFile("{'descr': '<f4'}", "")),
-            "it is not in NumPy's format");
-  EXPECT_EQ(fault(npyFile("{'descr': '<f4', 'fortran_order': False, "
-                          "'shape': (1,)} x",
-                          "1234")),
-            "it is not in NumPy's format");
-}
-
 TEST(Npz, SaysForWhatThereIsNoMemory) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "AddressSanitizer takes more address space than any limit";
@@ -259,87 +127,6 @@ TEST(Npz, IsOnTheDiskBeforeItHasItsName) {
   rmdir(folder);
 }
 
-//===----------------------------------------------------------------------===//
-// Files that cost more than they are
-//===----------------------------------------------------------------------===//
-
-template <typename Integer>
-void put(std::vector<char> &bytes, size_t at, Integer value) {
-  std::memcpy(&bytes[at], &value, sizeof(value));
-}
-
-/// A .npz file with an entry for each of `names`, all of which are one array of
-/// `count` zeros, deflated or not.
-std::vector<char> archiveOf(const std::vector<std::string> &names, size_t count,
-                            zip_int32_t method) {
-  std::string path = temporaryPath("archive.npz");
-  std::remove(path.c_str());
-  Array zeros = makeArray("x", "uint8", {static_cast<int64_t>(count)});
-  std::fill(zeros.data.begin(), zeros.data.end(), 0);
-  std::string content = formatNpy(zeros);
-  zip_t *archive = zip_open(path.c_str(), ZIP_CREATE, nullptr);
-  for (const std::string &name : names) {
-    zip_source_t *source =
-        zip_source_buffer(archive, content.data(), content.size(), 0);
-    zip_int64_t index =
-        zip_file_add(archive, name.c_str(), source, ZIP_FL_ENC_UTF_8);
-    EXPECT_EQ(zip_set_file_compression(archive, index, method, 9), 0);
-  }
-  EXPECT_EQ(zip_close(archive), 0);
-  return readBytes(path);
-}
-
-/// The bytes with every entry of the directory pointing at the first one.
-std::vector<char> overlapped(std::vector<char> bytes) {
-  const std::string mark = "PK\x01\x02";
-  constexpr size_t offsetOfOffset = 42;
-  auto at = bytes.begin();
-  while ((at = std::search(at, bytes.end(), mark.begin(), mark.end())) !=
-         bytes.end()) {
-    put(bytes, at - bytes.begin() + offsetOfOffset, uint32_t(0));
-    ++at;
-  }
-  return bytes;
-}
-
-std::string readError(const std::vector<char> &bytes,
-                      const std::string &array = "") {
-  std::string path = temporaryPath("hostile.npz");
-  writeBytes(path, bytes);
-  try {
-    Reader reader(path);
-    if (!array.empty())
-      reader.read(array);
-  } catch (const FileError &error) {
-    return std::string(error.what()).substr(path.size() + 16);
-  }
-  return "";
-}
-
-TEST(Npz, EntriesDoNotOverlap) {
-  std::vector<std::string> names;
-  for (int i = 0; i < 9; ++i)
-    names.push_back("x" + std::to_string(i) + ".npy");
-  std::vector<char> whole = archiveOf(names, 100000, ZIP_CM_STORE);
-  EXPECT_EQ(readError(whole, "x8"), "");
-  // Without what the others held: nine arrays in the bytes of one.
-  std::vector<char> bytes = overlapped(whole);
-  std::string mark("PK\x01\x02", 4), end("PK\x05\x06", 4);
-  size_t directory =
-      std::search(bytes.begin(), bytes.end(), mark.begin(), mark.end()) -
-      bytes.begin();
-  std::string second("PK\x03\x04", 4);
-  size_t first = std::search(bytes.begin() + 4, bytes.end(), second.begin(),
-                             second.end()) -
-                 bytes.begin();
-  bytes.erase(bytes.begin() + first, bytes.begin() + directory);
-  size_t tail =
-      std::search(bytes.begin(), bytes.end(), end.begin(), end.end()) -
-      bytes.begin();
-  put(bytes, tail + 16, static_cast<uint32_t>(first));
-  EXPECT_EQ(readError(bytes), "its arrays overlap");
-}
-
 // Nobody asked for it, so nobody pays for it.
 TEST(Npz, ReadsWhatIsAskedFor) {
   std::string path = temporaryPath("some.npz");
@@ -383,32 +170,6 @@ TEST(Npz, KnowsWhatNumpyWrites) {
 // What fuzzing began with and what it found.
 TEST(Npz, Corpus) {
   mpc::fuzz::replay(MPC_FUZZ_CORPORA "/npz", mpc::fuzz::npz);
-}
-
-// Every dimension was a step for every element.
-TEST(Npy, HasFewDimensions) {
-  auto shapeOf = [](size_t rank) {
-    std::string shape;
-    for (size_t i = 0; i < rank; ++i)
-      shape += "1,";
-    std::string header =
-        "{'descr': '|u1', 'fortran_order': True, 'shape': (" + shape + "), }";
-    std::vector<char> bytes = npyFile(header, "x", 2);
-    // Longer than npyFile can say.
-    put(bytes, 8, static_cast<uint32_t>(header.size()));
-    return bytes;
-  };
-  Array array;
-  std::string what;
-  EXPECT_TRUE(parseNpy(shapeOf(64), array, what)) << what;
-  EXPECT_FALSE(parseNpy(shapeOf(300000), array, what));
-  EXPECT_EQ(what, "it has more than 64 dimensions, the most there may be");
-}
-
-TEST(Npy, AlignsTheData) {
-  std::string bytes = formatNpy(makeArray("x", "float32", {3, 4}));
-  EXPECT_EQ((bytes.size() - 48) % 64, 0u);
-  EXPECT_EQ(bytes[bytes.size() - 49], '\n');
 }
 
 } // namespace

@@ -1,11 +1,9 @@
-// Every op, with everything that can be wrong with a node: the importer may say
-// no, it may not crash, hang or take memory out of proportion.
+// What mutations are tried on models.
 
-#include "importer.h"
-#include "small_models.h"
+#include "test/compiler/Import/Hostile/mutator.h"
+#include "test/compiler/Import/importer.h"
 
 #include "compiler/Import/Check/CheckModel.h"
-#include "compiler/Import/File/ModelFile.h"
 #include "compiler/Import/Graph/OpTable.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -13,38 +11,11 @@
 
 #include <chrono>
 #include <limits>
-#include <random>
 #include <set>
 
 using namespace mpc;
+using namespace mpc::test;
 using onnx::TensorProto;
-
-namespace {
-
-/// What mutations are tried on.
-class Mutator {
-public:
-  void run(const onnx::ModelProto &model);
-
-  std::set<std::string> ops; ///< That were seen in models which are fine.
-  unsigned numModels = 0;
-
-private:
-  void check(const onnx::ModelProto &model, const std::string &what);
-  void mutate(const onnx::ModelProto &model);
-  void mutateExtents(const onnx::ModelProto &model);
-  void mutateNode(const onnx::ModelProto &model, int index);
-  void mutateAttributes(const onnx::ModelProto &model, int index);
-  void mutateInput(const onnx::ModelProto &model, int index);
-  void mutateInitializer(const onnx::ModelProto &model, int index);
-  void replace(const onnx::ModelProto &model, const std::string &name,
-               const google::protobuf::RepeatedField<int64_t> &shape);
-
-  Importer importer;
-  /// Some of what is wrong goes wrong once more.
-  bool isSecond = false;
-  std::mt19937 random{20240917};
-};
 
 constexpr int64_t kExtremes[] = {0,
                                  1,
@@ -300,21 +271,3 @@ void Mutator::mutateInitializer(const onnx::ModelProto &model, int index) {
   replace(model, tensor.name(), tensor.dims());
   replace(model, tensor.name(), {});
 }
-
-/// All ops that there are.
-std::set<std::string> allOps() {
-  std::set<std::string> ops;
-  forEachOp(
-      [&](llvm::StringRef, const OpRow &row) { ops.insert(row.op.str()); });
-  return ops;
-}
-
-TEST(HostileOps, SurviveEveryMutation) {
-  Mutator mutator;
-  for (const onnx::ModelProto &model : smallModels())
-    mutator.run(model);
-  EXPECT_GT(mutator.numModels, 5000u);
-  EXPECT_EQ(mutator.ops, allOps());
-}
-
-} // namespace
