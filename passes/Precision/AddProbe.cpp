@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Dialect/Amp/IR/Amp.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/PrecisionFacts.h"
 #include "passes/Precision/StepCopy.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -6,6 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/Precision/Labelling.h"
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
+#include "compiler/Analysis/Precision/Residuals.h"
+#include "compiler/Analysis/Precision/Sensitivities.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
@@ -13,14 +17,11 @@
 #include "compiler/Support/UserInput/UserRegex.h"
 #include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
-#include "passes/Precision/Labelling.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/PrecisionFacts.h"
-#include "passes/Precision/Residuals.h"
 #include "passes/Precision/RoundElements.h"
-#include "passes/Precision/Sensitivities.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"
 

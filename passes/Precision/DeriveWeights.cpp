@@ -8,9 +8,9 @@
 
 #include "passes/Precision/DeriveWeights.h"
 
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/PrecisionFacts.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

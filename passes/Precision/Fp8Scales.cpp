@@ -2,9 +2,9 @@
 
 #include "passes/Precision/Fp8Scales.h"
 
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Grad/EntryPoints.h"
-#include "passes/Precision/PrecisionFacts.h"
 
 #include "llvm/ADT/APFloat.h"
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/PrecisionFacts.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/DebugLog.h"

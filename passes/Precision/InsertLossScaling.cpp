@@ -7,12 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/Diagnostics.h"
 #include "passes/Driver/OptimizerRows.h"
 #include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/PrecisionFacts.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/DebugLog.h"

@@ -7,14 +7,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/Precision/Masters.h"
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/HalfFloat.h"
 #include "compiler/Support/Notes.h"
 #include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
-#include "passes/Precision/Masters.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/PrecisionFacts.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Builders.h"

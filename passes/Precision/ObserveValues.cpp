@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Report.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/PrecisionFacts.h"
 #include "passes/Precision/StepCopy.h"
 
 #include "mlir/IR/Builders.h"

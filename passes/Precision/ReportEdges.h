@@ -8,7 +8,7 @@
 #ifndef MPC_PASSES_PRECISION_REPORTEDGES_H
 #define MPC_PASSES_PRECISION_REPORTEDGES_H
 
-#include "passes/Precision/PrecisionFacts.h"
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/JSON.h"

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/Precision/OpCost.h"
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Dialect/Amp/IR/ClassName.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Report.h"
 #include "compiler/Support/UserInput/Json.h"
-#include "passes/Precision/OpCost.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/PrecisionFacts.h"
 #include "passes/Precision/ReportEdges.h"
 
 #include "llvm/Support/JSON.h"

@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/Precision/Fp8Layers.h"
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
+#include "compiler/Analysis/Precision/Sensitivities.h"
 #include "compiler/Report/Model/Rules.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Notes.h"
 #include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
-#include "passes/Precision/Fp8Layers.h"
 #include "passes/Precision/Fp8Scales.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/PrecisionFacts.h"
-#include "passes/Precision/Sensitivities.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/DebugLog.h"

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Catalog/Catalog.h"
 #include "compiler/Support/Notes.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/PrecisionFacts.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_USETF32PASS

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/PrecisionFacts.h"
 #include "passes/Precision/RoundElements.h"
 
 #include "mlir/IR/Builders.h"

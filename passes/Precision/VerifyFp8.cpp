@@ -2,8 +2,8 @@
 
 #include "passes/Precision/VerifyFp8.h"
 
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "passes/Precision/DeriveWeights.h"
-#include "passes/Precision/PrecisionFacts.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -1,8 +1,8 @@
 //===- VerifyMasters.cpp - No update is lost on the way to a weight -------===//
 
+#include "compiler/Analysis/Precision/Masters.h"
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/HalfFloat.h"
-#include "passes/Precision/Masters.h"
-#include "passes/Precision/PrecisionFacts.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Precision/Masters.h"
-#include "passes/Precision/Origins.h"
+#include "compiler/Analysis/Precision/Masters.h"
+#include "compiler/Analysis/Precision/Origins.h"
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/PrecisionFacts.h"
 #include "passes/Precision/VerifyFp8.h"
 
 #include "llvm/ADT/SmallSet.h"

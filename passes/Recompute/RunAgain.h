@@ -2,7 +2,7 @@
 #ifndef MPC_PASSES_RECOMPUTE_RUNAGAIN_H
 #define MPC_PASSES_RECOMPUTE_RUNAGAIN_H
 
-#include "passes/Precision/OpCost.h"
+#include "compiler/Analysis/Precision/OpCost.h"
 #include "passes/Recompute/StepGraph.h"
 
 namespace mpc {

@@ -2,13 +2,13 @@
 #ifndef MPC_TEST_PASSES_PRECISION_PAINTING_H
 #define MPC_TEST_PASSES_PRECISION_PAINTING_H
 
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Dialect/Amp/IR/Amp.h"
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "passes/Pipeline.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/PrecisionFacts.h"
 #include "test/gradients/harness.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

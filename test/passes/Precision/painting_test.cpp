@@ -9,13 +9,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Dialect/Amp/IR/Amp.h"
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "passes/Pipeline.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/PrecisionFacts.h"
 #include "test/gradients/harness.h"
 #include "test/passes/Precision/painting.h"
 

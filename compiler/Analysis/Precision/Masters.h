@@ -15,8 +15,8 @@
 // number, 1.2e-38 (AVX-512 BF16), so do both kinds, as working copies do.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_PRECISION_MASTERS_H
-#define MPC_PASSES_PRECISION_MASTERS_H
+#ifndef MPC_COMPILER_ANALYSIS_PRECISION_MASTERS_H
+#define MPC_COMPILER_ANALYSIS_PRECISION_MASTERS_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -37,4 +37,4 @@ mlir::LogicalResult verifyMasters(mlir::ModuleOp module);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_MASTERS_H
+#endif // MPC_COMPILER_ANALYSIS_PRECISION_MASTERS_H

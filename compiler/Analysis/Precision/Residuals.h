@@ -1,6 +1,6 @@
 //===- Residuals.h - Sums that skip what they are added to ------*- C++ -*-===//
-#ifndef MPC_PASSES_PRECISION_RESIDUALS_H
-#define MPC_PASSES_PRECISION_RESIDUALS_H
+#ifndef MPC_COMPILER_ANALYSIS_PRECISION_RESIDUALS_H
+#define MPC_COMPILER_ANALYSIS_PRECISION_RESIDUALS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
@@ -12,4 +12,4 @@ llvm::DenseSet<mlir::Operation *> findResidualSums(mlir::func::FuncOp func);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_RESIDUALS_H
+#endif // MPC_COMPILER_ANALYSIS_PRECISION_RESIDUALS_H

@@ -6,8 +6,8 @@
 // slices of a fused one, the sum over uses of a tied one, factors, transposes.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_PRECISION_GRADIENTPATHS_H
-#define MPC_PASSES_PRECISION_GRADIENTPATHS_H
+#ifndef MPC_COMPILER_ANALYSIS_PRECISION_GRADIENTPATHS_H
+#define MPC_COMPILER_ANALYSIS_PRECISION_GRADIENTPATHS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -31,4 +31,4 @@ findGradientPaths(mlir::func::FuncOp func,
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_GRADIENTPATHS_H
+#endif // MPC_COMPILER_ANALYSIS_PRECISION_GRADIENTPATHS_H

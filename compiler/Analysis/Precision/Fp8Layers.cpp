@@ -1,10 +1,10 @@
 //===- Fp8Layers.cpp - Linear layers, forward and backward ----------------===//
 
-#include "passes/Precision/Fp8Layers.h"
+#include "compiler/Analysis/Precision/Fp8Layers.h"
 
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Machine.h"
-#include "passes/Precision/PrecisionFacts.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"

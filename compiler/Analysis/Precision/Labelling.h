@@ -26,12 +26,12 @@
 // Of equally cheap choices the one with most f32 wins.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_PRECISION_LABELLING_H
-#define MPC_PASSES_PRECISION_LABELLING_H
+#ifndef MPC_COMPILER_ANALYSIS_PRECISION_LABELLING_H
+#define MPC_COMPILER_ANALYSIS_PRECISION_LABELLING_H
 
+#include "compiler/Analysis/Precision/Origins.h"
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/MinCut.h"
-#include "passes/Precision/Origins.h"
-#include "passes/Precision/PrecisionFacts.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -152,4 +152,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_LABELLING_H
+#endif // MPC_COMPILER_ANALYSIS_PRECISION_LABELLING_H

@@ -1,6 +1,6 @@
 //===- Sensitivities.h - What rounding values does to the loss --*- C++ -*-===//
-#ifndef MPC_PASSES_PRECISION_SENSITIVITIES_H
-#define MPC_PASSES_PRECISION_SENSITIVITIES_H
+#ifndef MPC_COMPILER_ANALYSIS_PRECISION_SENSITIVITIES_H
+#define MPC_COMPILER_ANALYSIS_PRECISION_SENSITIVITIES_H
 
 #include "compiler/Support/UserInput/Profile.h"
 
@@ -48,4 +48,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_SENSITIVITIES_H
+#endif // MPC_COMPILER_ANALYSIS_PRECISION_SENSITIVITIES_H

@@ -1,9 +1,9 @@
 //===- GradientPaths.cpp - From a gradient to the pack --------------------===//
 
-#include "passes/Precision/GradientPaths.h"
+#include "compiler/Analysis/Precision/GradientPaths.h"
 
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Dialect/Amp/IR/Amp.h"
-#include "passes/Precision/PrecisionFacts.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -1,8 +1,8 @@
 //===- Residuals.cpp - Sums that skip what they are added to --------------===//
 
-#include "passes/Precision/Residuals.h"
+#include "compiler/Analysis/Precision/Residuals.h"
 
-#include "passes/Precision/PrecisionFacts.h"
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 
 using namespace mlir;
 using namespace mpc;

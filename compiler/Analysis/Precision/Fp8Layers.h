@@ -5,8 +5,8 @@
 // tensors. Here they are found, and what speaks against FP8 for each.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_PRECISION_FP8LAYERS_H
-#define MPC_PASSES_PRECISION_FP8LAYERS_H
+#ifndef MPC_COMPILER_ANALYSIS_PRECISION_FP8LAYERS_H
+#define MPC_COMPILER_ANALYSIS_PRECISION_FP8LAYERS_H
 
 #include "compiler/Dialect/Train/IR/Train.h"
 
@@ -55,4 +55,4 @@ double fp8SavesOnGpu(const LinearLayer &layer);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_FP8LAYERS_H
+#endif // MPC_COMPILER_ANALYSIS_PRECISION_FP8LAYERS_H

@@ -1,6 +1,6 @@
 //===- OpCost.h - What an op computes and moves -----------------*- C++ -*-===//
-#ifndef MPC_PASSES_PRECISION_OPCOST_H
-#define MPC_PASSES_PRECISION_OPCOST_H
+#ifndef MPC_COMPILER_ANALYSIS_PRECISION_OPCOST_H
+#define MPC_COMPILER_ANALYSIS_PRECISION_OPCOST_H
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/JSON.h"
@@ -28,4 +28,4 @@ mlir::FloatType operandType(mlir::Operation *op);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_OPCOST_H
+#endif // MPC_COMPILER_ANALYSIS_PRECISION_OPCOST_H

@@ -1,9 +1,9 @@
 //===- Sensitivities.cpp - What rounding a tensor does to the loss --------===//
 
-#include "passes/Precision/Sensitivities.h"
+#include "compiler/Analysis/Precision/Sensitivities.h"
 
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/Locations.h"
-#include "passes/Precision/PrecisionFacts.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -6,8 +6,8 @@
 // before types are chosen it bounds the choice, afterwards it proves it.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_PRECISION_ORIGINS_H
-#define MPC_PASSES_PRECISION_ORIGINS_H
+#ifndef MPC_COMPILER_ANALYSIS_PRECISION_ORIGINS_H
+#define MPC_COMPILER_ANALYSIS_PRECISION_ORIGINS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -55,4 +55,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_ORIGINS_H
+#endif // MPC_COMPILER_ANALYSIS_PRECISION_ORIGINS_H

@@ -1,6 +1,6 @@
 //===- Labelling.cpp - Two labels for every float of a function -----------===//
 
-#include "passes/Precision/Labelling.h"
+#include "compiler/Analysis/Precision/Labelling.h"
 
 #include "compiler/Report/Model/Rules.h"
 #include "compiler/Support/UserInput/Profile.h"

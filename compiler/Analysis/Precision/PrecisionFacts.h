@@ -1,6 +1,6 @@
 //===- PrecisionFacts.h - What the precision passes agree on ----*- C++ -*-===//
-#ifndef MPC_PASSES_PRECISION_PRECISIONFACTS_H
-#define MPC_PASSES_PRECISION_PRECISIONFACTS_H
+#ifndef MPC_COMPILER_ANALYSIS_PRECISION_PRECISIONFACTS_H
+#define MPC_COMPILER_ANALYSIS_PRECISION_PRECISIONFACTS_H
 
 #include "compiler/Analysis/Ranges.h"
 #include "compiler/Dialect/Train/IR/Program.h"
@@ -99,4 +99,4 @@ void setDecision(mlir::Operation *op, llvm::StringRef rule,
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_PRECISIONFACTS_H
+#endif // MPC_COMPILER_ANALYSIS_PRECISION_PRECISIONFACTS_H

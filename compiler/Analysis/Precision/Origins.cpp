@@ -1,17 +1,17 @@
 //===- Origins.cpp - Where values come from and lead to -------------------===//
 
-#include "passes/Precision/Origins.h"
+#include "compiler/Analysis/Precision/Origins.h"
 
+#include "compiler/Analysis/Precision/GradientPaths.h"
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Dialect/Amp/IR/Amp.h"
-#include "passes/Precision/GradientPaths.h"
-#include "passes/Precision/PrecisionFacts.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mpc;
 
-static bool isFloat(Value value) {
+static bool isFloatValue(Value value) {
   return getFloatElementType(value.getType()) != nullptr;
 }
 
@@ -40,11 +40,12 @@ void Origins::visitPlaces(func::FuncOp func) {
   for (Operation &op : func.front())
     if (auto precision = dyn_cast<amp::PrecisionOpInterface>(op))
       for (OpOperand &use : op.getOpOperands())
-        if (precision.isPlace(use.getOperandNumber()) && !isFloat(use.get()))
+        if (precision.isPlace(use.getOperandNumber()) &&
+            !isFloatValue(use.get()))
           work.push_back(use.get());
   while (!work.empty()) {
     Value value = work.pop_back_val();
-    bool isIndex = !isFloat(value);
+    bool isIndex = !isFloatValue(value);
     if (getElementTypeOrSelf(value).isInteger(1) ||
         !(isIndex ? integers : places).insert(value).second)
       continue;
@@ -82,10 +83,11 @@ void Origins::visitUpdates(func::FuncOp func) {
 
 void Origins::visitForward(Operation *op) {
   // An index picks and a condition chooses; neither is part of the result.
-  bool floats = llvm::any_of(op->getOperands(), isFloat);
+  bool floats = llvm::any_of(op->getOperands(), isFloatValue);
   bool carries = false;
   for (Value operand : op->getOperands())
-    if (floats ? isFloat(operand) : !getElementTypeOrSelf(operand).isInteger(1))
+    if (floats ? isFloatValue(operand)
+               : !getElementTypeOrSelf(operand).isInteger(1))
       carries |= unbounded.contains(operand);
   auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
   // A product of 8 bit stays one when the scales of what was multiplied, made

@@ -1,6 +1,6 @@
 //===- PrecisionFacts.cpp - What the precision passes agree on ------------===//
 
-#include "passes/Precision/PrecisionFacts.h"
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 
 #include "mlir/IR/Builders.h"
 

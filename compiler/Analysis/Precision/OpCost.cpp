@@ -1,8 +1,8 @@
 //===- OpCost.cpp - What an op computes and moves -------------------------===//
 
-#include "passes/Precision/OpCost.h"
+#include "compiler/Analysis/Precision/OpCost.h"
 
-#include "passes/Precision/PrecisionFacts.h"
+#include "compiler/Analysis/Precision/PrecisionFacts.h"
 
 using namespace mlir;
 using namespace mpc;
