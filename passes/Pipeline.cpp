@@ -11,6 +11,7 @@
 #include "compiler/Target/CpuTarget.h"
 #include "compiler/Target/GpuTarget.h"
 #include "passes/Codegen/Passes.h"
+#include "passes/Diagnose/Passes.h"
 #include "passes/Driver/PassOptions.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Grad/Passes.h"

@@ -7,8 +7,8 @@
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Dialect/Amp/IR/Amp.h"
-#include "passes/Precision/Passes.h"
-#include "passes/Precision/StepCopy.h"
+#include "passes/Diagnose/Passes.h"
+#include "passes/Diagnose/StepCopy.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/DebugLog.h"
@@ -17,7 +17,7 @@
 
 namespace mpc {
 #define GEN_PASS_DEF_ADDPROBEPASS
-#include "passes/Precision/Passes.h.inc"
+#include "passes/Diagnose/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 //===- StepCopy.cpp - A second step that shows what it computes -----------===//
 
-#include "passes/Precision/StepCopy.h"
+#include "passes/Diagnose/StepCopy.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -5,8 +5,8 @@
 // types and order, and changes nothing.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_PRECISION_STEPCOPY_H
-#define MPC_PASSES_PRECISION_STEPCOPY_H
+#ifndef MPC_PASSES_DIAGNOSE_STEPCOPY_H
+#define MPC_PASSES_DIAGNOSE_STEPCOPY_H
 
 #include "passes/Grad/EntryPoints.h"
 
@@ -21,4 +21,4 @@ void showInstead(mlir::func::FuncOp copy, llvm::ArrayRef<Output> outputs);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_STEPCOPY_H
+#endif // MPC_PASSES_DIAGNOSE_STEPCOPY_H

@@ -8,8 +8,8 @@
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Report.h"
-#include "passes/Precision/Passes.h"
-#include "passes/Precision/StepCopy.h"
+#include "passes/Diagnose/Passes.h"
+#include "passes/Diagnose/StepCopy.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
@@ -19,7 +19,7 @@
 
 namespace mpc {
 #define GEN_PASS_DEF_OBSERVEVALUESPASS
-#include "passes/Precision/Passes.h.inc"
+#include "passes/Diagnose/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
