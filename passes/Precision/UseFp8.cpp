@@ -13,7 +13,7 @@
 #include "compiler/Support/Notes.h"
 #include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
-#include "passes/Precision/Fp8Scales.h"
+#include "passes/Precision/Fp8/Fp8Scales.h"
 #include "passes/Precision/Passes.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -8,8 +8,8 @@
 #include "compiler/Analysis/Precision/Masters.h"
 #include "compiler/Analysis/Precision/Origins.h"
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
+#include "passes/Precision/Fp8/VerifyFp8.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/VerifyFp8.h"
 
 #include "llvm/ADT/SmallSet.h"
 

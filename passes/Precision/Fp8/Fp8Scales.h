@@ -5,8 +5,8 @@
 // of all tensors, another their magnitudes; both move with the update alone.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_PRECISION_FP8SCALES_H
-#define MPC_PASSES_PRECISION_FP8SCALES_H
+#ifndef MPC_PASSES_PRECISION_FP8_FP8SCALES_H
+#define MPC_PASSES_PRECISION_FP8_FP8SCALES_H
 
 #include "compiler/Dialect/Train/IR/Program.h"
 
@@ -55,4 +55,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_FP8SCALES_H
+#endif // MPC_PASSES_PRECISION_FP8_FP8SCALES_H

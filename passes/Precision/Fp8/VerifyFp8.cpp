@@ -1,6 +1,6 @@
 //===- VerifyFp8.cpp - Scales go in and come out --------------------------===//
 
-#include "passes/Precision/VerifyFp8.h"
+#include "passes/Precision/Fp8/VerifyFp8.h"
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "passes/Precision/DeriveWeights.h"

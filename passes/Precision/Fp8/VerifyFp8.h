@@ -1,6 +1,6 @@
 //===- VerifyFp8.h - Scales go in and come out ------------------*- C++ -*-===//
-#ifndef MPC_PASSES_PRECISION_VERIFYFP8_H
-#define MPC_PASSES_PRECISION_VERIFYFP8_H
+#ifndef MPC_PASSES_PRECISION_FP8_VERIFYFP8_H
+#define MPC_PASSES_PRECISION_FP8_VERIFYFP8_H
 
 #include "mlir/IR/Operation.h"
 
@@ -13,4 +13,4 @@ mlir::LogicalResult verifyFp8(mlir::Operation *op);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_VERIFYFP8_H
+#endif // MPC_PASSES_PRECISION_FP8_VERIFYFP8_H

@@ -1,6 +1,6 @@
 //===- Fp8Scales.cpp - States that scale tensors of 8 bit -----------------===//
 
-#include "passes/Precision/Fp8Scales.h"
+#include "passes/Precision/Fp8/Fp8Scales.h"
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/Locations.h"
