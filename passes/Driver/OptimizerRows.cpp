@@ -41,7 +41,7 @@ static OptimizerRow makeOptimizer(const char *name, const char *takes) {
 static const std::vector<OptimizerRow> &optimizerRows() {
   static const std::vector<OptimizerRow> rows = {
 #define MPC_OPTIMIZER(NAME, TAKES, ...) makeOptimizer(NAME, TAKES),
-#include "passes/Grad/Optimizers.def"
+#include "passes/Grad/Update/Optimizers.def"
   };
   return rows;
 }

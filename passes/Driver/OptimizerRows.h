@@ -1,6 +1,6 @@
 //===- OptimizerRows.h - Optimizers and schedules by name -------*- C++ -*-===//
 //
-// What passes/Grad/Optimizers.def and Schedules.def say about options.
+// What passes/Grad/Update/Optimizers.def and Schedules.def say about options.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_DRIVER_OPTIMIZERROWS_H

@@ -10,7 +10,7 @@
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
 #include "passes/Driver/PassOptions.h"
-#include "passes/Grad/ChooseLoss.h"
+#include "passes/Grad/Loss/ChooseLoss.h"
 #include "passes/Grad/Passes.h"
 
 #include "mlir/IR/Builders.h"

@@ -11,10 +11,10 @@
 #include "compiler/Support/Report.h"
 #include "passes/Driver/OptimizerRows.h"
 #include "passes/Driver/PassOptions.h"
-#include "passes/Grad/Accumulation.h"
-#include "passes/Grad/Groups.h"
-#include "passes/Grad/Optimizers.h"
+#include "passes/Grad/Loss/Accumulation.h"
 #include "passes/Grad/Passes.h"
+#include "passes/Grad/Update/Groups.h"
+#include "passes/Grad/Update/Optimizers.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -13,8 +13,8 @@
 
 #include "compiler/Support/Locations.h"
 #include "passes/Grad/EntryPoints.h"
-#include "passes/Grad/FlatIndices.h"
-#include "passes/Grad/Limits.h"
+#include "passes/Grad/Indices/FlatIndices.h"
+#include "passes/Grad/Indices/Limits.h"
 #include "passes/Grad/Passes.h"
 
 #include "mlir/IR/Builders.h"

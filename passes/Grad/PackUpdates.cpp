@@ -9,9 +9,9 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Driver/PassOptions.h"
-#include "passes/Grad/Packing.h"
 #include "passes/Grad/Passes.h"
-#include "passes/Grad/UpdateFormula.h"
+#include "passes/Grad/Update/Packing.h"
+#include "passes/Grad/Update/UpdateFormula.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Builders.h"

@@ -86,8 +86,8 @@ bool isReported(mlir::Operation *op);
 /// computes no number, or none that was not finite before.
 bool isObserved(mlir::Operation *op);
 
-/// The gradients of parameters that `func` packs (passes/Grad/Packing.h), in
-/// order.
+/// The gradients of parameters that `func` packs
+/// (passes/Grad/Update/Packing.h), in order.
 llvm::SmallVector<mlir::Value> findGradientPacks(mlir::func::FuncOp func);
 
 /// True if the user chose the types of `op`, over its class.

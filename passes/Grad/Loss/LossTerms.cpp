@@ -1,6 +1,6 @@
 //===- LossTerms.cpp - What a loss adds up --------------------------------===//
 
-#include "passes/Grad/LossTerms.h"
+#include "passes/Grad/Loss/LossTerms.h"
 #include "passes/Grad/EntryPoints.h"
 
 #include "mlir/IR/Matchers.h"

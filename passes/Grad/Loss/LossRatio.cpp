@@ -1,6 +1,6 @@
 //===- LossRatio.cpp - Losses that a model divides itself -----------------===//
 
-#include "passes/Grad/LossRatio.h"
+#include "passes/Grad/Loss/LossRatio.h"
 #include "passes/Grad/EntryPoints.h"
 
 #include "mlir/IR/Matchers.h"

@@ -1,6 +1,6 @@
 //===- ChooseLoss.cpp - Which loss a model is trained on ------------------===//
 
-#include "passes/Grad/ChooseLoss.h"
+#include "passes/Grad/Loss/ChooseLoss.h"
 
 #include "compiler/Support/Diagnostics.h"
 

@@ -5,10 +5,10 @@
 // each row says what an element's group says.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_GRAD_GROUPS_H
-#define MPC_PASSES_GRAD_GROUPS_H
+#ifndef MPC_PASSES_GRAD_UPDATE_GROUPS_H
+#define MPC_PASSES_GRAD_UPDATE_GROUPS_H
 
-#include "passes/Grad/Packing.h"
+#include "passes/Grad/Update/Packing.h"
 
 #include <string>
 
@@ -70,4 +70,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_PASSES_GRAD_GROUPS_H
+#endif // MPC_PASSES_GRAD_UPDATE_GROUPS_H

@@ -1,8 +1,8 @@
 //===- ChooseLoss.h - Which loss a model is trained on ----------*- C++ -*-===//
-#ifndef MPC_PASSES_GRAD_CHOOSELOSS_H
-#define MPC_PASSES_GRAD_CHOOSELOSS_H
+#ifndef MPC_PASSES_GRAD_LOSS_CHOOSELOSS_H
+#define MPC_PASSES_GRAD_LOSS_CHOOSELOSS_H
 
-#include "passes/Grad/LossShapes.h"
+#include "passes/Grad/Loss/LossShapes.h"
 
 #include <optional>
 #include <string>
@@ -69,4 +69,4 @@ mlir::Value findPrediction(mlir::Value output, const LossChoice &choice);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_GRAD_CHOOSELOSS_H
+#endif // MPC_PASSES_GRAD_LOSS_CHOOSELOSS_H

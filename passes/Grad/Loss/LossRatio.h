@@ -4,10 +4,10 @@
 // add up to one batch if each is weighted by its denominator.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_GRAD_LOSSRATIO_H
-#define MPC_PASSES_GRAD_LOSSRATIO_H
+#ifndef MPC_PASSES_GRAD_LOSS_LOSSRATIO_H
+#define MPC_PASSES_GRAD_LOSS_LOSSRATIO_H
 
-#include "passes/Grad/Sources.h"
+#include "passes/Grad/Loss/Sources.h"
 
 #include <optional>
 
@@ -37,4 +37,4 @@ bool skipDenominator(const LossRatio &ratio, train::ConstantOp seed,
 
 } // namespace mpc
 
-#endif // MPC_PASSES_GRAD_LOSSRATIO_H
+#endif // MPC_PASSES_GRAD_LOSS_LOSSRATIO_H

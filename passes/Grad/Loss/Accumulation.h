@@ -1,6 +1,6 @@
 //===- Accumulation.h - How micro-batches make up one batch -----*- C++ -*-===//
-#ifndef MPC_PASSES_GRAD_ACCUMULATION_H
-#define MPC_PASSES_GRAD_ACCUMULATION_H
+#ifndef MPC_PASSES_GRAD_LOSS_ACCUMULATION_H
+#define MPC_PASSES_GRAD_LOSS_ACCUMULATION_H
 
 #include "compiler/Dialect/Train/IR/Train.h"
 
@@ -29,4 +29,4 @@ Accumulation analyzeAccumulation(mlir::OpBuilder &builder,
 
 } // namespace mpc
 
-#endif // MPC_PASSES_GRAD_ACCUMULATION_H
+#endif // MPC_PASSES_GRAD_LOSS_ACCUMULATION_H

@@ -5,8 +5,8 @@
 // gradients and moments have the same layout.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_GRAD_PACKING_H
-#define MPC_PASSES_GRAD_PACKING_H
+#ifndef MPC_PASSES_GRAD_UPDATE_PACKING_H
+#define MPC_PASSES_GRAD_UPDATE_PACKING_H
 
 #include "passes/Grad/EntryPoints.h"
 
@@ -51,4 +51,4 @@ mlir::FailureOr<train::StateOp> packParameters(mlir::ModuleOp module,
 
 } // namespace mpc
 
-#endif // MPC_PASSES_GRAD_PACKING_H
+#endif // MPC_PASSES_GRAD_UPDATE_PACKING_H

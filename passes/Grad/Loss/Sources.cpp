@@ -1,6 +1,6 @@
 //===- Sources.cpp - What values are computed from ------------------------===//
 
-#include "passes/Grad/Sources.h"
+#include "passes/Grad/Loss/Sources.h"
 
 using namespace mlir;
 using namespace mpc;

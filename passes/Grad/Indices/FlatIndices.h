@@ -5,8 +5,8 @@
 // column of x, so the limits of y are derived from the terms of the index.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_GRAD_FLATINDICES_H
-#define MPC_PASSES_GRAD_FLATINDICES_H
+#ifndef MPC_PASSES_GRAD_INDICES_FLATINDICES_H
+#define MPC_PASSES_GRAD_INDICES_FLATINDICES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -42,4 +42,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_PASSES_GRAD_FLATINDICES_H
+#endif // MPC_PASSES_GRAD_INDICES_FLATINDICES_H

@@ -1,14 +1,14 @@
 //===- Accumulation.cpp - How micro-batches make up one batch -------------===//
 
-#include "passes/Grad/Accumulation.h"
+#include "passes/Grad/Loss/Accumulation.h"
 
 #include "compiler/Dialect/Train/IR/Gradient.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
 #include "passes/Grad/EntryPoints.h"
-#include "passes/Grad/LossRatio.h"
-#include "passes/Grad/LossTerms.h"
-#include "passes/Grad/Sources.h"
+#include "passes/Grad/Loss/LossRatio.h"
+#include "passes/Grad/Loss/LossTerms.h"
+#include "passes/Grad/Loss/Sources.h"
 
 using namespace mlir;
 using namespace mpc;

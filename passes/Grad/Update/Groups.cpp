@@ -1,6 +1,6 @@
 //===- Groups.cpp - Options that differ by parameter ----------------------===//
 
-#include "passes/Grad/Groups.h"
+#include "passes/Grad/Update/Groups.h"
 
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Notes.h"

@@ -8,10 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Grad/FlatIndices.h"
+#include "passes/Grad/Indices/FlatIndices.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "passes/Grad/EntryPoints.h"
-#include "passes/Grad/Limits.h"
+#include "passes/Grad/Indices/Limits.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 //===- Limits.cpp - Which integers an input may have ----------------------===//
 
-#include "passes/Grad/Limits.h"
+#include "passes/Grad/Indices/Limits.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,6 +1,6 @@
 //===- UpdateFormula.cpp - How a model's own step updates a weight --------===//
 
-#include "passes/Grad/UpdateFormula.h"
+#include "passes/Grad/Update/UpdateFormula.h"
 
 #include "passes/Grad/EntryPoints.h"
 

@@ -5,8 +5,8 @@
 // language.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_GRAD_LOSSSHAPES_H
-#define MPC_PASSES_GRAD_LOSSSHAPES_H
+#ifndef MPC_PASSES_GRAD_LOSS_LOSSSHAPES_H
+#define MPC_PASSES_GRAD_LOSS_LOSSSHAPES_H
 
 #include "passes/Grad/EntryPoints.h"
 
@@ -53,4 +53,4 @@ bool labelsTokens(mlir::func::FuncOp predict, mlir::Value target);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_GRAD_LOSSSHAPES_H
+#endif // MPC_PASSES_GRAD_LOSS_LOSSSHAPES_H

@@ -1,6 +1,6 @@
 //===- Sources.h - What values are computed from ----------------*- C++ -*-===//
-#ifndef MPC_PASSES_GRAD_SOURCES_H
-#define MPC_PASSES_GRAD_SOURCES_H
+#ifndef MPC_PASSES_GRAD_LOSS_SOURCES_H
+#define MPC_PASSES_GRAD_LOSS_SOURCES_H
 
 #include "compiler/Dialect/Train/IR/Train.h"
 
@@ -37,4 +37,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_PASSES_GRAD_SOURCES_H
+#endif // MPC_PASSES_GRAD_LOSS_SOURCES_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Grad/Optimizers.h"
+#include "passes/Grad/Update/Optimizers.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -307,7 +307,7 @@ static Value buildRmsprop(Update &u) {
 const Optimizer *mpc::findOptimizer(StringRef name) {
   static const Optimizer rows[] = {
 #define MPC_OPTIMIZER(NAME, TAKES, BUILD, ALIGNS) {NAME, BUILD, ALIGNS},
-#include "passes/Grad/Optimizers.def"
+#include "passes/Grad/Update/Optimizers.def"
   };
   const auto *row = llvm::find_if(
       rows, [&](const Optimizer &optimizer) { return optimizer.name == name; });

@@ -4,10 +4,10 @@
 // the batch: what micro-batches need to know to make up one.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_GRAD_LOSSTERMS_H
-#define MPC_PASSES_GRAD_LOSSTERMS_H
+#ifndef MPC_PASSES_GRAD_LOSS_LOSSTERMS_H
+#define MPC_PASSES_GRAD_LOSS_LOSSTERMS_H
 
-#include "passes/Grad/Sources.h"
+#include "passes/Grad/Loss/Sources.h"
 
 namespace mpc {
 
@@ -51,4 +51,4 @@ mlir::Operation *findJoinedSamples(const LossTerm &term, int64_t batchSize,
 
 } // namespace mpc
 
-#endif // MPC_PASSES_GRAD_LOSSTERMS_H
+#endif // MPC_PASSES_GRAD_LOSS_LOSSTERMS_H

@@ -5,8 +5,8 @@
 // wider, never narrower, so that no value is refused that the model can take.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_GRAD_LIMITS_H
-#define MPC_PASSES_GRAD_LIMITS_H
+#ifndef MPC_PASSES_GRAD_INDICES_LIMITS_H
+#define MPC_PASSES_GRAD_INDICES_LIMITS_H
 
 #include "compiler/Dialect/Train/IR/Train.h"
 
@@ -100,4 +100,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_PASSES_GRAD_LIMITS_H
+#endif // MPC_PASSES_GRAD_INDICES_LIMITS_H

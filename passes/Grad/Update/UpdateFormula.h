@@ -5,8 +5,8 @@
 // pack.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_GRAD_UPDATEFORMULA_H
-#define MPC_PASSES_GRAD_UPDATEFORMULA_H
+#ifndef MPC_PASSES_GRAD_UPDATE_UPDATEFORMULA_H
+#define MPC_PASSES_GRAD_UPDATE_UPDATEFORMULA_H
 
 #include "compiler/Dialect/Train/IR/Train.h"
 
@@ -75,4 +75,4 @@ mlir::Value findNumber(mlir::Value value);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_GRAD_UPDATEFORMULA_H
+#endif // MPC_PASSES_GRAD_UPDATE_UPDATEFORMULA_H

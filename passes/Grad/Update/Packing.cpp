@@ -1,6 +1,6 @@
 //===- Packing.cpp - All parameters in one state --------------------------===//
 
-#include "passes/Grad/Packing.h"
+#include "passes/Grad/Update/Packing.h"
 
 #include "compiler/Catalog/Catalog.h"
 

@@ -3,11 +3,11 @@
 // How the rows of Optimizers.def are built.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_GRAD_OPTIMIZERS_H
-#define MPC_PASSES_GRAD_OPTIMIZERS_H
+#ifndef MPC_PASSES_GRAD_UPDATE_OPTIMIZERS_H
+#define MPC_PASSES_GRAD_UPDATE_OPTIMIZERS_H
 
 #include "passes/Driver/OptimizerRows.h"
-#include "passes/Grad/Packing.h"
+#include "passes/Grad/Update/Packing.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -60,4 +60,4 @@ const Optimizer *findOptimizer(llvm::StringRef name);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_GRAD_OPTIMIZERS_H
+#endif // MPC_PASSES_GRAD_UPDATE_OPTIMIZERS_H

@@ -1,6 +1,6 @@
 //===- LossShapes.cpp - Where classes, samples and texts stand ------------===//
 
-#include "passes/Grad/LossShapes.h"
+#include "passes/Grad/Loss/LossShapes.h"
 
 #include "compiler/Support/Diagnostics.h"
 
