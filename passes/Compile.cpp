@@ -6,8 +6,8 @@
 
 #include "compiler/Dialect/Amp/IR/Amp.h"
 #include "compiler/Dialect/Exec/IR/Exec.h"
-#include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Program.h"
+#include "compiler/Dialect/Train/Lowering/AmpLowering.h"
 #include "compiler/Export/AtomicFile.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Report/Model/Complete.h"

@@ -3,7 +3,7 @@
 #include "compiler/Reference/Interpreter.h"
 
 #include "compiler/Analysis/KernelDomain.h"
-#include "compiler/Dialect/Train/IR/Recompute.h"
+#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 #include "compiler/Reference/ScalarCode.h"
 #include "compiler/Support/Locations.h"
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Dialect/Train/IR/Recompute.h"
+#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Precision/DeriveWeights.h"

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/KernelDomain.h"
-#include "compiler/Dialect/Train/IR/Lowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Lowering/Lowering.h"
 #include "passes/Fusion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -6,7 +6,7 @@
 
 #include "compiler/Analysis/KernelDomain.h"
 #include "compiler/Catalog/Catalog.h"
-#include "compiler/Dialect/Train/IR/Recompute.h"
+#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/StageFaults.h"
 

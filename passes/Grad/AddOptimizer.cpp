@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Dialect/Train/IR/Gradient.h"
+#include "compiler/Dialect/Train/Ops/Gradient.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
 #include "compiler/Support/Report.h"

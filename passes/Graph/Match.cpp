@@ -2,7 +2,7 @@
 
 #include "passes/Graph/Match.h"
 
-#include "compiler/Dialect/Train/IR/Gradient.h"
+#include "compiler/Dialect/Train/Ops/Gradient.h"
 
 #include <cmath>
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Dialect/Train/IR/Gradient.h"
+#include "compiler/Dialect/Train/Ops/Gradient.h"
 #include "passes/Graph/Match.h"
 #include "passes/Graph/Passes.h"
 

@@ -2,7 +2,7 @@
 
 #include "passes/Plan/Dataflow.h"
 
-#include "compiler/Dialect/Train/IR/Recompute.h"
+#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 #include "passes/Plan/Storage.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

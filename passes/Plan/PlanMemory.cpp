@@ -7,7 +7,7 @@
 
 #include "compiler/Catalog/Catalog.h"
 #include "compiler/Dialect/Train/IR/Program.h"
-#include "compiler/Dialect/Train/IR/Recompute.h"
+#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Plan/Dataflow.h"
 #include "passes/Plan/Passes.h"

@@ -4,7 +4,7 @@
 
 #include "compiler/Analysis/KernelDomain.h"
 #include "compiler/Catalog/Catalog.h"
-#include "compiler/Dialect/Train/IR/Recompute.h"
+#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

@@ -2,7 +2,7 @@
 
 #include "passes/Recompute/StepGraph.h"
 
-#include "compiler/Dialect/Train/IR/Recompute.h"
+#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 //===- VerifyRecompute.cpp - What runs again makes what it made before ----===//
 
-#include "compiler/Dialect/Train/IR/Recompute.h"
+#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 #include "passes/Recompute/Passes.h"
 #include "passes/Recompute/StepGraph.h"
 #include "passes/StageFaults.h"

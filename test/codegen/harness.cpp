@@ -3,8 +3,8 @@
 #include "test/codegen/harness.h"
 
 #include "compiler/Dialect/Exec/IR/Exec.h"
-#include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Lowering/AmpLowering.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Target/CpuTarget.h"
 #include "compiler/Target/KernelObject.h"

@@ -2,7 +2,7 @@
 
 #include "passes/Grad/Loss/Accumulation.h"
 
-#include "compiler/Dialect/Train/IR/Gradient.h"
+#include "compiler/Dialect/Train/Ops/Gradient.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
 #include "passes/Grad/EntryPoints.h"

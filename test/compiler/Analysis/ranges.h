@@ -3,8 +3,8 @@
 #define MPC_TEST_COMPILER_ANALYSIS_RANGES_H
 
 #include "compiler/Analysis/Ranges.h"
-#include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Lowering/AmpLowering.h"
 #include "test/gradients/module.h"
 
 #include "mlir/IR/TypeUtilities.h"

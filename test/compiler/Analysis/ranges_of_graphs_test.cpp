@@ -1,7 +1,7 @@
 //===- ranges_of_graphs_test.cpp - What is proven of random graphs --------===//
 
-#include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Lowering/AmpLowering.h"
 #include "test/compiler/Analysis/ranges.h"
 #include "test/gradients/module.h"
 

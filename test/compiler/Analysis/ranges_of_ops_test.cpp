@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Lowering/AmpLowering.h"
 #include "test/compiler/Analysis/ranges.h"
 #include "test/gradients/module.h"
 

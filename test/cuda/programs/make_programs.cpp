@@ -14,8 +14,8 @@
 
 #include "compiler/Dialect/Amp/IR/Amp.h"
 #include "compiler/Dialect/Exec/IR/Exec.h"
-#include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Lowering/AmpLowering.h"
 #include "kernels/cuda/driver/driver.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"

@@ -13,8 +13,8 @@
 
 #include "compiler/Dialect/Amp/IR/Amp.h"
 #include "compiler/Dialect/Exec/IR/Exec.h"
-#include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Lowering/AmpLowering.h"
 #include "test/gradients/module.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

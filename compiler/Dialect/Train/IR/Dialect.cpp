@@ -1,8 +1,8 @@
 //===- Dialect.cpp - Registration of the training dialect -----------------===//
 
-#include "compiler/Dialect/Train/IR/Functions.h"
-#include "compiler/Dialect/Train/IR/Recompute.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Ops/Function/Functions.h"
+#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Dialect/Train/IR/Functions.h"
+#include "compiler/Dialect/Train/Ops/Function/Functions.h"
 
 #include "llvm/ADT/StringMap.h"
 

@@ -8,8 +8,8 @@
 
 #include "compiler/Dialect/Train/Transforms/Differentiate.h"
 
-#include "compiler/Dialect/Train/IR/Gradient.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Ops/Gradient.h"
 #include "compiler/Support/Locations.h"
 
 #include "llvm/Support/DebugLog.h"

@@ -9,8 +9,8 @@
 #ifndef MPC_TEST_COMPILER_DIALECT_AMP_UPDATE_SCALE_H
 #define MPC_TEST_COMPILER_DIALECT_AMP_UPDATE_SCALE_H
 
-#include "compiler/Dialect/Train/IR/AmpLowering.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Lowering/AmpLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -1,0 +1,275 @@
+//===- Matmul.cpp - Matrix product ----------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/OpFacts.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Ops/Gradient.h"
+#include "compiler/Support/Locations.h"
+
+#include "mlir/Dialect/Traits.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+/// The extents of one matrix of an operand, as the product sees it.
+static std::pair<int64_t, int64_t> matrixExtents(Type type, bool transposed) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+  int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  return transposed ? std::pair(columns, rows) : std::pair(rows, columns);
+}
+
+static ArrayRef<int64_t> batchShape(Value operand) {
+  return cast<RankedTensorType>(operand.getType()).getShape().drop_back(2);
+}
+
+//===----------------------------------------------------------------------===//
+// Class, cost, kernel
+//===----------------------------------------------------------------------===//
+
+MPC_OP_FACTS(MatmulOp, Low,
+             2 * countElements(getResult()) *
+                 matrixExtents(getLhs().getType(), getTransposeLhs()).second,
+             getWeightGradient()
+                 ? "16-bit operands, f32 sums, result stored in f32"
+                 : "16-bit operands, f32 sums")
+
+MPC_OP_FACTS(ScaledMatmulOp, Low,
+             2 * countElements(getResult()) *
+                 matrixExtents(getLhs().getType(), getTransposeLhs()).second,
+             "8-bit operands, f32 sums")
+
+Terms MatmulOp::getTerms(unsigned) { return Terms::Contracted; }
+
+StringRef MatmulOp::getKernelName() { return "matmul"; }
+
+StringRef ScaledMatmulOp::getKernelName() { return "scaled_matmul"; }
+
+/// A product of matrices, or of many by one: row by row.
+template <typename OpTy> static Value rowsOperandOf(OpTy op) {
+  bool mixes = op.getLhs().getType().getRank() == 2 && op.getTransposeLhs();
+  return op.getRhs().getType().getRank() == 2 && !mixes ? op.getLhs() : Value();
+}
+
+Value MatmulOp::getRowsOperand() { return rowsOperandOf(*this); }
+
+Value ScaledMatmulOp::getRowsOperand() { return rowsOperandOf(*this); }
+
+SmallVector<int64_t> MatmulOp::getKernelAttributes() {
+  return {getTransposeLhs(), getTransposeRhs()};
+}
+
+SmallVector<int64_t> ScaledMatmulOp::getKernelAttributes() {
+  return {getTransposeLhs(), getTransposeRhs()};
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// The shape of the product of the first two operands of `AdaptorTy`.
+template <typename AdaptorTy>
+static LogicalResult inferShape(AdaptorTy adaptor, StringRef name,
+                                std::optional<Location> loc,
+                                SmallVectorImpl<int64_t> &shape) {
+  auto lhs = cast<RankedTensorType>(adaptor.getLhs().getType());
+  auto rhs = cast<RankedTensorType>(adaptor.getRhs().getType());
+  if (lhs.getRank() < 2 || rhs.getRank() < 2) // matmul_c1, scaled_matmul_c1
+    return emitOptionalError(loc, "'", name,
+                             "' op operands must have rank 2 or more, but are ",
+                             lhs, " and ", rhs);
+
+  auto [rows, sumLhs] = matrixExtents(lhs, adaptor.getTransposeLhs());
+  auto [sumRhs, columns] = matrixExtents(rhs, adaptor.getTransposeRhs());
+  if (sumLhs != sumRhs) // matmul_c2, scaled_matmul_c2
+    return emitOptionalError(loc, "'", name,
+                             "' op must sum over equal extents, but they are ",
+                             sumLhs, " in ", lhs, " and ", sumRhs, " in ", rhs);
+
+  if (!OpTrait::util::getBroadcastedShape(batchShape(adaptor.getLhs()),
+                                          batchShape(adaptor.getRhs()),
+                                          shape)) // matmul_c3, scaled_matmul_c3
+    return emitOptionalError(loc, "'", name,
+                             "' op leading dimensions must broadcast, but are ",
+                             lhs, " and ", rhs);
+  shape.append({rows, columns});
+  return success();
+}
+
+LogicalResult
+MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                           ValueRange operands, DictionaryAttr attributes,
+                           OpaqueProperties properties, RegionRange regions,
+                           SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  SmallVector<int64_t> shape;
+  if (failed(inferShape(adaptor, getOperationName(), loc, shape)))
+    return failure();
+  types.push_back(RankedTensorType::get(
+      shape, getElementTypeOrSelf(adaptor.getLhs().getType())));
+  return success();
+}
+
+LogicalResult ScaledMatmulOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> loc, ValueRange operands,
+    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
+    SmallVectorImpl<Type> &types) {
+  SmallVector<int64_t> shape;
+  if (failed(inferShape(Adaptor(operands, attributes, properties, regions),
+                        getOperationName(), loc, shape)))
+    return failure();
+  types.push_back(RankedTensorType::get(shape, Float32Type::get(context)));
+  return success();
+}
+
+// matmul_c4, scaled_matmul_c4
+static LogicalResult verifyFormats(Operation *op, Type lhs, Type rhs) {
+  if (isa<Float8E5M2Type>(lhs) && isa<Float8E5M2Type>(rhs))
+    return op->emitOpError("must not read f8E5M2 on both sides, which no "
+                           "matrix unit multiplies");
+  return success();
+}
+
+LogicalResult MatmulOp::verify() {
+  Type lhs = getLhs().getType().getElementType();
+  Type rhs = getRhs().getType().getElementType();
+  bool isFp8 = lhs.getIntOrFloatBitWidth() == 8;
+  if (isFp8 != (rhs.getIntOrFloatBitWidth() == 8)) // matmul_c4
+    return emitOpError("must read FP8 on both sides or on none, but reads ")
+           << lhs << " and " << rhs;
+  return verifyFormats(*this, lhs, rhs);
+}
+
+LogicalResult ScaledMatmulOp::verify() {
+  return verifyFormats(*this, getLhs().getType().getElementType(),
+                       getRhs().getType().getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// Canonicalization
+//===----------------------------------------------------------------------===//
+
+/// What `operand` is the transpose of, matrix by matrix; null if it is none.
+static Value transposeOf(Value operand) {
+  auto transpose = operand.getDefiningOp<TransposeOp>();
+  if (!transpose || transpose.getInput().getType().getElementType() !=
+                        transpose.getType().getElementType())
+    return {};
+  auto matrices =
+      llvm::to_vector(llvm::seq<int64_t>(0, transpose.getType().getRank()));
+  if (matrices.size() < 2)
+    return {};
+  std::swap(matrices[matrices.size() - 2], matrices.back());
+  return ArrayRef(matrices) == transpose.getPermutation() ? transpose.getInput()
+                                                          : Value();
+}
+
+namespace {
+
+/// Products read their operands in either order: `x W'`, as linear layers are
+/// exported, moves no weight.
+struct ReadTransposed : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MatmulOp op,
+                                PatternRewriter &rewriter) const override {
+    Value lhs = transposeOf(op.getLhs()), rhs = transposeOf(op.getRhs());
+    // The rows of all matrices on the left are those of one, unless transposed.
+    if (lhs && op.getLhs().getType().getRank() > 2 &&
+        op.getRhs().getType().getRank() == 2)
+      lhs = {};
+    if (!lhs && !rhs)
+      return rewriter.notifyMatchFailure(op, "no operand is transposed");
+    rewriter.modifyOpInPlace(op, [&] {
+      if (lhs) {
+        op.getLhsMutable().assign(lhs);
+        op.setTransposeLhs(!op.getTransposeLhs());
+      }
+      if (rhs) {
+        op.getRhsMutable().assign(rhs);
+        op.setTransposeRhs(!op.getTransposeRhs());
+      }
+    });
+    return success();
+  }
+};
+
+} // namespace
+
+void MatmulOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {
+  patterns.add<ReadTransposed>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// Gradient
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A matrix, or its transpose, as an operand of a product.
+struct Factor {
+  Value value;
+  bool transposed;
+};
+
+} // namespace
+
+static Value multiply(OpBuilder &builder, Location loc, Factor lhs, Factor rhs,
+                      bool weightGradient) {
+  auto flag = [&](bool set) {
+    return set ? builder.getUnitAttr() : UnitAttr();
+  };
+  return MatmulOp::create(builder, loc, lhs.value, rhs.value,
+                          flag(lhs.transposed), flag(rhs.transposed),
+                          flag(weightGradient));
+}
+
+/// All matrices of a batch below each other, as one.
+static Value stackMatrices(OpBuilder &builder, Location loc, Value batch) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(batch.getType()).getShape();
+  int64_t rows = 1;
+  for (int64_t extent : shape.drop_back())
+    rows *= extent;
+  return reshapeTo(builder, loc, batch, {rows, shape.back()});
+}
+
+// With C = A B: dA = dC B' and dB = A' dC. For an operand that is stored
+// transposed the same product is built transposed. Only flags change: no
+// matrix is ever transposed in memory.
+LogicalResult MatmulOp::buildGradient(OpBuilder &builder,
+                                      ValueRange resultGrads,
+                                      ArrayRef<bool> needed,
+                                      MutableArrayRef<Value> operandGrads) {
+  Location loc = gradientLoc(getLoc());
+  Value grad = resultGrads[0];
+  bool transposeLhs = getTransposeLhs(), transposeRhs = getTransposeRhs();
+
+  if (needed[0]) {
+    bool isWeight = isParameter(getLhs());
+    Value product = transposeLhs
+                        ? multiply(builder, loc, {getRhs(), transposeRhs},
+                                   {grad, true}, isWeight)
+                        : multiply(builder, loc, {grad, false},
+                                   {getRhs(), !transposeRhs}, isWeight);
+    operandGrads[0] =
+        sumToShape(builder, loc, product, getLhs().getType().getShape());
+  }
+
+  if (needed[1]) {
+    bool isWeight = isParameter(getRhs());
+    Value lhs = getLhs();
+    // One matrix for the whole batch: the sum over the batch is part of one
+    // product over all rows.
+    if (getRhs().getType().getRank() == 2 && !transposeLhs) {
+      lhs = stackMatrices(builder, loc, lhs);
+      grad = stackMatrices(builder, loc, grad);
+    }
+    Value product = transposeRhs ? multiply(builder, loc, {grad, true},
+                                            {lhs, transposeLhs}, isWeight)
+                                 : multiply(builder, loc, {lhs, !transposeLhs},
+                                            {grad, false}, isWeight);
+    operandGrads[1] =
+        sumToShape(builder, loc, product, getRhs().getType().getShape());
+  }
+  return success();
+}

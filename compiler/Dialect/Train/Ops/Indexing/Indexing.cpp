@@ -1,0 +1,190 @@
+//===- Indexing.cpp - Elements by index -----------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Infer.h"
+#include "compiler/Dialect/Train/IR/OpFacts.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Lowering/ElementBody.h"
+#include "compiler/Support/Locations.h"
+
+#include "mlir/Dialect/Traits.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+using Values = ElementBody::Values;
+
+/// No index of any table.
+static constexpr int64_t kNowhere = std::numeric_limits<int64_t>::min();
+
+MPC_OP_FACTS(FlatIndexOp, Sensitive, 0, "computes with integers alone")
+MPC_OP_FACTS(GatherOp, Transparent, 0, "only copies elements")
+MPC_OP_FACTS(LastIndexOp, Sensitive, 0, "computes with integers alone")
+
+static Type i64Tensor(ArrayRef<int64_t> shape, Value like) {
+  return RankedTensorType::get(shape, IntegerType::get(like.getContext(), 64));
+}
+
+/// Places in each dimension of the result, from `first` on.
+static Values positions(ElementBody &body, int64_t first, int64_t end) {
+  Values places;
+  for (int64_t dim = first; dim < end; ++dim)
+    places.push_back(body.position(dim));
+  return places;
+}
+
+/// `index` as a place in a dimension of `extent`, and whether it is one.
+static std::pair<Value, Value> placeOf(ElementBody &body, Value index,
+                                       int64_t extent) {
+  Value place = body.toPlace(index);
+  Value fromEnd = body.plus(place, body.place(extent));
+  place = body.select(body.isLess(place, body.place(0)), fromEnd, place);
+  return {place, body.isWithin(place, extent)};
+}
+
+//===----------------------------------------------------------------------===//
+// FlatIndexOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferTypes(FlatIndexOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  ArrayRef<int64_t> axes = op.getAxes(), extents = op.getExtents();
+  if (axes.empty() || op.getIndices().size() != axes.size()) // flat_index_c1
+    return error("must have an operand for each of its axes, but has ",
+                 op.getIndices().size(), " for ", axes.size());
+  SmallVector<int64_t> shape;
+  for (Value indices : op.getIndices()) {
+    SmallVector<int64_t> before = shape;
+    if (!OpTrait::util::getBroadcastedShape(before, shapeOf(indices),
+                                            shape)) // flat_index_c1
+      return error("operands must broadcast, but one has shape [",
+                   shapeOf(indices), "]");
+  }
+  auto rank = static_cast<int64_t>(extents.size());
+  if (failed(checkAxes(axes, rank, error))) // flat_index_c2
+    return failure();
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (!llvm::is_contained(axes, dim) &&
+        (dim >= int64_t(shape.size()) ||
+         shape[dim] > extents[dim])) // flat_index_c3
+      return error("dimension ", dim,
+                   " of 'extents' must be one of the result, which is no "
+                   "larger; the result has shape [",
+                   shape, "]");
+  types.push_back(i64Tensor(shape, op.getIndices()[0]));
+  return success();
+}
+MPC_INFER(FlatIndexOp)
+
+LogicalResult FlatIndexOp::lowerToLinalg(OpBuilder &builder,
+                                         SmallVectorImpl<Value> &results) {
+  FloatType compute = builder.getF32Type();
+  results = emitComputed(
+      builder, getLoc(), getOperation()->getResultTypes(), getIndices(),
+      compute, [&](ElementBody body, ValueRange indices) -> Values {
+        Value flat = body.place(0), exists;
+        const auto *axis = getAxes().begin();
+        for (auto [dim, extent] : llvm::enumerate(getExtents())) {
+          Value place;
+          if (axis != getAxes().end() && *axis == int64_t(dim)) {
+            Value isPlace;
+            std::tie(place, isPlace) =
+                placeOf(body, indices[axis++ - getAxes().begin()], extent);
+            exists = exists ? body.bothOf(exists, isPlace) : isPlace;
+          } else {
+            place = body.position(dim);
+          }
+          flat = body.plus(body.times(flat, extent), place);
+        }
+        Value row = body.toInteger(flat, builder.getI64Type());
+        return {body.select(exists, row, body.integer(kNowhere, row))};
+      });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// GatherOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferTypes(GatherOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  return inferRows(op.getTable(), op.getIndices(), error, types); // gather_c1
+}
+MPC_INFER(GatherOp)
+
+int64_t GatherOp::countReads(unsigned operand) {
+  return countElements(operand == 0 ? Value(getResult()) : Value(getIndices()));
+}
+
+LogicalResult GatherOp::buildGradient(OpBuilder &builder,
+                                      ValueRange resultGrads,
+                                      ArrayRef<bool> needed,
+                                      MutableArrayRef<Value> operandGrads) {
+  if (needed[0])
+    operandGrads[0] =
+        EmbeddingGradOp::create(builder, gradientLoc(getLoc()), resultGrads[0],
+                                getIndices(), shapeOf(getTable())[0]);
+  return success();
+}
+
+LogicalResult GatherOp::lowerToLinalg(OpBuilder &builder,
+                                      SmallVectorImpl<Value> &results) {
+  Value table = getTable();
+  int64_t indexRank = shapeOf(getIndices()).size();
+  int64_t rank = getType().getRank();
+  Type element = elementOf(getResult());
+  FloatType compute = getComputeType(table, getType());
+  // Indices lie along the first dimensions of the result.
+  SmallVector<SmallVector<int64_t>> dims = {
+      llvm::to_vector(llvm::seq<int64_t>(0, indexRank))};
+  results = emitIndexed(
+      builder, getLoc(), TypeRange(getType()), getIndices(), dims,
+      [&](OpBuilder &inner, Location loc, ValueRange x) -> Values {
+        ElementBody body(inner, loc, compute);
+        auto [place, exists] = placeOf(body, x[0], shapeOf(table)[0]);
+        Values places = {place};
+        llvm::append_range(places, positions(body, indexRank, rank));
+        Value none =
+            isa<FloatType>(element) ? body.number(NAN) : body.zero(element);
+        return {body.readIf(exists, table, places, none)};
+      });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// LastIndexOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferTypes(LastIndexOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  if (shapeOf(op.getIndices()).size() != 1) // last_index_c1
+    return error("'indices' must have rank 1, but has shape [",
+                 shapeOf(op.getIndices()), "]");
+  auto rows = static_cast<int64_t>(op.getRows());
+  if (rows < 1) // last_index_c2
+    return error("'rows' must be at least 1, but is ", rows);
+  types.push_back(i64Tensor({rows}, op.getIndices()));
+  return success();
+}
+MPC_INFER(LastIndexOp)
+
+LogicalResult LastIndexOp::lowerToLinalg(OpBuilder &builder,
+                                         SmallVectorImpl<Value> &results) {
+  Value indices = getIndices();
+  results = emitComputed(
+      builder, getLoc(), TypeRange(getType()), {}, builder.getF32Type(),
+      [&](ElementBody body, ValueRange) -> Values {
+        Value row = body.position(0);
+        Value none = body.place(kNowhere);
+        Value last = body.loop(
+            shapeOf(indices)[0], none,
+            [&](Value turn, ValueRange found) -> Values {
+              Value named = body.toPlace(body.read(indices, turn));
+              return {body.select(body.equals(named, row), turn, found[0])};
+            })[0];
+        return {body.toInteger(last, builder.getI64Type())};
+      });
+  return success();
+}

@@ -1,0 +1,163 @@
+//===- IndexingOps.td - Elements by index ------------------*- tablegen -*-===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_IR_INDEXINGOPS_TD
+#define MPC_COMPILER_DIALECT_TRAIN_IR_INDEXINGOPS_TD
+
+include "compiler/Dialect/Train/Ops/Elementwise/IntegerOps.td"
+include "compiler/Dialect/Train/IR/TrainBase.td"
+
+// ONNX's gathers and scatters are a flat index, which says where, and one of
+// `gather`, `embedding`, `embedding_grad` (which adds what meets), `last_index`
+// (of what meets, the last) and `scatter_reduce` (the greatest, the product).
+
+def Train_FlatIndexOp : Train_InferredOp<"flat_index", [Generated, Indexes, MakesIndices]> {
+  let summary = "Where elements stand in row-major order";
+  let description = [{
+    The number of the row that is named in dimensions of extents `extents`. In
+    dimension `axes[i]` operand `i` gives the index, counted from the end where it
+    is negative; every other dimension `d` goes with position `d` of the result,
+    whose shape is what the operands broadcast to. The least i64 stands where an
+    index is out of range, which no table has.
+
+    ```mlir
+    // GatherElements along axis 1 of a 4 x 5 table.
+    %row = train.flat_index %index {axes = array<i64: 1>, extents = array<i64: 4, 5>}
+         : (tensor<4x3xi64>) -> tensor<4x3xi64>
+    ```
+
+    (C1) the operands broadcast, and there are as many as `axes`, at least one.
+    (C2) `axes` are distinct, sorted dimensions of `extents`.
+    (C3) any other dimension is one of the result, of `extents` or less.
+  }];
+  let arguments = (ins Variadic<Train_IntTensor>:$indices, // flat_index_c1
+                   DenseI64ArrayAttr:$axes,                // flat_index_c2
+                   DenseI64ArrayAttr:$extents);            // flat_index_c3
+  let results = (outs StaticShapeTensorOf<[I64]>:$result);
+  let extraClassDeclaration = compatible # [{
+    bool isPlace(unsigned) { return true; }
+  }];
+}
+
+def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated, Ranged, IndexesTable]> {
+  let summary = "Rows of a table by index, as generated code";
+  let description = [{
+    What `train.embedding` computes, for any type of element: `table` is [V, D..],
+    `indices` [I..], the result [I.., D..]; a negative index counts from the end,
+    and one outside [-V, V) gives NaN, or 0 of integers and bools.
+
+    (C1) the table has rank 1 or more.
+  }];
+  let arguments = (ins Train_Tensor:$table, Train_IntTensor:$indices); // gather_c1
+  let results = (outs Train_Tensor:$result);
+  let extraClassDeclaration = compatible # [{
+    int64_t countReads(unsigned operand);
+    bool isPlace(unsigned index) { return index == 1; }
+  }];
+}
+
+def Train_LastIndexOp : Train_InferredOp<"last_index", [Generated, Indexes, MakesIndices]> {
+  let summary = "For each row the last place that names it";
+  let description = [{
+    `indices` is flat; element `v` of the result is the greatest `m` with
+    `indices[m]` = v, or the least i64 if there is none. Every row looks through
+    all indices.
+
+    (C1) `indices` has rank 1.
+    (C2) `rows` is at least 1.
+  }];
+  let arguments = (ins Train_IntTensor:$indices, // last_index_c1
+                   I64Attr:$rows);               // last_index_c2
+  let results = (outs StaticShapeTensorOf<[I64]>:$result);
+}
+
+def Train_ScatterReduceOp : Train_InferredOp<"scatter_reduce", [Differentiable, Generated, Indexes]> {
+  let summary = "Rows of a table, each reduced with the updates that name it";
+  let description = [{
+    `init` is [V, D..], `indices` [M], `updates` [M, D..], the result [V, D..]:
+    row `v` is row `v` of `init` and all `updates[m]` with `indices[m]` = v,
+    reduced by `kind`: add, mul, max or min. NaN is the greatest and the least.
+    Every row looks through all indices.
+
+    Gradients are those of PyTorch's scatter_reduce: equal extremes share what
+    comes back evenly, and that of a product is the product of the others, also
+    where elements are 0.
+
+    (C1) `indices` has rank 1, and `updates` its extent and the rows of `init`.
+    (C2) `init` and `updates` have one element type.
+    (C3) `kind` is one of those above.
+  }];
+  let arguments = (ins AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$init, // scatter_reduce_c1, scatter_reduce_c2
+                   Train_IntTensor:$indices,
+                   AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$updates,
+                   Train_IntegerOperationAttr:$kind);                         // scatter_reduce_c3
+  let results = (outs AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$result);
+  let extraClassDeclaration = compatible # [{
+    bool isPlace(unsigned index) { return index == 1; }
+  }];
+}
+
+def Train_ResampleOp : Train_InferredOp<"resample", [Differentiable, Generated, Ranged]> {
+  let summary = "Along one dimension, weighted sums of elements that constants name";
+  let description = [{
+    `result[.., o, ..] = sum over t of weights[o, t] * input[.., places[o, t], ..]`
+    along `axis`; a place of -1 adds nothing. Resize, padding, slices with steps,
+    repetition, averages and shifts are this, one dimension after the other, and so
+    is its own gradient: the places that read an element become its own.
+
+    Without weights each is 1 (and integers and bools are taken too). A place of -1
+    then gives 0.
+
+    (C1) `axis` is a dimension of the input.
+    (C2) `places` is a constant of [O, T], each in [-1, extent of the axis).
+    (C3) `weights` is a constant of the shape of `places`; without any, T is 1 or
+         the elements are floats.
+  }];
+  let arguments = (ins Train_Tensor:$input, StaticShapeTensorOf<[I64]>:$places, // resample_c2
+                   Optional<Train_FloatTensor>:$weights,                        // resample_c3
+                   I64Attr:$axis);                                              // resample_c1
+  let results = (outs Train_Tensor:$result);
+  let hasVerifier = 1;
+  let extraClassDeclaration = compatible # pins;
+}
+
+def Train_CumSumOp : Train_InferredOp<"cumsum", [Differentiable, Generated, Ranged]> {
+  let summary = "Sums of all elements up to each along a dimension";
+  let description = [{
+    With `exclusive` without the element itself; with `reverse` from the end.
+    Floats are added in f32, block by block; integers wrap around.
+
+    (C1) `axis` is a dimension of the input that has elements.
+  }];
+  let arguments = (ins AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$input,
+                   I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse); // cumsum_c1
+  let results = (outs AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$result);
+}
+
+def Train_ArgExtremeOp : Train_InferredOp<"arg_extreme", [Generated, MakesIndices]> {
+  let summary = "Index of the largest (or smallest) element along a dimension";
+  let description = [{
+    The first of equal ones, or with `last` the last. NaN counts as more extreme
+    than any number, as in NumPy. The dimension goes away.
+
+    (C1) `axis` is a dimension of the input that has elements.
+  }];
+  let arguments = (ins Train_Tensor:$input, I64Attr:$axis, // arg_extreme_c1
+                   UnitAttr:$smallest, UnitAttr:$last);
+  let results = (outs StaticShapeTensorOf<[I64]>:$result);
+}
+
+def Train_TopIndicesOp : Train_InferredOp<"top_indices", [Generated, MakesIndices]> {
+  let summary = "Indices of the k largest (or smallest) elements along a dimension";
+  let description = [{
+    In descending (ascending) order, of equal elements the first first; NaN is
+    larger than any number, as in PyTorch. Each element is compared with all others
+    of its row, so that elements need not wait for each other.
+
+    (C1) `axis` is a dimension of the input that has elements.
+    (C2) `k` lies in [1, extent of the axis].
+  }];
+  let arguments = (ins Train_Tensor:$input, I64Attr:$axis, // top_indices_c1
+                   I64Attr:$k, UnitAttr:$smallest);        // top_indices_c2
+  let results = (outs StaticShapeTensorOf<[I64]>:$result);
+}
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_IR_INDEXINGOPS_TD

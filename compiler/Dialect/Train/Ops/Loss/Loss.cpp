@@ -1,0 +1,677 @@
+//===- Loss.cpp - Losses --------------------------------------------------===//
+//
+// A label picks its class by comparing positions, not by an index: the pick
+// then fuses with the row's other reductions, and no label can read outside
+// of its row. A label that is no class gives NaN, in the loss and in the
+// gradient of its row, once per row.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/IR/Infer.h"
+#include "compiler/Dialect/Train/IR/OpFacts.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Lowering/Emit.h"
+#include "compiler/Support/Locations.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+//===----------------------------------------------------------------------===//
+// Classes, costs, reasons
+//===----------------------------------------------------------------------===//
+
+#define MPC_LOSS_FACTS(OP, PER_ELEMENT, ELEMENTS)                              \
+  MPC_OP_FACTS(OP, Sensitive, PER_ELEMENT *countElements(ELEMENTS),            \
+               "loss: differences of logarithms and a long sum")               \
+  bool OP::isResultPinned(unsigned) { return false; }
+
+MPC_LOSS_FACTS(SoftmaxCrossEntropyOp, 14, getInput())
+MPC_LOSS_FACTS(SoftmaxCrossEntropyGradOp, 16, getInput())
+MPC_LOSS_FACTS(NllLossOp, 1, getInput())
+MPC_LOSS_FACTS(NllLossGradOp, 1, getInput())
+MPC_LOSS_FACTS(ElementLossOp, 3, getPrediction())
+MPC_LOSS_FACTS(ElementLossGradOp, 3, getPrediction())
+#undef MPC_LOSS_FACTS
+
+MPC_OP_FACTS(IsCorrectOp, Sensitive, 2 * countElements(getLogits()),
+             "rounding makes logits equal")
+MPC_OP_FACTS(IsCountedOp, Sensitive, countElements(getLabels()),
+             "weights of the loss")
+
+// Labels, targets and class weights are data of the loss.
+bool SoftmaxCrossEntropyOp::isOperandPinned(unsigned index) {
+  return index > 0;
+}
+bool SoftmaxCrossEntropyGradOp::isOperandPinned(unsigned index) {
+  return index > 1;
+}
+bool NllLossOp::isOperandPinned(unsigned index) { return index > 0; }
+bool NllLossGradOp::isOperandPinned(unsigned index) { return index > 1; }
+bool ElementLossOp::isOperandPinned(unsigned index) { return index > 0; }
+bool ElementLossGradOp::isOperandPinned(unsigned index) { return index > 1; }
+bool IsCorrectOp::isOperandPinned(unsigned index) { return index > 0; }
+bool IsCorrectOp::isResultPinned(unsigned) { return true; }
+bool IsCountedOp::isOperandPinned(unsigned) { return true; }
+bool IsCountedOp::isResultPinned(unsigned) { return true; }
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+/// Checks labels (class_loss_c1, class_loss_c3, is_correct_c1) against scores
+/// [N, C, d..].
+static LogicalResult checkLabels(Value scores, Value labels,
+                                 const OpError &error) {
+  SmallVector<int64_t> expected(shapeOf(scores));
+  if (expected.size() < 2)
+    return error("the first operand must have rank 2 or more, but has rank ",
+                 expected.size());
+  int64_t classes = expected[1];
+  if (classes > std::numeric_limits<int32_t>::max())
+    return error("there may be at most 2^31 - 1 classes, but there are ",
+                 classes);
+  expected.erase(expected.begin() + 1);
+  return checkShape("labels", labels, expected, error);
+}
+
+/// The shape of a loss over `samples`.
+static ArrayRef<int64_t> lossShape(ArrayRef<int64_t> samples,
+                                   LossReduction reduction) {
+  return reduction == LossReduction::None ? samples : ArrayRef<int64_t>();
+}
+
+template <typename Adaptor>
+static LogicalResult checkClassLoss(Adaptor op, const OpError &error) {
+  if (failed(checkLabels(op.getInput(), op.getLabels(),
+                         error))) // class_loss_c1
+    return failure();
+  if (op.getWeight() &&
+      failed(checkShape("weight", op.getWeight(), shapeOf(op.getInput())[1],
+                        error))) // class_loss_c2
+    return failure();
+  std::optional<APFloat> smoothing = op.getLabelSmoothing();
+  if (!smoothing)
+    return success();
+  if (op.getWeight()) // class_loss_c4
+    return error("label smoothing does not go with class weights");
+  double share = smoothing->convertToDouble();
+  if (!(share >= 0 && share <= 1)) // class_loss_c4
+    return error("'label_smoothing' must lie in [0, 1], but is ", share);
+  return success();
+}
+
+template <typename Adaptor>
+static LogicalResult inferClassLoss(Adaptor op, const OpError &error,
+                                    SmallVectorImpl<Type> &types) {
+  if (failed(checkClassLoss(op, error)))
+    return failure();
+  types.push_back(RankedTensorType::get(
+      lossShape(shapeOf(op.getLabels()), op.getReduction()),
+      elementOf(op.getInput())));
+  return success();
+}
+
+template <typename Adaptor>
+static LogicalResult inferClassLossGrad(Adaptor op, const OpError &error,
+                                        SmallVectorImpl<Type> &types) {
+  if (failed(checkClassLoss(op, error)) ||
+      failed(checkShape("grad", op.getGrad(),
+                        lossShape(shapeOf(op.getLabels()), op.getReduction()),
+                        error))) // class_loss_grad_c1
+    return failure();
+  types.push_back(op.getInput().getType());
+  return success();
+}
+
+#define MPC_INFER_CLASS_LOSS(OP, INFER)                                        \
+  static LogicalResult inferTypes(OP::Adaptor op, const OpError &error,        \
+                                  SmallVectorImpl<Type> &types) {              \
+    return INFER(op, error, types);                                            \
+  }                                                                            \
+  MPC_INFER(OP)
+MPC_INFER_CLASS_LOSS(SoftmaxCrossEntropyOp, inferClassLoss)
+MPC_INFER_CLASS_LOSS(SoftmaxCrossEntropyGradOp, inferClassLossGrad)
+MPC_INFER_CLASS_LOSS(NllLossOp, inferClassLoss)
+MPC_INFER_CLASS_LOSS(NllLossGradOp, inferClassLossGrad)
+#undef MPC_INFER_CLASS_LOSS
+
+static LogicalResult inferTypes(ElementLossOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  ArrayRef<int64_t> shape = shapeOf(op.getPrediction());
+  if (failed(checkShape("target", op.getTarget(), shape,
+                        error))) // element_loss_c1
+    return failure();
+  types.push_back(RankedTensorType::get(lossShape(shape, op.getReduction()),
+                                        elementOf(op.getPrediction())));
+  return success();
+}
+MPC_INFER(ElementLossOp)
+
+static LogicalResult inferTypes(ElementLossGradOp::Adaptor op,
+                                const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  ArrayRef<int64_t> shape = shapeOf(op.getPrediction());
+  if (failed(checkShape("target", op.getTarget(), shape, error)) ||
+      failed(checkShape("grad", op.getGrad(),
+                        lossShape(shape, op.getReduction()),
+                        error))) // element_loss_grad_c1
+    return failure();
+  types.push_back(op.getPrediction().getType());
+  return success();
+}
+MPC_INFER(ElementLossGradOp)
+
+static LogicalResult inferTypes(IsCorrectOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  if (failed(checkLabels(op.getLogits(), op.getLabels(),
+                         error))) // is_correct_c1
+    return failure();
+  int64_t classes = shapeOf(op.getLogits())[1];
+  if (classes > int64_t(1) << 24) // is_correct_c2
+    return error("there may be at most 2^24 classes, but there are ", classes);
+  types.push_back(RankedTensorType::get(
+      shapeOf(op.getLabels()), Float32Type::get(op.getLogits().getContext())));
+  return success();
+}
+MPC_INFER(IsCorrectOp)
+
+static LogicalResult inferTypes(IsCountedOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  ArrayRef<int64_t> labels = shapeOf(op.getLabels());
+  if (labels.empty()) // is_counted_c1
+    return error("labels must have rank 1 or more, but have rank 0");
+  if (op.getWeight() && shapeOf(op.getWeight()).size() != 1) // is_counted_c1
+    return error("'weight' must have rank 1, but has rank ",
+                 shapeOf(op.getWeight()).size());
+  Type element = Float32Type::get(op.getLabels().getContext());
+  if (op.getWeight() && elementOf(op.getWeight()).isF64())
+    element = elementOf(op.getWeight());
+  types.push_back(RankedTensorType::get(labels, element));
+  return success();
+}
+MPC_INFER(IsCountedOp)
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+template <typename GradOp, typename Op>
+static LogicalResult buildClassLossGradient(Op op, OpBuilder &builder,
+                                            Value grad, ArrayRef<bool> needed,
+                                            MutableArrayRef<Value> grads) {
+  if (op.getWeight() && needed[2])
+    return op.emitOpError("has no gradient with respect to the class weights; "
+                          "mark them as not trainable");
+  if (needed[0])
+    grads[0] =
+        GradOp::create(builder, gradientLoc(op.getLoc()), grad, op.getInput(),
+                       op.getLabels(), op.getWeight(), op.getReductionAttr(),
+                       op.getIgnoreIndexAttr(), op.getLabelSmoothingAttr());
+  return success();
+}
+
+LogicalResult
+SoftmaxCrossEntropyOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                     ArrayRef<bool> needed,
+                                     MutableArrayRef<Value> operandGrads) {
+  return buildClassLossGradient<SoftmaxCrossEntropyGradOp>(
+      *this, builder, resultGrads[0], needed, operandGrads);
+}
+
+LogicalResult NllLossOp::buildGradient(OpBuilder &builder,
+                                       ValueRange resultGrads,
+                                       ArrayRef<bool> needed,
+                                       MutableArrayRef<Value> operandGrads) {
+  return buildClassLossGradient<NllLossGradOp>(*this, builder, resultGrads[0],
+                                               needed, operandGrads);
+}
+
+LogicalResult
+ElementLossOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                             ArrayRef<bool> needed,
+                             MutableArrayRef<Value> operandGrads) {
+  if (needed[1])
+    return emitOpError("has no gradient with respect to its target");
+  if (needed[0])
+    operandGrads[0] = ElementLossGradOp::create(
+        builder, gradientLoc(getLoc()), resultGrads[0], getPrediction(),
+        getTarget(), getKindAttr(), getReductionAttr());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Batches
+//===----------------------------------------------------------------------===//
+
+/// The sum over labels of how much each counts; null if each counts once.
+template <typename Op>
+static Value buildClassDivisor(Op op, OpBuilder &builder) {
+  if (!op.isWeighted())
+    return nullptr;
+  auto type =
+      RankedTensorType::get(shapeOf(op.getLabels()), elementOf(op.getLoss()));
+  Value counts = IsCountedOp::create(builder, op.getLoc(), type, op.getLabels(),
+                                     op.getWeight(), op.getIgnoreIndexAttr());
+  return ReduceSumOp::create(builder, op.getLoc(), counts, allDims(counts),
+                             /*keepdims=*/false);
+}
+
+#define MPC_BATCH_LOSS(OP, TERMS, WEIGHTED, DIVISOR)                           \
+  bool OP::addsUp() { return getReduction() == LossReduction::Sum; }           \
+  bool OP::isWeighted() { return !addsUp() && (WEIGHTED); }                    \
+  int64_t OP::countTerms() { return countElements(TERMS); }                    \
+  Value OP::buildDivisor([[maybe_unused]] OpBuilder &builder) {                \
+    return DIVISOR;                                                            \
+  }
+MPC_BATCH_LOSS(SoftmaxCrossEntropyOp, getLabels(),
+               getWeight() || getIgnoreIndex(),
+               buildClassDivisor(*this, builder))
+MPC_BATCH_LOSS(NllLossOp, getLabels(), getWeight() || getIgnoreIndex(),
+               buildClassDivisor(*this, builder))
+MPC_BATCH_LOSS(ElementLossOp, getPrediction(), false, nullptr)
+#undef MPC_BATCH_LOSS
+
+//===----------------------------------------------------------------------===//
+// Steps of classification losses
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Builds the steps of one loss op over the shape of its scores. "Row" is what
+/// one label belongs to.
+class ClassLoss {
+public:
+  template <typename Op>
+  ClassLoss(OpBuilder &builder, Op op)
+      : emit(builder, op.getLoc(), shapeOf(op.getInput()),
+             getComputeType(op->getOperands(), op->getResultTypes())),
+        scores{op.getInput(), emit.all()}, labels{op.getLabels(),
+                                                  emit.allBut(kClassDim)},
+        classes(shapeOf(op.getInput())[kClassDim]), weight(op.getWeight()),
+        ignored(op.getIgnoreIndex()), reduction(op.getReduction()) {
+    if (std::optional<APFloat> share = op.getLabelSmoothing())
+      smoothing = share->convertToDouble();
+  }
+
+  Indexed row(Value value) const { return {value, labels.dims}; }
+
+  /// How far what is expected of each row, from `scores`, lies below `from`,
+  /// one number a row, or null for 0: the label's score, or with smoothing its
+  /// share and the mean of all.
+  Value emitShortfall(Value from);
+  /// `value` of a row, but 0 where its label is ignored, and NaN where it is no
+  /// class.
+  Value checkLabel(Scalars s, Value value, Value label) const;
+  /// What is expected of the class that is computed, times `factor`.
+  Value expected(Scalars s, Value label, Value factor);
+  /// The class weight of each row, 0 if its label is ignored. Null without
+  /// class weights.
+  Value emitWeights();
+  /// What the mean divides by, from `emitWeights`. Null if that is the number
+  /// of rows.
+  Value emitDivisor(Value weights);
+  /// The loss from the loss of each row.
+  Value emitReduced(Value losses, Type type);
+  /// What the gradient of each row is multiplied by.
+  Value emitRowFactors(Value grad);
+
+  Emitter emit;
+  Indexed scores, labels;
+
+private:
+  /// What is expected of a class that is not the label.
+  double elsewhere() const { return smoothing / emit.count({kClassDim}); }
+
+  int64_t classes;
+  Value weight;
+  std::optional<int64_t> ignored;
+  LossReduction reduction;
+  double smoothing = 0;
+};
+
+} // namespace
+
+/// True where the label is `ignored`; null if it never is.
+static Value isIgnored(Scalars s, Value label, std::optional<int64_t> ignored) {
+  Value index = ignored ? s.integer(*ignored, label) : Value();
+  return index ? s.equal(label, index) : Value();
+}
+
+/// `value`, but 0 where the label is ignored.
+static Value zeroIfIgnored(Scalars s, Value value, Value label,
+                           std::optional<int64_t> ignored) {
+  Value condition = isIgnored(s, label, ignored);
+  return condition ? s.select(condition, s.constant(0, value), value) : value;
+}
+
+/// The class weight of each label, 0 where it is ignored.
+static Value emitLabelWeights(Emitter &emit, const Indexed &labels,
+                              Value weight, std::optional<int64_t> ignored) {
+  return emit.sum(kClassDim, {labels, {weight, {kClassDim}}},
+                  [&](Scalars s, ValueRange v) {
+                    Value here = s.isAt(kClassDim, v[0]);
+                    Value own = s.select(here, v[1], s.constant(0, v[1]));
+                    return zeroIfIgnored(s, own, v[0], ignored);
+                  });
+}
+
+Value ClassLoss::emitShortfall(Value from) {
+  SmallVector<Indexed> operands = {scores, labels};
+  if (from)
+    operands.push_back(row(from));
+  auto below = [](Scalars s, ValueRange v) {
+    return v.size() > 2 ? s.sub(v[2], v[0]) : s.neg(v[0]);
+  };
+  Value own = emit.sum(kClassDim, operands, [&](Scalars s, ValueRange v) {
+    Value here = s.isAt(kClassDim, v[1]);
+    return s.select(here, below(s, v), s.constant(0, v[0]));
+  });
+  if (smoothing == 0)
+    return own;
+  Value all = emit.sum(kClassDim, operands, below);
+  return emit.combine({own, all}, [&](Scalars s, ValueRange v) {
+    return s.add(s.mul(s.constant(1 - smoothing, v[0]), v[0]),
+                 s.mul(s.constant(elsewhere(), v[1]), v[1]));
+  });
+}
+
+Value ClassLoss::expected(Scalars s, Value label, Value factor) {
+  Value here = s.isAt(kClassDim, label);
+  if (smoothing == 0)
+    return s.select(here, factor, s.constant(0, factor));
+  double others = elsewhere();
+  return s.mul(factor,
+               s.select(here, s.constant(1 - smoothing + others, factor),
+                        s.constant(others, factor)));
+}
+
+Value ClassLoss::checkLabel(Scalars s, Value value, Value label) const {
+  Value isClass = s.isWithin(classes, label);
+  value = s.select(isClass, value, s.constant(NAN, value));
+  // Last: the label that is ignored need not be a class.
+  return zeroIfIgnored(s, value, label, ignored);
+}
+
+Value ClassLoss::emitWeights() {
+  return weight ? emitLabelWeights(emit, labels, weight, ignored) : Value();
+}
+
+Value ClassLoss::emitDivisor(Value weights) {
+  if (!weights && !ignored)
+    return nullptr;
+  Emitter rows = emit.over(shapeOf(labels.value));
+  if (weights)
+    return rows.sum(rows.all(), {{weights, rows.all()}},
+                    [](Scalars, ValueRange v) { return v[0]; });
+  FloatType type = emit.computeType();
+  return rows.sum(
+      rows.all(), {{labels.value, rows.all()}}, [&](Scalars s, ValueRange v) {
+        return zeroIfIgnored(s, s.constantOf(1, type), v[0], ignored);
+      });
+}
+
+Value ClassLoss::emitReduced(Value losses, Type type) {
+  Value weights = emitWeights();
+  SmallVector<Value> operands{losses, labels.value};
+  if (weights)
+    operands.push_back(weights);
+  losses = emit.combine(operands, [&](Scalars s, ValueRange v) {
+    Value own = weights ? s.mul(v[0], v[2]) : v[0];
+    // Not by the weight alone: 0 * inf is NaN.
+    return checkLabel(s, own, v[1]);
+  });
+  if (reduction == LossReduction::None)
+    return emit.round(losses, type);
+
+  Emitter rows = emit.over(shapeOf(losses));
+  Value total = rows.sum(rows.all(), {{losses, rows.all()}},
+                         [](Scalars, ValueRange v) { return v[0]; });
+  if (reduction == LossReduction::Sum)
+    return emit.round(total, type);
+  Value divisor = emitDivisor(weights);
+  double count = rows.count(rows.all());
+  SmallVector<Value> sums{total};
+  if (divisor)
+    sums.push_back(divisor);
+  Value mean = emit.combine(sums, [&](Scalars s, ValueRange v) {
+    return s.div(v[0], divisor ? v[1] : s.constant(count, v[0]));
+  });
+  return emit.round(mean, type);
+}
+
+Value ClassLoss::emitRowFactors(Value grad) {
+  Value weights = emitWeights();
+  bool isMean = reduction == LossReduction::Mean;
+  Value divisor = isMean ? emitDivisor(weights) : Value();
+  double count = emit.count(labels.dims);
+  SmallVector<Value> operands{labels.value, grad};
+  for (Value operand : {divisor, weights})
+    if (operand)
+      operands.push_back(operand);
+  return emit.combine(operands, [&](Scalars s, ValueRange v) {
+    Value factor = v[1];
+    if (isMean)
+      factor = s.div(factor, divisor ? v[2] : s.constant(count, factor));
+    if (weights) {
+      // Not by the product alone: if all weights are 0, so is the divisor.
+      Value zero = s.constant(0, v.back());
+      factor = s.select(s.equal(v.back(), zero), s.constant(0, factor),
+                        s.mul(factor, v.back()));
+    }
+    // Not by the weight alone: if all labels are ignored, the divisor is 0.
+    return checkLabel(s, factor, v[0]);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Lowering of classification losses
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+SoftmaxCrossEntropyOp::lowerToLinalg(OpBuilder &builder,
+                                     SmallVectorImpl<Value> &results) {
+  ClassLoss loss(builder, *this);
+  Value max = loss.emit.rowMax(kClassDim, loss.scores);
+  Value sum = loss.emit.sum(
+      kClassDim, {loss.scores, loss.row(max)},
+      [](Scalars s, ValueRange v) { return s.expDifference(v[0], v[1]); });
+  Value rows = loss.emit.combine(
+      {sum, loss.emitShortfall(max)},
+      [](Scalars s, ValueRange v) { return s.add(s.log(v[0]), v[1]); });
+  results.push_back(loss.emitReduced(rows, getType()));
+  return success();
+}
+
+/// factor * (softmax - what is expected), with the factor divided by the
+/// softmax's sum once per row.
+LogicalResult
+SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder,
+                                         SmallVectorImpl<Value> &results) {
+  ClassLoss loss(builder, *this);
+  Value max = loss.emit.rowMax(kClassDim, loss.scores);
+  Value exps =
+      loss.emit.map({loss.scores, loss.row(max)}, [](Scalars s, ValueRange v) {
+        return s.expDifference(v[0], v[1]);
+      });
+  Value sum = loss.emit.sum(kClassDim, {{exps, loss.emit.all()}},
+                            [](Scalars, ValueRange v) { return v[0]; });
+  Value factor = loss.emitRowFactors(getGrad());
+  Value slope = loss.emit.combine(
+      {factor, sum}, [](Scalars s, ValueRange v) { return s.div(v[0], v[1]); });
+  results.push_back(loss.emit.map(
+      getType(),
+      {{exps, loss.emit.all()}, loss.row(slope), loss.row(factor), loss.labels},
+      [&](Scalars s, ValueRange v) {
+        return s.sub(s.mul(v[0], v[1]), loss.expected(s, v[3], v[2]));
+      }));
+  return success();
+}
+
+LogicalResult NllLossOp::lowerToLinalg(OpBuilder &builder,
+                                       SmallVectorImpl<Value> &results) {
+  ClassLoss loss(builder, *this);
+  Value rows = loss.emitShortfall(nullptr);
+  results.push_back(loss.emitReduced(rows, getType()));
+  return success();
+}
+
+LogicalResult NllLossGradOp::lowerToLinalg(OpBuilder &builder,
+                                           SmallVectorImpl<Value> &results) {
+  ClassLoss loss(builder, *this);
+  Value factor = loss.emitRowFactors(getGrad());
+  results.push_back(loss.emit.map(getType(), {loss.row(factor), loss.labels},
+                                  [&](Scalars s, ValueRange v) {
+                                    return s.neg(loss.expected(s, v[1], v[0]));
+                                  }));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Lowering of what evaluation counts
+//===----------------------------------------------------------------------===//
+
+/// The first largest logit is where the negated position is largest among
+/// those that equal the maximum. NaN equals nothing, so it is never correct.
+LogicalResult IsCorrectOp::lowerToLinalg(OpBuilder &builder,
+                                         SmallVectorImpl<Value> &results) {
+  Emitter emit(builder, getLoc(), shapeOf(getLogits()),
+               getComputeType(getLogits(), getType()));
+  Indexed logits{getLogits(), emit.all()};
+  Indexed labels{getLabels(), emit.allBut(kClassDim)};
+  Value max =
+      emit.max(kClassDim, {logits}, [](Scalars, ValueRange v) { return v[0]; });
+  Value first = emit.max(
+      kClassDim, {logits, {max, labels.dims}}, [](Scalars s, ValueRange v) {
+        Value at = s.toFloat(s.position(kClassDim), v[0].getType());
+        double never = -std::numeric_limits<double>::infinity();
+        return s.select(s.equal(v[0], v[1]), s.neg(at),
+                        s.constant(never, v[0]));
+      });
+  results.push_back(
+      emit.over(shapeOf(first))
+          .map(getType(),
+               {{first, allDims(first)}, {getLabels(), allDims(getLabels())}},
+               [](Scalars s, ValueRange v) {
+                 Value label = s.toFloat(v[1], v[0].getType());
+                 return s.select(s.equal(v[0], s.neg(label)),
+                                 s.constant(1, v[0]), s.constant(0, v[0]));
+               }));
+  return success();
+}
+
+LogicalResult IsCountedOp::lowerToLinalg(OpBuilder &builder,
+                                         SmallVectorImpl<Value> &results) {
+  SmallVector<int64_t> domain(shapeOf(getLabels()));
+  FloatType compute = getComputeType(getOperands(), getType());
+  std::optional<int64_t> ignored = getIgnoreIndex();
+  if (!getWeight()) {
+    Emitter emit(builder, getLoc(), domain, compute);
+    results.push_back(emit.map(getType(), {{getLabels(), emit.all()}},
+                               [&](Scalars s, ValueRange v) {
+                                 Value one = s.constantOf(1, compute);
+                                 return zeroIfIgnored(s, one, v[0], ignored);
+                               }));
+    return success();
+  }
+  domain.insert(domain.begin() + kClassDim,
+                getWeight().getType().getDimSize(0));
+  Emitter emit(builder, getLoc(), domain, compute);
+  Value weights = emitLabelWeights(emit, {getLabels(), emit.allBut(kClassDim)},
+                                   getWeight(), ignored);
+  results.push_back(emit.round(weights, getType()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Lowering of losses that compare element by element
+//===----------------------------------------------------------------------===//
+
+static Value emitElementLoss(Scalars s, ElementLoss kind, Value prediction,
+                             Value target) {
+  Value difference = s.sub(prediction, target);
+  switch (kind) {
+  case ElementLoss::MeanSquaredError:
+    return s.mul(difference, difference);
+  case ElementLoss::MeanAbsoluteError:
+    return s.abs(difference);
+  case ElementLoss::BinaryCrossEntropyWithLogits: {
+    // max(x, 0) - x t, without the difference of what may be large and alike.
+    Value zero = s.constant(0, prediction);
+    Value above = s.compare(arith::CmpFPredicate::OGT, prediction, zero);
+    Value side = s.select(above, s.constant(1, prediction), zero);
+    Value linear = s.mul(prediction, s.sub(side, target));
+    return s.add(linear, s.log1p(s.exp(s.neg(s.abs(prediction)))));
+  }
+  }
+  llvm_unreachable("unknown element loss");
+}
+
+/// The derivative of the loss of one element in the prediction.
+static Value emitElementSlope(Scalars s, ElementLoss kind, Value prediction,
+                              Value target) {
+  Value difference = s.sub(prediction, target);
+  Value one = s.constant(1, difference);
+  switch (kind) {
+  case ElementLoss::MeanSquaredError:
+    return s.add(difference, difference);
+  case ElementLoss::MeanAbsoluteError: {
+    Value zero = s.constant(0, difference);
+    Value above = s.compare(arith::CmpFPredicate::OGT, difference, zero);
+    Value below = s.compare(arith::CmpFPredicate::OLT, difference, zero);
+    // NaN stays NaN, and 0 stays 0.
+    return s.select(above, one, s.select(below, s.neg(one), difference));
+  }
+  case ElementLoss::BinaryCrossEntropyWithLogits: {
+    Value sigmoid = s.div(one, s.add(one, s.exp(s.neg(prediction))));
+    return s.sub(sigmoid, target);
+  }
+  }
+  llvm_unreachable("unknown element loss");
+}
+
+LogicalResult ElementLossOp::lowerToLinalg(OpBuilder &builder,
+                                           SmallVectorImpl<Value> &results) {
+  Emitter emit(builder, getLoc(), shapeOf(getPrediction()),
+               getComputeType(getOperands(), getType()));
+  Indexed prediction{getPrediction(), emit.all()};
+  Indexed target{getTarget(), emit.all()};
+  auto body = [&](Scalars s, ValueRange v) {
+    return emitElementLoss(s, getKind(), v[0], v[1]);
+  };
+  if (getReduction() == LossReduction::None) {
+    results.push_back(emit.map(getType(), {prediction, target}, body));
+    return success();
+  }
+  Value loss = emit.sum(emit.all(), {prediction, target}, body);
+  if (getReduction() == LossReduction::Mean) {
+    double count = emit.count(emit.all());
+    loss = emit.combine(loss, [&](Scalars s, ValueRange v) {
+      return s.div(v[0], s.constant(count, v[0]));
+    });
+  }
+  results.push_back(emit.round(loss, getType()));
+  return success();
+}
+
+LogicalResult
+ElementLossGradOp::lowerToLinalg(OpBuilder &builder,
+                                 SmallVectorImpl<Value> &results) {
+  Emitter emit(builder, getLoc(), shapeOf(getPrediction()),
+               getComputeType(getOperands(), getType()));
+  double factor =
+      getReduction() == LossReduction::Mean ? 1 / emit.count(emit.all()) : 1.0;
+  results.push_back(emit.map(
+      getType(),
+      {{getGrad(), allDims(getGrad())},
+       {getPrediction(), emit.all()},
+       {getTarget(), emit.all()}},
+      [&](Scalars s, ValueRange v) {
+        Value grad =
+            factor == 1.0 ? v[0] : s.mul(v[0], s.constant(factor, v[0]));
+        return s.mul(grad, emitElementSlope(s, getKind(), v[1], v[2]));
+      }));
+  return success();
+}

@@ -1,0 +1,9 @@
+//===- Recompute.cpp - Values that are made twice -------------------------===//
+
+#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
+
+using namespace mlir;
+using namespace mpc::train;
+
+#define GET_OP_CLASSES
+#include "compiler/Dialect/Train/IR/RecomputeOps.cpp.inc"
