@@ -8,7 +8,7 @@
 
 #include "compiler/Analysis/DeviceSchedule.h"
 #include "compiler/Import/File/ModelError.h"
-#include "passes/Driver/Options.h"
+#include "passes/Options/Options.h"
 
 #include <cstdint>
 #include <map>

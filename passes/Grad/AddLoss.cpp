@@ -9,9 +9,9 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
-#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/Loss/ChooseLoss.h"
 #include "passes/Grad/Passes.h"
+#include "passes/Options/PassOptions.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/DebugLog.h"

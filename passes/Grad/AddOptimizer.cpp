@@ -9,12 +9,12 @@
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
 #include "compiler/Support/Report.h"
-#include "passes/Driver/OptimizerRows.h"
-#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/Loss/Accumulation.h"
 #include "passes/Grad/Passes.h"
 #include "passes/Grad/Update/Groups.h"
 #include "passes/Grad/Update/Optimizers.h"
+#include "passes/Options/OptimizerRows.h"
+#include "passes/Options/PassOptions.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -8,10 +8,10 @@
 
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
-#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/Passes.h"
 #include "passes/Grad/Update/Packing.h"
 #include "passes/Grad/Update/UpdateFormula.h"
+#include "passes/Options/PassOptions.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/Builders.h"

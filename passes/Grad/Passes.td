@@ -28,7 +28,7 @@ def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
     Needs: `predict`, in inference form.
     Leaves: `predict`, `evaluate`, `train`. `train` returns one rank-0 float.
 
-    Options: group Loss of passes/Driver/Options.def.
+    Options: group Loss of passes/Options/Options.def.
 
     ```mlir
     func.func @train(%x: ..., %labels: tensor<32xi64> {mpc.name = "labels",
@@ -132,7 +132,7 @@ def PackUpdatesPass : Pass<"mpc-pack-updates", "::mlir::ModuleOp"> {
     Needs: `train` of a module with `mpc.own_step`, which writes parameters.
     Leaves: `step`; no unpacked parameter.
 
-    Options: group Accumulation of passes/Driver/Options.def.
+    Options: group Accumulation of passes/Options/Options.def.
   }];
   let dependentDialects = ["::mpc::train::TrainDialect"];
 }
@@ -154,7 +154,7 @@ def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
     Needs: gradients as results of `train` (`mpc-differentiate`).
     Leaves: `step`, or `accumulate` and `apply`; no unpacked parameter.
 
-    Options: groups Accumulation, Update, Optimizer and Schedule of passes/Driver/Options.def.
+    Options: groups Accumulation, Update, Optimizer and Schedule of passes/Options/Options.def.
 
     ```mlir
     %p = train.read @parameters : tensor<3x1024xf32>

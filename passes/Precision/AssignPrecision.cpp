@@ -15,8 +15,8 @@
 #include "compiler/Support/Notes.h"
 #include "compiler/Support/UserInput/Nearest.h"
 #include "compiler/Support/UserInput/UserRegex.h"
-#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
+#include "passes/Options/PassOptions.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/RoundElements.h"
 

@@ -9,9 +9,9 @@
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/Diagnostics.h"
-#include "passes/Driver/OptimizerRows.h"
-#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
+#include "passes/Options/OptimizerRows.h"
+#include "passes/Options/PassOptions.h"
 #include "passes/Precision/Passes.h"
 
 #include "mlir/IR/Builders.h"

@@ -12,8 +12,8 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/HalfFloat.h"
 #include "compiler/Support/Notes.h"
-#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
+#include "passes/Options/PassOptions.h"
 #include "passes/Precision/Passes.h"
 
 #include "mlir/IR/AsmState.h"

@@ -11,8 +11,8 @@
 #include "compiler/Report/Model/Rules.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Notes.h"
-#include "passes/Driver/PassOptions.h"
 #include "passes/Grad/EntryPoints.h"
+#include "passes/Options/PassOptions.h"
 #include "passes/Precision/Fp8/Fp8Scales.h"
 #include "passes/Precision/Passes.h"
 

@@ -19,7 +19,7 @@ def RecomputePass : Pass<"mpc-recompute", "::mlir::ModuleOp"> {
     takes as much of `selective`, then of `full`, as it needs, from the first op
     on: what the first ops made is kept longest.
 
-    Options: group Recompute of passes/Driver/Options.def.
+    Options: group Recompute of passes/Options/Options.def.
 
     ```mlir
     %y = train.gelu %x : (tensor<8xf32>) -> tensor<8xf32>

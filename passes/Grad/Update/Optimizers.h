@@ -6,8 +6,8 @@
 #ifndef MPC_PASSES_GRAD_UPDATE_OPTIMIZERS_H
 #define MPC_PASSES_GRAD_UPDATE_OPTIMIZERS_H
 
-#include "passes/Driver/OptimizerRows.h"
 #include "passes/Grad/Update/Packing.h"
+#include "passes/Options/OptimizerRows.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -2,7 +2,7 @@
 #ifndef MPC_TOOLS_MPC_BASE_TEXT_H
 #define MPC_TOOLS_MPC_BASE_TEXT_H
 
-#include "passes/Driver/OptionChecks.h"
+#include "passes/Options/OptionChecks.h"
 
 #include <cstdarg>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include "tools/mpc/checkpoints/TrainedOptions.h"
 
-#include "passes/Driver/OptionRow.h"
+#include "passes/Options/OptionRow.h"
 
 using namespace mpc::tool;
 using mpc::OptionId;

@@ -12,7 +12,7 @@
 
 #include "compiler/Export/Export.h"
 #include "compiler/Import/Import.h"
-#include "passes/Driver/PackageText.h"
+#include "passes/Options/PackageText.h"
 #include "runtime/src/program/roles.h"
 
 #include <CLI/CLI.hpp>

@@ -2,7 +2,7 @@
 #ifndef MPC_TOOLS_MPC_OPTIONS_CHECKS_H
 #define MPC_TOOLS_MPC_OPTIONS_CHECKS_H
 
-#include "passes/Driver/OptionChecks.h"
+#include "passes/Options/OptionChecks.h"
 
 #include <CLI/CLI.hpp>
 

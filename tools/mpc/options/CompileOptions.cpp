@@ -9,8 +9,8 @@
 #include "tools/mpc/options/Targets.h"
 
 #include "compiler/Support/UserInput/UserRegex.h"
-#include "passes/Driver/OptimizerRows.h"
-#include "passes/Driver/OptionText.h"
+#include "passes/Options/OptimizerRows.h"
+#include "passes/Options/OptionText.h"
 
 #include "llvm/ADT/STLExtras.h"
 

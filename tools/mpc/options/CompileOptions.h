@@ -2,7 +2,7 @@
 #ifndef MPC_TOOLS_MPC_OPTIONS_COMPILEOPTIONS_H
 #define MPC_TOOLS_MPC_OPTIONS_COMPILEOPTIONS_H
 
-#include "passes/Driver/OptionRow.h"
+#include "passes/Options/OptionRow.h"
 #include "passes/Pipeline.h"
 #include "tools/mpc/options/PolicyFile.h"
 

@@ -11,7 +11,7 @@
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/options/Help.h"
 
-#include "passes/Driver/OptionText.h"
+#include "passes/Options/OptionText.h"
 
 #include <toml++/toml.h>
 

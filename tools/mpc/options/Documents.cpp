@@ -7,7 +7,7 @@
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/options/Help.h"
 
-#include "passes/Driver/OptionText.h"
+#include "passes/Options/OptionText.h"
 
 #include <filesystem>
 #include <sstream>

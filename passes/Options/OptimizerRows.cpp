@@ -1,7 +1,7 @@
 //===- OptimizerRows.cpp - Optimizers and schedules by name ---------------===//
 
-#include "passes/Driver/OptimizerRows.h"
-#include "passes/Driver/OptionText.h"
+#include "passes/Options/OptimizerRows.h"
+#include "passes/Options/OptionText.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -95,7 +95,7 @@ const std::vector<ScheduleRow> &mpc::schedules() {
   static const std::vector<ScheduleRow> rows = {
 #define MPC_SCHEDULE(NAME, TAKES, NEEDS, HAS_END, WARMUP)                      \
   {NAME, wordsOf(TAKES), wordsOf(NEEDS), HAS_END, WARMUP},
-#include "passes/Driver/Schedules.def"
+#include "passes/Options/Schedules.def"
   };
   return rows;
 }

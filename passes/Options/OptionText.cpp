@@ -1,6 +1,6 @@
 //===- OptionText.cpp - Values of options as text -------------------------===//
 
-#include "passes/Driver/OptionText.h"
+#include "passes/Options/OptionText.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -3,10 +3,10 @@
 // What passes/Grad/Update/Optimizers.def and Schedules.def say about options.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_DRIVER_OPTIMIZERROWS_H
-#define MPC_PASSES_DRIVER_OPTIMIZERROWS_H
+#ifndef MPC_PASSES_OPTIONS_OPTIMIZERROWS_H
+#define MPC_PASSES_OPTIONS_OPTIMIZERROWS_H
 
-#include "passes/Driver/Options.h"
+#include "passes/Options/Options.h"
 
 #include <string>
 #include <vector>
@@ -52,4 +52,4 @@ struct LossScale {
 
 } // namespace mpc
 
-#endif // MPC_PASSES_DRIVER_OPTIMIZERROWS_H
+#endif // MPC_PASSES_OPTIONS_OPTIMIZERROWS_H

@@ -4,8 +4,8 @@
 // whole, and all of them together. Knows neither MLIR nor LLVM.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_DRIVER_OPTIONS_H
-#define MPC_PASSES_DRIVER_OPTIONS_H
+#ifndef MPC_PASSES_OPTIONS_OPTIONS_H
+#define MPC_PASSES_OPTIONS_OPTIONS_H
 
 #include "compiler/Import/Limits.h"
 
@@ -32,7 +32,7 @@ inline constexpr double kUnset = -1;
 #define MPC_GROUP_END(NAME)                                                    \
   }                                                                            \
   ;
-#include "passes/Driver/Options.def"
+#include "passes/Options/Options.def"
 
 /// What is compiled, and what is written. The command line has these as
 /// arguments of its own.
@@ -53,7 +53,7 @@ struct CompileFiles {
 /// one name space, as the names that users write.
 struct CompileOptions : CompileFiles
 #define MPC_GROUP(NAME, ...) , NAME##Options
-#include "passes/Driver/Options.def"
+#include "passes/Options/Options.def"
 {
   /// Whether the program has the entry point `observe`.
   bool observes() const { return observe || observed == "numerics"; }
@@ -64,7 +64,7 @@ struct CompileOptions : CompileFiles
 /// One row each.
 enum class OptionId {
 #define MPC_OPTION(FIELD, ...) FIELD,
-#include "passes/Driver/Options.def"
+#include "passes/Options/Options.def"
 };
 
 // visitOptions(group, visit) calls visit(OptionId, field) for each row of a
@@ -77,7 +77,7 @@ enum class OptionId {
   void visitOptions(Options &options, Visitor &&visit) {
 #define MPC_OPTION(FIELD, ...) visit(OptionId::FIELD, options.FIELD);
 #define MPC_GROUP_END(NAME) }
-#include "passes/Driver/Options.def"
+#include "passes/Options/Options.def"
 
 namespace detail {
 template <typename Options, typename Group>
@@ -94,9 +94,9 @@ void visitOptions(Options &options, Visitor &&visit) {
 #define MPC_GROUP(NAME, ...)                                                   \
   visitOptions(                                                                \
       static_cast<detail::ConstAs<Options, NAME##Options> &>(options), visit);
-#include "passes/Driver/Options.def"
+#include "passes/Options/Options.def"
 }
 
 } // namespace mpc
 
-#endif // MPC_PASSES_DRIVER_OPTIONS_H
+#endif // MPC_PASSES_OPTIONS_OPTIONS_H

@@ -1,6 +1,6 @@
 //===- OptionChecks.h - What values options take ----------------*- C++ -*-===//
-#ifndef MPC_PASSES_DRIVER_OPTIONCHECKS_H
-#define MPC_PASSES_DRIVER_OPTIONCHECKS_H
+#ifndef MPC_PASSES_OPTIONS_OPTIONCHECKS_H
+#define MPC_PASSES_OPTIONS_OPTIONCHECKS_H
 
 #include <cstdint>
 #include <functional>
@@ -72,4 +72,4 @@ std::string suggest(const std::string &word,
 
 } // namespace mpc
 
-#endif // MPC_PASSES_DRIVER_OPTIONCHECKS_H
+#endif // MPC_PASSES_OPTIONS_OPTIONCHECKS_H

@@ -1,7 +1,7 @@
 //===- OptionChecks.cpp - What values options take ------------------------===//
 
-#include "passes/Driver/OptionChecks.h"
-#include "passes/Driver/OptionText.h"
+#include "passes/Options/OptionChecks.h"
+#include "passes/Options/OptionText.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,8 +1,8 @@
 //===- OptionText.h - Values of options as text -----------------*- C++ -*-===//
-#ifndef MPC_PASSES_DRIVER_OPTIONTEXT_H
-#define MPC_PASSES_DRIVER_OPTIONTEXT_H
+#ifndef MPC_PASSES_OPTIONS_OPTIONTEXT_H
+#define MPC_PASSES_OPTIONS_OPTIONTEXT_H
 
-#include "passes/Driver/OptionRow.h"
+#include "passes/Options/OptionRow.h"
 
 #include <optional>
 #include <string>
@@ -113,4 +113,4 @@ std::string shortest(double value);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_DRIVER_OPTIONTEXT_H
+#endif // MPC_PASSES_OPTIONS_OPTIONTEXT_H

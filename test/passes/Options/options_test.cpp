@@ -1,8 +1,8 @@
 //===- options_test.cpp - The table of options ----------------------------===//
 
-#include "passes/Driver/OptimizerRows.h"
-#include "passes/Driver/OptionText.h"
-#include "passes/Driver/PackageText.h"
+#include "passes/Options/OptimizerRows.h"
+#include "passes/Options/OptionText.h"
+#include "passes/Options/PackageText.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 //===- PackageText.cpp - What a package remembers of its options ----------===//
 
-#include "passes/Driver/PackageText.h"
-#include "passes/Driver/OptimizerRows.h"
-#include "passes/Driver/OptionText.h"
+#include "passes/Options/PackageText.h"
+#include "passes/Options/OptimizerRows.h"
+#include "passes/Options/OptionText.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -4,10 +4,10 @@
 // the command line write: --mpc-add-optimizer="ema=0.5 optimizer=sgd".
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_DRIVER_PASSOPTIONS_H
-#define MPC_PASSES_DRIVER_PASSOPTIONS_H
+#ifndef MPC_PASSES_OPTIONS_PASSOPTIONS_H
+#define MPC_PASSES_OPTIONS_PASSOPTIONS_H
 
-#include "passes/Driver/OptionText.h"
+#include "passes/Options/OptionText.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/Pass.h"
@@ -170,4 +170,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_PASSES_DRIVER_PASSOPTIONS_H
+#endif // MPC_PASSES_OPTIONS_PASSOPTIONS_H

@@ -1,8 +1,8 @@
 //===- PackageText.h - What a package remembers of its options --*- C++ -*-===//
-#ifndef MPC_PASSES_DRIVER_PACKAGETEXT_H
-#define MPC_PASSES_DRIVER_PACKAGETEXT_H
+#ifndef MPC_PASSES_OPTIONS_PACKAGETEXT_H
+#define MPC_PASSES_OPTIONS_PACKAGETEXT_H
 
-#include "passes/Driver/OptionRow.h"
+#include "passes/Options/OptionRow.h"
 
 #include <map>
 #include <string>
@@ -33,4 +33,4 @@ std::string scheduleText(const CompileOptions &options);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_DRIVER_PACKAGETEXT_H
+#endif // MPC_PASSES_OPTIONS_PACKAGETEXT_H

@@ -1,9 +1,9 @@
 //===- OptionRow.h - What is known of one option ----------------*- C++ -*-===//
-#ifndef MPC_PASSES_DRIVER_OPTIONROW_H
-#define MPC_PASSES_DRIVER_OPTIONROW_H
+#ifndef MPC_PASSES_OPTIONS_OPTIONROW_H
+#define MPC_PASSES_OPTIONS_OPTIONROW_H
 
-#include "passes/Driver/OptionChecks.h"
-#include "passes/Driver/Options.h"
+#include "passes/Options/OptionChecks.h"
+#include "passes/Options/Options.h"
 
 #include <string>
 #include <utility>
@@ -77,4 +77,4 @@ std::string checkGiven(const CompileOptions &options);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_DRIVER_OPTIONROW_H
+#endif // MPC_PASSES_OPTIONS_OPTIONROW_H

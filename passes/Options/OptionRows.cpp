@@ -1,8 +1,8 @@
 //===- OptionRows.cpp - The table of options ------------------------------===//
 
-#include "passes/Driver/OptimizerRows.h"
-#include "passes/Driver/OptionText.h"
-#include "passes/Driver/PackageText.h"
+#include "passes/Options/OptimizerRows.h"
+#include "passes/Options/OptionText.h"
+#include "passes/Options/PackageText.h"
 
 #include <algorithm>
 
@@ -35,7 +35,7 @@ static std::vector<OptionRow> makeRows() {
                            CHECK, PACKAGE, RESUME, EXPORT, HELP, section,      \
                            rareSection} __VA_ARGS__);
 #define MPC_GROUP_END(GROUP) }
-#include "passes/Driver/Options.def"
+#include "passes/Options/Options.def"
   const CompileOptions defaults;
   visitOptions(defaults, [&](OptionId id, const auto &field) {
     OptionRow &row = rows[static_cast<size_t>(id)];

@@ -1,7 +1,7 @@
 //===- CheckOptions.cpp - What options say together -----------------------===//
 
-#include "passes/Driver/OptimizerRows.h"
-#include "passes/Driver/OptionText.h"
+#include "passes/Options/OptimizerRows.h"
+#include "passes/Options/OptionText.h"
 
 #include <algorithm>
 
