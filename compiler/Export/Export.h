@@ -19,7 +19,7 @@ namespace mpc {
 using TrainedStates = std::map<std::string, llvm::ArrayRef<float>>;
 
 /// A training step, as `training_info` of ONNX is to say it. Numbers are those
-/// of passes/Pipeline.h.
+/// of passes/Driver/Pipeline.h.
 struct TrainingDescription {
   struct Tensor {
     std::string name;

@@ -65,7 +65,7 @@ struct ImportOptions {
 };
 
 /// The optimizer that a model names beside its gradients. Numbers as in
-/// passes/Pipeline.h.
+/// passes/Driver/Pipeline.h.
 struct OptimizerChoice {
   std::string name; ///< sgd, adamw or hf-adamw; "" if it names none.
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weightDecay = 0;

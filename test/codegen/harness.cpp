@@ -8,7 +8,7 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Target/CpuTarget.h"
 #include "compiler/Target/KernelObject.h"
-#include "passes/Pipeline.h"
+#include "passes/Driver/Pipeline.h"
 #include "test/device_sim/device_sim.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,6 +1,6 @@
 //===- models_test.cpp - Every kernel of the example models ---------------===//
 
-#include "passes/Pipeline.h"
+#include "passes/Driver/Pipeline.h"
 #include "test/codegen/harness.h"
 
 #include "gtest/gtest.h"

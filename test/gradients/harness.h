@@ -8,7 +8,7 @@
 #define MPC_TEST_GRADIENTS_HARNESS_H
 
 #include "mpc/runtime.h"
-#include "passes/Pipeline.h"
+#include "passes/Driver/Pipeline.h"
 
 #include <cstdint>
 #include <limits>

@@ -2,7 +2,7 @@
 
 #include "test/gradients/module.h"
 
-#include "passes/Targets.h"
+#include "passes/Driver/Targets.h"
 
 #include "mlir/Pass/PassManager.h"
 

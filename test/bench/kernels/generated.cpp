@@ -32,7 +32,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/Pipeline.h"
+#include "passes/Driver/Pipeline.h"
 #include "test/bench/kernels/canary.h"
 #include "test/bench/kernels/copy.h"
 

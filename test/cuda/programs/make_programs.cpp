@@ -22,7 +22,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/Targets.h"
+#include "passes/Driver/Targets.h"
 #include "test/codegen/sources.h"
 
 using namespace mlir;

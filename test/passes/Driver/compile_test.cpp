@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Examine.h"
-#include "passes/Pipeline.h"
+#include "passes/Driver/Examine.h"
+#include "passes/Driver/Pipeline.h"
 
 #include <gtest/gtest.h>
 

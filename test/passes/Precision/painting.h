@@ -7,7 +7,7 @@
 #include "compiler/Dialect/Exec/IR/Exec.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Dialect/Train/Lowering/AmpLowering.h"
-#include "passes/Pipeline.h"
+#include "passes/Driver/Pipeline.h"
 #include "passes/Precision/Passes.h"
 #include "test/gradients/harness.h"
 

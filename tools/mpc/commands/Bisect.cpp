@@ -17,7 +17,7 @@
 #include "tools/mpc/training/Signals.h"
 
 #include "compiler/Report/Model/Data.h"
-#include "passes/Pipeline.h"
+#include "passes/Driver/Pipeline.h"
 
 #include "llvm/Support/Regex.h"
 

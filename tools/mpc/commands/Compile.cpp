@@ -13,8 +13,8 @@
 #include "tools/mpc/options/CompileOptions.h"
 
 #include "compiler/Import/Import.h"
-#include "passes/Examine.h"
-#include "passes/Pipeline.h"
+#include "passes/Driver/Examine.h"
+#include "passes/Driver/Pipeline.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>

@@ -7,7 +7,7 @@
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/options/CompileOptions.h"
 
-#include "passes/Examine.h"
+#include "passes/Driver/Examine.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>

@@ -17,7 +17,7 @@
 #include "compiler/Report/Model/Ranges.h"
 #include "compiler/Report/Text/Render.h"
 #include "compiler/Report/Text/Text.h"
-#include "passes/Pipeline.h"
+#include "passes/Driver/Pipeline.h"
 #include "runtime/src/base/files.h"
 
 #include "llvm/ADT/StringExtras.h"

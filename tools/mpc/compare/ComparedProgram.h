@@ -3,7 +3,7 @@
 #define MPC_TOOLS_MPC_COMPARE_COMPAREDPROGRAM_H
 
 #include "compiler/Reference/HostTensor.h"
-#include "passes/Pipeline.h"
+#include "passes/Driver/Pipeline.h"
 #include "tools/mpc/base/Runtime.h"
 #include "tools/mpc/compare/Variants.h"
 #include "tools/mpc/data/Dataset.h"

@@ -11,7 +11,7 @@
 #include "tools/mpc/options/CompileOptions.h"
 
 #include "kernels/kernel.h"
-#include "passes/ReferenceProgram.h"
+#include "passes/Driver/ReferenceProgram.h"
 
 #include <cmath>
 

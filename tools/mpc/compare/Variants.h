@@ -7,7 +7,7 @@
 #ifndef MPC_TOOLS_MPC_COMPARE_VARIANTS_H
 #define MPC_TOOLS_MPC_COMPARE_VARIANTS_H
 
-#include "passes/Pipeline.h"
+#include "passes/Driver/Pipeline.h"
 #include "tools/mpc/base/Runtime.h"
 #include "tools/mpc/data/Dataset.h"
 #include "tools/mpc/training/Sampler.h"

@@ -2,8 +2,8 @@
 #ifndef MPC_TOOLS_MPC_OPTIONS_COMPILEOPTIONS_H
 #define MPC_TOOLS_MPC_OPTIONS_COMPILEOPTIONS_H
 
+#include "passes/Driver/Pipeline.h"
 #include "passes/Options/OptionRow.h"
-#include "passes/Pipeline.h"
 #include "tools/mpc/options/PolicyFile.h"
 
 #include <optional>

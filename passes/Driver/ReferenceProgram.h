@@ -5,11 +5,11 @@
 // programs compute.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_REFERENCEPROGRAM_H
-#define MPC_PASSES_REFERENCEPROGRAM_H
+#ifndef MPC_PASSES_DRIVER_REFERENCEPROGRAM_H
+#define MPC_PASSES_DRIVER_REFERENCEPROGRAM_H
 
 #include "compiler/Reference/Interpreter.h"
-#include "passes/Pipeline.h"
+#include "passes/Driver/Pipeline.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -76,4 +76,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_PASSES_REFERENCEPROGRAM_H
+#endif // MPC_PASSES_DRIVER_REFERENCEPROGRAM_H

@@ -1,10 +1,10 @@
 //===- Targets.h - The devices of one compilation ---------------*- C++ -*-===//
-#ifndef MPC_PASSES_TARGETS_H
-#define MPC_PASSES_TARGETS_H
+#ifndef MPC_PASSES_DRIVER_TARGETS_H
+#define MPC_PASSES_DRIVER_TARGETS_H
 
 #include "compiler/Target/CpuTarget.h"
 #include "compiler/Target/Package.h"
-#include "passes/Pipeline.h"
+#include "passes/Driver/Pipeline.h"
 
 #include <optional>
 
@@ -32,4 +32,4 @@ llvm::Error generateCode(mlir::ModuleOp module, const DeviceTarget &target,
 
 } // namespace mpc
 
-#endif // MPC_PASSES_TARGETS_H
+#endif // MPC_PASSES_DRIVER_TARGETS_H

@@ -3,8 +3,8 @@
 // The one door of the compiler: what `mpc compile` calls.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_PIPELINE_H
-#define MPC_PASSES_PIPELINE_H
+#ifndef MPC_PASSES_DRIVER_PIPELINE_H
+#define MPC_PASSES_DRIVER_PIPELINE_H
 
 #include "compiler/Analysis/DeviceSchedule.h"
 #include "compiler/Import/File/ModelError.h"
@@ -73,4 +73,4 @@ void registerStagePipelines();
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PIPELINE_H
+#endif // MPC_PASSES_DRIVER_PIPELINE_H

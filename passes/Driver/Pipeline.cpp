@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Pipeline.h"
+#include "passes/Driver/Pipeline.h"
 
 #include "compiler/Catalog/Catalog.h"
 #include "compiler/Support/Machine.h"
@@ -12,6 +12,7 @@
 #include "compiler/Target/GpuTarget.h"
 #include "passes/Codegen/Passes.h"
 #include "passes/Diagnose/Passes.h"
+#include "passes/Driver/Targets.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Grad/Passes.h"
 #include "passes/Graph/Passes.h"
@@ -19,7 +20,6 @@
 #include "passes/Plan/Passes.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Recompute/Passes.h"
-#include "passes/Targets.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"

@@ -1,6 +1,6 @@
 //===- ShareStates.cpp - Devices that keep the same states ----------------===//
 
-#include "passes/ShareStates.h"
+#include "passes/Driver/ShareStates.h"
 
 #include "compiler/Dialect/Train/IR/Program.h"
 

@@ -1,6 +1,6 @@
 //===- ShareStates.h - Devices that keep the same states --------*- C++ -*-===//
-#ifndef MPC_PASSES_SHARESTATES_H
-#define MPC_PASSES_SHARESTATES_H
+#ifndef MPC_PASSES_DRIVER_SHARESTATES_H
+#define MPC_PASSES_DRIVER_SHARESTATES_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -22,4 +22,4 @@ llvm::LogicalResult shareStates(llvm::ArrayRef<mlir::ModuleOp> modules);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_SHARESTATES_H
+#endif // MPC_PASSES_DRIVER_SHARESTATES_H

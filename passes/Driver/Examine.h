@@ -4,11 +4,11 @@
 // can get wrong, going on after failures.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_EXAMINE_H
-#define MPC_PASSES_EXAMINE_H
+#ifndef MPC_PASSES_DRIVER_EXAMINE_H
+#define MPC_PASSES_DRIVER_EXAMINE_H
 
 #include "compiler/Import/Survey.h"
-#include "passes/Pipeline.h"
+#include "passes/Driver/Pipeline.h"
 
 namespace mpc {
 
@@ -44,4 +44,4 @@ Examination examineModel(const CompileOptions &options);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_EXAMINE_H
+#endif // MPC_PASSES_DRIVER_EXAMINE_H

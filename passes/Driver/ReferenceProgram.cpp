@@ -1,6 +1,6 @@
 //===- ReferenceProgram.cpp - A training program that is interpreted ------===//
 
-#include "passes/ReferenceProgram.h"
+#include "passes/Driver/ReferenceProgram.h"
 
 #include "compiler/Dialect/Train/IR/Program.h"
 #include "passes/Fusion/Passes.h"

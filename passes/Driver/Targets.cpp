@@ -1,6 +1,6 @@
 //===- Targets.cpp - The devices of one compilation -----------------------===//
 
-#include "passes/Targets.h"
+#include "passes/Driver/Targets.h"
 
 #include "compiler/Target/GpuTarget.h"
 #include "compiler/Target/KernelObject.h"

@@ -1,9 +1,9 @@
 //===- ImportOptions.h - What a compilation asks of the importer -*- C++ -*-==//
-#ifndef MPC_PASSES_IMPORTOPTIONS_H
-#define MPC_PASSES_IMPORTOPTIONS_H
+#ifndef MPC_PASSES_DRIVER_IMPORTOPTIONS_H
+#define MPC_PASSES_DRIVER_IMPORTOPTIONS_H
 
 #include "compiler/Import/Import.h"
-#include "passes/Pipeline.h"
+#include "passes/Driver/Pipeline.h"
 
 namespace mpc {
 
@@ -28,4 +28,4 @@ inline ImportOptions toImportOptions(const CompileOptions &options) {
 
 } // namespace mpc
 
-#endif // MPC_PASSES_IMPORTOPTIONS_H
+#endif // MPC_PASSES_DRIVER_IMPORTOPTIONS_H

@@ -1,6 +1,6 @@
 //===- share_states_test.cpp - Devices that keep the same states ----------===//
 
-#include "passes/ShareStates.h"
+#include "passes/Driver/ShareStates.h"
 
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Dialect/Train/Lowering/AmpLowering.h"

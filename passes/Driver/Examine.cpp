@@ -1,14 +1,14 @@
 //===- Examine.cpp - What keeps a model from being trained ----------------===//
 
-#include "passes/Examine.h"
+#include "passes/Driver/Examine.h"
 
 #include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Notes.h"
 #include "compiler/Support/Threading.h"
+#include "passes/Driver/ImportOptions.h"
 #include "passes/Grad/Passes.h"
-#include "passes/ImportOptions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
