@@ -473,6 +473,35 @@ LogicalResult ImportedNode::checkResults(Operation *op) {
   return mlir::verify(op);
 }
 
+/// Returns true for a weight or a constant of the model, moved at most.
+static bool isMovedWeight(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto read = dyn_cast<train::ReadOp>(op)) {
+      train::StateKind kind = read.getStateOp().getKind();
+      return kind == train::StateKind::Parameter ||
+             kind == train::StateKind::Constant;
+    }
+    if (!isa<train::MoveOpInterface>(op) || op->getNumOperands() != 1)
+      return false;
+    value = op->getOperand(0);
+  }
+  return false;
+}
+
+/// Products with weights are what linear layers compute. Products that sum over
+/// one element, such as positions times frequencies, are none: equal ones of
+/// several nodes must stay equal, so that they are computed once.
+void ImportedNode::nameLayer(Operation *op) {
+  auto product = dyn_cast<train::MatmulOp>(op);
+  if (!product)
+    return;
+  RankedTensorType lhs = product.getLhs().getType();
+  int64_t sum = lhs.getShape()[lhs.getRank() - (product.getTransposeLhs() ? 2 : 1)];
+  if (sum > 1 &&
+      (isMovedWeight(product.getLhs()) || isMovedWeight(product.getRhs())))
+    product.setLayer(nodeLabel(proto));
+}
+
 Operation *ImportedNode::create(OperationState &state, ArrayRef<Value> operands,
                                 ArrayRef<NamedAttribute> attributes,
                                 Type type) {
@@ -493,6 +522,7 @@ Operation *ImportedNode::create(OperationState &state, ArrayRef<Value> operands,
     });
     if (succeeded(setTypes(state, type))) {
       op = graph.builder.create(state);
+      nameLayer(op);
       if (mlir::failed(checkResults(op))) {
         op->erase();
         op = nullptr;

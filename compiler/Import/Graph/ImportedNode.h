@@ -226,6 +226,8 @@ private:
                           llvm::ArrayRef<mlir::Value> operands,
                           llvm::ArrayRef<mlir::NamedAttribute> attributes,
                           mlir::Type type);
+  /// Gives a product with a weight the name of the node as its layer.
+  void nameLayer(mlir::Operation *op);
   mlir::LogicalResult setTypes(mlir::OperationState &state, mlir::Type type);
   mlir::LogicalResult checkResults(mlir::Operation *op);
   void noteShapes(mlir::Diagnostic &diagnostic);

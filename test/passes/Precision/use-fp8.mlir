@@ -17,7 +17,7 @@ module attributes {mpc.precision = "fp8"} {
     %l1 = amp.cast %w1 : tensor<32x32xf32> to tensor<32x32xbf16>
     %l2 = amp.cast %w2 : tensor<32x32xf32> to tensor<32x32xbf16>
     %lx = amp.cast %x : tensor<32x32xf32> to tensor<32x32xbf16>
-    %h0 = train.matmul %lx, %l0 : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xbf16> loc("a"("MatMul"))
+    %h0 = train.matmul %lx, %l0 : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xbf16> layer "a" loc("a"("MatMul"))
     // CHECK: %[[SCALES:.*]] = train.read @fp8.scales
     // CHECK: %[[SX:.*]] = train.unpack %[[SCALES]] {offset = 0 : i64}
     // CHECK: %[[SG:.*]] = train.unpack %[[SCALES]] {offset = 16 : i64}
@@ -29,14 +29,14 @@ module attributes {mpc.precision = "fp8"} {
     // CHECK-DAG: %[[QX:.*]] = amp.quantize %[[H0]] by %[[SX]] : tensor<32x32xbf16> to tensor<32x32xf8E4M3FN>
     // CHECK: %[[P1:.*]] = train.matmul %[[QX]], %[[QW]]
     // CHECK-NEXT: amp.dequantize %[[P1]] by %[[SX]], %[[SW]] : tensor<32x32xbf16>
-    %h1 = train.matmul %h0, %l1 : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xbf16> loc("b"("MatMul"))
-    %h2 = train.matmul %h1, %l2 : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xf32> loc("c"("MatMul"))
+    %h1 = train.matmul %h0, %l1 : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xbf16> layer "b" loc("b"("MatMul"))
+    %h2 = train.matmul %h1, %l2 : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xf32> layer "c" loc("c"("MatMul"))
     %axes = train.reduce_sum %h2 {axes = array<i64: 0, 1>} : (tensor<32x32xf32>) -> tensor<f32>
     %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
     %g2 = train.broadcast_to %seed : (tensor<f32>) -> tensor<32x32xf32>
     %lg2 = amp.cast %g2 : tensor<32x32xf32> to tensor<32x32xbf16>
-    %dw2 = train.matmul %h1, %lg2 {transpose_lhs, weight_gradient} : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xf32> loc("c.grad"("MatMul"))
-    %g1 = train.matmul %lg2, %l2 {transpose_rhs} : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xbf16> loc("c.grad"("MatMul"))
+    %dw2 = train.matmul %h1, %lg2 {transpose_lhs, weight_gradient} : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xf32> layer "c" loc("c.grad"("MatMul"))
+    %g1 = train.matmul %lg2, %l2 {transpose_rhs} : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xbf16> layer "c" loc("c.grad"("MatMul"))
     // CHECK: %[[G1:.*]] = train.matmul {{.*}}transpose_rhs
     // CHECK-DAG: %[[AG:.*]] = amp.amax %[[G1]]
     // CHECK-DAG: %[[QG:.*]] = amp.quantize %[[G1]] by %[[SG]] : tensor<32x32xbf16> to tensor<32x32xf8E5M2>
@@ -44,9 +44,9 @@ module attributes {mpc.precision = "fp8"} {
     // CHECK-NEXT: amp.dequantize %[[PW]] by %[[SX]], %[[SG]] : tensor<32x32xf32>
     // CHECK: %[[PX:.*]] = train.matmul %[[QG]], %[[QW]] {{.*}}transpose_rhs}
     // CHECK-NEXT: amp.dequantize %[[PX]] by %[[SG]], %[[SW]] : tensor<32x32xbf16>
-    %dw1 = train.matmul %h0, %g1 {transpose_lhs, weight_gradient} : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xf32> loc("b.grad"("MatMul"))
-    %g0 = train.matmul %g1, %l1 {transpose_rhs} : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xbf16> loc("b.grad"("MatMul"))
-    %dw0 = train.matmul %lx, %g0 {transpose_lhs, weight_gradient} : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xf32> loc("a.grad"("MatMul"))
+    %dw1 = train.matmul %h0, %g1 {transpose_lhs, weight_gradient} : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xf32> layer "b" loc("b.grad"("MatMul"))
+    %g0 = train.matmul %g1, %l1 {transpose_rhs} : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xbf16> layer "b" loc("b.grad"("MatMul"))
+    %dw0 = train.matmul %lx, %g0 {transpose_lhs, weight_gradient} : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xf32> layer "a" loc("a.grad"("MatMul"))
     %g = train.pack %dw0, %dw1, %dw2 {mpc.gradients, offsets = array<i64: 0, 1024, 2048>} : (tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<3x1024xf32>
     // What the update makes of the magnitudes is guarded like the weights.
     // CHECK: train.pack %[[AX]], %[[AG]] {offsets = array<i64: 0, 16>}

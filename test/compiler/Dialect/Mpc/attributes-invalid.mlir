@@ -18,7 +18,7 @@ module attributes {mpc.loss_seed} {
 
 // -----
 
-// expected-error @+1 {{'mpc.range' must be two integers, [low, high), but is [0 : i64]}}
+// expected-error @+1 {{'mpc.range' must be two integers, [low, high), but is [0]}}
 func.func @f(%x: tensor<2xi64> {mpc.range = [0]}) {
   return
 }

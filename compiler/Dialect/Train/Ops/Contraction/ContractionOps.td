@@ -16,7 +16,9 @@ def Train_MatmulOp : Train_InferredOp<"matmul", [
     `lhs` is [B.., M, K] ([B.., K, M] with `transpose_lhs`), `rhs` [B.., K, N]
     ([B.., N, K] with `transpose_rhs`), the result [B.., M, N]. Leading
     dimensions broadcast as in NumPy. `weight_gradient` marks the product that
-    gives the gradient of a parameter: its result is pinned to f32.
+    gives the gradient of a parameter: its result is pinned to f32. `layer` is the
+    name of the linear layer that a product with a weight belongs to, which is the
+    name of its ONNX node; the products of its gradients have the same.
 
     (C1) both operands have rank 2 or more.
     (C2) the K extents agree.
@@ -29,8 +31,11 @@ def Train_MatmulOp : Train_InferredOp<"matmul", [
   }];
   let arguments = (ins Train_FactorTensor:$lhs, Train_FactorTensor:$rhs,
                    UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
-                   UnitAttr:$weight_gradient);
+                   UnitAttr:$weight_gradient, OptionalAttr<StrAttr>:$layer);
   let results = (outs Train_FloatTensor:$result);
+  let assemblyFormat = [{
+    operands attr-dict `:` functional-type(operands, results) (`layer` $layer^)?
+  }];
   let hasVerifier = 1; // matmul_c4
   let hasCanonicalizer = 1;
   let extraClassDeclaration = compatible # [{

@@ -214,14 +214,15 @@ struct Factor {
 
 } // namespace
 
-static Value multiply(OpBuilder &builder, Location loc, Factor lhs, Factor rhs,
+/// A product that is part of the gradient of `op`, and of its layer.
+static Value multiply(OpBuilder &builder, MatmulOp op, Factor lhs, Factor rhs,
                       bool weightGradient) {
   auto flag = [&](bool set) {
     return set ? builder.getUnitAttr() : UnitAttr();
   };
-  return MatmulOp::create(builder, loc, lhs.value, rhs.value,
-                          flag(lhs.transposed), flag(rhs.transposed),
-                          flag(weightGradient));
+  return MatmulOp::create(builder, gradientLoc(op.getLoc()), lhs.value,
+                          rhs.value, flag(lhs.transposed), flag(rhs.transposed),
+                          flag(weightGradient), op.getLayerAttr());
 }
 
 /// All matrices of a batch below each other, as one.
@@ -247,9 +248,9 @@ LogicalResult MatmulOp::buildGradient(OpBuilder &builder,
   if (needed[0]) {
     bool isWeight = isParameter(getLhs());
     Value product = transposeLhs
-                        ? multiply(builder, loc, {getRhs(), transposeRhs},
+                        ? multiply(builder, *this, {getRhs(), transposeRhs},
                                    {grad, true}, isWeight)
-                        : multiply(builder, loc, {grad, false},
+                        : multiply(builder, *this, {grad, false},
                                    {getRhs(), !transposeRhs}, isWeight);
     operandGrads[0] =
         sumToShape(builder, loc, product, getLhs().getType().getShape());
@@ -264,9 +265,9 @@ LogicalResult MatmulOp::buildGradient(OpBuilder &builder,
       lhs = stackMatrices(builder, loc, lhs);
       grad = stackMatrices(builder, loc, grad);
     }
-    Value product = transposeRhs ? multiply(builder, loc, {grad, true},
+    Value product = transposeRhs ? multiply(builder, *this, {grad, true},
                                             {lhs, transposeLhs}, isWeight)
-                                 : multiply(builder, loc, {lhs, !transposeLhs},
+                                 : multiply(builder, *this, {lhs, !transposeLhs},
                                             {grad, false}, isWeight);
     operandGrads[1] =
         sumToShape(builder, loc, product, getRhs().getType().getShape());
