@@ -141,20 +141,13 @@ bool TensorFacts::exceeds(FloatType type) const {
          (smallest > 0 && smallest <= smallestOf(type) / 2);
 }
 
-std::string TensorFacts::explainExcess(FloatType type) const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
+std::optional<double> TensorFacts::findTooLarge(FloatType type) const {
   double most = amp::largestOf(type);
-  if (largest > most || range.isBeyond(type))
-    os << "values up to "
-       << llvm::format("%.3g", largest > most ? largest
-                                              : std::min(std::abs(range.low),
-                                                         std::abs(range.high)))
-       << " do not fit " << type << " (" << llvm::format("%.5g", most) << ")";
-  else
-    os << "values down to " << llvm::format("%.3g", smallest) << " do not fit "
-       << type << " (" << llvm::format("%.2g", smallestOf(type)) << ")";
-  return text;
+  if (largest > most)
+    return largest;
+  if (range.isBeyond(type))
+    return std::min(std::abs(range.low), std::abs(range.high));
+  return std::nullopt;
 }
 
 static double smallerOf(double a, double b) {

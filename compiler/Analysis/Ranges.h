@@ -20,7 +20,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/DenseMap.h"
 
-#include <string>
+#include <optional>
 
 namespace mpc {
 
@@ -37,8 +37,8 @@ struct TensorFacts {
 
   /// True if `type` cannot hold all of it: a mask, an epsilon.
   bool exceeds(mlir::FloatType type) const;
-  /// "values up to 1e+09 do not fit f16 (65504)".
-  std::string explainExcess(mlir::FloatType type) const;
+  /// The size of a value that is too large for `type`, if there is one.
+  std::optional<double> findTooLarge(mlir::FloatType type) const;
 
   static TensorFacts join(const TensorFacts &a, const TensorFacts &b);
   bool operator==(const TensorFacts &other) const;

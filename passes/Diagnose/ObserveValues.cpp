@@ -35,8 +35,7 @@ static void testMicroBatch(func::FuncOp func) {
   tested.push_back(loss);
   OpBuilder builder(getReturn(func));
   Value finite = amp::AllFiniteOp::create(builder, tested[0].getLoc(), tested);
-  setDecision(finite.getDefiningOp(), kRuleGuard,
-              "tells of micro-batches that are not finite");
+  amp::setDecision(finite.getDefiningOp(), {Rule::GuardedMicroBatch});
   addOutput(func, finite, "finite");
 }
 

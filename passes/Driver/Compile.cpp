@@ -14,6 +14,7 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
+#include "compiler/Support/Precisions.h"
 #include "compiler/Support/Threading.h"
 #include "compiler/Target/Package.h"
 #include "passes/Driver/ImportOptions.h"
@@ -247,7 +248,8 @@ private:
     }
     if (targets.size() > 1 &&
         (options.observes() || options.profiles() || options.injectable ||
-         options.probe || options.precision == "fp8" ||
+         options.probe ||
+         precisionOf(options.precision).fp8 == Precision::All ||
          options.masterWeights != "fp32"))
       return shareFormats(targets);
     for (auto [target, device] : llvm::zip_equal(targets, devices)) {
@@ -279,7 +281,8 @@ private:
     llvm::append_range(result.notes, all.notes);
     if (failed(code))
       return code;
-    if (options.precision != "fp32" && options.precision != "fp64")
+    if (precisionOf(options.precision).isMixed() ||
+        precisionOf(options.precision).multipliesTf32)
       result.notes.push_back("precision: " + namesOfDevices() +
                              " get one assignment of formats, made for " +
                              nameOf(leader->device).str() +

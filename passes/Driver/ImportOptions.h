@@ -3,6 +3,7 @@
 #define MPC_PASSES_DRIVER_IMPORTOPTIONS_H
 
 #include "compiler/Import/Import.h"
+#include "compiler/Support/Precisions.h"
 #include "passes/Driver/Pipeline.h"
 
 namespace mpc {
@@ -22,7 +23,7 @@ inline ImportOptions toImportOptions(const CompileOptions &options) {
     result.batchNorm = options.batchNorm == "train"    ? BatchNorm::Train
                        : options.batchNorm == "frozen" ? BatchNorm::Frozen
                                                        : BatchNorm::AsExported;
-  result.float64 = options.precision == "fp64";
+  result.float64 = precisionOf(options.precision).wide == "f64";
   return result;
 }
 

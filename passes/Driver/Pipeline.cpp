@@ -8,6 +8,7 @@
 
 #include "compiler/Catalog/Catalog.h"
 #include "compiler/Support/Machine.h"
+#include "compiler/Support/Precisions.h"
 #include "compiler/Target/CpuTarget.h"
 #include "compiler/Target/GpuTarget.h"
 #include "passes/Codegen/Passes.h"
@@ -92,8 +93,10 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   pm.addNestedPass<func::FuncOp>(createElideCastsPass());
   // What gains nothing by FP8 has to be asked for it.
   const bool onGpu = target.device != DeviceKind::Cpu;
-  if (options.precision == "fp8" ||
-      (options.precision == "auto" && onGpu && gpusMultiplyFp8(options)))
+  const Precision &precision = precisionOf(options.precision);
+  if (precision.fp8 == Precision::All ||
+      (precision.fp8 == Precision::WhereFaster && onGpu &&
+       gpusMultiplyFp8(options)))
     pm.addPass(createUseFp8Pass(options, {onGpu}));
   // What is f32 by now, and may be multiplied as less.
   pm.addPass(createUseTf32Pass({!onGpu}));
@@ -104,7 +107,7 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   // So late that it sees every write of a state, the working copy's too.
   pm.addPass(createGuardStatesPass());
   // The scale learns from what the guard found.
-  if (options.precision == "fp16")
+  if (precision.scalesLoss)
     pm.addPass(createInsertLossScalingPass(options));
   pm.addPass(createCSEPass());
   // Of each weight one rounding is left, of which micro-batches need no more.

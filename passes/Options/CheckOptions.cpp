@@ -1,5 +1,6 @@
 //===- CheckOptions.cpp - What options say together -----------------------===//
 
+#include "compiler/Support/Precisions.h"
 #include "passes/Options/OptimizerRows.h"
 #include "passes/Options/OptionText.h"
 
@@ -45,14 +46,13 @@ static std::string checkLossScale(const CompileOptions &options) {
 /// Weights of 16 bit are for programs that read them so; f16 has no room for
 /// small updates, which its loss scale makes no larger.
 static std::string checkMasters(const CompileOptions &options) {
-  const std::string &precision = options.precision;
-  if (options.masterWeights == "fp32" || precision == "bf16" ||
-      precision == "fp8" || precision == "auto")
+  const Precision &precision = precisionOf(options.precision);
+  if (options.masterWeights == "fp32" || precision.low == "bf16")
     return "";
   return valueOf(options, OptionId::masterWeights) + " means nothing to " +
          valueOf(options, OptionId::precision) +
          ", whose weights are updated in " +
-         (precision == "fp64" ? "fp64" : "fp32") + "; give " +
+         (precision.wide == "f64" ? "fp64" : "fp32") + "; give " +
          quoted("precision") + "=bf16, fp8 or auto";
 }
 

@@ -1,6 +1,7 @@
 //===- OptionChecks.cpp - What values options take ------------------------===//
 
 #include "passes/Options/OptionChecks.h"
+#include "compiler/Support/Precisions.h"
 #include "passes/Options/OptionText.h"
 
 #include <algorithm>
@@ -131,6 +132,13 @@ OptionCheck check::choice(std::vector<std::string> words, size_t numShown) {
                    suggest(value, shown);
           },
           shown};
+}
+
+OptionCheck check::precision() {
+  std::vector<std::string> names;
+  for (const Precision &row : kPrecisions)
+    names.emplace_back(row.name);
+  return choice(names, names.size() - 1);
 }
 
 OptionCheck check::whole(uint64_t low, uint64_t high) {

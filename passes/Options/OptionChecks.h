@@ -27,6 +27,9 @@ OptionCheck anyText();
 OptionCheck choice(std::vector<std::string> words,
                    size_t numShown = ~size_t(0));
 
+/// The names of Precisions.def; messages do not name the last.
+OptionCheck precision();
+
 /// Whole numbers from `low` to `high`.
 OptionCheck whole(uint64_t low, uint64_t high = INT64_MAX);
 

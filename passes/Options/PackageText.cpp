@@ -1,6 +1,7 @@
 //===- PackageText.cpp - What a package remembers of its options ----------===//
 
 #include "passes/Options/PackageText.h"
+#include "compiler/Support/Precisions.h"
 #include "passes/Options/OptimizerRows.h"
 #include "passes/Options/OptionText.h"
 
@@ -99,7 +100,7 @@ std::string mpc::batchNormText(const CompileOptions &options) {
 
 /// "delayed over 1024 updates", "current, margin 2".
 std::string mpc::fp8Text(const CompileOptions &options) {
-  if (options.precision != "fp8")
+  if (precisionOf(options.precision).fp8 != Precision::All)
     return "";
   std::string text = options.fp8Scaling;
   if (text == "delayed")
@@ -122,7 +123,7 @@ std::string mpc::noDecayText(const CompileOptions &options) {
 }
 
 std::string mpc::lossScaleText(const CompileOptions &options) {
-  if (options.precision != "fp16")
+  if (!precisionOf(options.precision).scalesLoss)
     return "";
   LossScale scale(options);
   if (!scale.enabled)
@@ -131,7 +132,9 @@ std::string mpc::lossScaleText(const CompileOptions &options) {
 }
 
 std::string mpc::lossScaleMinText(const CompileOptions &options) {
-  return options.precision == "fp16" ? exact(LossScale(options).min) : "";
+  return precisionOf(options.precision).scalesLoss
+             ? exact(LossScale(options).min)
+             : "";
 }
 
 /// The schedule with all numbers that it looks at.

@@ -13,6 +13,7 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
+#include "compiler/Support/Precisions.h"
 #include "compiler/Support/UserInput/Nearest.h"
 #include "compiler/Support/UserInput/UserRegex.h"
 #include "passes/Grad/EntryPoints.h"
@@ -40,8 +41,6 @@ using namespace mpc;
 
 // Reasons that reports in packages hold, in the words that they have had from
 // the first.
-static constexpr StringLiteral kPrecisionReason = "--precision=";
-static constexpr StringLiteral kResidualReason = "--residual=fp32";
 
 //===----------------------------------------------------------------------===//
 // What the user says
@@ -107,7 +106,8 @@ public:
   }
 
   PrecisionOverride override() const {
-    return {kind, (option + "=" + text).str()};
+    return {kind, ruleOf((idOf(Rule::Option) + "." + option).str()).value(),
+            text.str()};
   }
 
 private:
@@ -150,7 +150,7 @@ public:
   PrecisionOverride of(Operation *op) {
     PrecisionOverride last;
     if (residuals.contains(op))
-      last = {Kind::KeepFp32, kResidualReason.str()};
+      last = {Kind::KeepFp32, Rule::Option, "residual=fp32"};
     for (NodeFilter &rule : rules)
       if (rule.matches(op, paths))
         last = rule.override();
@@ -285,11 +285,10 @@ static void assignTypes(func::FuncOp func, const Ranges &ranges,
       continue;
     if (llvm::none_of(op.getOperandTypes(), isF32Tensor) &&
         llvm::none_of(op.getResultTypes(), isF32Tensor)) {
-      setDecision(&op, kRulePrecision, "only f32 is ever narrowed");
+      amp::setDecision(&op, {Rule::PrecisionNotF32});
       continue;
     }
-    Labelling::Decision decision = labelling.explain(&op);
-    setDecision(&op, decision.rule, decision.reason);
+    amp::setDecision(&op, labelling.explain(&op));
     auto precision = cast<amp::PrecisionOpInterface>(op);
     if (classWithin(precision, lowType, ranges) !=
         precision.getPrecisionClass(lowType))
@@ -352,9 +351,8 @@ struct AssignPrecisionPass
                          UserRules &rules) {
     for (StringRef text : texts) {
       auto [pattern, format] = text.rsplit('=');
-      bool isFp8 =
-          format == "fp8" && (precision == "fp8" || precision == "auto");
-      bool isTf32 = format == "tf32" && precision != "fp64";
+      bool isFp8 = format == "fp8" && hasFp8();
+      bool isTf32 = format == "tf32" && isF32();
       bool isLow = format == "low" || isLowFormat(format);
       auto refuse = [&] {
         return emitUsageError(getOperation().getLoc())
@@ -377,23 +375,27 @@ struct AssignPrecisionPass
   /// "fp32, tf32, low or bf16"
   std::string describeFormats() {
     SmallVector<StringRef> formats = {"fp32"};
-    if (precision != "fp64")
+    if (isF32())
       formats.push_back("tf32");
     formats.push_back("low");
-    for (StringRef format : {"bf16", "fp16"})
-      if (isLowFormat(format))
-        formats.push_back(format);
-    if (precision == "fp8" || precision == "auto")
+    for (const Precision &row : kPrecisions)
+      if (isLowFormat(row.name))
+        formats.push_back(row.name);
+    if (hasFp8())
       formats.push_back("fp8");
     return llvm::join(ArrayRef(formats).drop_back(), ", ") + " or " +
            formats.back().str();
   }
 
-  /// Whether programs of this precision have 16-bit tensors of `format`.
+  /// Whether some layers may be FP8, and whether wide tensors are f32.
+  bool hasFp8() { return precisionOf(precision).fp8 != Precision::None; }
+  bool isF32() { return precisionOf(precision).wide == "f32"; }
+
+  /// Whether `format` is a name of the 16-bit tensors of this precision.
   bool isLowFormat(StringRef format) {
-    FloatType type = getLowType(&getContext(), precision);
-    return type && format != "fp8" && format != "auto" &&
-           getLowType(&getContext(), format) == type;
+    const Precision *row = findPrecision(format);
+    return row && row->isMixed() && row->fp8 == Precision::None &&
+           row->low == precisionOf(precision).low;
   }
 
   LogicalResult assign(ModuleOp module, FloatType lowType, UserRules &rules) {
@@ -414,7 +416,7 @@ struct AssignPrecisionPass
       if (train::hasRole(func, train::EntryRole::Initialize)) {
         func.walk([](Operation *op) {
           if (isReported(op))
-            setDecision(op, kRulePrecision, "states begin with it, in f32");
+            amp::setDecision(op, {Rule::PrecisionInitial});
         });
         continue;
       }
@@ -526,11 +528,12 @@ struct AssignPrecisionPass
     module.walk([&](Operation *op) {
       if (!isReported(op))
         return;
-      setDecision(op, kRulePrecision, kPrecisionReason.str() + precision);
+      amp::setDecision(
+          op, {Rule::Precision, {StringAttr::get(op->getContext(), precision)}});
       PrecisionOverride override = rules.of(op);
       if (override.kind == PrecisionOverride::KeepFp32 ||
           override.kind == PrecisionOverride::ForceTf32) {
-        setDecision(op, kRuleOption, override.reason);
+        amp::setDecision(op, override.decision(op->getContext()));
         setFormat(op, override.kind);
       }
     });

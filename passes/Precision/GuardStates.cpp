@@ -71,8 +71,7 @@ private:
     OpBuilder builder(end);
     Location loc = tested[0].getLoc();
     Value finite = amp::AllFiniteOp::create(builder, loc, tested);
-    setDecision(finite.getDefiningOp(), kRuleGuard,
-                "a step that is not finite changes nothing");
+    amp::setDecision(finite.getDefiningOp(), {Rule::GuardedStep});
     Value updated = guardWrites(builder, func, finite, carried);
     addOutput(func, finite, "finite");
     addOutput(func, updated, "update_finite");
@@ -104,8 +103,7 @@ private:
     // they that must be one.
     auto updated =
         amp::AllFiniteOp::create(builder, weights[0].getLoc(), weights);
-    setDecision(updated, kRuleGuard,
-                "tells of weights that would not have been finite");
+    amp::setDecision(updated, {Rule::GuardedWeights});
     return updated;
   }
 

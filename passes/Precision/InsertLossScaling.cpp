@@ -9,6 +9,7 @@
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/Precisions.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Options/OptimizerRows.h"
 #include "passes/Options/PassOptions.h"
@@ -101,7 +102,7 @@ static void scaleSeeds(TrainingFunction &training, Value scale) {
     builder.setInsertionPointAfter(seed);
     auto scaled = amp::ScaleLossOp::create(builder, seed.getLoc(),
                                            seed.getResult(), scale);
-    setDecision(scaled, kRuleScaling, "keeps gradients in the range of f16");
+    amp::setDecision(scaled, {Rule::ScaledLoss});
     seed.getResult().replaceAllUsesExcept(scaled.getResult(), scaled);
   }
 }
@@ -115,8 +116,7 @@ static void unscaleGradients(TrainingFunction &training, Value scale) {
     builder.setInsertionPointAfterValue(gradients);
     auto unscaled =
         amp::UnscaleOp::create(builder, gradients.getLoc(), gradients, scale);
-    setDecision(unscaled, kRuleScaling,
-                "clipping and optimizer get true sizes");
+    amp::setDecision(unscaled, {Rule::UnscaledGradients});
     gradients.replaceAllUsesExcept(unscaled.getResult(), unscaled);
   }
 }
@@ -137,7 +137,7 @@ struct InsertLossScalingPass
     ModuleOp module = getOperation();
     // bf16 has the range of f32: no scaling ops at all.
     auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
-    if (!precision || precision.getValue() != "fp16")
+    if (!precision || !precisionOf(precision.getValue()).scalesLoss)
       return;
     const LossScale numbers(*this);
     if (!numbers.enabled) {
@@ -225,7 +225,7 @@ struct InsertLossScalingPass
         llvm::APFloat(static_cast<float>(numbers.min)),
         llvm::APFloat(static_cast<float>(numbers.max)),
         static_cast<uint32_t>(lossScaleHysteresis));
-    setDecision(update, kRuleScaling, "finds the largest scale that fits");
+    amp::setDecision(update, {Rule::UpdatedScale});
     train::WriteOp::create(builder, loc, scale, update.getNewScale());
     train::WriteOp::create(builder, loc, streak, update.getNewStreak());
   }

@@ -179,7 +179,7 @@ private:
     Operation *op =
         left ? amp::JoinOp::create(builder, loc, type, value, left)
              : amp::CastOp::create(builder, loc, type, value).getOperation();
-    setDecision(op, kRuleClass, "all that is kept of the weight");
+    amp::setDecision(op, {Rule::ClassMaster});
     return op->getResult(0);
   }
 
@@ -255,7 +255,7 @@ private:
     Value weights = write.getValue();
     if (masters == Masters::Kahan) {
       auto split = amp::SplitOp::create(builder, loc, narrow, narrow, weights);
-      setDecision(split, kRuleClass, "written by the optimizer");
+      amp::setDecision(split, {Rule::ClassUpdate});
       write.getValueMutable().assign(split.getValue());
       builder.setInsertionPointAfter(write);
       train::WriteOp::create(builder, loc, rest, split.getRest());
@@ -271,8 +271,7 @@ private:
         builder, loc, narrow, weights, number(StateRole::RandomSeed),
         number(StateRole::StepCount),
         builder.getI64IntegerAttr(kRoundingIndex));
-    setDecision(rounded.getDefiningOp(), kRuleClass,
-                "written by the optimizer");
+    amp::setDecision(rounded.getDefiningOp(), {Rule::ClassUpdate});
     write.getValueMutable().assign(rounded);
   }
 

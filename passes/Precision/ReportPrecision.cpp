@@ -8,9 +8,11 @@
 #include "compiler/Analysis/Precision/OpCost.h"
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Dialect/Amp/IR/ClassName.h"
+#include "compiler/Report/Model/Reasons.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Report.h"
 #include "compiler/Support/UserInput/Json.h"
+#include "passes/Precision/DecisionText.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/ReportEdges.h"
 
@@ -99,6 +101,17 @@ static llvm::json::Array termsOf(Operation *op) {
   return names;
 }
 
+/// What `op` says of its class in a program of `low`, which may be null, or what
+/// is proven of it instead.
+static std::string ownReason(amp::PrecisionOpInterface op, FloatType low) {
+  if (!low)
+    return "";
+  auto range = op->getAttrOfType<StringAttr>(kProvenRangeAttr);
+  if (op->hasAttr(kProvenAttr) && range)
+    return report::proofOf(typeName(low), utf8(range.getValue()));
+  return op.getPrecisionReason(low).str();
+}
+
 static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
                                    const ReportEdges &edges) {
   auto text = [&](StringRef name) -> std::string {
@@ -123,9 +136,14 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
                           {"accumulate_dtype", accumulateType(op)},
                           {"casts_in", castsIn},
                           {"casts_out", castsOut},
-                          {"rule", text(kRuleAttr)},
-                          {"reason", text(kReasonAttr)},
                           {"inputs", edges.inputsOf(op)}};
+  if (amp::DecisionAttr decision = amp::getDecision(op)) {
+    line["rule"] = report::groupOf(ruleOf(decision.getRule()).value());
+    line["rule_id"] = decision.getRule();
+    line["reason"] = reasonOf(decision, ownReason(op, low));
+  } else {
+    line["rule"] = line["rule_id"] = line["reason"] = "";
+  }
   if (std::string range = text(kProvenRangeAttr); !range.empty())
     line["range"] = range;
   if (llvm::json::Array terms = termsOf(op); !terms.empty())

@@ -8,17 +8,17 @@
 #include "compiler/Analysis/Precision/Fp8Layers.h"
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Analysis/Precision/Sensitivities.h"
-#include "compiler/Report/Model/Rules.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Notes.h"
+#include "compiler/Support/Precisions.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Options/PassOptions.h"
+#include "passes/Precision/DecisionText.h"
 #include "passes/Precision/Fp8/Fp8Scales.h"
 #include "passes/Precision/Passes.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/DebugLog.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
 
@@ -216,8 +216,8 @@ struct UseFp8Pass : PassWithOptions<mpc::impl::UseFp8PassBase<UseFp8Pass>,
     SmallVector<LinearLayer> layers = findLinearLayers(func, gradients);
     if (failed(findAffordable(func, layers)) || failed(choose(layers)))
       return signalPassFailure();
-    bool isAsked =
-        module->getAttrOfType<StringAttr>(kPrecisionAttr).getValue() == "fp8";
+    auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
+    bool isAsked = precisionOf(precision.getValue()).fp8 == Precision::All;
     if (layers.empty() && !isAsked)
       return;
     if (layers.empty())
@@ -284,46 +284,45 @@ private:
     return success();
   }
 
-  /// Leaves the layers that go to 8 bit, and says of all why.
+  /// Leaves the layers that go to 8 bit, and decides about all.
   LogicalResult choose(SmallVectorImpl<LinearLayer> &layers) {
     SmallVector<LinearLayer> chosen;
     for (auto [i, layer] : llvm::enumerate(layers)) {
       bool isEdge = i == 0 || i + 1 == layers.size();
       auto wanted = layer.forward->getAttrOfType<StringAttr>(kFormatAttr);
-      std::string why = whyNotFp8(layer);
-      if (wanted && wanted.getValue() == "fp8" && !why.empty())
+      bool isWanted = wanted && wanted.getValue() == "fp8";
+      std::optional<amp::Decision> kept = whyNotFp8(layer);
+      if (isWanted && kept)
         return emitUsageError(layer.forward.getLoc())
-               << "node '" << layer.name << "' cannot be fp8: " << why;
-      if (!wanted && why.empty())
-        why = whyBetterNot(layer, isEdge);
-      if (wanted && wanted.getValue() != "fp8")
-        why = "the user wants it";
-      for (train::MatmulOp product : layer.products()) {
-        if (why.empty())
-          setDecision(product, wanted ? kRuleOption : kRuleFp8,
-                      "e4m3 weights and activations, e5m2 gradients, f32 sums");
-        else
-          setDecision(product, kRuleFp8, report::kNotFp8 + why);
-      }
-      LDBG() << layer.name << ": " << (why.empty() ? "fp8" : why);
-      if (why.empty())
+               << "node '" << layer.name
+               << "' cannot be fp8: " << textOf(*kept);
+      if (!wanted && !kept)
+        kept = whyBetterNot(layer, isEdge);
+      if (wanted && !isWanted)
+        kept = amp::Decision{Rule::Fp8Option};
+      amp::Decision decision =
+          kept.value_or(amp::Decision{wanted ? Rule::OptionFp8 : Rule::Fp8});
+      for (train::MatmulOp product : layer.products())
+        amp::setDecision(product, decision);
+      LDBG() << layer.name << ": " << idOf(decision.rule);
+      if (!kept)
         chosen.push_back(layer);
     }
     layers = std::move(chosen);
     return success();
   }
 
-  std::string whyBetterNot(const LinearLayer &layer, bool isEdge) const {
+  std::optional<amp::Decision> whyBetterNot(const LinearLayer &layer,
+                                            bool isEdge) {
     if (isEdge && !fp8Edges)
-      return "the first and the last layer round what the model sees and says";
+      return amp::Decision{Rule::Fp8Edge};
     if (!profileFile.empty() && !affordable.contains(layer.name))
-      return "its errors do not fit in what the error budget leaves";
+      return amp::Decision{Rule::Fp8Budget};
     double saved = fp8SavesOnGpu(layer);
     if (onGpu && saved <= 0)
-      return llvm::formatv("an H100 would lose {0:f0} ns by rounding and "
-                           "transposing",
-                           -saved);
-    return "";
+      return amp::Decision{Rule::Fp8Slower,
+                           {Builder(&getContext()).getF64FloatAttr(-saved)}};
+    return std::nullopt;
   }
 };
 

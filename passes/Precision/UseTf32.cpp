@@ -8,6 +8,7 @@
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Catalog/Catalog.h"
 #include "compiler/Support/Notes.h"
+#include "compiler/Support/Precisions.h"
 #include "passes/Precision/Passes.h"
 
 namespace mpc {
@@ -40,16 +41,15 @@ struct UseTf32Pass : mpc::impl::UseTf32PassBase<UseTf32Pass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
-    bool byDefault = precision && precision.getValue() == "tf32";
+    bool byDefault =
+        precision && precisionOf(precision.getValue()).multipliesTf32;
     bool any = false;
     module.walk([&](Operation *op) {
       if (!canUseTf32(op) || !isWanted(op, byDefault))
         return;
       op->setAttr(kTf32Attr, UnitAttr::get(&getContext()));
       if (!isUsersChoice(op))
-        setDecision(op, kRuleTf32,
-                    "operands lose 13 bits of their fractions in tensor "
-                    "cores, sums are f32");
+        amp::setDecision(op, {Rule::Tf32});
       any = true;
     });
     if (any && onCpu)

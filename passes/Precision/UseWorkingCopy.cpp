@@ -76,8 +76,7 @@ static void writeCopy(ModuleOp module, train::StateOp state,
     builder.setInsertionPointAfter(write);
     Value rounded = amp::CastOp::create(builder, write.getLoc(), copy.getType(),
                                         write.getValue());
-    setDecision(rounded.getDefiningOp(), kRuleClass,
-                "written by the optimizer");
+    amp::setDecision(rounded.getDefiningOp(), {Rule::ClassUpdate});
     train::WriteOp::create(builder, write.getLoc(), copy, rounded);
   }
 }

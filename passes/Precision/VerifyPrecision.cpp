@@ -8,6 +8,8 @@
 #include "compiler/Analysis/Precision/Masters.h"
 #include "compiler/Analysis/Precision/Origins.h"
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
+#include "compiler/Support/Precisions.h"
+#include "passes/Precision/DecisionText.h"
 #include "passes/Precision/Fp8/VerifyFp8.h"
 #include "passes/Precision/Passes.h"
 
@@ -224,7 +226,7 @@ static LogicalResult verifyOrigins(Operation *op, const Origins &origins,
     if (origins.isPlace(result))
       return refuse("saying where something is read");
     if (const TensorFacts &facts = ranges.of(result); facts.exceeds(lowType))
-      return refuse("for " + facts.explainExcess(lowType));
+      return refuse("for " + textOf(explainExcess(facts, lowType)));
   }
   return success();
 }
@@ -362,7 +364,8 @@ struct VerifyPrecisionPass
                   module, "mpc-assign-precision");
       return signalPassFailure();
     }
-    bool scales = attr.getValue() == "fp16" && !module->hasAttr(kUnscaledAttr);
+    bool scales = precisionOf(attr.getValue()).scalesLoss &&
+                  !module->hasAttr(kUnscaledAttr);
     FloatType lowType = getLowType(&getContext(), attr.getValue());
     llvm::StringSet<> carried = findCarriedStates(module);
     if (failed(verifyCarried(module, carried)) || failed(verifyMasters(module)))

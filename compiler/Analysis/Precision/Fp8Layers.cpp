@@ -3,11 +3,9 @@
 #include "compiler/Analysis/Precision/Fp8Layers.h"
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
-#include "compiler/Support/Locations.h"
 #include "compiler/Support/Machine.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -56,11 +54,12 @@ mpc::findLinearLayers(func::FuncOp func,
            isLowTensor(op.getRhs().getType());
   };
   for (auto op : func.front().getOps<train::MatmulOp>()) {
-    StringRef name = nodeName(op.getLoc());
-    if (name.empty() || !isNarrow(op))
+    std::optional<StringRef> layer = op.getLayer();
+    if (!layer || !isNarrow(op))
       continue;
+    StringRef name = *layer;
     if (gradients.contains(op.getResult())) {
-      if (name.consume_back(kGradientSuffix) && layers.contains(name))
+      if (layers.contains(name))
         layers[name].backward.push_back(op);
       continue;
     }
@@ -76,18 +75,22 @@ mpc::findLinearLayers(func::FuncOp func,
   return found;
 }
 
-std::string mpc::whyNotFp8(const LinearLayer &layer) {
+std::optional<amp::Decision> mpc::whyNotFp8(const LinearLayer &layer) {
   if (layer.backward.empty())
-    return "it is not trained";
+    return amp::Decision{Rule::Fp8Untrained};
   for (train::MatmulOp product : layer.products()) {
     auto [rows, sum, columns] = extentsOf(product);
     if (rows == 0)
-      return "a batch of matrices meets another";
-    if (rows % 16 != 0 || sum % 16 != 0 || columns % 16 != 0)
-      return llvm::formatv("{0}x{1}x{2} is no product of multiples of 16", rows,
-                           sum, columns);
+      return amp::Decision{Rule::Fp8Batches};
+    if (rows % 16 != 0 || sum % 16 != 0 || columns % 16 != 0) {
+      Builder builder(product.getContext());
+      return amp::Decision{Rule::Fp8Extents,
+                           {builder.getI64IntegerAttr(rows),
+                            builder.getI64IntegerAttr(sum),
+                            builder.getI64IntegerAttr(columns)}};
+    }
   }
-  return "";
+  return std::nullopt;
 }
 
 /// What a cast or a view of it is read by products for.

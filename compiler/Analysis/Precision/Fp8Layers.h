@@ -8,6 +8,7 @@
 #ifndef MPC_COMPILER_ANALYSIS_PRECISION_FP8LAYERS_H
 #define MPC_COMPILER_ANALYSIS_PRECISION_FP8LAYERS_H
 
+#include "compiler/Dialect/Amp/IR/Decision.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -26,7 +27,7 @@ struct ProductExtents {
 ProductExtents extentsOf(train::MatmulOp op);
 
 struct LinearLayer {
-  std::string name; ///< Of its ONNX node.
+  std::string name; ///< The name of its ONNX node.
   train::MatmulOp forward;
   llvm::SmallVector<train::MatmulOp> backward;
 
@@ -45,8 +46,8 @@ llvm::SmallVector<LinearLayer>
 findLinearLayers(mlir::func::FuncOp func,
                  const llvm::DenseSet<mlir::Value> &gradients);
 
-/// Why matrix units cannot multiply the layer in FP8; empty if they can.
-std::string whyNotFp8(const LinearLayer &layer);
+/// Why matrix units cannot multiply the layer in FP8; nothing if they can.
+std::optional<amp::Decision> whyNotFp8(const LinearLayer &layer);
 
 /// Nanoseconds that FP8 saves an H100 in the products of the layer, less what
 /// it costs to round its tensors and to turn those that do not lie along the

@@ -2,7 +2,6 @@
 
 #include "compiler/Analysis/Precision/Labelling.h"
 
-#include "compiler/Report/Model/Rules.h"
 #include "compiler/Support/UserInput/Profile.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -513,68 +512,56 @@ Labelling::Price Labelling::extraPrice(Operation *op,
 }
 
 /// Why `op`, which has no choice, is f32.
-std::string Labelling::explainWide(Operation *op) const {
+amp::Decision Labelling::explainWide(Operation *op) const {
   auto isLarge = [](Value value) {
     return isF32Tensor(value.getType()) && numElements(value) > 1;
   };
   if (llvm::none_of(op->getOperands(), isLarge) &&
       llvm::none_of(op->getResults(), isLarge))
-    return report::kSingleNumber.str();
+    return {Rule::PinNumber};
   for (Value result : op->getResults()) {
     if (!isF32Tensor(result.getType()))
       continue;
     if (const TensorFacts &facts = ranges.of(result); facts.exceeds(lowType))
-      return facts.explainExcess(lowType);
+      return explainExcess(facts, lowType);
     if (origins.isUnbounded(result))
-      return report::kUnboundedInput.str();
+      return {Rule::PinInput};
     if (origins.isPlace(result))
-      return report::kPlace.str();
+      return {Rule::PinPlace};
     if (origins.isOfParameters(result))
-      return report::kOfParameters.str();
+      return {Rule::PinOfParameters};
   }
-  return cast<PrecisionOpInterface>(op).getPrecisionReason(lowType).str();
-}
-
-/// Why `op` is not as sensitive as it says.
-std::string Labelling::explainProof(Operation *op) const {
-  std::string text;
-  llvm::raw_string_ostream(text) << lowType << report::kProvenToFit
-                                 << ranges.of(op->getResult(0)).range.text();
-  return text;
+  return {Rule::Pin};
 }
 
 /// What the other answer would cost, all else being equal.
-std::string Labelling::explainPrice(Operation *op, Trial other,
-                                    bool low) const {
-  if (!low && llvm::any_of(other, [&](auto entry) {
-        return apart.contains(entry.first);
-      }))
-    return report::kNoProductNear.str();
-  if (!low && llvm::any_of(other, [&](auto entry) {
-        return poles.contains(entry.first);
-      }))
-    return report::kNearPole.str();
-  if (!low && llvm::any_of(other, [&](auto entry) {
-        return pinned.contains(entry.first);
-      }))
-    return report::kPinnedOperand.str();
+amp::Decision Labelling::explainPrice(Operation *op, Trial other,
+                                      bool low) const {
+  auto isIn = [&](const auto &nodes) {
+    return llvm::any_of(
+        other, [&](auto entry) { return nodes.contains(entry.first); });
+  };
+  if (!low && isIn(apart))
+    return {Rule::CutNoProduct};
+  if (!low && isIn(poles))
+    return {Rule::CutPole};
+  if (!low && isIn(pinned))
+    return {Rule::CutPinnedOperand};
   if (!low)
     for (OpOperand &use : op->getOpOperands())
       if (other.contains(nodeOf(use)) && !isLow(nodeOf(use.get())) &&
           !hasFreeCopy(use.get())) {
         if (!cast<PrecisionOpInterface>(op).isBounded())
-          return report::kReadsWide.str();
+          return {Rule::CutReadsWide};
         other.erase(nodeOf(use));
       }
   Price more = extraPrice(op, other);
-  std::string answer = low ? "f32" : "16 bit";
-  if (more.bytes > 0)
-    return answer + " would move " + std::to_string(more.bytes) +
-           report::kMovesMore.str();
+  Builder builder(op->getContext());
+  Attribute answer = builder.getStringAttr(low ? "f32" : "16 bit");
   if (more.bytes == 0)
-    return answer + report::kSavesNothing.str();
-  return answer + " would save " + std::to_string(-more.bytes) +
-         report::kSavesTooLittle.str();
+    return {Rule::CutSavesNothing, {answer}};
+  return {more.bytes > 0 ? Rule::CutMovesMore : Rule::CutSavesTooLittle,
+          {answer, builder.getI64IntegerAttr(std::abs(more.bytes))}};
 }
 
 /// Of what `op` reads and makes, in bytes.
@@ -587,44 +574,40 @@ int64_t Labelling::costOfErrors(Operation *op) const {
   return cost;
 }
 
-std::string Labelling::explainErrors(Operation *op) const {
+amp::Decision Labelling::explainErrors(Operation *op) const {
   double error = 0;
   for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),
                                          llvm::to_vector(op->getResults())))
     if (isF32Tensor(value.getType()))
       error += price->errorOf(value);
   if (error >= Sensitivity::kUnknown)
-    return "what rounding would change is not in the profile";
-  return llvm::formatv("rounding what it reads and makes would change the loss "
-                       "by about {0:e1}",
-                       std::sqrt(error));
+    return {Rule::BudgetUnknown};
+  return {Rule::Budget,
+          {Builder(op->getContext()).getF64FloatAttr(std::sqrt(error))}};
 }
 
-Labelling::Decision Labelling::explain(Operation *op) const {
+amp::Decision Labelling::explain(Operation *op) const {
   const PrecisionOverride &override = overrides.find(op)->second;
   if (override.kind != PrecisionOverride::None)
-    return {kRuleOption, override.reason};
+    return override.decision(op->getContext());
 
   auto precision = cast<PrecisionOpInterface>(op);
-  std::string reason = precision.getPrecisionReason(lowType).str();
   PrecisionClass kind = classWithin(precision, lowType, ranges);
-  if (kind != precision.getPrecisionClass(lowType))
-    reason = explainProof(op);
   bool isWideProduct =
       kind == PrecisionClass::Low &&
       llvm::any_of(op->getOpOperands(), [&](OpOperand &use) {
         return used.contains(&use) && isFree(nodeOf(use)) && !isLow(use);
       });
   if (isWideProduct)
-    return {kRuleBudget, explainErrors(op)};
+    return explainErrors(op);
   if (kind == PrecisionClass::Low || kind == PrecisionClass::Sensitive)
-    return {kRuleClass, reason};
+    return {Rule::Class};
   if (llvm::any_of(op->getResults(), [&](OpResult result) {
         return isF32Tensor(result.getType()) &&
                !isKeptScalar(precision, result) &&
                origins.isParameterGradient(result);
       }))
-    return {kRuleGradient, "the gradient of a parameter is f32 up to the pack"};
+    return {Rule::PinGradient};
 
   llvm::SmallSetVector<Node, 4> choices;
   for (Value result : op->getResults())
@@ -634,14 +617,13 @@ Labelling::Decision Labelling::explain(Operation *op) const {
     if (used.contains(&use) && isFree(nodeOf(use)))
       choices.insert(nodeOf(use));
   if (choices.empty())
-    return {kRulePin, explainWide(op)};
+    return explainWide(op);
 
   bool low = isLow(choices.front());
   if (!low && costOfErrors(op) > minimumGain)
-    return {kRuleBudget, explainErrors(op)};
+    return explainErrors(op);
   Trial other;
   for (Node node : choices)
     other[node] = !low;
-  std::string price = explainPrice(op, other, low);
-  return {kRuleCut, reason.empty() ? price : reason + "; " + price};
+  return explainPrice(op, other, low);
 }

@@ -46,7 +46,12 @@ struct PrecisionOverride {
   /// TF32 is a way to multiply what is f32.
   enum Kind { None, KeepFp32, ForceTf32, ForceLow, ForceFp8 };
   Kind kind = None;
-  std::string reason = {}; ///< For the report.
+  Rule rule = Rule::Option;
+  std::string text = {}; ///< Of the option.
+
+  amp::Decision decision(mlir::MLIRContext *context) const {
+    return {rule, {mlir::StringAttr::get(context, text)}};
+  }
 };
 
 /// What a choice costs beside bytes, where errors are bounded.
@@ -79,11 +84,7 @@ public:
   bool isLow(mlir::OpOperand &use) const { return isLow(nodeOf(use)); }
 
   /// Why `op` got its types. The op must have floats.
-  struct Decision {
-    llvm::StringRef rule;
-    std::string reason;
-  };
-  Decision explain(mlir::Operation *op) const;
+  amp::Decision explain(mlir::Operation *op) const;
 
   /// What the user said about `op`.
   PrecisionOverride::Kind overrideOf(mlir::Operation *op) const {
@@ -105,7 +106,7 @@ private:
   void addCosts(mlir::Operation *op);
   int64_t costOfError(mlir::Value value) const;
   int64_t costOfErrors(mlir::Operation *op) const;
-  std::string explainErrors(mlir::Operation *op) const;
+  amp::Decision explainErrors(mlir::Operation *op) const;
   Node nodeOfProduct(amp::PrecisionOpInterface op);
   void addCasts(mlir::Value value);
 
@@ -125,9 +126,8 @@ private:
   };
   Price extraPrice(mlir::Operation *op, const Trial &trial) const;
   Price priceOfValue(mlir::Value value, const Trial &trial) const;
-  std::string explainPrice(mlir::Operation *op, Trial other, bool low) const;
-  std::string explainProof(mlir::Operation *op) const;
-  std::string explainWide(mlir::Operation *op) const;
+  amp::Decision explainPrice(mlir::Operation *op, Trial other, bool low) const;
+  amp::Decision explainWide(mlir::Operation *op) const;
 
   Origins origins;
   const Ranges &ranges;

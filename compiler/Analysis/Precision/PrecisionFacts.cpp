@@ -2,6 +2,8 @@
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 
+#include "compiler/Support/Precisions.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -77,11 +79,11 @@ amp::PrecisionClass mpc::classWithin(amp::PrecisionOpInterface op,
 }
 
 FloatType mpc::getLowType(MLIRContext *context, StringRef precision) {
-  if (precision == "bf16" || precision == "fp8" || precision == "auto")
-    return BFloat16Type::get(context);
-  if (precision == "fp16")
-    return Float16Type::get(context);
-  return nullptr;
+  std::string_view low = precisionOf(precision).low;
+  if (low.empty())
+    return nullptr;
+  return low == "bf16" ? FloatType(BFloat16Type::get(context))
+                       : FloatType(Float16Type::get(context));
 }
 
 train::StateOp mpc::getWeightState(Value value) {
@@ -166,12 +168,20 @@ bool mpc::isReported(Operation *op) {
 }
 
 bool mpc::isUsersChoice(Operation *op) {
-  auto rule = op->getAttrOfType<StringAttr>(kRuleAttr);
-  return rule && rule.getValue() == kRuleOption;
+  amp::DecisionAttr decision = amp::getDecision(op);
+  return decision && isWithin(decision.getRule(), Rule::Option);
 }
 
-void mpc::setDecision(Operation *op, StringRef rule, const Twine &reason) {
-  MLIRContext *context = op->getContext();
-  op->setAttr(kRuleAttr, StringAttr::get(context, rule));
-  op->setAttr(kReasonAttr, StringAttr::get(context, reason));
+amp::Decision mpc::explainExcess(const TensorFacts &facts, FloatType type) {
+  Builder builder(type.getContext());
+  auto decide = [&](Rule rule, double value, double limit) -> amp::Decision {
+    return {rule,
+            {builder.getF64FloatAttr(value), TypeAttr::get(type),
+             builder.getF64FloatAttr(limit)}};
+  };
+  if (std::optional<double> large = facts.findTooLarge(type))
+    return decide(Rule::PinRange, *large, amp::largestOf(type));
+  return decide(Rule::PinSmall, facts.smallest,
+                llvm::APFloat::getSmallest(type.getFloatSemantics())
+                    .convertToDouble());
 }

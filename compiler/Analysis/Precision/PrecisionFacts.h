@@ -3,6 +3,7 @@
 #define MPC_COMPILER_ANALYSIS_PRECISION_PRECISIONFACTS_H
 
 #include "compiler/Analysis/Ranges.h"
+#include "compiler/Dialect/Amp/IR/Decision.h"
 #include "compiler/Dialect/Train/IR/Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -10,19 +11,6 @@
 #include "llvm/ADT/StringSet.h"
 
 namespace mpc {
-
-// Values of kRuleAttr.
-inline constexpr llvm::StringLiteral kRuleClass = "class";
-inline constexpr llvm::StringLiteral kRulePin = "pin";
-inline constexpr llvm::StringLiteral kRuleGradient = "gradient";
-inline constexpr llvm::StringLiteral kRuleOption = "user option";
-inline constexpr llvm::StringLiteral kRuleCut = "minimum cut";
-inline constexpr llvm::StringLiteral kRuleFp8 = "fp8";
-inline constexpr llvm::StringLiteral kRuleTf32 = "tf32";
-inline constexpr llvm::StringLiteral kRuleBudget = "error budget";
-inline constexpr llvm::StringLiteral kRulePrecision = "precision";
-inline constexpr llvm::StringLiteral kRuleScaling = "loss scaling";
-inline constexpr llvm::StringLiteral kRuleGuard = "guard";
 
 /// True for reads of weights: masters, copies, and what is derived from them.
 bool readsWeights(mlir::Operation *op);
@@ -93,9 +81,8 @@ llvm::SmallVector<mlir::Value> findGradientPacks(mlir::func::FuncOp func);
 /// True if the user chose the types of `op`, over its class.
 bool isUsersChoice(mlir::Operation *op);
 
-/// Writes rule and reason to an op.
-void setDecision(mlir::Operation *op, llvm::StringRef rule,
-                 const llvm::Twine &reason);
+/// Why `type` cannot hold what `facts` say of a value.
+amp::Decision explainExcess(const TensorFacts &facts, mlir::FloatType type);
 
 } // namespace mpc
 

@@ -12,6 +12,7 @@
 #include "compiler/Report/Model/Summary.h"
 #include "compiler/Support/UserInput/Json.h"
 
+#include "compiler/Support/Precisions.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -36,7 +37,8 @@ static llvm::json::Object toJson(const Machine &machine, StringRef precision) {
        llvm::json::Object{
            {"f32", machine.f32},
            {"tf32", machine.tf32},
-           {"16bit", precision == "fp16" ? machine.f16 : machine.bf16},
+           {"16bit", precisionOf(precision).low == "f16" ? machine.f16
+                                               : machine.bf16},
            {"8bit", machine.fp8}}}};
 }
 
@@ -46,7 +48,7 @@ static llvm::json::Object toJson(const DeviceReport &device,
   llvm::json::Object &object = *parts.getAsObject();
   object["device"] = device.device;
   // Nobody trains in f64: it is there to check gradients with.
-  if (precision != "fp64")
+  if (precisionOf(precision).wide == "f32")
     object["machine"] = toJson(device.machine, precision);
   if (device.architectures.empty())
     return std::move(object);
@@ -132,8 +134,9 @@ private:
     StringRef node = op.getString("node").value_or("");
     op["module"] = moduleOf(node);
     op["phase"] = report::nameOf(report::phaseOf(node));
-    op["rule_id"] = report::ruleId(op.getString("rule").value_or(""),
-                                   op.getString("reason").value_or(""));
+    if (!op.get("rule_id")) // Written by an earlier version.
+      op["rule_id"] = report::oldRuleId(op.getString("rule").value_or(""),
+                                        op.getString("reason").value_or(""));
   }
 
   std::string moduleOf(StringRef node) {

@@ -6,6 +6,7 @@
 #include "compiler/Report/Model/Rules.h"
 #include "compiler/Report/Text/Text.h"
 #include "compiler/Report/Text/Time.h"
+#include "compiler/Support/Precisions.h"
 #include "compiler/Support/Report.h"
 #include "compiler/Support/UserInput/Json.h"
 
@@ -127,19 +128,16 @@ const Function *Report::principal() const {
 }
 
 StringRef Report::lowName() const {
-  if (precision == "bf16")
-    return "bf16";
-  if (precision == "fp8")
-    return "16/8 bit";
-  return precision == "fp16" ? "f16" : "16 bit";
+  return precisionOf(precision).label;
 }
 
 StringRef Report::lowNameWithoutFp8() const {
-  return precision == "fp8" ? "bf16" : lowName();
+  const Precision &row = precisionOf(precision);
+  return row.fp8 == Precision::All ? row.low : row.label;
 }
 
 StringRef Report::wideName() const {
-  return precision == "fp64" ? "f64" : "f32";
+  return precisionOf(precision).wide;
 }
 
 //===----------------------------------------------------------------------===//
@@ -220,7 +218,7 @@ static Op readOp(const Object &object, size_t lines, size_t casts) {
   op.reason = textAt(object, "reason");
   // Reports of earlier versions do not say.
   op.ruleId = object.get("rule_id") ? textAt(object, "rule_id")
-                                    : ruleId(op.rule, op.reason).str();
+                                    : oldRuleId(op.rule, op.reason).str();
   if (const llvm::json::Array *terms = object.getArray("terms"))
     for (const llvm::json::Value &name : *terms)
       op.terms.push_back(mpc::termsOf(name.getAsString().value_or("")));

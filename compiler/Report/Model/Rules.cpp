@@ -1,27 +1,27 @@
-//===- Rules.cpp - What decided a precision, by names that stay -----------===//
+//===- Rules.cpp - Ids of rules in reports of earlier versions ------------===//
 
 #include "compiler/Report/Model/Rules.h"
 
 using namespace mpc::report;
 using llvm::StringRef;
 
-/// Of two that fit the first counts.
-static constexpr Rule kRules[] = {
+/// The first that fits counts.
+static constexpr OldRule kRules[] = {
     {"class", "class", ""},
-    {"pin.number", "pin", kSingleNumber},
+    {"pin.number", "pin", "a single number is never rounded"},
     {"pin.parameter-gradient", "gradient", ""},
-    {"pin.range", "pin", kDoesNotFit},
-    {"pin.input", "pin", kUnboundedInput},
-    {"pin.place", "pin", kPlace},
-    {"pin.of-parameters", "pin", kOfParameters},
+    {"pin.range", "pin", " do not fit "},
+    {"pin.input", "pin", "inputs stay f32 up to a product or a norm"},
+    {"pin.place", "pin", "numbers that say where something is read stay f32"},
+    {"pin.of-parameters", "pin", "what is computed from parameters alone"},
     {"pin", "pin", ""},
-    {"cut.no-product", "minimum cut", kNoProductNear},
-    {"cut.pinned-operand", "minimum cut", kPinnedOperand},
-    {"cut.pole", "minimum cut", kNearPole},
-    {"cut.reads-f32", "minimum cut", kReadsWide},
-    {"cut.moves-more", "minimum cut", kMovesMore},
-    {"cut.saves-nothing", "minimum cut", kSavesNothing},
-    {"cut.saves-too-little", "minimum cut", kSavesTooLittle},
+    {"cut.no-product", "minimum cut", "no product near that reads or writes 16 bit"},
+    {"cut.pinned-operand", "minimum cut", "an operand that is f32 in every precision"},
+    {"cut.pole", "minimum cut", "small numbers would become 0"},
+    {"cut.reads-f32", "minimum cut", "what it reads is f32"},
+    {"cut.moves-more", "minimum cut", " bytes more"},
+    {"cut.saves-nothing", "minimum cut", " would save no bytes"},
+    {"cut.saves-too-little", "minimum cut", " bytes, too few"},
     {"cut", "minimum cut", ""},
     {"option.keep-fp32", "user option", "keep-fp32="},
     {"option.force-low", "user option", "force-low="},
@@ -37,10 +37,10 @@ static constexpr Rule kRules[] = {
     {"guard", "guard", ""},
 };
 
-llvm::ArrayRef<Rule> mpc::report::allRules() { return kRules; }
+llvm::ArrayRef<OldRule> mpc::report::oldRules() { return kRules; }
 
-StringRef mpc::report::ruleId(StringRef rule, StringRef reason) {
-  for (const Rule &known : kRules)
+StringRef mpc::report::oldRuleId(StringRef rule, StringRef reason) {
+  for (const OldRule &known : kRules)
     if (known.rule == rule && reason.contains(known.phrase))
       return known.id;
   return rule.empty() ? "" : "other";

@@ -118,7 +118,7 @@ static void printFp8(llvm::raw_ostream &os, const FunctionSummary &summary,
   uint64_t products = 0;
   for (const Op &op : function.ops) {
     products += op.cost.fp8Flops > 0;
-    if (op.ruleId == "fp8.kept")
+    if (StringRef(op.ruleId).starts_with(kNotFp8Id))
       kept[StringRef(op.reason).drop_front(kNotFp8.size())] += op.cost;
   }
   if (products == 0 && kept.empty())

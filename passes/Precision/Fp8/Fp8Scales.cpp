@@ -138,5 +138,5 @@ void DelayedScales::advanceWith(Value lanesOfLargest, func::FuncOp update) {
   for (Operation *op = last->getNextNode(); op != getReturn(update);
        op = op->getNextNode())
     if (isReported(op))
-      setDecision(op, kRuleFp8, "keeps the scales of tensors of 8 bit");
+      amp::setDecision(op, {Rule::Fp8Scales});
 }

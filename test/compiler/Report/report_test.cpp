@@ -1,6 +1,7 @@
 //===- report_test.cpp - The report of a compilation as text --------------===//
 
 #include "compiler/Report/Model/Complete.h"
+#include "compiler/Report/Model/Reasons.h"
 #include "compiler/Report/Model/Rules.h"
 #include "compiler/Report/Text/Render.h"
 
@@ -8,6 +9,7 @@
 
 #include <set>
 
+using namespace mpc;
 using namespace mpc::report;
 
 namespace {
@@ -139,15 +141,54 @@ TEST(Report, RefusesWhatIsNoReport) {
 // Programs rely on them: no id is given twice, and each is found again.
 TEST(Report, NamesRulesForPrograms) {
   std::set<std::string> ids;
-  for (const Rule &rule : allRules()) {
-    EXPECT_TRUE(ids.insert(rule.id.str()).second) << rule.id.str();
-    EXPECT_EQ(ruleId(rule.rule, ("a" + rule.phrase + "b").str()), rule.id);
+  for (Rule rule : {
+#define MPC_RULE(Name, id, arguments) Rule::Name,
+#include "compiler/Support/Rules.def"
+       }) {
+    EXPECT_TRUE(ids.insert(idOf(rule).str()).second) << idOf(rule).str();
+    EXPECT_EQ(ruleOf(idOf(rule)), rule);
+    EXPECT_FALSE(groupOf(rule).empty());
   }
-  EXPECT_EQ(ruleId("minimum cut", "view; f32 would move 24 bytes more"),
+  EXPECT_EQ(ruleOf("a later rule"), std::nullopt);
+  EXPECT_TRUE(isWithin("option.fp8", Rule::Option));
+  EXPECT_TRUE(isWithin("option", Rule::Option));
+  EXPECT_FALSE(isWithin("options", Rule::Option));
+}
+
+// Every argument of every rule is part of its text.
+TEST(Report, WritesReasonsOfDecisions) {
+  for (Rule rule : {
+#define MPC_RULE(Name, id, arguments) Rule::Name,
+#include "compiler/Support/Rules.def"
+       }) {
+    std::vector<Argument> arguments;
+    for (size_t i = 0; i < numArgumentsOf(rule); ++i)
+      arguments.push_back("<" + std::to_string(i) + ">");
+    std::string text = textOf(rule, arguments);
+    EXPECT_EQ(text.find('{'), std::string::npos) << text;
+    for (size_t i = 0; i < numArgumentsOf(rule); ++i)
+      EXPECT_NE(text.find(std::get<std::string>(arguments[i])),
+                std::string::npos)
+          << text;
+  }
+  EXPECT_EQ(reasonOf(Rule::CutMovesMore, {"f32", int64_t(24)}, "view"),
+            "view; f32 would move 24 bytes more");
+  EXPECT_EQ(reasonOf(Rule::PinRange, {1e9, "f16", 65504.0}, "view"),
+            "values up to 1e+09 do not fit f16 (65504)");
+  EXPECT_EQ(reasonOf(Rule::Class, {}, "a product"), "a product");
+  EXPECT_EQ(reasonOf(Rule::Fp8Untrained, {}, "a product"),
+            "16 bit, not fp8: it is not trained");
+}
+
+// Reports of earlier versions have no ids.
+TEST(Report, FindsRulesOfOldReports) {
+  for (const OldRule &rule : oldRules())
+    EXPECT_EQ(oldRuleId(rule.rule, ("a" + rule.phrase + "b").str()), rule.id);
+  EXPECT_EQ(oldRuleId("minimum cut", "view; f32 would move 24 bytes more"),
             "cut.moves-more");
-  EXPECT_EQ(ruleId("user option", "keep-fp32=head"), "option.keep-fp32");
-  EXPECT_EQ(ruleId("a later rule", ""), "other");
-  EXPECT_EQ(ruleId("", ""), "");
+  EXPECT_EQ(oldRuleId("user option", "keep-fp32=head"), "option.keep-fp32");
+  EXPECT_EQ(oldRuleId("a later rule", ""), "other");
+  EXPECT_EQ(oldRuleId("", ""), "");
 }
 
 // What is added when all is compiled: the module, by the exporter's word before

@@ -138,7 +138,7 @@ func.func @follow(%x: tensor<8x64xf32>, %u: tensor<64x256xf32>, %w: tensor<64x10
                   %y: tensor<8x16x4x4xf32>, %g: tensor<8x16x2x2xf32>) -> (tensor<8x10xf32>, tensor<8x10xf32>, tensor<8x16x4x4xf32>) {
   %0 = train.matmul %x, %u : (tensor<8x64xf32>, tensor<64x256xf32>) -> tensor<8x256xf32>
   %1 = train.reshape %0 : (tensor<8x256xf32>) -> tensor<8x16x4x4xf32>
-  // CHECK: train.average_pool {{.*}}rule = "minimum cut"{{.*}} : (tensor<8x16x4x4xbf16>) -> tensor<8x16x2x2xbf16>
+  // CHECK: train.average_pool {{.*}}#amp.decision<"cut.{{.*}} : (tensor<8x16x4x4xbf16>) -> tensor<8x16x2x2xbf16>
   %2 = train.average_pool %1 {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>,
       pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>} : (tensor<8x16x4x4xf32>) -> tensor<8x16x2x2xf32>
   %3 = train.reshape %2 : (tensor<8x16x2x2xf32>) -> tensor<8x64xf32>
@@ -227,7 +227,7 @@ func.func @f64(%x: tensor<4x4xf64>, %w: tensor<4x4xf64>) -> tensor<4x4xf64> {
 func.func @scalars_stay(%w: tensor<4x8xf32>, %n: tensor<f32>) -> tensor<4x4xf32> {
   // CHECK: train.constant {mpc.loss_seed} dense<1.000000e+00> : tensor<f32>
   %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
-  // CHECK: train.mul {{.*}}"a single number is never rounded"{{.*}} -> tensor<f32>
+  // CHECK: train.mul {{.*}}"pin.number"{{.*}} -> tensor<f32>
   %0 = train.mul %seed, %n : (tensor<f32>, tensor<f32>) -> tensor<f32>
   // CHECK: %[[D:.*]] = train.broadcast_to {{.*}} : (tensor<f32>) -> tensor<4x8xf32>
   // CHECK-NEXT: amp.cast %[[D]]

@@ -8,7 +8,7 @@
 // CHECK: mpc.report = "{\22functions\22:[{\22casts\22:[{\22bytes\22:384,\22from\22:\22f32\22,\22input\22:true,\22to\22:\22bf16\22,\22weight\22:false}],\22name\22:\22step\22,\22ops\22:[
 // CHECK-SAME: {\22accumulate_dtype\22:\22f32\22,\22bytes\22:896,\22bytes_16bit\22:384,\22casts_in\22:1,\22casts_out\22:0,\22class\22:\22low\22,\22dtype\22:\22f32\22,\22flops\22:2048,\22flops_16bit\22:2048,
 // CHECK-SAME: \22inputs\22:[{\22bytes\22:128,\22cast\22:0,\22dtype\22:\22bf16\22,\22input\22:true},{\22bytes\22:256,\22dtype\22:\22bf16\22,\22state\22:\22fc1.weight\22}],
-// CHECK-SAME: \22node\22:\22fc1\22,\22op\22:\22train.matmul\22,\22operand_dtype\22:\22bf16\22,\22reason\22:\22why\22,\22rule\22:\22class\22,\22terms\22:[\22contracted\22],\22type\22:\22Gemm\22}
+// CHECK-SAME: \22node\22:\22fc1\22,\22op\22:\22train.matmul\22,\22operand_dtype\22:\22bf16\22,\22reason\22:\22{{[^\\]+}}\22,\22rule\22:\22class\22,\22rule_id\22:\22class\22,\22terms\22:[\22contracted\22],\22type\22:\22Gemm\22}
 // A view has no sums and moves nothing. It reads what a line made.
 // CHECK-SAME: {\22accumulate_dtype\22:\22\22,\22bytes\22:0,
 // CHECK-SAME: \22inputs\22:[{\22bytes\22:512,\22dtype\22:\22f32\22,\22op\22:0}]
@@ -22,7 +22,7 @@ module attributes {mpc.precision = "bf16"} {
     %q = train.read @parameters.bf16 : tensor<1x1024xbf16>
     %w = train.unpack %q {offset = 0 : i64} : (tensor<1x1024xbf16>) -> tensor<8x16xbf16>
     %low = amp.cast %x : tensor<8x8xf32> to tensor<8x8xbf16>
-    %0 = train.matmul %low, %w {mpc.precision.reason = "why", mpc.precision.rule = "class"} : (tensor<8x8xbf16>, tensor<8x16xbf16>) -> tensor<8x16xf32> loc("fc1"("Gemm"))
+    %0 = train.matmul %low, %w {mpc.precision.decision = #amp.decision<"class">} : (tensor<8x8xbf16>, tensor<8x16xbf16>) -> tensor<8x16xf32> loc("fc1"("Gemm"))
     %1 = train.reshape %0 : (tensor<8x16xf32>) -> tensor<128xf32>
     %new = train.sgd %p, %p, %lr {weight_decay = 0.0 : f32} : (tensor<1x1024xf32>, tensor<1x1024xf32>, tensor<f32>) -> tensor<1x1024xf32>
     train.write @parameters, %new : tensor<1x1024xf32>

@@ -6,7 +6,7 @@
 // these down: its names of nodes say nothing. What reads a weight is no node.
 // CHECK-LABEL: func.func @predict
 // CHECK:       train.matmul {{.*}}(tensor<64x64xbf16>, tensor<64x64xbf16>)
-// CHECK:       train.matmul {{.*}}mpc.precision.rule = "user option"} : (tensor<64x64xf32>, tensor<64x64xf32>)
+// CHECK:       train.matmul {{.*}}mpc.precision.decision = #amp.decision<"option.op-precision", {{.*}}>{{.*}}} : (tensor<64x64xf32>, tensor<64x64xf32>)
 // NEAREST:     error: option 'op-precision'='haed=fp32' matches no node and no op type; nearest {{.*}}'head'
 // WEIGHT:      error: option 'op-precision'='weight=fp32' matches no node and no op type
 module attributes {mpc.module_paths = {node_linear = "blocks.0.fc", node_linear_1 = "head"}} {

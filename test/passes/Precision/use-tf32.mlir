@@ -7,22 +7,22 @@
 // Products that read f32 are marked, and nothing else. What the user keeps in
 // fp32 is not; in other programs what the user gave tf32 is, and alone.
 // CHECK:       mpc.notes = ["tf32: CPUs multiply in f32
-// CHECK:       train.matmul {{.*}}mpc.precision.rule = "tf32", mpc.tf32} : (tensor<64x64xf32>, tensor<64x64xf32>)
-// CHECK-NEXT:  train.relu {{.*}}mpc.precision.rule = "precision"} :
+// CHECK:       train.matmul {{.*}}mpc.precision.decision = #amp.decision<"tf32">, mpc.tf32} : (tensor<64x64xf32>, tensor<64x64xf32>)
+// CHECK-NEXT:  train.relu {{.*}}#amp.decision<"precision"{{.*}} :
 // CHECK-NEXT:  train.matmul {{.*}}mpc.tf32}
 // KEPT-LABEL:  func.func @predict
 // KEPT:        train.matmul
-// KEPT-SAME:   mpc.precision.rule = "user option"}
+// KEPT-SAME:   mpc.precision.decision = #amp.decision<"option.keep-fp32", {{.*}}>
 // KEPT:        train.matmul {{.*}}mpc.tf32}
 // MIXED-LABEL: func.func @predict
-// MIXED:       train.matmul {{.*}}mpc.precision.format = "tf32", {{.*}}mpc.precision.rule = "user option", mpc.tf32} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+// MIXED:       train.matmul {{.*}}mpc.precision.decision = #amp.decision<"option.op-precision", {{.*}}>, mpc.precision.format = "tf32"{{.*}}mpc.tf32} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
 // MIXED:       train.matmul
 // MIXED-NOT:   mpc.tf32
 // MIXED-SAME:  (tensor<64x64xbf16>, tensor<64x64xbf16>)
 // NONE-NOT:    tf32
 // ONE:         train.matmul
 // ONE-NOT:     mpc.tf32
-// ONE-SAME:    mpc.precision.rule = "precision"}
+// ONE-SAME:    #amp.decision<"precision", "fp32">}
 // ONE:         train.matmul {{.*}}mpc.tf32}
 module {
   func.func @predict(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> attributes {train.entry = #train.entry<predict>} {

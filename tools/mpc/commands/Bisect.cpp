@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Support/Precisions.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/CompilerFiles.h"
 #include "tools/mpc/base/Output.h"
@@ -58,8 +59,7 @@ class Bisection {
 public:
   explicit Bisection(const Options &options)
       : options(options), asked(options.arguments.toOptions(options.model)) {
-    if (asked.precision == "fp32" || asked.precision == "tf32" ||
-        asked.precision == "fp64")
+    if (!mpc::precisionOf(asked.precision).isMixed())
       throw Failure(Usage,
                     "nothing is rounded with --precision=" + asked.precision);
     mpc::CompileOptions wide = asked;

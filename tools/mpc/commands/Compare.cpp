@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Support/Precisions.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/CompilerFiles.h"
 #include "tools/mpc/base/Output.h"
@@ -63,7 +64,7 @@ static std::string findPage(const Options &options) {
 static int run(Options &options) {
   refusePackage(options.model);
   mpc::CompileOptions asked = options.arguments.toOptions(options.model);
-  if (asked.precision == "fp64")
+  if (mpc::precisionOf(asked.precision).wide == "f64")
     throw Failure(Usage, "compares fp32, bf16 and fp16; --precision=fp64 is "
                          "for checks of gradients");
   if (asked.masterWeights != "fp32")

@@ -1,6 +1,7 @@
 //===- PolicyFile.cpp - Precisions by name, in a file ---------------------===//
 
 #include "tools/mpc/options/PolicyFile.h"
+#include "passes/Options/OptionChecks.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/Text.h"
 
@@ -17,8 +18,6 @@ static constexpr size_t kMaxBytes = 1 << 20;
 static constexpr unsigned kMaxKeyParts = 16;
 static const std::vector<std::string> kFormats = {"fp32", "tf32", "bf16",
                                                   "fp16", "fp8",  "low"};
-static const std::vector<std::string> kPrecisions = {"fp32", "tf32", "bf16",
-                                                     "fp16", "fp8",  "auto"};
 static const std::vector<std::string> kResiduals = {"low", "fp32"};
 
 namespace {
@@ -38,7 +37,8 @@ public:
                     static_cast<long long>(kVersion)));
     PrecisionPolicy policy;
     if (const toml::node *precision = table.get("precision"))
-      policy.precision = word(*precision, "precision", kPrecisions);
+      policy.precision = word(*precision, "precision",
+                              mpc::check::precision().words);
     if (const toml::node *residual = table.get("residual"))
       policy.residual = word(*residual, "residual", kResiduals);
     if (const toml::node *rules = table.get("rule"))

@@ -2,6 +2,8 @@
 
 #include "compiler/Dialect/Mpc/IR/Mpc.h"
 
+#include "compiler/Dialect/Amp/IR/Decision.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -68,7 +70,7 @@ struct Range {
   static bool check(Attribute value) {
     return isArrayOf<IntegerAttr>(value) && cast<ArrayAttr>(value).size() == 2;
   }
-  static constexpr const char *kText = "two integers, [low, high]";
+  static constexpr const char *kText = "two integers, [low, high)";
 };
 struct Dictionary {
   static bool check(Attribute value) { return isa<DictionaryAttr>(value); }
@@ -79,6 +81,10 @@ struct Dictionaries {
     return isArrayOf<DictionaryAttr>(value);
   }
   static constexpr const char *kText = "an array of dictionaries";
+};
+struct Decision {
+  static bool check(Attribute value) { return isa<amp::DecisionAttr>(value); }
+  static constexpr const char *kText = "an #amp.decision";
 };
 } // namespace types
 } // namespace

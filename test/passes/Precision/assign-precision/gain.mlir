@@ -8,9 +8,9 @@
 func.func @small(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>) -> tensor<4x64xf32> {
   // CHECK: train.matmul {{.*}} -> tensor<4x64xf32>
   %0 = train.matmul %x, %w : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
-  // CHECK: train.gelu {{.*}}what it reads is f32{{.*}} -> tensor<4x64xf32>
+  // CHECK: train.gelu {{.*}}"cut.reads-f32"{{.*}} -> tensor<4x64xf32>
   %1 = train.gelu %0 : (tensor<4x64xf32>) -> tensor<4x64xf32>
-  // CHECK: train.softmax {{.*}}16 bit would move 1024 bytes more{{.*}} -> tensor<4x64xf32>
+  // CHECK: train.softmax {{.*}}"cut.moves-more", "16 bit", 1024{{.*}} -> tensor<4x64xf32>
   %s = train.softmax %1 {axis = 1 : i64} : (tensor<4x64xf32>) -> tensor<4x64xf32>
   %r = train.add %s, %1 : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
   // CHECK: amp.cast

@@ -12,7 +12,7 @@ func.func @sliced_weight(%x: tensor<32x64xf32>, %dq: tensor<32x64xf32>, %dk: ten
   // CHECK-COUNT-2: train.matmul {{.*}} -> tensor<64x64xf32>
   %0 = train.matmul %x, %dq {transpose_lhs} : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
   %1 = train.matmul %x, %dk {transpose_lhs} : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
-  // CHECK: train.concat {{.*}}mpc.precision.reason = "the gradient of a parameter is f32 up to the pack", mpc.precision.rule = "gradient"{{.*}} -> tensor<64x128xf32>
+  // CHECK: train.concat {{.*}}mpc.precision.decision = #amp.decision<"pin.parameter-gradient">{{.*}} -> tensor<64x128xf32>
   %2 = train.concat %0, %1 {axis = 1 : i64} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x128xf32>
   // CHECK-NOT: amp.cast
   // CHECK: train.pack
@@ -30,9 +30,9 @@ train.state @m optimizer : tensor<8x1024xf32>
 func.func @concatenated_weights(%x: tensor<32x64xf32>, %dy: tensor<32x192xf32>) {
   // CHECK: train.matmul {{.*}} -> tensor<64x192xf32>
   %0 = train.matmul %x, %dy {transpose_lhs} : (tensor<32x64xf32>, tensor<32x192xf32>) -> tensor<64x192xf32>
-  // CHECK: train.split {{.*}}"gradient"{{.*}} -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>)
+  // CHECK: train.split {{.*}}"pin.parameter-gradient"{{.*}} -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>)
   %1:3 = train.split %0 {axis = 1 : i64, sizes = array<i64: 64, 64, 64>} : (tensor<64x192xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>)
-  // CHECK: train.transpose {{.*}}"gradient"{{.*}} -> tensor<64x64xf32>
+  // CHECK: train.transpose {{.*}}"pin.parameter-gradient"{{.*}} -> tensor<64x64xf32>
   %2 = train.transpose %1#2 {permutation = array<i64: 1, 0>} : (tensor<64x64xf32>) -> tensor<64x64xf32>
   // CHECK-NOT: amp.cast
   // CHECK: train.pack
@@ -49,7 +49,7 @@ func.func @scaled_weight(%x: tensor<32x64xf32>, %dy: tensor<32x64xf32>) {
   %half = train.constant dense<0.5> : tensor<f32> : tensor<f32>
   // CHECK: train.matmul {{.*}} -> tensor<64x64xf32>
   %0 = train.matmul %x, %dy {transpose_lhs} : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
-  // CHECK: train.mul {{.*}}"gradient"{{.*}} -> tensor<64x64xf32>
+  // CHECK: train.mul {{.*}}"pin.parameter-gradient"{{.*}} -> tensor<64x64xf32>
   %1 = train.mul %0, %half : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
   // CHECK: train.pack
   %p = train.pack %1 {mpc.gradients, offsets = array<i64: 0>} : (tensor<64x64xf32>) -> tensor<4x1024xf32>
@@ -72,7 +72,7 @@ func.func @tied_embedding(%x: tensor<32x64xf32>, %dy: tensor<32x96xf32>, %ids: t
   %1 = train.matmul %x, %dy {transpose_lhs} : (tensor<32x64xf32>, tensor<32x96xf32>) -> tensor<64x96xf32>
   // CHECK: train.transpose {{.*}} -> tensor<96x64xf32>
   %2 = train.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<64x96xf32>) -> tensor<96x64xf32>
-  // CHECK: train.add {{.*}}"gradient"{{.*}} -> tensor<96x64xf32>
+  // CHECK: train.add {{.*}}"pin.parameter-gradient"{{.*}} -> tensor<96x64xf32>
   %3 = train.add %0, %2 : (tensor<96x64xf32>, tensor<96x64xf32>) -> tensor<96x64xf32>
   // CHECK: train.pack
   %p = train.pack %3 {mpc.gradients, offsets = array<i64: 0>} : (tensor<96x64xf32>) -> tensor<6x1024xf32>
@@ -92,7 +92,7 @@ func.func @product_of_weights(%x: tensor<32x64xf32>, %dy: tensor<32x64xf32>) {
   %b = train.read @b : tensor<16x64xf32>
   // CHECK: %[[DW:.*]] = train.matmul {{.*}} -> tensor<64x64xf32>
   %dw = train.matmul %x, %dy {transpose_lhs} : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
-  // CHECK: train.reshape %[[DW]] {{.*}}"gradient"{{.*}} -> tensor<64x64xf32>
+  // CHECK: train.reshape %[[DW]] {{.*}}"pin.parameter-gradient"{{.*}} -> tensor<64x64xf32>
   %v = train.reshape %dw : (tensor<64x64xf32>) -> tensor<64x64xf32>
   // CHECK: amp.cast
   // CHECK: train.matmul {{.*}} -> tensor<64x16xf32>
@@ -122,7 +122,7 @@ func.func @gradient_of_both(%x: tensor<32x64xf32>, %dy: tensor<32x64xf32>) {
   %0 = train.matmul %dy, %w {transpose_rhs} : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
   // CHECK: train.tanh {{.*}} -> tensor<32x64x[[LOW]]>
   %1 = train.tanh %0 : (tensor<32x64xf32>) -> tensor<32x64xf32>
-  // CHECK: %[[DX:.*]] = train.mul {{.*}}"gradient"{{.*}} -> tensor<32x64xf32>
+  // CHECK: %[[DX:.*]] = train.mul {{.*}}"pin.parameter-gradient"{{.*}} -> tensor<32x64xf32>
   %dx = train.mul %1, %s : (tensor<32x64xf32>, tensor<64xf32>) -> tensor<32x64xf32>
   // CHECK: amp.cast %[[DX]]
   // CHECK: train.matmul

@@ -6,7 +6,7 @@
 func.func @centred_input(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {
   %w = train.read @w : tensor<64x64xf32>
   %mean = train.read @mean : tensor<64xf32>
-  // CHECK: train.sub {{.*}}inputs stay f32 up to a product or a norm{{.*}} : (tensor<32x64xf32>, tensor<64xf32>) -> tensor<32x64xf32>
+  // CHECK: train.sub {{.*}}"pin.input"{{.*}} : (tensor<32x64xf32>, tensor<64xf32>) -> tensor<32x64xf32>
   %0 = train.sub %x, %mean : (tensor<32x64xf32>, tensor<64xf32>) -> tensor<32x64xf32>
   // CHECK-NEXT: amp.cast
   // CHECK-NEXT: train.matmul
@@ -73,7 +73,7 @@ train.state @w parameter : tensor<64x64xf32>
 func.func @computed_weight(%x: tensor<32x64xf32>) -> (tensor<32x64xf32>, tensor<32x32xf32>) {
   %w = train.read @w : tensor<64x64xf32>
   %g = train.read @g : tensor<64xf32>
-  // CHECK: train.mul {{.*}}computed from parameters alone{{.*}} : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
+  // CHECK: train.mul {{.*}}"pin.of-parameters"{{.*}} : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
   %v = train.mul %w, %g : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
   // CHECK-NEXT: amp.cast
   %0 = train.matmul %x, %v : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
@@ -97,7 +97,7 @@ func.func @gradients(%x: tensor<32x64xf32>, %dy: tensor<32x64xf32>) {
   %dx = train.matmul %dy, %w {transpose_rhs} : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
   // CHECK: train.matmul {{.*}} -> tensor<64x64xf32>
   %0 = train.matmul %x, %dy {transpose_lhs} : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
-  // CHECK: train.mul {{.*}}gradient of a parameter{{.*}} -> tensor<64x64xf32>
+  // CHECK: train.mul {{.*}}"pin.parameter-gradient"{{.*}} -> tensor<64x64xf32>
   %1 = train.mul %0, %g : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
   // CHECK: train.matmul {{.*}} -> tensor<64x64xf32>
   %2 = train.matmul %x, %dx {transpose_lhs} : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>

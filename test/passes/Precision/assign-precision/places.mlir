@@ -13,7 +13,7 @@ func.func @sampled(%x: tensor<32x64xf32>, %t: tensor<512x64xf32>) -> tensor<32x6
   %0 = train.matmul %x, %w : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
   // CHECK: train.tanh %[[OFFSETS]] {{.*}} -> tensor<32x64xf32>
   %1 = train.tanh %0 : (tensor<32x64xf32>) -> tensor<32x64xf32>
-  // CHECK: train.mul {{.*}}where something is read{{.*}} -> tensor<32x64xf32>
+  // CHECK: train.mul {{.*}}"pin.place"{{.*}} -> tensor<32x64xf32>
   %2 = train.mul %1, %half : (tensor<32x64xf32>, tensor<f32>) -> tensor<32x64xf32>
   %3 = train.floor %2 : (tensor<32x64xf32>) -> tensor<32x64xf32>
   // The weight of an element is what flooring left.

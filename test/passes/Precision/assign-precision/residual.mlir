@@ -7,7 +7,7 @@
 func.func @stream(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %a = train.matmul %x, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %f = train.matmul %a, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  // CHECK: train.add {{.*}}--residual=fp32{{.*}} -> tensor<64x64xf32>
+  // CHECK: train.add {{.*}}"residual=fp32"{{.*}} -> tensor<64x64xf32>
   // LOW: train.add {{.*}} -> tensor<64x64xbf16>
   %y = train.add %a, %f : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %g = train.matmul %y, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>

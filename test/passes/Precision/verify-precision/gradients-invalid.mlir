@@ -63,7 +63,7 @@ module attributes {mpc.precision = "bf16"} {
     %0 = train.matmul %x, %y {transpose_lhs} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
     // expected-error @+2 {{result must be f32, being the gradient of a parameter or a part of one, but is 'tensor<8x8xbf16>'}}
     // expected-note @+1 {{mpc-assign-precision should have seen to it}}
-    %1 = train.mul %0, %s {mpc.precision.rule = "user option"} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xbf16>
+    %1 = train.mul %0, %s {mpc.precision.decision = #amp.decision<"option", "residual=fp32">} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xbf16>
     %2 = amp.cast %1 : tensor<8x8xbf16> to tensor<8x8xf32>
     %p = train.pack %2 {mpc.gradients, offsets = array<i64: 0>} : (tensor<8x8xf32>) -> tensor<1x1024xf32>
     train.write @m, %p : tensor<1x1024xf32>

@@ -1,0 +1,30 @@
+//===- Decision.h - Why an op has its types ---------------------*- C++ -*-===//
+#ifndef MPC_COMPILER_DIALECT_AMP_IR_DECISION_H
+#define MPC_COMPILER_DIALECT_AMP_IR_DECISION_H
+
+#include "compiler/Support/Rules.h"
+
+#include "mlir/IR/Attributes.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Operation.h"
+
+#define GET_ATTRDEF_CLASSES
+#include "compiler/Dialect/Amp/IR/AmpAttributes.h.inc"
+
+namespace mpc::amp {
+
+/// A rule and what it decided by, before it is an attribute.
+struct Decision {
+  Rule rule;
+  llvm::SmallVector<mlir::Attribute, 3> arguments = {};
+};
+
+/// Writes the decision to an op as kDecisionAttr.
+void setDecision(mlir::Operation *op, const Decision &decision);
+
+/// The decision of an op; null if it has none.
+DecisionAttr getDecision(mlir::Operation *op);
+
+} // namespace mpc::amp
+
+#endif // MPC_COMPILER_DIALECT_AMP_IR_DECISION_H

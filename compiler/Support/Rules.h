@@ -1,0 +1,31 @@
+//===- Rules.h - What decides about the precision of an op ------*- C++ -*-===//
+#ifndef MPC_COMPILER_SUPPORT_RULES_H
+#define MPC_COMPILER_SUPPORT_RULES_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+
+namespace mpc {
+
+/// The rows of Rules.def.
+enum class Rule {
+#define MPC_RULE(Name, id, arguments) Name,
+#include "compiler/Support/Rules.def"
+};
+
+/// "cut.moves-more"
+llvm::StringRef idOf(Rule rule);
+
+/// The rule with this id; nothing if there is none.
+std::optional<Rule> ruleOf(llvm::StringRef id);
+
+/// How many arguments a decision by this rule has.
+size_t numArgumentsOf(Rule rule);
+
+/// Returns true if `id` is that of `rule` or of a rule within it.
+bool isWithin(llvm::StringRef id, Rule rule);
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_SUPPORT_RULES_H
