@@ -14,7 +14,7 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
-#include "compiler/Support/Precisions.h"
+#include "compiler/Support/Precision/Precisions.h"
 #include "compiler/Support/Threading.h"
 #include "compiler/Target/Package.h"
 #include "passes/Driver/ImportOptions.h"

@@ -3,7 +3,7 @@
 #define MPC_PASSES_DRIVER_IMPORTOPTIONS_H
 
 #include "compiler/Import/Import.h"
-#include "compiler/Support/Precisions.h"
+#include "compiler/Support/Precision/Precisions.h"
 #include "passes/Driver/Pipeline.h"
 
 namespace mpc {

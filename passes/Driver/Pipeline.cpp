@@ -8,7 +8,7 @@
 
 #include "compiler/Catalog/Catalog.h"
 #include "compiler/Support/Machine.h"
-#include "compiler/Support/Precisions.h"
+#include "compiler/Support/Precision/Precisions.h"
 #include "compiler/Target/CpuTarget.h"
 #include "compiler/Target/GpuTarget.h"
 #include "passes/Codegen/Passes.h"

@@ -1,6 +1,6 @@
 //===- CheckOptions.cpp - What options say together -----------------------===//
 
-#include "compiler/Support/Precisions.h"
+#include "compiler/Support/Precision/Precisions.h"
 #include "passes/Options/OptimizerRows.h"
 #include "passes/Options/OptionText.h"
 

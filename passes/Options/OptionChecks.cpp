@@ -1,7 +1,7 @@
 //===- OptionChecks.cpp - What values options take ------------------------===//
 
 #include "passes/Options/OptionChecks.h"
-#include "compiler/Support/Precisions.h"
+#include "compiler/Support/Precision/Precisions.h"
 #include "passes/Options/OptionText.h"
 
 #include <algorithm>

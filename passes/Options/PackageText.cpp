@@ -1,7 +1,7 @@
 //===- PackageText.cpp - What a package remembers of its options ----------===//
 
 #include "passes/Options/PackageText.h"
-#include "compiler/Support/Precisions.h"
+#include "compiler/Support/Precision/Precisions.h"
 #include "passes/Options/OptimizerRows.h"
 #include "passes/Options/OptionText.h"
 

@@ -13,7 +13,7 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
-#include "compiler/Support/Precisions.h"
+#include "compiler/Support/Precision/Precisions.h"
 #include "compiler/Support/UserInput/Nearest.h"
 #include "compiler/Support/UserInput/UserRegex.h"
 #include "passes/Grad/EntryPoints.h"
@@ -528,8 +528,8 @@ struct AssignPrecisionPass
     module.walk([&](Operation *op) {
       if (!isReported(op))
         return;
-      amp::setDecision(
-          op, {Rule::Precision, {StringAttr::get(op->getContext(), precision)}});
+      amp::setDecision(op, {Rule::Precision,
+                            {StringAttr::get(op->getContext(), precision)}});
       PrecisionOverride override = rules.of(op);
       if (override.kind == PrecisionOverride::KeepFp32 ||
           override.kind == PrecisionOverride::ForceTf32) {

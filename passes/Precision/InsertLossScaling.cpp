@@ -9,7 +9,7 @@
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/Diagnostics.h"
-#include "compiler/Support/Precisions.h"
+#include "compiler/Support/Precision/Precisions.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Options/OptimizerRows.h"
 #include "passes/Options/PassOptions.h"

@@ -12,9 +12,9 @@
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Report.h"
 #include "compiler/Support/UserInput/Json.h"
-#include "passes/Precision/DecisionText.h"
 #include "passes/Precision/Passes.h"
-#include "passes/Precision/ReportEdges.h"
+#include "passes/Precision/Report/DecisionText.h"
+#include "passes/Precision/Report/ReportEdges.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -101,8 +101,8 @@ static llvm::json::Array termsOf(Operation *op) {
   return names;
 }
 
-/// What `op` says of its class in a program of `low`, which may be null, or what
-/// is proven of it instead.
+/// What `op` says of its class in a program of `low`, which may be null, or
+/// what is proven of it instead.
 static std::string ownReason(amp::PrecisionOpInterface op, FloatType low) {
   if (!low)
     return "";

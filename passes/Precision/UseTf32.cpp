@@ -8,7 +8,7 @@
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Catalog/Catalog.h"
 #include "compiler/Support/Notes.h"
-#include "compiler/Support/Precisions.h"
+#include "compiler/Support/Precision/Precisions.h"
 #include "passes/Precision/Passes.h"
 
 namespace mpc {

@@ -8,10 +8,10 @@
 #include "compiler/Analysis/Precision/Masters.h"
 #include "compiler/Analysis/Precision/Origins.h"
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
-#include "compiler/Support/Precisions.h"
-#include "passes/Precision/DecisionText.h"
+#include "compiler/Support/Precision/Precisions.h"
 #include "passes/Precision/Fp8/VerifyFp8.h"
 #include "passes/Precision/Passes.h"
+#include "passes/Precision/Report/DecisionText.h"
 
 #include "llvm/ADT/SmallSet.h"
 

@@ -2,7 +2,7 @@
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 
-#include "compiler/Support/Precisions.h"
+#include "compiler/Support/Precision/Precisions.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -181,7 +181,7 @@ amp::Decision mpc::explainExcess(const TensorFacts &facts, FloatType type) {
   };
   if (std::optional<double> large = facts.findTooLarge(type))
     return decide(Rule::PinRange, *large, amp::largestOf(type));
-  return decide(Rule::PinSmall, facts.smallest,
-                llvm::APFloat::getSmallest(type.getFloatSemantics())
-                    .convertToDouble());
+  return decide(
+      Rule::PinSmall, facts.smallest,
+      llvm::APFloat::getSmallest(type.getFloatSemantics()).convertToDouble());
 }

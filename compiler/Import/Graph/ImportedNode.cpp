@@ -496,7 +496,8 @@ void ImportedNode::nameLayer(Operation *op) {
   if (!product)
     return;
   RankedTensorType lhs = product.getLhs().getType();
-  int64_t sum = lhs.getShape()[lhs.getRank() - (product.getTransposeLhs() ? 2 : 1)];
+  int64_t sum =
+      lhs.getShape()[lhs.getRank() - (product.getTransposeLhs() ? 2 : 1)];
   if (sum > 1 &&
       (isMovedWeight(product.getLhs()) || isMovedWeight(product.getRhs())))
     product.setLayer(nodeLabel(proto));

@@ -12,7 +12,7 @@
 #include "compiler/Report/Model/Summary.h"
 #include "compiler/Support/UserInput/Json.h"
 
-#include "compiler/Support/Precisions.h"
+#include "compiler/Support/Precision/Precisions.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -34,12 +34,12 @@ static llvm::json::Object toJson(const Machine &machine, StringRef precision) {
       {"name", machine.name},
       {"bytes_per_ns", machine.bytes},
       {"flops_per_ns",
-       llvm::json::Object{
-           {"f32", machine.f32},
-           {"tf32", machine.tf32},
-           {"16bit", precisionOf(precision).low == "f16" ? machine.f16
-                                               : machine.bf16},
-           {"8bit", machine.fp8}}}};
+       llvm::json::Object{{"f32", machine.f32},
+                          {"tf32", machine.tf32},
+                          {"16bit", precisionOf(precision).low == "f16"
+                                        ? machine.f16
+                                        : machine.bf16},
+                          {"8bit", machine.fp8}}}};
 }
 
 static llvm::json::Object toJson(const DeviceReport &device,

@@ -6,7 +6,7 @@
 #include "compiler/Report/Model/Rules.h"
 #include "compiler/Report/Text/Text.h"
 #include "compiler/Report/Text/Time.h"
-#include "compiler/Support/Precisions.h"
+#include "compiler/Support/Precision/Precisions.h"
 #include "compiler/Support/Report.h"
 #include "compiler/Support/UserInput/Json.h"
 
@@ -127,18 +127,14 @@ const Function *Report::principal() const {
   return functions.empty() ? nullptr : &functions.front();
 }
 
-StringRef Report::lowName() const {
-  return precisionOf(precision).label;
-}
+StringRef Report::lowName() const { return precisionOf(precision).label; }
 
 StringRef Report::lowNameWithoutFp8() const {
   const Precision &row = precisionOf(precision);
   return row.fp8 == Precision::All ? row.low : row.label;
 }
 
-StringRef Report::wideName() const {
-  return precisionOf(precision).wide;
-}
+StringRef Report::wideName() const { return precisionOf(precision).wide; }
 
 //===----------------------------------------------------------------------===//
 // Reading

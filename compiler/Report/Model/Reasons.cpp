@@ -34,7 +34,7 @@ static constexpr bool areInOrder() {
 static_assert(areInOrder(), "Reasons.def must have the rows of Rules.def");
 #define MPC_RULE(Name, id, arguments) +1
 static constexpr size_t kNumRules = 0
-#include "compiler/Support/Rules.def"
+#include "compiler/Support/Precision/Rules.def"
     ;
 static_assert(std::size(kReasons) == kNumRules,
               "Reasons.def must have a row for each rule");

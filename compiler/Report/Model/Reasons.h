@@ -2,7 +2,7 @@
 #ifndef MPC_COMPILER_REPORT_MODEL_REASONS_H
 #define MPC_COMPILER_REPORT_MODEL_REASONS_H
 
-#include "compiler/Support/Rules.h"
+#include "compiler/Support/Precision/Rules.h"
 
 #include "llvm/ADT/ArrayRef.h"
 

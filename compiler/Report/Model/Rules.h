@@ -1,7 +1,8 @@
 //===- Rules.h - Ids of rules in reports of earlier versions ----*- C++ -*-===//
 //
-// Today a decision carries the id of its rule (compiler/Support/Rules.def). Packages
-// of earlier versions have a sentence only; the id is found by a phrase in it.
+// Today a decision carries the id of its rule
+// (compiler/Support/Precision/Rules.def). Packages of earlier versions have a
+// sentence only; the id is found by a phrase in it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_REPORT_MODEL_RULES_H

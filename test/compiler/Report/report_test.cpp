@@ -143,7 +143,7 @@ TEST(Report, NamesRulesForPrograms) {
   std::set<std::string> ids;
   for (Rule rule : {
 #define MPC_RULE(Name, id, arguments) Rule::Name,
-#include "compiler/Support/Rules.def"
+#include "compiler/Support/Precision/Rules.def"
        }) {
     EXPECT_TRUE(ids.insert(idOf(rule).str()).second) << idOf(rule).str();
     EXPECT_EQ(ruleOf(idOf(rule)), rule);
@@ -159,7 +159,7 @@ TEST(Report, NamesRulesForPrograms) {
 TEST(Report, WritesReasonsOfDecisions) {
   for (Rule rule : {
 #define MPC_RULE(Name, id, arguments) Rule::Name,
-#include "compiler/Support/Rules.def"
+#include "compiler/Support/Precision/Rules.def"
        }) {
     std::vector<Argument> arguments;
     for (size_t i = 0; i < numArgumentsOf(rule); ++i)

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Support/Precisions.h"
+#include "compiler/Support/Precision/Precisions.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/CompilerFiles.h"
 #include "tools/mpc/base/Output.h"

@@ -37,8 +37,8 @@ public:
                     static_cast<long long>(kVersion)));
     PrecisionPolicy policy;
     if (const toml::node *precision = table.get("precision"))
-      policy.precision = word(*precision, "precision",
-                              mpc::check::precision().words);
+      policy.precision =
+          word(*precision, "precision", mpc::check::precision().words);
     if (const toml::node *residual = table.get("residual"))
       policy.residual = word(*residual, "residual", kResiduals);
     if (const toml::node *rules = table.get("rule"))

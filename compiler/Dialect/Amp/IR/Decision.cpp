@@ -10,9 +10,9 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::amp;
 
-LogicalResult
-DecisionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     StringRef id, ArrayRef<Attribute> arguments) {
+LogicalResult DecisionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   StringRef id,
+                                   ArrayRef<Attribute> arguments) {
   std::optional<Rule> rule = ruleOf(id);
   if (!rule)
     return emitError() << "'" << id << "' is no rule of Rules.def";

@@ -2,7 +2,7 @@
 #ifndef MPC_COMPILER_DIALECT_AMP_IR_DECISION_H
 #define MPC_COMPILER_DIALECT_AMP_IR_DECISION_H
 
-#include "compiler/Support/Rules.h"
+#include "compiler/Support/Precision/Rules.h"
 
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -9,7 +9,7 @@ def Amp_DecisionAttr : AttrDef<Amp_Dialect, "Decision"> {
   let mnemonic = "decision";
   let summary = "The rule that decided the types of an op";
   let description = [{
-    `rule` is the id of a row of `compiler/Support/Rules.def`, `arguments` are what
+    `rule` is the id of a row of `compiler/Support/Precision/Rules.def`, `arguments` are what
     the row lists: strings, integers, floats and types. The precision report makes a
     sentence of both (`compiler/Report/Model/Reasons.def`).
 

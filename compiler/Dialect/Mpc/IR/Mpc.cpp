@@ -104,11 +104,12 @@ static const Row rows[] = {
 static LogicalResult verifyAttribute(Operation *op, NamedAttribute attribute,
                                      unsigned place, StringRef where) {
   StringRef name = attribute.getName();
-  const Row *row = llvm::find_if(
-      rows, [&](const Row &row) { return row.name == name; });
+  const Row *row =
+      llvm::find_if(rows, [&](const Row &row) { return row.name == name; });
   if (row == std::end(rows))
     return op->emitError("'")
-           << name << "' is no attribute that compiler/Attributes/Attributes.def "
+           << name
+           << "' is no attribute that compiler/Attributes/Attributes.def "
            << "knows";
   if (!(row->places & place))
     return op->emitError("'") << name << "' is not for " << where;
@@ -127,9 +128,9 @@ LogicalResult MpcDialect::verifyOperationAttribute(Operation *op,
   return verifyAttribute(op, attribute, Operation_, "ops");
 }
 
-LogicalResult
-MpcDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned,
-                                     NamedAttribute attribute) {
+LogicalResult MpcDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                   unsigned,
+                                                   NamedAttribute attribute) {
   return verifyAttribute(op, attribute, Argument, "inputs");
 }
 

@@ -265,10 +265,11 @@ LogicalResult MatmulOp::buildGradient(OpBuilder &builder,
       lhs = stackMatrices(builder, loc, lhs);
       grad = stackMatrices(builder, loc, grad);
     }
-    Value product = transposeRhs ? multiply(builder, *this, {grad, true},
-                                            {lhs, transposeLhs}, isWeight)
-                                 : multiply(builder, *this, {lhs, !transposeLhs},
-                                            {grad, false}, isWeight);
+    Value product = transposeRhs
+                        ? multiply(builder, *this, {grad, true},
+                                   {lhs, transposeLhs}, isWeight)
+                        : multiply(builder, *this, {lhs, !transposeLhs},
+                                   {grad, false}, isWeight);
     operandGrads[1] =
         sumToShape(builder, loc, product, getRhs().getType().getShape());
   }

@@ -1,6 +1,6 @@
 //===- Rules.h - What decides about the precision of an op ------*- C++ -*-===//
-#ifndef MPC_COMPILER_SUPPORT_RULES_H
-#define MPC_COMPILER_SUPPORT_RULES_H
+#ifndef MPC_COMPILER_SUPPORT_PRECISION_RULES_H
+#define MPC_COMPILER_SUPPORT_PRECISION_RULES_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -11,7 +11,7 @@ namespace mpc {
 /// The rows of Rules.def.
 enum class Rule {
 #define MPC_RULE(Name, id, arguments) Name,
-#include "compiler/Support/Rules.def"
+#include "compiler/Support/Precision/Rules.def"
 };
 
 /// "cut.moves-more"
@@ -28,4 +28,4 @@ bool isWithin(llvm::StringRef id, Rule rule);
 
 } // namespace mpc
 
-#endif // MPC_COMPILER_SUPPORT_RULES_H
+#endif // MPC_COMPILER_SUPPORT_PRECISION_RULES_H

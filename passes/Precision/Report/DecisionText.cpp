@@ -1,6 +1,6 @@
 //===- DecisionText.cpp - Decisions as text -------------------------------===//
 
-#include "passes/Precision/DecisionText.h"
+#include "passes/Precision/Report/DecisionText.h"
 
 #include "compiler/Report/Model/Reasons.h"
 #include "compiler/Support/UserInput/Json.h"
@@ -20,7 +20,8 @@ static report::Argument argumentOf(Attribute attribute) {
   return text;
 }
 
-static SmallVector<report::Argument> argumentsOf(ArrayRef<Attribute> attributes) {
+static SmallVector<report::Argument>
+argumentsOf(ArrayRef<Attribute> attributes) {
   return llvm::map_to_vector(attributes, argumentOf);
 }
 

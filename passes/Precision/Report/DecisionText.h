@@ -1,6 +1,6 @@
 //===- DecisionText.h - Decisions as text -----------------------*- C++ -*-===//
-#ifndef MPC_PASSES_PRECISION_DECISIONTEXT_H
-#define MPC_PASSES_PRECISION_DECISIONTEXT_H
+#ifndef MPC_PASSES_PRECISION_REPORT_DECISIONTEXT_H
+#define MPC_PASSES_PRECISION_REPORT_DECISIONTEXT_H
 
 #include "compiler/Dialect/Amp/IR/Decision.h"
 
@@ -17,4 +17,4 @@ std::string reasonOf(amp::DecisionAttr decision, llvm::StringRef own);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_DECISIONTEXT_H
+#endif // MPC_PASSES_PRECISION_REPORT_DECISIONTEXT_H

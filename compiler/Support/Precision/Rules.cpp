@@ -1,6 +1,6 @@
 //===- Rules.cpp - What decides about the precision of an op --------------===//
 
-#include "compiler/Support/Rules.h"
+#include "compiler/Support/Precision/Rules.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -16,7 +16,7 @@ struct Row {
 
 static constexpr Row kRows[] = {
 #define MPC_RULE(Name, id, arguments) {id, arguments},
-#include "compiler/Support/Rules.def"
+#include "compiler/Support/Precision/Rules.def"
 };
 
 static const Row &rowOf(Rule rule) { return kRows[static_cast<size_t>(rule)]; }

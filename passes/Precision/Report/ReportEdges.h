@@ -5,8 +5,8 @@
 // compiler/Support/Report.h describes.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_PRECISION_REPORTEDGES_H
-#define MPC_PASSES_PRECISION_REPORTEDGES_H
+#ifndef MPC_PASSES_PRECISION_REPORT_REPORTEDGES_H
+#define MPC_PASSES_PRECISION_REPORT_REPORTEDGES_H
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 
@@ -42,4 +42,4 @@ bool isCast(mlir::Operation *op);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_REPORTEDGES_H
+#endif // MPC_PASSES_PRECISION_REPORT_REPORTEDGES_H

@@ -1,6 +1,6 @@
 //===- ReportEdges.cpp - Where reported ops have their operands from ------===//
 
-#include "passes/Precision/ReportEdges.h"
+#include "passes/Precision/Report/ReportEdges.h"
 
 #include "compiler/Support/UserInput/Json.h"
 

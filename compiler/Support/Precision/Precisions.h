@@ -3,8 +3,8 @@
 // Needs no LLVM: tools without a compiler know precisions, too.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_COMPILER_SUPPORT_PRECISIONS_H
-#define MPC_COMPILER_SUPPORT_PRECISIONS_H
+#ifndef MPC_COMPILER_SUPPORT_PRECISION_PRECISIONS_H
+#define MPC_COMPILER_SUPPORT_PRECISION_PRECISIONS_H
 
 #include <string_view>
 
@@ -32,7 +32,7 @@ inline constexpr Precision kPrecisions[] = {
 #define MPC_PRECISION(Name, name, wide, low, label, scalesLoss, fp8,           \
                       multipliesTf32)                                          \
   {name, wide, low, label, scalesLoss, Precision::fp8, multipliesTf32},
-#include "compiler/Support/Precisions.def"
+#include "compiler/Support/Precision/Precisions.def"
 };
 
 /// The row of `name`; null if there is none.
@@ -52,4 +52,4 @@ constexpr const Precision &precisionOf(std::string_view name) {
 
 } // namespace mpc
 
-#endif // MPC_COMPILER_SUPPORT_PRECISIONS_H
+#endif // MPC_COMPILER_SUPPORT_PRECISION_PRECISIONS_H
