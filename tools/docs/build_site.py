@@ -20,6 +20,8 @@ OPTIONS = "tools/mpc/share/doc/mpc/OPTIONS.md"  # In the build folder.
 # Sections of the index. Pages that none of them lists are those of "Folders".
 SECTIONS = {
     "Overview": ["README", "docs/walkthrough", "docs/glossary", "CHANGELOG", "CONTRIBUTING"],
+    "Guide": [f"docs/guide/{name}" for name in (
+        "models", "training", "precision", "diagnosis", "gpu", "c-api", "command-line", "performance", "limits")],
     "Formats": ["docs/format/package", "docs/format/checkpoint"],
     "Rationale": ["docs/rationale/train", "docs/rationale/amp", "docs/rationale/exec"],
     "Reference": ["compiler/Import/OPS", "compiler/Import/TRAINING"],
