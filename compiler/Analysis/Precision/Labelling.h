@@ -47,7 +47,7 @@ struct PrecisionOverride {
   enum Kind { None, KeepFp32, ForceTf32, ForceLow, ForceFp8 };
   Kind kind = None;
   Rule rule = Rule::Option;
-  std::string text = {}; ///< Of the option.
+  std::string text = {}; ///< What the user wrote.
 
   amp::Decision decision(mlir::MLIRContext *context) const {
     return {rule, {mlir::StringAttr::get(context, text)}};

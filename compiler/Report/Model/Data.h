@@ -73,7 +73,8 @@ struct Op {
   uint64_t castsIn = 0, castsOut = 0;
   std::string rule, reason;
   std::string range;  ///< What is proven of its result; "" for nothing.
-  std::string ruleId; ///< Of compiler/Report/Model/Rules.h, or a later one.
+  /// Id from compiler/Support/Precision/Rules.def or a later version of it.
+  std::string ruleId;
   std::string module; ///< "transformer.h.0.attn", "" at the top.
   Phase phase = Phase::Forward;
   Cost cost; ///< Without casts.

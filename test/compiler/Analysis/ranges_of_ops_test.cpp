@@ -83,7 +83,7 @@ bool RangesTest::checkOp(Operation *op) {
   func.setFunctionType(builder.getFunctionType(body->getArgumentTypes(),
                                                ValueRange(results).getTypes()));
   nameValues(func);
-  // Of the op alone; compiling takes the module apart.
+  // Ranges of the op alone; compiling takes the module apart.
   OwningOpRef<ModuleOp> compiled = module->clone();
   test::ProgramPtr program = test::buildProgram(*compiled);
   EXPECT_TRUE(program);

@@ -193,7 +193,7 @@ TEST_F(CudaMatmul, OnlyForwardProductsOfFp8AccumulateFast) {
 }
 
 TEST_F(CudaMatmul, RoundsToTf32WhereTheCallSaysSo) {
-  // 1 + 2^-11 has no place in TF32, of which 2^-10 is the last bit; ties go to
+  // TF32 cannot hold 1 + 2^-11: its last bit is 2^-10, and ties go to
   // even.
   std::vector<float> lhs(16, 1 + 0x1p-11f), rhs(16, 1), result(16);
   const cuda::CUdeviceptr operands[] = {

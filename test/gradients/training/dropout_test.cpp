@@ -144,7 +144,7 @@ TEST(Dropout, GivesTheKnownAnswer) {
   EXPECT_EQ(MaskMaker("0.25716888904571533", 3).make(0, 0)[0], 0);
 }
 
-// Of n elements n r are dropped, and masks of different steps, seeds and ops
+// n r of n elements are dropped, and masks of different steps, seeds and ops
 // agree as often as independent ones do. Seeds next to each other, far apart,
 // and equal in 32 bits: with a sum as key (0, op 1) would be (1, op 0).
 TEST(Dropout, StreamsAreIndependent) {

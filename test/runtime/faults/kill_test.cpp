@@ -76,7 +76,7 @@ class Uninterrupted {
 
 // Kills a child that does nothing but step and save, at 100 moments. Each time
 // the newest checkpoint is whole, no older than the last save that was done,
-// and training goes on from it bit for bit.
+// and training continues from it bit for bit.
 TEST(Faults, KillingNeverLosesACheckpoint) {
   PackageOptions options;
   options.loss_scale = 1 << 14;  // Some steps overflow.

@@ -83,7 +83,7 @@ TEST_P(Refusals, OfSessionsStepsSavesAndLoads) {
     Batch batch(1);
     begin();
     SessionPtr session = create_or_end();
-    // A step is made or it is not, and the next one goes on from there.
+    // A step is either complete or undone; the next one continues from there.
     int made = 0;
     for (int i = 0; i < 3; ++i)
       made += check(mpc_session_step(session.get(), batch.tensors, 2, nullptr),
@@ -101,7 +101,7 @@ TEST_P(Refusals, OfSessionsStepsSavesAndLoads) {
     if (saved && mpc_session_load_checkpoint(session.get(), path.c_str()))
       fail("a checkpoint that was saved does not load");
     if (step(session, 2).loss != step(other, 2).loss)
-      fail("the session goes on differently");
+      fail("the session continues differently");
     end(refused);
   });
 }
