@@ -14,7 +14,7 @@ protected:
   void fail(mlir::Location loc, llvm::StringRef culprit,
             const llvm::Twine &message) {
     mlir::emitError(loc, message).attachNote()
-        << culprit << " should have seen to it";
+        << "expected " << culprit << " to prevent this";
     failed = true;
   }
 

@@ -12,8 +12,8 @@ using namespace mpc;
 
 /// Column sums of one kernel of the CPU live on the stack: so many columns, and
 /// so many of all sums together, of which each is at most 8 bytes.
-static constexpr int64_t kMostStackColumns = 16384;
-static constexpr int64_t kMostStackSums = 4 * kMostStackColumns;
+static constexpr int64_t kMaxStackColumns = 16384;
+static constexpr int64_t kMaxStackSums = 4 * kMaxStackColumns;
 
 static const FusionLimits cpuLimits = {
     /*sharedWork=*/2'000'000, /*fewItems=*/4,
@@ -48,9 +48,8 @@ static std::optional<LaunchShape> onCpu(const KernelDomain &domain) {
   int64_t sums = llvm::count_if(domain.nodes, [](const KernelNode &node) {
     return node.reduction == KernelReduction::Rows;
   });
-  if (schedule.walk == Walk::Outer &&
-      (domain.columns() > kMostStackColumns ||
-       sums * domain.columns() > kMostStackSums))
+  if (schedule.walk == Walk::Outer && (domain.columns() > kMaxStackColumns ||
+                                       sums * domain.columns() > kMaxStackSums))
     return std::nullopt;
   return LaunchShape{schedule.items, schedule.grain, /*threads=*/0,
                      schedule.lanes, schedule.walk == Walk::Flat};

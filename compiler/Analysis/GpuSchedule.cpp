@@ -14,21 +14,21 @@ static constexpr int64_t kWarp = 32;
 static constexpr int64_t kAccessBytes = 16;
 /// Lanes of a vector at most: two accesses where an operand is f32 and another
 /// is in 16 bit, whose one access they fill.
-static constexpr int64_t kMostLanes = 8;
+static constexpr int64_t kMaxLanes = 8;
 /// Side of the least tile in elements; vectors along a side of larger ones: 64
 /// bytes and more lie together.
 static constexpr int64_t kLeastTile = 32, kTileVectors = 4;
 /// Threads of a block that has no reason for another number.
 static constexpr int64_t kThreads = 256;
-static constexpr int64_t kMostThreads = 1024;
+static constexpr int64_t kMaxThreads = 1024;
 /// Threads that keep a large GPU busy: a thousand on each multiprocessor of an
 /// H200. An estimate.
 static constexpr int64_t kFullGpu = 132 * 1024;
 /// Vectors of a row that a thread holds at most, in registers.
-static constexpr int64_t kMostVectors = 4;
+static constexpr int64_t kMaxVectors = 4;
 /// Registers of a multiprocessor; those of one thread, of which more would
 /// leave too few threads to wait for memory.
-static constexpr int64_t kRegisters = 65536, kMostRegisters = 128;
+static constexpr int64_t kRegisters = 65536, kMaxRegisters = 128;
 
 static int64_t bytesOf(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
@@ -94,7 +94,7 @@ private:
     for (const KernelAccess *access : accesses)
       if (columnStride(*access) == 1)
         smallest = std::min(smallest, bytesOf(access->elementType));
-    int64_t lanes = std::min(kMostLanes, kAccessBytes / smallest);
+    int64_t lanes = std::min(kMaxLanes, kAccessBytes / smallest);
     bool oneRow = domain.columnBegin == 0 && !domain.hasColumnReduction();
     auto isWhole = [&](int64_t count) { return count % lanes == 0; };
     auto allWhole = [&] {
@@ -186,7 +186,7 @@ private:
     schedule.walk = GpuSchedule::Walk::Rows;
     // Few long rows leave room for more threads.
     int64_t least = std::min(powerOf2(vectors), powerOf2(kFullGpu / rows) / 2);
-    shareRow(schedule, std::min(least, kMostThreads), heldPerColumn());
+    shareRow(schedule, std::min(least, kMaxThreads), heldPerColumn());
     takeGroups(schedule, rows, kThreads / 2);
     schedule.blocks = llvm::divideCeil(rows, schedule.groups);
     return inGrid(schedule);
@@ -220,12 +220,12 @@ private:
     int64_t threads = std::max(least, std::min(powerOf2(vectors), kWarp));
     for (;; threads *= 2) {
       int64_t each = llvm::divideCeil(vectors, threads);
-      bool fits = each <= kMostVectors &&
+      bool fits = each <= kMaxVectors &&
                   registersFor(each * schedule.lanes * held) <=
-                      std::min(kMostRegisters, kRegisters / threads);
+                      std::min(kMaxRegisters, kRegisters / threads);
       schedule.groupThreads = threads;
       schedule.vectors = fits ? each : 0;
-      if (fits || threads == kMostThreads)
+      if (fits || threads == kMaxThreads)
         return;
     }
   }
@@ -250,7 +250,7 @@ private:
     // registers last.
     int64_t most = kThreads;
     if (schedule.blocks * kThreads < kFullGpu)
-      while (most < kMostThreads &&
+      while (most < kMaxThreads &&
              registersFor(schedule.lanes * (heldPerColumn() + columnSums())) <=
                  kRegisters / (most * 2))
         most *= 2;

@@ -20,7 +20,7 @@ static constexpr int64_t kFlatItem = 4096;
 static constexpr int64_t kSumRegisters = 16;
 
 /// More than any element costs that is worth computing.
-static constexpr int64_t kMostCost = int64_t(1) << 30;
+static constexpr int64_t kMaxCost = int64_t(1) << 30;
 
 /// Work of a body or of a region in it.
 static int64_t costOf(Block &block) {
@@ -33,9 +33,9 @@ static int64_t costOf(Block &block) {
         turns = count->getSExtValue();
     for (Region &region : inner.getRegions())
       for (Block &nested : region)
-        cost += std::min(turns, kMostCost) * costOf(nested);
+        cost += std::min(turns, kMaxCost) * costOf(nested);
   }
-  return std::min(cost, kMostCost);
+  return std::min(cost, kMaxCost);
 }
 
 int64_t mpc::elementCost(const KernelDomain &domain) {

@@ -136,8 +136,8 @@ static Error setCounter(TensorProto &tensor, int64_t value) {
 
 static Error replaceValues(onnx::ModelProto &model, const TrainedStates &states,
                            const std::map<std::string, int64_t> &counters) {
-  bool hasOwnStep = model.training_info_size() > 0;
-  if (!hasOwnStep)
+  bool hasImportedStep = model.training_info_size() > 0;
+  if (!hasImportedStep)
     splitStatistics(model, states);
   StringMap<TensorProto *> initializers;
   for (onnx::GraphProto *graph : mutableGraphsOf(model))

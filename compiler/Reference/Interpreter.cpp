@@ -1,4 +1,4 @@
-//===- Interpreter.cpp - Functions of linalg ops, in f64 -----------------===//
+//===- Interpreter.cpp - Functions of linalg ops, in f64 ------------------===//
 
 #include "compiler/Reference/Interpreter.h"
 
@@ -228,8 +228,8 @@ llvm::Error Interpreter::run(Operation &op) {
     for (auto [part, offset] : llvm::zip(operands, pack.getOffsets()))
       llvm::copy(part->elements, whole.elements.begin() + offset);
     set(pack, std::move(whole));
-  } else if (auto recall = dyn_cast<train::RecallOp>(op)) {
-    set(recall, *operands[0]);
+  } else if (auto barrier = dyn_cast<train::RematBarrierOp>(op)) {
+    set(barrier, *operands[0]);
   } else {
     return llvm::createStringError("the interpreter does not know '%s'",
                                    op.getName().getStringRef().str().c_str());

@@ -186,11 +186,11 @@ double conv_flops(const ConvShape& s) {
 // gradients, in loops: beside other processes for milliseconds. So each takes
 // images of its own, where a partial gradient per thread is little memory.
 bool parts_images(KernelId id, const ConvShape& s, int threads) {
-  constexpr int64_t kMostPartialElements = int64_t{1} << 20;
+  constexpr int64_t kMaxPartialElements = int64_t{1} << 20;
   const int64_t elements = s.output_channels * (s.input_channels / s.group) *
                            s.window.kernel[0] * s.window.kernel[1];
   return id == KernelId::conv_grad_weight && threads > 1 &&
-         s.batch >= threads && elements <= kMostPartialElements / threads;
+         s.batch >= threads && elements <= kMaxPartialElements / threads;
 }
 
 Builder::Builder(KernelId id, const ConvShape& shape, const Context& context)

@@ -21,7 +21,7 @@
 namespace mpc::kernels::cpu {
 namespace {
 
-constexpr int64_t kMostPieces = 16;
+constexpr int64_t kMaxPieces = 16;
 constexpr double kFlopsPerThread = 1 << 17;
 
 struct Depthwise {
@@ -44,7 +44,7 @@ class DepthwiseKernel final : public Kernel {
                   ImagesFunction function, const char* name)
       : shape_(shape),
         batch_(batch),
-        pieces_(std::min(batch, kMostPieces)),
+        pieces_(std::min(batch, kMaxPieces)),
         threads_(threads),
         function_(function),
         name_(name) {}

@@ -1,4 +1,4 @@
-//===- CpuRows.cpp - Rows of a kernel on a CPU and their phases ----------===//
+//===- CpuRows.cpp - Rows of a kernel on a CPU and their phases -----------===//
 
 #include "passes/Codegen/CpuEmitter.h"
 #include "passes/Codegen/VectorBody.h"
@@ -29,7 +29,7 @@ bool CpuEmitter::isExpensive(const KernelNode &node) const {
 
 /// Bytes of all rows that wait on the stack: a quarter of what threads of
 /// OpenMP have of it at least, 2 MiB.
-static constexpr int64_t kMostKeptBytes = 512 * 1024;
+static constexpr int64_t kMaxKeptBytes = 512 * 1024;
 
 /// Decides which values wait on the stack for a later phase.
 void CpuEmitter::findKept() {
@@ -53,7 +53,7 @@ void CpuEmitter::findKept() {
     if (stored || node.reduction != KernelReduction::None)
       asked[i][phaseOf[i]] = true;
     if (llvm::count(asked[i], true) > 1 && isExpensive(node) &&
-        node.outputs.size() == 1 && keptBytes + rowBytes(i) <= kMostKeptBytes) {
+        node.outputs.size() == 1 && keptBytes + rowBytes(i) <= kMaxKeptBytes) {
       keptBytes += rowBytes(i);
       keptIn[i] = llvm::find(asked[i], true) - asked[i].begin();
       for (unsigned phase = keptIn[i] + 1; phase < phases; ++phase)

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace mpc;
 
 /// Shared memory that a block of any GPU may declare.
-static constexpr int64_t kMostSharedBytes = 48 * 1024;
+static constexpr int64_t kMaxSharedBytes = 48 * 1024;
 
 /// Elements from row to row of a tile: with one word more or half of one, the
 /// rows that a warp reads together lie in different banks.
@@ -137,7 +137,7 @@ std::vector<GpuEmitter::Tile> GpuEmitter::findTiles() {
       const unsigned bytes = storageBytes(storageType(input.elementType));
       const int64_t size = side * pitchOf(side, bytes) * bytes;
       // What finds no room is read as it lies.
-      if (sharedBytes + size > kMostSharedBytes)
+      if (sharedBytes + size > kMaxSharedBytes)
         continue;
       sharedBytes += size;
       known.insert(keyOf(input));

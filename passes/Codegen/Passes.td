@@ -11,7 +11,7 @@ def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
     generated code, `(operands: !llvm.ptr, begin: i64, end: i64)`, and a body
     of loops, vectors and LLVM loads and stores.
 
-    Needs: kernels as `mpc-form-kernels` makes them; calls already planned
+    Needs: kernels as `mpc-fuse-kernels` makes them; calls already planned
     (`mpc-plan-memory`), for the signature changes.
     Leaves: kernels without linalg and without tensors.
   }];
@@ -46,7 +46,7 @@ def EmitGpuKernelsPass : Pass<"mpc-emit-gpu-kernels", "::mlir::ModuleOp"> {
     grid does (compiler/Analysis/GpuSchedule.h), with NVVM operations where it
     needs others. Its parameters are the addresses of the operands.
 
-    Needs: kernels as `mpc-form-kernels` makes them for a GPU; calls already
+    Needs: kernels as `mpc-fuse-kernels` makes them for a GPU; calls already
     planned (`mpc-plan-memory`), for the signature changes.
     Leaves: NVVM kernels without linalg and without tensors.
   }];

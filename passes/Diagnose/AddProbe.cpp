@@ -7,8 +7,8 @@
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Dialect/Amp/IR/Amp.h"
+#include "passes/Diagnose/DiagnosticStep.h"
 #include "passes/Diagnose/Passes.h"
-#include "passes/Diagnose/StepCopy.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/DebugLog.h"

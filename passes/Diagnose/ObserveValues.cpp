@@ -8,8 +8,8 @@
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Report.h"
+#include "passes/Diagnose/DiagnosticStep.h"
 #include "passes/Diagnose/Passes.h"
-#include "passes/Diagnose/StepCopy.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
@@ -106,7 +106,7 @@ private:
     }
     if (!isObserved(op)) {
       for (Value result : op->getResults()) {
-        if (!isa<amp::CommitOp>(op))
+        if (!isa<amp::SelectIfFiniteOp>(op))
           rows[result] = reads;
         if (readsMeant)
           meant.insert(result);

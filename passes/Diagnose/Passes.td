@@ -12,7 +12,7 @@ def ObserveValuesPass : Pass<"mpc-observe-values", "::mlir::ModuleOp"> {
     states as they are read, and what ops compute. It takes what the step takes,
     in the same precision and with the same random numbers, so that run after a
     step that changed nothing it shows what happened there. Views and packs stand
-    for what they are of, `amp.commit` for nothing: what it gives is finite.
+    for what they are of, `amp.select_if_finite` for nothing: what it gives is finite.
 
     The attribute `mpc.observations` says of each row its name, its kind (input,
     state, constant, forward, backward, update), op and type of the node, the rows

@@ -365,7 +365,7 @@ private:
   /// Settles who says how weights are updated: the model, as far as it does,
   /// but for what was asked for.
   ModelError takeOptimizer(const std::optional<OptimizerChoice> &choice) {
-    bool isOwn = (*module)->hasAttr(kOwnStepAttr);
+    bool isOwn = (*module)->hasAttr(kImportedStepAttr);
     result.optimizer = isOwn ? kOwnOptimizer.str() : options.optimizer;
     if (!isOwn)
       return ModelError::None;

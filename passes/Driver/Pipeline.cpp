@@ -103,7 +103,7 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   // Weights are cast nowhere but where they are written.
   pm.addPass(createUseWorkingCopyPass());
   // What is read is known now: the copy, where there is one, is the weight.
-  pm.addPass(createNarrowMastersPass(options));
+  pm.addPass(createUseBf16MastersPass(options));
   // So late that it sees every write of a state, the working copy's too.
   pm.addPass(createGuardStatesPass());
   // The scale learns from what the guard found.
@@ -111,7 +111,7 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
     pm.addPass(createInsertLossScalingPass(options));
   pm.addPass(createCSEPass());
   // Of each weight one rounding is left, of which micro-batches need no more.
-  pm.addPass(createDeriveWeightsPass());
+  pm.addPass(createHoistWeightQuantizationPass());
   pm.addPass(createReportPrecisionPass());
   pm.addPass(createVerifyPrecisionPass());
   // Behind the verifier: the copy has casts that are there to be looked at.
@@ -132,24 +132,24 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
 static void addFusion(OpPassManager &pm, const CompileOptions &,
                       const StageTarget &target) {
   // While ops still are what they were: the catalog goes by op.
-  WidenKernelsPassOptions widen;
+  LegalizeKernelTypesPassOptions widen;
   widen.device = target.device;
   widen.features = llvm::join(target.features, ",");
-  pm.addPass(createWidenKernelsPass(widen));
+  pm.addPass(createLegalizeKernelTypesPass(widen));
   // What it transposes is known, and weights change only with an update.
   pm.addPass(createDeriveTransposesPass());
   // While slices are slices: generated code would read them by an offset.
-  pm.addNestedPass<func::FuncOp>(createUseViewsPass());
+  pm.addNestedPass<func::FuncOp>(createFoldSlicesToViewsPass());
   pm.addPass(createLowerToLinalgPass());
   // A value computed twice would be two kernels.
   pm.addPass(createCSEPass());
   // Kernels could not join them: both walk in the order of what they write.
-  pm.addNestedPass<func::FuncOp>(createComposeMovesPass());
+  pm.addNestedPass<func::FuncOp>(createComposeDataMovementPass());
   // Before kernels form, for it decides which sums can share a walk.
   pm.addNestedPass<func::FuncOp>(createSplitReductionsPass({target.device}));
-  FormKernelsPassOptions form;
+  FuseKernelsPassOptions form;
   form.device = target.device;
-  pm.addPass(createFormKernelsPass(form));
+  pm.addPass(createFuseKernelsPass(form));
   // The plan must find a place for all that is left.
   pm.addPass(createVerifyFusionPass({target.device, widen.features}));
 }

@@ -1,7 +1,8 @@
 //===- DeriveTransposes.cpp - Weights that are turned once ----------------===//
 //
 // Implements mpc-derive-transposes. Which weights a device reads transposed is
-// known only behind mpc-widen-kernels; what mpc-derive-weights has moved to
+// known only behind mpc-legalize-kernel-types; what
+// mpc-hoist-weight-quantization has moved to
 // @derive by then takes the transposes along.
 //
 //===----------------------------------------------------------------------===//
@@ -9,7 +10,7 @@
 #include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Grad/EntryPoints.h"
-#include "passes/Precision/DeriveWeights.h"
+#include "passes/Precision/HoistWeightQuantization.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -25,8 +26,8 @@ using namespace mpc;
 /// something else.
 static Value derivedInputOf(train::TransposeOp transpose) {
   Value input = transpose.getInput();
-  while (auto recall = input.getDefiningOp<train::RecallOp>())
-    input = recall.getValue();
+  while (auto barrier = input.getDefiningOp<train::RematBarrierOp>())
+    input = barrier.getValue();
   Value made = derivedFrom(input);
   return made == input ? Value() : made;
 }

@@ -4,7 +4,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def WidenKernelsPass : Pass<"mpc-widen-kernels", "::mlir::ModuleOp"> {
+def LegalizeKernelTypesPass : Pass<"mpc-legalize-kernel-types", "::mlir::ModuleOp"> {
   let summary = "Give catalog kernels only the element types the device computes in";
   let description = [{
     A contraction or pooling on a type that `kernels/catalog.def` does not list
@@ -50,7 +50,7 @@ def DeriveTransposesPass : Pass<"mpc-derive-transposes", "::mlir::ModuleOp"> {
     and writes the result to one more state of kind `derived`. Without @derive
     nothing changes.
 
-    Needs: `mpc-derive-weights`, `mpc-widen-kernels`, which transposes.
+    Needs: `mpc-hoist-weight-quantization`, `mpc-legalize-kernel-types`, which transposes.
 
     ```mlir
     train.state @fp8.turned_weights derived : tensor<2048xf8E4M3FN>
@@ -59,7 +59,7 @@ def DeriveTransposesPass : Pass<"mpc-derive-transposes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::train::TrainDialect"];
 }
 
-def UseViewsPass : Pass<"mpc-use-views", "::mlir::func::FuncOp"> {
+def FoldSlicesToViewsPass : Pass<"mpc-fold-slices-to-views", "::mlir::func::FuncOp"> {
   let summary = "Make slices and concatenations of whole runs of memory views";
   let description = [{
     A slice of which the elements lie side by side becomes `train.unpack`, a
@@ -95,7 +95,7 @@ def LowerToLinalgPass : Pass<"mpc-lower-to-linalg", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def ComposeMovesPass : Pass<"mpc-compose-moves", "::mlir::func::FuncOp"> {
+def ComposeDataMovementPass : Pass<"mpc-compose-data-movement", "::mlir::func::FuncOp"> {
   let summary = "Let moves of moved elements read where those came from";
   let description = [{
     A slice, transpose or broadcast that only others read, and parts of a
@@ -130,7 +130,7 @@ def SplitReductionsPass : Pass<"mpc-split-reductions", "::mlir::func::FuncOp"> {
   ];
 }
 
-def FormKernelsPass : Pass<"mpc-form-kernels", "::mlir::ModuleOp"> {
+def FuseKernelsPass : Pass<"mpc-fuse-kernels", "::mlir::ModuleOp"> {
   let summary = "Group linalg ops into kernels, one function per distinct kernel";
   let description = [{
     Ops join a kernel if they share its domain (compiler/Analysis/KernelDomain.h)

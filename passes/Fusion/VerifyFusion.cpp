@@ -60,11 +60,12 @@ private:
              "a constant outside of a kernel has no memory");
       } else if (isa<linalg::LinalgDialect>(op.getDialect()) ||
                  isa<tensor::EmptyOp>(op)) {
-        fail(op.getLoc(), "mpc-form-kernels",
+        fail(op.getLoc(), "mpc-fuse-kernels",
              "'" + name + "' stands outside of a kernel");
       } else if (!isView(op) &&
                  !isa<func::ReturnOp, train::ReadOp, train::WriteOp,
-                      train::PackOp, train::UnpackOp, train::RecallOp>(op)) {
+                      train::PackOp, train::UnpackOp, train::RematBarrierOp>(
+                     op)) {
         fail(op.getLoc(), "mpc-lower-to-linalg",
              "'" + name + "' is neither a kernel nor access to memory");
       }
@@ -74,7 +75,7 @@ private:
   void verifyCall(func::CallOp call) {
     auto callee = symbols->lookup<func::FuncOp>(call.getCallee());
     if (!callee || !callee->hasAttr(kKernelAttr))
-      fail(call.getLoc(), "mpc-form-kernels",
+      fail(call.getLoc(), "mpc-fuse-kernels",
            "calls '" + call.getCallee() + "', which is no kernel");
   }
 
@@ -86,7 +87,7 @@ private:
                             available)) {
         std::string name;
         llvm::raw_string_ostream(name) << element;
-        return fail(kernel.getLoc(), "mpc-widen-kernels",
+        return fail(kernel.getLoc(), "mpc-legalize-kernel-types",
                     "'" + kernel.getKernelName() + "' does not read " + name +
                         " on " + nameOf(device));
       }
@@ -98,13 +99,13 @@ private:
       if (!isView(op) &&
           !isa<linalg::GenericOp, linalg::FillOp, tensor::EmptyOp,
                arith::ConstantOp, func::ReturnOp>(op))
-        return fail(op.getLoc(), "mpc-form-kernels",
+        return fail(op.getLoc(), "mpc-fuse-kernels",
                     "'" + op.getName().getStringRef() +
                         "' cannot be part of a kernel");
     SmallVector<linalg::GenericOp> ops(kernel.getOps<linalg::GenericOp>());
     std::string reason;
     if (!analyzeKernel(ops, &reason))
-      fail(kernel.getLoc(), "mpc-form-kernels",
+      fail(kernel.getLoc(), "mpc-fuse-kernels",
            "the ops of '" + kernel.getName() +
                "' have no common domain: " + reason);
   }

@@ -342,7 +342,7 @@ struct AddLossPass
       module.emitError("the model has no entry 'predict' with outputs");
       return signalPassFailure();
     }
-    if (hasOwnStep(module)) {
+    if (hasImportedStep(module)) {
       if (failed(takeOwnLoss(predict)))
         signalPassFailure();
       return;
@@ -396,7 +396,7 @@ struct AddLossPass
   /// already.
   LogicalResult takeOwnLoss(func::FuncOp predict) {
     ModuleOp module = getOperation();
-    auto name = module->getAttrOfType<StringAttr>(kOwnStepAttr);
+    auto name = module->getAttrOfType<StringAttr>(kImportedStepAttr);
     if (!loss.empty() || labelAxis != 0)
       return emitUsageError(module.getLoc())
              << (loss.empty() ? "option 'label-axis'" : "option 'loss'")

@@ -39,7 +39,8 @@ struct AddOptimizerPass
     func::FuncOp func = Program(module).entry(EntryRole::Train);
     if (failed(checkOptions()))
       return signalPassFailure();
-    bool isDone = hasOwnStep(module) && !func; // mpc-pack-updates has done it.
+    bool isDone =
+        hasImportedStep(module) && !func; // mpc-pack-updates has done it.
     if (predictsOnly(module) || isDone)
       return;
     if (!func || func.getNumResults() < 2 ||

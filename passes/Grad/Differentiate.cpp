@@ -61,7 +61,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
         return signalPassFailure();
     if (predictsOnly(module))
       return;
-    if (func && hasOwnStep(module))
+    if (func && hasImportedStep(module))
       return eraseStops(func);
     if (!func || func.getNumResults() != 1) {
       module.emitError("an entry 'train' that returns the loss is needed")

@@ -41,8 +41,8 @@ mlir::DictionaryAttr outputAttributes(mlir::MLIRContext *context,
 bool predictsOnly(mlir::ModuleOp module);
 
 /// Whether the model brings its own training step.
-inline bool hasOwnStep(mlir::ModuleOp module) {
-  return module->hasAttr(kOwnStepAttr);
+inline bool hasImportedStep(mlir::ModuleOp module) {
+  return module->hasAttr(kImportedStepAttr);
 }
 
 mlir::func::ReturnOp getReturn(mlir::func::FuncOp func);

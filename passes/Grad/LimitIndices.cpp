@@ -99,7 +99,7 @@ private:
   std::optional<Path> pathTo(Value value, Path::Links &links) const;
   /// A model that joins values with themselves again and again has more uses
   /// than can be looked at.
-  static constexpr int kMostUses = 100000, kMostConditions = 100;
+  static constexpr int kMaxUses = 100000, kMaxConditions = 100;
 
   BlockArgument input;
   const FlatIndices &flat;
@@ -222,7 +222,7 @@ InputUses::replacedBy(Value condition, bool isKeptIfTrue) const {
   SmallVector<Limits> replaced;
   SmallVector<std::pair<Value, bool>> work = {{condition, isKeptIfTrue}};
   for (int looked = 0; !work.empty(); ++looked) {
-    if (looked == kMostConditions)
+    if (looked == kMaxConditions)
       return std::nullopt;
     auto [value, isKept] = work.pop_back_val();
     Operation *op = value.getDefiningOp();
@@ -336,7 +336,7 @@ InputUses::Found InputUses::visitIndex(OpOperand &use, Limits limits, Way way) {
 
 InputUses::Found InputUses::visit(OpOperand &use, Way way, Next &next) {
   Operation *op = use.getOwner();
-  if (++uses > kMostUses) {
+  if (++uses > kMaxUses) {
     hasOthers = true;
     return {};
   }

@@ -46,7 +46,7 @@ struct PackUpdatesPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     function = Program(module).entry(EntryRole::Train);
-    if (!hasOwnStep(module) || !function || !updatesWeights())
+    if (!hasImportedStep(module) || !function || !updatesWeights())
       return;
     if (failed(refuseOptions()))
       return signalPassFailure();

@@ -129,7 +129,7 @@ def PackUpdatesPass : Pass<"mpc-pack-updates", "::mlir::ModuleOp"> {
     left as it is. Packs of gradients are marked `mpc.gradients`, and whatever
     comes behind them reads gradients there.
 
-    Needs: `train` of a module with `mpc.own_step`, which writes parameters.
+    Needs: `train` of a module with `mpc.imported_step`, which writes parameters.
     Leaves: `step`; no unpacked parameter.
 
     Options: group Accumulation of passes/Options/Options.def.
@@ -199,7 +199,7 @@ def VerifyGradPass : Pass<"mpc-verify-grad", "::mlir::ModuleOp"> {
     The entry points with their signatures; one packed parameter state, read
     once per function; one write per state, and only where training happens;
     training form where it belongs; one marked loss seed. A note names the
-    pass that should have seen to it.
+    pass that was expected to prevent it.
   }];
 }
 

@@ -177,7 +177,8 @@ private:
       fail(func.getLoc(), "mpc-add-optimizer",
            "'" + entryName(func) + "' reads the parameters more than once");
     // A model's own step may have a gradient for each of its updates, or none.
-    bool isOwn = hasOwnStep(getOperation()) && train::isTrainingEntry(func);
+    bool isOwn =
+        hasImportedStep(getOperation()) && train::isTrainingEntry(func);
     if (!isOwn && seeds != (train::isTrainingEntry(func) ? 1 : 0))
       fail(func.getLoc(), "mpc-differentiate",
            "'" + entryName(func) + "' has " + Twine(seeds) +

@@ -135,7 +135,7 @@ def VerifyGraphPass : Pass<"mpc-verify-graph", "::mlir::ModuleOp"> {
     States and one function `predict` of `train` ops on f32 (or f64) and
     integers, which reads states that exist and writes none; named inputs and
     outputs of static shape; images with channels last. A note names the pass
-    that should have seen to it.
+    that was expected to prevent it.
   }];
 }
 

@@ -31,7 +31,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
     SymbolTable table(module);
     symbols = &table;
     SmallVector<EntryRole> roles = {EntryRole::Predict};
-    if (module->hasAttr(kOwnStepAttr))
+    if (module->hasAttr(kImportedStepAttr))
       roles.append({EntryRole::Evaluate, EntryRole::Train});
     for (Operation &op : *module.getBody()) {
       auto func = dyn_cast<func::FuncOp>(op);

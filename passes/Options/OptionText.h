@@ -59,13 +59,13 @@ std::string setOption(const OptionRow &row, const std::string &text, T &field) {
 }
 
 /// The same for text that holds all values of an option: "a,{b,c}" for "a" and
-/// "b,c". They are added to those before if it `goesOn`.
+/// "b,c". They are appended to earlier values if `append` is set.
 template <typename T>
 std::string setWhole(const OptionRow &row, const std::string &text, T &field,
-                     bool goesOn = false) {
+                     bool append = false) {
   if constexpr (!isList<T>)
     return setOption(row, text, field);
-  if (!goesOn)
+  if (!append)
     field = T();
   for (const std::string &element : splitElements(text))
     if (std::string fault = setOption(row, element, field); !fault.empty())

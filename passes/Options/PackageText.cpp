@@ -170,7 +170,7 @@ std::string mpc::scheduleText(const CompileOptions &options) {
 std::vector<std::pair<std::string, std::string>>
 mpc::describeOptions(const CompileOptions &options,
                      std::map<std::string, std::string> facts,
-                     bool hasOwnStep) {
+                     bool hasImportedStep) {
   using When = Remembered::When;
   std::vector<std::pair<std::string, std::string>> list;
   auto isListed = [&](const std::string &name) {
@@ -191,11 +191,12 @@ mpc::describeOptions(const CompileOptions &options,
   };
   for (const char *name : kOfAll)
     add(name);
-  if (!hasOwnStep)
+  if (!hasImportedStep)
     for (const char *name : kOfUpdates)
       add(name);
   for (const OptionRow &row : optionRows())
-    if (!isListed(row.name) && (row.package.when == When::IfSet || !hasOwnStep))
+    if (!isListed(row.name) &&
+        (row.package.when == When::IfSet || !hasImportedStep))
       add(row.name);
   return list;
 }

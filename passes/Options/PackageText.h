@@ -13,10 +13,11 @@ namespace mpc {
 
 /// Names and values in the order of the package. `facts` are what is known of
 /// the program beside its options, by name; they count more. A model that
-/// brings its own training step (`hasOwnStep`) has no options of an update.
+/// brings its own training step (`hasImportedStep`) has no options of an
+/// update.
 std::vector<std::pair<std::string, std::string>>
 describeOptions(const CompileOptions &options,
-                std::map<std::string, std::string> facts, bool hasOwnStep);
+                std::map<std::string, std::string> facts, bool hasImportedStep);
 
 /// What a package says of an option with these options, or "".
 std::string packageText(const OptionRow &row, const CompileOptions &options);

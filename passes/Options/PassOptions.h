@@ -56,9 +56,9 @@ public:
       RowParser &parser = option->getParser();
       // A list may be given in several parts.
       parser.set = [this, &row, &field,
-                    goesOn = false](const std::string &text) mutable {
-        std::string why = setWhole(row, text, field, goesOn);
-        goesOn = true;
+                    append = false](const std::string &text) mutable {
+        std::string why = setWhole(row, text, field, append);
+        append = true;
         if (!why.empty())
           fault = optionName(row.id) + " " + why;
         return why.empty();

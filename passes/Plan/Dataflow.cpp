@@ -22,7 +22,7 @@ static int64_t bytesOf(int64_t elements, Value tensor) {
 
 static bool isView(Operation *op) {
   return isa_and_present<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-                         train::UnpackOp, train::RecallOp>(op);
+                         train::UnpackOp, train::RematBarrierOp>(op);
 }
 
 Dataflow::Dataflow(func::FuncOp func) : func(func) {

@@ -13,7 +13,7 @@ def PlanMemoryPass : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
     place, and a new value of a state is made in the state itself where nothing
     reads the old one afterwards.
 
-    Needs: kernels formed (`mpc-form-kernels`).
+    Needs: kernels formed (`mpc-fuse-kernels`).
     Leaves: `exec.entry` instead of functions; module attributes
     `exec.state_size`, `exec.arena_size`, `exec.arena_unshared_size`;
     `exec.offset` on every state.

@@ -126,14 +126,12 @@ private:
       emitPack(pack);
       return success();
     }
-    bool isView =
-        isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, train::RecallOp>(
-            op);
+    bool isView = isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+                      train::RematBarrierOp>(op);
     if (isView || isa<train::ReadOp, train::UnpackOp, func::ReturnOp>(op))
       return success();
-    return op->emitOpError(
-        "internal error in mpc-plan-memory: is not an "
-        "instruction; mpc-form-kernels should have taken it");
+    return op->emitOpError("internal error in mpc-plan-memory: is not an "
+                           "instruction; expected mpc-fuse-kernels to take it");
   }
 
   SmallVector<Attribute> operandsOf(Operation *op) {

@@ -22,8 +22,8 @@ int64_t mpc::byteSize(RankedTensorType type) {
 /// Looks through views; adds to `bytes` how far in `value` starts.
 Value StoragePlan::rootOf(Value value, int64_t &bytes) {
   while (Operation *op = value.getDefiningOp()) {
-    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, train::RecallOp>(
-            op)) {
+    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+            train::RematBarrierOp>(op)) {
       value = op->getOperand(0);
     } else if (auto unpack = dyn_cast<train::UnpackOp>(op)) {
       bytes += unpack.getOffset() *
@@ -102,7 +102,7 @@ void StoragePlan::forEachUse(Value value,
     for (OpOperand &use : view.getUses()) {
       Operation *user = use.getOwner();
       if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, train::UnpackOp,
-              train::RecallOp>(user))
+              train::RematBarrierOp>(user))
         views.push_back(user->getResult(0));
       else
         visit(use);

@@ -126,7 +126,7 @@ private:
         cast.erase();
       return;
     }
-    Value committed = amp::CommitOp::create(
+    Value committed = amp::SelectIfFiniteOp::create(
         builder, write.getLoc(), value, getOrCreateRead(func, state), finite);
     write.getValueMutable().assign(committed);
     kept[state.getSymName()] = committed;

@@ -176,7 +176,7 @@ struct InsertLossScalingPass
       return emitError(func.getLoc())
              << "'" << train::entryName(func)
              << "' trains, but packs no gradients that could be tested";
-    bool isOwn = getOperation()->hasAttr(kOwnStepAttr);
+    bool isOwn = getOperation()->hasAttr(kImportedStepAttr);
     if (training.startsBackward && training.seeds.empty() && isOwn)
       return emitUsageError(func.getLoc())
              << "option 'precision'=fp16 scales the loss where the gradient of "
@@ -194,7 +194,7 @@ struct InsertLossScalingPass
       return emitError(func.getLoc())
              << "'" << train::entryName(func)
              << "' does not tell whether its step "
-             << "is finite; mpc-guard-states should have seen to it";
+             << "is finite; expected mpc-guard-states to prevent this";
     return success();
   }
 

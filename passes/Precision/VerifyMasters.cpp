@@ -20,7 +20,7 @@ std::optional<Masters> mpc::parseMasters(StringRef name) {
 }
 
 /// What has to see to it.
-static constexpr llvm::StringLiteral kMastersPass = "mpc-narrow-masters";
+static constexpr llvm::StringLiteral kMastersPass = "mpc-use-bf16-masters";
 
 /// The read of `state` that `value` is, or is a view of.
 static train::ReadOp readOf(Value value, StringRef state) {
@@ -35,7 +35,7 @@ static int64_t placeOf(Value value) {
   return view ? static_cast<int64_t>(view.getOffset()) : 0;
 }
 
-static LogicalResult verifyJoin(amp::JoinOp join, StringRef value,
+static LogicalResult verifyJoin(amp::JoinCompensatedOp join, StringRef value,
                                 StringRef rest) {
   if (readOf(join.getValue(), value) && readOf(join.getRest(), rest) &&
       placeOf(join.getValue()) == placeOf(join.getRest()))
@@ -55,7 +55,7 @@ static LogicalResult verifyRest(train::ReadOp read) {
       users.push_back(user);
   }
   for (Operation *user : users)
-    if (!isa<amp::JoinOp, amp::CommitOp>(user))
+    if (!isa<amp::JoinCompensatedOp, amp::SelectIfFiniteOp>(user))
       return blame(user->emitOpError("reads '")
                        << read.getState() << "', which is no weight without "
                        << "its value",
@@ -66,12 +66,13 @@ static LogicalResult verifyRest(train::ReadOp read) {
 /// The rounding that `write` stores, and whether the old value is kept in a
 /// step that is not finite.
 static Operation *storedBy(train::WriteOp write, unsigned result) {
-  auto commit = write.getValue().getDefiningOp<amp::CommitOp>();
+  auto commit = write.getValue().getDefiningOp<amp::SelectIfFiniteOp>();
   if (!commit || !readOf(commit.getOld(), write.getState()))
     return nullptr;
   auto rounded = dyn_cast<OpResult>(commit.getValue());
   if (!rounded || rounded.getResultNumber() != result ||
-      !isa<amp::SplitOp, amp::RoundStochasticallyOp>(rounded.getOwner()))
+      !isa<amp::SplitCompensatedOp, amp::RoundStochasticallyOp>(
+          rounded.getOwner()))
     return nullptr;
   return rounded.getOwner();
 }
@@ -84,8 +85,8 @@ static LogicalResult verifyWrites(func::FuncOp func, StringRef value,
     if (!isRest && write.getState() != value)
       continue;
     Operation *rounding = storedBy(write, isRest ? 1 : 0);
-    bool fits =
-        rounding && (masters == Masters::Kahan) == isa<amp::SplitOp>(rounding);
+    bool fits = rounding && (masters == Masters::Kahan) ==
+                                isa<amp::SplitCompensatedOp>(rounding);
     if (!fits)
       return blame(write.emitOpError("must store what rounding an f32 weight "
                                      "gave, and keep the old value of '")
@@ -156,7 +157,7 @@ LogicalResult mpc::verifyMasters(ModuleOp module) {
           continue;
         if (failed(verifyWrites(func, value, rest, *masters)))
           return failure();
-        for (auto join : func.front().getOps<amp::JoinOp>())
+        for (auto join : func.front().getOps<amp::JoinCompensatedOp>())
           if (readOf(join.getValue(), value) &&
               failed(verifyJoin(join, value, rest)))
             return failure();

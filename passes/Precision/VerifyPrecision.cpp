@@ -58,7 +58,7 @@ static LogicalResult verifyState(train::StateOp state) {
     return blame(emitError(state.getLoc(), "state '")
                      << state.getSymName() << "' must not be of 8 bit: only "
                      << "what is derived from weights is",
-                 state, "mpc-derive-weights");
+                 state, "mpc-hoist-weight-quantization");
   if (!isLowTensor(state.getType()) ||
       state.getKind() == train::StateKind::WorkingCopy ||
       state.getKind() == train::StateKind::Constant || isOfMasters(state))
@@ -113,7 +113,7 @@ static LogicalResult verifyPins(amp::PrecisionOpInterface op, FloatType lowType,
   bool sensitive = kind == PrecisionClass::Sensitive && !isUsersChoice(op);
   for (auto [i, type] : llvm::enumerate(op->getOperandTypes())) {
     // The guard tests what is stored.
-    if (isa_and_nonnull<amp::SplitOp, amp::RoundStochasticallyOp>(
+    if (isa_and_nonnull<amp::SplitCompensatedOp, amp::RoundStochasticallyOp>(
             op->getOperand(i).getDefiningOp()))
       continue;
     if (isLowTensor(type) && op.isOperandPinned(i))
@@ -293,7 +293,7 @@ static bool isGuarded(train::WriteOp write) {
   Value value = write.getValue();
   if (auto cast = value.getDefiningOp<amp::CastOp>())
     value = cast.getInput(); // A working copy of guarded masters.
-  auto commit = value.getDefiningOp<amp::CommitOp>();
+  auto commit = value.getDefiningOp<amp::SelectIfFiniteOp>();
   return commit && commit.getFinite().getDefiningOp<amp::AllFiniteOp>();
 }
 
@@ -390,7 +390,8 @@ struct VerifyPrecisionPass
       Ranges ranges(func, constants);
       for (Operation &op : func.front()) {
         // What becomes of weights in the end has a check of its own.
-        if (isa<amp::SplitOp, amp::RoundStochasticallyOp, amp::CommitOp>(op))
+        if (isa<amp::SplitCompensatedOp, amp::RoundStochasticallyOp,
+                amp::SelectIfFiniteOp>(op))
           continue;
         auto cast = dyn_cast<amp::CastOp>(op);
         if (failed(cast ? verifyReaders(cast, origins)

@@ -11,7 +11,7 @@
 using namespace mpc;
 
 /// More bytes than any memory has, and few enough for integers.
-static constexpr double kMost = 1e18;
+static constexpr double kMax = 1e18;
 
 int64_t Budget::bytesOf(int64_t whole) const {
   return int64_t(isShare ? amount * double(whole) : amount);
@@ -38,7 +38,7 @@ std::optional<Budget> mpc::parseBudget(llvm::StringRef text) {
   budget.isShare = unit == "%" || (unit.empty() && number <= 1);
   budget.amount = number * factor;
   bool isSensible = factor > 0 && budget.amount > 0 &&
-                    budget.amount <= (budget.isShare ? 1 : kMost);
+                    budget.amount <= (budget.isShare ? 1 : kMax);
   if (!isSensible)
     return std::nullopt;
   return budget;

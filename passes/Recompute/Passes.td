@@ -10,7 +10,7 @@ def RecomputePass : Pass<"mpc-recompute", "::mlir::ModuleOp"> {
     What the forward pass makes and the backward pass reads is kept in between.
     A minimum cut over the bytes chooses what to keep of it; the rest is made
     again, right before it is read, from copies of its ops. What they read of
-    the forward pass they read by `train.recall`, so that nothing merges them
+    the forward pass they read by `train.remat_barrier`, so that nothing merges them
     with what they are copies of. They are marked `mpc.recomputed`.
 
     `selective` runs cheap ops again, never products, convolutions and
@@ -26,7 +26,7 @@ def RecomputePass : Pass<"mpc-recompute", "::mlir::ModuleOp"> {
     ...
     %dw = train.matmul %y, %g : ...
     // becomes
-    %0 = train.recall %x after %loss_grad : tensor<8xf32> after tensor<4xf32>
+    %0 = train.remat_barrier %x after %loss_grad : tensor<8xf32> after tensor<4xf32>
     %1 = train.gelu %0 {mpc.recomputed} : (tensor<8xf32>) -> tensor<8xf32>
     %dw = train.matmul %1, %g : ...
     ```
@@ -43,8 +43,8 @@ def VerifyRecomputePass : Pass<"mpc-verify-recompute", "::mlir::ModuleOp"> {
   let description = [{
     Each op marked `mpc.recomputed` has no side effect and has a twin in the
     forward pass: the same op with the same attributes and types, on the values
-    of which its own operands are recalled or recomputed. None of its operands
-    but constants is read without `train.recall`, and what that waits for is
+    of which its own operands are behind barriers or recomputed. None of its operands
+    but constants is read without `train.remat_barrier`, and what that waits for is
     made by the backward pass.
   }];
 }

@@ -1,7 +1,7 @@
 //===- Recompute.cpp - Run forward ops again ------------------------------===//
 //
-// Implements mpc-recompute: how far to go. ChooseKept says what is kept then,
-// RunAgain makes the rest again.
+// Implements mpc-recompute: how far to go. ChooseSaved says what is kept then,
+// Rematerialize makes the rest again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +13,9 @@
 #include "passes/Grad/Passes.h"
 #include "passes/Options/PassOptions.h"
 #include "passes/Recompute/Budget.h"
-#include "passes/Recompute/ChooseKept.h"
+#include "passes/Recompute/ChooseSaved.h"
 #include "passes/Recompute/Passes.h"
-#include "passes/Recompute/RunAgain.h"
+#include "passes/Recompute/Rematerialize.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -29,9 +29,9 @@ using namespace mlir;
 using namespace mpc;
 
 /// Changes `func` as far as `extent` goes.
-static Rerun apply(func::FuncOp func, const Extent &extent) {
+static Rematerialized apply(func::FuncOp func, const Extent &extent) {
   std::optional<StepGraph> graph = StepGraph::find(func);
-  return runAgain(*graph, chooseKept(*graph, extent));
+  return rematerialize(*graph, chooseSaved(*graph, extent));
 }
 
 static int64_t peakOf(func::FuncOp func) {
@@ -167,22 +167,22 @@ private:
     }
     int64_t flops = 0;
     func.walk([&](Operation *op) { flops += flopsOf(op); });
-    Rerun rerun = apply(func, extents.get(chosen));
+    Rematerialized copies = apply(func, extents.get(chosen));
     addNote(
         getOperation(),
         "recomputation: '" + func.getName().str() + "' keeps " +
             formatBytes(peakOf(func)) + " for the backward pass instead of " +
-            formatBytes(before) + "; " + std::to_string(rerun.ops) +
-            (rerun.ops == 1 ? " op runs" : " ops run") + " again, which is " +
-            percent(flops ? double(rerun.cost.flops) / double(flops) : 0) +
+            formatBytes(before) + "; " + std::to_string(copies.ops) +
+            (copies.ops == 1 ? " op runs" : " ops run") + " again, which is " +
+            percent(flops ? double(copies.cost.flops) / double(flops) : 0) +
             " more FLOP");
     llvm::json::Object line{
         {"function", func.getName()},
-        {"ops", rerun.ops},
+        {"ops", copies.ops},
         {"forward_ops", forward},
         {"before", describeKept(keptBefore)},
         {"after", describeKept(StepGraph::find(func)->keptBytes())}};
-    rerun.cost.addTo(line);
+    copies.cost.addTo(line);
     report.push_back(std::move(line));
     return success();
   }

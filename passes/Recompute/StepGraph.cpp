@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace mpc;
 
 bool mpc::isView(Operation *op) {
-  if (isa_and_present<train::RecallOp, train::UnpackOp>(op))
+  if (isa_and_present<train::RematBarrierOp, train::UnpackOp>(op))
     return true;
   auto cost = dyn_cast_if_present<train::CostOpInterface>(op);
   return cost && cost.isView();

@@ -36,8 +36,8 @@ struct VerifyRecomputePass
         graph = StepGraph::find(func);
       originals.clear();
       func.walk([&](Operation *op) {
-        if (auto recall = dyn_cast<train::RecallOp>(op))
-          verifyRecall(recall, graph);
+        if (auto barrier = dyn_cast<train::RematBarrierOp>(op))
+          verifyBarrier(barrier, graph);
         else if (op->hasAttr(kRecomputedAttr))
           verifyCopy(op, graph);
       });
@@ -51,17 +51,20 @@ private:
     fail(op->getLoc(), "mpc-recompute", message);
   }
 
-  void verifyRecall(train::RecallOp recall,
-                    const std::optional<StepGraph> &graph) {
-    originals[recall.getResult()] = recall.getValue();
+  void verifyBarrier(train::RematBarrierOp barrier,
+                     const std::optional<StepGraph> &graph) {
+    originals[barrier.getResult()] = barrier.getValue();
     auto isForward = [&](Value value) {
       Operation *def = value.getDefiningOp();
       return !def || (graph && graph->isForward(def));
     };
-    if (!isForward(recall.getValue()))
-      fault(recall, "a recalled value is not of the forward pass");
-    if (isForward(recall.getAfter()))
-      fault(recall, "what runs again waits for nothing of the backward pass");
+    if (!isForward(barrier.getValue()))
+      fault(
+          barrier,
+          "a rematerialisation barrier must carry a value of the forward pass");
+    if (isForward(barrier.getAfter()))
+      fault(barrier,
+            "rematerialised ops must wait for a value of the backward pass");
   }
 
   /// The op that made first what `op` makes again.
@@ -87,7 +90,8 @@ private:
       if (Operation *def = operand.getDefiningOp();
           !originals.contains(operand) &&
           !(def && def->hasTrait<OpTrait::ConstantLike>()))
-        return fault(op, "what runs again reads a value without train.recall");
+        return fault(op, "rematerialised ops must read forward values through "
+                         "train.remat_barrier");
     Operation *twin = findTwin(op, graph);
     if (!twin)
       return fault(op, "what runs again is no op of the forward pass");

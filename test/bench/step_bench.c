@@ -9,7 +9,7 @@
 
 #include "mpc/runtime.h"
 
-enum { kMostInputs = 16 };
+enum { kMaxInputs = 16 };
 
 static double now(void) {
   struct timespec t;
@@ -74,8 +74,8 @@ int main(int argc, char** argv) {
   check(mpc_program_load_file(argv[1], &program));
   check(mpc_session_create(program, &options, &session));
   size_t inputs = mpc_program_num_inputs(program, "step");
-  if (inputs > kMostInputs) return 1;
-  mpc_tensor_t tensors[kMostInputs];
+  if (inputs > kMaxInputs) return 1;
+  mpc_tensor_t tensors[kMaxInputs];
   for (size_t i = 0; i < inputs; ++i) {
     mpc_binding_info_t info = {0};
     info.struct_size = sizeof(info);

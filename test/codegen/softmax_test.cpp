@@ -18,7 +18,7 @@ using namespace mpc::test;
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kMost = std::numeric_limits<float>::max();
+constexpr double kMax = std::numeric_limits<float>::max();
 constexpr double kUlp = 0x1p-23;
 /// Some vectors and a rest.
 constexpr size_t kWidth = 37;
@@ -34,7 +34,7 @@ std::vector<Row> rowsOf(double magnitude) {
   auto row = [](size_t label, auto &&element) {
     Row result{{}, label};
     for (size_t i = 0; i < kWidth; ++i)
-      result.x.push_back(float(std::clamp(element(double(i)), -kMost, kMost)));
+      result.x.push_back(float(std::clamp(element(double(i)), -kMax, kMax)));
     return result;
   };
   std::vector<Row> rows;
@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
     Magnitudes, Softmax,
     ::testing::Combine(
         ::testing::Values(mpc::DeviceKind::Cpu, mpc::DeviceKind::Cuda),
-        ::testing::Values(1.0, 1e2, 1e4, 1e6, 1e10, 1e30, 3e38, kMost)),
+        ::testing::Values(1.0, 1e2, 1e4, 1e6, 1e10, 1e30, 3e38, kMax)),
     [](const auto &info) {
       return mpc::nameOf(std::get<0>(info.param)).str() + "_" +
              std::to_string(info.index);
@@ -194,12 +194,12 @@ TEST_P(SoftmaxLimits, AreExact) {
   std::vector<Row> all = {
       row(3, 3),                   // Two of all are not masked,
       row(-1e10, -1e10),           // wherever they lie,
-      row(-1, -1, -kMost),         // or masked by a number,
-      row(kMost, kMost, -kMost),   // with more between them than f32 has.
+      row(-1, -1, -kMax),          // or masked by a number,
+      row(kMax, kMax, -kMax),      // with more between them than f32 has.
       row(-kInfinity, -kInfinity), // Nothing is left.
       row(NAN, 3, 1),
       row(kInfinity, 3, 1),
-      row(-kMost, -kMost, -kMost)};
+      row(-kMax, -kMax, -kMax)};
   std::vector<Elements> found =
       run("%0 = train.softmax %x {axis = 1 : i64} : (!X) -> !X "
           "%1 = train.softmax %x {axis = 1 : i64, zero_empty} : (!X) -> !X "
@@ -239,7 +239,7 @@ TEST_P(SoftmaxLimits, MasksHaveNoGradient) {
     result.x[2] = result.x[5] = x;
     return result;
   };
-  std::vector<Row> all = {row(3, -kInfinity), row(3, -kMost), row(3, -1e9),
+  std::vector<Row> all = {row(3, -kInfinity), row(3, -kMax), row(3, -1e9),
                           row(-1e4, -1e9), row(-kInfinity, -kInfinity)};
   std::vector<Elements> found =
       run("%0 = train.softmax %x {axis = 1 : i64, zero_empty} : (!X) -> !X "

@@ -27,7 +27,7 @@ static constexpr Type kTypes[] = {
     {"uint32", "u4", 4},  {"uint64", "u8", 8},  {"bool", "b1", 1}};
 
 /// What NumPy allows.
-static constexpr size_t kMostDimensions = 64;
+static constexpr size_t kMaxDimensions = 64;
 
 static const Type *findType(const std::string &name) {
   for (const Type &type : kTypes)
@@ -141,7 +141,7 @@ private:
     shape.clear();
     while (!take(')')) {
       // One too many is enough to know.
-      if (shape.size() > kMostDimensions || !parseExtent())
+      if (shape.size() > kMaxDimensions || !parseExtent())
         return false;
       if (!take(',') && !(at < text.size() && text[at] == ')'))
         return false;
@@ -275,8 +275,8 @@ static bool parseLayout(const std::vector<char> &bytes, Layout &layout,
     what = "its type '" + header.descr + "' is not supported";
     return false;
   }
-  if (header.shape.size() > kMostDimensions) {
-    what = "it has more than " + std::to_string(kMostDimensions) +
+  if (header.shape.size() > kMaxDimensions) {
+    what = "it has more than " + std::to_string(kMaxDimensions) +
            " dimensions, the most there may be";
     return false;
   }

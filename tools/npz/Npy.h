@@ -16,8 +16,8 @@ bool parseNpy(std::vector<char> bytes, Array &array, std::string &what);
 
 /// Reads type and shape from the beginning of a .npy file; `begin` is where its
 /// data starts. Fails as parseNpy does, also where the beginning is too short:
-/// kMostNpyHeader bytes are enough for every header that is taken.
-constexpr uint64_t kMostNpyHeader = 1 << 16;
+/// kMaxNpyHeader bytes are enough for every header that is taken.
+constexpr uint64_t kMaxNpyHeader = 1 << 16;
 bool parseNpyHeader(const std::vector<char> &bytes, Array &array,
                     uint64_t &begin, std::string &what);
 

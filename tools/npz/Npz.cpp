@@ -182,7 +182,7 @@ Array Reader::header(const std::string &name) const {
   ArchiveFile opened =
       openMember(file->archive.get(), member, file->path, name);
   std::vector<char> bytes = readBytes(
-      opened.get(), std::min(member.size, kMostNpyHeader), file->path, name);
+      opened.get(), std::min(member.size, kMaxNpyHeader), file->path, name);
   Array array;
   uint64_t begin;
   std::string what;

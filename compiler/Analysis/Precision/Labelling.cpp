@@ -285,10 +285,10 @@ Labelling::Node Labelling::nodeOfProduct(PrecisionOpInterface op) {
 
 /// In bytes; so much at most that sums of it stay below what is forbidden.
 int64_t Labelling::costOfError(Value value) const {
-  constexpr double kMost = 1e15;
+  constexpr double kMax = 1e15;
   if (!price)
     return 0;
-  return std::min(price->errorOf(value) * price->bytesPerError, kMost);
+  return std::min(price->errorOf(value) * price->bytesPerError, kMax);
 }
 
 double Labelling::error() const {

@@ -26,7 +26,7 @@ std::string mpc::typeName(FloatType type) {
 
 LogicalResult mpc::blame(InFlightDiagnostic &&error, Operation *op,
                          StringRef pass) {
-  error.attachNote(op->getLoc()) << pass << " should have seen to it";
+  error.attachNote(op->getLoc()) << "expected " << pass << " to prevent this";
   return failure();
 }
 
@@ -101,7 +101,7 @@ train::StateOp mpc::getWeightState(Value value) {
 
 StringRef mpc::stateName(Value value) {
   // Kept in 16 bit, and read in f32.
-  if (auto join = value.getDefiningOp<amp::JoinOp>())
+  if (auto join = value.getDefiningOp<amp::JoinCompensatedOp>())
     value = join.getValue();
   auto unpack = value.getDefiningOp<train::UnpackOp>();
   if (unpack)
@@ -149,8 +149,8 @@ SmallVector<Value> mpc::findGradientPacks(func::FuncOp func) {
 }
 
 bool mpc::isObserved(Operation *op) {
-  if (isa<amp::CommitOp, train::ConstantOp, train::InjectOp, train::PackOp,
-          train::ReadOp, train::RoundingOp, train::UnpackOp>(op))
+  if (isa<amp::SelectIfFiniteOp, train::ConstantOp, train::InjectOp,
+          train::PackOp, train::ReadOp, train::RoundingOp, train::UnpackOp>(op))
     return false;
   // What is finite rounds to FP8 as something finite.
   if (isa<amp::QuantizeOp>(op))

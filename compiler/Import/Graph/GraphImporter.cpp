@@ -7,7 +7,7 @@
 #include "compiler/Import/Check/CheckModel.h"
 #include "compiler/Import/Graph/Elements.h"
 #include "compiler/Import/Graph/ImportedNode.h"
-#include "compiler/Import/Initializers/Contents.h"
+#include "compiler/Import/Initializers/InitializerHeuristics.h"
 #include "compiler/Support/Locations.h"
 
 #include "mlir/IR/Verifier.h"
@@ -187,7 +187,7 @@ void GraphImporter::countUses(const onnx::GraphProto &graph) {
 }
 
 LogicalResult GraphImporter::importBody(const onnx::GraphProto &body) {
-  constexpr int64_t kMostNodes = 1'000'000;
+  constexpr int64_t kMaxNodes = 1'000'000;
   for (const onnx::TensorProto &tensor : body.initializer()) {
     GraphValue value{{},
                      &tensor,
@@ -201,11 +201,11 @@ LogicalResult GraphImporter::importBody(const onnx::GraphProto &body) {
       bodyWeights.insert(tensor.name());
   }
   for (const onnx::NodeProto &node : body.node()) {
-    if (++numNested > kMostNodes) {
+    if (++numNested > kMaxNodes) {
       result.error = ModelError::Limit;
       return emitError(nodeLocation(node, context))
              << "with this one the trips of all loops have more than "
-             << kMostNodes << " nodes";
+             << kMaxNodes << " nodes";
     }
     const OpRow *row = findOp(qualifiedOp(node), opset);
     if (failed(ImportedNode(*this, node, /*index=*/-1).run(*row)) ||
@@ -519,7 +519,7 @@ GraphImporter::decideUseUnfrozen(const onnx::TensorProto &tensor) {
   bool isParameter = role == Role::Parameter;
   if (isExportersTable(name) && !isParameter)
     return Use::Number;
-  if (role == Role::Computed && isExportersFilling(name))
+  if (role == Role::Computed && isExporterFillConstant(name))
     return Use::Filling;
   auto data = tensors.read(tensor);
   if (!data) {
@@ -527,8 +527,8 @@ GraphImporter::decideUseUnfrozen(const onnx::TensorProto &tensor) {
     return Use::Trained;
   }
   // Parameters of PyTorch's can be such tables, which it does not train.
-  if (isTableOfSines(*data, tensor))
-    return Use::Sines;
+  if (isPositionalTable(*data, tensor))
+    return Use::PositionalTable;
   if (isParameter)
     return Use::Trained;
   // A mask that is trained would become a bias of every score.
@@ -667,7 +667,7 @@ Value GraphImporter::materializeStatistic(int node, int input,
 std::optional<SmallVector<int64_t>>
 GraphImporter::readIntegers(const GraphValue &value, Location loc,
                             StringRef label) {
-  constexpr int64_t kMostIntegers = 1 << 20;
+  constexpr int64_t kMaxIntegers = 1 << 20;
   if (value.constant) {
     auto elements = dyn_cast<DenseIntElementsAttr>(value.constant);
     if (elements && !elements.getElementType().isInteger(1))
@@ -691,7 +691,7 @@ GraphImporter::readIntegers(const GraphValue &value, Location loc,
     (void)report(data.takeError(), value.loc);
     return std::nullopt;
   }
-  if (int64_t(data->bytes.size()) > kMostIntegers) {
+  if (int64_t(data->bytes.size()) > kMaxIntegers) {
     emitError(loc) << label << " is too long for a list of dimensions";
     return std::nullopt;
   }

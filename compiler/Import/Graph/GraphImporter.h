@@ -264,7 +264,7 @@ private:
     Buffer,
     Number,
     Filling,
-    Sines,
+    PositionalTable,
     Mask,
     Argument,
     Start,

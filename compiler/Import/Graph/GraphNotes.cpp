@@ -2,7 +2,7 @@
 
 #include "compiler/Import/Check/AttributeNames.h"
 #include "compiler/Import/Graph/GraphImporter.h"
-#include "compiler/Import/Initializers/Contents.h"
+#include "compiler/Import/Initializers/InitializerHeuristics.h"
 #include "compiler/Import/Normalize/ModulePaths.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -188,7 +188,7 @@ void GraphImporter::noteUses() {
       {Use::Start,
        "not trained, for recurrent ops start from them, and they hold one "
        "number: "},
-      {Use::Sines,
+      {Use::PositionalTable,
        "not trained, for they hold sines and cosines of positions: "},
       {Use::Mask, "not trained, for they hold 0 and numbers below -1e4 alone, "
                   "as masks do: "}};

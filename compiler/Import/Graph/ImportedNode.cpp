@@ -282,12 +282,12 @@ int64_t ImportedNode::knownInteger(unsigned i) {
 }
 
 std::vector<double> ImportedNode::knownFloats(unsigned i) {
-  constexpr int64_t kMostFloats = 1 << 16;
+  constexpr int64_t kMaxFloats = 1 << 16;
   const GraphValue *value = knownInput(i);
   if (!value)
     return {};
   SmallVector<int64_t> shape = shapeOfInput(i);
-  if (shape.size() != 1 || shape[0] > kMostFloats) {
+  if (shape.size() != 1 || shape[0] > kMaxFloats) {
     error() << label(i) << " must be a short list of numbers, but has shape ["
             << ArrayRef(shape) << "]";
     return {};

@@ -41,7 +41,7 @@ static std::string keyOf(const onnx::FunctionProto &function) {
 
 /// Most functions and subgraphs inside of each other: what comes after goes
 /// through them by recursion.
-constexpr unsigned kMostNesting = 100;
+constexpr unsigned kMaxNesting = 100;
 
 static int64_t opsetOf(
     const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto> &sets) {
@@ -212,7 +212,7 @@ LogicalResult Inliner::checkCall(const onnx::NodeProto &call,
 /// How many nodes `nodes` and their subgraphs become, up to a bound. What nests
 /// too deeply, or in a circle, counts for nothing here: expand says so.
 int64_t Inliner::expandedCount(const Nodes &nodes) {
-  if (depth > kMostNesting)
+  if (depth > kMaxNesting)
     return 0;
   llvm::SaveAndRestore deeper(depth, depth + 1);
   int64_t count = 0;
@@ -320,8 +320,8 @@ LogicalResult Inliner::inlineSubgraphs(onnx::NodeProto &node) {
 /// `owner`.
 LogicalResult Inliner::inlineInto(Nodes &nodes, Location owner) {
   Nodes result;
-  if (depth > kMostNesting)
-    return emitError(owner) << "is in more than " << kMostNesting
+  if (depth > kMaxNesting)
+    return emitError(owner) << "is in more than " << kMaxNesting
                             << " functions and subgraphs inside of each other; "
                                "inline some (onnx.inliner)";
   llvm::SaveAndRestore deeper(depth, depth + 1);

@@ -1,6 +1,6 @@
 //===- TieCopies.cpp - Weights that an exporter folded into others --------===//
 
-#include "compiler/Import/Initializers/Contents.h"
+#include "compiler/Import/Initializers/InitializerHeuristics.h"
 #include "compiler/Import/Initializers/Signature.h"
 #include "compiler/Import/Normalize/NormalizeModel.h"
 

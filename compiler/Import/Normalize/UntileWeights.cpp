@@ -1,6 +1,6 @@
 //===- UntileWeights.cpp - Weights that an exporter repeated --------------===//
 
-#include "compiler/Import/Initializers/Contents.h"
+#include "compiler/Import/Initializers/InitializerHeuristics.h"
 #include "compiler/Import/Initializers/Signature.h"
 #include "compiler/Import/Normalize/NormalizeModel.h"
 
@@ -24,7 +24,7 @@ static std::optional<Part> partOf(const onnx::TensorProto &tensor,
                                   TensorReader &reader) {
   if (tensor.data_type() != onnx::TensorProto::FLOAT ||
       tensor.dims_size() < 2 || isExportersTable(tensor.name()) ||
-      isExportersFilling(tensor.name()))
+      isExporterFillConstant(tensor.name()))
     return std::nullopt;
   auto data = reader.read(tensor);
   if (!data) {
@@ -77,7 +77,7 @@ mpc::untileWeights(const std::shared_ptr<ModelFile> &model,
     one.set_data_type(onnx::TensorProto::FLOAT);
     one.mutable_dims()->Add(part->shape.begin(), part->shape.end());
     one.set_raw_data(part->data.bytes.data(), part->data.bytes.size());
-    if (isTableOfSines(part->data, one))
+    if (isPositionalTable(part->data, one))
       continue;
     names.push_back("'" + name + "'");
     made.insert(name);

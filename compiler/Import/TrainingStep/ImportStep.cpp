@@ -614,7 +614,7 @@ LogicalResult GraphImporter::importStep() {
     return emitError(UnknownLoc::get(context))
            << "the training step changes no weight: of what update_binding "
               "changes, gradients lead to nothing that the graph reads";
-  module->setAttr(kOwnStepAttr, builder.getStringAttr(lossName));
+  module->setAttr(kImportedStepAttr, builder.getStringAttr(lossName));
   SmallVector<StringRef> names(rates.begin(), rates.end());
   module->setAttr(kLearningRatesAttr, builder.getStrArrayAttr(names));
   if (step->updates.size() > 1)

@@ -178,7 +178,7 @@ private:
 
 /// Whether the user means this op: its name, or that of the node whose gradient
 /// it is.
-static bool isMeant(const Op &op, StringRef node) {
+static bool isSelected(const Op &op, StringRef node) {
   return !op.node.empty() && (op.node == node || op.forwardNode() == node);
 }
 
@@ -198,7 +198,7 @@ llvm::Error mpc::report::printExplanation(llvm::raw_ostream &os,
   for (const Function *function : order) {
     for (auto [line, op] : llvm::enumerate(function->ops)) {
       names.push_back(op.forwardNode());
-      if (!isMeant(op, node))
+      if (!isSelected(op, node))
         continue;
       if (found)
         os << '\n';

@@ -262,8 +262,8 @@ llvm::Error mpc::report::printSummary(llvm::raw_ostream &os,
   printTf32(os, *summary.function, width);
   os << '\n';
   printMachine(os, report, summary, width);
-  constexpr size_t kMostNames = 4;
-  printGroups(os, report, kMostNames, width);
+  constexpr size_t kMaxNames = 4;
+  printGroups(os, report, kMaxNames, width);
   os << '\n';
   printModules(os, summary, width);
   return llvm::Error::success();

@@ -61,10 +61,10 @@ public:
 private:
   /// Not more than sums of it hold.
   uint64_t read(const llvm::json::Value &value) {
-    constexpr int64_t kMost = INT64_C(1) << 52;
+    constexpr int64_t kMax = INT64_C(1) << 52;
     std::optional<int64_t> number = value.getAsInteger();
     right &= number && *number >= 0;
-    return number ? std::clamp<int64_t>(*number, 0, kMost) : 0;
+    return number ? std::clamp<int64_t>(*number, 0, kMax) : 0;
   }
 
   const Object &object;
@@ -154,11 +154,11 @@ llvm::Expected<Profile> Profile::parse(StringRef text, StringRef path) {
     return refuse("has a count of steps that cannot be");
   size_t exponents = 0;
   if (const Object *bins = root->getObject("exponents")) {
-    constexpr int64_t kMost = 4096; // More than any float has.
+    constexpr int64_t kMax = 4096; // More than any float has.
     profile.firstExponent =
-        std::clamp(bins->getInteger("first").value_or(0), -kMost, kMost);
+        std::clamp(bins->getInteger("first").value_or(0), -kMax, kMax);
     exponents =
-        std::clamp<int64_t>(bins->getInteger("count").value_or(0), 0, kMost);
+        std::clamp<int64_t>(bins->getInteger("count").value_or(0), 0, kMax);
   }
   for (auto [index, name] : order) {
     const Object *tensor = tensors->getObject(name);

@@ -54,10 +54,10 @@ static bool isSumOfTerms(train::IntegerOp op) {
 
 /// The terms of the index that `use` takes, some of which are sums again.
 static SmallVector<Term> findTerms(OpOperand &use) {
-  constexpr size_t kMostTerms = 16; // More dimensions than tensors have.
+  constexpr size_t kMaxTerms = 16; // More dimensions than tensors have.
   SmallVector<Term> terms;
   SmallVector<OpOperand *> work = {&use};
-  while (!work.empty() && terms.size() <= kMostTerms) {
+  while (!work.empty() && terms.size() <= kMaxTerms) {
     OpOperand *next = work.pop_back_val();
     if (DenseIntElementsAttr values = integersOf(next->get())) {
       terms.push_back({next, 0, values});

@@ -60,7 +60,7 @@ private:
       joined = joined ? joined : inner;
       // What is linear behind a mean of samples is one as well.
       auto mean = dyn_cast_or_null<train::BatchLossOpInterface>(inner);
-      if (growth == LossGrowth::Sum && mean && !mean.addsUp())
+      if (growth == LossGrowth::Sum && mean && !mean.isSumReduction())
         growth = LossGrowth::Mean;
       if (growth == LossGrowth::Sum)
         sums.push_back(term.value);
@@ -128,12 +128,12 @@ private:
                 "them");
   }
 
-  void noteJoined(Operation *op, bool addsUp) {
+  void noteJoined(Operation *op, bool isSumReduction) {
     addNote(module,
             "'" + nodeName(op->getLoc()).str() +
                 "' puts the samples of a batch together, so that the losses of "
                 "micro-batches, which option 'accumulate' " +
-                (addsUp ? "adds up" : "averages") +
+                (isSumReduction ? "adds up" : "averages") +
                 ", are not that of one batch");
   }
 

@@ -181,7 +181,8 @@ LossGrowth mpc::growthOf(LossTerm &term, int64_t batchSize,
     return LossGrowth::Other;
   if (op.isWeighted())
     return LossGrowth::Weighted;
-  return !op.addsUp() || term.isDivided ? LossGrowth::Mean : LossGrowth::Sum;
+  return !op.isSumReduction() || term.isDivided ? LossGrowth::Mean
+                                                : LossGrowth::Sum;
 }
 
 Operation *mpc::findJoinedSamples(const LossTerm &term, int64_t batchSize,

@@ -89,8 +89,8 @@ static LogicalResult checkPattern(ModuleOp module, StringRef option,
 /// Whether `value` is what a norm made, scaled and moved by nothing but one
 /// more factor and offset.
 static bool isNormalized(Value value) {
-  constexpr int kMostOps = 8; // Reshapes around a factor and an offset.
-  for (int i = 0; i < kMostOps; ++i) {
+  constexpr int kMaxOps = 8; // Reshapes around a factor and an offset.
+  for (int i = 0; i < kMaxOps; ++i) {
     Operation *op = value.getDefiningOp();
     if (!op)
       return false;
@@ -130,7 +130,7 @@ static bool isOfNorm(ModuleOp module, train::StateOp state) {
 }
 
 /// Whether `--no-decay=WHAT` is about the parameter.
-static bool isMeant(ModuleOp module, StringRef what, train::StateOp state) {
+static bool isSelected(ModuleOp module, StringRef what, train::StateOp state) {
   bool isVector = cast<RankedTensorType>(state.getType()).getRank() <= 1;
   if (what == "norms")
     return isOfNorm(module, state);
@@ -201,7 +201,7 @@ FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
       group = {rule.rate.value_or(1), rule.decay.value_or(options.decay)};
     }
     for (auto [i, what] : llvm::enumerate(exceptions))
-      if (isMeant(module, what, state)) {
+      if (isSelected(module, what, state)) {
         exceptionMatched[i] = true;
         group.decay = 0;
       }

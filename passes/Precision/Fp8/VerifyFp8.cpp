@@ -3,7 +3,7 @@
 #include "passes/Precision/Fp8/VerifyFp8.h"
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
-#include "passes/Precision/DeriveWeights.h"
+#include "passes/Precision/HoistWeightQuantization.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -9,7 +9,7 @@
 namespace mpc::runtime {
 
 bool count_elements(const int64_t* shape, size_t rank, uint64_t* count) {
-  constexpr uint64_t kMost = uint64_t{1} << 62;
+  constexpr uint64_t kMax = uint64_t{1} << 62;
   uint64_t bound = 1;
   bool empty = false;
   for (size_t i = 0; i < rank; ++i) {
@@ -19,7 +19,7 @@ bool count_elements(const int64_t* shape, size_t rank, uint64_t* count) {
       continue;
     }
     if (!multiply_sizes(bound, static_cast<uint64_t>(shape[i]), &bound) ||
-        bound > kMost)
+        bound > kMax)
       return false;
   }
   *count = empty ? 0 : bound;

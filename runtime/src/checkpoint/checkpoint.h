@@ -71,7 +71,7 @@ mpc_status_t name_missing(Files& files, const std::string& folder,
                           const std::string& name, mpc_status_t status);
 
 // What is read into memory as a whole and parsed has a limit.
-inline constexpr uint64_t kMostState = uint64_t{1} << 26;
+inline constexpr uint64_t kMaxState = uint64_t{1} << 26;
 uint64_t most_bytes_of(const std::string& name);
 
 //===----------------------------------------------------------------------===//

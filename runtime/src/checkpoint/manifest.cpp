@@ -20,7 +20,7 @@ std::string manifest_text(const std::vector<FileRecord>& records) {
 }
 
 // It has a dozen; one of a newer format may have more.
-static constexpr size_t kMostManifestValues = 1024;
+static constexpr size_t kMaxManifestValues = 1024;
 
 static mpc_status_t damaged(const std::string& path, const char* what) {
   return mpc_status_make(MPC_DAMAGED, "'%s' is damaged: %s", path.c_str(),
@@ -31,7 +31,7 @@ mpc_status_t parse_manifest(const std::string& path, const char* data,
                             size_t size, std::vector<FileRecord>* out_records) {
   Json json;
   std::string error;
-  if (!Json::parse(data, size, kMostManifestValues, &json, &error))
+  if (!Json::parse(data, size, kMaxManifestValues, &json, &error))
     return damaged(path, error.c_str());
   uint64_t format = 0;
   const Json* number = json.find("format");

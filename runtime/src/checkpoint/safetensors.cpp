@@ -13,7 +13,7 @@ namespace mpc::runtime {
 namespace {
 
 // Of one tensor: type, offsets, a shape of any rank there is.
-constexpr size_t kMostTensorValues = 256;
+constexpr size_t kMaxTensorValues = 256;
 
 struct TypeName {
   mpc_dtype_t dtype;
@@ -123,12 +123,12 @@ std::string safetensors_header(std::vector<StoredTensor>* tensors) {
 }
 
 uint64_t safetensors_header_size(const uint8_t* data, uint64_t size) {
-  constexpr uint64_t kMostHeader = 100'000'000;  // What the reference allows.
+  constexpr uint64_t kMaxHeader = 100'000'000;  // What the reference allows.
   if (size < 8) return 0;
   uint64_t length = 0;
   for (size_t i = 0; i < 8; ++i)
     length |= static_cast<uint64_t>(data[i]) << (8 * i);
-  return length > size - 8 || length > kMostHeader ? 0 : 8 + length;
+  return length > size - 8 || length > kMaxHeader ? 0 : 8 + length;
 }
 
 mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
@@ -153,7 +153,7 @@ mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
     tensors.push_back(std::move(tensor));
     return true;
   };
-  if (!Json::parse_members(header, begin - 8, kMostTensorValues, visit, &error))
+  if (!Json::parse_members(header, begin - 8, kMaxTensorValues, visit, &error))
     return damaged(path, wrong.empty() ? "its header: " + error : wrong);
   auto by_name = [](const StoredTensor& a, const StoredTensor& b) {
     return a.name < b.name;

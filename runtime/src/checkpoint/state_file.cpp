@@ -68,20 +68,20 @@ static std::string bits_of(float value) {
 }
 
 // A control state has three values, a property one.
-static constexpr size_t kMostStateValues = 1 << 16;
-static constexpr size_t kMostProperties = kMostStateValues / 2;
+static constexpr size_t kMaxStateValues = 1 << 16;
+static constexpr size_t kMaxProperties = kMaxStateValues / 2;
 
 static mpc_status_t check_properties(const Properties& properties) {
   size_t bytes = 0;
   for (const auto& [name, value] : properties)
     bytes += json_quote(name).size() + json_quote(value).size();
-  if (properties.size() <= kMostProperties && bytes <= kMostState / 2)
+  if (properties.size() <= kMaxProperties && bytes <= kMaxState / 2)
     return nullptr;
   return mpc_status_make(MPC_INVALID_ARGUMENT,
                          "the session has %zu properties of %zu bytes; a "
                          "checkpoint holds at most %zu of %zu bytes",
-                         properties.size(), bytes, kMostProperties,
-                         static_cast<size_t>(kMostState / 2));
+                         properties.size(), bytes, kMaxProperties,
+                         static_cast<size_t>(kMaxState / 2));
 }
 
 mpc_status_t state_text(const mpc_session_t& session, std::string* out_text) {
@@ -153,8 +153,8 @@ bool bytes_of_type(const std::string& text, uint64_t* bytes) {
   std::string list = '[' + text.substr(open + 1);
   Json shape;
   std::string error;
-  constexpr size_t kMostDimensions = 64;
-  if (size == 0 || !Json::parse(list.data(), list.size(), 1 + kMostDimensions,
+  constexpr size_t kMaxDimensions = 64;
+  if (size == 0 || !Json::parse(list.data(), list.size(), 1 + kMaxDimensions,
                                 &shape, &error))
     return false;
   std::vector<int64_t> extents(shape.items.size());
@@ -218,8 +218,7 @@ mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
                          StateFile* out_state) {
   Json json;
   std::string error;
-  if (!Json::parse(data, size, kMostStateValues + kMostProperties, &json,
-                   &error))
+  if (!Json::parse(data, size, kMaxStateValues + kMaxProperties, &json, &error))
     return damaged(path, error);
   StateFile state;
   if (!parse_progress(json, &state.progress))

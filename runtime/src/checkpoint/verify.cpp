@@ -12,7 +12,7 @@
 namespace mpc::runtime {
 
 uint64_t most_bytes_of(const std::string& name) {
-  return name == kStateFile ? kMostState : UINT64_MAX;
+  return name == kStateFile ? kMaxState : UINT64_MAX;
 }
 
 mpc_status_t name_missing(Files& files, const std::string& folder,
@@ -29,10 +29,10 @@ mpc_status_t name_missing(Files& files, const std::string& folder,
 
 mpc_status_t read_manifest(Files& files, const std::string& folder,
                            std::vector<FileRecord>* out_records) {
-  constexpr uint64_t kMostManifest = uint64_t{1} << 16;
+  constexpr uint64_t kMaxManifest = uint64_t{1} << 16;
   std::string path = folder + '/' + kManifestFile;
   Memory manifest;
-  mpc_status_t status = read_file(files, path, kMostManifest, &manifest);
+  mpc_status_t status = read_file(files, path, kMaxManifest, &manifest);
   if (status) return name_missing(files, folder, kManifestFile, status);
   return parse_manifest(path, reinterpret_cast<char*>(manifest.data()),
                         manifest.size(), out_records);

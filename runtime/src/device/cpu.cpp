@@ -401,11 +401,11 @@ mpc_status_t open_cpu_device(const mpc_program_t& program,
                              const schema::Variant& variant,
                              const DeviceOptions& options,
                              std::unique_ptr<Device>* out_device) {
-  constexpr uint32_t kMostThreads = 1024;
-  if (options.threads > kMostThreads)
+  constexpr uint32_t kMaxThreads = 1024;
+  if (options.threads > kMaxThreads)
     return mpc_status_make(MPC_INVALID_ARGUMENT,
-                           "threads must be at most %u, but is %u",
-                           kMostThreads, options.threads);
+                           "threads must be at most %u, but is %u", kMaxThreads,
+                           options.threads);
   if (options.stream)
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "a stream was given, but the session runs on the "

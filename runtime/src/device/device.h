@@ -50,11 +50,11 @@ struct Value {
   uint32_t after;  // Entry points that have run when it is read: 0 is before
                    // the first, 2 and more are after the second.
 };
-inline constexpr size_t kMostValues = 10;
+inline constexpr size_t kMaxValues = 10;
 
 // What was read, each in the first bytes of its place.
 struct Values {
-  uint64_t bits[kMostValues];
+  uint64_t bits[kMaxValues];
 };
 
 // Work that is queued as one: the inputs arrive, then the entry points run,
@@ -64,7 +64,7 @@ struct Submission {
   size_t num_inputs = 0;
   const uint32_t* entries = nullptr;  // Their indices.
   size_t num_entries = 0;
-  const Value* values = nullptr;  // At most kMostValues.
+  const Value* values = nullptr;  // At most kMaxValues.
   size_t num_values = 0;
 };
 

@@ -36,7 +36,7 @@ mpc_status_t check_seal(const uint8_t* file, size_t size) {
 // The verifier counts tables, but not the strings of a vector, of which each
 // variant has one. There are as many variants as kinds of devices.
 bool has_few_variants(const uint8_t* file, uint64_t size) {
-  constexpr uint32_t kMostVariants = 64;
+  constexpr uint32_t kMaxVariants = 64;
   using Variants = flatbuffers::Vector<flatbuffers::Offset<schema::Variant>>;
   flatbuffers::Verifier verifier(file, size);
   flatbuffers::uoffset_t start = verifier.VerifyOffset(0);
@@ -48,13 +48,13 @@ bool has_few_variants(const uint8_t* file, uint64_t size) {
   auto* variants =
       root->GetPointer<const Variants*>(schema::Program::VT_VARIANTS);
   return verifier.VerifyVector(variants) &&
-         (!variants || variants->size() <= kMostVariants);
+         (!variants || variants->size() <= kMaxVariants);
 }
 
 // Runs the FlatBuffers verifier over the first `size` bytes.
 bool verify_tables(const uint8_t* file, uint64_t size) {
-  constexpr uint64_t kMost = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
-  size = std::min(size, kMost);
+  constexpr uint64_t kMax = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
+  size = std::min(size, kMax);
   flatbuffers::Verifier::Options options;
   options.max_depth = 16;
   // A table takes at least 4 bytes: the limit is no limit for honest files.

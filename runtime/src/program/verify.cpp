@@ -28,7 +28,7 @@ using Text = const char*;
 
 // More segments, entries or inputs of an entry than this are refused: they
 // are searched one by one.
-constexpr uint32_t kMostListed = 4096;
+constexpr uint32_t kMaxListed = 4096;
 
 // What `mpc compare` has of a program's ops: one output for each value.
 constexpr uint32_t kMaxOutputs = 1 << 20;
@@ -90,8 +90,8 @@ bool is_aligned(const flatbuffers::Vector<int64_t>* numbers) {
 
 // Elements of a shape; false if they have no number.
 bool measure_shape(const Shape* shape, uint64_t* count) {
-  constexpr uint32_t kMostDimensions = 64;
-  return is_aligned(shape) && rank_of(shape) <= kMostDimensions &&
+  constexpr uint32_t kMaxDimensions = 64;
+  return is_aligned(shape) && rank_of(shape) <= kMaxDimensions &&
          count_elements(extents_of(shape), rank_of(shape), count);
 }
 
@@ -170,7 +170,7 @@ class Checker {
 
 mpc_status_t Checker::check_segments() {
   if (!root_.segments()) return nullptr;
-  if (root_.segments()->size() > kMostListed)
+  if (root_.segments()->size() > kMaxListed)
     return damaged("segments", "there are too many");
   std::vector<Range> ranges;
   for (uint32_t i = 0; i < root_.segments()->size(); ++i) {
@@ -301,7 +301,7 @@ mpc_status_t Checker::check_copies() {
 mpc_status_t Checker::check_variants() {
   const auto& variants = *root_.variants();
   if (variants.size() == 0) return damaged("variants", "there are none");
-  if (variants.size() > kMostListed)
+  if (variants.size() > kMaxListed)
     return damaged("variants", "there are too many");
   for (uint32_t i = 0; i < variants.size(); ++i) {
     variant_ = variants.Get(i);
@@ -379,7 +379,7 @@ mpc_status_t Checker::check_entries() {
   if (root_.accumulate() == 0)
     return damaged("accumulate", "an update needs at least one micro-batch");
   if (!variant_->entries()) return damaged("entries", "there are none");
-  if (variant_->entries()->size() > kMostListed)
+  if (variant_->entries()->size() > kMaxListed)
     return damaged("entries", "there are too many");
   std::vector<std::string_view> names;
   for (const schema::Entry* entry : *variant_->entries()) {
@@ -611,7 +611,7 @@ mpc_status_t Checker::check_observations(const schema::Entry& entry,
 mpc_status_t Checker::check_bindings(const Bindings* bindings, bool inputs,
                                      const std::string& where) {
   if (!bindings) return nullptr;
-  if (bindings->size() > (inputs ? kMostListed : kMaxOutputs))
+  if (bindings->size() > (inputs ? kMaxListed : kMaxOutputs))
     return damaged(where, "it has too many inputs or outputs");
   std::vector<Range> ranges;
   std::unordered_set<std::string_view> names;
@@ -687,10 +687,10 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
       instruction.grain() == 0)
     return damaged(where, "its number of items has no meaning");
   if (on_cpu()) return nullptr;
-  constexpr uint32_t kMostThreads = 1024;
-  constexpr uint64_t kMostBlocks = INT32_MAX;
-  if (instruction.threads() == 0 || instruction.threads() > kMostThreads ||
-      instruction.items() == 0 || instruction.items() > kMostBlocks)
+  constexpr uint32_t kMaxThreads = 1024;
+  constexpr uint64_t kMaxBlocks = INT32_MAX;
+  if (instruction.threads() == 0 || instruction.threads() > kMaxThreads ||
+      instruction.items() == 0 || instruction.items() > kMaxBlocks)
     return damaged(where, "its grid has no meaning");
   return nullptr;
 }

@@ -49,9 +49,9 @@ static mpc_status_t wrong_type(const std::string& name,
   std::string expected =
       type_text(dtype_of(buffer.dtype()), extents_of(buffer.shape()),
                 rank_of(buffer.shape()));
-  constexpr uint32_t kMostPrinted = 64;
+  constexpr uint32_t kMaxPrinted = 64;
   std::string got =
-      tensor.rank > kMostPrinted || (tensor.rank > 0 && !tensor.shape)
+      tensor.rank > kMaxPrinted || (tensor.rank > 0 && !tensor.shape)
           ? "a tensor without a shape"
           : type_text(tensor.dtype, tensor.shape, tensor.rank);
   return mpc_status_make(MPC_INVALID_ARGUMENT, "%s: expected %s, got %s",

@@ -17,7 +17,7 @@
 namespace mpc::runtime {
 
 // Overflows in a row at the smallest loss scale after which training stops.
-inline constexpr uint64_t kMostFloorOverflows = 20;
+inline constexpr uint64_t kMaxFloorOverflows = 20;
 
 // The entry points and outputs a session interprets, found once. -1 or null
 // where the program has none.
@@ -54,8 +54,8 @@ struct Progress {
 
 // What a step reads for its report. An index of `values`, or -1.
 struct StepReads {
-  Value values[kMostValues];
-  Value rest_values[kMostValues];  // The same, where `apply` runs alone.
+  Value values[kMaxValues];
+  Value rest_values[kMaxValues];  // The same, where `apply` runs alone.
   size_t count = 0;
   int loss = -1;
   int loss_sum = -1;
@@ -77,8 +77,9 @@ struct PendingSteps {
     bool rest;         // Is that update alone, without a batch.
     uint64_t batches;  // Since the update before.
   };
-  static constexpr size_t kMost = 2;  // At least every device's depth + 1.
-  Step steps[kMost];
+  static constexpr size_t kMaxPending =
+      2;  // At least every device's depth + 1.
+  Step steps[kMaxPending];
   size_t first = 0;
   size_t count = 0;
 };

@@ -57,7 +57,8 @@ mpc_status_t queue_call(mpc_session_t* session, const Submission& submission,
     session->progress.micro_step = step.updates ? 0 : step.batches;
   step.call = ++session->num_calls;
   PendingSteps& pending = session->pending;
-  pending.steps[(pending.first + pending.count++) % PendingSteps::kMost] = step;
+  pending.steps[(pending.first + pending.count++) % PendingSteps::kMaxPending] =
+      step;
   return nullptr;
 }
 
@@ -165,8 +166,8 @@ Fault take_update(mpc_session_t* session, const mpc_step_info_t& info,
   if (!session->program->root->loss_scaling()) return Fault::kGradients;
   const bool at_floor = info.loss_scale <= session->known.loss_scale_floor;
   progress.floor_overflows = at_floor ? progress.floor_overflows + 1 : 0;
-  return progress.floor_overflows >= kMostFloorOverflows ? Fault::kFloor
-                                                         : Fault::kNone;
+  return progress.floor_overflows >= kMaxFloorOverflows ? Fault::kFloor
+                                                        : Fault::kNone;
 }
 
 // Waits for the oldest step that is queued and takes in what it reports.
@@ -179,7 +180,7 @@ mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
   }
   PendingSteps& pending = session->pending;
   const PendingSteps::Step step = pending.steps[pending.first];
-  pending.first = (pending.first + 1) % PendingSteps::kMost;
+  pending.first = (pending.first + 1) % PendingSteps::kMaxPending;
   --pending.count;
 
   const KnownEntries& known = session->known;

@@ -1,6 +1,6 @@
 // What initializers are by what they hold.
 
-#include "compiler/Import/Initializers/Contents.h"
+#include "compiler/Import/Initializers/InitializerHeuristics.h"
 #include "test/compiler/Import/signature_models.h"
 
 #include "gtest/gtest.h"

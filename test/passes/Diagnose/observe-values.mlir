@@ -50,7 +50,7 @@ module attributes {mpc.precision = "fp32"} {
     %g = train.mul %v, %inf : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32> loc(#grad)
     %new = train.add %p, %p : (tensor<1x1024xf32>, tensor<1x1024xf32>) -> tensor<1x1024xf32> loc("optimizer")
     %finite = amp.all_finite %y, %g : tensor<4xf32>, tensor<2x2xf32>
-    %kept = amp.commit %new over %p if %finite : tensor<1x1024xf32>
+    %kept = amp.select_if_finite %new over %p if %finite : tensor<1x1024xf32>
     train.write @parameters, %kept : tensor<1x1024xf32>
     return %y, %finite : tensor<4xf32>, tensor<i1>
   }

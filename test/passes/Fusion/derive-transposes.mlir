@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s -split-input-file -mpc-widen-kernels='device=cuda features=sm_80,sm_89' -mpc-derive-transposes | FileCheck %s
+// RUN: mpc-opt %s -split-input-file -mpc-legalize-kernel-types='device=cuda features=sm_80,sm_89' -mpc-derive-transposes | FileCheck %s
 
 // Weights change with an update: micro-batches read them as @derive has turned
 // them, those that run again too. What batches are made of is turned as often
@@ -47,7 +47,7 @@ func.func @accumulate(%x: tensor<32x17xf8E4M3FN>, %y: tensor<32x16xf8E4M3FN>, %s
   %r0 = amp.dequantize %p0 by %s, %s : tensor<32x49xf32>
   %p1 = train.matmul %y, %w1 : (tensor<32x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>) -> tensor<32x16xf32>
   %r1 = amp.dequantize %p1 by %s, %s : tensor<32x16xf32>
-  %again = train.recall %w0 after %r1 : tensor<17x49xf8E4M3FN> after tensor<32x16xf32>
+  %again = train.remat_barrier %w0 after %r1 : tensor<17x49xf8E4M3FN> after tensor<32x16xf32>
   %p2 = train.matmul %x, %again {mpc.recomputed} : (tensor<32x17xf8E4M3FN>, tensor<17x49xf8E4M3FN>) -> tensor<32x49xf32>
   %r2 = amp.dequantize %p2 by %s, %s : tensor<32x49xf32>
   %p3 = train.matmul %x, %y {transpose_lhs} : (tensor<32x17xf8E4M3FN>, tensor<32x16xf8E4M3FN>) -> tensor<17x16xf32>

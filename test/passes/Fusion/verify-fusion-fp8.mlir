@@ -5,7 +5,7 @@
 // FP8 is read by products that take the scales out, where the device has them.
 func.func @scaled(%x: tensor<16x32xf8E4M3FN>, %w: tensor<16x32xf8E5M2>, %f: tensor<f32>) -> tensor<16x16xbf16> {
   // WIDENED-error @+2 {{'scaled_matmul' does not read f8E4M3FN on cuda}}
-  // WIDENED-note @+1 {{mpc-widen-kernels should have seen to it}}
+  // WIDENED-note @+1 {{expected mpc-legalize-kernel-types to prevent this}}
   %0 = train.scaled_matmul %x, %w, %f, %f {transpose_rhs} : (tensor<16x32xf8E4M3FN>, tensor<16x32xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<16x16xbf16>
   return %0 : tensor<16x16xbf16>
 }
@@ -15,7 +15,7 @@ func.func @scaled(%x: tensor<16x32xf8E4M3FN>, %w: tensor<16x32xf8E5M2>, %f: tens
 // Never by others, whatever the device is.
 func.func @unscaled(%x: tensor<16x32xf8E5M2>, %w: tensor<16x32xf8E4M3FN>) -> tensor<16x16xf32> {
   // expected-error @+2 {{'matmul' does not read f8E5M2 on cuda}}
-  // expected-note @+1 {{mpc-widen-kernels should have seen to it}}
+  // expected-note @+1 {{expected mpc-legalize-kernel-types to prevent this}}
   %0 = train.matmul %x, %w {transpose_rhs} : (tensor<16x32xf8E5M2>, tensor<16x32xf8E4M3FN>) -> tensor<16x16xf32>
   return %0 : tensor<16x16xf32>
 }

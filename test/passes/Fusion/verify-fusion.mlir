@@ -29,7 +29,7 @@ func.func private @kernel_0(%x: tensor<8xf32>) -> tensor<8xf32> attributes {mpc.
 
 func.func @constant() -> tensor<8xf32> {
   // expected-error @+2 {{a constant outside of a kernel has no memory}}
-  // expected-note @+1 {{mpc-lower-to-linalg should have seen to it}}
+  // expected-note @+1 {{expected mpc-lower-to-linalg to prevent this}}
   %0 = arith.constant dense<0.0> : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -39,10 +39,10 @@ func.func @constant() -> tensor<8xf32> {
 #id = affine_map<(d0) -> (d0)>
 func.func @outside(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @+2 {{'tensor.empty' stands outside of a kernel}}
-  // expected-note @+1 {{mpc-form-kernels should have seen to it}}
+  // expected-note @+1 {{expected mpc-fuse-kernels to prevent this}}
   %empty = tensor.empty() : tensor<8xf32>
   // expected-error @+2 {{'linalg.generic' stands outside of a kernel}}
-  // expected-note @+1 {{mpc-form-kernels should have seen to it}}
+  // expected-note @+1 {{expected mpc-fuse-kernels to prevent this}}
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
       ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) {
   ^bb0(%in: f32, %out: f32):
@@ -55,7 +55,7 @@ func.func @outside(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 func.func @not_lowered(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @+2 {{'train.relu' is neither a kernel nor access to memory}}
-  // expected-note @+1 {{mpc-lower-to-linalg should have seen to it}}
+  // expected-note @+1 {{expected mpc-lower-to-linalg to prevent this}}
   %0 = train.relu %x : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -64,7 +64,7 @@ func.func @not_lowered(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 func.func @stranger(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @+2 {{calls 'same', which is no kernel}}
-  // expected-note @+1 {{mpc-form-kernels should have seen to it}}
+  // expected-note @+1 {{expected mpc-fuse-kernels to prevent this}}
   %0 = call @same(%x) : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -76,7 +76,7 @@ func.func @same(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 func.func private @kernel_0(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> tensor<4x2xf32> attributes {mpc.kernel} {
   // expected-error @+2 {{'train.matmul' cannot be part of a kernel}}
-  // expected-note @+1 {{mpc-form-kernels should have seen to it}}
+  // expected-note @+1 {{expected mpc-fuse-kernels to prevent this}}
   %0 = train.matmul %a, %b : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
   return %0 : tensor<4x2xf32>
 }
@@ -85,7 +85,7 @@ func.func private @kernel_0(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> tensor<
 
 #id = affine_map<(d0) -> (d0)>
 // expected-error @+2 {{the ops of 'kernel_0' have no common domain: walks another number of elements}}
-// expected-note @+1 {{mpc-form-kernels should have seen to it}}
+// expected-note @+1 {{expected mpc-fuse-kernels to prevent this}}
 func.func private @kernel_0(%x: tensor<8xf32>, %y: tensor<9xf32>) -> (tensor<8xf32>, tensor<9xf32>) attributes {mpc.kernel} {
   %e8 = tensor.empty() : tensor<8xf32>
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}

@@ -4,7 +4,7 @@
 // a whole; its states are one, under their own names. A norm for each tensor is no such
 // formula: that weight stays by itself.
 
-module attributes {mpc.own_step = "loss"} {
+module attributes {mpc.imported_step = "loss"} {
   // CHECK-DAG: train.state @parameters parameter {slots = [#train.slot<"a", 0, [2]>, #train.slot<"b", 32, [3]>, #train.slot<"c", 1024, [2]>]} : tensor<2x1024xf32> = dense_resource<parameters>
   // CHECK-DAG: train.state @update.0.0 optimizer {own_names, slots = [#train.slot<"A", 0, [2]>, #train.slot<"B", 32, [3]>]} : tensor<1x1024xf32> = dense_resource<update.0.0>
   // CHECK-NOT: train.state @a
@@ -75,7 +75,7 @@ module attributes {mpc.own_step = "loss"} {
 // Numbers that are no constants are part of the formula, by which weights part; a later
 // update reads what an earlier one wrote.
 
-module attributes {mpc.own_step = "loss"} {
+module attributes {mpc.imported_step = "loss"} {
   // CHECK: train.state @parameters parameter {slots = [#train.slot<"a", 0, [2]>, #train.slot<"b", 1024, [2]>]}
   train.state @a parameter : tensor<2xf32>
   train.state @b parameter : tensor<2xf32>

@@ -13,7 +13,7 @@ module {
 // -----
 
 // expected-error @+2 {{the model has no entry 'predict'}}
-// expected-note @+1 {{import should have seen to it}}
+// expected-note @+1 {{expected import to prevent this}}
 module {
 }
 
@@ -24,7 +24,7 @@ module {
     return
   }
   // expected-error @+2 {{a model holds states and the entry 'predict', and if it brings its own training step, 'evaluate' and 'train'}}
-  // expected-note @+1 {{import should have seen to it}}
+  // expected-note @+1 {{expected import to prevent this}}
   func.func @other() {
     return
   }
@@ -36,7 +36,7 @@ module {
   // expected-error @+4 {{input 0 of 'predict' has no 'mpc.name'}}
   // expected-error @+3 {{input 0 must be a tensor of static shape}}
   // expected-error @+2 {{two inputs of 'predict' have the name 'x'}}
-  // expected-note @+1 {{import should have seen to it}}
+  // expected-note @+1 {{expected import to prevent this}}
   func.func @predict(%a: tensor<?xf32>, %b: tensor<2xf32> {mpc.name = "x"}, %c: tensor<2xf32> {mpc.name = "x"}) attributes {train.entry = #train.entry<predict>} {
     return
   }
@@ -47,7 +47,7 @@ module {
 module {
   func.func @predict(%x: tensor<2xf32> {mpc.name = "x"}) -> (tensor<2xf16> {mpc.name = "y"}) attributes {train.entry = #train.entry<predict>} {
     // expected-error @+2 {{'amp.cast' is not an op of the train dialect}}
-    // expected-note @+1 {{import should have seen to it}}
+    // expected-note @+1 {{expected import to prevent this}}
     %0 = amp.cast %x : tensor<2xf32> to tensor<2xf16>
     return %0 : tensor<2xf16>
   }
@@ -59,7 +59,7 @@ module {
   train.state @s statistic : tensor<2xf32>
   func.func @predict(%x: tensor<2xf32> {mpc.name = "x"}) attributes {train.entry = #train.entry<predict>} {
     // expected-error @+2 {{'predict' must not write states}}
-    // expected-note @+1 {{import should have seen to it}}
+    // expected-note @+1 {{expected import to prevent this}}
     train.write @s, %x : tensor<2xf32>
     return
   }
@@ -70,7 +70,7 @@ module {
 module {
   func.func @predict(%x: tensor<2x5x8x8xf32> {mpc.name = "x"}) -> (tensor<2x5x1x1xf32> {mpc.name = "y"}) attributes {train.entry = #train.entry<predict>} {
     // expected-error @+2 {{an op on images has channels first}}
-    // expected-note @+1 {{mpc-use-channels-last should have seen to it}}
+    // expected-note @+1 {{expected mpc-use-channels-last to prevent this}}
     %0 = train.global_average_pool %x : (tensor<2x5x8x8xf32>) -> tensor<2x5x1x1xf32>
     return %0 : tensor<2x5x1x1xf32>
   }

@@ -2,7 +2,7 @@
 // the packed parameters: a block for each row, and 256 for the sum over rows.
 
 // DEFINE: %{rows} =
-// DEFINE: %{check} = sed 's/ROWS/%{rows}/g' %s | mpc-opt --mpc-add-optimizer=clip-norm=1.0 --mpc-guard-states --mpc-lower-to-linalg --cse --mpc-split-reductions=device=cuda --mpc-form-kernels=device=cuda --mpc-verify-fusion --mpc-plan-memory=device=cuda --mpc-verify-plan | FileCheck %s -DROWS=%{rows}
+// DEFINE: %{check} = sed 's/ROWS/%{rows}/g' %s | mpc-opt --mpc-add-optimizer=clip-norm=1.0 --mpc-guard-states --mpc-lower-to-linalg --cse --mpc-split-reductions=device=cuda --mpc-fuse-kernels=device=cuda --mpc-verify-fusion --mpc-plan-memory=device=cuda --mpc-verify-plan | FileCheck %s -DROWS=%{rows}
 
 // GPT-2 small: 247 is its largest divisor below 257.
 // REDEFINE: %{rows} = 121524

@@ -46,7 +46,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 0 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<2 + 0>]}
     exec.launch @wide items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<8xf32>>] {values = [#exec.value<2 + 0>, #exec.value<4 + 0>]}
     // expected-error @+2 {{operand 0 of 'binary' is tensor 1, of which byte 0 should be byte 64 of the arena memory, but that holds byte 0 of tensor 4, written by 'wide'}}
-    // expected-note @+1 {{mpc-plan-memory should have seen to it}}
+    // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.launch @binary items 1 grain 1 [#exec.buffer<arena + 64 : tensor<16xf32>>, #exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 192 : tensor<16xf32>>] {values = [#exec.value<1 + 0>, #exec.value<2 + 0>, #exec.value<3 + 0>]}
   }
   func.func private @unary(%x: tensor<16xf32>) -> tensor<16xf32> attributes {mpc.kernel} {
@@ -78,7 +78,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>]}
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<2 + 0>]}
     // expected-error @+2 {{operand 0 of 'binary' is tensor 1, of which byte 0 should be byte 64 of the arena memory, but that holds byte 0 of tensor 2, written by 'unary'}}
-    // expected-note @+1 {{mpc-plan-memory should have seen to it}}
+    // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.launch @binary items 1 grain 1 [#exec.buffer<arena + 64 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>, #exec.buffer<arena + 128 : tensor<16xf32>>] {values = [#exec.value<1 + 0>, #exec.value<2 + 0>, #exec.value<3 + 0>]}
   }
   func.func private @unary(%x: tensor<16xf32>) -> tensor<16xf32> attributes {mpc.kernel} {
@@ -106,7 +106,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 // The last bytes of one.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   // expected-error @+2 {{output 0 of 'f' is tensor 0, of which byte 64 should be byte 64 of the arena memory, but that holds byte 0 of tensor 1, written by 'unary'}}
-  // expected-note @+1 {{mpc-plan-memory should have seen to it}}
+  // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<32xf32>>}] outputs = [{buffer = #exec.buffer<arena + 0 : tensor<32xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [#exec.value<0 + 0>], reads = {}, writes = {}, parts = []>} {
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>]}
   }
@@ -127,7 +127,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   // expected-error @+3 {{input 0 of 'f' is tensor 0, of which byte 64 should be byte 64 of the arena memory, but that holds byte 0 of tensor 1, there from the beginning}}
   // expected-error @+2 {{output 0 of 'f' is tensor 2, of which byte 0 should be byte 128 of the arena memory, but nothing was written there}}
-  // expected-note @+1 {{mpc-plan-memory should have seen to it}}
+  // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<32xf32>>}, {buffer = #exec.buffer<arena + 64 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 128 : tensor<16xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>, #exec.value<1 + 0>], outputs = [#exec.value<2 + 0>], reads = {}, writes = {}, parts = []>} {
   }
 }
@@ -139,7 +139,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 128 : i64} {
   train.state @v parameter {exec.offset = 0 : i64} : tensor<32xf32>
   exec.entry @f inputs = [] outputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [], outputs = [#exec.value<1 + 0>], reads = {v = #exec.value<0 + 0>}, writes = {}, parts = []>} {
     // expected-error @+2 {{operand 0 of 'unary' is tensor 0, of which byte 64 should be byte 0 of the state memory, but that holds byte 0 of tensor 0, there from the beginning}}
-    // expected-note @+1 {{mpc-plan-memory should have seen to it}}
+    // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.launch @unary items 1 grain 1 [#exec.buffer<state + 0 : tensor<16xf32>>, #exec.buffer<arena + 0 : tensor<16xf32>>] {values = [#exec.value<0 + 64>, #exec.value<1 + 0>]}
   }
   func.func private @unary(%x: tensor<16xf32>) -> tensor<16xf32> attributes {mpc.kernel} {
@@ -159,13 +159,13 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 128 : i64} {
 // whose first was overwritten before the whole is read.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   // expected-error @+2 {{output 0 of 'f' is tensor 3, of which byte 64 should be byte 128 of the arena memory, but nothing was written there}}
-  // expected-note @+1 {{mpc-plan-memory should have seen to it}}
+  // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 64 : tensor<32xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [#exec.value<3 + 0>], reads = {}, writes = {}, parts = [#exec.part<3 + 0 : 64 = <1 + 0>>, #exec.part<3 + 64 : 64 = <2 + 0>>]>} {
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>]}
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 192 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<2 + 0>]}
   }
   // expected-error @+2 {{output 0 of 'g' is tensor 3, of which byte 0 should be byte 64 of the arena memory, but that holds byte 0 of tensor 4, written by 'unary'}}
-  // expected-note @+1 {{mpc-plan-memory should have seen to it}}
+  // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   exec.entry @g inputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 64 : tensor<32xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [#exec.value<3 + 0>], reads = {}, writes = {}, parts = [#exec.part<3 + 0 : 64 = <1 + 0>>, #exec.part<3 + 64 : 64 = <2 + 0>>]>} {
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>]}
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 64 : tensor<16xf32>>, #exec.buffer<arena + 128 : tensor<16xf32>>] {values = [#exec.value<1 + 0>, #exec.value<2 + 0>]}
@@ -187,7 +187,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 // A part that is larger than its slot: what follows it is lost.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   // expected-error @+2 {{output 0 of 'f' is tensor 3, of which byte 64 should be byte 128 of the arena memory, but that holds byte 64 of tensor 1, written by 'grow'}}
-  // expected-note @+1 {{mpc-plan-memory should have seen to it}}
+  // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}, {buffer = #exec.buffer<arena + 192 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 64 : tensor<32xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>, #exec.value<5 + 0>], outputs = [#exec.value<3 + 0>], reads = {}, writes = {}, parts = [#exec.part<3 + 0 : 64 = <1 + 0>>, #exec.part<3 + 64 : 64 = <2 + 0>>]>} {
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 128 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<2 + 0>]}
     exec.launch @grow items 1 grain 1 [#exec.buffer<arena + 192 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<32xf32>>] {values = [#exec.value<5 + 0>, #exec.value<1 + 0>]}
@@ -209,16 +209,16 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 // What an entry computes must be said.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   // expected-error @+2 {{'f' does not say what it computes}}
-  // expected-note @+1 {{mpc-plan-memory should have seen to it}}
+  // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   exec.entry @f inputs = [] outputs = [] {
   }
   // expected-error @+2 {{the dataflow of 'g' has other inputs or outputs}}
-  // expected-note @+1 {{mpc-plan-memory should have seen to it}}
+  // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   exec.entry @g inputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}] outputs = [] attributes {dataflow = #exec.dataflow<inputs = [], outputs = [], reads = {}, writes = {}, parts = []>} {
   }
   exec.entry @h inputs = [] outputs = [] attributes {dataflow = #exec.dataflow<inputs = [], outputs = [], reads = {}, writes = {}, parts = []>} {
     // expected-error @+2 {{'zero' does not say what its operands are}}
-    // expected-note @+1 {{mpc-plan-memory should have seen to it}}
+    // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.call "zero" [] [#exec.buffer<arena + 0 : tensor<16xf32>>]
   }
 }

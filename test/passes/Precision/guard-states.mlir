@@ -33,11 +33,11 @@ module attributes {mpc.precision = "fp32"} {
     %next = train.increment %count : (tensor<i64>) -> tensor<i64>
     train.write @step_count, %next : tensor<i64>
     // CHECK: %[[FINITE:.*]] = amp.all_finite %[[NORM]], %arg2 {{.*}} : tensor<f32>, tensor<f32>
-    // CHECK: %[[KEPT:.*]] = amp.commit %{{.*}} over %[[MEAN]] if %[[FINITE]]
+    // CHECK: %[[KEPT:.*]] = amp.select_if_finite %{{.*}} over %[[MEAN]] if %[[FINITE]]
     // CHECK-NEXT: train.write @mean, %[[KEPT]]
-    // CHECK-NEXT: %[[KEPT:.*]] = amp.commit %[[NEW]] over %[[OLD]] if %[[FINITE]]
+    // CHECK-NEXT: %[[KEPT:.*]] = amp.select_if_finite %[[NEW]] over %[[OLD]] if %[[FINITE]]
     // CHECK-NEXT: train.write @parameters, %[[KEPT]]
-    // CHECK-NEXT: %[[KEPTSTEP:.*]] = amp.commit %[[NEXT]] over %[[COUNT]] if %[[FINITE]]
+    // CHECK-NEXT: %[[KEPTSTEP:.*]] = amp.select_if_finite %[[NEXT]] over %[[COUNT]] if %[[FINITE]]
     // CHECK-NEXT: train.write @step_count, %[[KEPTSTEP]]
     // The copy rounds what the masters became.
     // CHECK-NEXT: %[[LOW:.*]] = amp.cast %[[KEPT]]
@@ -90,11 +90,11 @@ module attributes {mpc.precision = "bf16"} {
     train.write @loss_sum, %zero : tensor<f32>
     train.write @mean, %mean : tensor<4xf32>
     // CHECK: %[[FINITE:.*]] = amp.all_finite %[[NORM]], %[[LOSS]]
-    // CHECK: amp.commit %{{.*}} over %{{.*}} if %[[FINITE]]
+    // CHECK: amp.select_if_finite %{{.*}} over %{{.*}} if %[[FINITE]]
     // CHECK-NEXT: train.write @parameters
     // CHECK-NEXT: train.write @gradients, %arg2
     // CHECK-NEXT: train.write @loss_sum, %arg1
-    // CHECK-NEXT: %[[KEPT:.*]] = amp.commit %[[PENDING]] over %[[MEAN]] if %[[FINITE]]
+    // CHECK-NEXT: %[[KEPT:.*]] = amp.select_if_finite %[[PENDING]] over %[[MEAN]] if %[[FINITE]]
     // CHECK-DAG: train.write @mean, %[[KEPT]]
     // CHECK-DAG: train.write @"pending/mean", %[[KEPT]]
     return %loss, %norm : tensor<f32>, tensor<f32>

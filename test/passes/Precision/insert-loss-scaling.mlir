@@ -34,7 +34,7 @@ module attributes {mpc.precision = "fp16"} {
     train.write @step_count, %next : tensor<i64>
     // An infinity or NaN stays one when it is unscaled and squared.
     // CHECK: %[[FINITE:.*]] = amp.all_finite %[[NORM]]
-    // CHECK: amp.commit %[[NEW]] over %[[OLD]] if %[[FINITE]]
+    // CHECK: amp.select_if_finite %[[NEW]] over %[[OLD]] if %[[FINITE]]
     // CHECK: %[[UPDATED:.*]] = amp.all_finite %[[NEW]]
     // The scale learns from overflows, and is written unguarded.
     // CHECK-NEXT: %[[S:.*]], %[[N:.*]] = amp.update_scale %[[SCALE]], %[[STREAK]] if %[[FINITE]] {backoff = 5.000000e-01 : f32, growth = 2.000000e+00 : f32, interval = 2000 : i32

@@ -1,5 +1,5 @@
 // RUN: mpc-opt %s --split-input-file --mpc-use-working-copy | FileCheck %s --check-prefix=COPY
-// RUN: mpc-opt %s --split-input-file --mpc-narrow-masters=master-weights=bf16-kahan --verify-diagnostics | FileCheck %s --check-prefix=MASTERS
+// RUN: mpc-opt %s --split-input-file --mpc-use-bf16-masters=master-weights=bf16-kahan --verify-diagnostics | FileCheck %s --check-prefix=MASTERS
 // RUN: mpc-opt %s --split-input-file --mpc-insert-loss-scaling | FileCheck %s --check-prefix=SCALE
 
 // Names of the model are in nobody's way: states are found by their roles.

@@ -53,8 +53,8 @@ module attributes {mpc.precision = "fp8"} {
     // CHECK: train.concat {{.*}} -> tensor<4x2xf32>
     // CHECK: amp.scale_of
     // CHECK: %[[OK:.*]] = amp.all_finite
-    // CHECK-DAG: amp.commit {{.*}} if %[[OK]] : tensor<4x2xf32>
-    // CHECK-DAG: amp.commit {{.*}} if %[[OK]] : tensor<2x16xf32>
+    // CHECK-DAG: amp.select_if_finite {{.*}} if %[[OK]] : tensor<4x2xf32>
+    // CHECK-DAG: amp.select_if_finite {{.*}} if %[[OK]] : tensor<2x16xf32>
     %new = train.sub %p, %g : (tensor<3x1024xf32>, tensor<3x1024xf32>) -> tensor<3x1024xf32>
     train.write @parameters, %new : tensor<3x1024xf32>
     return %axes : tensor<f32>

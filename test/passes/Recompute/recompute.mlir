@@ -29,12 +29,12 @@
 // CHECK:       %[[H2:.*]] = train.matmul
 // CHECK:       train.element_loss_grad
 // CHECK-NEXT:  %[[FIRST:.*]] = train.matmul
-// CHECK-NEXT:  %[[R2:.*]] = train.recall %[[H2]] after %[[FIRST]] :
+// CHECK-NEXT:  %[[R2:.*]] = train.remat_barrier %[[H2]] after %[[FIRST]] :
 // CHECK-NEXT:  %[[A2:.*]] = train.gelu %[[R2]] {mpc.recomputed}
 // CHECK-NEXT:  train.matmul %[[A2]]
 // CHECK-NEXT:  train.gelu_grad %[[FIRST]], %[[R2]]
 // CHECK-NEXT:  %[[SECOND:.*]] = train.matmul
-// CHECK-NEXT:  %[[R1:.*]] = train.recall %[[H1]] after %[[SECOND]] :
+// CHECK-NEXT:  %[[R1:.*]] = train.remat_barrier %[[H1]] after %[[SECOND]] :
 // CHECK-NEXT:  %[[A1:.*]] = train.gelu %[[R1]] {mpc.recomputed}
 // CHECK-NEXT:  train.matmul %[[A1]]
 // CHECK-NEXT:  train.gelu_grad %[[SECOND]], %[[R1]]
@@ -51,12 +51,12 @@
 // PART:       keeps 8.2 kB for the backward pass instead of 10.2 kB; 1 op runs again
 // PART-LABEL: func.func @step
 // PART:       %[[H1:.*]] = train.matmul %arg0
-// PART:       %[[R1:.*]] = train.recall %[[H1]]
+// PART:       %[[R1:.*]] = train.remat_barrier %[[H1]]
 // PART-NEXT:  train.gelu %[[R1]] {mpc.recomputed}
 // PART-NOT:   mpc.recomputed
 
 // NONE-LABEL: func.func @step
-// NONE-NOT:   train.recall
+// NONE-NOT:   train.remat_barrier
 // NONE-NOT:   mpc.recomputed
 
 // LEAST: error: memory-budget: 'step' keeps {{.*}} for the backward pass at the least, which is {{.*}} % of the {{.*}} without recomputation, but may keep 10 B; allow that much or make the batch smaller

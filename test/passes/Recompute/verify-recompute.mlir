@@ -4,7 +4,7 @@ func.func @same(%x: tensor<8xf32>) -> tensor<8xf32> {
   %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
   %y = train.relu %x : (tensor<8xf32>) -> tensor<8xf32>
   %g = train.mul %y, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
-  %r = train.recall %x after %g : tensor<8xf32> after tensor<8xf32>
+  %r = train.remat_barrier %x after %g : tensor<8xf32> after tensor<8xf32>
   %again = train.relu %r {mpc.recomputed} : (tensor<8xf32>) -> tensor<8xf32>
   %d = train.mul %again, %g : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %d : tensor<8xf32>
@@ -16,9 +16,9 @@ func.func @another_op(%x: tensor<8xf32>) -> tensor<8xf32> {
   %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
   %y = train.relu %x : (tensor<8xf32>) -> tensor<8xf32>
   %g = train.mul %y, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
-  %r = train.recall %x after %g : tensor<8xf32> after tensor<8xf32>
+  %r = train.remat_barrier %x after %g : tensor<8xf32> after tensor<8xf32>
   // expected-error @+2 {{what runs again is no op of the forward pass}}
-  // expected-note @+1 {{mpc-recompute should have seen to it}}
+  // expected-note @+1 {{expected mpc-recompute to prevent this}}
   %again = train.tanh %r {mpc.recomputed} : (tensor<8xf32>) -> tensor<8xf32>
   %d = train.mul %again, %g : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %d : tensor<8xf32>
@@ -30,9 +30,9 @@ func.func @another_type(%x: tensor<8xf32>) -> tensor<8xbf16> {
   %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
   %y = train.relu %x : (tensor<8xf32>) -> tensor<8xf32>
   %g = train.mul %y, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
-  %r = train.recall %x after %g : tensor<8xf32> after tensor<8xf32>
+  %r = train.remat_barrier %x after %g : tensor<8xf32> after tensor<8xf32>
   // expected-error @+2 {{what runs again is no op of the forward pass}}
-  // expected-note @+1 {{mpc-recompute should have seen to it}}
+  // expected-note @+1 {{expected mpc-recompute to prevent this}}
   %again = train.relu %r {mpc.recomputed} : (tensor<8xf32>) -> tensor<8xbf16>
   return %again : tensor<8xbf16>
 }
@@ -43,8 +43,8 @@ func.func @not_recalled(%x: tensor<8xf32>) -> tensor<8xf32> {
   %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
   %y = train.relu %x : (tensor<8xf32>) -> tensor<8xf32>
   %g = train.mul %y, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
-  // expected-error @+2 {{what runs again reads a value without train.recall}}
-  // expected-note @+1 {{mpc-recompute should have seen to it}}
+  // expected-error @+2 {{rematerialised ops must read forward values through train.remat_barrier}}
+  // expected-note @+1 {{expected mpc-recompute to prevent this}}
   %again = train.relu %x {mpc.recomputed} : (tensor<8xf32>) -> tensor<8xf32>
   %d = train.mul %again, %g : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %d : tensor<8xf32>
@@ -56,7 +56,7 @@ func.func @no_operands(%x: tensor<8xf32>) -> tensor<8xf32> {
   %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
   %g = train.mul %x, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
   // expected-error @+2 {{an op without operands runs again}}
-  // expected-note @+1 {{mpc-recompute should have seen to it}}
+  // expected-note @+1 {{expected mpc-recompute to prevent this}}
   %c = train.constant {mpc.recomputed} dense<2.0> : tensor<8xf32> : tensor<8xf32>
   return %c : tensor<8xf32>
 }
@@ -68,9 +68,9 @@ train.state @mean statistic : tensor<8xf32>
 func.func @twice(%x: tensor<8xf32>) -> tensor<8xf32> {
   %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
   %g = train.mul %x, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
-  %r = train.recall %x after %g : tensor<8xf32> after tensor<8xf32>
+  %r = train.remat_barrier %x after %g : tensor<8xf32> after tensor<8xf32>
   // expected-error @+2 {{an op with side effects runs again}}
-  // expected-note @+1 {{mpc-recompute should have seen to it}}
+  // expected-note @+1 {{expected mpc-recompute to prevent this}}
   train.write @mean, %r {mpc.recomputed} : tensor<8xf32>
   return %g : tensor<8xf32>
 }
@@ -80,9 +80,9 @@ func.func @twice(%x: tensor<8xf32>) -> tensor<8xf32> {
 func.func @recalls_a_gradient(%x: tensor<8xf32>) -> tensor<8xf32> {
   %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
   %g = train.mul %x, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
-  // expected-error @+2 {{a recalled value is not of the forward pass}}
-  // expected-note @+1 {{mpc-recompute should have seen to it}}
-  %r = train.recall %g after %g : tensor<8xf32> after tensor<8xf32>
+  // expected-error @+2 {{a rematerialisation barrier must carry a value of the forward pass}}
+  // expected-note @+1 {{expected mpc-recompute to prevent this}}
+  %r = train.remat_barrier %g after %g : tensor<8xf32> after tensor<8xf32>
   return %r : tensor<8xf32>
 }
 
@@ -91,8 +91,8 @@ func.func @recalls_a_gradient(%x: tensor<8xf32>) -> tensor<8xf32> {
 func.func @waits_for_nothing(%x: tensor<8xf32>) -> tensor<8xf32> {
   %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
   %g = train.mul %x, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
-  // expected-error @+2 {{what runs again waits for nothing of the backward pass}}
-  // expected-note @+1 {{mpc-recompute should have seen to it}}
-  %r = train.recall %x after %x : tensor<8xf32> after tensor<8xf32>
+  // expected-error @+2 {{rematerialised ops must wait for a value of the backward pass}}
+  // expected-note @+1 {{expected mpc-recompute to prevent this}}
+  %r = train.remat_barrier %x after %x : tensor<8xf32> after tensor<8xf32>
   return %r : tensor<8xf32>
 }

@@ -111,15 +111,15 @@ static Binding toBinding(const mpc_binding_info_t &info) {
 }
 
 std::string Program::explainIndices() const {
-  constexpr size_t kMostNamed = 3;
+  constexpr size_t kMaxNamed = 3;
   std::istringstream lines(option("computed-indices"));
   std::string text;
   size_t count = 0;
   for (std::string name; std::getline(lines, name); ++count)
-    if (count < kMostNamed)
+    if (count < kMaxNamed)
       text += (count > 0 ? ", '" : "'") + name + "'";
-  if (count > kMostNamed)
-    text += " and " + std::to_string(count - kMostNamed) + " more";
+  if (count > kMaxNamed)
+    text += " and " + std::to_string(count - kMaxNamed) + " more";
   return count == 0 ? ""
                     : text + (count > 1 ? " take" : " takes") +
                           " indices or labels that the model computes, and "
@@ -201,7 +201,7 @@ uint64_t Program::microBatches() const {
 //===----------------------------------------------------------------------===//
 
 /// The runtime takes no more.
-static constexpr uint64_t kMostThreads = 1024;
+static constexpr uint64_t kMaxThreads = 1024;
 
 DeviceName::DeviceName() : CLI::Validator("") {
   func_ = [](std::string &name) -> std::string {
@@ -229,7 +229,7 @@ void SessionSettings::addTo(CLI::App &command) {
   command
       .add_option("--threads", threads, "Threads to run on; 0: all (default)")
       ->option_text("N")
-      ->check(Whole(0, kMostThreads));
+      ->check(Whole(0, kMaxThreads));
   command.add_flag("--deterministic", deterministic,
                    "Same bits whatever the number of threads, and in every "
                    "run on a GPU");

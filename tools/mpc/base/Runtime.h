@@ -69,7 +69,7 @@ public:
   const char *stateOf(mpc_state_role_t role) const;
 
   /// Whether the model brought its training step along.
-  bool hasOwnStep() const { return option("own-step") == "yes"; }
+  bool hasImportedStep() const { return option("own-step") == "yes"; }
 
   /// What may be behind a loss that is nan if the model computes indices or
   /// labels of which nothing says that they are in range; "" if there are none.

@@ -64,7 +64,7 @@ static std::optional<double> readLoss(const std::string &path) {
   mpc::runtime::StateFile state;
   mpc_status_t status = mpc::runtime::guard([&] {
     mpc_status_t read = mpc::runtime::read_file(
-        mpc::runtime::system_files(), file, mpc::runtime::kMostState, &data);
+        mpc::runtime::system_files(), file, mpc::runtime::kMaxState, &data);
     return read ? read
                 : mpc::runtime::parse_state(
                       file, reinterpret_cast<const char *>(data.data()),

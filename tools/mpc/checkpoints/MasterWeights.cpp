@@ -13,8 +13,8 @@ using mpc::runtime::bf16_from_f32;
 using mpc::runtime::f32_from_bf16;
 
 /// What rounding left out of a weight; "" if the program does not keep that.
-static std::string restOf(const Program &program,
-                          const mpc_state_info_t &info) {
+static std::string compensationOf(const Program &program,
+                                  const mpc_state_info_t &info) {
   for (const mpc_state_info_t &state : program.states())
     if (state.role == MPC_STATE_COMPENSATION && state.weight &&
         std::strcmp(state.weight, info.name) == 0)
@@ -51,7 +51,7 @@ std::vector<float> mpc::tool::readFloats(const Session &session,
   check(mpc_session_read_state(session.get(), info.name, &tensor), info.name);
   for (size_t i = 0; i < bits.size(); ++i)
     values[i] = f32_from_bf16(bits[i]);
-  std::string rest = restOf(program, info);
+  std::string rest = compensationOf(program, info);
   if (rest.empty())
     return values;
   check(mpc_session_read_state(session.get(), rest.c_str(), &tensor), rest);
@@ -71,7 +71,7 @@ void mpc::tool::writeWeight(Session &session, const Program &program,
   }
   mpc_tensor_t tensor = tensorOf(info, bits.data());
   check(mpc_session_write_state(session.get(), info.name, &tensor), info.name);
-  std::string rest = restOf(program, info);
+  std::string rest = compensationOf(program, info);
   if (rest.empty())
     return;
   tensor.data = left.data();

@@ -68,7 +68,7 @@ static std::string findModel(const Options &options, const Package &package) {
 
 /// Whether the model knows a state of this kind: where the training step is its
 /// own, also what that keeps.
-static bool isOfModel(const mpc::program::State &state, bool hasOwnStep) {
+static bool isOfModel(const mpc::program::State &state, bool hasImportedStep) {
   using mpc::program::StateKind;
   using mpc::program::StateRole;
   switch (state.kind()) {
@@ -78,8 +78,8 @@ static bool isOfModel(const mpc::program::State &state, bool hasOwnStep) {
   case StateKind::Optimizer:
   case StateKind::Control:
     // Those with another role are ours.
-    return hasOwnStep && (role_of(state) == StateRole::Optimizer ||
-                          role_of(state) == StateRole::Control);
+    return hasImportedStep && (role_of(state) == StateRole::Optimizer ||
+                               role_of(state) == StateRole::Control);
   default:
     return false;
   }
@@ -87,10 +87,10 @@ static bool isOfModel(const mpc::program::State &state, bool hasOwnStep) {
 
 /// Names of what training changes and the model knows.
 static std::vector<std::string> trainedNames(const Package &package,
-                                             bool hasOwnStep) {
+                                             bool hasImportedStep) {
   std::vector<std::string> names;
   for (const mpc::program::State *state : *package.root().states()) {
-    if (!isOfModel(*state, hasOwnStep))
+    if (!isOfModel(*state, hasImportedStep))
       continue;
     if (!state->slots() || state->slots()->size() == 0) {
       names.push_back(state->name()->str());
@@ -235,7 +235,7 @@ static void checkTraining(const Program &program) {
   auto refuse = [](const std::string &why) {
     throw Failure(Usage, "--training does not apply: " + why);
   };
-  if (program.hasOwnStep())
+  if (program.hasImportedStep())
     refuse("the model says already how it is trained, and goes on from there");
   std::string optimizer = program.option("optimizer");
   if (optimizer != "sgd" && optimizer != "momentum" && optimizer != "adam" &&
@@ -267,9 +267,9 @@ static int run(const Options &options) {
   options.weights.apply(session, program);
 
   mpc::ExportOptions how;
-  bool hasOwnStep = program.hasOwnStep();
+  bool hasImportedStep = program.hasImportedStep();
   Values values =
-      readValues(program, session, trainedNames(package, hasOwnStep),
+      readValues(program, session, trainedNames(package, hasImportedStep),
                  options.weights, how.counters);
   mpc::TrainedStates states;
   for (const auto &[name, value] : values)

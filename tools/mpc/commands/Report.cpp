@@ -106,14 +106,14 @@ static Selection::Kind kindOf(const std::string &only) {
 
 /// What the user or the terminal says; of a file or a pipe nobody does.
 static size_t outputColumns(size_t otherwise) {
-  constexpr size_t kLeast = 60, kMost = 10000;
+  constexpr size_t kMin = 60, kMax = 10000;
   size_t columns = 0;
   winsize size = {};
   if (const char *given = std::getenv("COLUMNS"))
     columns = std::strtoul(given, nullptr, 10);
   else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
     columns = size.ws_col;
-  return columns == 0 ? otherwise : std::clamp(columns, kLeast, kMost);
+  return columns == 0 ? otherwise : std::clamp(columns, kMin, kMax);
 }
 
 static llvm::Error print(llvm::raw_ostream &os,

@@ -179,7 +179,7 @@ void CompareResult::printOps(const std::vector<Worst> &ops) const {
 
 std::vector<CompareResult::Worst>
 CompareResult::choose(const TensorChoice &chosen) const {
-  constexpr size_t kMost = 10;
+  constexpr size_t kMax = 10;
   std::vector<Worst> ops = worst;
   if (!chosen.isOpen()) {
     llvm::erase_if(ops, [&](const Worst &op) {
@@ -189,7 +189,7 @@ CompareResult::choose(const TensorChoice &chosen) const {
   }
   std::stable_sort(ops.begin(), ops.end(),
                    [](auto &a, auto &b) { return a.error > b.error; });
-  ops.resize(std::min(kMost, ops.size()));
+  ops.resize(std::min(kMax, ops.size()));
   return ops;
 }
 

@@ -123,14 +123,14 @@ void Comparison::run(const std::function<void(uint64_t)> &progress) {
       before.push_back(reference->numbers(name));
 
   Sampler sampler(data.numSamples(), data.batchSize(), settings.seed, true);
-  for (bool goesOn = true; goesOn && steps.size() < settings.steps;) {
+  for (bool continues = true; continues && steps.size() < settings.steps;) {
     if (const char *signal = signals.received())
       throw Failure(Stopped, format("stopped by %s", signal));
     Batches batches = nextBatches(sampler, candidate->program);
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     Step step = {kNone, kNone, 0, 0, {}};
     // First, for its loss scale.
-    goesOn = candidate->update(data, batches, step.loss, step.gradNorm);
+    continues = candidate->update(data, batches, step.loss, step.gradNorm);
     step.errors = probe(data, batches);
     if (!reference->update(data, batches, step.trueLoss, step.trueGradNorm))
       throw Failure(Numeric,

@@ -48,8 +48,8 @@ Batches mpc::tool::nextBatches(Sampler &sampler, const Program &program) {
 
 bool mpc::tool::update(Session &session, Dataset &data, const Batches &batches,
                        mpc_step_info_t &info) {
-  constexpr int kMostTries = 32;
-  for (int i = 0; i < kMostTries; ++i) {
+  constexpr int kMaxTries = 32;
+  for (int i = 0; i < kMaxTries; ++i) {
     for (const std::vector<uint64_t> &samples : batches) {
       const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
       info = {};

@@ -285,16 +285,16 @@ static bool isAtFloor(const mpc_step_info_t &info, const Program &program) {
 void Trainer::takeFault(const std::string &cause, const mpc_step_info_t &info) {
   NumericFault fault = explain(cause, info);
   std::string limit;
-  bool goesOn = false;
+  bool retries = false;
   if (options.onNan == OnNan::Skip && !isAtFloor(info, program)) {
-    goesOn = ++faultsInARow < kMostFaults;
-    limit = format("the last of %u in a row, ", kMostFaults);
+    retries = ++faultsInARow < kMaxFaults;
+    limit = format("the last of %u in a row, ", kMaxFaults);
   } else if (options.onNan == OnNan::Rollback) {
-    goesOn = ++rollbacks <= kMostRollbacks;
-    limit = format("after %u rollbacks, ", kMostRollbacks);
+    retries = ++rollbacks <= kMaxRollbacks;
+    limit = format("after %u rollbacks, ", kMaxRollbacks);
   }
   progress.clear();
-  if (!goesOn) {
+  if (!retries) {
     log(info, fault.loss, fault.step);
     throw Failure(Numeric, limit + fault.text);
   }

@@ -27,8 +27,8 @@ constexpr unsigned kCheckpointPause = 5;
 enum class OnNan { Abort, Skip, Rollback };
 
 /// Steps in a row that may be left out, and times that training goes back.
-constexpr unsigned kMostFaults = 20;
-constexpr unsigned kMostRollbacks = 3;
+constexpr unsigned kMaxFaults = 20;
+constexpr unsigned kMaxRollbacks = 3;
 
 struct TrainOptions {
   std::string package, data, evalData, checkpointDir;

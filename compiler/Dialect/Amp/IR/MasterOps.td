@@ -14,7 +14,7 @@ def Amp_Weights : StaticShapeTensorOf<[F32]>;
 def Amp_Bfloats : StaticShapeTensorOf<[BF16]>;
 def Amp_Key : Amp_ScalarOf<I64, "$_builder.getI64Type()">;
 
-def Amp_SplitOp : Amp_Op<"split", [
+def Amp_SplitCompensatedOp : Amp_Op<"split_compensated", [
     Pure, SameOperandsAndResultShape, AllTypesMatch<["value", "rest"]>]> {
   let summary = "A number as two of bf16";
   let description = [{
@@ -24,7 +24,7 @@ def Amp_SplitOp : Amp_Op<"split", [
     other.
 
     ```mlir
-    %value, %rest = amp.split %w : tensor<8x1024xf32> to tensor<8x1024xbf16>
+    %value, %rest = amp.split_compensated %w : tensor<8x1024xf32> to tensor<8x1024xbf16>
     ```
   }];
   let arguments = (ins Amp_Weights:$input);
@@ -32,15 +32,15 @@ def Amp_SplitOp : Amp_Op<"split", [
   let assemblyFormat = "$input attr-dict `:` type($input) `to` type($value)";
 }
 
-def Amp_JoinOp : Amp_Op<"join", [
+def Amp_JoinCompensatedOp : Amp_Op<"join_compensated", [
     Pure, SameOperandsAndResultShape, AllTypesMatch<["value", "rest"]>]> {
-  let summary = "The number that amp.split made two of";
+  let summary = "The number that amp.split_compensated made two of";
   let description = [{
-    The sum, which is exact of what `amp.split` gave: the rest has no bit below
+    The sum, which is exact of what `amp.split_compensated` gave: the rest has no bit below
     the last one of the f32 it comes from.
 
     ```mlir
-    %w = amp.join %value, %rest : tensor<8x1024xbf16> to tensor<8x1024xf32>
+    %w = amp.join_compensated %value, %rest : tensor<8x1024xbf16> to tensor<8x1024xf32>
     ```
   }];
   let arguments = (ins Amp_Bfloats:$value, Amp_Bfloats:$rest);

@@ -360,7 +360,7 @@ void AttentionOp::inferRanges(Ranges operands, Results results) {
 //===----------------------------------------------------------------------===//
 
 /// Sums of squares of such numbers do not overflow.
-static constexpr double kMostSquared = 0x1p50;
+static constexpr double kMaxSquared = 0x1p50;
 
 /// `count` numbers of mean square 1 times `scale`.
 static NumberRange normalized(double count, const NumberRange &input,
@@ -368,7 +368,7 @@ static NumberRange normalized(double count, const NumberRange &input,
   double most = std::sqrt(count);
   NumberRange unit = amp::computedIn(NumberRange::within(-most, most));
   unit.mayBeNan =
-      !input.isFinite() || input.most() > kMostSquared || !(epsilon > 0);
+      !input.isFinite() || input.most() > kMaxSquared || !(epsilon > 0);
   unit.mayBeInfinite = unit.mayBeNan;
   return amp::productOf(unit, scale);
 }
@@ -379,7 +379,7 @@ static NumberRange inverseOfRoot(const NumberRange &input, double epsilon) {
     return NumberRange();
   NumberRange range =
       amp::computedIn(NumberRange::within(0, 1 / std::sqrt(epsilon)));
-  range.mayBeNan = !input.isFinite() || input.most() > kMostSquared;
+  range.mayBeNan = !input.isFinite() || input.most() > kMaxSquared;
   return range;
 }
 

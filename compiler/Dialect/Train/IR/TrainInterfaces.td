@@ -75,7 +75,7 @@ def BatchLossOpInterface : OpInterface<"BatchLossOpInterface"> {
   let methods = [
     InterfaceMethod<
       "Whether the losses of batches add up; otherwise the op takes a mean.",
-      "bool", "addsUp">,
+      "bool", "isSumReduction">,
     InterfaceMethod<
       "Whether what the mean divides by depends on the data.",
       "bool", "isWeighted">,

@@ -109,7 +109,7 @@ static LogicalResult lower(amp::AllFiniteOp op, OpBuilder &builder,
   return success();
 }
 
-static LogicalResult lower(amp::CommitOp op, OpBuilder &builder,
+static LogicalResult lower(amp::SelectIfFiniteOp op, OpBuilder &builder,
                            SmallVectorImpl<Value> &results) {
   auto body = [](OpBuilder &b, Location loc,
                  ValueRange args) -> SmallVector<Value> {
@@ -269,7 +269,7 @@ static LogicalResult lower(amp::ScaleOfOp op, OpBuilder &builder,
 // Master weights
 //===----------------------------------------------------------------------===//
 
-static LogicalResult lower(amp::SplitOp op, OpBuilder &builder,
+static LogicalResult lower(amp::SplitCompensatedOp op, OpBuilder &builder,
                            SmallVectorImpl<Value> &results) {
   auto body = [](OpBuilder &b, Location loc,
                  ValueRange args) -> SmallVector<Value> {
@@ -282,7 +282,7 @@ static LogicalResult lower(amp::SplitOp op, OpBuilder &builder,
   return success();
 }
 
-static LogicalResult lower(amp::JoinOp op, OpBuilder &builder,
+static LogicalResult lower(amp::JoinCompensatedOp op, OpBuilder &builder,
                            SmallVectorImpl<Value> &results) {
   results = emitElementwise(
       builder, op.getLoc(), op->getResultTypes(), op->getOperands(),
@@ -364,15 +364,15 @@ void mpc::train::registerAmpLowering(DialectRegistry &registry) {
     attach<amp::CastOp, 0>(context);
     attach<amp::ScaleLossOp, 1>(context);
     attach<amp::AllFiniteOp, 2>(context);
-    attach<amp::CommitOp, 1>(context);
+    attach<amp::SelectIfFiniteOp, 1>(context);
     attach<amp::UnscaleOp, 1>(context);
     attach<amp::UpdateScaleOp, 2>(context);
     attach<amp::QuantizeOp, 1>(context);
     attach<amp::DequantizeOp, 2>(context);
     attach<amp::AmaxOp, 1>(context);
     attach<amp::ScaleOfOp, 1>(context);
-    attach<amp::SplitOp, 1>(context);
-    attach<amp::JoinOp, 1>(context);
+    attach<amp::SplitCompensatedOp, 1>(context);
+    attach<amp::JoinCompensatedOp, 1>(context);
     attach<amp::RoundStochasticallyOp, 1>(context);
   });
 }

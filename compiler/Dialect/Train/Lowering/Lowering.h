@@ -7,9 +7,9 @@
 //   `linalg.index` where a position matters;
 // - indexing maps with results `d_i`, the constant 0 (broadcast of an extent of
 //   1), or `d_i + c` (slices; of one position that is broadcast, `c`, which
-//   only mpc-compose-moves makes); output maps without constants but in concat;
-//   where a slice begins at 0 of a larger extent N, `d_i mod N`: linalg takes
-//   a plain `d_i` for all of a dimension;
+//   only mpc-compose-data-movement makes); output maps without constants but in
+//   concat; where a slice begins at 0 of a larger extent N, `d_i mod N`: linalg
+//   takes a plain `d_i` for all of a dimension;
 // - reductions over dimensions marked so, whose init is a `linalg.fill` with
 //   the identity of the one combiner in the body (addf, maximumf), and whose
 //   accumulation type is f32 or f64;

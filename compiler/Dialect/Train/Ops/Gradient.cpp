@@ -51,7 +51,7 @@ Value mpc::train::createZeros(OpBuilder &builder, Location loc, Value like) {
 
 LogicalResult mpc::train::emitTooHighOrder(Operation *op) {
   return op->emitError("is a gradient of order ")
-         << kMostOrders << " already, the highest there is";
+         << kMaxOrders << " already, the highest there is";
 }
 
 bool mpc::train::isParameter(Value value) {

@@ -25,7 +25,7 @@ mlir::Value createZeros(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value like);
 
 /// The highest `order` of a gradient op.
-constexpr int64_t kMostOrders = 4;
+constexpr int64_t kMaxOrders = 4;
 /// Says that the gradient of an op of this order would have a higher one.
 mlir::LogicalResult emitTooHighOrder(mlir::Operation *op);
 

@@ -16,7 +16,7 @@ using namespace mpc;
 using Shared = std::shared_ptr<GraphValue>;
 
 /// Most trips that are written out.
-constexpr int64_t kMostTrips = 4096;
+constexpr int64_t kMaxTrips = 4096;
 
 static const onnx::GraphProto *graphAttr(ImportedNode &node, StringRef name) {
   const auto *attribute = node.typedAttr(name, onnx::AttributeProto::GRAPH);
@@ -254,19 +254,19 @@ static LogicalResult importLoop(ImportedNode &node) {
   Type i64 = node.graph.builder.getI64Type(),
        i1 = node.graph.builder.getI1Type();
   for (int64_t trip = 0; runs && trip < trips; ++trip) {
-    if (trip == kMostTrips)
-      return node.error() << "runs more than " << kMostTrips << " trips";
+    if (trip == kMaxTrips)
+      return node.error() << "runs more than " << kMaxTrips << " trips";
     SmallVector<Shared> inputs = {known(node, KnownTensor{i64, {}, {}, {trip}}),
                                   known(node, KnownTensor{i1, {}, {}, {1}})};
     inputs.append(carried);
     auto outputs = runBody(node, *body, inputs);
     if (!outputs)
       return failure();
-    auto goesOn = knownBool(node, (*outputs)[0], "the condition");
-    if (!goesOn)
+    auto continues = knownBool(node, (*outputs)[0], "the condition");
+    if (!continues)
       return node.error() << "whether it goes on after trip " << trip
                           << " depends on data, which is not supported";
-    runs = *goesOn;
+    runs = *continues;
     for (int i = 0; i < numCarried; ++i)
       carried[i] = (*outputs)[1 + i];
     for (int i = 0; i < numStacked; ++i)
@@ -335,8 +335,8 @@ static LogicalResult importScan(ImportedNode &node) {
     trips = extent;
     scanned.push_back(value);
   }
-  if (trips > kMostTrips)
-    return node.error() << "runs more than " << kMostTrips << " trips";
+  if (trips > kMaxTrips)
+    return node.error() << "runs more than " << kMaxTrips << " trips";
   std::vector<SmallVector<Shared>> stacked(numStacked);
   for (int64_t trip = 0; trip < trips; ++trip) {
     SmallVector<Shared> inputs(states);

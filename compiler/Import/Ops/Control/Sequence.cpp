@@ -55,7 +55,7 @@ static int64_t placeIn(ImportedNode &node, unsigned i, int64_t count,
 /// The sizes of the parts of a dimension of `extent`: as input 1 lists them or,
 /// if that is one number or absent, as many of that size or of 1 as there are.
 static SmallVector<int64_t> partSizes(ImportedNode &node, int64_t extent) {
-  constexpr int64_t kMostParts = 1 << 16;
+  constexpr int64_t kMaxParts = 1 << 16;
   if (node.hasInput(1) && !node.shapeOfInput(1).empty()) {
     SmallVector<int64_t> sizes = node.knownInts(1);
     int64_t left = extent;
@@ -75,8 +75,8 @@ static SmallVector<int64_t> partSizes(ImportedNode &node, int64_t extent) {
   if (node.failed())
     return {};
   int64_t count = llvm::divideCeil(extent, each);
-  if (count > kMostParts) {
-    node.shapeError() << "makes " << count << " parts; at most " << kMostParts
+  if (count > kMaxParts) {
+    node.shapeError() << "makes " << count << " parts; at most " << kMaxParts
                       << " are supported";
     return {};
   }

@@ -152,10 +152,10 @@ Value StateAttention::step(Value state, int64_t i) {
 }
 
 LogicalResult StateAttention::run() {
-  constexpr int64_t kMostSteps = 4096;
-  if (steps > kMostSteps)
+  constexpr int64_t kMaxSteps = 4096;
+  if (steps > kMaxSteps)
     return node.shapeError()
-           << "the sequence has " << steps << " steps; at most " << kMostSteps
+           << "the sequence has " << steps << " steps; at most " << kMaxSteps
            << " are supported";
   Value state;
   if (node.hasInput(3)) {
@@ -202,10 +202,10 @@ static LogicalResult importCausalConv(ImportedNode &node) {
       taps[1] != 1)
     return node.shapeError() << "input 0 must be [batch, channels, length] and "
                                 "input 1 [channels, 1, size]";
-  constexpr int64_t kMostTaps = 4096;
-  if (taps[2] > kMostTaps)
+  constexpr int64_t kMaxTaps = 4096;
+  if (taps[2] > kMaxTaps)
     return node.shapeError()
-           << "the kernel has " << taps[2] << " taps; at most " << kMostTaps
+           << "the kernel has " << taps[2] << " taps; at most " << kMaxTaps
            << " are supported";
   int64_t before = taps[2] - 1;
   Value padded = input;

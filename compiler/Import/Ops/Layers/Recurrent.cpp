@@ -13,7 +13,7 @@ using namespace mpc;
 namespace {
 
 /// Most steps that are written out.
-constexpr int64_t kMostSteps = 4096;
+constexpr int64_t kMaxSteps = 4096;
 
 /// What recurrent ops share: their geometry, and slices of their weights.
 class Recurrent {
@@ -136,9 +136,9 @@ bool Recurrent::read(ArrayRef<StringRef> activations) {
                 " * hidden_size]");
   if (lengths && shapeOf(lengths) != ArrayRef<int64_t>(batch))
     return fail("the lengths must be one for each sequence");
-  if (steps > kMostSteps)
+  if (steps > kMaxSteps)
     return fail("has " + Twine(steps) + " steps of time; at most " +
-                Twine(kMostSteps) + " are supported");
+                Twine(kMaxSteps) + " are supported");
   return true;
 }
 

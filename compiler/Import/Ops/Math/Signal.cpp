@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace mpc;
 
 /// Most elements of a matrix of sines.
-constexpr int64_t kMostSines = int64_t(1) << 24;
+constexpr int64_t kMaxSines = int64_t(1) << 24;
 
 /// A discrete Fourier transform as products with matrices of cosines and sines.
 static LogicalResult importDft(ImportedNode &node) {
@@ -35,7 +35,7 @@ static LogicalResult importDft(ImportedNode &node) {
   if (node.hasInput(1))
     length = node.knownInteger(1);
   int64_t out = onesided && !inverse ? length / 2 + 1 : length;
-  if (!node.failed() && (length < 1 || length > kMostSines / length))
+  if (!node.failed() && (length < 1 || length > kMaxSines / length))
     node.error() << "the length must be from 1 to 4096, but is " << length;
   if (node.failed())
     return failure();

@@ -153,7 +153,7 @@ static Value floats(ImportedNode &node, ArrayRef<double> values,
 
 /// Most weights of one dimension: an antialiased Resize of a wide image to a
 /// narrow one has few, but a file may ask for any.
-constexpr int64_t kMostTaps = int64_t(1) << 22;
+constexpr int64_t kMaxTaps = int64_t(1) << 22;
 
 static Value resizeAlong(ImportedNode &node, Value value, int64_t axis,
                          const ResizeMode &mode, const ResizedDim &dim) {
@@ -242,12 +242,12 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape, unsigned image,
       dim.to = policy == "stretch"
                    ? sizes[i]
                    : int64_t(std::clamp(std::floor(common * dim.from + 0.5),
-                                        0.0, double(kMostTaps)));
+                                        0.0, double(kMaxTaps)));
     } else {
       dim.scale = scales[i];
       // In f32, as shape inference has it: 10 times 2.3f are 23 elements.
       double to = std::floor(float(dim.from) * float(scales[i]));
-      dim.to = to >= 1 && to < double(kMostTaps) ? int64_t(to) : 0;
+      dim.to = to >= 1 && to < double(kMaxTaps) ? int64_t(to) : 0;
       dim.isScaled = true;
     }
     if (!roi.empty()) {
@@ -255,9 +255,9 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape, unsigned image,
       dim.roiEnd = roi[i + count];
     }
     double taps = 6 + 4 / std::min(dim.scale, 1.0);
-    if (!(dim.to >= 1 && dim.to * taps < double(kMostTaps))) {
+    if (!(dim.to >= 1 && dim.to * taps < double(kMaxTaps))) {
       node.shapeError() << "the new extent of dimension " << axis
-                        << " must be positive, and no more than " << kMostTaps
+                        << " must be positive, and no more than " << kMaxTaps
                         << " weights may be needed for it";
       return std::nullopt;
     }

@@ -92,7 +92,7 @@ mpc_status_t CudaExecutable::prepare(
     slot.sources.reserve(most_inputs());
     MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, input_bytes,
                                         "inputs on their way", &slot.inputs));
-    MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, kMostValues * kWindow,
+    MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, kMaxValues * kWindow,
                                         "what steps tell", &slot.windows));
     MPC_RETURN_IF_ERROR(create_event(gpu_, &slot.done));
     if (input_bytes < kLargeInputs) continue;
@@ -205,7 +205,7 @@ mpc_status_t CudaExecutable::queue_values(const Submission& submission,
 mpc_status_t CudaExecutable::queue_window(const Submission& submission,
                                           size_t first, Slot& slot) {
   const Value* values = submission.values;
-  bool together[kMostValues] = {};
+  bool together[kMaxValues] = {};
   uint64_t begin = values[first].offset, end = begin;
   for (size_t i = first; i < submission.num_values; ++i) {
     const Value& value = values[i];

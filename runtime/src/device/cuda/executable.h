@@ -52,8 +52,8 @@ class CudaExecutable : public Executable {
     PinnedMemory windows;
     CudaEvent done;
     // Where each value arrives.
-    const uint8_t* places[kMostValues] = {};
-    uint32_t sizes[kMostValues] = {};
+    const uint8_t* places[kMaxValues] = {};
+    uint32_t sizes[kMaxValues] = {};
     size_t num_values = 0;
   };
   static constexpr size_t kSlots = 2;

@@ -67,11 +67,11 @@ func.func @commit(%new: tensor<8xf32>, %old: tensor<8xf32>, %n: tensor<i64>, %m:
   // CHECK: %[[FINITE:.*]] = arith.cmpf ord, %[[ZERO]], %[[ZERO]] : f32
   // CHECK: %[[KEEP:.*]] = arith.andi %[[OK]], %[[FINITE]]
   // CHECK: arith.select %[[KEEP]], %[[NEW]], %[[OLD]] : f32
-  %0 = amp.commit %new over %old if %ok : tensor<8xf32>
+  %0 = amp.select_if_finite %new over %old if %ok : tensor<8xf32>
   // CHECK: linalg.generic
   // CHECK-NOT: arith.cmpf
   // CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : i64
-  %1 = amp.commit %n over %m if %ok : tensor<i64>
+  %1 = amp.select_if_finite %n over %m if %ok : tensor<i64>
   return %0, %1 : tensor<8xf32>, tensor<i64>
 }
 
@@ -106,8 +106,8 @@ func.func @masters(%w: tensor<8xf32>) -> tensor<8xf32> {
   // CHECK: %[[REST:.*]] = arith.subf %[[W]], %[[WIDE]]
   // CHECK: %[[R:.*]] = arith.truncf %[[REST]] : f32 to bf16
   // CHECK: linalg.yield %[[V]], %[[R]] : bf16, bf16
-  %v, %r = amp.split %w : tensor<8xf32> to tensor<8xbf16>
+  %v, %r = amp.split_compensated %w : tensor<8xf32> to tensor<8xbf16>
   // CHECK: arith.addf
-  %j = amp.join %v, %r : tensor<8xbf16> to tensor<8xf32>
+  %j = amp.join_compensated %v, %r : tensor<8xbf16> to tensor<8xf32>
   return %j : tensor<8xf32>
 }

@@ -19,7 +19,7 @@
 // Nothing is scaled; steps that are not finite change nothing as ever.
 // OFF: module attributes {mpc.loss_scale_off, mpc.precision = "fp16"}
 // OFF: amp.all_finite
-// OFF: amp.commit
+// OFF: amp.select_if_finite
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
   func.func @step(%x: tensor<1024xf32>) attributes {train.entry = #train.entry<step>} {

@@ -5,7 +5,7 @@ module attributes {mpc.precision = "fp8"} {
   func.func @other_scale(%x: tensor<16x16xf32>, %s: tensor<f32>, %t: tensor<f32>) -> tensor<16x16xf32> {
     %q = amp.quantize %x by %s : tensor<16x16xf32> to tensor<16x16xf8E4M3FN>
     // expected-error @+2 {{'train.matmul' op must give up the scales of its operands first}}
-    // expected-note @+1 {{mpc-use-fp8 should have seen to it}}
+    // expected-note @+1 {{expected mpc-use-fp8 to prevent this}}
     %p = train.matmul %q, %q : (tensor<16x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>) -> tensor<16x16xf32>
     // expected-note @+1 {{read here}}
     %y = amp.dequantize %p by %s, %t : tensor<16x16xf32>
@@ -19,7 +19,7 @@ module attributes {mpc.precision = "fp8"} {
   func.func @forgotten(%x: tensor<16x16xf32>, %s: tensor<f32>) -> tensor<16x16xf32> {
     %q = amp.quantize %x by %s : tensor<16x16xf32> to tensor<16x16xf8E4M3FN>
     // expected-error @+2 {{'train.matmul' op must give up the scales of its operands first}}
-    // expected-note @+1 {{mpc-use-fp8 should have seen to it}}
+    // expected-note @+1 {{expected mpc-use-fp8 to prevent this}}
     %p = train.matmul %q, %q : (tensor<16x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>) -> tensor<16x16xf32>
     // expected-note @+1 {{read here}}
     return %p : tensor<16x16xf32>
@@ -31,7 +31,7 @@ module attributes {mpc.precision = "fp8"} {
 module attributes {mpc.precision = "fp8"} {
   func.func @twice(%x: tensor<16x16xf32>, %s: tensor<f32>) -> tensor<16x16xf32> {
     // expected-error @+2 {{'amp.dequantize' op must follow a product of 8 bit}}
-    // expected-note @+1 {{mpc-use-fp8 should have seen to it}}
+    // expected-note @+1 {{expected mpc-use-fp8 to prevent this}}
     %y = amp.dequantize %x by %s, %s : tensor<16x16xf32>
     return %y : tensor<16x16xf32>
   }
@@ -43,7 +43,7 @@ module attributes {mpc.precision = "fp8"} {
   func.func @read(%x: tensor<16x16xf32>, %s: tensor<f32>) -> tensor<16x16xf32> {
     %q = amp.quantize %x by %s : tensor<16x16xf32> to tensor<16x16xf8E4M3FN>
     // expected-error @+2 {{'amp.cast' op must not read 8 bit: products alone do}}
-    // expected-note @+1 {{mpc-use-fp8 should have seen to it}}
+    // expected-note @+1 {{expected mpc-use-fp8 to prevent this}}
     %y = amp.cast %q : tensor<16x16xf8E4M3FN> to tensor<16x16xf32>
     return %y : tensor<16x16xf32>
   }
@@ -74,7 +74,7 @@ module attributes {mpc.precision = "fp8"} {
     %q = train.unpack %weights {offset = 0 : i64} : (tensor<512xf8E4M3FN>) -> tensor<16x16xf8E4M3FN>
     %t = train.unpack %scales {offset = 16 : i64} : (tensor<32xf32>) -> tensor<f32>
     // expected-error @+2 {{'train.matmul' op must give up the scales of its operands first}}
-    // expected-note @+1 {{mpc-use-fp8 should have seen to it}}
+    // expected-note @+1 {{expected mpc-use-fp8 to prevent this}}
     %p = train.matmul %q, %q : (tensor<16x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>) -> tensor<16x16xf32>
     // expected-note @+1 {{read here}}
     %y = amp.dequantize %p by %t, %t : tensor<16x16xf32>
@@ -87,7 +87,7 @@ module attributes {mpc.precision = "fp8"} {
 // Nobody makes them.
 module attributes {mpc.precision = "fp8"} {
   // expected-error @+2 {{state 'moments' must not be of 8 bit: only what is derived from weights is}}
-  // expected-note @+1 {{mpc-derive-weights should have seen to it}}
+  // expected-note @+1 {{expected mpc-hoist-weight-quantization to prevent this}}
   train.state @moments optimizer : tensor<256xf8E4M3FN>
 }
 
@@ -99,7 +99,7 @@ module attributes {mpc.precision = "fp8"} {
     %weights = train.read @fp8.weights : tensor<256xf8E4M3FN>
     %q = train.unpack %weights {offset = 0 : i64} : (tensor<256xf8E4M3FN>) -> tensor<16x16xf8E4M3FN>
     // expected-error @+2 {{'train.matmul' op multiplies a tensor of 8 bit that was not rounded with a scale}}
-    // expected-note @+1 {{mpc-use-fp8 should have seen to it}}
+    // expected-note @+1 {{expected mpc-use-fp8 to prevent this}}
     %p = train.matmul %q, %q : (tensor<16x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>) -> tensor<16x16xf32>
     return %p : tensor<16x16xf32>
   }

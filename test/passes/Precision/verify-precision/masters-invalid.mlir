@@ -2,7 +2,7 @@
 
 module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
   // expected-error @+2 {{the weights 'parameters' must be bf16-kahan, but are 'tensor<1x1024xf32>'}}
-  // expected-note @+1 {{mpc-narrow-masters should have seen to it}}
+  // expected-note @+1 {{expected mpc-use-bf16-masters to prevent this}}
   train.state @parameters parameter : tensor<1x1024xf32>
 }
 
@@ -13,12 +13,12 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
   train.state @parameters parameter : tensor<1x1024xbf16>
   train.state @compensation compensation {of = @parameters} : tensor<1x1024xbf16>
   // expected-error @+2 {{'step' must store value and rest of one weight, in 'parameters' and 'compensation'}}
-  // expected-note @+1 {{mpc-narrow-masters should have seen to it}}
+  // expected-note @+1 {{expected mpc-use-bf16-masters to prevent this}}
   func.func @step(%w: tensor<1x1024xf32>, %norm: tensor<f32>) attributes {train.entry = #train.entry<step>} {
     %old = train.read @parameters : tensor<1x1024xbf16>
-    %value, %rest = amp.split %w : tensor<1x1024xf32> to tensor<1x1024xbf16>
+    %value, %rest = amp.split_compensated %w : tensor<1x1024xf32> to tensor<1x1024xbf16>
     %finite = amp.all_finite %norm : tensor<f32>
-    %kept = amp.commit %value over %old if %finite : tensor<1x1024xbf16>
+    %kept = amp.select_if_finite %value over %old if %finite : tensor<1x1024xbf16>
     train.write @parameters, %kept : tensor<1x1024xbf16>
     return
   }
@@ -33,9 +33,9 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-stochastic"} {
     %old = train.read @parameters : tensor<1x1024xbf16>
     %value = amp.cast %w : tensor<1x1024xf32> to tensor<1x1024xbf16>
     %finite = amp.all_finite %norm : tensor<f32>
-    %kept = amp.commit %value over %old if %finite : tensor<1x1024xbf16>
+    %kept = amp.select_if_finite %value over %old if %finite : tensor<1x1024xbf16>
     // expected-error @+2 {{must store what rounding an f32 weight gave, and keep the old value of 'parameters' in a step that is not finite}}
-    // expected-note @+1 {{mpc-narrow-masters should have seen to it}}
+    // expected-note @+1 {{expected mpc-use-bf16-masters to prevent this}}
     train.write @parameters, %kept : tensor<1x1024xbf16>
     return
   }
@@ -52,8 +52,8 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
     %value = train.unpack %v {offset = 0 : i64} : (tensor<1x1024xbf16>) -> tensor<512xbf16>
     %rest = train.unpack %r {offset = 512 : i64} : (tensor<1x1024xbf16>) -> tensor<512xbf16>
     // expected-error @+2 {{must join a weight of 'parameters' with what was left out of it}}
-    // expected-note @+1 {{mpc-narrow-masters should have seen to it}}
-    %w = amp.join %value, %rest : tensor<512xbf16> to tensor<512xf32>
+    // expected-note @+1 {{expected mpc-use-bf16-masters to prevent this}}
+    %w = amp.join_compensated %value, %rest : tensor<512xbf16> to tensor<512xf32>
     return %w : tensor<512xf32>
   }
 }
@@ -66,7 +66,7 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
   func.func @predict() -> tensor<1x1024xf32> attributes {train.entry = #train.entry<predict>} {
     %r = train.read @compensation : tensor<1x1024xbf16>
     // expected-error @+2 {{reads 'compensation', which is no weight without its value}}
-    // expected-note @+1 {{mpc-narrow-masters should have seen to it}}
+    // expected-note @+1 {{expected mpc-use-bf16-masters to prevent this}}
     %w = amp.cast %r : tensor<1x1024xbf16> to tensor<1x1024xf32>
     return %w : tensor<1x1024xf32>
   }
@@ -78,7 +78,7 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
 module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
   // expected-error @+1 {{element 1 of 'compensation' must be no more than half a step of the weight}}
   train.state @parameters parameter : tensor<2xbf16> = dense_resource<value> : tensor<2xbf16>
-  // expected-note @+1 {{mpc-narrow-masters should have seen to it}}
+  // expected-note @+1 {{expected mpc-use-bf16-masters to prevent this}}
   train.state @compensation compensation {of = @parameters} : tensor<2xbf16> = dense_resource<rest> : tensor<2xbf16>
 }
 {-#

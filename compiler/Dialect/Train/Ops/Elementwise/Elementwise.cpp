@@ -318,7 +318,7 @@ MPC_PIN_CONSTANTS(MinimumOp)
 //===----------------------------------------------------------------------===//
 
 /// Constants of more elements are computed at run time.
-static constexpr int64_t kMostFolded = 4096;
+static constexpr int64_t kMaxFolded = 4096;
 
 /// Returns true if all elements of the constant are `value`, sign included.
 static bool isSplatOf(Attribute constant, double value) {
@@ -354,7 +354,7 @@ static Attribute foldConstants(Operation *op, ArrayRef<Attribute> operands,
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto lhs = dyn_cast_or_null<DenseFPElementsAttr>(operands[0]);
   auto rhs = dyn_cast_or_null<DenseFPElementsAttr>(operands[1]);
-  if (!lhs || !rhs || type.getNumElements() > kMostFolded)
+  if (!lhs || !rhs || type.getNumElements() > kMaxFolded)
     return nullptr;
 
   auto load = [](DenseFPElementsAttr from, int64_t index) {
@@ -433,7 +433,7 @@ OpFoldResult RoundToOp::fold(FoldAdaptor adaptor) {
 
   auto elements = dyn_cast_or_null<DenseFPElementsAttr>(adaptor.getInput());
   if (!elements || elements.getType() != getType() ||
-      elements.getNumElements() > kMostFolded)
+      elements.getNumElements() > kMaxFolded)
     return nullptr;
   auto element = cast<FloatType>(getType().getElementType());
   const llvm::fltSemantics &narrow =

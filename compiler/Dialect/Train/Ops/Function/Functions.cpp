@@ -426,7 +426,7 @@ FunctionGradOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
         FunctionGradOp::create(builder, loc, resultGrads[0], getSaved(),
                                getFunction(), getParameters(), getOrder());
   if (needed[1]) {
-    if (getOrder() == kMostOrders)
+    if (getOrder() == kMaxOrders)
       return emitTooHighOrder(*this);
     Value product = MulOp::create(builder, loc, resultGrads[0], getGrad());
     operandGrads[1] =

@@ -42,7 +42,7 @@ LogicalResult GeluGradOp::buildGradient(OpBuilder &builder,
     operandGrads[0] = GeluGradOp::create(
         builder, loc, resultGrads[0], getInput(), getApproximate(), getOrder());
   if (needed[1]) {
-    if (getOrder() == kMostOrders)
+    if (getOrder() == kMaxOrders)
       return emitTooHighOrder(*this);
     Value product = MulOp::create(builder, loc, resultGrads[0], getGrad());
     operandGrads[1] = GeluGradOp::create(builder, loc, product, getInput(),

@@ -260,8 +260,8 @@ static Value buildClassDivisor(Op op, OpBuilder &builder) {
 }
 
 #define MPC_BATCH_LOSS(OP, TERMS, WEIGHTED, DIVISOR)                           \
-  bool OP::addsUp() { return getReduction() == LossReduction::Sum; }           \
-  bool OP::isWeighted() { return !addsUp() && (WEIGHTED); }                    \
+  bool OP::isSumReduction() { return getReduction() == LossReduction::Sum; }   \
+  bool OP::isWeighted() { return !isSumReduction() && (WEIGHTED); }            \
   int64_t OP::countTerms() { return countElements(TERMS); }                    \
   Value OP::buildDivisor([[maybe_unused]] OpBuilder &builder) {                \
     return DIVISOR;                                                            \

@@ -28,7 +28,7 @@ Value ReduceSumOp::getSummands() { return getInput(); }
 Value ReduceMeanOp::getSummands() { return nullptr; }
 
 #define MPC_BATCH_LOSS(OP, ADDS_UP)                                            \
-  bool OP::addsUp() { return ADDS_UP; }                                        \
+  bool OP::isSumReduction() { return ADDS_UP; }                                \
   bool OP::isWeighted() { return false; }                                      \
   int64_t OP::countTerms() { return 1; }                                       \
   Value OP::buildDivisor(OpBuilder &) { return nullptr; }

@@ -1,6 +1,6 @@
-//===- DeriveWeights.h - What follows from weights alone --------*- C++ -*-===//
-#ifndef MPC_PASSES_PRECISION_DERIVEWEIGHTS_H
-#define MPC_PASSES_PRECISION_DERIVEWEIGHTS_H
+//===- HoistWeightQuantization.h - Weight-only computations -----*- C++ -*-===//
+#ifndef MPC_PASSES_PRECISION_HOISTWEIGHTQUANTIZATION_H
+#define MPC_PASSES_PRECISION_HOISTWEIGHTQUANTIZATION_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ValueRange.h"
@@ -28,4 +28,4 @@ void shareDerived(mlir::func::FuncOp func, mlir::func::FuncOp derive,
 
 } // namespace mpc
 
-#endif // MPC_PASSES_PRECISION_DERIVEWEIGHTS_H
+#endif // MPC_PASSES_PRECISION_HOISTWEIGHTQUANTIZATION_H

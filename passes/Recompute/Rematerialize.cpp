@@ -1,6 +1,6 @@
-//===- RunAgain.cpp - Copies of forward ops in the backward pass ----------===//
+//===- Rematerialize.cpp - Copies of forward ops in the backward pass -----===//
 
-#include "passes/Recompute/RunAgain.h"
+#include "passes/Recompute/Rematerialize.h"
 
 #include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 
@@ -17,7 +17,7 @@ public:
   Copier(const StepGraph &graph, const llvm::DenseSet<Value> &kept)
       : graph(graph), kept(kept) {}
 
-  Rerun run() {
+  Rematerialized run() {
     for (Operation *op : graph.backwardOps()) {
       if (op == graph.backwardBegin()) {
         after = op->getResult(0);
@@ -31,7 +31,7 @@ public:
       if (isa<train::KernelOpInterface>(op))
         after = op->getResult(0);
     }
-    return rerun;
+    return copies;
   }
 
 private:
@@ -66,25 +66,26 @@ private:
       if (copies.contains(operand) ||
           (def && def->hasTrait<OpTrait::ConstantLike>()))
         continue;
-      copies.map(operand,
-                 train::RecallOp::create(builder, op->getLoc(), operand, after)
-                     .getResult());
+      copies.map(operand, train::RematBarrierOp::create(builder, op->getLoc(),
+                                                        operand, after)
+                              .getResult());
     }
     Operation *again = builder.clone(*op, copies);
     again->setAttr(kRecomputedAttr, builder.getUnitAttr());
-    ++rerun.ops;
-    rerun.cost += costOf(op);
+    ++copies.ops;
+    copies.cost += costOf(op);
   }
 
   const StepGraph &graph;
   const llvm::DenseSet<Value> &kept;
   IRMapping copies; ///< Recalled or recomputed.
   Value after;      ///< Of the backward pass, the last that has memory.
-  Rerun rerun;
+  Rematerialized copies;
 };
 
 } // namespace
 
-Rerun mpc::runAgain(const StepGraph &graph, const llvm::DenseSet<Value> &kept) {
+Rematerialized mpc::rematerialize(const StepGraph &graph,
+                                  const llvm::DenseSet<Value> &kept) {
   return Copier(graph, kept).run();
 }

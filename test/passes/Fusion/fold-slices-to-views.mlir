@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-use-views --split-input-file | FileCheck %s
+// RUN: mpc-opt %s --mpc-fold-slices-to-views --split-input-file | FileCheck %s
 
 // Steps of a sequence lie one after the other.
 // CHECK-LABEL: func.func @steps

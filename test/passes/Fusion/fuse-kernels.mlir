@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-lower-to-linalg --cse --mpc-form-kernels --split-input-file | FileCheck %s
+// RUN: mpc-opt %s --mpc-lower-to-linalg --cse --mpc-fuse-kernels --split-input-file | FileCheck %s
 
 // A reshape between two ops does not part them: memory is what counts.
 // CHECK-LABEL: func.func @through_reshape
@@ -81,7 +81,7 @@ func.func @producers_before_siblings(%g: tensor<64x128xf32>, %w: tensor<64x128xf
   %1 = train.reduce_sum %0 {axes = array<i64: 1>} : (tensor<64x128xf32>) -> tensor<64xf32>
   %2 = train.sub %w, %g : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
   %3 = amp.all_finite %1 : tensor<64xf32>
-  %4 = amp.commit %2 over %w if %3 : tensor<64x128xf32>
+  %4 = amp.select_if_finite %2 over %w if %3 : tensor<64x128xf32>
   return %4 : tensor<64x128xf32>
 }
 

@@ -1,6 +1,6 @@
-//===- FormKernels.cpp - Group linalg ops into kernels --------------------===//
+//===- FuseKernels.cpp - Group linalg ops into kernels --------------------===//
 //
-// Implements mpc-form-kernels: grouping in program order, with producers before
+// Implements mpc-fuse-kernels: grouping in program order, with producers before
 // siblings, then one function per group.
 //
 //===----------------------------------------------------------------------===//
@@ -19,7 +19,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/DebugLog.h"
 
-#define DEBUG_TYPE "mpc-form-kernels"
+#define DEBUG_TYPE "mpc-fuse-kernels"
 
 namespace mpc {
 #define GEN_PASS_DEF_FORMKERNELSPASS
@@ -110,7 +110,7 @@ private:
         continue;
       if (tryMerge(from, groupOf[op], placement.reason))
         placement.joined = true;
-      else if (tried.size() >= kMostTried)
+      else if (tried.size() >= kMaxTried)
         break;
     }
   }
@@ -161,7 +161,7 @@ private:
   static constexpr unsigned kSiblingReach = 256;
 
   /// Nor does it help to ask many kernels, when the nearest ones did not fit.
-  static constexpr unsigned kMostTried = 16;
+  static constexpr unsigned kMaxTried = 16;
 
   /// Most ops that searches for paths look at on behalf of one op.
   static constexpr unsigned kMaxSeen = 1024;
@@ -587,7 +587,7 @@ LogicalResult sortByNeed(Block &body) {
   return success();
 }
 
-struct FormKernelsPass : mpc::impl::FormKernelsPassBase<FormKernelsPass> {
+struct FuseKernelsPass : mpc::impl::FuseKernelsPassBase<FuseKernelsPass> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -604,7 +604,7 @@ struct FormKernelsPass : mpc::impl::FormKernelsPassBase<FormKernelsPass> {
       // What is left of the groups has no use any more.
       Block &body = func.getBody().front();
       if (failed(sortByNeed(body))) {
-        func.emitError("internal error in mpc-form-kernels: kernels of '")
+        func.emitError("internal error in mpc-fuse-kernels: kernels of '")
             << func.getName() << "' depend on each other in a circle";
         return signalPassFailure();
       }

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-lower-to-linalg --cse --mpc-form-kernels=report --split-input-file --verify-diagnostics --mlir-print-op-on-diagnostic=false
+// RUN: mpc-opt %s --mpc-lower-to-linalg --cse --mpc-fuse-kernels=report --split-input-file --verify-diagnostics --mlir-print-op-on-diagnostic=false
 
 func.func @path(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   // expected-remark @+1 {{starts a new kernel: no kernel makes or shares its operands}}

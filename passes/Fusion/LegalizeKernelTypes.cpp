@@ -1,6 +1,6 @@
-//===- WidenKernels.cpp - Types the target's kernels compute in -----------===//
+//===- LegalizeKernelTypes.cpp - Types the target's kernels compute in ----===//
 //
-// Implements mpc-widen-kernels from the table in kernels/catalog.def.
+// Implements mpc-legalize-kernel-types from the table in kernels/catalog.def.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,8 +64,8 @@ static void turnOperands(train::MatmulOp op) {
 
 /// `value`, whichever part of the step reads it.
 static Value skipRecalls(Value value) {
-  while (auto recall = value.getDefiningOp<train::RecallOp>())
-    value = recall.getValue();
+  while (auto barrier = value.getDefiningOp<train::RematBarrierOp>())
+    value = barrier.getValue();
   return value;
 }
 
@@ -116,16 +116,17 @@ private:
 
 } // namespace
 
-/// What takes the scales out of `product`, here or where it is recalled.
+/// What takes the scales out of `product`, here or behind a rematerialisation
+/// barrier.
 static SmallVector<amp::DequantizeOp> findDequantized(Value product) {
   SmallVector<amp::DequantizeOp> found;
   for (Operation *user : product.getUsers()) {
     if (auto unscaled = dyn_cast<amp::DequantizeOp>(user))
       found.push_back(unscaled);
-    // What is recalled after the product is another value.
-    auto recall = dyn_cast<train::RecallOp>(user);
-    if (recall && recall.getValue() == product)
-      llvm::append_range(found, findDequantized(recall.getResult()));
+    // A barrier after the product carries another value.
+    auto barrier = dyn_cast<train::RematBarrierOp>(user);
+    if (barrier && barrier.getValue() == product)
+      llvm::append_range(found, findDequantized(barrier.getResult()));
   }
   return found;
 }
@@ -183,7 +184,8 @@ static void widen(Operation *op) {
 
 namespace {
 
-struct WidenKernelsPass : mpc::impl::WidenKernelsPassBase<WidenKernelsPass> {
+struct LegalizeKernelTypesPass
+    : mpc::impl::LegalizeKernelTypesPassBase<LegalizeKernelTypesPass> {
   using Base::Base;
 
   void runOnOperation() override {

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-lower-to-linalg --cse --mpc-form-kernels --split-input-file | FileCheck %s
+// RUN: mpc-opt %s --mpc-lower-to-linalg --cse --mpc-fuse-kernels --split-input-file | FileCheck %s
 
 // The parts of a concat are written into one memory one after the other; equal
 // first parts of two concats become two again, for each needs its own memory.

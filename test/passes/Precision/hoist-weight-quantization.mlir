@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s -split-input-file -mpc-derive-weights -mpc-verify-precision | FileCheck %s
+// RUN: mpc-opt %s -split-input-file -mpc-hoist-weight-quantization -mpc-verify-precision | FileCheck %s
 
 // Micro-batches read what @derive makes of the weights; what they make of
 // batches they round themselves.

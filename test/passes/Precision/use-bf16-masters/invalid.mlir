@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s -split-input-file -verify-diagnostics -mpc-narrow-masters=master-weights=bf16-kahan
+// RUN: mpc-opt %s -split-input-file -verify-diagnostics -mpc-use-bf16-masters=master-weights=bf16-kahan
 
 // expected-error @+1 {{option 'master-weights'=bf16-kahan is for programs whose weights are read in bf16, but this is fp16}}
 module attributes {mpc.precision = "fp16"} {

@@ -1,12 +1,12 @@
-//===- StepCopy.h - A second step that shows what it computes ---*- C++ -*-===//
+//===- DiagnosticStep.h - The step, with intermediates ----------*- C++ -*-===//
 //
 // Fused programs keep no intermediate values, and to keep them would make
 // another program of the step: so a copy of it computes them again, in the same
 // types and order, and changes nothing.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_DIAGNOSE_STEPCOPY_H
-#define MPC_PASSES_DIAGNOSE_STEPCOPY_H
+#ifndef MPC_PASSES_DIAGNOSE_DIAGNOSTICSTEP_H
+#define MPC_PASSES_DIAGNOSE_DIAGNOSTICSTEP_H
 
 #include "passes/Grad/EntryPoints.h"
 
@@ -21,4 +21,4 @@ void showInstead(mlir::func::FuncOp copy, llvm::ArrayRef<Output> outputs);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_DIAGNOSE_STEPCOPY_H
+#endif // MPC_PASSES_DIAGNOSE_DIAGNOSTICSTEP_H

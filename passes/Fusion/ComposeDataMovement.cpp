@@ -1,7 +1,7 @@
-//===- ComposeMoves.cpp - Two moves of elements become one ----------------===//
+//===- ComposeDataMovement.cpp - Two moves of elements become one ---------===//
 //
-// Implements mpc-compose-moves. Knows no op: a move is a generic that writes
-// elements of its only input, each at its place, unchanged or rounded.
+// Implements mpc-compose-data-movement. Knows no op: a move is a generic that
+// writes elements of its only input, each at its place, unchanged or rounded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "llvm/Support/DebugLog.h"
 
-#define DEBUG_TYPE "mpc-compose-moves"
+#define DEBUG_TYPE "mpc-compose-data-movement"
 
 namespace mpc {
 #define GEN_PASS_DEF_COMPOSEMOVESPASS
@@ -134,7 +134,8 @@ struct ComposeMove : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
-struct ComposeMovesPass : mpc::impl::ComposeMovesPassBase<ComposeMovesPass> {
+struct ComposeDataMovementPass
+    : mpc::impl::ComposeDataMovementPassBase<ComposeDataMovementPass> {
   using Base::Base;
 
   void runOnOperation() override {

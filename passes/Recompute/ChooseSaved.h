@@ -1,6 +1,6 @@
-//===- ChooseKept.h - What to keep for the backward pass --------*- C++ -*-===//
-#ifndef MPC_PASSES_RECOMPUTE_CHOOSEKEPT_H
-#define MPC_PASSES_RECOMPUTE_CHOOSEKEPT_H
+//===- ChooseSaved.h - What to keep for the backward pass -------*- C++ -*-===//
+#ifndef MPC_PASSES_RECOMPUTE_CHOOSESAVED_H
+#define MPC_PASSES_RECOMPUTE_CHOOSESAVED_H
 
 #include "passes/Recompute/StepGraph.h"
 
@@ -33,9 +33,9 @@ std::vector<Waist> chooseCheckpoints(const StepGraph &graph,
 
 /// The values that are kept: of all choices within `extent` the one with fewest
 /// bytes, and of these the one that runs least again.
-llvm::DenseSet<mlir::Value> chooseKept(const StepGraph &graph,
-                                       const Extent &extent);
+llvm::DenseSet<mlir::Value> chooseSaved(const StepGraph &graph,
+                                        const Extent &extent);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_RECOMPUTE_CHOOSEKEPT_H
+#endif // MPC_PASSES_RECOMPUTE_CHOOSESAVED_H

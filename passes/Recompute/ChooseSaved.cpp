@@ -1,4 +1,4 @@
-//===- ChooseKept.cpp - What to keep for the backward pass ----------------===//
+//===- ChooseSaved.cpp - What to keep for the backward pass ---------------===//
 //
 // Every value is two nodes, in front of its memory and behind it. The source
 // side is what the forward pass leaves, the sink side what the backward pass
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Recompute/ChooseKept.h"
+#include "passes/Recompute/ChooseSaved.h"
 
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Support/MinCut.h"
@@ -27,7 +27,7 @@ static constexpr int64_t kCheapFlopsPerByte = 16;
 static constexpr MinCut::Capacity kAvoid = 1 << 12;
 
 /// True if `op` gives the same bits wherever it runs.
-static bool canRunAgain(Operation *op) {
+static bool canRematerialize(Operation *op) {
   return isPure(op) && op->getNumRegions() == 0 && op->getNumOperands() > 0;
 }
 
@@ -85,10 +85,11 @@ private:
     MinCut::Node front, behind;
   };
 
-  bool mayRunAgain(Operation *op) const {
+  bool mayRematerialize(Operation *op) const {
     int64_t position = graph.positionOf(op);
-    return canRunAgain(op) && (position <= extent.allUntil ||
-                               (position <= extent.cheapUntil && isCheap(op)));
+    return canRematerialize(op) &&
+           (position <= extent.allUntil ||
+            (position <= extent.cheapUntil && isCheap(op)));
   }
 
   MinCut::Capacity costOf(Operation *op, Value value) const {
@@ -109,7 +110,7 @@ private:
     bool isStillThere = llvm::is_contained(firstReads(graph), value);
     bool isCheckpoint = extent.checkpoints.contains(value) &&
                         graph.positionOf(op) <= extent.allUntil;
-    if ((!isView(op) && !mayRunAgain(op)) || isStillThere || isCheckpoint)
+    if ((!isView(op) && !mayRematerialize(op)) || isStillThere || isCheckpoint)
       cut.addCostOfSink(pair.front, MinCut::forbidden);
     // Else all would run again from the inputs on, which cost nothing.
     if (isCheckpoint)
@@ -127,8 +128,8 @@ private:
 
 } // namespace
 
-llvm::DenseSet<Value> mpc::chooseKept(const StepGraph &graph,
-                                      const Extent &extent) {
+llvm::DenseSet<Value> mpc::chooseSaved(const StepGraph &graph,
+                                       const Extent &extent) {
   return Network(graph, extent).solve();
 }
 
@@ -169,7 +170,7 @@ std::vector<Waist> mpc::chooseCheckpoints(const StepGraph &graph,
   // gradient reads is gone when the first block runs again.
   Extent cheap;
   cheap.cheapUntil = graph.positionOf(graph.backwardBegin());
-  llvm::DenseSet<Value> kept = chooseKept(graph, cheap);
+  llvm::DenseSet<Value> kept = chooseSaved(graph, cheap);
   for (Value value : firstReads(graph))
     kept.erase(value);
   std::vector<int64_t> sums = {0}; ///< Up to each op.

@@ -1,6 +1,6 @@
-//===- StepCopy.cpp - A second step that shows what it computes -----------===//
+//===- DiagnosticStep.cpp - The training step, showing intermediates ------===//
 
-#include "passes/Diagnose/StepCopy.h"
+#include "passes/Diagnose/DiagnosticStep.h"
 
 using namespace mlir;
 using namespace mpc;

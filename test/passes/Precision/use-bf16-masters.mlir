@@ -1,7 +1,7 @@
-// RUN: mpc-opt %s --mpc-use-working-copy --mpc-narrow-masters=master-weights=bf16-kahan --mpc-guard-states --mpc-verify-precision | FileCheck %s --check-prefixes=CHECK,KAHAN
-// RUN: mpc-opt %s --mpc-use-working-copy --mpc-narrow-masters=master-weights=bf16-stochastic --mpc-guard-states --mpc-verify-precision | FileCheck %s --check-prefixes=CHECK,CHANCE --implicit-check-not=compensation
+// RUN: mpc-opt %s --mpc-use-working-copy --mpc-use-bf16-masters=master-weights=bf16-kahan --mpc-guard-states --mpc-verify-precision | FileCheck %s --check-prefixes=CHECK,KAHAN
+// RUN: mpc-opt %s --mpc-use-working-copy --mpc-use-bf16-masters=master-weights=bf16-stochastic --mpc-guard-states --mpc-verify-precision | FileCheck %s --check-prefixes=CHECK,CHANCE --implicit-check-not=compensation
 // RUN: mpc-opt %s --mpc-use-working-copy --mpc-guard-states > %t.before
-// RUN: mpc-opt %s --mpc-use-working-copy --mpc-narrow-masters --mpc-guard-states | cmp - %t.before
+// RUN: mpc-opt %s --mpc-use-working-copy --mpc-use-bf16-masters --mpc-guard-states | cmp - %t.before
 
 // The copy is gone: the weights are what it was.
 // CHECK-NOT: working_copy
@@ -19,7 +19,7 @@ func.func @predict() -> (tensor<16x32xf32>, tensor<32xf32>) attributes {train.en
   // KAHAN-DAG: %[[R:.*]] = train.read @compensation : tensor<1x1024xbf16>
   // KAHAN-DAG: %[[BR:.*]] = train.unpack %[[R]] {offset = 512 : i64} : (tensor<1x1024xbf16>) -> tensor<32xbf16>
   // KAHAN-DAG: %[[BV:.*]] = train.unpack %{{.*}} {offset = 512 : i64} : (tensor<1x1024xbf16>) -> tensor<32xbf16>
-  // KAHAN-DAG: %[[B:.*]] = amp.join %[[BV]], %[[BR]]
+  // KAHAN-DAG: %[[B:.*]] = amp.join_compensated %[[BV]], %[[BR]]
   // CHANCE-DAG: %[[BV:.*]] = train.unpack %{{.*}} {offset = 512 : i64} : (tensor<1x1024xbf16>) -> tensor<32xbf16>
   // CHANCE-DAG: %[[B:.*]] = amp.cast %[[BV]]
   // CHECK-DAG: %[[W:.*]] = train.unpack %{{.*}} {offset = 0 : i64} : (tensor<1x1024xbf16>) -> tensor<16x32xbf16>
@@ -39,13 +39,13 @@ func.func @predict() -> (tensor<16x32xf32>, tensor<32xf32>) attributes {train.en
 func.func @step(%g: tensor<1024xf32>) -> (tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<step>} {
   // KAHAN-DAG: %[[V:.*]] = train.read @parameters : tensor<1x1024xbf16>
   // KAHAN-DAG: %[[R:.*]] = train.read @compensation : tensor<1x1024xbf16>
-  // KAHAN: %[[W:.*]] = amp.join %[[V]], %[[R]] {{.*}} : tensor<1x1024xbf16> to tensor<1x1024xf32>
+  // KAHAN: %[[W:.*]] = amp.join_compensated %[[V]], %[[R]] {{.*}} : tensor<1x1024xbf16> to tensor<1x1024xf32>
   // KAHAN: %[[NEW:.*]] = train.sgd %[[W]]
-  // KAHAN: %[[VALUE:.*]], %[[REST:.*]] = amp.split %[[NEW]]
+  // KAHAN: %[[VALUE:.*]], %[[REST:.*]] = amp.split_compensated %[[NEW]]
   // KAHAN: %[[FINITE:.*]] = amp.all_finite
-  // KAHAN: %[[KEPT:.*]] = amp.commit %[[VALUE]] over %{{.*}} if %[[FINITE]] : tensor<1x1024xbf16>
+  // KAHAN: %[[KEPT:.*]] = amp.select_if_finite %[[VALUE]] over %{{.*}} if %[[FINITE]] : tensor<1x1024xbf16>
   // KAHAN: train.write @parameters, %[[KEPT]]
-  // KAHAN: %[[LEFT:.*]] = amp.commit %[[REST]] over %{{.*}} if %[[FINITE]] : tensor<1x1024xbf16>
+  // KAHAN: %[[LEFT:.*]] = amp.select_if_finite %[[REST]] over %{{.*}} if %[[FINITE]] : tensor<1x1024xbf16>
   // KAHAN: train.write @compensation, %[[LEFT]]
 
   // CHANCE-DAG: %[[V:.*]] = train.read @parameters : tensor<1x1024xbf16>
@@ -54,7 +54,7 @@ func.func @step(%g: tensor<1024xf32>) -> (tensor<f32> {mpc.name = "loss"}) attri
   // CHANCE: %[[W:.*]] = amp.cast %[[V]] {{.*}} : tensor<1x1024xbf16> to tensor<1x1024xf32>
   // CHANCE: %[[NEW:.*]] = train.sgd %[[W]]
   // CHANCE: %[[ROUNDED:.*]] = amp.round_stochastically %[[NEW]] by %{{.*}}, %{{.*}} {index = -1 : i64
-  // CHANCE: %[[KEPT:.*]] = amp.commit %[[ROUNDED]] over %{{.*}} if %{{.*}} : tensor<1x1024xbf16>
+  // CHANCE: %[[KEPT:.*]] = amp.select_if_finite %[[ROUNDED]] over %{{.*}} if %{{.*}} : tensor<1x1024xbf16>
   // CHANCE: train.write @parameters, %[[KEPT]]
   %loss = train.constant dense<1.0> : tensor<f32> : tensor<f32>
   %lr = train.read @learning_rate : tensor<f32>

@@ -1,7 +1,7 @@
-// RUN: mpc-opt %s --mpc-widen-kernels --split-input-file | FileCheck %s
-// RUN: mpc-opt %s --mpc-widen-kernels='device=cuda features=sm_75,sm_80' --split-input-file | FileCheck %s --check-prefix=CUDA
-// RUN: mpc-opt %s --mpc-widen-kernels='device=cuda features=sm_75' --split-input-file | FileCheck %s --check-prefix=TURING
-// RUN: mpc-opt %s --mpc-widen-kernels='device=cuda features=sm_80,sm_89' --split-input-file | FileCheck %s --check-prefix=ADA
+// RUN: mpc-opt %s --mpc-legalize-kernel-types --split-input-file | FileCheck %s
+// RUN: mpc-opt %s --mpc-legalize-kernel-types='device=cuda features=sm_75,sm_80' --split-input-file | FileCheck %s --check-prefix=CUDA
+// RUN: mpc-opt %s --mpc-legalize-kernel-types='device=cuda features=sm_75' --split-input-file | FileCheck %s --check-prefix=TURING
+// RUN: mpc-opt %s --mpc-legalize-kernel-types='device=cuda features=sm_80,sm_89' --split-input-file | FileCheck %s --check-prefix=ADA
 
 // A CPU's kernels take f16, whatever its instructions are, and so do GPUs.
 // CHECK-LABEL:  func.func @half
@@ -123,20 +123,20 @@ func.func @scaled(%x: tensor<32x16xf8E4M3FN>, %w: tensor<16x48xf8E4M3FN>, %g: te
 // ADA-COUNT-2: train.div
 // ADA-NOT:     train.div
 // ADA:         %[[Y:.*]] = train.scaled_matmul %[[X]], %[[W]], %[[FX:.*]], %[[FW:.*]] {transpose_rhs}
-// ADA:         %[[R:.*]] = train.recall %[[Y]]
+// ADA:         %[[R:.*]] = train.remat_barrier %[[Y]]
 // ADA:         %[[Z:.*]] = train.scaled_matmul %[[X]], %[[W]], %[[FX]], %[[FW]] {mpc.recomputed, transpose_rhs}
-// ADA:         train.recall %[[SW]] after %[[Z]]
+// ADA:         train.remat_barrier %[[SW]] after %[[Z]]
 // ADA-NOT:     amp.dequantize
 // ADA:         return %[[Y]], %[[R]], %[[Z]]
 func.func @again(%x: tensor<32x16xf8E4M3FN>, %w: tensor<48x16xf8E4M3FN>, %sx: tensor<f32>, %sw: tensor<f32>, %g: tensor<4xf32>) -> (tensor<32x48xbf16>, tensor<32x48xbf16>, tensor<32x48xbf16>) {
   %0 = train.matmul %x, %w {transpose_rhs} : (tensor<32x16xf8E4M3FN>, tensor<48x16xf8E4M3FN>) -> tensor<32x48xbf16>
   %1 = amp.dequantize %0 by %sx, %sw : tensor<32x48xbf16>
-  %2 = train.recall %0 after %g : tensor<32x48xbf16> after tensor<4xf32>
-  %3 = train.recall %sx after %g : tensor<f32> after tensor<4xf32>
+  %2 = train.remat_barrier %0 after %g : tensor<32x48xbf16> after tensor<4xf32>
+  %3 = train.remat_barrier %sx after %g : tensor<f32> after tensor<4xf32>
   %same = amp.scale_of %3 for %3 else %3 {mpc.recomputed} : tensor<f32>
   %4 = amp.dequantize %2 by %same, %sw : tensor<32x48xbf16>
   %5 = train.matmul %x, %w {mpc.recomputed, transpose_rhs} : (tensor<32x16xf8E4M3FN>, tensor<48x16xf8E4M3FN>) -> tensor<32x48xbf16>
-  %6 = train.recall %sw after %5 : tensor<f32> after tensor<32x48xbf16>
+  %6 = train.remat_barrier %sw after %5 : tensor<f32> after tensor<32x48xbf16>
   %7 = amp.dequantize %5 by %3, %6 : tensor<32x48xbf16>
   return %1, %4, %7 : tensor<32x48xbf16>, tensor<32x48xbf16>, tensor<32x48xbf16>
 }

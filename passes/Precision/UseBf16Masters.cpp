@@ -1,6 +1,6 @@
-//===- NarrowMasters.cpp - Weights that are kept in bf16 alone ------------===//
+//===- UseBf16Masters.cpp - Weights that are kept in bf16 alone -----------===//
 //
-// Implements mpc-narrow-masters. The parameters become bf16 and are what
+// Implements mpc-use-bf16-masters. The parameters become bf16 and are what
 // products read, so that there is no working copy; what an update loses by that
 // is kept beside them, or left to chance (Masters.h). The update itself stays
 // what it was, in f32 registers.
@@ -22,7 +22,7 @@
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"
 
-#define DEBUG_TYPE "mpc-narrow-masters"
+#define DEBUG_TYPE "mpc-use-bf16-masters"
 
 namespace mpc {
 #define GEN_PASS_DEF_NARROWMASTERSPASS
@@ -50,8 +50,8 @@ struct SplitValues {
 
 /// Finite numbers stay finite: the largest of bf16 stands for those beyond.
 static uint16_t roundWeight(float weight) {
-  constexpr float kMost = 0x1.fep127f;
-  return floatToBfloat(std::isfinite(weight) ? std::clamp(weight, -kMost, kMost)
+  constexpr float kMax = 0x1.fep127f;
+  return floatToBfloat(std::isfinite(weight) ? std::clamp(weight, -kMax, kMax)
                                              : weight);
 }
 
@@ -177,7 +177,7 @@ private:
   Value join(OpBuilder &builder, Location loc, Value value, Value left,
              Type type) {
     Operation *op =
-        left ? amp::JoinOp::create(builder, loc, type, value, left)
+        left ? amp::JoinCompensatedOp::create(builder, loc, type, value, left)
              : amp::CastOp::create(builder, loc, type, value).getOperation();
     amp::setDecision(op, {Rule::ClassMaster});
     return op->getResult(0);
@@ -254,7 +254,8 @@ private:
     Location loc = write.getLoc();
     Value weights = write.getValue();
     if (masters == Masters::Kahan) {
-      auto split = amp::SplitOp::create(builder, loc, narrow, narrow, weights);
+      auto split = amp::SplitCompensatedOp::create(builder, loc, narrow, narrow,
+                                                   weights);
       amp::setDecision(split, {Rule::ClassUpdate});
       write.getValueMutable().assign(split.getValue());
       builder.setInsertionPointAfter(write);
@@ -285,8 +286,8 @@ private:
 // Pass
 //===----------------------------------------------------------------------===//
 
-struct NarrowMastersPass
-    : PassWithOptions<mpc::impl::NarrowMastersPassBase<NarrowMastersPass>,
+struct UseBf16MastersPass
+    : PassWithOptions<mpc::impl::UseBf16MastersPassBase<UseBf16MastersPass>,
                       MastersOptions> {
   using PassWithOptions::PassWithOptions;
 
@@ -347,6 +348,6 @@ private:
 } // namespace
 
 std::unique_ptr<Pass>
-mpc::createNarrowMastersPass(const CompileOptions &options) {
-  return std::make_unique<NarrowMastersPass>(options);
+mpc::createUseBf16MastersPass(const CompileOptions &options) {
+  return std::make_unique<UseBf16MastersPass>(options);
 }

@@ -1,12 +1,12 @@
-//===- DeriveWeights.cpp - Weights that micro-batches share ---------------===//
+//===- HoistWeightQuantization.cpp - Weights that micro-batches share -----===//
 //
-// Implements mpc-derive-weights. What a step rounds once, micro-batches would
-// round each for itself: here it moves to a function of its own, which the
-// runtime calls whenever weights have changed.
+// Implements mpc-hoist-weight-quantization. What a step rounds once,
+// micro-batches would round each for itself: here it moves to a function of its
+// own, which the runtime calls whenever weights have changed.
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Precision/DeriveWeights.h"
+#include "passes/Precision/HoistWeightQuantization.h"
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "passes/Grad/EntryPoints.h"
@@ -140,7 +140,8 @@ private:
   llvm::SetVector<Value> weights, scales;
 };
 
-struct DeriveWeightsPass : mpc::impl::DeriveWeightsPassBase<DeriveWeightsPass> {
+struct HoistWeightQuantizationPass
+    : mpc::impl::HoistWeightQuantizationPassBase<HoistWeightQuantizationPass> {
   using Base::Base;
 
   void runOnOperation() override {

@@ -1,6 +1,6 @@
-//===- Contents.cpp - What initializers are by what they hold -------------===//
+//===- InitializerHeuristics.cpp - What an initializer is for -------------===//
 
-#include "compiler/Import/Initializers/Contents.h"
+#include "compiler/Import/Initializers/InitializerHeuristics.h"
 
 #include "compiler/Import/Graph/Elements.h"
 
@@ -35,7 +35,7 @@ bool mpc::isExportersTable(llvm::StringRef name) {
   return isNameOf(functions, name);
 }
 
-bool mpc::isExportersFilling(llvm::StringRef name) {
+bool mpc::isExporterFillConstant(llvm::StringRef name) {
   static const llvm::StringSet<> functions = {
       "eye",       "full", "full_like", "new_full",  "new_ones",
       "new_zeros", "ones", "zeros",     "ones_like", "zeros_like"};
@@ -84,8 +84,8 @@ static bool hasPairs(llvm::ArrayRef<double> values, int64_t columns,
 
 /// Columns that are all sines or all cosines of multiples of an angle: the next
 /// is 2 cos(angle) times this, less the one before.
-static bool goesOn(llvm::ArrayRef<double> values, int64_t rows,
-                   int64_t columns) {
+static bool isSinusoidRecurrence(llvm::ArrayRef<double> values, int64_t rows,
+                                 int64_t columns) {
   double first = values[0];
   if (rows < 4 || (first != 0 && first != 1))
     return false;
@@ -103,8 +103,8 @@ static bool goesOn(llvm::ArrayRef<double> values, int64_t rows,
   return varies;
 }
 
-bool mpc::isTableOfSines(const TensorBytes &data,
-                         const onnx::TensorProto &tensor) {
+bool mpc::isPositionalTable(const TensorBytes &data,
+                            const onnx::TensorProto &tensor) {
   llvm::SmallVector<int64_t> shape;
   for (int64_t extent : tensor.dims())
     if (extent != 1)
@@ -126,7 +126,7 @@ bool mpc::isTableOfSines(const TensorBytes &data,
     return false;
   return (columns % 2 == 0 && (hasPairs(values, columns, columns / 2) ||
                                hasPairs(values, columns, 1))) ||
-         goesOn(values, rows, columns);
+         isSinusoidRecurrence(values, rows, columns);
 }
 
 /// A tensor as a matrix: of more or fewer dimensions than two, one row.

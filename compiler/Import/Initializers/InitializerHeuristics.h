@@ -1,11 +1,11 @@
-//===- Contents.h - What initializers are by what they hold -----*- C++ -*-===//
+//===- InitializerHeuristics.h - What an initializer is for -----*- C++ -*-===//
 //
 // ONNX has one kind of initializer for parameters, masks and the numbers of a
 // model's code. Names and contents tell them apart.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_COMPILER_IMPORT_INITIALIZERS_CONTENTS_H
-#define MPC_COMPILER_IMPORT_INITIALIZERS_CONTENTS_H
+#ifndef MPC_COMPILER_IMPORT_INITIALIZERS_INITIALIZERHEURISTICS_H
+#define MPC_COMPILER_IMPORT_INITIALIZERS_INITIALIZERHEURISTICS_H
 
 #include "compiler/Import/File/TensorData.h"
 
@@ -36,11 +36,12 @@ bool isMask(const TensorBytes &data, int32_t dataType);
 /// Whether floats are a table of sines and cosines of positions: each row but
 /// one of zeros has pairs of a sine and a cosine, or each column goes on from
 /// two numbers as one of them does.
-bool isTableOfSines(const TensorBytes &data, const onnx::TensorProto &tensor);
+bool isPositionalTable(const TensorBytes &data,
+                       const onnx::TensorProto &tensor);
 
 /// Whether `name` is that of a function of PyTorch's which fills a tensor with
 /// one number. In a file whose parameters are known it names no parameter.
-bool isExportersFilling(llvm::StringRef name);
+bool isExporterFillConstant(llvm::StringRef name);
 
 /// Finds tensors whose elements another one holds, be it as they are or as a
 /// matrix turned over. A tensor of equal elements is a copy of none. What it
@@ -73,4 +74,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_COMPILER_IMPORT_INITIALIZERS_CONTENTS_H
+#endif // MPC_COMPILER_IMPORT_INITIALIZERS_INITIALIZERHEURISTICS_H

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-lower-to-linalg --mpc-compose-moves --split-input-file | FileCheck %s
+// RUN: mpc-opt %s --mpc-lower-to-linalg --mpc-compose-data-movement --split-input-file | FileCheck %s
 
 // The heads of an attention: parts of a product, put in order. Each is read
 // where it lies, in one pass.

@@ -1,7 +1,7 @@
-//===- UseViews.cpp - Runs of memory that need no copy --------------------===//
+//===- FoldSlicesToViews.cpp - Runs of memory that need no copy -----------===//
 //
-// Implements mpc-use-views: what slices and concatenations of whole runs are in
-// memory, said so.
+// Implements mpc-fold-slices-to-views: what slices and concatenations of whole
+// runs are in memory, said so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -119,7 +119,8 @@ static void packParts(train::ConcatOp op) {
 
 namespace {
 
-struct UseViewsPass : mpc::impl::UseViewsPassBase<UseViewsPass> {
+struct FoldSlicesToViewsPass
+    : mpc::impl::FoldSlicesToViewsPassBase<FoldSlicesToViewsPass> {
   using Base::Base;
 
   void runOnOperation() override {
