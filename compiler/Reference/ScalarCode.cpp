@@ -93,7 +93,7 @@ static double maximum(double a, double b) {
 static uint64_t quotient(int64_t a, int64_t b) {
   return b == -1 ? -uint64_t(a) : uint64_t(a / b);
 }
-static uint64_t remainder(int64_t a, int64_t b) {
+static uint64_t signedRemainder(int64_t a, int64_t b) {
   return b == -1 ? 0 : uint64_t(a % b);
 }
 
@@ -153,7 +153,7 @@ static WholeFunction wholeFunction(Operation *op) {
   MPC_WHOLE(arith::MinSIOp, std::min(int64_t(x[0]), int64_t(x[1])));
   MPC_WHOLE(arith::MaxSIOp, std::max(int64_t(x[0]), int64_t(x[1])));
   MPC_WHOLE(arith::DivSIOp, quotient(x[0], x[1]));
-  MPC_WHOLE(arith::RemSIOp, remainder(x[0], x[1]));
+  MPC_WHOLE(arith::RemSIOp, signedRemainder(x[0], x[1]));
   MPC_WHOLE(arith::DivUIOp, x[0] / x[1]);
   MPC_WHOLE(arith::RemUIOp, x[0] % x[1]);
   MPC_WHOLE(arith::ShLIOp, x[1] < 64 ? x[0] << x[1] : 0);

@@ -16,7 +16,7 @@
 #define DEBUG_TYPE "mpc-compose-data-movement"
 
 namespace mpc {
-#define GEN_PASS_DEF_COMPOSEMOVESPASS
+#define GEN_PASS_DEF_COMPOSEDATAMOVEMENTPASS
 #include "passes/Fusion/Passes.h.inc"
 } // namespace mpc
 

@@ -12,7 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_USEVIEWSPASS
+#define GEN_PASS_DEF_FOLDSLICESTOVIEWSPASS
 #include "passes/Fusion/Passes.h.inc"
 } // namespace mpc
 

@@ -22,7 +22,7 @@
 #define DEBUG_TYPE "mpc-fuse-kernels"
 
 namespace mpc {
-#define GEN_PASS_DEF_FORMKERNELSPASS
+#define GEN_PASS_DEF_FUSEKERNELSPASS
 #include "passes/Fusion/Passes.h.inc"
 } // namespace mpc
 

@@ -9,7 +9,7 @@
 #include "passes/Fusion/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_WIDENKERNELSPASS
+#define GEN_PASS_DEF_LEGALIZEKERNELTYPESPASS
 #include "passes/Fusion/Passes.h.inc"
 } // namespace mpc
 

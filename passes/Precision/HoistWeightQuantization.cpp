@@ -18,7 +18,7 @@
 #include "llvm/Support/MathExtras.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_DERIVEWEIGHTSPASS
+#define GEN_PASS_DEF_HOISTWEIGHTQUANTIZATIONPASS
 #include "passes/Precision/Passes.h.inc"
 } // namespace mpc
 

@@ -3,6 +3,7 @@
 #include "passes/Precision/RoundElements.h"
 
 #include "compiler/Support/HalfFloat.h"
+#include "passes/ValueBlob.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -11,8 +12,6 @@
 
 using namespace mlir;
 using namespace mpc;
-
-static constexpr size_t kBlobAlignment = 64;
 
 /// A mask of the lowest f32 stays a number: rows of -inf have no softmax.
 static float clampTo(FloatType type, float value) {
@@ -45,8 +44,8 @@ ElementsAttr mpc::roundElements(ElementsAttr elements, FloatType type,
   if (!data)
     return nullptr;
   auto shaped = elements.getShapedType().clone(type);
-  AsmResourceBlob rounded = HeapAsmResourceBlob::allocate(
-      shaped.getNumElements() * sizeof(uint16_t), kBlobAlignment);
+  AsmResourceBlob rounded =
+      allocateValueBlob(shaped.getNumElements() * sizeof(uint16_t));
   auto *to = reinterpret_cast<uint16_t *>(rounded.getMutableData().data());
   const char *from = data->getData().data();
   for (int64_t i = 0; i < shaped.getNumElements(); ++i) {

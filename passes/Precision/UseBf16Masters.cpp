@@ -25,14 +25,14 @@
 #define DEBUG_TYPE "mpc-use-bf16-masters"
 
 namespace mpc {
-#define GEN_PASS_DEF_NARROWMASTERSPASS
+#define GEN_PASS_DEF_USEBF16MASTERSPASS
 #include "passes/Precision/Passes.h.inc"
+#include "passes/ValueBlob.h"
 } // namespace mpc
 
 using namespace mlir;
 using namespace mpc;
 
-static constexpr size_t kBlobAlignment = 64;
 /// No op of a model has this number (see train.dropout_training).
 static constexpr int64_t kRoundingIndex = -1;
 
@@ -87,10 +87,7 @@ static FailureOr<SplitValues> splitValues(train::StateOp state, bool keepsRest,
   auto type = cast<RankedTensorType>(state.getType())
                   .clone(BFloat16Type::get(state.getContext()));
   int64_t count = type.getNumElements();
-  auto allocate = [&] {
-    return HeapAsmResourceBlob::allocate(count * sizeof(uint16_t),
-                                         kBlobAlignment);
-  };
+  auto allocate = [&] { return allocateValueBlob(count * sizeof(uint16_t)); };
   AsmResourceBlob values = allocate(), rests = allocate();
   auto *value = reinterpret_cast<uint16_t *>(values.getMutableData().data());
   auto *rest = reinterpret_cast<uint16_t *>(rests.getMutableData().data());

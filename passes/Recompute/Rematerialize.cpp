@@ -31,7 +31,7 @@ public:
       if (isa<train::KernelOpInterface>(op))
         after = op->getResult(0);
     }
-    return copies;
+    return totals;
   }
 
 private:
@@ -72,15 +72,15 @@ private:
     }
     Operation *again = builder.clone(*op, copies);
     again->setAttr(kRecomputedAttr, builder.getUnitAttr());
-    ++copies.ops;
-    copies.cost += costOf(op);
+    ++totals.ops;
+    totals.cost += costOf(op);
   }
 
   const StepGraph &graph;
   const llvm::DenseSet<Value> &kept;
-  IRMapping copies; ///< Recalled or recomputed.
+  IRMapping copies; ///< Values behind barriers, and recomputed ones.
   Value after;      ///< Of the backward pass, the last that has memory.
-  Rematerialized copies;
+  Rematerialized totals;
 };
 
 } // namespace

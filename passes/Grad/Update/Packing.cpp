@@ -3,6 +3,7 @@
 #include "passes/Grad/Update/Packing.h"
 
 #include "compiler/Catalog/Catalog.h"
+#include "passes/ValueBlob.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Builders.h"
@@ -14,8 +15,6 @@ using namespace mpc;
 
 // A slot starts where a buffer may, in a copy of 16 bit, too.
 static constexpr int64_t kSlotAlignment = kBufferAlignment / 2;
-static constexpr size_t kBlobAlignment = 64;
-
 /// Lays out `states`, one after the other.
 static FailureOr<Packing>
 layOut(ArrayRef<train::StateOp> states,
@@ -95,8 +94,8 @@ FailureOr<ElementsAttr> mpc::packValues(const Packing &packing,
                     [](train::StateOp s) { return s.getInitialValue(); }))
     return ElementsAttr();
   size_t bytes = packing.type.getElementTypeBitWidth() / 8;
-  AsmResourceBlob blob = HeapAsmResourceBlob::allocate(
-      packing.type.getNumElements() * bytes, kBlobAlignment);
+  AsmResourceBlob blob =
+      allocateValueBlob(packing.type.getNumElements() * bytes);
   MutableArrayRef<char> out = blob.getMutableData();
   std::memset(out.data(), 0, out.size());
   for (auto [i, offset] : llvm::enumerate(packing.offsets)) {
