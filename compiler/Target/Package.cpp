@@ -10,7 +10,6 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/xxhash.h"
 
 using namespace mlir;
@@ -20,26 +19,23 @@ namespace fbs = mpc::program;
 static constexpr size_t kSegmentAlignment = 64;
 
 static fbs::DType dtypeOf(Type type) {
-  return llvm::TypeSwitch<Type, fbs::DType>(type)
-      .Case([](Float32Type) { return fbs::DType::F32; })
-      .Case([](Float16Type) { return fbs::DType::F16; })
-      .Case([](BFloat16Type) { return fbs::DType::BF16; })
-      .Case([](Float64Type) { return fbs::DType::F64; })
-      .Case([](Float8E4M3FNType) { return fbs::DType::F8E4M3; })
-      .Case([](Float8E5M2Type) { return fbs::DType::F8E5M2; })
-      .Case([](IntegerType type) {
-        switch (type.getWidth()) {
-        case 64:
-          return fbs::DType::I64;
-        case 32:
-          return fbs::DType::I32;
-        case 8:
-          return fbs::DType::U8;
-        default:
-          return fbs::DType::Bool;
-        }
-      })
-      .Default([](Type) { return fbs::DType::None; });
+#define MPC_FORMAT(Name, name, option, element, dtype, Use, scalesLoss)        \
+  if (isa<element##Type>(type))                                                \
+    return fbs::DType::dtype;
+#include "compiler/Support/Precision/Formats.def"
+  auto integer = dyn_cast<IntegerType>(type);
+  switch (integer ? integer.getWidth() : 0) {
+  case 0:
+    return fbs::DType::None;
+  case 64:
+    return fbs::DType::I64;
+  case 32:
+    return fbs::DType::I32;
+  case 8:
+    return fbs::DType::U8;
+  default:
+    return fbs::DType::Bool;
+  }
 }
 
 /// The elements of `value`, as they lie in memory.

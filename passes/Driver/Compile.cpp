@@ -249,7 +249,7 @@ private:
     if (targets.size() > 1 &&
         (options.observes() || options.profiles() || options.injectable ||
          options.probe ||
-         precisionOf(options.precision).fp8 == Precision::All ||
+         precisionOf(options.precision).layers == Precision::AllLayers ||
          options.masterWeights != "fp32"))
       return shareFormats(targets);
     for (auto [target, device] : llvm::zip_equal(targets, devices)) {
@@ -282,7 +282,7 @@ private:
     if (failed(code))
       return code;
     if (precisionOf(options.precision).isMixed() ||
-        precisionOf(options.precision).multipliesTf32)
+        precisionOf(options.precision).multipliesTf32())
       result.notes.push_back("precision: " + namesOfDevices() +
                              " get one assignment of formats, made for " +
                              nameOf(leader->device).str() +

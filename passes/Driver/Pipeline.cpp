@@ -94,8 +94,8 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   // What gains nothing by FP8 has to be asked for it.
   const bool onGpu = target.device != DeviceKind::Cpu;
   const Precision &precision = precisionOf(options.precision);
-  if (precision.fp8 == Precision::All ||
-      (precision.fp8 == Precision::WhereFaster && onGpu &&
+  if (precision.layers == Precision::AllLayers ||
+      (precision.layers == Precision::WhereFaster && onGpu &&
        gpusMultiplyFp8(options)))
     pm.addPass(createUseFp8Pass(options, {onGpu}));
   // What is f32 by now, and may be multiplied as less.
@@ -107,7 +107,7 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   // So late that it sees every write of a state, the working copy's too.
   pm.addPass(createGuardStatesPass());
   // The scale learns from what the guard found.
-  if (precision.scalesLoss)
+  if (precision.scalesLoss())
     pm.addPass(createInsertLossScalingPass(options));
   pm.addPass(createCSEPass());
   // Of each weight one rounding is left, of which micro-batches need no more.

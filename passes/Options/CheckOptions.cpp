@@ -47,12 +47,12 @@ static std::string checkLossScale(const CompileOptions &options) {
 /// small updates, which its loss scale makes no larger.
 static std::string checkMasters(const CompileOptions &options) {
   const Precision &precision = precisionOf(options.precision);
-  if (options.masterWeights == "fp32" || precision.low == "bf16")
+  if (options.masterWeights == "fp32" || precision.tensors == Format::Bf16)
     return "";
   return valueOf(options, OptionId::masterWeights) + " means nothing to " +
          valueOf(options, OptionId::precision) +
          ", whose weights are updated in " +
-         (precision.wide == "f64" ? "fp64" : "fp32") + "; give " +
+         (precision.wide == Format::F64 ? "fp64" : "fp32") + "; give " +
          quoted("precision") + "=bf16, fp8 or auto";
 }
 

@@ -100,7 +100,7 @@ std::string mpc::batchNormText(const CompileOptions &options) {
 
 /// "delayed over 1024 updates", "current, margin 2".
 std::string mpc::fp8Text(const CompileOptions &options) {
-  if (precisionOf(options.precision).fp8 != Precision::All)
+  if (precisionOf(options.precision).layers != Precision::AllLayers)
     return "";
   std::string text = options.fp8Scaling;
   if (text == "delayed")
@@ -123,7 +123,7 @@ std::string mpc::noDecayText(const CompileOptions &options) {
 }
 
 std::string mpc::lossScaleText(const CompileOptions &options) {
-  if (!precisionOf(options.precision).scalesLoss)
+  if (!precisionOf(options.precision).scalesLoss())
     return "";
   LossScale scale(options);
   if (!scale.enabled)
@@ -132,7 +132,7 @@ std::string mpc::lossScaleText(const CompileOptions &options) {
 }
 
 std::string mpc::lossScaleMinText(const CompileOptions &options) {
-  return precisionOf(options.precision).scalesLoss
+  return precisionOf(options.precision).scalesLoss()
              ? exact(LossScale(options).min)
              : "";
 }

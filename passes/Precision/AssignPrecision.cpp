@@ -52,15 +52,15 @@ namespace {
 /// of 'op-precision' or of a policy.
 class NodeFilter {
 public:
-  using Kind = PrecisionOverride::Kind;
+  NodeFilter(StringRef option, StringRef pattern, std::optional<Format> format)
+      : NodeFilter(option, pattern, pattern, format) {}
 
-  NodeFilter(StringRef option, StringRef pattern, Kind kind)
-      : NodeFilter(option, pattern, pattern, kind) {}
-
-  /// `text` is what the user wrote, and holds the pattern.
-  NodeFilter(StringRef option, StringRef text, StringRef pattern, Kind kind)
+  /// `text` is what the user wrote, and holds the pattern. No format stands for
+  /// 16 bit in a program that has none.
+  NodeFilter(StringRef option, StringRef text, StringRef pattern,
+             std::optional<Format> format)
       : option(option), text(text), pattern(pattern),
-        regex(compileUserRegex(pattern, fault)), kind(kind) {}
+        regex(compileUserRegex(pattern, fault)), format(format) {}
 
   LogicalResult verify(Operation *module) const {
     if (pattern.empty() || regex)
@@ -106,7 +106,7 @@ public:
   }
 
   PrecisionOverride override() const {
-    return {kind, ruleOf((idOf(Rule::Option) + "." + option).str()).value(),
+    return {format, ruleOf((idOf(Rule::Option) + "." + option).str()).value(),
             text.str()};
   }
 
@@ -114,7 +114,7 @@ private:
   StringRef option, text, pattern;
   std::string fault; ///< Of the pattern.
   std::optional<llvm::Regex> regex;
-  Kind kind;
+  std::optional<Format> format;
   llvm::StringSet<> seen; ///< Names of nodes.
   bool matched = false;
 };
@@ -122,14 +122,14 @@ private:
 /// All that the user says of single ops.
 class UserRules {
 public:
-  using Kind = PrecisionOverride::Kind;
+  /// `low` is the 16-bit format of the program, if it has one.
+  UserRules(StringRef keepFp32, StringRef forceLow, std::optional<Format> low)
+      : keep("keep-fp32", keepFp32, Format::F32),
+        force("force-low", forceLow, low) {}
 
-  UserRules(StringRef keepFp32, StringRef forceLow)
-      : keep("keep-fp32", keepFp32, Kind::KeepFp32),
-        force("force-low", forceLow, Kind::ForceLow) {}
-
-  void add(StringRef option, StringRef text, StringRef pattern, Kind kind) {
-    rules.emplace_back(option, text, pattern, kind);
+  void add(StringRef option, StringRef text, StringRef pattern,
+           std::optional<Format> format) {
+    rules.emplace_back(option, text, pattern, format);
   }
   /// kModulePathsAttr, which may be null.
   void setPaths(DictionaryAttr dictionary) { paths = dictionary; }
@@ -150,7 +150,7 @@ public:
   PrecisionOverride of(Operation *op) {
     PrecisionOverride last;
     if (residuals.contains(op))
-      last = {Kind::KeepFp32, Rule::Option, "residual=fp32"};
+      last = {Format::F32, Rule::Option, "residual=fp32"};
     for (NodeFilter &rule : rules)
       if (rule.matches(op, paths))
         last = rule.override();
@@ -246,25 +246,6 @@ static void clampMasks(Operation *op, FloatType lowType) {
   }
 }
 
-/// Leaves the format that the user gave to the op for the passes behind.
-static void setFormat(Operation *op, PrecisionOverride::Kind kind) {
-  auto set = [op](StringRef format) {
-    op->setAttr(kFormatAttr, StringAttr::get(op->getContext(), format));
-  };
-  switch (kind) {
-  case PrecisionOverride::None:
-    return;
-  case PrecisionOverride::KeepFp32:
-    return set("fp32");
-  case PrecisionOverride::ForceTf32:
-    return set("tf32");
-  case PrecisionOverride::ForceLow:
-    return set("low");
-  case PrecisionOverride::ForceFp8:
-    return set("fp8");
-  }
-}
-
 /// Leaves what is proven of results for the report.
 static void describeRanges(func::FuncOp func, const Ranges &ranges) {
   for (Operation &op : func.front()) {
@@ -293,7 +274,9 @@ static void assignTypes(func::FuncOp func, const Ranges &ranges,
     if (classWithin(precision, lowType, ranges) !=
         precision.getPrecisionClass(lowType))
       op.setAttr(kProvenAttr, UnitAttr::get(op.getContext()));
-    setFormat(&op, labelling.overrideOf(&op));
+    // For UseFp8 and UseTf32.
+    if (std::optional<Format> format = labelling.givenFormatOf(&op))
+      amp::setFormat(&op, *format);
   }
 
   SmallVector<Value> values;
@@ -329,7 +312,7 @@ struct AssignPrecisionPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     FloatType lowType = getLowType(&getContext(), precision);
-    UserRules rules(keepFp32, forceLow);
+    UserRules rules(keepFp32, forceLow, precisionOf(precision).tensors);
     rules.setPaths(
         getOperation()->getAttrOfType<DictionaryAttr>(kModulePathsAttr));
     if (failed(addRules("policy", policy, rules)) ||
@@ -350,52 +333,50 @@ struct AssignPrecisionPass
   LogicalResult addRules(StringRef option, ArrayRef<std::string> texts,
                          UserRules &rules) {
     for (StringRef text : texts) {
-      auto [pattern, format] = text.rsplit('=');
-      bool isFp8 = format == "fp8" && hasFp8();
-      bool isTf32 = format == "tf32" && isF32();
-      bool isLow = format == "low" || isLowFormat(format);
+      auto [pattern, name] = text.rsplit('=');
       auto refuse = [&] {
         return emitUsageError(getOperation().getLoc())
                << "option '" << option << "'='" << text << "': ";
       };
       if (pattern.empty())
         return refuse() << "must be REGEX=FORMAT";
-      if (!isLow && !isFp8 && !isTf32 && format != "fp32")
+      if (name == "low") {
+        rules.add(option, text, pattern, precisionOf(precision).tensors);
+        continue;
+      }
+      const FormatFacts *format = findFormat(name, &FormatFacts::option);
+      if (!format || !canGive(*format))
         return refuse() << "with option 'precision'=" << precision
                         << " a format is " << describeFormats();
-      rules.add(option, text, pattern,
-                isFp8    ? PrecisionOverride::ForceFp8
-                : isTf32 ? PrecisionOverride::ForceTf32
-                : isLow  ? PrecisionOverride::ForceLow
-                         : PrecisionOverride::KeepFp32);
+      rules.add(option, text, pattern, format->format);
     }
     return success();
   }
 
-  /// "fp32, tf32, low or bf16"
+  /// "fp32, tf32, bf16 or low"
   std::string describeFormats() {
-    SmallVector<StringRef> formats = {"fp32"};
-    if (isF32())
-      formats.push_back("tf32");
-    formats.push_back("low");
-    for (const Precision &row : kPrecisions)
-      if (isLowFormat(row.name))
-        formats.push_back(row.name);
-    if (hasFp8())
-      formats.push_back("fp8");
-    return llvm::join(ArrayRef(formats).drop_back(), ", ") + " or " +
-           formats.back().str();
+    std::string text;
+    for (const FormatFacts &row : kFormats)
+      if (!row.option.empty() && canGive(row))
+        (text += row.option) += ", ";
+    return StringRef(text).drop_back(2).str() + " or low";
   }
 
-  /// Whether some layers may be FP8, and whether wide tensors are f32.
-  bool hasFp8() { return precisionOf(precision).fp8 != Precision::None; }
-  bool isF32() { return precisionOf(precision).wide == "f32"; }
-
-  /// Whether `format` is a name of the 16-bit tensors of this precision.
-  bool isLowFormat(StringRef format) {
-    const Precision *row = findPrecision(format);
-    return row && row->isMixed() && row->fp8 == Precision::None &&
-           row->low == precisionOf(precision).low;
+  /// Whether single ops may have the format in a program of this precision.
+  bool canGive(const FormatFacts &row) {
+    const Precision &program = precisionOf(precision);
+    switch (row.use) {
+    case FormatFacts::Wide:
+      return row.format == Format::F32;
+    case FormatFacts::Product:
+      return program.wide == Format::F32;
+    case FormatFacts::Tensor:
+      return row.format == program.tensors;
+    case FormatFacts::Layer:
+    case FormatFacts::LayerGradient:
+      return program.hasFp8();
+    }
+    llvm_unreachable("not a use of formats");
   }
 
   LogicalResult assign(ModuleOp module, FloatType lowType, UserRules &rules) {
@@ -429,7 +410,7 @@ struct AssignPrecisionPass
       if (known) {
         sensitivities.emplace(*known, func);
         price.errorOf = [&](Value value) {
-          return sensitivities->of(value).of(lowType);
+          return sensitivities->of(value).of(*amp::formatOf(lowType));
         };
       }
       Ranges ranges(func, constants);
@@ -475,7 +456,7 @@ struct AssignPrecisionPass
       addNote(module, "option 'profile': '" + profileFile + "' does not know " +
                           lacks + "; what it does not know is not rounded");
     price.errorOf = [&](Value value) {
-      return sensitivities.of(value).of(lowType);
+      return sensitivities.of(value).of(*amp::formatOf(lowType));
     };
     Ranges ranges(training, constants);
     auto errorAt = [&](double bytesPerError) {
@@ -531,11 +512,10 @@ struct AssignPrecisionPass
       amp::setDecision(op, {Rule::Precision,
                             {StringAttr::get(op->getContext(), precision)}});
       PrecisionOverride override = rules.of(op);
-      if (override.kind == PrecisionOverride::KeepFp32 ||
-          override.kind == PrecisionOverride::ForceTf32) {
-        amp::setDecision(op, override.decision(op->getContext()));
-        setFormat(op, override.kind);
-      }
+      if (!override.is(FormatFacts::Wide) && !override.is(FormatFacts::Product))
+        return;
+      amp::setDecision(op, override.decision(op->getContext()));
+      amp::setFormat(op, *override.format);
     });
   }
 };

@@ -137,7 +137,7 @@ struct InsertLossScalingPass
     ModuleOp module = getOperation();
     // bf16 has the range of f32: no scaling ops at all.
     auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
-    if (!precision || !precisionOf(precision.getValue()).scalesLoss)
+    if (!precision || !precisionOf(precision.getValue()).scalesLoss())
       return;
     const LossScale numbers(*this);
     if (!numbers.enabled) {

@@ -62,9 +62,8 @@ public:
       : builder(func.getContext()), gradients(gradients), margin(margin) {}
 
   FloatType formatOf(Value value) {
-    if (gradients.contains(value))
-      return Float8E5M2Type::get(builder.getContext());
-    return Float8E4M3FNType::get(builder.getContext());
+    Format format = gradients.contains(value) ? Format::E5m2 : Format::E4m3;
+    return amp::elementTypeOf(builder.getContext(), format);
   }
 
   /// Notes what the layers need rounded. Weights are rounded with a scale of
@@ -217,7 +216,8 @@ struct UseFp8Pass : PassWithOptions<mpc::impl::UseFp8PassBase<UseFp8Pass>,
     if (failed(findAffordable(func, layers)) || failed(choose(layers)))
       return signalPassFailure();
     auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
-    bool isAsked = precisionOf(precision.getValue()).fp8 == Precision::All;
+    bool isAsked =
+        precisionOf(precision.getValue()).layers == Precision::AllLayers;
     if (layers.empty() && !isAsked)
       return;
     if (layers.empty())
@@ -265,7 +265,7 @@ private:
         Value value = skipViews(operand);
         if (auto cast = value.getDefiningOp<amp::CastOp>())
           value = cast.getInput();
-        error += sensitivities.of(value).e4m3;
+        error += sensitivities.of(value).of(Format::E4m3);
       }
       candidates.push_back({layer.name, fp8SavesOnGpu(layer), error});
     }
@@ -289,8 +289,8 @@ private:
     SmallVector<LinearLayer> chosen;
     for (auto [i, layer] : llvm::enumerate(layers)) {
       bool isEdge = i == 0 || i + 1 == layers.size();
-      auto wanted = layer.forward->getAttrOfType<StringAttr>(kFormatAttr);
-      bool isWanted = wanted && wanted.getValue() == "fp8";
+      std::optional<Format> wanted = amp::getFormat(layer.forward);
+      bool isWanted = wanted == Format::E4m3;
       std::optional<amp::Decision> kept = whyNotFp8(layer);
       if (isWanted && kept)
         return emitUsageError(layer.forward.getLoc())

@@ -29,8 +29,8 @@ static bool canUseTf32(Operation *op) {
 
 /// Whether the user wants it, for this op or, saying nothing of it, for all.
 static bool isWanted(Operation *op, bool byDefault) {
-  auto format = op->getAttrOfType<StringAttr>(kFormatAttr);
-  return format ? format.getValue() == "tf32" : byDefault;
+  std::optional<Format> format = amp::getFormat(op);
+  return format ? *format == Format::Tf32 : byDefault;
 }
 
 namespace {
@@ -42,7 +42,7 @@ struct UseTf32Pass : mpc::impl::UseTf32PassBase<UseTf32Pass> {
     ModuleOp module = getOperation();
     auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
     bool byDefault =
-        precision && precisionOf(precision.getValue()).multipliesTf32;
+        precision && precisionOf(precision.getValue()).multipliesTf32();
     bool any = false;
     module.walk([&](Operation *op) {
       if (!canUseTf32(op) || !isWanted(op, byDefault))

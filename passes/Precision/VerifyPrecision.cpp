@@ -86,11 +86,11 @@ static LogicalResult verifyOneLowType(Operation *op, FloatType lowType) {
 static LogicalResult verifyTf32(Operation *op) {
   if (!op->hasAttr(kTf32Attr))
     return success();
-  auto format = op->getAttrOfType<StringAttr>(kFormatAttr);
-  if (format && format.getValue() != "tf32")
+  std::optional<Format> format = amp::getFormat(op);
+  if (format && *format != Format::Tf32)
     return blame(op->emitOpError("must not be multiplied in tf32: the user "
                                  "gave it ")
-                     << format.getValue(),
+                     << factsOf(*format).name,
                  op, "mpc-use-tf32");
   if (isLowOp(op) && isa<train::KernelOpInterface>(op) &&
       llvm::all_of(op->getOperandTypes(), isF32Tensor))
@@ -364,7 +364,7 @@ struct VerifyPrecisionPass
                   module, "mpc-assign-precision");
       return signalPassFailure();
     }
-    bool scales = precisionOf(attr.getValue()).scalesLoss &&
+    bool scales = precisionOf(attr.getValue()).scalesLoss() &&
                   !module->hasAttr(kUnscaledAttr);
     FloatType lowType = getLowType(&getContext(), attr.getValue());
     llvm::StringSet<> carried = findCarriedStates(module);

@@ -193,8 +193,8 @@ void Labelling::addOp(Operation *op, const PrecisionOverride &override) {
     keepPinned(precision);
   bool isWeight =
       op->getNumResults() == 1 && getWeightState(op->getResult(0)) != nullptr;
-  bool isFree = override.kind == PrecisionOverride::None ||
-                override.kind == PrecisionOverride::ForceFp8;
+  // A layer in 8 bit is labelled like any other: the class of its ops is `low`.
+  bool isFree = !override.format || override.is(FormatFacts::Layer);
   if (precision && !isWeight && isFree)
     return addClass(precision);
 
@@ -202,8 +202,8 @@ void Labelling::addOp(Operation *op, const PrecisionOverride &override) {
   // return; or the user's word, which pins and the update alone overrule.
   bool isUpdate = llvm::any_of(
       op->getResults(), [&](Value result) { return origins.isUpdate(result); });
-  bool low = precision && !isWeight && !isUpdate &&
-             override.kind == PrecisionOverride::ForceLow;
+  bool low =
+      precision && !isWeight && !isUpdate && override.is(FormatFacts::Tensor);
   auto isPinned = [&](OpResult result) {
     return precision.isResultPinned(result.getResultNumber()) ||
            isKeptScalar(precision, result) ||
@@ -588,7 +588,7 @@ amp::Decision Labelling::explainErrors(Operation *op) const {
 
 amp::Decision Labelling::explain(Operation *op) const {
   const PrecisionOverride &override = overrides.find(op)->second;
-  if (override.kind != PrecisionOverride::None)
+  if (override.format)
     return override.decision(op->getContext());
 
   auto precision = cast<PrecisionOpInterface>(op);

@@ -32,6 +32,7 @@
 #include "compiler/Analysis/Precision/Origins.h"
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Support/MinCut.h"
+#include "compiler/Support/Precision/Formats.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -42,12 +43,13 @@ namespace mpc {
 
 /// What the user says about an op, over its class.
 struct PrecisionOverride {
-  /// What goes to 8 bit is labelled like anything else: its class is `low`.
-  /// TF32 is a way to multiply what is f32.
-  enum Kind { None, KeepFp32, ForceTf32, ForceLow, ForceFp8 };
-  Kind kind = None;
+  std::optional<Format> format = {}; ///< Nothing if the user gave none.
   Rule rule = Rule::Option;
   std::string text = {}; ///< What the user wrote.
+
+  bool is(FormatFacts::Use use) const {
+    return format && factsOf(*format).use == use;
+  }
 
   amp::Decision decision(mlir::MLIRContext *context) const {
     return {rule, {mlir::StringAttr::get(context, text)}};
@@ -86,9 +88,9 @@ public:
   /// Why `op` got its types. The op must have floats.
   amp::Decision explain(mlir::Operation *op) const;
 
-  /// What the user said about `op`.
-  PrecisionOverride::Kind overrideOf(mlir::Operation *op) const {
-    return overrides.find(op)->second.kind;
+  /// The format that the user gave `op`, if any.
+  std::optional<Format> givenFormatOf(mlir::Operation *op) const {
+    return overrides.find(op)->second.format;
   }
 
 private:

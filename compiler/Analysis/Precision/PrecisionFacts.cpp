@@ -79,11 +79,8 @@ amp::PrecisionClass mpc::classWithin(amp::PrecisionOpInterface op,
 }
 
 FloatType mpc::getLowType(MLIRContext *context, StringRef precision) {
-  std::string_view low = precisionOf(precision).low;
-  if (low.empty())
-    return nullptr;
-  return low == "bf16" ? FloatType(BFloat16Type::get(context))
-                       : FloatType(Float16Type::get(context));
+  std::optional<Format> tensors = precisionOf(precision).tensors;
+  return tensors ? amp::elementTypeOf(context, *tensors) : FloatType();
 }
 
 train::StateOp mpc::getWeightState(Value value) {

@@ -4,6 +4,7 @@
 
 #include "compiler/Analysis/Ranges.h"
 #include "compiler/Dialect/Amp/IR/Decision.h"
+#include "compiler/Dialect/Amp/IR/Format.h"
 #include "compiler/Dialect/Train/IR/Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -45,8 +46,8 @@ amp::PrecisionClass classWithin(amp::PrecisionOpInterface op,
 /// The class of `op` in a type that reaches as far as f32.
 amp::PrecisionClass classInReach(amp::PrecisionOpInterface op);
 
-/// The 16-bit type of "bf16" or "fp16"; of "fp8" and "auto", which are bf16
-/// where they are not something else; null for precisions without one.
+/// The type to which the minimum cut narrows tensors in this precision; null if
+/// it narrows none.
 mlir::FloatType getLowType(mlir::MLIRContext *context,
                            llvm::StringRef precision);
 

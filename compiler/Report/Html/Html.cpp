@@ -64,10 +64,13 @@ static Array rangesJson(const Op &op, const Ranges &ranges) {
         {"largest", tensor->largest},
         {"smallest", tensor->smallest},
         {"exponents", histogramJson(*tensor, ranges.profile().firstExponent)}};
-    if (tensor->sensitivity)
-      object["sensitivity"] = Object{{"bf16", tensor->sensitivity->bf16},
-                                     {"f16", tensor->sensitivity->f16},
-                                     {"e4m3", tensor->sensitivity->e4m3}};
+    if (tensor->sensitivity) {
+      Object sensitivity;
+      for (Format format : kProfiledFormats)
+        sensitivity[StringRef(factsOf(format).name)] =
+            tensor->sensitivity->of(format);
+      object["sensitivity"] = std::move(sensitivity);
+    }
     tensors.push_back(std::move(object));
   }
   return tensors;

@@ -34,12 +34,13 @@ static llvm::json::Object toJson(const Machine &machine, StringRef precision) {
       {"name", machine.name},
       {"bytes_per_ns", machine.bytes},
       {"flops_per_ns",
-       llvm::json::Object{{"f32", machine.f32},
-                          {"tf32", machine.tf32},
-                          {"16bit", precisionOf(precision).low == "f16"
-                                        ? machine.f16
-                                        : machine.bf16},
-                          {"8bit", machine.fp8}}}};
+       llvm::json::Object{
+           {"f32", machine.f32},
+           {"tf32", machine.tf32},
+           {"16bit", precisionOf(precision).tensors == Format::F16
+                         ? machine.f16
+                         : machine.bf16},
+           {"8bit", machine.fp8}}}};
 }
 
 static llvm::json::Object toJson(const DeviceReport &device,
@@ -48,7 +49,7 @@ static llvm::json::Object toJson(const DeviceReport &device,
   llvm::json::Object &object = *parts.getAsObject();
   object["device"] = device.device;
   // Nobody trains in f64: it is there to check gradients with.
-  if (precisionOf(precision).wide == "f32")
+  if (precisionOf(precision).wide == Format::F32)
     object["machine"] = toJson(device.machine, precision);
   if (device.architectures.empty())
     return std::move(object);

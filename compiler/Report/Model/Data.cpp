@@ -131,10 +131,13 @@ StringRef Report::lowName() const { return precisionOf(precision).label; }
 
 StringRef Report::lowNameWithoutFp8() const {
   const Precision &row = precisionOf(precision);
-  return row.fp8 == Precision::All ? row.low : row.label;
+  return row.layers == Precision::AllLayers ? factsOf(*row.tensors).name
+                                            : row.label;
 }
 
-StringRef Report::wideName() const { return precisionOf(precision).wide; }
+StringRef Report::wideName() const {
+  return factsOf(precisionOf(precision).wide).name;
+}
 
 //===----------------------------------------------------------------------===//
 // Reading

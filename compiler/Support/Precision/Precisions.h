@@ -6,6 +6,9 @@
 #ifndef MPC_COMPILER_SUPPORT_PRECISION_PRECISIONS_H
 #define MPC_COMPILER_SUPPORT_PRECISION_PRECISIONS_H
 
+#include "compiler/Support/Precision/Formats.h"
+
+#include <optional>
 #include <string_view>
 
 namespace mpc {
@@ -13,25 +16,50 @@ namespace mpc {
 /// A row of Precisions.def.
 struct Precision {
   enum Fp8Layers {
-    None,        ///< No layer.
-    All,         ///< All that can be.
+    NoLayer,     ///< No layer.
+    AllLayers,   ///< All that can be.
     WhereFaster, ///< Those that the target multiplies faster.
   };
 
-  std::string_view name, wide, low, label;
-  bool scalesLoss;
-  Fp8Layers fp8;
-  bool multipliesTf32;
+  std::string_view name;
+  Format wide;
+  std::optional<Format> tensors, products;
+  Fp8Layers layers;
+  std::string_view label;
 
-  /// Returns true if tensors may be narrowed to `low`.
-  constexpr bool isMixed() const { return !low.empty(); }
+  /// Returns true if tensors may be narrowed.
+  constexpr bool isMixed() const { return tensors.has_value(); }
+
+  /// Returns true if small gradients need a loss scale.
+  constexpr bool scalesLoss() const {
+    return tensors && factsOf(*tensors).scalesLoss;
+  }
+
+  /// Returns true if products of wide operands are multiplied in TF32.
+  constexpr bool multipliesTf32() const { return products == Format::Tf32; }
+
+  /// Returns true if some layer may be FP8.
+  constexpr bool hasFp8() const { return layers != NoLayer; }
 };
+
+/// The names that the rows use.
+namespace formats {
+inline constexpr std::nullopt_t None = std::nullopt;
+#define MPC_FORMAT(Name, name, option, element, dtype, Use, scalesLoss)        \
+  inline constexpr Format Name = Format::Name;
+#include "compiler/Support/Precision/Formats.def"
+} // namespace formats
 
 /// All precisions, those of help texts first.
 inline constexpr Precision kPrecisions[] = {
-#define MPC_PRECISION(Name, name, wide, low, label, scalesLoss, fp8,           \
-                      multipliesTf32)                                          \
-  {name, wide, low, label, scalesLoss, Precision::fp8, multipliesTf32},
+#define MPC_PRECISION(Name, name, wide, tensors, products, layers, label)      \
+  {                                                                            \
+      name,                                                                    \
+      formats::wide,                                                           \
+      formats::tensors,                                                        \
+      formats::products,                                                       \
+      Precision::layers,                                                       \
+      label},
 #include "compiler/Support/Precision/Precisions.def"
 };
 

@@ -16,10 +16,22 @@ using namespace mpc;
 using llvm::StringRef;
 using llvm::json::Object;
 
-double Sensitivity::of(mlir::FloatType format) const {
-  if (format.getWidth() == 8)
-    return e4m3;
-  return format.isBF16() ? bf16 : f16;
+static size_t indexOf(Format format) {
+  const auto *found = llvm::find(kProfiledFormats, format);
+  assert(found != kProfiledFormats.end() && "not a format of profiles");
+  return found - kProfiledFormats.begin();
+}
+
+Sensitivity Sensitivity::unknown() {
+  Sensitivity all;
+  all.values.fill(kUnknown);
+  return all;
+}
+
+double Sensitivity::of(Format format) const { return values[indexOf(format)]; }
+
+void Sensitivity::set(Format format, double value) {
+  values[indexOf(format)] = value;
 }
 
 /// A number that a sum of may be trusted with.
@@ -100,10 +112,12 @@ static std::optional<ProfiledTensor> readTensor(const Object &object,
   tensor.smallest = numberAt(object, "smallest");
   tensor.exponents = counts.listAt("exponents");
   tensor.exponents.resize(exponents);
-  if (const Object *known = object.getObject("sensitivity"))
-    tensor.sensitivity = {sensitivityAt(*known, "bf16"),
-                          sensitivityAt(*known, "f16"),
-                          sensitivityAt(*known, "e4m3")};
+  if (const Object *known = object.getObject("sensitivity")) {
+    tensor.sensitivity.emplace();
+    for (Format format : kProfiledFormats)
+      tensor.sensitivity->set(format,
+                              sensitivityAt(*known, factsOf(format).name));
+  }
   if (!counts.isRight())
     return std::nullopt;
   return tensor;

@@ -6,7 +6,8 @@
 #ifndef MPC_COMPILER_SUPPORT_USERINPUT_PROFILE_H
 #define MPC_COMPILER_SUPPORT_USERINPUT_PROFILE_H
 
-#include "mlir/IR/BuiltinTypes.h"
+#include "compiler/Support/Precision/Formats.h"
+
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
@@ -18,14 +19,21 @@ namespace mpc {
 
 /// The mean square of what rounding changes in the loss, to first order. Of
 /// independent roundings they add up.
-struct Sensitivity {
-  double bf16 = 0, f16 = 0, e4m3 = 0;
-
+class Sensitivity {
+public:
   /// Beyond every budget, yet a number that sums and products may have.
   static constexpr double kUnknown = 1e60;
-  static Sensitivity unknown() { return {kUnknown, kUnknown, kUnknown}; }
 
-  double of(mlir::FloatType format) const;
+  /// That of a value which may be rounded as one likes.
+  Sensitivity() { values.fill(0); }
+  static Sensitivity unknown();
+
+  /// `format` is one of kProfiledFormats.
+  double of(Format format) const;
+  void set(Format format, double value);
+
+private:
+  std::array<double, kProfiledFormats.size()> values;
 };
 
 /// Elements of one tensor over all steps.

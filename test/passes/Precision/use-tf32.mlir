@@ -15,7 +15,7 @@
 // KEPT-SAME:   mpc.precision.decision = #amp.decision<"option.keep-fp32", {{.*}}>
 // KEPT:        train.matmul {{.*}}mpc.tf32}
 // MIXED-LABEL: func.func @predict
-// MIXED:       train.matmul {{.*}}mpc.precision.decision = #amp.decision<"option.op-precision", {{.*}}>, mpc.precision.format = "tf32"{{.*}}mpc.tf32} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+// MIXED:       train.matmul {{.*}}mpc.precision.decision = #amp.decision<"option.op-precision", {{.*}}>, mpc.precision.format = #amp.format<tf32>{{.*}}mpc.tf32} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
 // MIXED:       train.matmul
 // MIXED-NOT:   mpc.tf32
 // MIXED-SAME:  (tensor<64x64xbf16>, tensor<64x64xbf16>)

@@ -64,7 +64,7 @@ static std::string findPage(const Options &options) {
 static int run(Options &options) {
   refusePackage(options.model);
   mpc::CompileOptions asked = options.arguments.toOptions(options.model);
-  if (mpc::precisionOf(asked.precision).wide == "f64")
+  if (mpc::precisionOf(asked.precision).wide == mpc::Format::F64)
     throw Failure(Usage, "compares fp32, bf16 and fp16; --precision=fp64 is "
                          "for checks of gradients");
   if (asked.masterWeights != "fp32")

@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Support/Precision/Formats.h"
 #include "kernels/observation.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/Output.h"
@@ -34,6 +35,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -64,8 +66,8 @@ public:
       smallest = row[kSmallest];
   }
   void addRounding(const double *row) {
-    for (int format = 0; format < 3; ++format)
-      squares[format] += row[format] * row[format];
+    for (size_t i = 0; i < squares.size(); ++i)
+      squares[i] += row[i] * row[i];
   }
 
   Json toJson(uint64_t steps) const {
@@ -91,23 +93,24 @@ public:
     for (int i = 0; i < kExponentCount; ++i)
       json["exponents"].push_back(whole(kExponents + i));
     if (info.rounding >= 0)
-      for (int format = 0; format < 3; ++format)
-        json["sensitivity"][kFormats[format]] = squares[format] / steps;
+      for (size_t i = 0; i < squares.size(); ++i)
+        json["sensitivity"]
+            [std::string(mpc::factsOf(mpc::kProfiledFormats[i]).name)] =
+                squares[i] / steps;
     return json;
   }
 
   const mpc_observation_info_t info;
 
 private:
-  static constexpr const char *kFormats[] = {"bf16", "f16", "e4m3"};
-
   uint64_t whole(int64_t field) const {
     return static_cast<uint64_t>(sums[field]);
   }
 
   double sums[kObservationWidth] = {};
   double largest = 0, smallest = 0;
-  double squares[3] = {};
+  /// By kProfiledFormats, in the order of the kernel `rounding`.
+  std::array<double, mpc::kProfiledFormats.size()> squares = {};
 };
 
 /// The tables that `observe` gives, and what they come to.

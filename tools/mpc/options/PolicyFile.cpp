@@ -1,6 +1,7 @@
 //===- PolicyFile.cpp - Precisions by name, in a file ---------------------===//
 
 #include "tools/mpc/options/PolicyFile.h"
+#include "compiler/Support/Precision/Formats.h"
 #include "passes/Options/OptionChecks.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/Text.h"
@@ -16,8 +17,14 @@ using namespace mpc::tool;
 static constexpr int64_t kVersion = 1;
 static constexpr size_t kMaxBytes = 1 << 20;
 static constexpr unsigned kMaxKeyParts = 16;
-static const std::vector<std::string> kFormats = {"fp32", "tf32", "bf16",
-                                                  "fp16", "fp8",  "low"};
+static const std::vector<std::string> kFormatNames = [] {
+  std::vector<std::string> names;
+  for (const mpc::FormatFacts &row : mpc::kFormats)
+    if (!row.option.empty())
+      names.emplace_back(row.option);
+  names.emplace_back("low");
+  return names;
+}();
 static const std::vector<std::string> kResiduals = {"low", "fp32"};
 
 namespace {
@@ -154,7 +161,7 @@ private:
       if (!match || !format)
         refuse(entry, "a rule needs 'match' and 'format'");
       policy.rules.push_back(
-          {text(*match, "match"), word(*format, "format", kFormats)});
+          {text(*match, "match"), word(*format, "format", kFormatNames)});
     }
   }
 
@@ -200,12 +207,12 @@ PrecisionRule mpc::tool::parsePrecisionRule(const std::string &option,
     throw Failure(Usage,
                   option + " must be REGEX=FORMAT, but is '" + text + "'");
   PrecisionRule rule = {text.substr(0, at), text.substr(at + 1)};
-  if (std::find(kFormats.begin(), kFormats.end(), rule.format) ==
-      kFormats.end())
+  if (std::find(kFormatNames.begin(), kFormatNames.end(), rule.format) ==
+      kFormatNames.end())
     throw Failure(Usage, option + "='" + text + "': a format is one of " +
-                             joinWords(kFormats) + ", but this is '" +
+                             joinWords(kFormatNames) + ", but this is '" +
                              rule.format + "'" +
-                             suggest(rule.format, kFormats));
+                             suggest(rule.format, kFormatNames));
   return rule;
 }
 

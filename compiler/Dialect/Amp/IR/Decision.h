@@ -2,14 +2,10 @@
 #ifndef MPC_COMPILER_DIALECT_AMP_IR_DECISION_H
 #define MPC_COMPILER_DIALECT_AMP_IR_DECISION_H
 
+#include "compiler/Dialect/Amp/IR/Attributes.h"
 #include "compiler/Support/Precision/Rules.h"
 
-#include "mlir/IR/Attributes.h"
-#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
-
-#define GET_ATTRDEF_CLASSES
-#include "compiler/Dialect/Amp/IR/AmpAttributes.h.inc"
 
 namespace mpc::amp {
 

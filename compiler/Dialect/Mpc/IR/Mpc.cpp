@@ -2,7 +2,7 @@
 
 #include "compiler/Dialect/Mpc/IR/Mpc.h"
 
-#include "compiler/Dialect/Amp/IR/Decision.h"
+#include "compiler/Dialect/Amp/IR/Attributes.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -85,6 +85,10 @@ struct Dictionaries {
 struct Decision {
   static bool check(Attribute value) { return isa<amp::DecisionAttr>(value); }
   static constexpr const char *kText = "an #amp.decision";
+};
+struct Format {
+  static bool check(Attribute value) { return isa<amp::FormatAttr>(value); }
+  static constexpr const char *kText = "an #amp.format";
 };
 } // namespace types
 } // namespace

@@ -1,0 +1,50 @@
+//===- Format.cpp - Formats of numbers in the IR --------------------------===//
+
+#include "compiler/Dialect/Amp/IR/Format.h"
+
+#include "compiler/Attributes/Attributes.h"
+#include "compiler/Dialect/Amp/IR/Attributes.h"
+
+#include "mlir/IR/Operation.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::amp;
+
+FailureOr<Format> mpc::amp::parseFormat(AsmParser &parser) {
+  StringRef name;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&name))
+    return failure();
+  if (const FormatFacts *row = findFormat(name))
+    return row->format;
+  return parser.emitError(loc)
+         << "'" << name << "' is no format of Formats.def";
+}
+
+FloatType mpc::amp::elementTypeOf(MLIRContext *context, Format format) {
+  switch (format) {
+#define MPC_FORMAT(Name, name, option, element, dtype, Use, scalesLoss)        \
+  case Format::Name:                                                           \
+    return element##Type::get(context);
+#include "compiler/Support/Precision/Formats.def"
+  }
+  llvm_unreachable("not a row of Formats.def");
+}
+
+std::optional<Format> mpc::amp::formatOf(Type type) {
+#define MPC_FORMAT(Name, name, option, element, dtype, Use, scalesLoss)        \
+  if (isa<element##Type>(type) && FormatFacts::Use != FormatFacts::Product)    \
+    return Format::Name;
+#include "compiler/Support/Precision/Formats.def"
+  return std::nullopt;
+}
+
+void mpc::amp::setFormat(Operation *op, Format format) {
+  op->setAttr(kFormatAttr, FormatAttr::get(op->getContext(), format));
+}
+
+std::optional<Format> mpc::amp::getFormat(Operation *op) {
+  auto attribute = op->getAttrOfType<FormatAttr>(kFormatAttr);
+  return attribute ? std::optional(attribute.getValue()) : std::nullopt;
+}

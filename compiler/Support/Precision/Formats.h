@@ -1,0 +1,83 @@
+//===- Formats.h - Formats of numbers ---------------------------*- C++ -*-===//
+//
+// Needs no LLVM: tools without a compiler know formats, too.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_SUPPORT_PRECISION_FORMATS_H
+#define MPC_COMPILER_SUPPORT_PRECISION_FORMATS_H
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace mpc {
+
+/// The rows of Formats.def.
+enum class Format {
+#define MPC_FORMAT(Name, name, option, element, dtype, Use, scalesLoss) Name,
+#include "compiler/Support/Precision/Formats.def"
+};
+
+/// A row of Formats.def.
+struct FormatFacts {
+  enum Use {
+    Wide,          ///< What everything is computed in that nothing narrows.
+    Product,       ///< A way to multiply operands that are stored wide.
+    Tensor,        ///< Stored; the minimum cut chooses the tensors.
+    Layer,         ///< Stored with a scale, for the operands of one product.
+    LayerGradient, ///< The same for the gradients of such a product.
+  };
+
+  Format format;
+  std::string_view name, option;
+  Use use;
+  bool scalesLoss;
+};
+
+inline constexpr FormatFacts kFormats[] = {
+#define MPC_FORMAT(Name, name, option, element, dtype, Use, scalesLoss)        \
+  {Format::Name, name, option, FormatFacts::Use, scalesLoss},
+#include "compiler/Support/Precision/Formats.def"
+};
+
+constexpr const FormatFacts &factsOf(Format format) {
+  return kFormats[size_t(format)];
+}
+
+/// The row with this name, or, with `FormatFacts::option`, the row that users
+/// call so; null if there is none.
+constexpr const FormatFacts *
+findFormat(std::string_view text,
+           std::string_view FormatFacts::*field = &FormatFacts::name) {
+  for (const FormatFacts &row : kFormats)
+    if (row.*field == text && !text.empty())
+      return &row;
+  return nullptr;
+}
+
+/// Returns true if a tensor of the forward pass may be rounded to the format:
+/// profiles tell what that would change in the loss.
+constexpr bool isProfiled(const FormatFacts &row) {
+  return row.use == FormatFacts::Tensor || row.use == FormatFacts::Layer;
+}
+
+constexpr size_t countProfiledFormats() {
+  size_t count = 0;
+  for (const FormatFacts &row : kFormats)
+    count += isProfiled(row);
+  return count;
+}
+
+/// The formats of which profiles tell, in the order of the rows.
+inline constexpr auto kProfiledFormats = [] {
+  std::array<Format, countProfiledFormats()> formats{};
+  size_t count = 0;
+  for (const FormatFacts &row : kFormats)
+    if (isProfiled(row))
+      formats[count++] = row.format;
+  return formats;
+}();
+
+} // namespace mpc
+
+#endif // MPC_COMPILER_SUPPORT_PRECISION_FORMATS_H
