@@ -105,9 +105,13 @@ MPC_HOST_DEVICE inline float round_size(float size, float most, int digits,
   return rounded < most ? rounded : most;
 }
 
-// The sums of gradient (q(value) - value), in the order of the catalog.
+// The formats that q rounds to, in the order of the sums.
+inline constexpr const char* kRoundingFormats[] = {"bf16", "f16", "e4m3"};
+inline constexpr int kRoundingFormatCount = 3;
+
+// The sums of gradient (q(value) - value).
 struct RoundingSums {
-  double sums[3] = {};
+  double sums[kRoundingFormatCount] = {};
 
   MPC_HOST_DEVICE void add(float value, float gradient) {
     if (!(value - value == 0) || !(gradient - gradient == 0)) return;
@@ -121,10 +125,11 @@ struct RoundingSums {
     add(2, slope, round_size(size, 448.0f, 4, -6), size);
   }
   MPC_HOST_DEVICE void add(const RoundingSums& other) {
-    for (int i = 0; i < 3; ++i) sums[i] += other.sums[i];
+    for (int i = 0; i < kRoundingFormatCount; ++i) sums[i] += other.sums[i];
   }
   MPC_HOST_DEVICE void write(double* row) const {
-    for (int64_t i = 0; i < kRoundingWidth; ++i) row[i] = i < 3 ? sums[i] : 0;
+    for (int64_t i = 0; i < kRoundingWidth; ++i)
+      row[i] = i < kRoundingFormatCount ? sums[i] : 0;
   }
 
  private:

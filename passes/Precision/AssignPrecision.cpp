@@ -449,10 +449,10 @@ struct AssignPrecisionPass
              << "option 'profile': the model is not trained, so that no loss "
                 "changes";
     Sensitivities sensitivities(known, training);
-    if (llvm::Error error = sensitivities.check())
+    if (llvm::Error error = sensitivities.match().check())
       return emitUsageError(module.getLoc())
              << "option 'profile': " << llvm::toString(std::move(error));
-    if (std::string lacks = sensitivities.lacks(); !lacks.empty())
+    if (std::string lacks = sensitivities.match().lacks(); !lacks.empty())
       addNote(module, "option 'profile': '" + profileFile + "' does not know " +
                           lacks + "; what it does not know is not rounded");
     price.errorOf = [&](Value value) {

@@ -25,39 +25,51 @@ static bool isWeightItself(Value value) {
          llvm::none_of(value.getUsers(), llvm::IsaPred<train::UnpackOp>);
 }
 
-void Sensitivities::addState(Value value, StringRef name) {
-  ArrayRef<ProfiledTensor> tensors = profile.find(name);
-  const bool isWeight = isWeightItself(value);
-  numForward += isWeight;
-  if (tensors.empty()) {
-    // Moments and the like are f32 whatever they hold.
-    if (isWeight)
-      addMissing(value, name);
-    return;
-  }
-  known[value] = sensitivityOf(tensors.front());
-  uint64_t measured = tensors.front().elements,
-           elements = cast<ShapedType>(value.getType()).getNumElements();
-  if (measured != elements && wrongWeight.empty())
-    wrongWeight = ("its '" + name + "' has " + Twine(measured) +
-                   " elements, not " + Twine(elements))
-                      .str();
+/// The node of a measured op of the forward pass; "" for any other op.
+static StringRef forwardNode(Operation &op) {
+  StringRef name = nodeName(op.getLoc());
+  bool isForward = isMeasured(&op) && name != kOptimizerNode &&
+                   !name.ends_with(kGradientSuffix);
+  return isForward ? name : StringRef();
 }
 
-void Sensitivities::addMissing(Value value, StringRef name) {
-  if (numMissing++ == 0)
-    firstMissing = name;
-  known[value] = Sensitivity::unknown();
+/// Its results that profiles have.
+static SmallVector<Value> measuredResults(Operation &op) {
+  SmallVector<Value> results;
+  for (Value result : op.getResults())
+    if (getFloatElementType(result.getType()) && stateName(result).empty())
+      results.push_back(result);
+  return results;
+}
+
+/// One entry for each op, so that their indices are those of the matches.
+static std::vector<ProfiledOp> listOps(func::FuncOp func) {
+  std::vector<ProfiledOp> ops;
+  for (Operation &op : func.front())
+    ops.push_back({forwardNode(op), op.getName().getStringRef(),
+                   unsigned(measuredResults(op).size())});
+  return ops;
+}
+
+void Sensitivities::addState(const Profile &profile, Value value,
+                             StringRef name) {
+  ArrayRef<ProfiledTensor> tensors = profile.find(name);
+  const bool isWeight = isWeightItself(value);
+  if (isWeight)
+    profiled.countWeight(name,
+                         cast<ShapedType>(value.getType()).getNumElements());
+  if (!tensors.empty())
+    known[value] = sensitivityOf(tensors.front());
+  else if (isWeight) // Moments and the like are f32 whatever they hold.
+    known[value] = Sensitivity::unknown();
 }
 
 void Sensitivities::addForward(Value value, const ProfiledTensor *tensor,
                                StringRef node) {
   // The loss depends on options.
-  bool isModels = node != kLossNode;
-  numForward += isModels;
+  if (node != kLossNode)
+    profiled.count(tensor, node);
   if (!tensor) {
-    if (isModels)
-      addMissing(value, node);
     known[value] = ofNodes[node] = Sensitivity::unknown();
     return;
   }
@@ -68,47 +80,19 @@ void Sensitivities::addForward(Value value, const ProfiledTensor *tensor,
 }
 
 Sensitivities::Sensitivities(const Profile &profile, func::FuncOp func)
-    : profile(profile) {
-  // How many results of a node and op were met.
-  llvm::StringMap<unsigned> met;
-  auto find = [&](StringRef name, StringRef op) -> const ProfiledTensor * {
-    unsigned skipped = met[(name + "\n" + op).str()]++;
-    for (const ProfiledTensor &tensor : profile.find(name))
-      if (tensor.op == op && skipped-- == 0)
-        return &tensor;
-    return nullptr;
-  };
-  for (Operation &op : func.front()) {
-    StringRef mnemonic = op.getName().getStringRef();
+    : profiled(profile, listOps(func)) {
+  for (auto [index, op] : llvm::enumerate(func.front())) {
+    for (Value result : op.getResults())
+      if (StringRef state = stateName(result); !state.empty())
+        addState(profile, result, state);
     StringRef name = nodeName(op.getLoc());
     bool isGradient = name.consume_back(kGradientSuffix);
-    for (Value result : op.getResults()) {
-      if (!getFloatElementType(result.getType()))
-        continue;
-      if (StringRef state = stateName(result); !state.empty())
-        addState(result, state);
-      else if (name.empty() || name == kOptimizerNode)
-        continue;
-      else if (isGradient)
+    bool isForward = !forwardNode(op).empty();
+    ArrayRef<const ProfiledTensor *> tensors = profiled.resultsOf(index);
+    for (auto [i, result] : llvm::enumerate(measuredResults(op)))
+      if (isGradient && !name.empty())
         known[result] = ofNodes.lookup(name);
-      else if (isMeasured(&op))
-        addForward(result, find(name, mnemonic), name);
-    }
+      else if (isForward)
+        addForward(result, i < tensors.size() ? tensors[i] : nullptr, name);
   }
-}
-
-std::string Sensitivities::lacks() const {
-  if (numMissing == 0)
-    return "";
-  return (Twine(numMissing) + " of " + Twine(numForward) +
-          " tensors of the forward pass, such as '" + firstMissing + "'")
-      .str();
-}
-
-llvm::Error Sensitivities::check() const {
-  if (2 * numMissing > numForward)
-    return profile.refuse("it lacks " + lacks());
-  if (!wrongWeight.empty())
-    return profile.refuse(wrongWeight);
-  return llvm::Error::success();
 }

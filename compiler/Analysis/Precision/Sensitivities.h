@@ -2,7 +2,7 @@
 #ifndef MPC_COMPILER_ANALYSIS_PRECISION_SENSITIVITIES_H
 #define MPC_COMPILER_ANALYSIS_PRECISION_SENSITIVITIES_H
 
-#include "compiler/Support/UserInput/Profile.h"
+#include "compiler/Support/UserInput/ProfileMatch.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -19,31 +19,23 @@ public:
   /// computes: what it lacks is `Sensitivity::unknown`.
   Sensitivities(const Profile &profile, mlir::func::FuncOp func);
 
-  /// Fails if the profile is of another model: it lacks more than half of what
-  /// the forward pass computes, or has weights of other sizes.
-  llvm::Error check() const;
+  /// Whether the profile is of this model, and what it lacks.
+  const ProfileMatch &match() const { return profiled; }
 
   /// None of what is not measured: views, inputs, what has no node.
   Sensitivity of(mlir::Value value) const { return known.lookup(value); }
 
-  /// What of the forward pass the profile does not know, for a note; "" if it
-  /// knows all.
-  std::string lacks() const;
-
 private:
-  void addState(mlir::Value value, llvm::StringRef name);
-  void addMissing(mlir::Value value, llvm::StringRef name);
+  void addState(const Profile &profile, mlir::Value value,
+                llvm::StringRef name);
   void addForward(mlir::Value value, const ProfiledTensor *tensor,
                   llvm::StringRef node);
 
-  const Profile &profile;
+  ProfileMatch profiled;
   llvm::DenseMap<mlir::Value, Sensitivity> known;
   /// By node, of the first op with more than one element; what the profile
   /// lacks counts most.
   llvm::StringMap<Sensitivity> ofNodes;
-  unsigned numForward = 0, numMissing = 0;
-  std::string firstMissing; ///< Its node or state.
-  std::string wrongWeight;  ///< What is wrong with it; "" if none is.
 };
 
 } // namespace mpc

@@ -3,7 +3,7 @@
 #define MPC_COMPILER_REPORT_MODEL_RANGES_H
 
 #include "compiler/Report/Model/Data.h"
-#include "compiler/Support/UserInput/Profile.h"
+#include "compiler/Support/UserInput/ProfileMatch.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -14,8 +14,6 @@ namespace mpc::report {
 /// report is of. Report and profile must outlive this.
 class Ranges {
 public:
-  using Tensors = std::vector<const ProfiledTensor *>;
-
   /// Fails if the profile is of another model: it lacks more than half of the
   /// ops of the forward pass, or has weights of other sizes.
   static llvm::Expected<Ranges> match(const Report &report,
@@ -33,12 +31,10 @@ public:
 private:
   explicit Ranges(const Profile &profile) : source(&profile) {}
 
-  void add(const Function &function);
-  llvm::Error checkForward(const Report &report, const Function &function);
-  llvm::Error checkWeights(const Function &function) const;
+  ProfileMatch add(const Function &function);
 
   const Profile *source;
-  llvm::DenseMap<const Op *, Tensors> known;
+  llvm::DenseMap<const Op *, ProfileMatch::Tensors> known;
   std::string lacks;
 };
 

@@ -79,10 +79,9 @@ TEST(Ranges, FindsResultsInOrder) {
 // Results that cannot be told apart are nobody's, which is said.
 TEST(Ranges, SaysWhatItDoesNotKnow) {
   std::string odd = replaced(kProfile, "\"ln#3\"", "\"other\"");
-  EXPECT_EQ(
-      match(reportOf(kReport), odd),
-      "; ; ; 7.500000e+00 ; 8.000000e+00 ; ; ; 5.000000e+00 ; 2 of 4 ops in "
-      "the forward pass of 'net.onnx', such as 'ln'");
+  EXPECT_EQ(match(reportOf(kReport), odd),
+            "; ; ; 7.500000e+00 ; 8.000000e+00 ; ; ; 5.000000e+00 ; 2 of 5 "
+            "tensors of the forward pass, such as 'ln'");
 }
 
 TEST(Ranges, RefusesOtherModels) {
@@ -94,7 +93,7 @@ TEST(Ranges, RefusesOtherModels) {
   other = replaced(replaced(other, "\"fc\"", "\"b\""), "dir/net", "other");
   EXPECT_EQ(match(report, other),
             "profile 'p.json' is of another model, 'other.onnx': it lacks 4 of "
-            "4 ops in the forward pass of 'net.onnx', such as 'fc'" +
+            "5 tensors of the forward pass, such as 'fc'" +
                 end);
   EXPECT_EQ(match(report, replaced(kProfile, "[4, 3]", "[8, 3]")),
             "profile 'p.json' is of another model, 'net.onnx': its 'fc.weight' "

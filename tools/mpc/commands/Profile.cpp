@@ -44,6 +44,15 @@ using namespace mpc::tool;
 using namespace mpc::kernels;
 using Json = nlohmann::ordered_json;
 
+static constexpr bool roundsToProfiledFormats() {
+  for (size_t i = 0; i < mpc::kProfiledFormats.size(); ++i)
+    if (mpc::factsOf(mpc::kProfiledFormats[i]).name != kRoundingFormats[i])
+      return false;
+  return mpc::kProfiledFormats.size() == kRoundingFormatCount;
+}
+static_assert(roundsToProfiledFormats(),
+              "the kernel `rounding` must round to the formats of profiles");
+
 namespace {
 
 struct Options {
@@ -109,7 +118,7 @@ private:
 
   double sums[kObservationWidth] = {};
   double largest = 0, smallest = 0;
-  /// By kProfiledFormats, in the order of the kernel `rounding`.
+  /// By kProfiledFormats.
   std::array<double, mpc::kProfiledFormats.size()> squares = {};
 };
 
