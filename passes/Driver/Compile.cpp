@@ -604,7 +604,7 @@ private:
 
 } // namespace
 
-CompileResult mpc::compileModel(const CompileOptions &options) {
+CompileResult mpc::compile(const CompileOptions &options) {
   return Compilation(options).run();
 }
 

@@ -1,6 +1,6 @@
 //===- Pipeline.h - From an ONNX file to a package --------------*- C++ -*-===//
 //
-// The one door of the compiler: what `mpc compile` calls.
+// The entry point of the compiler library, which `mpc compile` and embedders call.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_DRIVER_PIPELINE_H
@@ -38,11 +38,10 @@ struct CompileResult {
   bool predictsOnly = false; ///< The model has no parameters to train.
 };
 
-/// Compiles one model, to a file or in memory. Prints nothing and names no
-/// flag: whoever called says notes, diagnostics and the error in this order, so
-/// that what failed is read last, with options (optionName) as its users write
-/// them.
-CompileResult compileModel(const CompileOptions &options);
+/// Compiles one model to a file or to memory. Prints nothing and names options,
+/// not flags (optionName): the caller shows notes, diagnostics and the error, in
+/// this order, so that the failure is read last.
+CompileResult compile(const CompileOptions &options);
 
 /// Names of the stages between import and package, in order: graph, grad,
 /// precision, fusion, plan, codegen.

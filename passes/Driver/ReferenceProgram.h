@@ -24,7 +24,7 @@ struct LoweredModule {
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-/// The first stages of `compileModel`, up to the choice of formats. Fills
+/// The first stages of `mpc::compile`, up to the choice of formats. Fills
 /// `lowered` if the result has no error; its report is that of the first
 /// device.
 CompileResult lowerModel(const CompileOptions &options, LoweredModule &lowered);

@@ -142,7 +142,7 @@ bool isOk(mpc_status_t status) {
 
 ProgramPtr compile(CompileOptions options, const Folder &folder) {
   options.output = folder.path("program.mpc");
-  CompileResult result = compileModel(options);
+  CompileResult result = mpc::compile(options);
   EXPECT_FALSE(failed(result.failure)) << result.diagnostics << result.error;
   if (failed(result.failure))
     return nullptr;

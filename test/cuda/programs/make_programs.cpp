@@ -252,7 +252,7 @@ static LogicalResult makeModels() {
         if (model == "mlp") options.accumulate = 2;
       }
       options.output = folder + "/model-" + model + "-" + precision + ".mpc";
-      CompileResult result = compileModel(options);
+      CompileResult result = mpc::compile(options);
       if (failed(result.failure)) {
         llvm::errs() << result.diagnostics << result.error << "\n";
         return failure();

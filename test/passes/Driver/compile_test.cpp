@@ -39,12 +39,12 @@ std::string everything(const CompileResult &result) {
 }
 
 TEST_F(Compile, ReturnsThePackageThatItWouldWrite) {
-  CompileResult inMemory = compileModel(options);
+  CompileResult inMemory = mpc::compile(options);
   ASSERT_FALSE(failed(inMemory.failure)) << everything(inMemory);
   EXPECT_EQ(inMemory.package.size(), inMemory.packageBytes);
 
   options.output = testing::TempDir() + "/compile-test.mpc";
-  CompileResult toFile = compileModel(options);
+  CompileResult toFile = mpc::compile(options);
   ASSERT_FALSE(failed(toFile.failure)) << everything(toFile);
   EXPECT_EQ(toFile.package, "");
   std::ostringstream written;
@@ -54,7 +54,7 @@ TEST_F(Compile, ReturnsThePackageThatItWouldWrite) {
 }
 
 TEST_F(Compile, NamesOptionsInNotes) {
-  CompileResult result = compileModel(options);
+  CompileResult result = mpc::compile(options);
   std::string text = everything(result);
   EXPECT_NE(text.find("option 'batch' says otherwise"), std::string::npos);
   EXPECT_EQ(text.find("--"), std::string::npos) << text;
@@ -62,7 +62,7 @@ TEST_F(Compile, NamesOptionsInNotes) {
 
 TEST_F(Compile, SaysWhichOptionIsWrong) {
   options.ema = 2;
-  CompileResult result = compileModel(options);
+  CompileResult result = mpc::compile(options);
   EXPECT_EQ(result.failure, ModelError::Usage);
   EXPECT_NE(result.error.find("option 'ema' must lie in [0, 1)"),
             std::string::npos);
@@ -71,7 +71,7 @@ TEST_F(Compile, SaysWhichOptionIsWrong) {
 
 TEST_F(Compile, SaysWhichOptionDoesNotFitTheModel) {
   options.freeze = {"no such weight"};
-  CompileResult result = compileModel(options);
+  CompileResult result = mpc::compile(options);
   EXPECT_EQ(result.failure, ModelError::Usage);
   EXPECT_NE(result.diagnostics.find("option 'freeze'='no such weight'"),
             std::string::npos)
@@ -80,7 +80,7 @@ TEST_F(Compile, SaysWhichOptionDoesNotFitTheModel) {
 
 TEST_F(Compile, SaysThatThereIsNoModel) {
   options.model = testing::TempDir() + "/no-such-model.onnx";
-  CompileResult result = compileModel(options);
+  CompileResult result = mpc::compile(options);
   EXPECT_EQ(result.failure, ModelError::Io);
   EXPECT_NE(result.diagnostics.find("no-such-model"), std::string::npos);
 

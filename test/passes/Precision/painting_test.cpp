@@ -46,7 +46,7 @@ protected:
     options.model = model;
     options.stopAfter = "grad";
     options.dumpStages = folder.path("stages");
-    CompileResult result = compileModel(options);
+    CompileResult result = mpc::compile(options);
     EXPECT_FALSE(failed(result.failure)) << result.diagnostics << result.error;
     return parseSourceFile<ModuleOp>(folder.path("stages/2-grad.mlir"),
                                      ParserConfig(&context));

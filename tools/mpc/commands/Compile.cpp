@@ -198,7 +198,7 @@ static int run(const Options &options) {
   std::optional<DataLoss> loss;
   if (!options.data.empty())
     loss = takeData(options.data, compile);
-  mpc::CompileResult result = mpc::compileModel(compile);
+  mpc::CompileResult result = mpc::compile(compile);
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();

@@ -84,7 +84,7 @@ static std::string findReport(const std::string &path, const Options &options) {
     return std::string(report, size);
   }
   mpc::CompileResult result =
-      mpc::compileModel(options.arguments.toOptions(path));
+      mpc::compile(options.arguments.toOptions(path));
   printMessages(result);
   if (failed(result.failure))
     throw AlreadyReported(exitCodeOf(result.failure));

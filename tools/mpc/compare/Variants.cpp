@@ -26,7 +26,7 @@ ScratchFolder::~ScratchFolder() {
 mpc::CompileResult mpc::tool::compileTo(CompileOptions options,
                                         const std::string &output) {
   options.output = output;
-  CompileResult result = compileModel(options);
+  CompileResult result = mpc::compile(options);
   if (failed(result.failure)) {
     printMessages(result);
     throw AlreadyReported(exitCodeOf(result.failure));
