@@ -42,7 +42,7 @@ static void testMicroBatch(func::FuncOp func) {
 /// The float results that an op computes.
 static SmallVector<Value> computedBy(Operation *op) {
   SmallVector<Value> values;
-  if (isObserved(op))
+  if (computesNumbers(op))
     for (Value result : op->getResults())
       if (getFloatElementType(result.getType()))
         values.push_back(result);
@@ -64,16 +64,16 @@ public:
   explicit Observer(func::FuncOp func) : func(func), builder(func) {}
 
   void run() {
+    // Before ops that observe are among them.
+    SmallVector<Operation *> ops;
+    for (Operation &op : func.front().without_terminator())
+      ops.push_back(&op);
     builder.setInsertionPointToStart(&func.front());
     for (BlockArgument argument : func.getArguments()) {
       StringRef name = argumentName(func, argument.getArgNumber());
       if (getFloatElementType(argument.getType()))
         observe(argument, describe(name, "input"));
     }
-    SmallVector<Operation *> ops;
-    for (Operation &op : func.front().without_terminator())
-      if (!isa<train::ObserveOp>(op))
-        ops.push_back(&op);
     for (Operation *op : ops)
       visit(op);
     finish();
@@ -85,7 +85,7 @@ private:
   void visit(Operation *op) {
     builder.setInsertionPointAfter(op);
     if (auto read = dyn_cast<train::ReadOp>(op))
-      return visitState(read, 0, read.getStateOp());
+      return visitState(read, std::nullopt, read.getStateOp());
     if (auto unpack = dyn_cast<train::UnpackOp>(op))
       if (auto read = unpack.getPacked().getDefiningOp<train::ReadOp>())
         return visitState(unpack, unpack.getOffset(), read.getStateOp());
@@ -104,7 +104,7 @@ private:
         reads.insert_range(found->second);
       readsMeant |= meant.contains(operand);
     }
-    if (!isObserved(op)) {
+    if (!computesNumbers(op)) {
       for (Value result : op->getResults()) {
         if (!isa<amp::SelectIfFiniteOp>(op))
           rows[result] = reads;
@@ -141,7 +141,8 @@ private:
 
   /// A state, or the tensor of one that begins at `offset`, if somebody but the
   /// views of its tensors reads it.
-  void visitState(Operation *op, int64_t offset, train::StateOp state) {
+  void visitState(Operation *op, std::optional<int64_t> offset,
+                  train::StateOp state) {
     Value value = op->getResult(0);
     bool isRead = llvm::any_of(value.getUsers(), [](Operation *user) {
       return !isa<train::UnpackOp>(user);
@@ -155,10 +156,9 @@ private:
                                ? state.getOfState()
                                : state;
     std::string name = state.getSymName().str();
-    if (ArrayAttr slots = named.getSlotsAttr();
-        slots && isa<train::UnpackOp>(op))
+    if (ArrayAttr slots = named.getSlotsAttr(); slots && offset)
       for (auto slot : slots.getAsRange<train::SlotAttr>())
-        if (slot.getOffset() == offset)
+        if (slot.getOffset() == *offset)
           name = slot.getName().str();
     bool isConstant = named.getKind() == train::StateKind::Constant;
     observe(value, describe(name, isConstant ? "constant" : "state"));

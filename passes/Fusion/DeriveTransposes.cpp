@@ -25,9 +25,7 @@ using namespace mpc;
 /// What @derive makes of weights and `transpose` turns; null if it turns
 /// something else.
 static Value derivedInputOf(train::TransposeOp transpose) {
-  Value input = transpose.getInput();
-  while (auto barrier = input.getDefiningOp<train::RematBarrierOp>())
-    input = barrier.getValue();
+  Value input = train::skipBarriers(transpose.getInput());
   Value made = derivedFrom(input);
   return made == input ? Value() : made;
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Catalog/Catalog.h"
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "passes/Fusion/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -56,10 +56,10 @@ static Value flatten(OpBuilder &builder, Location loc, Value value) {
 
 /// True if a slice of `value` would be composed with what moves its elements.
 static bool isMoved(Value value) {
-  while (auto reshape = value.getDefiningOp<train::ReshapeOp>())
-    value = reshape.getInput();
-  return isa_and_present<train::TransposeOp, train::BroadcastToOp>(
-      value.getDefiningOp());
+  auto move =
+      train::skipReshapes(value).getDefiningOp<train::MoveOpInterface>();
+  return move && (move.getMove() == train::Move::Permuted ||
+                  move.getMove() == train::Move::Repeated);
 }
 
 /// Makes `part`, the box at `offsets` of `whole`, a view if it can be one.
@@ -77,31 +77,23 @@ static void viewPart(Operation *op, Value whole, ArrayRef<int64_t> offsets,
       train::UnpackOp::create(builder, op->getLoc(), type, flat, *begin));
 }
 
-static void viewSlice(train::SliceOp op) {
-  if (!isMoved(op.getInput()))
-    viewPart(op, op.getInput(), op.getOffsets(), op.getResult());
-}
-
-static void viewSplit(train::SplitOp op) {
-  if (isMoved(op.getInput()))
+static void viewParts(train::PartOpInterface op) {
+  if (isMoved(op.getWhole()))
     return;
-  auto type = cast<RankedTensorType>(op.getInput().getType());
-  SmallVector<int64_t> offsets(type.getRank());
-  for (auto [part, size] : llvm::zip_equal(op.getParts(), op.getSizes())) {
-    viewPart(op, op.getInput(), offsets, part);
-    offsets[op.getAxis()] += size;
-  }
+  for (OpResult part : op->getResults())
+    viewPart(op, op.getWhole(), op.getPartOffsets(part.getResultNumber()),
+             part);
 }
 
 /// Lets the operands of a concatenation be made where they go.
-static void packParts(train::ConcatOp op) {
-  auto type = cast<RankedTensorType>(op.getType());
-  for (int64_t extent : type.getShape().take_front(op.getAxis()))
+static void packParts(train::JoinOpInterface op) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  for (int64_t extent : type.getShape().take_front(op.getJoinAxis()))
     if (extent != 1)
       return;
   SmallVector<int64_t> begins;
   int64_t begin = 0;
-  for (Value input : op.getInputs()) {
+  for (Value input : op->getOperands()) {
     auto part = cast<RankedTensorType>(input.getType());
     if (part.getElementType() != type.getElementType() ||
         !isAligned(begin, type))
@@ -111,10 +103,10 @@ static void packParts(train::ConcatOp op) {
   }
   OpBuilder builder(op);
   auto flat = RankedTensorType::get({begin}, type.getElementType());
-  Value pack =
-      train::PackOp::create(builder, op.getLoc(), flat, op.getInputs(), begins);
-  op.replaceAllUsesWith(
-      train::ReshapeOp::create(builder, op.getLoc(), type, pack).getResult());
+  Value pack = train::PackOp::create(builder, op.getLoc(), flat,
+                                     op->getOperands(), begins);
+  op->getResult(0).replaceAllUsesWith(
+      train::ReshapeOp::create(builder, op.getLoc(), type, pack));
 }
 
 namespace {
@@ -126,16 +118,14 @@ struct FoldSlicesToViewsPass
   void runOnOperation() override {
     SmallVector<Operation *> work;
     getOperation().walk([&](Operation *op) {
-      if (isa<train::SliceOp, train::SplitOp, train::ConcatOp>(op))
+      if (isa<train::PartOpInterface, train::JoinOpInterface>(op))
         work.push_back(op);
     });
     for (Operation *op : work) {
-      if (auto slice = dyn_cast<train::SliceOp>(op))
-        viewSlice(slice);
-      else if (auto split = dyn_cast<train::SplitOp>(op))
-        viewSplit(split);
+      if (auto parts = dyn_cast<train::PartOpInterface>(op))
+        viewParts(parts);
       else
-        packParts(cast<train::ConcatOp>(op));
+        packParts(cast<train::JoinOpInterface>(op));
       if (isOpTriviallyDead(op))
         op->erase();
     }

@@ -43,32 +43,6 @@ static void widenFp8(Operation *op) {
           castTo(builder, op->getLoc(), operand.get(), builder.getBF16Type()));
 }
 
-/// Lets a product of FP8 operands read both along the sum, as matrix units of
-/// GPUs do before Blackwell.
-static void turnOperands(train::MatmulOp op) {
-  OpBuilder builder(op);
-  auto turn = [&](OpOperand &operand) {
-    auto type = cast<RankedTensorType>(operand.get().getType());
-    auto order = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-    std::swap(order[order.size() - 2], order.back());
-    operand.set(
-        train::TransposeOp::create(builder, op.getLoc(), operand.get(), order));
-  };
-  if (op.getTransposeLhs())
-    turn(op.getLhsMutable());
-  if (!op.getTransposeRhs())
-    turn(op.getRhsMutable());
-  op.setTransposeLhs(false);
-  op.setTransposeRhs(true);
-}
-
-/// `value`, whichever part of the step reads it.
-static Value skipRecalls(Value value) {
-  while (auto barrier = value.getDefiningOp<train::RematBarrierOp>())
-    value = barrier.getValue();
-  return value;
-}
-
 namespace {
 
 /// What takes scales out of products: their reciprocals, which are exact, for
@@ -76,12 +50,12 @@ namespace {
 class Factors {
 public:
   Value of(Value scale) {
-    scale = skipRecalls(scale);
+    scale = train::skipBarriers(scale);
     auto unpack = scale.getDefiningOp<train::UnpackOp>();
     if (!unpack)
       return inverseOf(scale);
     // One small kernel for all scales that a state keeps.
-    Value all = inverseOf(skipRecalls(unpack.getPacked()));
+    Value all = inverseOf(train::skipBarriers(unpack.getPacked()));
     Value &part = parts[scale];
     if (!part) {
       OpBuilder builder(all.getContext());
@@ -133,8 +107,9 @@ static SmallVector<amp::DequantizeOp> findDequantized(Value product) {
 
 /// Lets the product of FP8 operands take their scales out itself. Nothing but
 /// what takes them out reads it so far: mpc-verify-precision has seen to it.
-static void takeScalesOut(train::MatmulOp op, Factors &factors) {
-  SmallVector<amp::DequantizeOp> dequantized = findDequantized(op.getResult());
+static void takeScalesOut(train::ContractionOpInterface op, Factors &factors) {
+  SmallVector<amp::DequantizeOp> dequantized =
+      findDequantized(op->getResult(0));
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Value lhs, rhs;
@@ -149,14 +124,7 @@ static void takeScalesOut(train::MatmulOp op, Factors &factors) {
     lhs = factors.of(first.getLhsScale());
     rhs = factors.of(first.getRhsScale());
   }
-  auto flag = [&](bool set) {
-    return set ? builder.getUnitAttr() : UnitAttr();
-  };
-  auto scaled = train::ScaledMatmulOp::create(
-      builder, loc, op.getType(), op.getLhs(), op.getRhs(), lhs, rhs,
-      flag(op.getTransposeLhs()), flag(op.getTransposeRhs()));
-  scaled->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  op.getResult().replaceAllUsesWith(scaled.getResult());
+  op->getResult(0).replaceAllUsesWith(op.buildScaled(builder, lhs, rhs));
   op.erase();
   for (amp::DequantizeOp unscaled : dequantized) {
     unscaled.getResult().replaceAllUsesWith(unscaled.getInput());
@@ -199,10 +167,13 @@ struct LegalizeKernelTypesPass
       StringRef name = kernel.getKernelName();
       if (!kernelComputesIn(name, nameOf(device), "tf32", available))
         kernel->removeAttr(kTf32Attr);
-      auto product = dyn_cast<train::MatmulOp>(*kernel);
-      if (product && isFp8(product.getLhs().getType())) {
-        if (areComputed("scaled_matmul", product->getOperands())) {
-          turnOperands(product);
+      auto product = dyn_cast<train::ContractionOpInterface>(*kernel);
+      if (product && isFp8(product->getOperand(0).getType())) {
+        if (areComputed(product.getScaledKernelName(),
+                        product->getOperands())) {
+          // As matrix units of GPUs read FP8 before Blackwell.
+          OpBuilder builder(product);
+          product.layAlongSum(builder);
           takeScalesOut(product, factors);
           continue;
         }

@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Analysis/KernelDomain.h"
-#include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Program.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "compiler/Dialect/Train/Lowering/Lowering.h"
 #include "passes/Fusion/Passes.h"
 
@@ -119,11 +120,9 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
   static bool outlivesState(OpOperand &operand,
                             const llvm::StringSet<> &written) {
     Operation *user = operand.getOwner();
-    if (!isa<train::WriteOp, func::ReturnOp>(user))
+    if (!train::isOutput(user))
       return false;
-    Value root = memoryRoot(operand.get());
-    while (auto unpack = root.getDefiningOp<train::UnpackOp>())
-      root = memoryRoot(unpack.getPacked());
+    Value root = train::skipViews(operand.get());
     auto read = root.getDefiningOp<train::ReadOp>();
     if (!read || !written.contains(read.getState()))
       return false;

@@ -6,7 +6,7 @@
 
 #include "compiler/Analysis/KernelDomain.h"
 #include "compiler/Catalog/Catalog.h"
-#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/StageFaults.h"
 
@@ -22,8 +22,9 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-static bool isView(Operation &op) {
-  return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op);
+/// Whether `op` is a view that nothing lowers any more.
+static bool isFinalView(Operation &op) {
+  return train::isView(&op) && !isa<train::LinalgLoweringOpInterface>(op);
 }
 
 namespace {
@@ -62,10 +63,8 @@ private:
                  isa<tensor::EmptyOp>(op)) {
         fail(op.getLoc(), "mpc-fuse-kernels",
              "'" + name + "' stands outside of a kernel");
-      } else if (!isView(op) &&
-                 !isa<func::ReturnOp, train::ReadOp, train::WriteOp,
-                      train::PackOp, train::UnpackOp, train::RematBarrierOp>(
-                     op)) {
+      } else if (!isFinalView(op) && !isa<func::ReturnOp>(op) &&
+                 !op.hasTrait<train::AccessesStates>()) {
         fail(op.getLoc(), "mpc-lower-to-linalg",
              "'" + name + "' is neither a kernel nor access to memory");
       }
@@ -96,8 +95,8 @@ private:
 
   void verifyKernel(func::FuncOp kernel) {
     for (Operation &op : kernel.getBody().front())
-      if (!isView(op) &&
-          !isa<linalg::GenericOp, linalg::FillOp, tensor::EmptyOp,
+      if (!isa<linalg::GenericOp, linalg::FillOp, tensor::EmptyOp,
+               tensor::CollapseShapeOp, tensor::ExpandShapeOp,
                arith::ConstantOp, func::ReturnOp>(op))
         return fail(op.getLoc(), "mpc-fuse-kernels",
                     "'" + op.getName().getStringRef() +

@@ -129,9 +129,11 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
       if (!symbols->lookup<train::StateOp>(read.getState()))
         fail(op.getLoc(), "import",
              "reads '" + read.getState() + "', which is no state");
-    if (isa<train::WriteOp>(op) && !train::hasRole(func, EntryRole::Train))
+    auto write = dyn_cast<train::WriteOp>(op);
+    if (write && !train::hasRole(func, EntryRole::Train))
       fail(op.getLoc(), "import",
-           "'" + entryName(func) + "' must not write states");
+           "'" + entryName(func) + "' must not write states, but writes '" +
+               write.getState() + "'");
 
     auto layout = dyn_cast<train::LayoutOpInterface>(op);
     if (layout && !layout.isChannelsLast())

@@ -6,6 +6,7 @@
 
 #include "compiler/Analysis/Ranges.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
 #include "passes/Graph/Match.h"
@@ -66,11 +67,20 @@ static DenseElementsAttr elementsOf(Value value, SymbolTable &symbols) {
   return toDense(constant);
 }
 
+/// Whether `op` leaves each row of its operand where it is, and adds finite
+/// numbers to it at most.
+static bool keepsRows(Operation *op, unsigned operand) {
+  auto affine = dyn_cast<train::AffineOpInterface>(op);
+  bool adds =
+      affine && affine.isAffineIn(operand) && !affine.isLinearIn(operand);
+  return adds || train::isReshape(op);
+}
+
 /// Whether it is known that no row along the last dimension is masked
 /// throughout: the mask is a constant, as that of causal attention is, or a
 /// constant says where it applies.
-static bool seesSomething(Value value, const Ranges &ranges,
-                          SymbolTable &symbols) {
+static bool everyRowSees(Value value, const Ranges &ranges,
+                         SymbolTable &symbols) {
   if (DenseElementsAttr elements = elementsOf(value, symbols))
     return anyInEachRow<APFloat>(
         elements, [](const APFloat &x) { return !x.isInfinity(); });
@@ -84,19 +94,18 @@ static bool seesSomething(Value value, const Ranges &ranges,
            anyInEachRow<bool>(condition,
                               [&](bool chosen) { return chosen != onTrue; });
   }
-  Value masked;
-  for (Value operand : op->getOperands())
-    if (ranges.of(operand).isMasked) {
+  OpOperand *masked = nullptr;
+  for (OpOperand &operand : op->getOpOperands())
+    if (ranges.of(operand.get()).isMasked) {
       if (masked)
         return false;
-      masked = operand;
+      masked = &operand;
     }
-  // Nothing may move rows, or cut them.
-  if (!masked || shapeOf(masked).empty() ||
-      shapeOf(masked).back() != shapeOf(value).back() ||
-      !isa<train::AddOp, train::SubOp, train::ReshapeOp>(op))
+  if (!masked || shapeOf(masked->get()).empty() ||
+      shapeOf(masked->get()).back() != shapeOf(value).back() ||
+      !keepsRows(op, masked->getOperandNumber()))
     return false;
-  return seesSomething(masked, ranges, symbols);
+  return everyRowSees(masked->get(), ranges, symbols);
 }
 
 namespace {
@@ -120,7 +129,7 @@ struct ZeroMaskedRowsPass
         softmax.setZeroEmpty(true);
         int64_t last = shapeOf(softmax.getInput()).size() - 1;
         if (softmax.getAxis() != uint64_t(last) ||
-            !seesSomething(softmax.getInput(), ranges, symbols))
+            !everyRowSees(softmax.getInput(), ranges, symbols))
           noted.insert(nodeName(softmax.getLoc()));
       }
     }

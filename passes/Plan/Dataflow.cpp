@@ -2,10 +2,8 @@
 
 #include "passes/Plan/Dataflow.h"
 
-#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "passes/Plan/Storage.h"
-
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -20,11 +18,6 @@ static int64_t bytesOf(int64_t elements, Value tensor) {
   return byteSize(RankedTensorType::get({elements}, type.getElementType()));
 }
 
-static bool isView(Operation *op) {
-  return isa_and_present<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-                         train::UnpackOp, train::RematBarrierOp>(op);
-}
-
 Dataflow::Dataflow(func::FuncOp func) : func(func) {
   int64_t next = 0;
   for (Value argument : func.getArguments())
@@ -35,7 +28,7 @@ Dataflow::Dataflow(func::FuncOp func) : func(func) {
       auto [entry, isNew] = reads.insert({read.getState(), next});
       next += isNew;
       numbers[read.getResult()] = entry->second;
-    } else if (!isView(&op)) {
+    } else if (!train::isView(&op)) {
       for (Value result : op.getResults())
         numbers[result] = next++;
     }
@@ -48,10 +41,9 @@ exec::ValueAttr Dataflow::valueAt(int64_t number, int64_t offset) const {
 
 exec::ValueAttr Dataflow::valueOf(Value value) const {
   int64_t offset = 0;
-  while (isView(value.getDefiningOp())) {
-    if (auto unpack = value.getDefiningOp<train::UnpackOp>())
-      offset += bytesOf(unpack.getOffset(), value);
-    value = value.getDefiningOp()->getOperand(0);
+  while (auto view = train::viewOf(value.getDefiningOp())) {
+    offset += bytesOf(view->offset, value);
+    value = view->viewed;
   }
   return valueAt(numbers.at(value), offset);
 }

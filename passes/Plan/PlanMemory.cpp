@@ -7,7 +7,7 @@
 
 #include "compiler/Catalog/Catalog.h"
 #include "compiler/Dialect/Train/IR/Program.h"
-#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Plan/Dataflow.h"
 #include "passes/Plan/Passes.h"
@@ -126,9 +126,8 @@ private:
       emitPack(pack);
       return success();
     }
-    bool isView = isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-                      train::RematBarrierOp>(op);
-    if (isView || isa<train::ReadOp, train::UnpackOp, func::ReturnOp>(op))
+    if (train::isView(op) || op->hasTrait<train::AccessesStates>() ||
+        isa<func::ReturnOp>(op))
       return success();
     return op->emitOpError("internal error in mpc-plan-memory: is not an "
                            "instruction; expected mpc-fuse-kernels to take it");

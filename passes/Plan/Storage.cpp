@@ -4,9 +4,8 @@
 
 #include "compiler/Analysis/KernelDomain.h"
 #include "compiler/Catalog/Catalog.h"
-#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
-
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "compiler/Dialect/Train/IR/Program.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -21,17 +20,9 @@ int64_t mpc::byteSize(RankedTensorType type) {
 
 /// Looks through views; adds to `bytes` how far in `value` starts.
 Value StoragePlan::rootOf(Value value, int64_t &bytes) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-            train::RematBarrierOp>(op)) {
-      value = op->getOperand(0);
-    } else if (auto unpack = dyn_cast<train::UnpackOp>(op)) {
-      bytes += unpack.getOffset() *
-               elementBytes(getElementTypeOrSelf(unpack.getType()));
-      value = unpack.getPacked();
-    } else {
-      break;
-    }
+  while (auto view = train::viewOf(value.getDefiningOp())) {
+    bytes += view->offset * elementBytes(getElementTypeOrSelf(value.getType()));
+    value = view->viewed;
   }
   return value;
 }
@@ -101,8 +92,7 @@ void StoragePlan::forEachUse(Value value,
     Value view = views.pop_back_val();
     for (OpOperand &use : view.getUses()) {
       Operation *user = use.getOwner();
-      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, train::UnpackOp,
-              train::RematBarrierOp>(user))
+      if (train::isView(user))
         views.push_back(user->getResult(0));
       else
         visit(use);
@@ -274,7 +264,7 @@ void StoragePlan::findLifetimes() {
   for (Operation &op : func.getBody().front()) {
     // Arguments and results of the function are there until the very end, and
     // so is what is copied into a state then.
-    bool atEnd = isa<func::ReturnOp, train::WriteOp>(op);
+    bool atEnd = train::isOutput(&op);
     int64_t position = atEnd ? int64_t(order.size()) : order.lookup(&op);
     for (Value operand : op.getOperands())
       use(operand, position);

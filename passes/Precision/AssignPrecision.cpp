@@ -75,7 +75,7 @@ public:
   /// op that stands for several nodes, those of each. What reads a weight has
   /// its name, but computes nothing.
   bool matches(Operation *op, DictionaryAttr paths) {
-    if (pattern.empty() || isa<train::ReadOp, train::UnpackOp>(op))
+    if (pattern.empty() || op->hasTrait<train::AccessesStates>())
       return false;
     bool found = regex->match(op->getName().stripDialect());
     visitNodes(op->getLoc(), [&](StringRef name, StringRef type) {

@@ -119,8 +119,8 @@ public:
 
 private:
   bool followsFromWeights(Operation *op) const {
-    if (isa<train::ReadOp>(op))
-      return readsWeights(op);
+    if (auto read = dyn_cast<train::ReadOp>(op))
+      return readsWeights(read);
     return isPure(op) && op->getNumRegions() == 0 &&
            llvm::all_of(op->getOperands(), [&](Value operand) {
              return derived.contains(operand);

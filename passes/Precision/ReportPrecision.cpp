@@ -80,9 +80,7 @@ static bool isOptimizerCast(Operation *cast) {
   if (isF32Tensor(cast->getResult(0).getType()) &&
       getWeightState(cast->getOperand(0)))
     return true;
-  return llvm::any_of(cast->getUsers(), [](Operation *user) {
-    return isa<train::WriteOp>(user);
-  });
+  return llvm::any_of(cast->getUsers(), writesState);
 }
 
 static void addCast(Operation *cast, Totals &totals) {

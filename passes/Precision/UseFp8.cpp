@@ -8,6 +8,7 @@
 #include "compiler/Analysis/Precision/Fp8Layers.h"
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Analysis/Precision/Sensitivities.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Notes.h"
 #include "compiler/Support/Precision/Precisions.h"
@@ -31,13 +32,6 @@ namespace mpc {
 
 using namespace mlir;
 using namespace mpc;
-
-/// What `value` is a view of; weights stay as they were cast.
-static Value skipViews(Value value) {
-  while (auto reshape = value.getDefiningOp<train::ReshapeOp>())
-    value = reshape.getInput();
-  return value;
-}
 
 /// What is rounded for `operand`: what a cast would round to 16 bit first, too.
 /// Not what it is a view of, which may be read for other ends.
@@ -70,10 +64,11 @@ public:
   /// their own magnitude, as are all where nothing is `delayed`.
   void collect(ArrayRef<LinearLayer> layers, bool delayed) {
     for (const LinearLayer &layer : layers)
-      for (train::MatmulOp product : layer.products())
+      for (train::ContractionOpInterface product : layer.products())
         for (Value operand : product->getOperands()) {
           Value value = sourceOf(operand);
-          auto [it, isNew] = sources.insert({skipViews(value), value});
+          auto [it, isNew] =
+              sources.insert({train::skipReshapes(value), value});
           if (!isNew && isBefore(value, it->second))
             it->second = value;
         }
@@ -89,16 +84,17 @@ public:
       scales[tensor.value] = scale;
   }
 
-  void rewrite(train::MatmulOp product) {
-    Value lhs = product.getLhs(), rhs = product.getRhs();
-    product.getLhsMutable().assign(rounded(lhs));
-    product.getRhsMutable().assign(rounded(rhs));
+  void rewrite(train::ContractionOpInterface product) {
+    Value lhs = product->getOperand(0), rhs = product->getOperand(1);
+    Value result = product->getResult(0);
+    product->setOperand(0, rounded(lhs));
+    product->setOperand(1, rounded(rhs));
     builder.setInsertionPointAfter(product);
-    auto unscaled = amp::DequantizeOp::create(
-        builder, product.getLoc(), product.getResult(), scaleOf(find(lhs)),
-        scaleOf(find(rhs)));
-    product.getResult().replaceAllUsesExcept(unscaled.getResult(), unscaled);
-    follow(product.getResult(), unscaled.getResult());
+    auto unscaled =
+        amp::DequantizeOp::create(builder, product.getLoc(), result,
+                                  scaleOf(find(lhs)), scaleOf(find(rhs)));
+    result.replaceAllUsesExcept(unscaled.getResult(), unscaled);
+    follow(result, unscaled.getResult());
     for (Value operand : {lhs, rhs})
       eraseIfDead(operand);
   }
@@ -148,7 +144,7 @@ private:
 
   /// What is rounded for `operand` and all views of the same.
   Value find(Value operand) {
-    return sources.find(skipViews(sourceOf(operand)))->second;
+    return sources.find(train::skipReshapes(sourceOf(operand)))->second;
   }
 
   /// `operand` in 8 bit, rounded once for all products.
@@ -235,7 +231,7 @@ struct UseFp8Pass : PassWithOptions<mpc::impl::UseFp8PassBase<UseFp8Pass>,
       delayed.advance(func, train::Program(module).updateEntry());
     }
     for (LinearLayer &layer : layers)
-      for (train::MatmulOp product : layer.products())
+      for (train::ContractionOpInterface product : layer.products())
         rounding.rewrite(product);
   }
 
@@ -262,7 +258,7 @@ private:
     for (const LinearLayer &layer : layers) {
       double error = 0;
       for (Value operand : layer.forward->getOperands()) {
-        Value value = skipViews(operand);
+        Value value = train::skipReshapes(operand);
         if (auto cast = value.getDefiningOp<amp::CastOp>())
           value = cast.getInput();
         error += sensitivities.of(value).of(Format::E4m3);
@@ -302,7 +298,7 @@ private:
         kept = amp::Decision{Rule::Fp8Option};
       amp::Decision decision =
           kept.value_or(amp::Decision{wanted ? Rule::OptionFp8 : Rule::Fp8});
-      for (train::MatmulOp product : layer.products())
+      for (train::ContractionOpInterface product : layer.products())
         amp::setDecision(product, decision);
       LDBG() << layer.name << ": " << idOf(decision.rule);
       if (!kept)

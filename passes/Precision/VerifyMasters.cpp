@@ -2,6 +2,7 @@
 
 #include "compiler/Analysis/Precision/Masters.h"
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "compiler/Support/HalfFloat.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -49,7 +50,7 @@ static LogicalResult verifyJoin(amp::JoinCompensatedOp join, StringRef value,
 static LogicalResult verifyRest(train::ReadOp read) {
   SmallVector<Operation *> users;
   for (Operation *user : read->getUsers()) {
-    if (isa<train::UnpackOp>(user))
+    if (train::isView(user))
       llvm::append_range(users, user->getUsers());
     else
       users.push_back(user);

@@ -239,7 +239,7 @@ static LogicalResult verifyReaders(amp::CastOp cast, const Origins &origins) {
   bool isGradient = origins.isParameterGradient(cast.getInput());
   for (Operation *user : cast->getUsers()) {
     if (isLowOp(user) || (isUsersChoice(user) && !isGradient) ||
-        isa<train::WriteOp>(user))
+        writesState(user))
       continue;
     InFlightDiagnostic error =
         cast.emitOpError("must not round ")
@@ -333,7 +333,7 @@ static LogicalResult verifyCarried(ModuleOp module,
 
 /// Where losses are scaled every backward pass starts from a scaled loss.
 static LogicalResult verifyScaling(Operation *op) {
-  if (!isa<train::ConstantOp>(op) || !op->hasAttr(kLossSeedAttr))
+  if (!op->hasTrait<OpTrait::ConstantLike>() || !op->hasAttr(kLossSeedAttr))
     return success();
   for (Operation *user : op->getUsers())
     if (!isa<amp::ScaleLossOp>(user)) {

@@ -9,6 +9,7 @@
 #include "passes/Recompute/ChooseSaved.h"
 
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "compiler/Support/MinCut.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -53,7 +54,7 @@ static SmallVector<Value> firstReads(const StepGraph &graph) {
   SmallVector<Value> values;
   for (Value operand : graph.backwardBegin()->getOperands())
     if (!graph.isFree(operand))
-      values.push_back(viewedBy(operand));
+      values.push_back(train::skipViews(operand));
   return values;
 }
 
@@ -93,7 +94,7 @@ private:
   }
 
   MinCut::Capacity costOf(Operation *op, Value value) const {
-    if (isView(op))
+    if (train::isView(op))
       return MinCut::forbidden; // What it shows is kept instead.
     bool isAvoided = graph.positionOf(op) <= extent.allUntil &&
                      !extent.checkpoints.contains(value);
@@ -110,7 +111,8 @@ private:
     bool isStillThere = llvm::is_contained(firstReads(graph), value);
     bool isCheckpoint = extent.checkpoints.contains(value) &&
                         graph.positionOf(op) <= extent.allUntil;
-    if ((!isView(op) && !mayRematerialize(op)) || isStillThere || isCheckpoint)
+    if ((!train::isView(op) && !mayRematerialize(op)) || isStillThere ||
+        isCheckpoint)
       cut.addCostOfSink(pair.front, MinCut::forbidden);
     // Else all would run again from the inputs on, which cost nothing.
     if (isCheckpoint)
@@ -138,7 +140,7 @@ std::vector<Waist> mpc::findWaists(const StepGraph &graph) {
   for (Operation *op : graph.forwardOps())
     for (Value operand : op->getOperands())
       if (!graph.isFree(operand))
-        lastRead[viewedBy(operand)] = graph.positionOf(op);
+        lastRead[train::skipViews(operand)] = graph.positionOf(op);
   for (Value value : firstReads(graph))
     lastRead[value] = graph.positionOf(graph.backwardBegin());
   std::vector<Waist> waists;
@@ -154,8 +156,8 @@ std::vector<Waist> mpc::findWaists(const StepGraph &graph) {
         [&](Value value) { return lastRead.lookup(value) <= position; });
     for (Value result : op->getResults())
       if (auto found = lastRead.find(result);
-          found != lastRead.end() && found->second > position && !isView(op) &&
-          ofStates.contains(result) && !isNumber(result))
+          found != lastRead.end() && found->second > position &&
+          !train::isView(op) && ofStates.contains(result) && !isNumber(result))
         crossing.insert(result);
     if (crossing.size() == 1 &&
         (waists.empty() || waists.back().value != crossing.front()))

@@ -2,6 +2,7 @@
 
 #include "passes/Recompute/Rematerialize.h"
 
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -36,7 +37,7 @@ public:
 
 private:
   bool isThere(Value value) const {
-    return graph.isFree(value) || kept.contains(viewedBy(value)) ||
+    return graph.isFree(value) || kept.contains(train::skipViews(value)) ||
            !graph.isForward(value.getDefiningOp());
   }
 

@@ -2,26 +2,14 @@
 
 #include "passes/Recompute/StepGraph.h"
 
-#include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
+#include "compiler/Dialect/Train/IR/Program.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 
 #include <algorithm>
 #include <numeric>
 
 using namespace mlir;
 using namespace mpc;
-
-bool mpc::isView(Operation *op) {
-  if (isa_and_present<train::RematBarrierOp, train::UnpackOp>(op))
-    return true;
-  auto cost = dyn_cast_if_present<train::CostOpInterface>(op);
-  return cost && cost.isView();
-}
-
-Value mpc::viewedBy(Value value) {
-  while (isView(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  return value;
-}
 
 int64_t mpc::bytesOf(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -58,9 +46,9 @@ std::optional<StepGraph> StepGraph::find(func::FuncOp func) {
         graph.begin = &op;
     }
     (graph.begin ? graph.backward : graph.forward).push_back(&op);
-    if (isa<train::WriteOp, func::ReturnOp>(op))
+    if (train::isOutput(&op))
       for (Value operand : op.getOperands())
-        graph.written.insert(viewedBy(operand));
+        graph.written.insert(train::skipViews(operand));
   }
   if (!graph.begin)
     return std::nullopt;
@@ -68,7 +56,7 @@ std::optional<StepGraph> StepGraph::find(func::FuncOp func) {
 }
 
 bool StepGraph::isFree(Value value) const {
-  Value root = viewedBy(value);
+  Value root = train::skipViews(value);
   Operation *def = root.getDefiningOp();
   return !def || isa<train::ReadOp>(def) ||
          def->hasTrait<OpTrait::ConstantLike>() || written.contains(root);
@@ -82,7 +70,7 @@ std::vector<int64_t> StepGraph::keptBytes() const {
   llvm::DenseMap<Value, Stay> stays;
   for (Operation *op : backward)
     for (Value operand : op->getOperands()) {
-      Value root = viewedBy(operand);
+      Value root = train::skipViews(operand);
       Operation *def = root.getDefiningOp();
       if (isFree(root) || !(isForward(def) || def->hasAttr(kRecomputedAttr)))
         continue;

@@ -57,12 +57,6 @@ private:
   llvm::DenseSet<mlir::Value> written; ///< Roots of what leaves the function.
 };
 
-/// True if `op` only shows its first operand under another shape or name.
-bool isView(mlir::Operation *op);
-
-/// What `value` is a view of, or itself.
-mlir::Value viewedBy(mlir::Value value);
-
 /// Bytes of a dense tensor.
 int64_t bytesOf(mlir::Value value);
 

@@ -3,6 +3,7 @@
 #include "compiler/Analysis/Precision/Fp8Layers.h"
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "compiler/Support/Machine.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -10,17 +11,8 @@
 using namespace mlir;
 using namespace mpc;
 
-ProductExtents mpc::extentsOf(train::MatmulOp op) {
-  RankedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
-  if (rhs.getRank() != 2 || (lhs.getRank() != 2 && op.getTransposeLhs()))
-    return {0, 0, 0};
-  int64_t columns = rhs.getDimSize(op.getTransposeRhs() ? 0 : 1);
-  int64_t sum = rhs.getDimSize(op.getTransposeRhs() ? 1 : 0);
-  return {sum == 0 ? 0 : lhs.getNumElements() / sum, sum, columns};
-}
-
-SmallVector<train::MatmulOp> LinearLayer::products() const {
-  SmallVector<train::MatmulOp> all = {forward};
+SmallVector<train::ContractionOpInterface> LinearLayer::products() const {
+  SmallVector<train::ContractionOpInterface> all = {forward};
   llvm::append_range(all, backward);
   return all;
 }
@@ -38,7 +30,7 @@ llvm::DenseSet<Value> mpc::findGradients(func::FuncOp func) {
 
 bool mpc::isWeight(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<amp::CastOp, train::ReshapeOp, train::TransposeOp>(op))
+    if (!isa<amp::CastOp>(op) && !train::rearranges(op))
       break;
     value = op->getOperand(0);
   }
@@ -49,22 +41,18 @@ SmallVector<LinearLayer>
 mpc::findLinearLayers(func::FuncOp func,
                       const llvm::DenseSet<Value> &gradients) {
   llvm::MapVector<StringRef, LinearLayer> layers;
-  auto isNarrow = [](train::MatmulOp op) {
-    return isLowTensor(op.getLhs().getType()) &&
-           isLowTensor(op.getRhs().getType());
-  };
-  for (auto op : func.front().getOps<train::MatmulOp>()) {
+  for (auto op : func.front().getOps<train::ContractionOpInterface>()) {
     std::optional<StringRef> layer = op.getLayer();
-    if (!layer || !isNarrow(op))
+    if (!layer || !llvm::all_of(op->getOperandTypes(), isLowTensor))
       continue;
     StringRef name = *layer;
-    if (gradients.contains(op.getResult())) {
+    if (gradients.contains(op->getResult(0))) {
       if (layers.contains(name))
         layers[name].backward.push_back(op);
       continue;
     }
     // A node that is more than one product is no layer.
-    if (isWeight(op.getLhs()) != isWeight(op.getRhs()) &&
+    if (isWeight(op->getOperand(0)) != isWeight(op->getOperand(1)) &&
         !layers.insert({name, {name.str(), op, {}}}).second)
       layers[name].forward = nullptr;
   }
@@ -78,8 +66,8 @@ mpc::findLinearLayers(func::FuncOp func,
 std::optional<amp::Decision> mpc::whyNotFp8(const LinearLayer &layer) {
   if (layer.backward.empty())
     return amp::Decision{Rule::Fp8Untrained};
-  for (train::MatmulOp product : layer.products()) {
-    auto [rows, sum, columns] = extentsOf(product);
+  for (train::ContractionOpInterface product : layer.products()) {
+    auto [rows, sum, columns] = product.getExtents();
     if (rows == 0)
       return amp::Decision{Rule::Fp8Batches};
     if (rows % 16 != 0 || sum % 16 != 0 || columns % 16 != 0) {
@@ -96,7 +84,7 @@ std::optional<amp::Decision> mpc::whyNotFp8(const LinearLayer &layer) {
 /// What a cast or a view of it is read by products for.
 static Value roundedOnce(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<amp::CastOp, train::ReshapeOp>(op))
+    if (!isa<amp::CastOp>(op) && !train::isReshape(op))
       break;
     value = op->getOperand(0);
   }
@@ -124,15 +112,16 @@ double mpc::fp8SavesOnGpu(const LinearLayer &layer) {
   const Machine gpu = findMachine("cuda", {"sm_89"});
   double saved = 0;
   llvm::MapVector<Value, bool> tensors; ///< Whether turned for some product.
-  for (train::MatmulOp product : layer.products()) {
-    auto [rows, sum, columns] = extentsOf(product);
+  for (train::ContractionOpInterface product : layer.products()) {
+    auto [rows, sum, columns] = product.getExtents();
     double work = 2.0 * rows * sum * columns;
     saved += work / gpu.bf16 - work / gpu.fp8;
     // A byte of each operand instead of two.
     saved += (1.0 * rows * sum + 1.0 * sum * columns) / gpu.bytes;
     // Both must lie along the sum.
-    tensors[roundedOnce(product.getLhs())] |= product.getTransposeLhs();
-    tensors[roundedOnce(product.getRhs())] |= !product.getTransposeRhs();
+    for (OpOperand &factor : product->getOpOperands())
+      tensors[roundedOnce(factor.get())] |=
+          !product.liesAlongSum(factor.getOperandNumber());
   }
   return saved - timeOfRounding(tensors, gpu);
 }

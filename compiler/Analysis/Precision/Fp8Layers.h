@@ -18,20 +18,12 @@
 
 namespace mpc {
 
-/// Extents of a product of matrices, all rows of a batch taken together.
-struct ProductExtents {
-  int64_t rows, sum, columns;
-};
-
-/// Null-like (all zero) for a product of a batch of matrices by another.
-ProductExtents extentsOf(train::MatmulOp op);
-
 struct LinearLayer {
   std::string name; ///< The name of its ONNX node.
-  train::MatmulOp forward;
-  llvm::SmallVector<train::MatmulOp> backward;
+  train::ContractionOpInterface forward;
+  llvm::SmallVector<train::ContractionOpInterface> backward;
 
-  llvm::SmallVector<train::MatmulOp> products() const;
+  llvm::SmallVector<train::ContractionOpInterface> products() const;
 };
 
 /// What depends on the seed of a gradient.

@@ -2,6 +2,7 @@
 
 #include "compiler/Analysis/Precision/Labelling.h"
 
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "compiler/Support/UserInput/Profile.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -32,7 +33,7 @@ static bool isKeptScalar(PrecisionOpInterface op, Value value) {
 /// and views cost nothing: the plan computes in place.
 static bool movesBytes(Operation *op) {
   auto cost = dyn_cast<train::CostOpInterface>(op);
-  return cost && !cost.isView();
+  return cost && !train::isView(op);
 }
 
 /// Elements that running an op which moves bytes reads of one operand.

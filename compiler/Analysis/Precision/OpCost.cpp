@@ -3,6 +3,7 @@
 #include "compiler/Analysis/Precision/OpCost.h"
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -44,7 +45,7 @@ FloatType mpc::operandType(Operation *op) {
 OpCost mpc::costOf(Operation *op) {
   OpCost cost;
   auto counted = dyn_cast<train::CostOpInterface>(op);
-  if (!counted || counted.isView())
+  if (!counted || train::isView(op))
     return cost;
   auto add = [&](Type type, int64_t elements) {
     FloatType element = getFloatElementType(type);

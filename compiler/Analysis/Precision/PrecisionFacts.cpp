@@ -2,6 +2,7 @@
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "compiler/Support/Precision/Precisions.h"
 
 #include "mlir/IR/Builders.h"
@@ -17,6 +18,8 @@ bool mpc::readsWeights(Operation *op) {
                    state.getKind() == train::StateKind::WorkingCopy ||
                    state.getKind() == train::StateKind::Derived);
 }
+
+bool mpc::writesState(Operation *op) { return isa<train::WriteOp>(op); }
 
 std::string mpc::typeName(FloatType type) {
   std::string name;
@@ -145,21 +148,15 @@ SmallVector<Value> mpc::findGradientPacks(func::FuncOp func) {
   return packs;
 }
 
-bool mpc::isObserved(Operation *op) {
-  if (isa<amp::SelectIfFiniteOp, train::ConstantOp, train::InjectOp,
-          train::PackOp, train::ReadOp, train::RoundingOp, train::UnpackOp>(op))
-    return false;
-  // What is finite rounds to FP8 as something finite.
-  if (isa<amp::QuantizeOp>(op))
-    return false;
-  auto cost = dyn_cast<train::CostOpInterface>(op);
-  return !cost || !cost.isView();
+bool mpc::computesNumbers(Operation *op) {
+  return !op->hasTrait<amp::ComputesNoNumbers>() && !train::isView(op);
 }
 
 bool mpc::isReported(Operation *op) {
   auto isFloat = [](Type type) { return getFloatElementType(type) != nullptr; };
   return isa<amp::PrecisionOpInterface>(op) &&
-         isa<train::CostOpInterface>(op) && !isa<train::UnpackOp>(op) &&
+         isa<train::CostOpInterface>(op) &&
+         !op->hasTrait<train::AccessesStates>() &&
          (llvm::any_of(op->getOperandTypes(), isFloat) ||
           llvm::any_of(op->getResultTypes(), isFloat));
 }

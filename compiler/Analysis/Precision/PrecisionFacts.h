@@ -16,6 +16,9 @@ namespace mpc {
 /// True for reads of weights: masters, copies, and what is derived from them.
 bool readsWeights(mlir::Operation *op);
 
+/// True for an op that gives a state its value for the next step.
+bool writesState(mlir::Operation *op);
+
 /// "bf16"
 std::string typeName(mlir::FloatType type);
 
@@ -73,7 +76,7 @@ bool isReported(mlir::Operation *op);
 
 /// True if profiles and --check-numerics look at what `op` makes: false if it
 /// computes no number, or none that was not finite before.
-bool isObserved(mlir::Operation *op);
+bool computesNumbers(mlir::Operation *op);
 
 /// The gradients of parameters that `func` packs
 /// (passes/Grad/Update/Packing.h), in order.

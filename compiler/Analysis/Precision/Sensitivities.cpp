@@ -16,7 +16,7 @@ static Sensitivity sensitivityOf(const ProfiledTensor &tensor) {
 
 /// What mixed precision adds is in no fp32 program.
 static bool isMeasured(Operation *op) {
-  return isObserved(op) && !isa<amp::AmpDialect>(op->getDialect());
+  return computesNumbers(op) && !isa<amp::AmpDialect>(op->getDialect());
 }
 
 /// A weight of the model, not the pack that holds all.

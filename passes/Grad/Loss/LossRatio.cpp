@@ -1,6 +1,7 @@
 //===- LossRatio.cpp - Losses that a model divides itself -----------------===//
 
 #include "passes/Grad/Loss/LossRatio.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "passes/Grad/EntryPoints.h"
 
 #include "mlir/IR/Matchers.h"
@@ -97,7 +98,7 @@ std::optional<LossRatio> mpc::findLossRatio(Value term,
 
 /// Whether `op` multiplies the gradient `grad` by a fixed number.
 static bool scalesGradient(Operation *op, Value grad, const Sources &sources) {
-  if (auto cost = dyn_cast<train::CostOpInterface>(op); cost && cost.isView())
+  if (train::isView(op))
     return true;
   auto affine = dyn_cast<train::AffineOpInterface>(op);
   return affine && llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {

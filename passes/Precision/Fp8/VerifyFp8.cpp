@@ -3,6 +3,7 @@
 #include "passes/Precision/Fp8/VerifyFp8.h"
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "passes/Precision/HoistWeightQuantization.h"
 
 using namespace mlir;
@@ -12,13 +13,10 @@ static bool isFp8(Type type) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type));
 }
 
-static bool isMove(Operation *op) {
-  return isa_and_nonnull<train::ReshapeOp, train::TransposeOp>(op);
-}
-
-/// Puts 8 bit into a state, or takes it out.
-static bool isStorage(Operation *op) {
-  return isa<train::PackOp, train::WriteOp, train::ReadOp, train::UnpackOp>(op);
+/// Whether `op` is a product, and of operands of 8 bit.
+static bool multipliesFp8(Operation *op) {
+  return isa_and_present<train::ContractionOpInterface>(op) &&
+         isFp8(op->getOperand(0).getType());
 }
 
 /// What has to see to it.
@@ -27,7 +25,7 @@ static constexpr llvm::StringLiteral kFp8Pass = "mpc-use-fp8";
 /// The scale with which `value` was rounded, here or in @derive; null if it was
 /// not.
 static Value scaleOf(Value value) {
-  while (isMove(value.getDefiningOp()))
+  while (train::rearranges(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
   value = derivedFrom(value);
   auto quantize =
@@ -35,11 +33,11 @@ static Value scaleOf(Value value) {
   return quantize ? quantize.getScale() : Value();
 }
 
-static LogicalResult verifyProduct(train::MatmulOp op) {
-  Value lhs = scaleOf(op.getLhs()), rhs = scaleOf(op.getRhs());
+static LogicalResult verifyProduct(Operation *op) {
+  Value lhs = scaleOf(op->getOperand(0)), rhs = scaleOf(op->getOperand(1));
   if (!lhs || !rhs)
-    return blame(op.emitOpError("multiplies a tensor of 8 bit that was not "
-                                "rounded with a scale"),
+    return blame(op->emitOpError("multiplies a tensor of 8 bit that was not "
+                                 "rounded with a scale"),
                  op, kFp8Pass);
   for (Operation *user : op->getUsers()) {
     auto unscaled = dyn_cast<amp::DequantizeOp>(user);
@@ -47,7 +45,7 @@ static LogicalResult verifyProduct(train::MatmulOp op) {
         derivedFrom(unscaled.getRhsScale()) == rhs)
       continue;
     InFlightDiagnostic error =
-        op.emitOpError("must give up the scales of its operands first");
+        op->emitOpError("must give up the scales of its operands first");
     error.attachNote(user->getLoc()) << "read here";
     return blame(std::move(error), op, kFp8Pass);
   }
@@ -55,22 +53,20 @@ static LogicalResult verifyProduct(train::MatmulOp op) {
 }
 
 LogicalResult mpc::verifyFp8(Operation *op) {
-  auto product = dyn_cast<train::MatmulOp>(op);
-  if (product && isFp8(product.getLhs().getType()))
-    return verifyProduct(product);
-  if (auto unscaled = dyn_cast<amp::DequantizeOp>(op)) {
-    auto input = unscaled.getInput().getDefiningOp<train::MatmulOp>();
-    if (!input || !isFp8(input.getLhs().getType()))
-      return blame(op->emitOpError("must follow a product of 8 bit"), op,
-                   kFp8Pass);
-  }
-  bool rounds = isa<amp::QuantizeOp>(op);
-  if (isStorage(op))
+  if (multipliesFp8(op))
+    return verifyProduct(op);
+  auto unscaled = dyn_cast<amp::DequantizeOp>(op);
+  if (unscaled && !multipliesFp8(unscaled.getInput().getDefiningOp()))
+    return blame(op->emitOpError("must follow a product of 8 bit"), op,
+                 kFp8Pass);
+  // States hold 8 bit, too.
+  if (op->hasTrait<train::AccessesStates>())
     return success();
-  if (!rounds && !isMove(op) && llvm::any_of(op->getOperandTypes(), isFp8))
+  bool rounds = isa<amp::QuantizeOp>(op), moves = train::rearranges(op);
+  if (!rounds && !moves && llvm::any_of(op->getOperandTypes(), isFp8))
     return blame(op->emitOpError("must not read 8 bit: products alone do"), op,
                  kFp8Pass);
-  if (!rounds && !isMove(op) && llvm::any_of(op->getResultTypes(), isFp8))
+  if (!rounds && !moves && llvm::any_of(op->getResultTypes(), isFp8))
     return blame(
         op->emitOpError("must not make 8 bit: amp.quantize alone does"), op,
         kFp8Pass);

@@ -59,4 +59,10 @@ def RangeOpInterface : OpInterface<"RangeOpInterface"> {
   ];
 }
 
+// Marks ops whose results hold no numbers that are new: they are those of
+// operands or states, or of use to diagnosis alone.
+def ComputesNoNumbers : NativeOpTrait<"ComputesNoNumbers"> {
+  let cppNamespace = "::mpc::amp";
+}
+
 #endif // MPC_COMPILER_DIALECT_AMP_IR_AMPINTERFACES_TD

@@ -14,7 +14,7 @@ def Amp_Wide : StaticShapeTensorOf<[F16, BF16, F32]>;
 def Amp_Scales : StaticShapeTensorOf<[F32]>;
 
 def Amp_QuantizeOp : Amp_Op<"quantize", [
-    Pure, AllShapesMatch<["input", "result"]>]> {
+    Pure, ComputesNoNumbers, AllShapesMatch<["input", "result"]>]> {
   let summary = "Round a tensor times a scale to FP8";
   let description = [{
     To nearest, ties to even, in f32. What lies beyond the largest number of the

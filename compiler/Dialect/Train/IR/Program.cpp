@@ -27,6 +27,10 @@ bool mpc::train::isTrainingEntry(Operation *entry) {
          hasRole(entry, EntryRole::Accumulate);
 }
 
+bool mpc::train::isOutput(Operation *op) {
+  return isa<WriteOp, func::ReturnOp>(op);
+}
+
 Program Program::around(Operation *op) {
   auto module = dyn_cast<ModuleOp>(op);
   return Program(module ? module : op->getParentOfType<ModuleOp>());

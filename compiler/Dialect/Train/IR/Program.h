@@ -35,6 +35,10 @@ llvm::StringRef entryName(mlir::Operation *entry);
 /// Whether the entry runs once for each batch of training.
 bool isTrainingEntry(mlir::Operation *entry);
 
+/// Whether what `op` reads outlives the function: it returns values or writes
+/// them to a state.
+bool isOutput(mlir::Operation *op);
+
 /// A view of a module of the train dialect; costs nothing to make. Searches
 /// walk over the functions or states of the module.
 class Program {

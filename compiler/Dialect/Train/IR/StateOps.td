@@ -121,7 +121,8 @@ def Train_StateOp : Train_Op<"state", [
 }
 
 def Train_ReadOp : Train_Op<"read", [
-    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    Pure, AccessesStates, ComputesNoNumbers,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "The value of a state at the entry of the function";
   let description = [{
     (C1) the symbol is a state of the result type.
@@ -135,7 +136,7 @@ def Train_ReadOp : Train_Op<"read", [
 }
 
 def Train_WriteOp : Train_Op<"write", [
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    AccessesStates, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Give a state its value for the next step";
   let description = [{
     Takes effect when the function returns. One write per state and function.
@@ -148,7 +149,8 @@ def Train_WriteOp : Train_Op<"write", [
   let extraClassDeclaration = "StateOp getStateOp();";
 }
 
-def Train_PackOp : Train_Op<"pack", [Pure]> {
+def Train_PackOp : Train_Op<"pack", [
+    Pure, AccessesStates, ComputesNoNumbers]> {
   let summary = "Lay tensors out one after the other in one";
   let description = [{
     Operand `i` occupies `offsets[i]` and on, row-major; gaps are zero. The
@@ -164,7 +166,8 @@ def Train_PackOp : Train_Op<"pack", [Pure]> {
 }
 
 def Train_UnpackOp : Train_Op<"unpack", [
-    Pure, DeclareOpInterfaceMethods<PrecisionOpInterface>,
+    Pure, AccessesStates, ComputesNoNumbers, ViewOpInterface,
+    DeclareOpInterfaceMethods<PrecisionOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface>]> {
   let summary = "One tensor of a packed one; a view, never a copy";
   let description = [{
@@ -174,10 +177,11 @@ def Train_UnpackOp : Train_Op<"unpack", [
   let arguments = (ins Train_Tensor:$packed, I64Attr:$offset); // unpack_c1, unpack_c2
   let results = (outs Train_Tensor:$result);
   let hasVerifier = 1;
-  let extraClassDeclaration = "bool isView() { return true; }";
+  let extraClassDeclaration = "int64_t getViewOffset() { return getOffset(); }";
 }
 
-def Train_ConstantOp : Train_Op<"constant", [Pure, ConstantLike]> {
+def Train_ConstantOp : Train_Op<"constant", [
+    Pure, ConstantLike, ComputesNoNumbers]> {
   let summary = "A small constant tensor";
   let description = [{
     (C1) `value` has the type of the result.

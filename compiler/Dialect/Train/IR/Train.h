@@ -49,6 +49,20 @@ struct IndexRange {
   std::optional<int64_t> ignored = std::nullopt;
 };
 
+/// How a loss compares a prediction with a target.
+enum class LossKind {
+  CrossEntropy,          ///< Of logits with labels.
+  NegativeLogLikelihood, ///< Of logarithms of probabilities with labels.
+  MeanSquaredError,
+  MeanAbsoluteError,
+  BinaryCrossEntropyWithLogits,
+};
+
+/// Extents of a product of matrices, all rows of a batch taken together.
+struct ProductExtents {
+  int64_t rows = 0, sum = 0, columns = 0;
+};
+
 /// Marks ops that bring values to one scale; see TrainBase.td.
 template <typename ConcreteOp>
 class Normalizes : public mlir::OpTrait::TraitBase<ConcreteOp, Normalizes> {};
@@ -62,6 +76,11 @@ class ElementByElement
 template <typename ConcreteOp>
 class MakesIndices : public mlir::OpTrait::TraitBase<ConcreteOp, MakesIndices> {
 };
+
+/// Marks ops between values and states; see TrainBase.td.
+template <typename ConcreteOp>
+class AccessesStates
+    : public mlir::OpTrait::TraitBase<ConcreteOp, AccessesStates> {};
 
 /// Marks ops that no gradient flows back through; see TrainBase.td.
 template <typename ConcreteOp>

@@ -66,6 +66,8 @@ def Indexes : DeclareOpInterfaceMethods<IndexOpInterface>;
 def IndexesTable : DeclareOpInterfaceMethods<IndexOpInterface, ["getIndexedTable"]>;
 def Moves : DeclareOpInterfaceMethods<MoveOpInterface>;
 def EndsLosses : DeclareOpInterfaceMethods<BatchLossOpInterface>;
+def TakesApart : DeclareOpInterfaceMethods<PartOpInterface>;
+def Joins : DeclareOpInterfaceMethods<JoinOpInterface>;
 def Reduces : DeclareOpInterfaceMethods<ReductionOpInterface>;
 def Kernel : DeclareOpInterfaceMethods<KernelOpInterface>;
 
@@ -83,6 +85,11 @@ def ElementByElement : NativeOpTrait<"ElementByElement"> {
 
 // Marks ops whose results are indices that are in range wherever they are used.
 def MakesIndices : NativeOpTrait<"MakesIndices"> {
+  let cppNamespace = "::mpc::train";
+}
+
+// Marks ops that put tensors into states and packs or take them out, as they are.
+def AccessesStates : NativeOpTrait<"AccessesStates"> {
   let cppNamespace = "::mpc::train";
 }
 

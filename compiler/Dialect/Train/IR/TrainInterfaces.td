@@ -91,6 +91,34 @@ def BatchLossOpInterface : OpInterface<"BatchLossOpInterface"> {
   ];
 }
 
+def LossOpInterface : OpInterface<"LossOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    A loss: it compares a prediction with a target, which holds the labels of
+    classes or one number for each element.
+  }];
+  let methods = [
+    InterfaceMethod<"How prediction and target are compared.",
+      "::mpc::train::LossKind", "getLossKind">,
+    InterfaceMethod<"The operand that the gradient flows back to.",
+      "::mlir::Value", "getPrediction">,
+    InterfaceMethod<"What the prediction is compared with.",
+      "::mlir::Value", "getTarget">,
+    InterfaceMethod<"How the losses of samples are combined.",
+      "::mpc::train::LossReduction", "getReduction">,
+    InterfaceMethod<"The weights of classes; null if all count alike.",
+      "::mlir::Value", "getClassWeights", (ins), "", [{ return nullptr; }]>,
+    InterfaceMethod<"The label that does not count; null if all do.",
+      "::mlir::IntegerAttr", "getIgnoredLabel", (ins), "", [{ return nullptr; }]>,
+    InterfaceMethod<[{
+        Spreads this share of each label over all classes. Fails if the target
+        holds no labels.
+      }],
+      "::mlir::LogicalResult", "smoothLabels", (ins "double":$share), "",
+      [{ return ::mlir::failure(); }]>,
+  ];
+}
+
 def LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
@@ -164,6 +192,79 @@ def MoveOpInterface : OpInterface<"MoveOpInterface"> {
   ];
 }
 
+def ViewOpInterface : OpInterface<"ViewOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op that computes and moves nothing: its one result is the memory of an
+    operand, or a run of it, under another shape or as another value.
+  }];
+  let methods = [
+    InterfaceMethod<"The operand whose memory the result has.",
+      "::mlir::Value", "getViewed", (ins), "",
+      [{ return $_op->getOperand(0); }]>,
+    InterfaceMethod<
+      "The element of that operand, in row-major order, where the result begins.",
+      "int64_t", "getViewOffset", (ins), "", [{ return 0; }]>,
+  ];
+}
+
+def PartOpInterface : OpInterface<"PartOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op each result of which is a box of consecutive elements of one operand.
+  }];
+  let methods = [
+    InterfaceMethod<"The operand that is taken apart.", "::mlir::Value",
+      "getWhole", (ins), "", [{ return $_op->getOperand(0); }]>,
+    InterfaceMethod<"Where the box of a result begins in each dimension.",
+      "::llvm::SmallVector<int64_t>", "getPartOffsets",
+      (ins "unsigned":$result)>,
+  ];
+}
+
+def JoinOpInterface : OpInterface<"JoinOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op whose one result is all of its operands side by side.
+  }];
+  let methods = [
+    InterfaceMethod<"The dimension along which the operands follow each other.",
+      "int64_t", "getJoinAxis">,
+  ];
+}
+
+def ContractionOpInterface : OpInterface<"ContractionOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    A product of matrices that matrix units can multiply in FP8. Its operand 0 is
+    the left factor, operand 1 the right one.
+  }];
+  let methods = [
+    InterfaceMethod<
+      "The linear layer that the product belongs to, forward or backward; none without one.",
+      "::std::optional<::llvm::StringRef>", "getLayer">,
+    InterfaceMethod<
+      "The extents of one product of two matrices; all zero if there are several products.",
+      "::mpc::train::ProductExtents", "getExtents">,
+    InterfaceMethod<
+      "Returns true if the elements that are summed up lie side by side in this factor.",
+      "bool", "liesAlongSum", (ins "unsigned":$factor)>,
+    InterfaceMethod<
+      "Transposes factors until `liesAlongSum` holds for both, as FP8 needs.",
+      "void", "layAlongSum", (ins "::mlir::OpBuilder &":$builder)>,
+    InterfaceMethod<
+      "The catalog's kernel for the product of scaled factors.",
+      "::llvm::StringRef", "getScaledKernelName">,
+    InterfaceMethod<[{
+        Builds the product of the same factors times two numbers, the reciprocals
+        of their scales, with one rounding behind them.
+      }],
+      "::mlir::Value", "buildScaled",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$lhs_factor,
+           "::mlir::Value":$rhs_factor)>,
+  ];
+}
+
 def AffineOpInterface : OpInterface<"AffineOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
@@ -215,9 +316,6 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
     InterfaceMethod<
       "Floating-point operations of one execution; a multiply-add counts two.",
       "int64_t", "getFlops">,
-    InterfaceMethod<
-      "Returns true if the op moves no byte: its result is its operand under another shape.",
-      "bool", "isView", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
         Returns true if the op computes nothing: its one result has the numbers
         of its first operand in their order, under another shape or rounded to

@@ -10,7 +10,8 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 def Train_MatmulOp : Train_InferredOp<"matmul", [
-    Differentiable, Kernel, Ranged, Sums, DeclareOpInterfaceMethods<RowsOpInterface>]> {
+    Differentiable, Kernel, Ranged, Sums, DeclareOpInterfaceMethods<RowsOpInterface>,
+    DeclareOpInterfaceMethods<ContractionOpInterface>]> {
   let summary = "Matrix product of the last two dimensions";
   let description = [{
     `lhs` is [B.., M, K] ([B.., K, M] with `transpose_lhs`), `rhs` [B.., K, N]

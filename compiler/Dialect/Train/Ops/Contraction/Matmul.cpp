@@ -42,7 +42,9 @@ Terms MatmulOp::getTerms(unsigned) { return Terms::Contracted; }
 
 StringRef MatmulOp::getKernelName() { return "matmul"; }
 
-StringRef ScaledMatmulOp::getKernelName() { return "scaled_matmul"; }
+static constexpr StringLiteral kScaledMatmulKernel = "scaled_matmul";
+
+StringRef ScaledMatmulOp::getKernelName() { return kScaledMatmulKernel; }
 
 /// A product of matrices, or of many by one: row by row.
 template <typename OpTy> static Value rowsOperandOf(OpTy op) {
@@ -60,6 +62,49 @@ SmallVector<int64_t> MatmulOp::getKernelAttributes() {
 
 SmallVector<int64_t> ScaledMatmulOp::getKernelAttributes() {
   return {getTransposeLhs(), getTransposeRhs()};
+}
+
+//===----------------------------------------------------------------------===//
+// FP8
+//===----------------------------------------------------------------------===//
+
+ProductExtents MatmulOp::getExtents() {
+  RankedTensorType lhs = getLhs().getType(), rhs = getRhs().getType();
+  if (rhs.getRank() != 2 || (lhs.getRank() != 2 && getTransposeLhs()))
+    return {};
+  auto [sum, columns] = matrixExtents(rhs, getTransposeRhs());
+  return {sum == 0 ? 0 : lhs.getNumElements() / sum, sum, columns};
+}
+
+bool MatmulOp::liesAlongSum(unsigned factor) {
+  return factor == 0 ? !getTransposeLhs() : getTransposeRhs();
+}
+
+void MatmulOp::layAlongSum(OpBuilder &builder) {
+  for (OpOperand &factor : (*this)->getOpOperands()) {
+    if (liesAlongSum(factor.getOperandNumber()))
+      continue;
+    auto type = cast<RankedTensorType>(factor.get().getType());
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+    std::swap(order[order.size() - 2], order.back());
+    factor.set(TransposeOp::create(builder, getLoc(), factor.get(), order));
+  }
+  setTransposeLhs(false);
+  setTransposeRhs(true);
+}
+
+StringRef MatmulOp::getScaledKernelName() { return kScaledMatmulKernel; }
+
+Value MatmulOp::buildScaled(OpBuilder &builder, Value lhsFactor,
+                            Value rhsFactor) {
+  auto flag = [&](bool set) {
+    return set ? builder.getUnitAttr() : UnitAttr();
+  };
+  auto scaled = ScaledMatmulOp::create(
+      builder, getLoc(), getType(), getLhs(), getRhs(), lhsFactor, rhsFactor,
+      flag(getTransposeLhs()), flag(getTransposeRhs()));
+  scaled->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  return scaled;
 }
 
 //===----------------------------------------------------------------------===//

@@ -259,6 +259,18 @@ static Value buildClassDivisor(Op op, OpBuilder &builder) {
                              /*keepdims=*/false);
 }
 
+LossKind ElementLossOp::getLossKind() {
+  switch (getKind()) {
+  case ElementLoss::MeanSquaredError:
+    return LossKind::MeanSquaredError;
+  case ElementLoss::MeanAbsoluteError:
+    return LossKind::MeanAbsoluteError;
+  case ElementLoss::BinaryCrossEntropyWithLogits:
+    return LossKind::BinaryCrossEntropyWithLogits;
+  }
+  llvm_unreachable("all losses handled");
+}
+
 #define MPC_BATCH_LOSS(OP, TERMS, WEIGHTED, DIVISOR)                           \
   bool OP::isSumReduction() { return getReduction() == LossReduction::Sum; }   \
   bool OP::isWeighted() { return !isSumReduction() && (WEIGHTED); }            \

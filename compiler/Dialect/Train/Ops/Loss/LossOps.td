@@ -17,9 +17,9 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 // inputs are checked before (`mpc.range`). With `label_smoothing` e the loss
 // of a label is 1 - e times itself and e times the mean of those of all classes,
 // as torch.nn.CrossEntropyLoss has it.
-class Train_ClassLossOp<string mnemonic, string what>
+class Train_ClassLossOp<string mnemonic, string kind, string what>
     : Train_InferredOp<mnemonic, [
-        Differentiable, Generated, Ranged, Indexes, EndsLosses]> {
+        Differentiable, Generated, Ranged, Indexes, EndsLosses, LossOpInterface]> {
   let summary = what;
   let description = [{
     (C1) labels have the shape of the first operand without dimension 1.
@@ -27,7 +27,19 @@ class Train_ClassLossOp<string mnemonic, string what>
     (C3) C is at most 2^31 - 1: kernels compare labels in 32 bits.
     (C4) `label_smoothing` lies in [0, 1], and there is no `weight` beside it.
   }];
-  let extraClassDeclaration = compatible # pins;
+  let extraClassDeclaration = compatible # pins # [{
+    ::mpc::train::LossKind getLossKind() {
+      return ::mpc::train::LossKind::}] # kind # [{;
+    }
+    ::mlir::Value getPrediction() { return getInput(); }
+    ::mlir::Value getTarget() { return getLabels(); }
+    ::mlir::Value getClassWeights() { return getWeight(); }
+    ::mlir::IntegerAttr getIgnoredLabel() { return getIgnoreIndexAttr(); }
+    ::mlir::LogicalResult smoothLabels(double share) {
+      setLabelSmoothing(::llvm::APFloat(share));
+      return ::mlir::success();
+    }
+  }];
   let arguments = (ins Train_FloatTensor:$input, // class_loss_c3
                    Train_IntTensor:$labels, // class_loss_c1
                    Optional<Train_FloatTensor>:$weight,               // class_loss_c2
@@ -51,10 +63,11 @@ class Train_ClassLossGradOp<string mnemonic, string what>
 }
 
 def Train_SoftmaxCrossEntropyOp : Train_ClassLossOp<"softmax_cross_entropy",
-    "-log softmax(input)[label]">;
+    "CrossEntropy", "-log softmax(input)[label]">;
 def Train_SoftmaxCrossEntropyGradOp : Train_ClassLossGradOp<"softmax_cross_entropy_grad",
     "Gradient of softmax_cross_entropy with respect to the logits">;
-def Train_NllLossOp : Train_ClassLossOp<"nll_loss", "-input[label]">;
+def Train_NllLossOp : Train_ClassLossOp<"nll_loss",
+    "NegativeLogLikelihood", "-input[label]">;
 def Train_NllLossGradOp : Train_ClassLossGradOp<"nll_loss_grad",
     "Gradient of nll_loss with respect to the log-probabilities">;
 
@@ -69,7 +82,7 @@ def Train_ElementLoss : I32EnumAttr<"ElementLoss", "a loss that compares element
 def Train_ElementLossAttr : EnumAttr<Train_Dialect, Train_ElementLoss, "element_loss">;
 
 def Train_ElementLossOp : Train_InferredOp<"element_loss", [
-    Differentiable, Generated, Ranged, EndsLosses]> {
+    Differentiable, Generated, Ranged, EndsLosses, LossOpInterface]> {
   let summary = "Squared error, absolute error, or stable binary cross-entropy of logits";
   let description = [{
     mse: `(p - t)^2`; l1: `|p - t|`; bce_with_logits:
@@ -78,7 +91,9 @@ def Train_ElementLossOp : Train_InferredOp<"element_loss", [
 
     (C1) prediction and target have one shape.
   }];
-  let extraClassDeclaration = compatible # pins;
+  let extraClassDeclaration = compatible # pins # [{
+    ::mpc::train::LossKind getLossKind();
+  }];
   let arguments = (ins Train_FloatTensor:$prediction, Train_FloatTensor:$target, // element_loss_c1
                    Train_ElementLossAttr:$kind, Train_ReductionAttr:$reduction);
   let results = (outs Train_FloatTensor:$loss);

@@ -30,7 +30,7 @@ def Train_ObserveOp : Train_Op<"observe", [Pure, Kernel]> {
   let hasVerifier = 1;
 }
 
-def Train_RoundingOp : Train_Op<"rounding", [Kernel]> {
+def Train_RoundingOp : Train_Op<"rounding", [Kernel, ComputesNoNumbers]> {
   let summary = "What rounding a tensor would do to the loss";
   let description = [{
     The sum of `gradient` times what rounding `value` to bf16, f16 and e4m3 would
@@ -46,7 +46,8 @@ def Train_RoundingOp : Train_Op<"rounding", [Kernel]> {
   let hasVerifier = 1;
 }
 
-def Train_InjectOp : Train_Op<"inject", [Pure, Generated, AllTypesMatch<["input", "result"]>]> {
+def Train_InjectOp : Train_Op<"inject", [
+    Pure, Generated, ComputesNoNumbers, AllTypesMatch<["input", "result"]>]> {
   let summary = "Another value in place of a tensor's, if this is where";
   let description = [{
     `input`, but `fault` in every element if `place` is `index`. Tests choose at

@@ -7,3 +7,9 @@ using namespace mpc::train;
 
 #define GET_OP_CLASSES
 #include "compiler/Dialect/Train/IR/RecomputeOps.cpp.inc"
+
+Value mpc::train::skipBarriers(Value value) {
+  while (auto barrier = value.getDefiningOp<RematBarrierOp>())
+    value = barrier.getValue();
+  return value;
+}

@@ -4,7 +4,8 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-def Train_RematBarrierOp : Train_Op<"remat_barrier", [Pure, AllTypesMatch<["value", "result"]>]> {
+def Train_RematBarrierOp : Train_Op<"remat_barrier", [
+    Pure, ViewOpInterface, AllTypesMatch<["value", "result"]>]> {
   let summary = "A value as what runs again reads it";
   let description = [{
     The result is `value`, in its memory, but another value to every pass: what

@@ -31,6 +31,19 @@ Move ConcatOp::getMove() { return Move::Joined; }
 Move SliceOp::getMove() { return Move::Picked; }
 Move SplitOp::getMove() { return Move::Picked; }
 
+int64_t ConcatOp::getJoinAxis() { return getAxis(); }
+
+SmallVector<int64_t> SliceOp::getPartOffsets(unsigned) {
+  return llvm::to_vector(getOffsets());
+}
+
+SmallVector<int64_t> SplitOp::getPartOffsets(unsigned result) {
+  SmallVector<int64_t> offsets(getInput().getType().getRank());
+  for (int64_t size : getSizes().take_front(result))
+    offsets[getAxis()] += size;
+  return offsets;
+}
+
 /// The identity on scalars; the helpers of Lowering.h convert where types
 /// differ.
 static SmallVector<Value> moveElement(OpBuilder &, Location, ValueRange x) {

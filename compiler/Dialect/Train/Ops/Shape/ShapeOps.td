@@ -10,7 +10,8 @@ class Train_ShapeOp<string mnemonic, list<Trait> traits = []>
         Pure, DeclareOpInterfaceMethods<PrecisionOpInterface>,
         DeclareOpInterfaceMethods<CostOpInterface>])>;
 
-def Train_ReshapeOp : Train_ShapeOp<"reshape", [Differentiable, Generated, Ranged, Moves]> {
+def Train_ReshapeOp : Train_ShapeOp<"reshape", [
+    Differentiable, Generated, Ranged, Moves, ViewOpInterface]> {
   let summary = "The same elements in row-major order under another shape";
   let description = [{
     Flatten, Squeeze and Unsqueeze are reshapes. Lowers to a view.
@@ -21,10 +22,7 @@ def Train_ReshapeOp : Train_ShapeOp<"reshape", [Differentiable, Generated, Range
   let results = (outs Train_Tensor:$result);
   let hasVerifier = 1;
   let hasFolder = 1;
-  let extraClassDeclaration = [{
-    bool isView() { return true; }
-    bool isIdentity() { return true; }
-  }];
+  let extraClassDeclaration = "bool isIdentity() { return true; }";
 }
 
 def Train_TransposeOp : Train_InferredOp<"transpose", [Differentiable, Generated, Ranged, Moves]> {
@@ -51,7 +49,8 @@ def Train_BroadcastToOp : Train_ShapeOp<"broadcast_to", [Differentiable, Generat
   let hasFolder = 1;
 }
 
-def Train_ConcatOp : Train_InferredOp<"concat", [Differentiable, Generated, Ranged, Moves]> {
+def Train_ConcatOp : Train_InferredOp<"concat", [
+    Differentiable, Generated, Ranged, Moves, Joins]> {
   let summary = "Join tensors along one dimension";
   let description = [{
     (C1) there is an operand, and `axis` lies in [0, rank).
@@ -62,7 +61,8 @@ def Train_ConcatOp : Train_InferredOp<"concat", [Differentiable, Generated, Rang
   let hasFolder = 1;
 }
 
-def Train_SliceOp : Train_ShapeOp<"slice", [Differentiable, Generated, Ranged, Moves]> {
+def Train_SliceOp : Train_ShapeOp<"slice", [
+    Differentiable, Generated, Ranged, Moves, TakesApart]> {
   let summary = "A box of consecutive elements";
   let description = [{
     The gradient is zero outside the box. Several slices of one tensor that part
@@ -78,7 +78,8 @@ def Train_SliceOp : Train_ShapeOp<"slice", [Differentiable, Generated, Ranged, M
   let hasCanonicalizer = 1;
 }
 
-def Train_SplitOp : Train_InferredOp<"split", [Differentiable, Generated, Ranged, Moves]> {
+def Train_SplitOp : Train_InferredOp<"split", [
+    Differentiable, Generated, Ranged, Moves, TakesApart]> {
   let summary = "Part a tensor along one dimension";
   let description = [{
     Result `i` has `sizes[i]` of the positions of dimension `axis`; together
