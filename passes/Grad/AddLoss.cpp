@@ -46,6 +46,10 @@ static BlockArgument findInput(Value value) {
 
 static Value buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
                        LossReduction reduction) {
+  auto byElements = [&](train::ElementLoss kind) -> Value {
+    return train::ElementLossOp::create(builder, loc, loss.prediction,
+                                        loss.target, kind, reduction);
+  };
   switch (loss.kind) {
   case LossKind::CrossEntropy:
     return train::SoftmaxCrossEntropyOp::create(
@@ -55,10 +59,12 @@ static Value buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
     return train::NllLossOp::create(builder, loc, loss.prediction, loss.target,
                                     loss.weight, reduction, loss.ignoredLabel,
                                     /*label_smoothing=*/nullptr);
-  case LossKind::Element:
-    return train::ElementLossOp::create(builder, loc, loss.prediction,
-                                        loss.target, loss.elementKind,
-                                        reduction);
+  case LossKind::MeanSquaredError:
+    return byElements(train::ElementLoss::MeanSquaredError);
+  case LossKind::MeanAbsoluteError:
+    return byElements(train::ElementLoss::MeanAbsoluteError);
+  case LossKind::BinaryCrossEntropyWithLogits:
+    return byElements(train::ElementLoss::BinaryCrossEntropyWithLogits);
   }
   llvm_unreachable("all losses handled");
 }
@@ -105,8 +111,7 @@ static Value toScalar(OpBuilder &builder, Location loc, Value value) {
 static Location lossLoc(func::FuncOp func, const LossChoice &choice) {
   if (choice.inGraph)
     return skipIdentities(getReturn(func).getOperand(choice.output)).getLoc();
-  return makeNodeLoc(func.getContext(), kLossNode,
-                     lossName(choice.kind, choice.elementKind));
+  return makeNodeLoc(func.getContext(), kLossNode, lossName(choice.kind));
 }
 
 /// Labels of `scores` whose dimension `axis` counts classes.
@@ -121,7 +126,7 @@ static RankedTensorType labelsOf(RankedTensorType scores, int64_t axis) {
 static Loss appendTarget(func::FuncOp func, const LossChoice &choice) {
   OpBuilder builder(func.getContext());
   Value output = getReturn(func).getOperand(choice.output);
-  Loss loss{choice.kind, choice.elementKind};
+  Loss loss{choice.kind};
   Value prediction = findPrediction(output, choice);
   loss.prediction = prediction;
 
@@ -195,18 +200,17 @@ static LogicalResult smoothLabels(func::FuncOp train, double smoothing) {
       skipIdentities(getReturn(train).getOperand(0)).getDefiningOp();
   if (auto mean = dyn_cast_or_null<train::ReduceMeanOp>(op))
     op = skipIdentities(mean.getInput()).getDefiningOp();
-  if (!isa_and_present<train::SoftmaxCrossEntropyOp, train::NllLossOp>(op))
-    return emitUsageError(train.getLoc()) << "option 'label-smoothing' needs a "
-                                             "loss that compares classes with "
-                                             "labels, and this is none";
-  if (op->getNumOperands() > 2)
+  auto loss = dyn_cast_if_present<train::LossOpInterface>(op);
+  if (loss && loss.getClassWeights())
     return emitUsageError(train.getLoc())
            << "option 'label-smoothing' does not go with class weights, which "
               "the "
               "loss has";
-  op->setAttr("label_smoothing",
-              FloatAttr::get(Float64Type::get(op->getContext()), smoothing));
-  return success();
+  if (loss && succeeded(loss.smoothLabels(smoothing)))
+    return success();
+  return emitUsageError(train.getLoc()) << "option 'label-smoothing' needs a "
+                                           "loss that compares classes with "
+                                           "labels, and this is none";
 }
 
 /// Whether the exponential of the loss is a perplexity: it is the mean over
@@ -387,7 +391,7 @@ struct AddLossPass
     std::string axis = std::to_string(choice.classes.axis);
     StringRef target = argumentName(train, train.getNumArguments() - 1);
     return builder.getStrArrayAttr(ArrayRef<StringRef>{
-        lossName(choice.kind, choice.elementKind), outputName, target,
+        lossName(choice.kind), outputName, target,
         choice.takesLabels() ? StringRef(axis) : StringRef()});
   }
   std::string outputName; ///< Of the output that is the loss, or has one.
@@ -417,7 +421,7 @@ struct AddLossPass
         partLabels(func, own->prediction, own->target);
     std::optional<Loss> loss = prepareLoss(train, choice);
     if (loss)
-      choice.text += (", " + lossName(loss->kind, loss->elementKind)).str();
+      choice.text += (", " + lossName(loss->kind)).str();
     if (hasPerplexity(evaluate, choice,
                       findLoss(getReturn(evaluate).getOperand(0))))
       module->setAttr(kMetricsAttr,

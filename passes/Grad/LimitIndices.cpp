@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Grad/Indices/FlatIndices.h"
@@ -89,7 +90,8 @@ private:
   using Next = std::vector<Pending>;
   Found visit(OpOperand &use, Way way, Next &next);
   Found visitIndex(OpOperand &use, Limits limits, Way way);
-  void visitConcat(train::ConcatOp concat, OpOperand &use, Way way, Next &next);
+  void visitJoin(train::JoinOpInterface join, OpOperand &use, Way way,
+                 Next &next);
   void visitSelect(train::SelectOp select, OpOperand &use, Way way, Next &next);
   void visitInteger(train::IntegerOp op, OpOperand &use, Way way, Next &next);
   std::optional<SmallVector<Limits>> replacedBy(Value condition,
@@ -230,11 +232,13 @@ InputUses::replacedBy(Value condition, bool isKeptIfTrue) const {
       return std::nullopt;
     // Kept where both hold: replaced where either does not.
     bool isEither = isKept ? isa<train::AndOp>(op) : isa<train::OrOp>(op);
-    if (isEither || isa<train::ReshapeOp, train::BroadcastToOp>(op)) {
+    auto move = dyn_cast<train::MoveOpInterface>(op);
+    bool repeats = move && move.getMove() == train::Move::Repeated;
+    if (isEither || repeats || train::isReshape(op)) {
       for (Value operand : op->getOperands())
         work.emplace_back(operand, isKept);
-    } else if (isa<train::NotOp>(op)) {
-      work.emplace_back(op->getOperand(0), !isKept);
+    } else if (auto opposite = dyn_cast<train::NotOp>(op)) {
+      work.emplace_back(opposite.getInput(), !isKept);
     } else if (auto compare = dyn_cast<train::CompareOp>(op)) {
       auto integers = comparedWith(compare, !isKept);
       if (!integers)
@@ -274,39 +278,23 @@ void InputUses::visitInteger(train::IntegerOp op, OpOperand &use, Way way,
   next.push_back(allUses(op.getResult(), way));
 }
 
-/// The results of an op that takes a tensor apart, and where each begins along
-/// `axis`; none of another op.
-static SmallVector<std::pair<Value, int64_t>> partsOf(Operation *op,
-                                                      int64_t axis) {
-  SmallVector<std::pair<Value, int64_t>> parts;
-  if (auto slice = dyn_cast<train::SliceOp>(op))
-    parts.emplace_back(slice.getResult(), slice.getOffsets()[axis]);
-  auto split = dyn_cast<train::SplitOp>(op);
-  if (!split)
-    return parts;
-  int64_t begin = 0;
-  for (Value part : split->getResults()) {
-    parts.emplace_back(part, begin);
-    if (int64_t(split.getAxis()) == axis)
-      begin += typeOf(part).getDimSize(axis);
-  }
-  return parts;
-}
-
 /// What was joined may be taken apart again, as exporters write x[i, j].
-void InputUses::visitConcat(train::ConcatOp concat, OpOperand &use, Way way,
-                            Next &next) {
-  int64_t axis = concat.getAxis(), begin = 0;
-  for (Value other : concat->getOperands().take_front(use.getOperandNumber()))
+void InputUses::visitJoin(train::JoinOpInterface join, OpOperand &use, Way way,
+                          Next &next) {
+  int64_t axis = join.getJoinAxis(), begin = 0;
+  for (Value other : join->getOperands().take_front(use.getOperandNumber()))
     begin += typeOf(other).getDimSize(axis);
   int64_t end = begin + typeOf(use.get()).getDimSize(axis);
-  RankedTensorType joined = typeOf(concat.getResult());
-  for (OpOperand &further : concat.getResult().getUses()) {
-    auto parts = partsOf(further.getOwner(), axis);
-    if (parts.empty())
+  RankedTensorType joined = typeOf(join->getResult(0));
+  for (OpOperand &further : join->getResult(0).getUses()) {
+    auto parts = dyn_cast<train::PartOpInterface>(further.getOwner());
+    if (!parts) {
       next.push_back({Value(), &further, way});
-    for (auto [part, first] : parts) {
+      continue;
+    }
+    for (OpResult part : parts->getResults()) {
       SmallVector<int64_t> shape(typeOf(part).getShape());
+      int64_t first = parts.getPartOffsets(part.getResultNumber())[axis];
       int64_t last = first + shape[axis];
       if (last <= begin || end <= first)
         continue;
@@ -346,8 +334,8 @@ InputUses::Found InputUses::visit(OpOperand &use, Way way, Next &next) {
     visitInteger(integer, use, way, next);
   } else if (auto select = dyn_cast<train::SelectOp>(op)) {
     visitSelect(select, use, way, next);
-  } else if (auto concat = dyn_cast<train::ConcatOp>(op)) {
-    visitConcat(concat, use, way, next);
+  } else if (auto join = dyn_cast<train::JoinOpInterface>(op)) {
+    visitJoin(join, use, way, next);
   } else if (movesValues(op)) {
     for (Value result : op->getResults())
       next.push_back(takesPart(op) ? usesOfPart(result, way)

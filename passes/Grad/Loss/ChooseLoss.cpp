@@ -6,34 +6,18 @@
 
 using namespace mlir;
 using namespace mpc;
-using train::ElementLoss;
 
-template <typename ClassLossOp>
-static Loss fromClassLoss(ClassLossOp op, LossKind kind) {
-  Loss loss{kind};
-  loss.prediction = op.getInput();
-  loss.target = op.getLabels();
-  loss.weight = op.getWeight();
-  loss.ignoredLabel = op.getIgnoreIndexAttr();
-  loss.reduction = op.getReduction();
-  return loss;
+bool mpc::takesLabels(LossKind kind) {
+  return kind == LossKind::CrossEntropy ||
+         kind == LossKind::NegativeLogLikelihood;
 }
 
 std::optional<Loss> mpc::findLoss(Value value) {
-  Operation *op = skipIdentities(value).getDefiningOp();
-  if (auto entropy = dyn_cast_or_null<train::SoftmaxCrossEntropyOp>(op))
-    return fromClassLoss(entropy, LossKind::CrossEntropy);
-  if (auto likelihood = dyn_cast_or_null<train::NllLossOp>(op))
-    return fromClassLoss(likelihood, LossKind::NegativeLogLikelihood);
-  auto element = dyn_cast_or_null<train::ElementLossOp>(op);
-  if (!element)
+  auto op = skipIdentities(value).getDefiningOp<train::LossOpInterface>();
+  if (!op)
     return std::nullopt;
-  Loss loss{LossKind::Element};
-  loss.elementKind = element.getKind();
-  loss.prediction = element.getPrediction();
-  loss.target = element.getTarget();
-  loss.reduction = element.getReduction();
-  return loss;
+  return Loss{op.getLossKind(),     op.getPrediction(),   op.getTarget(),
+              op.getClassWeights(), op.getIgnoredLabel(), op.getReduction()};
 }
 
 /// Returns true if a loss op is among what `value` is computed from.
@@ -55,43 +39,30 @@ static bool dependsOnLoss(Value value) {
 // Names
 //===----------------------------------------------------------------------===//
 
-static StringRef elementLossName(ElementLoss kind) {
-  switch (kind) {
-  case ElementLoss::MeanSquaredError:
-    return "mse";
-  case ElementLoss::MeanAbsoluteError:
-    return "l1";
-  case ElementLoss::BinaryCrossEntropyWithLogits:
-    return "bce-with-logits";
-  }
-  llvm_unreachable("all losses named");
-}
-
-StringRef mpc::lossName(LossKind kind, ElementLoss elementKind) {
+StringRef mpc::lossName(LossKind kind) {
   switch (kind) {
   case LossKind::CrossEntropy:
     return "softmax-cross-entropy";
   case LossKind::NegativeLogLikelihood:
     return "negative-log-likelihood";
-  case LossKind::Element:
-    return elementLossName(elementKind);
+  case LossKind::MeanSquaredError:
+    return "mse";
+  case LossKind::MeanAbsoluteError:
+    return "l1";
+  case LossKind::BinaryCrossEntropyWithLogits:
+    return "bce-with-logits";
   }
   llvm_unreachable("all losses named");
 }
 
-static LogicalResult parseLossName(StringRef name, LossChoice &choice) {
-  choice.kind = LossKind::Element;
-  if (name == "softmax-cross-entropy")
-    choice.kind = LossKind::CrossEntropy;
-  else if (name == "mse")
-    choice.elementKind = ElementLoss::MeanSquaredError;
-  else if (name == "l1")
-    choice.elementKind = ElementLoss::MeanAbsoluteError;
-  else if (name == "bce-with-logits")
-    choice.elementKind = ElementLoss::BinaryCrossEntropyWithLogits;
-  else
-    return failure();
-  return success();
+/// The loss of this name among those that can be taken of an output.
+static std::optional<LossKind> parseLossName(StringRef name) {
+  for (LossKind kind :
+       {LossKind::CrossEntropy, LossKind::MeanSquaredError,
+        LossKind::MeanAbsoluteError, LossKind::BinaryCrossEntropyWithLogits})
+    if (lossName(kind) == name)
+      return kind;
+  return std::nullopt;
 }
 
 /// "'a', 'b', 'c'" for the outputs of `func` that `indices` name.
@@ -156,9 +127,9 @@ Value mpc::findPrediction(Value output, const LossChoice &choice) {
       if (softmax.getAxis() == axis)
         return softmax.getInput();
   }
-  if (choice.elementKind == ElementLoss::BinaryCrossEntropyWithLogits &&
-      isa_and_nonnull<train::SigmoidOp>(op))
-    return op->getOperand(0);
+  if (choice.kind == LossKind::BinaryCrossEntropyWithLogits)
+    if (auto sigmoid = dyn_cast_or_null<train::SigmoidOp>(op))
+      return sigmoid.getInput();
   return output;
 }
 
@@ -177,7 +148,7 @@ static LogicalResult putIntoWords(func::FuncOp predict, bool isAsked,
     choice.text = ("output '" + output + "' of the model").str();
     std::optional<Loss> loss = findLoss(value);
     if (loss)
-      choice.text += (", " + lossName(loss->kind, loss->elementKind)).str();
+      choice.text += (", " + lossName(loss->kind)).str();
     if (type.getNumElements() > 1)
       choice.why += "; training minimizes its mean";
     if (loss && loss->isMeanOfElements())
@@ -194,17 +165,15 @@ static LogicalResult putIntoWords(func::FuncOp predict, bool isAsked,
            << output << "' is " << shapeText(type)
            << (axis == 1 ? "" : ", with classes along axis ")
            << (axis == 1 ? "" : std::to_string(axis));
-  StringRef name = lossName(choice.kind, choice.elementKind);
+  StringRef name = lossName(choice.kind);
   std::string target = targetName(predict, classes);
   choice.text =
       (name + " of output '" + output + "' against input '" + target + "'")
           .str();
   if (classes && type.getRank() > 2)
     choice.text += ", classes along axis " + std::to_string(axis);
-  bool isSigmoid = isa_and_nonnull<train::SigmoidOp>(value.getDefiningOp()) &&
-                   !classes &&
-                   choice.elementKind == ElementLoss::MeanSquaredError;
-  if (isSigmoid && !isAsked)
+  bool suitsSigmoid = choice.kind == LossKind::MeanSquaredError && !isAsked;
+  if (suitsSigmoid && value.getDefiningOp<train::SigmoidOp>())
     choice.why += "; '" + output.str() +
                   "' comes from sigmoid: for targets from 0 to 1 "
                   "option 'loss'=bce-with-logits trains better";
@@ -227,7 +196,7 @@ static LogicalResult chooseAxis(func::FuncOp predict, int64_t asked,
     return emitUsageError(predict.getLoc())
            << "option 'label-axis'=" << asked << " means nothing to "
            << (choice.inGraph ? "a loss of the model's own"
-                              : lossName(choice.kind, choice.elementKind));
+                              : lossName(choice.kind));
   }
   if (typeOf(getReturn(predict).getOperand(choice.output)).getRank() < 2)
     return success(); // Described as an error.
@@ -261,11 +230,13 @@ static LogicalResult chooseByOption(func::FuncOp predict, StringRef option,
                                     LossChoice &choice) {
   auto [kind, name] = option.split(':');
   choice.inGraph = kind == "output";
-  if (!choice.inGraph && failed(parseLossName(kind, choice)))
+  std::optional<LossKind> known = parseLossName(kind);
+  if (!choice.inGraph && !known)
     return emitUsageError(predict.getLoc())
            << "unknown loss '" << kind
            << "'; use softmax-cross-entropy, mse, l1, bce-with-logits or "
               "output:NAME";
+  choice.kind = known.value_or(choice.kind);
   FailureOr<unsigned> output =
       name.empty() ? onlyOutput(predict) : findOutput(predict, name);
   if (failed(output))

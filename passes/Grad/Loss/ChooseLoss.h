@@ -9,19 +9,21 @@
 
 namespace mpc {
 
-enum class LossKind { CrossEntropy, NegativeLogLikelihood, Element };
+using train::LossKind;
+
+/// Whether a loss of this kind compares classes with labels.
+bool takesLabels(LossKind kind);
 
 /// A loss and what it compares.
 struct Loss {
   LossKind kind;
-  train::ElementLoss elementKind = train::ElementLoss::MeanSquaredError;
   mlir::Value prediction = nullptr;
   mlir::Value target = nullptr;
   mlir::Value weight = nullptr;             ///< Of classes; may be null.
   mlir::IntegerAttr ignoredLabel = nullptr; ///< May be null.
   train::LossReduction reduction = train::LossReduction::Mean;
 
-  bool isClassification() const { return kind != LossKind::Element; }
+  bool isClassification() const { return mpc::takesLabels(kind); }
 
   /// Of a loss of the model's own: whether its elements stay apart and their
   /// mean is not that of the labels, some of which count more or not at all.
@@ -35,21 +37,20 @@ struct Loss {
 struct LossChoice {
   unsigned output = 0;
   bool inGraph = false; ///< The output is the loss, not what it is taken of.
-  LossKind kind = LossKind::Element;
-  train::ElementLoss elementKind = train::ElementLoss::MeanSquaredError;
+  LossKind kind = LossKind::MeanSquaredError;
   ClassAxis classes; ///< For a loss of classes that is taken of an output.
   std::string text;  ///< For `mpc.loss`.
   std::string why;   ///< For `mpc.notes`.
 
   /// True if labels become an input of their own.
-  bool takesLabels() const { return !inGraph && kind != LossKind::Element; }
+  bool takesLabels() const { return !inGraph && mpc::takesLabels(kind); }
 };
 
 /// The loss op that `value` is the result of, up to its shape.
 std::optional<Loss> findLoss(mlir::Value value);
 
 /// "softmax-cross-entropy", "mse".
-llvm::StringRef lossName(LossKind kind, train::ElementLoss elementKind);
+llvm::StringRef lossName(LossKind kind);
 
 /// A name for the input that the loss compares with, which none has yet:
 /// "labels" or "targets".

@@ -2,6 +2,7 @@
 
 #include "passes/Grad/Update/Groups.h"
 
+#include "compiler/Dialect/Train/IR/Views.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Notes.h"
 #include "compiler/Support/UserInput/Nearest.h"
@@ -96,7 +97,7 @@ static bool isNormalized(Value value) {
       return false;
     if (op->hasTrait<train::Normalizes>())
       return true;
-    if (!isa<train::ReshapeOp, train::TransposeOp, train::MulOp>(op))
+    if (!train::rearranges(op) && !isa<train::MulOp>(op))
       return false;
     value = op->getOperand(0);
   }
@@ -111,7 +112,7 @@ static bool isOfNorm(Value value) {
     bool isSecond = use.getOperandNumber() > 0;
     if (op->hasTrait<train::Normalizes>() && isSecond)
       return true;
-    if (isa<train::ReshapeOp>(op) && isOfNorm(op->getResult(0)))
+    if (train::isReshape(op) && isOfNorm(op->getResult(0)))
       return true;
     if (isa<train::MulOp, train::AddOp>(op) && isSecond &&
         isNormalized(op->getOperand(0)))
