@@ -46,7 +46,7 @@ mlir::Value buildFunctionGradient(mlir::Operation *op, mlir::OpBuilder &builder,
 /// The attributes of an op of the table.
 llvm::SmallVector<double> parametersOf(mlir::Operation *op);
 
-/// What the results of an op of the table can be (FunctionRanges.cpp).
+/// What the results of an op of the table can be (Ranges.cpp).
 amp::NumberRange rangeOfFunction(mlir::Operation *op,
                                  const amp::NumberRange &input);
 

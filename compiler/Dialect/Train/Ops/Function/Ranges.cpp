@@ -1,10 +1,11 @@
-//===- FunctionRanges.cpp - What functions of one number can be -----------===//
+//===- Ranges.cpp - What functions of one number can be -------------------===//
 //
-// Of a function that never falls the formula is enough; others say what they
-// are at worst. Of one without a row here nothing is known.
+// A function that never falls needs its formula alone; others say what they
+// are at worst. Nothing is known of a function without a row here.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Dialect/Train/Ops/Ranges.h"
 #include "compiler/Dialect/Train/Ops/Function/Functions.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -15,8 +16,6 @@
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
-
-using amp::NumberRange;
 
 namespace {
 
@@ -31,8 +30,6 @@ struct FunctionRange {
 };
 
 } // namespace
-
-static constexpr double kInfinity = NumberRange::kInfinity;
 
 static double softplus(double x) {
   return x > 40 ? x : std::log1p(std::exp(x));

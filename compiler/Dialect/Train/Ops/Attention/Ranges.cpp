@@ -1,0 +1,19 @@
+//===- Ranges.cpp - What results of attention can be ----------------------===//
+
+#include "compiler/Dialect/Train/Ops/Ranges.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+/// Shares of values, which add up to 1, or to 0 where a query sees no key.
+void AttentionOp::inferRanges(Ranges operands, Results results) {
+  const NumberRange &value = operands[2];
+  NumberRange range =
+      amp::computedIn(orZero(NumberRange::within(value.low, value.high)));
+  NumberRange scores = amp::sumOf(lastExtent(getQuery()),
+                                  amp::productOf(operands[0], operands[1]));
+  range.mayBeNan = range.mayBeInfinite =
+      !scores.isFinite() || !value.isFinite() || !range.isBounded();
+  results[0] = range.withoutRows();
+}

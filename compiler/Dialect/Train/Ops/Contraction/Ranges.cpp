@@ -1,0 +1,44 @@
+//===- Ranges.cpp - What results of products can be -----------------------===//
+
+#include "compiler/Dialect/Train/Ops/Ranges.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+/// The range of sums of `count` products. What a row adds up to bounds them, as
+/// does its norm, by Cauchy and Schwarz.
+static NumberRange contracted(double count, const NumberRange &lhs,
+                              const NumberRange &rhs, bool hasRows) {
+  NumberRange product = amp::productOf(lhs, rhs);
+  NumberRange sum = amp::sumOf(count, product);
+  if (!hasRows || rhs.most() == kInfinity)
+    return sum;
+  double most =
+      std::min(lhs.rowSum, lhs.rowNorm * std::sqrt(count)) * rhs.most();
+  if (!(most < sum.most()))
+    return sum;
+  most *= 1 + count * 0x1p-24;
+  NumberRange range = NumberRange::within(std::max(sum.low, -most),
+                                          std::min(sum.high, most), {lhs, rhs});
+  return range;
+}
+
+void MatmulOp::inferRanges(Ranges operands, Results results) {
+  ArrayRef<int64_t> lhs = shapeOf(getLhs());
+  double count = lhs[lhs.size() - (getTransposeLhs() ? 2 : 1)];
+  results[0] = contracted(count, operands[0], operands[1], !getTransposeLhs());
+}
+
+void ConvOp::inferRanges(Ranges operands, Results results) {
+  double count = 1; // Of the weight, [O, C/group, K..].
+  for (int64_t extent : shapeOf(getWeight()).drop_front())
+    count *= extent;
+  // Zeros at the borders.
+  results[0] = contracted(count, orZero(operands[0]), operands[1], false);
+  if (getBias())
+    results[0] = amp::sumOf(results[0], operands[2]);
+}

@@ -1,0 +1,31 @@
+//===- Ranges.cpp - What results at computed places can be ----------------===//
+
+#include "compiler/Dialect/Train/Ops/Ranges.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+// Rows of a table; of floats an index out of range gives NaN.
+void GatherOp::inferRanges(Ranges operands, Results results) {
+  results[0] = orZero(operands[0]).withoutRows();
+  results[0].mayBeNan = true;
+}
+
+void EmbeddingOp::inferRanges(Ranges operands, Results results) {
+  results[0] = operands[0].withoutRows();
+  results[0].mayBeNan = true;
+}
+
+/// Without weights elements are moved, with them added up by constants.
+void ResampleOp::inferRanges(Ranges operands, Results results) {
+  if (!getWeights()) {
+    results[0] = orZero(operands[0]).withoutRows();
+    return;
+  }
+  double most = operands[0].most() * operands[2].rowSum;
+  if (!std::isnan(most))
+    results[0] = amp::computedIn(NumberRange::within(-most, most, operands[0]));
+}

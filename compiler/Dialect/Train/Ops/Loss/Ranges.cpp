@@ -1,0 +1,25 @@
+//===- Ranges.cpp - What results of losses can be -------------------------===//
+
+#include "compiler/Dialect/Train/Ops/Ranges.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::train;
+
+/// Logarithms of probabilities; weights of classes may have any sign.
+void SoftmaxCrossEntropyOp::inferRanges(Ranges, Results results) {
+  if (!getWeight())
+    results[0].low = 0;
+}
+
+void NllLossOp::inferRanges(Ranges, Results) {}
+
+void ElementLossOp::inferRanges(Ranges, Results results) {
+  if (getKind() != ElementLoss::BinaryCrossEntropyWithLogits)
+    results[0].low = 0;
+}
+
+void IsCorrectOp::inferRanges(Ranges, Results results) {
+  results[0] = NumberRange::within(0, 1);
+  results[0].least = 1;
+}

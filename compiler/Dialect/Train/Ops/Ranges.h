@@ -1,0 +1,40 @@
+//===- Ranges.h - What the ranges of families share -------------*- C++ -*-===//
+//
+// Each family says in its Ranges.cpp what its results can be
+// (RangeOpInterface), which holds for all data and all weights. An op without
+// ranges may give anything.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MPC_COMPILER_DIALECT_TRAIN_OPS_RANGES_H
+#define MPC_COMPILER_DIALECT_TRAIN_OPS_RANGES_H
+
+#include "compiler/Dialect/Train/IR/Infer.h"
+#include "compiler/Dialect/Train/IR/Train.h"
+
+namespace mpc::train {
+
+using amp::NumberRange;
+using Ranges = llvm::ArrayRef<NumberRange>;
+using Results = llvm::MutableArrayRef<NumberRange>;
+
+inline constexpr double kInfinity = NumberRange::kInfinity;
+
+/// What storing a row in 16 bit may add to its norms.
+inline constexpr double kRounding = 1 + 0x1p-8;
+
+/// The length of a row; 1 for a number.
+int64_t lastExtent(mlir::Value value);
+
+/// What every element of one operand, or 0, gives.
+NumberRange orZero(const NumberRange &range);
+
+/// Limits the norms of `range`, whose rows are `rows` times factors of no more
+/// than `most`.
+void scaleRows(NumberRange &range, const NumberRange &rows, double most);
+
+/// The mean of `count` elements; unknown for none, whose mean is 0 / 0.
+NumberRange meanOf(double count, const NumberRange &range);
+
+} // namespace mpc::train
+
+#endif // MPC_COMPILER_DIALECT_TRAIN_OPS_RANGES_H
