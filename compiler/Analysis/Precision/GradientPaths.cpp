@@ -106,7 +106,7 @@ bool Search::isMovedToPack(OpOperand &use) const {
     return true;
   if (auto cast = dyn_cast<amp::CastOp>(user))
     return moved.contains(cast.getResult());
-  bool moves = isa<train::ConcatOp>(user) || isTransparent(user);
+  bool moves = isa<train::JoinOpInterface>(user) || isTransparent(user);
   return moves && llvm::any_of(user->getResults(), [&](Value result) {
            return paths.contains(result);
          });

@@ -1,5 +1,6 @@
 //===- Dialect.cpp - Registration of the training dialect -----------------===//
 
+#include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Dialect/Train/Ops/Function/Functions.h"
 #include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"

@@ -7,6 +7,8 @@
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_INFER_H
 #define MPC_COMPILER_DIALECT_TRAIN_IR_INFER_H
 
+#include "compiler/Dialect/Train/IR/Train.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
@@ -101,15 +103,38 @@ inline llvm::LogicalResult checkShape(llvm::StringRef what, mlir::Value operand,
                shapeOf(operand), "]");
 }
 
-/// Infers the types of one op by a static function of the source file,
-/// `inferTypes(OP::Adaptor, const OpError &, SmallVectorImpl<Type> &)`.
-#define MPC_INFER(OP)                                                          \
-  LogicalResult OP::inferReturnTypes(                                          \
-      MLIRContext *, std::optional<Location> location, ValueRange operands,    \
-      DictionaryAttr attributes, OpaqueProperties properties,                  \
-      RegionRange regions, SmallVectorImpl<Type> &types) {                     \
-    return inferTypes(Adaptor(operands, attributes, properties, regions),      \
-                      OpError{location, getOperationName()}, types);           \
+/// Infers the type of the first operand.
+template <typename Adaptor>
+llvm::LogicalResult inferSame(Adaptor op, const OpError &,
+                              llvm::SmallVectorImpl<mlir::Type> &types) {
+  types.push_back(op.getOperands()[0].getType());
+  return mlir::success();
+}
+
+/// Infers the type of `grad`, the first operand, whose shape the other has.
+template <typename Adaptor>
+llvm::LogicalResult inferUnaryGrad(Adaptor op, const OpError &error,
+                                   llvm::SmallVectorImpl<mlir::Type> &types) {
+  mlir::Type grad = op.getOperands()[0].getType();
+  mlir::Type other = op.getOperands()[1].getType();
+  if (!haveSameShapes(grad, other)) // unary_grad_c1, function_grad_c3
+    return error("operands must have one shape, but are ", grad, " and ",
+                 other);
+  types.push_back(grad);
+  return mlir::success();
+}
+
+/// Implements InferTypeOpInterface of one op by a function of a source file,
+/// `INFER(OP::Adaptor, const OpError &, SmallVectorImpl<Type> &)`. It is called
+/// `inferTypes` where it serves one op alone.
+#define MPC_INFER(OP, INFER)                                                   \
+  ::llvm::LogicalResult OP::inferReturnTypes(                                  \
+      ::mlir::MLIRContext *, std::optional<::mlir::Location> location,         \
+      ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,          \
+      ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,        \
+      ::llvm::SmallVectorImpl<::mlir::Type> &types) {                          \
+    return INFER(Adaptor(operands, attributes, properties, regions),           \
+                 ::mpc::train::OpError{location, getOperationName()}, types);  \
   }
 
 } // namespace mpc::train

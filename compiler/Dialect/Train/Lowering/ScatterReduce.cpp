@@ -42,7 +42,7 @@ static LogicalResult inferTypes(ScatterReduceOp::Adaptor op,
   types.push_back(op.getInit().getType());
   return success();
 }
-MPC_INFER(ScatterReduceOp)
+MPC_INFER(ScatterReduceOp, inferTypes)
 
 //===----------------------------------------------------------------------===//
 // Lowering

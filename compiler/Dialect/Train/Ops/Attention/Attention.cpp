@@ -73,7 +73,7 @@ static LogicalResult inferTypes(AttentionOp::Adaptor op, const OpError &error,
   types.push_back(pinnedType(sumsShape(result), op.getQuery()));
   return success();
 }
-MPC_INFER(AttentionOp)
+MPC_INFER(AttentionOp, inferTypes)
 
 LogicalResult AttentionOp::buildGradient(OpBuilder &builder,
                                          ValueRange resultGrads,
@@ -122,7 +122,7 @@ static LogicalResult inferTypes(AttentionGradOp::Adaptor op,
         RankedTensorType::get(shapeOf(operand), elementOf(op.getGrad())));
   return success();
 }
-MPC_INFER(AttentionGradOp)
+MPC_INFER(AttentionGradOp, inferTypes)
 
 // Two products give scores and gradients of probabilities, three the results.
 MPC_OP_FACTS(AttentionGradOp, Low,

@@ -102,7 +102,7 @@ static LogicalResult inferTypes(ConvOp::Adaptor op, const OpError &error,
   types.push_back(RankedTensorType::get(result, elementOf(op.getInput())));
   return success();
 }
-MPC_INFER(ConvOp)
+MPC_INFER(ConvOp, inferTypes)
 
 LogicalResult ConvOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                     ArrayRef<bool> needed,
@@ -167,7 +167,7 @@ static LogicalResult inferTypes(ConvGradInputOp::Adaptor op,
   types.push_back(RankedTensorType::get(conv.input, elementOf(op.getGrad())));
   return success();
 }
-MPC_INFER(ConvGradInputOp)
+MPC_INFER(ConvGradInputOp, inferTypes)
 
 LogicalResult
 ConvGradInputOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
@@ -232,7 +232,7 @@ static LogicalResult inferTypes(ConvGradWeightOp::Adaptor op,
   types.push_back(pinnedType(weight, op.getGrad()));
   return success();
 }
-MPC_INFER(ConvGradWeightOp)
+MPC_INFER(ConvGradWeightOp, inferTypes)
 
 LogicalResult
 ConvGradWeightOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,

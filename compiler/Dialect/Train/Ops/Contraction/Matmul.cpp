@@ -1,5 +1,6 @@
 //===- Matmul.cpp - Matrix product ----------------------------------------===//
 
+#include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Dialect/Train/Ops/Gradient.h"
@@ -113,58 +114,50 @@ Value MatmulOp::buildScaled(OpBuilder &builder, Value lhsFactor,
 
 /// The shape of the product of the first two operands of `AdaptorTy`.
 template <typename AdaptorTy>
-static LogicalResult inferShape(AdaptorTy adaptor, StringRef name,
-                                std::optional<Location> loc,
+static LogicalResult inferShape(AdaptorTy adaptor, const OpError &error,
                                 SmallVectorImpl<int64_t> &shape) {
   auto lhs = cast<RankedTensorType>(adaptor.getLhs().getType());
   auto rhs = cast<RankedTensorType>(adaptor.getRhs().getType());
   if (lhs.getRank() < 2 || rhs.getRank() < 2) // matmul_c1, scaled_matmul_c1
-    return emitOptionalError(loc, "'", name,
-                             "' op operands must have rank 2 or more, but are ",
-                             lhs, " and ", rhs);
+    return error("operands must have rank 2 or more, but are ", lhs, " and ",
+                 rhs);
 
   auto [rows, sumLhs] = matrixExtents(lhs, adaptor.getTransposeLhs());
   auto [sumRhs, columns] = matrixExtents(rhs, adaptor.getTransposeRhs());
   if (sumLhs != sumRhs) // matmul_c2, scaled_matmul_c2
-    return emitOptionalError(loc, "'", name,
-                             "' op must sum over equal extents, but they are ",
-                             sumLhs, " in ", lhs, " and ", sumRhs, " in ", rhs);
+    return error("must sum over equal extents, but they are ", sumLhs, " in ",
+                 lhs, " and ", sumRhs, " in ", rhs);
 
   if (!OpTrait::util::getBroadcastedShape(batchShape(adaptor.getLhs()),
                                           batchShape(adaptor.getRhs()),
                                           shape)) // matmul_c3, scaled_matmul_c3
-    return emitOptionalError(loc, "'", name,
-                             "' op leading dimensions must broadcast, but are ",
-                             lhs, " and ", rhs);
+    return error("leading dimensions must broadcast, but are ", lhs, " and ",
+                 rhs);
   shape.append({rows, columns});
   return success();
 }
 
-LogicalResult
-MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
-                           ValueRange operands, DictionaryAttr attributes,
-                           OpaqueProperties properties, RegionRange regions,
-                           SmallVectorImpl<Type> &types) {
-  Adaptor adaptor(operands, attributes, properties, regions);
+static LogicalResult inferTypes(MatmulOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
   SmallVector<int64_t> shape;
-  if (failed(inferShape(adaptor, getOperationName(), loc, shape)))
+  if (failed(inferShape(op, error, shape)))
     return failure();
-  types.push_back(RankedTensorType::get(
-      shape, getElementTypeOrSelf(adaptor.getLhs().getType())));
+  types.push_back(RankedTensorType::get(shape, elementOf(op.getLhs())));
   return success();
 }
+MPC_INFER(MatmulOp, inferTypes)
 
-LogicalResult ScaledMatmulOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location> loc, ValueRange operands,
-    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
-    SmallVectorImpl<Type> &types) {
+static LogicalResult inferTypes(ScaledMatmulOp::Adaptor op,
+                                const OpError &error,
+                                SmallVectorImpl<Type> &types) {
   SmallVector<int64_t> shape;
-  if (failed(inferShape(Adaptor(operands, attributes, properties, regions),
-                        getOperationName(), loc, shape)))
+  if (failed(inferShape(op, error, shape)))
     return failure();
-  types.push_back(RankedTensorType::get(shape, Float32Type::get(context)));
+  types.push_back(
+      RankedTensorType::get(shape, Float32Type::get(op.getLhs().getContext())));
   return success();
 }
+MPC_INFER(ScaledMatmulOp, inferTypes)
 
 // matmul_c4, scaled_matmul_c4
 static LogicalResult verifyFormats(Operation *op, Type lhs, Type rhs) {

@@ -162,11 +162,9 @@ int64_t SelectOp::getFlops() { return 0; }
 // Types
 //===----------------------------------------------------------------------===//
 
-using MaybeLoc = std::optional<Location>;
-
 /// The broadcast shape of `operands` with the element type of `like`.
 static LogicalResult inferBroadcast(ValueRange operands, Value like,
-                                    MaybeLoc loc, StringRef name,
+                                    const OpError &error,
                                     SmallVectorImpl<Type> &types) {
   SmallVector<int64_t> shape;
   for (Value operand : operands) {
@@ -177,75 +175,67 @@ static LogicalResult inferBroadcast(ValueRange operands, Value like,
       llvm::interleave(
           operands.getTypes(), os, [&](Type type) { os << "'" << type << "'"; },
           " and ");
-      return emitOptionalError(loc, "'", name,
-                               "' op shapes must broadcast, but are ", list);
+      return error("shapes must broadcast, but are ", list);
     }
   }
   types.push_back(RankedTensorType::get(shape, elementOf(like)));
   return success();
 }
 
-static LogicalResult inferBinary(ValueRange operands, MaybeLoc loc,
-                                 StringRef name,
+template <typename Adaptor>
+static LogicalResult inferBinary(Adaptor op, const OpError &error,
                                  SmallVectorImpl<Type> &types) { // binary_c1
-  return inferBroadcast(operands, operands[0], loc, name, types);
+  return inferBroadcast(op.getOperands(), op.getLhs(), error, types);
 }
 
-static LogicalResult inferSelect(ValueRange operands, MaybeLoc loc,
-                                 StringRef name,
-                                 SmallVectorImpl<Type> &types) { // select_c1
-  Type onTrue = elementOf(operands[1]), onFalse = elementOf(operands[2]);
+static LogicalResult inferTypes(SelectOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) { // select_c1
+  Type onTrue = elementOf(op.getOnTrue()), onFalse = elementOf(op.getOnFalse());
   if (onTrue != onFalse &&
       !(isa<FloatType>(onTrue) && isa<FloatType>(onFalse))) // select_c2
-    return emitOptionalError(loc, "'", name,
-                             "' op must choose between elements of one type, "
-                             "but they are ",
-                             onTrue, " and ", onFalse);
-  return inferBroadcast(operands, operands[1], loc, name, types);
+    return error("must choose between elements of one type, but they are ",
+                 onTrue, " and ", onFalse);
+  return inferBroadcast(op.getOperands(), op.getOnTrue(), error, types);
 }
 
-static LogicalResult inferCompare(ValueRange operands, MaybeLoc loc,
-                                  StringRef name,
-                                  SmallVectorImpl<Type> &types) { // compare_c1
-  if (failed(inferBinary(operands, loc, name, types)))
+static LogicalResult inferTypes(CompareOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) { // compare_c1
+  if (failed(inferBinary(op, error, types)))
     return failure();
   auto type = cast<RankedTensorType>(types[0]);
   types[0] = type.clone(IntegerType::get(type.getContext(), 1));
   return success();
 }
 
-MPC_INFER_FROM_OPERANDS(MaximumOp, inferBinary)
-MPC_INFER_FROM_OPERANDS(MinimumOp, inferBinary)
-MPC_INFER_FROM_OPERANDS(CompareOp, inferCompare)
-MPC_INFER_FROM_OPERANDS(AndOp, inferBinary)
-MPC_INFER_FROM_OPERANDS(OrOp, inferBinary)
-MPC_INFER_FROM_OPERANDS(XorOp, inferBinary)
-MPC_INFER_FROM_OPERANDS(NotOp, inferSame)
-MPC_INFER_FROM_OPERANDS(AddOp, inferBinary)
-MPC_INFER_FROM_OPERANDS(SubOp, inferBinary)
-MPC_INFER_FROM_OPERANDS(MulOp, inferBinary)
-MPC_INFER_FROM_OPERANDS(DivOp, inferBinary)
-MPC_INFER_FROM_OPERANDS(PowOp, inferBinary)
-MPC_INFER_FROM_OPERANDS(NegOp, inferSame)
-MPC_INFER_FROM_OPERANDS(ReluOp, inferSame)
-MPC_INFER_FROM_OPERANDS(SqrtOp, inferSame)
-MPC_INFER_FROM_OPERANDS(ReluGradOp, inferUnaryGrad)
-MPC_INFER_FROM_OPERANDS(RoundToOp, inferSame)
-MPC_INFER_FROM_OPERANDS(StopGradientOp, inferSame) // stop_gradient_c1
-MPC_INFER_FROM_OPERANDS(SelectOp, inferSelect)
-
-LogicalResult
-CastOp::inferReturnTypes(MLIRContext *, MaybeLoc loc, ValueRange operands,
-                         DictionaryAttr attributes, OpaqueProperties properties,
-                         RegionRange regions, SmallVectorImpl<Type> &types) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  Type to = adaptor.getTo();
+static LogicalResult inferTypes(CastOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  Type to = op.getTo();
   if (!TensorType::isValidElementType(to)) // cast_c1
-    return emitOptionalError(
-        loc, "'train.cast' op 'to' must be an element type, but is ", to);
-  types.push_back(cast<RankedTensorType>(operands[0].getType()).clone(to));
+    return error("'to' must be an element type, but is ", to);
+  types.push_back(cast<RankedTensorType>(op.getInput().getType()).clone(to));
   return success();
 }
+
+MPC_INFER(MaximumOp, inferBinary)
+MPC_INFER(MinimumOp, inferBinary)
+MPC_INFER(CompareOp, inferTypes)
+MPC_INFER(AndOp, inferBinary)
+MPC_INFER(OrOp, inferBinary)
+MPC_INFER(XorOp, inferBinary)
+MPC_INFER(NotOp, inferSame)
+MPC_INFER(AddOp, inferBinary)
+MPC_INFER(SubOp, inferBinary)
+MPC_INFER(MulOp, inferBinary)
+MPC_INFER(DivOp, inferBinary)
+MPC_INFER(PowOp, inferBinary)
+MPC_INFER(NegOp, inferSame)
+MPC_INFER(ReluOp, inferSame)
+MPC_INFER(SqrtOp, inferSame)
+MPC_INFER(ReluGradOp, inferUnaryGrad)
+MPC_INFER(RoundToOp, inferSame)
+MPC_INFER(StopGradientOp, inferSame) // stop_gradient_c1
+MPC_INFER(SelectOp, inferTypes)
+MPC_INFER(CastOp, inferTypes)
 
 bool CastOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
   Type wanted = getElementTypeOrSelf(inferred[0]);

@@ -37,7 +37,7 @@ static LogicalResult inferTypes(IntegerOp::Adaptor op, const OpError &error,
   types.push_back(RankedTensorType::get(shape, elementOf(op.getLhs())));
   return success();
 }
-MPC_INFER(IntegerOp)
+MPC_INFER(IntegerOp, inferTypes)
 
 /// No division by zero is ever made, nor that of the least integer by -1.
 static Value divide(ElementBody &m, OpBuilder &builder, Location loc,
@@ -126,7 +126,7 @@ static LogicalResult inferTypes(ReduceByOp::Adaptor op, const OpError &error,
       reducedShape(shape, op.getAxes(), op.getKeepdims()), element));
   return success();
 }
-MPC_INFER(ReduceByOp)
+MPC_INFER(ReduceByOp, inferTypes)
 
 namespace {
 
@@ -231,7 +231,7 @@ static LogicalResult inferTypes(ProductOfOthersOp::Adaptor op,
   types.push_back(op.getInput().getType());
   return success();
 }
-MPC_INFER(ProductOfOthersOp)
+MPC_INFER(ProductOfOthersOp, inferTypes)
 
 LogicalResult
 ProductOfOthersOp::lowerToLinalg(OpBuilder &builder,

@@ -16,14 +16,7 @@ class Train_FunctionOp<string mnemonic, string what, dag parameters = (ins)>
   let results = (outs Train_FloatTensor:$result);
   let extraClassDeclaration = compatible # "bool isBounded();";
   let extraClassDefinition = [{
-    ::llvm::LogicalResult $cppClass::inferReturnTypes(
-        ::mlir::MLIRContext *, ::std::optional<::mlir::Location>,
-        ::mlir::ValueRange operands, ::mlir::DictionaryAttr,
-        ::mlir::OpaqueProperties, ::mlir::RegionRange,
-        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      types.push_back(operands[0].getType());
-      return ::mlir::success();
-    }
+    MPC_INFER($cppClass, inferSame)
     ::mpc::amp::PrecisionClass $cppClass::getPrecisionClass(::mlir::FloatType) {
       return findFunction(getOperationName()).precision;
     }

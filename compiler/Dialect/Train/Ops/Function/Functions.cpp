@@ -2,6 +2,7 @@
 
 #include "compiler/Dialect/Train/Ops/Function/Functions.h"
 
+#include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"
 #include "compiler/Dialect/Train/Lowering/ScalarTangent.h"
 #include "compiler/Dialect/Train/Ops/Gradient.h"
@@ -383,7 +384,7 @@ Value mpc::train::buildFunctionGradient(Operation *op, OpBuilder &builder,
                                 parametersOf(op));
 }
 
-MPC_INFER_FROM_OPERANDS(FunctionGradOp, inferUnaryGrad)
+MPC_INFER(FunctionGradOp, inferUnaryGrad)
 
 LogicalResult FunctionGradOp::verify() {
   const Function *function = lookup(getFunction());

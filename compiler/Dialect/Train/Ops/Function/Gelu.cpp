@@ -1,5 +1,6 @@
 //===- Gelu.cpp - Gaussian error linear unit ------------------------------===//
 
+#include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"
 #include "compiler/Dialect/Train/Lowering/ScalarTangent.h"
 #include "compiler/Dialect/Train/Ops/Gradient.h"
@@ -16,8 +17,8 @@ MPC_OP_FACTS(GeluOp, Follow, 14 * countElements(getResult()),
 MPC_OP_FACTS(GeluGradOp, Follow, 27 * getOrder() * countElements(getResult()),
              "bounded slope, f32 in registers")
 
-MPC_INFER_FROM_OPERANDS(GeluOp, inferSame)
-MPC_INFER_FROM_OPERANDS(GeluGradOp, inferUnaryGrad)
+MPC_INFER(GeluOp, inferSame)
+MPC_INFER(GeluGradOp, inferUnaryGrad)
 
 //===----------------------------------------------------------------------===//
 // Gradients

@@ -19,7 +19,7 @@ static LogicalResult inferTypes(EmbeddingOp::Adaptor op, const OpError &error,
   return inferRows(op.getTable(), op.getIndices(), error,
                    types); // embedding_c1
 }
-MPC_INFER(EmbeddingOp)
+MPC_INFER(EmbeddingOp, inferTypes)
 
 LogicalResult EmbeddingOp::buildGradient(OpBuilder &builder,
                                          ValueRange resultGrads,
@@ -61,7 +61,7 @@ static LogicalResult inferTypes(EmbeddingGradOp::Adaptor op,
   types.push_back(pinnedType(table, op.getGrad()));
   return success();
 }
-MPC_INFER(EmbeddingGradOp)
+MPC_INFER(EmbeddingGradOp, inferTypes)
 
 LogicalResult
 EmbeddingGradOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,

@@ -76,7 +76,7 @@ static LogicalResult inferTypes(FlatIndexOp::Adaptor op, const OpError &error,
   types.push_back(i64Tensor(shape, op.getIndices()[0]));
   return success();
 }
-MPC_INFER(FlatIndexOp)
+MPC_INFER(FlatIndexOp, inferTypes)
 
 LogicalResult FlatIndexOp::lowerToLinalg(OpBuilder &builder,
                                          SmallVectorImpl<Value> &results) {
@@ -112,7 +112,7 @@ static LogicalResult inferTypes(GatherOp::Adaptor op, const OpError &error,
                                 SmallVectorImpl<Type> &types) {
   return inferRows(op.getTable(), op.getIndices(), error, types); // gather_c1
 }
-MPC_INFER(GatherOp)
+MPC_INFER(GatherOp, inferTypes)
 
 int64_t GatherOp::countReads(unsigned operand) {
   return countElements(operand == 0 ? Value(getResult()) : Value(getIndices()));
@@ -168,7 +168,7 @@ static LogicalResult inferTypes(LastIndexOp::Adaptor op, const OpError &error,
   types.push_back(i64Tensor({rows}, op.getIndices()));
   return success();
 }
-MPC_INFER(LastIndexOp)
+MPC_INFER(LastIndexOp, inferTypes)
 
 LogicalResult LastIndexOp::lowerToLinalg(OpBuilder &builder,
                                          SmallVectorImpl<Value> &results) {

@@ -49,7 +49,7 @@ static LogicalResult inferTypes(ResampleOp::Adaptor op, const OpError &error,
   types.push_back(RankedTensorType::get(shape, elementOf(op.getInput())));
   return success();
 }
-MPC_INFER(ResampleOp)
+MPC_INFER(ResampleOp, inferTypes)
 
 /// The elements of a constant operand; null of any other.
 static DenseElementsAttr constantOf(Value value) {

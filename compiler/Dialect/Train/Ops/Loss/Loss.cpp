@@ -126,17 +126,10 @@ static LogicalResult inferClassLossGrad(Adaptor op, const OpError &error,
   return success();
 }
 
-#define MPC_INFER_CLASS_LOSS(OP, INFER)                                        \
-  static LogicalResult inferTypes(OP::Adaptor op, const OpError &error,        \
-                                  SmallVectorImpl<Type> &types) {              \
-    return INFER(op, error, types);                                            \
-  }                                                                            \
-  MPC_INFER(OP)
-MPC_INFER_CLASS_LOSS(SoftmaxCrossEntropyOp, inferClassLoss)
-MPC_INFER_CLASS_LOSS(SoftmaxCrossEntropyGradOp, inferClassLossGrad)
-MPC_INFER_CLASS_LOSS(NllLossOp, inferClassLoss)
-MPC_INFER_CLASS_LOSS(NllLossGradOp, inferClassLossGrad)
-#undef MPC_INFER_CLASS_LOSS
+MPC_INFER(SoftmaxCrossEntropyOp, inferClassLoss)
+MPC_INFER(SoftmaxCrossEntropyGradOp, inferClassLossGrad)
+MPC_INFER(NllLossOp, inferClassLoss)
+MPC_INFER(NllLossGradOp, inferClassLossGrad)
 
 static LogicalResult inferTypes(ElementLossOp::Adaptor op, const OpError &error,
                                 SmallVectorImpl<Type> &types) {
@@ -148,7 +141,7 @@ static LogicalResult inferTypes(ElementLossOp::Adaptor op, const OpError &error,
                                         elementOf(op.getPrediction())));
   return success();
 }
-MPC_INFER(ElementLossOp)
+MPC_INFER(ElementLossOp, inferTypes)
 
 static LogicalResult inferTypes(ElementLossGradOp::Adaptor op,
                                 const OpError &error,
@@ -162,7 +155,7 @@ static LogicalResult inferTypes(ElementLossGradOp::Adaptor op,
   types.push_back(op.getPrediction().getType());
   return success();
 }
-MPC_INFER(ElementLossGradOp)
+MPC_INFER(ElementLossGradOp, inferTypes)
 
 static LogicalResult inferTypes(IsCorrectOp::Adaptor op, const OpError &error,
                                 SmallVectorImpl<Type> &types) {
@@ -176,7 +169,7 @@ static LogicalResult inferTypes(IsCorrectOp::Adaptor op, const OpError &error,
       shapeOf(op.getLabels()), Float32Type::get(op.getLogits().getContext())));
   return success();
 }
-MPC_INFER(IsCorrectOp)
+MPC_INFER(IsCorrectOp, inferTypes)
 
 static LogicalResult inferTypes(IsCountedOp::Adaptor op, const OpError &error,
                                 SmallVectorImpl<Type> &types) {
@@ -192,7 +185,7 @@ static LogicalResult inferTypes(IsCountedOp::Adaptor op, const OpError &error,
   types.push_back(RankedTensorType::get(labels, element));
   return success();
 }
-MPC_INFER(IsCountedOp)
+MPC_INFER(IsCountedOp, inferTypes)
 
 //===----------------------------------------------------------------------===//
 // Gradients

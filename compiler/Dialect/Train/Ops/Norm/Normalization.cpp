@@ -218,7 +218,7 @@ static LogicalResult inferTypes(LayerNormOp::Adaptor op, const OpError &error,
                 statistic, statistic});
   return success();
 }
-MPC_INFER(LayerNormOp)
+MPC_INFER(LayerNormOp, inferTypes)
 
 LogicalResult LayerNormOp::buildGradient(OpBuilder &builder,
                                          ValueRange resultGrads,
@@ -269,7 +269,7 @@ static LogicalResult inferTypes(LayerNormGradOp::Adaptor op,
                 parameter, parameter});
   return success();
 }
-MPC_INFER(LayerNormGradOp)
+MPC_INFER(LayerNormGradOp, inferTypes)
 
 LogicalResult LayerNormGradOp::lowerToLinalg(OpBuilder &builder,
                                              SmallVectorImpl<Value> &results) {
@@ -308,7 +308,7 @@ static LogicalResult inferTypes(BatchNormOp::Adaptor op, const OpError &error,
   types.push_back(op.getInput().getType());
   return success();
 }
-MPC_INFER(BatchNormOp)
+MPC_INFER(BatchNormOp, inferTypes)
 
 /// With fixed statistics the op is linear in its input, and the gradient is
 /// the op again, without mean and bias.
@@ -487,7 +487,7 @@ static LogicalResult inferTypes(BatchNormTrainingOp::Adaptor op,
   types.assign({op.getInput().getType(), statistic, statistic, statistic});
   return success();
 }
-MPC_INFER(BatchNormTrainingOp)
+MPC_INFER(BatchNormTrainingOp, inferTypes)
 
 LogicalResult
 BatchNormTrainingOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
@@ -537,7 +537,7 @@ static LogicalResult inferTypes(BatchNormGradOp::Adaptor op,
                 parameter, parameter});
   return success();
 }
-MPC_INFER(BatchNormGradOp)
+MPC_INFER(BatchNormGradOp, inferTypes)
 
 LogicalResult BatchNormGradOp::lowerToLinalg(OpBuilder &builder,
                                              SmallVectorImpl<Value> &results) {
@@ -572,17 +572,10 @@ static LogicalResult inferSoftmaxGrad(Adaptor op, const OpError &error,
   return success();
 }
 
-#define MPC_INFER_SOFTMAX(OP, INFER)                                           \
-  static LogicalResult inferTypes(OP::Adaptor op, const OpError &error,        \
-                                  SmallVectorImpl<Type> &types) {              \
-    return INFER(op, error, types);                                            \
-  }                                                                            \
-  MPC_INFER(OP)
-MPC_INFER_SOFTMAX(SoftmaxOp, inferSoftmax)
-MPC_INFER_SOFTMAX(LogSoftmaxOp, inferSoftmax)
-MPC_INFER_SOFTMAX(SoftmaxGradOp, inferSoftmaxGrad)
-MPC_INFER_SOFTMAX(LogSoftmaxGradOp, inferSoftmaxGrad)
-#undef MPC_INFER_SOFTMAX
+MPC_INFER(SoftmaxOp, inferSoftmax)
+MPC_INFER(LogSoftmaxOp, inferSoftmax)
+MPC_INFER(SoftmaxGradOp, inferSoftmaxGrad)
+MPC_INFER(LogSoftmaxGradOp, inferSoftmaxGrad)
 
 LogicalResult SoftmaxOp::buildGradient(OpBuilder &builder,
                                        ValueRange resultGrads,

@@ -44,7 +44,7 @@ static LogicalResult inferTypes(RmsNormOp::Adaptor op, const OpError &error,
                 pinnedType(shape.take_front(axis), op.getInput())});
   return success();
 }
-MPC_INFER(RmsNormOp)
+MPC_INFER(RmsNormOp, inferTypes)
 
 LogicalResult RmsNormOp::buildGradient(OpBuilder &builder,
                                        ValueRange resultGrads,
@@ -105,7 +105,7 @@ static LogicalResult inferTypes(RmsNormGradOp::Adaptor op, const OpError &error,
                 pinnedType(tail, op.getInput())});
   return success();
 }
-MPC_INFER(RmsNormGradOp)
+MPC_INFER(RmsNormGradOp, inferTypes)
 
 // With g = grad * scale, x^ = input * inv_rms and means over the normalized
 // dimensions:

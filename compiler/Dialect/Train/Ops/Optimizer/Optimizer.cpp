@@ -12,8 +12,6 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
 
-using MaybeLoc = std::optional<Location>;
-
 MPC_OP_FACTS(SgdOp, Sensitive, 4 * countElements(getWeight()),
              "small updates vanish in 16-bit weights")
 MPC_OP_FACTS(MomentumOp, Sensitive, 6 * countElements(getWeight()),
@@ -48,12 +46,11 @@ static double decimal(const APFloat &value) {
 /// The first `numPacked` operands have one shape, the others are scalars, or,
 /// the one behind them, [rows, 1].
 static LogicalResult checkUpdate(ValueRange operands, size_t numPacked,
-                                 MaybeLoc loc, StringRef name) {
+                                 const OpError &error) {
   for (Value packed : operands.take_front(numPacked))
     if (!haveSameShapes(packed.getType(), operands[0].getType())) // update_c1
-      return emitOptionalError(
-          loc, "'", name, "' op packed tensors must have one shape, but are ",
-          operands[0].getType(), " and ", packed.getType());
+      return error("packed tensors must have one shape, but are ",
+                   operands[0].getType(), " and ", packed.getType());
   auto isColumn = [&](Value rate) {
     if (numPacked == 0 || rate != operands[numPacked])
       return false;
@@ -62,62 +59,65 @@ static LogicalResult checkUpdate(ValueRange operands, size_t numPacked,
   };
   for (Value scalar : operands.drop_front(numPacked))
     if (!shapeOf(scalar).empty() && !isColumn(scalar)) // update_c2
-      return emitOptionalError(loc, "'", name,
-                               "' op scalars must have rank 0, but one is ",
-                               scalar.getType());
+      return error("scalars must have rank 0, but one is ", scalar.getType());
   return success();
 }
 
-static LogicalResult inferSgd(ValueRange operands, MaybeLoc loc, StringRef name,
-                              SmallVectorImpl<Type> &types) {
+static LogicalResult inferTypes(SgdOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  ValueRange operands = op.getOperands();
   types.push_back(operands[0].getType());
-  return checkUpdate(operands, 2, loc, name);
+  return checkUpdate(operands, 2, error);
 }
 
-static LogicalResult inferMomentum(ValueRange operands, MaybeLoc loc,
-                                   StringRef name,
-                                   SmallVectorImpl<Type> &types) {
+static LogicalResult inferTypes(MomentumOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  ValueRange operands = op.getOperands();
   types.append({operands[0].getType(), operands[2].getType()});
-  return checkUpdate(operands, 3, loc, name);
+  return checkUpdate(operands, 3, error);
 }
 
-static LogicalResult inferAdam(ValueRange operands, MaybeLoc loc,
-                               StringRef name, SmallVectorImpl<Type> &types) {
+static LogicalResult inferTypes(AdamOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  ValueRange operands = op.getOperands();
   types.append(
       {operands[0].getType(), operands[2].getType(), operands[3].getType()});
-  return checkUpdate(operands, 4, loc, name);
+  return checkUpdate(operands, 4, error);
 }
 
-static LogicalResult inferBiasCorrection(ValueRange operands, MaybeLoc loc,
-                                         StringRef name,
-                                         SmallVectorImpl<Type> &types) {
+static LogicalResult inferTypes(BiasCorrectionOp::Adaptor op,
+                                const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  ValueRange operands = op.getOperands();
   types.push_back(
       RankedTensorType::get({}, Float32Type::get(operands[0].getContext())));
-  return checkUpdate(operands, 0, loc, name);
+  return checkUpdate(operands, 0, error);
 }
 
-static LogicalResult inferScalar(ValueRange operands, MaybeLoc loc,
-                                 StringRef name, SmallVectorImpl<Type> &types) {
+template <typename Adaptor>
+static LogicalResult inferScalar(Adaptor op, const OpError &error,
+                                 SmallVectorImpl<Type> &types) {
+  ValueRange operands = op.getOperands();
   types.push_back(operands[0].getType());
-  return checkUpdate(operands, 0, loc, name);
+  return checkUpdate(operands, 0, error);
 }
 
-static LogicalResult inferGlobalNorm(ValueRange operands, MaybeLoc, StringRef,
-                                     SmallVectorImpl<Type> &types) {
-  types.push_back(
-      cast<RankedTensorType>(operands[0].getType()).clone(ArrayRef<int64_t>()));
+static LogicalResult inferTypes(GlobalNormOp::Adaptor op, const OpError &,
+                                SmallVectorImpl<Type> &types) {
+  types.push_back(cast<RankedTensorType>(op.getOperands()[0].getType())
+                      .clone(ArrayRef<int64_t>()));
   return success();
 }
 
-MPC_INFER_FROM_OPERANDS(SgdOp, inferSgd)
-MPC_INFER_FROM_OPERANDS(MomentumOp, inferMomentum)
-MPC_INFER_FROM_OPERANDS(AdamOp, inferAdam)
-MPC_INFER_FROM_OPERANDS(BiasCorrectionOp, inferBiasCorrection)
-MPC_INFER_FROM_OPERANDS(IncrementOp, inferScalar)
-MPC_INFER_FROM_OPERANDS(GlobalNormOp, inferGlobalNorm)
-MPC_INFER_FROM_OPERANDS(ClipFactorOp, inferScalar)
-MPC_INFER_FROM_OPERANDS(LossShareOp, inferScalar)
-MPC_INFER_FROM_OPERANDS(MeanFactorOp, inferScalar)
+MPC_INFER(SgdOp, inferTypes)
+MPC_INFER(MomentumOp, inferTypes)
+MPC_INFER(AdamOp, inferTypes)
+MPC_INFER(BiasCorrectionOp, inferTypes)
+MPC_INFER(IncrementOp, inferScalar)
+MPC_INFER(GlobalNormOp, inferTypes)
+MPC_INFER(ClipFactorOp, inferScalar)
+MPC_INFER(LossShareOp, inferScalar)
+MPC_INFER(MeanFactorOp, inferScalar)
 
 //===----------------------------------------------------------------------===//
 // Verifiers

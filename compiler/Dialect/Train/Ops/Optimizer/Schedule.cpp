@@ -18,17 +18,16 @@ using namespace mpc::train;
 
 MPC_OP_FACTS(ScheduledRateOp, Sensitive, 40, "counts steps")
 
-static LogicalResult inferRate(ValueRange operands, std::optional<Location> loc,
-                               StringRef name, SmallVectorImpl<Type> &types) {
-  for (Value operand : operands)
+static LogicalResult inferTypes(ScheduledRateOp::Adaptor op,
+                                const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  for (Value operand : op.getOperands())
     if (!shapeOf(operand).empty()) // update_c2
-      return emitOptionalError(loc, "'", name,
-                               "' op scalars must have rank 0, but one is ",
-                               operand.getType());
-  types.push_back(operands[0].getType());
+      return error("scalars must have rank 0, but one is ", operand.getType());
+  types.push_back(op.getOperands()[0].getType());
   return success();
 }
-MPC_INFER_FROM_OPERANDS(ScheduledRateOp, inferRate)
+MPC_INFER(ScheduledRateOp, inferTypes)
 
 // scheduled_rate_c1; written so that NaN fails.
 LogicalResult ScheduledRateOp::verify() {

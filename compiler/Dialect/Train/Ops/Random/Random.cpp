@@ -23,8 +23,8 @@ MPC_OP_FACTS(RandomOp, Follow, 20 * countElements(getResult()),
 MPC_OP_FACTS(DropoutTrainingOp, Follow, countElements(getResult()),
              "zero or one exact scale")
 
-MPC_INFER_FROM_OPERANDS(DropoutOp, inferSame)
-MPC_INFER_FROM_OPERANDS(DropoutTrainingOp, inferSame)
+MPC_INFER(DropoutOp, inferSame)
+MPC_INFER(DropoutTrainingOp, inferSame)
 
 /// Written so that NaN fails.
 static bool isRatio(const APFloat &ratio) {
@@ -264,7 +264,7 @@ static LogicalResult inferTypes(RandomOp::Adaptor op, const OpError &error,
       op.getShape(), Float32Type::get(attributes.getContext())));
   return success();
 }
-MPC_INFER(RandomOp)
+MPC_INFER(RandomOp, inferTypes)
 
 LogicalResult RandomOp::verify() {
   if (!getKey().empty() && getKey().size() != 2) // random_c1

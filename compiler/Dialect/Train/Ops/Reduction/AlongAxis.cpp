@@ -54,7 +54,7 @@ static LogicalResult inferTypes(CumSumOp::Adaptor op, const OpError &error,
   types.push_back(op.getInput().getType());
   return success();
 }
-MPC_INFER(CumSumOp)
+MPC_INFER(CumSumOp, inferTypes)
 
 LogicalResult CumSumOp::buildGradient(OpBuilder &builder,
                                       ValueRange resultGrads,
@@ -194,7 +194,7 @@ static LogicalResult inferTypes(ArgExtremeOp::Adaptor op, const OpError &error,
       shape, IntegerType::get(op.getInput().getContext(), 64)));
   return success();
 }
-MPC_INFER(ArgExtremeOp)
+MPC_INFER(ArgExtremeOp, inferTypes)
 
 LogicalResult ArgExtremeOp::lowerToLinalg(OpBuilder &builder,
                                           SmallVectorImpl<Value> &results) {
@@ -241,7 +241,7 @@ static LogicalResult inferTypes(TopIndicesOp::Adaptor op, const OpError &error,
       shape, IntegerType::get(op.getInput().getContext(), 64)));
   return success();
 }
-MPC_INFER(TopIndicesOp)
+MPC_INFER(TopIndicesOp, inferTypes)
 
 /// How many elements of its row come before each element; then, of each rank,
 /// who has it.

@@ -51,16 +51,9 @@ static LogicalResult inferReduction(Adaptor op, const OpError &error,
   return success();
 }
 
-#define MPC_INFER_REDUCTION(OP)                                                \
-  static LogicalResult inferTypes(OP::Adaptor op, const OpError &error,        \
-                                  SmallVectorImpl<Type> &types) {              \
-    return inferReduction(op, error, types);                                   \
-  }                                                                            \
-  MPC_INFER(OP)
-MPC_INFER_REDUCTION(ReduceSumOp)
-MPC_INFER_REDUCTION(ReduceMeanOp)
-MPC_INFER_REDUCTION(ReduceMaxOp)
-#undef MPC_INFER_REDUCTION
+MPC_INFER(ReduceSumOp, inferReduction)
+MPC_INFER(ReduceMeanOp, inferReduction)
+MPC_INFER(ReduceMaxOp, inferReduction)
 
 /// Without axes nothing is reduced.
 template <typename Op> static OpFoldResult foldReduction(Op op) {

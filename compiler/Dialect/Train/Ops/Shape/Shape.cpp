@@ -1,5 +1,6 @@
 //===- Shape.cpp - Shape and order of elements ----------------------------===//
 
+#include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Dialect/Train/Lowering/Lowering.h"
@@ -14,8 +15,6 @@
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
-
-using MaybeLoc = std::optional<Location>;
 
 MPC_OP_FACTS(ReshapeOp, Transparent, 0, "moves no element")
 MPC_OP_FACTS(TransposeOp, Transparent, 0, "only moves elements")
@@ -97,28 +96,23 @@ LogicalResult ReshapeOp::lowerToLinalg(OpBuilder &builder,
 // TransposeOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, MaybeLoc loc,
-                                            ValueRange operands,
-                                            DictionaryAttr attributes,
-                                            OpaqueProperties properties,
-                                            RegionRange regions,
-                                            SmallVectorImpl<Type> &types) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  auto input = cast<RankedTensorType>(operands[0].getType());
-  ArrayRef<int64_t> permutation = adaptor.getPermutation();
+static LogicalResult inferTypes(TransposeOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  ArrayRef<int64_t> permutation = op.getPermutation();
   SmallVector<int64_t> sorted(permutation);
   llvm::sort(sorted);
-  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, input.getRank())))
-    return emitOptionalError( // transpose_c1
-        loc, "'train.transpose' op 'permutation' must permute the ",
-        input.getRank(), " dimensions of the operand, but is [", permutation,
-        "]");
+  if (!llvm::equal(sorted,
+                   llvm::seq<int64_t>(0, input.getRank()))) // transpose_c1
+    return error("'permutation' must permute the ", input.getRank(),
+                 " dimensions of the operand, but is [", permutation, "]");
   SmallVector<int64_t> shape;
   for (int64_t dim : permutation)
     shape.push_back(input.getDimSize(dim));
   types.push_back(input.clone(shape));
   return success();
 }
+MPC_INFER(TransposeOp, inferTypes)
 
 OpFoldResult TransposeOp::fold(FoldAdaptor) {
   bool isIdentity = llvm::equal(
@@ -247,24 +241,19 @@ LogicalResult BroadcastToOp::lowerToLinalg(OpBuilder &builder,
 // ConcatOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, MaybeLoc loc,
-                                         ValueRange operands,
-                                         DictionaryAttr attributes,
-                                         OpaqueProperties properties,
-                                         RegionRange regions,
-                                         SmallVectorImpl<Type> &types) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  int64_t axis = adaptor.getAxis();
-  if (operands.empty()) // concat_c1
-    return emitOptionalError(loc, "'train.concat' op needs an operand");
-  auto first = cast<RankedTensorType>(operands[0].getType());
+static LogicalResult inferTypes(ConcatOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  int64_t axis = op.getAxis();
+  if (op.getInputs().empty()) // concat_c1
+    return error("needs an operand");
+  auto first = cast<RankedTensorType>(op.getInputs()[0].getType());
   if (axis < 0 || axis >= first.getRank()) // concat_c1
-    return emitOptionalError(loc, "'train.concat' op 'axis' must lie in [0, ",
-                             first.getRank(), "), but is ", axis);
+    return error("'axis' must lie in [0, ", first.getRank(), "), but is ",
+                 axis);
 
   SmallVector<int64_t> shape(first.getShape());
   shape[axis] = 0;
-  for (Value operand : operands) {
+  for (Value operand : op.getInputs()) {
     auto type = cast<RankedTensorType>(operand.getType());
     SmallVector<int64_t> others(type.getShape());
     if (type.getRank() == first.getRank()) {
@@ -272,13 +261,13 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, MaybeLoc loc,
       others[axis] = first.getDimSize(axis);
     }
     if (!haveSameShapes(type.clone(others), first)) // concat_c2
-      return emitOptionalError(
-          loc, "'train.concat' op operands must agree but for dimension ", axis,
-          ", but are ", first, " and ", type);
+      return error("operands must agree but for dimension ", axis, ", but are ",
+                   first, " and ", type);
   }
   types.push_back(first.clone(shape));
   return success();
 }
+MPC_INFER(ConcatOp, inferTypes)
 
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
   if (getInputs().size() == 1 && getInputs()[0].getType() == getType())
@@ -507,21 +496,16 @@ LogicalResult SliceOp::lowerToLinalg(OpBuilder &builder,
 // SplitOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult SplitOp::inferReturnTypes(MLIRContext *, MaybeLoc loc,
-                                        ValueRange operands,
-                                        DictionaryAttr attributes,
-                                        OpaqueProperties properties,
-                                        RegionRange regions,
-                                        SmallVectorImpl<Type> &types) {
-  Adaptor adaptor(operands, attributes, properties, regions);
-  auto input = cast<RankedTensorType>(operands[0].getType());
-  int64_t axis = adaptor.getAxis();
+static LogicalResult inferTypes(SplitOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  int64_t axis = op.getAxis();
   if (axis < 0 || axis >= input.getRank()) // split_c1
-    return emitOptionalError(loc, "'train.split' op 'axis' must lie in [0, ",
-                             input.getRank(), "), but is ", axis);
+    return error("'axis' must lie in [0, ", input.getRank(), "), but is ",
+                 axis);
   int64_t extent = input.getDimSize(axis), left = extent;
   SmallVector<int64_t> shape(input.getShape());
-  for (int64_t size : adaptor.getSizes()) {
+  for (int64_t size : op.getSizes()) {
     if (size < 1 || size > left) // split_c1
       left = -1;
     if (left < 0)
@@ -531,12 +515,12 @@ LogicalResult SplitOp::inferReturnTypes(MLIRContext *, MaybeLoc loc,
     types.push_back(input.clone(shape));
   }
   if (left != 0) // split_c1
-    return emitOptionalError(
-        loc, "'train.split' op 'sizes' must be positive and add up to ", extent,
-        ", the extent of dimension ", axis, ", but are [", adaptor.getSizes(),
-        "]");
+    return error("'sizes' must be positive and add up to ", extent,
+                 ", the extent of dimension ", axis, ", but are [",
+                 op.getSizes(), "]");
   return success();
 }
+MPC_INFER(SplitOp, inferTypes)
 
 LogicalResult SplitOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                      ArrayRef<bool> needed,

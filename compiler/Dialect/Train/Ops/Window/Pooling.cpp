@@ -107,7 +107,7 @@ static LogicalResult inferTypes(MaxPoolOp::Adaptor op, const OpError &error,
       pooled, IntegerType::get(op.getInput().getContext(), 8)));
   return success();
 }
-MPC_INFER(MaxPoolOp)
+MPC_INFER(MaxPoolOp, inferTypes)
 
 LogicalResult MaxPoolOp::buildGradient(OpBuilder &builder,
                                        ValueRange resultGrads,
@@ -148,7 +148,7 @@ static LogicalResult inferTypes(MaxPoolGradOp::Adaptor op, const OpError &error,
       RankedTensorType::get(op.getInputShape(), elementOf(op.getGrad())));
   return success();
 }
-MPC_INFER(MaxPoolGradOp)
+MPC_INFER(MaxPoolGradOp, inferTypes)
 
 // The pooling kernels have one type for what they read and write: their class
 // must tie the two.
@@ -192,7 +192,7 @@ static LogicalResult inferTypes(AveragePoolOp::Adaptor op, const OpError &error,
   types.push_back(RankedTensorType::get(pooled, elementOf(op.getInput())));
   return success();
 }
-MPC_INFER(AveragePoolOp)
+MPC_INFER(AveragePoolOp, inferTypes)
 
 LogicalResult
 AveragePoolOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
@@ -233,7 +233,7 @@ static LogicalResult inferTypes(AveragePoolGradOp::Adaptor op,
       RankedTensorType::get(op.getInputShape(), elementOf(op.getGrad())));
   return success();
 }
-MPC_INFER(AveragePoolGradOp)
+MPC_INFER(AveragePoolGradOp, inferTypes)
 
 LogicalResult
 AveragePoolGradOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
@@ -280,7 +280,7 @@ static LogicalResult inferTypes(GlobalAveragePoolOp::Adaptor op,
   types.push_back(RankedTensorType::get(result, elementOf(op.getInput())));
   return success();
 }
-MPC_INFER(GlobalAveragePoolOp)
+MPC_INFER(GlobalAveragePoolOp, inferTypes)
 
 /// The mean over n elements sends 1/n of its gradient to each.
 LogicalResult

@@ -41,7 +41,7 @@ static LogicalResult inferTypes(UnfoldOp::Adaptor op, const OpError &error,
   types.push_back(RankedTensorType::get(shape, elementOf(op.getInput())));
   return success();
 }
-MPC_INFER(UnfoldOp)
+MPC_INFER(UnfoldOp, inferTypes)
 
 /// The extents of the window in a tensor [N, C, K.., P..].
 static ArrayRef<int64_t> kernelOf(ArrayRef<int64_t> unfolded, size_t rank) {
@@ -66,7 +66,7 @@ static LogicalResult inferTypes(FoldOp::Adaptor op, const OpError &error,
   types.push_back(RankedTensorType::get(image, elementOf(op.getInput())));
   return success();
 }
-MPC_INFER(FoldOp)
+MPC_INFER(FoldOp, inferTypes)
 
 LogicalResult UnfoldOp::buildGradient(OpBuilder &builder,
                                       ValueRange resultGrads,
