@@ -22,7 +22,7 @@ SECTIONS = {
     "Overview": ["README", "docs/walkthrough", "docs/glossary", "CHANGELOG", "CONTRIBUTING"],
     "Guide": [f"docs/guide/{name}" for name in (
         "models", "training", "precision", "diagnosis", "gpu", "c-api", "command-line", "performance", "limits")],
-    "Formats": ["docs/format/package", "docs/format/checkpoint"],
+    "Formats": ["docs/format/package", "docs/format/checkpoint", "docs/format/report"],
     "Rationale": ["docs/rationale/train", "docs/rationale/amp", "docs/rationale/exec"],
     "Reference": ["compiler/Import/OPS", "compiler/Import/TRAINING"],
 }

@@ -15,7 +15,7 @@ struct OpCost {
 
   OpCost &operator+=(const OpCost &other);
 
-  /// Adds the fields of a report (compiler/Support/Report.h).
+  /// Adds the fields of a report (docs/format/report.md).
   void addTo(llvm::json::Object &object) const;
 };
 

@@ -1,6 +1,6 @@
 //===- Data.h - A report as it was read -------------------------*- C++ -*-===//
 //
-// compiler/Support/Report.h says what the fields mean. Reports are files that
+// docs/format/report.md says what the fields mean. Reports are files that
 // anybody wrote: reading one may fail and never crashes, and what is read holds
 // no control characters that could rewrite a terminal.
 //
@@ -72,7 +72,7 @@ struct Op {
   std::string operandType, resultType, sumType;
   uint64_t castsIn = 0, castsOut = 0;
   std::string rule, reason;
-  std::string range;  ///< What is proven of its result; "" for nothing.
+  std::string range; ///< What is proven of its result; "" for nothing.
   /// Id from compiler/Support/Precision/Rules.def or a later version of it.
   std::string ruleId;
   std::string module; ///< "transformer.h.0.attn", "" at the top.

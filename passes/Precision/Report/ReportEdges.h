@@ -2,7 +2,7 @@
 //
 // The report's lines are a graph: each names the lines that made its operands,
 // and the casts between them are listed beside. Both as JSON, in the form that
-// compiler/Support/Report.h describes.
+// docs/format/report.md describes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_PRECISION_REPORT_REPORTEDGES_H
