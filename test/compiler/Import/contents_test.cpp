@@ -66,7 +66,7 @@ bool isTable(Table table, int rows = 9, int columns = 6) {
   TensorBytes data;
   data.bytes = {reinterpret_cast<const char *>(values.data()),
                 values.size() * sizeof(float)};
-  return isTableOfSines(data, tensor);
+  return isPositionalTable(data, tensor);
 }
 
 double angle(int row, int pair) { return row * std::pow(10, -pair); }
