@@ -50,7 +50,7 @@ inline CpuIsaLimit parse_cpu_isa(const char* text) {
     known += (known.empty() ? "" : ", ") + std::string(level.name);
   }
   limit.error = "MPC_MAX_CPU_ISA is '" + std::string(text) +
-                "', which is no level of instructions; use " + known +
+                "', which is not an instruction level; use " + known +
                 ", or unset it";
   return limit;
 }

@@ -70,7 +70,7 @@ static Error setValues(TensorProto &tensor, StringRef name,
   default:
     return invalid("initializer '" + name + "' holds " +
                    dataTypeName(tensor.data_type()) +
-                   " elements, which cannot take trained values");
+                   " elements, which cannot hold trained values");
   }
 }
 
@@ -113,7 +113,7 @@ static Error separateCalls(onnx::ModelProto &model,
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   // It was compiled, with whatever limit.
   if (inlineFunctions(model, kMaxModelParts, &context) != ModelError::None)
-    return invalid("the functions of the model cannot be written out");
+    return invalid("the functions of the model cannot be inlined");
   return Error::success();
 }
 
@@ -147,7 +147,7 @@ static Error replaceValues(onnx::ModelProto &model, const TrainedStates &states,
     TensorProto *tensor = initializers.lookup(name);
     if (!tensor)
       return invalid("the model has no initializer '" + name +
-                     "'; the states come from another model");
+                     "'; the states belong to another model");
     if (Error error = setValues(*tensor, name, values))
       return error;
   }

@@ -231,8 +231,8 @@ Error Writer::copyNorm(NodeProto &node, const NodeProto &original) {
   if (opset < 14)
     return invalid("node '" + original.name() +
                    "' is a BatchNormalization of opset " + Twine(opset) +
-                   ", which cannot say how it is trained; convert the model to "
-                   "opset 14 or later (onnx.version_converter)");
+                   ", which has no training form; convert the model to opset "
+                   "14 or later (onnx.version_converter)");
   for (int i = node.attribute_size(); i-- > 0;)
     if (node.attribute(i).name() == "training_mode")
       node.mutable_attribute()->DeleteSubrange(i, 1);
@@ -263,8 +263,8 @@ Error Writer::copyForward() {
     for (const onnx::AttributeProto &attribute : original.attribute())
       if (attribute.has_g())
         return invalid("node '" + original.name() +
-                       "' has a subgraph, and the model a Dropout or "
-                       "BatchNormalization: such cannot be exported for "
+                       "' has a subgraph, and the model has a Dropout or "
+                       "BatchNormalization: such models cannot be exported for "
                        "training");
     NodeProto node = original;
     node.set_name("train/" + original.name());
@@ -332,7 +332,7 @@ Error Writer::writeLoss() {
     if (axis != 1 && axis != rank - 1)
       return invalid("classes stand at dimension " + Twine(axis) + " of '" +
                      output +
-                     "', which is neither the second nor the last: "
+                     "', which is neither the second nor the last dimension: "
                      "such a loss cannot be exported for training");
     if (axis != 1 || training.joinsRows) {
       TensorProto &shape = *graph.add_initializer();

@@ -110,9 +110,9 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
   result.notes = findExportLosses(model->proto.graph());
   std::vector<std::string> lifted = liftWeights(model->proto);
   if (!lifted.empty())
-    result.notes.push_back("trained as weights, though nodes give them: '" +
-                           lifted[0] + "' and " +
-                           std::to_string(lifted.size() - 1) + " more");
+    result.notes.push_back(
+        "trained as weights, although nodes produce them: '" + lifted[0] +
+        "' and " + std::to_string(lifted.size() - 1) + " more");
   NamePatterns apart("option 'train'", "initializer");
   NamePatterns frozen("option 'freeze'", "initializer");
   if (failed(apart.compile(options.train, &context)) ||
@@ -124,18 +124,18 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
   std::vector<std::string> tied = tieCopies(model, isApart);
   if (!tied.empty())
     result.notes.push_back(
-        "one weight, for PyTorch's exporter stored it twice: " +
+        "treated as one weight that PyTorch's exporter stored twice: " +
         llvm::join(tied, ", ") +
-        "; option 'train'=REGEX trains what it matches apart");
+        "; use option 'train'=REGEX to train matching ones separately");
   std::vector<std::string> untiled = untileWeights(model, [&](StringRef name) {
     return apart.match(name) || frozen.match(name);
   });
   if (!untiled.empty())
     result.notes.push_back(
-        "one weight for all samples, though PyTorch's exporter stored it for "
-        "each: " +
+        "one weight for all samples, although PyTorch's exporter stored it "
+        "once per sample: " +
         llvm::join(untiled, ", ") +
-        "; option 'train'=REGEX trains what it matches sample by sample");
+        "; use option 'train'=REGEX to train matching ones per sample");
   result.error =
       inlineFunctions(model->proto, maxInlinedNodes(options), &context);
   if (result.error != ModelError::None)
@@ -189,7 +189,8 @@ static LogicalResult importMoments(const OrtArtifacts &artifacts,
                                /*slots=*/nullptr, weight);
       }
     startCounting(module, group.step);
-    result.notes.push_back("goes on after step " + std::to_string(group.step) +
+    result.notes.push_back("continues after step " +
+                           std::to_string(group.step) +
                            " of the checkpoint, with its moments");
     break; // There is one group.
   }

@@ -33,8 +33,8 @@ std::string limit_dnnl() {
   if (dnnl::set_max_cpu_isa(dnnl_isa(limit.isa)) == dnnl::status::success)
     return "";
   return std::string("MPC_MAX_CPU_ISA=") + limit.name +
-         " came too late: this process has used oneDNN already; set "
-         "ONEDNN_MAX_CPU_ISA to the same";
+         " was set too late: this process has already used oneDNN; set "
+         "ONEDNN_MAX_CPU_ISA to the same value";
 }
 
 bool is_f64(const KernelDesc& desc) {
@@ -104,8 +104,8 @@ std::unique_ptr<Kernel> make_with_memory(const KernelDesc& desc,
                                          std::string* error) {
   if (cpu::is_dnnl_damaged()) {
     *error =
-        "oneDNN ran out of memory in this process and cannot go on; start "
-        "the process again";
+        "oneDNN ran out of memory in this process and cannot continue; restart "
+        "the process";
     return nullptr;
   }
   cpu::prepare_dnnl_memory();

@@ -50,7 +50,7 @@ cuda::cublasLtHandle_t CudaShared::cublaslt_handle(const CudaContext& context,
   if (driver > 0 && static_cast<size_t>(driver / 1000) < needed)
     *error += "; cuBLASLt " + std::to_string(needed) +
               " needs a driver of CUDA " + std::to_string(needed) +
-              ", this one is of " + cuda::cuda_version_text(driver) +
+              ", this one supports " + cuda::cuda_version_text(driver) +
               ": update it, or put libcublasLt.so." +
               std::to_string(driver / 1000) + " into LD_LIBRARY_PATH";
   return nullptr;
@@ -93,8 +93,8 @@ cuda::CUmodule CudaShared::load(const CudaContext& context,
   // Newer devices have nothing else.
   if (context.compute_capability < kFirstWithPtxAlone)
     note_ =
-        "mpc's own kernels are compiled from PTX, as their machine code was "
-        "refused: " +
+        "mpc's built-in kernels are compiled from PTX because their machine "
+        "code was rejected: " +
         describe(refusal);
   return module;
 }
@@ -104,8 +104,8 @@ cuda::CUfunction CudaShared::function(const CudaContext& context,
   const std::vector<DeviceImage> images = device_images();
   if (images.empty()) {
     *error =
-        "this build has no CUDA kernels of its own: nvcc was not found when "
-        "it was built";
+        "this build has no built-in CUDA kernels: nvcc was not found at build "
+        "time";
     return nullptr;
   }
   driver_ = context.driver;

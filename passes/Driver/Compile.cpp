@@ -183,10 +183,8 @@ private:
     if (result.predictsOnly)
       (*module)->setAttr(kPredictOnlyAttr, UnitAttr::get(&context));
     if (result.predictsOnly && (options.observes() || options.profiles()))
-      result.notes.push_back(
-          "there is nothing to observe: option 'check-numerics' "
-          "and option 'observe' look at training steps, and the "
-          "model has none");
+      result.notes.push_back("option 'check-numerics' and option 'observe' "
+                             "apply to training steps, but the model has none");
     if (ModelError code = dump(*module, "0-import"); failed(code))
       return code;
     for (llvm::StringRef stage : {"graph", "grad"}) {
@@ -264,8 +262,8 @@ private:
       return ModelError::Internal;
     if (!haveOneAssignment())
       result.notes.push_back("precision: " + namesOfDevices() +
-                             " have formats of their own; 'mpc report "
-                             "option 'device'=NAME' shows those of one");
+                             " have formats of their own; 'mpc report option "
+                             "'device'=NAME' shows those of one");
     return ModelError::None;
   }
 
@@ -377,7 +375,8 @@ private:
       if (choice->name == "sgd")
         for (const char *name : {"betas", "epsilon"})
           if (options.given.count(name))
-            return refuse(name, "means nothing to the model's optimizer, sgd");
+            return refuse(name,
+                          "has no effect with the model's optimizer, sgd");
       auto take = [&](const char *name, auto &value, auto chosen) {
         if (!options.given.count(name))
           value = chosen;
@@ -392,7 +391,7 @@ private:
       take("clip-norm", options.clipNorm, choice->clipNorm);
       result.notes.push_back(
           "optimizer: " + textOf(options) +
-          ", as the model says; option 'optimizer' says otherwise");
+          ", as in the model; use option 'optimizer' to change it");
     }
     result.optimizer = options.optimizer;
     return ModelError::None;
@@ -406,7 +405,7 @@ private:
               number(choice.beta2) + ", epsilon " + number(choice.epsilon) +
               ", weight decay " + number(choice.weightDecay);
     if (!choice.correctBias)
-      text += ", without correction of the bias";
+      text += ", without bias correction";
     if (options.clipNorm > 0)
       text += ", gradients clipped to norm " + number(options.clipNorm);
     return text;
@@ -430,12 +429,12 @@ private:
     auto rates = (*module)->getAttrOfType<ArrayAttr>(kLearningRatesAttr);
     for (const std::string &name : options.given)
       if (decidesUpdate(name) && (name != "lr" || rates.empty()))
-        return refuse(name,
-                      "does not apply: the model brings its own "
-                      "training step" +
-                          std::string(name == "lr" ? ", which has no learning "
-                                                     "rate that could be set"
-                                                   : ""));
+        return refuse(
+            name,
+            "does not apply: the model brings its own training step" +
+                std::string(name == "lr"
+                                ? ", which has no adjustable learning rate"
+                                : ""));
     if (!options.given.count("lr"))
       return ModelError::None;
     for (auto name : rates.getAsRange<StringAttr>()) {

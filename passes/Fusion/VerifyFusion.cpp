@@ -58,11 +58,11 @@ private:
         verifyCatalogCall(kernel);
       } else if (isa<arith::ConstantOp>(op)) {
         fail(op.getLoc(), "mpc-lower-to-linalg",
-             "a constant outside of a kernel has no memory");
+             "a constant must be inside a kernel");
       } else if (isa<linalg::LinalgDialect>(op.getDialect()) ||
                  isa<tensor::EmptyOp>(op)) {
         fail(op.getLoc(), "mpc-fuse-kernels",
-             "'" + name + "' stands outside of a kernel");
+             "'" + name + "' must be inside a kernel");
       } else if (!isFinalView(op) && !isa<func::ReturnOp>(op) &&
                  !op.hasTrait<train::AccessesStates>()) {
         fail(op.getLoc(), "mpc-lower-to-linalg",
@@ -75,7 +75,7 @@ private:
     auto callee = symbols->lookup<func::FuncOp>(call.getCallee());
     if (!callee || !callee->hasAttr(kKernelAttr))
       fail(call.getLoc(), "mpc-fuse-kernels",
-           "calls '" + call.getCallee() + "', which is no kernel");
+           "calls '" + call.getCallee() + "', which is not a kernel");
   }
 
   void verifyCatalogCall(train::KernelOpInterface kernel) {

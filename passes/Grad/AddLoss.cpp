@@ -203,14 +203,13 @@ static LogicalResult smoothLabels(func::FuncOp train, double smoothing) {
   auto loss = dyn_cast_if_present<train::LossOpInterface>(op);
   if (loss && loss.getClassWeights())
     return emitUsageError(train.getLoc())
-           << "option 'label-smoothing' does not go with class weights, which "
-              "the "
-              "loss has";
+           << "option 'label-smoothing' cannot be combined with the class "
+              "weights of the loss";
   if (loss && succeeded(loss.smoothLabels(smoothing)))
     return success();
-  return emitUsageError(train.getLoc()) << "option 'label-smoothing' needs a "
-                                           "loss that compares classes with "
-                                           "labels, and this is none";
+  return emitUsageError(train.getLoc())
+         << "option 'label-smoothing' requires a loss that compares classes "
+            "with labels";
 }
 
 /// Whether the exponential of the loss is a perplexity: it is the mean over
@@ -353,8 +352,9 @@ struct AddLossPass
     }
     if (predictsOnly(module)) {
       describeJoinedOutputs(predict);
-      return addNote(module, "the model has no parameters: it is compiled for "
-                             "prediction alone");
+      return addNote(
+          module,
+          "the model has no parameters: compiling it for prediction only");
     }
     FailureOr<LossChoice> chosen = chooseLoss(predict, loss, labelAxis);
     if (failed(chosen))

@@ -184,8 +184,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
       addNote(module,
               "not trained, because the loss does not depend on: " + untrained);
     if (!stopped.empty())
-      addNote(module,
-              "not trained, because no gradient gets back to: " + stopped);
+      addNote(module, "not trained, because no gradient reaches: " + stopped);
   }
 
   /// All that is left to do for ops that stop gradients is their forward part.

@@ -75,8 +75,7 @@ private:
       return success();
     return emitUsageError(getOperation().getLoc())
            << "option 'accumulate' does not apply: the model brings its own "
-              "training "
-              "step, which is made of one batch";
+              "training step, which takes one batch";
   }
 
   /// The gradients that `train` returns; it gives nothing but the loss from now

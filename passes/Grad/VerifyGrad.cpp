@@ -170,7 +170,7 @@ private:
       if (op.hasTrait<train::StopsGradient>())
         fail(op.getLoc(), "mpc-differentiate",
              "'" + op.getName().getStringRef() +
-                 "' has no gradient left to stop");
+                 "' must be gone: there is no gradient left to stop");
       seeds += op.hasAttr(kLossSeedAttr);
     }
     if (packReads > 1)
@@ -190,7 +190,7 @@ private:
     auto state = symbols->lookup<train::StateOp>(read.getState());
     if (!state)
       fail(read.getLoc(), "mpc-add-optimizer",
-           "reads '" + read.getState() + "', which is no state");
+           "reads '" + read.getState() + "', which is not a state");
     return state && state.getKind() == train::StateKind::Parameter;
   }
 
@@ -203,7 +203,7 @@ private:
            "'" + entryName(func) + "' must not write states");
     if (!symbols->lookup<train::StateOp>(name))
       fail(write.getLoc(), "mpc-add-optimizer",
-           "writes '" + name + "', which is no state");
+           "writes '" + name + "', which is not a state");
     if (!written.insert(name).second)
       fail(write.getLoc(), "mpc-add-optimizer",
            "'" + entryName(func) + "' writes '" + name + "' twice");

@@ -253,7 +253,7 @@ struct UseChannelsLastPass
     sink.add<SinkThroughElementwise, SinkThroughConcat>(&getContext());
     train::TransposeOp::getCanonicalizationPatterns(sink, &getContext());
     if (failed(applyPatternsGreedily(func, std::move(sink))))
-      LDBG() << "stopped early; what is left is right, but slower";
+      LDBG() << "stopped early; the result is correct, but slower";
     RewritePatternSet clean(&getContext());
     clean.add<TransposeToReshape>(&getContext());
     (void)applyPatternsGreedily(func, std::move(clean));

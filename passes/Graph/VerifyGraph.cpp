@@ -44,8 +44,8 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
         verifyInitialize(func);
       else if (!isa<train::StateOp>(op))
         fail(op.getLoc(), "import",
-             "a model holds states and the entry 'predict', and if it "
-             "brings its own training step, 'evaluate' and 'train'");
+             "a model holds states and the entry 'predict', plus 'evaluate' "
+             "and 'train' if it brings its own training step");
     }
     for (EntryRole role : roles)
       if (!train::Program(module).entry(role))
@@ -113,8 +113,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
       return fail(loc, "import", what + " must be a tensor of static shape");
     Type element = tensor.getElementType();
     if (element.isF16() || element.isBF16())
-      fail(loc, "import",
-           what + " must be f32 before the precision stage decides otherwise");
+      fail(loc, "import", what + " must be f32 before the precision stage");
   }
 
   void verifyOp(Operation &op, func::FuncOp func) {
@@ -128,7 +127,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
     if (auto read = dyn_cast<train::ReadOp>(op))
       if (!symbols->lookup<train::StateOp>(read.getState()))
         fail(op.getLoc(), "import",
-             "reads '" + read.getState() + "', which is no state");
+             "reads '" + read.getState() + "', which is not a state");
     auto write = dyn_cast<train::WriteOp>(op);
     if (write && !train::hasRole(func, EntryRole::Train))
       fail(op.getLoc(), "import",

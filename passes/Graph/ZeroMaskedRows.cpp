@@ -139,8 +139,8 @@ struct ZeroMaskedRowsPass
                   (noted.size() > 1
                        ? " and " + Twine(noted.size() - 1) + " more"
                        : "") +
-                  ": a row that -inf masks throughout gives zeros and zero "
-                  "gradients, where ONNX has NaN");
+                  ": fully masked rows (all -inf) produce zeros and zero "
+                  "gradients instead of ONNX's NaN");
   }
 };
 

@@ -49,7 +49,7 @@ static std::string checkMasters(const CompileOptions &options) {
   const Precision &precision = precisionOf(options.precision);
   if (options.masterWeights == "fp32" || precision.tensors == Format::Bf16)
     return "";
-  return valueOf(options, OptionId::masterWeights) + " means nothing to " +
+  return valueOf(options, OptionId::masterWeights) + " has no effect with " +
          valueOf(options, OptionId::precision) +
          ", whose weights are updated in " +
          (precision.wide == Format::F64 ? "fp64" : "fp32") + "; give " +
@@ -61,9 +61,8 @@ std::string mpc::checkOptions(const CompileOptions &options) {
     return fault;
   // Rounded values say nothing about what rounding them would do.
   if (options.profiles() && options.precision != "fp32")
-    return quoted("observe") + "=profile is for " + quoted("precision") +
-           "=fp32, which other formats are compared with, but this is " +
-           options.precision;
+    return quoted("observe") + "=profile requires " + quoted("precision") +
+           "=fp32, found " + options.precision;
   if (std::string fault = checkMasters(options); !fault.empty())
     return fault;
   return checkLossScale(options);
@@ -79,7 +78,8 @@ static std::string checkNeeds(const CompileOptions &options,
     OptionId other = findOption(name)->id;
     std::string actual = valueOf(options, other);
     if (actual != optionName(other) + "=" + value)
-      return optionName(row.id) + " means nothing to " + actual;
+      return optionName(row.id) + " requires " + optionName(other) + "=" +
+             value + ", found " + actual;
   }
   return "";
 }
@@ -100,19 +100,20 @@ static std::string checkSchedule(const CompileOptions &options) {
     if (!isKnown)
       continue;
     if (given.count(row.name) && !contains(schedule.takes, row.name))
-      return optionName(row.id) + " means nothing to " + asked;
+      return optionName(row.id) + " has no effect with " + asked;
     if (!given.count(row.name) && contains(schedule.needs, row.name))
       return asked + " needs " + optionName(row.id);
   }
   bool isShare = options.warmup > 0 && options.warmup < 1;
   if (given.count("total-steps") && !schedule.hasEnd && !isShare)
-    return quoted("total-steps") + " means nothing to " + asked +
+    return quoted("total-steps") + " has no effect with " + asked +
            (given.count("warmup")
-                ? " whose " + quoted("warmup") + " is no share"
+                ? ": its " + quoted("warmup") + " is a step count"
                 : "");
   if (options.totalSteps > 0 && options.warmup >= options.totalSteps &&
       schedule.hasEnd)
-    return valueOf(options, OptionId::warmup) + " leaves no step of " +
+    return valueOf(options, OptionId::warmup) +
+           " leaves no step after the warm-up, out of " +
            valueOf(options, OptionId::totalSteps);
   if (options.lrMin > options.lr && given.count("lr-min"))
     return valueOf(options, OptionId::lrMin) + " is above " +
@@ -126,7 +127,7 @@ static std::string checkFormula(const CompileOptions &options) {
     const OptionRow *row = findOption(name == "betas" ? "beta1" : name);
     if (row && row->group == std::string("Optimizer") &&
         !optimizerTakes(options.optimizer, name))
-      return quoted(name.c_str()) + " means nothing to " +
+      return quoted(name.c_str()) + " has no effect with " +
              valueOf(options, OptionId::optimizer);
   }
   if (options.emaWarmup && options.ema == 0)
@@ -141,7 +142,7 @@ std::string mpc::checkGiven(const CompileOptions &options) {
         return fault;
   if (options.given.count("error-budget") && options.profileFile.empty())
     return quoted("error-budget") + " needs " + quoted("profile") +
-           "=FILE.json, which tells what rounding does";
+           "=FILE.json, which holds the measured effect of rounding";
   if (std::string fault = checkFormula(options); !fault.empty())
     return fault;
   return checkSchedule(options);

@@ -215,7 +215,8 @@ OptionCheck check::stepsOrShare() {
     bool isCount = whole(0, UINT32_MAX)(text).empty();
     if (isCount || (parseFinite(text, value) && value >= 0 && value < 1))
       return "";
-    return "must be a number of steps, or a share of them below 1, but is '" +
+    return "must be a step count, or a fraction of all steps below 1, but is "
+           "'" +
            text + "'";
   }};
 }

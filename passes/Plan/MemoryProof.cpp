@@ -17,7 +17,7 @@ void MemoryProof::run() {
   exec::DataflowAttr dataflow = entry.getDataflowAttr();
   if (!dataflow)
     return fail(entry.getLoc(),
-                "'" + entry.getSymName() + "' does not say what it computes");
+                "'" + entry.getSymName() + "' lacks its dataflow");
   if (dataflow.getInputs().size() != entry.getInputs().size() ||
       dataflow.getOutputs().size() != entry.getOutputs().size())
     return fail(entry.getLoc(), "the dataflow of '" + entry.getSymName() +
@@ -254,7 +254,7 @@ void MemoryProof::step(Operation *op) {
   auto values = op->getAttrOfType<ArrayAttr>("values");
   if (!values || values.size() != buffers.size())
     return fail(op->getLoc(),
-                "'" + nameOf(op) + "' does not say what its operands are");
+                "'" + nameOf(op) + "' lacks the dataflow of its operands");
   SmallVector<Operand> operands;
   for (auto [buffer, value] : llvm::zip(buffers.getAsRange<exec::BufferAttr>(),
                                         values.getAsRange<exec::ValueAttr>()))

@@ -36,8 +36,7 @@ struct VerifyPlanPass : mpc::impl::VerifyPlanPassBase<VerifyPlanPass>,
       else if (auto entry = dyn_cast<exec::EntryOp>(op))
         verifyEntry(entry);
       else if (!isa<func::FuncOp>(op) || !op.hasAttr(kKernelAttr))
-        fail(op.getLoc(),
-             "a program holds states, entries and kernels, nothing else");
+        fail(op.getLoc(), "a program holds only states, entries and kernels");
     }
     // Of what lies inside its memory.
     if (!failed)
@@ -110,8 +109,8 @@ private:
   void verifyLaunch(exec::LaunchOp launch) {
     auto kernel = symbols->lookup<func::FuncOp>(launch.getKernel());
     if (!kernel || !kernel->hasAttr(kKernelAttr))
-      return fail(launch.getLoc(),
-                  "launches '" + launch.getKernel() + "', which is no kernel");
+      return fail(launch.getLoc(), "launches '" + launch.getKernel() +
+                                       "', which is not a kernel");
     SmallVector<Type> types(kernel.getArgumentTypes());
     llvm::append_range(types, kernel.getResultTypes());
     if (types.size() != launch.getOperands().size())

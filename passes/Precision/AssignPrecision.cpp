@@ -423,9 +423,8 @@ struct AssignPrecisionPass
     }
     if (residual == "fp32" && !foundResiduals)
       return emitUsageError(module.getLoc())
-             << "option 'residual'=fp32: the model has no residual stream, no "
-                "sum of "
-                "a tensor with what a product makes of it";
+             << "option 'residual'=fp32: the model has no residual stream (no "
+                "sum of a tensor with a product computed from it)";
     return success();
   }
 
@@ -446,15 +445,14 @@ struct AssignPrecisionPass
     func::FuncOp training = train::Program(module).trainingEntry();
     if (!training)
       return emitUsageError(module.getLoc())
-             << "option 'profile': the model is not trained, so that no loss "
-                "changes";
+             << "option 'profile' has no effect: the model is not trained";
     Sensitivities sensitivities(known, training);
     if (llvm::Error error = sensitivities.match().check())
       return emitUsageError(module.getLoc())
              << "option 'profile': " << llvm::toString(std::move(error));
     if (std::string lacks = sensitivities.match().lacks(); !lacks.empty())
-      addNote(module, "option 'profile': '" + profileFile + "' does not know " +
-                          lacks + "; what it does not know is not rounded");
+      addNote(module, "option 'profile': '" + profileFile + "' lacks " + lacks +
+                          "; these stay f32");
     price.errorOf = [&](Value value) {
       return sensitivities.of(value).of(*amp::formatOf(lowType));
     };
@@ -493,7 +491,7 @@ struct AssignPrecisionPass
     if (error < Sensitivity::kUnknown)
       os << llvm::format(" by about %.2g", std::sqrt(error));
     else
-      os << " by what the profile does not tell";
+      os << " by an unknown amount, not in the profile";
     if (error > errorBudget * errorBudget)
       os << ", which rules force";
     return note;

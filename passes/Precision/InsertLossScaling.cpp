@@ -180,11 +180,9 @@ struct InsertLossScalingPass
     if (training.startsBackward && training.seeds.empty() && isOwn)
       return emitUsageError(func.getLoc())
              << "option 'precision'=fp16 scales the loss where the gradient of "
-                "a "
-                "weight begins, and the model's own training step has none "
-                "that "
-                "is taken by one Gradient node at the weight itself; use bf16 "
-                "or fp32";
+                "a weight begins, but in the model's own training step no "
+                "Gradient node computes one with respect to the weight itself; "
+                "use bf16 or fp32";
     if (training.startsBackward && training.seeds.empty())
       return emitError(func.getLoc())
              << "'" << train::entryName(func)
@@ -193,7 +191,7 @@ struct InsertLossScalingPass
     if (training.updates && !training.finite)
       return emitError(func.getLoc())
              << "'" << train::entryName(func)
-             << "' does not tell whether its step "
+             << "' does not compute whether its step "
              << "is finite; expected mpc-guard-states to prevent this";
     return success();
   }

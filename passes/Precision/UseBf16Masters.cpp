@@ -299,7 +299,7 @@ struct UseBf16MastersPass
     if (!low || !low.isBF16()) {
       emitUsageError(module.getLoc())
           << "option 'master-weights'=" << masterWeights
-          << " is for programs whose weights are read in bf16, but this is "
+          << " requires weights that are read in bf16, but the precision is "
           << (precision ? precision.getValue() : StringRef("fp32"));
       return signalPassFailure();
     }
@@ -328,15 +328,14 @@ private:
     llvm::raw_string_ostream os(text);
     bool isKahan = kind == Masters::Kahan;
     os << "option 'master-weights'=" << masterWeights << ": "
-       << (isKahan
-               ? "4 bytes for each weight instead of 6, a value in bf16 and "
-                 "what it leaves out; products read the value, all others "
-                 "the sum"
-               : "2 bytes for each weight instead of 6, in bf16 for all "
-                 "who read it; updates round by chance, keyed by the seed")
-       << ". Rounding the initial weights changed them by "
+       << (isKahan ? "4 bytes per weight instead of 6, a bf16 value and its "
+                     "rounding error; products read the value, all other ops "
+                     "the sum"
+                   : "2 bytes per weight instead of 6, in bf16 for all ops; "
+                     "updates are rounded stochastically, keyed by the seed")
+       << ". Rounding changed the initial weights by at most "
        << llvm::format("%.2g", 100 * change)
-       << " % at most; option 'master-weights'=fp32 keeps them";
+       << " %; option 'master-weights'=fp32 avoids this";
     addNote(getOperation(), text);
     LDBG() << count << " weights are " << masterWeights;
   }

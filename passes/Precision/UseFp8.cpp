@@ -203,9 +203,9 @@ struct UseFp8Pass : PassWithOptions<mpc::impl::UseFp8PassBase<UseFp8Pass>,
     llvm::DenseSet<Value> gradients = findGradients(func);
     if (gradients.empty()) {
       emitUsageError(func.getLoc())
-          << "option 'precision'=fp8 needs the gradient of the loss, and the "
-             "model's "
-             "own training step has none that begins at a loss; use bf16";
+          << "option 'precision'=fp8 requires the gradient of the loss, but no "
+             "gradient in the model's own training step begins at a loss; use "
+             "bf16";
       return signalPassFailure();
     }
     SmallVector<LinearLayer> layers = findLinearLayers(func, gradients);
@@ -217,9 +217,9 @@ struct UseFp8Pass : PassWithOptions<mpc::impl::UseFp8PassBase<UseFp8Pass>,
     if (layers.empty() && !isAsked)
       return;
     if (layers.empty())
-      return addNote(module,
-                     "option 'precision'=fp8: no linear layer goes to FP8, so "
-                     "that this is bf16; 'mpc report' says why");
+      return addNote(
+          module, "option 'precision'=fp8: no linear layer can use FP8, so "
+                  "everything runs in bf16; run 'mpc report' for the reasons");
 
     Rounding rounding(func, gradients, fp8Margin);
     rounding.collect(layers, fp8Scaling == "delayed");

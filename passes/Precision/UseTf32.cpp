@@ -53,8 +53,8 @@ struct UseTf32Pass : mpc::impl::UseTf32PassBase<UseTf32Pass> {
       any = true;
     });
     if (any && onCpu)
-      addNote(module, "tf32: CPUs multiply in f32; only what runs on GPUs "
-                      "(option 'target'=cuda) differs from fp32");
+      addNote(module, "tf32: CPUs multiply in f32; only GPU code (option "
+                      "'target'=cuda) differs from fp32");
   }
 };
 

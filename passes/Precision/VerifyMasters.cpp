@@ -42,7 +42,7 @@ static LogicalResult verifyJoin(amp::JoinCompensatedOp join, StringRef value,
       placeOf(join.getValue()) == placeOf(join.getRest()))
     return success();
   return blame(join.emitOpError("must join a weight of '")
-                   << value << "' with what was left out of it",
+                   << value << "' with its rounding error",
                join, kMastersPass);
 }
 
@@ -127,7 +127,7 @@ static LogicalResult verifyInitial(train::StateOp state, train::StateOp rest) {
         !(std::abs(bfloatToFloat(left[i])) <= most))
       return blame(emitError(state.getLoc(), "element ")
                        << i << " of '" << rest.getSymName()
-                       << "' must be no more than half a step of the weight",
+                       << "' must be at most half a step of the weight",
                    rest, kMastersPass);
   }
   return success();

@@ -88,24 +88,25 @@ static LogicalResult verifyTf32(Operation *op) {
     return success();
   std::optional<Format> format = amp::getFormat(op);
   if (format && *format != Format::Tf32)
-    return blame(op->emitOpError("must not be multiplied in tf32: the user "
-                                 "gave it ")
-                     << factsOf(*format).name,
-                 op, "mpc-use-tf32");
+    return blame(
+        op->emitOpError("must not be multiplied in tf32: the user requested ")
+            << factsOf(*format).name,
+        op, "mpc-use-tf32");
   if (isLowOp(op) && isa<train::KernelOpInterface>(op) &&
       llvm::all_of(op->getOperandTypes(), isF32Tensor))
     return success();
-  return blame(op->emitOpError("must be a product of f32, to be multiplied in "
-                               "tf32"),
-               op, "mpc-use-tf32");
+  return blame(
+      op->emitOpError("must be an f32 product to be multiplied in tf32"), op,
+      "mpc-use-tf32");
 }
 
 static LogicalResult verifyPins(amp::PrecisionOpInterface op, FloatType lowType,
                                 bool isProven) {
   auto refuse = [&](StringRef what, unsigned index, Type type,
                     const char *why) {
-    return blame(op->emitOpError() << what << " #" << index << " must be f32, "
-                                   << why << ", but is " << type,
+    return blame(op->emitOpError()
+                     << what << " #" << index << " must be f32 because " << why
+                     << ", but is " << type,
                  op, "mpc-assign-precision");
   };
   PrecisionClass kind =
@@ -117,15 +118,15 @@ static LogicalResult verifyPins(amp::PrecisionOpInterface op, FloatType lowType,
             op->getOperand(i).getDefiningOp()))
       continue;
     if (isLowTensor(type) && op.isOperandPinned(i))
-      return refuse("operand", i, type, "being pinned");
+      return refuse("operand", i, type, "it is pinned");
     if (isLowTensor(type) && sensitive)
-      return refuse("operand", i, type, "the op being sensitive");
+      return refuse("operand", i, type, "the op is sensitive");
   }
   for (auto [i, type] : llvm::enumerate(op->getResultTypes())) {
     if (isLowTensor(type) && op.isResultPinned(i))
-      return refuse("result", i, type, "being pinned");
+      return refuse("result", i, type, "it is pinned");
     if (isLowTensor(type) && sensitive)
-      return refuse("result", i, type, "the op being sensitive");
+      return refuse("result", i, type, "the op is sensitive");
   }
   return success();
 }
@@ -213,20 +214,20 @@ static LogicalResult verifyOrigins(Operation *op, const Origins &origins,
     if (!isLowTensor(result.getType()))
       continue;
     auto refuse = [&](const Twine &why) {
-      return blame(op->emitOpError("result must be f32, ")
+      return blame(op->emitOpError("result must be f32 because ")
                        << why << ", but is " << result.getType(),
                    op, "mpc-assign-precision");
     };
     if (origins.isParameterGradient(result))
-      return refuse("being the gradient of a parameter or a part of one");
+      return refuse("it is the gradient of a parameter or a part of one");
     if (isUsersChoice(op))
       continue;
     if (origins.isUnbounded(result))
-      return refuse("being computed from inputs that no op has bounded");
+      return refuse("it is computed from unbounded inputs");
     if (origins.isPlace(result))
-      return refuse("saying where something is read");
+      return refuse("it is used as an index");
     if (const TensorFacts &facts = ranges.of(result); facts.exceeds(lowType))
-      return refuse("for " + textOf(explainExcess(facts, lowType)));
+      return refuse(textOf(explainExcess(facts, lowType)));
   }
   return success();
 }
@@ -421,7 +422,7 @@ struct VerifyPrecisionPass
     if (scales)
       return verifyScaling(op);
     if (isScaling(op))
-      return blame(op->emitOpError("is for losses that are scaled"), op,
+      return blame(op->emitOpError("requires a scaled loss"), op,
                    "mpc-insert-loss-scaling");
     return success();
   }

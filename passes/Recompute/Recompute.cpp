@@ -133,12 +133,12 @@ private:
     if (memoryBudget.empty())
       return success();
     if (recompute != "none")
-      return emitUsageError(loc) << "memory-budget chooses what to recompute "
-                                    "itself; leave out recompute";
+      return emitUsageError(loc)
+             << "memory-budget chooses what to recompute; leave out recompute";
     if (!parseBudget(memoryBudget))
       return emitUsageError(loc)
-             << "memory-budget is a number of bytes, such as 512MB, or a share "
-                "of what is kept without it, such as 60%, but is '"
+             << "memory-budget must be a number of bytes, such as 512MB, or a "
+                "share of what is saved without it, such as 60%, but is '"
              << memoryBudget << "'";
     return success();
   }
@@ -158,7 +158,7 @@ private:
         return emitUsageError(func.getLoc())
                << "memory-budget: '" << func.getName() << "' keeps "
                << formatBytes(least)
-               << " for the backward pass at the least, which is "
+               << " for the backward pass at least, which is "
                << percent(double(least) / double(before)) << " of the "
                << formatBytes(before) << " without recomputation, but may keep "
                << formatBytes(most) << "; allow that much or make the batch "

@@ -83,9 +83,9 @@ private:
 
   void verifyCopy(Operation *op, const std::optional<StepGraph> &graph) {
     if (!isPure(op))
-      return fault(op, "an op with side effects runs again");
+      return fault(op, "an op with side effects must not be recomputed");
     if (op->getNumOperands() == 0)
-      return fault(op, "an op without operands runs again");
+      return fault(op, "an op without operands must not be recomputed");
     for (Value operand : op->getOperands())
       if (Operation *def = operand.getDefiningOp();
           !originals.contains(operand) &&
@@ -94,7 +94,7 @@ private:
                          "train.remat_barrier");
     Operation *twin = findTwin(op, graph);
     if (!twin)
-      return fault(op, "what runs again is no op of the forward pass");
+      return fault(op, "a recomputed op must be a copy of a forward op");
     for (auto [result, original] :
          llvm::zip(op->getResults(), twin->getResults()))
       originals[result] = original;

@@ -243,8 +243,8 @@ TEST_F(CudaAttention, SaysWhatIsMissing) {
   images.set(false);
   EXPECT_FALSE(make_cuda_kernel(desc, context(false), &error));
   EXPECT_EQ(error,
-            "attention: this build has no CUDA kernels of its own: nvcc was "
-            "not found when it was built");
+            "attention: this build has no built-in CUDA kernels: nvcc was not "
+            "found at build time");
   images.set(true);
   const auto kernel = make_cuda_kernel(desc, context(false), &error);
   ASSERT_TRUE(kernel) << error;

@@ -91,10 +91,11 @@ TEST_F(CudaPool, TakesPtxWhereMachineCodeIsRefused) {
     driver.refused = {{images.image().data, refusal}};
     EXPECT_TRUE(make(&error)) << error;
     EXPECT_EQ(driver.image, images.image().ptx);
-    EXPECT_EQ(cuda_note(context).find("mpc's own kernels are compiled from "
-                                      "PTX, as their machine code was refused: "
-                                      "cuModuleLoadDataEx: "),
-              0u)
+    EXPECT_EQ(
+        cuda_note(context).find("mpc's built-in kernels are compiled from PTX "
+                                "because their machine code was rejected: "
+                                "cuModuleLoadDataEx: "),
+        0u)
         << cuda_note(context);
   }
   // Devices that are newer than the machine code are meant to compile PTX.
@@ -144,8 +145,8 @@ TEST_F(CudaPool, NeedsKernelsOfItsOwn) {
   EXPECT_FALSE(make_cuda_kernel(desc, context, &error));
   images.set(true);
   EXPECT_EQ(error,
-            "average_pool: this build has no CUDA kernels of its own: nvcc "
-            "was not found when it was built");
+            "average_pool: this build has no built-in CUDA kernels: nvcc was "
+            "not found at build time");
   const auto kernel = make_cuda_kernel(desc, context, &error);
   ASSERT_TRUE(kernel) << error;
   EXPECT_EQ(kernel->implementation(), "mpc_average_pool_f32");
@@ -178,9 +179,9 @@ TEST_F(CudaPool, RefusesImagesOf32BitCoordinates) {
   EXPECT_FALSE(make_cuda_kernel(
       pool_desc(KernelId::average_pool, c, true, false, MPC_DTYPE_F16), context,
       &error));
-  EXPECT_EQ(error,
-            "average_pool: an image with its pads must be smaller than 2^31 - "
-            "1");
+  EXPECT_EQ(
+      error,
+      "average_pool: an image with its pads must be smaller than 2^31 - 1");
 }
 
 TEST_F(CudaPool, CopyAndZeroAreTheDrivers) {

@@ -263,8 +263,9 @@ masked (float[2, 2] x, float[2, 2] w = {0.1, 0.2, 0.3, 0.4}) => (float[2, 2] y)
                          "train.mul): nan at position 1 of "),
             std::string::npos)
       << message;
-  EXPECT_NE(message.find(", of infinite values that 'masked' (Where, forward, "
-                         "train.select) gives"),
+  EXPECT_NE(message.find(
+                ", from infinite values produced by 'masked' (Where, forward, "
+                "train.select) gives"),
             std::string::npos)
       << message;
 }

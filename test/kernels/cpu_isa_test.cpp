@@ -32,7 +32,7 @@ TEST(CpuIsa, OtherValuesAreErrorsThatListTheLevels) {
   for (const char* text : {"avx2", "AVX512", " AVX2", "ALL"})
     EXPECT_EQ(parse_cpu_isa(text).error,
               "MPC_MAX_CPU_ISA is '" + std::string(text) +
-                  "', which is no level of instructions; use AVX2, "
+                  "', which is not an instruction level; use AVX2, "
                   "AVX512_CORE, AVX512_CORE_BF16, or unset it");
 }
 

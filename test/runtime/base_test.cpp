@@ -203,7 +203,7 @@ TEST(Safetensors, RefusesWhatIsWrong) {
   EXPECT_EQ(safetensors_error(good, "12345678"), "");
   EXPECT_EQ(safetensors_error(R"({"__metadata__":{"x":"y"}})", ""), "");
   EXPECT_EQ(safetensors_error(good, "1234567"),
-            "'t' is damaged: tensor 'a' is not described rightly");
+            "'t' is damaged: tensor 'a' has an invalid description");
   EXPECT_EQ(safetensors_error(good, "123456789"),
             "'t' is damaged: its tensors overlap or leave bytes over");
   for (const char* bad :

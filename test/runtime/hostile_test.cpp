@@ -179,7 +179,7 @@ TEST(Hostile, ShapesHaveFewDimensions) {
     p.states[0]->shape.insert(p.states[0]->shape.end(), 64, 1);
   };
   Outcome outcome = load_outcome(make_package(options));
-  EXPECT_NE(outcome.message.find("its type or shape has no meaning"),
+  EXPECT_NE(outcome.message.find("its type or shape is invalid"),
             std::string::npos)
       << outcome.message;
 }
@@ -206,9 +206,10 @@ TEST(Hostile, NoStateIsCalledLikeMetadata) {
   options.parameter = "__metadata__";
   Outcome outcome = load_outcome(make_package(options));
   EXPECT_EQ(outcome.code, MPC_DAMAGED);
-  EXPECT_NE(outcome.message.find("slot '__metadata__' of state 'parameters': "
-                                 "no checkpoint could store it"),
-            std::string::npos)
+  EXPECT_NE(
+      outcome.message.find("slot '__metadata__' of state 'parameters': "
+                           "its name is reserved by the checkpoint format"),
+      std::string::npos)
       << outcome.message;
 }
 
@@ -232,14 +233,14 @@ TEST(Hostile, StepsAreCountedFromZero) {
     return parse(bad.replace(at, from.size(), to));
   };
   constexpr char kWrong[] =
-      "'s' is damaged: its step is not what the program counted";
+      "'s' is damaged: its step differs from the program's counter";
   EXPECT_EQ(change("\"step\": 1", "\"step\": -1").message, kWrong);
   EXPECT_EQ(change("\"step\": 1", "\"step\": 2").message, kWrong);
   EXPECT_EQ(change("\"step\": 1", "\"step\": 18446744073709551615").message,
             kWrong);
   EXPECT_EQ(change("0100000000000000", "ffffffffffffffff").message, kWrong);
   EXPECT_EQ(change("\"updates\": 1", "\"updates\": -1").message,
-            "'s' is damaged: it does not say where training stands");
+            "'s' is damaged: it does not record the position of training");
 
   int64_t negative = -1;
   mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_I64, 0,

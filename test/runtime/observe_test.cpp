@@ -123,7 +123,7 @@ TEST(Observe, DamagedTablesAreRefused) {
        [&](ProgramT& p) {
          observe(p).observations[0]->kind = static_cast<ObservationKind>(77);
        }},
-      {"its type or shape has no meaning",
+      {"its type or shape is invalid",
        [&](ProgramT& p) { observe(p).observations[0]->shape = {-1}; }},
       {"reads rows that are not before it",
        [&](ProgramT& p) { observe(p).observations[1]->reads = {1}; }},

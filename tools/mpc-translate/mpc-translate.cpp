@@ -30,7 +30,7 @@ using namespace llvm;
 
 enum class Action { ImportOnnx, ToPtx };
 static cl::opt<Action>
-    action(cl::Required, cl::desc("What to do:"),
+    action(cl::Required, cl::desc("Action:"),
            cl::values(clEnumValN(Action::ImportOnnx, "import-onnx",
                                  "Import an ONNX model"),
                       clEnumValN(Action::ToPtx, "kernels-to-ptx",
@@ -39,8 +39,7 @@ static cl::opt<std::string> input(cl::Positional, cl::init("-"),
                                   cl::desc("<model.onnx or kernels.mlir>"));
 static cl::opt<std::string> arch("arch", cl::init("sm_80"),
                                  cl::desc("Architecture to compile for"));
-static cl::opt<std::string> output("o", cl::init("-"),
-                                   cl::desc("Where the IR goes"),
+static cl::opt<std::string> output("o", cl::init("-"), cl::desc("Output file"),
                                    cl::value_desc("file"));
 static cl::list<std::string> dims("dim", cl::value_desc("NAME=N"),
                                   cl::desc("Bind a symbolic dimension"));

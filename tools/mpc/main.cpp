@@ -67,15 +67,14 @@ static const CLI::App &parsedLeaf(const CLI::App &app) {
 
 #ifdef MPC_HAS_COMPILER
 static constexpr const char *kFooter =
-    "mpc COMMAND --help says more. An example:\n"
+    "Run mpc COMMAND --help for details. Example:\n"
     "  mpc compile model.onnx --precision=bf16\n"
     "  mpc train model.mpc --data train.npz --epochs 10";
 #else
 static constexpr const char *kFooter =
-    "mpc COMMAND --help says more. An example:\n"
+    "Run mpc COMMAND --help for details. Example:\n"
     "  mpc train model.mpc --data train.npz --epochs 10\n"
-    "This mpc is built without the compiler: what makes MODEL.mpc of an ONNX\n"
-    "file, and what reads ONNX files, is in another build.";
+    "This build of mpc has no compiler: it cannot compile or read ONNX files.";
 #endif
 
 int main(int argc, char **argv) {

@@ -46,7 +46,7 @@ static std::string describeOther(const std::string &path) {
   char begin[6] = {};
   std::ifstream(path, std::ios::binary).read(begin, sizeof(begin));
   if (std::memcmp(begin, "PK", 2) == 0)
-    return "it is not a whole .npz file: its end is missing or damaged";
+    return "it is not a complete .npz file: its end is missing or damaged";
   if (std::memcmp(begin, "\x93NUMPY", sizeof(begin)) == 0)
     return "it is one array (.npy); write named arrays with numpy.savez";
   return "it is not an .npz file; write named arrays with numpy.savez";
@@ -151,8 +151,8 @@ static ArchiveFile openMember(zip_t *archive, const Member &member,
   // Of the others a byte can become anything: those of bzip2 a megabyte.
   if (member.method != ZIP_CM_STORE && member.method != ZIP_CM_DEFLATE)
     fail(path, "array '" + name +
-                   "' is compressed in a way that NumPy does not use; write "
-                   "it with numpy.savez or numpy.savez_compressed");
+                   "' is compressed in a way that NumPy does not use; write it "
+                   "with numpy.savez or numpy.savez_compressed");
   ArchiveFile file(zip_fopen_index(archive, member.index, 0));
   if (!file)
     fail(path, "array '" + name + "': " + zip_strerror(archive));

@@ -115,8 +115,8 @@ static LogicalResult checkFeatures(const onnx::ModelProto &model,
     return emitError(loc, "the model has sparse initializers, which are not "
                           "supported; store them dense");
   if (graph.quantization_annotation_size() > 0)
-    return emitError(loc, "the model has quantization annotations; only models "
-                          "in floating point can be trained");
+    return emitError(loc, "the model has quantization annotations; only "
+                          "floating-point models can be trained");
   if (graph.output_size() == 0 && model.training_info_size() == 0)
     return emitError(loc, "the graph has no output");
   return success();
@@ -239,9 +239,9 @@ static LogicalResult checkText(StringRef name, Location loc) {
                                                   : nullptr;
   if (!fault)
     return success();
-  return emitError(loc) << "its name " << fault
-                        << "; rename it in the model: names are UTF-8 text "
-                           "without NUL";
+  return emitError(loc)
+         << "its name " << fault
+         << "; rename it in the model: names are UTF-8 text without NUL";
 }
 
 LogicalResult NameChecker::define(StringRef name, Location loc) {
@@ -367,8 +367,8 @@ LogicalResult NameChecker::checkGraph(const onnx::GraphProto &graph) {
   for (const onnx::ValueInfoProto &output : graph.output()) {
     Location loc = thingLocation(output.name(), "output");
     if (!defined.contains(output.name()))
-      return emitError(loc, "is not defined: no node has an output of this "
-                            "name");
+      return emitError(loc,
+                       "is not defined: no node has an output of this name");
     if (!outputs.insert(output.name()).second)
       return emitError(loc, "is listed twice");
   }

@@ -82,7 +82,7 @@ private:
         idle.push_back(nodeLabel(node).str());
     if (!idle.empty())
       remarks.push_back(describe("Dropout", idle) +
-                        " with ratio 0: nothing is dropped in training");
+                        " with ratio 0: no dropout in training");
   }
 
   /// PyTorch's newer exporter writes Dropout in eval mode as an Identity, and
@@ -99,9 +99,9 @@ private:
     }
     if (!lost.empty())
       remarks.push_back(describe("Dropout", lost, "module") +
-                        " without effect: either the probability is 0, or the "
-                        "model was exported in eval mode; to train with "
-                        "dropout, call model.train() before exporting");
+                        " without effect: the probability is 0, or the model "
+                        "was exported in eval mode; to train with dropout, "
+                        "call model.train() before exporting");
   }
 
   bool isZero(const std::string &name) {
@@ -136,7 +136,7 @@ private:
         "the batch size is fixed to " + std::to_string(batch) + ", by " +
         llvm::join(inputs, ", ") +
         (reshapes.empty() ? "" : " and " + describe("Reshape", reshapes)) +
-        "; for option 'batch' export the model with a dynamic dimension");
+        "; to use option 'batch', export the model with a dynamic dimension");
   }
 
   /// Of a list that is known; 0 if there is none.
@@ -160,8 +160,9 @@ private:
         shared.push_back("'" + node.name() + "'");
     if (!shared.empty())
       remarks.push_back(
-          "several nodes go by one name: " + llvm::join(shared, ", ") +
-          "; messages, option 'keep-fp32' and option 'force-low' mean all");
+          "several nodes share one name: " + llvm::join(shared, ", ") +
+          "; messages, option 'keep-fp32' and option 'force-low' refer to all "
+          "of them");
   }
 
   const onnx::GraphProto &graph;
@@ -184,10 +185,9 @@ static void noteFoldedByTorchScript(const onnx::GraphProto &graph,
   if (!folded.empty())
     notes.push_back(
         describe("Conv", folded) +
-        ": weights and biases are named as PyTorch's exporter names those "
-        "that it folded a BatchNormalization into, so that there is none to "
-        "train; export with training=TrainingMode.TRAINING and "
-        "do_constant_folding=False");
+        ": by their names, PyTorch's exporter folded a BatchNormalization into "
+        "these weights and biases, so it is not trained; export with "
+        "training=TrainingMode.TRAINING and do_constant_folding=False");
 }
 
 /// The optimizer of its newer exporter folds batch norms into the products
@@ -204,7 +204,7 @@ static void noteFoldedByOptimizer(const onnx::GraphProto &graph, Names &notes) {
   if (!norms.empty())
     notes.push_back("PyTorch's exporter folded " +
                     describe("batch norm", norms, "module") +
-                    " into the convolutions and linear layers before them, so "
+                    " into the preceding convolutions and linear layers, so "
                     "they are not trained; export with optimize=False");
 }
 

@@ -128,8 +128,8 @@ FileMapping::openBelow(StringRef folder, StringRef location, bool partByPart) {
   if (partByPart || (descriptor < 0 && (errno == ENOSYS || errno == EPERM)))
     descriptor = openPartByPart(base, parts);
   if (descriptor < 0 && (errno == ELOOP || errno == EXDEV))
-    return refuse("leads through a symbolic link; copy the file itself "
-                  "beside the model");
+    return refuse("leads through a symbolic link; copy the file itself next to "
+                  "the model");
   if (descriptor < 0)
     return ioError("cannot open external data '" + location + "'", errno);
   return map(descriptor, location, /*refuseHardLinks=*/true);

@@ -187,7 +187,7 @@ static Error parseBinary(StringRef bytes, onnx::ModelProto &proto) {
     return makeModelError(ModelError::Invalid, "the file is empty");
   if (parts < 0 || !proto.ParseFromArray(bytes.data(), bytes.size()))
     return makeModelError(ModelError::Invalid,
-                          "not an ONNX file, or cut short");
+                          "not an ONNX file, or truncated");
   return Error::success();
 }
 
@@ -273,7 +273,7 @@ mpc::parseModelFile(MemoryBufferRef buffer) {
   constexpr size_t kMaxTextBytes = 64 << 20;
   if (isText && (bytes.size() > kMaxTextBytes || nestsTooDeep(bytes)))
     return makeModelError(ModelError::Limit,
-                          "the text is too long or nests too deep");
+                          "the text is too long or too deeply nested");
   Error error = isOnnxText ? parseOnnxText(bytes.str(), model->proto)
                 : isText   ? parseProtoText(bytes, model->proto)
                            : parseBinary(bytes, model->proto);

@@ -54,8 +54,8 @@ static Error invalid(const Twine &message) {
 
 /// What a user can do about it, beside owning a smaller model.
 static constexpr StringLiteral kTooManyElements =
-    "has more than 2^40 elements, the most there may be; if a dimension was "
-    "bound with option 'batch' or option 'dim', bind a smaller one";
+    "has more than 2^40 elements, the maximum; if a dimension was bound with "
+    "option 'batch' or option 'dim', bind a smaller one";
 
 Expected<int64_t> mpc::countElements(ArrayRef<int64_t> shape) {
   if (shape.size() > kMaxRank)
@@ -115,9 +115,7 @@ Expected<TensorBytes> TensorReader::read(const TensorProto &tensor) {
   const std::string &raw = tensor.raw_data();
   if (raw.size() != expected)
     return invalid("has " + Twine(raw.size()) +
-                   " bytes of data, but its shape "
-                   "needs " +
-                   Twine(expected));
+                   " bytes of data, but its shape needs " + Twine(expected));
   return TensorBytes{ArrayRef<char>(raw.data(), raw.size()), model};
 }
 
@@ -246,8 +244,7 @@ Expected<TensorBytes> TensorReader::readExternal(const TensorProto &tensor,
                    "', which has " + Twine(all.size()));
   if (length != expectedBytes)
     return invalid("has " + Twine(length) +
-                   " bytes of external data, but its "
-                   "shape needs " +
+                   " bytes of external data, but its shape needs " +
                    Twine(expectedBytes));
   ArrayRef<char> bytes = all.slice(entry->offset, length);
   if (!entry->checksum.empty()) {

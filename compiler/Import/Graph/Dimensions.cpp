@@ -141,7 +141,7 @@ void Dimensions::bindFirstAxes(const ImportOptions &options, bool isGiven,
                       ") is not bound: using " + std::to_string(batchSize) +
                       (options.batch || first.empty()
                            ? ""
-                           : "; option 'batch' says otherwise"));
+                           : "; use option 'batch' to change it"));
   }
 }
 
@@ -157,7 +157,7 @@ LogicalResult Dimensions::bindBatch(const ImportOptions &options,
   if (bound && options.batch && bound != *options.batch)
     return emitError(UnknownLoc::get(context))
            << "option 'batch'=" << *options.batch << " and option 'dim' "
-           << batchName << "=" << bound << " are about the same dimension";
+           << batchName << "=" << bound << " bind the same dimension";
   batchSize = bound ? bound : options.batch.value_or(kDefaultBatch);
   bindFirstAxes(options, options.batch.has_value(), batchName.str(), notes);
   return success();

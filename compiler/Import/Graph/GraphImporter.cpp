@@ -204,7 +204,7 @@ LogicalResult GraphImporter::importBody(const onnx::GraphProto &body) {
     if (++numNested > kMaxNodes) {
       result.error = ModelError::Limit;
       return emitError(nodeLocation(node, context))
-             << "with this one the trips of all loops have more than "
+             << "with this node all loop iterations together have more than "
              << kMaxNodes << " nodes";
     }
     const OpRow *row = findOp(qualifiedOp(node), opset);
@@ -249,13 +249,13 @@ LogicalResult GraphImporter::checkOptions() {
     return emitError(UnknownLoc::get(context))
            << (options.trainOnly.empty() ? "option 'freeze'"
                                          : "option 'train-only'")
-           << " matches nothing that would be trained: masks, tables and "
-              "buffers need option 'train'=REGEX as well";
+           << " matches no trainable initializer: masks, tables and buffers "
+              "also need option 'train'=REGEX";
   return emitError(UnknownLoc::get(context))
          << "option 'freeze' matches every parameter "
          << (options.trainOnly.empty() ? "of the model ("
                                        : "that option 'train-only' names (")
-         << numChosen << "): nothing is left to train; leave out at least one";
+         << numChosen << "): nothing is left to train; exclude at least one";
 }
 
 //===----------------------------------------------------------------------===//
@@ -419,9 +419,8 @@ Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
   if (state)
     return read = train::ReadOp::create(builder, loc, state);
   if (name == "__metadata__") {
-    emitError(loc, "checkpoints cannot store a tensor of this name: the header "
-                   "of safetensors files has a key of that name; rename the "
-                   "initializer");
+    emitError(loc, "the name is reserved by the safetensors format of "
+                   "checkpoints; rename the initializer");
     return nullptr;
   }
   FailureOr<ElementsAttr> elements = elementsOf(tensor, loc);
@@ -439,8 +438,8 @@ Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
   if (role == train::StateRole::Parameter && type.getRank() == 0)
     result.notes.push_back(
         "initializer '" + name.str() +
-        "' is one number and will be trained; option 'freeze'='^" + name.str() +
-        "$' keeps it as it is");
+        "' is a scalar and will be trained; use option 'freeze'='^" +
+        name.str() + "$' to keep it constant");
   leaveName(name);
   OpBuilder above(insertStatesBefore);
   state = train::StateOp::create(above, loc, name, role, type, *elements);

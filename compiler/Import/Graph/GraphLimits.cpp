@@ -26,11 +26,10 @@ LogicalResult GraphImporter::checkOps(Location loc) {
   if (ops.count <= options.maxOps)
     return success();
   return exceedLimit(loc)
-         << "with this one the graph has more than " << options.maxOps
-         << " operations, the most that are compiled by default; subgraphs, "
-            "functions, loops and recurrent nets count as what they expand to: "
-            "export a shorter sequence, or raise the limit with option "
-            "'max-ops'";
+         << "with this node the graph has more than " << options.maxOps
+         << " operations, the limit; subgraphs, functions, loops and recurrent "
+            "nets count as the operations they expand to: export a shorter "
+            "sequence, or raise the limit with option 'max-ops'";
 }
 
 LogicalResult GraphImporter::checkInterface(size_t count, StringRef what) {
@@ -38,7 +37,8 @@ LogicalResult GraphImporter::checkInterface(size_t count, StringRef what) {
     return success();
   return exceedLimit(UnknownLoc::get(context))
          << "the model has " << int64_t(count) << " " << what << "; at most "
-         << int64_t(kMaxInterface) << " are supported, so join some to one";
+         << int64_t(kMaxInterface)
+         << " are supported; concatenate some of them";
 }
 
 LogicalResult GraphImporter::spend(int64_t &total, int64_t count, int64_t limit,
@@ -52,26 +52,24 @@ LogicalResult GraphImporter::spend(int64_t &total, int64_t count, int64_t limit,
 }
 
 LogicalResult GraphImporter::addElements(int64_t count, Location loc) {
-  return spend(
-      numElements, count, kMaxElements, loc,
-      "the results of all nodes have more than 2^40 elements, the "
-      "most there may be; if a dimension was bound with option 'batch' or "
-      "option 'dim', bind a smaller one");
+  return spend(numElements, count, kMaxElements, loc,
+               "the results of all nodes have more than 2^40 elements, the "
+               "maximum; if a dimension was bound with option 'batch' or "
+               "option 'dim', bind a smaller one");
 }
 
 LogicalResult GraphImporter::addSequence(int64_t length, Location loc) {
   constexpr int64_t kMaxInSequences = int64_t(1) << 24;
-  return spend(numInSequences, length, kMaxInSequences, loc,
-               "all sequences together have more than 2^24 elements, the most "
-               "there may be");
+  return spend(
+      numInSequences, length, kMaxInSequences, loc,
+      "all sequences together have more than 2^24 elements, the maximum");
 }
 
 LogicalResult GraphImporter::countRead(int64_t count, Location loc) {
   constexpr int64_t kMaxRead = int64_t(1) << 33;
   return spend(numKnownRead, count, kMaxRead, loc,
                "nodes read more than 2^33 elements of constants at compile "
-               "time; let the exporter store what they compute as "
-               "initializers");
+               "time; let the exporter store their results as initializers");
 }
 
 LogicalResult GraphImporter::addConstant(DenseElementsAttr value,
@@ -81,7 +79,7 @@ LogicalResult GraphImporter::addConstant(DenseElementsAttr value,
     numKnownDistinct += value.getNumElements();
   if (numKnownDistinct <= kMaxKnownDistinct && numKnownTotal <= kMaxKnownTotal)
     return success();
-  return exceedLimit(loc) << "with this one the model computes more constants "
-                             "than are computed at compile time; let the "
-                             "exporter store them as initializers";
+  return exceedLimit(loc)
+         << "with this node the model exceeds the limit of constants computed "
+            "at compile time; let the exporter store them as initializers";
 }

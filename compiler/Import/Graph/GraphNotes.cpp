@@ -15,25 +15,23 @@ using namespace mpc;
 void GraphImporter::noteNorms() {
   bool isGiven = options.batchNorm != ImportOptions::BatchNorm::Auto;
   if (isGiven && numNorms == 0)
-    result.notes.push_back(
-        "option 'batchnorm' changes nothing: the model has no "
-        "BatchNormalization");
+    result.notes.push_back("option 'batchnorm' has no effect: the model has no "
+                           "BatchNormalization");
 }
 
 /// Says which norms are frozen, unless the user said it.
 void GraphImporter::noteFrozenNorms() {
   auto add = [&](unsigned count, StringRef why) {
     if (count > 0)
-      result.notes.push_back(
-          (Twine(count) + " of " + Twine(numNorms) +
-           " BatchNormalization nodes keep their running statistics and "
-           "normalize by them, for " +
-           why + "; option 'batchnorm'=train says otherwise")
-              .str());
+      result.notes.push_back((Twine(count) + " of " + Twine(numNorms) +
+                              " BatchNormalization nodes keep their running "
+                              "statistics and normalize by them, because " +
+                              why +
+                              "; use option 'batchnorm'=train to change it")
+                                 .str());
   };
-  add(numFrozenNorms, "option 'freeze' matches these, or scale and bias");
-  add(numEvalNorms, "the model has them in eval form, and others in training "
-                    "form");
+  add(numFrozenNorms, "option 'freeze' matches these, or their scale and bias");
+  add(numEvalNorms, "they are in eval form, while others are in training form");
 }
 
 void GraphImporter::noteDecisions() {
@@ -107,12 +105,12 @@ void GraphImporter::noteShared() {
       shared.push_back("'" + tensor.name() + "'");
   if (!known.empty())
     result.notes.push_back(
-        "one weight under several names, and trained as one: " +
+        "one weight under several names, trained as one: " +
         llvm::join(known, "; ") +
-        "; if they are not tied but began with equal values, export with "
+        "; if they are not tied but only start with equal values, export with "
         "training=TrainingMode.TRAINING and do_constant_folding=False");
   if (!shared.empty())
-    result.notes.push_back("used in several places, and trained as one: " +
+    result.notes.push_back("used in several places, trained as one: " +
                            llvm::join(shared, ", "));
 }
 
@@ -134,10 +132,10 @@ void GraphImporter::noteDetached() {
         !detach.match(node.output(0)))
       names.push_back("'" + node.output(0) + "'");
   if (!names.empty())
-    result.notes.push_back(
-        "gradients flow back through what PyTorch's detach() stood for, of "
-        "which ONNX knows nothing: " +
-        llvm::join(names, ", ") + "; option 'detach'=REGEX stops them");
+    result.notes.push_back("gradients flow through values that PyTorch's code "
+                           "may detach(), which ONNX does not record: " +
+                           llvm::join(names, ", ") +
+                           "; use option 'detach'=REGEX to stop them");
 }
 
 /// Of tied weights PyTorch's exporter folds one into another initializer.
@@ -155,8 +153,8 @@ void GraphImporter::noteCopies() {
       result.notes.push_back(
           "'" + tensor.name() + "' holds '" + copy->original->name() + "'" +
           (copy->isTransposed ? " transposed" : "") +
-          ", but is trained apart from it; if they are one weight of the "
-          "model, export it with optimize=False");
+          ", but is trained separately; if they are one weight of the model, "
+          "export it with optimize=False");
     seen.add(tensor, *data);
   }
 }
@@ -164,34 +162,31 @@ void GraphImporter::noteCopies() {
 /// What a body holds is made anew for each trip.
 void GraphImporter::noteBodies() {
   if (!bodyWeights.empty())
-    result.notes.push_back(
-        "not trained, for they belong to the body of a Loop, Scan or If: '" +
-        llvm::join(bodyWeights, "', '") +
-        "'; initializers of the graph are trained");
+    result.notes.push_back("not trained, because they belong to the body of a "
+                           "Loop, Scan or If: '" +
+                           llvm::join(bodyWeights, "', '") +
+                           "'; only initializers of the graph are trained");
 }
 
 /// Says which initializers are not trained, though nobody froze them.
 void GraphImporter::noteUses() {
   static constexpr std::pair<Use, StringLiteral> reasons[] = {
-      {Use::Buffer, "not trained, for PyTorch's exporter says they are no "
-                    "parameters: "},
-      {Use::Number, "not trained, for PyTorch's exporter gives such names to "
-                    "the numbers of a model's code: "},
-      {Use::Filling,
-       "not trained, for PyTorch's exporter computed them, of one "
-       "number: "},
+      {Use::Buffer, "not trained, because PyTorch's exporter marked them as "
+                    "not being parameters: "},
+      {Use::Number, "not trained, because PyTorch's exporter gives such names "
+                    "to constants in a model's code: "},
+      {Use::Filling, "not trained, because PyTorch's exporter computed them "
+                     "from one number: "},
       {Use::Argument,
-       "not trained, for exponents and bounds are numbers unless "
-       "said otherwise: "},
+       "not trained, because exponents and bounds are constants by default: "},
       {Use::ClassWeights,
-       "not trained, for they weigh the classes of a loss: "},
-      {Use::Start,
-       "not trained, for recurrent ops start from them, and they hold one "
-       "number: "},
+       "not trained, because they are class weights of a loss: "},
+      {Use::Start, "not trained, because they are uniform initial states of "
+                   "recurrent ops: "},
       {Use::PositionalTable,
-       "not trained, for they hold sines and cosines of positions: "},
-      {Use::Mask, "not trained, for they hold 0 and numbers below -1e4 alone, "
-                  "as masks do: "}};
+       "not trained, because they hold sines and cosines of positions: "},
+      {Use::Mask, "not trained, because they hold only 0 and numbers below "
+                  "-1e4, like masks: "}};
   for (const auto &[use, reason] : reasons) {
     std::vector<std::string> names;
     for (const onnx::TensorProto &tensor : graph.initializer())
@@ -200,7 +195,7 @@ void GraphImporter::noteUses() {
         names.push_back("'" + tensor.name() + "'");
     if (!names.empty())
       result.notes.push_back((reason + llvm::join(names, ", ") +
-                              "; option 'train'=REGEX says otherwise")
+                              "; use option 'train'=REGEX to train them")
                                  .str());
   }
   noteMissing();
@@ -229,7 +224,7 @@ void GraphImporter::noteMissing() {
       std::to_string(missing.size()) +
       (missing.size() == 1 ? " parameter of the model is"
                            : " parameters of the model are") +
-      " not in the file, for PyTorch's exporter computed with them: " + names +
-      "; what it made of them is trained by itself, if at all; export with "
+      " not in the file, because PyTorch's exporter folded them: " + names +
+      "; the folded values are trained separately, if at all; export with "
       "optimize=False");
 }

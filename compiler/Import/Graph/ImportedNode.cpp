@@ -33,7 +33,7 @@ LogicalResult ImportedNode::run(const OpRow &row) {
     return success();
   // Nobody can do anything about a failure that has no message.
   if (graph.errorCount() == before)
-    error() << "internal error: cannot be imported, and nothing tells why";
+    error() << "internal error: cannot be imported, without a message";
   return failure();
 }
 
@@ -207,8 +207,8 @@ LogicalResult ImportedNode::refuse() {
     ++i; // There is one: else the node would have been computed.
   return error() << label(i)
                  << " is computed from data; this op is supported on constants "
-                    "only: what Constant nodes, integer initializers and "
-                    "shapes make";
+                    "only: values computed from Constant nodes, integer "
+                    "initializers and shapes";
 }
 
 bool ImportedNode::fitsConstant(ArrayRef<int64_t> shape) {
@@ -248,8 +248,8 @@ const GraphValue *ImportedNode::knownInput(unsigned i) {
   if (value.isKnown())
     return &value;
   error() << label(i)
-          << " must be known at compile time: an initializer or "
-             "the output of a Constant node";
+          << " must be known at compile time: an initializer or the output of "
+             "a Constant node";
   return nullptr;
 }
 
@@ -275,7 +275,7 @@ int64_t ImportedNode::knownInteger(unsigned i) {
   constexpr double limit = int64_t(1) << 62;
   double number = knownScalar(i);
   if (std::isnan(number)) {
-    error() << label(i) << " must be an integer, but is no number";
+    error() << label(i) << " must be an integer, but is not a number";
     return 0;
   }
   return int64_t(std::clamp(number, -limit, limit));

@@ -18,10 +18,10 @@ struct Family {
 } // namespace
 
 static constexpr Family kFamilies[] = {
-    {"Element by element", elementwiseOps},
-    {"Functions of one number", functionOps},
+    {"Elementwise", elementwiseOps},
+    {"Unary math", functionOps},
     {"Constants", constantOps},
-    {"Shape and order", shapeOps},
+    {"Shape and layout", shapeOps},
     {"By index", indexOps},
     {"Along a dimension", alongAxisOps},
     {"Resampling", resampleOps},
@@ -31,21 +31,21 @@ static constexpr Family kFamilies[] = {
     {"Reductions", reductionOps},
     {"Products", contractionOps},
     {"Convolutions", convolutionOps},
-    {"Sums of products", einsumOps},
+    {"Einsum", einsumOps},
     {"Images", imageOps},
     {"Pooling", poolingOps},
-    {"Regions of images", roiOps},
+    {"Image regions", roiOps},
     {"Recurrent", recurrentOps},
     {"Signals", signalOps},
     {"Attention", attentionOps},
-    {"Positions that turn", rotaryOps},
-    {"Attention with a state", linearAttentionOps},
+    {"Rotary embeddings", rotaryOps},
+    {"Stateful attention", linearAttentionOps},
     {"Norms, softmax, dropout", normalizationOps},
     {"Losses", lossOps},
     {"Gradients", gradientOps},
     {"Updates", optimizerOps},
-    {"Functions of ONNX Runtime", microsoftActivationOps},
-    {"Arithmetic of ONNX Runtime", microsoftArithmeticOps},
+    {"ONNX Runtime activations", microsoftActivationOps},
+    {"ONNX Runtime arithmetic", microsoftArithmeticOps},
 };
 
 /// Rows by op, in ascending order of `since`.

@@ -54,7 +54,7 @@ LogicalResult PaddingRows::checkUsed(MLIRContext *context) const {
   for (const Padding &padding : paddings)
     if (!padding.isUsed)
       return error(padding.table, padding.asked, context)
-             << "changes nothing: no Gather looks rows of this table up along "
-                "axis 0, or they are no floats";
+             << "has no effect: no Gather reads rows of this table along axis "
+                "0, or the table is not floating-point";
   return success();
 }

@@ -108,10 +108,9 @@ LogicalResult Inliner::checkOpset(const onnx::FunctionProto &function,
     return success();
   for (const onnx::NodeProto &node : function.node())
     if (findOp(qualifiedOp(node), own) != findOp(qualifiedOp(node), opset))
-      return emitError(loc)
-             << "calls a function of opset " << own << ", in which "
-             << node.op_type() << " is not what it is in opset " << opset
-             << " of the model; convert the function";
+      return emitError(loc) << "calls a function of opset " << own << ", where "
+                            << node.op_type() << " differs from opset " << opset
+                            << " of the model; convert the function";
   return success();
 }
 
@@ -245,7 +244,7 @@ LogicalResult Inliner::checkNames(const onnx::FunctionProto &function,
     return success();
   error = ModelError::Limit;
   return emitError(loc) << "with this call the names of nodes in functions "
-                           "have more than 2^26 characters; shorten them";
+                           "exceed 2^26 characters in total; shorten them";
 }
 
 LogicalResult Inliner::expand(const onnx::NodeProto &call,
@@ -321,9 +320,9 @@ LogicalResult Inliner::inlineSubgraphs(onnx::NodeProto &node) {
 LogicalResult Inliner::inlineInto(Nodes &nodes, Location owner) {
   Nodes result;
   if (depth > kMaxNesting)
-    return emitError(owner) << "is in more than " << kMaxNesting
-                            << " functions and subgraphs inside of each other; "
-                               "inline some (onnx.inliner)";
+    return emitError(owner)
+           << "is in more than " << kMaxNesting
+           << " nested functions and subgraphs; inline some (onnx.inliner)";
   llvm::SaveAndRestore deeper(depth, depth + 1);
   for (onnx::NodeProto &node : nodes) {
     auto found = functions.find(keyOf(node));
@@ -362,9 +361,8 @@ LogicalResult Inliner::inlineAll() {
     return emitError(loc) << "the calls of functions in the model make more "
                              "than "
                           << maxNodes
-                          << " nodes, which is as far as they are expanded; "
-                             "simplify the functions, or raise the limit with "
-                             "option 'max-ops'";
+                          << " nodes, the limit; simplify the functions, or "
+                             "raise the limit with option 'max-ops'";
   }
   for (onnx::GraphProto *graph : graphs)
     if (failed(inlineInto(*graph->mutable_node(), loc)))

@@ -85,7 +85,8 @@ Value GraphImporter::readOwnState(const onnx::TensorProto &tensor) {
   Type element = elementTypeFor(tensor.data_type(), floatType);
   if (element && element.isInteger(1)) {
     emitError(makeNodeLoc(context, tensor.name(), "initializer"))
-        << "is bool; what a training step changes must be floats or integers";
+        << "is bool; states changed by a training step must be floats or "
+           "integers";
     return nullptr;
   }
   bool isNumber = isControl(tensor);
@@ -296,8 +297,8 @@ LogicalResult GraphImporter::importPredict() {
         outputs.push_back(&output);
   if (outputs.empty())
     return emitError(UnknownLoc::get(context))
-           << "all outputs of the graph are new values of states: nothing is "
-              "left to predict";
+           << "all outputs of the graph are new values of states: no output is "
+              "left for prediction";
   for (const onnx::ValueInfoProto *output : outputs)
     wanted.insert(output->name());
   // Of the labels' size there may be no need.
@@ -346,9 +347,9 @@ FailureOr<std::string> GraphImporter::findLoss() {
         return output.name();
     }
   return emitError(UnknownLoc::get(context))
-         << "the training step tells no loss: it has no Gradient node with "
-            "respect to what update_binding changes; let the algorithm have an "
-            "output of one float";
+         << "the training step has no loss: it has no Gradient node with "
+            "respect to states that update_binding changes; give the algorithm "
+            "an output of one float";
 }
 
 /// What the backward pass starts from is data, not a number to compute with.
@@ -525,8 +526,8 @@ LogicalResult GraphImporter::importBeginnings() {
     function.setResultAttr(i, kNameAttr, builder.getStringAttr(entry.first));
     names += (i ? ", '" : "'") + entry.first.str() + "'";
   }
-  result.notes.push_back("each session begins with random numbers, by its "
-                         "seed, in: " +
+  result.notes.push_back("each session initializes these with random numbers, "
+                         "derived from its seed: " +
                          names);
   return success();
 }
@@ -586,7 +587,7 @@ LogicalResult GraphImporter::refuseOptions() {
   result.error = ModelError::Usage;
   return emitError(UnknownLoc::get(context))
          << given << " does not apply: the model brings its own training step "
-         << "(training_info), which says what is trained";
+         << "(training_info), which determines what is trained";
 }
 
 LogicalResult GraphImporter::importStep() {
@@ -612,15 +613,15 @@ LogicalResult GraphImporter::importStep() {
         return state.getKind() == train::StateKind::Parameter;
       }))
     return emitError(UnknownLoc::get(context))
-           << "the training step changes no weight: of what update_binding "
-              "changes, gradients lead to nothing that the graph reads";
+           << "the training step changes no weight: no state that "
+              "update_binding changes has a gradient and is read by the graph";
   module->setAttr(kImportedStepAttr, builder.getStringAttr(lossName));
   SmallVector<StringRef> names(rates.begin(), rates.end());
   module->setAttr(kLearningRatesAttr, builder.getStrArrayAttr(names));
   if (step->updates.size() > 1)
     result.notes.push_back(
         "a step makes " + std::to_string(step->updates.size()) +
-        " updates, one after the other; the loss that is told is '" + lossName +
+        " updates, one after the other; the reported loss is '" + lossName +
         "' of the first");
   return success();
 }

@@ -55,7 +55,7 @@ static Expected<std::string> findPrefix(StringRef folder) {
     return makeModelError(ModelError::Usage,
                           "holds several training models, '" + prefixes[0] +
                               kTraining + "' and '" + prefixes[1] + kTraining +
-                              "'; give each a folder of its own");
+                              "'; put each into a separate folder");
   return prefixes.front();
 }
 
@@ -224,8 +224,8 @@ Error Joiner::takeGradients() {
     if (node.input_size() < 2 || !name.consume_back(kSuffix) ||
         !trained.contains(name))
       return invalid("adds a gradient to '" + name +
-                     "', which is no buffer of a parameter that the "
-                     "checkpoint has as one to be trained");
+                     "', which is not a gradient buffer of a trainable "
+                     "parameter in the checkpoint");
     artifacts.gradients.push_back({name.str(), node.input(1)});
     gone.insert(node.input(0));
     if (node.input_size() > 2)
@@ -236,7 +236,7 @@ Error Joiner::takeGradients() {
   eraseNamed(*training.mutable_input(), gone);
   eraseNamed(*training.mutable_output(), gone);
   if (artifacts.gradients.empty())
-    return invalid("adds no gradient to any buffer: it trains nothing");
+    return invalid("accumulates no gradients, so it trains nothing");
   return Error::success();
 }
 
@@ -256,8 +256,7 @@ Error Joiner::bindStatistics() {
         continue;
       if (trained.contains(state))
         return invalid("trains the running statistic '" + state +
-                       "'; give it to generate_artifacts() as one of "
-                       "frozen_params");
+                       "'; list it in frozen_params of generate_artifacts()");
       std::string &value = current[state];
       if (value.empty())
         order.push_back(state);
@@ -275,13 +274,14 @@ Error Joiner::bindStatistics() {
 
 Error Joiner::findLoss() {
   if (training.output_size() == 0 || evaluation.output_size() == 0)
-    return invalid("has no output that could be the loss");
+    return invalid("has no scalar output that could be the loss");
   artifacts.loss = training.output(0).name();
   if (evaluation.output(0).name() != artifacts.loss)
-    return invalid("gives the loss as '" + artifacts.loss +
-                   "', but the model for evaluation gives '" +
-                   evaluation.output(0).name() +
-                   "' first; both must be of one generate_artifacts()");
+    return invalid(
+        "gives the loss as '" + artifacts.loss +
+        "', but the model for evaluation gives '" +
+        evaluation.output(0).name() +
+        "' first; both must come from one call of generate_artifacts()");
   for (const onnx::TensorProto &tensor : training.initializer())
     if (tensor.name() == artifacts.loss + "_grad")
       artifacts.seed = tensor.name();
@@ -329,8 +329,7 @@ Error Joiner::checkNames() {
   for (const std::string &name : {artifacts.loss, artifacts.prediction})
     if (!name.empty() && !computed.contains(name))
       return invalid("gives '" + name +
-                     "', which no node of the model for "
-                     "evaluation computes");
+                     "', which no node of the model for evaluation computes");
   return Error::success();
 }
 
@@ -388,8 +387,8 @@ Expected<OrtArtifacts> mpc::readOrtArtifacts(StringRef folder) {
   artifacts.checkpoint = std::move(*checkpoint);
   if (artifacts.checkpoint.isNominal)
     return inFile(*prefix + kCheckpoint,
-                  invalid("is nominal: it names parameters without their "
-                          "values; put the full one in its place"));
+                  invalid("is nominal: it lists parameters without their "
+                          "values; replace it by the full checkpoint"));
   if (sys::fs::exists(pathOf(folder, *prefix + kOptimizer))) {
     auto optimizer = readModel(kOptimizer);
     if (!optimizer)
@@ -402,10 +401,10 @@ Expected<OrtArtifacts> mpc::readOrtArtifacts(StringRef folder) {
 
   int64_t opset = opsetOf((*training)->proto);
   if (opsetOf((*evaluation)->proto) != opset)
-    return invalid("training and evaluation are of different opsets, " +
-                   Twine(opset) + " and " +
-                   Twine(opsetOf((*evaluation)->proto)) +
-                   "; both must be of one generate_artifacts()");
+    return invalid(
+        "the training and evaluation models have different opsets, " +
+        Twine(opset) + " and " + Twine(opsetOf((*evaluation)->proto)) +
+        "; both must come from one call of generate_artifacts()");
   artifacts.model = std::make_shared<ModelFile>();
   artifacts.model->path = artifacts.model->folder = folder.str();
   onnx::ModelProto &proto = artifacts.model->proto;

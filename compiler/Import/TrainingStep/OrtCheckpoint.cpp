@@ -141,7 +141,7 @@ Expected<ArrayRef<char>> CheckpointReader::readExternal(int64_t offset,
     return invalid(" needs " + Twine(size) + " bytes from byte " +
                    Twine(offset) + " of '" + location + "', which has " +
                    Twine(all.size()) +
-                   "; it is cut short or of another checkpoint");
+                   "; it is truncated or belongs to another checkpoint");
   return all.slice(offset, size);
 }
 
@@ -236,7 +236,7 @@ Error CheckpointReader::readState(const ort::ParameterOptimizerState &wire,
   auto place = trainedPlaces.find(state.parameter);
   if (place == trainedPlaces.end())
     return invalid("the optimizer has a state of " + quote(state.parameter) +
-                   ", which is no trained parameter of this checkpoint");
+                   ", which is not a trained parameter of this checkpoint");
   std::string whose = " of " + quote(state.parameter);
   const OrtTensor &parameter = result.trained[place->second];
   StringSet<> names;
@@ -311,8 +311,7 @@ static Expected<const ort::Checkpoint *> verify(ArrayRef<char> bytes) {
   flatbuffers::Verifier verifier(
       reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
   if (!ort::VerifyCheckpointBuffer(verifier))
-    return invalid("the checkpoint is damaged or cut short; copy it again from "
-                   "where it was written");
+    return invalid("the checkpoint is damaged or truncated; copy it again");
   return ort::GetCheckpoint(bytes.data());
 }
 

@@ -50,7 +50,7 @@ static LogicalResult readBeginning(const onnx::TrainingInfoProto &info,
        info.initialization_binding()) {
     const std::string &state = entry.key(), &value = entry.value();
     if (!step.states.contains(state))
-      return emitError(loc) << "initialization_binding is to set '" << state
+      return emitError(loc) << "initialization_binding sets '" << state
                             << "', which no update_binding changes";
     if (!values.contains(value))
       return emitError(loc)
@@ -61,7 +61,7 @@ static LogicalResult readBeginning(const onnx::TrainingInfoProto &info,
   if (info.initialization().input_size() > 0)
     return emitError(loc) << "the initialization has an input '"
                           << info.initialization().input(0).name()
-                          << "'; it must do without";
+                          << "', but must have none";
   if (!beginning.bindings.empty())
     step.beginnings.push_back(std::move(beginning));
   return success();
@@ -111,25 +111,25 @@ FailureOr<TrainingStep> mpc::readTrainingInfo(const onnx::ModelProto &model,
     for (const onnx::StringStringEntryProto &entry : info.update_binding()) {
       const std::string &state = entry.key(), &value = entry.value();
       if (!mainStates.contains(state) && !states.contains(state))
-        return emitError(loc) << "update_binding is to change '" << state
-                              << "', which is no initializer of the graph or "
-                                 "of this algorithm";
+        return emitError(loc) << "update_binding changes '" << state
+                              << "', which is not an initializer of the graph "
+                                 "or of this algorithm";
       if (!mainValues.contains(value) && !values.contains(value))
         return emitError(loc)
                << "update_binding gives '" << state << "' the value of '"
                << value << "', which nothing computes";
       auto [other, isNew] = step.states.try_emplace(state, index);
       if (!isNew)
-        return emitError(loc) << "update_binding changes '" << state
-                              << "', which training_info " << other->second
-                              << " changes already; one step changes a state "
-                                 "once";
+        return emitError(loc)
+               << "update_binding changes '" << state
+               << "', which training_info " << other->second
+               << " also changes; a step may change a state only once";
       written.insert(state);
       update.bindings.push_back({state, value});
     }
     if (update.bindings.empty())
-      return emitError(loc) << "has no update_binding: nothing would be "
-                               "trained";
+      return emitError(loc)
+             << "has no update_binding: nothing would be trained";
     // States go by their names, whoever has them.
     for (const onnx::TensorProto &tensor : algorithm.initializer()) {
       auto [other, isNew] =
@@ -138,7 +138,7 @@ FailureOr<TrainingStep> mpc::readTrainingInfo(const onnx::ModelProto &model,
         return emitError(loc) << "the algorithm has an initializer '"
                               << tensor.name() << "', and so has that of "
                               << "training_info " << other->second
-                              << "; rename one: a state has one name";
+                              << "; rename one: names of states must be unique";
     }
     update.loss = findLoss(algorithm, written);
     step.updates.push_back(std::move(update));

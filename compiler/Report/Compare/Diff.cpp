@@ -132,8 +132,8 @@ static void compare(StringRef name, const Function *before,
       changes.push_back({name.str(), what, {}});
     changes[place->second].nodes.push_back(nodeOf(op));
   };
-  auto gone = [](const Op &op) { return op.format() + " op is gone"; };
-  auto isNew = [](const Op &op) { return op.format() + " op is new"; };
+  auto gone = [](const Op &op) { return op.format() + " op was removed"; };
+  auto isNew = [](const Op &op) { return op.format() + " op was added"; };
   for (const auto &[key, op] : old) {
     auto found = now.find(key);
     if (found == now.end())

@@ -99,7 +99,7 @@ std::string Report::title() const {
   auto names = llvm::map_range(
       devices, [](const Device &device) { return device.name; });
   return precision + " on " + llvm::join(names, " and ") + " (" +
-         llvm::join(otherDevices, ", ") + ": a report of its own)";
+         llvm::join(otherDevices, ", ") + ": separate reports)";
 }
 
 const Function *Report::find(StringRef name) const {
@@ -266,7 +266,7 @@ static llvm::Expected<Function> readFunction(const llvm::json::Value &value) {
   FunctionReader reader(*object, ops->size());
   for (const llvm::json::Value &op : *ops) {
     if (!op.getAsObject())
-      return malformed("has an op that is no object");
+      return malformed("has an op that is not an object");
     reader.add(*op.getAsObject());
   }
   return reader.take();
@@ -382,7 +382,7 @@ llvm::Expected<Report> mpc::report::readJson(llvm::json::Value json) {
                      llvm::Twine(kReportVersion));
   const llvm::json::Value *devices = object->get("devices");
   if (devices && !devices->getAsArray())
-    return malformed("has devices that are no list");
+    return malformed("has devices that are not a list");
   std::vector<Function> read;
   for (const llvm::json::Value &entry : *functions) {
     llvm::Expected<Function> function = readFunction(entry);

@@ -87,6 +87,6 @@ std::string report::reasonOf(Rule rule, llvm::ArrayRef<Argument> arguments,
 }
 
 std::string report::proofOf(StringRef format, StringRef range) {
-  return (format + " holds what it makes, which is proven to be in " + range)
+  return (format + " holds its result, which is proven to lie in " + range)
       .str();
 }

@@ -149,9 +149,9 @@ private:
 
   std::string describeChange() const {
     if (op.rule == "precision")
-      return "nothing is narrowed here, for " + op.reason;
+      return "no value is narrowed with " + op.reason;
     if (op.phase == Phase::Update || isFixed(op.rule))
-      return "nothing overrules this";
+      return "no option overrides this";
     bool wide = op.isWide();
     if (op.rule == "user option")
       return "compile without " + describeOption(op.reason);
@@ -164,7 +164,7 @@ private:
     if (change.casts != 0)
       text += ", " + count(std::abs(change.casts), "cast") +
               (change.casts < 0 ? " less" : " more");
-    return text + ", if all else stays as it is";
+    return text + ", all else being equal";
   }
 
   llvm::raw_ostream &os;
@@ -208,6 +208,6 @@ llvm::Error mpc::report::printExplanation(llvm::raw_ostream &os,
     if (found)
       return llvm::Error::success();
   }
-  return llvm::createStringError("no op is of a node '" + node.str() + "'" +
-                                 describeNearest(node, names));
+  return llvm::createStringError("no op belongs to a node '" + node.str() +
+                                 "'" + describeNearest(node, names));
 }

@@ -33,8 +33,7 @@ static void printTransposes(llvm::raw_ostream &os, const std::string &name,
                textAt(*transpose, "origin"), textAt(*transpose, "node")});
   }
   if (table.empty()) {
-    printWrapped(os, name + ": no kernel of a step does nothing but transpose",
-                 0, width);
+    printWrapped(os, name + ": no kernel of a step only transposes", 0, width);
     return;
   }
   printWrapped(os,
@@ -59,12 +58,12 @@ static void printResources(llvm::raw_ostream &os, const std::string &name,
                            llvm::ArrayRef<const Object *> kernels,
                            size_t width) {
   if (!architecture.getBoolean("assembled").value_or(false)) {
-    printWrapped(os,
-                 name + ": registers, spills and shared memory of " +
-                     count(kernels.size(), "kernel") +
-                     " are not known, for 'ptxas' was not on the path when "
-                     "this was compiled",
-                 0, width);
+    printWrapped(
+        os,
+        name + ": registers, spills and shared memory of " +
+            count(kernels.size(), "kernel") +
+            " are unknown, because 'ptxas' was not on the path at compile time",
+        0, width);
     return;
   }
   llvm::StringMap<const Object *> assembled;

@@ -152,7 +152,7 @@ static void printTf32(llvm::raw_ostream &os, const Function &function,
                "TF32 in '" + function.name +
                    "': " + share(whole.tf32Flops, whole.flops) + " of " +
                    shorten(whole.flops) +
-                   "FLOP, of operands in f32; CPUs do them in f32",
+                   "FLOP, on f32 operands; CPUs compute them in f32",
                0, width);
 }
 
@@ -248,7 +248,7 @@ llvm::Error mpc::report::printSummary(llvm::raw_ostream &os,
      << '\n';
   if (!report.otherDevices.empty() && selection.canChooseDevice)
     os << "option 'device'=" << report.otherDevices.front()
-       << " shows the other\n";
+       << " shows the other one\n";
   if (!function) {
     printDevices(os, report, width);
     return llvm::Error::success();

@@ -173,6 +173,6 @@ llvm::Error mpc::report::printModule(llvm::raw_ostream &os,
         names.push_back(op.module);
   return llvm::createStringError(
       "no op is in a module '" + selection.module + "'" +
-      (names.empty() ? std::string("; the names of the nodes tell of none")
+      (names.empty() ? std::string("; the node names contain no modules")
                      : describeNearest(selection.module, names)));
 }

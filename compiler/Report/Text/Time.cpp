@@ -53,6 +53,6 @@ std::string mpc::report::describeTime(const Report &report, const Rates &rates,
   if (time.fp8 > 0)
     add(rates.multipliesFp8() ? "fp8" : "fp8 (multiplied as " + low + ")",
         time.fp8);
-  os << " (estimated by the rates of " << rates.machine << ')';
+  os << " (estimated from the rates of " << rates.machine << ')';
   return text;
 }

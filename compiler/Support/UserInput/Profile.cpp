@@ -145,9 +145,9 @@ llvm::Expected<Profile> Profile::parse(StringRef text, StringRef path) {
   const Object *root = json->getAsObject();
   const Object *tensors = root ? root->getObject("tensors") : nullptr;
   if (!tensors || root->getInteger("version") != 1)
-    return refuse("is none of version 1, which 'mpc profile' writes");
+    return refuse("must have version 1, as written by 'mpc profile'");
   if (root->getString("precision") != "fp32")
-    return refuse("is not of option 'precision'=fp32");
+    return refuse("must be recorded with option 'precision'=fp32");
 
   // The object has lost the order of the file, which repeats count in.
   std::vector<std::pair<unsigned, StringRef>> order;
@@ -165,7 +165,7 @@ llvm::Expected<Profile> Profile::parse(StringRef text, StringRef path) {
   Counts counts(*root);
   profile.steps = counts.at("steps");
   if (!counts.isRight())
-    return refuse("has a count of steps that cannot be");
+    return refuse("has an invalid count of steps");
   size_t exponents = 0;
   if (const Object *bins = root->getObject("exponents")) {
     constexpr int64_t kMax = 4096; // More than any float has.
@@ -177,12 +177,11 @@ llvm::Expected<Profile> Profile::parse(StringRef text, StringRef path) {
   for (auto [index, name] : order) {
     const Object *tensor = tensors->getObject(name);
     if (!tensor)
-      return refuse("has a tensor '" + name + "' that is no object");
+      return refuse("has a tensor '" + name + "' that is not an object");
     std::optional<ProfiledTensor> read = readTensor(*tensor, exponents);
     if (!read)
       return refuse("has a tensor '" + name +
-                    "' of a shape or count that "
-                    "cannot be");
+                    "' with an invalid shape or count");
     profile.tensors[baseName(name, *tensors)].push_back(std::move(*read));
   }
   return profile;
@@ -197,8 +196,8 @@ llvm::ArrayRef<ProfiledTensor> Profile::find(StringRef name) const {
 llvm::Error Profile::refuse(const llvm::Twine &why) const {
   StringRef file = llvm::sys::path::filename(model);
   return llvm::createStringError(
-      "profile '" + path + "' is of another model" +
+      "profile '" + path + "' belongs to another model" +
       (file.empty() ? "" : ", '" + file + "'") + ": " + why +
-      "; make one of this model (mpc compile option 'precision'=fp32 "
-      "option 'observe'=profile, mpc profile)");
+      "; record one for this model (mpc compile option 'precision'=fp32 option "
+      "'observe'=profile, mpc profile)");
 }

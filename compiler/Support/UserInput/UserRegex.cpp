@@ -24,7 +24,7 @@ public:
       if (std::string fault = takeNext(); !fault.empty())
         return fault;
       if (groups.back().size() > mpc::kMaxRegexSize)
-        return "with its repeats written out it has more than " +
+        return "with repeats expanded it has more than " +
                std::to_string(mpc::kMaxRegexSize) + " parts";
     }
     return "";

@@ -71,9 +71,9 @@ private:
     if (!others.empty())
       noteAveraged(others.front(),
                    terms.ofData.size() == 1
-                       ? "is no sum and no mean over the batch"
-                       : "has a term that is no sum and no mean "
-                         "of a fixed number of terms");
+                       ? "is neither a sum nor a mean over the batch"
+                       : "has a term that is neither a sum nor a mean of a "
+                         "fixed number of terms");
     else if (!sums.empty() && !areAllSums)
       noteAveraged(sums.front(), "has a sum over the batch beside a mean");
     else if (joined)
@@ -109,32 +109,29 @@ private:
           skipDenominator(ratio, seed, result.divisor, sources);
       return result;
     }
-    addNote(module, "the loss is a ratio of numbers that depend on the data, "
-                    "at '" +
-                        nodeName(loc).str() +
-                        "': option 'accumulate' counts micro-batches equally, "
-                        "whatever they are divided by; a loss with "
-                        "ignore_index and sum(loss * mask) / sum(mask) count "
-                        "by what they are divided by, as one batch would");
+    addNote(
+        module,
+        "the loss is a ratio of numbers that depend on the data, at '" +
+            nodeName(loc).str() +
+            "': option 'accumulate' weights micro-batches equally, whatever "
+            "their divisors; losses with ignore_index and sum(loss * mask) / "
+            "sum(mask) are weighted by their divisors, like one batch");
     return result;
   }
 
   void noteAveraged(Value term, StringRef what) {
-    addNote(module,
-            "the loss " + what.str() + ", at '" +
-                nodeName(term.getLoc()).str() +
-                "': option 'accumulate' takes the mean over micro-batches, "
-                "which need not be the loss of one batch of all of "
-                "them");
+    addNote(module, "the loss " + what.str() + ", at '" +
+                        nodeName(term.getLoc()).str() +
+                        "': option 'accumulate' averages over micro-batches, "
+                        "which may differ from the loss of one large batch");
   }
 
   void noteJoined(Operation *op, bool isSumReduction) {
-    addNote(module,
-            "'" + nodeName(op->getLoc()).str() +
-                "' puts the samples of a batch together, so that the losses of "
-                "micro-batches, which option 'accumulate' " +
-                (isSumReduction ? "adds up" : "averages") +
-                ", are not that of one batch");
+    addNote(module, "'" + nodeName(op->getLoc()).str() +
+                        "' combines the samples of a batch, so the losses of "
+                        "micro-batches, which option 'accumulate' " +
+                        (isSumReduction ? "adds up" : "averages") +
+                        ", may differ from the loss of one large batch");
   }
 
   /// Numbers alone do not tell a mean from a sum that is scaled.
@@ -146,28 +143,27 @@ private:
                            nodeName(term.value.getLoc()).str() +
                            "', divided by a multiple of the batch size, " +
                            std::to_string(batchSize) +
-                           ": option 'accumulate' takes it for a mean");
+                           ": option 'accumulate' treats it as a mean");
   }
 
   void noteFactor(const LossTerms &terms) {
     for (const LossTerm &term : terms.ofData)
       if (term.factor != 1)
-        return addNote(module,
-                       "the loss is a sum over the batch, at '" +
-                           nodeName(term.value.getLoc()).str() +
-                           "', times a number: option 'accumulate' adds "
-                           "micro-batches up");
+        return addNote(
+            module,
+            "the loss is a sum over the batch, at '" +
+                nodeName(term.value.getLoc()).str() +
+                "', times a number: option 'accumulate' adds micro-batches up");
   }
 
   void noteRepeated(Value term) {
     const std::string times = std::to_string(count);
-    addNote(module,
-            "the loss is a sum over the batch and a term of weights alone, at "
-            "'" +
-                nodeName(term.getLoc()).str() +
-                "': option 'accumulate'=" + times +
-                " adds micro-batches up, so that this term counts " + times +
-                " times; divide it by that, or take the mean over the batch");
+    addNote(
+        module,
+        "the loss is a sum over the batch and a term of weights alone, at '" +
+            nodeName(term.getLoc()).str() + "': option 'accumulate'=" + times +
+            " adds micro-batches up, so this term counts " + times +
+            " times; divide it by that, or take the mean over the batch");
   }
 
   OpBuilder &builder;

@@ -112,8 +112,7 @@ static FailureOr<unsigned> onlyOutput(func::FuncOp predict) {
   return predict.emitError("the model has ")
          << all.size() << " outputs (" << listOutputs(predict, all)
          << ") and no loss; use option 'loss'=output:NAME if one of them is "
-            "the loss, "
-            "or option 'loss'=KIND:NAME to take a loss of one";
+            "the loss, or option 'loss'=KIND:NAME to take a loss of one";
 }
 
 Value mpc::findPrediction(Value output, const LossChoice &choice) {
@@ -175,13 +174,13 @@ static LogicalResult putIntoWords(func::FuncOp predict, bool isAsked,
   bool suitsSigmoid = choice.kind == LossKind::MeanSquaredError && !isAsked;
   if (suitsSigmoid && value.getDefiningOp<train::SigmoidOp>())
     choice.why += "; '" + output.str() +
-                  "' comes from sigmoid: for targets from 0 to 1 "
-                  "option 'loss'=bce-with-logits trains better";
+                  "' comes from sigmoid: for targets from 0 to 1 option "
+                  "'loss'=bce-with-logits trains better";
   Value prediction = findPrediction(value, choice);
   if (prediction != value)
     choice.why += ("; '" + output + "' comes from " +
                    value.getDefiningOp()->getName().stripDialect() +
-                   ", the loss takes what goes into it")
+                   ", so the loss uses its input")
                       .str();
   return success();
 }
@@ -194,7 +193,7 @@ static LogicalResult chooseAxis(func::FuncOp predict, int64_t asked,
     if (asked == 0)
       return success();
     return emitUsageError(predict.getLoc())
-           << "option 'label-axis'=" << asked << " means nothing to "
+           << "option 'label-axis'=" << asked << " has no effect with "
            << (choice.inGraph ? "a loss of the model's own"
                               : lossName(choice.kind));
   }
@@ -218,11 +217,11 @@ static void explainAxis(bool isLossAsked, bool isAxisAsked,
                   (isAxisAsked ? ", as asked" : "");
   bool namesAxis = hasAxis && !isAxisAsked;
   if (!isLossAsked)
-    choice.why += namesAxis
-                      ? "; option 'loss' and option 'label-axis' say otherwise"
-                      : "; option 'loss' says otherwise";
+    choice.why +=
+        namesAxis ? "; use option 'loss' and option 'label-axis' to change it"
+                  : "; use option 'loss' to change it";
   else if (namesAxis)
-    choice.why += "; option 'label-axis' says otherwise";
+    choice.why += "; use option 'label-axis' to change it";
 }
 
 /// Follows the option `loss`: output:NAME, KIND or KIND:NAME.
@@ -287,7 +286,7 @@ static LogicalResult chooseByGraph(func::FuncOp predict, int64_t labelAxis,
     choice.inGraph = true;
     choice.output = numbers.front();
     choice.why =
-        "the model's output of one number; option 'loss' says otherwise";
+        "the model's only scalar output; use option 'loss' to change it";
     return success();
   }
 

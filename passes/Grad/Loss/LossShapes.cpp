@@ -65,7 +65,7 @@ FailureOr<ClassAxis> mpc::findClassAxis(func::FuncOp predict, unsigned output,
     if (axis < 1 || axis >= rank)
       return emitUsageError(predict.getLoc())
              << "option 'label-axis'=" << asked
-             << " is no dimension behind the first of output '"
+             << " must name a dimension after the first of output '"
              << resultName(predict, output) << "', " << shapeText(type);
     return ClassAxis{axis, false, "classes along axis " + std::to_string(axis)};
   }
@@ -87,7 +87,7 @@ FailureOr<ClassAxis> mpc::findClassAxis(func::FuncOp predict, unsigned output,
     os << ", the last of axes ";
     llvm::interleaveComma(fitting, os);
   }
-  os << ", for then labels have the shape of input '"
+  os << ", because then labels have the shape of input '"
      << argumentName(predict, input) << "', "
      << shapeText(typeOf(predict.getArgument(input)));
   return chosen;

@@ -58,9 +58,7 @@ static FailureOr<Rule> parseRule(ModuleOp module, StringRef text,
     if (key == "weight-decay") {
       rule.decay = number;
     } else if (key != "lr") {
-      return refuse("'" + key +
-                    "' is no setting; known are lr and "
-                    "weight-decay");
+      return refuse("'" + key + "' is not a setting; use lr or weight-decay");
     } else if (isFactor) {
       rule.rate = number;
     } else if (baseRate > 0) {
@@ -214,7 +212,7 @@ FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
   // Models need not have either.
   for (auto [i, what] : llvm::enumerate(exceptions))
     if (isKind(what) && !std::exchange(exceptionMatched[i], true))
-      addNote(module, "option 'no-decay'=" + what + " is about no parameter");
+      addNote(module, "option 'no-decay'=" + what + " matches no parameter");
   auto checkMatched = [&](ArrayRef<bool> matched, StringRef option,
                           auto patternAt) -> LogicalResult {
     for (auto [i, isMatched] : llvm::enumerate(matched))

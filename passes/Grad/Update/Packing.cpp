@@ -56,7 +56,7 @@ mpc::computePacking(ModuleOp module,
     if (state.getKind() == train::StateKind::Parameter)
       states.push_back(state);
   if (states.empty()) {
-    module.emitError("the model has no parameter that can be trained");
+    module.emitError("the model has no trainable parameter");
     return failure();
   }
   return layOut(states, beginsRow);

@@ -36,16 +36,17 @@ static Value scaleOf(Value value) {
 static LogicalResult verifyProduct(Operation *op) {
   Value lhs = scaleOf(op->getOperand(0)), rhs = scaleOf(op->getOperand(1));
   if (!lhs || !rhs)
-    return blame(op->emitOpError("multiplies a tensor of 8 bit that was not "
-                                 "rounded with a scale"),
-                 op, kFp8Pass);
+    return blame(
+        op->emitOpError(
+            "must multiply only 8-bit tensors that were rounded with a scale"),
+        op, kFp8Pass);
   for (Operation *user : op->getUsers()) {
     auto unscaled = dyn_cast<amp::DequantizeOp>(user);
     if (unscaled && derivedFrom(unscaled.getLhsScale()) == lhs &&
         derivedFrom(unscaled.getRhsScale()) == rhs)
       continue;
     InFlightDiagnostic error =
-        op->emitOpError("must give up the scales of its operands first");
+        op->emitOpError("must first be divided by the scales of its operands");
     error.attachNote(user->getLoc()) << "read here";
     return blame(std::move(error), op, kFp8Pass);
   }
@@ -57,18 +58,18 @@ LogicalResult mpc::verifyFp8(Operation *op) {
     return verifyProduct(op);
   auto unscaled = dyn_cast<amp::DequantizeOp>(op);
   if (unscaled && !multipliesFp8(unscaled.getInput().getDefiningOp()))
-    return blame(op->emitOpError("must follow a product of 8 bit"), op,
-                 kFp8Pass);
+    return blame(op->emitOpError("must follow an 8-bit product"), op, kFp8Pass);
   // States hold 8 bit, too.
   if (op->hasTrait<train::AccessesStates>())
     return success();
   bool rounds = isa<amp::QuantizeOp>(op), moves = train::rearranges(op);
   if (!rounds && !moves && llvm::any_of(op->getOperandTypes(), isFp8))
-    return blame(op->emitOpError("must not read 8 bit: products alone do"), op,
-                 kFp8Pass);
+    return blame(
+        op->emitOpError("must not read 8-bit operands: only products do"), op,
+        kFp8Pass);
   if (!rounds && !moves && llvm::any_of(op->getResultTypes(), isFp8))
     return blame(
-        op->emitOpError("must not make 8 bit: amp.quantize alone does"), op,
-        kFp8Pass);
+        op->emitOpError("must not have an 8-bit result: only amp.quantize has"),
+        op, kFp8Pass);
   return success();
 }

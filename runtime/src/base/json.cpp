@@ -59,7 +59,7 @@ class Parser {
                     : fail("the text is not UTF-8");
     if (good) {
       skip_space();
-      if (at_ != end_) good = fail("something follows the value");
+      if (at_ != end_) good = fail("unexpected text after the value");
     }
     if (!good)
       *error =
@@ -106,7 +106,7 @@ class Parser {
       Json::Member member;
       if (!parse_member(&member, 0)) return false;
       if (!visit(std::move(member.first), std::move(member.second)))
-        return fail("a member is not as it should be before");
+        return fail("invalid member before");
     } while (take(','));
     return take('}') || fail("expected ',' or '}'");
   }
@@ -116,7 +116,7 @@ class Parser {
     if (values_left_ == 0) return fail("too many values");
     --values_left_;
     skip_space();
-    if (at_ == end_) return fail("the text ends too early");
+    if (at_ == end_) return fail("unexpected end of text");
     switch (*at_) {
       case '{':
         return parse_object(out, depth);
@@ -153,7 +153,7 @@ class Parser {
     auto twin =
         std::adjacent_find(members.begin(), members.end(),
                            [](auto& a, auto& b) { return a.first == b.first; });
-    return twin == members.end() || fail("a name occurs twice before");
+    return twin == members.end() || fail("duplicate name before");
   }
 
   // With the space before and behind it.
@@ -193,7 +193,8 @@ class Parser {
     (void)take('-');
     const char* whole = at_;
     if (!digits()) return fail("expected a value");
-    if (*whole == '0' && at_ - whole > 1) return fail("a number starts with 0");
+    if (*whole == '0' && at_ - whole > 1)
+      return fail("number with a leading zero");
     if (take('.') && !digits()) return fail("expected a digit");
     if (take('e') || take('E')) {
       if (!take('+')) (void)take('-');
@@ -207,7 +208,7 @@ class Parser {
     ++at_;
     while (at_ != end_ && *at_ != '"') {
       if (static_cast<unsigned char>(*at_) < 0x20)
-        return fail("a control character in a string");
+        return fail("control character in a string");
       if (*at_ != '\\') {
         out->push_back(*at_++);
         continue;
@@ -215,17 +216,17 @@ class Parser {
       ++at_;
       if (!parse_escape(out)) return false;
     }
-    return take('"') || fail("a string does not end");
+    return take('"') || fail("unterminated string");
   }
 
   bool parse_escape(std::string* out) {
-    if (at_ == end_) return fail("a string does not end");
+    if (at_ == end_) return fail("unterminated string");
     static constexpr char kNames[] = "\"\\/bfnrt";
     static constexpr char kValues[] = "\"\\/\b\f\n\r\t";
     char name = *at_++;
     if (name == 'u') return parse_code_point(out);
     const char* found = name ? std::strchr(kNames, name) : nullptr;
-    if (!found) return fail("an unknown escape in a string");
+    if (!found) return fail("unknown escape in a string");
     out->push_back(kValues[found - kNames]);
     return true;
   }
@@ -252,7 +253,7 @@ class Parser {
       uint32_t low = 0;
       if (code >= 0xdc00 || !take('\\') || !take('u') || !parse_hex4(&low) ||
           low < 0xdc00 || low >= 0xe000)
-        return fail("half of a surrogate pair in a string");
+        return fail("unpaired surrogate in a string");
       code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
     auto push = [out](uint32_t byte) {

@@ -107,7 +107,7 @@ bool is_folder(const std::string& path) {
 mpc_status_t newest_unreadable(mpc_status_t status) {
   mpc_status_t explained = mpc_status_make(
       MPC_IO,
-      "%s; the newest checkpoint may be whole: make it readable, or move it "
+      "%s; the newest checkpoint may be intact: make it readable, or move it "
       "away to load an older one",
       mpc_status_message(status));
   mpc_status_free(status);
@@ -239,7 +239,7 @@ mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
     mpc_status_free(status);
   }
   if (warning.empty()) return nullptr;
-  return mpc_status_make(MPC_DAMAGED, "no checkpoint in '%s' is whole: %s",
+  return mpc_status_make(MPC_DAMAGED, "no checkpoint in '%s' is complete: %s",
                          folder.c_str(), warning.c_str());
 }
 

@@ -62,7 +62,7 @@ mpc_status_t parse_manifest(const std::string& path, const char* data,
                            "'%s' has a newer checkpoint format than this "
                            "runtime reads",
                            path.c_str());
-  return damaged(path, "it is not as it was written");
+  return damaged(path, "it was modified after it was written");
 }
 
 }  // namespace mpc::runtime

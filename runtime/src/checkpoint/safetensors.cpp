@@ -135,7 +135,7 @@ mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
                                uint64_t size,
                                std::vector<StoredTensor>* out_tensors) {
   uint64_t begin = safetensors_header_size(data, size);
-  if (begin == 0) return damaged(path, "its header does not fit");
+  if (begin == 0) return damaged(path, "its header size is invalid");
   auto* header = reinterpret_cast<const char*>(data + 8);
   if (begin == 8 || *header != '{')
     return damaged(path, "its header is not an object");
@@ -147,7 +147,7 @@ mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
     StoredTensor tensor;
     tensor.name = std::move(name);
     if (!parse_tensor(value, begin, size, &tensor)) {
-      wrong = "tensor '" + tensor.name + "' is not described rightly";
+      wrong = "tensor '" + tensor.name + "' has an invalid description";
       return false;
     }
     tensors.push_back(std::move(tensor));

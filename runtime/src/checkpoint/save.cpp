@@ -96,12 +96,11 @@ mpc_status_t check_finite(const StateTensor& tensor, const void* values,
                           uint64_t first, uint64_t count) {
   uint64_t found = find_non_finite(tensor.dtype, values, count, true);
   if (found == count) return nullptr;
-  return mpc_status_make(MPC_NUMERIC,
-                         "the checkpoint is not saved: '%s' is not finite at "
-                         "position %" PRIu64
-                         "; the session's option "
-                         "allow_non_finite saves it all the same",
-                         tensor.name.c_str(), first + found);
+  return mpc_status_make(
+      MPC_NUMERIC,
+      "the checkpoint is not saved: '%s' is not finite at position %" PRIu64
+      "; set the session's option allow_non_finite to save it anyway",
+      tensor.name.c_str(), first + found);
 }
 
 mpc_status_t write_tensors(const mpc_session_t& session,
@@ -201,10 +200,9 @@ mpc_status_t replace_in_two_steps(FreshFolder& fresh, const std::string& path) {
 mpc_status_t replace(FreshFolder& fresh, const std::string& path) {
   Files& files = fresh.files;
   if (!is_checkpoint_folder(files, path))
-    return mpc_status_make(MPC_IO,
-                           "cannot write '%s': something that is not a "
-                           "checkpoint stands there",
-                           path.c_str());
+    return mpc_status_make(
+        MPC_IO, "cannot write '%s': the path exists and is not a checkpoint",
+        path.c_str());
   int result = files.rename(fresh.path.c_str(), path.c_str(), RENAME_EXCHANGE);
   if (is_unsupported(result)) return replace_in_two_steps(fresh, path);
   if (result < 0) return io_error("replace", path, result);

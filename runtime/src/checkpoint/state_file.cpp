@@ -222,7 +222,7 @@ mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
     return damaged(path, error);
   StateFile state;
   if (!parse_progress(json, &state.progress))
-    return damaged(path, "it does not say where training stands");
+    return damaged(path, "it does not record the position of training");
   const Json* control = json.find("control");
   const Json* named = json.find("properties");
   if (!control || control->kind != Json::Kind::kObject || !named ||
@@ -240,7 +240,7 @@ mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
     if (!parse_control(value, &state.control[name]))
       return damaged(path, "'" + name + "' has no value");
   if (!is_right_step(json, state))
-    return damaged(path, "its step is not what the program counted");
+    return damaged(path, "its step differs from the program's counter");
   *out_state = std::move(state);
   return nullptr;
 }

@@ -23,7 +23,8 @@ mpc_status_t name_missing(Files& files, const std::string& folder,
       std::find(names.begin(), names.end(), name) != names.end())
     return status;
   mpc_status_free(status);
-  return mpc_status_make(MPC_DAMAGED, "'%s' is not a whole checkpoint: no %s",
+  return mpc_status_make(MPC_DAMAGED,
+                         "'%s' is not a complete checkpoint: no %s",
                          folder.c_str(), name.c_str());
 }
 

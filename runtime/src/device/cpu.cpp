@@ -54,8 +54,7 @@ class Threads {
  private:
   static mpc_status_t refused(int count, const std::string& why) {
     return mpc_status_make(MPC_OUT_OF_MEMORY,
-                           "a session on %d threads: %s; fewer can be asked "
-                           "for (threads)",
+                           "a session on %d threads: %s; use fewer threads",
                            count, why.c_str());
   }
 
@@ -269,8 +268,8 @@ mpc_status_t CpuExecutable::failed(uint32_t entry, size_t index,
   const char* name = instruction.name() ? instruction.name()->c_str() : "";
   if (changed)
     return mpc_status_make(MPC_DEVICE_LOST,
-                           "a kernel of '%s' ran out of memory while the "
-                           "session was being updated; its weights are lost",
+                           "a kernel of '%s' ran out of memory during an "
+                           "update of the session; its weights are lost",
                            name);
   return mpc_status_make(MPC_OUT_OF_MEMORY,
                          "a kernel of '%s' ran out of memory; the session is "

@@ -22,9 +22,8 @@ mpc_status_t check_seal(const uint8_t* file, size_t size) {
     return mpc_status_make(MPC_DAMAGED, "is not an mpc package");
   const uint8_t* seal = file + size - kSealSize;
   if (std::memcmp(seal, kSealMark, 8) != 0)
-    return mpc_status_make(MPC_DAMAGED,
-                           "the package is cut off or damaged: no seal at its "
-                           "end");
+    return mpc_status_make(
+        MPC_DAMAGED, "the package is truncated or damaged: no seal at its end");
   uint64_t expected;
   std::memcpy(&expected, seal + 8, 8);
   if (checksum(file, size - kSealSize) != expected)
@@ -67,9 +66,8 @@ mpc_status_t verify_file(const uint8_t* file, uint64_t size) {
   if (!verify_tables(file, size))
     return mpc_status_make(MPC_DAMAGED, "the package's tables are damaged");
   if (!has_no_shared_parts(*schema::GetProgram(file), size))
-    return mpc_status_make(MPC_DAMAGED,
-                           "the package's tables are damaged: they share "
-                           "parts");
+    return mpc_status_make(
+        MPC_DAMAGED, "the package's tables are damaged: they share parts");
   const schema::Program& root = *schema::GetProgram(file);
   if (root.format() > kPackageFormat)
     return mpc_status_make(

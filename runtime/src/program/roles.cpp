@@ -149,7 +149,7 @@ mpc_status_t check_role(const schema::Program& root,
   if (state.role() > StateRole::MAX)
     return damaged(where, "its role is unknown");
   if (state.role() != StateRole::None && kind_of(state.role()) != state.kind())
-    return damaged(where, "its role is none of its kind");
+    return damaged(where, "its role does not match its kind");
   if (state.of() < -1 ||
       (state.of() >= 0 && static_cast<uint32_t>(state.of()) >= list.size()))
     return damaged(where, "it belongs to no state");

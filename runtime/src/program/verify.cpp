@@ -67,7 +67,7 @@ bool is_name(const flatbuffers::String* name) {
 }
 
 // Checkpoints give the name another meaning.
-constexpr char kNotStorable[] = "no checkpoint could store it under its name";
+constexpr char kNotStorable[] = "its name is reserved by the checkpoint format";
 bool is_storable(const flatbuffers::String* name) {
   return name->string_view() != "__metadata__";
 }
@@ -205,7 +205,7 @@ mpc_status_t Checker::check_segments() {
 mpc_status_t Checker::check_states() {
   // Halves, so that sums of a few sizes cannot overflow later.
   if (root_.state_size() > UINT64_MAX / 4)
-    return damaged("memory", "the size of the states has no meaning");
+    return damaged("memory", "the size of the states is invalid");
   if (!root_.states()) return nullptr;
   std::vector<Range> ranges;
   std::vector<std::string_view> names;
@@ -234,7 +234,7 @@ mpc_status_t Checker::check_state(const schema::State& state) {
   bool is_derived = state.kind() == schema::StateKind::Derived;
   if (!measure(state.dtype(), state.shape(), &count, &bytes) ||
       (is_fp8(state.dtype()) && !is_derived))
-    return damaged(where, "its type or shape has no meaning");
+    return damaged(where, "its type or shape is invalid");
   if (is_derived && (state.initial_size() != 0 ||
                      (state.slots() && state.slots()->size() > 0)))
     return damaged(where, "'derive' makes it, as one tensor");
@@ -282,7 +282,7 @@ mpc_status_t Checker::check_copies() {
       return damaged(where, "only a working copy can be a copy of a state");
     if (state->copy_of() < 0 ||
         static_cast<uint32_t>(state->copy_of()) >= root_.states()->size())
-      return damaged(where, "it is the copy of no state");
+      return damaged(where, "it is not the copy of a state");
     const schema::State& source =
         *root_.states()->Get(static_cast<uint32_t>(state->copy_of()));
     bool widths = (source.dtype() == schema::DType::F32 ||
@@ -319,7 +319,7 @@ mpc_status_t Checker::check_variants() {
 
 mpc_status_t Checker::check_variant() {
   if (variant_->arena_size() > UINT64_MAX / 4)
-    return damaged("memory", "the size of the arena has no meaning");
+    return damaged("memory", "the size of the arena is invalid");
   MPC_RETURN_IF_ERROR(check_functions());
   MPC_RETURN_IF_ERROR(check_entries());
   const auto& entries = *variant_->entries();
@@ -368,10 +368,10 @@ mpc_status_t Checker::check_functions() {
       return damaged("function " + std::to_string(i), "its symbol is not text");
   if (num_functions() > 0 && on_cpu() &&
       find_segment(root_, file_, schema::SegmentKind::Code, "cpu").size == 0)
-    note_obstacle(mpc_status_make(MPC_INCOMPATIBLE,
-                                  "the package has no code for the device "
-                                  "'cpu'; compile the model with "
-                                  "option 'target'=cpu"));
+    note_obstacle(
+        mpc_status_make(MPC_INCOMPATIBLE,
+                        "the package has no code for the device 'cpu'; compile "
+                        "the model with option 'target'=cpu"));
   return nullptr;
 }
 
@@ -489,7 +489,8 @@ mpc_status_t check_outputs(const schema::Program& root,
     if (output.rank == 0) continue;
     int64_t extent = buffer.shape()->Get(0);
     if (samples >= 0 && extent != samples)
-      return damaged(there, "has another number of samples than the others");
+      return damaged(there,
+                     "has a different number of samples than the others");
     samples = extent;
   }
   if (role_of(entry) != EntryRole::Evaluate) return nullptr;
@@ -523,7 +524,7 @@ mpc_status_t Checker::check_initialize(const schema::Entry& entry,
   for (const schema::Binding* binding : *entry.outputs())
     if (!is_state(*binding))
       return damaged(where + ": output '" + binding->name()->str() + "'",
-                     "is no state of its type");
+                     "is not a state of its type");
   return nullptr;
 }
 
@@ -591,7 +592,7 @@ mpc_status_t Checker::check_observations(const schema::Entry& entry,
     if (row.kind() > schema::ObservationKind::MAX)
       return damaged(there, "its kind is unknown");
     if (!measure(row.dtype(), row.shape(), &elements, &bytes))
-      return damaged(there, "its type or shape has no meaning");
+      return damaged(there, "its type or shape is invalid");
     if (!are_rows(row.reads(), i))
       return damaged(there, "reads rows that are not before it");
     if (row.rounding() < -1 || row.rounding() >= int64_t{count})
@@ -648,10 +649,10 @@ mpc_status_t Checker::check_buffer(const schema::Buffer& buffer,
                                    uint64_t alignment,
                                    const std::string& where) {
   if (buffer.space() > schema::Space::MAX)
-    return damaged(where, "lies in no memory there is");
+    return damaged(where, "its memory space is unknown");
   uint64_t count, bytes;
   if (!measure(buffer.dtype(), buffer.shape(), &count, &bytes))
-    return damaged(where, "its type or shape has no meaning");
+    return damaged(where, "its type or shape is invalid");
   bool in_arena = buffer.space() == schema::Space::Arena;
   if (!fits(buffer.offset(), bytes,
             in_arena ? variant_->arena_size() : root_.state_size()))
@@ -685,13 +686,13 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
     return damaged(where, "calls a function that does not exist");
   if (instruction.items() > static_cast<uint64_t>(INT64_MAX) ||
       instruction.grain() == 0)
-    return damaged(where, "its number of items has no meaning");
+    return damaged(where, "its number of items is invalid");
   if (on_cpu()) return nullptr;
   constexpr uint32_t kMaxThreads = 1024;
   constexpr uint64_t kMaxBlocks = INT32_MAX;
   if (instruction.threads() == 0 || instruction.threads() > kMaxThreads ||
       instruction.items() == 0 || instruction.items() > kMaxBlocks)
-    return damaged(where, "its grid has no meaning");
+    return damaged(where, "its grid is invalid");
   return nullptr;
 }
 
@@ -716,8 +717,8 @@ mpc_status_t Checker::check_catalog_call(const schema::Instruction& instruction,
   }
   note_obstacle(
       mpc_status_make(MPC_INCOMPATIBLE,
-                      "%s: kernel %u is not in this runtime's catalog; "
-                      "use the runtime of the compiler's version",
+                      "%s: kernel %u is not in this runtime's catalog; use the "
+                      "runtime of the compiler's version",
                       where.c_str(), instruction.kernel()));
   return nullptr;
 }

@@ -333,7 +333,9 @@ mpc_status_t find_first_non_finite(mpc_session_t* session, uint32_t entry,
   bool has_inputs;
   MPC_RETURN_IF_ERROR(place_inputs(session, entry, inputs, &has_inputs));
   if (!has_inputs) {
-    *out_text = "its batch is gone: train synchronously to see where";
+    *out_text =
+        "its batch is no longer available: train synchronously to find the "
+        "place";
     return nullptr;
   }
   bool is_nan;
@@ -343,7 +345,7 @@ mpc_status_t find_first_non_finite(mpc_session_t* session, uint32_t entry,
   if (out_text->empty())
     *out_text =
         inputs.later > 0
-            ? "with the weights of the step behind it all values are finite"
+            ? "with the weights of the following step all values are finite"
             : "no value of the batch is infinite or NaN before the gradients "
               "are tested";
   return nullptr;

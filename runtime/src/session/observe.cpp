@@ -137,8 +137,8 @@ std::string describe(const Origin& origin, const std::vector<Row>& rows) {
   const Row meant = row(origin.meant);
   const std::string text = describe(row(origin.broken), "nan");
   return is_source(*meant.of) ? describe_source(meant) + ", and " + text
-                              : text + ", of infinite values that " +
-                                    describe_op(*meant.of) + " gives";
+                              : text + ", from infinite values produced by " +
+                                    describe_op(*meant.of);
 }
 
 mpc_status_t read_rows(mpc_session_t* session, const schema::Entry& entry,

@@ -28,10 +28,10 @@ mpc_status_t check_schedule(mpc_session_t* session) {
   if (steps <= 0)
     return mpc_status_make(
         MPC_INVALID_ARGUMENT,
-        "the learning rate schedule needs the number of updates that training "
-        "will make, but state 'total_steps' is %lld; write it with "
-        "mpc_session_write_state (i64, rank 0) before the first step, or "
-        "compile the model with option 'total-steps'=N",
+        "the learning rate schedule needs the total number of updates, but "
+        "state 'total_steps' is %lld; write it with mpc_session_write_state "
+        "(i64, rank 0) before the first step, or compile the model with option "
+        "'total-steps'=N",
         static_cast<long long>(steps));
   session->schedule_known = true;
   return nullptr;

@@ -240,10 +240,10 @@ mpc_status_t explain_update(mpc_session_t* session, const StepInputs& inputs,
                             std::string* out_text) {
   const mpc_program_t* program = session->program;
   const char* optimizer = mpc_program_option(program, "optimizer");
-  *out_text = std::string(
-                  "weights that would become infinite or nan in "
-                  "'optimizer (") +
-              (optimizer ? optimizer : "unknown") + ")' kept their values";
+  *out_text =
+      std::string(
+          "weights that would have become infinite or nan in 'optimizer (") +
+      (optimizer ? optimizer : "unknown") + ")' kept their values";
   std::string origin;
   MPC_RETURN_IF_ERROR(find_broken_update(session, inputs, &origin));
   if (!origin.empty()) *out_text += "; " + origin;
@@ -278,8 +278,8 @@ mpc_status_t explain(mpc_session_t* session, const StepOutcome& outcome,
       break;
     case Fault::kBatchGradients:
       what =
-          "the gradients of a micro-batch are not finite, so the weights "
-          "are not updated";
+          "the gradients of a micro-batch are not finite, so the weights are "
+          "not updated";
       break;
     case Fault::kGradients:
       what = "the norm of the gradients is " +
@@ -296,7 +296,7 @@ mpc_status_t explain(mpc_session_t* session, const StepOutcome& outcome,
       break;
   }
   return mpc_status_make(MPC_NUMERIC,
-                         "%s; %s; lower the learning rate or look at the data",
+                         "%s; %s; lower the learning rate or check the data",
                          what.c_str(), where.c_str());
 }
 
@@ -383,8 +383,8 @@ mpc_status_t finish_update(mpc_session_t* session, mpc_step_info_t* out_info) {
     if (!weighs_updates(*session))
       return mpc_status_make(
           MPC_INVALID_ARGUMENT,
-          "the program takes each micro-batch for one of %u, and %llu are no "
-          "update; compile the model again with this version of mpc",
+          "an update of this program takes exactly %u micro-batches, found "
+          "%llu; compile the model again with this version of mpc",
           session->program->root->accumulate(),
           static_cast<unsigned long long>(session->progress.micro_step));
     MPC_RETURN_IF_ERROR(check_schedule(session));

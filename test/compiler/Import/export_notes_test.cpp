@@ -78,8 +78,8 @@ TEST_F(ExportNotes, TellOfFoldedNorms) {
   finish("y");
   EXPECT_EQ(notesWith("folded"),
             Notes{"PyTorch's exporter folded 1 batch norm module ('block.bn') "
-                  "into the convolutions and linear layers before them, so "
-                  "they are not trained; export with optimize=False"});
+                  "into the preceding convolutions and linear layers, so they "
+                  "are not trained; export with optimize=False"});
 }
 
 TEST_F(ExportNotes, SayNothingOfNormsThatAreThere) {
@@ -108,8 +108,8 @@ TEST_F(ExportNotes, TellADoctorOfDropoutWithoutEffect) {
   }
   EXPECT_EQ(findRemarks(model.graph()).at(0),
             "6 Dropout modules ('drop0', 'drop1', 'drop2', 'drop3', 'drop4' "
-            "and 1 more) without effect: either the probability is 0, or the "
-            "model was exported in eval mode; to train with dropout, call "
+            "and 1 more) without effect: the probability is 0, or the model "
+            "was exported in eval mode; to train with dropout, call "
             "model.train() before exporting");
   // One that has an effect: the mode was not eval.
   size_t count = findRemarks(model.graph()).size();
@@ -139,7 +139,7 @@ TEST_F(ExportNotes, CountWhatReadsAWeightOncePerCall) {
   setScopes(*add, "conv", "torch.nn.modules.conv.Conv1d", "conv1d_1",
             "aten.conv1d.default");
   EXPECT_EQ(notesWith(kShared),
-            Notes{"used in several places, and trained as one: 'w'"});
+            Notes{"used in several places, trained as one: 'w'"});
 }
 
 // TorchScript's exporter numbers the calls in names of nodes.

@@ -173,9 +173,9 @@ const Case kCases[] = {
     {"group", [](C &c) { group(c).group_name = ""; },
      "an optimizer group has no name"},
     {"of none", [](C &c) { state(c).param_name = "v"; },
-     "the optimizer has a state of 'v', which is no trained parameter"},
+     "the optimizer has a state of 'v', which is not a trained parameter"},
     {"of a frozen one", [](C &c) { state(c).param_name = "s"; },
-     "the optimizer has a state of 's', which is no trained parameter"},
+     "the optimizer has a state of 's', which is not a trained parameter"},
     {"momentum twice", [](C &c) { state(c).momentums[1]->name = "momentum0"; },
      "an optimizer state of 'w' is called 'momentum0', which is taken"},
     {"shape",
@@ -246,7 +246,7 @@ TEST_F(External, InsideTheFile) {
   EXPECT_EQ(message(16), "");
   EXPECT_EQ(message(17),
             "parameter 'w' needs 24 bytes from byte 17 of 'model.ckpt.data', "
-            "which has 40; it is cut short or of another checkpoint");
+            "which has 40; it is truncated or belongs to another checkpoint");
   EXPECT_EQ(kind, ModelError::Invalid);
   for (int64_t offset : {int64_t(40), int64_t(41), INT64_MAX - 23, INT64_MAX})
     EXPECT_NE(message(offset), "") << offset;

@@ -67,10 +67,10 @@ step: 3 ops: 'bf16' became 'bf16 -> f32'
   b
   c
 
-step: 1 op: bf16 op is gone
+step: 1 op: bf16 op was removed
   b
 
-step: 1 op: bf16 -> f32 op is new
+step: 1 op: bf16 -> f32 op was added
   a
 )");
 }
@@ -106,7 +106,7 @@ TEST(ReportDiff, ComparesMemoryAndFunctions) {
   Difference difference = compare(before, after);
   ASSERT_EQ(difference.ops.size(), 2u);
   EXPECT_EQ(difference.ops[0].function, "step");
-  EXPECT_EQ(difference.ops[1].what, "bf16 op is new");
+  EXPECT_EQ(difference.ops[1].what, "bf16 op was added");
   EXPECT_EQ(differenceJson(difference).getBoolean("differs"), true);
 }
 

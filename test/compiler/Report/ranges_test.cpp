@@ -87,18 +87,20 @@ TEST(Ranges, SaysWhatItDoesNotKnow) {
 TEST(Ranges, RefusesOtherModels) {
   Report report = reportOf(kReport);
   const std::string end =
-      "; make one of this model (mpc compile "
+      "; record one for this model (mpc compile "
       "option 'precision'=fp32 option 'observe'=profile, mpc profile)";
   std::string other = replaced(kProfile, "\"ln\"", "\"a\\u001b\"");
   other = replaced(replaced(other, "\"fc\"", "\"b\""), "dir/net", "other");
-  EXPECT_EQ(match(report, other),
-            "profile 'p.json' is of another model, 'other.onnx': it lacks 4 of "
-            "5 tensors of the forward pass, such as 'fc'" +
-                end);
-  EXPECT_EQ(match(report, replaced(kProfile, "[4, 3]", "[8, 3]")),
-            "profile 'p.json' is of another model, 'net.onnx': its 'fc.weight' "
-            "has 24 elements, not 12" +
-                end);
+  EXPECT_EQ(
+      match(report, other),
+      "profile 'p.json' belongs to another model, 'other.onnx': it lacks 4 of "
+      "5 tensors of the forward pass, such as 'fc'" +
+          end);
+  EXPECT_EQ(
+      match(report, replaced(kProfile, "[4, 3]", "[8, 3]")),
+      "profile 'p.json' belongs to another model, 'net.onnx': its 'fc.weight' "
+      "has 24 elements, not 12" +
+          end);
 }
 
 TEST(Ranges, RefusesWhatIsNoProfile) {
@@ -106,10 +108,11 @@ TEST(Ranges, RefusesWhatIsNoProfile) {
   EXPECT_EQ(match(report, std::string(1000000, '[')),
             "profile 'p.json' is nested too deeply");
   EXPECT_EQ(match(report, "x"), "profile 'p.json' is not JSON");
-  EXPECT_EQ(match(report, "[]"), "profile 'p.json' is none of version 1, which "
-                                 "'mpc profile' writes");
+  EXPECT_EQ(
+      match(report, "[]"),
+      "profile 'p.json' must have version 1, as written by 'mpc profile'");
   EXPECT_EQ(match(report, replaced(kProfile, "fp32", "bf16")),
-            "profile 'p.json' is not of option 'precision'=fp32");
+            "profile 'p.json' must be recorded with option 'precision'=fp32");
 }
 
 // Histograms without what is empty at both ends.

@@ -93,7 +93,7 @@ TEST(Report, TellsOfDevices) {
       render(report),
       R"(all functions: 0.0 % of 0 FLOP and 0.0 % of 0 B in 16 bit, 0 casts, 0 of weights
 
-cpu: no kernel of a step does nothing but transpose
+cpu: no kernel of a step only transposes
 
 cuda: 2 transposes in a step, 3.2 kB read and written, 1 to put channels last or first
   kernel     bytes  origin  node
@@ -104,7 +104,7 @@ cuda sm_90: 3 kernels, at most 40 registers in a thread and 2.0 kB of shared mem
   kernel_0         3         40              0          2048  conv1
   kernel_1         0          ?             80             ?  ?
   kernel_2         0          ?              ?             ?
-cuda sm_80: registers, spills and shared memory of 3 kernels are not known, for 'ptxas' was not on the path when this was compiled
+cuda sm_80: registers, spills and shared memory of 3 kernels are unknown, because 'ptxas' was not on the path at compile time
 )");
 }
 
@@ -127,7 +127,7 @@ TEST(Report, RefusesWhatIsNoReport) {
   EXPECT_EQ(render(R"({"functions": [1]})"),
             "error: the precision report has a function without ops");
   EXPECT_EQ(render(R"({"functions": [{"ops": [1]}]})"),
-            "error: the precision report has an op that is no object");
+            "error: the precision report has an op that is not an object");
   EXPECT_EQ(render(R"({"version": 2, "functions": []})"),
             "error: the precision report has version 2, but this program reads "
             "versions up to 1");

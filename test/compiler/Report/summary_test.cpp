@@ -110,7 +110,7 @@ What stays f32 in 'step'
 Casts in 'step': 1, 600 B read and written; 0 of weights
 Recomputation in 'step': at most 200 B are kept for the backward pass instead of 600 B; 1 op runs
 again
-Time of 'step' on cpu: 62.2 % in f32, 37.8 % in bf16 (estimated by the rates of an abacus)
+Time of 'step' on cpu: 62.2 % in f32, 37.8 % in bf16 (estimated from the rates of an abacus)
 Memory on cpu: 4.1 kB of states, 2.0 kB of arena (8.2 kB if no buffers shared memory)
 Launches on cpu: step 3 (2 generated)
 
@@ -145,21 +145,21 @@ TEST(ReportSummary, EstimatesTimes) {
   report.precision = "fp8";
   Rates rates = *report.devices[0].rates;
   EXPECT_EQ(describeTime(report, rates, {50, 25, 25}),
-            "50.0 % in f32, 25.0 % in bf16, 25.0 % in fp8 (estimated by the "
+            "50.0 % in f32, 25.0 % in bf16, 25.0 % in fp8 (estimated from the "
             "rates of an "
             "abacus)");
   rates.fp8 = rates.low;
   EXPECT_EQ(describeTime(report, rates, {50, 25, 25}),
             "50.0 % in f32, 25.0 % in bf16, 25.0 % in fp8 (multiplied as bf16) "
-            "(estimated by the rates of an abacus)");
+            "(estimated from the rates of an abacus)");
   rates.low = rates.fp8 = rates.wide;
   EXPECT_EQ(describeTime(report, rates, {75, 25, 0}),
-            "75.0 % in f32, 25.0 % in bf16 (multiplied as f32) (estimated by "
+            "75.0 % in f32, 25.0 % in bf16 (multiplied as f32) (estimated from "
             "the rates of "
             "an abacus)");
   EXPECT_EQ(
       describeTime(report, rates, {100, 0, 0}),
-      "100.0 % in f32, 0.0 % in bf16 (estimated by the rates of an abacus)");
+      "100.0 % in f32, 0.0 % in bf16 (estimated from the rates of an abacus)");
 }
 
 // Without rates, or without what they would be applied to, nothing is guessed.

@@ -18,7 +18,7 @@ TEST_F(CudaMatmul, SaysWhatFailed) {
   library.failing = "cublasLtCreate";
   EXPECT_FALSE(make(context(), &error));
   EXPECT_NE(
-      error.find("; cuBLASLt 13 needs a driver of CUDA 13, this one is of "
+      error.find("; cuBLASLt 13 needs a driver of CUDA 13, this one supports "
                  "12.4: update it, or put libcublasLt.so.12 into "
                  "LD_LIBRARY_PATH"),
       std::string::npos)

@@ -28,7 +28,7 @@ func.func private @kernel_0(%x: tensor<8xf32>) -> tensor<8xf32> attributes {mpc.
 // -----
 
 func.func @constant() -> tensor<8xf32> {
-  // expected-error @+2 {{a constant outside of a kernel has no memory}}
+  // expected-error @+2 {{a constant must be inside a kernel}}
   // expected-note @+1 {{expected mpc-lower-to-linalg to prevent this}}
   %0 = arith.constant dense<0.0> : tensor<8xf32>
   return %0 : tensor<8xf32>
@@ -38,10 +38,10 @@ func.func @constant() -> tensor<8xf32> {
 
 #id = affine_map<(d0) -> (d0)>
 func.func @outside(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+2 {{'tensor.empty' stands outside of a kernel}}
+  // expected-error @+2 {{'tensor.empty' must be inside a kernel}}
   // expected-note @+1 {{expected mpc-fuse-kernels to prevent this}}
   %empty = tensor.empty() : tensor<8xf32>
-  // expected-error @+2 {{'linalg.generic' stands outside of a kernel}}
+  // expected-error @+2 {{'linalg.generic' must be inside a kernel}}
   // expected-note @+1 {{expected mpc-fuse-kernels to prevent this}}
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
       ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) {
@@ -63,7 +63,7 @@ func.func @not_lowered(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @stranger(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+2 {{calls 'same', which is no kernel}}
+  // expected-error @+2 {{calls 'same', which is not a kernel}}
   // expected-note @+1 {{expected mpc-fuse-kernels to prevent this}}
   %0 = call @same(%x) : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>

@@ -2,7 +2,7 @@
 
 // Logits: cross entropy, against labels that are a new input of evaluate and
 // train. Evaluation counts per sample, training takes the mean.
-// CHECK:       module attributes {mpc.loss = "softmax-cross-entropy of output 'logits' against input 'labels'", mpc.loss_parts = {{.*}}, mpc.notes = ["loss: {{.*}} (chosen from the output's shape f32[4,3]; option 'loss' says otherwise)"]}
+// CHECK:       module attributes {mpc.loss = "softmax-cross-entropy of output 'logits' against input 'labels'", mpc.loss_parts = {{.*}}, mpc.notes = ["loss: {{.*}} (chosen from the output's shape f32[4,3]; use option 'loss' to change it)"]}
 module {
   // CHECK-LABEL: func.func @predict
   // CHECK-SAME:    (%{{.*}}: tensor<4x3xf32> {{{.*}}}) -> (tensor<4x3xf32> {mpc.batch_dim = 0 : i64, mpc.name = "logits"})
@@ -72,7 +72,7 @@ module {
 // -----
 
 // A softmax at the end stays in predict; the loss takes its input.
-// CHECK: module attributes {{{.*}}'probabilities' comes from softmax, the loss takes what goes into it
+// CHECK: module attributes {{{.*}}'probabilities' comes from softmax, so the loss uses its input
 module {
   // CHECK-LABEL: func.func @predict
   // CHECK:         train.softmax
@@ -210,7 +210,7 @@ module {
 // -----
 
 // One number that no loss op makes is the loss; the rest stays in predict.
-// CHECK: module attributes {mpc.loss = "output 'cost' of the model", mpc.loss_parts = {{.*}}, mpc.notes = ["loss: output 'cost' of the model (the model's output of one number; option 'loss' says otherwise)"]}
+// CHECK: module attributes {mpc.loss = "output 'cost' of the model", mpc.loss_parts = {{.*}}, mpc.notes = ["loss: output 'cost' of the model (the model's only scalar output; use option 'loss' to change it)"]}
 module {
   // CHECK-LABEL: func.func @predict
   // CHECK-SAME:    -> (tensor<4x3xf32> {mpc.name = "y"})

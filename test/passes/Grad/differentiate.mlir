@@ -72,7 +72,7 @@ module {
 
 // A parameter that only an output wants is left as it is; a note says so. No
 // gradient flows through integers.
-// CHECK: module attributes {mpc.notes = ["not trained, because the loss does not depend on: 'unused'", "not trained, because no gradient gets back to: 'index'"]}
+// CHECK: module attributes {mpc.notes = ["not trained, because the loss does not depend on: 'unused'", "not trained, because no gradient reaches: 'index'"]}
 module {
   // CHECK: train.state @w parameter
   // CHECK: train.state @index constant
@@ -99,7 +99,7 @@ module {
 // Behind a stop nothing is active, not even an op without a gradient, and what
 // only the stop leads to is not trained. Of a value used both ways one way
 // counts. The stop itself goes.
-// CHECK: module attributes {mpc.notes = ["not trained, because no gradient gets back to: 'behind'"]}
+// CHECK: module attributes {mpc.notes = ["not trained, because no gradient reaches: 'behind'"]}
 module {
   // CHECK: train.state @w parameter
   // CHECK: train.state @behind constant

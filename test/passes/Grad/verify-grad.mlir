@@ -62,7 +62,7 @@ module {
     // expected-error @+2 {{'train.dropout' is an inference form, but 'accumulate' trains}}
     // expected-note @+1 {{expected mpc-use-training-form to prevent this}}
     %0 = train.dropout %x {ratio = 0.5 : f32} : (tensor<2xf32>) -> tensor<2xf32>
-    // expected-error @+2 {{'train.stop_gradient' has no gradient left to stop}}
+    // expected-error @+2 {{'train.stop_gradient' must be gone: there is no gradient left to stop}}
     // expected-note @+1 {{expected mpc-differentiate to prevent this}}
     %1 = train.stop_gradient %0 : (tensor<2xf32>) -> tensor<2xf32>
     return %1 : tensor<2xf32>

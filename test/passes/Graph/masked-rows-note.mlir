@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-zero-masked-rows --split-input-file | FileCheck %s
 
 // A row that may be masked throughout is told of, once for all of them.
-// CHECK: mpc.notes = ["softmax 'attn' and 1 more: a row that -inf masks throughout gives zeros and zero gradients, where ONNX has NaN"]
+// CHECK: mpc.notes = ["softmax 'attn' and 1 more: fully masked rows (all -inf) produce zeros and zero gradients instead of ONNX's NaN"]
 module {
   func.func @predict(%s: tensor<2x4xf32>, %seen: tensor<2x4xi1>, %m: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) attributes {train.entry = #train.entry<predict>} {
     %inf = train.constant dense<0xFF800000> : tensor<f32> : tensor<f32>

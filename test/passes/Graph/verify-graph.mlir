@@ -23,7 +23,7 @@ module {
   func.func @predict() attributes {train.entry = #train.entry<predict>} {
     return
   }
-  // expected-error @+2 {{a model holds states and the entry 'predict', and if it brings its own training step, 'evaluate' and 'train'}}
+  // expected-error @+2 {{a model holds states and the entry 'predict', plus 'evaluate' and 'train' if it brings its own training step}}
   // expected-note @+1 {{expected import to prevent this}}
   func.func @other() {
     return

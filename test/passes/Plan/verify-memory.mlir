@@ -208,7 +208,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // What an entry computes must be said.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
-  // expected-error @+2 {{'f' does not say what it computes}}
+  // expected-error @+2 {{'f' lacks its dataflow}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   exec.entry @f inputs = [] outputs = [] {
   }
@@ -217,7 +217,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   exec.entry @g inputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}] outputs = [] attributes {dataflow = #exec.dataflow<inputs = [], outputs = [], reads = {}, writes = {}, parts = []>} {
   }
   exec.entry @h inputs = [] outputs = [] attributes {dataflow = #exec.dataflow<inputs = [], outputs = [], reads = {}, writes = {}, parts = []>} {
-    // expected-error @+2 {{'zero' does not say what its operands are}}
+    // expected-error @+2 {{'zero' lacks the dataflow of its operands}}
     // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.call "zero" [] [#exec.buffer<arena + 0 : tensor<16xf32>>]
   }

@@ -35,7 +35,7 @@ module attributes {exec.arena_size = 0 : i64, exec.state_size = 64 : i64} {
   // expected-error @+2 {{a buffer takes bytes 4 to 68 of the state memory, which has 64}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   train.state @v parameter {exec.offset = 4 : i64} : tensor<16xf32>
-  // expected-error @+2 {{a program holds states, entries and kernels, nothing else}}
+  // expected-error @+2 {{a program holds only states, entries and kernels}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   func.func private @predict()
 }
@@ -64,7 +64,7 @@ module attributes {exec.arena_size = 64 : i64, exec.state_size = 0 : i64} {
     // expected-error @+2 {{a buffer takes bytes -4 to 12 of the arena memory, which has 64}}
     // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.call "zero" [] [#exec.buffer<arena + -4 : tensor<4xf32>>]
-    // expected-error @+2 {{launches 'kernel_1', which is no kernel}}
+    // expected-error @+2 {{launches 'kernel_1', which is not a kernel}}
     // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.launch @kernel_1 items 1 grain 1 []
     // expected-error @+2 {{'kernel_0' takes 2 operands, but gets 1}}

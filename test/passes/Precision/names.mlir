@@ -33,7 +33,7 @@ module attributes {mpc.precision = "bf16"} {
 // -----
 
 // So is a part of a state: "ema/fc.weight" is the average of "fc.weight".
-// expected-error @+1 {{option 'master-weights'=bf16-kahan is for programs whose weights are read in bf16}}
+// expected-error @+1 {{option 'master-weights'=bf16-kahan requires weights that are read in bf16}}
 module attributes {mpc.precision = "fp16"} {
   // SCALE: train.state @parameters parameter
   // SCALE: train.state @"loss_scale_streak/fc" statistic

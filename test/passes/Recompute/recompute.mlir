@@ -59,9 +59,9 @@
 // NONE-NOT:   train.remat_barrier
 // NONE-NOT:   mpc.recomputed
 
-// LEAST: error: memory-budget: 'step' keeps {{.*}} for the backward pass at the least, which is {{.*}} % of the {{.*}} without recomputation, but may keep 10 B; allow that much or make the batch smaller
-// MANY: error: memory-budget is a number of bytes, such as 512MB, or a share of what is kept without it, such as 60%, but is '
-// BOTH: error: memory-budget chooses what to recompute itself; leave out recompute
+// LEAST: error: memory-budget: 'step' keeps {{.*}} for the backward pass at least, which is {{.*}} % of the {{.*}} without recomputation, but may keep 10 B; allow that much or make the batch smaller
+// MANY: error: memory-budget must be a number of bytes, such as 512MB, or a share of what is saved without it, such as 60%, but is '
+// BOTH: error: memory-budget chooses what to recompute; leave out recompute
 // MODE: error: option 'recompute' must be none, selective or full, but is 'some'
 train.state @w parameter : tensor<8x8xf32>
 func.func @step(%x: tensor<64x8xf32>, %t: tensor<64x8xf32>) -> (tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) attributes {train.entry = #train.entry<step>} {

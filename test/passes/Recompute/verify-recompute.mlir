@@ -17,7 +17,7 @@ func.func @another_op(%x: tensor<8xf32>) -> tensor<8xf32> {
   %y = train.relu %x : (tensor<8xf32>) -> tensor<8xf32>
   %g = train.mul %y, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
   %r = train.remat_barrier %x after %g : tensor<8xf32> after tensor<8xf32>
-  // expected-error @+2 {{what runs again is no op of the forward pass}}
+  // expected-error @+2 {{a recomputed op must be a copy of a forward op}}
   // expected-note @+1 {{expected mpc-recompute to prevent this}}
   %again = train.tanh %r {mpc.recomputed} : (tensor<8xf32>) -> tensor<8xf32>
   %d = train.mul %again, %g : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
@@ -31,7 +31,7 @@ func.func @another_type(%x: tensor<8xf32>) -> tensor<8xbf16> {
   %y = train.relu %x : (tensor<8xf32>) -> tensor<8xf32>
   %g = train.mul %y, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
   %r = train.remat_barrier %x after %g : tensor<8xf32> after tensor<8xf32>
-  // expected-error @+2 {{what runs again is no op of the forward pass}}
+  // expected-error @+2 {{a recomputed op must be a copy of a forward op}}
   // expected-note @+1 {{expected mpc-recompute to prevent this}}
   %again = train.relu %r {mpc.recomputed} : (tensor<8xf32>) -> tensor<8xbf16>
   return %again : tensor<8xbf16>
@@ -55,7 +55,7 @@ func.func @not_recalled(%x: tensor<8xf32>) -> tensor<8xf32> {
 func.func @no_operands(%x: tensor<8xf32>) -> tensor<8xf32> {
   %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
   %g = train.mul %x, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
-  // expected-error @+2 {{an op without operands runs again}}
+  // expected-error @+2 {{an op without operands must not be recomputed}}
   // expected-note @+1 {{expected mpc-recompute to prevent this}}
   %c = train.constant {mpc.recomputed} dense<2.0> : tensor<8xf32> : tensor<8xf32>
   return %c : tensor<8xf32>
@@ -69,7 +69,7 @@ func.func @twice(%x: tensor<8xf32>) -> tensor<8xf32> {
   %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
   %g = train.mul %x, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
   %r = train.remat_barrier %x after %g : tensor<8xf32> after tensor<8xf32>
-  // expected-error @+2 {{an op with side effects runs again}}
+  // expected-error @+2 {{an op with side effects must not be recomputed}}
   // expected-note @+1 {{expected mpc-recompute to prevent this}}
   train.write @mean, %r {mpc.recomputed} : tensor<8xf32>
   return %g : tensor<8xf32>

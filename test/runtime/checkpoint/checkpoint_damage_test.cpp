@@ -43,8 +43,9 @@ TEST(Checkpoint, RefusesEveryDamage) {
       ASSERT_EQ(restore(other, folder / "a").code, MPC_DAMAGED) << name;
     }
     ASSERT_EQ(unlink(path.c_str()), 0);
-    EXPECT_EQ(restore(other, folder / "a").message,
-              "'" + (folder / "a") + "' is not a whole checkpoint: no " + name);
+    EXPECT_EQ(
+        restore(other, folder / "a").message,
+        "'" + (folder / "a") + "' is not a complete checkpoint: no " + name);
     write_bytes(path, whole);
   }
   EXPECT_EQ(all_states(program, other), before);

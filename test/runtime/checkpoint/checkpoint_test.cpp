@@ -111,8 +111,8 @@ TEST(Checkpoint, SavesNoWeightsThatAreNotFinite) {
     EXPECT_EQ(outcome.message,
               allowed ? ""
                       : "the checkpoint is not saved: 'b' is not finite at "
-                        "position 1; the session's option allow_non_finite "
-                        "saves it all the same");
+                        "position 1; set the session's option allow_non_finite "
+                        "to save it anyway");
     EXPECT_EQ(names_in(folder.path()).size(), allowed ? 1u : 0u);
   }
 }

@@ -58,8 +58,8 @@ TEST_F(Cuda, BlamesTheBatchThatWasNotFinite) {
     EXPECT_EQ(outcome.code, MPC_NUMERIC);
     EXPECT_EQ(outcome.message,
               "the loss is nan, so the weights are not updated; input 'x' is "
-              "not finite (nan at position 5); lower the learning rate or look "
-              "at the data");
+              "not finite (nan at position 5); lower the learning rate or "
+              "check the data");
     EXPECT_EQ(info.call, 2u);
     EXPECT_EQ(info.skipped, 1);
     // The step behind it was made.

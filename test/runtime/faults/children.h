@@ -24,7 +24,7 @@ namespace mpc::test {
 // reads the environment for the first time through strings of the standard
 // library's, whose memory is not ours to give.
 enum Exit { kGood = 0, kNeverRefused = 40, kRestart = 41, kWrong = 42 };
-constexpr char kRestartText[] = "start the process again";
+constexpr char kRestartText[] = "restart the process";
 
 // Ends the child with a word on what went wrong.
 [[noreturn]] inline void fail(const std::string& what) {

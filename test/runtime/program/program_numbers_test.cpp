@@ -58,7 +58,7 @@ const Edit kEdits[] = {
      [](ProgramT& p) { p.states[0]->slots[1]->offset = 7; }},
     {"slot 'b' of state 'parameters': lies outside",
      [](ProgramT& p) { p.states[0]->slots[1]->offset = 1023; }},
-    {"it is the copy of no state",
+    {"it is not the copy of a state",
      [](ProgramT& p) { p.states[1]->copy_of = 99; }},
     {"it cannot be the 16-bit copy",
      [](ProgramT& p) { p.states[1]->copy_of = 2; }},
@@ -89,7 +89,7 @@ const Edit kEdits[] = {
        p.variants[0]->entries[0]->outputs[2]->buffer->dtype =
            program::DType::U8;
      }},
-    {"another number of samples",
+    {"different number of samples",
      [](ProgramT& p) {
        p.variants[0]->entries[1]->outputs[1]->buffer->shape = {3};
      }},
@@ -140,7 +140,7 @@ const Edit kEdits[] = {
      [](ProgramT& p) {
        p.variants[0]->entries[0]->instructions[0]->function = 99;
      }},
-    {"its number of items has no meaning",
+    {"its number of items is invalid",
      [](ProgramT& p) {
        p.variants[0]->entries[0]->instructions[0]->grain = 0;
      }},

@@ -228,9 +228,9 @@ TEST(Program, RefusesNumbersThatAreNotAligned) {
   };
   const Move moves[] = {
       {root.variants()->Get(0)->entries()->Get(0)->inputs()->Get(0)->buffer(),
-       program::Buffer::VT_SHAPE, "input 0: its type or shape has no meaning"},
+       program::Buffer::VT_SHAPE, "input 0: its type or shape is invalid"},
       {root.states()->Get(0), program::State::VT_SHAPE,
-       "state 'parameters': its type or shape has no meaning"},
+       "state 'parameters': its type or shape is invalid"},
       {root.states()->Get(0)->slots()->Get(0), program::Slot::VT_SHAPE,
        "slot 'w' of state 'parameters': lies outside the state"},
       {&call, program::Instruction::VT_ATTRIBUTES,

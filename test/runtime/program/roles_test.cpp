@@ -22,7 +22,7 @@ const Edit kWrong[] = {
      [](ProgramT& p) {
        p.states[3]->role = static_cast<program::StateRole>(31);
      }},
-    {"state 'step_count': its role is none of its kind",
+    {"state 'step_count': its role does not match its kind",
      [](ProgramT& p) { p.states[3]->role = program::StateRole::Average; }},
     {"is there twice",
      [](ProgramT& p) { p.states[3]->role = program::StateRole::RandomSeed; }},

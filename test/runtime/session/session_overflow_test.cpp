@@ -42,11 +42,11 @@ TEST(Session, StopsAfterTwentyOverflowsAtTheFloor) {
   Bytes before = all_states(program, session);
   Outcome outcome = try_step(session, Batch(1e6f));
   EXPECT_EQ(outcome.code, MPC_NUMERIC);
-  EXPECT_EQ(outcome.message,
-            "training diverged: gradients overflowed 20 times in a row at the "
-            "smallest loss scale; the first value that is not finite appears "
-            "in 'test_gradient (node)'; lower the learning rate or look at the "
-            "data");
+  EXPECT_EQ(
+      outcome.message,
+      "training diverged: gradients overflowed 20 times in a row at the "
+      "smallest loss scale; the first value that is not finite appears in "
+      "'test_gradient (node)'; lower the learning rate or check the data");
   EXPECT_EQ(all_states(program, session), before);
   outcome = try_step(session, Batch(std::numeric_limits<float>::quiet_NaN()));
   EXPECT_NE(outcome.message.find("input 'x' is not finite (nan at position 0)"),
@@ -74,7 +74,7 @@ TEST(Session, ReportsALossThatIsNotFinite) {
               "the loss is inf, so the weights are not updated; input 'x' is "
               "not finite (inf at position 0), the first value that is not "
               "finite appears in 'test_gradient (node)'; lower the learning "
-              "rate or look at the data");
+              "rate or check the data");
     EXPECT_EQ(info.call, 2u);
     EXPECT_EQ(info.skipped, 1);
     EXPECT_EQ(info.updated, 0);
@@ -98,7 +98,7 @@ TEST(Session, ReportsGradientsThatAreNotFinite) {
   EXPECT_EQ(outcome.message,
             "the norm of the gradients is inf, so the weights are not updated; "
             "the first value that is not finite appears in 'test_gradient "
-            "(node)'; lower the learning rate or look at the data");
+            "(node)'; lower the learning rate or check the data");
   EXPECT_EQ(read_state(session, "w"), before);
   EXPECT_EQ(step(session, 1.0f).updated, 1);
 }

@@ -211,8 +211,8 @@ static Json listMissing(const GpuLibraries &libraries, const Json &devices,
   if (!libraries.driver.table)
     add("CUDA driver", kInstallDriver);
   else if (!failure.empty())
-    add(failure, "the driver is there but does not work; nvidia-smi may say "
-                 "why");
+    add(failure, "the driver is installed but does not work; nvidia-smi may "
+                 "explain why");
   else if (devices.empty())
     add("the driver finds no GPU", "a container needs --gpus=all, and "
                                    "CUDA_VISIBLE_DEVICES must not be empty");
@@ -222,13 +222,13 @@ static Json listMissing(const GpuLibraries &libraries, const Json &devices,
     add("cuBLASLt", installWheel("nvidia-cublas"));
   else if (isCublasltTooNew(libraries, driverVersion))
     add("cuBLASLt for CUDA " + cuda_version_text(driverVersion),
-        "the one that was found does not start on this driver; update the "
-        "driver to 580 or newer, or " +
+        "the installed one does not start on this driver; update the driver to "
+        "580 or newer, or " +
             installWheel("nvidia-cublas-cu12"));
   if (!libraries.cudnn.table)
     add("cuDNN, for convolutions", installWheel("nvidia-cudnn-cu13"));
   if (libraries.driver.table && libraries.imagesVersion == 0)
-    add("mpc's own CUDA kernels, for pooling and embeddings",
+    add("mpc's built-in CUDA kernels, for pooling and embeddings",
         "build mpc with nvcc on the path");
   return missing;
 }
@@ -238,7 +238,7 @@ static Json listNotes(const GpuLibraries &libraries, const Json &tools,
                       int driverVersion) {
   Json notes = Json::array();
   const std::string driver =
-      "the driver is of CUDA " + cuda_version_text(driverVersion) + ", ";
+      "the driver supports CUDA " + cuda_version_text(driverVersion) + ", ";
   if (isTooNew(libraries.imagesVersion, driverVersion))
     notes.push_back(
         driver + "older than the nvcc " +

@@ -46,12 +46,12 @@ static void protect(const std::string &path, const fs::path &place,
                     const std::vector<InputFile> &inputs) {
   auto refuse = [&path](const std::string &what) {
     throw Failure(Usage, "cannot write '" + path + "': " + what +
-                             "; give another name for the output");
+                             "; choose another output path");
   };
   for (const InputFile &input : inputs)
     if (isSameFile(place, input.path))
       refuse("it is " + input.what + " '" + input.path +
-             "', which would be lost");
+             "', which would be overwritten");
   std::string folder = place.parent_path().string();
   if (folder.empty())
     folder = ".";
@@ -72,7 +72,8 @@ std::string mpc::tool::findPlace(const std::string &path,
     refuse(error.message());
   struct stat info;
   if (stat(place.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
-    refuse(S_ISDIR(info.st_mode) ? "it is a folder" : "it is no regular file");
+    refuse(S_ISDIR(info.st_mode) ? "it is a folder"
+                                 : "it is not a regular file");
 
   std::string folder = place.parent_path().string();
   if (folder.empty())
@@ -80,7 +81,7 @@ std::string mpc::tool::findPlace(const std::string &path,
   if (stat(folder.c_str(), &info) != 0)
     refuse("folder '" + folder + "': " + std::strerror(errno));
   if (!S_ISDIR(info.st_mode))
-    refuse("'" + folder + "' is no folder");
+    refuse("'" + folder + "' is not a folder");
   if (access(folder.c_str(), W_OK | X_OK) != 0)
     refuse("folder '" + folder + "': " + std::strerror(errno));
   protect(path, place, inputs);

@@ -34,10 +34,10 @@ Package::Package(const std::string &path) {
 
 void mpc::tool::refusePackage(const std::string &path) {
   if (isPackage(path))
-    throw Failure(Usage, "'" + path +
-                             "' is a package already, made of a model; train "
-                             "it: mpc train " +
-                             path);
+    throw Failure(Usage,
+                  "'" + path +
+                      "' is already a compiled package; train it: mpc train " +
+                      path);
 }
 
 bool mpc::tool::isPackage(const std::string &path) {

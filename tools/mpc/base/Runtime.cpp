@@ -122,8 +122,8 @@ std::string Program::explainIndices() const {
     text += " and " + std::to_string(count - kMaxNamed) + " more";
   return count == 0 ? ""
                     : text + (count > 1 ? " take" : " takes") +
-                          " indices or labels that the model computes, and "
-                          "one out of range gives nan";
+                          " indices or labels that the model computes; values "
+                          "out of range give nan";
 }
 
 std::vector<Binding> Program::inputs(const char *entry) const {
@@ -171,8 +171,8 @@ const char *Program::stepEntry() const {
     return "step";
   if (has("accumulate") && has("apply"))
     return "accumulate";
-  throw Failure(Usage, path + ": the program predicts alone, and cannot be "
-                              "trained: its model has no parameters");
+  throw Failure(Usage, path + ": the program supports prediction only: its "
+                              "model has no trainable parameters");
 }
 
 const char *Program::stateOf(mpc_state_role_t role) const {
@@ -222,17 +222,18 @@ DeviceName::DeviceName() : CLI::Validator("") {
 void SessionSettings::addTo(CLI::App &command) {
   command
       .add_option("--device", device,
-                  "cpu, cuda, cuda:N or auto (default): cuda if the package "
-                  "has code for it and there is one")
+                  "Device: cpu, cuda, cuda:N or auto (default: cuda if "
+                  "available and supported by the package)")
       ->option_text("NAME")
       ->check(DeviceName());
   command
-      .add_option("--threads", threads, "Threads to run on; 0: all (default)")
+      .add_option("--threads", threads,
+                  "Number of CPU threads; 0: all (default)")
       ->option_text("N")
       ->check(Whole(0, kMaxThreads));
-  command.add_flag("--deterministic", deterministic,
-                   "Same bits whatever the number of threads, and in every "
-                   "run on a GPU");
+  command.add_flag(
+      "--deterministic", deterministic,
+      "Bit-identical results for any number of threads and in every GPU run");
 }
 
 Session::Session(const Program &program, const SessionSettings &settings)
@@ -275,7 +276,7 @@ std::string Session::load(const std::string &path) {
   }
   std::string loaded = loadLatest(path, misfit);
   if (loaded.empty())
-    throw Failure(InputOutput, "'" + path + "' holds no checkpoint");
+    throw Failure(InputOutput, "'" + path + "' contains no checkpoint");
   return loaded;
 }
 

@@ -46,15 +46,14 @@ void FolderLock::take(const std::string &folder) {
   while (result != 0 && errno == EINTR);
   if (result != 0 && errno == EWOULDBLOCK) {
     std::string holder = readHolder(file);
-    throw Failure(InputOutput, "'" + folder +
-                                   "' is in use by another mpc train" +
-                                   (holder.empty() ? "" : " (" + holder + ")") +
-                                   "; wait until it ends, or give another "
-                                   "--checkpoint-dir");
+    throw Failure(InputOutput,
+                  "'" + folder + "' is in use by another mpc train" +
+                      (holder.empty() ? "" : " (" + holder + ")") +
+                      "; wait until it ends, or use another --checkpoint-dir");
   }
   if (result != 0) {
     warn("cannot lock '" + path + "': " + std::strerror(errno) +
-         "; see to it that no other run writes there");
+         "; make sure that no other run writes there");
     return;
   }
   // For people: the lock holds whether or not this can be written.

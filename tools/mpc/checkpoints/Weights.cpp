@@ -13,8 +13,8 @@ using namespace mpc::tool;
 void WeightsChoice::addTo(CLI::App &command) {
   command
       .add_option("--weights", which,
-                  "raw (default), or ema: the average of a model compiled "
-                  "with --ema")
+                  "Weights to use: raw (default) or ema (requires a model "
+                  "compiled with --ema)")
       ->option_text("WHICH")
       ->check(Choice({"raw", "ema"}));
 }
@@ -35,20 +35,21 @@ void WeightsChoice::apply(Session &session, const Program &program) const {
   const char *counter = program.stateOf(MPC_STATE_AVERAGE_COUNT);
   bool hasAverage = counter != nullptr;
   if (which == "ema" && !hasAverage)
-    throw Failure(Usage, program.path + ": keeps no average of the weights; "
-                                        "compile the model with --ema");
+    throw Failure(Usage, program.path +
+                             ": the package keeps no moving average; "
+                             "compile the model with --ema");
   if (!hasAverage || which == "raw")
     return;
   int64_t count = session.readCounter(counter);
   if (which != "ema") {
     if (count > 0)
-      note("these are the weights of the last step; --weights=ema takes their "
-           "average");
+      note("using the weights of the last step; use --weights=ema for the "
+           "moving average");
     return;
   }
   // Before the first update that is the weights themselves.
   if (count == 0) {
-    note("the average begins with the first update: there was none yet");
+    note("no update yet, so the moving average equals the weights");
     return;
   }
   std::map<std::string, mpc_state_info_t> narrow;

@@ -61,7 +61,8 @@ public:
       : options(options), asked(options.arguments.toOptions(options.model)) {
     if (!mpc::precisionOf(asked.precision).isMixed())
       throw Failure(Usage,
-                    "nothing is rounded with --precision=" + asked.precision);
+                    "nothing to bisect: no value is rounded with --precision=" +
+                        asked.precision);
     mpc::CompileOptions wide = asked;
     wide.masterWeights = "fp32";
     wide.precision = "fp32";
@@ -70,8 +71,8 @@ public:
     reference = train(wide);
     if (reference.size() < options.steps)
       throw Failure(Numeric,
-                    format("training does not get beyond step %zu with "
-                           "--precision=fp32 either: mpc train says why",
+                    format("training already fails at step %zu with "
+                           "--precision=fp32; run mpc train for details",
                            reference.size()));
     ops = findRounded();
   }
@@ -161,7 +162,7 @@ private:
     while (values.size() < options.steps) {
       if (const char *signal = signals.received())
         throw Failure(Stopped,
-                      format("stopped by %s; no policy is written", signal));
+                      format("stopped by %s; no policy written", signal));
       mpc_step_info_t info = {};
       if (!update(session, data, nextBatches(sampler, program), info))
         return values;
@@ -252,10 +253,10 @@ static int run(const Options &options) {
 Action mpc::tool::addDebug(CLI::App &app) {
   auto options = std::make_shared<Options>();
   CLI::App *debug =
-      app.add_subcommand("debug", "Find out what 16 bit does to a model");
+      app.add_subcommand("debug", "Diagnose the effect of 16-bit precision");
   debug->require_subcommand(1);
   CLI::App *bisect = debug->add_subcommand(
-      "bisect", "Find ops that must stay f32, each of them needed");
+      "bisect", "Find a minimal set of ops that must stay f32");
   bisect->add_option("model", options->model, "ONNX file")
       ->option_text("MODEL.onnx")
       ->required();
@@ -264,19 +265,19 @@ Action mpc::tool::addDebug(CLI::App &app) {
       ->required();
   bisect
       ->add_option("--output,-o", options->output,
-                   "Policy to write (default: it is printed)")
+                   "Policy file to write (default: print it)")
       ->option_text("POLICY.toml");
   bisect
       ->add_option("--metric", options->metric,
-                   "What must be as in f32: loss (default), or grad-norm")
+                   "Quantity to compare with f32: loss (default) or grad-norm")
       ->option_text("NAME")
       ->check(Choice({"loss", "grad-norm"}));
   bisect
       ->add_option("--tolerance", options->tolerance,
-                   "How far each step may be off, as a share (default: 0.01)")
+                   "Largest relative deviation per step (default: 0.01)")
       ->option_text("SHARE")
       ->check(Above(0));
-  bisect->add_option("--steps", options->steps, "Steps of a run (default: 20)")
+  bisect->add_option("--steps", options->steps, "Steps per run (default: 20)")
       ->option_text("N")
       ->check(Whole(1));
   bisect

@@ -78,7 +78,7 @@ static int verify(const Options &options) {
     for (const std::string &path : listCheckpoints(options.path))
       checkpoints.push_back(verifyCheckpoint(path));
   if (checkpoints.empty())
-    throw Failure(InputOutput, "'" + options.path + "' holds no checkpoint");
+    throw Failure(InputOutput, "'" + options.path + "' contains no checkpoint");
   for (CheckpointInfo &info : checkpoints)
     if (info.fault.empty() && !options.allowNonFinite)
       info.fault = findNonFiniteWeight(info.path);
@@ -97,7 +97,7 @@ static int list(const Options &options) {
   for (const std::string &path : listCheckpoints(options.path))
     checkpoints.push_back(glanceAtCheckpoint(path));
   if (checkpoints.empty())
-    note("'" + options.path + "' holds no checkpoint");
+    note("'" + options.path + "' contains no checkpoint");
   print(checkpoints, options.json, "complete");
   return Ok;
 }
@@ -105,7 +105,7 @@ static int list(const Options &options) {
 static int prune(const Options &options) {
   if (isCheckpoint(options.path))
     throw Failure(Usage, "'" + options.path +
-                             "' is a checkpoint, not a folder of some");
+                             "' is a checkpoint, not a folder of checkpoints");
   std::vector<std::string> before = listCheckpoints(options.path);
   check(mpc_checkpoint_prune(options.path.c_str(), options.keep), options.path);
   std::vector<std::string> after = listCheckpoints(options.path);
@@ -137,15 +137,17 @@ Action mpc::tool::addCheckpoint(CLI::App &app) {
     return command;
   };
   CLI::App *listCommand =
-      add("list", "Show the checkpoints of a folder", "Folder of checkpoints");
-  CLI::App *verifyCommand = add("verify", "Read all and compare checksums",
-                                "A checkpoint, or a folder of some");
+      add("list", "List the checkpoints in a folder", "Folder of checkpoints");
+  CLI::App *verifyCommand =
+      add("verify", "Read checkpoints and compare checksums",
+          "A checkpoint, or a folder of checkpoints");
   verifyCommand->add_flag("--allow-non-finite", options->allowNonFinite,
-                          "Weights that are nan or infinite are no fault");
+                          "Accept weights that are nan or infinite");
   CLI::App *pruneCommand =
       add("prune", "Remove all but the newest", "Folder of checkpoints");
   pruneCommand
-      ->add_option("--keep", options->keep, "How many stay (default: 3)")
+      ->add_option("--keep", options->keep,
+                   "Number of checkpoints to keep (default: 3)")
       ->option_text("N")
       ->check(Whole(1));
 

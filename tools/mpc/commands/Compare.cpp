@@ -65,12 +65,13 @@ static int run(Options &options) {
   refusePackage(options.model);
   mpc::CompileOptions asked = options.arguments.toOptions(options.model);
   if (mpc::precisionOf(asked.precision).wide == mpc::Format::F64)
-    throw Failure(Usage, "compares fp32, bf16 and fp16; --precision=fp64 is "
-                         "for checks of gradients");
+    throw Failure(Usage, "only fp32, bf16 and fp16 can be compared; "
+                         "--precision=fp64 is for gradient checks");
   if (asked.masterWeights != "fp32")
-    throw Failure(Usage, "compares steps from the same states, which "
-                         "--master-weights=" +
-                             asked.masterWeights + " rounds; leave it out");
+    throw Failure(
+        Usage,
+        "steps are compared from the same states, which --master-weights=" +
+            asked.masterWeights + " rounds; leave it out");
   std::string page = findPage(options);
   options.settings.data = options.data;
   Comparison comparison(asked, referenceOf(asked, options.against),
@@ -108,15 +109,15 @@ static int run(Options &options) {
 
 static void addTolerances(CLI::App &compare, CompareTolerances &tolerances) {
   compare
-      .add_option("--tolerance", tolerances.loss,
-                  "How far the loss of a step may be off, as a share (default: "
-                  "0.01)")
+      .add_option(
+          "--tolerance", tolerances.loss,
+          "Largest relative deviation of the loss per step (default: 0.01)")
       ->option_text("SHARE")
       ->check(Above(0));
   compare
       .add_option("--tensor-tolerance", tolerances.tensor,
-                  "The same of a tensor of one step, from the same states "
-                  "(default: 0.25)")
+                  "Largest relative deviation of a tensor in one step from the "
+                  "same states (default: 0.25)")
       ->option_text("SHARE")
       ->check(Above(0));
 }
@@ -124,11 +125,11 @@ static void addTolerances(CLI::App &compare, CompareTolerances &tolerances) {
 Action mpc::tool::addCompare(CLI::App &app) {
   auto options = std::make_shared<Options>();
   CLI::App *compare = app.add_subcommand(
-      "compare", "Train in two precisions side by side; where they part");
+      "compare", "Train in two precisions and report where they diverge");
   compare
-      ->add_option("model", options->model,
-                   "ONNX file; options of mpc compile, such as --precision, "
-                   "say how")
+      ->add_option(
+          "model", options->model,
+          "ONNX file; takes the options of mpc compile, such as --precision")
       ->option_text("MODEL.onnx")
       ->required();
   compare->add_option("--data", options->data, "Arrays named like the inputs")
@@ -136,8 +137,8 @@ Action mpc::tool::addCompare(CLI::App &app) {
       ->required();
   compare
       ->add_option("--against", options->against,
-                   "Precision to compare with, without rules: fp32 (default), "
-                   "bf16, fp16, or fp64, interpreted op by op")
+                   "Reference precision, without rules: fp32 (default), bf16, "
+                   "fp16, or fp64 (interpreted op by op)")
       ->option_text("TYPE")
       ->check(Choice({"fp32", "bf16", "fp16", "fp64"}));
   compare
@@ -147,13 +148,14 @@ Action mpc::tool::addCompare(CLI::App &app) {
       ->check(Whole(1));
   addTolerances(*compare, options->tolerances);
   compare
-      ->add_option("--tensors", options->tensors,
-                   "Show nodes or op types with such names, not the largest "
-                   "errors")
+      ->add_option(
+          "--tensors", options->tensors,
+          "Show matching nodes or op types instead of the largest errors")
       ->option_text("REGEX");
   compare
-      ->add_option("--html", options->html,
-                   "Write a page with curves and the error of each op")
+      ->add_option(
+          "--html", options->html,
+          "Write an HTML page with loss curves and the error of each op")
       ->option_text("OUT.html");
   compare
       ->add_option("--seed", options->settings.seed,

@@ -126,8 +126,8 @@ static std::optional<DataLoss> takeData(const std::string &path,
   }
   if (!loss) {
     if (isOpen)
-      note(path + " does not tell the loss: no array 'labels' or 'targets' "
-                  "fits one output alone");
+      note(path + " does not determine the loss: no array 'labels' or "
+                  "'targets' fits exactly one output");
     return std::nullopt;
   }
   if (isOpen) {
@@ -136,13 +136,13 @@ static std::optional<DataLoss> takeData(const std::string &path,
       compile.loss += ":" + loss->output;
     if (compile.labelAxis == 0)
       compile.labelAxis = loss->labelAxis;
-    note("loss: " + loss->options() + ", for in " + path + " " + loss->why);
+    note("loss: " + loss->options() + ", because in " + path + " " + loss->why);
   }
   constexpr uint64_t defaultBatch = 32;
   if (!compile.batch && loss->samples > 0 && loss->samples < defaultBatch) {
     compile.batch = loss->samples;
-    note("batch: " + std::to_string(loss->samples) + ", for " + path +
-         " has no more samples; --batch says otherwise");
+    note("batch: " + std::to_string(loss->samples) + ", because " + path +
+         " has no more samples; use --batch to change it");
   }
   return isOpen ? loss : std::nullopt;
 }
@@ -182,7 +182,7 @@ static int run(const Options &options) {
   compile.stopAfter = options.stopAfter;
   if (isCheckpoint(compile.dumpStages))
     throw Failure(Usage, "--dump-stages='" + compile.dumpStages +
-                             "' is a checkpoint; give another folder");
+                             "' is a checkpoint; choose another folder");
   std::string output = options.output;
   // As other compilers do: the result goes to where the user is.
   if (output.empty())
@@ -221,13 +221,15 @@ Action mpc::tool::addCompile(CLI::App &app) {
       ->option_text("MODEL.onnx")
       ->required();
   compile
-      ->add_option("--output,-o", options->output,
-                   "Package to write (default: MODEL.mpc, here)")
+      ->add_option(
+          "--output,-o", options->output,
+          "Package to write (default: MODEL.mpc in the current folder)")
       ->option_text("OUT.mpc")
       ->check(NotEmpty());
   compile
       ->add_option("--data", options->data,
-                   "Data that decides on the loss, and is checked")
+                   "Training data: used to detect the loss, and checked "
+                   "against the model")
       ->option_text("FILE.npz");
   options->arguments.addTo(*compile);
   compile
@@ -237,15 +239,15 @@ Action mpc::tool::addCompile(CLI::App &app) {
       ->group("Output");
   compile
       ->add_option("--stop-after", options->stopAfter,
-                   "Stop after a stage; write no package")
+                   "Stop after a stage without writing a package")
       ->option_text("STAGE")
       ->check(Choice(mpc::stageNames()))
       ->group("Output");
   compile
       ->add_flag("--print-policy", options->printPolicy,
-                 "Print the rules for precisions, or write them to OUT.toml; "
-                 "compile nothing")
-      ->group("More of precision");
+                 "Print the precision rules, or write them to OUT.toml, "
+                 "without compiling")
+      ->group("More precision options");
   compile->add_flag("--json", options->json, "Print one JSON object")
       ->group("Output");
   return [options] { return run(*options); };

@@ -157,9 +157,9 @@ static void print(const Json &json) {
     features += (features.empty() ? "" : " ") + text(feature);
   line("mpc", text(json["mpc"]));
   line("CPU", text(json["cpu"]));
-  line("features", features.empty() ? "none that mpc knows" : features);
+  line("features", features.empty() ? "none known to mpc" : features);
   if (json.contains("limit"))
-    line("limited to", text(json["limit"]) + ", by MPC_MAX_CPU_ISA");
+    line("limited to", text(json["limit"]) + "by MPC_MAX_CPU_ISA");
   for (const auto &[precision, how] : json["precisions"].items())
     line(precision, text(how));
   line("threads", format("%d on %d CPUs", json["threads"].get<int>(),
@@ -177,9 +177,9 @@ Action mpc::tool::addDoctor(CLI::App &app) {
   };
   auto options = std::make_shared<Options>();
   CLI::App *doctor =
-      app.add_subcommand("doctor", "What this machine offers to mpc");
+      app.add_subcommand("doctor", "Report what this machine supports");
   doctor->add_flag("--device", options->device,
-                   "GPUs, their driver and libraries instead");
+                   "Report GPUs, their driver and libraries");
   doctor->add_flag("--json", options->json, "Print one JSON object");
   return [options]() -> int {
     if (options->device) {

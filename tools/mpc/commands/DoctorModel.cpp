@@ -34,8 +34,8 @@ static bool trains(const Examination &found) {
 /// Why an op is refused, and what to do about it.
 static std::string advice(const ModelSurvey::Refusal &refusal) {
   if (refusal.why == "not supported")
-    return "not supported: leave it out of what is exported, or write it with "
-           "other ops";
+    return "not supported: exclude it from the export, or write it with other "
+           "ops";
   if (refusal.why.rfind("exists", 0) == 0)
     return refusal.why + ": export it with that opset";
   return refusal.why + ": export the model before a runtime optimizes it";
@@ -104,7 +104,7 @@ static std::string countNodes(const ModelSurvey &survey) {
   };
   add(refused, "unsupported");
   add(survey.numFailed, "with errors");
-  add(survey.numUnseen, "not looked at, for they need these");
+  add(survey.numUnseen, "not checked, because they depend on these");
   std::string all = formatCount(survey.numNodes);
   return parts.empty() ? all : all + ": " + joinWords(parts);
 }
@@ -149,7 +149,7 @@ static void print(const std::string &model, const Examination &found) {
   for (const std::string &remark : survey.remarks)
     line("note", remark);
   line("trains", trains(found)        ? "yes"
-                 : found.predictsOnly ? "no, it predicts alone"
+                 : found.predictsOnly ? "no, it only predicts"
                                       : "no");
 }
 
@@ -178,12 +178,12 @@ static int run(const Options &options, bool json) {
 Action mpc::tool::addModelDoctor(CLI::App &app, Action machine) {
   auto options = std::make_shared<Options>();
   CLI::App *doctor = app.get_subcommand("doctor");
-  doctor->description("What this machine offers to mpc, or what keeps a model "
-                      "from being trained");
+  doctor->description("Report what this machine supports, or what prevents a "
+                      "model from being trained");
   CLI::Option *model =
       doctor
           ->add_option("model", options->model,
-                       "ONNX file to look at instead of the machine")
+                       "ONNX file to check instead of the machine")
           ->option_text("[MODEL.onnx]");
   doctor->get_option("--device")->excludes(model);
   options->arguments.addModelTo(*doctor);
@@ -191,7 +191,7 @@ Action mpc::tool::addModelDoctor(CLI::App &app, Action machine) {
     if (options->model.empty()) {
       std::string given = options->arguments.firstGiven();
       if (!given.empty())
-        throw Failure(Usage, given + " is for models; give one");
+        throw Failure(Usage, given + " requires a model");
       return machine();
     }
     return run(*options, doctor->count("--json") > 0);

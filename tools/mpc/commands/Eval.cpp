@@ -27,7 +27,7 @@ static int run(const Options &options) {
   Dataset data(options.data, program.inputs("evaluate"));
   Session session(program, options.session);
   if (options.checkpoint.empty())
-    note("no --checkpoint: these are the initial weights");
+    note("no --checkpoint given: using the initial weights");
   else
     session.load(options.checkpoint);
   options.weights.apply(session, program);
@@ -43,7 +43,7 @@ static int run(const Options &options) {
 Action mpc::tool::addEval(CLI::App &app) {
   auto options = std::make_shared<Options>();
   CLI::App *eval =
-      app.add_subcommand("eval", "Loss and accuracy of a model on data");
+      app.add_subcommand("eval", "Evaluate loss and accuracy on data");
   eval->add_option("package", options->package, "Compiled model (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
@@ -51,7 +51,7 @@ Action mpc::tool::addEval(CLI::App &app) {
       ->option_text("FILE.npz")
       ->required();
   eval->add_option("--checkpoint", options->checkpoint,
-                   "Weights: a checkpoint, or the folder with them")
+                   "Weights: a checkpoint, or a folder of checkpoints")
       ->option_text("PATH");
   options->weights.addTo(*eval);
   options->session.addTo(*eval);

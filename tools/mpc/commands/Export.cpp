@@ -62,8 +62,9 @@ static std::string findModel(const Options &options, const Package &package) {
   for (const fs::path &candidate : candidates)
     if (fs::exists(candidate, ignored))
       return candidate.string();
-  throw Failure(Usage, "cannot find '" + name + "', which '" + options.package +
-                           "' was compiled from; say where it is with --model");
+  throw Failure(Usage,
+                "cannot find '" + name + "', which '" + options.package +
+                    "' was compiled from; specify its path with --model");
 }
 
 /// Whether the model knows a state of this kind: where the training step is its
@@ -236,19 +237,21 @@ static void checkTraining(const Program &program) {
     throw Failure(Usage, "--training does not apply: " + why);
   };
   if (program.hasImportedStep())
-    refuse("the model says already how it is trained, and goes on from there");
+    refuse("the model already contains its training step, which continues from "
+           "the exported state");
   std::string optimizer = program.option("optimizer");
   if (optimizer != "sgd" && optimizer != "momentum" && optimizer != "adam" &&
       optimizer != "adamw")
-    refuse("there is no form for the optimizer " + optimizer);
+    refuse("ONNX cannot express the optimizer " + optimizer);
   if (program.option("loss-parts").empty())
-    refuse("the package does not say how it trains; compile the model again");
+    refuse(
+        "the package does not record how it trains; compile the model again");
   for (const mpc::OptionRow &row : mpc::optionRows())
     if (row.exported == mpc::Export::Refused && !isDefault(program, row))
-      refuse("there is no form for " + optionName(row.id));
+      refuse("ONNX cannot express " + optionName(row.id));
   if (program.microBatches() > 1)
-    refuse("it was compiled with --accumulate, and a step of ONNX is of one "
-           "batch");
+    refuse("it was compiled with --accumulate, but an ONNX training step takes "
+           "one batch");
 }
 
 static int run(const Options &options) {
@@ -305,7 +308,7 @@ Action mpc::tool::addExport(CLI::App &app) {
       ->required();
   command
       ->add_option("--checkpoint", options->checkpoint,
-                   "Weights: a checkpoint, or the folder with them")
+                   "Weights: a checkpoint, or a folder of checkpoints")
       ->option_text("PATH")
       ->required();
   command->add_option("--output,-o", options->output, "ONNX file to write")
@@ -313,11 +316,11 @@ Action mpc::tool::addExport(CLI::App &app) {
       ->required();
   command
       ->add_option("--model", options->model,
-                   "The model that was compiled, if it has moved")
+                   "Path of the compiled ONNX model, if it has moved")
       ->option_text("MODEL.onnx");
   options->weights.addTo(*command);
   command->add_flag("--training", options->training,
-                    "Also write how it is trained (training_info)");
+                    "Also write the training step (training_info)");
   command->add_flag("--json", options->json, "Print one JSON object");
   return [options] { return run(*options); };
 }

@@ -393,7 +393,7 @@ static int run(const Options &options) {
 Action mpc::tool::addInspect(CLI::App &app) {
   auto options = std::make_shared<Options>();
   CLI::App *inspect = app.add_subcommand(
-      "inspect", "What a package holds; executes nothing of it");
+      "inspect", "Show what a package contains, without executing it");
   inspect->add_option("package", options->package, "Compiled model (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
@@ -401,7 +401,7 @@ Action mpc::tool::addInspect(CLI::App &app) {
                     "List the instructions of each entry point");
   inspect
       ->add_option("--ptx", options->ptx,
-                   "Print the PTX of an architecture (sm_80) instead")
+                   "Print the PTX for an architecture, such as sm_80")
       ->option_text("ARCH");
   inspect->add_flag("--json", options->json, "Print one JSON object");
   return [options] { return run(*options); };

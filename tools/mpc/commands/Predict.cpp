@@ -71,8 +71,8 @@ static void requireNpz(const std::string &output) {
   std::string extension = std::filesystem::path(output).extension().string();
   if (!extension.empty() && extension != ".npz")
     throw Failure(Usage, "--output='" + output +
-                             "': predictions are written as .npz, not as " +
-                             extension + "; give a name that ends in .npz");
+                             "': predictions are written as .npz, found " +
+                             extension + "; choose a name that ends in .npz");
 }
 
 static int run(const Options &options) {
@@ -88,7 +88,7 @@ static int run(const Options &options) {
   Session session(program, options.session);
   bool hasWeights = program.has("step") || program.has("accumulate");
   if (options.checkpoint.empty() && hasWeights)
-    note("no --checkpoint: these are the initial weights");
+    note("no --checkpoint given: using the initial weights");
   if (!options.checkpoint.empty())
     session.load(options.checkpoint);
   options.weights.apply(session, program);
@@ -106,7 +106,7 @@ static int run(const Options &options) {
 Action mpc::tool::addPredict(CLI::App &app) {
   auto options = std::make_shared<Options>();
   CLI::App *predict =
-      app.add_subcommand("predict", "Write the model's outputs for data");
+      app.add_subcommand("predict", "Write the model's outputs for given data");
   predict->add_option("package", options->package, "Compiled model (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
@@ -115,12 +115,12 @@ Action mpc::tool::addPredict(CLI::App &app) {
       ->required();
   predict
       ->add_option("--output,-o", options->output,
-                   "File to write, arrays named like the outputs")
+                   "File to write; its arrays are named like the outputs")
       ->option_text("OUT.npz")
       ->required();
   predict
       ->add_option("--checkpoint", options->checkpoint,
-                   "Weights: a checkpoint, or the folder with them")
+                   "Weights: a checkpoint, or a folder of checkpoints")
       ->option_text("PATH");
   options->weights.addTo(*predict);
   options->session.addTo(*predict);

@@ -206,10 +206,10 @@ static int run(const Options &options) {
   Program program(options.package);
   const char *entry = program.stepEntry();
   if (program.option("observe") != "profile")
-    throw Failure(Usage, program.path +
-                             ": the program does not tell of its tensors; "
-                             "compile the model with --precision=fp32 "
-                             "--observe=profile");
+    throw Failure(Usage,
+                  program.path +
+                      ": the package does not record its tensors; compile the "
+                      "model with --precision=fp32 --observe=profile");
   Dataset data(options.data, program.inputs(entry));
   if (data.numSamples() < data.batchSize())
     throw Failure(Usage, data.path + ": has " +
@@ -244,7 +244,7 @@ static int run(const Options &options) {
 Action mpc::tool::addProfile(CLI::App &app) {
   auto options = std::make_shared<Options>();
   CLI::App *profile = app.add_subcommand(
-      "profile", "Ranges of all tensors while a model trains");
+      "profile", "Record the value ranges of all tensors during training");
   profile
       ->add_option("package", options->package,
                    "Model compiled with --observe=profile (.mpc)")
@@ -253,7 +253,7 @@ Action mpc::tool::addProfile(CLI::App &app) {
   profile->add_option("--data", options->data, "Arrays named like the inputs")
       ->option_text("FILE.npz")
       ->required();
-  profile->add_option("--output,-o", options->output, "File to write, JSON")
+  profile->add_option("--output,-o", options->output, "JSON file to write")
       ->option_text("OUT.json")
       ->required();
   profile->add_option("--steps", options->steps, "Batches (default: 20)")
@@ -261,8 +261,7 @@ Action mpc::tool::addProfile(CLI::App &app) {
       ->check(Whole(1));
   profile
       ->add_option("--checkpoint", options->checkpoint,
-                   "Weights to start from: a checkpoint, or the folder with "
-                   "them")
+                   "Initial weights: a checkpoint, or a folder of checkpoints")
       ->option_text("PATH");
   profile
       ->add_option("--seed", options->seed,

@@ -136,8 +136,8 @@ static llvm::Error print(llvm::raw_ostream &os,
     os << '\n';
     mpc::report::printWrapped(
         os,
-        "More: --module=PATH, --only=f32, --explain=NODE, "
-        "--function=NAME, --all, --html=FILE",
+        "More: --module=PATH, --only=f32, --explain=NODE, --function=NAME, "
+        "--all, --html=FILE",
         0, width);
   }
   return llvm::Error::success();
@@ -171,8 +171,8 @@ static mpc::report::Report read(const std::string &path,
     if (!isJson(path)) // Which holds one: the others stayed in the package.
       llvm::append_range(names, report->otherDevices);
     throw Failure(
-        Usage, "--device: '" + path + "' says nothing of '" + options.device +
-                   "', but of " +
+        Usage, "--device: '" + path + "' has no report for '" + options.device +
+                   "'; it has one for " +
                    (names.empty() ? "no device" : llvm::join(names, " and ")));
   }
   return std::move(*report);
@@ -250,7 +250,7 @@ static std::string makePage(const mpc::report::Report &report,
   if (!ranges)
     throw Failure(Usage, "--profile: " + llvm::toString(ranges.takeError()));
   if (!ranges->unknown().empty())
-    note("profile '" + profile->path + "' does not know " + ranges->unknown() +
+    note("profile '" + profile->path + "' lacks " + ranges->unknown() +
          ": the page shows no ranges there");
   return mpc::report::htmlPage(report, &*ranges);
 }
@@ -262,9 +262,9 @@ static std::optional<mpc::Profile> readProfile(const std::string &path) {
   if (!profile)
     throw Failure(Usage, "--profile: " + llvm::toString(profile.takeError()));
   if (profile->empty())
-    throw Failure(Usage, "--profile: profile '" + path +
-                             "' holds no tensor; 'mpc profile' writes one that "
-                             "does");
+    throw Failure(Usage,
+                  "--profile: profile '" + path +
+                      "' contains no tensor; create one with 'mpc profile'");
   return std::move(*profile);
 }
 
@@ -281,7 +281,7 @@ static int write(const Options &options) {
     for (const std::string &place : {model, data})
       if (isSamePlace(place, page))
         throw Failure(Usage, "--html and --annotate would both write '" +
-                                 place + "'; give one of them another name");
+                                 place + "'; choose different names");
   }
   std::optional<mpc::Profile> profile =
       readProfile(page.empty() ? "" : options.arguments.profile());
@@ -308,19 +308,19 @@ static void checkUsage(const Options &options) {
                     (!options.other.empty() && isModelFile(options.other));
   if (!given.empty() && !isCompiled)
     throw Failure(Usage, given + " is for ONNX files; '" + options.path +
-                             "' is compiled already");
+                             "' is already compiled");
   bool decides = isCompiled && options.arguments.policy().precision == "auto";
   if (!options.arguments.profile().empty() && options.html.empty() && !decides)
     throw Failure(Usage, "--profile is shown by --html=OUT.html");
   if (options.diff && options.other.empty())
-    throw Failure(Usage, "--diff compares two: mpc report --diff '" +
+    throw Failure(Usage, "--diff compares two reports: mpc report --diff '" +
                              options.path + "' OTHER");
   if (!options.diff && !options.other.empty())
     throw Failure(Usage, "unexpected argument '" + options.other +
-                             "'; --diff compares two");
+                             "'; use --diff to compare two reports");
   if (!options.annotate.empty() && !isModelFile(options.path))
-    throw Failure(Usage, "--annotate copies an ONNX file; '" + options.path +
-                             "' is none");
+    throw Failure(Usage, "--annotate requires an ONNX file, but '" +
+                             options.path + "' is not one");
 }
 
 static int run(const Options &options) {
@@ -345,41 +345,42 @@ static void addViews(CLI::App &report, Options &options) {
   CLI::Option *function =
       report
           .add_option("--function", options.selection.function,
-                      "Only this one: step, evaluate, predict")
+                      "Only this function: step, evaluate or predict")
           ->option_text("NAME");
   report
       .add_option("--device", options.device,
-                  "Device whose formats are reported (default: the first)")
+                  "Device to report on (default: the first)")
       ->option_text("NAME");
   CLI::Option *module =
       report
           .add_option("--module", options.selection.module,
-                      "Each op of a module: h.0, encoder/layer.3/attn")
+                      "List each op of a module: h.0, encoder/layer.3/attn")
           ->option_text("PATH");
-  CLI::Option *all = report.add_flag("--all", options.all,
-                                     "Each op; of --diff, each that changed");
+  CLI::Option *all =
+      report.add_flag("--all", options.all,
+                      "List every op; with --diff, every op that changed");
   CLI::Option *only =
       report
           .add_option("--only", options.only,
-                      "Each op in f32, with some 16 bit (low), or at a cast")
+                      "List ops in f32, with 16-bit values (low), or at a cast")
           ->check(Choice({"f32", "low", "casts"}))
           ->option_text("f32|low|casts");
   CLI::Option *explain = report
                              .add_option("--explain", options.explain,
-                                         "Why a node computes in what it does")
+                                         "Explain the precision of a node")
                              ->option_text("NODE");
   CLI::Option *diff =
       report.add_flag("--diff", options.diff,
-                      "In what two reports differ; exit status 1 if they do");
-  CLI::Option *html =
-      report
-          .add_option("--html", options.html, "Write it as a page to look at")
-          ->option_text("OUT.html");
+                      "Show how two reports differ; exit status 1 if they do");
+  CLI::Option *html = report
+                          .add_option("--html", options.html,
+                                      "Write the report as an HTML page")
+                          ->option_text("OUT.html");
   CLI::Option *annotated =
       report
           .add_option("--annotate", options.annotate,
-                      "Write the model with what is said of each node, for "
-                      "Netron to show")
+                      "Write a copy of the model annotated with each node's "
+                      "precision, for Netron")
           ->option_text("OUT.onnx");
   CLI::Option *json =
       report.add_flag("--json", options.json, "Print the report as JSON");
@@ -395,19 +396,19 @@ static void addViews(CLI::App &report, Options &options) {
 
 Action mpc::tool::addReport(CLI::App &app) {
   auto options = std::make_shared<Options>();
-  CLI::App *report =
-      app.add_subcommand("report", "Which op runs in which precision, and why");
+  CLI::App *report = app.add_subcommand(
+      "report", "Show which op runs in which precision, and why");
   report
       ->add_option("model", options->path,
                    "A package, a report (.json), or an ONNX file, with the "
                    "options of mpc compile")
       ->option_text("MODEL")
       ->required();
-  report->add_option("other", options->other, "What --diff compares it with")
+  report->add_option("other", options->other, "Second report for --diff")
       ->option_text("[OTHER]");
   addViews(*report, *options);
   options->arguments.addHiddenTo(*report);
   options->arguments.showProfile(
-      *report, "Of --html: show what 'mpc profile' measured, too");
+      *report, "Also show what 'mpc profile' measured (with --html)");
   return [options] { return run(*options); };
 }

@@ -15,13 +15,13 @@ using namespace mpc::tool;
 /// Any other scale was decided when the program was compiled.
 static void requireDynamicScale(const Program &program) {
   if (program.option("precision") != "fp16")
-    throw Failure(Usage, "--loss-scale-init is for programs compiled with "
+    throw Failure(Usage, "--loss-scale-init requires a package compiled with "
                          "--precision=fp16; this one is " +
                              program.option("precision"));
   std::string scale = program.option("loss-scale");
   if (!scale.empty() && scale != "dynamic")
-    throw Failure(Usage, "--loss-scale-init is for a loss scale that adapts; "
-                         "this program was compiled with --loss-scale=" +
+    throw Failure(Usage, "--loss-scale-init requires a dynamic loss scale; "
+                         "this package was compiled with --loss-scale=" +
                              scale);
 }
 
@@ -47,9 +47,9 @@ static int run(const TrainOptions &options) {
     throw Failure(Usage, "--on-nan=rollback needs --checkpoint-dir");
 
   if (isCheckpoint(options.checkpointDir))
-    throw Failure(Usage, "--checkpoint-dir='" + options.checkpointDir +
-                             "' is a checkpoint; give the folder that holds "
-                             "it");
+    throw Failure(Usage,
+                  "--checkpoint-dir='" + options.checkpointDir +
+                      "' is a checkpoint; use the folder that contains it");
 
   Program program(options.package);
   const char *entry = program.stepEntry();
@@ -71,30 +71,30 @@ static int run(const TrainOptions &options) {
 
 static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
   train
-      ->add_option("--checkpoint-dir", options.checkpointDir,
-                   "Folder for checkpoints; one is written at the end")
+      ->add_option(
+          "--checkpoint-dir", options.checkpointDir,
+          "Checkpoint folder; one checkpoint is always written at the end")
       ->option_text("DIR")
       ->group("Checkpoints");
   train
-      ->add_option("--checkpoint-every", options.checkpointEvery,
-                   "Steps from one to the next (default: an epoch, and " +
-                       std::to_string(kCheckpointPause) + " s or more)")
+      ->add_option(
+          "--checkpoint-every", options.checkpointEvery,
+          "Steps between checkpoints (default: an epoch, and at least " +
+              std::to_string(kCheckpointPause) + " s)")
       ->option_text("N")
       ->check(Whole(1))
       ->group("Checkpoints");
   train
       ->add_option("--checkpoint-keep", options.keep,
-                   "How many to keep; 0: all (default: 3)")
+                   "Number of checkpoints to keep; 0: all (default: 3)")
       ->option_text("N")
       ->check(Whole(0))
       ->group("Checkpoints");
   train
-      ->add_flag(
-          "--resume{yes}", options.resumeMode,
-          "Go on from the newest good checkpoint, bit for bit (on a GPU with "
-          "--deterministic); options of "
-          "MODEL.mpc that differ are followed (--resume=force: another loss "
-          "or optimizer too)")
+      ->add_flag("--resume{yes}", options.resumeMode,
+                 "Continue bit-exactly from the newest valid checkpoint (on a "
+                 "GPU: with --deterministic); changed options of MODEL.mpc are "
+                 "adopted (--resume=force: even another loss or optimizer)")
       ->check(Choice({"yes", "force"}))
       ->group("Checkpoints");
 }
@@ -110,33 +110,32 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->required();
   train
       ->add_option("--eval-data", options->evalData,
-                   "Evaluate on these after each epoch")
+                   "Data to evaluate on after each epoch")
       ->option_text("FILE.npz");
   CLI::Option *epochs = train
                             ->add_option("--epochs", options->epochs,
-                                         "Epochs to train in all (default: 1)")
+                                         "Total number of epochs (default: 1)")
                             ->option_text("N")
                             ->check(Whole(1));
-  train->add_option("--steps", options->steps, "Steps to train in all")
+  train->add_option("--steps", options->steps, "Total number of steps")
       ->option_text("N")
       ->check(Whole(1))
       ->excludes(epochs);
   train
       ->add_option(
           "--lr", options->learningRate,
-          "Learning rate instead of the compiled one, which a schedule "
-          "starts from")
+          "Learning rate (replaces the compiled one; schedules start from it)")
       ->option_text("RATE")
       ->check(AtLeast(0));
   train
       ->add_option("--total-steps", options->totalSteps,
-                   "Updates that the rate's schedule is made for (default: as "
-                   "compiled, else as many as this command trains)")
+                   "Length of the learning rate schedule in updates (default: "
+                   "as compiled, else the length of this run)")
       ->option_text("N")
       ->check(Whole(1));
   train
       ->add_option("--loss-scale-init", options->lossScale,
-                   "Dynamic loss scale to start with (fp16)")
+                   "Initial dynamic loss scale (fp16)")
       ->option_text("SCALE")
       ->check(Above(0));
   train
@@ -145,11 +144,11 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->option_text("N")
       ->check(Whole(0));
   train->add_flag("--no-shuffle", options->noShuffle,
-                  "Take samples in the order of the file");
+                  "Keep samples in file order");
   train
       ->add_option("--on-nan", options->onNanText,
-                   "What to do about steps that are not finite: abort "
-                   "(default), skip or rollback to the last checkpoint")
+                   "Reaction to steps with inf or nan: abort (default), skip, "
+                   "or rollback to the last checkpoint")
       ->option_text("HOW")
       ->check(Choice({"abort", "skip", "rollback"}));
   options->session.addTo(*train);
@@ -158,7 +157,7 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->add_flag("--json", options->json,
                  "Print one JSON object per step and evaluation")
       ->group("Output");
-  train->add_flag("--quiet,-q", options->quiet, "Print no progress")
+  train->add_flag("--quiet,-q", options->quiet, "Do not print progress")
       ->group("Output");
   return [options] {
     options->resume = !options->resumeMode.empty();

@@ -37,8 +37,8 @@ Comparison::Comparison(const CompileOptions &candidateOptions,
   locked = std::make_unique<CompiledProgram>(package, session);
   if (referencePrecision == "fp64") {
     if (candidate->program.microBatches() > 1)
-      throw Failure(Usage, "--against=fp64 takes an update of one batch; leave "
-                           "out --accumulate");
+      throw Failure(Usage, "--against=fp64 requires updates of one batch; "
+                           "leave out --accumulate");
     std::string report;
     reference = makeReference(referenceOptions, report);
     referenceReport = readReport(report);
@@ -52,7 +52,7 @@ Comparison::Comparison(const CompileOptions &candidateOptions,
   candidateStep = candidateReport.find(candidate->program.stepEntry());
   referenceStep = referenceReport.find(candidate->program.stepEntry());
   if (!candidateStep || !referenceStep)
-    throw Failure(Error, "the report has nothing of what is trained with");
+    throw Failure(Error, "the report does not describe the training precision");
   ops = report::matchOps(*referenceStep, *candidateStep);
   matchProbes();
 }
@@ -133,10 +133,9 @@ void Comparison::run(const std::function<void(uint64_t)> &progress) {
     continues = candidate->update(data, batches, step.loss, step.gradNorm);
     step.errors = probe(data, batches);
     if (!reference->update(data, batches, step.trueLoss, step.trueGradNorm))
-      throw Failure(Numeric,
-                    format("training does not get beyond step %zu with "
-                           "--precision=%s either: mpc train says why",
-                           steps.size(), referencePrecision.c_str()));
+      throw Failure(Numeric, format("training already fails at step %zu with "
+                                    "--precision=%s; run mpc train for details",
+                                    steps.size(), referencePrecision.c_str()));
     steps.push_back(std::move(step));
     progress(steps.size());
   }

@@ -400,13 +400,12 @@ Dataset::explainNoLabels(const std::vector<uint64_t> &indices) const {
       names.push_back(std::to_string(indices[i]));
     if (indices.size() > mostNamed)
       names.push_back(formatCount(indices.size() - mostNamed, "other"));
-    return format(
-        "no label of the batch counts: '%s' "
-        "is %lld, which the loss ignores, for samples %s of %s; leave "
-        "out what has no label, or compile with a larger --batch",
-        column.input.name.c_str(),
-        static_cast<long long>(*column.input.range->ignored),
-        joinWords(names).c_str(), path.c_str());
+    return format("no label of the batch counts: '%s' is %lld, which the loss "
+                  "ignores, for samples %s of %s; leave out what has no label, "
+                  "or compile with a larger --batch",
+                  column.input.name.c_str(),
+                  static_cast<long long>(*column.input.range->ignored),
+                  joinWords(names).c_str(), path.c_str());
   }
   return "";
 }
@@ -465,7 +464,7 @@ Dataset::explainNonFinite(const std::vector<uint64_t> &indices) const {
   for (bool infinite : {false, true})
     if (std::string place = findValue(indices, infinite); !place.empty())
       return "in the data " + place + (infinite ? " is inf" : " is nan") +
-             ": repair such samples, or leave them out";
+             ": fix such samples, or leave them out";
   return "";
 }
 

@@ -35,7 +35,7 @@ static CLI::Option *addBetas(CLI::App &command,
                              std::optional<std::pair<double, double>> &betas) {
   return command
       .add_option("--betas", betas,
-                  "Decay of the moments of adam and its kin (default: "
+                  "Moment decay rates for adam and its variants (default: "
                   "0.9,0.999; lion: 0.9,0.99)")
       ->option_text("B1,B2")
       ->delimiter(',');

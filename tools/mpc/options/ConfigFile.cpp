@@ -31,12 +31,11 @@ void mpc::tool::addConfigTo(CLI::App &command) {
   std::string group =
       hasRare ? std::string(kRareGroup) + "the command line" : "Options";
   command
-      .add_option(kConfig, "Read options from a file, which others overrule")
+      .add_option(kConfig,
+                  "Read options from a file; the command line takes precedence")
       ->option_text("FILE.toml")
       ->group(group);
-  command
-      .add_flag(kPrint, "Print the options that are given, as such a file, and "
-                        "do nothing")
+  command.add_flag(kPrint, "Print the given options in this format and exit")
       ->group(group);
 }
 
@@ -260,9 +259,9 @@ private:
       return std::to_string(*whole);
     if (auto number = node.value_exact<double>())
       return mpc::shortest(*number);
-    refuse(node, "'" + name +
-                     "' must be a text, a number, true or false, or a "
-                     "list of them");
+    refuse(node,
+           "'" + name +
+               "' must be a text, a number, true or false, or a list of them");
   }
 
   const std::string &path;

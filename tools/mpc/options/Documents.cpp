@@ -118,14 +118,15 @@ static std::string environment() {
 static std::string exitCodes() {
   static constexpr std::pair<ExitCode, const char *> kCodes[] = {
       {Ok, "Success"},
-      {Error, "A defect of mpc; for compare and report: a difference"},
-      {Usage, "Wrong usage, or data that does not fit the model"},
-      {InvalidModel, "The model is broken, or uses what is not supported"},
+      {Error, "Internal error of mpc; for compare and report: a difference"},
+      {Usage, "Invalid usage, or data that does not match the model"},
+      {InvalidModel, "The model is invalid or uses unsupported features"},
       {InputOutput, "A file cannot be read or written"},
-      {Damaged, "A package or checkpoint is damaged or does not fit"},
+      {Damaged, "A package or checkpoint is damaged or does not match"},
       {Numeric, "Training diverged"},
-      {Limit, "Out of memory, or over a limit"},
-      {NoDevice, "No such device, or no code for it in the package"},
+      {Limit, "Out of memory, or a limit was exceeded"},
+      {NoDevice,
+       "The device does not exist, or the package has no code for it"},
       {Stopped, "Stopped by a signal; run again with --resume"}};
   std::string text = ".SH EXIT STATUS\n";
   for (const auto &[code, meaning] : kCodes)
@@ -191,7 +192,7 @@ static const char *nameOf(mpc::Resume resume) {
   case mpc::Resume::Grave:
     return "error without --resume=force";
   case mpc::Resume::AddsState:
-    return "note; some states begin anew";
+    return "note; some states are reset";
   }
   return "";
 }
@@ -199,9 +200,8 @@ static const char *nameOf(mpc::Resume resume) {
 std::string mpc::tool::optionTable() {
   std::string text =
       "# Options of a compilation\n\n| option | value | default | | in "
-      "packages "
-      "| changed at a resume | export --training |\n| --- | --- | --- | --- | "
-      "--- | --- | --- |\n";
+      "packages | changed at a resume | export --training |\n| --- | --- | --- "
+      "| --- | --- | --- | --- |\n";
   const mpc::CompileOptions defaults;
   visitOptions(defaults, [&](mpc::OptionId id, const auto &field) {
     const mpc::OptionRow &row = mpc::optionRow(id);
@@ -215,8 +215,8 @@ std::string mpc::tool::optionTable() {
             cell(row.package.when == When::Never   ? ""
                  : row.package.when == When::IfSet ? "if set"
                                                    : "yes") +
-            cell(nameOf(row.resume)) +
-            cell(isRefused ? "the default alone" : "") + "\n";
+            cell(nameOf(row.resume)) + cell(isRefused ? "default only" : "") +
+            "\n";
   });
   text += "\n# Environment variables\n\n| variable | value | |\n| --- | --- | "
           "--- |\n";

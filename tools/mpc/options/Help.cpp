@@ -93,7 +93,8 @@ std::string HelpFormatter::make_option(const CLI::Option *option,
 }
 
 void mpc::tool::addHelpForAll(CLI::App &command) {
-  command.set_help_all_flag("--help-all", "Print all options, also rare ones");
+  command.set_help_all_flag("--help-all",
+                            "Print all options, including rare ones");
 }
 
 std::string HelpFormatter::makeGroups(const CLI::App *app,
@@ -162,7 +163,7 @@ static std::string lackingCompiler(const CLI::App &command,
   if (!isCommand && !isModel)
     return "";
   return std::string("'mpc ") + (isModel ? "doctor MODEL" : extra) +
-         "' needs the compiler, and this mpc is built without it";
+         "' requires the compiler, but this mpc was built without it";
 }
 
 /// "; it is one of mpc train" for an option that another command has: when
@@ -178,11 +179,11 @@ static std::string describeOwner(const CLI::App &command,
     if (!other->get_option_no_throw(name))
       continue;
     if (other->get_name() == "compile" && name != "--output")
-      return "; it is set when compiling: " + prefix + "compile " + name;
+      return "; set it when compiling: " + prefix + "compile " + name;
     owner = other;
     ++count;
   }
-  return count == 1 ? "; it is one of " + prefix + owner->get_name() : "";
+  return count == 1 ? "; it belongs to " + prefix + owner->get_name() : "";
 }
 
 /// An argument that no option and no command took.

@@ -9,7 +9,7 @@
 namespace mpc::tool {
 
 /// Adds `--help-all` to a command, which shows groups named so as well.
-inline constexpr const char *kRareGroup = "More of ";
+inline constexpr const char *kRareGroup = "More ";
 void addHelpForAll(CLI::App &command);
 
 /// Help of at most 80 columns that fits a screen.

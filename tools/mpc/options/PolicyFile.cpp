@@ -40,7 +40,7 @@ public:
     const toml::node *version = table.get("version");
     if (!version || version->value<int64_t>() != kVersion)
       refuse(version ? *version : table,
-             format("version must be %lld, which is what this mpc reads",
+             format("version must be %lld, the one this mpc reads",
                     static_cast<long long>(kVersion)));
     PrecisionPolicy policy;
     if (const toml::node *precision = table.get("precision"))
@@ -82,11 +82,11 @@ private:
   /// The parser recurses into each part of a key, and has no limit of its own.
   void checkSize(const std::string &text) {
     if (text.size() > kMaxBytes)
-      throw Failure(Usage,
-                    format("policy '%s' has %s, more than the %s that a "
-                           "policy may have",
-                           path.c_str(), formatBytes(text.size()).c_str(),
-                           formatBytes(kMaxBytes).c_str()));
+      throw Failure(
+          Usage,
+          format("policy '%s' has %s, more than the %s that a policy may have",
+                 path.c_str(), formatBytes(text.size()).c_str(),
+                 formatBytes(kMaxBytes).c_str()));
     unsigned line = 1, dots = 0;
     for (size_t i = 0; i < text.size(); ++i) {
       char c = text[i];
@@ -125,7 +125,7 @@ private:
     for (const auto &[key, node] : table) {
       std::string name(key.str());
       if (std::find(known.begin(), known.end(), name) == known.end())
-        refuse(node, "'" + name + "' is no key of a policy" +
+        refuse(node, "'" + name + "' is not a policy key" +
                          suggest(name, known) + "; known are " +
                          joinWords(known));
     }

@@ -108,9 +108,10 @@ void mpc::tool::checkPrecision(const std::vector<std::string> &targets,
     if (target.compare(0, kCudaPrefix.size(), kCudaPrefix) != 0)
       continue;
     if (precision == "fp64")
-      throw Failure(Usage, "--precision=fp64 is for checks of gradients on the "
-                           "cpu; --target=" +
-                               target + " computes in fp32 at most");
+      throw Failure(
+          Usage,
+          "--precision=fp64 is for gradient checks on the CPU; --target=" +
+              target + " computes in fp32 at most");
     unsigned long architecture =
         std::strtoul(target.c_str() + kCudaPrefix.size(), nullptr, 10);
     for (const Requirement &needs : kRequirements) {

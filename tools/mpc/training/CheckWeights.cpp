@@ -79,7 +79,7 @@ std::string mpc::tool::findNonFiniteWeight(const std::string &checkpoint) {
                                      data + offsets[0], data + offsets[1]);
     if (*found)
       return "'" + name + "' holds " + found +
-             "; --allow-non-finite takes it for good";
+             "; use --allow-non-finite to accept it";
   }
   return "";
 }

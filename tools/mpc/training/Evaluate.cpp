@@ -13,7 +13,7 @@ using namespace mpc::tool;
 
 void mpc::tool::requireEvaluate(const Program &program) {
   if (!program.has("evaluate"))
-    throw Failure(Usage, program.path + ": the program predicts alone, and has "
+    throw Failure(Usage, program.path + ": the program only predicts and has "
                                         "no loss: its model has no parameters");
 }
 
@@ -58,8 +58,8 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
       throw Failure(Usage, "the loss is nan: " + cause);
     std::string cause = data.explainNonFinite(indices);
     if (cause.empty()) {
-      cause = "a value in them is too large for the model, or its weights are "
-              "not finite";
+      cause =
+          "a value is too large for the model, or the weights are not finite";
       if (std::string computed = program.explainIndices(); !computed.empty())
         cause += "; " + computed;
     }

@@ -74,15 +74,16 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
 void Trainer::setRate(double rate) {
   std::vector<std::string> names = program.learningRates();
   if (names.empty())
-    throw Failure(Usage, "--lr does not apply: the model brings its own "
-                         "training step, which has no learning rate that "
-                         "could be set");
+    throw Failure(Usage,
+                  "--lr does not apply: the model brings its own training "
+                  "step, which has no adjustable learning rate");
   double least = std::strtod(program.option("lr-min").c_str(), nullptr);
   if (isScheduled && rate < least)
-    throw Failure(Usage, format("--lr=%g is below the --lr-min=%g that the "
-                                "package was compiled with, to which the rate "
-                                "would rise; compile with another",
-                                rate, least));
+    throw Failure(
+        Usage,
+        format("--lr=%g is below the --lr-min=%g that the package was compiled "
+               "with, so the rate would rise; compile with another",
+               rate, least));
   for (const std::string &name : names)
     session.writeScalar(name.c_str(), rate);
 }
@@ -124,8 +125,9 @@ void Trainer::setTotalSteps() {
   const char *state = program.stateOf(MPC_STATE_TOTAL_STEPS);
   if (!state) {
     if (options.totalSteps)
-      throw Failure(Usage, "--total-steps is for programs compiled with an "
-                           "--lr-schedule that looks at the end of training");
+      throw Failure(Usage,
+                    "--total-steps requires a package compiled with an "
+                    "--lr-schedule that depends on the length of training");
     return;
   }
   int64_t before = session.readCounter(state);
@@ -135,8 +137,8 @@ void Trainer::setTotalSteps() {
     session.writeCounter(state, now);
   if (uint64_t rise = warmupSteps(program); rise >= now && rise > 0)
     std::fprintf(stderr,
-                 "mpc: note: the rate rises for %s and is scheduled for %s: it "
-                 "never falls\n",
+                 "mpc: note: the rate rises for %s and is scheduled for %s, so "
+                 "it never falls\n",
                  formatCount(rise, "step").c_str(), formatCount(now).c_str());
   if (now == totalSteps())
     return;
@@ -151,13 +153,13 @@ void Trainer::setTotalSteps() {
   if (now < totalSteps() && firstStep > 0 && !isChosen && endsRate(program))
     throw Failure(
         Usage,
-        format("%s: behind the end of the schedule the rate stays at its last "
-               "value, %s; give --total-steps=%llu for a schedule that ends "
-               "with this run, or --total-steps=%llu to train on as it is",
+        format("%s: after the end of the schedule the rate stays at its last "
+               "value, %s; use --total-steps=%llu for a schedule that ends "
+               "with this run, or --total-steps=%llu to keep the schedule",
                scheduled.c_str(), lastRate(program).c_str(),
                static_cast<unsigned long long>(totalSteps()),
                static_cast<unsigned long long>(now)));
-  note(scheduled + "; --total-steps changes that");
+  note(scheduled + "; use --total-steps to change it");
 }
 
 //===----------------------------------------------------------------------===//
@@ -262,13 +264,13 @@ Trainer::NumericFault Trainer::explain(const std::string &cause,
       std::isnan(loss) && place.empty() ? program.explainIndices() : "";
   // No learning rate mends bad data.
   constexpr std::string_view advice =
-      "; lower the learning rate or look at the data";
+      "; lower the learning rate or check the data";
   if (size_t at = said.rfind(advice); !place.empty() && at != std::string::npos)
     said.erase(at, advice.size());
   // A kernel of several ops.
   else if (place.empty() && said.find(" more'") != std::string::npos &&
            !program.has("observe"))
-    said += "; a package compiled with --check-numerics says in which op";
+    said += "; compile with --check-numerics to find the op";
   return {failed, loss,
           format("step %llu: %s%s%s%s%s", number, said.c_str(),
                  place.empty() ? "" : "; ", place.c_str(),
@@ -316,8 +318,8 @@ void Trainer::rollBack() {
   stepSamples.clear();
   step = readCount(session, kStep);
   std::fprintf(stderr,
-               "mpc: note: going on after step %llu from '%s', with "
-               "the batches behind that one\n",
+               "mpc: note: continuing after step %llu from '%s', with the "
+               "batches after that one\n",
                static_cast<unsigned long long>(step), lastCheckpoint.c_str());
 }
 
@@ -328,7 +330,7 @@ void Trainer::settle(const mpc_step_info_t &info) {
     return;
   if (info.call != queued.front().call)
     throw Failure(Error,
-                  format("the runtime told of call %llu before %llu",
+                  format("the runtime reported call %llu before %llu",
                          static_cast<unsigned long long>(info.call),
                          static_cast<unsigned long long>(queued.front().call)));
   const std::vector<uint64_t> &samples = queued.front().samples;
@@ -431,7 +433,7 @@ void Trainer::noteSamplesLeftOut() const {
                formatCount(data.numSamples(), "sample").c_str(),
                static_cast<unsigned long long>(data.batchSize()),
                static_cast<unsigned long long>(left),
-               options.noShuffle ? "" : ", other ones each time");
+               options.noShuffle ? "" : ", different ones each time");
 }
 
 /// Says what an older program has summed for an update that never comes.
@@ -439,9 +441,9 @@ void Trainer::noteBatchesLeftOut() {
   if (stepSamples.empty())
     return;
   progress.clear();
-  note(format("the last %s of %s are no whole update of %llu and change no "
-              "weight; compile the model again with this version of mpc, whose "
-              "updates may be incomplete",
+  note(format("the last %s of %s do not make a whole update of %llu and change "
+              "no weight; compile the model again with this version of mpc, "
+              "which supports incomplete updates",
               formatCount(stepSamples.size() / data.batchSize()).c_str(),
               formatCount(sampler.batchesPerEpoch(), "batch").c_str(),
               static_cast<unsigned long long>(program.microBatches())));
@@ -496,12 +498,12 @@ ExitCode Trainer::stop(const char *signal) {
   if (options.checkpointDir.empty())
     throw Failure(Stopped,
                   format("stopped by %s after step %llu; without "
-                         "--checkpoint-dir nothing is kept to resume from",
+                         "--checkpoint-dir this run cannot be resumed",
                          signal, static_cast<unsigned long long>(step)));
   saveCheckpoint();
   std::fprintf(stderr,
-               "mpc: stopped by %s after step %llu; '%s' is written: the same "
-               "command with --resume goes on\n",
+               "mpc: stopped by %s after step %llu; wrote '%s'; run the same "
+               "command with --resume to continue\n",
                signal, static_cast<unsigned long long>(step),
                lastCheckpoint.c_str());
   return Stopped;

@@ -136,7 +136,7 @@ std::string Trainer::describeLoss(bool learned) const {
 void Trainer::printSummary(const ProgressState &state) const {
   uint64_t steps = step - firstStep;
   if (steps == 0) {
-    std::printf("nothing left to train: step %llu was the last\n",
+    std::printf("training is already complete: step %llu was the last\n",
                 static_cast<unsigned long long>(step));
   } else {
     std::printf("trained %s in %s (%s samples/s), %s\n",

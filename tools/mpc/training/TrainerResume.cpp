@@ -38,9 +38,10 @@ void Trainer::openCheckpointDir() {
         }),
         folder);
   if (!options.resume && hasCheckpoints(folder))
-    throw Failure(Usage, "'" + folder +
-                             "' holds checkpoints of another run; give "
-                             "--resume to go on with it, or another folder");
+    throw Failure(Usage,
+                  "'" + folder +
+                      "' contains checkpoints of another run; use --resume to "
+                      "continue it, or choose another folder");
 }
 
 /// A property that checkpoints of `mpc train` have.
@@ -64,8 +65,8 @@ void Trainer::resume() {
   std::string loaded = session.loadLatest(options.checkpointDir, misfit);
   if (loaded.empty()) {
     std::fprintf(stderr,
-                 "mpc: note: '%s' holds no checkpoint yet: starting "
-                 "from the beginning\n",
+                 "mpc: note: '%s' contains no checkpoint yet: starting from "
+                 "the beginning\n",
                  options.checkpointDir.c_str());
     return;
   }
@@ -74,7 +75,7 @@ void Trainer::resume() {
   noteOtherData();
   epochLoss.restore(session.property(kLoss).value_or(""));
   lastCheckpoint = loaded;
-  std::fprintf(stderr, "mpc: note: going on after step %llu from '%s'\n",
+  std::fprintf(stderr, "mpc: note: continuing after step %llu from '%s'\n",
                static_cast<unsigned long long>(step), loaded.c_str());
 }
 
@@ -85,27 +86,28 @@ void Trainer::resume() {
 void Trainer::takeOptions(const std::string &misfit) {
   OptionChanges changes = compareOptions(session, program);
   if (!changes.graver.empty() && !options.force)
-    throw Failure(Usage, "the checkpoint was trained with other options: " +
-                             joinWords(changes.graver) +
-                             "; give --resume=force to go on all the same" +
-                             (misfit.empty() ? "" : ", the optimizer anew"));
+    throw Failure(Usage,
+                  "the checkpoint was trained with other options: " +
+                      joinWords(changes.graver) +
+                      "; use --resume=force to continue anyway" +
+                      (misfit.empty() ? "" : ", with the optimizer reset"));
   if (!misfit.empty() && !options.force && !changes.states)
     throw Failure(Damaged,
                   "the checkpoint belongs to another program: " + misfit);
   std::vector<std::string> said = changes.graver;
   said.insert(said.end(), changes.milder.begin(), changes.milder.end());
   if (!said.empty())
-    std::fprintf(stderr, "mpc: note: going on with %s\n",
+    std::fprintf(stderr, "mpc: note: continuing with %s\n",
                  joinWords(said).c_str());
   if (!misfit.empty() && !changes.states)
     std::fprintf(stderr,
-                 "mpc: note: the optimizer starts anew where the "
-                 "checkpoint does not fit it: %s\n",
+                 "mpc: note: the optimizer is reset where the checkpoint does "
+                 "not match it: %s\n",
                  misfit.c_str());
   if (!changes.known)
     std::fprintf(stderr,
-                 "mpc: note: the checkpoint does not say what it was trained "
-                 "with; its learning rate is %g\n",
+                 "mpc: note: the checkpoint does not record its training "
+                 "options; its learning rate is %g\n",
                  readRate().value_or(0));
   // A rate that was compiled anew is meant; otherwise that of the checkpoint,
   // which --lr may have set, goes on.
@@ -119,7 +121,7 @@ void Trainer::takeOptions(const std::string &misfit) {
   std::string before = session.property(kBatchSize).value_or("");
   if (!before.empty() && before != std::to_string(data.batchSize()))
     std::fprintf(
-        stderr, "mpc: note: going on with batches of %llu instead of %s\n",
+        stderr, "mpc: note: continuing with batches of %llu instead of %s\n",
         static_cast<unsigned long long>(data.batchSize()), before.c_str());
 }
 
@@ -131,7 +133,8 @@ void Trainer::noteOtherData() const {
     return;
   std::vector<std::string> others = data.differencesFrom(*before);
   if (!others.empty())
-    note(data.path + " holds other data than the checkpoint was trained on: " +
+    note(data.path +
+         " contains other data than the checkpoint was trained on: " +
          joinWords(others));
 }
 
@@ -160,17 +163,16 @@ void Trainer::restorePosition() {
                             ? readCount(session, kBatchSize)
                             : data.batchSize();
   if (savedBatch != data.batchSize() && position.batch != 0)
-    throw Failure(
-        Usage,
-        format(
-            "the checkpoint stands within an epoch of batches of %llu, but "
-            "the program takes batches of %llu; compile it with --batch=%llu",
-            static_cast<unsigned long long>(savedBatch),
-            static_cast<unsigned long long>(data.batchSize()),
-            static_cast<unsigned long long>(savedBatch)));
+    throw Failure(Usage,
+                  format("the checkpoint was written in the middle of an epoch "
+                         "with batches of %llu, but the program takes batches "
+                         "of %llu; compile it with --batch=%llu",
+                         static_cast<unsigned long long>(savedBatch),
+                         static_cast<unsigned long long>(data.batchSize()),
+                         static_cast<unsigned long long>(savedBatch)));
   if (position.batch >= sampler.batchesPerEpoch())
-    throw Failure(Damaged, "the checkpoint's position lies behind the end of "
-                           "the epoch");
+    throw Failure(Damaged,
+                  "the checkpoint's position is past the end of the epoch");
   seed = savedSeed;
   sampler.reseed(seed);
   sampler.seek(position);

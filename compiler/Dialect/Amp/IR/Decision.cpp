@@ -15,7 +15,7 @@ LogicalResult DecisionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<Attribute> arguments) {
   std::optional<Rule> rule = ruleOf(id);
   if (!rule)
-    return emitError() << "'" << id << "' is no rule of Rules.def";
+    return emitError() << "'" << id << "' is not a rule in Rules.def";
   if (arguments.size() != numArgumentsOf(*rule))
     return emitError() << "rule '" << id << "' has " << numArgumentsOf(*rule)
                        << " arguments, but found " << arguments.size();

@@ -15,7 +15,7 @@ def Amp_Scales : StaticShapeTensorOf<[F32]>;
 
 def Amp_QuantizeOp : Amp_Op<"quantize", [
     Pure, ComputesNoNumbers, AllShapesMatch<["input", "result"]>]> {
-  let summary = "Round a tensor times a scale to FP8";
+  let summary = "Multiply by a scale and round to FP8";
   let description = [{
     To nearest, ties to even, in f32. What lies beyond the largest number of the
     format becomes that number; infinities and NaN become NaN, so that the test
@@ -33,7 +33,7 @@ def Amp_QuantizeOp : Amp_Op<"quantize", [
 
 def Amp_DequantizeOp : Amp_Op<"dequantize", [
     Pure, AllTypesMatch<["input", "result"]>]> {
-  let summary = "Take two scales out of a product of FP8 tensors";
+  let summary = "Divide a product of FP8 tensors by the scales of its operands";
   let description = [{
     `input / lhs_scale / rhs_scale`, in f32.
 
@@ -49,7 +49,7 @@ def Amp_DequantizeOp : Amp_Op<"dequantize", [
 }
 
 def Amp_AmaxOp : Amp_Op<"amax", [Pure]> {
-  let summary = "The largest magnitude in a tensor; NaN if an element is NaN";
+  let summary = "Largest magnitude in a tensor; NaN if an element is NaN";
   let description = [{
     ```mlir
     %amax = amp.amax %x : tensor<64x32xbf16>
@@ -62,7 +62,7 @@ def Amp_AmaxOp : Amp_Op<"amax", [Pure]> {
 
 def Amp_ScaleOfOp : Amp_Op<"scale_of", [
     Pure, AllTypesMatch<["amax", "largest", "old", "result"]>]> {
-  let summary = "The scales with which the largest magnitudes just fit";
+  let summary = "Compute scales that map the largest magnitudes to the top of the range";
   let description = [{
     For each element: the largest power of two that is not above
     `largest / amax`, within 2^-60 and 2^60, where `largest` is the largest

@@ -16,7 +16,7 @@ def Amp_Key : Amp_ScalarOf<I64, "$_builder.getI64Type()">;
 
 def Amp_SplitCompensatedOp : Amp_Op<"split_compensated", [
     Pure, SameOperandsAndResultShape, AllTypesMatch<["value", "rest"]>]> {
-  let summary = "A number as two of bf16";
+  let summary = "Split a number into a bf16 value and its bf16 rounding error";
   let description = [{
     `value` is the input rounded to nearest, `rest` what that left out, rounded
     as well: 16 bits of a number's 24 stay. As amp.cast, both are infinite or
@@ -34,7 +34,7 @@ def Amp_SplitCompensatedOp : Amp_Op<"split_compensated", [
 
 def Amp_JoinCompensatedOp : Amp_Op<"join_compensated", [
     Pure, SameOperandsAndResultShape, AllTypesMatch<["value", "rest"]>]> {
-  let summary = "The number that amp.split_compensated made two of";
+  let summary = "Rebuild the number that amp.split_compensated split";
   let description = [{
     The sum, which is exact of what `amp.split_compensated` gave: the rest has no bit below
     the last one of the f32 it comes from.
@@ -51,7 +51,7 @@ def Amp_JoinCompensatedOp : Amp_Op<"join_compensated", [
 
 def Amp_RoundStochasticallyOp : Amp_Op<"round_stochastically", [
     Pure, AllShapesMatch<["input", "result"]>]> {
-  let summary = "Round to one of the two neighbours in bf16, by chance";
+  let summary = "Round stochastically to one of the two neighbours in bf16";
   let description = [{
     Up in magnitude with the share of a step that the input lies above the lower
     neighbour, in 65536ths, so that the mean over many draws is the input. What

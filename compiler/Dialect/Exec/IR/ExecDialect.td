@@ -9,7 +9,7 @@ include "mlir/IR/EnumAttr.td"
 def Exec_Dialect : Dialect {
   let name = "exec";
   let cppNamespace = "::mpc::exec";
-  let summary = "The compiled program: instructions on regions of two memories";
+  let summary = "The compiled program: instructions on buffers in two memory spaces";
   let description = [{
     One op per table of the package schema (runtime/src/program/program.fbs).
     There are no values any more: an instruction names its operands as buffers

@@ -112,11 +112,9 @@ static LogicalResult verifyAttribute(Operation *op, NamedAttribute attribute,
       llvm::find_if(rows, [&](const Row &row) { return row.name == name; });
   if (row == std::end(rows))
     return op->emitError("'")
-           << name
-           << "' is no attribute that compiler/Attributes/Attributes.def "
-           << "knows";
+           << name << "' is not declared in compiler/Attributes/Attributes.def";
   if (!(row->places & place))
-    return op->emitError("'") << name << "' is not for " << where;
+    return op->emitError("'") << name << "' is not allowed on " << where;
   if (!row->hasType(attribute.getValue()))
     return op->emitError("'") << name << "' must be " << row->type
                               << ", but is " << attribute.getValue();

@@ -113,7 +113,7 @@ std::string Program::freeName(const Twine &wanted) const {
 
 StateOp Program::createState(StateRole role, RankedTensorType type,
                              ElementsAttr value, ArrayAttr slots) {
-  assert(!usualName(role).empty() && "its states have names of their own");
+  assert(!usualName(role).empty() && "its states have individual names");
   return createState(role, usualName(role), type, value, slots);
 }
 
@@ -176,14 +176,15 @@ static LogicalResult verifyEntry(Operation *op, Attribute value) {
            << kEntryAttr << "' must be a role such as #train.entry<step>, "
            << "but is " << value;
   if (!SymbolTable::getSymbolName(op) || !op->getBlock())
-    return op->emitError("'") << kEntryAttr << "' is for functions of a module";
+    return op->emitError("'")
+           << kEntryAttr << "' is only allowed on functions of a module";
   for (Operation &other : *op->getBlock()) {
     if (&other == op) // The second one is wrong.
       break;
     if (hasRole(&other, role.getValue())) {
       InFlightDiagnostic error = op->emitError("a program has one entry '")
                                  << stringifyEntryRole(role.getValue())
-                                 << "', but here are two";
+                                 << "', but this is a second one";
       error.attachNote(other.getLoc()) << "the other is here";
       return error;
     }
@@ -196,5 +197,5 @@ LogicalResult TrainDialect::verifyOperationAttribute(Operation *op,
   if (attribute.getName() == kEntryAttr)
     return verifyEntry(op, attribute.getValue());
   return op->emitError("'") << attribute.getName().getValue()
-                            << "' is no attribute of the train dialect";
+                            << "' is not an attribute of the train dialect";
 }

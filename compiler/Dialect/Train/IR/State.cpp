@@ -193,7 +193,7 @@ LogicalResult PackOp::verify() {
     if (offsets[index] < end) // pack_c1
       return emitOpError("operands must follow each other, but operand ")
              << index << " begins at " << offsets[index]
-             << ", before the end of what precedes it at " << end;
+             << ", before the end of the preceding operand at " << end;
     auto part = cast<RankedTensorType>(input.getType());
     if (part.getElementType() != getType().getElementType()) // pack_c2
       return emitOpError("operands must have the element type of ")
@@ -215,7 +215,7 @@ LogicalResult UnpackOp::verify() {
            << getPacked().getType();
   if (getPacked().getType().getElementType() !=
       getType().getElementType()) // unpack_c2
-    return emitOpError("a view has the element type of ")
+    return emitOpError("must have the element type of its packed state, ")
            << getPacked().getType() << ", but is " << getType();
   return success();
 }

@@ -123,7 +123,7 @@ def Train_StateOp : Train_Op<"state", [
 def Train_ReadOp : Train_Op<"read", [
     Pure, AccessesStates, ComputesNoNumbers,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "The value of a state at the entry of the function";
+  let summary = "Read the value of a state at the entry of the function";
   let description = [{
     (C1) the symbol is a state of the result type.
   }];
@@ -137,7 +137,7 @@ def Train_ReadOp : Train_Op<"read", [
 
 def Train_WriteOp : Train_Op<"write", [
     AccessesStates, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "Give a state its value for the next step";
+  let summary = "Set the value of a state for the next step";
   let description = [{
     Takes effect when the function returns. One write per state and function.
 
@@ -151,7 +151,7 @@ def Train_WriteOp : Train_Op<"write", [
 
 def Train_PackOp : Train_Op<"pack", [
     Pure, AccessesStates, ComputesNoNumbers]> {
-  let summary = "Lay tensors out one after the other in one";
+  let summary = "Pack tensors into one, one after the other";
   let description = [{
     Operand `i` occupies `offsets[i]` and on, row-major; gaps are zero. The
     plan lets the operands be computed in place, so that packing costs nothing.
@@ -169,7 +169,7 @@ def Train_UnpackOp : Train_Op<"unpack", [
     Pure, AccessesStates, ComputesNoNumbers, ViewOpInterface,
     DeclareOpInterfaceMethods<PrecisionOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface>]> {
-  let summary = "One tensor of a packed one; a view, never a copy";
+  let summary = "View one tensor inside a packed one, without copying";
   let description = [{
     (C1) `offset` and the elements of the result lie inside the operand.
     (C2) operand and result have one element type.

@@ -51,7 +51,7 @@ Value mpc::train::createZeros(OpBuilder &builder, Location loc, Value like) {
 
 LogicalResult mpc::train::emitTooHighOrder(Operation *op) {
   return op->emitError("is a gradient of order ")
-         << kMaxOrders << " already, the highest there is";
+         << kMaxOrders << " already, the highest order supported";
 }
 
 bool mpc::train::isParameter(Value value) {
@@ -77,8 +77,8 @@ LogicalResult GradientOp::verify() {
     return emitOpError("results must have the types of the xs");
   for (Value x : getXs())
     if (!isa<BlockArgument>(x) && !x.getDefiningOp<ReadOp>()) // gradient_c2
-      return emitOpError("takes gradients with respect to inputs of the "
-                         "function and reads of states, not of what ")
-             << x.getDefiningOp()->getName() << " computes";
+      return emitOpError("takes gradients only with respect to inputs of the "
+                         "function and reads of states, not results of ")
+             << x.getDefiningOp()->getName();
   return success();
 }

@@ -119,7 +119,7 @@ LogicalResult Backward::checkDifferentiable(Location loc, StringRef path) {
   for (Operation *op : missing)
     error.attachNote(op->getLoc())
         << nodeText(op)
-        << " has no gradient; freeze what feeds it or take it out";
+        << " has no gradient; freeze the parameters that feed it or remove it";
   return error;
 }
 

@@ -42,7 +42,7 @@ static std::optional<SmallVector<Shared>> runBody(ImportedNode &node,
   if (node.failed() || int(inputs.size()) != body.input_size()) {
     if (!node.failed())
       node.error() << "gives its body " << inputs.size()
-                   << " inputs, which takes " << body.input_size();
+                   << " inputs, but the body takes " << body.input_size();
     return std::nullopt;
   }
   for (auto [input, value] : llvm::zip(body.input(), inputs))
@@ -81,7 +81,7 @@ static Value choose(ImportedNode &node, Value condition, const Shared &yes,
     return nullptr;
   }
   if (a.getType() != b.getType()) {
-    node.error() << "its condition is data, and one side gives "
+    node.error() << "its condition depends on data, but one branch gives "
                  << typeText(a.getType()) << ", the other "
                  << typeText(b.getType());
     return nullptr;
@@ -152,7 +152,7 @@ static LogicalResult importIf(ImportedNode &node) {
     return failure();
   int count = node.proto.output_size();
   if (yes->output_size() < count || no->output_size() < count)
-    return node.error() << "has more outputs than its sides";
+    return node.error() << "has more outputs than its branches";
   Shared condition = node.graph.share(node.proto.input(0));
   std::optional<bool> isTrue = knownBool(node, condition, "the condition");
   if (isTrue) {
@@ -194,7 +194,8 @@ static LogicalResult importIf(ImportedNode &node) {
 /// The values of all trips, one after the other in a new dimension `axis`.
 static Shared stack(ImportedNode &node, ArrayRef<Shared> trips, int64_t axis) {
   if (trips.empty()) {
-    node.error() << "stacks results of no trip: the result would be empty";
+    node.error()
+        << "stacks results of zero iterations: the result would be empty";
     return nullptr;
   }
   SmallVector<Value> parts;
@@ -208,7 +209,7 @@ static Shared stack(ImportedNode &node, ArrayRef<Shared> trips, int64_t axis) {
     int64_t at = axis < 0 ? axis + int64_t(shape.size()) + 1 : axis;
     if (at < 0 || at > int64_t(shape.size())) {
       node.error() << "stacks results in dimension " << axis
-                   << ", which there is not";
+                   << ", which does not exist";
       return nullptr;
     }
     axis = at;
@@ -244,7 +245,7 @@ static LogicalResult importLoop(ImportedNode &node) {
        node.proto.output_size() > numCarried + numStacked))
     node.error() << "its body has " << body->input_size() << " inputs and "
                  << body->output_size() << " outputs, for " << numCarried
-                 << " values that are carried";
+                 << " carried values";
   if (node.failed())
     return failure();
   SmallVector<Shared> carried;
@@ -255,7 +256,7 @@ static LogicalResult importLoop(ImportedNode &node) {
        i1 = node.graph.builder.getI1Type();
   for (int64_t trip = 0; runs && trip < trips; ++trip) {
     if (trip == kMaxTrips)
-      return node.error() << "runs more than " << kMaxTrips << " trips";
+      return node.error() << "runs more than " << kMaxTrips << " iterations";
     SmallVector<Shared> inputs = {known(node, KnownTensor{i64, {}, {}, {trip}}),
                                   known(node, KnownTensor{i1, {}, {}, {1}})};
     inputs.append(carried);
@@ -264,7 +265,7 @@ static LogicalResult importLoop(ImportedNode &node) {
       return failure();
     auto continues = knownBool(node, (*outputs)[0], "the condition");
     if (!continues)
-      return node.error() << "whether it goes on after trip " << trip
+      return node.error() << "whether it continues after iteration " << trip
                           << " depends on data, which is not supported";
     runs = *continues;
     for (int i = 0; i < numCarried; ++i)
@@ -336,7 +337,7 @@ static LogicalResult importScan(ImportedNode &node) {
     scanned.push_back(value);
   }
   if (trips > kMaxTrips)
-    return node.error() << "runs more than " << kMaxTrips << " trips";
+    return node.error() << "runs more than " << kMaxTrips << " iterations";
   std::vector<SmallVector<Shared>> stacked(numStacked);
   for (int64_t trip = 0; trip < trips; ++trip) {
     SmallVector<Shared> inputs(states);

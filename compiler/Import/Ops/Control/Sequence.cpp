@@ -47,8 +47,8 @@ static int64_t placeIn(ImportedNode &node, unsigned i, int64_t count,
                        bool mayBeEnd = false) {
   int64_t place = node.knownInteger(i), last = mayBeEnd ? count : count - 1;
   if (!node.failed() && (place < -count || place > last))
-    node.error() << "position " << place << " lies outside of a sequence of "
-                 << count;
+    node.error() << "position " << place
+                 << " is out of range for a sequence of " << count;
   return place < 0 ? place + count : place;
 }
 

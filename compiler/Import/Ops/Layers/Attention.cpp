@@ -34,7 +34,8 @@ static Value splitHeads(ImportedNode &node, unsigned index, Value input,
   ArrayRef<int64_t> shape = shapeOf(input);
   if (heads < 1 || shape[2] % heads != 0) {
     node.shapeError() << "input " << index << " has " << shape[2]
-                      << " channels, which do not make " << heads << " heads";
+                      << " channels, which cannot be split into " << heads
+                      << " heads";
     return nullptr;
   }
   Value split =
@@ -93,8 +94,8 @@ static Heads readHeads(ImportedNode &node) {
   }
   Heads result{inputs[0], inputs[1], inputs[2], 0, rank == 3};
   if (node.hasInput(4) != node.hasInput(5))
-    node.error() << "inputs 4 and 5, keys and values of earlier calls, come "
-                    "together or not at all";
+    node.error() << "inputs 4 and 5, keys and values of earlier calls, must "
+                    "both be given or both be left out";
   else if (node.hasInput(4))
     addPast(node, result);
   return result;

@@ -15,8 +15,7 @@ static std::optional<int64_t> readWindow(ImportedNode &node, StringRef name) {
   int64_t size = node.intAttr(name, -1);
   if (size < -1)
     node.error() << "attribute '" << name
-                 << "' must be -1, for no bound, or not negative, but is "
-                 << size;
+                 << "' must be -1 (unbounded) or not negative, but is " << size;
   return size < 0 ? std::nullopt : std::optional(size);
 }
 
@@ -38,8 +37,8 @@ AttentionMask mpc::readAttentionMask(ImportedNode &node, int64_t past) {
   if (node.hasInput(6)) {
     seen.lengths = node.intInput(6);
     if (seen.lengths && shapeOf(seen.lengths).size() != 1)
-      node.shapeError() << "input 6, the numbers of keys that are no padding, "
-                           "must have 1 dimension";
+      node.shapeError() << "input 6, the numbers of keys without padding, must "
+                           "have 1 dimension";
     if (node.hasInput(4))
       node.error() << "inputs 4 and 6 exclude each other: keys of earlier "
                       "calls have no padding";
@@ -88,9 +87,9 @@ static Value maskByLengths(ImportedNode &node, Value scores,
   SmallVector<int64_t> shape(shapeOf(scores));
   int64_t rows = shape[2], columns = shape[3];
   if (shapeOf(seen.lengths)[0] != shape[0]) {
-    node.shapeError() << "input 6, the numbers of keys that are no padding, "
-                         "must have "
-                      << shape[0] << " elements, one for each sample";
+    node.shapeError()
+        << "input 6, the numbers of keys without padding, must have "
+        << shape[0] << " elements, one for each sample";
     return nullptr;
   }
   using train::Comparison;

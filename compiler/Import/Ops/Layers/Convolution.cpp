@@ -199,9 +199,9 @@ static Value convTranspose(ImportedNode &node, Value input, Value weight,
   ArrayRef<int64_t> image = shapeOf(input), filter = shapeOf(weight);
   if (image.size() < 3 || filter.size() != image.size() ||
       filter[0] != image[1] || group < 1 || image[1] % group != 0) {
-    node.shapeError() << "input 0 must be an image, and the weight have its "
-                         "channels, which attribute 'group', "
-                      << group << ", must part";
+    node.shapeError() << "input 0 must be an image, and the weight must have "
+                         "its channels, which attribute 'group', "
+                      << group << ", must divide";
     return nullptr;
   }
   ArrayRef<int64_t> kernel = filter.drop_front(2);

@@ -102,8 +102,8 @@ bool StateAttention::read() {
       shape[2] % queryHeads != 0 || values[2] % heads != 0) {
     node.shapeError() << "attributes 'q_num_heads' and 'kv_num_heads', "
                       << queryHeads << " and " << heads
-                      << ", must be positive, part the channels, and the "
-                         "second one the first one";
+                      << ", must be positive and divide the channels, and the "
+                         "second must divide the first";
     return false;
   }
   group = queryHeads / heads;
@@ -241,7 +241,8 @@ static LogicalResult importCausalConv(ImportedNode &node) {
     sum = node.emit<train::SiluOp>(
         sum, node.attr("alpha", node.graph.builder.getF64FloatAttr(1)));
   if (before == 0)
-    node.refuseOutput(1, "is used, but a state of a kernel of 1 is empty");
+    node.refuseOutput(1,
+                      "is used, but the state of a kernel of size 1 is empty");
   else if (node.isOutputUsed(1) &&
            failed(node.setOutput(1, node.part(padded, 2, shape[2], before))))
     return failure();

@@ -197,7 +197,7 @@ static LogicalResult importExactNorm(ImportedNode &node, bool isTraining,
   }
   for (unsigned i : {1, 2})
     node.refuseOutput(i, "is used, but the op normalizes by the running "
-                         "statistics and leaves them");
+                         "statistics without changing them");
   // As an op its statistics would be taken for states that training moves.
   if (isExact && !(frozen(operands[3]) && frozen(operands[4])))
     return importNormOfData(node, /*isTraining=*/false, epsilon);
@@ -257,8 +257,8 @@ static LogicalResult importBatchNormInternal(ImportedNode &node) {
   double momentum = node.floatAttr("momentum", 0.9);
   double epsilon = node.floatAttr("epsilon", 1e-5);
   if (!node.boolAttr("training_mode", true))
-    node.error() << "attribute 'training_mode' must be 1: this is the op of "
-                    "training";
+    node.error()
+        << "attribute 'training_mode' must be 1: this is the training op";
   if (node.failed())
     return failure();
   if (shapeOf(inputs[0]).size() < 2)
@@ -374,7 +374,7 @@ static LogicalResult importGroupNorm(ImportedNode &node) {
   if (groups < 1 || channels % groups != 0)
     return node.shapeError()
            << "attribute 'num_groups' is " << groups
-           << ", which does not part the " << channels << " channels";
+           << ", which does not divide the " << channels << " channels";
   if (!haveCount(node, input, scale, bias,
                  node.graph.opset < 21 ? groups : channels))
     return failure();

@@ -75,8 +75,8 @@ bool RoiAligner::read() {
   }
   if (samplesPerBin < 1) {
     node.error() << "attribute 'sampling_ratio' is " << samplesPerBin
-                 << ": how many samples a bin has would depend on the data; "
-                    "export the model with a positive one";
+                 << ": the number of samples per bin would depend on the data; "
+                    "export the model with a positive value";
     return false;
   }
   for (int64_t extent : bins)

@@ -94,7 +94,7 @@ static LogicalResult importRotaryEmbedding(ImportedNode &node) {
   bool areJoined = whole.size() == 3;
   if (areJoined && (heads < 1 || whole[2] % heads != 0))
     return node.shapeError()
-           << "attribute 'num_heads' is " << heads << ", but must part the "
+           << "attribute 'num_heads' is " << heads << ", but must divide the "
            << whole[2] << " channels of input 0";
   // [batch, length, heads, depth] or [batch, heads, length, depth]
   SmallVector<int64_t> shape(whole);

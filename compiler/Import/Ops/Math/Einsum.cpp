@@ -121,7 +121,7 @@ void Einsum::takeDiagonals(Term &term) {
       }
     int64_t extent = shapeOf(term.value)[i];
     if (shapeOf(term.value)[second] != extent)
-      return void(fail("names dimensions of different extents alike"));
+      return void(fail("uses one label for dimensions of different extents"));
     order.append({int64_t(i), int64_t(second)});
     labels.push_back(term.labels[i]);
     shape.push_back(extent * extent);
@@ -244,12 +244,13 @@ LogicalResult Einsum::run() {
       int64_t &known = extents.try_emplace(label, extent).first->second;
       bool broadcasts = label > kEllipsis && (known == 1 || extent == 1);
       if (known != extent && !broadcasts)
-        return fail("names dimensions of different extents alike");
+        return fail("uses one label for dimensions of different extents");
       known = std::max(known, extent);
     }
   for (Label label : output)
     if (!extents.contains(label) || llvm::count(output, label) > 1)
-      return fail("asks for a dimension that no input has, or twice");
+      return fail(
+          "names an output dimension that no input has, or names one twice");
   for (Term &term : terms)
     takeDiagonals(term);
   Term result = terms[0];

@@ -140,9 +140,9 @@ static std::optional<CastTarget> castTarget(ImportedNode &node) {
   Type to = isType ? elementTypeFor(dataType, node.graph.floatType) : Type();
   if (to)
     return CastTarget{to, narrowFloat(dataType, node.graph.builder), 0, 0};
-  node.error() << "casts to " << dataTypeName(isType ? dataType : -1)
-               << "; supported are floats, bool, and integers but uint32 and "
-                  "uint64";
+  node.error()
+      << "casts to " << dataTypeName(isType ? dataType : -1)
+      << "; supported are floats, bool, and integers except uint32 and uint64";
   return std::nullopt;
 }
 
@@ -228,7 +228,8 @@ static LogicalResult importIsInf(ImportedNode &node) {
   bool positive = node.boolAttr("detect_positive", true);
   bool negative = node.boolAttr("detect_negative", true);
   if (!node.failed() && !positive && !negative)
-    return node.error() << "detects neither infinity";
+    return node.error()
+           << "must detect at least one of positive and negative infinity";
   if (!node.failed() && positive && negative)
     input = node.emit<train::AbsOp>(input);
   double infinity = std::numeric_limits<double>::infinity();
@@ -378,8 +379,8 @@ static LogicalResult foldWhere(ImportedNode &node) {
   if (in.empty())
     return failure();
   if (!in[0].isBool() || in[1].elementType != in[2].elementType)
-    return node.error() << "must choose by bools between elements of one type, "
-                           "but chooses by "
+    return node.error() << "must select by bools between elements of one type, "
+                           "but selects by "
                         << in[0].elementType << " between " << in[1].elementType
                         << " and " << in[2].elementType;
   KnownTensor out = in[2];

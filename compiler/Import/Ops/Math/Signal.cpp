@@ -27,8 +27,9 @@ static LogicalResult importDft(ImportedNode &node) {
   if (node.failed())
     return failure();
   if (axis == rank - 1 || (parts != 1 && parts != 2))
-    return node.shapeError() << "takes numbers of one part or two, in the last "
-                                "dimension, and another axis";
+    return node.shapeError()
+           << "takes real or complex numbers (1 or 2 elements in the last "
+              "dimension) and an axis other than the last";
   // From one side to real numbers and back.
   bool toReal = onesided && inverse;
   int64_t length = toReal ? 2 * (shape[axis] - 1) : shape[axis];

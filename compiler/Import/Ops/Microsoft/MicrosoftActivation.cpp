@@ -102,8 +102,8 @@ static LogicalResult importLeakyReluGrad(ImportedNode &node) {
   double alpha = node.floatAttr("alpha", 0.01);
   if (alpha < 0)
     return node.error() << "attribute 'alpha' is " << std::to_string(alpha)
-                        << "; of a negative slope the output does not tell "
-                           "the gradient";
+                        << "; with a negative slope the gradient cannot be "
+                           "computed from the output";
   return node.setOutput(0, functionGrad(node, "leaky_relu", alpha));
 }
 

@@ -69,8 +69,7 @@ static LogicalResult foldConstantOfShape(ImportedNode &node) {
     GraphValue entry{{}, &value->t(), false, {}, node.loc};
     if (!node.graph.isConstant(entry))
       return node.error()
-             << "attribute 'value' must be one float, int32, int64 "
-                "or bool";
+             << "attribute 'value' must be one float, int32, int64 or bool";
     auto read = node.graph.readConstant(entry, node.loc, "attribute 'value'");
     if (!read)
       return failure();
@@ -101,7 +100,7 @@ static LogicalResult foldRange(ImportedNode &node) {
   if (delta == 0 || !(count <= double(kMaxElements)))
     return node.error() << "goes from " << start << " to " << limit
                         << " in steps of " << delta
-                        << ", which is no list that could be made";
+                        << ", which gives no finite list of elements";
   KnownTensor result{ends[0].elementType, {int64_t(count)}, {}, {}};
   if (!node.fitsConstant(result.shape))
     return failure();

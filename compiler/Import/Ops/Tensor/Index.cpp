@@ -82,7 +82,7 @@ std::optional<FlatIndex> mpc::elementIndex(ImportedNode &node,
   if (!fits) {
     node.shapeError() << "the indices, of shape [" << ArrayRef(shape)
                       << "], must have the dimensions of the data, [" << data
-                      << "], or less, but for dimension " << axis;
+                      << "], or fewer, except in dimension " << axis;
     return std::nullopt;
   }
   return flatIndex(

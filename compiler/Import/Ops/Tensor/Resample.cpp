@@ -396,8 +396,8 @@ template <bool toSpace> static LogicalResult importBlocks(ImportedNode &node) {
               (toSpace ? shape[1] % (block * block) == 0
                        : shape[2] % block == 0 && shape[3] % block == 0);
   if (!fits)
-    return node.shapeError() << "cannot part an image into blocks of " << block
-                             << " in mode '" << mode << "'";
+    return node.shapeError() << "cannot divide an image into blocks of "
+                             << block << " in mode '" << mode << "'";
   int64_t n = shape[0], c = shape[1], h = shape[2], w = shape[3];
   if (toSpace) {
     int64_t depth = c / (block * block);

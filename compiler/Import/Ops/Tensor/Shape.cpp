@@ -97,7 +97,7 @@ static MaybeShape squeezedShape(ImportedNode &node, ArrayRef<int64_t> from) {
     bool isNamed = llvm::is_contained(axes, int64_t(i));
     if (isNamed && extent != 1 && !node.failed())
       node.shapeError() << "dimension " << i << " is " << extent
-                        << "; only dimensions of extent 1 can go";
+                        << "; only dimensions of extent 1 can be removed";
     if (hasAxes ? !isNamed : extent != 1)
       shape.push_back(extent);
   }
@@ -415,7 +415,7 @@ static SmallVector<int64_t> splitSizes(ImportedNode &node, int64_t extent) {
     // The last part may be smaller, since opset 18.
     int64_t each = llvm::divideCeil(extent, count);
     if (node.graph.opset < 18 && extent % count != 0 && !node.failed())
-      node.shapeError() << "dimension " << extent << " does not part into "
+      node.shapeError() << "dimension " << extent << " does not divide into "
                         << count << " equal parts";
     for (int64_t left = extent; count-- > 0; left -= sizes.back())
       sizes.push_back(std::min(each, left));
@@ -478,9 +478,9 @@ static int64_t concatAxis(ImportedNode &node, ArrayRef<Type> types,
     for (int64_t i = 0; fits && i < int64_t(shape.size()); ++i)
       fits = i == axis || shape[i] == shapes[0][i];
     if (!fits && !node.failed())
-      node.shapeError() << "the inputs must agree in element type and in "
-                           "every dimension but "
-                        << axis;
+      node.shapeError()
+          << "the inputs must agree in element type and in every dimension but "
+          << axis;
   }
   return axis;
 }
@@ -586,7 +586,7 @@ padsOf(ImportedNode &node, ArrayRef<int64_t> from) {
                             std::min<int64_t>(after, 0) <
                         1) {
       node.shapeError() << "the pads of dimension " << axis << ", " << before
-                        << " and " << after << ", leave nothing of its "
+                        << " and " << after << ", remove all of its "
                         << from[axis] << " positions, or are beyond 2^40";
       return std::nullopt;
     }

@@ -26,7 +26,8 @@ SmallVector<Value> mpc::gradientsOf(ImportedNode &node, Value y, Value grad,
   }
   if (y.getType() != grad.getType()) {
     node.shapeError() << "the gradient is " << typeText(grad.getType())
-                      << ", but what it is of is " << typeText(y.getType());
+                      << ", but the differentiated value is "
+                      << typeText(y.getType());
     return none;
   }
   OpBuilder &builder = node.graph.builder;

@@ -50,8 +50,8 @@ static LogicalResult checkForms(ImportedNode &node, ArrayRef<Operation *> ops) {
     auto form = dyn_cast<train::TrainingFormOpInterface>(op);
     if (form && !form.keepsFormInTraining()) {
       InFlightDiagnostic error = node.error();
-      error << "leads through an op that is another in training than at "
-               "inference; freeze it or take it out";
+      error << "passes through an op that behaves differently in training and "
+               "at inference; freeze it or remove it";
       error.attachNote(op->getLoc()) << "this one";
       return error;
     }

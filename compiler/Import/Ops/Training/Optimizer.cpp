@@ -72,8 +72,8 @@ Update::Update(ImportedNode &node, unsigned kinds)
     : node(node), decay(node.floatAttr("norm_coefficient", 0)) {
   unsigned tensors = node.numInputs() - 2;
   if (tensors == 0 || tensors % kinds != 0)
-    node.error() << "has " << tensors << " inputs behind the first two, which "
-                 << "are no multiple of " << kinds;
+    node.error() << "has " << tensors << " inputs after the first two, which "
+                 << "is not a multiple of " << kinds;
   count = tensors / kinds;
   unsigned given = node.proto.output_size();
   if (!node.failed() && given > (kinds - 1) * count) // All but gradients.

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{'mpc.precison' is no attribute that compiler/Attributes/Attributes.def knows}}
+// expected-error @+1 {{'mpc.precison' is not declared in compiler/Attributes/Attributes.def}}
 module attributes {mpc.precison = "bf16"} {
 }
 

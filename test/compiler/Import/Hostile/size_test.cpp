@@ -61,14 +61,13 @@ TEST(Hostile, DeepFunctions) {
   Importer importer;
   EXPECT_TRUE(importer.run(makeFunctions(50, 1).SerializeAsString()).module);
   importer.expectClearAnswer(makeFunctions(6000, 1).SerializeAsString());
-  EXPECT_EQ(importer.last, "is in more than 100 functions and subgraphs inside "
-                           "of each other; inline some (onnx.inliner)");
+  EXPECT_EQ(importer.last, "is in more than 100 nested functions and "
+                           "subgraphs; inline some (onnx.inliner)");
 }
 
 const char kTooManyNodes[] =
-    "the calls of functions in the model make more than 160000 nodes, which is "
-    "as far as they are expanded; simplify the functions, or raise the limit "
-    "with option 'max-ops'";
+    "the calls of functions in the model make more than 160000 nodes, the "
+    "limit; simplify the functions, or raise the limit with option 'max-ops'";
 
 TEST(Hostile, FunctionsThatMultiply) {
   Importer importer;
@@ -101,7 +100,7 @@ TEST(Hostile, LongNamesOfCalls) {
       std::string(10'000'000, 'n'));
   importer.expectClearAnswer(model.SerializeAsString());
   EXPECT_EQ(importer.last, "with this call the names of nodes in functions "
-                           "have more than 2^26 characters; shorten them");
+                           "exceed 2^26 characters in total; shorten them");
 }
 
 /// Imports with a limit; returns what was wrong and leaves the message.
@@ -146,10 +145,10 @@ TEST(Hostile, MoreOpsThanAreCompiled) {
   EXPECT_EQ(importUpTo(100, makeChain(100), message), ModelError::None);
   EXPECT_EQ(importUpTo(100, makeChain(101), message), ModelError::Limit);
   EXPECT_EQ(message,
-            "with this one the graph has more than 100 operations, the most "
-            "that are compiled by default; subgraphs, functions, loops and "
-            "recurrent nets count as what they expand to: export a shorter "
-            "sequence, or raise the limit with option 'max-ops'");
+            "with this node the graph has more than 100 operations, the limit; "
+            "subgraphs, functions, loops and recurrent nets count as the "
+            "operations they expand to: export a shorter sequence, or raise "
+            "the limit with option 'max-ops'");
   // Functions, nested.
   EXPECT_EQ(importUpTo(30, makeFunctions(5, 2), message), ModelError::Limit);
   EXPECT_EQ(importUpTo(40, makeFunctions(5, 2), message), ModelError::None);
@@ -183,8 +182,8 @@ TEST(Hostile, ManyInputsAndOutputs) {
     EXPECT_EQ(importUpTo(kMaxOps, inputs, message), expected);
     EXPECT_EQ(importUpTo(kMaxOps, outputs, message), expected);
   }
-  EXPECT_EQ(message, "the model has 4097 outputs; at most 4096 are supported, "
-                     "so join some to one");
+  EXPECT_EQ(message, "the model has 4097 outputs; at most 4096 are supported; "
+                     "concatenate some of them");
 }
 
 // Each insertion is a list of its own.
@@ -203,7 +202,7 @@ TEST(Hostile, LongSequences) {
   Importer importer;
   importer.expectClearAnswer(model.SerializeAsString());
   EXPECT_EQ(importer.last, "with this one all sequences together have more "
-                           "than 2^24 elements, the most there may be");
+                           "than 2^24 elements, the maximum");
 }
 
 // Pairs of weights that could be copies of each other were compared.

@@ -36,7 +36,7 @@ module {
 // Classes stand where labels then have the shape of an input of integers, the
 // tokens; the dimensions before become one, which moves nothing. The loss of
 // tokens has a perplexity.
-// CHECK: module attributes {mpc.loss = "softmax-cross-entropy of output 'logits' against input 'labels', classes along axis 2", mpc.loss_parts = {{.*}}, mpc.metrics = "perplexity", mpc.notes = ["loss: {{.*}} (chosen from the output's shape f32[2,3,5]: classes along axis 2, for then labels have the shape of input 'tokens', i64[2,3]; option 'loss' and option 'label-axis' say otherwise)"]}
+// CHECK: module attributes {mpc.loss = "softmax-cross-entropy of output 'logits' against input 'labels', classes along axis 2", mpc.loss_parts = {{.*}}, mpc.metrics = "perplexity", mpc.notes = ["loss: {{.*}} (chosen from the output's shape f32[2,3,5]: classes along axis 2, because then labels have the shape of input 'tokens', i64[2,3]; use option 'loss' and option 'label-axis' to change it)"]}
 module {
   // CHECK-LABEL: func.func @evaluate
   // CHECK-SAME:    %[[LABELS:[^:]*]]: tensor<2x3xi64> {mpc.batch_dim = 0 : i64, mpc.ignored = -100 : i64, mpc.name = "labels", mpc.range = [0, 5]}

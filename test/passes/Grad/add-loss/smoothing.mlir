@@ -16,7 +16,7 @@ module {
 
 // Numbers have no classes.
 module {
-  // expected-error @+1 {{option 'label-smoothing' needs a loss that compares classes with labels, and this is none}}
+  // expected-error @+1 {{option 'label-smoothing' requires a loss that compares classes with labels}}
   func.func @predict(%x: tensor<4xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<4xf32> {mpc.name = "y", mpc.batch_dim = 0 : i64}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.relu %x : (tensor<4xf32>) -> tensor<4xf32>
     return %0 : tensor<4xf32>
@@ -26,7 +26,7 @@ module {
 // -----
 
 module {
-  // expected-error @+1 {{option 'label-smoothing' does not go with class weights, which the loss has}}
+  // expected-error @+1 {{option 'label-smoothing' cannot be combined with the class weights of the loss}}
   func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}, %y: tensor<4xi64> {mpc.name = "y"}, %w: tensor<3xf32> {mpc.name = "w"}) -> (tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.softmax_cross_entropy %x, %y, %w {reduction = #train<reduction mean>} : (tensor<4x3xf32>, tensor<4xi64>, tensor<3xf32>) -> tensor<f32>
     return %0 : tensor<f32>

@@ -17,11 +17,11 @@
 // PATTERN: error: option 'group'='(' is not a regular expression: parentheses not balanced
 // FORM:    error: option 'group'='fc': must be REGEX:lr=NUMBER,weight-decay=NUMBER, or one of these settings
 // NUMBER:  error: option 'group'='fc:lr=-1': 'lr=-1' must be lr=0.1x, lr=RATE or weight-decay=RATE, with a number from 0 on
-// SETTING: error: option 'group'='fc:beta1=0.5': 'beta1' is no setting; known are lr and weight-decay
+// SETTING: error: option 'group'='fc:beta1=0.5': 'beta1' is not a setting; use lr or weight-decay
 // ZERO:    error: option 'group'='fc:lr=0.5': a rate needs option 'lr' above 0, or a factor: lr=0.1x
 
 // Of rules that match the last counts; models need not have biases.
-// LAST: mpc.notes = ["option 'no-decay'=biases is about no parameter", "1 parameter with 2 of the rate, {{.*}}: 'fc.weight'", "2 parameters with 3 of the rate,
+// LAST: mpc.notes = ["option 'no-decay'=biases matches no parameter", "1 parameter with 2 of the rate, {{.*}}: 'fc.weight'", "2 parameters with 3 of the rate,
 // LARGE: error: option 'group'='fc:lr=1e60x': 'lr=1e60x' must be
 
 // Parameters of one group stand together, each group in rows of its own.

@@ -6,7 +6,7 @@ module {
   train.state @w parameter : tensor<4xf32>
   func.func @train() -> tensor<f32> attributes {train.entry = #train.entry<train>} {
     %w = train.read @w : tensor<4xf32>
-    // expected-note @unknown {{'cut' (Tile) has no gradient; freeze what feeds it or take it out}}
+    // expected-note @unknown {{'cut' (Tile) has no gradient; freeze the parameters that feed it or remove it}}
     %inv = train.constant dense<1.0> : tensor<f32> : tensor<f32>
     %0:2 = train.rms_norm_grad %w, %w, %w, %inv {axis = 0 : i64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>) loc("cut"("Tile"))
     // expected-note @+1 {{'train.rms_norm_grad' has no gradient}}

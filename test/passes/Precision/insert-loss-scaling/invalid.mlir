@@ -14,7 +14,7 @@ module attributes {mpc.precision = "fp16"} {
 // Nobody guards the states.
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
-  // expected-error @+1 {{'step' does not tell whether its step is finite; expected mpc-guard-states to prevent this}}
+  // expected-error @+1 {{'step' does not compute whether its step is finite; expected mpc-guard-states to prevent this}}
   func.func @step(%x: tensor<1024xf32>) attributes {train.entry = #train.entry<step>} {
     %seed = train.constant {mpc.loss_seed} dense<1.0> : tensor<f32> : tensor<f32>
     %g = train.pack %x {mpc.gradients, offsets = array<i64: 0>} : (tensor<1024xf32>) -> tensor<1x1024xf32>

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s -split-input-file -verify-diagnostics -mpc-use-bf16-masters=master-weights=bf16-kahan
 
-// expected-error @+1 {{option 'master-weights'=bf16-kahan is for programs whose weights are read in bf16, but this is fp16}}
+// expected-error @+1 {{option 'master-weights'=bf16-kahan requires weights that are read in bf16, but the precision is fp16}}
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
 }

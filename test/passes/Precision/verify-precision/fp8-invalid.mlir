@@ -4,7 +4,7 @@
 module attributes {mpc.precision = "fp8"} {
   func.func @other_scale(%x: tensor<16x16xf32>, %s: tensor<f32>, %t: tensor<f32>) -> tensor<16x16xf32> {
     %q = amp.quantize %x by %s : tensor<16x16xf32> to tensor<16x16xf8E4M3FN>
-    // expected-error @+2 {{'train.matmul' op must give up the scales of its operands first}}
+    // expected-error @+2 {{'train.matmul' op must first be divided by the scales of its operands}}
     // expected-note @+1 {{expected mpc-use-fp8 to prevent this}}
     %p = train.matmul %q, %q : (tensor<16x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>) -> tensor<16x16xf32>
     // expected-note @+1 {{read here}}
@@ -18,7 +18,7 @@ module attributes {mpc.precision = "fp8"} {
 module attributes {mpc.precision = "fp8"} {
   func.func @forgotten(%x: tensor<16x16xf32>, %s: tensor<f32>) -> tensor<16x16xf32> {
     %q = amp.quantize %x by %s : tensor<16x16xf32> to tensor<16x16xf8E4M3FN>
-    // expected-error @+2 {{'train.matmul' op must give up the scales of its operands first}}
+    // expected-error @+2 {{'train.matmul' op must first be divided by the scales of its operands}}
     // expected-note @+1 {{expected mpc-use-fp8 to prevent this}}
     %p = train.matmul %q, %q : (tensor<16x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>) -> tensor<16x16xf32>
     // expected-note @+1 {{read here}}
@@ -30,7 +30,7 @@ module attributes {mpc.precision = "fp8"} {
 
 module attributes {mpc.precision = "fp8"} {
   func.func @twice(%x: tensor<16x16xf32>, %s: tensor<f32>) -> tensor<16x16xf32> {
-    // expected-error @+2 {{'amp.dequantize' op must follow a product of 8 bit}}
+    // expected-error @+2 {{'amp.dequantize' op must follow an 8-bit product}}
     // expected-note @+1 {{expected mpc-use-fp8 to prevent this}}
     %y = amp.dequantize %x by %s, %s : tensor<16x16xf32>
     return %y : tensor<16x16xf32>
@@ -42,7 +42,7 @@ module attributes {mpc.precision = "fp8"} {
 module attributes {mpc.precision = "fp8"} {
   func.func @read(%x: tensor<16x16xf32>, %s: tensor<f32>) -> tensor<16x16xf32> {
     %q = amp.quantize %x by %s : tensor<16x16xf32> to tensor<16x16xf8E4M3FN>
-    // expected-error @+2 {{'amp.cast' op must not read 8 bit: products alone do}}
+    // expected-error @+2 {{'amp.cast' op must not read 8-bit operands: only products do}}
     // expected-note @+1 {{expected mpc-use-fp8 to prevent this}}
     %y = amp.cast %q : tensor<16x16xf8E4M3FN> to tensor<16x16xf32>
     return %y : tensor<16x16xf32>
@@ -73,7 +73,7 @@ module attributes {mpc.precision = "fp8"} {
     %scales = train.read @fp8.weight_scales : tensor<32xf32>
     %q = train.unpack %weights {offset = 0 : i64} : (tensor<512xf8E4M3FN>) -> tensor<16x16xf8E4M3FN>
     %t = train.unpack %scales {offset = 16 : i64} : (tensor<32xf32>) -> tensor<f32>
-    // expected-error @+2 {{'train.matmul' op must give up the scales of its operands first}}
+    // expected-error @+2 {{'train.matmul' op must first be divided by the scales of its operands}}
     // expected-note @+1 {{expected mpc-use-fp8 to prevent this}}
     %p = train.matmul %q, %q : (tensor<16x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>) -> tensor<16x16xf32>
     // expected-note @+1 {{read here}}
@@ -98,7 +98,7 @@ module attributes {mpc.precision = "fp8"} {
   func.func @accumulate() -> tensor<16x16xf32> attributes {train.entry = #train.entry<accumulate>} {
     %weights = train.read @fp8.weights : tensor<256xf8E4M3FN>
     %q = train.unpack %weights {offset = 0 : i64} : (tensor<256xf8E4M3FN>) -> tensor<16x16xf8E4M3FN>
-    // expected-error @+2 {{'train.matmul' op multiplies a tensor of 8 bit that was not rounded with a scale}}
+    // expected-error @+2 {{'train.matmul' op must multiply only 8-bit tensors that were rounded with a scale}}
     // expected-note @+1 {{expected mpc-use-fp8 to prevent this}}
     %p = train.matmul %q, %q : (tensor<16x16xf8E4M3FN>, tensor<16x16xf8E4M3FN>) -> tensor<16x16xf32>
     return %p : tensor<16x16xf32>

@@ -26,7 +26,7 @@ module attributes {mpc.precision = "bf16"} {
 module attributes {mpc.precision = "bf16"} {
   train.state @m optimizer : tensor<1x1024xf32>
   func.func @slice(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
-    // expected-error @+2 {{result must be f32, being the gradient of a parameter or a part of one, but is 'tensor<8x8xbf16>'}}
+    // expected-error @+2 {{result must be f32 because it is the gradient of a parameter or a part of one, but is 'tensor<8x8xbf16>'}}
     // expected-note @+1 {{expected mpc-assign-precision to prevent this}}
     %0 = train.matmul %x, %y {transpose_lhs} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xbf16>
     %1 = train.slice %0 {offsets = array<i64: 0, 4>} : (tensor<8x8xbf16>) -> tensor<8x4xbf16>
@@ -42,7 +42,7 @@ module attributes {mpc.precision = "bf16"} {
 module attributes {mpc.precision = "bf16"} {
   train.state @m optimizer : tensor<1x1024xf32>
   func.func @split(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
-    // expected-error @+2 {{result must be f32, being the gradient of a parameter or a part of one, but is 'tensor<8x8xbf16>'}}
+    // expected-error @+2 {{result must be f32 because it is the gradient of a parameter or a part of one, but is 'tensor<8x8xbf16>'}}
     // expected-note @+1 {{expected mpc-assign-precision to prevent this}}
     %0 = train.matmul %x, %y {transpose_lhs} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xbf16>
     %1:2 = train.split %0 {axis = 1 : i64, sizes = array<i64: 4, 4>} : (tensor<8x8xbf16>) -> (tensor<8x4xbf16>, tensor<8x4xbf16>)
@@ -61,7 +61,7 @@ module attributes {mpc.precision = "bf16"} {
   train.state @m optimizer : tensor<1x1024xf32>
   func.func @mul(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %s: tensor<8x8xf32>) {
     %0 = train.matmul %x, %y {transpose_lhs} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
-    // expected-error @+2 {{result must be f32, being the gradient of a parameter or a part of one, but is 'tensor<8x8xbf16>'}}
+    // expected-error @+2 {{result must be f32 because it is the gradient of a parameter or a part of one, but is 'tensor<8x8xbf16>'}}
     // expected-note @+1 {{expected mpc-assign-precision to prevent this}}
     %1 = train.mul %0, %s {mpc.precision.decision = #amp.decision<"option", "residual=fp32">} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xbf16>
     %2 = amp.cast %1 : tensor<8x8xbf16> to tensor<8x8xf32>
@@ -82,7 +82,7 @@ module attributes {mpc.precision = "bf16"} {
     %a = train.read @a.bf16 : tensor<8x8xbf16>
     %0 = train.matmul %x, %y {transpose_lhs} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
     %1 = amp.cast %0 : tensor<8x8xf32> to tensor<8x8xbf16>
-    // expected-error @+2 {{result must be f32, being the gradient of a parameter or a part of one, but is 'tensor<8x8xbf16>'}}
+    // expected-error @+2 {{result must be f32 because it is the gradient of a parameter or a part of one, but is 'tensor<8x8xbf16>'}}
     // expected-note @+1 {{expected mpc-assign-precision to prevent this}}
     %2 = train.matmul %1, %a : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
     %3 = amp.cast %2 : tensor<8x8xbf16> to tensor<8x8xf32>

@@ -50,7 +50,7 @@ module attributes {mpc.precision = "fp32"} {
 module attributes {mpc.precision = "bf16"} {
   func.func @pinned_operand(%x: tensor<4x8xf32>, %s: tensor<8xf32>) {
     %low = amp.cast %s : tensor<8xf32> to tensor<8xbf16>
-    // expected-error @+2 {{operand #1 must be f32, being pinned, but is 'tensor<8xbf16>'}}
+    // expected-error @+2 {{operand #1 must be f32 because it is pinned, but is 'tensor<8xbf16>'}}
     // expected-note @+1 {{expected mpc-assign-precision to prevent this}}
     %0, %m, %i = train.layer_norm %x, %low {axis = 1 : i64, epsilon = 1.0e-5 : f32}
       : (tensor<4x8xf32>, tensor<8xbf16>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>)
@@ -89,7 +89,7 @@ module attributes {mpc.precision = "bf16"} {
 
 module attributes {mpc.precision = "bf16"} {
   func.func @pinned_result(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
-    // expected-error @+2 {{result #0 must be f32, being pinned, but is 'tensor<8x8xbf16>'}}
+    // expected-error @+2 {{result #0 must be f32 because it is pinned, but is 'tensor<8x8xbf16>'}}
     // expected-note @+1 {{expected mpc-assign-precision to prevent this}}
     %0 = train.matmul %x, %y {transpose_lhs, weight_gradient} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xbf16>
     return
@@ -101,7 +101,7 @@ module attributes {mpc.precision = "bf16"} {
 module attributes {mpc.precision = "bf16"} {
   func.func @sensitive_operand(%x: tensor<4x8xf32>) {
     %low = amp.cast %x : tensor<4x8xf32> to tensor<4x8xbf16>
-    // expected-error @+2 {{operand #0 must be f32, the op being sensitive, but is 'tensor<4x8xbf16>'}}
+    // expected-error @+2 {{operand #0 must be f32 because the op is sensitive, but is 'tensor<4x8xbf16>'}}
     // expected-note @+1 {{expected mpc-assign-precision to prevent this}}
     %0 = train.log_softmax %low {axis = 1 : i64} : (tensor<4x8xbf16>) -> tensor<4x8xf32>
     return
@@ -112,7 +112,7 @@ module attributes {mpc.precision = "bf16"} {
 
 module attributes {mpc.precision = "bf16"} {
   func.func @sensitive_result(%x: tensor<4x8xf32>) {
-    // expected-error @+2 {{result #0 must be f32, the op being sensitive, but is 'tensor<4x8xbf16>'}}
+    // expected-error @+2 {{result #0 must be f32 because the op is sensitive, but is 'tensor<4x8xbf16>'}}
     // expected-note @+1 {{expected mpc-assign-precision to prevent this}}
     %0 = train.log_softmax %x {axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xbf16>
     return
@@ -173,7 +173,7 @@ module attributes {mpc.precision = "bf16"} {
 
 module attributes {mpc.precision = "bf16"} {
   func.func @input_rounded(%x: tensor<4x8xf32>) {
-    // expected-error @+2 {{result must be f32, being computed from inputs that no op has bounded, but is 'tensor<4x8xbf16>'}}
+    // expected-error @+2 {{result must be f32 because it is computed from unbounded inputs, but is 'tensor<4x8xbf16>'}}
     // expected-note @+1 {{expected mpc-assign-precision to prevent this}}
     %0 = train.gelu %x : (tensor<4x8xf32>) -> tensor<4x8xbf16>
     return
@@ -187,7 +187,7 @@ module attributes {mpc.precision = "fp16"} {
     %mask = train.constant dense<-1.0e+09> : tensor<8xf32> : tensor<8xf32>
     %0 = train.matmul %x, %x {transpose_rhs} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
     %1 = train.matmul %0, %x : (tensor<4x4xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
-    // expected-error @+2 {{result must be f32, for values up to 1e+09 do not fit f16 (65504), but is 'tensor<4x8xf16>'}}
+    // expected-error @+2 {{result must be f32 because values up to 1e+09 do not fit f16 (65504), but is 'tensor<4x8xf16>'}}
     // expected-note @+1 {{expected mpc-assign-precision to prevent this}}
     %2 = train.add %1, %mask : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf16>
     return
@@ -213,7 +213,7 @@ module attributes {mpc.precision = "bf16"} {
   func.func @gradient_rounded(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
     %0 = train.matmul %x, %y {transpose_lhs} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
     %1 = train.matmul %0, %0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-    // expected-error @+2 {{result must be f32, being the gradient of a parameter or a part of one, but is 'tensor<8x8xbf16>'}}
+    // expected-error @+2 {{result must be f32 because it is the gradient of a parameter or a part of one, but is 'tensor<8x8xbf16>'}}
     // expected-note @+1 {{expected mpc-assign-precision to prevent this}}
     %2 = train.add %1, %0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xbf16>
     %3 = train.mul %0, %2 : (tensor<8x8xf32>, tensor<8x8xbf16>) -> tensor<8x8xf32>

@@ -51,7 +51,7 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
     %r = train.read @compensation : tensor<1x1024xbf16>
     %value = train.unpack %v {offset = 0 : i64} : (tensor<1x1024xbf16>) -> tensor<512xbf16>
     %rest = train.unpack %r {offset = 512 : i64} : (tensor<1x1024xbf16>) -> tensor<512xbf16>
-    // expected-error @+2 {{must join a weight of 'parameters' with what was left out of it}}
+    // expected-error @+2 {{must join a weight of 'parameters' with its rounding error}}
     // expected-note @+1 {{expected mpc-use-bf16-masters to prevent this}}
     %w = amp.join_compensated %value, %rest : tensor<512xbf16> to tensor<512xf32>
     return %w : tensor<512xf32>
@@ -76,7 +76,7 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
 
 // Half a step of 1.0 is 2^-8; this is 2^-7.
 module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
-  // expected-error @+1 {{element 1 of 'compensation' must be no more than half a step of the weight}}
+  // expected-error @+1 {{element 1 of 'compensation' must be at most half a step of the weight}}
   train.state @parameters parameter : tensor<2xbf16> = dense_resource<value> : tensor<2xbf16>
   // expected-note @+1 {{expected mpc-use-bf16-masters to prevent this}}
   train.state @compensation compensation {of = @parameters} : tensor<2xbf16> = dense_resource<rest> : tensor<2xbf16>

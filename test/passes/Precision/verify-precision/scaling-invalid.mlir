@@ -2,7 +2,7 @@
 
 module attributes {mpc.precision = "bf16"} {
   func.func @scaling_without_fp16(%x: tensor<f32>) {
-    // expected-error @+2 {{is for losses that are scaled}}
+    // expected-error @+2 {{requires a scaled loss}}
     // expected-note @+1 {{expected mpc-insert-loss-scaling to prevent this}}
     %0 = amp.scale_loss %x, %x
     return
@@ -14,7 +14,7 @@ module attributes {mpc.precision = "bf16"} {
 // Nor with fp16 where scaling is off.
 module attributes {mpc.precision = "fp16", mpc.loss_scale_off} {
   func.func @scaling_switched_off(%x: tensor<f32>) {
-    // expected-error @+2 {{is for losses that are scaled}}
+    // expected-error @+2 {{requires a scaled loss}}
     // expected-note @+1 {{expected mpc-insert-loss-scaling to prevent this}}
     %0 = amp.scale_loss %x, %x
     return

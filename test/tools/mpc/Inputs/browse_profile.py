@@ -26,7 +26,7 @@ def use(browser):
     measured = profile["tensors"][NODE]
 
     # Time of each format, and what is kept with and without recomputation.
-    assert "estimated by the rates of " in browser.evaluate(text("#shares"))
+    assert "estimated from the rates of " in browser.evaluate(text("#shares"))
     widths = browser.evaluate("[...document.querySelectorAll('#shares figure')].at(-1).querySelectorAll('.bar *').length")
     assert widths == 3, widths
     kept = browser.evaluate(text("#kept figcaption"))

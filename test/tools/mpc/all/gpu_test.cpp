@@ -144,7 +144,7 @@ TEST_F(GpuReport, AnOlderDriverIsComparedWithWhatItLoads) {
   EXPECT_EQ(json["kernels"]["loaded_as"], "PTX");
   ASSERT_EQ(json["notes"].size(), 2u);
   EXPECT_EQ(json["notes"][0],
-            "the driver is of CUDA 12.4, older than the nvcc 13.0 that "
+            "the driver supports CUDA 12.4, older than the nvcc 13.0 that "
             "compiled mpc's own kernels: it compiles their PTX when a session "
             "starts");
   EXPECT_NE(json["notes"][1].get<std::string>().find("older than ptxas 13.0"),
@@ -152,8 +152,8 @@ TEST_F(GpuReport, AnOlderDriverIsComparedWithWhatItLoads) {
   EXPECT_EQ(json["ready"], false);
   ASSERT_EQ(json["missing"].size(), 1u);
   EXPECT_EQ(json["missing"][0].get<std::string>().find(
-                "cuBLASLt for CUDA 12.4: the one that was found does not start "
-                "on this driver; "),
+                "cuBLASLt for CUDA 12.4: the installed one does not start on "
+                "this driver; "),
             0u)
       << json["missing"][0];
   ::testing::internal::CaptureStdout();
@@ -178,9 +178,8 @@ TEST_F(GpuReport, ABuildWithoutNvccLacksKernels) {
   Json json = describeGpus(libraries);
   EXPECT_EQ(json["kernels"]["version"], nullptr);
   ASSERT_EQ(json["missing"].size(), 1u);
-  EXPECT_EQ(json["missing"][0],
-            "mpc's own CUDA kernels, for pooling and embeddings: build mpc "
-            "with nvcc on the path");
+  EXPECT_EQ(json["missing"][0], "mpc's built-in CUDA kernels, for pooling and "
+                                "embeddings: build mpc with nvcc on the path");
 }
 
 TEST_F(GpuReport, PrintsAllThatIsThere) {

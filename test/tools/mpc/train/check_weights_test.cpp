@@ -46,11 +46,9 @@ TEST(CheckWeights, NamesTheTensor) {
   writeModel(folder, {1, -3e38f}, {1e300, 0});
   EXPECT_EQ(find(folder), "");
   writeModel(folder, {1, NAN}, {1, 2});
-  EXPECT_EQ(find(folder),
-            "'a' holds nan; --allow-non-finite takes it for good");
+  EXPECT_EQ(find(folder), "'a' holds nan; use --allow-non-finite to accept it");
   writeModel(folder, {1, 2}, {1, -INFINITY});
-  EXPECT_EQ(find(folder),
-            "'b' holds inf; --allow-non-finite takes it for good");
+  EXPECT_EQ(find(folder), "'b' holds inf; use --allow-non-finite to accept it");
 }
 
 TEST(CheckWeights, LooksBehindTheFirstPiece) {
@@ -58,12 +56,10 @@ TEST(CheckWeights, LooksBehindTheFirstPiece) {
   std::vector<float> many((1 << 20) + 3, 1.0f);
   many.back() = INFINITY;
   writeModel(folder, many, {});
-  EXPECT_EQ(find(folder),
-            "'a' holds inf; --allow-non-finite takes it for good");
+  EXPECT_EQ(find(folder), "'a' holds inf; use --allow-non-finite to accept it");
   many.front() = NAN;
   writeModel(folder, many, {});
-  EXPECT_EQ(find(folder),
-            "'a' holds nan; --allow-non-finite takes it for good");
+  EXPECT_EQ(find(folder), "'a' holds nan; use --allow-non-finite to accept it");
 }
 
 TEST(CheckWeights, TellsOfFilesThatAreNone) {

@@ -32,13 +32,13 @@ MPC_ELEMENTWISE(SubOp, Follow, 1, "rounds once, where its operands do")
 MPC_ELEMENTWISE(NegOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(ReluOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(ReluGradOp, Follow, 1, "passes the gradient or zero")
-MPC_ELEMENTWISE(StopGradientOp, Internal, 0, "gone before types are chosen")
+MPC_ELEMENTWISE(StopGradientOp, Internal, 0, "removed before types are chosen")
 MPC_ELEMENTWISE(RoundToOp, Internal, 1, "rounds as the model says, once")
 
 MPC_ELEMENTWISE(MaximumOp, Follow, 1, "passes one of its operands")
 MPC_ELEMENTWISE(MinimumOp, Follow, 1, "passes one of its operands")
 MPC_ELEMENTWISE(CompareOp, Sensitive, 1,
-                "rounding may make equal what is not, and turn a decision")
+                "rounding may make unequal values equal and flip a decision")
 MPC_ELEMENTWISE(AndOp, Internal, 0, "no floats")
 MPC_ELEMENTWISE(OrOp, Internal, 0, "no floats")
 MPC_ELEMENTWISE(XorOp, Internal, 0, "no floats")
@@ -94,7 +94,7 @@ amp::PrecisionClass DivOp::getPrecisionClass(FloatType low) {
 
 StringRef DivOp::getPrecisionReason(FloatType low) {
   return isScalarConstant(getLhs())
-             ? explainRange(low, "a reciprocal of what may be small")
+             ? explainRange(low, "the reciprocal of a value that may be small")
              : kRoundsOnce;
 }
 
@@ -105,7 +105,7 @@ amp::PrecisionClass SqrtOp::getPrecisionClass(FloatType low) {
 }
 
 StringRef SqrtOp::getPrecisionReason(FloatType low) {
-  return explainRange(low, "a root of what may exceed 16 bit");
+  return explainRange(low, "the root of a value that may exceed 16 bit");
 }
 
 int64_t SqrtOp::getFlops() { return 5 * countElements(getResult()); }
@@ -193,7 +193,7 @@ static LogicalResult inferTypes(SelectOp::Adaptor op, const OpError &error,
   Type onTrue = elementOf(op.getOnTrue()), onFalse = elementOf(op.getOnFalse());
   if (onTrue != onFalse &&
       !(isa<FloatType>(onTrue) && isa<FloatType>(onFalse))) // select_c2
-    return error("must choose between elements of one type, but they are ",
+    return error("must select between elements of one type, but they are ",
                  onTrue, " and ", onFalse);
   return inferBroadcast(op.getOperands(), op.getOnTrue(), error, types);
 }
@@ -256,7 +256,7 @@ LogicalResult CompareOp::verify() {
     return emitOpError("must compare elements of one type, but they are ")
            << lhs << " and " << rhs;
   if (lhs.isInteger(1) && getComparison() != Comparison::Equal) // compare_c3
-    return emitOpError("compares bools for equality alone");
+    return emitOpError("must compare bools for equality only");
   return success();
 }
 

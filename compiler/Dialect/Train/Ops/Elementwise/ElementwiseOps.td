@@ -148,7 +148,7 @@ def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, R
 
 def Train_StopGradientOp : Train_InferredOp<"stop_gradient", [ElementByElement, StopsGradient, Ranged,
     DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm", "keepsFormInTraining"]>]> {
-  let summary = "The identity, through which no gradient flows back";
+  let summary = "The identity, which stops gradients";
   let description = [{
     What `--detach` names: PyTorch's `detach()` and JAX's `stop_gradient`. It
     stands only until `mpc-differentiate`: outside of training from the
@@ -193,7 +193,7 @@ def Train_Comparison : I32EnumAttr<"Comparison", "how two numbers are compared",
 def Train_ComparisonAttr : EnumAttr<Train_Dialect, Train_Comparison, "comparison">;
 
 def Train_CompareOp : Train_InferredOp<"compare", [Generated, ElementByElement]> {
-  let summary = "Whether lhs is less than, at most or equal to rhs, with NumPy broadcasting";
+  let summary = "Compare two numbers (lhs < rhs, lhs <= rhs or lhs == rhs), with NumPy broadcasting";
   let description = [{
     False if either is NaN. Floats are compared as the model computes them, never
     rounded to 16 bits before. There is no gradient.

@@ -14,8 +14,9 @@ using namespace mpc::train;
 
 using Predicate = arith::CmpFPredicate;
 
-MPC_OP_FACTS(PowOp, Sensitive, 30 * countElements(getResult()),
-             "a power leaves 16 bit, and an exponent in 16 bit is another one")
+MPC_OP_FACTS(
+    PowOp, Sensitive, 30 * countElements(getResult()),
+    "powers overflow 16 bit, and rounding the exponent changes the function")
 
 /// e^(y log |x|), with the sign that a negative x and an odd y give.
 static Value power(ScalarMath &m, Value x, Value y) {

@@ -10,7 +10,7 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 // (of what meets, the last) and `scatter_reduce` (the greatest, the product).
 
 def Train_FlatIndexOp : Train_InferredOp<"flat_index", [Generated, Indexes, MakesIndices]> {
-  let summary = "Where elements stand in row-major order";
+  let summary = "Row-major position of the elements at given indices";
   let description = [{
     The number of the row that is named in dimensions of extents `extents`. In
     dimension `axes[i]` operand `i` gives the index, counted from the end where it
@@ -55,7 +55,7 @@ def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated, Rang
 }
 
 def Train_LastIndexOp : Train_InferredOp<"last_index", [Generated, Indexes, MakesIndices]> {
-  let summary = "For each row the last place that names it";
+  let summary = "For each row, the last position that names it";
   let description = [{
     `indices` is flat; element `v` of the result is the greatest `m` with
     `indices[m]` = v, or the least i64 if there is none. Every row looks through

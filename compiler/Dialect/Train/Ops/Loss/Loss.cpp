@@ -96,7 +96,7 @@ static LogicalResult checkClassLoss(Adaptor op, const OpError &error) {
   if (!smoothing)
     return success();
   if (op.getWeight()) // class_loss_c4
-    return error("label smoothing does not go with class weights");
+    return error("label smoothing cannot be combined with class weights");
   double share = smoothing->convertToDouble();
   if (!(share >= 0 && share <= 1)) // class_loss_c4
     return error("'label_smoothing' must lie in [0, 1], but is ", share);

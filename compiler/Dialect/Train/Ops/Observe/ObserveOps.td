@@ -12,7 +12,7 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 def Train_Observation : StaticShapeTensorOf<[F64]>;
 
 def Train_ObserveOp : Train_Op<"observe", [Pure, Kernel]> {
-  let summary = "Count what a tensor holds";
+  let summary = "Count the kinds of values in a tensor";
   let description = [{
     How many elements are NaN, infinite and zero, where the first that is not
     finite stands, the largest and the smallest size but 0, and how many have each
@@ -31,7 +31,7 @@ def Train_ObserveOp : Train_Op<"observe", [Pure, Kernel]> {
 }
 
 def Train_RoundingOp : Train_Op<"rounding", [Kernel, ComputesNoNumbers]> {
-  let summary = "What rounding a tensor would do to the loss";
+  let summary = "Estimate how rounding a tensor would change the loss";
   let description = [{
     The sum of `gradient` times what rounding `value` to bf16, f16 and e4m3 would
     change, in this order: what `rounding` of kernels/catalog.def says. Nobody
@@ -48,7 +48,7 @@ def Train_RoundingOp : Train_Op<"rounding", [Kernel, ComputesNoNumbers]> {
 
 def Train_InjectOp : Train_Op<"inject", [
     Pure, Generated, ComputesNoNumbers, AllTypesMatch<["input", "result"]>]> {
-  let summary = "Another value in place of a tensor's, if this is where";
+  let summary = "Replace a tensor's value if this is the chosen place";
   let description = [{
     `input`, but `fault` in every element if `place` is `index`. Tests choose at
     run time which op of a program goes wrong.

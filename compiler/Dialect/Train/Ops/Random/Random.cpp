@@ -268,7 +268,7 @@ MPC_INFER(RandomOp, inferTypes)
 
 LogicalResult RandomOp::verify() {
   if (!getKey().empty() && getKey().size() != 2) // random_c1
-    return emitOpError("must have a seed and a step, or neither, but has ")
+    return emitOpError("must have both a seed and a step, or neither, but has ")
            << getKey().size() << " operands";
   for (Value scalar : getKey())
     if (!shapeOf(scalar).empty()) // random_c1

@@ -6,7 +6,7 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 
 def Train_RematBarrierOp : Train_Op<"remat_barrier", [
     Pure, ViewOpInterface, AllTypesMatch<["value", "result"]>]> {
-  let summary = "A value as what runs again reads it";
+  let summary = "Rematerialisation barrier: a forward value for recomputed ops";
   let description = [{
     The result is `value`, in its memory, but another value to every pass: what
     is computed from it is not what was computed from `value`, so nothing

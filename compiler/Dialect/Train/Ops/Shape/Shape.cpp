@@ -19,7 +19,7 @@ using namespace mpc::train;
 MPC_OP_FACTS(ReshapeOp, Transparent, 0, "moves no element")
 MPC_OP_FACTS(TransposeOp, Transparent, 0, "only moves elements")
 MPC_OP_FACTS(BroadcastToOp, Transparent, 0, "only copies elements")
-MPC_OP_FACTS(ConcatOp, Promote, 0, "joins what may differ in width")
+MPC_OP_FACTS(ConcatOp, Promote, 0, "joins operands that may differ in width")
 MPC_OP_FACTS(SliceOp, Transparent, 0, "only copies elements")
 MPC_OP_FACTS(SplitOp, Transparent, 0, "only copies elements")
 
@@ -57,8 +57,8 @@ LogicalResult ReshapeOp::verify() {
   RankedTensorType from = getInput().getType(), to = getType();
   if (from.getElementType() != to.getElementType() ||
       from.getNumElements() != to.getNumElements()) // reshape_c1
-    return emitOpError("must keep the number and type of the elements, but "
-                       "goes from ")
+    return emitOpError(
+               "must keep the number and type of the elements, but changes ")
            << from << " to " << to;
   return success();
 }
@@ -261,8 +261,8 @@ static LogicalResult inferTypes(ConcatOp::Adaptor op, const OpError &error,
       others[axis] = first.getDimSize(axis);
     }
     if (!haveSameShapes(type.clone(others), first)) // concat_c2
-      return error("operands must agree but for dimension ", axis, ", but are ",
-                   first, " and ", type);
+      return error("operands must agree except in dimension ", axis,
+                   ", but are ", first, " and ", type);
   }
   types.push_back(first.clone(shape));
   return success();

@@ -80,7 +80,7 @@ def Train_SliceOp : Train_ShapeOp<"slice", [
 
 def Train_SplitOp : Train_InferredOp<"split", [
     Differentiable, Generated, Ranged, Moves, TakesApart]> {
-  let summary = "Part a tensor along one dimension";
+  let summary = "Split a tensor along one dimension";
   let description = [{
     Result `i` has `sizes[i]` of the positions of dimension `axis`; together
     they have all. The gradient is the concatenation of theirs. A part that

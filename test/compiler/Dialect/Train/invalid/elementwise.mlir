@@ -72,7 +72,7 @@ func.func @select_c1(%c: tensor<3xi1>, %x: tensor<4xf32>) {
 // -----
 
 func.func @select_c2(%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xi64>) {
-  // expected-error @+2 {{'train.select' op must choose between elements of one type, but they are 'f32' and 'i64'}}
+  // expected-error @+2 {{'train.select' op must select between elements of one type, but they are 'f32' and 'i64'}}
   // expected-error @+1 {{'train.select' op failed to infer returned types}}
   %0 = train.select %c, %x, %y : (tensor<i1>, tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
   return
@@ -98,7 +98,7 @@ func.func @compare_c2(%x: tensor<4xf32>, %y: tensor<4xi64>) {
 // -----
 
 func.func @compare_c3(%x: tensor<4xi1>) {
-  // expected-error @+1 {{'train.compare' op compares bools for equality alone}}
+  // expected-error @+1 {{'train.compare' op must compare bools for equality only}}
   %0 = train.compare %x, %x {comparison = #train<comparison less>} : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
   return
 }

@@ -4,7 +4,7 @@
 func.func @step() attributes {train.entry = #train.entry<step>} {
   return
 }
-// expected-error @+1 {{a program has one entry 'step', but here are two}}
+// expected-error @+1 {{a program has one entry 'step', but this is a second one}}
 func.func @again() attributes {train.entry = #train.entry<step>} {
   return
 }
@@ -19,14 +19,14 @@ func.func @text() attributes {train.entry = "step"} {
 // -----
 
 func.func @op(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'train.entry' is for functions of a module}}
+  // expected-error @+1 {{'train.entry' is only allowed on functions of a module}}
   %0 = train.relu %x {train.entry = #train.entry<step>} : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 
 // -----
 
-// expected-error @+1 {{'train.entyr' is no attribute of the train dialect}}
+// expected-error @+1 {{'train.entyr' is not an attribute of the train dialect}}
 func.func @unknown() attributes {train.entyr = #train.entry<step>} {
   return
 }

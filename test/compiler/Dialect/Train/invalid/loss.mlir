@@ -113,7 +113,7 @@ func.func @class_loss_c4_share(%x: tensor<4x6xf32>, %l: tensor<4xi64>) {
 // -----
 
 func.func @class_loss_c4_weight(%x: tensor<4x6xf32>, %l: tensor<4xi64>, %w: tensor<6xf32>) {
-  // expected-error @+2 {{'train.nll_loss' op label smoothing does not go with class weights}}
+  // expected-error @+2 {{'train.nll_loss' op label smoothing cannot be combined with class weights}}
   // expected-error @+1 {{'train.nll_loss' op failed to infer returned types}}
   %0 = train.nll_loss %x, %l, %w {label_smoothing = 0.1 : f64, reduction = #train<reduction mean>} : (tensor<4x6xf32>, tensor<4xi64>, tensor<6xf32>) -> tensor<f32>
   return

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --split-input-file --verify-diagnostics
 
 func.func @reshape_c1(%x: tensor<4x3xf32>) {
-  // expected-error @+1 {{'train.reshape' op must keep the number and type of the elements, but goes from 'tensor<4x3xf32>' to 'tensor<5xf32>'}}
+  // expected-error @+1 {{'train.reshape' op must keep the number and type of the elements, but changes 'tensor<4x3xf32>' to 'tensor<5xf32>'}}
   %0 = train.reshape %x : (tensor<4x3xf32>) -> tensor<5xf32>
   return
 }
@@ -54,7 +54,7 @@ func.func @concat_c1_axis(%x: tensor<4x3xf32>) {
 // -----
 
 func.func @concat_c2_extent(%x: tensor<4x3xf32>, %y: tensor<5x3xf32>) {
-  // expected-error @+2 {{'train.concat' op operands must agree but for dimension 1, but are 'tensor<4x3xf32>' and 'tensor<5x3xf32>'}}
+  // expected-error @+2 {{'train.concat' op operands must agree except in dimension 1, but are 'tensor<4x3xf32>' and 'tensor<5x3xf32>'}}
   // expected-error @+1 {{'train.concat' op failed to infer returned types}}
   %0 = train.concat %x, %y {axis = 1 : i64} : (tensor<4x3xf32>, tensor<5x3xf32>) -> tensor<4x6xf32>
   return
@@ -63,7 +63,7 @@ func.func @concat_c2_extent(%x: tensor<4x3xf32>, %y: tensor<5x3xf32>) {
 // -----
 
 func.func @concat_c2_rank(%x: tensor<4x3xf32>, %y: tensor<4xf32>) {
-  // expected-error @+2 {{'train.concat' op operands must agree but for dimension 1, but are 'tensor<4x3xf32>' and 'tensor<4xf32>'}}
+  // expected-error @+2 {{'train.concat' op operands must agree except in dimension 1, but are 'tensor<4x3xf32>' and 'tensor<4xf32>'}}
   // expected-error @+1 {{'train.concat' op failed to infer returned types}}
   %0 = train.concat %x, %y {axis = 1 : i64} : (tensor<4x3xf32>, tensor<4xf32>) -> tensor<4x6xf32>
   return
@@ -72,7 +72,7 @@ func.func @concat_c2_rank(%x: tensor<4x3xf32>, %y: tensor<4xf32>) {
 // -----
 
 func.func @concat_c2_type(%x: tensor<4xf32>, %y: tensor<4xi64>) {
-  // expected-error @+2 {{'train.concat' op operands must agree but for dimension 0, but are 'tensor<4xf32>' and 'tensor<4xi64>'}}
+  // expected-error @+2 {{'train.concat' op operands must agree except in dimension 0, but are 'tensor<4xf32>' and 'tensor<4xi64>'}}
   // expected-error @+1 {{'train.concat' op failed to infer returned types}}
   %0 = train.concat %x, %y {axis = 0 : i64} : (tensor<4xf32>, tensor<4xi64>) -> tensor<8xf32>
   return

@@ -99,7 +99,7 @@ func.func @pack_c1_count(%x: tensor<2xf32>) {
 // -----
 
 func.func @pack_c1_order(%x: tensor<2xf32>) {
-  // expected-error @+1 {{'train.pack' op operands must follow each other, but operand 1 begins at 1, before the end of what precedes it at 2}}
+  // expected-error @+1 {{'train.pack' op operands must follow each other, but operand 1 begins at 1, before the end of the preceding operand at 2}}
   %0 = train.pack %x, %x {offsets = array<i64: 0, 1>} : (tensor<2xf32>, tensor<2xf32>) -> tensor<8xf32>
   return
 }
@@ -131,7 +131,7 @@ func.func @unpack_c1(%x: tensor<8xf32>) {
 // -----
 
 func.func @unpack_c2(%x: tensor<8xf32>) {
-  // expected-error @+1 {{'train.unpack' op a view has the element type of 'tensor<8xf32>', but is 'tensor<2xbf16>'}}
+  // expected-error @+1 {{'train.unpack' op must have the element type of its packed state, 'tensor<8xf32>', but is 'tensor<2xbf16>'}}
   %0 = train.unpack %x {offset = 0 : i64} : (tensor<8xf32>) -> tensor<2xbf16>
   return
 }
@@ -156,7 +156,7 @@ func.func @gradient_c1(%y: tensor<f32>, %x: tensor<2xf32>) {
 
 func.func @gradient_c2(%y: tensor<f32>, %x: tensor<2xf32>) {
   %h = train.neg %x : (tensor<2xf32>) -> tensor<2xf32>
-  // expected-error @+1 {{'train.gradient' op takes gradients with respect to inputs of the function and reads of states, not of what train.neg computes}}
+  // expected-error @+1 {{'train.gradient' op takes gradients only with respect to inputs of the function and reads of states, not results of train.neg}}
   %0 = train.gradient %y, %h : (tensor<f32>, tensor<2xf32>) -> tensor<2xf32>
   return
 }

@@ -25,7 +25,7 @@ func.func @dropout_training_c2(%x: tensor<4xf32>, %s: tensor<i64>, %t: tensor<4x
 // -----
 
 func.func @random_c1_count(%s: tensor<i64>) {
-  // expected-error @+1 {{'train.random' op must have a seed and a step, or neither, but has 1 operands}}
+  // expected-error @+1 {{'train.random' op must have both a seed and a step, or neither, but has 1 operands}}
   %0 = train.random %s {index = 0 : i64, shape = array<i64: 4>} : (tensor<i64>) -> tensor<4xf32>
   return
 }

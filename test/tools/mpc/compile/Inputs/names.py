@@ -10,7 +10,7 @@ REFUSED = {
     "a\\000b": "its name holds a NUL",
     "a\\377b": "its name is not UTF-8",
     "a\\355\\240\\200": "its name is not UTF-8",
-    "__metadata__": "checkpoints cannot store a tensor of this name",
+    "__metadata__": "the name is reserved by the safetensors format",
 }
 ODD = [
     "w",
