@@ -24,6 +24,8 @@ static NumberRange contracted(double count, const NumberRange &lhs,
   most *= 1 + count * 0x1p-24;
   NumberRange range = NumberRange::within(std::max(sum.low, -most),
                                           std::min(sum.high, most), {lhs, rhs});
+  // Products may overflow to both infinities.
+  range.mayBeNan |= range.mayBeInfinite && sum.mayBeNan;
   return range;
 }
 
