@@ -9,8 +9,6 @@
 
 #include "passes/Codegen/FloatBits.h"
 
-#include "passes/Codegen/GpuOps.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -18,6 +16,7 @@
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
+using namespace mpc;
 
 //===----------------------------------------------------------------------===//
 // Arithmetic on bits
@@ -252,11 +251,11 @@ static bool isBounded(Value value, FloatType format) {
 
 /// `value`, a scalar or a vector of f32, as bytes of `format`.
 static Value roundByInstruction(OpBuilder &builder, Location loc, Value value,
-                                FloatType format) {
+                                FloatType format, Fp8PairRounding roundPair) {
   Type byte = builder.getI8Type();
   auto vector = dyn_cast<VectorType>(value.getType());
   if (!vector) {
-    Value pair = createFp8Pair(builder, loc, format, value, value);
+    Value pair = roundPair(builder, loc, format, value, value);
     return arith::TruncIOp::create(builder, loc, byte, pair);
   }
   const int64_t lanes = vector.getNumElements();
@@ -264,13 +263,13 @@ static Value roundByInstruction(OpBuilder &builder, Location loc, Value value,
     return vector::ExtractOp::create(builder, loc, value, i);
   };
   if (lanes == 1) {
-    Value only = roundByInstruction(builder, loc, lane(0), format);
+    Value only = roundByInstruction(builder, loc, lane(0), format, roundPair);
     return vector::BroadcastOp::create(builder, loc, vector.clone(byte), only);
   }
   assert(lanes % 2 == 0 && "lanes are a power of two");
   SmallVector<Value> pairs;
   for (int64_t i = 0; i < lanes; i += 2)
-    pairs.push_back(createFp8Pair(builder, loc, format, lane(i), lane(i + 1)));
+    pairs.push_back(roundPair(builder, loc, format, lane(i), lane(i + 1)));
   Value all = vector::FromElementsOp::create(
       builder, loc, VectorType::get(lanes / 2, builder.getI16Type()), pairs);
   return vector::BitCastOp::create(builder, loc, vector.clone(byte), all);
@@ -353,12 +352,13 @@ void mpc::keepBf16AsBits(func::FuncOp kernel) {
       kernel, [](OpBuilder &, arith::TruncFOp, Type) { return Value(); });
 }
 
-void mpc::keepFp8AsBits(func::FuncOp kernel, Fp8Rounding rounding) {
+void mpc::keepFp8AsBits(func::FuncOp kernel, Fp8PairRounding roundPair) {
   keepAsBits<Fp8Format>(
       kernel, [&](OpBuilder &builder, arith::TruncFOp op, Type type) {
         auto format = cast<FloatType>(getElementTypeOrSelf(type));
-        if (rounding == Fp8Rounding::Integers || !isBounded(op.getIn(), format))
+        if (!roundPair || !isBounded(op.getIn(), format))
           return Value();
-        return roundByInstruction(builder, op.getLoc(), op.getIn(), format);
+        return roundByInstruction(builder, op.getLoc(), op.getIn(), format,
+                                  roundPair);
       });
 }

@@ -13,17 +13,17 @@ namespace mpc {
 /// Without bf16, for CPUs.
 void keepBf16AsBits(mlir::func::FuncOp kernel);
 
-/// Who rounds to FP8.
-enum class Fp8Rounding {
-  Integers,    ///< Integer arithmetic, on every target.
-  Instruction, ///< That of GPUs from sm_89 on, two elements at a time. It
-               ///< saturates: only what is bounded is left to it.
-};
+/// Rounds two f32, whose bytes become one i16 with `first` in its lower half,
+/// by an instruction of the target: to nearest even, saturating, NaN to 0x7f.
+using Fp8PairRounding = llvm::function_ref<mlir::Value(
+    mlir::OpBuilder &builder, mlir::Location loc, mlir::Type format,
+    mlir::Value first, mlir::Value second)>;
 
 /// Without f8E4M3FN and f8E5M2. Rounding is to nearest even; beyond the largest
 /// number f8E4M3FN has NaN and f8E5M2 infinity. NaN is 0x7f, without a sign.
+/// `roundPair`, if the target has such an instruction, rounds what is bounded.
 void keepFp8AsBits(mlir::func::FuncOp kernel,
-                   Fp8Rounding rounding = Fp8Rounding::Integers);
+                   Fp8PairRounding roundPair = nullptr);
 
 } // namespace mpc
 

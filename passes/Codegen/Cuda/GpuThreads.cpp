@@ -1,7 +1,7 @@
 //===- GpuThreads.cpp - What the threads of a kernel do together ----------===//
 
-#include "passes/Codegen/GpuEmitter.h"
-#include "passes/Codegen/GpuOps.h"
+#include "passes/Codegen/Cuda/GpuEmitter.h"
+#include "passes/Codegen/Cuda/GpuOps.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Codegen/CpuEmitter.h"
+#include "passes/Codegen/Cpu/CpuEmitter.h"
 
-#include "passes/Codegen/KernelEmitter.h"
+#include "passes/Codegen/Cpu/KernelEmitter.h"
 #include "passes/Codegen/VectorBody.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

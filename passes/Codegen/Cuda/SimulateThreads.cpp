@@ -1,6 +1,6 @@
 //===- SimulateThreads.cpp - GPU kernels for the host simulator -----------===//
 
-#include "passes/Codegen/SimulateThreads.h"
+#include "passes/Codegen/Cuda/SimulateThreads.h"
 #include "compiler/Attributes/Attributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Attributes/Attributes.h"
-#include "passes/Codegen/GpuOps.h"
-#include "passes/Codegen/KernelEmitter.h"
-#include "passes/Codegen/Passes.h"
+#include "passes/Codegen/Cuda/GpuOps.h"
+#include "passes/Codegen/Cuda/KernelEmitter.h"
+#include "passes/Codegen/Cuda/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -17,7 +17,7 @@
 
 namespace mpc {
 #define GEN_PASS_DEF_EMITGPUKERNELSPASS
-#include "passes/Codegen/Passes.h.inc"
+#include "passes/Codegen/Cuda/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Codegen/GpuEmitter.h"
+#include "passes/Codegen/Cuda/GpuEmitter.h"
 #include "passes/Codegen/VectorBody.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

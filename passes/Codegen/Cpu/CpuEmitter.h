@@ -6,8 +6,8 @@
 // buffer on the stack.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_CODEGEN_CPUEMITTER_H
-#define MPC_PASSES_CODEGEN_CPUEMITTER_H
+#ifndef MPC_PASSES_CODEGEN_CPU_CPUEMITTER_H
+#define MPC_PASSES_CODEGEN_CPU_CPUEMITTER_H
 
 #include "compiler/Analysis/KernelSchedule.h"
 #include "passes/Codegen/Emitter.h"
@@ -79,4 +79,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_PASSES_CODEGEN_CPUEMITTER_H
+#endif // MPC_PASSES_CODEGEN_CPU_CPUEMITTER_H

@@ -1,9 +1,9 @@
 //===- GpuEmitter.cpp - One kernel as the code of a thread ----------------===//
 
-#include "passes/Codegen/GpuEmitter.h"
+#include "passes/Codegen/Cuda/GpuEmitter.h"
 #include "compiler/Attributes/Attributes.h"
 
-#include "passes/Codegen/KernelEmitter.h"
+#include "passes/Codegen/Cuda/KernelEmitter.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -5,8 +5,8 @@
 // (GpuRows.cpp), what threads do together (GpuThreads.cpp).
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_CODEGEN_GPUEMITTER_H
-#define MPC_PASSES_CODEGEN_GPUEMITTER_H
+#ifndef MPC_PASSES_CODEGEN_CUDA_GPUEMITTER_H
+#define MPC_PASSES_CODEGEN_CUDA_GPUEMITTER_H
 
 #include "compiler/Analysis/GpuSchedule.h"
 #include "passes/Codegen/Emitter.h"
@@ -130,4 +130,4 @@ private:
 
 } // namespace mpc
 
-#endif // MPC_PASSES_CODEGEN_GPUEMITTER_H
+#endif // MPC_PASSES_CODEGEN_CUDA_GPUEMITTER_H

@@ -1,6 +1,6 @@
 //===- GpuRows.cpp - Rows of a kernel on a GPU and their phases -----------===//
 
-#include "passes/Codegen/GpuEmitter.h"
+#include "passes/Codegen/Cuda/GpuEmitter.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Attributes/Attributes.h"
-#include "passes/Codegen/KernelEmitter.h"
-#include "passes/Codegen/Passes.h"
+#include "passes/Codegen/Cpu/KernelEmitter.h"
+#include "passes/Codegen/Cpu/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -16,7 +16,7 @@
 
 namespace mpc {
 #define GEN_PASS_DEF_EMITKERNELSPASS
-#include "passes/Codegen/Passes.h.inc"
+#include "passes/Codegen/Cpu/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;

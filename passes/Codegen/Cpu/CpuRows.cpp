@@ -1,6 +1,6 @@
 //===- CpuRows.cpp - Rows of a kernel on a CPU and their phases -----------===//
 
-#include "passes/Codegen/CpuEmitter.h"
+#include "passes/Codegen/Cpu/CpuEmitter.h"
 #include "passes/Codegen/VectorBody.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,6 +1,6 @@
-//===- KernelEmitter.h - One kernel as code of a device ---------*- C++ -*-===//
-#ifndef MPC_PASSES_CODEGEN_KERNELEMITTER_H
-#define MPC_PASSES_CODEGEN_KERNELEMITTER_H
+//===- KernelEmitter.h - One kernel as code of a CPU ------------*- C++ -*-===//
+#ifndef MPC_PASSES_CODEGEN_CPU_KERNELEMITTER_H
+#define MPC_PASSES_CODEGEN_CPU_KERNELEMITTER_H
 
 #include "passes/Codegen/AccessOrder.h"
 
@@ -17,12 +17,6 @@ namespace mpc {
 mlir::LogicalResult emitKernel(mlir::func::FuncOp kernel,
                                llvm::ArrayRef<SharedPlace> places);
 
-/// The same for a GPU: what one thread of a grid does (GpuSchedule.h). The
-/// parameters of the function are the addresses of the operands, multiples of
-/// 16; the attribute `mpc.threads` says how many threads a block has.
-mlir::LogicalResult emitGpuKernel(mlir::func::FuncOp kernel,
-                                  llvm::ArrayRef<SharedPlace> places);
-
 } // namespace mpc
 
-#endif // MPC_PASSES_CODEGEN_KERNELEMITTER_H
+#endif // MPC_PASSES_CODEGEN_CPU_KERNELEMITTER_H

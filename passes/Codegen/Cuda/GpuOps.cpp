@@ -1,6 +1,6 @@
 //===- GpuOps.cpp - What a thread asks of the GPU -------------------------===//
 
-#include "passes/Codegen/GpuOps.h"
+#include "passes/Codegen/Cuda/GpuOps.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 

@@ -1,6 +1,6 @@
 //===- SimulateThreads.h - GPU kernels for the host simulator ---*- C++ -*-===//
-#ifndef MPC_PASSES_CODEGEN_SIMULATETHREADS_H
-#define MPC_PASSES_CODEGEN_SIMULATETHREADS_H
+#ifndef MPC_PASSES_CODEGEN_CUDA_SIMULATETHREADS_H
+#define MPC_PASSES_CODEGEN_CUDA_SIMULATETHREADS_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -13,4 +13,4 @@ void simulateThreads(mlir::ModuleOp module);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_CODEGEN_SIMULATETHREADS_H
+#endif // MPC_PASSES_CODEGEN_CUDA_SIMULATETHREADS_H

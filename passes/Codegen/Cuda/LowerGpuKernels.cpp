@@ -1,19 +1,20 @@
-//===- LowerKernels.cpp - Emitted kernels to the LLVM dialect -------------===//
+//===- LowerGpuKernels.cpp - Emitted GPU kernels to the LLVM dialect ------===//
 //
-// Implements mpc-lower-kernels.
+// Implements mpc-lower-gpu-kernels.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Attributes/Attributes.h"
 #include "passes/Codegen/ApproximateMath.h"
+#include "passes/Codegen/Cuda/GpuOps.h"
+#include "passes/Codegen/Cuda/Passes.h"
+#include "passes/Codegen/Cuda/SimulateThreads.h"
 #include "passes/Codegen/FloatBits.h"
-#include "passes/Codegen/Passes.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
@@ -30,8 +31,8 @@
 #include "mlir/Transforms/Passes.h"
 
 namespace mpc {
-#define GEN_PASS_DEF_LOWERKERNELSPASS
-#include "passes/Codegen/Passes.h.inc"
+#define GEN_PASS_DEF_LOWERGPUKERNELSPASS
+#include "passes/Codegen/Cuda/Passes.h.inc"
 } // namespace mpc
 
 using namespace mlir;
@@ -39,54 +40,64 @@ using namespace mpc;
 
 namespace {
 
-struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
+struct LowerGpuKernelsPass
+    : mpc::impl::LowerGpuKernelsPassBase<LowerGpuKernelsPass> {
   using Base::Base;
 
+  void getDependentDialects(DialectRegistry &registry) const override {
+    Base::getDependentDialects(registry);
+    registerGpuOps(registry);
+  }
+
   void runOnOperation() override {
-    SmallVector<StringRef> available;
-    StringRef(features).split(available, ',');
-    MathTarget target = llvm::is_contained(available, "avx512dq")
-                            ? MathTarget::Avx512
-                            : MathTarget::Any;
+    MathTarget target = simulate ? MathTarget::Any : MathTarget::Nvptx;
     RewritePatternSet composed(&getContext());
     populateComposedMathPatterns(composed, target);
     if (failed(applyPatternsGreedily(getOperation(), std::move(composed))))
       return signalPassFailure();
-
     RewritePatternSet patterns(&getContext());
     populateApproximateMathPatterns(patterns, target);
+    populateDoubleMathPatterns(patterns);
     populateMathPolynomialApproximationPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
 
-    bool hasBf16 = llvm::is_contained(available, "avx512bf16");
-    for (auto func : getOperation().getOps<func::FuncOp>()) {
-      if (!func->hasAttr(kKernelAttr))
-        continue;
-      keepFp8AsBits(func);
-      if (!hasBf16)
-        keepBf16AsBits(func);
-    }
+    SmallVector<StringRef> available;
+    StringRef(features).split(available, ',');
+    Fp8PairRounding roundPair = nullptr;
+    if (llvm::is_contained(available, "sm_89"))
+      roundPair = createFp8Pair;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isExternal())
+        keepFp8AsBits(func, roundPair);
+    if (simulate)
+      simulateThreads(getOperation());
 
     OpPassManager lower(ModuleOp::getOperationName());
     lower.addPass(createCSEPass());
     lower.addPass(arith::createArithExpandOpsPass());
     lower.addPass(createSCFToControlFlowPass());
-    ConvertVectorToLLVMPassOptions vectorOptions;
-    vectorOptions.reassociateFPReductions = true;
-    lower.addPass(createConvertVectorToLLVMPass(vectorOptions));
-    // What has an instruction or an intrinsic first: libm takes the rest, one
-    // element at a time, and would take fma and sqrt too.
+    lower.addPass(createConvertVectorToLLVMPass());
     lower.addPass(createConvertMathToLLVMPass());
-    lower.addPass(createConvertMathToLibmPass());
-    // The extracts and inserts around those calls.
-    lower.addPass(createConvertVectorToLLVMPass(vectorOptions));
     lower.addPass(createArithToLLVMConversionPass());
     lower.addPass(createConvertControlFlowToLLVMPass());
     lower.addPass(createConvertFuncToLLVMPass());
     lower.addPass(createReconcileUnrealizedCastsPass());
     if (failed(runPipeline(lower, getOperation())))
-      signalPassFailure();
+      return signalPassFailure();
+    if (!simulate)
+      markKernels();
+  }
+
+  /// Tells the code generator what starts a grid, and of how many threads.
+  void markKernels() {
+    for (auto func : getOperation().getOps<LLVM::LLVMFuncOp>()) {
+      auto threads = func->getAttrOfType<IntegerAttr>(kThreadsAttr);
+      if (!threads)
+        continue;
+      markAsKernel(func, threads.getInt());
+      func->removeAttr(kThreadsAttr);
+    }
   }
 };
 

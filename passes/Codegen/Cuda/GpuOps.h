@@ -4,8 +4,8 @@
 // all that emits kernels.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_PASSES_CODEGEN_GPUOPS_H
-#define MPC_PASSES_CODEGEN_GPUOPS_H
+#ifndef MPC_PASSES_CODEGEN_CUDA_GPUOPS_H
+#define MPC_PASSES_CODEGEN_CUDA_GPUOPS_H
 
 #include "mlir/IR/Builders.h"
 
@@ -41,4 +41,4 @@ void markAsKernel(mlir::Operation *func, int64_t threads);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_CODEGEN_GPUOPS_H
+#endif // MPC_PASSES_CODEGEN_CUDA_GPUOPS_H

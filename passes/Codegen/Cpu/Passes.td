@@ -1,0 +1,42 @@
+//===- Passes.td - Passes that generate code for CPUs ------*- tablegen -*-===//
+#ifndef MPC_PASSES_CODEGEN_CPU_PASSES_TD
+#define MPC_PASSES_CODEGEN_CPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn kernels of linalg ops into loops over vectors";
+  let description = [{
+    Every function with the attribute `mpc.kernel` gets the signature of
+    generated code, `(operands: !llvm.ptr, begin: i64, end: i64)`, and a body
+    of loops, vectors and LLVM loads and stores.
+
+    Needs: kernels as `mpc-fuse-kernels` makes them; calls already planned
+    (`mpc-plan-memory`), for the signature changes.
+    Leaves: kernels without linalg and without tensors.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def LowerKernelsPass : Pass<"mpc-lower-kernels", "::mlir::ModuleOp"> {
+  let summary = "Lower emitted kernels to the LLVM dialect";
+  let description = [{
+    exp, exp2, log, tanh and erf on f32 become polynomials on vectors; on f64,
+    which only gradient checks use, calls of libm. bf16 becomes integers where
+    the CPU has no instructions for it.
+
+    Needs: `mpc-emit-kernels`.
+    Leaves: kernels in the LLVM dialect alone.
+  }];
+  let options = [
+    Option<"features", "features", "std::string", /*default=*/"\"\"",
+           "What the CPU has, in LLVM's names, with commas">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+                           "::mlir::math::MathDialect", "::mlir::cf::ControlFlowDialect"];
+}
+
+#endif // MPC_PASSES_CODEGEN_CPU_PASSES_TD

@@ -1,0 +1,21 @@
+//===- KernelEmitter.h - One kernel as code of a GPU ------------*- C++ -*-===//
+#ifndef MPC_PASSES_CODEGEN_CUDA_KERNELEMITTER_H
+#define MPC_PASSES_CODEGEN_CUDA_KERNELEMITTER_H
+
+#include "passes/Codegen/AccessOrder.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mpc {
+
+/// Replaces the body of `kernel`, a function of `linalg.generic` on tensors, by
+/// what one thread of a grid does (GpuSchedule.h). The parameters of the
+/// function are the addresses of the operands, multiples of 16; the attribute
+/// `mpc.threads` says how many threads a block has. Fails as emitKernel does
+/// (passes/Codegen/Cpu/KernelEmitter.h).
+mlir::LogicalResult emitGpuKernel(mlir::func::FuncOp kernel,
+                                  llvm::ArrayRef<SharedPlace> places);
+
+} // namespace mpc
+
+#endif // MPC_PASSES_CODEGEN_CUDA_KERNELEMITTER_H

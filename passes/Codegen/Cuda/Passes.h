@@ -1,0 +1,15 @@
+//===- Passes.h - Codegen passes for GPUs -----------------------*- C++ -*-===//
+#ifndef MPC_PASSES_CODEGEN_CUDA_PASSES_H
+#define MPC_PASSES_CODEGEN_CUDA_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mpc {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/Codegen/Cuda/Passes.h.inc"
+} // namespace mpc
+
+#endif // MPC_PASSES_CODEGEN_CUDA_PASSES_H
