@@ -3,9 +3,10 @@
 #ifndef MPC_KERNELS_CATALOG_H_
 #define MPC_KERNELS_CATALOG_H_
 
-#include <charconv>
 #include <optional>
 #include <string_view>
+
+#include "kernels/devices.h"
 
 namespace mpc::kernels {
 
@@ -20,21 +21,17 @@ inline constexpr KernelType kKernelTypes[] = {
 #include "kernels/catalog.def"
 };
 
-// The least compute capability, 80 for sm_80, of GPUs that run the kernel on
-// what the catalog calls `type`: 0 if all do, none if no GPU does.
-inline std::optional<unsigned> first_architecture(std::string_view kernel,
+// The number of the first architecture of the device, 80 for sm_80, that runs
+// the kernel on what the catalog calls `type`: 0 if all do, none if none does.
+inline std::optional<unsigned> first_architecture(std::string_view device,
+                                                  std::string_view kernel,
                                                   std::string_view type) {
-  constexpr std::string_view kPrefix = "sm_";
   std::optional<unsigned> first;
   for (const KernelType& row : kKernelTypes) {
-    if (row.kernel != kernel || row.device != "cuda" || row.type != type)
+    if (row.kernel != kernel || row.device != device || row.type != type)
       continue;
-    unsigned capability = 0;
-    std::string_view feature = row.feature;
-    if (feature.substr(0, kPrefix.size()) == kPrefix)
-      std::from_chars(feature.data() + kPrefix.size(),
-                      feature.data() + feature.size(), capability);
-    if (!first || capability < *first) first = capability;
+    const unsigned number = architecture_number(row.feature);
+    if (!first || number < *first) first = number;
   }
   return first;
 }

@@ -4,10 +4,8 @@
 
 #include "kernels/catalog.h"
 
-#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-
-using namespace mlir;
 
 std::optional<uint32_t> mpc::kernelId(llvm::StringRef name) {
   return llvm::StringSwitch<std::optional<uint32_t>>(name)
@@ -24,14 +22,6 @@ std::optional<unsigned> mpc::kernelInputs(llvm::StringRef name) {
 }
 
 bool mpc::kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
-                           Type element,
-                           llvm::ArrayRef<llvm::StringRef> features) {
-  std::string type;
-  llvm::raw_string_ostream(type) << element;
-  return kernelComputesIn(name, device, type, features);
-}
-
-bool mpc::kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
                            llvm::StringRef type,
                            llvm::ArrayRef<llvm::StringRef> features) {
   return llvm::any_of(kernels::kKernelTypes, [&](const auto &row) {
@@ -43,7 +33,9 @@ bool mpc::kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
   });
 }
 
-std::optional<unsigned> mpc::firstArchitecture(llvm::StringRef name,
-                                               llvm::StringRef type) {
-  return kernels::first_architecture(name, type);
+bool mpc::isComputedSomewhere(llvm::StringRef name, llvm::StringRef type) {
+  return llvm::any_of(kernels::kKernelTypes, [&](const auto &row) {
+    return row.kernel == std::string_view(name) &&
+           row.type == std::string_view(type);
+  });
 }

@@ -2,7 +2,8 @@
 #ifndef MPC_COMPILER_CATALOG_CATALOG_H
 #define MPC_COMPILER_CATALOG_CATALOG_H
 
-#include "mlir/IR/Types.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
 #include <optional>
@@ -20,21 +21,16 @@ std::optional<uint32_t> kernelId(llvm::StringRef name);
 /// How many of the operands of a kernel are inputs. They come first.
 std::optional<unsigned> kernelInputs(llvm::StringRef name);
 
-/// Returns true if a device ("cpu", "cuda") with `features` runs the kernel
-/// natively on `element`.
-bool kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
-                      mlir::Type element,
-                      llvm::ArrayRef<llvm::StringRef> features);
-
-/// The same of what the catalog calls `type`, which may be tf32.
+/// Returns true if the rows of `device` say that with `features` it runs the
+/// kernel natively on what the catalog calls `type`, which may be tf32. What a
+/// device computes in altogether, its Backend says.
 bool kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
                       llvm::StringRef type,
                       llvm::ArrayRef<llvm::StringRef> features);
 
-/// The least compute capability, 80 for sm_80, of GPUs that run the kernel on
-/// what the catalog calls `type`; none if no GPU does.
-std::optional<unsigned> firstArchitecture(llvm::StringRef name,
-                                          llvm::StringRef type);
+/// Returns true if some device, with all the features that it may have, runs
+/// the kernel natively on what the catalog calls `type`.
+bool isComputedSomewhere(llvm::StringRef name, llvm::StringRef type);
 
 } // namespace mpc
 

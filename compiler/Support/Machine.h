@@ -7,9 +7,6 @@
 #ifndef MPC_COMPILER_SUPPORT_MACHINE_H
 #define MPC_COMPILER_SUPPORT_MACHINE_H
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
-
 #include <string>
 
 namespace mpc {
@@ -28,11 +25,6 @@ struct Machine {
   /// bf16.
   double bytesPerFlop() const { return bytes / f32 - bytes / bf16; }
 };
-
-/// The machine that stands for a device ("cpu", "cuda") with `features`, as
-/// kernels/catalog.def calls them.
-Machine findMachine(llvm::StringRef device,
-                    llvm::ArrayRef<std::string> features);
 
 } // namespace mpc
 

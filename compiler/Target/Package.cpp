@@ -96,28 +96,28 @@ private:
     fbs::SegmentKind kind;
     std::string target;
     const std::string *bytes;
+    std::string form; ///< Of kind Other.
   };
   std::vector<Segment> segments() const {
     std::vector<Segment> list;
     for (const PackageVariant &variant : variants)
       for (const CodeSegment &code : variant.code)
-        list.push_back({kindOf(code.kind), code.target, &code.bytes});
-    list.push_back({fbs::SegmentKind::States, "", &stateBytes});
+        list.push_back(segmentOf(code));
+    list.push_back({fbs::SegmentKind::States, "", &stateBytes, ""});
     for (const auto &[device, report] : contents.reports)
-      list.push_back({fbs::SegmentKind::Report, device, &report});
+      list.push_back({fbs::SegmentKind::Report, device, &report, ""});
     return list;
   }
 
-  static fbs::SegmentKind kindOf(CodeSegment::Kind kind) {
-    switch (kind) {
-    case CodeSegment::Object:
-      return fbs::SegmentKind::Code;
-    case CodeSegment::Ptx:
-      return fbs::SegmentKind::Ptx;
-    case CodeSegment::Cubin:
-      return fbs::SegmentKind::Cubin;
-    }
-    llvm_unreachable("all kinds are listed");
+  /// The forms that packages have had from the first have kinds of their own.
+  static Segment segmentOf(const CodeSegment &code) {
+    auto kind = llvm::StringSwitch<fbs::SegmentKind>(code.form)
+                    .Case(kObjectForm, fbs::SegmentKind::Code)
+                    .Case(kPtxForm, fbs::SegmentKind::Ptx)
+                    .Case(kCubinForm, fbs::SegmentKind::Cubin)
+                    .Default(fbs::SegmentKind::Other);
+    return {kind, code.target, &code.bytes,
+            kind == fbs::SegmentKind::Other ? code.form : ""};
   }
 
   /// Appends the initial values to the States segment.
@@ -368,7 +368,8 @@ private:
     for (const Segment &segment : segments()) {
       list.push_back(fbs::CreateSegmentDirect(
           *fb, segment.kind, segment.target.c_str(), offset,
-          segment.bytes->size(), llvm::xxh3_64bits(*segment.bytes)));
+          segment.bytes->size(), llvm::xxh3_64bits(*segment.bytes),
+          segment.form.empty() ? nullptr : segment.form.c_str()));
       offset = llvm::alignTo(offset + segment.bytes->size(), kSegmentAlignment);
     }
     return fb->CreateVector(list);

@@ -12,9 +12,13 @@
 
 namespace mpc {
 
+/// Forms of code. A device may have others, which only it knows.
+inline constexpr llvm::StringLiteral kObjectForm = "object", kPtxForm = "ptx",
+                                     kCubinForm = "cubin";
+
 /// Code of the kernels for one target.
 struct CodeSegment {
-  enum Kind { Object, Ptx, Cubin } kind;
+  std::string form;
   std::string target; ///< "cpu", "sm_80".
   std::string bytes;
 };

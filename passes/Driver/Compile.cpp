@@ -158,16 +158,18 @@ private:
     DeviceReport built;
   };
 
+  using Targets = std::vector<std::unique_ptr<DeviceTarget>>;
+
   ModelError compile() {
     result.error = checkOptions(options);
     if (!result.error.empty())
       return ModelError::Usage;
-    llvm::Expected<std::vector<DeviceTarget>> found = findTargets(options);
+    auto found = findTargets(options);
     if (!found) {
       result.error = llvm::toString(found.takeError());
       return ModelError::Usage;
     }
-    std::vector<DeviceTarget> targets = std::move(*found);
+    const Targets targets = std::move(*found);
     ImportResult imported =
         importOnnx(options.model, toImportOptions(options), context);
     result.notes = imported.notes;
@@ -203,7 +205,7 @@ private:
       return ModelError::None;
     // The last stage that makes states, of the constants that are left.
     for (auto [target, device] : llvm::zip_equal(targets, devices))
-      if (ModelError code = runStage(*device.module, "fusion", target.stages(),
+      if (ModelError code = runStage(*device.module, "fusion", *target,
                                      device.suffix, device.notes);
           failed(code))
         return code;
@@ -214,7 +216,7 @@ private:
     std::vector<PackageVariant> variants;
     for (auto [target, device] : llvm::zip_equal(targets, devices)) {
       variants.emplace_back();
-      if (ModelError code = compileFor(target, device, variants.back());
+      if (ModelError code = compileFor(*target, device, variants.back());
           failed(code))
         return code;
     }
@@ -236,11 +238,11 @@ private:
   /// The precision stage. Formats are chosen for each device, unless what looks
   /// at values or how weights are kept has to be the same for all. Of FP8,
   /// which CPUs emulate, they take what the GPU takes.
-  ModelError assignFormats(ArrayRef<DeviceTarget> targets) {
+  ModelError assignFormats(const Targets &targets) {
     devices.reserve(targets.size());
-    for (const DeviceTarget &target : targets) {
+    for (const auto &target : targets) {
       Device &device = devices.emplace_back();
-      device.name = nameOf(target.device).str();
+      device.name = target->backend.name().str();
       if (targets.size() > 1)
         device.suffix = "." + device.name;
     }
@@ -252,7 +254,7 @@ private:
       return shareFormats(targets);
     for (auto [target, device] : llvm::zip_equal(targets, devices)) {
       device.module = module->clone();
-      ModelError code = runPrecision(*device.module, target, device);
+      ModelError code = runPrecision(*device.module, *target, device);
       if (failed(code) || &device == &devices.back())
         takeNotesOfDevices();
       if (failed(code))
@@ -268,14 +270,15 @@ private:
   }
 
   /// The precision stage, once for all devices.
-  ModelError shareFormats(ArrayRef<DeviceTarget> targets) {
-    // What a GPU gains is more than what a CPU loses.
-    const DeviceTarget *leader = llvm::find_if(
-        targets, [](auto &target) { return target.device != DeviceKind::Cpu; });
-    if (leader == targets.end())
-      leader = targets.begin();
+  ModelError shareFormats(const Targets &targets) {
+    // What an accelerator gains is more than what the others lose.
+    auto accelerator = llvm::find_if(targets, [](const auto &target) {
+      return target->backend.isAccelerator();
+    });
+    const DeviceTarget &leader =
+        accelerator == targets.end() ? *targets.front() : **accelerator;
     Device all;
-    ModelError code = runPrecision(*module, *leader, all);
+    ModelError code = runPrecision(*module, leader, all);
     llvm::append_range(result.notes, all.notes);
     if (failed(code))
       return code;
@@ -283,7 +286,7 @@ private:
         precisionOf(options.precision).multipliesTf32())
       result.notes.push_back("precision: " + namesOfDevices() +
                              " get one assignment of formats, made for " +
-                             nameOf(leader->device).str() +
+                             leader.backend.name().str() +
                              "; give one option 'target' for another");
     for (Device &device : devices) {
       device.module = module->clone();
@@ -295,8 +298,8 @@ private:
 
   ModelError runPrecision(ModuleOp module, const DeviceTarget &target,
                           Device &device) {
-    if (ModelError code = runStage(module, "precision", target.stages(),
-                                   device.suffix, device.notes);
+    if (ModelError code =
+            runStage(module, "precision", target, device.suffix, device.notes);
         failed(code))
       return code;
     auto take = [&](StringRef name, std::string *text) {
@@ -453,7 +456,7 @@ private:
   ModelError compileFor(const DeviceTarget &target, Device &device,
                         PackageVariant &variant) {
     for (llvm::StringRef stage : {"plan", "codegen"}) {
-      if (ModelError code = runStage(*device.module, stage, target.stages(),
+      if (ModelError code = runStage(*device.module, stage, target,
                                      device.suffix, device.notes);
           failed(code))
         return code;
@@ -461,11 +464,10 @@ private:
         return ModelError::None;
     }
     Attribute kernels = (*device.module)->removeAttr(kKernelReportAttr);
-    if (llvm::Error error = generateCode(*device.module, target, variant))
+    if (llvm::Error error = target.generate(*device.module, variant))
       return reportFailure(std::move(error), *device.module);
     device.built = {variant.device, cast<StringAttr>(kernels).getValue().str(),
-                    variant.assembled,
-                    findMachine(variant.device, target.stages().features)};
+                    variant.assembled, target.backend.machine(target.features)};
     return ModelError::None;
   }
 

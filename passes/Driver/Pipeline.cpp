@@ -6,13 +6,8 @@
 
 #include "passes/Driver/Pipeline.h"
 
-#include "compiler/Catalog/Catalog.h"
-#include "compiler/Support/Machine.h"
 #include "compiler/Support/Precision/Precisions.h"
-#include "compiler/Target/CpuTarget.h"
-#include "compiler/Target/GpuTarget.h"
-#include "passes/Codegen/Cpu/Passes.h"
-#include "passes/Codegen/Cuda/Passes.h"
+#include "passes/Codegen/Codegen.h"
 #include "passes/Diagnose/Passes.h"
 #include "passes/Driver/Targets.h"
 #include "passes/Fusion/Passes.h"
@@ -68,36 +63,20 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options,
   pm.addPass(createVerifyGradPass());
 }
 
-/// Whether all GPUs that are compiled for multiply in FP8, and there is one.
-static bool gpusMultiplyFp8(const CompileOptions &options) {
-  const unsigned first = *firstArchitecture("scaled_matmul", "f8E4M3FN");
-  bool any = false;
-  for (StringRef target : options.targets) {
-    if (!target.consume_front("cuda:"))
-      continue;
-    const GpuArchitecture *architecture = findGpuArchitecture(target);
-    if (!architecture || architecture->capability < first)
-      return false;
-    any = true;
-  }
-  return any;
-}
-
 /// A float type for every value.
 static void addPrecision(OpPassManager &pm, const CompileOptions &options,
                          const StageTarget &target) {
   // Over forward and backward at once: a cast saved in one may cost the other.
   AssignPrecisionPassOptions assign;
-  assign.bytesPerFlop =
-      findMachine(nameOf(target.device), target.features).bytesPerFlop();
+  assign.bytesPerFlop = target.backend->machine(target.features).bytesPerFlop();
   pm.addPass(createAssignPrecisionPass(options, assign));
   pm.addNestedPass<func::FuncOp>(createElideCastsPass());
   // What gains nothing by FP8 has to be asked for it.
-  const bool onGpu = target.device != DeviceKind::Cpu;
+  const bool onGpu = target.backend->isAccelerator();
   const Precision &precision = precisionOf(options.precision);
   if (precision.layers == Precision::AllLayers ||
-      (precision.layers == Precision::WhereFaster && onGpu &&
-       gpusMultiplyFp8(options)))
+      (precision.layers == Precision::WhereFaster &&
+       target.backend->gainsByFp8(target.features)))
     pm.addPass(createUseFp8Pass(options, {onGpu}));
   // What is f32 by now, and may be multiplied as less.
   pm.addPass(createUseTf32Pass({!onGpu}));
@@ -134,7 +113,7 @@ static void addFusion(OpPassManager &pm, const CompileOptions &,
                       const StageTarget &target) {
   // While ops still are what they were: the catalog goes by op.
   LegalizeKernelTypesPassOptions widen;
-  widen.device = target.device;
+  widen.device = target.backend;
   widen.features = llvm::join(target.features, ",");
   pm.addPass(createLegalizeKernelTypesPass(widen));
   // What it transposes is known, and weights change only with an update.
@@ -147,18 +126,18 @@ static void addFusion(OpPassManager &pm, const CompileOptions &,
   // Kernels could not join them: both walk in the order of what they write.
   pm.addNestedPass<func::FuncOp>(createComposeDataMovementPass());
   // Before kernels form, for it decides which sums can share a walk.
-  pm.addNestedPass<func::FuncOp>(createSplitReductionsPass({target.device}));
+  pm.addNestedPass<func::FuncOp>(createSplitReductionsPass({target.backend}));
   FuseKernelsPassOptions form;
-  form.device = target.device;
+  form.device = target.backend;
   pm.addPass(createFuseKernelsPass(form));
   // The plan must find a place for all that is left.
-  pm.addPass(createVerifyFusionPass({target.device, widen.features}));
+  pm.addPass(createVerifyFusionPass({target.backend, widen.features}));
 }
 
 /// A place for every value.
 static void addPlan(OpPassManager &pm, const CompileOptions &,
                     const StageTarget &target) {
-  pm.addPass(createPlanMemoryPass({target.device}));
+  pm.addPass(createPlanMemoryPass({target.backend}));
   // While kernels still have types to check the buffers against.
   pm.addPass(createVerifyPlanPass());
   // Launches are counted and kernels still say what they do.
@@ -168,15 +147,7 @@ static void addPlan(OpPassManager &pm, const CompileOptions &,
 /// Machine code for every kernel; the package writer assembles it.
 static void addCodegen(OpPassManager &pm, const CompileOptions &,
                        const StageTarget &target) {
-  bool cpu = target.device == DeviceKind::Cpu;
-  pm.addPass(cpu ? createEmitKernelsPass() : createEmitGpuKernelsPass());
-  // Addresses that several operands share.
-  pm.addPass(createCSEPass());
-  if (cpu)
-    pm.addPass(createLowerKernelsPass({llvm::join(target.features, ",")}));
-  else
-    pm.addPass(createLowerGpuKernelsPass(
-        {target.simulate, llvm::join(target.features, ",")}));
+  codegenOf(*target.backend).addPasses(pm, target.features);
 }
 
 namespace {
@@ -204,7 +175,7 @@ addFromText(AddStage add, OpPassManager &pm, StringRef text,
   auto targets = findTargets(given.options);
   if (!targets)
     return report(llvm::toString(targets.takeError()));
-  add(pm, given.options, targets->front().stages());
+  add(pm, given.options, *targets->front());
   return success();
 }
 
@@ -247,12 +218,11 @@ const std::vector<std::string> &mpc::stageNames() {
 }
 
 StageTarget mpc::hostTarget() {
-  StageTarget host;
-  if (llvm::Expected<CpuTarget> target = findCpuTarget("native"))
-    host.features = target->features;
-  else
-    llvm::consumeError(target.takeError());
-  return host;
+  auto target = defaultBackend()->findTarget(TargetRequest());
+  if (target)
+    return **target;
+  llvm::consumeError(target.takeError());
+  return StageTarget();
 }
 
 bool mpc::addStage(OpPassManager &manager, const std::string &name,

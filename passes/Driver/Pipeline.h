@@ -6,8 +6,8 @@
 #ifndef MPC_PASSES_DRIVER_PIPELINE_H
 #define MPC_PASSES_DRIVER_PIPELINE_H
 
-#include "compiler/Analysis/DeviceSchedule.h"
 #include "compiler/Import/File/ModelError.h"
+#include "compiler/Target/Backend.h"
 #include "passes/Options/Options.h"
 
 #include <cstdint>
@@ -50,14 +50,18 @@ const std::vector<std::string> &stageNames();
 /// What the stages from precision on compile for. Those before are the same for
 /// all devices.
 struct StageTarget {
-  DeviceKind device = DeviceKind::Cpu;
-  /// What it has: LLVM's names of CPU features, or the architecture "sm_80"
-  /// and all before it.
-  std::vector<std::string> features;
-  bool simulate = false; ///< CUDA: code for the host simulator.
+  StageTarget(const Backend &backend = *defaultBackend(),
+              std::vector<std::string> features = {})
+      : backend(&backend), features(std::move(features)) {}
+  StageTarget(const DeviceTarget &target)
+      : StageTarget(target.backend, target.features) {}
+
+  const Backend *backend;
+  std::vector<std::string> features; ///< As DeviceTarget has them.
 };
 
-/// This machine's CPU; without features if LLVM does not know it.
+/// The default device, as it is on this machine; without features if it is not
+/// known.
 StageTarget hostTarget();
 
 /// Adds the passes of one stage; its last pass verifies what the stage

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Analysis/DeviceSchedule.h"
 #include "compiler/Analysis/KernelSchedule.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Fusion/Passes.h"
@@ -52,8 +51,8 @@ bool isFree(Operation *op) {
 
 class Grouping {
 public:
-  Grouping(func::FuncOp func, DeviceKind device, bool report)
-      : func(func), device(device), limits(fusionLimits(device)),
+  Grouping(func::FuncOp func, const Backend &backend, bool report)
+      : func(func), backend(backend), limits(backend.fusionLimits()),
         report(report) {}
 
   void run() {
@@ -189,9 +188,12 @@ private:
     std::optional<KernelDomain> domain = analyzeKernel(ops, reason);
     if (!domain)
       return std::nullopt;
-    std::optional<LaunchShape> shape = launchShape(device, *domain, reason);
-    if (!shape)
+    std::optional<LaunchShape> shape = backend.launchShape(*domain);
+    if (!shape) {
+      if (reason)
+        *reason = "its column sums would find no room";
       return std::nullopt;
+    }
     Group group;
     group.ops.assign(ops.begin(), ops.end());
     for (linalg::GenericOp op : ops)
@@ -363,7 +365,7 @@ private:
   }
 
   func::FuncOp func;
-  DeviceKind device;
+  const Backend &backend;
   const FusionLimits &limits;
   bool report;
   unsigned numSeen = 0; ///< By the searches for the current op.
@@ -597,7 +599,7 @@ struct FuseKernelsPass : mpc::impl::FuseKernelsPassBase<FuseKernelsPass> {
       if (func->hasAttr(kKernelAttr))
         continue;
       unshareInits(func);
-      Grouping grouping(func, device, report);
+      Grouping grouping(func, *device, report);
       grouping.run();
       for (const Group &group : grouping.takeGroups())
         outliner.outline(group);

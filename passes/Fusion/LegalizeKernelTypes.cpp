@@ -4,7 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Catalog/Catalog.h"
 #include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 #include "passes/Fusion/Passes.h"
 
@@ -165,7 +164,7 @@ struct LegalizeKernelTypesPass
     Factors factors;
     for (train::KernelOpInterface kernel : kernels) {
       StringRef name = kernel.getKernelName();
-      if (!kernelComputesIn(name, nameOf(device), "tf32", available))
+      if (!device->computesIn(name, StringRef("tf32"), available))
         kernel->removeAttr(kTf32Attr);
       auto product = dyn_cast<train::ContractionOpInterface>(*kernel);
       if (product && isFp8(product->getOperand(0).getType())) {
@@ -189,9 +188,8 @@ private:
   bool areComputed(StringRef kernel, ValueRange operands) const {
     return llvm::all_of(operands, [&](Value operand) {
       return !isNarrow(operand.getType()) ||
-             kernelComputesIn(kernel, nameOf(device),
-                              getElementTypeOrSelf(operand.getType()),
-                              available);
+             device->computesIn(kernel, getElementTypeOrSelf(operand.getType()),
+                                available);
     });
   }
 

@@ -3,6 +3,7 @@
 #define MPC_PASSES_FUSION_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "passes/Options/DeviceOption.td"
 
 def LegalizeKernelTypesPass : Pass<"mpc-legalize-kernel-types", "::mlir::ModuleOp"> {
   let summary = "Give catalog kernels only the element types the device computes in";
@@ -34,10 +35,7 @@ def LegalizeKernelTypesPass : Pass<"mpc-legalize-kernel-types", "::mlir::ModuleO
   }];
   let dependentDialects = ["::mpc::amp::AmpDialect"];
   let options = [
-    Option<"device", "device", "::mpc::DeviceKind", /*default=*/"::mpc::DeviceKind::Cpu",
-           "What the kernels are for", [{::llvm::cl::values(
-             clEnumValN(::mpc::DeviceKind::Cpu, "cpu", "A CPU"),
-             clEnumValN(::mpc::DeviceKind::Cuda, "cuda", "A GPU of NVIDIA's"))}]>,
+    DeviceOption,
     Option<"features", "features", "std::string", /*default=*/"\"\"",
            "CPU features or architectures of the target, separated by commas">,
   ];
@@ -123,10 +121,7 @@ def SplitReductionsPass : Pass<"mpc-split-reductions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
   let options = [
-    Option<"device", "device", "::mpc::DeviceKind", /*default=*/"::mpc::DeviceKind::Cpu",
-           "What the kernels are for", [{::llvm::cl::values(
-             clEnumValN(::mpc::DeviceKind::Cpu, "cpu", "A CPU"),
-             clEnumValN(::mpc::DeviceKind::Cuda, "cuda", "A GPU of NVIDIA's"))}]>,
+    DeviceOption,
   ];
 }
 
@@ -147,10 +142,7 @@ def FuseKernelsPass : Pass<"mpc-fuse-kernels", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
   let options = [
-    Option<"device", "device", "::mpc::DeviceKind", /*default=*/"::mpc::DeviceKind::Cpu",
-           "What the kernels are for", [{::llvm::cl::values(
-             clEnumValN(::mpc::DeviceKind::Cpu, "cpu", "A CPU"),
-             clEnumValN(::mpc::DeviceKind::Cuda, "cuda", "A GPU of NVIDIA's"))}]>,
+    DeviceOption,
     Option<"report", "report", "bool", /*default=*/"false",
            "Emit a remark for each op that starts a new kernel, with the reason">,
   ];
@@ -166,10 +158,7 @@ def VerifyFusionPass : Pass<"mpc-verify-fusion", "::mlir::ModuleOp"> {
     `train.scaled_matmul`, which takes the scales out.
   }];
   let options = [
-    Option<"device", "device", "::mpc::DeviceKind", /*default=*/"::mpc::DeviceKind::Cpu",
-           "What the kernels are for", [{::llvm::cl::values(
-             clEnumValN(::mpc::DeviceKind::Cpu, "cpu", "A CPU"),
-             clEnumValN(::mpc::DeviceKind::Cuda, "cuda", "A GPU of NVIDIA's"))}]>,
+    DeviceOption,
     Option<"features", "features", "std::string", /*default=*/"\"\"",
            "CPU features or architectures of the target, separated by commas">,
   ];

@@ -533,7 +533,7 @@ struct SplitReductionsPass
     while (!work.empty()) {
       linalg::GenericOp op = work.pop_back_val();
       if (hasSimpleReduction(op)) {
-        if (linalg::GenericOp rest = shareOut(op, fusionLimits(device)))
+        if (linalg::GenericOp rest = shareOut(op, device->fusionLimits()))
           work.push_back(rest);
         continue;
       }

@@ -82,13 +82,12 @@ private:
     for (Type type : kernel->getOperandTypes()) {
       auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
       if (element && element.getWidth() == 8 &&
-          !kernelComputesIn(kernel.getKernelName(), nameOf(device), element,
-                            available)) {
+          !device->computesIn(kernel.getKernelName(), element, available)) {
         std::string name;
         llvm::raw_string_ostream(name) << element;
         return fail(kernel.getLoc(), "mpc-legalize-kernel-types",
                     "'" + kernel.getKernelName() + "' does not read " + name +
-                        " on " + nameOf(device));
+                        " on " + device->name());
       }
     }
   }

@@ -3,6 +3,7 @@
 #include "passes/Options/OptimizerRows.h"
 #include "passes/Options/OptionText.h"
 #include "passes/Options/PackageText.h"
+#include "passes/Options/TargetHelp.h"
 
 #include <algorithm>
 

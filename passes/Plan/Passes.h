@@ -3,7 +3,7 @@
 #ifndef MPC_PASSES_PLAN_PASSES_H
 #define MPC_PASSES_PLAN_PASSES_H
 
-#include "compiler/Analysis/DeviceSchedule.h"
+#include "compiler/Target/Backend.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 

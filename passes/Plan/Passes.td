@@ -3,6 +3,7 @@
 #define MPC_PASSES_PLAN_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "passes/Options/DeviceOption.td"
 
 def PlanMemoryPass : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Give every value a place in memory and turn functions into programs";
@@ -20,10 +21,7 @@ def PlanMemoryPass : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mpc::exec::ExecDialect"];
   let options = [
-    Option<"device", "device", "::mpc::DeviceKind", /*default=*/"::mpc::DeviceKind::Cpu",
-           "What the kernels are for", [{::llvm::cl::values(
-             clEnumValN(::mpc::DeviceKind::Cpu, "cpu", "A CPU"),
-             clEnumValN(::mpc::DeviceKind::Cuda, "cuda", "A GPU of NVIDIA's"))}]>,
+    DeviceOption,
   ];
 }
 

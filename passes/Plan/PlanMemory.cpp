@@ -50,9 +50,9 @@ namespace {
 /// Writes the instructions of one function.
 class EntryWriter {
 public:
-  EntryWriter(func::FuncOp func, DeviceKind device, SymbolTable &symbols,
+  EntryWriter(func::FuncOp func, const Backend &backend, SymbolTable &symbols,
               const StoragePlan &plan)
-      : func(func), device(device), symbols(symbols), plan(plan),
+      : func(func), backend(backend), symbols(symbols), plan(plan),
         dataflow(func), builder(func) {}
 
   LogicalResult run() {
@@ -158,7 +158,7 @@ private:
     if (!domain)
       return call.emitOpError("internal error in mpc-plan-memory: its kernel "
                               "has no domain");
-    std::optional<LaunchShape> shape = launchShape(device, *domain);
+    std::optional<LaunchShape> shape = backend.launchShape(*domain);
     if (!shape)
       return call.emitOpError("internal error in mpc-plan-memory: its kernel "
                               "has no launch");
@@ -216,7 +216,7 @@ private:
   }
 
   func::FuncOp func;
-  DeviceKind device;
+  const Backend &backend;
   SymbolTable &symbols;
   const StoragePlan &plan;
   const Dataflow dataflow;
@@ -249,7 +249,7 @@ struct PlanMemoryPass : mpc::impl::PlanMemoryPassBase<PlanMemoryPass> {
       StoragePlan plan(func, symbols, offsets);
       arena = std::max(arena, plan.layOut());
       unshared = std::max(unshared, plan.unsharedSize());
-      if (failed(EntryWriter(func, device, symbols, plan).run()))
+      if (failed(EntryWriter(func, *device, symbols, plan).run()))
         return signalPassFailure();
       func.erase();
     }

@@ -12,6 +12,7 @@
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Notes.h"
 #include "compiler/Support/Precision/Precisions.h"
+#include "compiler/Target/Backend.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Options/PassOptions.h"
 #include "passes/Precision/Fp8/Fp8Scales.h"
@@ -263,7 +264,8 @@ private:
           value = cast.getInput();
         error += sensitivities.of(value).of(Format::E4m3);
       }
-      candidates.push_back({layer.name, fp8SavesOnGpu(layer), error});
+      candidates.push_back(
+          {layer.name, timeSavedByFp8(layer, accelerator), error});
     }
     llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
       return a.saved * b.error > b.saved * a.error;
@@ -314,12 +316,15 @@ private:
       return amp::Decision{Rule::Fp8Edge};
     if (!profileFile.empty() && !affordable.contains(layer.name))
       return amp::Decision{Rule::Fp8Budget};
-    double saved = fp8SavesOnGpu(layer);
+    double saved = timeSavedByFp8(layer, accelerator);
     if (onGpu && saved <= 0)
       return amp::Decision{Rule::Fp8Slower,
                            {Builder(&getContext()).getF64FloatAttr(-saved)}};
     return std::nullopt;
   }
+
+  /// What is measured against, for every device.
+  const Machine accelerator = fastestAccelerator();
 };
 
 } // namespace

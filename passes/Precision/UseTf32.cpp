@@ -23,7 +23,7 @@ using namespace mpc;
 static bool canUseTf32(Operation *op) {
   auto kernel = dyn_cast<train::KernelOpInterface>(op);
   return kernel && isLowOp(op) &&
-         firstArchitecture(kernel.getKernelName(), "tf32") &&
+         isComputedSomewhere(kernel.getKernelName(), "tf32") &&
          llvm::all_of(op->getOperandTypes(), isF32Tensor);
 }
 

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Support/HalfFloat.h"
-#include "compiler/Target/CpuTarget.h"
+#include "compiler/Target/Cpu/CpuTarget.h"
 #include "kernels/float_types.h"
 #include "test/codegen/harness.h"
 #include "test/device_sim/abi.h"
@@ -128,8 +128,7 @@ private:
 /// that has `features`.
 class Quantize {
 public:
-  explicit Quantize(const std::string &to,
-                    mpc::DeviceKind device = mpc::DeviceKind::Cpu,
+  explicit Quantize(const std::string &to, llvm::StringRef device = "cpu",
                     std::vector<std::string> features = {})
       : compiled("func.func @f(%x: tensor<131072xf32>, %s: tensor<f32>) -> "
                  "tensor<131072x" +
@@ -213,21 +212,19 @@ TEST(EveryFloat, ToE5M2) { compareFp8(kE5M2, Quantize(kE5M2.name)); }
 // By integers on a GPU without the instruction, and by the simulator's model of
 // it: CPUs and all GPUs round alike.
 TEST(EveryFloat, ToE4M3OnOlderGpus) {
-  compareFp8(kE4M3, Quantize(kE4M3.name, mpc::DeviceKind::Cuda, {"sm_80"}));
+  compareFp8(kE4M3, Quantize(kE4M3.name, "cuda", {"sm_80"}));
 }
 
 TEST(EveryFloat, ToE5M2OnOlderGpus) {
-  compareFp8(kE5M2, Quantize(kE5M2.name, mpc::DeviceKind::Cuda, {"sm_80"}));
+  compareFp8(kE5M2, Quantize(kE5M2.name, "cuda", {"sm_80"}));
 }
 
 TEST(EveryFloat, ToE4M3ByTheInstruction) {
-  compareFp8(kE4M3, Quantize(kE4M3.name, mpc::DeviceKind::Cuda,
-                             {"sm_80", "sm_89", "sm_90"}));
+  compareFp8(kE4M3, Quantize(kE4M3.name, "cuda", {"sm_80", "sm_89", "sm_90"}));
 }
 
 TEST(EveryFloat, ToE5M2ByTheInstruction) {
-  compareFp8(kE5M2, Quantize(kE5M2.name, mpc::DeviceKind::Cuda,
-                             {"sm_80", "sm_89", "sm_90"}));
+  compareFp8(kE5M2, Quantize(kE5M2.name, "cuda", {"sm_80", "sm_89", "sm_90"}));
 }
 
 // The instruction itself saturates infinity, too. Both halves of the pair.

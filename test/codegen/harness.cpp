@@ -6,8 +6,9 @@
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Dialect/Train/Lowering/AmpLowering.h"
 #include "compiler/Import/Import.h"
-#include "compiler/Target/CpuTarget.h"
-#include "compiler/Target/KernelObject.h"
+#include "compiler/Target/Cpu/CpuTarget.h"
+#include "compiler/Target/Cpu/KernelObject.h"
+#include "compiler/Target/Cuda/GpuTarget.h"
 #include "passes/Driver/Pipeline.h"
 #include "test/device_sim/device_sim.h"
 
@@ -66,7 +67,7 @@ static void loadDialects(MLIRContext &context) {
   context.loadAllAvailableDialects();
 }
 
-Compiled::Compiled(const std::string &text, DeviceKind device,
+Compiled::Compiled(const std::string &text, llvm::StringRef device,
                    std::vector<std::string> features)
     : parts(new Parts()) {
   loadDialects(parts->context);
@@ -76,7 +77,7 @@ Compiled::Compiled(const std::string &text, DeviceKind device,
     build(device, std::move(features));
 }
 
-Compiled::Compiled(const CompileOptions &model, DeviceKind device)
+Compiled::Compiled(const CompileOptions &model, llvm::StringRef device)
     : parts(new Parts()) {
   loadDialects(parts->context);
   parts->module = importOnnx(model.model, {}, parts->context).module;
@@ -91,14 +92,18 @@ Compiled::Compiled(const CompileOptions &model, DeviceKind device)
 }
 
 /// Kernels of a module that has its precisions.
-void Compiled::build(DeviceKind device, std::vector<std::string> features) {
+void Compiled::build(llvm::StringRef device,
+                     std::vector<std::string> features) {
   llvm::Expected<CpuTarget> target = findCpuTarget("native");
   EXPECT_TRUE(bool(target));
   if (!target)
     return;
-  if (device == DeviceKind::Cpu)
+  const Backend &backend = *findBackend(device);
+  if (backend.isAccelerator())
+    features.push_back(kSimulatedFeature.str());
+  else
     features = target->features;
-  StageTarget stages{device, features, /*simulate=*/true};
+  StageTarget stages(backend, features);
   runStages(*parts->module, {"fusion"}, stages);
   parts->source = parts->module->clone();
   runStages(*parts->module, {"plan", "codegen"}, stages);
@@ -119,7 +124,7 @@ void Compiled::build(DeviceKind device, std::vector<std::string> features) {
     for (Type type : func.getResultTypes())
       kernel.outputs.push_back(cast<RankedTensorType>(type));
     SmallVector<linalg::GenericOp> ops(func.getOps<linalg::GenericOp>());
-    LaunchShape shape = *launchShape(device, *analyzeKernel(ops));
+    LaunchShape shape = *backend.launchShape(*analyzeKernel(ops));
     kernel.items = shape.items;
     kernel.threads = shape.threads;
     kernel.code = dlsym(parts->library, kernel.name.c_str());
@@ -392,8 +397,8 @@ static double tolerance(Type element) {
 }
 
 size_t mpc::test::checkKernels(const std::string &text, double low, double high,
-                               DeviceKind device) {
-  SCOPED_TRACE(nameOf(device).str() + "\n" + text);
+                               llvm::StringRef device) {
+  SCOPED_TRACE(device.str() + "\n" + text);
   Compiled compiled(text, device);
   checkKernels(compiled, low, high, 0);
   return compiled.kernels.size();

@@ -7,7 +7,7 @@
 #ifndef MPC_TEST_CODEGEN_HARNESS_H
 #define MPC_TEST_CODEGEN_HARNESS_H
 
-#include "compiler/Analysis/DeviceSchedule.h"
+#include "compiler/Target/Backend.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -47,17 +47,16 @@ class Compiled {
 public:
   /// Compiles a module of train ops for this machine, or for the simulator of
   /// GPUs, of one that has `features`.
-  explicit Compiled(const std::string &text,
-                    DeviceKind device = DeviceKind::Cpu,
+  explicit Compiled(const std::string &text, llvm::StringRef device = "cpu",
                     std::vector<std::string> features = {});
   /// The same for a model (ONNX), as `mpc compile` does.
-  Compiled(const CompileOptions &model, DeviceKind device);
+  Compiled(const CompileOptions &model, llvm::StringRef device);
   ~Compiled();
 
   std::vector<Kernel> kernels;
 
 private:
-  void build(DeviceKind device, std::vector<std::string> features = {});
+  void build(llvm::StringRef device, std::vector<std::string> features = {});
 
   struct Parts;
   Parts *parts;
@@ -76,7 +75,7 @@ std::vector<Elements> call(const Kernel &kernel,
 /// Compares every kernel of `text` with the evaluator on random inputs, floats
 /// from [low, high]. Returns the number of kernels.
 size_t checkKernels(const std::string &text, double low = -3, double high = 3,
-                    DeviceKind device = DeviceKind::Cpu);
+                    llvm::StringRef device = "cpu");
 
 /// The same for all kernels of a compiled module, with at least this tolerance.
 void checkKernels(const Compiled &compiled, double low, double high,

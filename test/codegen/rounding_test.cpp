@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Target/CpuTarget.h"
+#include "compiler/Target/Cpu/CpuTarget.h"
 #include "kernels/float_types.h"
 #include "test/codegen/harness.h"
 

@@ -21,7 +21,7 @@ test::ProgramPtr test::buildProgram(ModuleOp module) {
     ADD_FAILURE() << "the module cannot be compiled";
     return nullptr;
   }
-  if (llvm::Error error = generateCode(module, targets->front(), variant)) {
+  if (llvm::Error error = targets->front()->generate(module, variant)) {
     ADD_FAILURE() << llvm::toString(std::move(error));
     return nullptr;
   }

@@ -63,12 +63,14 @@ function(mpc_compile_together target)
 endfunction()
 
 # mpc_add_library(MPCName SOURCES… DEPENDS targets… LINK libs…): `libs` are ours.
+# With PARTIAL_SOURCES_INTENDED other libraries have files of the same folder.
 # MLIR means libMLIR.so, which brings libLLVM.so. Never name an archive of MLIR
 # or LLVM beside them: a second copy has a second registry of options, targets
 # and types, and the linker decides which one a call meets.
 function(mpc_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
-  add_mlir_library(${name} ${ARG_SOURCES} EXCLUDE_FROM_LIBMLIR DISABLE_INSTALL
+  add_mlir_library(${name} ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS}
+    EXCLUDE_FROM_LIBMLIR DISABLE_INSTALL
     DEPENDS ${ARG_DEPENDS} LINK_LIBS PUBLIC ${ARG_LINK} MLIR)
   mpc_use_mlir(${name})
   mpc_compile_together(${name})

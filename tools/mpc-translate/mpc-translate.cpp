@@ -11,7 +11,7 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Support/DebugFlags.h"
 #include "compiler/Support/Diagnostics.h"
-#include "compiler/Target/GpuTarget.h"
+#include "compiler/Target/Cuda/GpuTarget.h"
 #include "tools/ExitCodes.h"
 #include "tools/StandardStreams.h"
 

@@ -4,7 +4,6 @@
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 #include "compiler/Dialect/Train/IR/Views.h"
-#include "compiler/Support/Machine.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -91,37 +90,36 @@ static Value roundedOnce(Value value) {
   return value;
 }
 
-/// Nanoseconds that an H100 takes to round `tensors`, and to transpose those
+/// Nanoseconds that a machine takes to round `tensors`, and to transpose those
 /// that are turned: 2 bytes of an element become 1, which is then copied. Found
 /// with it are its largest magnitude and its scale, in kernels of one block.
 /// Nothing more is paid for taking scales out: the products do, by factors that
 /// one kernel makes of all scales.
 static double timeOfRounding(const llvm::MapVector<Value, bool> &tensors,
-                             const Machine &gpu) {
+                             const Machine &machine) {
   double time = 0;
   for (auto [tensor, isTurned] : tensors) {
     double elements = cast<RankedTensorType>(tensor.getType()).getNumElements();
-    time += elements * 3 / gpu.bytes + 2 * gpu.launch;
+    time += elements * 3 / machine.bytes + 2 * machine.launch;
     if (isTurned)
-      time += elements * 2 / gpu.turnedBytes + gpu.launch;
+      time += elements * 2 / machine.turnedBytes + machine.launch;
   }
   return time;
 }
 
-double mpc::fp8SavesOnGpu(const LinearLayer &layer) {
-  const Machine gpu = findMachine("cuda", {"sm_89"});
+double mpc::timeSavedByFp8(const LinearLayer &layer, const Machine &machine) {
   double saved = 0;
   llvm::MapVector<Value, bool> tensors; ///< Whether turned for some product.
   for (train::ContractionOpInterface product : layer.products()) {
     auto [rows, sum, columns] = product.getExtents();
     double work = 2.0 * rows * sum * columns;
-    saved += work / gpu.bf16 - work / gpu.fp8;
+    saved += work / machine.bf16 - work / machine.fp8;
     // A byte of each operand instead of two.
-    saved += (1.0 * rows * sum + 1.0 * sum * columns) / gpu.bytes;
+    saved += (1.0 * rows * sum + 1.0 * sum * columns) / machine.bytes;
     // Both must lie along the sum.
     for (OpOperand &factor : product->getOpOperands())
       tensors[roundedOnce(factor.get())] |=
           !product.liesAlongSum(factor.getOperandNumber());
   }
-  return saved - timeOfRounding(tensors, gpu);
+  return saved - timeOfRounding(tensors, machine);
 }

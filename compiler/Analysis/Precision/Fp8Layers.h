@@ -10,6 +10,7 @@
 
 #include "compiler/Dialect/Amp/IR/Decision.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Support/Machine.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
@@ -41,10 +42,10 @@ findLinearLayers(mlir::func::FuncOp func,
 /// Why matrix units cannot multiply the layer in FP8; nothing if they can.
 std::optional<amp::Decision> whyNotFp8(const LinearLayer &layer);
 
-/// Nanoseconds that FP8 saves an H100 in the products of the layer, less what
+/// Nanoseconds that FP8 saves a machine in the products of the layer, less what
 /// it costs to round its tensors and to turn those that do not lie along the
 /// sum; below zero where it would be slower.
-double fp8SavesOnGpu(const LinearLayer &layer);
+double timeSavedByFp8(const LinearLayer &layer, const Machine &machine);
 
 } // namespace mpc
 

@@ -186,7 +186,7 @@ mpc_status_t Checker::check_segments() {
   MPC_RETURN_IF_ERROR(
       check_disjoint(std::move(ranges), "overlaps another segment"));
 
-  std::vector<std::pair<schema::SegmentKind, std::string>> seen;
+  std::vector<std::tuple<schema::SegmentKind, std::string, std::string>> seen;
   for (uint32_t i = 0; i < root_.segments()->size(); ++i) {
     const schema::Segment& segment = *root_.segments()->Get(i);
     std::string where = "segment " + std::to_string(i);
@@ -194,7 +194,8 @@ mpc_status_t Checker::check_segments() {
         segment.checksum())
       return damaged(where, "its checksum is wrong");
     std::string target = segment.target() ? segment.target()->str() : "";
-    auto key = std::make_pair(segment.kind(), target);
+    std::string form = segment.form() ? segment.form()->str() : "";
+    auto key = std::make_tuple(segment.kind(), target, form);
     if (std::find(seen.begin(), seen.end(), key) != seen.end())
       return damaged(where, "there is another of its kind");
     seen.push_back(key);

@@ -1,6 +1,6 @@
 //===- assembler_log_test.cpp - What ptxas says of kernels ----------------===//
 
-#include "compiler/Target/GpuTarget.h"
+#include "compiler/Target/Cuda/GpuTarget.h"
 
 #include <gtest/gtest.h>
 

@@ -68,15 +68,14 @@ static LogicalResult makeKernel(const test::KernelProgram &program,
   if (!targets) return module->emitError(llvm::toString(targets.takeError()));
   std::vector<OwningOpRef<ModuleOp>> modules;
   std::vector<PackageVariant> variants;
-  for (const DeviceTarget &target : *targets) {
+  for (const auto &target : *targets) {
     modules.push_back(module->clone());
     variants.emplace_back();
     PassManager manager(&context);
     for (const char *stage : {"fusion", "plan", "codegen"})
-      addStage(manager, stage, options, target.stages());
+      addStage(manager, stage, options, *target);
     if (failed(manager.run(*modules.back()))) return failure();
-    if (llvm::Error error =
-            generateCode(*modules.back(), target, variants.back()))
+    if (llvm::Error error = target->generate(*modules.back(), variants.back()))
       return module->emitError(llvm::toString(std::move(error)));
   }
   PackageContents contents;

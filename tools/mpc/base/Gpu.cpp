@@ -149,7 +149,7 @@ private:
     int architecture = 10 * major + minor;
     auto multiplies = [architecture](const char *type,
                                      const char *kernel = "matmul") {
-      auto first = mpc::kernels::first_architecture(kernel, type);
+      auto first = mpc::kernels::first_architecture("cuda", kernel, type);
       return first && architecture >= static_cast<int>(*first);
     };
     Json json = {{"index", index}, {"name", name}};

@@ -5,6 +5,7 @@
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/options/Checks.h"
 
+#include "kernels/devices.h"
 #include "runtime/src/base/guard.h"
 #include "runtime/src/checkpoint/checkpoint.h"
 
@@ -19,6 +20,7 @@
 #include <string_view>
 
 using namespace mpc::tool;
+namespace kernels = mpc::kernels;
 
 ExitCode mpc::tool::exitCodeFor(mpc_code_t code) {
   switch (code) {
@@ -203,27 +205,41 @@ uint64_t Program::microBatches() const {
 /// The runtime takes no more.
 static constexpr uint64_t kMaxThreads = 1024;
 
+static constexpr char kDeviceHelp[] =
+#define MPC_DEVICE(name, ...) #name ", "
+#include "kernels/devices.def"
+    "the number N of an accelerator as DEVICE:N, or auto (default): an "
+    "accelerator if the package has code for it and there is one";
+
 DeviceName::DeviceName() : CLI::Validator("") {
   func_ = [](std::string &name) -> std::string {
-    static const std::vector<std::string> known = {"auto", "cpu", "cuda"};
+    std::vector<std::string> known = {"auto"};
+    for (const kernels::DeviceRow &device : kernels::kDevices)
+      known.emplace_back(device.name);
     if (std::find(known.begin(), known.end(), name) != known.end())
       return "";
-    // The runtime takes four digits and no more.
-    constexpr size_t prefix = 5, mostDigits = 4;
-    if (name.compare(0, prefix, "cuda:") == 0 && name.size() > prefix &&
-        name.size() <= prefix + mostDigits &&
-        name.find_first_not_of("0123456789", prefix) == std::string::npos)
-      return "";
-    return "must be auto, cpu, cuda or cuda:N, but is '" + name + "'" +
+    std::vector<std::string> forms = known;
+    for (const kernels::DeviceRow &device : kernels::kDevices) {
+      if (device.device_class == kernels::DeviceClass::Host)
+        continue;
+      const std::string prefix = std::string(device.name) + ":";
+      forms.push_back(prefix + "N");
+      // The runtime takes four digits and no more.
+      constexpr size_t mostDigits = 4;
+      if (name.compare(0, prefix.size(), prefix) == 0 &&
+          name.size() > prefix.size() &&
+          name.size() <= prefix.size() + mostDigits &&
+          name.find_first_not_of("0123456789", prefix.size()) ==
+              std::string::npos)
+        return "";
+    }
+    return "must be " + joinWords(forms, "or") + ", but is '" + name + "'" +
            suggest(name, known);
   };
 }
 
 void SessionSettings::addTo(CLI::App &command) {
-  command
-      .add_option("--device", device,
-                  "Device: cpu, cuda, cuda:N or auto (default: cuda if "
-                  "available and supported by the package)")
+  command.add_option("--device", device, kDeviceHelp)
       ->option_text("NAME")
       ->check(DeviceName());
   command
@@ -250,7 +266,7 @@ Session::Session(const Program &program, const SessionSettings &settings)
              program.path);
   handle.reset(session);
   std::string device = mpc_session_device(session);
-  if (device != "cpu")
+  if (device != kernels::kDevices[0].name)
     note("running on " + device);
 }
 

@@ -104,7 +104,7 @@ private:
   std::unique_ptr<mpc_program_t, Destroy> handle;
 };
 
-/// Accepts "auto", "cpu", "cuda" and "cuda:1".
+/// Accepts "auto", the names of devices and, of accelerators, "cuda:1".
 class DeviceName : public CLI::Validator {
 public:
   DeviceName();

@@ -74,11 +74,13 @@ std::string mpc::tool::formatClock(double seconds) {
                 second);
 }
 
-std::string mpc::tool::joinWords(const std::vector<std::string> &words) {
+std::string mpc::tool::joinWords(const std::vector<std::string> &words,
+                                 const char *conjunction) {
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) {
     if (i > 0)
-      text += i + 1 == words.size() ? " and " : ", ";
+      text += i + 1 == words.size() ? " " + std::string(conjunction) + " "
+                                    : std::string(", ");
     text += words[i];
   }
   return text;

@@ -33,7 +33,8 @@ std::string formatDuration(double seconds);
 std::string formatClock(double seconds);
 
 /// "a, b and c".
-std::string joinWords(const std::vector<std::string> &words);
+std::string joinWords(const std::vector<std::string> &words,
+                      const char *conjunction = "and");
 
 using mpc::findNearest;
 using mpc::suggest;

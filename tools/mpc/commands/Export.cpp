@@ -12,6 +12,7 @@
 
 #include "compiler/Export/Export.h"
 #include "compiler/Import/Import.h"
+#include "kernels/devices.h"
 #include "passes/Options/PackageText.h"
 #include "runtime/src/program/roles.h"
 
@@ -263,8 +264,11 @@ static int run(const Options &options) {
     checkTraining(program);
   // States are all that is needed: no GPU for that where there is another way.
   SessionSettings settings;
-  if (hasCodeFor(package, "cpu"))
-    settings.device = "cpu";
+  for (const mpc::kernels::DeviceRow &device : mpc::kernels::kDevices)
+    if (device.device_class == mpc::kernels::DeviceClass::Host &&
+        settings.device == "auto" &&
+        hasCodeFor(package, std::string(device.name)))
+      settings.device = device.name;
   Session session(program, settings);
   std::string loaded = session.load(options.checkpoint);
   options.weights.apply(session, program);

@@ -11,6 +11,7 @@
 #include "tools/mpc/base/Runtime.h"
 #include "tools/mpc/base/Text.h"
 
+#include "kernels/devices.h"
 #include "kernels/shapes.h"
 
 #include <CLI/CLI.hpp>
@@ -152,9 +153,9 @@ static Json describe(const mpc::program::State &state) {
   return json;
 }
 
-static const char *kindName(mpc::program::SegmentKind kind) {
+static std::string kindName(const mpc::program::Segment &segment) {
   using mpc::program::SegmentKind;
-  switch (kind) {
+  switch (segment.kind()) {
   case SegmentKind::Code:
     return "code";
   case SegmentKind::States:
@@ -165,22 +166,39 @@ static const char *kindName(mpc::program::SegmentKind kind) {
     return "PTX";
   case SegmentKind::Cubin:
     return "cubin";
+  case SegmentKind::Other:
+    return textOf(segment.form());
   }
   return "?";
 }
 
+/// Whether a segment is code that a device may choose: not that of another one.
+static bool isImage(const mpc::program::Segment &segment,
+                    const mpc::kernels::DeviceRow &device) {
+  using mpc::program::SegmentKind;
+  if (segment.kind() != SegmentKind::Ptx &&
+      segment.kind() != SegmentKind::Cubin &&
+      segment.kind() != SegmentKind::Other)
+    return false;
+  const std::string target = textOf(segment.target());
+  for (const mpc::kernels::DeviceRow &row : mpc::kernels::kDevices)
+    for (std::string_view architecture : mpc::kernels::list_architectures(row))
+      if (architecture == target)
+        return &row == &device;
+  return true;
+}
+
 /// "PTX sm_80", "cubin sm_90": the code of the variant for `device`. That of
-/// the CPU is one segment and no choice.
+/// a host is one segment and no choice.
 static Json describeImages(const mpc::program::Program &root,
                            const std::string &device) {
   Json images = Json::array();
-  if (device != "cuda" || !root.segments())
+  const mpc::kernels::DeviceRow *row = mpc::kernels::find_device(device);
+  if (!row || row->architectures.empty() || !root.segments())
     return images;
   for (const mpc::program::Segment *segment : *root.segments())
-    if (segment->kind() == mpc::program::SegmentKind::Ptx ||
-        segment->kind() == mpc::program::SegmentKind::Cubin)
-      images.push_back(std::string(kindName(segment->kind())) + " " +
-                       textOf(segment->target()));
+    if (isImage(*segment, *row))
+      images.push_back(kindName(*segment) + " " + textOf(segment->target()));
   return images;
 }
 
@@ -232,7 +250,7 @@ static Json describe(const Package &package, const Options &options) {
   });
   json["segments"] =
       listOf(root.segments(), [](const mpc::program::Segment &segment) {
-        return Json{{"kind", kindName(segment.kind())},
+        return Json{{"kind", kindName(segment)},
                     {"target", textOf(segment.target())},
                     {"offset", segment.offset()},
                     {"bytes", segment.size()}};

@@ -5,38 +5,49 @@
 #include "tools/mpc/base/Text.h"
 
 #include "kernels/catalog.h"
+#include "kernels/devices.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <optional>
 
 using namespace mpc::tool;
+namespace kernels = mpc::kernels;
 
-/// Architectures that LLVM's PTX and NVIDIA's drivers of today both know.
-static constexpr unsigned kArchitectures[] = {70, 75, 80,  86,  87,
-                                              89, 90, 100, 103, 120};
-/// Its PTX runs on everything newer.
-static constexpr const char *kDefaultCuda = "cuda:sm_80";
-
-static const std::string kCudaPrefix = "cuda:sm_";
+static std::string join(const kernels::DeviceRow &device,
+                        std::string_view architecture) {
+  return std::string(device.name) + ":" + std::string(architecture);
+}
 
 static std::vector<std::string> knownTargets() {
-  std::vector<std::string> known = {"cpu", "cuda"};
-  for (unsigned architecture : kArchitectures)
-    known.push_back(kCudaPrefix + std::to_string(architecture));
+  std::vector<std::string> known;
+  for (const kernels::DeviceRow &device : kernels::kDevices)
+    known.emplace_back(device.name);
+  for (const kernels::DeviceRow &device : kernels::kDevices)
+    for (std::string_view architecture : kernels::list_architectures(device))
+      known.push_back(join(device, architecture));
   return known;
 }
 
-/// "70, 75, 80 or 90".
-static std::string listArchitectures() {
-  std::string list;
-  for (unsigned architecture : kArchitectures) {
-    bool isLast = architecture == *std::rbegin(kArchitectures);
-    list += (list.empty() ? ""
-             : isLast     ? " or "
-                          : ", ") +
-            std::to_string(architecture);
+/// "cpu, cuda or cuda:sm_N with N 70, 75, 80 or 90".
+static std::string describeTargets() {
+  std::vector<std::string> forms;
+  for (const kernels::DeviceRow &device : kernels::kDevices)
+    forms.emplace_back(device.name);
+  for (const kernels::DeviceRow &device : kernels::kDevices) {
+    auto architectures = kernels::list_architectures(device);
+    if (architectures.empty())
+      continue;
+    std::vector<std::string> numbers;
+    for (std::string_view architecture : architectures)
+      numbers.push_back(
+          std::to_string(kernels::architecture_number(architecture)));
+    std::string_view first = architectures.front();
+    std::string_view prefix =
+        first.substr(0, first.find_last_not_of("0123456789") + 1);
+    forms.push_back(join(device, prefix) + "N with N " +
+                    joinWords(numbers, "or"));
   }
-  return list;
+  return joinWords(forms, "or");
 }
 
 std::vector<std::string> mpc::tool::splitTargets(const std::string &list) {
@@ -53,11 +64,12 @@ std::vector<std::string> mpc::tool::splitTargets(const std::string &list) {
 /// "cuda:86". Others are compared by their letters.
 static std::string suggestTarget(const std::string &target,
                                  const std::vector<std::string> &known) {
-  size_t last = target.find_last_not_of("0123456789");
-  std::string named =
-      kCudaPrefix + target.substr(last == std::string::npos ? 0 : last + 1);
-  bool isKnown = std::find(known.begin(), known.end(), named) != known.end();
-  return suggest(isKnown ? named : target, known);
+  const unsigned number = kernels::architecture_number(target);
+  auto named = std::find_if(
+      known.begin(), known.end(), [&](const std::string &candidate) {
+        return number > 0 && kernels::architecture_number(candidate) == number;
+      });
+  return suggest(named == known.end() ? target : *named, known);
 }
 
 TargetList::TargetList() : CLI::Validator("") {
@@ -66,14 +78,19 @@ TargetList::TargetList() : CLI::Validator("") {
     std::vector<std::string> targets;
     for (std::string target : splitTargets(list)) {
       if (std::find(known.begin(), known.end(), target) == known.end())
-        return "must be cpu, cuda or cuda:sm_N with N " + listArchitectures() +
+        return "must be " + describeTargets() +
                ", several with commas between, but has '" + target + "'" +
                suggestTarget(target, known);
-      if (target == "cuda")
-        target = kDefaultCuda;
-      if (std::find(targets.begin(), targets.end(), target) != targets.end())
+      const kernels::DeviceRow *bare = kernels::find_device(target);
+      if (bare && !bare->architecture.empty())
+        target = join(*bare, bare->architecture);
+      if (std::find(targets.begin(), targets.end(), target) != targets.end()) {
+        std::string name = target.substr(0, target.find(':'));
+        const kernels::DeviceRow &device = *kernels::find_device(name);
+        bool isDefault = target == join(device, device.architecture);
         return "names '" + target + "' twice" +
-               (target == kDefaultCuda ? "; 'cuda' stands for it" : "");
+               (isDefault ? "; '" + name + "' stands for it" : "");
+      }
       targets.push_back(target);
     }
     list.clear();
@@ -84,45 +101,63 @@ TargetList::TargetList() : CLI::Validator("") {
 }
 
 namespace {
-/// What GPUs have to multiply in for a precision, and what to do without.
+/// What accelerators have to multiply in for a precision.
 struct Requirement {
   const char *precision;
   const char *name, *type; ///< Of what is multiplied: ours, the catalog's.
   const char *kernel;      ///< What multiplies it.
-  const char *remedy;
+  const char *remedy;      ///< A precision that needs less.
 };
 } // namespace
 
 static constexpr Requirement kRequirements[] = {
-    {"tf32", "tf32", "tf32", "matmul",
-     "--precision=fp32 or --target=cuda:sm_80"},
-    {"bf16", "bf16", "bf16", "matmul", "--precision=fp16"},
-    {"auto", "bf16", "bf16", "matmul", "--precision=fp16"},
-    {"fp8", "fp8", "f8E4M3FN", "scaled_matmul",
-     "--precision=bf16 or --target=cuda:sm_90"},
+    {"tf32", "tf32", "tf32", "matmul", "fp32"},
+    {"bf16", "bf16", "bf16", "matmul", "fp16"},
+    {"auto", "bf16", "bf16", "matmul", "fp16"},
+    {"fp8", "fp8", "f8E4M3FN", "scaled_matmul", "bf16"},
 };
+
+/// The first architecture of `device` that multiplies what `needs` says; null
+/// if none does.
+static std::optional<std::string_view>
+firstArchitecture(const kernels::DeviceRow &device, const Requirement &needs) {
+  auto first =
+      kernels::first_architecture(device.name, needs.kernel, needs.type);
+  for (std::string_view architecture : kernels::list_architectures(device))
+    if (first && kernels::architecture_number(architecture) >= *first)
+      return architecture;
+  return std::nullopt;
+}
 
 void mpc::tool::checkPrecision(const std::vector<std::string> &targets,
                                const std::string &precision) {
   for (const std::string &target : targets) {
-    if (target.compare(0, kCudaPrefix.size(), kCudaPrefix) != 0)
+    const size_t colon = target.find(':');
+    const kernels::DeviceRow &device =
+        *kernels::find_device(target.substr(0, colon));
+    // A host emulates what it lacks.
+    if (device.device_class == kernels::DeviceClass::Host)
       continue;
-    if (precision == "fp64")
-      throw Failure(
-          Usage,
-          "--precision=fp64 is for gradient checks on the CPU; --target=" +
-              target + " computes in fp32 at most");
-    unsigned long architecture =
-        std::strtoul(target.c_str() + kCudaPrefix.size(), nullptr, 10);
+    if (precision == "fp64" &&
+        !kernels::first_architecture(device.name, "matmul", "f64"))
+      throw Failure(Usage, "--precision=fp64 is for gradient checks on the "
+                           "CPU; --target=" +
+                               target + " computes in fp32 at most");
+    const unsigned number = kernels::architecture_number(target);
     for (const Requirement &needs : kRequirements) {
-      unsigned first =
-          *mpc::kernels::first_architecture(needs.kernel, needs.type);
-      if (precision == needs.precision && architecture < first)
-        throw Failure(Usage, "--precision=" + precision + " needs sm_" +
-                                 std::to_string(first) +
-                                 " or newer: GPUs of --target=" + target +
-                                 " do not multiply in " + needs.name +
-                                 "; give " + needs.remedy);
+      if (precision != needs.precision)
+        continue;
+      const auto first = firstArchitecture(device, needs);
+      if (first && number >= kernels::architecture_number(*first))
+        continue;
+      std::string message =
+          "--precision=" + precision + " needs " +
+          (first ? std::string(*first) + " or newer" : "another device") +
+          ": GPUs of --target=" + target + " do not multiply in " + needs.name +
+          "; give --precision=" + needs.remedy;
+      if (first)
+        message += " or --target=" + join(device, *first);
+      throw Failure(Usage, message);
     }
   }
 }

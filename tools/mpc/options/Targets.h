@@ -9,8 +9,9 @@
 
 namespace mpc::tool {
 
-/// Accepts "cpu", "cuda" and "cuda:sm_90", several of them with commas
-/// between, and writes "cuda" as the architecture that it stands for.
+/// Accepts what kernels/devices.def has ("cpu", "cuda" and "cuda:sm_90"),
+/// several of them with commas between, and writes "cuda" as the architecture
+/// that it stands for.
 class TargetList : public CLI::Validator {
 public:
   TargetList();

@@ -4,6 +4,8 @@
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/training/Trainer.h"
 
+#include "kernels/devices.h"
+
 #include <nlohmann/json.hpp>
 
 #include <cerrno>
@@ -158,11 +160,12 @@ void Trainer::printSummary(const ProgressState &state) const {
     std::printf("checkpoint: %s\n", lastCheckpoint.c_str());
 }
 
-/// What computed the steps. A CPU needs no mention, also where the package has
-/// code for a GPU and the machine has none ("cpu (not on CUDA: ...").
+/// What computed the steps. The default device needs no mention, also where the
+/// package has code for a GPU and the machine has none ("cpu (not on CUDA:
+/// ...").
 void Trainer::printDevice() const {
   const std::string device = mpc_session_device(session.get());
-  if (device.rfind("cpu", 0) == 0)
+  if (device.rfind(mpc::kernels::kDevices[0].name, 0) == 0)
     return;
   nlohmann::ordered_json json;
   json["device"] = device;

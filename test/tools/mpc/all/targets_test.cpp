@@ -73,10 +73,10 @@ TEST(Targets, ComputeInWhatTheirArithmeticHas) {
   EXPECT_EQ(refusal({"cuda:sm_100"}, "bf16"), "");
   EXPECT_EQ(refusal({"cuda:sm_70", "cuda:sm_75"}, "fp16"), "");
   EXPECT_EQ(refusal({"cuda:sm_75"}, "fp32"), "");
-  EXPECT_EQ(
-      refusal({"cpu", "cuda:sm_90", "cuda:sm_75"}, "bf16"),
-      "--precision=bf16 needs sm_80 or newer: GPUs of --target=cuda:sm_75 do "
-      "not multiply in bf16; give --precision=fp16");
+  EXPECT_EQ(refusal({"cpu", "cuda:sm_90", "cuda:sm_75"}, "bf16"),
+            "--precision=bf16 needs sm_80 or newer: GPUs of "
+            "--target=cuda:sm_75 do not multiply in bf16; give "
+            "--precision=fp16 or --target=cuda:sm_80");
   EXPECT_EQ(refusal({"cpu", "cuda:sm_80"}, "fp64"),
             "--precision=fp64 is for gradient checks on the CPU; "
             "--target=cuda:sm_80 computes in fp32 at most");

@@ -1,6 +1,6 @@
 //===- GpuTarget.h - The GPUs that kernels are compiled for -----*- C++ -*-===//
-#ifndef MPC_COMPILER_TARGET_GPUTARGET_H
-#define MPC_COMPILER_TARGET_GPUTARGET_H
+#ifndef MPC_COMPILER_TARGET_CUDA_GPUTARGET_H
+#define MPC_COMPILER_TARGET_CUDA_GPUTARGET_H
 
 #include "compiler/Support/Report.h"
 
@@ -28,6 +28,9 @@ const GpuArchitecture *findGpuArchitecture(llvm::StringRef name);
 /// may ask for.
 std::vector<std::string> gpuFeatures(const GpuArchitecture &architecture);
 
+/// What code has among its features that is for the host simulator of GPUs.
+inline constexpr llvm::StringLiteral kSimulatedFeature = "simulated";
+
 /// Compiles the NVVM kernels of `module` to PTX. Errors are ours.
 llvm::Expected<std::string> compilePtx(mlir::ModuleOp module,
                                        const GpuArchitecture &architecture);
@@ -49,4 +52,4 @@ assemblePtx(llvm::StringRef ptx, const GpuArchitecture &architecture);
 
 } // namespace mpc
 
-#endif // MPC_COMPILER_TARGET_GPUTARGET_H
+#endif // MPC_COMPILER_TARGET_CUDA_GPUTARGET_H

@@ -1,12 +1,17 @@
 //===- machine_test.cpp - How fast machines are ---------------------------===//
 
-#include "compiler/Support/Machine.h"
+#include "compiler/Target/Backend.h"
 
 #include <gtest/gtest.h>
 
 using namespace mpc;
 
 namespace {
+
+Machine findMachine(const char *device,
+                    const std::vector<std::string> &features) {
+  return findBackend(device)->machine(features);
+}
 
 // What formats are chosen by must not pay where a format has no units.
 TEST(Machine, GainsByUnitsAlone) {

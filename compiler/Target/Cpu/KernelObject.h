@@ -1,6 +1,6 @@
 //===- KernelObject.h - Kernels to machine code -----------------*- C++ -*-===//
-#ifndef MPC_COMPILER_TARGET_KERNELOBJECT_H
-#define MPC_COMPILER_TARGET_KERNELOBJECT_H
+#ifndef MPC_COMPILER_TARGET_CPU_KERNELOBJECT_H
+#define MPC_COMPILER_TARGET_CPU_KERNELOBJECT_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
@@ -21,4 +21,4 @@ llvm::Error compileKernels(mlir::ModuleOp module, const CpuTarget &target,
 
 } // namespace mpc
 
-#endif // MPC_COMPILER_TARGET_KERNELOBJECT_H
+#endif // MPC_COMPILER_TARGET_CPU_KERNELOBJECT_H

@@ -1,8 +1,8 @@
 //===- KernelObject.cpp - Kernels to machine code -------------------------===//
 
-#include "compiler/Target/KernelObject.h"
+#include "compiler/Target/Cpu/KernelObject.h"
 
-#include "compiler/Target/CpuTarget.h"
+#include "compiler/Target/Cpu/CpuTarget.h"
 #include "compiler/Target/KernelModule.h"
 #include "compiler/Target/TemporaryFolder.h"
 

@@ -1,6 +1,6 @@
 //===- GpuTarget.cpp - The GPUs that kernels are compiled for -------------===//
 
-#include "compiler/Target/GpuTarget.h"
+#include "compiler/Target/Cuda/GpuTarget.h"
 
 #include "compiler/Target/KernelModule.h"
 #include "compiler/Target/TemporaryFolder.h"

@@ -1,6 +1,6 @@
 //===- CpuTarget.h - The CPU that kernels are compiled for ------*- C++ -*-===//
-#ifndef MPC_COMPILER_TARGET_CPUTARGET_H
-#define MPC_COMPILER_TARGET_CPUTARGET_H
+#ifndef MPC_COMPILER_TARGET_CPU_CPUTARGET_H
+#define MPC_COMPILER_TARGET_CPU_CPUTARGET_H
 
 #include "llvm/Support/Error.h"
 
@@ -32,4 +32,4 @@ llvm::Expected<CpuTarget> findCpuTarget(llvm::StringRef name);
 
 } // namespace mpc
 
-#endif // MPC_COMPILER_TARGET_CPUTARGET_H
+#endif // MPC_COMPILER_TARGET_CPU_CPUTARGET_H

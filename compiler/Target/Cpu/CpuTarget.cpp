@@ -1,6 +1,6 @@
 //===- CpuTarget.cpp - The CPU that kernels are compiled for --------------===//
 
-#include "compiler/Target/CpuTarget.h"
+#include "compiler/Target/Cpu/CpuTarget.h"
 
 #include "kernels/cpu_isa.h"
 
