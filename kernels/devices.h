@@ -25,7 +25,7 @@ inline constexpr DeviceRow kDevices[] = {
 };
 
 // Null if there is no such device.
-inline const DeviceRow* find_device(std::string_view name) {
+constexpr const DeviceRow* find_device(std::string_view name) {
   for (const DeviceRow& row : kDevices)
     if (row.name == name) return &row;
   return nullptr;

@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "runtime/src/device/cpu_count.h"
+#include "runtime/src/device/cpu/cpu_count.h"
 #include "test/runtime/package.h"
 
 namespace mpc::test {

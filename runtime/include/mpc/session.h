@@ -69,7 +69,8 @@ typedef struct mpc_step_info_s {
 // destroys `*out_session`.
 //
 // Devices are "cpu"; "cuda" or "cuda:<number>"; and "auto": the first CUDA
-// device if there is one that runs the program's code, else the CPU.
+// device if there is one that runs the program's code, else the CPU. Others
+// may be built in.
 //
 // Returns MPC_INVALID_ARGUMENT, MPC_OUT_OF_MEMORY, MPC_UNAVAILABLE (no such
 // device, or no code for it), MPC_INCOMPATIBLE (a kernel cannot run on this

@@ -151,23 +151,14 @@ struct OpenedDevice {
   std::string note;  // Why it is not another one, for people; or "".
 };
 
-// Opens a device by name for a program, which must outlive it: "cpu", "cuda",
-// "cuda:1"; "auto" is the first CUDA device if the program has code that it
-// runs, else the CPU. MPC_UNAVAILABLE if this machine has none such,
-// MPC_INCOMPATIBLE if it cannot run the program's code.
+// Opens a device by name for a program, which must outlive it: a name of
+// kernels/devices.def, of accelerators with a number ("cuda:1"); "auto" is the
+// first accelerator if the program has code that it runs, else a host.
+// MPC_UNAVAILABLE if this machine has none such, MPC_INCOMPATIBLE if it cannot
+// run the program's code.
 mpc_status_t open_device(const char* name, const mpc_program_t& program,
                          const DeviceOptions& options,
                          OpenedDevice* out_device);
-
-// The two kinds; `variant` is the program's for that kind.
-mpc_status_t open_cpu_device(const mpc_program_t& program,
-                             const schema::Variant& variant,
-                             const DeviceOptions& options,
-                             std::unique_ptr<Device>* out_device);
-mpc_status_t open_cuda_device(int index, const mpc_program_t& program,
-                              const schema::Variant& variant,
-                              const DeviceOptions& options,
-                              std::unique_ptr<Device>* out_device);
 
 }  // namespace mpc::runtime
 

@@ -15,6 +15,7 @@
 #include "kernels/kernel.h"
 #include "kernels/observation.h"
 #include "runtime/src/base/number.h"
+#include "runtime/src/device/driver.h"
 #include "runtime/src/program/program.h"
 #include "runtime/src/program/roles.h"
 
@@ -154,7 +155,13 @@ class Checker {
   uint32_t num_functions() const {
     return variant_->functions() ? variant_->functions()->size() : 0;
   }
-  bool on_cpu() const { return variant_->device()->string_view() == "cpu"; }
+  // Of the variant; null if this runtime knows no such device.
+  const DeviceDriver* driver() const {
+    const DeviceKind* kind =
+        find_device_kind(variant_->device()->string_view());
+    return kind ? kind->driver : nullptr;
+  }
+  bool has_blocks() const { return driver() && driver()->has_blocks; }
 
   const schema::Program& root_;
   struct StatusDeleter {
@@ -313,8 +320,8 @@ mpc_status_t Checker::check_variants() {
     MPC_RETURN_IF_ERROR(check_variant());
   }
   // What runs nowhere else must run here.
-  if (variants.size() == 1 && on_cpu())
-    note_obstacle(check_cpu_features(*variant_));
+  if (variants.size() == 1 && driver() && driver()->check_machine)
+    note_obstacle(driver()->check_machine(*variant_));
   return nullptr;
 }
 
@@ -367,12 +374,8 @@ mpc_status_t Checker::check_functions() {
   for (uint32_t i = 0; i < num_functions(); ++i)
     if (!is_name(variant_->functions()->Get(i)->symbol()))
       return damaged("function " + std::to_string(i), "its symbol is not text");
-  if (num_functions() > 0 && on_cpu() &&
-      find_segment(root_, file_, schema::SegmentKind::Code, "cpu").size == 0)
-    note_obstacle(
-        mpc_status_make(MPC_INCOMPATIBLE,
-                        "the package has no code for the device 'cpu'; compile "
-                        "the model with option 'target'=cpu"));
+  if (driver() && driver()->check_code)
+    note_obstacle(driver()->check_code(root_, file_, *variant_));
   return nullptr;
 }
 
@@ -675,7 +678,7 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
   auto kernel = static_cast<kernels::KernelId>(instruction.kernel());
   bool by_bytes =
       kernel == kernels::KernelId::copy || kernel == kernels::KernelId::zero;
-  uint64_t alignment = generated  ? (on_cpu() ? 1 : kVectorAlignment)
+  uint64_t alignment = generated  ? (has_blocks() ? kVectorAlignment : 1)
                        : by_bytes ? 1
                                   : kernels::kOperandAlignment;
   for (uint32_t i = 0; i < instruction.operands()->size(); ++i)
@@ -688,7 +691,7 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
   if (instruction.items() > static_cast<uint64_t>(INT64_MAX) ||
       instruction.grain() == 0)
     return damaged(where, "its number of items is invalid");
-  if (on_cpu()) return nullptr;
+  if (!has_blocks()) return nullptr;
   constexpr uint32_t kMaxThreads = 1024;
   constexpr uint64_t kMaxBlocks = INT32_MAX;
   if (instruction.threads() == 0 || instruction.threads() > kMaxThreads ||

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/devices.h"
 #include "runtime/src/base/guard.h"
 #include "runtime/src/program/roles.h"
 #include "runtime/src/session/session.h"
@@ -97,8 +98,9 @@ mpc_status_t create_session(const mpc_program_t* program,
   session->asynchronous = options.asynchronous != 0;
   session->allow_non_finite = options.allow_non_finite != 0;
   OpenedDevice opened;
-  MPC_RETURN_IF_ERROR(open_device(options.device ? options.device : "cpu",
-                                  *program, device_options, &opened));
+  MPC_RETURN_IF_ERROR(open_device(
+      options.device ? options.device : kernels::kDevices[0].name.data(),
+      *program, device_options, &opened));
   session->device = std::move(opened.device);
   session->variant = opened.variant;
   session->device_note = std::move(opened.note);

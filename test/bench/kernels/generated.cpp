@@ -264,7 +264,7 @@ class Program {
   bool inPlace = false;  ///< A result took the memory of an argument.
 
  private:
-  /// As runtime/src/device/cpu.cpp does it.
+  /// As runtime/src/device/host.cpp does it.
   static void runShared(const Call &call, void *const *operands) {
     if (call.threads == 1) return call.function(operands, 0, call.items);
 #pragma omp parallel num_threads(call.threads)

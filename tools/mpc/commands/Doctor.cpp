@@ -1,7 +1,7 @@
 //===- Doctor.cpp - mpc doctor --------------------------------------------===//
 
 #include "kernels/cpu_isa.h"
-#include "runtime/src/device/cpu_count.h"
+#include "runtime/src/device/cpu/cpu_count.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Version.h"
 #include "tools/mpc/base/Gpu.h"

@@ -8,6 +8,7 @@
 
 #include "runtime/src/device/cuda/executable.h"
 #include "runtime/src/device/cuda/module.h"
+#include "runtime/src/device/driver.h"
 
 namespace mpc::runtime {
 
@@ -151,16 +152,21 @@ mpc_status_t CudaDevice::prepare(std::unique_ptr<Executable>* out_executable) {
   return nullptr;
 }
 
-}  // namespace
-
-mpc_status_t open_cuda_device(int index, const mpc_program_t& program,
-                              const schema::Variant& variant,
-                              const DeviceOptions& options,
-                              std::unique_ptr<Device>* out_device) {
+mpc_status_t open_cuda(int index, const mpc_program_t& program,
+                       const schema::Variant& variant,
+                       const DeviceOptions& options,
+                       std::unique_ptr<Device>* out_device) {
   auto device = std::make_unique<CudaDevice>(program, variant, options);
   MPC_RETURN_IF_ERROR(device->open(index));
   *out_device = std::move(device);
   return nullptr;
 }
+
+}  // namespace
+
+// Which code a device takes, and whether it computes in bf16, it says itself.
+const DeviceDriver kCudaDriver = {open_cuda, /*check_code=*/nullptr,
+                                  /*check_machine=*/nullptr,
+                                  /*has_blocks=*/true};
 
 }  // namespace mpc::runtime

@@ -1,4 +1,6 @@
-// The CPU: memory of the process, a team of threads, calls in a flat array.
+// Memory of the process, a team of threads, calls in a flat array.
+
+#include "runtime/src/device/host.h"
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>
@@ -14,8 +16,7 @@
 #include "kernels/cpu/team/team.h"
 #include "kernels/kernel.h"
 #include "runtime/src/device/code.h"
-#include "runtime/src/device/cpu_count.h"
-#include "runtime/src/device/device.h"
+#include "runtime/src/device/cpu/cpu_count.h"
 #include "runtime/src/device/kernel_call.h"
 
 namespace mpc::runtime {
@@ -106,12 +107,13 @@ void run_shared(const Call& call) {
   });
 }
 
-class CpuExecutable : public Executable {
+class HostExecutable : public Executable {
  public:
-  CpuExecutable(const mpc_program_t& program, const schema::Variant& variant,
-                uint8_t* states, uint8_t* arena, const Threads& threads,
-                bool deterministic)
-      : program_(program),
+  HostExecutable(const Host& host, const mpc_program_t& program,
+                 const schema::Variant& variant, uint8_t* states,
+                 uint8_t* arena, const Threads& threads, bool deterministic)
+      : host_(host),
+        program_(program),
         variant_(variant),
         states_(states),
         arena_(arena),
@@ -163,6 +165,7 @@ class CpuExecutable : public Executable {
   }
   mpc_status_t failed(uint32_t entry, size_t index, bool changed) const;
 
+  const Host& host_;
   const mpc_program_t& program_;
   const schema::Variant& variant_;
   uint8_t* const states_;
@@ -181,18 +184,19 @@ class CpuExecutable : public Executable {
   const std::string note_;
 };
 
-mpc_status_t CpuExecutable::prepare(const mpc_allocator_t& allocator) {
+mpc_status_t HostExecutable::prepare(const mpc_allocator_t& allocator) {
   MPC_RETURN_IF_ERROR(find_functions());
   for (const schema::Entry* entry : *variant_.entries())
     MPC_RETURN_IF_ERROR(prepare_entry(*entry));
   return scratch_.allocate(allocator, scratch_size_, "scratch of the kernels");
 }
 
-mpc_status_t CpuExecutable::find_functions() {
+mpc_status_t HostExecutable::find_functions() {
   const auto* functions = variant_.functions();
   if (!functions || functions->size() == 0) return nullptr;
-  MPC_RETURN_IF_ERROR(code_.load(find_segment(
-      *program_.root, program_.file.data(), schema::SegmentKind::Code, "cpu")));
+  MPC_RETURN_IF_ERROR(
+      code_.load(find_segment(*program_.root, program_.file.data(),
+                              schema::SegmentKind::Code, host_.name)));
   for (const schema::Function* function : *functions) {
     GeneratedFunction address = code_.find(function->symbol()->c_str());
     if (!address)
@@ -204,7 +208,7 @@ mpc_status_t CpuExecutable::find_functions() {
   return nullptr;
 }
 
-mpc_status_t CpuExecutable::prepare_entry(const schema::Entry& entry) {
+mpc_status_t HostExecutable::prepare_entry(const schema::Entry& entry) {
   std::vector<Call> calls;
   std::vector<void*> operands;
   if (const auto* instructions = entry.instructions()) {
@@ -228,9 +232,9 @@ mpc_status_t CpuExecutable::prepare_entry(const schema::Entry& entry) {
   return nullptr;
 }
 
-mpc_status_t CpuExecutable::prepare_call(const schema::Instruction& instruction,
-                                         const schema::Entry& entry,
-                                         Call* call) {
+mpc_status_t HostExecutable::prepare_call(
+    const schema::Instruction& instruction, const schema::Entry& entry,
+    Call* call) {
   if (instruction.function() < 0)
     return make_kernel(instruction, entry, &call->kernel);
   call->function = functions_[static_cast<size_t>(instruction.function())];
@@ -242,15 +246,15 @@ mpc_status_t CpuExecutable::prepare_call(const schema::Instruction& instruction,
   return nullptr;
 }
 
-mpc_status_t CpuExecutable::make_kernel(const schema::Instruction& instruction,
-                                        const schema::Entry& entry,
-                                        const kernels::Kernel** out_kernel) {
+mpc_status_t HostExecutable::make_kernel(const schema::Instruction& instruction,
+                                         const schema::Entry& entry,
+                                         const kernels::Kernel** out_kernel) {
   const kernels::KernelDesc desc = describe_call(instruction);
   std::vector<int64_t> key = key_of(desc);
   auto found = kernels_.find(key);
   if (found == kernels_.end()) {
     std::string error;
-    auto kernel = kernels::make_cpu_kernel(desc, context_, &error);
+    auto kernel = host_.make_kernel(desc, context_, &error);
     if (!kernel) return kernel_error(entry, instruction, error);
     scratch_size_ = std::max(scratch_size_, kernel->scratch_bytes());
     found = kernels_.emplace(std::move(key), std::move(kernel)).first;
@@ -261,8 +265,8 @@ mpc_status_t CpuExecutable::make_kernel(const schema::Instruction& instruction,
 
 // Running out of memory is the only way for a kernel to fail: its description
 // was checked.
-mpc_status_t CpuExecutable::failed(uint32_t entry, size_t index,
-                                   bool changed) const {
+mpc_status_t HostExecutable::failed(uint32_t entry, size_t index,
+                                    bool changed) const {
   const schema::Instruction& instruction =
       *instructions_of(entry)->Get(static_cast<uint32_t>(index));
   const char* name = instruction.name() ? instruction.name()->c_str() : "";
@@ -278,8 +282,8 @@ mpc_status_t CpuExecutable::failed(uint32_t entry, size_t index,
 }
 
 // The values that are due when so many entry points have run.
-void CpuExecutable::read_values(const Submission& submission,
-                                size_t entries_done) {
+void HostExecutable::read_values(const Submission& submission,
+                                 size_t entries_done) {
   for (size_t i = 0; i < submission.num_values; ++i) {
     const Value& value = submission.values[i];
     if (std::min<size_t>(value.after, submission.num_entries) == entries_done)
@@ -288,7 +292,7 @@ void CpuExecutable::read_values(const Submission& submission,
   }
 }
 
-mpc_status_t CpuExecutable::submit(const Submission& submission) {
+mpc_status_t HostExecutable::submit(const Submission& submission) {
   MPC_RETURN_IF_ERROR(threads_.check());
   Work work(threads_);
   for (size_t i = 0; i < submission.num_inputs; ++i) {
@@ -307,7 +311,7 @@ mpc_status_t CpuExecutable::submit(const Submission& submission) {
   return nullptr;
 }
 
-mpc_status_t CpuExecutable::run(uint32_t entry, bool* changed) const {
+mpc_status_t HostExecutable::run(uint32_t entry, bool* changed) const {
   const std::vector<Call>& calls = calls_[entry];
   const size_t reads_only = variant_.entries()->Get(entry)->reads_only();
   for (size_t i = 0; i < calls.size(); ++i) {
@@ -318,7 +322,7 @@ mpc_status_t CpuExecutable::run(uint32_t entry, bool* changed) const {
   return nullptr;
 }
 
-mpc_status_t CpuExecutable::trace(uint32_t entry, Observer& observer) {
+mpc_status_t HostExecutable::trace(uint32_t entry, Observer& observer) {
   MPC_RETURN_IF_ERROR(threads_.check());
   Work work(threads_);
   const std::vector<Call>& calls = calls_[entry];
@@ -331,11 +335,15 @@ mpc_status_t CpuExecutable::trace(uint32_t entry, Observer& observer) {
   return nullptr;
 }
 
-class CpuDevice : public Device {
+class HostDevice : public Device {
  public:
-  CpuDevice(const mpc_program_t& program, const schema::Variant& variant,
-            const DeviceOptions& options)
-      : program_(program), variant_(variant), options_(options) {}
+  HostDevice(const Host& host, const mpc_program_t& program,
+             const schema::Variant& variant, const DeviceOptions& options)
+      : host_(host),
+        program_(program),
+        variant_(variant),
+        options_(options),
+        name_(host.name) {}
 
   const std::string& name() const override { return name_; }
 
@@ -363,17 +371,18 @@ class CpuDevice : public Device {
     if (device.kind == MPC_DEVICE_HOST) return nullptr;
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "lies in the memory of a device (kind %u), but the "
-                           "session runs on the cpu",
-                           static_cast<unsigned>(device.kind));
+                           "session runs on the %s",
+                           static_cast<unsigned>(device.kind), host_.name);
   }
 
   mpc_status_t prepare(std::unique_ptr<Executable>* out_executable) override {
-    MPC_RETURN_IF_ERROR(threads_.start(options_.threads > 0
-                                           ? static_cast<int>(options_.threads)
-                                           : default_threads()));
+    MPC_RETURN_IF_ERROR(threads_.start(
+        !host_.has_threads      ? 1
+        : options_.threads == 0 ? default_threads()
+                                : static_cast<int>(options_.threads)));
     Work work(threads_);
-    auto executable = std::make_unique<CpuExecutable>(
-        program_, variant_, states_.data(), arena_.data(), threads_,
+    auto executable = std::make_unique<HostExecutable>(
+        host_, program_, variant_, states_.data(), arena_.data(), threads_,
         options_.deterministic);
     MPC_RETURN_IF_ERROR(executable->prepare(options_.allocator));
     *out_executable = std::move(executable);
@@ -385,10 +394,11 @@ class CpuDevice : public Device {
     return space == schema::Space::Arena ? arena_.data() : states_.data();
   }
 
+  const Host& host_;
   const mpc_program_t& program_;
   const schema::Variant& variant_;
   const DeviceOptions options_;
-  const std::string name_ = "cpu";
+  const std::string name_;
   Threads threads_;
   Memory states_;
   Memory arena_;
@@ -396,10 +406,22 @@ class CpuDevice : public Device {
 
 }  // namespace
 
-mpc_status_t open_cpu_device(const mpc_program_t& program,
-                             const schema::Variant& variant,
-                             const DeviceOptions& options,
-                             std::unique_ptr<Device>* out_device) {
+mpc_status_t check_host_code(const Host& host, const schema::Program& root,
+                             const uint8_t* file,
+                             const schema::Variant& variant) {
+  if (!variant.functions() || variant.functions()->size() == 0 ||
+      find_segment(root, file, schema::SegmentKind::Code, host.name).size > 0)
+    return nullptr;
+  return mpc_status_make(MPC_INCOMPATIBLE,
+                         "the package has no code for the device '%s'; compile "
+                         "the model with option 'target'=%s",
+                         host.name, host.name);
+}
+
+mpc_status_t open_host(const Host& host, const mpc_program_t& program,
+                       const schema::Variant& variant,
+                       const DeviceOptions& options,
+                       std::unique_ptr<Device>* out_device) {
   constexpr uint32_t kMaxThreads = 1024;
   if (options.threads > kMaxThreads)
     return mpc_status_make(MPC_INVALID_ARGUMENT,
@@ -408,9 +430,10 @@ mpc_status_t open_cpu_device(const mpc_program_t& program,
   if (options.stream)
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "a stream was given, but the session runs on the "
-                           "cpu, which has none");
+                           "%s, which has none",
+                           host.name);
   MPC_RETURN_IF_ERROR(check_cpu_features(variant));
-  *out_device = std::make_unique<CpuDevice>(program, variant, options);
+  *out_device = std::make_unique<HostDevice>(host, program, variant, options);
   return nullptr;
 }
 

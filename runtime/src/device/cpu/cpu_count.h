@@ -1,7 +1,7 @@
 // How many CPUs a session may count on.
 
-#ifndef MPC_RUNTIME_SRC_DEVICE_CPU_COUNT_H_
-#define MPC_RUNTIME_SRC_DEVICE_CPU_COUNT_H_
+#ifndef MPC_RUNTIME_SRC_DEVICE_CPU_CPU_COUNT_H_
+#define MPC_RUNTIME_SRC_DEVICE_CPU_CPU_COUNT_H_
 
 #include <string>
 
@@ -22,4 +22,4 @@ int openmp_version();
 
 }  // namespace mpc::runtime
 
-#endif  // MPC_RUNTIME_SRC_DEVICE_CPU_COUNT_H_
+#endif  // MPC_RUNTIME_SRC_DEVICE_CPU_CPU_COUNT_H_

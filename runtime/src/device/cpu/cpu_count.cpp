@@ -1,4 +1,4 @@
-#include "runtime/src/device/cpu_count.h"
+#include "runtime/src/device/cpu/cpu_count.h"
 
 #include <omp.h>
 

@@ -1,0 +1,38 @@
+// Devices that are the CPU of the process: they differ in their kernels.
+
+#ifndef MPC_RUNTIME_SRC_DEVICE_HOST_H_
+#define MPC_RUNTIME_SRC_DEVICE_HOST_H_
+
+#include <memory>
+#include <string>
+
+#include "kernels/kernel.h"
+#include "runtime/src/device/device.h"
+
+namespace mpc::runtime {
+
+struct Host {
+  // As variants and their code go by.
+  const char* name;
+  // Makes the kernels of the catalog.
+  std::unique_ptr<kernels::Kernel> (*make_kernel)(
+      const kernels::KernelDesc& desc, const kernels::Context& context,
+      std::string* error);
+  // Whether functions and kernels share their work among threads.
+  bool has_threads;
+};
+
+// Opens such a device; `host` must outlive it.
+mpc_status_t open_host(const Host& host, const mpc_program_t& program,
+                       const schema::Variant& variant,
+                       const DeviceOptions& options,
+                       std::unique_ptr<Device>* out_device);
+
+// See DeviceDriver::check_code.
+mpc_status_t check_host_code(const Host& host, const schema::Program& root,
+                             const uint8_t* file,
+                             const schema::Variant& variant);
+
+}  // namespace mpc::runtime
+
+#endif  // MPC_RUNTIME_SRC_DEVICE_HOST_H_
