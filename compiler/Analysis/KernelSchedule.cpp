@@ -50,11 +50,12 @@ int64_t mpc::elementCost(const KernelDomain &domain) {
   return std::max<int64_t>(cost, 1);
 }
 
-KernelSchedule mpc::scheduleKernel(const KernelDomain &domain) {
+KernelSchedule mpc::scheduleKernel(const KernelDomain &domain,
+                                   unsigned maxLanes) {
   using Walk = KernelSchedule::Walk;
   int64_t columns = domain.columns();
   KernelSchedule schedule{};
-  schedule.lanes = 16;
+  schedule.lanes = maxLanes;
   while (schedule.lanes > 1 && int64_t(schedule.lanes / 2) >= columns)
     schedule.lanes /= 2;
   schedule.itemElements = columns;

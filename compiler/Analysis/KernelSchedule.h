@@ -6,6 +6,9 @@
 
 namespace mpc {
 
+/// Elements of f32 in the longest vector.
+constexpr unsigned kVectorLanes = 16;
+
 /// The walk of a kernel, decided from shapes alone: neither the machine nor the
 /// number of threads may change a sum.
 struct KernelSchedule {
@@ -25,7 +28,9 @@ struct KernelSchedule {
   int64_t stripVectors; ///< Columns: vectors of one strip.
 };
 
-KernelSchedule scheduleKernel(const KernelDomain &domain);
+/// With vectors of at most `maxLanes` elements, a power of two.
+KernelSchedule scheduleKernel(const KernelDomain &domain,
+                              unsigned maxLanes = kVectorLanes);
 
 /// Work of one element of the domain in units of a simple vector operation.
 int64_t elementCost(const KernelDomain &domain);

@@ -51,7 +51,7 @@ TEST(KernelsOfFp8, Transpose) {
                                         {64, 64}, {130, 66}, {128, 192}};
   for (const char *type : {"f8E4M3FN", "f8E5M2"})
     for (auto [n, m] : shapes)
-      for (const char *device : {"cpu", "cuda"})
+      for (const char *device : {"cpu", "cuda", "reference"})
         EXPECT_GE(checkKernels(fill(text, {{"{N}", std::to_string(n)},
                                            {"{M}", std::to_string(m)},
                                            {"{T}", type}}),
@@ -61,7 +61,8 @@ TEST(KernelsOfFp8, Transpose) {
 
 INSTANTIATE_TEST_SUITE_P(Sources, Kernels,
                          ::testing::Combine(::testing::ValuesIn(sourceNames()),
-                                            ::testing::Values("cpu", "cuda")),
+                                            ::testing::Values("cpu", "cuda",
+                                                              "reference")),
                          [](const auto &info) {
                            return std::get<0>(info.param) + "_" +
                                   std::get<1>(info.param);

@@ -29,15 +29,14 @@ TEST_P(ModelKernels, DoWhatTheirOpsSay) {
   checkKernels(compiled, 0.05, 1, least);
 }
 
-INSTANTIATE_TEST_SUITE_P(Digits, ModelKernels,
-                         ::testing::Combine(::testing::Values("mlp", "cnn"),
-                                            ::testing::Values("fp32", "bf16",
-                                                              "fp16"),
-                                            ::testing::Values("cpu", "cuda")),
-                         [](const auto &info) {
-                           return std::string(std::get<0>(info.param)) + "_" +
-                                  std::get<1>(info.param) + "_" +
-                                  std::get<2>(info.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Digits, ModelKernels,
+    ::testing::Combine(::testing::Values("mlp", "cnn"),
+                       ::testing::Values("fp32", "bf16", "fp16"),
+                       ::testing::Values("cpu", "cuda", "reference")),
+    [](const auto &info) {
+      return std::string(std::get<0>(info.param)) + "_" +
+             std::get<1>(info.param) + "_" + std::get<2>(info.param);
+    });
 
 } // namespace

@@ -65,44 +65,43 @@ private:
   CpuTarget cpu;
 };
 
-class CpuBackend : public Backend {
-public:
-  using Backend::Backend;
-
-  Machine machine(llvm::ArrayRef<std::string> features) const override {
-    return zen5(llvm::is_contained(features, "avx512f"),
-                llvm::is_contained(features, "avx512bf16"));
-  }
-
-  const FusionLimits &fusionLimits() const override { return limits; }
-
-  std::optional<LaunchShape>
-  launchShape(const KernelDomain &domain) const override {
-    using Walk = KernelSchedule::Walk;
-    KernelSchedule schedule = scheduleKernel(domain);
-    int64_t sums = llvm::count_if(domain.nodes, [](const KernelNode &node) {
-      return node.reduction == KernelReduction::Rows;
-    });
-    if (schedule.walk == Walk::Outer &&
-        (domain.columns() > kMaxStackColumns ||
-         sums * domain.columns() > kMaxStackSums))
-      return std::nullopt;
-    return LaunchShape{schedule.items, schedule.grain, /*threads=*/0,
-                       schedule.lanes, schedule.walk == Walk::Flat};
-  }
-
-  llvm::Expected<std::unique_ptr<DeviceTarget>>
-  findTarget(const TargetRequest &request) const override {
-    if (!request.architectures.empty())
-      return unknownTarget(request.architectures.front());
-    llvm::Expected<CpuTarget> cpu = findCpuTarget(request.cpu);
-    if (!cpu)
-      return cpu.takeError();
-    return std::make_unique<CpuDeviceTarget>(*this, std::move(*cpu));
-  }
-};
-
 } // namespace
+
+Machine CpuBackend::machine(llvm::ArrayRef<std::string> features) const {
+  return zen5(llvm::is_contained(features, "avx512f"),
+              llvm::is_contained(features, "avx512bf16"));
+}
+
+const FusionLimits &CpuBackend::fusionLimits() const { return limits; }
+
+std::optional<LaunchShape>
+CpuBackend::launchShape(const KernelDomain &domain) const {
+  return launchShape(domain, kVectorLanes);
+}
+
+std::optional<LaunchShape> CpuBackend::launchShape(const KernelDomain &domain,
+                                                   unsigned maxLanes) {
+  using Walk = KernelSchedule::Walk;
+  KernelSchedule schedule = scheduleKernel(domain, maxLanes);
+  int64_t sums = llvm::count_if(domain.nodes, [](const KernelNode &node) {
+    return node.reduction == KernelReduction::Rows;
+  });
+  if (schedule.walk == Walk::Outer && (domain.columns() > kMaxStackColumns ||
+                                       sums * domain.columns() > kMaxStackSums))
+    return std::nullopt;
+  return LaunchShape{schedule.items, schedule.grain, /*threads=*/0,
+                     schedule.lanes, schedule.walk == Walk::Flat};
+}
+
+llvm::Expected<std::unique_ptr<DeviceTarget>>
+CpuBackend::findTarget(const TargetRequest &request) const {
+  if (!request.architectures.empty())
+    return unknownTarget(request.architectures.front());
+  llvm::Expected<CpuTarget> cpu = findCpuTarget(request.cpu);
+  if (!cpu)
+    return cpu.takeError();
+  return std::make_unique<CpuDeviceTarget>(*this, std::move(*cpu));
+}
 
 std::unique_ptr<Backend> mpc::createCpuBackend(const kernels::DeviceRow &row) {
   return std::make_unique<CpuBackend>(row);

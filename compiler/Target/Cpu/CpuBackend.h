@@ -15,6 +15,24 @@ llvm::Error addObject(mlir::ModuleOp module, const CpuTarget &cpu,
                       CodeSegment segment, PackageVariant &variant,
                       bool sanitize = false);
 
+/// Also what other devices are derived from that run on the CPU.
+class CpuBackend : public Backend {
+public:
+  using Backend::Backend;
+
+  Machine machine(llvm::ArrayRef<std::string> features) const override;
+  const FusionLimits &fusionLimits() const override;
+  std::optional<LaunchShape>
+  launchShape(const KernelDomain &domain) const override;
+  llvm::Expected<std::unique_ptr<DeviceTarget>>
+  findTarget(const TargetRequest &request) const override;
+
+protected:
+  /// The launch of a kernel whose vectors have at most `maxLanes` elements.
+  static std::optional<LaunchShape> launchShape(const KernelDomain &domain,
+                                                unsigned maxLanes);
+};
+
 } // namespace mpc
 
 #endif // MPC_COMPILER_TARGET_CPU_CPUBACKEND_H

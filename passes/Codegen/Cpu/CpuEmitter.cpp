@@ -252,8 +252,8 @@ void CpuEmitter::run() {
   func.setArgAttrsAttr(nullptr);
 }
 
-LogicalResult mpc::emitKernel(func::FuncOp kernel,
-                              ArrayRef<SharedPlace> places) {
+LogicalResult mpc::emitKernel(func::FuncOp kernel, ArrayRef<SharedPlace> places,
+                              unsigned maxLanes) {
   SmallVector<linalg::GenericOp> ops;
   for (auto op : kernel.getOps<linalg::GenericOp>())
     ops.push_back(op);
@@ -262,7 +262,7 @@ LogicalResult mpc::emitKernel(func::FuncOp kernel,
   if (!domain)
     return kernel.emitError("internal error in mpc-emit-kernels: the ops of '")
            << kernel.getName() << "' have no common domain: " << reason;
-  CpuEmitter emitter(kernel, std::move(*domain));
+  CpuEmitter emitter(kernel, std::move(*domain), maxLanes);
   emitter.run();
   return emitter.verifyPlaces(places, "mpc-emit-kernels");
 }

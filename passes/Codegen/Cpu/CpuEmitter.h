@@ -23,9 +23,9 @@ constexpr int64_t kBlockOfRows = 32;
 
 class CpuEmitter : public Emitter {
 public:
-  CpuEmitter(mlir::func::FuncOp func, KernelDomain domain)
+  CpuEmitter(mlir::func::FuncOp func, KernelDomain domain, unsigned maxLanes)
       : Emitter(func, std::move(domain)),
-        schedule(scheduleKernel(this->domain)) {}
+        schedule(scheduleKernel(this->domain, maxLanes)) {}
 
   void run();
 

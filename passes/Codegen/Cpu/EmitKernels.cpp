@@ -31,7 +31,7 @@ struct EmitKernelsPass : mpc::impl::EmitKernelsPassBase<EmitKernelsPass> {
     auto places = findSharedPlaces(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (func->hasAttr(kKernelAttr) &&
-          failed(emitKernel(func, places.lookup(func.getName()))))
+          failed(emitKernel(func, places.lookup(func.getName()), lanes)))
         return signalPassFailure();
   }
 };

@@ -14,8 +14,10 @@ namespace mpc {
 /// arguments and then the former results. Fails with a diagnostic if the ops
 /// of the function have no common domain, or if a result in the place of an
 /// operand (`places`) is written before that operand is read.
+/// Vectors have at most `maxLanes` elements.
 mlir::LogicalResult emitKernel(mlir::func::FuncOp kernel,
-                               llvm::ArrayRef<SharedPlace> places);
+                               llvm::ArrayRef<SharedPlace> places,
+                               unsigned maxLanes);
 
 } // namespace mpc
 

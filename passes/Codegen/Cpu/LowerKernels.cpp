@@ -48,15 +48,7 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
     MathTarget target = llvm::is_contained(available, "avx512dq")
                             ? MathTarget::Avx512
                             : MathTarget::Any;
-    RewritePatternSet composed(&getContext());
-    populateComposedMathPatterns(composed, target);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(composed))))
-      return signalPassFailure();
-
-    RewritePatternSet patterns(&getContext());
-    populateApproximateMathPatterns(patterns, target);
-    populateMathPolynomialApproximationPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (!libm && failed(approximate(target)))
       return signalPassFailure();
 
     bool hasBf16 = llvm::is_contained(available, "avx512bf16");
@@ -87,6 +79,19 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
     lower.addPass(createReconcileUnrealizedCastsPass());
     if (failed(runPipeline(lower, getOperation())))
       signalPassFailure();
+  }
+
+private:
+  /// Makes polynomials of functions.
+  LogicalResult approximate(MathTarget target) {
+    RewritePatternSet composed(&getContext());
+    populateComposedMathPatterns(composed, target);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(composed))))
+      return failure();
+    RewritePatternSet patterns(&getContext());
+    populateApproximateMathPatterns(patterns, target);
+    populateMathPolynomialApproximationPatterns(patterns);
+    return applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 };
 

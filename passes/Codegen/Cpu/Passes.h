@@ -2,6 +2,8 @@
 #ifndef MPC_PASSES_CODEGEN_CPU_PASSES_H
 #define MPC_PASSES_CODEGEN_CPU_PASSES_H
 
+#include "compiler/Analysis/KernelSchedule.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

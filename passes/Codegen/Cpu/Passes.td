@@ -15,6 +15,10 @@ def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
     (`mpc-plan-memory`), for the signature changes.
     Leaves: kernels without linalg and without tensors.
   }];
+  let options = [
+    Option<"lanes", "lanes", "unsigned", /*default=*/"::mpc::kVectorLanes",
+           "Elements of the longest vector, a power of two">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
                            "::mlir::math::MathDialect"];
@@ -32,7 +36,9 @@ def LowerKernelsPass : Pass<"mpc-lower-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"features", "features", "std::string", /*default=*/"\"\"",
-           "What the CPU has, in LLVM's names, with commas">
+           "What the CPU has, in LLVM's names, with commas">,
+    Option<"libm", "libm", "bool", /*default=*/"false",
+           "Call libm for functions of f32, too, one element at a time">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",

@@ -82,7 +82,7 @@ TEST(Session, RefusesWrongOptions) {
   EXPECT_EQ(outcome.code, MPC_UNAVAILABLE);
   EXPECT_EQ(outcome.message,
             "there is no device 'abacus' on this machine; devices: auto, "
-            "cpu, cuda, cuda:<number>");
+            "cpu, cuda, cuda:<number>, reference");
   options.device = "cuda:x";
   EXPECT_EQ(take(mpc_session_create(program.get(), &options, &session)).code,
             MPC_UNAVAILABLE);

@@ -1,4 +1,5 @@
 // RUN: mpc-opt %s --mpc-emit-kernels --split-input-file | FileCheck %s
+// RUN: mpc-opt %s --mpc-emit-kernels=lanes=1 --split-input-file | FileCheck %s --check-prefix=SCALAR
 
 // A flat kernel: an item is 4096 elements; whole vectors, then a masked tail.
 // CHECK-LABEL: func.func private @flat
@@ -13,6 +14,10 @@
 // CHECK:           llvm.intr.masked.load
 // CHECK:           llvm.intr.masked.store
 // CHECK-NOT:     linalg
+// SCALAR-LABEL: func.func private @flat
+// SCALAR:         arith.mulf {{.*}} : vector<1xf32>
+// SCALAR-NOT:     masked
+// SCALAR:         return
 #id = affine_map<(d0) -> (d0)>
 func.func private @flat(%x: tensor<1000xf32>) -> tensor<1000xf32> attributes {mpc.kernel} {
   %empty = tensor.empty() : tensor<1000xf32>

@@ -1,8 +1,13 @@
 // RUN: mpc-opt %s --mpc-lower-kernels --split-input-file | FileCheck %s --check-prefixes=CHECK,PLAIN
 // RUN: mpc-opt %s --mpc-lower-kernels=features=avx512f,avx512dq --split-input-file | FileCheck %s --check-prefixes=CHECK,AVX512
 // RUN: mpc-opt %s --mpc-lower-kernels=features=avx512f,avx512dq,avx512bf16 --split-input-file | FileCheck %s --check-prefixes=CHECK,BF16
+// RUN: mpc-opt %s --mpc-lower-kernels=libm --split-input-file | FileCheck %s --check-prefix=LIBM
 
-// exp on f32 vectors is a polynomial: no call.
+
+// exp on f32 vectors is a polynomial: no call. With libm it is what LLVM calls
+// expf for.
+// LIBM-LABEL: llvm.func @exp_f32
+// LIBM:         llvm.intr.exp
 // CHECK-LABEL: llvm.func @exp_f32
 // CHECK-NOT:     call
 // CHECK:         llvm.intr.fma

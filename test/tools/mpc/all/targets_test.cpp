@@ -45,8 +45,8 @@ TEST(Targets, EveryKnownArchitectureIsTaken) {
 
 TEST(Targets, UnknownOnesAreRefusedWithTheList) {
   const std::string list =
-      "error: must be cpu, cuda or cuda:sm_N with N 70, 75, 80, 86, 87, 89, "
-      "90, 100, 103 or 120, several with commas between, but has ";
+      "error: must be cpu, cuda, reference or cuda:sm_N with N 70, 75, 80, 86, "
+      "87, 89, 90, 100, 103 or 120, several with commas between, but has ";
   EXPECT_EQ(read("cdua"), list + "'cdua'; did you mean 'cuda'?");
   EXPECT_EQ(read("cpu,cuda:sm_9O"),
             list + "'cuda:sm_9O'; did you mean 'cuda:sm_90'?");

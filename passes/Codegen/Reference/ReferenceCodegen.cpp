@@ -1,0 +1,19 @@
+//===- ReferenceCodegen.cpp - The passes of the reference -----------------===//
+
+#include "passes/Codegen/Codegen.h"
+#include "passes/Codegen/Cpu/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mpc;
+
+/// Those of a CPU, without its vectors and without our approximations.
+static void addPasses(OpPassManager &manager, llvm::ArrayRef<std::string>) {
+  manager.addPass(createEmitKernelsPass({/*lanes=*/1}));
+  manager.addPass(createCSEPass());
+  manager.addPass(createLowerKernelsPass({/*features=*/"", /*libm=*/true}));
+}
+
+const Codegen mpc::kReferenceCodegen = {addPasses, /*registerPasses=*/[] {}};
