@@ -19,9 +19,9 @@ struct LogSumExp {
   T high, low;
 };
 
-// Of scores of which the largest is `largest` and e^(score - largest) adds up
-// to `sum`; of scores that are all minus infinity, whose probabilities are 0,
-// if that is 0. Wide has more digits than T.
+// The logarithm of a sum for scores whose largest is `largest` and whose
+// e^(score - largest) add up to `sum`; of scores that are all minus infinity,
+// whose probabilities are 0, if that is 0. Wide has more digits than T.
 template <typename Wide, typename T>
 MPC_HOST_DEVICE inline LogSumExp<T> log_sum_exp(T largest, T sum) {
   if (sum == 0) return {static_cast<T>(INFINITY), 0};

@@ -25,7 +25,7 @@ enum ObservationField : int64_t {
   kExponents = 8,
 };
 inline constexpr int kExponentCount = 64;
-inline constexpr int kLeastExponent = -44;  // Of the first of them.
+inline constexpr int kLeastExponent = -44;  // Exponent of the first of them.
 
 // floor(log2(size)) of a finite size above 0; at most -127 of a subnormal.
 MPC_HOST_DEVICE inline int exponent_of(float size) {
@@ -37,7 +37,7 @@ MPC_HOST_DEVICE inline int exponent_of(double size) {
   return static_cast<int>(bits >> 52) - 1023;
 }
 
-// Of a part of a tensor whose elements are counted as T, float or double.
+// Observes a part of a tensor whose elements are counted as T, float or double.
 template <typename T>
 struct Observation {
   int64_t nans = 0, infinities = 0, zeros = 0;

@@ -62,7 +62,7 @@ struct PoolShape {
 // neighbours each.
 struct AttentionShape {
   mpc_dtype_t dtype;
-  // Of the result, or of the gradients of query, key and value.
+  // Types of the result, or of the gradients of query, key and value.
   std::array<mpc_dtype_t, 3> result_dtypes;
   int64_t batch, heads, key_heads, queries, keys, depth, value_depth;
   bool causal;

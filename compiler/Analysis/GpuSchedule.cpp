@@ -278,7 +278,7 @@ private:
   const KernelDomain &domain;
   SmallVector<const KernelAccess *> accesses;
   llvm::SmallDenseSet<Value> made; ///< By the kernel itself.
-  int64_t vectors = 0;             ///< Of one row.
+  int64_t vectors = 0;             ///< Vectors in one row.
 };
 
 } // namespace

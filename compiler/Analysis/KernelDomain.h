@@ -71,13 +71,13 @@ struct KernelNode {
 };
 
 struct KernelDomain {
-  llvm::SmallVector<int64_t> sizes; ///< Of the dimensions that are left.
+  llvm::SmallVector<int64_t> sizes; ///< Sizes of the remaining dimensions.
   unsigned rowBegin = 0;            ///< First dimension of the row zone.
   unsigned columnBegin = 0;         ///< First of the column zone: one or none.
   std::vector<KernelNode> nodes;
 
   int64_t outer() const;
-  int64_t rows() const; ///< Of one outer position.
+  int64_t rows() const; ///< Rows at one outer position.
   int64_t columns() const;
   bool hasColumnReduction() const; ///< Sums over columns (one row at a time).
   bool hasRowReduction() const;    ///< Sums over rows.

@@ -24,7 +24,7 @@ struct FusionLimits {
                       ///< its own: what uses it has more to gain from the
                       ///< kernels of its other operands.
   unsigned flatLanes; ///< Large flat kernels may not get fewer lanes.
-  unsigned operands;  ///< Of one kernel.
+  unsigned operands;  ///< Operands of one kernel.
   int64_t largeSum;   ///< A sum over more elements is done in two steps,
   int64_t rowBlocks;  ///< of at most so many blocks.
   bool splitRows;     ///< The same for sums over a few long rows,

@@ -67,7 +67,7 @@ template <typename Number> struct Scan {
 
   TensorFacts facts() const {
     TensorFacts facts;
-    // Of nothing anything is true, and of infinities alone.
+    // For an empty tensor, or one of infinities alone, any statement is true.
     facts.range = low > high ? NumberRange::within(0, 0)
                              : NumberRange::within(double(low), double(high));
     facts.range.mayBeInfinite = hasInfinity || hasMinusInfinity;
@@ -228,7 +228,7 @@ void RangeAnalysis::setToEntryState(FactsLattice *lattice) {
   propagateIfChanged(lattice, lattice->join(facts));
 }
 
-/// Of constants and of states that stay what they are.
+/// Facts about constants and about states that never change.
 std::optional<TensorFacts> RangeAnalysis::factsOfSource(Operation *op) {
   if (auto constant = dyn_cast<train::ConstantOp>(op)) {
     // The seed of the backward pass gets a factor, which changes.

@@ -27,9 +27,9 @@ namespace mpc {
 /// What is known of one tensor.
 struct TensorFacts {
   amp::NumberRange range;
-  /// Of the constants that it is computed from: the largest finite size, and
-  /// the smallest but 0; 0 if there is none. No op in between has bounded
-  /// either.
+  /// Bounds from the constants that it is computed from: the largest finite
+  /// size, and the smallest but 0; 0 if there is none. No op in between has
+  /// bounded either.
   double largest = 0, smallest = 0;
   /// There may be minus infinities, not because something overflowed: a
   /// constant brings them, or an input may.

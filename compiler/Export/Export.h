@@ -70,8 +70,8 @@ struct ExportOptions {
 /// ops that importOnnx makes of the same file. What `states` does not name is
 /// kept, external data included. Of a model that brings its own training step
 /// the initializers of that may be named, too, so that it goes on from there.
-/// Of a folder of ONNX Runtime's training artifacts the model for evaluation is
-/// written, without the loss and with its parameters as initializers.
+/// For a folder of ONNX Runtime's training artifacts the model for evaluation
+/// is written, without the loss and with its parameters as initializers.
 ///
 /// The file appears whole or not at all: it is written beside `outPath`, synced
 /// and renamed. `outPath` may be `originalPath`. Fails with a ModelFileError:

@@ -84,7 +84,7 @@ static ImportResult importTraining(std::shared_ptr<ModelFile> model,
     return result;
   result.error = ModelError::None;
   GraphImporter(model, *opset, &*step, options, &context, result).run();
-  // Of what `mpc export --training` wrote.
+  // The counter that `mpc export --training` wrote.
   int64_t count = 0;
   for (const onnx::StringStringEntryProto &entry :
        model->proto.metadata_props())

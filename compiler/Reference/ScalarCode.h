@@ -82,7 +82,7 @@ private:
     Whole whole = nullptr;
     uint64_t operandMask = ~uint64_t(0);
     bool negates = false; ///< The operand, a boolean that stands for 0 or -1.
-    std::shared_ptr<Block> first, second; ///< Of If and For.
+    std::shared_ptr<Block> first, second; ///< The bodies of If and For.
   };
   struct Block {
     llvm::SmallVector<unsigned> arguments, yields;

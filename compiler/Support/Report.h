@@ -25,7 +25,7 @@ inline constexpr int64_t kReportVersion = 1;
 /// What an assembler says of one kernel; -1 where it does not.
 struct KernelResources {
   std::string kernel;
-  int64_t registers = -1;   ///< Of a thread.
+  int64_t registers = -1;   ///< Registers per thread.
   int64_t stack = -1;       ///< Bytes of a thread, as are spills.
   int64_t spillStores = -1; ///< Bytes written since registers ran out,
   int64_t spillLoads = -1;  ///< and read again.

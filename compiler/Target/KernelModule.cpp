@@ -70,7 +70,7 @@ void mpc::sanitizeKernels(llvm::Module &module) {
       function.addFnAttr(llvm::Attribute::SanitizeAddress);
   llvm::PassBuilder passes;
   Analyses analyses(passes);
-  // Of the code's own globals only addresses are used: nothing to register.
+  // Only the addresses of the code's own globals are used: nothing to register.
   llvm::AddressSanitizerPass(llvm::AddressSanitizerOptions(),
                              /*UseGlobalGC=*/false, /*UseOdrIndicator=*/false,
                              llvm::AsanDtorKind::None, llvm::AsanCtorKind::None)

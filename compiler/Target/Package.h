@@ -27,10 +27,11 @@ struct CodeSegment {
 struct PackageVariant {
   std::string device;    ///< "cpu", "cuda".
   mlir::ModuleOp module; ///< Planned: `exec.entry` and `train.state`.
-  std::string cpu;       ///< Of a CPU: LLVM's name.
-  std::vector<std::string> features; ///< Of a CPU, that the code needs.
+  std::string cpu;       ///< LLVM's name of the CPU.
+  std::vector<std::string> features; ///< CPU features that the code needs.
   std::vector<CodeSegment> code;
-  std::vector<ArchitectureReport> assembled; ///< Of GPUs; not in the file.
+  std::vector<ArchitectureReport>
+      assembled; ///< Reports for GPUs; not in the file.
 };
 
 /// What goes into a package beside them.

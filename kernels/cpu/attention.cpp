@@ -333,7 +333,7 @@ class AttentionKernel : public Kernel {
   const AttentionShape shape_;
   const Strips strips_;
   const bool widened_;
-  const memory::data_type type_;  // Of what the products read.
+  const memory::data_type type_;  // Type of the operands of products.
   Loops loops_;
 
  private:

@@ -7,8 +7,9 @@
 
 namespace mpc::kernels::cpu {
 
-// Of 16-bit matrices, by f32 products; the same bits for any number of threads
-// if `deterministic`. Leading dimensions that could be rows are rows already.
+// A product of 16-bit matrices, by f32 products; the same bits for any number
+// of threads if `deterministic`. Leading dimensions that could be rows are rows
+// already.
 std::unique_ptr<Kernel> make_widened_matmul(const MatmulShape& shape,
                                             int threads, bool deterministic);
 

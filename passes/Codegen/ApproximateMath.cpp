@@ -349,7 +349,7 @@ Value atan(const Formula &f, Value x) {
 
 /// An angle in quarters of a turn and what is left of it, about [-pi/4, pi/4].
 struct Quarters {
-  Value isOdd, isNegative; ///< Of the number of quarters, of its half.
+  Value isOdd, isNegative; ///< Number of quarters, and its half.
   Value rest;
 };
 

@@ -132,12 +132,13 @@ protected:
 
   llvm::DenseMap<mlir::Value, unsigned> operandOf; ///< Memory root -> operand.
   llvm::DenseMap<mlir::Value, NodeResult> producers;
-  llvm::SmallVector<mlir::Value> pointers; ///< Of each operand.
+  llvm::SmallVector<mlir::Value> pointers; ///< Pointer to each operand.
   unsigned arguments = 0;                  ///< Operands that are no results.
   AccessOrder accesses;
 
   unsigned phases = 1;
-  llvm::SmallVector<unsigned> phaseOf; ///< Of each node: when it can be made.
+  llvm::SmallVector<unsigned>
+      phaseOf; ///< Phase of each node: when it can be made.
 
   llvm::DenseMap<NodeResult, mlir::Value> made;       ///< At this position.
   llvm::DenseMap<NodeResult, mlir::Value> rowScalars; ///< In this row.

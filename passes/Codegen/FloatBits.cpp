@@ -173,7 +173,7 @@ struct Fp8Format {
     return b.narrowed(code, kWidth);
   }
 
-  /// Of a subnormal number the leading one that an f32 has without saying so is
+  /// The leading one of a subnormal number, which is implicit in an f32, is
   /// taken out again.
   static Value widen(Bits &b, Value bits, Type type) {
     const Fp8Format format(type);
@@ -338,7 +338,7 @@ static void keepAsBits(func::FuncOp kernel, OwnRounding own) {
     op->getResult(0).replaceAllUsesWith(result);
     op->erase();
   }
-  // Of bytes that were loaded as such.
+  // Casts of bytes that were loaded as such.
   kernel.walk([](arith::BitcastOp op) {
     if (op.getIn().getType() != op.getType())
       return;

@@ -150,7 +150,7 @@ private:
   /// What is compiled for one kind of device.
   struct Device {
     std::string name;             ///< "cuda".
-    std::string suffix;           ///< Of its dumps, where there are others.
+    std::string suffix;           ///< Suffix of its dumps, if there are others.
     OwningOpRef<ModuleOp> module; ///< From the choice of formats on.
     std::string report;           ///< kReportAttr,
     std::string recomputed;       ///< and kRecomputeReportAttr, or "".
@@ -427,7 +427,7 @@ private:
                                       StringRef(row->group));
   }
 
-  /// Of a step that is the model's own all that can be said is how far it goes.
+  /// For the model's own step only the number of steps and its rate can be set.
   ModelError refuseOptions() {
     auto rates = (*module)->getAttrOfType<ArrayAttr>(kLearningRatesAttr);
     for (const std::string &name : options.given)
@@ -599,7 +599,8 @@ private:
   MLIRContext &context;
   ModelDiagnosticHandler handler;
   std::map<std::string, std::string> modulePaths; ///< By node.
-  OwningOpRef<ModuleOp> module; ///< Of all devices, until formats are chosen.
+  OwningOpRef<ModuleOp>
+      module; ///< The module for all devices, until formats are chosen.
   std::vector<Device> devices;
 };
 

@@ -28,13 +28,13 @@ struct Examination {
   };
 
   ModelSurvey survey;
-  std::vector<Output> outputs; ///< Of the model, once it is imported.
+  std::vector<Output> outputs; ///< Outputs of the model, once it is imported.
   std::vector<Fault> faults;
   std::vector<std::string> notes;    ///< Those of a compilation.
   std::string diagnostics;           ///< Lines about a file that is no model.
   std::string loss;                  ///< Empty where nothing says what it is.
   Tensors trained, statistics, kept; ///< Floats, once all are known.
-  ModelError failure = ModelError::None; ///< Of a compilation.
+  ModelError failure = ModelError::None; ///< Failure of a compilation.
   bool predictsOnly = false; ///< The model has no parameters to train.
 };
 

@@ -90,7 +90,7 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   if (precision.scalesLoss())
     pm.addPass(createInsertLossScalingPass(options));
   pm.addPass(createCSEPass());
-  // Of each weight one rounding is left, of which micro-batches need no more.
+  // One rounding of each weight is left, which micro-batches need only once.
   pm.addPass(createHoistWeightQuantizationPass());
   pm.addPass(createReportPrecisionPass());
   pm.addPass(createVerifyPrecisionPass());

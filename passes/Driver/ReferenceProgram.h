@@ -34,7 +34,7 @@ public:
   /// A state, or one tensor of a packed one, as checkpoints name it.
   struct State {
     std::string symbol;
-    int64_t offset; ///< Of the packed state, in elements.
+    int64_t offset; ///< Offset in the packed state, in elements.
     mlir::RankedTensorType type;
     bool isParameter;
   };

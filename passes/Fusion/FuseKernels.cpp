@@ -377,7 +377,7 @@ private:
   DenseMap<Operation *, SmallVector<Operation *, 4>> needs;
   /// And the other way around.
   DenseMap<Operation *, SmallVector<Operation *, 4>> feeds;
-  /// Of ops in no kernel; see endOf.
+  /// End of ops in no kernel; see endOf.
   DenseMap<Operation *, unsigned> ends;
 };
 

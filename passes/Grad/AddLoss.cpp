@@ -394,9 +394,9 @@ struct AddLossPass
         lossName(choice.kind), outputName, target,
         choice.takesLabels() ? StringRef(axis) : StringRef()});
   }
-  std::string outputName; ///< Of the output that is the loss, or has one.
+  std::string outputName; ///< Name of the output that is the loss, or has one.
 
-  /// Of a model that brings its own step `train` and `evaluate` give the loss
+  /// In a model that brings its own step `train` and `evaluate` give the loss
   /// already.
   LogicalResult takeOwnLoss(func::FuncOp predict) {
     ModuleOp module = getOperation();

@@ -531,7 +531,7 @@ private:
   }
 
   const Optimizer *formula = nullptr;
-  OptimizerOptions how; ///< Of the formula.
+  OptimizerOptions how; ///< Options of the formula.
   ParameterGroups parameterGroups;
   train::StateOp parameters;                       ///< The pack.
   llvm::DenseMap<StateRole, ElementsAttr> moments; ///< What some begin with.

@@ -31,10 +31,10 @@ namespace {
 /// Weights that one formula updates, or one whose formula is not packable.
 struct Group {
   SmallVector<train::StateOp> weights;
-  std::vector<UpdateFormula> formulas; ///< Of each weight.
+  std::vector<UpdateFormula> formulas; ///< Formula of each weight.
   SmallVector<int64_t> offsets;        ///< In the pack of the group.
   int64_t begin = 0;                   ///< In that of all parameters.
-  RankedTensorType type;               ///< Of the group's packs.
+  RankedTensorType type;               ///< Type of the group's packs.
   bool isPackable = true;
 };
 
@@ -442,9 +442,9 @@ private:
 
   func::FuncOp function;
   llvm::DenseSet<Value> known;  ///< Gradients of weights, or views of them.
-  llvm::SetVector<Value> loose; ///< Of these, what no formula comes to.
+  llvm::SetVector<Value> loose; ///< Those that belong to no formula.
   llvm::DenseMap<Value, std::pair<Value, int64_t>>
-      firstPacks;                   ///< Of gradients.
+      firstPacks;                   ///< First packs of gradients.
   llvm::StringSet<> differentiated; ///< Weights whose gradients are known.
   std::vector<Group> groups;
   Packing packing;

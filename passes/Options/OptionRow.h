@@ -36,7 +36,7 @@ struct OptionRow {
   Resume resume;
   Export exported;
   std::string help;
-  std::string section, rareSection; ///< Of help.
+  std::string section, rareSection; ///< Headings in help.
   std::string byDefault = {};       ///< As writeWhole has it.
   bool isRare = false;
   bool isFlag = true; ///< Else it is for the library and for passes.

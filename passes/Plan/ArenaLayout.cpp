@@ -137,7 +137,7 @@ public:
 
 private:
   llvm::MutableArrayRef<Lifetime> regions;
-  llvm::SmallVector<int64_t> offsets; ///< Of the last order.
+  llvm::SmallVector<int64_t> offsets; ///< Offsets in the last order.
   std::vector<size_t> best;
   int64_t smallest = std::numeric_limits<int64_t>::max();
 };

@@ -14,9 +14,9 @@ struct ArenaUse {
   std::vector<int64_t> bytes; ///< That hold something still needed.
 };
 
-/// Of an entry point whose instructions say what buffers hold; inputs and
-/// outputs count while instructions use them. Of many instructions some are
-/// taken.
+/// Finds the memory use of an entry point whose instructions say what buffers
+/// hold; inputs and outputs count while instructions use them. Of many
+/// instructions some are taken.
 ArenaUse findArenaUse(exec::EntryOp entry);
 
 } // namespace mpc

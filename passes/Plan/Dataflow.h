@@ -29,7 +29,8 @@ private:
   mlir::ArrayAttr describeParts() const;
 
   mutable mlir::func::FuncOp func; ///< A handle, which reads as mutable.
-  llvm::DenseMap<mlir::Value, int64_t> numbers; ///< Of what is no view.
+  llvm::DenseMap<mlir::Value, int64_t>
+      numbers; ///< Numbers of values that are not views.
   llvm::MapVector<llvm::StringRef, int64_t> reads;
 };
 

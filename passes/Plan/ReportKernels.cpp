@@ -166,7 +166,7 @@ struct Traffic {
   void add(exec::CallOp call) {
     SmallVector<exec::BufferAttr> buffers(
         call.getOperands().getAsRange<exec::BufferAttr>());
-    // Of a table as many rows as there are indices.
+    // A table has as many rows read as there are indices.
     bool looksUp = call.getKernel() == "embedding";
     for (auto [i, buffer] : llvm::enumerate(buffers))
       add(buffer,
@@ -199,7 +199,7 @@ struct Kernel {
   func::FuncOp func;
   bool isTranspose = false;
   std::vector<int64_t> touched; ///< See countTouched.
-  std::string node;             ///< Of the first launch.
+  std::string node;             ///< Node of the first launch.
   std::vector<std::pair<StringRef, int64_t>> launches;
 
   void addLaunch(StringRef entry) {

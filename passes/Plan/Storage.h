@@ -54,7 +54,7 @@ private:
             last = 0; ///< Instructions; of a pack, `first` is its own.
     int64_t offset = 0;
     bool inState = false;
-    /// Of a packed tensor, parts that are made in their place: bytes, and
+    /// For a packed tensor, parts that are made in their place: bytes, and
     /// where.
     llvm::SmallVector<Lifetime::Part> parts;
   };
@@ -88,7 +88,7 @@ private:
   mlir::SymbolTable &symbols;
   const llvm::StringMap<int64_t> &stateOffsets;
   std::vector<Block> blocks;
-  llvm::DenseMap<mlir::Value, Place> places; ///< Of roots.
+  llvm::DenseMap<mlir::Value, Place> places; ///< Places of roots.
   llvm::DenseMap<mlir::Operation *, int64_t> order;
 };
 

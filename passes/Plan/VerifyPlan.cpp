@@ -38,7 +38,7 @@ struct VerifyPlanPass : mpc::impl::VerifyPlanPassBase<VerifyPlanPass>,
       else if (!isa<func::FuncOp>(op) || !op.hasAttr(kKernelAttr))
         fail(op.getLoc(), "a program holds only states, entries and kernels");
     }
-    // Of what lies inside its memory.
+    // Checks what lies inside its memory.
     if (!failed)
       proveMemory();
     if (failed)

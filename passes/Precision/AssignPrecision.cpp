@@ -112,7 +112,7 @@ public:
 
 private:
   StringRef option, text, pattern;
-  std::string fault; ///< Of the pattern.
+  std::string fault; ///< What is wrong with the pattern.
   std::optional<llvm::Regex> regex;
   std::optional<Format> format;
   llvm::StringSet<> seen; ///< Names of nodes.
@@ -146,7 +146,7 @@ public:
                    }));
   }
 
-  /// Of several the last counts, the options of their own before all.
+  /// The last match counts, and the options of their own before all.
   PrecisionOverride of(Operation *op) {
     PrecisionOverride last;
     if (residuals.contains(op))

@@ -44,7 +44,7 @@ namespace {
 /// Initial weights as two of bf16.
 struct SplitValues {
   ElementsAttr value, rest; ///< Null: zeros.
-  double largestChange = 0; ///< Of a weight, relative, in what is kept.
+  double largestChange = 0; ///< Relative change of a weight by rounding.
 };
 } // namespace
 

@@ -187,8 +187,9 @@ private:
     return success();
   }
 
-  /// Of the extents that the mode allows the one that keeps least, and of equal
-  /// ones the one that runs least again: what runs again takes memory, too.
+  /// Chooses among the extents that the mode allows the one that keeps least,
+  /// and among equal ones the one that runs least again: what runs again takes
+  /// memory, too.
   size_t findLeast(func::FuncOp func, const Extents &extents) {
     size_t best = extents.none();
     if (recompute == "none")

@@ -80,7 +80,7 @@ private:
   const StepGraph &graph;
   const llvm::DenseSet<Value> &kept;
   IRMapping copies; ///< Values behind barriers, and recomputed ones.
-  Value after;      ///< Of the backward pass, the last that has memory.
+  Value after;      ///< The last value of the backward pass that has memory.
   Rematerialized totals;
 };
 

@@ -29,9 +29,9 @@ class Workload:
     batch: int
     twin: tuple
     inputs: str  # Where batches lie before a step: "host" or "device".
-    options: tuple = ()  # Of mpc compile.
+    options: tuple = ()  # Options of mpc compile.
     parameters: int = 0
-    flops: float = 0  # Of a step; 0: not what limits it.
+    flops: float = 0  # FLOPs of a step; 0: not what limits it.
     bytes: float = 0  # A step must move; 0: not what limits it.
     part: str = "step"  # What of a step is timed: "step" or "apply".
     precision: str = "bf16"  # Ours. PyTorch's twin of FP8 computes in bf16.

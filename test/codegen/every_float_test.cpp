@@ -80,7 +80,7 @@ const Fp8 kE4M3 = {"f8E4M3FN", 3, 7, 0x7e}, kE5M2 = {"f8E5M2", 2, 15, 0x7b};
 /// what is no number NaN, which has no sign.
 void roundToFp8(uint32_t first, std::vector<uint16_t> &out, const Fp8 &format) {
   const uint32_t exponent = first >> 23 & 0xff, sign = first >> 24 & 0x80;
-  const uint32_t least = 128 - format.bias; // Of normal numbers.
+  const uint32_t least = 128 - format.bias; // Least normal number.
   const uint32_t drop = 23 - format.fraction;
   for (uint32_t i = 0; i < kBlock; ++i) {
     const uint32_t number = ((first + i) & 0x7fffff) | 0x800000;

@@ -39,7 +39,7 @@ struct Kernel {
   std::vector<mlir::RankedTensorType> inputs, outputs;
   int64_t items;
   mlir::func::FuncOp source; ///< In linalg.
-  unsigned threads;          ///< Of a block on a GPU; 0 on a CPU.
+  unsigned threads;          ///< Threads of a block on a GPU; 0 on a CPU.
   void *code;
 };
 

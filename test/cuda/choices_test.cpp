@@ -97,7 +97,7 @@ TEST_F(ChoicesFile, ManyProcessesAtOnce) {
     ::waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
   }
-  // Of two that write at once one may be lost, never both.
+  // If two write at once one may be lost, never both.
   Choices choices(folder.string(), "file");
   int found = 0;
   for (int process = 0; process < kProcesses; ++process)

@@ -79,7 +79,7 @@ cudnnStatus_t execute(cudnnHandle_t, cudnnBackendDescriptor_t,
   return CUDNN_STATUS_SUCCESS;
 }
 
-// Of an H200, but for what goes with the architecture.
+// Properties of an H200, but for what goes with the architecture.
 std::string properties(int compute_capability) {
   const int shared = compute_capability == 80 ? 166912 : 232448;
   return R"({"deviceName": "a GPU that is not there", "cudaDeviceId": 0,

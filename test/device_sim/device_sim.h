@@ -52,7 +52,7 @@ const char* name_of(Order order);
 
 struct Options {
   Order order = Order::kAscending;
-  // Of the permutations of kShuffled.
+  // Seed of the permutations of kShuffled.
   uint64_t seed = 1;
   // A thread that exits while others go on to a barrier is legal from sm_70 on,
   // but seldom meant: true makes it an error.

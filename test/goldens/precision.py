@@ -17,7 +17,7 @@ here = pathlib.Path(__file__).resolve().parent / "precision"
 # One batch is a sample of rounding errors: ours and autocast's differ by a tenth where
 # they round the same tensors.
 SLACK = 1.1
-POINT = 0.01 # Of accuracy.
+POINT = 0.01 # Largest difference in accuracy.
 failures = []
 
 

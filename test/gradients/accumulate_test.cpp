@@ -21,7 +21,7 @@ struct LossCase {
   const char *nodes; ///< From `y` [N,4] and `labels` [N] to `loss`.
   const char *option = "";
   bool ignores = false;   ///< Labels have some -1, the second batch no others.
-  const char *shape = ""; ///< Of the loss.
+  const char *shape = ""; ///< Shape of the loss.
 };
 
 const LossCase kLosses[] = {

@@ -19,7 +19,7 @@ struct Model {
   const char *loss = nullptr; ///< `--loss`, of `y`; null: the loss is there.
   double low = -1, high = 1;  ///< Range of the targets of that loss.
   int opset = 23;
-  uint64_t seed = 1; ///< Of the first parameter's values; others follow.
+  uint64_t seed = 1; ///< Seed of the first parameter's values; others follow.
 };
 
 const std::vector<Model> &models();

@@ -100,7 +100,7 @@ const std::vector<Model> &modelsOfGradients() {
        "i = Constant <value = int64[4] {0, 3, 1, 3}> () r = Gather (x, i) "
        "h = Sin (r) y = " MPC_GRADIENT("\"x\"", "h") "(x)",
        "4,3"},
-      // Of the third order: a gradient of a gradient is differentiated.
+      // Third order: a gradient of a gradient is differentiated.
       {"Gradient_third", "x[3,4] w[3,4]",
        "a = Mul (x, w) s = Sigmoid (a) g = " MPC_GRADIENT(
            "\"x\"", "s") "(x) y = " MPC_GRADIENT("\"x\"", "g") "(x)",
@@ -109,7 +109,7 @@ const std::vector<Model> &modelsOfGradients() {
        "a = Mul (x, w) s = Gelu (a) g = " MPC_GRADIENT(
            "\"x\"", "s") "(x) y = " MPC_GRADIENT("\"x\"", "g") "(x)",
        "3,4"},
-      // Of what stands in between, of several, and at other values.
+      // With respect to intermediate values, of several, and at other values.
       {"Gradient_inner", "x[3,4] w[3,4]",
        "a = Mul (x, w) h = Sin (a) y = " MPC_GRADIENT("\"a\"", "h") "(a)",
        "3,4"},

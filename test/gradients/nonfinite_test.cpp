@@ -193,8 +193,8 @@ TEST_P(NonFinite, UpdatesThatOverflowAreNotMade) {
   expectFinite(session);
 }
 
-// Of an update no micro-batch leaves a trace if one of them is bad: neither in
-// statistics nor in the counter that keys random numbers.
+// An update leaves no trace of its micro-batches if one of them is bad: neither
+// in statistics nor in the counter that keys random numbers.
 TEST_P(NonFinite, MicroBatchesLeaveNoTrace) {
   for (const char *name : {"mlp", "cnn"}) {
     SCOPED_TRACE(name);

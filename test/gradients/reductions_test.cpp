@@ -21,7 +21,7 @@ struct ReductionCase {
   const char *reduction;
   bool weighted, ignores;
   double loss;
-  Values gradient; ///< Of w, [2, 3].
+  Values gradient; ///< Gradient of w, [2, 3].
 };
 
 // F.cross_entropy(x @ w, labels, [0.5, 1, 2] or None, ignore_index=1 or -100,

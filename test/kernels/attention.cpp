@@ -39,8 +39,8 @@ std::vector<double> in_two_parts(const TensorDesc& desc,
 
 // One query of one head with its keys, in f64.
 struct Query {
-  // Of all keys that it sees: probabilities, how far these are off relative to
-  // themselves, and the sums of the absolute scores' terms.
+  // Sums over all keys that it sees: probabilities, how far these are off
+  // relative to themselves, and the sums of the absolute scores' terms.
   std::vector<double> p;
   double log_sum_exp = 0, largest_score = 0, largest_terms = 0;
 };
@@ -280,7 +280,7 @@ void expect_exact_for_large_scores(mpc_dtype_t dtype, const MakeKernel& make) {
                                                : 0x1p-23;
   std::vector<double> equal(21, 1.0), apart;
   for (int i = 0; i < 21; ++i) apart.push_back(1 + i * unit);
-  // Of f16 the queries must be finite.
+  // In f16 the queries must be finite.
   for (const int exponent : {0, 7, 14, 15, 17, 20, 27, 33, 100, 126})
     for (const double sign : {1.0, -1.0})
       for (const std::vector<double>& keys : {equal, apart}) {
@@ -329,7 +329,7 @@ void expect_zeros_for_empty_rows(mpc_dtype_t dtype, const MakeKernel& make) {
                                  made[1]});
   EXPECT_EQ(grads[0][1], 0);
   EXPECT_EQ(grads[2], (std::vector<double>{0.5, 0.5, 0.5, 0.5}));
-  // Of the first query alone: 2^-100 times p (v - result), p being a half.
+  // Only the first query: 2^-100 times p (v - result), p being a half.
   EXPECT_EQ(grads[1], (std::vector<double>{-0x1p-101, 0x1p-101}));
 }
 

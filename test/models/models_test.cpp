@@ -38,8 +38,8 @@ void PrintTo(const Tolerance &tolerance, std::ostream *os) {
 constexpr Tolerance kTolerances[] = {
     {"fp32", 2e-6, 2e-6}, {"bf16", 3e-2, 4e-2}, {"fp16", 1e-2, 8e-3}};
 
-/// Of each model, by name: GROUP/NAME.onnxtxt, beside which NAME.json has the
-/// numbers.
+/// Files of each model, by name: GROUP/NAME.onnxtxt, beside which NAME.json has
+/// the numbers.
 const std::map<std::string, std::filesystem::path> &models() {
   static const auto all = [] {
     std::map<std::string, std::filesystem::path> found;
@@ -87,7 +87,7 @@ double worst(const Values &found, const Values &wanted, double scale) {
   EXPECT_EQ(found.size(), wanted.size());
   double result = 0;
   for (size_t i = 0; i < std::min(found.size(), wanted.size()); ++i) {
-    double want = float(wanted[i]); // Of 1e39: infinity.
+    double want = float(wanted[i]); // 1e39 becomes infinity.
     if (found[i] == want)
       continue;
     double error = std::fabs(found[i] - want) / scale;

@@ -229,7 +229,7 @@ struct Layout {
   const Type *type = nullptr;
   bool isBigEndian = false, isFortran = false;
   std::vector<int64_t> shape;
-  uint64_t begin = 0, bytes = 0; ///< Of the data.
+  uint64_t begin = 0, bytes = 0; ///< Begin and size of the data.
 };
 } // namespace
 

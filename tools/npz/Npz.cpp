@@ -148,7 +148,7 @@ bool Reader::has(const std::string &name) const {
 static ArchiveFile openMember(zip_t *archive, const Member &member,
                               const std::string &path,
                               const std::string &name) {
-  // Of the others a byte can become anything: those of bzip2 a megabyte.
+  // Other methods can turn a byte into anything: bzip2 into a megabyte.
   if (member.method != ZIP_CM_STORE && member.method != ZIP_CM_DEFLATE)
     fail(path, "array '" + name +
                    "' is compressed in a way that NumPy does not use; write it "

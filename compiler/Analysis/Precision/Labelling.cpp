@@ -565,7 +565,7 @@ amp::Decision Labelling::explainPrice(Operation *op, Trial other,
           {answer, builder.getI64IntegerAttr(std::abs(more.bytes))}};
 }
 
-/// Of what `op` reads and makes, in bytes.
+/// The cost, in bytes, of the errors of what `op` reads and makes.
 int64_t Labelling::costOfErrors(Operation *op) const {
   int64_t cost = 0;
   for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),

@@ -23,7 +23,7 @@
 //   exist in both types and cost no cast;
 // - each tensor that is rounded, and each cast, has to save `minimumGain`.
 //
-// Of equally cheap choices the one with most f32 wins.
+// Among equally cheap choices the one with most f32 wins.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_ANALYSIS_PRECISION_LABELLING_H

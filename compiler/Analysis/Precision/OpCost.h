@@ -11,7 +11,7 @@ namespace mpc {
 struct OpCost {
   int64_t flops = 0, lowFlops = 0; ///< In all, and in 16 bit or less.
   int64_t fp8Flops = 0, tf32Flops = 0;
-  int64_t bytes = 0, lowBytes = 0; ///< Of floats.
+  int64_t bytes = 0, lowBytes = 0; ///< Bytes of floats.
 
   OpCost &operator+=(const OpCost &other);
 

@@ -88,7 +88,7 @@ static FailureOr<int64_t> checkOpset(const onnx::ModelProto &model,
     isAsked |= isDefaultDomain(node.domain());
   });
   if (opset == 0 && !isAsked)
-    return kNewestOpset; // Of a domain that no node is of.
+    return kNewestOpset; // No node belongs to this domain.
   if (opset == 0)
     return emitError(loc, "the model does not say which opset it uses");
   if (opset < kOldestOpset)
@@ -227,7 +227,8 @@ private:
   ArrayRef<const onnx::GraphProto *> graphs;
   MLIRContext *const context;
   StringMap<Location> defined;
-  StringMap<const onnx::NodeProto *> producers; // Of all nodes.
+  StringMap<const onnx::NodeProto *>
+      producers; // The node that produces each value.
 };
 
 } // namespace
@@ -402,7 +403,7 @@ static LogicalResult checkCounts(const onnx::NodeProto &node, const OpRow &row,
   if (numOutputs > row.maxOutputs)
     return emitError(loc) << "has " << numOutputs
                           << " outputs, but gives at most " << row.maxOutputs;
-  // Of several outputs any may be left out.
+  // Any of several outputs may be left out.
   if (row.maxOutputs == 1 && node.output(0).empty())
     return emitError(loc, "output 0 is missing");
   return success();

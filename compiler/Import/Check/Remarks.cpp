@@ -139,7 +139,7 @@ private:
         "; to use option 'batch', export the model with a dynamic dimension");
   }
 
-  /// Of a list that is known; 0 if there is none.
+  /// The first integer of a list that is known; 0 if there is none.
   int64_t firstInteger(const std::string &name) {
     const onnx::TensorProto *tensor = known.lookup(name);
     if (!tensor || tensor->data_type() != onnx::TensorProto::INT64)

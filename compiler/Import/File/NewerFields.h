@@ -40,7 +40,7 @@ inline std::string readNewerText(const google::protobuf::Message &message,
   const google::protobuf::Reflection &reflection = *message.GetReflection();
   if (const auto *known = message.GetDescriptor()->FindFieldByNumber(number))
     return reflection.GetString(message, known);
-  std::string text; // Of several the last one counts.
+  std::string text; // The last of several values counts.
   const auto &unknown = reflection.GetUnknownFields(message);
   for (int i = 0; i < unknown.field_count(); ++i)
     if (unknown.field(i).number() == number &&

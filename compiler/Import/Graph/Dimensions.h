@@ -62,7 +62,7 @@ private:
   mlir::LogicalResult requireAll(mlir::MLIRContext *context);
 
   std::vector<Symbol> symbols;    // In order of appearance.
-  llvm::StringMap<int64_t> sizes; // Of bound symbols.
+  llvm::StringMap<int64_t> sizes; // Sizes of bound symbols.
   llvm::StringSet<> batchSymbols;
   std::string firstInput;       // The first input with dimensions.
   bool batchIsSymbolic = false; // Axis 0 of the first input.

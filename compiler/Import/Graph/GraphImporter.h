@@ -33,7 +33,7 @@ struct GraphValue {
   mlir::ElementsAttr constant; ///< Without a TensorProto.
   mlir::Location loc;          ///< Who defines it.
   bool isSequence = false;
-  std::vector<std::shared_ptr<GraphValue>> elements = {}; ///< Of a sequence.
+  std::vector<std::shared_ptr<GraphValue>> elements = {}; ///< In a sequence.
 
   /// Whether its value is known at import.
   bool isKnown() const { return tensor || constant; }
@@ -315,18 +315,18 @@ private:
   mlir::func::FuncOp function;
   mlir::Operation *insertStatesBefore = nullptr;
   std::vector<std::pair<std::string, std::string>> aliases;
-  // Of a model's own step.
+  // Parts of the model's own training step.
   llvm::SmallVector<const onnx::ValueInfoProto *> stepInputs;
   llvm::StringMap<mlir::Value> updated; // States that updates have changed.
   std::vector<std::pair<mlir::Value, mlir::Value>> gradients;
   llvm::SetVector<llvm::StringRef> rates; // States: how far updates go.
   llvm::StringSet<> ambiguous;            // Initializers of several graphs.
   std::string lossName;
-  llvm::StringMap<Use> uses; // Of initializers that were looked at.
+  llvm::StringMap<Use> uses; // Uses of initializers found so far.
   int64_t numRandom = 0;
   int64_t numNested = 0; // Nodes of bodies that were imported.
   OpCounter ops;
-  int64_t numElements = 0; // Of all results so far.
+  int64_t numElements = 0; // Elements in all results so far.
   // Constants computed so far, and how many elements they had.
   llvm::DenseSet<mlir::Attribute> knownConstants;
   int64_t numKnownDistinct = 0, numKnownTotal = 0;

@@ -138,7 +138,8 @@ void GraphImporter::noteDetached() {
                            "; use option 'detach'=REGEX to stop them");
 }
 
-/// Of tied weights PyTorch's exporter folds one into another initializer.
+/// PyTorch's exporter folds one of several tied weights into another
+/// initializer.
 void GraphImporter::noteCopies() {
   CopyFinder seen;
   for (const onnx::TensorProto &tensor : graph.initializer()) {

@@ -40,7 +40,7 @@ struct OpRow {
   mlir::LogicalResult (*fold)(ImportedNode &node) = nullptr;
   /// Other ops take tensors alone.
   bool takesSequences = false;
-  /// Of an op that takes any number of inputs, the first of those: from there
+  /// The first of the inputs that an op takes any number of: from there
   /// on none may be left out.
   unsigned firstVariadic = 0;
 };

@@ -52,7 +52,7 @@ bool mpc::isSplat(const TensorBytes &data, size_t size) {
 bool mpc::isMask(const TensorBytes &data, int32_t dataType) {
   constexpr double masked = -1e4;
   auto isPart = [](double value) { return value == 0 || value <= masked; };
-  // Of a weight already the first numbers are neither.
+  // For a weight the first numbers already differ from both.
   size_t size = dataTypeSize(dataType), few = 64 * size;
   TensorBytes begin = data;
   begin.bytes = begin.bytes.take_front(few);
@@ -73,7 +73,7 @@ static bool hasPairs(llvm::ArrayRef<double> values, int64_t columns,
   for (; !values.empty(); values = values.drop_front(columns)) {
     llvm::ArrayRef<double> row = values.take_front(columns);
     if (llvm::all_of(row, [](double value) { return value == 0; }))
-      continue; // Of padding.
+      continue; // Padding.
     for (int64_t i = 0; i < columns; ++i)
       if (i / step % 2 == 0 && !isPair(row[i], row[i + step]))
         return false;
@@ -114,7 +114,7 @@ bool mpc::isPositionalTable(const TensorBytes &data,
     return false;
   int64_t rows = shape[0], columns = shape[1];
   auto isSmall = [](double value) { return std::fabs(value) <= 1 + 1e-6; };
-  // Of a weight already the first numbers tell.
+  // For a weight the first numbers already decide.
   TensorBytes begin = data;
   begin.bytes = begin.bytes.take_front(size * std::min<size_t>(columns, 4096));
   std::vector<double> row = readFloats(begin, tensor.data_type());

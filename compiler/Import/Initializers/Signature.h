@@ -20,7 +20,7 @@ public:
 
   enum class Role {
     Unknown,   ///< The file has no signature.
-    Parameter, ///< Of a module.
+    Parameter, ///< A parameter of a module.
     Buffer,    ///< A buffer of a module, or a tensor of its code.
     Computed,  ///< The exporter computed it from others.
   };

@@ -34,8 +34,9 @@ struct Uses {
   explicit Uses(const onnx::GraphProto &graph);
 
   StringMap<std::string> sources; ///< Initializers behind names.
-  StringMap<unsigned> numUses;    ///< Of initializers, but by Identity nodes.
-  StringSet<> names;              ///< Of everything in the graph.
+  StringMap<unsigned>
+      numUses;       ///< Uses of initializers, not counting Identity nodes.
+  StringSet<> names; ///< Names of everything in the graph.
 };
 
 /// The places of one statistic: nodes that stand for one module.

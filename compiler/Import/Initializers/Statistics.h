@@ -28,7 +28,7 @@ public:
   Statistics(const onnx::GraphProto &graph, bool hasSignature);
 
   struct State {
-    std::string name;        ///< Of the state.
+    std::string name;        ///< Name of the state.
     std::string initializer; ///< Where its value comes from.
   };
 

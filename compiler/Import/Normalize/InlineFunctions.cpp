@@ -93,7 +93,7 @@ private:
   StringMap<const onnx::FunctionProto *> functions;
   StringMap<unsigned> numCalls; ///< With one name: prefixes must differ.
   StringSet<> active;           ///< Functions that are being expanded.
-  StringMap<int64_t> sizes;     ///< Of functions: see expandedCount.
+  StringMap<int64_t> sizes;     ///< Sizes of functions: see expandedCount.
   int64_t numCharacters = 0;
   unsigned depth = 0;
 };

@@ -301,7 +301,7 @@ LogicalResult GraphImporter::importPredict() {
               "left for prediction";
   for (const onnx::ValueInfoProto *output : outputs)
     wanted.insert(output->name());
-  // Of the labels' size there may be no need.
+  // The size of the labels may not be needed.
   llvm::StringSet<> names = wanted;
   (void)nodesBehind(step->inference, names);
   SmallVector<const onnx::ValueInfoProto *> inputs;
@@ -479,7 +479,7 @@ LogicalResult GraphImporter::importEvaluate() {
 }
 
 /// The values that states begin with: initial values where they are known now.
-/// Of others `initialize` makes them, in each session anew.
+/// Imports initial values that `initialize` computes, in each session anew.
 LogicalResult GraphImporter::importBeginnings() {
   if (step->beginnings.empty())
     return success();

@@ -304,7 +304,7 @@ void Joiner::findPrediction() {
         only = &node;
       }
   if (!only || only->input_size() != 2)
-    return; // Of a loss op it is what that takes.
+    return; // The gradient of a loss op is that of its input.
   artifacts.prediction = only->input(only->input(0) == "target" ? 1 : 0);
 }
 

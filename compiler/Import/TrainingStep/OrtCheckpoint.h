@@ -23,7 +23,8 @@ struct OrtTensor {
   llvm::StringRef name;
   int32_t dataType; ///< TensorProto::DataType.
   llvm::SmallVector<int64_t, 4> shape;
-  TensorBytes data; ///< Of a nominal checkpoint: none, and no shape either.
+  TensorBytes
+      data; ///< The data; a nominal checkpoint has neither data nor shape.
 };
 
 /// What the optimizer knows of a trained parameter, in tensors of its type and

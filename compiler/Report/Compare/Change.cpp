@@ -42,8 +42,8 @@ public:
   }
 
 private:
-  /// Of a tensor that takes `from` bytes and is read in a format that is, or is
-  /// not, 16 bit.
+  /// Adds a cast of a tensor that takes `from` bytes and is read in a format
+  /// that is, or is not, 16 bit.
   void addCast(int64_t from, bool fromLow) {
     ++change.casts;
     change.bytes += 2 * from + difference(from, fromLow);

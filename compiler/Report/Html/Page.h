@@ -8,7 +8,7 @@
 
 namespace mpc::report {
 
-// Of all pages. The frame has "@title@", "@style@", "@body@", "@report@" and
+// The frame of all pages. It has "@title@", "@style@", "@body@", "@report@" and
 // "@script@", in this order, where the others and the data go.
 extern const char *const kPageFrame;
 extern const char *const kPageStyle;

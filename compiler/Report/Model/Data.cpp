@@ -191,8 +191,8 @@ static Origin readOrigin(const Object &object, size_t lines) {
           object.getBoolean("input").value_or(false)};
 }
 
-/// Of reports of earlier versions: FLOPs as they were counted, bytes if all are
-/// of one format.
+/// Fills in shares for reports of earlier versions: FLOPs as they were counted,
+/// bytes if all are of one format.
 static void guessShares(Op &op) {
   if (op.precisionClass == "low" && isLowType(op.operandType))
     op.cost.lowFlops = op.cost.flops;
@@ -293,7 +293,7 @@ static std::optional<Rates> readRates(const Object &device) {
   rates.machine = textAt(*machine, "name");
   rates.bytes = at(*machine, "bytes_per_ns");
   rates.wide = at(*flops, "f32");
-  // Of earlier versions nothing is known of it.
+  // Earlier versions do not record it.
   rates.tf32 = flops->getNumber("tf32").value_or(rates.wide);
   rates.low = at(*flops, "16bit"), rates.fp8 = at(*flops, "8bit");
   for (double rate :

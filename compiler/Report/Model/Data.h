@@ -49,7 +49,7 @@ struct Cost {
 struct Origin {
   int64_t op = -1;      ///< A line of the same function.
   std::string state;    ///< A tensor of the model.
-  bool isInput = false; ///< Of the entry point.
+  bool isInput = false; ///< An input of the entry point.
 };
 
 struct Operand {
@@ -129,7 +129,7 @@ struct Device {
   struct Entry {
     std::string name;
     uint64_t launches = 0, calls = 0;
-    uint64_t bytes = 0, lowBytes = 0; ///< Of floats, in all and in 16 bit or
+    uint64_t bytes = 0, lowBytes = 0; ///< Float bytes, in all and in 16 bit or
     uint64_t fp8Bytes = 0;            ///< less: read and written by kernels.
     std::optional<Time> time;         ///< An estimate for the machine.
     uint64_t liveStride = 1;          ///< Instructions between the numbers of
@@ -152,7 +152,7 @@ struct Recomputation {
   };
   std::string function;
   uint64_t forwardOps = 0; ///< Come first, and are the same in both.
-  Cost cost;               ///< Of what runs again.
+  Cost cost;               ///< Cost of the recomputed ops.
   Course before, after;
 };
 

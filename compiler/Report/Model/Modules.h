@@ -21,9 +21,9 @@ bool liesIn(llvm::StringRef module, llvm::StringRef wanted);
 
 struct Module {
   std::string label;  ///< "attn"; of a fold "h.0 ... h.11".
-  std::string path;   ///< Of a fold that of the first.
+  std::string path;   ///< Path of the module; for a fold, that of the first.
   uint64_t times = 1; ///< How many modules are folded into this one.
-  Cost cost;          ///< Of all that lies in it, of all that are folded.
+  Cost cost;          ///< Cost of all ops in it, in all folded modules.
   std::vector<Module> children;
   /// Equal for modules that hold the same ops in the same formats for the same
   /// reasons.

@@ -24,7 +24,7 @@ struct FunctionSummary {
   Cost rest;
   /// Those with most bytes first.
   std::vector<WideGroup> wide;
-  Cost weightCasts; ///< Of the casts.
+  Cost weightCasts; ///< Cost of casts of weights.
   std::vector<Module> modules;
 };
 

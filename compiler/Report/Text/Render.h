@@ -40,9 +40,9 @@ llvm::Error printTables(llvm::raw_ostream &os, const Report &report,
 llvm::Error printModule(llvm::raw_ostream &os, const Report &report,
                         const Selection &selection, size_t width);
 
-/// Of each op of a node and of its gradient: what it reads, what decided its
-/// format, back to where f32 begins, and what a change would cost. If there is
-/// no such node, the error names the nearest.
+/// Explains each op of a node and of its gradient: what it reads, what decided
+/// its format, back to where f32 begins, and what a change would cost. If there
+/// is no such node, the error names the nearest.
 llvm::Error printExplanation(llvm::raw_ostream &os, const Report &report,
                              llvm::StringRef node, const Selection &selection,
                              size_t width);

@@ -147,7 +147,7 @@ void mpc::report::printWrapped(llvm::raw_ostream &os, StringRef text,
 // Tables
 //===----------------------------------------------------------------------===//
 
-/// Of the first `count` columns.
+/// Widths of the first `count` columns.
 std::vector<size_t> Table::naturalWidths(size_t count) const {
   std::vector<size_t> widths;
   for (size_t i = 0; i < count; ++i) {

@@ -25,7 +25,7 @@ void mpc::report::estimateTimes(Report &report) {
   for (Device &device : report.devices)
     for (Device::Entry &entry : device.entries) {
       const Function *function = report.find(entry.name);
-      // Of earlier versions nothing is known of the bytes.
+      // Earlier versions do not record the bytes.
       if (!device.rates || !function || entry.bytes == 0)
         continue;
       Cost computed = function->totals;

@@ -40,12 +40,12 @@ private:
 struct ProfiledTensor {
   std::string op; ///< "train.matmul"; empty for inputs and states.
   std::string dtype;
-  uint64_t elements = 0; ///< Of the tensor, in one step.
+  uint64_t elements = 0; ///< Elements of the tensor in one step.
   uint64_t count = 0, nans = 0, infinities = 0, zeros = 0;
   double largest = 0, smallest = 0; ///< Sizes of finite ones, 0 left out.
   /// By floor(log2(size)), from Profile::firstExponent on.
   std::vector<uint64_t> exponents;
-  std::optional<Sensitivity> sensitivity; ///< Of those with a gradient.
+  std::optional<Sensitivity> sensitivity; ///< Set for tensors with a gradient.
 };
 
 class Profile {

@@ -8,7 +8,7 @@
 namespace mpc::kernels {
 
 struct Redirection {
-  const char* name;   // Of the function that is called.
+  const char* name;   // Name of the function that is called.
   void* replacement;  // What is called from now on.
   void* before;       // Set: what was called so far.
 };

@@ -22,7 +22,7 @@ struct RowOfTaps {
   const T* grad;   // The row, from `lane` on.
   const T* input;  // The row, likewise.
   int64_t first;   // Tap.
-  float* sums;     // Of tap `first`, from `lane` on.
+  float* sums;     // Sums of tap `first`, from `lane` on.
 
   MPC_INLINE int64_t column(int64_t out, int64_t tap) const {
     return out * d.window.strides[1] - d.window.pads_begin[1] +

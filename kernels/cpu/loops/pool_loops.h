@@ -253,7 +253,7 @@ struct ForwardRow {
 template <typename T, bool kMax>
 struct GradPixel {
   const Planes& p;
-  const T* grad;  // Of this plane, as are the indices.
+  const T* grad;  // Gradient of this plane, as are the indices.
   const uint8_t* indices;
   Covering rows, columns;
   T* result;

@@ -37,7 +37,8 @@ int available_cpus() {
 // Where OpenMP's threads would be, if it is told to bind them (OMP_PROC_BIND,
 // OMP_PLACES). A thread of its own asks, so that OpenMP's end with it.
 struct Places {
-  std::vector<cpu_set_t> sets;  // Of each thread; empty: they are not bound.
+  std::vector<cpu_set_t>
+      sets;  // CPUs of each thread; empty: threads are not bound.
   int threads;
 };
 

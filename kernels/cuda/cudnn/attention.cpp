@@ -69,7 +69,7 @@ class CudnnAttention final : public CudaKernel {
   const size_t operands_;
   const std::shared_ptr<const CudnnPlan> plan_;
   std::vector<size_t> offsets_;
-  size_t plan_offset_ = 0;  // Of the plan's part of the workspace.
+  size_t plan_offset_ = 0;  // Offset of the plan's part of the workspace.
 };
 
 PlanRequest request_for(const AttentionProblem& problem) {

@@ -38,7 +38,7 @@ class Builder {
   Node between(const Dims4& dims, cudnnDataType_t type = CUDNN_DATA_FLOAT) {
     return between(dims, dense_strides(dims, false), type);
   }
-  // Of the operands' type.
+  // A node of the operands' type.
   Node narrow(const Dims4& dims) { return between(dims, type_); }
 
   void multiply(const Node& a, const Node& b, const Node& c) {

@@ -113,7 +113,7 @@ class CudaConv final : public CudaKernel {
   std::vector<Widening> widenings_;
   cuda::CUfunction turn_ = nullptr;
   Tensor4 turned_ = {};
-  size_t plan_offset_ = 0;  // Of the plan's part of the workspace.
+  size_t plan_offset_ = 0;  // Offset of the plan's part of the workspace.
 };
 
 std::unique_ptr<CudaKernel> make_turned(const Roles& roles,

@@ -9,7 +9,7 @@
 namespace mpc::kernels {
 
 struct DeviceImage {
-  const char* name;  // Of the file.
+  const char* name;  // Name of the file.
   const void* data;  // A fat binary, for cuModuleLoadDataEx.
   // One of PTX whose version drivers know since CUDA 11.0; null if there is
   // none. It is for drivers and devices that do not take `data`.

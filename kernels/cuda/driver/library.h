@@ -12,7 +12,7 @@ namespace mpc::cuda {
 // One function of a library: its name, and where its address goes.
 struct Symbol {
   const char* name;
-  void* place;  // Of a pointer to a function.
+  void* place;  // Address of a pointer to a function.
 };
 
 // Opens the shared library `file` and fills in every symbol. On failure returns

@@ -9,7 +9,7 @@
 namespace mpc::kernels {
 
 struct AttentionParams {
-  int64_t rows;  // Of scores: whole heads, one row for each query.
+  int64_t rows;  // Rows of scores: whole heads, one row for each query.
   int32_t queries, keys, value_depth;
   bool causal;
   float scale;

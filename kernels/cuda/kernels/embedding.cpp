@@ -93,7 +93,7 @@ struct GradPlan {
   int64_t blocks;
   int passes;
   size_t keys[2], positions[2], counts, totals;
-  std::vector<size_t> rest_keys, rest;  // Of each level but the last.
+  std::vector<size_t> rest_keys, rest;  // At each level but the last.
   size_t bytes = 0;
 
  private:

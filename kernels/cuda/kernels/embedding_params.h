@@ -18,16 +18,17 @@ constexpr int kSumLength = 32;
 // Blocks are groups of `lanes` threads, a power of two up to 32. A group takes
 // a row; blockIdx.y says which part of it.
 struct EmbeddingParams {
-  int64_t rows;    // Of the table.
-  int64_t pieces;  // Of a row.
-  int64_t count;   // Of indices.
+  int64_t rows;    // Rows of the table.
+  int64_t pieces;  // Pieces of a row.
+  int64_t count;   // Number of indices.
   int32_t lanes;
 };
 
 struct EmbeddingSortParams {
   uint32_t count, blocks;
-  uint32_t rows;  // Of the table; also the key of an index that names none.
-  int32_t shift;  // Of the digit.
+  uint32_t
+      rows;  // Rows of the table; also the key of an index that names none.
+  int32_t shift;  // Shift of the digit.
 };
 
 // One level of adding up. Level 0 adds rows of the gradient that arrives, level
@@ -35,12 +36,12 @@ struct EmbeddingSortParams {
 // sums of the first and of the last run of equal keys, where those go on
 // outside. So the list shrinks by kSumLength / 2 with each level.
 struct EmbeddingSumParams {
-  uint32_t entries;  // Of the list that is added up.
+  uint32_t entries;  // Entries of the list that is added up.
   uint32_t groups;   // entries / kSumLength, rounded up.
-  uint32_t count;    // Of the sorted keys.
+  uint32_t count;    // Number of sorted keys.
   uint32_t rows;     // As above.
   uint64_t span;     // Sorted keys that kSumLength entries stand for.
-  int64_t width;     // Of a row, in elements.
+  int64_t width;     // Width of a row, in elements.
   int32_t lanes;
 };
 

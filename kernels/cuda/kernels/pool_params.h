@@ -9,7 +9,7 @@
 namespace mpc::kernels {
 
 struct PoolParams {
-  int64_t elements;  // Of the result, one thread each.
+  int64_t elements;  // Elements of the result, one thread each.
   int32_t channels;
   // Coordinates within an image with its pads are below 2^31.
   int32_t input[2], output[2];

@@ -171,7 +171,7 @@ void CpuEmitter::emitColumns() {
   int64_t width = schedule.stripVectors * schedule.lanes;
   int64_t columns = domain.columns();
   int64_t strips = llvm::divideCeil(columns, width);
-  int64_t rest = columns - (strips - 1) * width; // Of the last strip.
+  int64_t rest = columns - (strips - 1) * width; // Columns of the last strip.
   loop(entry->getArgument(1), entry->getArgument(2), [&](Value item) {
     Value outer = item, strip = i64(0);
     if (strips > 1) {

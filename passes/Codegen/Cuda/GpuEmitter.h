@@ -59,7 +59,8 @@ private:
   // Rows ---------------------------------------------------------------------
   /// A vector of columns of the group's row that a thread walks.
   struct Slot {
-    mlir::Value column; ///< Of an existing vector, if not of its own.
+    mlir::Value
+        column; ///< Column of an existing vector, if it has none itself.
     mlir::Value exists; ///< Whether it is its own; null if it always is.
   };
   Slot slotAt(mlir::Value vector, bool mayEnd);
@@ -118,8 +119,8 @@ private:
   mlir::Value thread, block;        ///< i32.
   mlir::Value threadOfGroup, group; ///< i32.
   mlir::Value rowExists;            ///< Null if all rows do.
-  mlir::Value turn;                 ///< Of the loop over rows, if there is one.
-  llvm::SmallVector<Slot> slots;    ///< Held in registers.
+  mlir::Value turn; ///< Counter of the loop over rows, if there is one.
+  llvm::SmallVector<Slot> slots; ///< Held in registers.
   llvm::SmallVector<std::pair<llvm::DenseMap<NodeResult, mlir::Value>,
                               std::map<AccessKey, mlir::Value>>>
       held;            ///< What was made and loaded at each of them.

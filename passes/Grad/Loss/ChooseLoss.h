@@ -19,13 +19,13 @@ struct Loss {
   LossKind kind;
   mlir::Value prediction = nullptr;
   mlir::Value target = nullptr;
-  mlir::Value weight = nullptr;             ///< Of classes; may be null.
+  mlir::Value weight = nullptr;             ///< Class weights; may be null.
   mlir::IntegerAttr ignoredLabel = nullptr; ///< May be null.
   train::LossReduction reduction = train::LossReduction::Mean;
 
   bool isClassification() const { return mpc::takesLabels(kind); }
 
-  /// Of a loss of the model's own: whether its elements stay apart and their
+  /// For a loss in the model's graph: whether its elements stay apart and their
   /// mean is not that of the labels, some of which count more or not at all.
   bool isMeanOfElements() const {
     return isClassification() && reduction == train::LossReduction::None &&

@@ -63,8 +63,8 @@ private:
                           const Packing &packing, double Group::*field) const;
 
   llvm::SmallVector<train::StateOp> states;
-  llvm::SmallVector<std::string> names; ///< Of the states.
-  llvm::SmallVector<unsigned> groupOf;  ///< Of the states.
+  llvm::SmallVector<std::string> names; ///< Names of the states.
+  llvm::SmallVector<unsigned> groupOf;  ///< Group of each state.
   llvm::SmallVector<Group> groups;
 };
 

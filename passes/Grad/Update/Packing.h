@@ -14,7 +14,7 @@ namespace mpc {
 
 /// Where each parameter lies in the pack.
 struct Packing {
-  mlir::RankedTensorType type;              ///< Of the pack.
+  mlir::RankedTensorType type;              ///< Type of the pack.
   llvm::SmallVector<train::StateOp> states; ///< Parameters, in order.
   llvm::SmallVector<int64_t> offsets;       ///< In elements, one per state.
   mlir::ArrayAttr slots;                    ///< The same, for states.

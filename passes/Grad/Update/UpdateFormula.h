@@ -21,8 +21,8 @@ namespace mpc {
 
 class UpdateFormula {
 public:
-  /// Of the weight `weight`, null if the function does not read it, which
-  /// `write` changes. `known` are the gradients of weights. If this one
+  /// The formula of the weight `weight`, null if the function does not read it,
+  /// which `write` changes. `known` are the gradients of weights. If this one
   /// `hasNone` of them, its gradients are what is not computed element by
   /// element.
   UpdateFormula(mlir::Value weight, train::WriteOp write,
@@ -60,7 +60,7 @@ private:
 
   mlir::Value weight;
   const llvm::DenseSet<mlir::Value> *known;
-  mlir::RankedTensorType type; ///< Of the weight.
+  mlir::RankedTensorType type; ///< Type of the weight.
   /// By when they were visited, operands before ops.
   llvm::MapVector<mlir::Value, Role> roles;
   llvm::DenseMap<mlir::Value, unsigned> ids;

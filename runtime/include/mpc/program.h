@@ -36,12 +36,12 @@ typedef enum mpc_state_role_e {
   MPC_STATE_UNKNOWN = 0,
   MPC_STATE_PARAMETER = 1,  // Trained.
   MPC_STATE_STATISTIC = 2,  // Running mean or variance.
-  MPC_STATE_CONSTANT = 3,   // Of the model, not trained.
+  MPC_STATE_CONSTANT = 3,   // A constant of the model, not trained.
   MPC_STATE_OPTIMIZER = 4,  // Another state of the optimizer.
   MPC_STATE_FIRST_MOMENT = 5,
   MPC_STATE_SECOND_MOMENT = 6,
   MPC_STATE_GRADIENT_SUM = 7,  // Over micro-batches.
-  MPC_STATE_AVERAGE = 8,       // Of weights (--ema).
+  MPC_STATE_AVERAGE = 8,       // Moving average of weights (--ema).
   MPC_STATE_COMPENSATION = 9,  // What rounding to bf16 left out of weights.
   MPC_STATE_PENDING = 10,      // A state as micro-batches since the last update
   MPC_STATE_PENDING_CONTROL = 11,  // have left it.
@@ -142,9 +142,9 @@ typedef enum mpc_observation_kind_e {
 
 typedef struct mpc_observation_info_s {
   size_t struct_size;
-  const char* name;  // Of the ONNX node, the input or the state. All borrowed.
+  const char* name;  // Name of the node, input or state. All are borrowed.
   const char* op;    // "train.matmul"; of inputs and states "".
-  const char* type;  // Of the node: "Gemm", or "".
+  const char* type;  // Type of the node: "Gemm", or "".
   mpc_observation_kind_t kind;
   mpc_dtype_t dtype;
   uint32_t rank;

@@ -104,7 +104,7 @@ class Program {
     const char* text = mpc_program_report(get(), &size);
     return {text, size};
   }
-  // Of one kind of device; empty if the program is not for it.
+  // The report for one kind of device; empty if the program is not for it.
   std::string report(const char* device) const {
     size_t size;
     const char* text = mpc_program_device_report(get(), device, &size);

@@ -45,8 +45,8 @@ typedef struct mpc_step_info_s {
   size_t struct_size;
   float loss;         // Unscaled, as the model reduces it.
   float loss_scale;   // In force during this step; 1 without loss scaling.
-  float grad_norm;    // Of the unscaled gradients before clipping; of the last
-                      // update when gradients are accumulated.
+  float grad_norm;    // Norm of the unscaled gradients before clipping; of the
+                      // last update when gradients are accumulated.
   uint8_t skipped;    // 1 if loss or gradients were not finite and no weight
                       // changed.
   uint8_t updated;    // 1 if this call updated the weights: 0 if it skipped,
@@ -58,8 +58,8 @@ typedef struct mpc_step_info_s {
   float update_loss;  // If this call updated or skipped: the loss of all
                       // batches since the update before, as one batch of them
                       // would have it. Else 0.
-  float learning_rate;  // Of the last update, where a schedule makes it. Else 0
-                        // (it is the state "learning_rate").
+  float learning_rate;  // Rate of the last update, where a schedule makes it.
+                        // Else 0 (it is the state "learning_rate").
 } mpc_step_info_t;
 
 // Creates a session: takes memory for states and arena, sets initial values,

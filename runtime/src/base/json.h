@@ -21,8 +21,8 @@ class Json {
   Kind kind = Kind::kNull;
   bool boolean = false;
   std::string text;             // A string's value; a number as it is written.
-  std::vector<Json> items;      // Of an array.
-  std::vector<Member> members;  // Of an object, sorted by name.
+  std::vector<Json> items;      // Items of an array.
+  std::vector<Member> members;  // Members of an object, sorted by name.
 
   // The member of that name; null if there is none or this is no object.
   const Json* find(const char* name) const;

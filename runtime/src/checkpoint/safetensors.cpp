@@ -12,7 +12,7 @@ namespace mpc::runtime {
 
 namespace {
 
-// Of one tensor: type, offsets, a shape of any rank there is.
+// Limit for one tensor: type, offsets, and a shape of any supported rank.
 constexpr size_t kMaxTensorValues = 256;
 
 struct TypeName {

@@ -178,9 +178,10 @@ class HostExecutable : public Executable {
   std::map<std::vector<int64_t>, std::unique_ptr<kernels::Kernel>> kernels_;
   size_t scratch_size_ = 0;
   Memory scratch_;  // Shared by all calls: they run one after the other.
-  std::vector<std::vector<void*>> operands_;  // Of each entry, end to end.
-  std::vector<std::vector<Call>> calls_;      // Of each entry.
-  Values values_ = {};                        // Of the last submission.
+  std::vector<std::vector<void*>>
+      operands_;                          // Operands of each entry, end to end.
+  std::vector<std::vector<Call>> calls_;  // Calls of each entry.
+  Values values_ = {};                    // Values of the last submission.
   const std::string note_;
 };
 

@@ -77,7 +77,7 @@ bool is_dtype(schema::DType dtype) {
   return mpc_dtype_size(dtype_of(dtype)) != 0;
 }
 
-// Of values inside functions alone: its scale is not known outside.
+// FP8 is for values inside functions only: its scale is not known outside.
 bool is_fp8(schema::DType dtype) {
   return dtype == schema::DType::F8E4M3 || dtype == schema::DType::F8E5M2;
 }

@@ -179,7 +179,7 @@ mpc_status_t find_origin(mpc_session_t* session, bool of_update,
       }
     return nullptr;
   }
-  // Of the loss and of the gradients: what comes first.
+  // The earlier of the origins in the loss and in the gradients.
   Origin first;
   if (entry.tested())
     for (int64_t row : *entry.tested()) {

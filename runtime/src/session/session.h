@@ -28,14 +28,14 @@ struct KnownEntries {
   int observe = -1;
   int derive = -1;
   const schema::Buffer* loss = nullptr;
-  const schema::Buffer* update_loss = nullptr;  // Of all micro-batches.
+  const schema::Buffer* update_loss = nullptr;  // For all micro-batches.
   const schema::Buffer* grad_norm = nullptr;
   const schema::Buffer* learning_rate = nullptr;  // Null: it has no schedule.
   const schema::Buffer* finite = nullptr;         // Null: steps are not tested.
   const schema::Buffer* update_finite = nullptr;
-  const schema::Buffer* batch_finite = nullptr;  // Of a micro-batch.
+  const schema::Buffer* batch_finite = nullptr;  // For one micro-batch.
   const StateTensor* step_counter = nullptr;
-  const StateTensor* loss_sum = nullptr;     // Of micro-batches, for `apply`.
+  const StateTensor* loss_sum = nullptr;     // Over micro-batches, for `apply`.
   const StateTensor* loss_scale = nullptr;   // Only if the loss is scaled.
   const StateTensor* total_steps = nullptr;  // Only if a schedule reads it.
   float loss_scale_floor = 1;
@@ -46,7 +46,7 @@ struct Progress {
   uint64_t steps = 0;       // Updates, for programs without a step counter.
   uint64_t micro_step = 0;  // Micro-batches since the last update.
   uint64_t floor_overflows = 0;
-  float grad_norm = 0;  // Of the last update.
+  float grad_norm = 0;  // Norm of the last update.
   float learning_rate = 0;
   double loss_sum = 0;  // Since the last update, where `apply` gives no loss.
   bool spoilt = false;  // A micro-batch since then was not finite.
@@ -99,7 +99,7 @@ struct mpc_session_s {
   mpc::runtime::StepReads reads;
   mpc::runtime::PendingSteps pending;
   mpc::runtime::Progress progress;
-  mpc_step_info_t last_step = {};  // Of the last step that was looked at.
+  mpc_step_info_t last_step = {};  // The last step that was looked at.
   uint64_t num_calls = 0;          // Steps that were queued.
   bool asynchronous = false;
   bool allow_non_finite = false;  // In checkpoints that are saved.

@@ -134,7 +134,7 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
         session,
         device.upload(schema::Space::State, copy.offset, copy.values.data(),
                       copy.values.size() * sizeof(uint16_t))));
-  // Of the new weight nothing was left out.
+  // Writing a new weight leaves out no rest.
   if (const StateTensor* rest = rest_of(*session->program, *state)) {
     std::vector<uint8_t> zeros(rest->bytes);
     MPC_RETURN_IF_ERROR(

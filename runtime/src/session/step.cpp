@@ -115,7 +115,7 @@ float mean_loss(const mpc_session_t& session, uint64_t batches) {
 enum class Fault {
   kNone,
   kLoss,
-  kBatchGradients,  // Of a micro-batch between two updates.
+  kBatchGradients,  // Gradients of a micro-batch between two updates.
   kGradients,
   kUpdate,
   kFloor
@@ -123,8 +123,8 @@ enum class Fault {
 
 struct StepOutcome {
   Fault fault = Fault::kNone;
-  float loss = 0;     // Of the update, or of the batch between two.
-  bool rest = false;  // Of an update alone.
+  float loss = 0;     // Loss of the update, or of the batch between two.
+  bool rest = false;  // Set for an update only.
   mpc_step_info_t info = {};
 };
 

@@ -76,7 +76,8 @@ size_t setsBeyondCache(size_t bytes) {
 struct Call {
   Function function = nullptr;
   std::unique_ptr<mpc::kernels::Kernel> kernel;
-  std::vector<std::vector<void *>> operands;  ///< Of each set of memory.
+  std::vector<std::vector<void *>>
+      operands;  ///< Operands in each set of memory.
   int64_t items = 0;
   int threads = 1;
   std::string name;

@@ -97,7 +97,7 @@ ort::ParameterOptimizerStateT &state(ort::CheckpointT &checkpoint) {
 struct Case {
   const char *what;
   std::function<void(ort::CheckpointT &)> change;
-  const char *begin; ///< Of the message.
+  const char *begin; ///< Beginning of the message.
 };
 
 using C = ort::CheckpointT;

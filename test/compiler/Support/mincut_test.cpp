@@ -84,8 +84,8 @@ TEST(MinCut, AgreesWithBruteForce) {
     for (int i = 0; i < network.nodes; ++i)
       chosen |= static_cast<uint32_t>(!cut.isSource(ids[i])) << i;
     ASSERT_EQ(network.price(chosen), best) << "round " << round;
-    // Of all cheapest cuts the one with most nodes on the source side: every
-    // other cheapest cut has a superset of its sink side.
+    // Finds among all cheapest cuts the one with most nodes on the source side:
+    // every other cheapest cut has a superset of its sink side.
     for (uint32_t sinks = 0; sinks < 1u << network.nodes; ++sinks)
       if (network.price(sinks) == best) {
         ASSERT_EQ(sinks & chosen, chosen) << "round " << round;

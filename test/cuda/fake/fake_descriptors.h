@@ -21,7 +21,7 @@ struct FakeDescriptor {
   cuda::cudnnBackendDescriptorType_t type;
   bool finalized = false;
   std::map<cuda::cudnnBackendAttributeName_t, Attribute> attributes;
-  // Of engine configurations, engines and plans.
+  // Fields of engine configurations, engines and plans.
   size_t engine = 0;
 
   bool has(cuda::cudnnBackendAttributeName_t name) const {

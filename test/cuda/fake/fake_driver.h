@@ -32,7 +32,7 @@ struct FakeDriverOptions {
   bool can_capture = true;
   // Code that begins so is too new for the driver; null for none.
   const char* refused = nullptr;
-  int version = 13000;  // Of CUDA.
+  int version = 13000;  // Version of CUDA.
   bool delayed = true;  // false: work is done when it is queued.
 };
 

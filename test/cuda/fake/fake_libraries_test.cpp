@@ -209,7 +209,7 @@ TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
     context.cublaslt = multiplies ? cublaslt : nullptr;
     context.cudnn = convolves ? cudnn : nullptr;
     EXPECT_TRUE(make_cuda_kernel(call, context, &error)) << error;
-    // Of another device: what was made for this one has its libraries.
+    // Another device: what was made for this one has its libraries.
     CudaContext without = context;
     without.shared = make_cuda_shared();
     without.cublaslt = nullptr;

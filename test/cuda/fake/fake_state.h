@@ -24,8 +24,8 @@ using FakeWork = std::function<cuda::CUresult()>;
 struct FakeEvent {
   // Records that were queued, and those that have happened.
   uint64_t queued = 0, happened = 0;
-  struct FakeStream* stream = nullptr;  // Of the last record.
-  uint64_t time = 0;                    // Of the last one that happened.
+  struct FakeStream* stream = nullptr;  // Stream of the last record.
+  uint64_t time = 0;                    // Time of the last event.
 };
 
 struct FakeGraph {
@@ -51,7 +51,7 @@ struct FakeFunction {
 };
 
 struct FakeModule {
-  void* library = nullptr;  // Of a simulator image.
+  void* library = nullptr;  // Handle of a simulator image.
   int file = -1;
   std::map<std::string, std::unique_ptr<FakeFunction>> functions;
 };

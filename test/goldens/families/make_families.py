@@ -205,7 +205,7 @@ def main():
             if family.group == group and re.search(arguments.only, family.name):
                 try:
                     goldens[family.name] = write(family)
-                except Exception as error: # Of any kind: those of exporters.
+                except Exception as error: # Exporters raise any kind.
                     failures.append(family.name)
                     print(f"{family.name}: {type(error).__name__}: {error}", flush=True)
                 file.write_text(text_of(goldens))

@@ -68,7 +68,7 @@ def mobilevit(n):
     config = T.MobileViTConfig(image_size=32, hidden_sizes=[8, 8, 8], neck_hidden_sizes=[4, 4, 4, 8, 8, 8, 8],
                                num_attention_heads=2, mlp_ratio=1.5, expand_ratio=2.0, num_labels=3)
     net, inputs = transformer(T.MobileViTForImageClassification, config, pixels(n, 32))
-    stages = net.m.mobilevit.encoder.layer # Of five, with nine layers of attention.
+    stages = net.m.mobilevit.encoder.layer # Five, with nine attention layers.
     del stages[3:], stages[2].transformer.layer[1:], stages[1].layer[1:]
     return net, inputs
 

@@ -21,7 +21,7 @@ import torch.nn.functional as F
 HERE = pathlib.Path(__file__).resolve().parents[1]
 DIGITS = HERE.parents[1] / "runtime/examples/digits"
 BATCH, WIDTH, CLASSES = 64, 64, 10
-SCALE = 1024 # Of the loss, so that f16 holds small gradients.
+SCALE = 1024 # Loss scale, so that f16 holds small gradients.
 
 
 class Centre(nn.Module):

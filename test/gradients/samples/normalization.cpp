@@ -48,7 +48,7 @@ static void drawBatchNorm(Sketch &s) {
   s.apply({x, scale, bias, mean, s.parameter("v", {channels}, {1, 1})});
 }
 
-/// Of each channel, or of groups of them.
+/// Normalizes each channel, or groups of them.
 static void drawInstanceNorm(Sketch &s) {
   Shape shape = s.shape(1, 3, 12);
   bool hasGroups = s.op == "GroupNormalization";

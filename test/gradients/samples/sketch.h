@@ -116,7 +116,7 @@ private:
   size_t nextTurn(size_t count);
   static std::string listText(const Shape &values);
 
-  const uint64_t seed; ///< Of values; numbers drawn here have another.
+  const uint64_t seed; ///< Seed of values; numbers drawn here have another.
   Random random;
   uint64_t turns = 0;
   int names = 0;

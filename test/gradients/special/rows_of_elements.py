@@ -153,7 +153,7 @@ row("Clip_learnedEqual", {"x": [-1, 1, 2, 0], "l": 1, "h": 1}, "z = Clip (x, l, 
     lambda x, l, h: torch.clamp(x, l, h), wanted={"l": 0.25 + 0.5},
     reason="if learned bounds are equal, each receives the gradient of the elements it cuts off; in PyTorch's `clamp` "
            "the lower one receives none")
-# Of weights [0.25, -0.75, 1.25, 0.5] and so on.
+# Weights are [0.25, -0.75, 1.25, 0.5] and so on.
 row("Clip_clamp6", {"x": [0, 6, 3, 7]}, floats(l=0, h=6) + "z = Clip (x, l, h)", lambda x: torch.clamp(x, 0, 6),
     wanted={"x": [0, 0, 1.25, 0]},
     reason="with bounds 0 and 6, elements equal to a bound receive no gradient, as in PyTorch's `relu6`; exporters "

@@ -75,7 +75,7 @@ row("LpNormalization_rows", {"x": [[3, 4], [1, 0], [-1, -0.0]]}, "z = LpNormaliz
     lambda x: x / torch.linalg.vector_norm(x, 2, 1, keepdim=True))
 row("LpNormalization_rows1", {"x": [[3, 4], [1, 0], [-1, -0.0]]}, "z = LpNormalization <p = 1> (x)",
     lambda x: x / torch.linalg.vector_norm(x, 1, 1, keepdim=True))
-# Of the rows with weights [0.25, -0.5] and [0.75, 2] of z.
+# Rows of z have weights [0.25, -0.5] and [0.75, 2].
 for p, rest in ((1, None), (2, None)):
     row(f"LpNormalization_zeros{p}", {"x": [[0, 0], [0, 0]]}, f"z = LpNormalization <p = {p}> (x)",
         lambda x, p=p: F.normalize(x, p, 1), wanted={"x": [0.25, -0.75, 1.25, 0.5]},

@@ -61,8 +61,8 @@ bool isFinite(const Json &row) {
   return result;
 }
 
-/// Of rows that can be taken so: weights are finite, and the op Gradient is not
-/// for ops that are others in training.
+/// Names of rows that can be taken so: weights are finite, and the op Gradient
+/// is not for ops that are others in training.
 std::vector<std::string> names(bool ofTrained) {
   std::vector<std::string> result;
   for (const auto &[name, row] : rows().items())
@@ -151,7 +151,7 @@ void compare(const Values &found, const Json &row, const std::string &name,
     double want = tolerance > 1e-6 ? float(wanted[i]) : wanted[i];
     bool isEqual =
         found[i] == want || (std::isnan(found[i]) && std::isnan(want)) ||
-        // Of infinity any tolerance would be infinite.
+        // An infinite value would make any tolerance infinite.
         (std::isfinite(want) && std::fabs(found[i] - want) <=
                                     tolerance * std::max(1.0, std::fabs(want)));
     EXPECT_TRUE(isEqual) << "gradient of " << name << "[" << i << "] is "

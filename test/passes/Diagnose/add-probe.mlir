@@ -24,9 +24,9 @@ module attributes {mpc.precision = "fp16"} {
     return %loss : tensor<f32>
   }
 
-  // Of ten elements two rows of four, added up, and the two behind them, as f32;
-  // what is made of the scaled loss without its scale. Lines are counted as in
-  // the report; the update has none that are shown, and is not there.
+  // Ten elements give two rows of four, added up, and the two behind them, as
+  // f32; what is made of the scaled loss without its scale. Lines are counted
+  // as in the report; the update has none that are shown, and is not there.
   // CHECK-LABEL: func.func @probe
   // CHECK-SAME:    (%[[X:.*]]: tensor<2x5xf32> {mpc.name = "x"})
   // CHECK-SAME:    -> (tensor<1xf32> {mpc.name = "0.0"}, tensor<6xf32> {mpc.name = "1.0"}, tensor<1xf32> {mpc.name = "2.0"}, tensor<6xf32> {mpc.name = "3.0"})

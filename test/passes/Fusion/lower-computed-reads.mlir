@@ -115,7 +115,7 @@ func.func @cumsum_reverse(%x: tensor<4x10xf32>) -> tensor<4x10xf32> {
 
 // -----
 
-// Of 1000 elements, sums of 32 blocks of 32 first; then an element adds up the
+// 1000 elements: sums of 32 blocks of 32 first; then an element adds up the
 // blocks before its own, and what stands in its own.
 // CHECK-LABEL: func.func @cumsum_blocks
 // CHECK-SAME:    (%[[X:.*]]: tensor<4x1000xbf16>)

@@ -99,7 +99,7 @@ func.func @old_values() -> tensor<4xf32> {
 
 // -----
 
-// Of a state that keeps its value no copy is made, nor of one that gets its own.
+// A state that keeps its value is not copied, nor is one that gets its own.
 // CHECK-LABEL: func.func @kept
 // CHECK-NOT:     linalg
 func.func @kept() -> tensor<4xf32> {

@@ -68,7 +68,7 @@ func.func @hidden(%x: tensor<3x5xf32>, %i: tensor<4xi64>, %is: tensor<4xi1>) -> 
 
 // -----
 
-// Of two uses both must hold, of two columns one.
+// Both of two uses must hold, and one of two columns.
 // CHECK-LABEL: func.func @several
 // CHECK-SAME:    tensor<4xi64> {mpc.range = [-3, 3]}
 // CHECK-SAME:    tensor<4x2xi64> {mpc.range = [-7, 7]}

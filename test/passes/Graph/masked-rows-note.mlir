@@ -16,7 +16,7 @@ module {
 
 // -----
 
-// Of constants it is known that each row sees something: added, as a tensor of
+// For constants it is known that each row sees something: added, as a tensor of
 // the file or of the graph, or chosen by.
 // CHECK-LABEL: @causal
 // CHECK-NOT: mpc.notes

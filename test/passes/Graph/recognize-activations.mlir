@@ -66,7 +66,7 @@ func.func @tanh_orders(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
 
 // -----
 
-// Of a gated unit, whose gate is multiplied first, a factor stays; x may be a
+// In a gated unit, whose gate is multiplied first, a factor stays; x may be a
 // product that others use, and its sigmoid be steeper.
 // CHECK-LABEL: func.func @silu
 func.func @silu(%p: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {

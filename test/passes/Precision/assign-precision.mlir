@@ -255,7 +255,7 @@ func.func @embedding(%t: tensor<1000x16xf32>, %i: tensor<32xi64>, %w: tensor<16x
 
 // -----
 
-// Of a weight the 16-bit copy is read.
+// The 16-bit copy of a weight is read.
 // CHECK-LABEL: func.func @embedding_of_weight
 func.func @embedding_of_weight(%i: tensor<32xi64>, %v: tensor<16x10xf32>) -> tensor<32x10xf32> {
   // CHECK: %[[T:.*]] = train.read @table

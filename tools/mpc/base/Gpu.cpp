@@ -121,7 +121,7 @@ public:
     return format("%d.%d", version / 1000, version % 1000 / 10);
   }
 
-  std::string failure; ///< Of the first call that failed.
+  std::string failure; ///< Message of the first call that failed.
 
 private:
   bool ok(const char *call, CUresult result) {

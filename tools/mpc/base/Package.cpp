@@ -27,7 +27,7 @@ Package::Package(const std::string &path) {
   }
   whyNot = mpc_status_message(status);
   mpc_status_free(status);
-  // Of a newer format nobody here knows what is in it.
+  // The contents of a newer format are unknown.
   if (root().format() > runtime::kPackageFormat)
     throw Failure(Damaged, path + ": " + whyNot);
 }

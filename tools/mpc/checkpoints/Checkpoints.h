@@ -12,7 +12,7 @@ namespace mpc::tool {
 
 struct CheckpointInfo {
   std::string path;
-  uint64_t bytes = 0;              ///< Of all its files.
+  uint64_t bytes = 0;              ///< Bytes of all its files.
   std::string fault;               ///< "" if it is good.
   std::optional<double> loss;      ///< Mean of the epoch so far, if known.
   std::optional<std::time_t> time; ///< When it was written.

@@ -16,8 +16,8 @@ namespace mpc::tool {
 
 /// What counts as holding, as shares.
 struct CompareTolerances {
-  double loss = 0.01;   ///< Of the loss of each step, on ways of their own.
-  double tensor = 0.25; ///< Of each value of a step from the same states.
+  double loss = 0.01;   ///< For each step of two independent runs.
+  double tensor = 0.25; ///< For each value of a step from the same states.
 };
 
 /// `--tensors`: which ops are shown.

@@ -38,8 +38,9 @@ public:
   /// How one step went; nan where it could not be made.
   struct Step {
     double loss, gradNorm;
-    double trueLoss, trueGradNorm; ///< Of the reference.
-    std::vector<double> errors;    ///< Of each of `ops`, from the same states.
+    double trueLoss, trueGradNorm; ///< Values of the reference.
+    std::vector<double>
+        errors; ///< Error of each of `ops`, from the same states.
   };
 
   /// How far apart a parameter is in the end, as a share of the way that it
@@ -80,7 +81,7 @@ private:
     size_t op, result, left, right;
   };
   std::vector<Probe> probes;
-  std::vector<bool> shown; ///< Of each of `ops`.
+  std::vector<bool> shown; ///< Whether each of `ops` is shown.
 };
 
 } // namespace mpc::tool

@@ -131,7 +131,7 @@ static std::optional<DataLoss> match(const mpc::npz::Array &array,
   if (isFloat(array) || axes.empty())
     return std::nullopt;
   loss.kind = kCrossEntropy;
-  // Of several the compiler takes one.
+  // If there are several, the compiler takes one.
   if (output.shape.size() > 2 && axes.size() == 1)
     loss.labelAxis = static_cast<int64_t>(axes[0]);
   loss.why += "are classes";

@@ -31,7 +31,7 @@ private:
   struct Column {
     Binding output;
     uint64_t outer = 1, innerBytes = 0; ///< Around the samples, as in Dataset.
-    uint64_t rows = 1;                  ///< Of each sample.
+    uint64_t rows = 1;                  ///< Rows of each sample.
     std::vector<char> batch, all;
   };
 

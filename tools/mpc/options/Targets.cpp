@@ -104,7 +104,7 @@ namespace {
 /// What accelerators have to multiply in for a precision.
 struct Requirement {
   const char *precision;
-  const char *name, *type; ///< Of what is multiplied: ours, the catalog's.
+  const char *name, *type; ///< What is multiplied: our name, the catalog's.
   const char *kernel;      ///< What multiplies it.
   const char *remedy;      ///< A precision that needs less.
 };

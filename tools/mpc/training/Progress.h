@@ -22,8 +22,9 @@ struct ProgressState {
   double seconds = 0;          ///< So far, with evaluations and checkpoints.
   double samplesPerSecond = 0; ///< 0: not known yet.
   float lossScale = 1;         ///< Shown unless 1.
-  std::optional<double> evalLoss, evalAccuracy; ///< Of the last evaluation.
-  double secondsLeft = -1;                      ///< Below 0: not known yet.
+  std::optional<double> evalLoss,
+      evalAccuracy;        ///< Results of the last evaluation.
+  double secondsLeft = -1; ///< Below 0: not known yet.
 };
 
 /// One line of at most `columns` columns for a terminal. What matters least

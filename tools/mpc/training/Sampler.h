@@ -43,7 +43,8 @@ private:
   uint64_t seed;
   const bool shuffle;
   Position at;
-  std::vector<uint64_t> order; ///< Of epoch `at.epoch`; empty: not yet made.
+  std::vector<uint64_t>
+      order; ///< Order of epoch `at.epoch`; empty: not yet made.
   std::vector<uint64_t> batch;
 };
 

@@ -70,7 +70,7 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
     currentRate = readRate();
 }
 
-/// Of several, all get it.
+/// Sets all learning rates, if there are several.
 void Trainer::setRate(double rate) {
   std::vector<std::string> names = program.learningRates();
   if (names.empty())

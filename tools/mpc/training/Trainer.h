@@ -129,25 +129,25 @@ private:
   Dataset *const evalData;
   uint64_t seed;
   const bool isScheduled; ///< Rates are made by the program.
-  FolderLock lock;        ///< Of the folder for checkpoints, if there is one.
+  FolderLock lock; ///< Lock of the folder for checkpoints, if there is one.
   Session session;
   Sampler sampler;
   Progress progress;
   StopOnSignal signals;
 
   std::deque<Queued> queued;
-  uint64_t calls = 0;                ///< Of mpc_session_step.
-  std::vector<uint64_t> stepSamples; ///< Of the step that is not done.
-  std::optional<double> currentRate; ///< Of all steps, unless scheduled.
+  uint64_t calls = 0;                ///< Calls of mpc_session_step.
+  std::vector<uint64_t> stepSamples; ///< Samples of the step that is not done.
+  std::optional<double> currentRate; ///< Rate of all steps, unless scheduled.
 
   uint64_t step = 0;      ///< Taken since the beginning, skipped ones included.
-  uint64_t firstStep = 0; ///< Of this run.
+  uint64_t firstStep = 0; ///< First step of this run.
   uint64_t skipped = 0;   ///< In this run.
-  uint64_t leftOut = 0;   ///< Of these, not for an overflow.
+  uint64_t leftOut = 0;   ///< Steps left out, not for an overflow.
   unsigned faultsInARow = 0, rollbacks = 0;
   bool isFaulty = false; ///< A batch of the step that is not done.
-  Clock::time_point begin = Clock::now(); ///< Of this run.
-  Clock::time_point lastSave = begin;     ///< Of a checkpoint, or `begin`.
+  Clock::time_point begin = Clock::now(); ///< Begin of this run.
+  Clock::time_point lastSave = begin;     ///< Last checkpoint, or `begin`.
   uint64_t samplesTaken = 0;              ///< In this run.
   double smoothLoss = 0;                  ///< A moving average.
   EpochLoss epochLoss;

@@ -25,11 +25,12 @@ namespace mpc::amp {
 struct NumberRange {
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-  double low = -kInfinity, high = kInfinity; ///< Of what is finite.
+  double low = -kInfinity, high = kInfinity; ///< Bounds of the finite values.
   double least = 0; ///< No element but 0 is smaller in size.
   bool mayBeInfinite = true, mayBeNan = true;
-  /// Of no row, along the last dimension, are the sizes of the elements more in
-  /// sum, and the squares more than the square of `rowNorm`.
+  /// Bounds for each row along the last dimension: the sizes of its elements
+  /// add up to at most `rowSum`, their squares to at most the square of
+  /// `rowNorm`.
   double rowSum = kInfinity, rowNorm = kInfinity;
 
   /// Finite numbers from `low` to `high`; infinite where those are beyond f32.
@@ -69,7 +70,7 @@ NumberRange quotientOf(const NumberRange &a, const NumberRange &b);
 /// Of `count` elements added up in f32, in any order.
 NumberRange sumOf(double count, const NumberRange &a);
 
-/// Of a function that never falls, on all numbers.
+/// The range of a function that never falls, on all numbers.
 NumberRange risingOf(const NumberRange &a,
                      llvm::function_ref<double(double)> function);
 

@@ -51,8 +51,8 @@ struct IndexRange {
 
 /// How a loss compares a prediction with a target.
 enum class LossKind {
-  CrossEntropy,          ///< Of logits with labels.
-  NegativeLogLikelihood, ///< Of logarithms of probabilities with labels.
+  CrossEntropy,          ///< Logits with labels.
+  NegativeLogLikelihood, ///< Logarithms of probabilities with labels.
   MeanSquaredError,
   MeanAbsoluteError,
   BinaryCrossEntropyWithLogits,

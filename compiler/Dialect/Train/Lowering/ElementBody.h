@@ -75,7 +75,7 @@ private:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   mlir::FloatType compute;
-  mlir::Block *home; ///< Of the generic; positions are told there.
+  mlir::Block *home; ///< The body of the generic; positions are given there.
 };
 
 /// Emits one generic over the shape of `results`, as emitElementwise does,

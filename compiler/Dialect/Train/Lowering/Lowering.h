@@ -65,7 +65,8 @@ emitIndexed(mlir::OpBuilder &builder, mlir::Location loc,
 enum class Combiner {
   Sum,
   Max,       ///< NaN if any value is NaN.
-  MaxNumber, ///< Of the values that are not NaN: one instruction, not four.
+  MaxNumber, ///< Maximum of the values that are not NaN: one instruction, not
+             ///< four.
 };
 
 /// Emits one generic per result that reduces `axes` (sorted) of the common

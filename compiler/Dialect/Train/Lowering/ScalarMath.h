@@ -54,7 +54,7 @@ public:
   Value compare(mlir::arith::CmpIPredicate predicate, Value a, Value b) {
     return mlir::arith::CmpIOp::create(builder, loc, predicate, a, b);
   }
-  // Of bools.
+  // Logical operations on bools.
   Value bothOf(Value a, Value b) { return create<mlir::arith::AndIOp>(a, b); }
   Value eitherOf(Value a, Value b) { return create<mlir::arith::OrIOp>(a, b); }
   Value oneOf(Value a, Value b) { return create<mlir::arith::XOrIOp>(a, b); }

@@ -10,7 +10,8 @@ namespace mpc {
 /// p - left .. p + right; the first query stands behind the `past` keys or, if
 /// there are `lengths`, so that the last one sees the last key.
 struct AttentionMask {
-  mlir::Value mask;    ///< Of bools, or of floats that are added; may be null.
+  mlir::Value
+      mask; ///< A mask of bools, or of floats that are added; may be null.
   mlir::Value lengths; ///< i64 [batch], keys that are no padding; may be null.
   int64_t past = 0;
   bool causal = false;

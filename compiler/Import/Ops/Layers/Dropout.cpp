@@ -56,7 +56,7 @@ static Value factorsOf(Value mask) {
 LogicalResult mpc::importDropoutGrad(ImportedNode &node) {
   Value grad = node.floatInput(0), mask = node.input(1);
   double ratio = ratioOf(node, 2);
-  node.hasAttr("seed"); // Of the forward op.
+  node.hasAttr("seed"); // The seed of the forward op is not needed.
   bool trains = !node.hasInput(3) || node.knownScalar(3) != 0;
   if (node.failed())
     return failure();

@@ -36,7 +36,7 @@ private:
   bool isGated = false, isDelta = false;
   int64_t batch = 0, steps = 0, heads = 0, group = 0, depth = 0, width = 0;
   double scale = 0;
-  /// Of all steps: [steps, batch, heads, ...].
+  /// Values for all steps: [steps, batch, heads, ...].
   Value query, key, value, decay, beta;
 };
 

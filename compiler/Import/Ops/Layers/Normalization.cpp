@@ -130,8 +130,8 @@ static LogicalResult importRmsNorm(ImportedNode &node) {
       1, withOnes(node, op->getResult(1), shapeOf(input).size()));
 }
 
-/// Of a norm that keeps no statistics: those of the batch, in training form, or
-/// what the model has computed; written out.
+/// Imports a norm that keeps no statistics: those of the batch, in training
+/// form, or what the model has computed; written out.
 static LogicalResult importNormOfData(ImportedNode &node, bool isTraining,
                                       double epsilon) {
   Value input = node.floatInput(0);

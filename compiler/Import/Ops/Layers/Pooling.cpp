@@ -132,7 +132,7 @@ static LogicalResult setIndices(ImportedNode &node, Value first,
   first = node.reshape(first, {channels, count});
   Value places = node.integers(placesOf(window, image, positions, columnMajor),
                                taps * count);
-  // Of element `first` of the window at a position: rows are positions.
+  // The position of element `first` of the window: rows are positions.
   Value which = node.integerOp(
       train::IntegerOperation::Add,
       node.integerOp(train::IntegerOperation::Mul, first,
@@ -209,7 +209,7 @@ static train::MaxPoolOp poolOf(Value indices) {
   while (Operation *op = indices.getDefiningOp()) {
     if (auto pool = dyn_cast<train::MaxPoolOp>(op))
       return pool;
-    // Of the table of places the second operand says which.
+    // The second operand tells which element of the table of places is read.
     bool isTable = isa<train::GatherOp>(op);
     if (!isTable && !isa<train::ReshapeOp, train::IntegerOp, train::CastOp>(op))
       return nullptr;

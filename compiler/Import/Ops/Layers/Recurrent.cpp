@@ -229,7 +229,7 @@ Value Recurrent::initialState(unsigned index, int64_t direction) {
 
 LogicalResult Recurrent::run(unsigned numStates, Step step) {
   SmallVector<SmallVector<Value>> lasts(numStates);
-  SmallVector<Value> outputs; // Of each direction, [T, 1, N, H].
+  SmallVector<Value> outputs; // Outputs of each direction, [T, 1, N, H].
   for (int64_t direction = 0; direction < directions; ++direction) {
     Value inputs = inputGates(direction);
     SmallVector<Value> states, rows(steps);

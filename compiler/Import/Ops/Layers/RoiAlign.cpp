@@ -43,7 +43,7 @@ private:
   Value table; ///< [batch * height * width, channels]
   int64_t count = 0, channels = 0, samplesPerBin = 0;
   int64_t extents[3] = {}; ///< Batch, height, width.
-  int64_t bins[2] = {};    ///< Of height and width.
+  int64_t bins[2] = {};    ///< Bins along height and width.
   double scale = 1;
   bool isHalfPixel = true, isMax = false;
 };

@@ -254,7 +254,7 @@ LogicalResult Einsum::run() {
   for (Term &term : terms)
     takeDiagonals(term);
   Term result = terms[0];
-  llvm::DenseMap<Label, unsigned> numLeft; // Of later operands.
+  llvm::DenseMap<Label, unsigned> numLeft; // Uses of a label in later operands.
   for (const Term &term : llvm::drop_begin(terms))
     for (Label label : term.labels)
       ++numLeft[label];

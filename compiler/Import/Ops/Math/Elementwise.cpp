@@ -17,7 +17,7 @@ template <typename OpTy> static LogicalResult importUnary(ImportedNode &node) {
   return node.setOutput(0, node.emit<OpTy>(node.floatInput(0)));
 }
 
-/// Of two floats or two integers.
+/// Imports an op on two floats or two integers.
 template <typename OpTy, train::IntegerOperation kind>
 static Value arithmetic(ImportedNode &node, Value lhs, Value rhs) {
   if (node.failed())
@@ -67,7 +67,7 @@ static LogicalResult importMod(ImportedNode &node) {
   }
   Value rest =
       node.emit<train::SubOp>({lhs, node.emit<train::MulOp>({whole, rhs})});
-  // Of an infinite divisor the number itself is the rest, or the divisor that
+  // For an infinite divisor the number itself is the rest, or the divisor that
   // has the sign asked for.
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Value isWide = node.compare(node.emit<train::AbsOp>(rhs),
@@ -112,7 +112,7 @@ namespace {
 struct CastTarget {
   Type type;
   FloatType narrow;  ///< Null unless the model rounds.
-  int64_t low, high; ///< Of integers in fewer than 32 bits, else 0.
+  int64_t low, high; ///< Range of integers with fewer than 32 bits, else 0.
 };
 
 } // namespace

@@ -97,7 +97,8 @@ static LogicalResult importQuickGeluGrad(ImportedNode &node) {
   return node.setOutput(0, functionGrad(node, "silu", alpha));
 }
 
-/// Of the output, which has the sign of the input unless the slope is negative.
+/// Computes the gradient from the output, which has the sign of the input
+/// unless the slope is negative.
 static LogicalResult importLeakyReluGrad(ImportedNode &node) {
   double alpha = node.floatAttr("alpha", 0.01);
   if (alpha < 0)

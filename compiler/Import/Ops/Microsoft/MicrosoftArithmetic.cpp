@@ -225,7 +225,7 @@ static Value isAnywhere(ImportedNode &node, Value condition) {
   return node.castTo(largest, node.graph.builder.getI1Type());
 }
 
-/// Of all inputs; only one of infinity and NaN may be asked for.
+/// Tests all inputs; only one of infinity and NaN may be asked for.
 static LogicalResult importIsAllFinite(ImportedNode &node) {
   bool infinityAlone = node.boolAttr("isinf_only", false);
   bool nanAlone = node.boolAttr("isnan_only", false);

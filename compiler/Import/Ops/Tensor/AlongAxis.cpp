@@ -38,7 +38,7 @@ static LogicalResult foldCumSum(ImportedNode &node) {
        ++row) {
     int64_t first = row / stride * stride * extent + row % stride;
     double sum = 0;
-    uint64_t total = 0; // Of integers, which wrap around.
+    uint64_t total = 0; // Sum of integers, which wrap around.
     for (int64_t i = 0; i < extent; ++i) {
       int64_t at = first + (reverse ? extent - 1 - i : i) * stride;
       double before = sum;

@@ -212,7 +212,7 @@ static LogicalResult importGatherNDGrad(ImportedNode &node) {
                : failure();
 }
 
-/// Of constants: what the op would pick.
+/// Folds constants: computes what the op would pick.
 template <bool isTuple> static LogicalResult foldGather(ImportedNode &node) {
   KnownTensor data = node.constant(0);
   int64_t number = node.intAttr(isTuple ? "batch_dims" : "axis", 0);
@@ -337,7 +337,7 @@ static LogicalResult importScatterND(ImportedNode &node) {
   return importScatter(node, /*isTuple=*/true);
 }
 
-/// Of constants, in the order of the updates.
+/// Folds constants, in the order of the updates.
 template <bool isTuple> static LogicalResult foldScatter(ImportedNode &node) {
   KnownTensor data = node.constant(0), updates = node.constant(2);
   int64_t axis = isTuple ? 0 : node.intAttr("axis", 0);

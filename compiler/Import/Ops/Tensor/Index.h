@@ -11,7 +11,7 @@ struct FlatIndex {
   mlir::Value rows;                    ///< i64, of any shape.
   std::optional<KnownTensor> known;    ///< The same, if all are constants.
   int64_t tableRows = 0;               ///< Rows of the table.
-  llvm::SmallVector<int64_t> rowShape; ///< Of one row.
+  llvm::SmallVector<int64_t> rowShape; ///< Shape of one row.
 };
 
 /// Indices of GatherElements and ScatterElements along `axis`: input `input`.

@@ -31,7 +31,7 @@ struct ResizedDim {
 
 /// What elements of the result are made of.
 struct Taps {
-  int64_t count = 1; ///< Of each element.
+  int64_t count = 1; ///< Number of copies of each element.
   std::vector<int64_t> places;
   std::vector<double> weights;
   std::vector<bool> outside; ///< Whether the element lies off the image.

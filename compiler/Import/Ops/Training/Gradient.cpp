@@ -74,7 +74,7 @@ static bool isLeaf(Value value) {
   return isa<BlockArgument>(value) || value.getDefiningOp<train::ReadOp>();
 }
 
-/// Of a model's own step: the gradient is taken once passes have made the
+/// For a model's own step: the gradient is taken once passes have made the
 /// forward pass what it is to be.
 static LogicalResult setLater(ImportedNode &node, Value y, ValueRange xs) {
   auto op = train::GradientOp::create(node.graph.builder, node.loc,

@@ -16,8 +16,9 @@ struct ClassLoss {
 
 } // namespace
 
-/// Of scores [N, C, d..]: labels [N, d..], which are input `first`, optional
-/// weights [C]; the label to ignore is an attribute or input `ignoreInput`.
+/// Reads the labels of scores [N, C, d..]: [N, d..], which are input `first`,
+/// optional weights [C]; the label to ignore is an attribute or input
+/// `ignoreInput`.
 static std::optional<ClassLoss> readClassLoss(ImportedNode &node, Value scores,
                                               unsigned first,
                                               unsigned ignoreInput = ~0u) {

@@ -58,7 +58,7 @@ public:
   Value gradient(unsigned i);
 
   ImportedNode &node;
-  Value rate, time; ///< Of rank 0.
+  Value rate, time; ///< Tensors of rank 0.
 
 private:
   unsigned count = 0;

@@ -74,8 +74,9 @@ class CudaCalls {
 
  private:
   struct Entry {
-    std::vector<cuda::CUdeviceptr> operands;  // Of all calls, end to end.
-    std::vector<void*> parameters;            // The address of each.
+    std::vector<cuda::CUdeviceptr>
+        operands;                   // Operands of all calls, end to end.
+    std::vector<void*> parameters;  // The address of each.
     std::vector<CudaCall> calls;
   };
 

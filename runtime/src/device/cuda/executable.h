@@ -44,9 +44,10 @@ class CudaExecutable : public Executable {
   // What a submission in flight needs of pinned memory. Values that lie close
   // together come in one copy, which has a window of its own.
   struct Slot {
-    PinnedMemory inputs;         // Those on the host, one behind the other.
-    std::vector<Input> sources;  // Of the submission. Their data may be gone.
-    // Of the device: where large inputs land while the step before still runs.
+    PinnedMemory inputs;  // Those on the host, one behind the other.
+    std::vector<Input>
+        sources;  // Inputs of the submission. Their data may be gone.
+    // Device memory where large inputs land while the step before still runs.
     DeviceMemory landing;
     CudaEvent landed;
     PinnedMemory windows;
@@ -81,7 +82,7 @@ class CudaExecutable : public Executable {
   Slot slots_[kSlots];
   uint64_t num_submitted_ = 0;
   uint64_t num_waited_ = 0;
-  // Of each entry point, made at its first use.
+  // The graph of an entry point, made at its first use.
   struct Graph {
     bool tried = false;
     CudaGraphExec executable;

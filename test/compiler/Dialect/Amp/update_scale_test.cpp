@@ -39,7 +39,7 @@ TEST_P(UpdateScale, EveryPatternOfOverflows) {
   }
 }
 
-// Of every density, from streaks that are about to end and others.
+// Scales of every density, from streaks that are about to end and others.
 TEST_P(UpdateScale, AMillionPatternsFromAnywhere) {
   const Settings &s = GetParam();
   Random random;

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-add-optimizer="optimizer=sgd accumulate=4 clip-norm=2" --split-input-file | FileCheck %s
 
-// Of a loss that does not say how it sums, gradients of a quarter are added up by
+// If a loss does not say how it sums, gradients of a quarter are added up by
 // accumulate, which counts the micro-batches; apply divides by how many there were
 // and starts anew. Random numbers go by a counter of micro-batches, since the
 // step stands still between updates. f64 stays f64.

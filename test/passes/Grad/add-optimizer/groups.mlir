@@ -20,7 +20,7 @@
 // SETTING: error: option 'group'='fc:beta1=0.5': 'beta1' is not a setting; use lr or weight-decay
 // ZERO:    error: option 'group'='fc:lr=0.5': a rate needs option 'lr' above 0, or a factor: lr=0.1x
 
-// Of rules that match the last counts; models need not have biases.
+// The last of several matching rules counts; models need not have biases.
 // LAST: mpc.notes = ["option 'no-decay'=biases matches no parameter", "1 parameter with 2 of the rate, {{.*}}: 'fc.weight'", "2 parameters with 3 of the rate,
 // LARGE: error: option 'group'='fc:lr=1e60x': 'lr=1e60x' must be
 

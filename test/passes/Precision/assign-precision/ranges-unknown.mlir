@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-assign-precision="precision=fp16 minimum-gain=0" | FileCheck %s
 
-// Of what is trained, and of statistics, nothing is proven, whatever they are at
+// Nothing is proven of what is trained, nor of statistics, whatever they are at
 // first; nor of what follows from the loss, which gets a scale.
 // CHECK-LABEL: func.func @trained
 func.func @trained(%x: tensor<32x64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {

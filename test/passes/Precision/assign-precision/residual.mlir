@@ -22,7 +22,7 @@ func.func @stream(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64x
 
 // -----
 
-// Of a scaled copy, too, a sum is no residual.
+// A sum with a scaled copy is no residual either.
 // expected-error @below {{option 'residual'=fp32: the model has no residual stream}}
 module {
   func.func @none(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {

@@ -3,7 +3,7 @@
 // The optimizer reads f32 in each of these, but what it reads was rounded on
 // the way from the product that sums the gradient.
 
-// Of a fused weight that is read in two slices.
+// A fused weight that is read in two slices.
 module attributes {mpc.precision = "bf16"} {
   train.state @m optimizer : tensor<1x1024xf32>
   func.func @concat(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
@@ -22,7 +22,7 @@ module attributes {mpc.precision = "bf16"} {
 
 // -----
 
-// Of weights that one product reads side by side.
+// Weights that one product reads side by side.
 module attributes {mpc.precision = "bf16"} {
   train.state @m optimizer : tensor<1x1024xf32>
   func.func @slice(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
@@ -56,7 +56,7 @@ module attributes {mpc.precision = "bf16"} {
 
 // -----
 
-// Of a weight that is scaled; the user may not ask for it, either.
+// A weight that is scaled; the user may not ask for it, either.
 module attributes {mpc.precision = "bf16"} {
   train.state @m optimizer : tensor<1x1024xf32>
   func.func @mul(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %s: tensor<8x8xf32>) {
@@ -73,7 +73,7 @@ module attributes {mpc.precision = "bf16"} {
 
 // -----
 
-// Of a product of weights: a product reads it rounded, the pack does not.
+// A product of weights: a product reads it rounded, the pack does not.
 module attributes {mpc.precision = "bf16"} {
   train.state @a parameter : tensor<8x8xf32>
   train.state @a.bf16 working_copy {of = @a} : tensor<8x8xbf16>

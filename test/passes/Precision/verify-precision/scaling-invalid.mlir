@@ -35,7 +35,7 @@ module attributes {mpc.precision = "fp32"} {
 
 // -----
 
-// Of a function that trains, everything is guarded.
+// In a function that trains, everything is guarded.
 module attributes {mpc.precision = "bf16"} {
   train.state @parameters parameter : tensor<4xf32>
   train.state @mean statistic : tensor<4xf32>

@@ -34,7 +34,7 @@ TEST(Permute, NeverChanges) {
   EXPECT_EQ(permute(8, 0, 0), (std::vector<uint64_t>{3, 7, 1, 2, 6, 4, 0, 5}));
 }
 
-// Of 6 elements in 7200 epochs, each stands 1200 times in each place on
+// With 6 elements in 7200 epochs, each stands 1200 times in each place on
 // average, with a standard deviation of 32; 5 of those never happen by chance.
 TEST(Permute, IsUniform) {
   constexpr int size = 6, epochs = 7200;

@@ -36,7 +36,7 @@ void MatmulOp::inferRanges(Ranges operands, Results results) {
 }
 
 void ConvOp::inferRanges(Ranges operands, Results results) {
-  double count = 1; // Of the weight, [O, C/group, K..].
+  double count = 1; // Elements of the weight, [O, C/group, K..].
   for (int64_t extent : shapeOf(getWeight()).drop_front())
     count *= extent;
   // Zeros at the borders.

@@ -506,7 +506,7 @@ LogicalResult NegOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
   return success();
 }
 
-// Of the output, which the next op keeps anyway.
+// The gradient is computed from the output, which the next op keeps anyway.
 LogicalResult ReluOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                     ArrayRef<bool> needed,
                                     MutableArrayRef<Value> operandGrads) {

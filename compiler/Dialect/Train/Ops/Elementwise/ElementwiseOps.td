@@ -112,7 +112,7 @@ def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, Ranged, 
                                         ::mlir::TypeRange actual);
     /// Between floats and between integers, bool apart.
     bool isIdentity();
-    /// Of a condition: 0 or 1.
+    /// Whether this is a condition: 0 or 1.
     bool isBounded();
     /// A float that becomes an integer, which may become an index.
     bool isPlace(unsigned index);

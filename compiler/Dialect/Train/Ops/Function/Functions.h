@@ -20,14 +20,15 @@ struct Function {
   enum From { Input, Output, Nothing };
   using Formula = mlir::Value (*)(ScalarMath &, mlir::Value, Parameters);
 
-  llvm::StringLiteral name; ///< Of the op, without the dialect.
+  llvm::StringLiteral name; ///< Name of the op, without the dialect.
   amp::PrecisionClass precision;
   llvm::StringLiteral reason;
   bool isBounded;
   int64_t flops, gradFlops; ///< Per element; a transcendental function has 10.
-  Formula value;            ///< Of the input.
+  Formula value;            ///< The function of the input.
   From from;
-  Formula derivative; ///< Of input or output; null if it is 0 everywhere.
+  Formula derivative; ///< The derivative, from input or output; null if it is 0
+                      ///< everywhere.
   /// Where the derivative is 0 nothing passes, be the gradient infinite or NaN:
   /// the function chooses its input or a number.
   bool isChoice = false;

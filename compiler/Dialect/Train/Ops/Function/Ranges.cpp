@@ -50,7 +50,7 @@ static NumberRange gatedRange(const NumberRange &x, double least) {
                              std::max(x.high, 0.0), x);
 }
 
-/// Of a function whose operand has to lie in [low, high].
+/// The range of a function whose operand has to lie in [low, high].
 static NumberRange inDomain(const NumberRange &x, double low, double high,
                             double (*rising)(double)) {
   NumberRange range = amp::risingOf(
@@ -59,7 +59,7 @@ static NumberRange inDomain(const NumberRange &x, double low, double high,
   return range;
 }
 
-/// Of an angle; what is infinite has none.
+/// The range of a function of an angle; infinite angles have none.
 static NumberRange waveRange(const NumberRange &x, Parameters) {
   NumberRange range = NumberRange::within(-1, 1);
   range.mayBeNan = !x.isFinite();

@@ -16,7 +16,7 @@ def Train_EmbeddingOp : Train_InferredOp<"embedding", [Differentiable, Kernel, R
   let arguments = (ins Train_FloatTensor:$table, Train_IntTensor:$indices); // embedding_c1
   let results = (outs Train_FloatTensor:$result);
   let extraClassDeclaration = compatible # [{
-    /// Of the table only what the indices name.
+    /// Only the rows of the table that the indices name are read.
     int64_t countReads(unsigned operand);
     bool isPlace(unsigned index) { return index == 1; }
   }];

@@ -26,7 +26,7 @@ void AveragePoolOp::inferRanges(Ranges operands, Results results) {
   for (int64_t extent : getKernelShape())
     count *= extent;
   results[0] = orZero(meanOf(count, operands[0])).withoutRows();
-  results[0].least = 0; // Of a few elements and of zeros around the image.
+  results[0].least = 0; // Zeros around the image are added, too.
 }
 
 void GlobalAveragePoolOp::inferRanges(Ranges operands, Results results) {

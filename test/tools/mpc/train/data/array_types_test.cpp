@@ -84,7 +84,7 @@ TEST(Dataset, TakesNumbersOfEveryTypeAsFloats) {
                               "not scaled"}));
   EXPECT_EQ(asFloats<int16_t>("int16", {-3, 7}, notes), (Floats{-3, 7}));
   EXPECT_NE(notes.at(0).find("-3 to 7"), std::string::npos);
-  // Of labels that are 0 and 1 nothing needs scaling.
+  // Labels that are 0 and 1 need no scaling.
   EXPECT_EQ(asFloats<int64_t>("int64", {0, 1}, notes), (Floats{0, 1}));
   EXPECT_EQ(notes, (std::vector<std::string>{said + "int64 to float32"}));
   EXPECT_EQ(asFloats<uint8_t>("bool", {1, 0}, notes), (Floats{1, 0}));

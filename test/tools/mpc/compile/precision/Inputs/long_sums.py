@@ -35,7 +35,7 @@ def rounded(value):
 
 def patterns():
     random.seed(1)
-    # Of equal numbers the rounding errors are all alike.
+    # Rounding errors of equal numbers are all alike.
     yield "equal", [rounded(0.1)] * WIDTH
     yield "uniform", [rounded(random.random() + 1e-3) for _ in range(WIDTH)]
     yield "spread", [rounded(random.lognormvariate(0, 3)) for _ in range(WIDTH)]
